@@ -25,9 +25,9 @@ with_venv := PATH="$(CURDIR)/.venv/bin:$$PATH"
 help:
 	@echo 'make demo     set everything up (.venv, missing system packages, build) and run "hemera demo"'
 	@echo 'make test     set everything up and run all tests, C++ and Python'
-	@echo 'make python   set up, build and install the Python package into .venv'
+	@echo 'make python   set up, build and install the Python packages into .venv'
 	@echo 'make check    the format, lint, type and include checks'
-	@echo 'make format   format the C++ and Python sources in place'
+	@echo 'make format   format the C++ and Python sources and the pages in place'
 	@echo 'make asan     the C++ tests with AddressSanitizer and UBSan'
 	@echo 'make tsan     the C++ tests with ThreadSanitizer'
 	@echo 'make fuzz     the fuzz target of the file reader for FUZZ_SECONDS ($(FUZZ_SECONDS))'

@@ -8,7 +8,7 @@
 import numpy as np
 
 import hemera as hm
-from hemera.applications import logistic_regression as logistic
+from hemera_apps import logistic_regression as logistic
 
 # The bank. Made-up applications, of which one part is held out.
 table = logistic.loan_applications(rows=400, seed=10)

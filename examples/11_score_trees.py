@@ -9,7 +9,7 @@ import numpy as np
 from sklearn.datasets import load_wine  # type: ignore[import-untyped]
 from sklearn.ensemble import GradientBoostingClassifier  # type: ignore[import-untyped]
 
-from hemera.applications.trees import Client, Quantiser, Server, predicted, read_model
+from hemera_apps.trees import Client, Quantiser, Server, predicted, read_model
 
 data, kinds = load_wine(return_X_y=True)
 order = np.random.default_rng(11).permutation(len(data))

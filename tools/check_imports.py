@@ -1,11 +1,15 @@
-"""Checks the direction of imports in the Python package: python tools/check_imports.py [REPOSITORY].
+"""Checks the direction of imports in the Python packages: python tools/check_imports.py [REPOSITORY].
 
-Every module of python/hemera stands in a row of ROWS and imports modules of lower rows only; modules of one
-row do not import each other. A folder (demo, bench, commands) is one entry: inside it modules may import each
-other, but not in a circle. Imports inside of functions count like any others.
+Every module of python/hemera stands in a row of ROWS, one of python/apps/hemera_apps in a row of APP_ROWS,
+which stand above those. It imports modules of lower rows only; modules of one row do not import each other. A
+folder (trees, serving, commands) is one entry, except those of BY_FILE, whose files are entries: inside it
+modules may import each other, but not in a circle. Imports inside of functions count like any others.
 
 Imports under `if TYPE_CHECKING:` do not run. They point down too, except for the few of TYPES: objects tell
 their context, and the context makes objects, so annotations of the two name each other.
+
+Modules whose annotations name each other form a circle. The largest circle and the arrows in all circles have
+limits: MOST_FILES and MOST_ARROWS.
 
 Reports each clash as file:line. Exit status: 0 clean, 1 clashes, 2 nothing to check.
 """
@@ -19,63 +23,79 @@ from dataclasses import dataclass
 from pathlib import Path
 
 PACKAGE = "hemera"
+APPS = "hemera_apps"
+FOLDERS = {PACKAGE: Path("python"), APPS: Path("python", "apps")}
+"""Where the packages lie."""
 # Lowest first. "hemera" is the package's __init__: what a user imports.
 ROWS = (
     ("_core",),
+    ("errors", "inputs", "multiply", "_extras", "_machine"),
     (
-        "errors",
-        "multiply",
-        "_arguments",
-        "_array_protocols",
-        "_device",
-        "_encoding",
-        "_extras",
-        "_machine",
-        "_progress",
-        "_source",
+        "parameters",
+        "objects",
+        "objects.array_hints",
+        "objects.noise_warning",
+        "objects.operands",
     ),
-    ("parameters", "_figures", "_noise_warning", "_options", "_stored"),
-    ("_needs",),
-    ("bfv", "bgv", "ckks", "_codec", "_plans", "_run_table"),
-    ("_functions",),
-    ("ciphertext", "keys"),
-    ("bootstrapping",),
-    ("_load", "_matrices", "_operands", "_slots", "graph"),
+    (
+        "bfv",
+        "bgv",
+        "ckks",
+        "circuits.handles",
+        "circuits.needs",
+        "objects.rotations",
+        "objects.stored",
+        "times",
+    ),
+    ("circuits.plans", "objects.codec", "objects.load", "_options"),
+    ("circuits.bootstrap", "circuits.functions", "circuits.matrices", "circuits.slots"),
+    ("circuits.linear",),
     ("circuits",),
-    ("_circuit_methods",),
-    ("evaluator",),
-    ("context",),
-    ("_cost",),
+    ("objects.ciphertext", "objects.keys"),
+    ("objects.circuit_evaluator", "objects.graph"),
+    ("objects.evaluator",),
+    ("objects.context",),
+    ("objects.cost",),
+    ("objects.calibration",),
     ("interop",),
+    ("_inspect",),
     ("hemera",),
-    ("demo", "applications"),
+    ("trees",),
     ("serving",),
-    ("bench",),
     ("commands",),
     ("cli",),
     ("__main__",),
 )
-RANK = {name: rank for rank, row in enumerate(ROWS) for name in row}
+APP_ROWS = (
+    ("hemera_apps",),
+    ("hemera_apps._extras", "hemera_apps._progress", "hemera_apps._run_table"),
+    ("hemera_apps._figures", "hemera_apps.table_files"),
+    ("hemera_apps.demo", "hemera_apps.logistic_regression", "hemera_apps.trees"),
+    ("hemera_apps.bench",),
+    ("hemera_apps.commands",),
+    ("hemera_apps.__main__",),
+)
+# Folders whose files stand in rows of their own; their __init__ is the entry with the folder's name.
+BY_FILE = ("circuits", "objects")
+RANK = {name: rank for rank, row in enumerate(ROWS + APP_ROWS) for name in row}
 # What annotations may name of higher rows: the context and the evaluator that an object belongs to,
 # and what is imported when it is first used.
 TYPES = {
     "hemera": ("serving",),
-    "keys": ("context",),
-    "_plans": ("context", "evaluator"),
-    "bootstrapping": ("context",),
-    "_functions": ("context", "evaluator"),
-    "_matrices": ("context",),
-    "_slots": ("context",),
-    "circuits": ("context",),
-    "_circuit_methods": ("context", "evaluator"),
-    "ciphertext": ("context", "evaluator"),
-    "evaluator": ("context",),
+    "objects.ciphertext": ("objects.context", "objects.evaluator"),
+    "objects.keys": ("objects.context",),
+    "objects.circuit_evaluator": ("objects.context", "objects.evaluator"),
+    "objects.evaluator": ("objects.context",),
 }
+
+# Of the largest circle, and of all circles together; imports for annotations count.
+MOST_FILES = 6
+MOST_ARROWS = 16
 
 
 @dataclass(frozen=True)
 class Import:
-    """One import of a module of the package by another; modules as "hemera.demo.client"."""
+    """One import of a module of the packages by another; modules as "hemera.trees.read"."""
 
     file: Path  # relative to the repository
     line: int
@@ -96,17 +116,28 @@ class Clash:
 
 
 def entry(module: str) -> str:
-    """The entry of ROWS that a module belongs to."""
-    return PACKAGE if module == PACKAGE else module.split(".")[1]
+    """The entry of ROWS or APP_ROWS that a module belongs to."""
+    parts = module.split(".")
+    if parts[0] == APPS:
+        return ".".join(parts[:2])
+    if len(parts) == 1:
+        return PACKAGE
+    return ".".join(parts[1:]) if parts[1] in BY_FILE else parts[1]
 
 
 def modules(root: Path) -> dict[str, Path]:
-    """Every module of the package with its file."""
+    """Every module of the packages with its file."""
     found = {}
-    for path in sorted((root / "python" / PACKAGE).rglob("*.py")):
-        parts = path.relative_to(root / "python").with_suffix("").parts
-        found[".".join(parts[:-1] if parts[-1] == "__init__" else parts)] = path
+    for package, folder in FOLDERS.items():
+        for path in sorted((root / folder / package).rglob("*.py")):
+            parts = path.relative_to(root / folder).with_suffix("").parts
+            found[".".join(parts[:-1] if parts[-1] == "__init__" else parts)] = path
     return found
+
+
+def _is_own(name: str) -> bool:
+    """Whether a module is of one of the packages."""
+    return name.partition(".")[0] in FOLDERS
 
 
 def _is_type_checking(node: ast.AST) -> bool:
@@ -130,17 +161,17 @@ def _import_nodes(node: ast.AST, for_types: bool = False) -> Iterator[tuple[ast.
 
 
 def _targets(node: ast.stmt, module: str, is_package: bool, known: set[str]) -> list[str]:
-    """The modules of the package that a statement imports."""
+    """The modules of the packages that a statement imports."""
     if isinstance(node, ast.Import):
         names = [alias.name for alias in node.names]
-        return [name for name in names if name == PACKAGE or name.startswith(PACKAGE + ".")]
+        return [name for name in names if _is_own(name)]
     assert isinstance(node, ast.ImportFrom)
     source = node.module or ""
     if node.level:
         parts = module.split(".")
         above = parts[: len(parts) - node.level + is_package]
         source = ".".join([*above, source] if source else above)
-    if source != PACKAGE and not source.startswith(PACKAGE + "."):
+    if not _is_own(source):
         return []
     # `from hemera import _core` imports a module of that name; `from hemera import Context` the package.
     return sorted(
@@ -149,7 +180,7 @@ def _targets(node: ast.stmt, module: str, is_package: bool, known: set[str]) -> 
 
 
 def imports(root: Path) -> list[Import]:
-    """All imports of the package's modules by each other."""
+    """All imports of the packages' modules by each other."""
     files = modules(root)
     known = {*files, f"{PACKAGE}._core"}  # the compiled one has no source here
     return [
@@ -166,7 +197,7 @@ def why_not(found: Import) -> str | None:
     source, target = entry(found.module), entry(found.target)
     for name in (source, target):
         if name not in RANK:
-            return f"{name} stands in no row of ROWS in tools/check_imports.py"
+            return f"{name} stands in no row of tools/check_imports.py"
     if source == target or RANK[target] < RANK[source]:
         return None
     if found.for_types and target in TYPES.get(source, ()):
@@ -199,6 +230,53 @@ def circles(found: list[Import]) -> list[Clash]:
     return clashes
 
 
+Arrow = tuple[str, str]
+
+
+def knots(found: list[Import]) -> list[tuple[set[str], set[Arrow]]]:
+    """The modules of each circle with the arrows between them, imports for annotations among them. The
+    package's __init__, which imports what users name, is in none."""
+    below: dict[str, set[str]] = {}
+    for each in found:
+        if PACKAGE not in (each.module, each.target):
+            below.setdefault(each.module, set()).add(each.target)
+
+    def reached(module: str) -> set[str]:
+        seen: set[str] = set()
+        waiting = [module]
+        while waiting:
+            new = below.get(waiting.pop(), set()) - seen
+            seen |= new
+            waiting.extend(new)
+        return seen
+
+    all_below = {module: reached(module) for module in below}
+    circles_found = {
+        frozenset(other for other in all_below[module] if module in all_below.get(other, ()))
+        for module in below
+    }
+    return [
+        (set(circle), {(one, other) for one in circle for other in below[one] & circle})
+        for circle in sorted(circles_found, key=sorted)
+        if circle
+    ]
+
+
+def beyond_limits(found: list[Import]) -> list[str]:
+    """What is wrong with the sizes of circles."""
+    tied = knots(found)
+    largest = max((modules for modules, _ in tied), key=len, default=set())
+    arrows = sum(len(own) for _, own in tied)
+    reports = []
+    if len(largest) > MOST_FILES:
+        reports.append(
+            f"a circle of {len(largest)} files, more than {MOST_FILES}: {', '.join(sorted(largest))}"
+        )
+    if arrows > MOST_ARROWS:
+        reports.append(f"{arrows} arrows in circles, more than {MOST_ARROWS}")
+    return reports
+
+
 def find_clashes(root: Path) -> list[Clash]:
     """All imports that break a rule."""
     found = imports(root)
@@ -212,11 +290,11 @@ def main(arguments: list[str]) -> int:
     if count == 0:
         print(f"check_imports: no modules below {root / 'python' / PACKAGE}", file=sys.stderr)
         return 2
-    clashes = find_clashes(root)
-    for clash in clashes:
-        print(clash)
-    print(f"check_imports: {count} modules, {len(clashes)} clashes")
-    return 1 if clashes else 0
+    reports = [*map(str, find_clashes(root)), *beyond_limits(imports(root))]
+    for report in reports:
+        print(report)
+    print(f"check_imports: {count} modules, {len(reports)} clashes")
+    return 1 if reports else 0
 
 
 if __name__ == "__main__":

@@ -41,7 +41,7 @@ BELOW = {
     "circuits/bootstrap": ("circuits/linear", "circuits/functions"),
 }
 # What chooses among the parts of a layer may include them, and is included by higher layers alone.
-JOINTS = {"schemes": "any_scheme"}
+JOINTS = {"schemes": "any_scheme", "circuits": "automatic"}
 # The engines of multiply/ are CPU code: they share the kernels' vector arithmetic.
 KERNEL_USERS = {"multiply": ("poly/cpu",)}
 

@@ -153,7 +153,8 @@ class Copy:
             installed = next((Path(sys.prefix) / "lib").glob("python*/site-packages/hemera"))
             for core in [*installed.glob("_core*.so"), *installed.glob("_core.pyi")]:
                 shutil.copy2(core, self.source / "python" / "hemera")
-            path = {"PYTHONPATH": str(self.source / "python")}
+            folders = (self.source / "python", self.source / "python" / "apps")
+            path = {"PYTHONPATH": os.pathsep.join(map(str, folders))}
             return self._run([sys.executable, "-m", "pytest", "-q", "-x", *rest.split()], path)
         self._build_programs(programs.split(":"))
         return all(

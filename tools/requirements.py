@@ -1,4 +1,7 @@
-"""Prints the requirements of one group in pyproject.toml, one a line: build, run, or an optional group."""
+"""Prints the requirements of one group in pyproject.toml, one a line: build, run, or an optional group.
+
+Of the package in a folder: FOLDER:GROUP, as in python/apps:demo.
+"""
 
 import sys
 from pathlib import Path
@@ -19,6 +22,12 @@ def requirements(project: dict[str, Any], group: str) -> list[str]:
     return list(project["project"]["optional-dependencies"][group])
 
 
+def requirements_of(repository: Path, group: str) -> list[str]:
+    """The requirements of a group, or of FOLDER:GROUP."""
+    folder, _, name = group.rpartition(":")
+    text = (repository / folder / "pyproject.toml").read_text(encoding="utf-8")
+    return requirements(tomllib.loads(text), name)
+
+
 if __name__ == "__main__":
-    text = Path(__file__).resolve().parent.parent.joinpath("pyproject.toml").read_text(encoding="utf-8")
-    print("\n".join(requirements(tomllib.loads(text), sys.argv[1])))
+    print("\n".join(requirements_of(Path(__file__).resolve().parent.parent, sys.argv[1])))

@@ -107,6 +107,72 @@ struct Session {
   }
 };
 
+// What every row has.
+Fields fields_of(const Session& session, const BootstrapCase& chosen, const std::string& operation,
+                 const std::string& mode, std::size_t level) {
+  const Bootstrap& plan = session.plan;
+  return {{"scheme", quoted("ckks")},
+          {"operation", quoted(operation)},
+          {"n", std::to_string(session.context->degree())},
+          {"preset", quoted(chosen.preset + chosen.changes)},
+          {"slots", std::to_string(plan.slots())},
+          {"real", plan.is_real() ? "true" : "false"},
+          {"merges_parts", plan.merges_parts() ? "true" : "false"},
+          {"iterations", std::to_string(plan.iterations())},
+          {"level", std::to_string(level)},
+          {"limbs", std::to_string(session.context->base(level).size())},
+          {"batch", std::to_string(chosen.batch)},
+          {"mode", quoted(mode)}};
+}
+
+void print(const std::vector<BootstrapTiming>& rows) {
+  for (const BootstrapTiming& timing : rows) {
+    for (const char* name : {"operation", "level", "mode", "mean_bits", "worst_bits"}) {
+      for (const auto& [field, value] : timing.fields) {
+        if (field == name) std::cerr << "  " << value;
+      }
+    }
+    std::cerr << "  " << fixed(timing.microseconds) << " us +- " << fixed(timing.spread)
+              << (timing.checked ? "" : "   WRONG RESULT") << "\n";
+  }
+}
+
+// Times a call and adds its rows, with the fields that `more` gives after the run.
+using TimeCall = std::function<void(const Call& call, const std::string& operation, std::size_t level,
+                                    const std::function<Fields()>& more)>;
+
+// A polynomial slot by slot, if the bootstrap leaves levels for it.
+void time_polynomial(const Session& session, const BootstrapCase& chosen, const TimeCall& time) {
+  const Bootstrap& plan = session.plan;
+  const circuits::Polynomial series(Values(polynomial_degree + 1, 1.0 / (polynomial_degree + 1)),
+                                    circuits::Basis::chebyshev);
+  if (plan.result_level() - plan.input_level() >= series.depth()) {
+    const circuits::FunctionPlan function(session.parameters, circuits::Function(series),
+                                          {.level = plan.result_level()});
+    const circuits::PreparedFunction prepared(session.context, function);
+    const ckks::Evaluator evaluator(session.context, function.generate_keys(session.secret));
+    const Values reals = uniform_values(plan.slots() * chosen.batch, true);
+    const Ciphertext x = session.encrypt(reals, chosen.batch, function.level());
+    time(making(
+             [&] {
+               const Ciphertext* input = &x;
+               return std::move(prepared(evaluator, std::span(&input, 1)).front());
+             },
+             [&](const Ciphertext& out) {
+               const Values found = session.decrypt(out);
+               double largest = 0;
+               for (std::size_t i = 0; i < found.size(); ++i) {
+                 largest = std::max(largest, std::abs(found[i] - series.evaluate(0, reals[i])));
+               }
+               return -std::log2(largest) > std::log2(session.parameters.scale()) - polynomial_noise_bits;
+             }),
+         "polynomial", function.level(), [&] {
+           return Fields{{"degree", std::to_string(polynomial_degree)},
+                         {"relinearizations", std::to_string(function.cost().key_products)}};
+         });
+  }
+}
+
 }  // namespace
 
 Call making(std::function<Ciphertext()> make, std::function<bool(const Ciphertext&)> check) {
@@ -156,24 +222,15 @@ std::vector<BootstrapTiming> time_bootstrap(const BootstrapCase& chosen, int dev
   const Bootstrap& plan = session.plan;
   const Timer timer(*session.context, repetitions);
   const circuits::BootstrapLayout layout(session.parameters);
-  const circuits::EvalMod eval_mod(session.parameters, layout);
+  const std::size_t parts = plan.is_real() || plan.merges_parts() ? 1 : 2;
+  const circuits::EvalMod eval_mod(session.parameters, layout, parts == 2);
+  const circuits::PreparedFunction sine(session.context, eval_mod.plan());
   std::vector<BootstrapTiming> rows;
   circuits::Precision precision;
 
   const auto row = [&](const Timing& timing, const std::string& operation, const std::string& mode,
                        std::size_t level, Fields more) {
-    Fields fields = {{"scheme", quoted("ckks")},
-                     {"operation", quoted(operation)},
-                     {"n", std::to_string(session.context->degree())},
-                     {"preset", quoted(chosen.preset + chosen.changes)},
-                     {"slots", std::to_string(plan.slots())},
-                     {"real", plan.is_real() ? "true" : "false"},
-                     {"merges_parts", plan.merges_parts() ? "true" : "false"},
-                     {"iterations", std::to_string(plan.iterations())},
-                     {"level", std::to_string(level)},
-                     {"limbs", std::to_string(session.context->base(level).size())},
-                     {"batch", std::to_string(chosen.batch)},
-                     {"mode", quoted(mode)}};
+    Fields fields = fields_of(session, chosen, operation, mode, level);
     fields.insert(fields.end(), more.begin(), more.end());
     rows.push_back({std::move(fields), timing.median, timing.spread, timing.checked});
   };
@@ -224,34 +281,7 @@ std::vector<BootstrapTiming> time_bootstrap(const BootstrapCase& chosen, int dev
            });
     }
   }
-  // Slot by slot, where a bootstrap leaves levels for it.
-  const circuits::Polynomial series(Values(polynomial_degree + 1, 1.0 / (polynomial_degree + 1)),
-                                    circuits::Basis::chebyshev);
-  if (plan.result_level() - plan.input_level() >= series.depth()) {
-    const circuits::FunctionPlan function(session.parameters, circuits::Function(series),
-                                          {.level = plan.result_level()});
-    const circuits::PreparedFunction prepared(session.context, function);
-    const ckks::Evaluator evaluator(session.context, function.generate_keys(session.secret));
-    const Values reals = uniform_values(plan.slots() * chosen.batch, true);
-    const Ciphertext x = session.encrypt(reals, chosen.batch, function.level());
-    time(making(
-             [&] {
-               const Ciphertext* input = &x;
-               return std::move(prepared(evaluator, std::span(&input, 1)).front());
-             },
-             [&](const Ciphertext& out) {
-               const Values found = session.decrypt(out);
-               double largest = 0;
-               for (std::size_t i = 0; i < found.size(); ++i) {
-                 largest = std::max(largest, std::abs(found[i] - series.evaluate(0, reals[i])));
-               }
-               return -std::log2(largest) > std::log2(session.parameters.scale()) - polynomial_noise_bits;
-             }),
-         "polynomial", function.level(), [&] {
-           return Fields{{"degree", std::to_string(polynomial_degree)},
-                         {"relinearizations", std::to_string(function.cost().key_products)}};
-         });
-  }
+  time_polynomial(session, chosen, time);
   const auto key = [&](const rlwe::KeyRole& role) {
     return session.evaluator.keys().switching.at(role).begin()->second;
   };
@@ -265,25 +295,21 @@ std::vector<BootstrapTiming> time_bootstrap(const BootstrapCase& chosen, int dev
           },
           right),
       "mod_raise", layout.top_level, [] { return Fields{}; });
-  const std::size_t parts = plan.is_real() || plan.merges_parts() ? 1 : 2;
   Values t(small.begin(), small.end());
   for (auto& value : t) value = value.real() / static_cast<double>(circuits::eval_mod_range);
   t.resize(t.size() * parts, 0.5 / static_cast<double>(circuits::eval_mod_range));
   const ckks::Encoder encoder(session.context);
   const rlwe::BatchShape batch = {parts, chosen.batch};
   const Ciphertext v = ckks::encrypt(encoder.encode(t, batch, layout.eval_mod_level), session.secret);
-  const rlwe::Plaintext i = encoder.encode_number({0, 1}, eval_mod.join_level(), 1);
-  time(making([&] { return eval_mod(session.evaluator, v.clone(), parts == 1 ? nullptr : &i); }, right),
+  time(making(
+           [&] {
+             std::vector<Ciphertext> inputs;
+             inputs.push_back(v.clone());
+             return std::move(sine(session.evaluator, std::move(inputs)).front());
+           },
+           right),
        "eval_mod", layout.eval_mod_level, [] { return Fields{}; });
-  for (const BootstrapTiming& timing : rows) {
-    for (const char* name : {"operation", "level", "mode", "mean_bits", "worst_bits"}) {
-      for (const auto& [field, value] : timing.fields) {
-        if (field == name) std::cerr << "  " << value;
-      }
-    }
-    std::cerr << "  " << fixed(timing.microseconds) << " us +- " << fixed(timing.spread)
-              << (timing.checked ? "" : "   WRONG RESULT") << "\n";
-  }
+  print(rows);
   return rows;
 }
 

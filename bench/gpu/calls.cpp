@@ -11,6 +11,7 @@
 #include "gpu/session.hpp"
 #include "hemera/circuits/linear/linear_transform.hpp"
 #include "hemera/io/objects.hpp"
+#include "hemera/poly/backend.hpp"
 #include "hemera/rlwe/transfer.hpp"
 #include "hemera/schemes/any_scheme.hpp"
 #include "hemera/schemes/ckks.hpp"

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "gpu/session.hpp"
+#include "hemera/poly/backend.hpp"
 #include "hemera/schemes/any_scheme.hpp"
 
 namespace hemera::gpu_bench {
@@ -57,7 +58,7 @@ struct Switch {
                                Form::evaluation, workspace);
   }
   void whole() {
-    const poly::Backend::KeySwitch only{result.poly.view(), key->poly.view()};
+    const poly::KeySwitch only{result.poly.view(), key->poly.view()};
     backend().switch_keys(context().queue(), {&only, 1}, last(), up, down, first_two(), workspace);
   }
   [[nodiscard]] poly::ConstPolyView first_two() const {

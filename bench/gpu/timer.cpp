@@ -7,6 +7,7 @@
 #include <stdexcept>
 #include <string>
 
+#include "hemera/poly/backend.hpp"
 #include "hemera/runtime/error.hpp"
 #include "runtime/cuda/stream.hpp"
 

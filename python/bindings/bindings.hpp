@@ -12,6 +12,10 @@
 #include "hemera/rlwe/keys.hpp"
 #include "hemera/schemes/ckks.hpp"
 
+namespace hemera::circuits {
+class AutomaticBootstraps;
+}
+
 namespace hemera::python {
 
 namespace nb = nanobind;
@@ -68,6 +72,7 @@ struct SwitchingKeyHandle {
 
 struct EvaluatorHandle {
   std::shared_ptr<const rlwe::Evaluator> evaluator;
+  std::shared_ptr<const circuits::AutomaticBootstraps> automatic = nullptr;  // whose evaluator it is, if any
 };
 
 /// The evaluator of a circuit. MismatchError for another scheme than CKKS.

@@ -6,27 +6,32 @@
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/tuple.h>
+#include <nanobind/stl/unique_ptr.h>
 #include <nanobind/stl/vector.h>
 
 #include <complex>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <tuple>
 #include <utility>
 #include <vector>
 
 #include "bindings.hpp"
+#include "hemera/circuits/automatic.hpp"
 #include "hemera/runtime/error.hpp"
 
 namespace hemera::python {
 namespace {
 
 using namespace nb::literals;
+using circuits::AutomaticBootstraps;
 using circuits::Bootstrap;
 using circuits::BootstrapSettings;
 using circuits::PreparedBootstrap;
+using circuits::StagedFunction;
 using Complex = std::complex<double>;
 
 // Shared with the evaluators that it refreshes for.
@@ -37,13 +42,36 @@ struct PreparedHandle {
 EvaluatorHandle make_refreshing_evaluator(const rlwe::EvaluationKeys& keys, bool lazy,
                                           const PreparedHandle& handle) {
   const auto relinearization = lazy ? rlwe::Relinearization::lazy : rlwe::Relinearization::eager;
-  return {std::make_shared<const ckks::Evaluator>(
-      keys.context, keys, relinearization,
-      ckks::Evaluator::Refresh{
-          .run = [bootstrap = handle.bootstrap](
-                     const ckks::Evaluator& evaluator,
-                     const rlwe::Ciphertext& ciphertext) { return (*bootstrap)(evaluator, ciphertext); },
-          .level = handle.bootstrap->plan().result_level()})};
+  auto automatic = std::make_shared<const AutomaticBootstraps>(handle.bootstrap, keys, relinearization);
+  return {automatic->evaluator(), automatic};
+}
+
+// MismatchError without automatic bootstraps.
+const AutomaticBootstraps& automatic(const EvaluatorHandle& handle) {
+  if (handle.automatic == nullptr) throw MismatchError("the evaluator does not bootstrap by itself");
+  return *handle.automatic;
+}
+
+/// What was bootstrapped, and for each operand its place there; None for those that stay as they are.
+using Refreshed = std::pair<std::vector<rlwe::Ciphertext>, std::vector<std::optional<std::size_t>>>;
+
+Refreshed refreshed(const EvaluatorHandle& evaluator, const std::vector<const rlwe::Ciphertext*>& operands,
+                    std::size_t levels, const std::vector<double>& magnitudes) {
+  circuits::Operands found = automatic(evaluator).refreshed(operands, levels, magnitudes);
+  std::vector<std::optional<std::size_t>> places;
+  for (std::size_t i = 0; i < operands.size(); ++i) {
+    const bool is_same = found.each[i] == operands[i];
+    places.push_back(is_same ? std::nullopt
+                             : std::optional<std::size_t>(found.each[i] - found.bootstrapped.data()));
+  }
+  return {std::move(found.bootstrapped), std::move(places)};
+}
+
+// All of them, and those of values that nothing was known of.
+std::pair<std::uint64_t, std::uint64_t> bootstraps(const EvaluatorHandle& handle) {
+  const auto* evaluator = dynamic_cast<const ckks::Evaluator*>(handle.evaluator.get());
+  if (evaluator == nullptr) return {0, 0};
+  return {evaluator->bootstraps(), evaluator->undeclared_bootstraps()};
 }
 
 // By matrix: the level where it begins, diagonals, rotations with a key, whether these are few.
@@ -142,19 +170,29 @@ void bind_bootstrap(nb::module_& m) {
           "evaluator"_a, "ciphertext"_a, ReleaseGil());
   m.def(
       "prepare_bootstrap",
-      [](const ContextHandle& context, const Bootstrap& plan) {
-        return PreparedHandle{std::make_shared<const PreparedBootstrap>(context.context, plan)};
+      [](const ContextHandle& context, const Bootstrap& plan, std::optional<double> magnitude) {
+        return PreparedHandle{std::make_shared<const PreparedBootstrap>(context.context, plan, magnitude)};
       },
-      "context"_a, "plan"_a, ReleaseGil());
+      "context"_a, "plan"_a, "magnitude"_a.none(), ReleaseGil());
   m.def("make_refreshing_evaluator", &make_refreshing_evaluator, "keys"_a, "lazy_relinearization"_a,
         "bootstrap"_a, ReleaseGil());
+  m.def("refreshed", &refreshed, "evaluator"_a, "operands"_a, "levels"_a, "magnitudes"_a, ReleaseGil());
+  m.def("bootstraps", &bootstraps, "evaluator"_a);
+
+  nb::class_<StagedFunction>(m, "StagedFunction")
+      .def(
+          "apply",
+          [](const StagedFunction& self, const EvaluatorHandle& evaluator,
+             const std::vector<const rlwe::Ciphertext*>& inputs) {
+            return automatic(evaluator).apply(self, inputs);
+          },
+          "evaluator"_a, "inputs"_a, ReleaseGil());
   m.def(
-      "refreshed",
-      [](const EvaluatorHandle& evaluator, const rlwe::Ciphertext& a, std::size_t levels,
-         double magnitude) -> std::optional<rlwe::Ciphertext> {
-        return ckks_evaluator(evaluator).refreshed(a, levels, magnitude);
+      "staged_function",
+      [](const ContextHandle& context, const circuits::Function& function) {
+        return std::make_unique<StagedFunction>(context.context, function);
       },
-      "evaluator"_a, "a"_a, "levels"_a, "magnitude"_a, ReleaseGil());
+      "context"_a, "function"_a, ReleaseGil());
 }
 
 }  // namespace hemera::python

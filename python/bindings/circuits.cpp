@@ -5,6 +5,7 @@
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
+#include <nanobind/stl/tuple.h>
 #include <nanobind/stl/unique_ptr.h>
 #include <nanobind/stl/vector.h>
 
@@ -14,6 +15,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -32,6 +34,7 @@ using circuits::KeyNeed;
 using circuits::LinearTransform;
 using circuits::Plan;
 using circuits::PreparedLinearTransform;
+using circuits::UnitTimes;
 using Complex = std::complex<double>;
 using Matrix = nb::ndarray<const Complex, nb::numpy, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
 
@@ -50,6 +53,27 @@ std::string kind_of(const KeyNeed& need) {
   return need.role.power == 2 ? "relinearization" : "galois";
 }
 
+// Operation, degree, bits, work and seconds.
+using TimeRow = std::tuple<std::string, std::size_t, int, double, double>;
+
+std::vector<TimeRow> rows_of(const std::vector<circuits::UnitTime>& times) {
+  std::vector<TimeRow> rows;
+  for (const circuits::UnitTime& time : times) {
+    rows.emplace_back(poly::name(time.operation), time.degree, time.bits, time.work, time.seconds);
+  }
+  return rows;
+}
+
+// Rows of operations that there are none of any more are left out.
+std::vector<circuits::UnitTime> times_of(const std::vector<TimeRow>& rows) {
+  std::vector<circuits::UnitTime> times;
+  for (const auto& [name, degree, bits, work, seconds] : rows) {
+    if (const auto operation = poly::operation_named(name))
+      times.push_back({*operation, degree, bits, work, seconds});
+  }
+  return times;
+}
+
 /// The same public key, and switching keys that are made when they are asked for: on the device `ledger`.
 rlwe::EvaluationKeys asking_keys(const rlwe::EvaluationKeys& keys) {
   rlwe::EvaluationKeys asking;
@@ -59,12 +83,8 @@ rlwe::EvaluationKeys asking_keys(const rlwe::EvaluationKeys& keys) {
   return asking;
 }
 
-}  // namespace
-
-void bind_circuits(nb::module_& m) {
+void bind_plans(nb::module_& m) {
   nb::class_<Cost>(m, "Cost")
-      .def_ro("level", &Cost::level)
-      .def_ro("result_level", &Cost::result_level)
       .def_ro("key_products", &Cost::key_products)
       .def_ro("mod_ups", &Cost::mod_ups)
       .def_ro("divisions", &Cost::divisions)
@@ -73,13 +93,15 @@ void bind_circuits(nb::module_& m) {
       .def_ro("plaintext_bytes", &Cost::plaintext_bytes)
       .def_ro("products", &Cost::products)
       .def_ro("rescales", &Cost::rescales)
-      .def_ro("workspace_bytes", &Cost::workspace_bytes)
-      .def_ro("scale", &Cost::scale)
-      .def_ro("result_scale", &Cost::result_scale);
+      .def_ro("workspace_bytes", &Cost::workspace_bytes);
 
   nb::class_<Plan>(m, "Plan")
-      .def_prop_ro("cost", &Plan::cost)
-      .def_prop_ro("needed_keys", &Plan::needed_keys)
+      .def_prop_ro("level", &Plan::level)
+      .def_prop_ro("result_level", &Plan::result_level)
+      .def_prop_ro("scale", [](const Plan& self) { return self.ends().scale; })
+      .def_prop_ro("result_scale", [](const Plan& self) { return self.ends().result_scale; })
+      .def_prop_ro("cost", &Plan::cost, ReleaseGil())
+      .def_prop_ro("needed_keys", &Plan::needed_keys, ReleaseGil())
       .def(
           "expected_error",
           [](const Plan& self, std::optional<double> input_error) {
@@ -96,14 +118,30 @@ void bind_circuits(nb::module_& m) {
           "context"_a, "batch"_a)
       .def("generate_keys", &Plan::generate_keys, "secret"_a, ReleaseGil());
 
-  nb::class_<circuits::TimeEstimator>(m, "TimeEstimator")
+  nb::class_<UnitTimes>(m, "UnitTimes")
       .def(
           "__init__",
-          [](circuits::TimeEstimator* self, const ContextHandle& context) {
-            new (self) circuits::TimeEstimator(context.context);
+          [](UnitTimes* self, const std::vector<TimeRow>& rows, double waiting) {
+            new (self) UnitTimes(times_of(rows), waiting);
           },
-          "context"_a)
-      .def("seconds", &circuits::TimeEstimator::seconds, "plan"_a, ReleaseGil());
+          "rows"_a, "waiting"_a)
+      .def("seconds", [](const UnitTimes& self, const Cost& cost) { return self.seconds(cost.entries); });
+  m.def(
+      "unit_times",
+      [](const ContextHandle& context) {
+        return rows_of(circuits::unit_times(context.context->ledger()->times()));
+      },
+      "context"_a);
+  m.def(
+      "waiting_of",
+      [](const std::vector<TimeRow>& rows, const std::vector<const Cost*>& costs, double seconds) {
+        poly::Ledger::Entries entries;
+        for (const Cost* cost : costs) {
+          for (const auto& [entry, calls] : cost->entries) entries[entry] += calls;
+        }
+        return circuits::waiting_of(times_of(rows), entries, seconds);
+      },
+      "rows"_a, "costs"_a, "seconds"_a);
 
   nb::class_<KeyNeed>(m, "KeyNeed", "A switching key that a circuit needs: what it does, and its gadget.")
       .def_prop_ro(
@@ -133,7 +171,12 @@ void bind_circuits(nb::module_& m) {
                std::to_string(self.gadget.special.size()) + " primes, " +
                std::to_string(self.gadget.digits.size()) + " digits>";
       });
+}
 
+}  // namespace
+
+void bind_circuits(nb::module_& m) {
+  bind_plans(m);
   nb::class_<LinearTransform, Plan>(m, "LinearTransform")
       .def_prop_ro("slots", &LinearTransform::slots)
       .def_prop_ro("level", &LinearTransform::level)

@@ -26,7 +26,8 @@ using namespace nb::literals;
 /// multiplier: an engine's name; "ntt" are the backend's own transforms.
 ContextHandle make_context(const rlwe::Parameters& parameters, const std::string& device, int threads,
                            std::size_t memory_limit, const std::string& multiplier,
-                           std::optional<std::uintptr_t> stream, bool six_byte, bool rotates_as_openfhe) {
+                           std::optional<std::uintptr_t> stream, bool six_byte, bool rotates_as_openfhe,
+                           bool times_operations) {
   return {rlwe::Context::make(
       parameters, runtime::Device::parse(device),
       {.threads = threads,
@@ -34,8 +35,9 @@ ContextHandle make_context(const rlwe::Parameters& parameters, const std::string
        .memory_limit = memory_limit,
        .stream = stream,
        .storage = six_byte ? rlwe::Storage::six_byte : rlwe::Storage::eight_byte,
-       .long_rotations =
-           rotates_as_openfhe ? rlwe::LongRotations::openfhe : rlwe::LongRotations::within_rows})};
+       .long_rotations = rotates_as_openfhe ? rlwe::LongRotations::openfhe : rlwe::LongRotations::within_rows,
+       .ledger = times_operations ? std::make_shared<poly::Ledger>() : nullptr,
+       .times_operations = times_operations})};
 }
 
 /// Names of the devices that contexts can be made on, best first.
@@ -105,7 +107,8 @@ void bind_context(nb::module_& m) {
            [](const ContextHandle& self) { return self.context->conjugation_element(); });
 
   m.def("make_context", &make_context, "parameters"_a, "device"_a, "threads"_a, "memory_limit"_a,
-        "multiplier"_a, "stream"_a.none(), "six_byte"_a, "rotates_as_openfhe"_a, ReleaseGil());
+        "multiplier"_a, "stream"_a.none(), "six_byte"_a, "rotates_as_openfhe"_a, "times_operations"_a = false,
+        ReleaseGil());
   m.def("devices", &devices, ReleaseGil());
   m.def("find_cuda_devices", &runtime::find_cuda_devices, ReleaseGil());
   m.def("available_processors", &runtime::available_processors);

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "bindings.hpp"
+#include "hemera/poly/backend.hpp"
 #include "hemera/runtime/device.hpp"
 #include "hemera/runtime/error.hpp"
 #include "hemera/schemes/ckks.hpp"

@@ -29,11 +29,49 @@ nb::object make_type(nb::module_& m, const char* name, const char* doc, nb::hand
   return result;
 }
 
+/// Ways out as messages of C++ have them, and in Python's words.
+struct Words {
+  std::string_view cpp, python;
+};
+constexpr Words ways_out[] = {
+    {"use the evaluator that has them", "use the evaluator that has them: x.to(evaluator)"},
+    {"make them with the others, or all that a plan needs",
+     "make them with the others: generate_keys(secret_key, plan=circuit) makes all that a circuit needs"},
+    {"(generate_keys of a plan, or of the rotations [", "(plan=circuit or rotations=["},
+    {"]), or those of rotations", "] of generate_keys), or those of rotations"},
+    {"make keys for the transform", "make keys for the transform (plan=transform of generate_keys)"},
+    {"make keys for the plan", "make keys for the plan (plan= of generate_keys)"},
+    {"have no public key; make them with one",
+     "have no public key; make them with generate_keys(secret_key, public_key=True)"},
+    {"parameters of no security level", "parameters with security=None"},
+    {"ask for no security level", "pass security=None"},
+    {"as a request with sharing_bits and shares gives them", "as for_circuit(sharing_bits=, shares=) does"},
+    {"or parameters with a larger bound", "or declare a larger bound (for_circuit(largest=))"},
+    {"the bound of your values (largest)", "the bound of your values, largest="},
+    {"the other rows are right", "errors=\"mask\" gives the other rows"},
+    {"(parameters_for)", "(for_circuit)"},
+    {"compare with the clear result", "compare with the clear result by hemera.ckks.precision"},
+    {"or one that clips, or declare a smaller bound of the values",
+     "or with clip=True, or declare a smaller bound of the values (largest=)"},
+    {"make them with parameters_for_bootstrapping", "make them with hm.ckks.Parameters.for_bootstrapping"},
+    {"start it without a fork", "start it without a fork (multiprocessing: the start method 'spawn')"},
+    {"give it as an array of the host", "give it as a NumPy array"},
+};
+
+std::string in_python(std::string_view message) {
+  std::string text(message);
+  for (const auto& [cpp, python] : ways_out) {
+    const std::size_t at = text.find(cpp);
+    if (at != std::string::npos) text.replace(at, cpp.size(), python);
+  }
+  return text;
+}
+
 void translate(const std::exception_ptr& pointer, void* payload) {
   const auto& types = *static_cast<const ErrorTypes*>(payload);
   // Messages may quote bytes of a file, which need not be UTF-8.
   const auto raise = [](const nb::object& type, const std::exception& error) {
-    const std::string_view text = error.what();
+    const std::string text = in_python(error.what());
     PyObject* const message =
         PyUnicode_DecodeUTF8(text.data(), static_cast<Py_ssize_t>(text.size()), "backslashreplace");
     if (message == nullptr) return;  // with Python's own error

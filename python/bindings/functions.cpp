@@ -3,7 +3,6 @@
 #include <nanobind/stl/function.h>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
-#include <nanobind/stl/tuple.h>
 #include <nanobind/stl/unique_ptr.h>
 #include <nanobind/stl/vector.h>
 
@@ -12,7 +11,6 @@
 #include <memory>
 #include <optional>
 #include <span>
-#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -20,7 +18,6 @@
 #include "hemera/circuits/functions/approximation.hpp"
 #include "hemera/circuits/functions/elementary.hpp"
 #include "hemera/circuits/functions/function_plan.hpp"
-#include "hemera/circuits/functions/function_stages.hpp"
 #include "hemera/runtime/error.hpp"
 
 namespace hemera::python {
@@ -78,17 +75,6 @@ Function polynomial(const Values<3>& coefficients, bool chebyshev, double low, d
   return function;
 }
 
-/// Functions, the values of the whole one that they take, and those that they give.
-using Stage = std::tuple<Function, std::vector<Function::Value>, std::vector<Function::Value>>;
-
-std::vector<Stage> stages(const Function& function, std::size_t first_levels, std::size_t levels) {
-  std::vector<Stage> result;
-  for (circuits::FunctionStage& stage : circuits::stages_of(function, first_levels, levels)) {
-    result.emplace_back(std::move(stage.function), std::move(stage.inputs), std::move(stage.outputs));
-  }
-  return result;
-}
-
 std::pair<Result<double>, double> approximate(const circuits::RealFunction& f, double low, double high,
                                               std::size_t degree, bool minimax) {
   const auto found = circuits::approximate(
@@ -116,7 +102,6 @@ void bind_functions(nb::module_& m) {
       .def_prop_ro("is_real", &Function::is_real)
       .def_prop_ro("depth", &Function::depth)
       .def_prop_ro("error", &Function::error)
-      .def_prop_ro("output_values", &Function::outputs)
       .def("evaluate", &evaluate, "values"_a)
       .def_prop_ro("is_unbounded", &Function::is_unbounded)
       .def(
@@ -126,8 +111,7 @@ void bind_functions(nb::module_& m) {
             for (const rlwe::Ciphertext* input : inputs) largest.push_back(input->meta.largest);
             self.require_in_intervals(largest);
           },
-          "inputs"_a)
-      .def("stages", &stages, "first_levels"_a, "levels"_a, ReleaseGil());
+          "inputs"_a);
 
   nb::class_<FunctionStep>(m, "FunctionStep")
       .def_ro("level", &FunctionStep::level)

@@ -159,6 +159,7 @@ void bind_schemes(nb::module_& m) {
       },
       "context"_a, "depth"_a, "largest"_a, "terms"_a, ReleaseGil());
   m.def("guaranteed_noise_budget", &any_scheme::guaranteed_noise_budget, "ciphertext"_a);
+  m.def("notice_spent_budget", &any_scheme::notice_spent_budget, "ciphertext"_a);
   m.def("noise_budget", &any_scheme::noise_budget, "ciphertext"_a, "secret"_a, ReleaseGil());
 }
 

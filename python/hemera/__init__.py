@@ -16,16 +16,18 @@ from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
 from hemera import bfv, bgv, circuits, ckks, errors, multiply
-from hemera._cost import Cost, cost
-from hemera._device import DeviceArray
-from hemera._load import inspect, load_parameters
-from hemera.ciphertext import Ciphertext, Plaintext, add_many, concatenate, multiply_many, stack
+from hemera._inspect import inspect
 from hemera.circuits import approximate
-from hemera.context import Context, devices, rotations_for_sum, rotations_needed
 from hemera.errors import Error
-from hemera.evaluator import Evaluator
-from hemera.graph import Graph
-from hemera.keys import Keys, SecretKey, SwitchingKey
+from hemera.inputs.device import DeviceArray
+from hemera.objects.ciphertext import Ciphertext, Plaintext, add_many, concatenate, multiply_many, stack
+from hemera.objects.context import Context, devices
+from hemera.objects.cost import Cost, cost
+from hemera.objects.evaluator import Evaluator
+from hemera.objects.graph import Graph
+from hemera.objects.keys import Keys, SecretKey, SwitchingKey
+from hemera.objects.load import load_parameters
+from hemera.objects.rotations import rotations_for_sum, rotations_needed
 from hemera.parameters import Parameters
 
 if TYPE_CHECKING:

@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from hemera.circuits.needs import size_text as size_text
 from hemera.errors import FileError
 
 Arguments = argparse.ArgumentParser | argparse._ArgumentGroup
@@ -92,12 +93,3 @@ def write_json(path: str, value: Mapping[str, Any]) -> None:
         Path(path).write_text(text, encoding="utf-8")
     except OSError as error:
         raise FileError(f"can not write {path}: {error.strerror}") from error
-
-
-def size_text(count: float) -> str:
-    """A number of bytes for people."""
-    for unit in ("B", "KiB", "MiB"):
-        if count < 1024:
-            return f"{count:.0f} {unit}" if unit == "B" else f"{count:.1f} {unit}"
-        count /= 1024
-    return f"{count:.2f} GiB"

@@ -1,55 +1,53 @@
-"""The command line: `hemera COMMAND`. Each command is a module of `hemera.commands`."""
+"""The command line: `hemera COMMAND`. Hemera's own commands are modules of `hemera.commands`; other packages
+add theirs by entry points of the group "hemera.commands", each a module of the same form."""
 
 from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from importlib.metadata import entry_points
+from types import ModuleType
 
 from hemera import __version__, _options
-from hemera.commands import (
-    bench,
-    client,
-    convert,
-    demo,
-    export,
-    info,
-    inspect,
-    params,
-    plan,
-    run,
-    score_trees,
-    serve,
-    train_logistic,
-)
+from hemera.commands import calibrate, client, convert, export, info, inspect, params, plan, run, serve
 from hemera.errors import Error
 
-COMMANDS = (
-    info,
-    params,
-    plan,
-    inspect,
-    convert,
-    demo,
-    train_logistic,
-    score_trees,
-    export,
-    serve,
-    client,
-    run,
-    bench,
-)
+GROUP = "hemera.commands"
+COMMANDS: Mapping[str, ModuleType] = {
+    "info": info,
+    "params": params,
+    "plan": plan,
+    "calibrate": calibrate,
+    "inspect": inspect,
+    "convert": convert,
+    "export": export,
+    "serve": serve,
+    "client": client,
+    "run": run,
+}
+OF_THE_APPLICATIONS = ("demo", "train-logistic", "score-trees", "bench")
+"""Commands of the package hemera-apps, which is named where it is not installed."""
 
 
-def make_parser() -> argparse.ArgumentParser:
-    """The parser of all commands. Each command adds its own arguments and a function `run`."""
+def installed_commands() -> dict[str, ModuleType]:
+    """The commands that other packages have installed, by name."""
+    found = {point.name: point for point in entry_points(group=GROUP)}
+    known = [name for name in OF_THE_APPLICATIONS if name in found]
+    return {name: found[name].load() for name in [*known, *sorted(set(found) - set(known))]}
+
+
+def make_parser(commands: Mapping[str, ModuleType]) -> argparse.ArgumentParser:
+    """The parser of commands, by name. Each command adds its own arguments and a function `run`."""
+    absent = [name for name in OF_THE_APPLICATIONS if name not in commands]
     parser = argparse.ArgumentParser(
-        prog="hemera", description="Computing on encrypted numbers with BGV, BFV and CKKS."
+        prog="hemera",
+        description="Computing on encrypted numbers with BGV, BFV and CKKS.",
+        epilog=f"{', '.join(absent)}: in the package hemera-apps, which is not installed" if absent else None,
     )
     parser.add_argument("--version", action="version", version=f"hemera {__version__}")
     subparsers = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
-    for command in COMMANDS:
-        name = command.__name__.rpartition(".")[2].replace("_", "-")
+    for name, command in commands.items():
         summary = (command.__doc__ or "").strip().splitlines()[0]
         child = subparsers.add_parser(name, help=summary, description=summary)
         command.add_arguments(child)
@@ -57,15 +55,29 @@ def make_parser() -> argparse.ArgumentParser:
     return parser
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
+def main(arguments: Sequence[str] | None = None, commands: Mapping[str, ModuleType] | None = None) -> int:
     """Run a command.
+
+    Args:
+        arguments: None: those of the process.
+        commands: those beside Hemera's own, by name; None: what is installed.
 
     Returns:
         The exit status: 0; 1 for an error that Hemera reports, said on standard error; 130 when interrupted.
         (Wrong usage exits with 2 by argparse.)
     """
-    given = sys.argv[1:] if arguments is None else arguments
-    options = make_parser().parse_args(_options.joined(given))
+    given = sys.argv[1:] if arguments is None else list(arguments)
+    # A command of its own needs no other package's.
+    own = bool(given) and given[0] in COMMANDS
+    others = {} if own else installed_commands() if commands is None else commands
+    if given and given[0] in OF_THE_APPLICATIONS and given[0] not in others:
+        print(
+            f"hemera: {given[0]} is a command of the package hemera-apps, which is not installed (in a clone "
+            "of Hemera: pip install './python/apps[demo]')",
+            file=sys.stderr,
+        )
+        return 1
+    options = make_parser({**COMMANDS, **others}).parse_args(_options.joined(given))
     try:
         status: int = options.run(options)
     except Error as error:

@@ -9,8 +9,8 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeVar
 
 from hemera import _core
-from hemera._source import Source, read
 from hemera.errors import SecurityWarning
+from hemera.inputs.source import Source, read
 
 if TYPE_CHECKING:
     from typing_extensions import Self

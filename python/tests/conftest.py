@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,7 @@ import pytest
 from numpy.typing import NDArray
 
 import hemera as hm
+from hemera.times import DeviceTimes, device_name
 
 PLAIN_MODULUS = 12289  # prime, 1 modulo 2 N
 DEGREE = 1024
@@ -135,3 +137,17 @@ def ev(client: tuple[hm.Context, hm.SecretKey]) -> hm.Evaluator:
 def pytest_configure(config: pytest.Config) -> None:
     """The small parameters are weak, and loading them says so: no news here."""
     config.addinivalue_line("filterwarnings", "ignore::hemera.errors.SecurityWarning")
+
+
+@pytest.fixture
+def calibrated(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[hm.Context], None]:
+    """Makes a table of times for a context's device, in a cache folder of the test: some operations take a
+    microsecond for each unit of their work, others nothing."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+
+    def write(context: hm.Context) -> None:
+        operations = ("switch_keys", "hoisted_products", "mod_up", "key_inner_product", "divide_and_round")
+        rows = [(operation, context.params.degree, 50, 1.0, 1e-6) for operation in operations]
+        DeviceTimes(device_name(context.description), rows).save()
+
+    return write

@@ -112,15 +112,12 @@ def test_functions_deeper_than_a_bootstrap_are_bootstrapped_in_their_middle(clie
         x.polyval(np.ones(32))
 
 
-def test_a_bootstrap_is_saved_where_the_levels_that_are_left_do(automatic, boot, monkeypatch):
+def test_a_bootstrap_is_saved_where_the_levels_that_are_left_do(automatic, boot):
     sign = hm.circuits.sign(gap=2**-3, bits=10)
-    done = []
-    own = hm._core.refreshed
-    monkeypatch.setattr(hm._core, "refreshed", lambda *given: done.append(own(*given)) or done[-1])
     for left, expected in ((0, 2), (2, 2), (3, 1)):
-        done.clear()
+        before = automatic.bootstraps
         sign(low_of(automatic, boot, left))
-        assert sum(each is not None for each in done) == expected
+        assert automatic.bootstraps - before == expected
 
 
 def test_products_with_plain_operands_bootstrap_their_ciphertexts(client, automatic, boot):
@@ -171,24 +168,21 @@ def test_what_takes_no_level_bootstraps_nothing(automatic, boot):
     assert (x * 0.5).level == boot.result_level
 
 
-def test_operands_that_stand_twice_are_bootstrapped_once(automatic, boot, monkeypatch):
-    asked = []
-    own = hm.Evaluator._refreshed
-
-    def count(self, a, *others):
-        asked.append(a)
-        return own(self, a, *others)
-
-    monkeypatch.setattr(hm.Evaluator, "_refreshed", count)
-    x = low_of(automatic, boot)
+def test_operands_that_stand_twice_are_bootstrapped_once(automatic, boot):
+    x, other = low_of(automatic, boot), low_of(automatic, boot)
+    compare = hm.circuits.compare(gap=0.5, bits=1)
     for operation in (
-        lambda: automatic.dot([x, x], [x, x]),
-        lambda: automatic.multiply_many([x, x, x]),
-        lambda: hm.circuits.compare(gap=0.5, bits=1)(x, x),
+        lambda x, y: x * y,
+        lambda x, y: automatic.dot([x, x], [y, y]),
+        lambda x, y: automatic.multiply_many([x, y, x]),
+        lambda x, y: compare(x, y),
     ):
-        asked.clear()
-        operation()
-        assert sum(each is x for each in asked) == 1
+        counts = []
+        for y in (x, other):
+            before = automatic.bootstraps
+            operation(x, y)
+            counts.append(automatic.bootstraps - before)
+        assert counts[1] == counts[0] + 1
 
 
 def test_without_automatic_the_levels_end(client, boot):
@@ -256,8 +250,9 @@ def test_too_little_memory_is_said_before_anything_runs(params, boot):
         boot.require_memory(hm.Context(hm.ckks.Parameters.for_circuit(1)))
 
 
-def test_estimated_times_grow_with_the_work(client, params, boot):
+def test_estimated_times_grow_with_the_work(client, params, boot, calibrated):
     ctx, _, _ = client
+    calibrated(ctx)
     all_slots = hm.circuits.Bootstrap(params)
     assert boot.estimate_time(ctx) > 0
     # By the same rates a matrix of a diagonal is a small part of a bootstrap.

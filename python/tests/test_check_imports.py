@@ -12,16 +12,19 @@ REPOSITORY = Path(__file__).resolve().parents[2]
 
 
 def write(root: Path, module: str, text: str = "") -> None:
-    path = root / "python" / "hemera" / module
+    """A module of hemera, or of hemera_apps where its path begins so."""
+    folder = Path("apps") if module.startswith("hemera_apps") else Path("hemera")
+    path = root / "python" / folder / module
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(text)
 
 
 def clashes(root: Path, module: str, text: str) -> list[str]:
     """What is reported of a module with this text beside empty ones."""
-    top = ("__init__.py", "context.py", "evaluator.py", "keys.py", "ciphertext.py", "graph.py")
-    folders = ("demo/__init__.py", "demo/model.py", "commands/__init__.py", "bench/__init__.py")
-    for name in (*top, *folders):
+    objects = ("context.py", "evaluator.py", "keys.py", "ciphertext.py", "graph.py")
+    folders = ("trees/__init__.py", "trees/read.py", "serving/__init__.py", "commands/__init__.py")
+    apps = ("hemera_apps/__init__.py", "hemera_apps/trees/__init__.py", "hemera_apps/bench/__init__.py")
+    for name in ("__init__.py", *(f"objects/{name}" for name in objects), *folders, *apps):
         write(root, name)
     write(root, module, text)
     return [str(clash) for clash in check.find_clashes(root)]
@@ -33,14 +36,18 @@ TYPES = "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    "
 @pytest.mark.parametrize(
     ("module", "text"),
     [
-        ("keys.py", "from hemera import _core\nfrom hemera._core import Error"),
-        ("context.py", "from hemera.keys import Keys\nimport hemera.evaluator\nimport numpy, os"),
-        ("context.py", "from .keys import Keys\nfrom . import evaluator"),
-        ("keys.py", TYPES + "from hemera.context import Context"),
-        ("ciphertext.py", TYPES + "from hemera.evaluator import Evaluator"),
-        ("demo/client.py", "import hemera as hm\nfrom hemera import Context\nfrom hemera.demo import model"),
-        ("demo/__init__.py", "from .client import Client"),
-        ("commands/info.py", "from hemera.demo import client\nfrom hemera import bench"),
+        ("objects/keys.py", "from hemera import _core\nfrom hemera._core import Error"),
+        (
+            "objects/context.py",
+            "from hemera.objects.keys import Keys\nimport hemera.objects.evaluator\nimport numpy, os",
+        ),
+        ("objects/context.py", "from .keys import Keys\nfrom . import evaluator"),
+        ("objects/keys.py", TYPES + "from hemera.objects.context import Context"),
+        ("objects/ciphertext.py", TYPES + "from hemera.objects.evaluator import Evaluator"),
+        ("trees/client.py", "import hemera as hm\nfrom hemera import Context\nfrom hemera.trees import read"),
+        ("trees/__init__.py", "from .read import read_model"),
+        ("commands/info.py", "from hemera.trees import read\nfrom hemera import serving"),
+        ("hemera_apps/bench/run.py", "from hemera.trees import read\nfrom hemera_apps import trees"),
     ],
 )
 def test_accepts_imports_that_point_down(tmp_path: Path, module: str, text: str) -> None:
@@ -51,46 +58,93 @@ def test_accepts_imports_that_point_down(tmp_path: Path, module: str, text: str)
     ("module", "text", "report"),
     [
         (
-            "keys.py",
-            "\nfrom hemera.context import Context",
-            "keys.py:2: imports hemera.context: keys may not",
+            "objects/keys.py",
+            "\nfrom hemera.objects.context import Context",
+            "keys.py:2: imports hemera.objects.context: objects.keys may not",
         ),
-        ("keys.py", "from hemera import context", "above it"),
-        ("keys.py", "from . import context", "above it"),
-        ("keys.py", "import hemera", "keys may not import hemera, which stands above it"),
-        ("keys.py", "from hemera import Context", "keys may not import hemera, which stands above it"),
-        ("keys.py", "from hemera.ciphertext import Ciphertext", "of its own row"),
-        ("keys.py", "def f():\n    from hemera.context import Context", "keys.py:2: imports hemera.context"),
-        ("keys.py", TYPES + "from hemera.evaluator import Evaluator", "above it"),
-        ("graph.py", TYPES + "from hemera.evaluator import Evaluator", "above it"),
-        ("_functions.py", TYPES + "from hemera.ciphertext import Ciphertext", "above it"),
-        ("demo/client.py", "from hemera.commands import info", "demo may not import commands"),
+        ("objects/keys.py", "from hemera.objects import context", "above it"),
+        ("objects/keys.py", "from . import context", "above it"),
+        ("objects/keys.py", "import hemera", "may not import hemera, which stands above it"),
+        (
+            "objects/keys.py",
+            "from hemera import Context",
+            "objects.keys may not import hemera, which stands above it",
+        ),
+        ("objects/keys.py", "from hemera.objects.ciphertext import Ciphertext", "of its own row"),
+        (
+            "objects/keys.py",
+            "def f():\n    from hemera.objects.context import Context",
+            "keys.py:2: imports hemera.objects.context",
+        ),
+        ("objects/keys.py", TYPES + "from hemera.objects.evaluator import Evaluator", "above it"),
+        ("objects/graph.py", TYPES + "from hemera.objects.evaluator import Evaluator", "above it"),
+        ("circuits/plans.py", TYPES + "from hemera.objects.context import Context", "above it"),
+        ("circuits/functions.py", TYPES + "from hemera.objects.ciphertext import Ciphertext", "above it"),
+        ("trees/client.py", "from hemera.commands import info", "trees may not import commands"),
+        ("commands/demo.py", "from hemera_apps import trees", "hemera_apps.trees, which stands above it"),
+        ("hemera_apps/trees/a.py", "import hemera_apps.bench", "hemera_apps.bench, which stands above it"),
         ("new.py", "from hemera import _core", "new stands in no row"),
     ],
 )
 def test_reports_file_line_and_rule(tmp_path: Path, module: str, text: str, report: str) -> None:
     (found,) = clashes(tmp_path, module, text)
-    assert found.startswith(f"python/hemera/{module}:")
+    folder = "apps" if module.startswith("hemera_apps") else "hemera"
+    assert found.startswith(f"python/{folder}/{module}:")
     assert report in found
 
 
 def test_reports_circles_inside_of_a_folder(tmp_path: Path) -> None:
-    write(tmp_path, "demo/client.py", "from hemera.demo import layout")
-    write(tmp_path, "demo/layout.py", "from hemera.demo import model")
-    write(tmp_path, "demo/model.py", "from hemera.demo.client import Client")
+    write(tmp_path, "trees/one.py", "from hemera.trees import two")
+    write(tmp_path, "trees/two.py", "from hemera.trees import three")
+    write(tmp_path, "trees/three.py", "from hemera.trees.one import One")
     (report,) = [str(clash) for clash in check.find_clashes(tmp_path)]
-    assert report.startswith("python/hemera/demo/model.py:1: imports hemera.demo.client: a circle")
-    assert "hemera.demo.client -> hemera.demo.layout -> hemera.demo.model -> hemera.demo.client" in report
+    assert report.startswith("python/hemera/trees/three.py:1: imports hemera.trees.one: a circle")
+    assert "hemera.trees.one -> hemera.trees.two -> hemera.trees.three -> hemera.trees.one" in report
 
 
 def test_exit_status_and_summary(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert check.main([str(tmp_path)]) == 2
-    write(tmp_path, "keys.py", "from hemera import _core")
+    write(tmp_path, "objects/keys.py", "from hemera import _core")
     assert check.main([str(tmp_path)]) == 0
-    write(tmp_path, "errors.py", "from hemera.keys import Keys")
+    write(tmp_path, "errors.py", "from hemera.objects.keys import Keys")
     assert check.main([str(tmp_path)]) == 1
     assert capsys.readouterr().out.endswith("check_imports: 2 modules, 1 clashes\n")
 
 
+def circle(root: Path, count: int) -> None:
+    """Modules whose annotations name the next one."""
+    for i in range(count):
+        write(root, f"trees/part{i}.py", TYPES + f"from hemera.trees.part{(i + 1) % count} import X")
+
+
+def test_circles_have_at_most_so_many_files_and_arrows(tmp_path: Path) -> None:
+    circle(tmp_path, check.MOST_FILES)
+    (found,) = check.knots(check.imports(tmp_path))
+    assert [len(each) for each in found] == [check.MOST_FILES, check.MOST_FILES]
+    assert check.main([str(tmp_path)]) == 0
+    circle(tmp_path, check.MOST_FILES + 1)
+    (report,) = check.beyond_limits(check.imports(tmp_path))
+    assert report.startswith(
+        f"a circle of {check.MOST_FILES + 1} files, more than {check.MOST_FILES}: hemera."
+    )
+    assert check.main([str(tmp_path)]) == 1
+
+
+def test_arrows_of_all_circles_count(tmp_path: Path) -> None:
+    others = [f"part{i}" for i in range(check.MOST_FILES)]
+    for name in others:
+        lines = "".join(f"    from hemera.trees.{other} import X\n" for other in others if other != name)
+        write(tmp_path, f"trees/{name}.py", TYPES.rstrip() + "\n" + lines)
+    (report,) = check.beyond_limits(check.imports(tmp_path))
+    assert report == f"{len(others) * (len(others) - 1)} arrows in circles, more than {check.MOST_ARROWS}"
+
+
+def test_the_package_itself_is_in_no_circle(tmp_path: Path) -> None:
+    write(tmp_path, "__init__.py", TYPES + "from hemera import serving")
+    write(tmp_path, "serving/__init__.py", "import hemera")
+    assert check.knots(check.imports(tmp_path)) == []
+
+
 def test_this_repository_is_clean() -> None:
     assert [str(clash) for clash in check.find_clashes(REPOSITORY)] == []
+    assert check.beyond_limits(check.imports(REPOSITORY)) == []

@@ -13,7 +13,6 @@ import pytest
 
 import hemera as hm
 from hemera._options import joined
-from hemera.bench import operations
 from hemera.cli import main
 
 
@@ -111,8 +110,9 @@ def test_lists_may_begin_with_a_minus(capsys: Any) -> None:
     assert joined(["--a", "-.5,1", "--b"]) == ["--a=-.5,1", "--b"]
 
 
-def test_plan_of_a_bootstrap(capsys: Any) -> None:
+def test_plan_of_a_bootstrap(capsys: Any, calibrated: Any) -> None:
     arguments = ["plan", "bootstrap", "test-40", "--slots", "64"]
+    calibrated(hm.Context(hm.ckks.Parameters.for_bootstrapping("test-40"), "cpu", threads=1))
     assert main([*arguments, "--time", "--device", "cpu", "--threads", "1"]) == 0
     text = capsys.readouterr().out
     assert "bootstrap of 64 complex slots" in text
@@ -158,10 +158,6 @@ def test_plan_of_functions_and_matrices(capsys: Any) -> None:
         (["params", "ckks", "--sharing-bits", "65"], "sharing_bits"),
         (["params", "ckks", "--plain-bits", "20"], "--plain-bits is no option of CKKS"),
         (["inspect", "nowhere.hemera"], "nowhere.hemera"),
-        (["demo", "--rows", "100000"], "held out"),
-        (["demo", "--device", "cuda:77", "--rows", "1"], "cuda:77"),
-        (["demo", "--seed", "-1"], "--seed"),
-        (["bench", "--degrees", "512"], "512"),
         (["info", "--json", "/nowhere/info.json"], "/nowhere/info.json"),
     ],
 )
@@ -174,7 +170,7 @@ def test_errors_are_said_in_a_line(arguments: list[str], text: str, capsys: Any)
 
 @pytest.mark.parametrize(
     "arguments",
-    [[], ["fly"], ["params"], ["params", "ckks", "--slots", "0"], ["bench", "--operation", "fly"]],
+    [[], ["fly"], ["params"], ["params", "ckks", "--slots", "0"]],
 )
 def test_wrong_usage(arguments: list[str]) -> None:
     with pytest.raises(SystemExit) as caught:
@@ -225,46 +221,11 @@ def test_inspect_names_rotation_steps(party: Any, generator: int, tmp_path: Path
     assert "rotation steps" not in hm.inspect(bytes(without)).fields
 
 
-def test_bench(capsys: Any) -> None:
-    found = run_json(capsys, "bench", "--scheme", "bgv", "--degrees", "4096", "--seconds", "0.001")
-    assert found["machine"]["hemera"] == hm.__version__
-    assert [row["operation"] for row in found["rows"]] == list(operations.OPERATIONS)
-    for row in found["rows"]:
-        assert (row["scheme"], row["n"], row["batch"]) == ("bgv", 4096, 1)
-        assert 0 < row["least_us"] <= row["median_us"]
-        assert row["repetitions"] >= 3
-    one = run_json(
-        capsys,
-        "bench",
-        "operations",
-        "--scheme",
-        "bgv",
-        "--degrees",
-        "4096",
-        "--operation",
-        "add",
-        "--batch",
-        "2",
-    )
-    assert [(row["operation"], row["batch"]) for row in one["rows"]] == [("add", 2)]
-
-
-def test_bench_at_degrees_that_hold_little(capsys: Any) -> None:
-    """4096 holds a product of BFV with a smaller plaintext modulus; what is refused drops no other row."""
-    add = ["--operation", "add", "--seconds", "0.001"]
-    found = run_json(capsys, "bench", "--degrees", "1024,4096", *add)
-    assert {(row["scheme"], row["n"]) for row in found["rows"]} >= {("bfv", 4096), ("bgv", 4096)}
-    assert all(row["n"] == 4096 and row["log_modulus"] < 109 for row in found["rows"])
-    with pytest.raises(AssertionError):
-        run_json(capsys, "bench", "--degrees", "1024", *add)
-    assert capsys.readouterr().err.count("no secure parameters with a product at degree 1024") == 6
-
-
 def test_installed_command() -> None:
     """As a program of its own: the version, and the help of every command."""
     program = [sys.executable, "-m", "hemera"]
     shown = subprocess.run([*program, "--version"], capture_output=True, text=True, check=True)
     assert shown.stdout == f"hemera {hm.__version__}\n"
     shown = subprocess.run([*program, "--help"], capture_output=True, text=True, check=True)
-    for command in ("info", "params", "inspect", "demo", "bench"):
+    for command in ("info", "params", "inspect", "serve"):
         assert f"\n    {command} " in shown.stdout

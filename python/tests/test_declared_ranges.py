@@ -275,21 +275,26 @@ def test_explicit_bootstraps_scale_by_the_bound(automatic: Bootstrapped) -> None
 
 
 def test_undeclared_bootstraps_warn_once(automatic: Bootstrapped) -> None:
-    _, _, ev, boot = automatic
+    ctx, _, ev, boot = automatic
     low = ev.at_level(ev.encrypt(values()), boot.input_level)
-    for run in (
+    runs = (
         lambda x: x.bootstrap(),
         lambda x: x * x,
         lambda x: x * 0.5,
         lambda x: x * np.ones(8),
-        lambda x: ev.dot([x], [x]),
-    ):
+        lambda x: x.evaluator.dot([x], [x]),
+        lambda x: x.polyval([0.5, 0.5]),
+    )
+    for own in (*((run,) for run in runs), runs):
         with warnings.catch_warnings(record=True) as caught:
-            warnings.resetwarnings()
+            warnings.simplefilter("always")
+            x = ctx.bind(ev.keys, bootstrap=boot, automatic=True).bind(low)
             for _ in range(2):
-                run(low)
+                for run in own:
+                    run(x)
         assert [each.category for each in caught] == [RangeWarning]
         assert "from -1 to 1" in str(caught[0].message)
+        assert "magnitude=" in str(caught[0].message)
         assert caught[0].filename == __file__
 
 
@@ -311,15 +316,81 @@ def test_inputs_of_other_magnitudes_are_bootstrapped_by_their_own(
             np.testing.assert_allclose(ctx.decrypt(fresh, sk), each, atol=np.abs(each).max() * 2**-15)
 
 
-def test_nothing_is_bootstrapped_before_a_refusal(
-    automatic: Bootstrapped, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_nothing_is_bootstrapped_before_a_refusal(automatic: Bootstrapped) -> None:
     _, _, ev, boot = automatic
     x = ev.at_level(ev.encrypt(values(), largest=9), boot.input_level + 1)
-    monkeypatch.setattr(hm._core, "refreshed", None)
+    before = ev.bootstraps
     for function in (circuits.sigmoid((-8, 8), bits=2), circuits.sign(gap=0.25, bits=8, largest=8)):
         with pytest.raises(RangeError, match="up to 9 are declared"):
             function(x)
+    assert ev.bootstraps == before
+
+
+@pytest.mark.parametrize("magnitude", [100, 1000.0])
+def test_a_magnitude_scales_at_no_level(automatic: Bootstrapped, magnitude: float) -> None:
+    ctx, sk, undeclared, boot = automatic
+    ev = ctx.bind(undeclared.keys, bootstrap=boot, automatic=True, magnitude=magnitude)
+    clear = magnitude * values()
+    # The model's worst error of values up to 1, within 1.5 bits; three matrices divide by a third of it each.
+    error = magnitude * 2 ** (1.5 - boot.expected_precision()[1]) * magnitude ** (1 / 3)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for largest in (None, magnitude):
+            low = ev.at_level(ev.encrypt(clear, largest=largest), boot.input_level)
+            for y in (low.bootstrap(), boot(low)):
+                assert (y.level, y.largest) == (boot.result_level, largest or math.inf)
+                np.testing.assert_allclose(ctx.decrypt(y, sk), clear, atol=error)
+        assert ev.bootstraps == 4
+        low = ev.at_level(ev.encrypt(clear), boot.input_level)
+        # Today's values, divided and multiplied again and again, and a batch.
+        for y, expected in (
+            (low * 0.5, 0.5 * clear),
+            (low * (low * (1 / magnitude)), clear * values()),
+            (low * np.linspace(0, 1, 8), clear * np.linspace(0, 1, 8)),
+        ):
+            np.testing.assert_allclose(ctx.decrypt(y, sk), expected, atol=4 * error)
+        batch = ev.at_level(ev.encrypt(np.stack([clear, values()])), boot.input_level)
+        before = ev.bootstraps
+        np.testing.assert_allclose(ctx.decrypt(batch * 0.5, sk), [0.5 * clear, 0.5 * values()], atol=error)
+        assert ev.bootstraps == before + 2
+    # Without it values of this size are lost, and one warning says that they may be.
+    with pytest.warns(RangeWarning, match="from -1 to 1"):
+        lost = ctx.bind(undeclared.keys, bootstrap=boot, automatic=True).bind(low) * 0.5
+    assert np.abs(ctx.decrypt(lost, sk) - 0.5 * clear).max() > 2**-10 * magnitude
+
+
+def test_magnitudes_that_do_not_fit_are_refused(automatic: Bootstrapped) -> None:
+    ctx, _, ev, boot = automatic
+    for magnitude in (0, -1, math.inf, math.nan):
+        with pytest.raises(ParameterError, match="finite and positive"):
+            ctx.bind(ev.keys, bootstrap=boot, magnitude=magnitude)
+    with pytest.raises(TypeError, match="must be a number"):
+        ctx.bind(ev.keys, bootstrap=boot, magnitude="100")
+    with pytest.raises(ParameterError, match="needs a plan"):
+        ctx.bind(ev.keys, magnitude=100)
+    with pytest.raises(RangeError, match="smaller magnitude"):
+        ctx.bind(ev.keys, bootstrap=boot, automatic=True, magnitude=1e9)
+    own = ctx.bind(ev.keys, bootstrap=boot, magnitude=100)
+    low = own.at_level(own.encrypt(values(), largest=101), boot.input_level)
+    with pytest.raises(RangeError, match="from -1 to 100"):
+        low.bootstrap()
+
+
+def test_the_standard_order_divides_a_level_above() -> None:
+    params = hm.ckks.Parameters.for_bootstrapping(
+        "test-40", levels=4, order="standard", last_bits=49, ratio_bits=9, slots_to_coefficients=[43, 43, 43]
+    )
+    boot = circuits.Bootstrap(params, 8)
+    ctx = hm.Context(params)
+    sk = ctx.generate_secret_key()
+    ev = ctx.bind(ctx.generate_keys(sk, plan=boot), bootstrap=boot, automatic=True, magnitude=100)
+    x = ev.at_level(ev.encrypt(100 * values()), boot.input_level + 1)
+    y = x * 0.5
+    assert (ev.bootstraps, y.level) == (1, boot.result_level)
+    error = 125 * 2 ** (1.5 - boot.expected_precision()[1])
+    np.testing.assert_allclose(ctx.decrypt(y, sk), 50 * values(), atol=error)
+    with pytest.raises(RangeError, match="higher level"):
+        ev.at_level(x, boot.input_level).bootstrap()
 
 
 def test_functions_in_stages_are_right_of_large_values(automatic: Bootstrapped) -> None:

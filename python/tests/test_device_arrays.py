@@ -15,8 +15,8 @@ import numpy as np
 import pytest
 
 import hemera as hm
-from hemera import _device
-from hemera._device import stream_handle
+from hemera.inputs import device as device_arrays
+from hemera.inputs.device import stream_handle
 
 from .conftest import make_params
 
@@ -104,21 +104,21 @@ def test_arrays_of_every_gpu_come_in(
     """Whatever device is the current one of the library: no GPU is needed to see that."""
     library = OtherLibrary(name, setter)
     monkeypatch.setitem(sys.modules, name, library.module)
-    monkeypatch.setattr(_device._core, "stream", lambda _: 77)
-    monkeypatch.setattr(_device._core, "import_dlpack", lambda capsule: capsule)
+    monkeypatch.setattr(device_arrays._core, "stream", lambda _: 77)
+    monkeypatch.setattr(device_arrays._core, "import_dlpack", lambda capsule: capsule)
     context: Any = types.SimpleNamespace(device=f"cuda:{index}")
 
     class Parameter(library.tensor):  # type: ignore[name-defined,misc]
         """As users and libraries derive them, in modules of their own."""
 
     for tensor in (library.tensor(index), Parameter(index)):
-        array = _device.foreign_array(tensor, context, "encode")
+        array = device_arrays.foreign_array(tensor, context, "encode")
         assert array is not None
         assert (array.pointer, array.shape, array.owner.stream) == (256, (4,), 77)  # type: ignore[attr-defined]
         assert library.current == 0
     other: Any = types.SimpleNamespace(device=f"cuda:{1 - index}")
     with pytest.raises(hm.errors.DeviceError, match=f"cuda:{index}, and the context on cuda:{1 - index}"):
-        _device.foreign_array(library.tensor(index), other, "encode")
+        device_arrays.foreign_array(library.tensor(index), other, "encode")
 
 
 def test_streams_of_other_libraries() -> None:

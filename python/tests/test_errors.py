@@ -13,7 +13,8 @@ import pytest
 import hemera as hm
 from hemera import errors
 
-HEADER = Path(__file__).parents[2] / "include" / "hemera" / "runtime" / "error.hpp"
+ROOT = Path(__file__).parents[2]
+HEADER = ROOT / "include" / "hemera" / "runtime" / "error.hpp"
 
 
 def test_every_class_of_the_core_is_there_with_its_base() -> None:
@@ -48,6 +49,27 @@ def test_builtin_ancestors(name: str, builtin: type[Exception]) -> None:
     assert issubclass(getattr(errors, name), builtin)
     assert issubclass(getattr(errors, name), hm.Error)
     assert str(getattr(errors, name)("what clashed")) == "what clashed"
+
+
+def literals(text: str) -> str:
+    """The string literals of a C++ source without comments; those that follow each other are one line."""
+    code = re.sub(r"(?m)^\s*(//|#).*$", "", text)
+    joined = re.sub(r'(?<!\\)"\s*\n\s*"', "", code)
+    return "\n".join(re.findall(r'"((?:[^"\\\n]|\\.)*)"', joined))
+
+
+def test_messages_of_cpp_name_no_python_and_get_its_words() -> None:
+    sources = [path for path in (ROOT / "src").rglob("*") if path.suffix in {".cpp", ".hpp", ".cu"}]
+    assert len(sources) > 200
+    messages = "\n".join(literals(path.read_text()) for path in sources)
+    assert not re.findall(r".*\b(?:Python|NumPy|None|True|hm)\b.*", messages)
+    binding = (ROOT / "python" / "bindings" / "errors.cpp").read_text()
+    table = binding.split("ways_out[] = {")[1].split("\n};")[0]
+    pairs = re.findall(r'\{"((?:[^"\\]|\\.)*)",\s*"((?:[^"\\]|\\.)*)"\}', table)
+    assert len(pairs) == len(re.findall(r"^ *\{", table, re.M)) > 10
+    for cpp, python in pairs:
+        assert cpp in messages, f"no message has {cpp!r}"
+        assert not any(other in python for other, _ in pairs if other != cpp), python
 
 
 def test_missing_keys(party: Any) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -61,6 +62,27 @@ def test_a_part_that_is_spent_is_no_news(integers: Any, fresh: hm.Ciphertext) ->
         for parts in ([spent, fresh], [fresh, spent]):
             hm.stack(parts) + 1, hm.concatenate(parts) + 1
     assert found == []
+
+
+def test_files_keep_it(integers: Any, fresh: hm.Ciphertext, tmp_path: Path) -> None:
+    with recorded():
+        spent = spend(fresh)
+    spent.save(tmp_path / "spent")
+    of_parts = [integers.ev.load(bytes(part)) for part in spent]
+    with recorded() as found:
+        for loaded in (
+            integers.ctx.load(bytes(spent)),
+            integers.ev.load(tmp_path / "spent"),
+            hm.stack(of_parts),
+        ):
+            loaded + 1, loaded[0] - fresh[0], fresh * loaded.to(integers.ev)
+    assert found == []
+    described = hm.inspect(tmp_path / "spent")
+    assert (described.version, described.fields["guaranteed noise budget"]) == (4, "spent")
+    # Files of others say nothing of it, in the version that they had.
+    described = hm.inspect(bytes(fresh))
+    assert described.version == 1
+    assert "guaranteed noise budget" not in described.fields
 
 
 @pytest.mark.parametrize("name", ["operator", "out", "in place", "many", "dot", "array", "number", "power"])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import operator
+import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -35,6 +36,40 @@ def test_binary_operator(party: Any, apply: Callable[[Any, Any], Any], other: st
     result = apply(y, x) if swapped else apply(x, y)
     assert isinstance(result, hm.Ciphertext)
     party.check(result, apply(clear, a) if swapped else apply(a, clear))
+
+
+class _Caller:
+    """Stands before the core's evaluator, and notes the functions of Python that lead to it."""
+
+    def __init__(self, native: Any) -> None:
+        self._native = native
+        self.functions: list[str] = []
+
+    def __getattr__(self, name: str) -> Any:
+        method = getattr(self._native, name)
+
+        def call(*args: Any) -> Any:
+            frame = sys._getframe(1)
+            while frame.f_code.co_filename != __file__:
+                self.functions.insert(0, frame.f_code.co_name)
+                assert frame.f_back is not None
+                frame = frame.f_back
+            return method(*args)
+
+        return call
+
+
+@pytest.mark.parametrize(
+    ("apply", "name"), [(operator.add, "add"), (operator.sub, "subtract"), (operator.mul, "multiply")]
+)
+def test_two_functions_are_before_the_core(
+    party: Any, apply: Callable[[Any, Any], Any], name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    x, y = (party.ev.encrypt(party.values(3, SLOTS, seed=seed)) for seed in (1, 2))
+    caller = _Caller(party.ev._native)
+    monkeypatch.setattr(party.ev, "_native", caller)
+    apply(x, y)
+    assert caller.functions == [f"__{apply.__name__}__", name]
 
 
 def test_weights_encoded_for_a_level(integers: Any) -> None:

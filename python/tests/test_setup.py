@@ -17,18 +17,13 @@ import pytest
 from packaging.requirements import Requirement
 from packaging.version import Version
 
-if sys.version_info >= (3, 11):
-    import tomllib
-else:
-    from pip._vendor import tomli as tomllib
-
 REPOSITORY = Path(__file__).resolve().parents[2]
 PYTHONS = ["3.10", "3.11", "3.12", "3.13"]
 LOCKS = sorted((REPOSITORY / "requirements").glob("*.txt"))
 GROUPS = {
-    "demo": ("build", "run", "demo"),
-    "test": ("build", "run", "demo", "serving", "dev"),
-    "bench": ("bench",),
+    "demo": ("build", "run", "python/apps:demo"),
+    "test": ("build", "run", "serving", "dev", "python/apps:demo"),
+    "bench": ("python/apps:bench",),
 }
 
 
@@ -77,11 +72,10 @@ def test_every_version_has_hashes(path: Path) -> None:
 @pytest.mark.parametrize("name", GROUPS)
 def test_locks_hold_what_the_project_asks_for(name: str, python: str) -> None:
     """If this fails after a change of pyproject.toml: run tools/lock."""
-    project = tomllib.loads((REPOSITORY / "pyproject.toml").read_text())
-    requirements = load(REPOSITORY / "tools" / "requirements.py").requirements
+    requirements_of = load(REPOSITORY / "tools" / "requirements.py").requirements_of
     found = locked(name, python)
     for group in GROUPS[name]:
-        for text in requirements(project, group):
+        for text in requirements_of(REPOSITORY, group):
             requirement = Requirement(text)
             assert found[requirement.name] in requirement.specifier
     # One environment holds them all.

@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 
 import hemera as hm
-from hemera.ciphertext import Plaintext
-from hemera.keys import SwitchingKey
+from hemera.objects.ciphertext import Plaintext
+from hemera.objects.keys import SwitchingKey
 
 CLASSES = (hm.Context, hm.Evaluator, hm.Ciphertext, Plaintext, hm.SecretKey, hm.Keys, SwitchingKey)
 # What the compiled core and Python's own machinery say.

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <utility>
 
 #include "hemera/rlwe/gadget.hpp"
 
@@ -32,12 +33,12 @@ std::size_t level_of(const rlwe::Context& context, const Indices& base) {
   return of_size.value_or(context.top_level());
 }
 
-// What a call adds to counts and work, for one element of its batch.
-Cost cost_of_call(const rlwe::Context& context, const poly::LedgerEntry& entry) {
+// Adds calls to counts and work, each for one element of a batch.
+void add_calls(Cost& total, const rlwe::Context& context, const poly::LedgerEntry& entry, std::size_t calls) {
   using poly::Operation;
   Cost cost;
+  Work work;
   const Indices ciphertext_primes = without_special(context, entry.base);
-  Work& work = cost.work[level_of(context, ciphertext_primes)];
   const auto count_switches = [&](std::size_t switches) {
     cost.mod_ups = 1;
     work.mod_ups = entry.digits * entry.extended;
@@ -67,19 +68,19 @@ Cost cost_of_call(const rlwe::Context& context, const poly::LedgerEntry& entry) 
     case Operation::multiply_relinearize:
       count_switches(1);
       cost.products = 1;
-      work.products = 3 * entry.base.size();
+      work.products = 4 * entry.base.size();
       break;
     case Operation::scaled_product:
       cost.products = 1;
-      work.products = 3 * entry.extended;
+      work.products = 4 * entry.extended;
       break;
     case Operation::inner_product:
-      (entry.right > 1 ? cost.products : cost.plain_products) = entry.terms;
-      work.products = entry.terms * (entry.components + entry.right - 1) * entry.base.size();
+      (entry.components > 1 && entry.right > 1 ? cost.products : cost.plain_products) = entry.terms;
+      work.products = entry.terms * entry.components * entry.right * entry.base.size();
       break;
     case Operation::combine:
-      cost.plain_products = entry.terms;
-      work.products = entry.terms * entry.components * entry.base.size();
+      cost.plain_products = entry.factors;
+      work.products = entry.factors * entry.components * entry.base.size();
       break;
     case Operation::multiply:
     case Operation::multiply_add:
@@ -91,20 +92,26 @@ Cost cost_of_call(const rlwe::Context& context, const poly::LedgerEntry& entry) 
       work.divisions = entry.components * entry.base.size();
       break;
     default:
-      break;
+      return;
   }
-  return cost;
+  total.key_products += calls * cost.key_products;
+  total.mod_ups += calls * cost.mod_ups;
+  total.divisions += calls * cost.divisions;
+  total.plain_products += calls * cost.plain_products;
+  total.products += calls * cost.products;
+  total.rescales += calls * cost.rescales;
+  total.work[level_of(context, ciphertext_primes)] += {.mod_ups = calls * work.mod_ups,
+                                                       .key_products = calls * work.key_products,
+                                                       .divisions = calls * work.divisions,
+                                                       .products = calls * work.products};
 }
 
 }  // namespace
 
-Cost counted_cost(const rlwe::Context& context, const poly::Ledger::Entries& entries) {
+Cost counted_cost(const rlwe::Context& context, poly::Ledger::Entries entries) {
   Cost total;
-  for (const auto& [entry, calls] : entries) {
-    const Cost one = cost_of_call(context, entry);
-    for (std::size_t i = 0; i < calls * entry.batch; ++i) total.add_operations(one);
-  }
-  std::erase_if(total.work, [](const auto& item) { return item.second == Work{}; });
+  for (const auto& [entry, calls] : entries) add_calls(total, context, entry, calls * entry.batch);
+  total.entries = std::move(entries);
   return total;
 }
 

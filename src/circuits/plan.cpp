@@ -6,6 +6,8 @@
 #include <utility>
 
 #include "circuits/circuit_gadgets.hpp"
+#include "circuits/rehearsal.hpp"
+#include "hemera/poly/backend.hpp"
 #include "hemera/runtime/error.hpp"
 #include "rlwe/requirements.hpp"
 
@@ -24,17 +26,6 @@ Work& Work::operator+=(const Work& other) {
   divisions += other.divisions;
   products += other.products;
   return *this;
-}
-
-void Cost::add_operations(const Cost& part) {
-  key_products += part.key_products;
-  mod_ups += part.mod_ups;
-  divisions += part.divisions;
-  plain_products += part.plain_products;
-  plaintext_bytes += part.plaintext_bytes;
-  products += part.products;
-  rescales += part.rescales;
-  for (const auto& [at, own] : part.work) work[at] += own;
 }
 
 Work Cost::total_work() const {
@@ -102,16 +93,14 @@ rlwe::EvaluationKeys generate_keys(const rlwe::SecretKey& secret, std::span<cons
 
 std::shared_ptr<const rlwe::SwitchingKey> require_key(const rlwe::EvaluationKeys& keys, const KeyNeed& need) {
   if (auto found = keys.find(need.role, need.gadget)) return found;
-  throw MissingKeyError(
-      "a key of the plan is not there; make the keys with generate_keys of the plan (Python: "
-      "generate_keys(plan=))");
+  throw MissingKeyError("a key of the plan is not there; make keys for the plan");
 }
 
 void require_room(const rlwe::Context& context, std::size_t bytes, const std::string& what) {
   const std::size_t room = context.memory()->available();
   if (bytes <= room) return;
   throw OutOfMemoryError(what + ": " + std::to_string(bytes) + " bytes are needed, and " +
-                         context.backend().device().name() + " has " + std::to_string(room) +
+                         context.memory()->device().name() + " has " + std::to_string(room) +
                          " left; use fewer slots, a smaller batch, a mode with fewer keys, or more memory");
 }
 
@@ -121,41 +110,95 @@ std::size_t stored_key_bytes(const rlwe::Context& context, const Cost& cost) {
   return cost.key_bytes / sizeof(std::uint64_t) * static_cast<std::size_t>(context.key_word());
 }
 
-}  // namespace
-
-Plan::Plan(const rlwe::Parameters& parameters) : fingerprint_(parameters.fingerprint()) {}
-
-void Plan::add_need(KeyNeed need) {
-  if (std::find(needed_keys_.begin(), needed_keys_.end(), need) == needed_keys_.end()) {
-    needed_keys_.push_back(std::move(need));
-  }
+bool only_counts(const rlwe::Context& context) {
+  return context.backend().device().kind == runtime::Device::Kind::ledger;
 }
 
+// The result of the plan that this thread is counting, whose own run may not ask for it.
+thread_local const void* being_counted = nullptr;
+
+}  // namespace
+
+Plan::Plan(const rlwe::Parameters& parameters) : parameters_(parameters) {}
+
+const Plan::Counted& Plan::counted() const {
+  std::call_once(counted_->once, [&] { count(*counted_); });
+  return *counted_;
+}
+
+void Plan::count(Counted& result) const {
+  const rlwe::ScalePolicy scales(parameters_);
+  Rehearsal rehearsal{
+      .bind = [&](const auto& context) { return bound(context); },
+      .inputs = {},
+      .choice = [&](const rlwe::KeyRole& role, std::size_t at) { return gadget_of(role, at); },
+  };
+  for (const Input& input : inputs()) {
+    rlwe::Metadata& meta = rehearsal.inputs.emplace_back();
+    meta.batch = input.batch;
+    meta.level = input.level.value_or(level());
+    meta.scale = input.level ? scales.level_scale(meta.level) : ends_.scale;
+    meta.slots = input.slots;
+  }
+  struct Mark {
+    const void* before;
+    ~Mark() { being_counted = before; }
+  } const mark{std::exchange(being_counted, &result)};
+  RehearsedRun run = rehearse(parameters_, rehearsal);
+  result.cost = std::move(run.cost);
+  result.needs = std::move(run.needs);
+}
+
+std::optional<rlwe::GadgetPrimes> Plan::gadget_of(const rlwe::KeyRole& /*role*/,
+                                                  std::size_t /*level*/) const {
+  return std::nullopt;
+}
+
+const Cost& Plan::cost() const { return counted().cost; }
+
+const std::vector<KeyNeed>& Plan::needed_keys() const { return counted().needs; }
+
 ExpectedError Plan::expected_error(std::optional<double> input_error) const {
-  return error_from(input_error.value_or(rounding_ / cost_.scale));
+  return error_from(input_error.value_or(rounding_ / ends_.scale));
 }
 
 std::size_t Plan::memory_bytes(std::size_t batch) const {
-  return cost_.key_bytes + cost_.plaintext_bytes + batch * cost_.workspace_bytes;
+  return cost().key_bytes + cost().plaintext_bytes + batch * cost().workspace_bytes;
 }
 
 void Plan::require_memory(const rlwe::Context& context, std::size_t batch) const {
   require_parameters(context, "memory of a plan");
-  const std::size_t bytes = memory_bytes(batch) - cost_.key_bytes + stored_key_bytes(context, cost_);
+  const std::size_t bytes = memory_bytes(batch) - cost().key_bytes + stored_key_bytes(context, cost());
   require_room(context, bytes, "keys, plaintexts and workspace of a plan");
 }
 
 rlwe::EvaluationKeys Plan::generate_keys(const rlwe::SecretKey& secret) const {
   require_parameters(*secret.context, "keys of a plan");
-  require_room(*secret.context, stored_key_bytes(*secret.context, cost_), "keys of a plan");
-  return circuits::generate_keys(secret, needed_keys_);
+  require_room(*secret.context, stored_key_bytes(*secret.context, cost()), "keys of a plan");
+  return circuits::generate_keys(secret, needed_keys());
 }
 
 void Plan::require_parameters(const rlwe::Context& context, const char* operation) const {
-  if (context.parameters().fingerprint() == fingerprint_) return;
+  if (context.parameters() == parameters_) return;
   throw MismatchError(std::string(operation) +
                       ": the plan was made for other parameters than the context's, " +
                       context.parameters().short_fingerprint() + "; make it for these");
+}
+
+void Plan::require_binding(const rlwe::Context& context, const char* operation) const {
+  require_parameters(context, operation);
+  if (only_counts(context)) return;
+  require_room(context, cost().plaintext_bytes + cost().workspace_bytes, operation);
+}
+
+void Plan::require_workspace(const rlwe::Context& context, std::size_t batch, const char* operation) const {
+  if (only_counts(context)) return;
+  require_room(context, batch * cost().workspace_bytes, operation);
+}
+
+void Plan::require_keys(const rlwe::Context& context, const rlwe::EvaluationKeys& keys) const {
+  if (only_counts(context) && being_counted == counted_.get()) return;
+  for (const KeyNeed& need : needed_keys()) require_key(keys, need);
 }
 
 }  // namespace hemera::circuits

@@ -1,188 +1,198 @@
 #include "hemera/circuits/time_estimate.hpp"
 
 #include <algorithm>
-#include <chrono>
-#include <complex>
-#include <iterator>
-#include <limits>
+#include <cmath>
+#include <cstdint>
+#include <cstdlib>
+#include <map>
+#include <string>
+#include <tuple>
 #include <utility>
-#include <vector>
 
 #include "hemera/runtime/error.hpp"
-#include "hemera/schemes/ckks.hpp"
 
 namespace hemera::circuits {
 namespace {
 
-using poly::Form;
+// A transform reads and writes a limb about twice, and computes as long again.
+constexpr double transform = 6;
+// A product and a sum of a base conversion, of what reading a limb takes.
+constexpr double conversion = 0.5;
 
-constexpr int runs = 3;
-constexpr double shortest_run = 5e-3;  // seconds: several operations where one is shorter
-constexpr double longest_run = 0.1;    // one run is enough of those
-// Of a plan, at which its operations are timed.
-constexpr std::size_t most_levels = 4;
+// Moduli up to these bits are computed with alike: by words of 32 bits, by 52-bit products or doubles, by
+// 64-bit products.
+int arithmetic_of(int bits) { return bits <= 31 ? 0 : (bits <= 50 ? 1 : 2); }
 
-// Seconds of one operation, when several are given one after the other.
-template <typename Give>
-double seconds_of(const rlwe::Context& context, const Give& give) {
-  using Clock = std::chrono::steady_clock;
-  const auto run = [&](std::size_t times) {
-    const auto begin = Clock::now();
-    for (std::size_t i = 0; i < times; ++i) give();
-    context.queue().synchronize();
-    return std::chrono::duration<double>(Clock::now() - begin).count();
-  };
-  run(1);  // makes constants and memory
-  const double once = std::max(run(1), 1e-7);
-  if (once > longest_run) return once;
-  const std::size_t times = std::max<std::size_t>(1, static_cast<std::size_t>(shortest_run / once));
-  double least = std::numeric_limits<double>::infinity();
-  for (int i = 0; i < runs; ++i) least = std::min(least, run(times) / static_cast<double>(times));
-  return least;
+// A table's rows of one operation, degree and arithmetic.
+using Kind = std::tuple<poly::Operation, std::size_t, int>;
+
+Kind kind_of(const UnitTime& time) { return {time.operation, time.degree, arithmetic_of(time.bits)}; }
+
+// Copies of numbers have no degree.
+std::size_t degree_of(const poly::LedgerEntry& entry) { return std::max<std::size_t>(entry.degree, 1); }
+
+double mod_up_work(double base, double digits, double extended) {
+  return transform * (base + digits * extended) + conversion * base * extended;
 }
 
-// Of the plan's keys that serve a level the one of the fewest words there.
-rlwe::GadgetPrimes gadget_at(const Plan& plan, const rlwe::Context& context, std::size_t level) {
-  std::shared_ptr<const rlwe::Gadget> best;
-  for (const KeyNeed& need : plan.needed_keys()) {
-    if (need.role.to == rlwe::ephemeral_secret || need.role.from == rlwe::ephemeral_secret) continue;
-    auto gadget = context.gadget(need.gadget);
-    if (gadget->serves(level) && (!best || gadget->cost(level) < best->cost(level))) best = std::move(gadget);
+double division_work(double from, double to) {
+  const double dropped = from > to ? from - to : 1;
+  return transform * (dropped + to) + 2 * to + conversion * dropped * to;
+}
+
+// Halves the interval until it is below a part in 10^12 of itself.
+template <typename Function>
+double root_of(const Function& falling, double low, double high) {
+  for (int i = 0; i < 60; ++i) {
+    const double middle = (low + high) / 2;
+    (falling(middle) > 0 ? low : high) = middle;
   }
-  return best ? best->primes() : context.parameters().default_gadget(level);
-}
-
-double seconds_of(const Work& work, const WorkRates& rates) {
-  return rates.mod_ups * static_cast<double>(work.mod_ups) +
-         rates.key_products * static_cast<double>(work.key_products) +
-         rates.divisions * static_cast<double>(work.divisions) +
-         rates.products * static_cast<double>(work.products);
+  return (low + high) / 2;
 }
 
 }  // namespace
 
-WorkRates measure_rates(const std::shared_ptr<const rlwe::Context>& shared, const rlwe::GadgetPrimes& primes,
-                        std::size_t level) {
-  const rlwe::Context& context = *shared;
-  const auto gadget = context.gadget(primes);
-  const poly::ModUp& up = gadget->mod_up(level);
-  const poly::Division* down = gadget->mod_down(level);
-  const poly::Backend& backend = context.backend();
-  const std::size_t digits = up.digits().size(), extended = up.extended().size();
-
-  // Zeros: no operation's time depends on values.
-  const auto zeros = [&](std::size_t components, const poly::RnsBase& base, std::size_t batch = 1) {
-    poly::Poly poly = context.make_poly(batch, components, base, Form::evaluation);
-    backend.fill_zero(context.queue(), poly.view());
-    return poly;
-  };
-  const poly::Poly in = zeros(2, context.base(level));
-  const poly::ConstPolyView second = in.view().components(1, 1);
-  poly::Poly split = zeros(digits, up.extended());
-  auto workspace = context.make_workspace();
-
-  WorkRates rates;
-  const double mod_up = seconds_of(context, [&] {
-    backend.mod_up(context.queue(), split.view(), second, up, Form::evaluation, workspace);
-  });
-  rates.mod_ups = mod_up / static_cast<double>(digits * extended);
-
-  // Rotations and their products with plaintexts, as matrices take them: each by a key of
-  // its own, for keys come from memory.
-  constexpr std::size_t terms = 4, most_sums = 3;
-  const ckks::Encoder encoder(shared);
-  const std::vector<std::complex<double>> values(context.parameters().max_slots());
-  std::vector<rlwe::Plaintext> factors;
-  std::vector<poly::Poly> keys, sums;
-  for (std::size_t i = 0; i < terms; ++i) {
-    keys.push_back(zeros(2, gadget->modulus(), gadget->digits().size()));
-    for (std::size_t sum = 0; sum < most_sums; ++sum) {
-      factors.push_back(encoder.encode_over(up.extended(), values, {}, level, 1, ckks::Stored::one_period));
+double work_of(const poly::LedgerEntry& entry) {
+  using poly::Operation;
+  const auto limbs = static_cast<double>(entry.base.size()), target = static_cast<double>(entry.target);
+  const auto extended = static_cast<double>(entry.extended), digits = static_cast<double>(entry.digits);
+  const auto components = static_cast<double>(entry.components), terms = static_cast<double>(entry.terms);
+  const auto right = static_cast<double>(entry.right), switched = static_cast<double>(entry.switched);
+  const auto factors = static_cast<double>(entry.factors);
+  const double keys = 3 * digits * extended;
+  const double end = entry.divides ? 2 * division_work(extended, target) : 2 * extended;
+  const auto once = [&] {
+    switch (entry.operation) {
+      case Operation::transform:
+      case Operation::embed:
+      case Operation::unembed:
+      case Operation::sample:
+      case Operation::encrypt_zero:
+      case Operation::sample_rlwe:
+      case Operation::phase:
+        return transform * components * std::max(limbs, target);
+      case Operation::combine:
+        return components * limbs * (terms + 1);
+      case Operation::inner_product:
+        return limbs * (terms * (components + right) + components + right - 1);
+      case Operation::convert:
+      case Operation::scale_and_round:
+      case Operation::lift_integers:
+        return components * (limbs + target + conversion * limbs * target);
+      case Operation::divide_and_round:
+        return components * division_work(limbs, target);
+      case Operation::mod_up:
+        return mod_up_work(limbs, digits, extended);
+      case Operation::key_inner_product:
+        return keys;
+      case Operation::hoisted_products:
+        return switched * keys + 3 * factors * extended + 2 * extended;
+      case Operation::switch_keys:
+        return mod_up_work(limbs, digits, extended) + terms * (keys + end);
+      case Operation::multiply_relinearize:
+        return 7 * limbs + mod_up_work(limbs, digits, extended) + keys + end;
+      case Operation::scaled_product:
+      case Operation::lift_operands:
+        return transform * 7 * std::max(extended, limbs) + 6 * conversion * limbs * std::max(extended, limbs);
+      case Operation::place_slots:
+      case Operation::collect_slots:
+        return terms;
+      default:
+        return components * std::max({limbs, target, 1.0});
     }
-  }
-  for (std::size_t sum = 0; sum < most_sums; ++sum) sums.push_back(zeros(2, up.extended()));
-  const auto hoisted = [&](std::size_t count) {
-    std::vector<poly::PolyView> out;
-    for (std::size_t sum = 0; sum < count; ++sum) out.push_back(sums[sum].view());
-    std::vector<poly::Backend::HoistedTerm> all;
-    for (std::size_t i = 0; i < terms; ++i) {
-      poly::Backend::HoistedTerm& term = all.emplace_back();
-      term = {.digits = std::as_const(split).view(),
-              .key = std::as_const(keys[i]).view(),
-              .addend = in.view().components(0, 1),
-              .galois_element = context.galois_element(static_cast<std::int64_t>(i) + 1)};
-      for (std::size_t sum = 0; sum < count; ++sum) {
-        term.factors.push_back(std::as_const(factors[i * most_sums + sum]).poly.view());
-      }
-    }
-    return seconds_of(context, [&] {
-      backend.hoisted_products(context.queue(), out, all, up, gadget->special_residues(level), workspace);
-    });
   };
-  const double one = hoisted(1) / terms, several = hoisted(most_sums) / terms;
-  // Where the clock does not tell them apart, a product is taken for a tenth of a rotation.
-  const double product = std::max((several - one) / (most_sums - 1), one / 10);
-  rates.products = product / static_cast<double>(2 * extended);
-  rates.key_products = std::max(one - product, one / 10) / static_cast<double>(2 * digits * extended);
-
-  const poly::Division& division = down != nullptr ? *down : context.rescale(level);
-  poly::Poly quotient = zeros(2, division.target());
-  const poly::ConstPolyView dividend = down != nullptr ? std::as_const(sums.front()).view() : in.view();
-  const double divided = seconds_of(context, [&] {
-    backend.divide_and_round(context.queue(), quotient.view(), dividend, division, Form::evaluation,
-                             workspace);
-  });
-  rates.divisions = divided / static_cast<double>(2 * dividend.shape.limbs);
-  return rates;
+  return std::max(once() * static_cast<double>(entry.batch), 1e-3);
 }
 
-std::vector<std::size_t> measured_levels(const std::map<std::size_t, Work>& work, std::size_t most) {
-  if (most == 0)
-    throw ParameterError("measured_levels: no time is told by rates of no level; ask for one or more");
-  std::vector<std::size_t> all;
-  for (const auto& [level, own] : work) all.push_back(level);
-  if (all.size() <= most) return all;
-  if (most == 1) return {all.back()};
-  std::vector<std::size_t> chosen;
-  for (std::size_t i = 0; i < most; ++i) chosen.push_back(all[i * (all.size() - 1) / (most - 1)]);
-  return chosen;
+UnitTimes::UnitTimes(std::vector<UnitTime> times, double waiting)
+    : times_(std::move(times)), waiting_(waiting) {
+  if (times_.empty()) throw ParameterError("a table of times without a row; measure some (hemera calibrate)");
+  for (const UnitTime& time : times_) {
+    if (time.degree != 0 && time.work > 0 && time.seconds > 0 && std::isfinite(time.seconds)) continue;
+    throw ParameterError("a table of times has a row of " + std::string(poly::name(time.operation)) +
+                         " whose degree, work or seconds are not positive");
+  }
+  std::sort(times_.begin(), times_.end(), [](const UnitTime& a, const UnitTime& b) {
+    return std::pair(kind_of(a), a.work) < std::pair(kind_of(b), b.work);
+  });
 }
 
-double seconds_of(const std::map<std::size_t, Work>& work, const std::map<std::size_t, WorkRates>& rates) {
-  if (rates.empty() && !work.empty()) {
-    throw ParameterError("seconds_of: work is timed by rates, and there are none; measure those of a level");
+double UnitTimes::of_call(const poly::LedgerEntry& entry) const {
+  // The rows of the nearest degree, and of those the nearest arithmetic.
+  const auto degree = static_cast<double>(degree_of(entry));
+  const auto distance = [&](const UnitTime& row) {
+    return std::pair(std::abs(std::log2(static_cast<double>(row.degree) / degree)),
+                     std::abs(arithmetic_of(row.bits) - arithmetic_of(entry.bits)));
+  };
+  const UnitTime* nearest = nullptr;
+  for (const UnitTime& row : times_) {
+    if (row.operation != entry.operation) continue;
+    if (nearest == nullptr || distance(row) < distance(*nearest)) nearest = &row;
   }
+  if (nearest == nullptr) return 0;
+  const auto less = [](const UnitTime& row, const Kind& kind) { return kind_of(row) < kind; };
+  const auto begin = std::lower_bound(times_.begin(), times_.end(), kind_of(*nearest), less);
+  auto end = begin;
+  while (end != times_.end() && kind_of(*end) == kind_of(*nearest)) ++end;
+
+  const double work = work_of(entry) * degree / static_cast<double>(begin->degree);
+  const auto above =
+      std::lower_bound(begin, end, work, [](const UnitTime& row, double at) { return row.work < at; });
+  double seconds = 0;
+  if (above == begin) {
+    // Below the least work a call is hardly faster than its beginning.
+    seconds = begin->seconds * std::max(work / begin->work, 0.5);
+  } else if (above == end) {
+    seconds = std::prev(end)->seconds * work / std::prev(end)->work;
+  } else {
+    const auto below = std::prev(above);
+    const double part = (work - below->work) / (above->work - below->work);
+    seconds = part * above->seconds + (1 - part) * below->seconds;
+  }
+  return std::max(seconds - waiting_, seconds / 10);
+}
+
+double UnitTimes::seconds(const poly::Ledger::Entries& entries) const {
   double sum = 0;
-  for (const auto& [level, own] : work) {
-    const auto above = rates.lower_bound(level);
-    if (above == rates.end()) {
-      sum += seconds_of(own, std::prev(above)->second);
-    } else if (above->first == level || above == rates.begin()) {
-      sum += seconds_of(own, above->second);
-    } else {
-      const auto below = std::prev(above);
-      const double part =
-          static_cast<double>(level - below->first) / static_cast<double>(above->first - below->first);
-      sum += part * seconds_of(own, above->second) + (1 - part) * seconds_of(own, below->second);
-    }
-  }
+  for (const auto& [entry, calls] : entries) sum += static_cast<double>(calls) * of_call(entry);
   return sum;
 }
 
-TimeEstimator::TimeEstimator(std::shared_ptr<const rlwe::Context> context) : context_(std::move(context)) {}
-
-double TimeEstimator::seconds(const Plan& plan) {
-  plan.require_parameters(*context_, "time of a plan");
-  const auto& work = plan.cost().work;
-  const std::lock_guard lock(mutex_);
-  std::map<std::size_t, WorkRates> rates;
-  for (const std::size_t level : measured_levels(work, most_levels)) {
-    const auto key = std::pair(level, gadget_at(plan, *context_, level));
-    auto known = rates_.find(key);
-    if (known == rates_.end()) known = rates_.emplace(key, measure_rates(context_, key.second, level)).first;
-    rates.emplace(level, known->second);
+std::vector<UnitTime> unit_times(const poly::Ledger::Times& times, std::size_t most) {
+  std::map<Kind, std::map<double, std::pair<double, std::size_t>>> kinds;  // sums of seconds, by work
+  std::map<Kind, int> bits;
+  for (const auto& [entry, seconds] : times) {
+    const UnitTime time{entry.operation, degree_of(entry), entry.bits, work_of(entry), seconds};
+    auto& [sum, count] = kinds[kind_of(time)][time.work];
+    sum += seconds;
+    ++count;
+    bits[kind_of(time)] = std::max(bits[kind_of(time)], entry.bits);
   }
-  return seconds_of(work, rates);
+  std::vector<UnitTime> result;
+  for (const auto& [kind, rows] : kinds) {
+    // Neighbours share a row where there are more than `most`.
+    const std::size_t each = (rows.size() + most - 1) / most;
+    auto row = rows.begin();
+    while (row != rows.end()) {
+      double work = 0, seconds = 0;
+      std::size_t count = 0;
+      for (std::size_t i = 0; i < each && row != rows.end(); ++i, ++row, ++count) {
+        work += row->first;
+        seconds += row->second.first / static_cast<double>(row->second.second);
+      }
+      const auto [operation, degree, arithmetic] = kind;
+      result.push_back({operation, degree, bits.at(kind), work / static_cast<double>(count),
+                        std::max(seconds / static_cast<double>(count), 1e-9)});
+    }
+  }
+  return result;
+}
+
+double waiting_of(const std::vector<UnitTime>& times, const poly::Ledger::Entries& entries, double seconds) {
+  double longest = 0;
+  for (const UnitTime& time : times) longest = std::max(longest, time.seconds);
+  const auto excess = [&](double waiting) { return UnitTimes(times, waiting).seconds(entries) - seconds; };
+  return excess(0) <= 0 ? 0 : root_of(excess, 0, longest);
 }
 
 }  // namespace hemera::circuits

@@ -70,7 +70,8 @@ Header read_header(std::span<const std::byte> file) {
                  [](std::byte byte) { return std::to_integer<std::uint8_t>(byte); });
   header.sections = in.u32();
   const std::uint32_t reserved = in.u32();
-  // Header layout and checksum are the same in every version: damage is told from a newer version.
+  // Header layout and checksum are the same in every version, so damage can be distinguished from a newer
+  // version.
   const std::uint64_t actual = checksum(0, file.first(in.position()));
   header.checksum = in.u64();
   if (header.checksum != actual) {

@@ -109,6 +109,7 @@ void add_message(Fields& fields, Reader& reader, bool encrypted) {
   } else if (encrypted) {
     const bool known = meta.noise_log2 != rlwe::unknown_noise;
     fields.emplace_back("noise bound", known ? power_of_two(meta.noise_log2) : "unknown");
+    if (meta.spent) fields.emplace_back("guaranteed noise budget", "spent");
   }
   if (message.scheme == rlwe::Scheme::bgv) {
     fields.emplace_back("correction factor", std::to_string(meta.correction));

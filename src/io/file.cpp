@@ -141,11 +141,11 @@ AtomicFile::AtomicFile(const std::filesystem::path& path, Access access) : path_
     if (descriptor_ >= 0) {
       temporary_ = candidate;
     } else if (errno != EEXIST) {
-      fail("making a new file beside it", errno);
+      fail("making a new file next to it", errno);
     }
   }
   if (descriptor_ < 0) {
-    fail("making a new file beside it", EEXIST);
+    fail("making a new file next to it", EEXIST);
   }
   if (exists && access == Access::usual) {
     // Restores the permissions that the umask took away; a file system without permissions may refuse.

@@ -106,7 +106,7 @@ rlwe::SwitchingKey next_switching_key(Reader& reader, const ContextPointer& cont
   return {context, std::move(gadget), rlwe::stored_key(*context, std::move(poly)), fields.seed};
 }
 
-// What the header alone tells against loading an object of any kind into the context.
+// Faults, visible in the header alone, that forbid loading an object of any kind into the context.
 void expect_object(const Header& header, const rlwe::Context& context) {
   if (header.kind == Kind::parameters) {
     throw MismatchError(
@@ -136,6 +136,7 @@ rlwe::Plaintext load_plaintext(const ContextPointer& context, std::span<const st
   if (fields.seed) {
     throw FormatError("a plaintext with a seed");
   }
+  if (fields.meta.spent) throw FormatError("a plaintext with a spent noise budget");
   const bool ckks = context->scheme() == rlwe::Scheme::ckks;
   const ExpectedResidues expected{ckks ? context->base(fields.meta.level) : context->plain_base(),
                                   ckks ? poly::Form::evaluation : poly::Form::coefficient,

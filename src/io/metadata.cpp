@@ -21,7 +21,7 @@ namespace {
 constexpr std::size_t most_primes = 256;
 constexpr std::size_t largest_parameters = std::size_t{1} << 18;
 
-// Bytes of the sections beside the residues, a list of 50,000 keys among them: they are no way to take
+// Bytes of the sections other than the residues, a list of 50,000 keys among them: they are no way to take
 // memory.
 constexpr std::size_t largest_fields = std::size_t{1} << 20;
 
@@ -108,9 +108,10 @@ std::uint16_t MessageFields::version() const {
   const int most = scheme == rlwe::Scheme::ckks ? 2 : 1;
   const bool known =
       meta.noise_scale_degree >= 1 && meta.noise_scale_degree <= most && std::isinf(meta.largest);
-  // BFV and BGV tell filled slots by the number of values.
+  // BFV and BGV take the filled slots from the number of values.
   const bool has_filling = (scheme == rlwe::Scheme::ckks && meta.filled != 0) ||
                            meta.padding != rlwe::Padding::zeros || meta.is_complex;
+  if (meta.spent) return fourth_format;
   return has_filling ? third_format : known ? first_format : second_format;
 }
 
@@ -132,6 +133,7 @@ void MessageFields::write(runtime::ByteWriter& out, std::uint16_t version) const
     out.u8(static_cast<std::uint8_t>(meta.padding));
     out.boolean(meta.is_complex);
   }
+  if (version > third_format) out.boolean(meta.spent);
 }
 
 MessageFields MessageFields::read(std::span<const std::byte> section, std::uint16_t version) {
@@ -179,6 +181,10 @@ MessageFields MessageFields::read(std::span<const std::byte> section, std::uint1
     }
   }
   if (version > second_format) read_filling(in, fields);
+  if (version > third_format) {
+    fields.meta.spent = in.boolean();
+    if (!fields.meta.spent || ckks) in.fail("a noise budget that is not spent, or of CKKS");
+  }
   if (fields.version() > version) {
     in.fail("a noise-scale degree of " + std::to_string(fields.meta.noise_scale_degree) +
             ", which is written in another version of the format than " + std::to_string(version));

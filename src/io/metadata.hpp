@@ -1,4 +1,4 @@
-// The sections beside the residues: what an object's file says about it (docs/file-format.md).
+// The sections other than the residues: a file's description of its object (docs/file-format.md).
 #pragma once
 
 #include <cstdint>

@@ -3,6 +3,7 @@
 #include <string>
 #include <vector>
 
+#include "hemera/poly/backend.hpp"
 #include "hemera/runtime/error.hpp"
 #include "io/compression.hpp"
 
@@ -59,7 +60,7 @@ void require(const ResidueLayout& layout, const ExpectedResidues& expected) {
   }
 }
 
-// Component after component: the whole content beside the residues would be as much memory again.
+// Component after component: the whole content, in addition to the residues, would be as much memory again.
 void upload_compressed(ResidueStream& stream, const rlwe::Context& context, const poly::PolyView& out) {
   const ResidueLayout& layout = stream.layout();
   std::vector<std::uint64_t> residues(layout.moduli.size() * layout.degree);

@@ -3,6 +3,7 @@
 #include <string>
 #include <vector>
 
+#include "hemera/poly/backend.hpp"
 #include "hemera/runtime/error.hpp"
 #include "hemera/runtime/memory.hpp"
 
@@ -60,7 +61,7 @@ ResidueLayout secret_layout(const rlwe::Context& context) {
 }  // namespace
 
 void write_secret(Writer& writer, const rlwe::Context& context, const poly::Poly& secret) {
-  // One limb tells all: the coefficients are the same in each.
+  // One limb suffices: the coefficients are the same in each.
   const poly::RnsBase base(secret.base().ring(), {secret.base().index(0)});
   const std::uint64_t modulus = base.modulus(0).value();
   poly::Poly limb = context.make_poly(1, 1, base, poly::Form::coefficient, Secrecy::secret);

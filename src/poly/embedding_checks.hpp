@@ -4,7 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "hemera/poly/backend.hpp"
+#include "hemera/poly/views.hpp"
 
 namespace hemera::poly {
 

@@ -4,7 +4,8 @@
 #include <complex>
 #include <cstddef>
 
-#include "hemera/poly/backend.hpp"
+#include "hemera/poly/plans.hpp"
+#include "hemera/poly/views.hpp"
 #include "hemera/runtime/queue.hpp"
 
 namespace hemera::poly {

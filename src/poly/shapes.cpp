@@ -225,7 +225,7 @@ void check_same_word(const char* operation, const ConstPolyView& a, const ConstP
   check_word(operation, "a key", b.word, a.word);
 }
 
-void check_hoisted_products(std::span<const PolyView> out, std::span<const Backend::HoistedTerm> terms,
+void check_hoisted_products(std::span<const PolyView> out, std::span<const HoistedTerm> terms,
                             const ModUp& plan, std::span<const std::uint64_t> special) {
   constexpr const char* operation = "hoisted_products";
   if (out.empty() || terms.empty()) {
@@ -239,7 +239,7 @@ void check_hoisted_products(std::span<const PolyView> out, std::span<const Backe
   }
   const PolyView& whole = out.front();
   const ConstPolyView* first_key = nullptr;
-  for (const Backend::HoistedTerm& term : terms) {
+  for (const HoistedTerm& term : terms) {
     if (term.digits.data != nullptr) {
       if (first_key == nullptr) first_key = &term.key;
       check_same_word(operation, *first_key, term.key);

@@ -8,9 +8,9 @@
 #include <span>
 #include <string>
 
-#include "hemera/poly/backend.hpp"
 #include "hemera/poly/plans.hpp"
-#include "hemera/poly/poly.hpp"
+#include "hemera/poly/ring.hpp"
+#include "hemera/poly/views.hpp"
 
 namespace hemera::poly {
 
@@ -91,7 +91,7 @@ void check_key(const char* operation, const PolyView& out, const ConstPolyView& 
 void check_same_word(const char* operation, const ConstPolyView& a, const ConstPolyView& b);
 
 /// Outputs and terms of Backend::hoisted_products; MismatchError otherwise.
-void check_hoisted_products(std::span<const PolyView> out, std::span<const Backend::HoistedTerm> terms,
+void check_hoisted_products(std::span<const PolyView> out, std::span<const HoistedTerm> terms,
                             const ModUp& plan, std::span<const std::uint64_t> special);
 
 /// Output, over the base `target`, input, key and addend of a key switch; MismatchError otherwise.

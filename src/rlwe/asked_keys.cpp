@@ -17,6 +17,9 @@ std::shared_ptr<const SwitchingKey> AskedKeys::made(const KeyRole& role,
 }
 
 std::shared_ptr<const SwitchingKey> AskedKeys::find(const KeyRole& role, std::size_t level) {
+  if (choice_) {
+    if (const auto own = choice_(role, level)) return find(role, *own);
+  }
   const std::lock_guard lock(mutex_);
   std::size_t& highest = levels_[role];
   highest = std::max(highest, level);

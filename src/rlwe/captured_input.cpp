@@ -1,5 +1,6 @@
 #include "hemera/rlwe/captured_input.hpp"
 
+#include "hemera/poly/backend.hpp"
 #include "hemera/runtime/error.hpp"
 #include "runtime/decimal.hpp"
 

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "hemera/arith/primes.hpp"
+#include "hemera/poly/backend.hpp"
 #include "hemera/rlwe/scheme_traits.hpp"
 #include "hemera/runtime/error.hpp"
 #include "hemera/runtime/fork.hpp"
@@ -118,7 +119,7 @@ Context::Context(Parameters parameters, runtime::Device device, ContextOptions o
     }
   }
   if (ledger_ != nullptr && device.kind != runtime::Device::Kind::ledger) {
-    backend_ = poly::make_counted_backend(std::move(backend_), ledger_);
+    backend_ = poly::make_counted_backend(std::move(backend_), ledger_, options.times_operations);
   }
   queue_ = backend_->make_thread_queue();
 
@@ -161,6 +162,8 @@ Context::Context(Parameters parameters, runtime::Device device, ContextOptions o
   }
   plans_->default_gadgets.resize(chain_.levels());
 }
+
+const std::shared_ptr<runtime::Memory>& Context::memory() const { return backend_->memory(); }
 
 bool Context::is_long_rotation(std::int64_t steps) const {
   if (long_rotations_ != LongRotations::openfhe) return false;

@@ -7,6 +7,7 @@
 
 #include "hemera/arith/big_integer.hpp"
 #include "hemera/arith/primes.hpp"
+#include "hemera/poly/backend.hpp"
 #include "hemera/runtime/error.hpp"
 #include "rlwe/restriction.hpp"
 

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <span>
 
+#include "hemera/poly/backend.hpp"
 #include "hemera/rlwe/context.hpp"
 #include "hemera/runtime/memory.hpp"
 

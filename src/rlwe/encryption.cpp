@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "hemera/poly/backend.hpp"
 #include "hemera/rlwe/noise.hpp"
 #include "hemera/rlwe/scheme_traits.hpp"
 #include "rlwe/fresh_randomness.hpp"

@@ -5,6 +5,7 @@
 #include <optional>
 #include <utility>
 
+#include "hemera/poly/backend.hpp"
 #include "hemera/rlwe/key_switching.hpp"
 #include "hemera/rlwe/noise.hpp"
 #include "hemera/rlwe/scheme_traits.hpp"
@@ -13,13 +14,10 @@
 #include "rlwe/descent.hpp"
 #include "rlwe/requirements.hpp"
 #include "rlwe/restriction.hpp"
+#include "rlwe/tuning.hpp"
 
 namespace hemera::rlwe {
 namespace {
-
-// Products that wait to be summed hold copies of operands, or plaintexts that their sum will lift; above so
-// many bytes they are summed first.
-constexpr std::size_t held_limit = std::size_t{1} << 28;
 
 std::size_t held_bytes(const Context& context, const Factors& product) {
   std::size_t bytes = 0;
@@ -103,11 +101,9 @@ std::vector<std::int64_t> plain_powers(std::int64_t value) {
 // The way out, which ends every error about a missing key.
 std::string missing_key_way_out(const EvaluationKeys& keys) {
   if (keys.switching.empty()) {
-    return ", but there are no evaluation keys here; use the evaluator that has them (Python: "
-           "x.to(evaluator))";
+    return ", but there are no evaluation keys here; use the evaluator that has them";
   }
-  return ", which these keys do not have; make them with the others (Python: generate_keys(secret_key, "
-         "plan=circuit) makes all that a circuit needs)";
+  return ", which these keys do not have; make them with the others, or all that a plan needs";
 }
 
 // After an automorphism of slots that are not all alike, values are where the padding was.
@@ -380,7 +376,7 @@ Ciphertext Evaluator::sum_of_products(std::span<const Ciphertext* const> a,
   for (std::size_t i = 0; i < a.size(); ++i) {
     products.push_back(checked_factors(*a[i], *b[i], "dot"));
     bytes += held_bytes(*context_, products.back());
-    if (bytes < held_limit && i + 1 < a.size()) continue;
+    if (bytes < tuning::most_held_bytes && i + 1 < a.size()) continue;
     add_products(sum, std::move(products));
     products.clear();
     bytes = 0;
@@ -522,8 +518,9 @@ std::vector<std::int64_t> Evaluator::rotation_plan(std::int64_t steps, const Cip
     if (!has(step)) missing += (missing.empty() ? "" : ", ") + std::to_string(step);
   }
   throw MissingKeyError("rotation by " + std::to_string(steps) +
-                        " needs its key (Python: plan=circuit or rotations=[" + std::to_string(steps) +
-                        "] of generate_keys), or those of rotations " + missing + missing_key_way_out(keys_));
+                        " needs its key (generate_keys of a plan, or of the rotations [" +
+                        std::to_string(steps) + "]), or those of rotations " + missing +
+                        missing_key_way_out(keys_));
 }
 
 Ciphertext Evaluator::rotate(const Ciphertext& a, std::int64_t steps) const {

@@ -1,5 +1,6 @@
 #include "rlwe/fresh_randomness.hpp"
 
+#include "hemera/poly/backend.hpp"
 #include "hemera/rlwe/scheme_traits.hpp"
 #include "rlwe/restriction.hpp"
 

@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "hemera/poly/backend.hpp"
 #include "hemera/rlwe/noise.hpp"
 #include "hemera/runtime/error.hpp"
 #include "hemera/runtime/interruption.hpp"
@@ -121,9 +122,9 @@ ExtendedCiphertext turned_sum_of(const std::shared_ptr<const Context>& context, 
   if (turns.empty()) throw MismatchError("turned_sum: there is nothing to add up; give a turn or more");
   const poly::ModUp& up = gadget->mod_up(meta.level);
   std::optional<Metadata> total;
-  std::vector<poly::Backend::HoistedTerm> terms;
+  std::vector<poly::HoistedTerm> terms;
   for (const Turn& turn : turns) {
-    poly::Backend::HoistedTerm term{.addend = view};
+    poly::HoistedTerm term{.addend = view};
     Metadata own = meta;
     if (turn.key != nullptr) {
       require_same_context(*context, *turn.key->context, "turned_sum");
@@ -265,9 +266,9 @@ ExtendedSums hoisted_products(const Ciphertext& in, GadgetPointer gadget, std::s
   const poly::Poly digits = switches ? extended_digits(context, c.components(1, 1), up) : poly::Poly();
 
   std::vector<std::optional<Metadata>> metas(count);
-  std::vector<poly::Backend::HoistedTerm> products;
+  std::vector<poly::HoistedTerm> products;
   for (const HoistedTerm& term : terms) {
-    poly::Backend::HoistedTerm product{.addend = c, .galois_element = term.galois_element};
+    poly::HoistedTerm product{.addend = c, .galois_element = term.galois_element};
     Metadata meta = in.meta;
     if (term.key != nullptr) {
       require_same_context(context, *term.key->context, "hoisted_products");
@@ -342,11 +343,11 @@ ExtendedCiphertext turned_sum(const ExtendedSums& sums, std::span<const Turn> tu
   }
   ExtendedCiphertext sum{
       sums.context, sums.gadget, {}, context.make_poly(batch, 2, up.extended(), Form::evaluation)};
-  std::vector<poly::Backend::HoistedTerm> products;
+  std::vector<poly::HoistedTerm> products;
   for (std::size_t i = 0; i < turns.size(); ++i) {
     const Turn& turn = turns[i];
     const poly::ConstPolyView view = sums.poly.view().batches(i * batch, batch);
-    poly::Backend::HoistedTerm product{.addend = view, .galois_element = turn.galois_element};
+    poly::HoistedTerm product{.addend = view, .galois_element = turn.galois_element};
     Metadata meta = sums.meta[i];
     if (is_switched(turn)) {
       require_same_context(context, *turn.key->context, "turned_sum");

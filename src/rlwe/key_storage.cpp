@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include "hemera/poly/backend.hpp"
+
 namespace hemera::rlwe {
 namespace {
 

@@ -4,6 +4,7 @@
 #include <string>
 #include <utility>
 
+#include "hemera/poly/backend.hpp"
 #include "hemera/rlwe/noise.hpp"
 #include "hemera/runtime/error.hpp"
 #include "rlwe/requirements.hpp"
@@ -44,7 +45,7 @@ Ciphertext relinearized(const Ciphertext& in, const SwitchingKey& key, Metadata 
   Ciphertext result = make_ciphertext(in.context, std::move(meta), 2);
   const poly::ConstPolyView c = in.poly.view();
   auto workspace = context.make_workspace();
-  const poly::Backend::KeySwitch only{result.poly.view(), key.poly.view()};
+  const poly::KeySwitch only{result.poly.view(), key.poly.view()};
   context.backend().switch_keys(context.queue(), std::span(&only, 1), c.components(2, 1),
                                 key.gadget->mod_up(level), key.gadget->mod_down(level, result.meta.level),
                                 c.components(0, 2), workspace);
@@ -62,7 +63,7 @@ poly::Poly switch_key(const Context& context, const poly::ConstPolyView& c, std:
   const poly::Division* down = key.gadget->mod_down(level);
   poly::Poly result = context.make_poly(c.shape.batch, 2, context.base(level), Form::evaluation);
   auto workspace = context.make_workspace();
-  const poly::Backend::KeySwitch only{result.view(), key.poly.view(), galois_element};
+  const poly::KeySwitch only{result.view(), key.poly.view(), galois_element};
   backend.switch_keys(context.queue(), std::span(&only, 1), c, up, down, addend, workspace);
   return result;
 }
@@ -124,7 +125,7 @@ std::vector<Ciphertext> apply_galois_hoisted(const Ciphertext& ciphertext,
   for (const auto& [gadget, of_gadget] : positions) {
     const poly::ModUp& up = gadget->mod_up(level);
     const poly::Division* down = gadget->mod_down(level);
-    std::vector<poly::Backend::KeySwitch> switches;
+    std::vector<poly::KeySwitch> switches;
     for (const std::size_t i : of_gadget) {
       results[i] = switched_ciphertext(
           ciphertext, context.make_poly(c1.shape.batch, 2, context.base(level), Form::evaluation), *keys[i]);

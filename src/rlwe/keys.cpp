@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "hemera/poly/backend.hpp"
 #include "hemera/runtime/error.hpp"
 #include "rlwe/fresh_randomness.hpp"
 #include "rlwe/key_storage.hpp"

@@ -62,6 +62,11 @@ void copy_filling(Metadata& to, const Metadata& from) {
   to.is_complex = from.is_complex;
 }
 
+void copy_declarations(Metadata& to, const Metadata& from) {
+  to.largest = from.largest;
+  copy_filling(to, from);
+}
+
 std::size_t filled_slots(const Metadata& meta, std::size_t degree) {
   return meta.encoding == Encoding::slots && meta.slots < degree ? meta.slots : 0;
 }
@@ -75,6 +80,7 @@ Padding no_longer_zeros(const Metadata& a) {
 void join_filling(Metadata& result, const Metadata& a, const Metadata& b, bool is_product) {
   // `result` may be one of the operands.
   const bool is_complex = a.is_complex || b.is_complex;
+  const bool spent = a.spent || b.spent;
   std::size_t filled = 0;
   Padding padding = Padding::zeros;
   const bool uniform_a = is_uniform(a, b), uniform_b = is_uniform(b, a);
@@ -96,6 +102,7 @@ void join_filling(Metadata& result, const Metadata& a, const Metadata& b, bool i
   result.filled = filled;
   result.padding = padding;
   result.is_complex = is_complex;
+  result.spent = spent;
 }
 
 BatchShape broadcast(const BatchShape& a, const BatchShape& b, const char* operation) {

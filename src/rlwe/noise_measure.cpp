@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "hemera/arith/big_integer.hpp"
+#include "hemera/poly/backend.hpp"
 #include "hemera/rlwe/noise.hpp"
 #include "hemera/runtime/memory.hpp"
 

@@ -120,9 +120,9 @@ void check_security(const Parameters& parameters) {
       found == Security::at_least_128_2018
           ? "have 128 bits of security by the table of 2018 alone, and by that of 2024 less than the "
           : "have security " + name(found) + ", less than the ";
-  throw SecurityError("these parameters " + class_of + std::to_string(*wanted) +
-                      " bits asked for: " + reason +
-                      "; use a larger degree or a smaller modulus, or pass security=None to accept it");
+  throw SecurityError(
+      "these parameters " + class_of + std::to_string(*wanted) + " bits asked for: " + reason +
+      "; use a larger degree or a smaller modulus, or ask for no security level to accept it");
 }
 
 // What format 1 does not know of what the fingerprint covers.

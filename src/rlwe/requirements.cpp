@@ -2,6 +2,7 @@
 
 #include <string>
 
+#include "hemera/poly/backend.hpp"
 #include "hemera/runtime/error.hpp"
 
 namespace hemera::rlwe {
@@ -99,8 +100,8 @@ void require_certain(std::span<const std::size_t> doubtful, const BatchShape& ba
       "decrypt: " + elements_text(doubtful, batch) +
       "less than one bit of the noise budget is left, so the values are wrong, or nearly. Either this is "
       "not the secret key of the encryption, or the circuit is too deep: use parameters for a deeper one "
-      "(for_circuit), or fewer operations" +
-      std::string(doubtful.size() < batch_count(batch) ? "; errors=\"mask\" gives the other rows" : "") +
+      "(parameters_for), or fewer operations" +
+      std::string(doubtful.size() < batch_count(batch) ? "; the other rows are right" : "") +
       ". Whoever evaluates must not learn of this error");
 }
 
@@ -124,7 +125,7 @@ void require_security(const Context& context, const Gadget& gadget, const Secret
       "a key over " + std::to_string(gadget.log_modulus()) + " bits has security " + name(found) +
       ", less than the " + std::to_string(*literal.security) + " bits that the parameters ask for: " +
       why_less(literal.degree, gadget.log_modulus(), secret, literal.sigma, *literal.security) +
-      "; use a smaller modulus or another weight, or parameters with security=None to accept it");
+      "; use a smaller modulus or another weight, or parameters of no security level to accept it");
 }
 
 }  // namespace hemera::rlwe

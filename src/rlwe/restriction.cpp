@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include "hemera/poly/backend.hpp"
+
 namespace hemera::rlwe {
 
 poly::Poly restrict_to(const Context& context, const poly::Poly& whole, const poly::RnsBase& base) {

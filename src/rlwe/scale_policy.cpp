@@ -225,7 +225,7 @@ void ScalePolicy::match(ScaleWay& way, const Metadata& target) const {
 bool ScalePolicy::is_aligned(const Metadata& a, const Metadata& b) const {
   if (a.level != b.level) return false;
   if (is_approximate()) return close(a.scale, b.scale);
-  // With factors by level the degree tells a factor's, even where those of two degrees are equal.
+  // With factors by level, the degree decides the factor's degree, even if those of two degrees are equal.
   return a.correction == b.correction &&
          (policy_.factors.empty() || policy_.alignment != Alignment::scale_up ||
           a.noise_scale_degree == b.noise_scale_degree);

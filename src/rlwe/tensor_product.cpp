@@ -1,6 +1,7 @@
 #include <string>
 #include <utility>
 
+#include "hemera/poly/backend.hpp"
 #include "hemera/rlwe/context.hpp"
 #include "hemera/runtime/error.hpp"
 

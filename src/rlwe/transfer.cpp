@@ -1,5 +1,6 @@
 #include "hemera/rlwe/transfer.hpp"
 
+#include "hemera/poly/backend.hpp"
 #include "hemera/runtime/error.hpp"
 #include "rlwe/requirements.hpp"
 

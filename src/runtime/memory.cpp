@@ -23,14 +23,13 @@
 #include "hemera/runtime/interruption.hpp"
 #include "runtime/host_memory.hpp"
 #include "runtime/size_class.hpp"
+#include "runtime/tuning.hpp"
 
 namespace hemera::runtime {
 namespace {
 
 constexpr std::size_t alignment = 64;
 constexpr std::size_t huge_page = std::size_t{2} << 20;
-// What is worth waking a thread to zero.
-constexpr std::size_t zeroed_by_one = std::size_t{1} << 17;
 
 // Memory may go back in a destructor, which is not interrupted, and may not be asked before as by
 // Uninterrupted.
@@ -138,10 +137,11 @@ class HostMemory final : public Memory {
   // By several threads where that is worth waking them: one zeroes some gigabytes in a second, which is most
   // of what 16 threads need to decrypt.
   void zero(std::byte* data, std::size_t bytes) const noexcept {
-    if (pool_ != nullptr && bytes >= 2 * zeroed_by_one) {
+    if (pool_ != nullptr && bytes >= 2 * tuning::zeroed_by_one) {
       try {
         const NotAsked whole;
-        const std::size_t count = std::min(static_cast<std::size_t>(pool_->threads()), bytes / zeroed_by_one);
+        const std::size_t count =
+            std::min(static_cast<std::size_t>(pool_->threads()), bytes / tuning::zeroed_by_one);
         const std::size_t size = bytes / count / alignment * alignment;
         pool_->parallel_for_slots(
             count,

@@ -25,6 +25,7 @@
 #include "hemera/runtime/error.hpp"
 #include "hemera/runtime/fork.hpp"
 #include "hemera/runtime/interruption.hpp"
+#include "runtime/tuning.hpp"
 
 namespace hemera::runtime {
 namespace {
@@ -33,17 +34,6 @@ namespace {
 constexpr int largest_number = 4096;
 
 using Clock = std::chrono::steady_clock;
-
-// How long a thread keeps looking for what it waits for before it sleeps: about what waking it would take.
-constexpr std::chrono::microseconds longest_spin{100};
-constexpr int looks_between_yields = 32;
-// A yield that took longer gave the processor to another thread.
-constexpr std::chrono::microseconds longest_yield{20};
-// Waking a thread keeps the one that does it for microseconds, so those that wake help.
-constexpr int woken_by_one = 4;
-// Threads' worth of work that is done without those that sleep before they are woken: waking them takes some
-// of it from the caller, and they come when as much of it would have been done.
-constexpr int worth_waking = 16;
 
 void pause() {
 #if defined(__x86_64__)
@@ -139,15 +129,15 @@ struct ThreadPool::Workers {
     if (!spins) return done();
     const auto begin = Clock::now();
     for (;;) {
-      for (int i = 0; i < looks_between_yields; ++i) {
+      for (int i = 0; i < tuning::looks_between_yields; ++i) {
         if (done()) return true;
         pause();
       }
       const auto before = Clock::now();
-      if (before - begin > longest_spin) return false;
+      if (before - begin > tuning::longest_spin) return false;
       std::this_thread::yield();
       // Others want this processor.
-      if (Clock::now() - before > longest_yield) return done();
+      if (Clock::now() - before > tuning::longest_yield) return done();
     }
   }
 
@@ -172,13 +162,14 @@ struct ThreadPool::Workers {
     count = std::min(count, sleeping.load());
     if (count <= 0) return;
     { const std::lock_guard lock(mutex); }
-    if (count > woken_by_one && !stopping) count = woken_by_one;  // who wake others in turn
+    if (count > tuning::woken_by_one && !stopping) count = tuning::woken_by_one;  // who wake others in turn
     for (int i = 0; i < count; ++i) work_ready.notify_one();
   }
 
   // Whether a loop that is worth so many threads (0: all) is to wake those that sleep.
   bool is_worth_waking(int threads_worth) {
-    if (threads_worth > 0 && (done_without += std::min(threads_worth, worth_waking)) < worth_waking) {
+    if (threads_worth > 0 &&
+        (done_without += std::min(threads_worth, tuning::worth_waking)) < tuning::worth_waking) {
       return false;
     }
     done_without = 0;
@@ -248,7 +239,7 @@ struct ThreadPool::Workers {
       --sleeping;
       looks = true;
       lock.unlock();
-      if (open != 0) wake(woken_by_one);
+      if (open != 0) wake(tuning::woken_by_one);
     }
   }
 };

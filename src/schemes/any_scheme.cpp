@@ -2,10 +2,12 @@
 
 #include <utility>
 
+#include "hemera/rlwe/scheme_traits.hpp"
 #include "hemera/runtime/error.hpp"
 #include "hemera/schemes/bfv.hpp"
 #include "hemera/schemes/bgv.hpp"
 #include "hemera/schemes/ckks.hpp"
+#include "hemera/schemes/integer/encryption.hpp"
 #include "rlwe/requirements.hpp"
 
 namespace hemera::any_scheme {
@@ -16,14 +18,8 @@ using rlwe::Scheme;
 template <typename Key>
 rlwe::Ciphertext encrypt_with(const rlwe::Plaintext& plaintext, const Key& key) {
   rlwe::require_filled(key, "encrypt");
-  switch (key.context->scheme()) {
-    case Scheme::bfv:
-      return bfv::encrypt(plaintext, key);
-    case Scheme::bgv:
-      return bgv::encrypt(plaintext, key);
-    default:
-      return ckks::encrypt(plaintext, key);
-  }
+  const Scheme scheme = key.context->scheme();
+  return scheme == Scheme::ckks ? ckks::encrypt(plaintext, key) : integer::encrypt(scheme, plaintext, key);
 }
 
 }  // namespace
@@ -52,22 +48,15 @@ rlwe::Ciphertext encrypt(const rlwe::Plaintext& plaintext, const rlwe::SecretKey
 rlwe::Ciphertext encrypt(const rlwe::Plaintext& plaintext, const rlwe::EvaluationKeys& keys) {
   if (!keys.public_key) {
     throw MissingKeyError(
-        "encrypt: these keys have no public key; make them with generate_keys(secret_key, public_key=True), "
-        "or encrypt with the secret key");
+        "encrypt: these keys have no public key; make them with one, or encrypt with the secret key");
   }
   return encrypt(plaintext, *keys.public_key);
 }
 
 rlwe::Plaintext decrypt(const rlwe::Ciphertext& ciphertext, const rlwe::SecretKey& key) {
   rlwe::require_filled(key, "decrypt");
-  switch (key.context->scheme()) {
-    case Scheme::bfv:
-      return bfv::decrypt(ciphertext, key);
-    case Scheme::bgv:
-      return bgv::decrypt(ciphertext, key);
-    default:
-      return ckks::decrypt(ciphertext, key);
-  }
+  const Scheme scheme = key.context->scheme();
+  return scheme == Scheme::ckks ? ckks::decrypt(ciphertext, key) : integer::decrypt(scheme, ciphertext, key);
 }
 
 rlwe::Plaintext decrypt_for_sharing(const rlwe::Ciphertext& ciphertext, const rlwe::SecretKey& key,
@@ -91,34 +80,36 @@ rlwe::Plaintext decrypt_for_sharing(const rlwe::Ciphertext& ciphertext, const rl
     throw ParameterError("decrypt_for_sharing: " + rlwe::name(scheme) +
                          " takes no noise_bound; a ciphertext carries its own bound");
   }
-  return scheme == Scheme::bfv ? bfv::decrypt_for_sharing(ciphertext, key, statistical_bits)
-                               : bgv::decrypt_for_sharing(ciphertext, key, statistical_bits);
+  return integer::decrypt_for_sharing(scheme, ciphertext, key, statistical_bits);
 }
 
 double noise_budget(const rlwe::Ciphertext& ciphertext, const rlwe::SecretKey& key) {
   rlwe::require_filled(key, "noise_budget");
-  switch (key.context->scheme()) {
-    case Scheme::bfv:
-      return bfv::noise_budget(ciphertext, key);
-    case Scheme::bgv:
-      return bgv::noise_budget(ciphertext, key);
-    default:
-      throw ParameterError(
-          "noise_budget: CKKS results are approximate and have no budget; compare with the clear result by "
-          "hemera.ckks.precision");
+  const Scheme scheme = key.context->scheme();
+  if (scheme == Scheme::ckks) {
+    throw ParameterError(
+        "noise_budget: CKKS results are approximate and have no budget; compare with the clear result");
   }
+  return integer::noise_budget(scheme, ciphertext, key);
 }
 
 double guaranteed_noise_budget(const rlwe::Ciphertext& ciphertext) {
   rlwe::require_filled(ciphertext, "guaranteed_noise_budget");
-  switch (ciphertext.context->scheme()) {
-    case Scheme::bfv:
-      return bfv::guaranteed_noise_budget(ciphertext);
-    case Scheme::bgv:
-      return bgv::guaranteed_noise_budget(ciphertext);
-    default:
-      throw ParameterError("guaranteed_noise_budget: CKKS results are approximate and have no budget");
+  const Scheme scheme = ciphertext.context->scheme();
+  if (scheme == Scheme::ckks) {
+    throw ParameterError("guaranteed_noise_budget: CKKS results are approximate and have no budget");
   }
+  return integer::guaranteed_noise_budget(scheme, ciphertext);
+}
+
+bool notice_spent_budget(rlwe::Ciphertext& ciphertext) {
+  rlwe::require_filled(ciphertext, "notice_spent_budget");
+  rlwe::Metadata& meta = ciphertext.meta;
+  const bool has_bound =
+      rlwe::traits(ciphertext.context->scheme()).bounds_noise && meta.noise_log2 != rlwe::unknown_noise;
+  if (!has_bound || meta.spent || guaranteed_noise_budget(ciphertext) > 0) return false;
+  meta.spent = true;
+  return true;
 }
 
 }  // namespace hemera::any_scheme

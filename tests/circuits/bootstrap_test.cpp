@@ -181,8 +181,9 @@ TEST_P(BootstrapTest, HasThePrecisionOfTheModel) {
     const Precision found = averaged([&](std::size_t) { return session.bootstrapped(values); }, values, runs);
     const Precision expected =
         averaged([&](std::size_t i) { return plan.simulate(values, i); }, values, runs);
-    EXPECT_NEAR(found.mean_bits, expected.mean_bits, 1);
-    EXPECT_NEAR(found.worst_bits, expected.worst_bits, 1);
+    const double scatter = plan.slots() < 8 ? 2 : 1;  // of the mean of 16 numbers
+    EXPECT_NEAR(found.mean_bits, expected.mean_bits, scatter);
+    EXPECT_NEAR(found.worst_bits, expected.worst_bits, scatter);
   }
 }
 
@@ -196,8 +197,8 @@ TEST(Bootstrap, MergedPartsTakeFewerProductsAndSlotsFirstALevel) {
   const rlwe::Ciphertext out =
       session.prepared(session.evaluator, session.encrypt(ckks::random_values(64, 6)));
   EXPECT_EQ(out.meta.level, merged.result_level());
-  EXPECT_EQ(out.meta.level, merged.cost().result_level);
-  EXPECT_NEAR(out.meta.scale / merged.cost().result_scale, 1, 0x1p-40);
+  EXPECT_EQ(out.meta.level, merged.result_level());
+  EXPECT_NEAR(out.meta.scale / merged.ends().result_scale, 1, 0x1p-40);
   EXPECT_EQ(out.meta.slots, 64);
   EXPECT_THROW(Bootstrap(parameters, {.slots = 1024, .merges_parts = true}), ParameterError);
   EXPECT_THROW(Bootstrap(parameters, {.slots = 64, .real = true, .merges_parts = true}), ParameterError);
@@ -447,8 +448,8 @@ TEST(Bootstrap, IterationsTakeALevelEach) {
   const rlwe::ScalePolicy& scales = session.client.context->scales();
   EXPECT_EQ(out.meta.batch, rlwe::BatchShape{3});
   EXPECT_EQ(out.meta.level, few.result_level());
-  EXPECT_EQ(out.meta.level, few.cost().result_level);
-  EXPECT_NEAR(out.meta.scale / few.cost().result_scale, 1, 0x1p-40);
+  EXPECT_EQ(out.meta.level, few.result_level());
+  EXPECT_NEAR(out.meta.scale / few.ends().result_scale, 1, 0x1p-40);
   EXPECT_EQ(out.meta.noise_scale_degree, 1);
   EXPECT_TRUE(scales.close(out.meta.scale, scales.level_scale(out.meta.level)));
   EXPECT_LT(ckks::largest_difference(session.client.decrypt(out), values), 0x1p-38);

@@ -120,7 +120,7 @@ TEST_P(ElementaryTest, IsTheFunction) {
 
   const rlwe::Parameters parameters = ckks::small_parameters(function.depth(), 2, 45);
   const FunctionPlan plan(parameters, function);
-  EXPECT_EQ(plan.cost().depth(), function.depth());
+  EXPECT_EQ(plan.ends().depth(), function.depth());
   EXPECT_LT(
       ckks::largest_difference(plan.evaluate_clear(Rows{x}).front(), function.evaluate(Rows{x}).front()),
       1e-9);

@@ -4,6 +4,11 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <initializer_list>
+#include <numbers>
+#include <optional>
+#include <string>
+#include <utility>
 #include <vector>
 
 #include "circuits/bootstrap/dft_factors.hpp"
@@ -18,14 +23,17 @@ namespace {
 using ckks::Complex;
 using ckks::Values;
 
+constexpr double turn = 2 * std::numbers::pi;
+
 struct EvalModTest : testing::Test {
   rlwe::Parameters parameters = parameters_for_bootstrapping(bootstrap_preset("test-40"));
   BootstrapLayout layout{parameters};
   Bootstrap plan{parameters};
-  EvalMod eval_mod{parameters, layout};
+  EvalMod eval_mod{parameters, layout, false};
   ckks::Session client{parameters};
   rlwe::EvaluationKeys keys = plan.generate_keys(client.secret);
   ckks::Evaluator evaluator{client.context, keys};
+  PreparedFunction prepared{client.context, eval_mod.plan()};
 
   // The error that EvalMod has for x under this integer, in the worst slot.
   [[nodiscard]] double error(int integer) const {
@@ -34,9 +42,13 @@ struct EvalModTest : testing::Test {
       x.emplace_back(value.real());
       v.emplace_back((integer + value.real() / layout.ratio) / static_cast<double>(eval_mod_range));
     }
-    const rlwe::Ciphertext in =
-        ckks::encrypt(client.encoder->encode(v, {}, layout.eval_mod_level), client.secret);
-    return ckks::largest_difference(client.decrypt(eval_mod(evaluator, in.clone())), x);
+    std::vector<rlwe::Ciphertext> in;
+    in.push_back(ckks::encrypt(client.encoder->encode(v, {}, layout.eval_mod_level), client.secret));
+    const rlwe::Ciphertext out = std::move(prepared(evaluator, std::move(in)).front());
+    EXPECT_EQ(out.meta.level, eval_mod.end_level());
+    rlwe::Ciphertext slots = out.clone();
+    slots.meta.scale = eval_mod.end_scale();
+    return ckks::largest_difference(client.decrypt(slots), x);
   }
 };
 
@@ -47,6 +59,33 @@ TEST_F(EvalModTest, TakesIntegersUpToTheEdgeAway) {
         layout.ratio * std::exp2(eval_mod.series().error_log2[static_cast<std::size_t>(integer)]);
     EXPECT_LT(error(integer), 1.1 * series + 0x1p-20);
     EXPECT_LT(error(-integer), 1.1 * series + 0x1p-20);
+  }
+}
+
+// In the clear, beside the sine itself.
+TEST(SineFunction, IsASineForAnyRangeDegreeAndNumberOfDoublings) {
+  struct Shape {
+    std::size_t range, degree, doublings, levels;
+  };
+  for (const auto& [range, degree, doublings, levels] : std::initializer_list<Shape>{
+           {4, 7, 2, 6}, {16, 15, 3, 8}, {16, 14, 3, 8}, {12, 20, 3, 9}, {16, 31, 2, 8}, {16, 63, 2, 9}}) {
+    SCOPED_TRACE(std::to_string(range) + ", " + std::to_string(degree) + ", " + std::to_string(doublings));
+    const EvalModSeries series = fit_eval_mod({.range = range, .degree = degree, .doublings = doublings});
+    const Function function = sine_function({.range = static_cast<double>(range),
+                                             .series = series.coefficients,
+                                             .doublings = doublings,
+                                             .fraction_bits = 40,
+                                             .arcsine = std::nullopt});
+    EXPECT_EQ(function.depth(), levels);
+    for (std::size_t integer = 0; integer < range; ++integer) {
+      for (const double distance : {-1e-4, 0.0, 3e-5, 1e-4}) {
+        const double t = static_cast<double>(integer) + distance;
+        const Values v{t / static_cast<double>(range)};
+        const double found = function.evaluate(std::vector<Values>{v}).front().front().real();
+        const double bound = 2 * turn * std::exp2(series.error_log2[integer]) + 1e-10;
+        EXPECT_NEAR(found, std::sin(turn * distance), bound) << t;
+      }
+    }
   }
 }
 

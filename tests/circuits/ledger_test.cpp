@@ -52,7 +52,7 @@ Run run(const Plan& plan, const rlwe::Parameters& parameters, runtime::Device de
   for (const Input& each : given) {
     const ckks::Values values = ckks::random_values(batch * each.slots, each.slots, 0.5);
     inputs.push_back(
-        ckks::encrypt(encoder.encode(values, {batch}, each.level.value_or(plan.cost().level)), secret));
+        ckks::encrypt(encoder.encode(values, {batch}, each.level.value_or(plan.level())), secret));
   }
   std::vector<const rlwe::Ciphertext*> pointers;
   for (const rlwe::Ciphertext& input : inputs) pointers.push_back(&input);
@@ -130,8 +130,7 @@ TEST(Ledger, FunctionsAreCountedAsTheyRun) {
 
 TEST(Ledger, MatricesAndSumsAreCountedAsTheyRun) {
   const MatrixProduct product(small(), 8);
-  expect_same<PreparedMatrixProduct>(product, small(),
-                                     {{product.slots()}, {product.slots(), product.cost().result_level + 2}});
+  expect_same<PreparedMatrixProduct>(product, small(), {{product.slots()}, {product.slots()}});
   const SlotCircuit sum = SlotCircuit::inner_sum(small(), 64, {.count = 16, .stride = 2}, true);
   expect_same<PreparedSlotCircuit>(sum, small(), {{64}}, 2);
 }

@@ -51,7 +51,7 @@ TEST_P(LinearTransformTest, IsTheProductOfTheMatrix) {
   const rlwe::Ciphertext y = session.prepared(session.evaluator, session.client.encrypt(x, {2}));
   EXPECT_EQ(y.meta.level, plan.level() - 1);
   EXPECT_EQ(y.meta.noise_scale_degree, 1);
-  EXPECT_TRUE(session.client.context->scales().close(y.meta.scale, plan.cost().result_scale));
+  EXPECT_TRUE(session.client.context->scales().close(y.meta.scale, plan.ends().result_scale));
   const Values found = session.client.decrypt(y);
   double squares = 0;
   for (std::size_t b = 0; b < 2; ++b) {
@@ -99,7 +99,7 @@ TEST(LinearTransform, TakesGivenStepsAndMayWaitForItsRescale) {
   EXPECT_EQ(plan.rotations(), (std::vector<std::size_t>{3, 30, 31}));
   EXPECT_EQ(plan.cost().mod_ups, 2U);
   EXPECT_EQ(plan.cost().divisions, 2U);
-  EXPECT_EQ(plan.cost().depth(), 0U);
+  EXPECT_EQ(plan.ends().depth(), 0U);
   const Session session(plan);
   const Values x = ckks::random_values(slots, 80);
   const rlwe::Ciphertext y = session.prepared(session.evaluator, session.client.encrypt(x));
@@ -139,7 +139,7 @@ TEST(LinearTransform, TellsWhatItNeedsAndCosts) {
   EXPECT_EQ(plan.cost().mod_ups, 4U);
   EXPECT_EQ(plan.cost().divisions, 4U);
   EXPECT_EQ(plan.cost().plain_products, 32U);
-  EXPECT_EQ(plan.cost().depth(), 1U);
+  EXPECT_EQ(plan.ends().depth(), 1U);
   EXPECT_GT(plan.cost().workspace_bytes, 10U * 1024 * 8);
   const Session session(plan);
   EXPECT_EQ(generate_keys(session.client.secret, plan.needed_keys()).memory_bytes(), plan.cost().key_bytes);

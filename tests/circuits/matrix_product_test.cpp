@@ -37,7 +37,7 @@ INSTANTIATE_TEST_SUITE_P(Cases, MatrixProductTest,
 TEST_P(MatrixProductTest, IsTheProduct) {
   const auto& [name, size, options] = GetParam();
   const MatrixProduct plan(parameters(), size, options);
-  EXPECT_EQ(plan.cost().depth(), options.packed ? 2U : 3U);
+  EXPECT_EQ(plan.ends().depth(), options.packed ? 2U : 3U);
   const Session session(plan);
   const std::size_t slots = size * size;
   // Two left factors, and one right one for both.
@@ -53,9 +53,9 @@ TEST_P(MatrixProductTest, IsTheProduct) {
   }
   const rlwe::Ciphertext y =
       session.prepared(session.evaluator, session.client.encrypt(a, {2}), session.client.encrypt(b));
-  EXPECT_EQ(y.meta.level, plan.cost().result_level);
+  EXPECT_EQ(y.meta.level, plan.result_level());
   EXPECT_EQ(y.meta.batch, rlwe::BatchShape{2});
-  EXPECT_TRUE(session.client.context->scales().close(y.meta.scale, plan.cost().result_scale));
+  EXPECT_TRUE(session.client.context->scales().close(y.meta.scale, plan.ends().result_scale));
   const Values found = session.client.decrypt(y);
   double squares = 0;
   for (std::size_t which = 0; which < 2; ++which) {

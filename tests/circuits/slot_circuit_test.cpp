@@ -114,15 +114,15 @@ TEST_P(SlotCircuitTest, IsWhatItSays) {
                    std::to_string(level));
       const SlotCircuit plan =
           tested.plan({.level = level, .fewest_keys = fewest_keys, .own_keys = own_keys});
-      EXPECT_EQ(plan.cost().depth(), tested.depth);
+      EXPECT_EQ(plan.ends().depth(), tested.depth);
       rlwe::EvaluationKeys keys = client.keys;
       keys.merge(generate_keys(client.secret, plan.needed_keys()));
       const ckks::Evaluator evaluator(client.context, keys);
       const PreparedSlotCircuit prepared(client.context, plan);
       const rlwe::Ciphertext y = prepared(evaluator, client.encrypt(x, {batch}));
-      EXPECT_EQ(y.meta.level, plan.cost().result_level);
+      EXPECT_EQ(y.meta.level, plan.result_level());
       EXPECT_EQ(y.meta.noise_scale_degree, 1);
-      EXPECT_TRUE(client.context->scales().close(y.meta.scale, plan.cost().result_scale));
+      EXPECT_TRUE(client.context->scales().close(y.meta.scale, plan.ends().result_scale));
       const Values found = client.decrypt(y);
       double squares = 0;
       std::size_t count = 0;
@@ -213,7 +213,7 @@ TEST(SlotCircuit, TakesOtherKeysOfSeveralGadgets) {
 
 TEST(SlotCircuit, LeavesTheMaskOutWhereItIsNotNeeded) {
   const SlotCircuit plan = SlotCircuit::replication(parameters(), slots, {8, 2}, 3, true);
-  EXPECT_EQ(plan.cost().depth(), 0U);
+  EXPECT_EQ(plan.ends().depth(), 0U);
   EXPECT_EQ(plan.cost().plaintext_bytes, 0U);
   Values x(slots);
   for (std::size_t i = 0; i < slots; ++i) x[i] = i / 2 % 8 == 3 ? static_cast<double>(i) : 0;
@@ -267,7 +267,7 @@ TEST(SlotCircuit, BlocksOfOneRowStayAsTheyAre) {
                                     SlotCircuit::inner_sum(parameters(), slots, {1, stride}, true),
                                     SlotCircuit::replication(parameters(), slots, {1, stride})}) {
       EXPECT_TRUE(plan.needed_keys().empty());
-      EXPECT_EQ(plan.cost().depth(), 0U);
+      EXPECT_EQ(plan.ends().depth(), 0U);
       EXPECT_EQ(plan.cost().key_bytes, 0U);
       EXPECT_TRUE(plan.cost().work.empty());
       EXPECT_EQ(plan.evaluate_clear(x), x);

@@ -371,48 +371,48 @@ class Table {
          {{"a key of one digit", [this](const auto& v, Workspace&) {
              backend().key_inner_product(queue(), v[0], v[1], v[2].batches(0, 1), plans.up);
            }}}});
-    operations.push_back(
-        {"hoisted_products",
-         {{"output", qp, batch, 2, any},
-          {"digits", qp, batch, 2, any},
-          {"key", qp, 2, 2, of_key},
-          {"addend", qp, batch, 2, any},
-          {"factor", qp, batch, 1, of_stored}},
-         [this](const auto& v, const Plans& p, Workspace& space) {
-           const poly::Backend::HoistedTerm term{v[1], v[2], v[3], 5, {v[4]}};
-           const std::uint64_t special[] = {1, 2};
-           backend().hoisted_products(queue(), std::span(&v[0], 1), std::span(&term, 1), p.up, special,
-                                      space);
-         },
-         true,
-         {{"a key of one digit",
-           [this](const auto& v, Workspace& space) {
-             const poly::Backend::HoistedTerm term{v[1], v[2].batches(0, 1), v[3], 5, {v[4]}};
-             const std::uint64_t special[] = {1, 2};
-             backend().hoisted_products(queue(), std::span(&v[0], 1), std::span(&term, 1), plans.up, special,
-                                        space);
-           }},
-          {"residues of P for other primes",
-           [this](const auto& v, Workspace& space) {
-             const poly::Backend::HoistedTerm term{v[1], v[2], v[3], 5, {v[4]}};
-             const std::uint64_t special[] = {1, 2, 3};
-             backend().hoisted_products(queue(), std::span(&v[0], 1), std::span(&term, 1), plans.up, special,
-                                        space);
-           }},
-          {"factors for other outputs",
-           [this](const auto& v, Workspace& space) {
-             const poly::Backend::HoistedTerm term{v[1], v[2], v[3], 5, {v[4], v[4]}};
-             const std::uint64_t special[] = {1, 2};
-             backend().hoisted_products(queue(), std::span(&v[0], 1), std::span(&term, 1), plans.up, special,
-                                        space);
-           }},
-          {"no terms", [this](const auto& v, Workspace& space) {
-             const std::uint64_t special[] = {1, 2};
-             backend().hoisted_products(queue(), std::span(&v[0], 1), {}, plans.up, special, space);
-           }}}});
+    operations.push_back({"hoisted_products",
+                          {{"output", qp, batch, 2, any},
+                           {"digits", qp, batch, 2, any},
+                           {"key", qp, 2, 2, of_key},
+                           {"addend", qp, batch, 2, any},
+                           {"factor", qp, batch, 1, of_stored}},
+                          [this](const auto& v, const Plans& p, Workspace& space) {
+                            const poly::HoistedTerm term{v[1], v[2], v[3], 5, {v[4]}};
+                            const std::uint64_t special[] = {1, 2};
+                            backend().hoisted_products(queue(), std::span(&v[0], 1), std::span(&term, 1),
+                                                       p.up, special, space);
+                          },
+                          true,
+                          {{"a key of one digit",
+                            [this](const auto& v, Workspace& space) {
+                              const poly::HoistedTerm term{v[1], v[2].batches(0, 1), v[3], 5, {v[4]}};
+                              const std::uint64_t special[] = {1, 2};
+                              backend().hoisted_products(queue(), std::span(&v[0], 1), std::span(&term, 1),
+                                                         plans.up, special, space);
+                            }},
+                           {"residues of P for other primes",
+                            [this](const auto& v, Workspace& space) {
+                              const poly::HoistedTerm term{v[1], v[2], v[3], 5, {v[4]}};
+                              const std::uint64_t special[] = {1, 2, 3};
+                              backend().hoisted_products(queue(), std::span(&v[0], 1), std::span(&term, 1),
+                                                         plans.up, special, space);
+                            }},
+                           {"factors for other outputs",
+                            [this](const auto& v, Workspace& space) {
+                              const poly::HoistedTerm term{v[1], v[2], v[3], 5, {v[4], v[4]}};
+                              const std::uint64_t special[] = {1, 2};
+                              backend().hoisted_products(queue(), std::span(&v[0], 1), std::span(&term, 1),
+                                                         plans.up, special, space);
+                            }},
+                           {"no terms", [this](const auto& v, Workspace& space) {
+                              const std::uint64_t special[] = {1, 2};
+                              backend().hoisted_products(queue(), std::span(&v[0], 1), {}, plans.up, special,
+                                                         space);
+                            }}}});
     const auto switch_keys = [this](const std::vector<PolyView>& v, const Plans& p,
                                     const poly::Division* down, Workspace& space) {
-      const poly::Backend::KeySwitch list[] = {{v[0], v[2], 5}};
+      const poly::KeySwitch list[] = {{v[0], v[2], 5}};
       backend().switch_keys(queue(), list, v[1], p.up, down, v[3], space);
     };
     operations.push_back(
@@ -443,8 +443,8 @@ class Table {
           {"no division",
            [this, switch_keys](const auto& v, Workspace& space) { switch_keys(v, plans, nullptr, space); }},
           {"outputs of two shapes", [this](const auto& v, Workspace& space) {
-             const poly::Backend::KeySwitch list[] = {
-                 {v[0], v[2]}, {v[0].components(0, 1), ConstPolyView(v[2]).components(0, 1)}};
+             const poly::KeySwitch list[] = {{v[0], v[2]},
+                                             {v[0].components(0, 1), ConstPolyView(v[2]).components(0, 1)}};
              backend().switch_keys(queue(), list, v[1], plans.up, &plans.down, {}, space);
            }}}});
     const auto multiply = [this](const std::vector<PolyView>& v, const Plans& p, const poly::Division* down,
@@ -792,7 +792,7 @@ TEST_P(BackendTest, GaloisElementsAreOddAndBelowTwiceTheDegree) {
           rig.backend->automorphism(*rig.queue, out.view(), in.view(), element, Form::coefficient, base);
         },
         {"automorphism", number});
-    const poly::Backend::KeySwitch only{pair.view(), key.view(), element};
+    const poly::KeySwitch only{pair.view(), key.view(), element};
     expect_error<ParameterError>(
         [&] { rig.backend->switch_keys(*rig.queue, std::span(&only, 1), in.view(), up, &down, {}, space); },
         {"switch_keys", number});

@@ -182,7 +182,7 @@ void check_gadget(const BackendCase& backend_case, const Gadget& gadget, std::si
       if (!gadget.special.empty() || form == Form::coefficient) continue;
       // Nothing to divide by: a switch stores these sums.
       poly::Poly fused = rig.output(plan.extended(), batch, 2);
-      const poly::Backend::KeySwitch only{fused.view(), key.view()};
+      const poly::KeySwitch only{fused.view(), key.view()};
       rig.with_scratch([&](runtime::Workspace& space) {
         backend->switch_keys(*rig.queue, std::span(&only, 1), in.view(), plan, nullptr, {}, space);
       });
@@ -305,7 +305,7 @@ void check_hoisted_products(const BackendCase& backend_case, const Gadget& gadge
   }
   factors.push_back(rig.upload(rig.random(extended, batch, 1)));
 
-  using Term = poly::Backend::HoistedTerm;
+  using Term = poly::HoistedTerm;
   std::vector<Term> terms;
   for (std::size_t k = 0; k < count; ++k) {
     Term term{.galois_element =

@@ -27,7 +27,7 @@ struct Circuit {
     const auto pair = [&] { return poly::Poly(backend.memory(), in.shape.batch, 2, base, Form::evaluation); };
     poly::Poly sum = pair();
     runtime::Workspace workspace(backend.memory());
-    const poly::Backend::KeySwitch only{sum.view(), key.view()};
+    const poly::KeySwitch only{sum.view(), key.view()};
     backend.switch_keys(*rig.queue, std::span(&only, 1), in, up, &down, in, workspace);
     poly::Poly product = pair();
     backend.multiply(*rig.queue, product.view(), std::as_const(sum).view(), in, base);
@@ -35,7 +35,7 @@ struct Circuit {
     backend.multiply_relinearize(*rig.queue, square.view(), std::as_const(sum).view(),
                                  std::as_const(product).view(), key.view(), up, &down, workspace);
     poly::Poly other = pair();
-    const poly::Backend::KeySwitch rotations[] = {{out, key.view(), 5}, {other.view(), key.view(), 25}};
+    const poly::KeySwitch rotations[] = {{out, key.view(), 5}, {other.view(), key.view(), 25}};
     const poly::ConstPolyView view = std::as_const(square).view();
     backend.switch_keys(*rig.queue, rotations, view.components(1, 1), up, &down, view.components(0, 1),
                         workspace);

@@ -138,8 +138,8 @@ TEST_P(BackendTest, SixByteWordsAreRefusedWhereTheyDoNotFit) {
                MismatchError);
   const ModUp up(base, {}, std::vector<GadgetDigit>{{.key_digit = 0, .moduli = base}}, base);
   const poly::Poly in = rig.upload(rig.random(base, 1, 1));
-  const poly::Backend::KeySwitch switches[] = {{wide.view(), std::as_const(wide).view()},
-                                               {wide.view(), stored.view()}};
+  const poly::KeySwitch switches[] = {{wide.view(), std::as_const(wide).view()},
+                                      {wide.view(), stored.view()}};
   EXPECT_THROW(rig.with_scratch([&](runtime::Workspace& space) {
     rig.backend->switch_keys(*rig.queue, switches, in.view(), up, nullptr, {}, space);
   }),
@@ -180,7 +180,7 @@ TEST_P(BackendTest, SixByteKeysSwitchToTheSameBits) {
       SCOPED_TRACE(std::to_string(target.size()) + " limbs");
       const auto switched = [&](const std::vector<poly::Poly>& keys, std::size_t count) {
         std::vector<poly::Poly> outs;
-        std::vector<poly::Backend::KeySwitch> list;
+        std::vector<poly::KeySwitch> list;
         for (std::size_t i = 0; i < count; ++i) {
           outs.push_back(rig.output(target, given.batch, 2));
           list.push_back({outs.back().view(), keys[i].view(), elements[i]});
@@ -252,9 +252,9 @@ TEST_P(BackendTest, SixByteKeysInHoistedProducts) {
     }
     for (const Factors kind : {Factors::none, Factors::whole, Factors::few, Factors::mixed}) {
       const auto sums = [&](const std::vector<poly::Poly>& keys) {
-        std::vector<poly::Backend::HoistedTerm> terms;
+        std::vector<poly::HoistedTerm> terms;
         for (std::size_t k = 0; k < given.terms; ++k) {
-          poly::Backend::HoistedTerm term{.galois_element = k % 4 == 0 ? 1 : 4 * k + 1};
+          poly::HoistedTerm term{.galois_element = k % 4 == 0 ? 1 : 4 * k + 1};
           if (k % 3 != 0) {
             term.digits = digits.view();
             term.key = keys[k % keys.size()].view();

@@ -71,7 +71,7 @@ struct Plans {
 };
 
 // One switch alone.
-void switch_key(const Rig& rig, const poly::Backend& backend, const poly::Backend::KeySwitch& only,
+void switch_key(const Rig& rig, const poly::Backend& backend, const poly::KeySwitch& only,
                 const poly::ConstPolyView& in, const ModUp& up, const Division* down,
                 const poly::ConstPolyView& addend) {
   rig.with_scratch([&](runtime::Workspace& space) {
@@ -187,7 +187,7 @@ TEST_P(SwitchTest, SwitchKeysIsEachSwitch) {
     for (const std::size_t count : {std::size_t{1}, std::size_t{2}, elements.size()}) {
       if (backend_case().brief() && (use_default || count != elements.size())) continue;
       std::vector<poly::Poly> outs;
-      std::vector<poly::Backend::KeySwitch> list;
+      std::vector<poly::KeySwitch> list;
       for (std::size_t i = 0; i < count; ++i) {
         outs.push_back(rig.output(plans.base, given.batch, 2));
         list.push_back({outs.back().view(), std::as_const(keys[i]).view(), elements[i]});

@@ -11,6 +11,7 @@
 #include <type_traits>
 #include <vector>
 
+#include "hemera/poly/backend.hpp"
 #include "hemera/schemes/bfv.hpp"
 #include "hemera/schemes/bgv.hpp"
 #include "hemera/schemes/ckks.hpp"

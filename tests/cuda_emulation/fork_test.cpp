@@ -8,6 +8,7 @@
 #include <string>
 
 #include "child_process.hpp"
+#include "hemera/poly/backend.hpp"
 #include "hemera/runtime/error.hpp"
 #include "hemera/schemes/bfv.hpp"
 #include "test_device.hpp"

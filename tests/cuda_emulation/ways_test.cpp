@@ -77,7 +77,7 @@ TEST(EmulationWays, KeySwitchesHaveThree) {
     const Division down(rig.all(), base);
     const Poly in = rig.upload(rig.random(base, 1, 1)), key = rig.upload(rig.random(rig.all(), 2, 2));
     return outcome(rig, 3, 2, [&](const PolyView& out, runtime::Workspace& space) {
-      const Backend::KeySwitch only{out, key.view(), 5};
+      const KeySwitch only{out, key.view(), 5};
       rig.backend->switch_keys(*rig.queue, std::span(&only, 1), in.view(), up, &down, {}, space);
     });
   };
@@ -152,7 +152,7 @@ TEST(EmulationWays, SinglePrimesTakeFewerKernels) {
             rig.backend->multiply_relinearize(*rig.queue, out, a.view(), b.view(), key.view(), up, &down,
                                               space);
           } else {
-            const Backend::KeySwitch only{out, key.view(), 5};
+            const KeySwitch only{out, key.view(), 5};
             rig.backend->switch_keys(*rig.queue, std::span(&only, 1), a.view().components(0, 1), up, &down,
                                      {}, space);
           }
@@ -180,7 +180,7 @@ TEST(EmulationWays, KeysOfManyDigitsGoOneByOne) {
   const Poly in = rig.upload(rig.random(base, 1, 1)), key = rig.upload(rig.random(rig.all(), limbs, 2));
   Poly second = rig.output(base, 1, 2);
   const Outcome both = outcome(rig, limbs, 2, [&](const PolyView& out, runtime::Workspace& space) {
-    const Backend::KeySwitch switches[] = {{out, key.view(), 5}, {second.view(), key.view(), 5}};
+    const KeySwitch switches[] = {{out, key.view(), 5}, {second.view(), key.view(), 5}};
     rig.backend->switch_keys(*rig.queue, switches, in.view(), up, &down, {}, space);
   });
   EXPECT_EQ(both.kernels, 4U + 2 * 3);
@@ -195,7 +195,7 @@ TEST(EmulationWays, OtherBasesHaveTwo) {
     const Poly in = rig.upload(rig.random(base, 1, 1)), addend = rig.upload(rig.random(base, 1, 2));
     const Poly key = rig.upload(rig.random(extended, 1, 2));
     return outcome(rig, 2, 2, [&](const PolyView& out, runtime::Workspace& space) {
-      const Backend::KeySwitch only{out, key.view()};
+      const KeySwitch only{out, key.view()};
       rig.backend->switch_keys(*rig.queue, std::span(&only, 1), in.view(), up, &down, addend.view(), space);
     });
   });

@@ -63,7 +63,7 @@ TEST(SchemesOnDevices, ObjectsKeepTheirBitsFromDeviceToDevice) {
   const Ciphertext x = any_scheme::encrypt(plain, secret);  // has a seed
 
   for (const auto& target : {second, cpu}) {
-    SCOPED_TRACE(target->backend().device().name());
+    SCOPED_TRACE(target->memory()->device().name());
     EXPECT_TRUE(io::save(rlwe::copy_to(target, secret)) == io::save(secret));
     EXPECT_TRUE(io::save(rlwe::copy_to(target, keys)) == io::save(keys));
     const auto relinearization = keys.find(rlwe::KeyRole::relinearization(), 0);

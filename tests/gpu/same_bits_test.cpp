@@ -17,6 +17,7 @@
 #include "hemera/circuits/bootstrap/bootstrap.hpp"
 #include "hemera/circuits/linear/linear_transform.hpp"
 #include "hemera/io/objects.hpp"
+#include "hemera/poly/backend.hpp"
 #include "hemera/rlwe/transfer.hpp"
 #include "hemera/runtime/error.hpp"
 #include "hemera/schemes/any_scheme.hpp"

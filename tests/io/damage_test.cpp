@@ -223,6 +223,19 @@ TEST_P(ThirdFormatFields, OutOfRangeAreFormatErrors) {
   expect_refused(files[2], fields);
 }
 
+// Offsets are those of version 4: the spent budget is at 62.
+class FourthFormatFields : public DamageTest {};
+
+INSTANTIATE_TEST_SUITE_P(Schemes, FourthFormatFields,
+                         testing::Values(test::FormatCase{Scheme::bfv, fourth_format},
+                                         test::FormatCase{Scheme::bgv, fourth_format}),
+                         [](const auto& tested) { return test::name(tested.param); });
+
+TEST_P(FourthFormatFields, OutOfRangeAreFormatErrors) {
+  const auto files = test::sample_files(samples_);
+  expect_refused(files[2], {{62, 1, 0, "not spent"}, {62, 1, 2, "yes-or-no"}});
+}
+
 // The primes of a public key: a list from byte 1 on, of which each is one of the parameters' and stands once.
 TEST_P(DamageTest, PrimesOfAPublicKeyAreThoseOfTheParametersAndDistinct) {
   if (GetParam().version == first_format) return;  // they are not in the file

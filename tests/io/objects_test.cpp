@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "hemera/io/describe.hpp"
+#include "hemera/poly/backend.hpp"
 #include "hemera/rlwe/encryption.hpp"
 #include "hemera/rlwe/noise.hpp"
 #include "hemera/runtime/error.hpp"
@@ -350,9 +351,10 @@ TEST_P(ObjectsTest, BatchesHaveNoMoreAxesThanArrayLibraries) {
   auto file = save(ciphertext);
   const std::size_t first = Header::bytes + Section::header_bytes;
   const std::size_t bytes = test::load(file, Header::bytes + 8, 8);
-  // The declared largest value; filled slots, padding and type.
+  // The declared largest value; filled slots, padding and type; the spent budget.
   const std::size_t after = (GetParam().version == first_format ? 0 : sizeof(double)) +
-                            (GetParam().version == third_format ? sizeof(std::uint64_t) + 2 : 0);
+                            (GetParam().version >= third_format ? sizeof(std::uint64_t) + 2 : 0) +
+                            (GetParam().version == fourth_format ? 1 : 0);
   const std::size_t end = first + bytes - after;
   test::store(file, end - 8 * rlwe::most_batch_axes - 4, rlwe::most_batch_axes + 1, 4);
   file.insert(file.begin() + static_cast<std::ptrdiff_t>(end), {std::byte{1}, {}, {}, {}, {}, {}, {}, {}});

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "hemera/poly/backend.hpp"
 #include "hemera/rlwe/encryption.hpp"
 #include "hemera/rlwe/noise.hpp"
 #include "rlwe/fresh_randomness.hpp"
@@ -112,6 +113,13 @@ Samples make_third_format_samples(const std::shared_ptr<const rlwe::Context>& co
   return samples;
 }
 
+Samples make_fourth_format_samples(const std::shared_ptr<const rlwe::Context>& context) {
+  Samples samples = make_third_format_samples(context);
+  samples.ciphertext.meta.spent = true;
+  samples.seeded.meta.spent = true;
+  return samples;
+}
+
 std::uint16_t version_of(const FormatCase& tested, const std::string& sample) {
   const bool is_message = sample.find("ciphertext") != std::string::npos || sample == "plaintext";
   const bool has_padding = tested.scheme == Scheme::ckks || sample != "plaintext";
@@ -123,6 +131,7 @@ std::vector<FormatCase> format_cases() {
   for (const std::uint16_t version : {first_format, second_format, third_format}) {
     for (const Scheme scheme : {Scheme::bfv, Scheme::bgv, Scheme::ckks}) cases.push_back({scheme, version});
   }
+  for (const Scheme scheme : {Scheme::bfv, Scheme::bgv}) cases.push_back({scheme, fourth_format});
   return cases;
 }
 
@@ -139,8 +148,9 @@ std::shared_ptr<const rlwe::Context> context_of(const FormatCase& tested, int bi
 Samples make_samples(const FormatCase& tested, int bits) {
   const auto context = context_of(tested, bits);
   if (tested.version == first_format) return make_samples(context);
-  return tested.version == second_format ? make_second_format_samples(context)
-                                         : make_third_format_samples(context);
+  if (tested.version == second_format) return make_second_format_samples(context);
+  return tested.version == third_format ? make_third_format_samples(context)
+                                        : make_fourth_format_samples(context);
 }
 
 std::vector<SampleFile> sample_files(const Samples& samples, const SaveOptions& options) {

@@ -32,16 +32,18 @@ Samples make_second_format_samples(const std::shared_ptr<const rlwe::Context>& c
 
 /// The same with messages that only version 3 can express: filled slots, padding and type.
 Samples make_third_format_samples(const std::shared_ptr<const rlwe::Context>& context);
+/// The same with ciphertexts that only version 4 can express: of spent noise budgets, BFV and BGV.
+Samples make_fourth_format_samples(const std::shared_ptr<const rlwe::Context>& context);
 
 /// A scheme, and the version of the format that its samples need.
 struct FormatCase {
   rlwe::Scheme scheme;
   std::uint16_t version;
 };
-/// Every scheme in every version, and their names: "BFV", "BFVInVersion2", ...
+/// Every scheme in every version that it has, and their names: "BFV", "BFVInVersion2", ...
 std::vector<FormatCase> format_cases();
 std::string name(const FormatCase& tested);
-/// The version that the file of this sample has: version 3 is of messages alone.
+/// The version that the file of this sample has: version 3 is of messages alone, version 4 of ciphertexts.
 std::uint16_t version_of(const FormatCase& tested, const std::string& sample);
 /// A new context with primes of `bits` bits, and its samples.
 std::shared_ptr<const rlwe::Context> context_of(const FormatCase& tested, int bits);

@@ -70,12 +70,12 @@ TEST(EvenParts, ShareWorkWithinANinth) {
 
 TEST(Threads, AreAsManyAsTheWorkIsWorth) {
   const runtime::ThreadPool pool(16);
-  EXPECT_EQ(threads_for(pool, serial_words), 1);
-  EXPECT_EQ(threads_for(pool, serial_words + 1), 4);
-  EXPECT_EQ(threads_for(pool, 9 * words_per_thread), 9);
+  EXPECT_EQ(threads_for(pool, tuning::serial_words), 1);
+  EXPECT_EQ(threads_for(pool, tuning::serial_words + 1), 4);
+  EXPECT_EQ(threads_for(pool, 9 * tuning::words_per_thread), 9);
   EXPECT_EQ(threads_for(pool, std::size_t{1} << 40), 16);
   EXPECT_EQ(threads_for(runtime::ThreadPool(3), std::size_t{1} << 40), 3);
-  EXPECT_EQ(threads_worth(100 * words_per_thread), 100);
+  EXPECT_EQ(threads_worth(100 * tuning::words_per_thread), 100);
 }
 
 // Every operation that is divided among threads, on a backend; all results one after another.
@@ -133,7 +133,7 @@ class Operations {
     const Division down(up.extended(), lower);
     for (const std::size_t batch : {std::size_t{1}, std::size_t{2}}) {
       Poly switched(memory(), batch, 2, lower, Form::evaluation);
-      const Backend::KeySwitch one_key{.out = switched.view(), .key = key.view()};
+      const KeySwitch one_key{.out = switched.view(), .key = key.view()};
       with_workspace([&](Workspace& workspace) {
         backend_.switch_keys(*queue_, {&one_key, 1}, small.view().batches(0, batch), up, &down, {},
                              workspace);

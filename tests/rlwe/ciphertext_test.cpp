@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include "hemera/poly/backend.hpp"
 #include "hemera/rlwe/captured_input.hpp"
 #include "hemera/rlwe/encryption.hpp"
 #include "hemera/runtime/error.hpp"

@@ -10,6 +10,7 @@
 
 #include "child_process.hpp"
 #include "hemera/arith/primes.hpp"
+#include "hemera/poly/backend.hpp"
 #include "hemera/rlwe/encryption.hpp"
 #include "hemera/rlwe/key_switching.hpp"
 #include "hemera/rlwe/noise.hpp"

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include "hemera/poly/backend.hpp"
 #include "hemera/rlwe/encryption.hpp"
 #include "hemera/rlwe/key_switching.hpp"
 #include "hemera/rlwe/noise.hpp"

@@ -7,6 +7,7 @@
 #include <cmath>
 
 #include "hemera/arith/big_integer.hpp"
+#include "hemera/poly/backend.hpp"
 #include "hemera/rlwe/encryption.hpp"
 #include "hemera/rlwe/noise.hpp"
 #include "hemera/runtime/error.hpp"

@@ -5,6 +5,7 @@
 
 #include <cstring>
 
+#include "hemera/poly/backend.hpp"
 #include "hemera/rlwe/encryption.hpp"
 #include "hemera/rlwe/key_switching.hpp"
 #include "hemera/runtime/error.hpp"

@@ -28,7 +28,8 @@ inline std::vector<MetadataField> metadata_fields() {
           {"largest", [](Metadata& meta) { meta.largest *= 4; }},
           {"filled", [](Metadata& meta) { meta.filled += 1; }},
           {"padding", [](Metadata& meta) { meta.padding = Padding::unknown; }},
-          {"is_complex", [](Metadata& meta) { meta.is_complex = true; }}};
+          {"is_complex", [](Metadata& meta) { meta.is_complex = true; }},
+          {"spent", [](Metadata& meta) { meta.spent = true; }}};
 }
 
 }  // namespace hemera::rlwe

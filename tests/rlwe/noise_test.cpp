@@ -6,6 +6,7 @@
 #include <bit>
 #include <cmath>
 
+#include "hemera/poly/backend.hpp"
 #include "hemera/rlwe/encryption.hpp"
 #include "hemera/rlwe/key_switching.hpp"
 #include "hemera/runtime/error.hpp"

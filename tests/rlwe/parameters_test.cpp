@@ -48,7 +48,7 @@ TEST(Parameters, MistakesAreNamed) {
   expect_refused<ParameterError>([](L& l) { l.secret.weight = 5000; }, "cannot have weight");
   expect_refused<ParameterError>([](L& l) { l.roots[l.levels[0][0]] = 1; }, "no primitive 2N-th root");
   expect_refused<ParameterError>([](L& l) { l.roots[97] = 1; }, "no modulus of the parameters");
-  expect_refused<SecurityError>([](L& l) { l.security = 128; }, "pass security=None");
+  expect_refused<SecurityError>([](L& l) { l.security = 128; }, "no security level");
   expect_refused<ParameterError>([](L& l) { l.security = 100; }, "128, 192, 256 or none");
 }
 

@@ -1,14 +1,13 @@
 // What the tests of the RLWE core share: gadgets to try, exact norms, words on the host.
 #pragma once
 
-#include <algorithm>
-#include <cmath>
+#include <cstdint>
 #include <string>
 #include <vector>
 
-#include "hemera/arith/big_integer.hpp"
 #include "hemera/arith/primes.hpp"
 #include "hemera/rlwe/context.hpp"
+#include "host_words.hpp"
 
 namespace hemera::rlwe {
 
@@ -57,37 +56,9 @@ inline Parameters parameters_with(const GadgetCase& gadget) {
   return Parameters(std::move(literal));
 }
 
-inline std::vector<std::uint64_t> host_words(const Context& context, const poly::Poly& poly) {
-  std::vector<std::uint64_t> words(poly.shape().words());
-  context.backend().download(context.queue(), words, poly.view(), poly.form());
-  context.queue().synchronize();
-  return words;
-}
+using tests::host_words;
 
 /// log2 of the largest centred coefficient, by exact integers; the polynomial is in coefficient form.
-inline double largest_coefficient_log2(const Context& context, const poly::Poly& poly) {
-  const auto words = host_words(context, poly);
-  const auto moduli = poly.base().values();
-  const arith::BigInteger product = arith::product(moduli);
-  std::vector<arith::BigInteger> weights;
-  for (const std::uint64_t q : moduli) {
-    const arith::BigInteger punctured = product / q;
-    weights.push_back(punctured * arith::inverse(arith::modulo(punctured, q), q));
-  }
-  const std::size_t degree = poly.shape().degree;
-  arith::BigInteger largest = 1;
-  for (std::size_t b = 0; b < poly.shape().batch; ++b) {
-    for (std::size_t n = 0; n < degree; ++n) {
-      arith::BigInteger x = 0;
-      for (std::size_t limb = 0; limb < moduli.size(); ++limb) {
-        x += weights[limb] * words[(b * moduli.size() + limb) * degree + n];
-      }
-      x %= product;
-      if (2 * x > product) x = product - x;
-      largest = std::max(largest, x);
-    }
-  }
-  return arith::log2(largest);
-}
+double largest_coefficient_log2(const Context& context, const poly::Poly& poly);
 
 }  // namespace hemera::rlwe

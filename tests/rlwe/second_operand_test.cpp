@@ -61,6 +61,7 @@ TEST_F(SecondOperandTest, JoinsTakeWhatFitsAndRefuseTheRest) {
       {"filled", {Outcome::larger, Outcome::larger}},
       {"padding", {Outcome::larger, Outcome::larger}},
       {"is_complex", {Outcome::larger, Outcome::larger}},
+      {"spent", {Outcome::larger, Outcome::larger}},
   };
   const Metadata base{.batch = {2, 3}, .level = 1, .scale = 0x1p40, .slots = 8, .largest = 2, .filled = 5};
   for (const MetadataField& field : metadata_fields()) {
@@ -91,6 +92,7 @@ TEST_F(SecondOperandTest, JoinsTakeWhatFitsAndRefuseTheRest) {
         // Zeros of one and what is no zero of the other: not known.
         EXPECT_EQ(whole.meta.padding, other.padding);
         EXPECT_EQ(whole.meta.is_complex, other.is_complex);
+        EXPECT_EQ(whole.meta.spent, other.spent);
         auto words = host_words(*context_, x.poly);
         const auto more = host_words(*context_, y.poly);
         words.insert(words.end(), more.begin(), more.end());

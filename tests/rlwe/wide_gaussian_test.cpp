@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "hemera/arith/big_integer.hpp"
+#include "hemera/poly/backend.hpp"
 #include "hemera/runtime/error.hpp"
 #include "rlwe/rlwe_support.hpp"
 #include "test_device.hpp"

@@ -31,6 +31,15 @@ Party party(rlwe::Parameters parameters) {
   return {context, std::move(secret), std::move(ciphertext)};
 }
 
+// Squares until the budget is spent.
+rlwe::Ciphertext spent(const Party& party) {
+  const auto keys = rlwe::generate_keys(party.secret, {});
+  const auto evaluator = make_evaluator(party.context, keys);
+  rlwe::Ciphertext x = party.ciphertext.clone();
+  while (guaranteed_noise_budget(x) > 0) x = evaluator->square(x);
+  return x;
+}
+
 template <typename Call>
 std::string refusal(Call call) {
   try {
@@ -39,6 +48,28 @@ std::string refusal(Call call) {
     return error.what();
   }
   return "accepted";
+}
+
+// Noticed once, and from then on known of parts, copies and results.
+TEST(AnyScheme, ASpentBudgetIsNoticedOnce) {
+  for (const rlwe::Parameters& parameters : {bfv::parameters_for({}), bgv::parameters_for({})}) {
+    Party own = party(parameters);
+    EXPECT_FALSE(notice_spent_budget(own.ciphertext));
+    EXPECT_FALSE(own.ciphertext.meta.spent);
+    rlwe::Ciphertext x = spent(own);
+    EXPECT_FALSE(x.meta.spent);
+    EXPECT_TRUE(notice_spent_budget(x));
+    EXPECT_FALSE(notice_spent_budget(x));
+    EXPECT_TRUE(x.clone().meta.spent);
+    EXPECT_TRUE(rlwe::gather(x, std::vector<std::size_t>{0, 0}, {2}).meta.spent);
+    EXPECT_FALSE(decrypt(own.ciphertext, own.secret).meta.spent);
+    own.ciphertext.meta.noise_log2 = rlwe::unknown_noise;
+    EXPECT_FALSE(notice_spent_budget(own.ciphertext));
+  }
+  Party ckks = party(ckks::parameters_for({}));
+  EXPECT_FALSE(notice_spent_budget(ckks.ciphertext));
+  ckks.ciphertext = {};
+  EXPECT_THROW(notice_spent_budget(ckks.ciphertext), Error);
 }
 
 TEST(AnyScheme, BudgetsAndSharingOfIntegersAreTheSchemesOwn) {

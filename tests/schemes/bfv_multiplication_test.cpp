@@ -3,7 +3,9 @@
 #include <utility>
 
 #include "hemera/arith/big_integer.hpp"
+#include "hemera/poly/backend.hpp"
 #include "hemera/rlwe/noise.hpp"
+#include "rlwe/tuning.hpp"
 #include "schemes/bfv/multiplier.hpp"
 #include "schemes/bfv/noise.hpp"
 #include "schemes/integer_support.hpp"
@@ -197,7 +199,7 @@ TEST(BfvMultiplicationTest, SumsOfProducts) {
     const rlwe::Ciphertext x = session.encrypt(a, {2}, rlwe::Encoding::slots), y = session.encrypt(b);
     const std::size_t lifted = 2 * (3 + 6) * session.degree() * sizeof(std::uint64_t);
     const bool lifts = variant == BfvMultiplication::hps_over_q;
-    const std::size_t terms = lifts ? bfv::scratch_limit / (2 * lifted) * 3 / 2 : 3;
+    const std::size_t terms = lifts ? rlwe::tuning::most_product_scratch_bytes / (2 * lifted) * 3 / 2 : 3;
     // x y + y y + x y + ...
     std::vector<const rlwe::Ciphertext*> left, right;
     std::uint64_t products = 0, squares = 0;
@@ -222,7 +224,8 @@ TEST(BfvMultiplicationTest, BatchesBeyondTheScratchAreTheirElements) {
   const rlwe::Context& context = *session.context;
   const auto variant = context.parameters().literal().bfv_multiplication;
   const auto multiplier = bfv::make_multiplier(context, context.top_level(), variant);
-  const std::size_t part = bfv::scratch_limit / multiplier->scratch_bytes(session.degree());
+  const std::size_t part =
+      rlwe::tuning::most_product_scratch_bytes / multiplier->scratch_bytes(session.degree());
   const std::size_t batch = 2 * part + 2;
   // The first part repeats elements 0 and 1, the second 2 and 3, and the last has 4 and 5.
   constexpr std::size_t kinds = 6;

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "hemera/arith/primes.hpp"
+#include "hemera/poly/backend.hpp"
 #include "hemera/runtime/error.hpp"
 #include "schemes/ckks_support.hpp"
 

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "hemera/runtime/error.hpp"
+#include "host_words.hpp"
 #include "schemes/ckks_support.hpp"
 
 namespace hemera::ckks {
@@ -243,13 +244,8 @@ TEST(Ckks, HoistedRotationsAreBitIdentical) {
   const auto hoisted = session.evaluator->rotate_hoisted(x, steps);
   for (std::size_t i = 0; i < steps.size(); ++i) {
     const auto single = session.evaluator->rotate(x, steps[i]);
-    const auto words = [&](const Ciphertext& c) {
-      std::vector<std::uint64_t> host(c.poly.shape().words());
-      session.context->backend().download(session.context->queue(), host, c.poly.view(), c.poly.form());
-      session.context->queue().synchronize();
-      return host;
-    };
-    EXPECT_EQ(words(single), words(hoisted[i]));
+    EXPECT_EQ(tests::host_words(*session.context, single.poly),
+              tests::host_words(*session.context, hoisted[i].poly));
   }
 }
 

@@ -4,6 +4,7 @@
 #include <unordered_set>
 
 #include "hemera/rlwe/encryption.hpp"
+#include "host_words.hpp"
 #include "own_stack.hpp"
 #include "schemes/integer_support.hpp"
 
@@ -26,9 +27,7 @@ TYPED_TEST(DecryptionSecrecy, TheStackHoldsNoResiduesOfThePhase) {
   // The residues of message and noise, and their multiples by the factors that conversions to t begin with.
   const poly::Poly phase = rlwe::decrypt_phase(x, secret);
   const poly::RnsBase& base = phase.base();
-  std::vector<std::uint64_t> words(phase.shape().words());
-  context->backend().download(context->queue(), words, phase.view(), phase.form());
-  context->queue().synchronize();
+  const std::vector<std::uint64_t> words = tests::host_words(*context, phase);
   std::unordered_set<std::uint64_t> telling;
   const std::size_t n = context->degree();
   for (std::size_t limb = 0; limb < base.size(); ++limb) {

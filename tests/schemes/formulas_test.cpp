@@ -7,6 +7,7 @@
 #include <numeric>
 
 #include "hemera/arith/big_integer.hpp"
+#include "hemera/poly/backend.hpp"
 #include "schemes/bfv/multiplier.hpp"
 #include "schemes/ckks_support.hpp"
 #include "schemes/integer_support.hpp"

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "hemera/arith/big_integer.hpp"
+#include "hemera/poly/backend.hpp"
 #include "hemera/rlwe/noise.hpp"
 #include "schemes/integer_support.hpp"
 #include "test_device.hpp"

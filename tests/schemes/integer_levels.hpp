@@ -132,7 +132,7 @@ TYPED_TEST_P(IntegerLevels, SpentBudgetsAreRefused) {
           EXPECT_EQ(session.decrypt(x), values);
         } else {
           ++refused;
-          const std::vector<std::string> parts = {"one bit", "for_circuit", "must not learn"};
+          const std::vector<std::string> parts = {"one bit", "parameters_for", "must not learn"};
           expect_error<NoiseError>([&] { static_cast<void>(session.encoder.decode(plaintext)); }, parts);
           // Nor does it go elsewhere.
           expect_error<NoiseError>([&] { static_cast<void>(S::encrypt(plaintext, session.secret)); }, parts);
@@ -537,7 +537,7 @@ TYPED_TEST_P(IntegerLevels, ImpossibleRequests) {
       [] {
         static_cast<void>(S::from_bits({.degree = 1024, .plain_modulus = 65537, .prime_bits = {50, 50}}));
       },
-      {"128", "security=None"});
+      {"128", "no security level"});
 }
 
 // 18. Mistakes have typed errors that name what clashes.

@@ -4,6 +4,7 @@
 #include <functional>
 #include <utility>
 
+#include "host_words.hpp"
 #include "schemes/integer_support.hpp"
 
 namespace hemera::testing {
@@ -171,11 +172,7 @@ TYPED_TEST_P(IntegerOperations, PlaintextsForSumsAtOneLevel) {
       return result;
     };
     const auto residues = [&](const rlwe::Ciphertext& of) {
-      std::vector<std::uint64_t> words(of.poly.shape().words());
-      session.context->backend().download(session.context->queue(), words, of.poly.view(),
-                                          poly::Form::evaluation);
-      session.context->queue().synchronize();
-      return words;
+      return tests::host_words(*session.context, of.poly);
     };
     const std::size_t lowest = session.context->parameters().lowest_user_level();
     for (const Use use : {Use::products, Use::sums, Use::both}) {
@@ -239,11 +236,7 @@ TYPED_TEST_P(IntegerOperations, PlaintextsForOtherLevels) {
     const rlwe::Ciphertext x = session.encrypt(a);
     const rlwe::Plaintext unready = session.encode(b), unready_other = session.encode(c);
     const auto residues = [&](const rlwe::Ciphertext& of) {
-      std::vector<std::uint64_t> words(of.poly.shape().words());
-      session.context->backend().download(session.context->queue(), words, of.poly.view(),
-                                          poly::Form::evaluation);
-      session.context->queue().synchronize();
-      return words;
+      return tests::host_words(*session.context, of.poly);
     };
     using Operation = std::function<rlwe::Ciphertext(const rlwe::Ciphertext&, const rlwe::Plaintext&)>;
     const std::vector<Operation> operations = {[&](const rlwe::Ciphertext& y, const rlwe::Plaintext& plain) {

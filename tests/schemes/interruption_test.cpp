@@ -58,7 +58,7 @@ class Interruption : public testing::TestWithParam<Scheme> {
     }
   }
 
-  bool on_cpu() const { return context->backend().device().kind == runtime::Device::Kind::cpu; }
+  bool on_cpu() const { return context->memory()->device().kind == runtime::Device::Kind::cpu; }
 
   std::shared_ptr<const rlwe::Context> context = tests::make_context(parameters());
   rlwe::SecretKey secret = rlwe::generate_secret_key(context);

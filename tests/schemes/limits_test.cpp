@@ -6,8 +6,10 @@
 #include <functional>
 #include <vector>
 
+#include "host_words.hpp"
 #include "schemes/bgv/noise.hpp"
 #include "schemes/ckks_support.hpp"
+#include "schemes/integer/rules.hpp"
 #include "schemes/integer_support.hpp"
 
 namespace hemera::testing {
@@ -48,12 +50,7 @@ TYPED_TEST(IntegerLimits, NumbersAreAddedAsPlaintextsAre) {
     SCOPED_TRACE(t);
     Session<S> session(test_chain<S>(t, 3));
     const rlwe::Ciphertext x = session.encrypt(session.uniform(), {}, rlwe::Encoding::coefficients);
-    const auto words = [&](const rlwe::Ciphertext& a) {
-      std::vector<std::uint64_t> result(a.poly.shape().words());
-      session.context->backend().download(session.context->queue(), result, a.poly.view(), a.poly.form());
-      session.context->queue().synchronize();
-      return result;
-    };
+    const auto words = [&](const rlwe::Ciphertext& a) { return tests::host_words(*session.context, a.poly); };
     const auto half = static_cast<std::int64_t>(t / 2);
     for (const std::int64_t number : {std::int64_t{0}, std::int64_t{1}, std::int64_t{-1}, half, half + 1,
                                       -half, half / 2, static_cast<std::int64_t>(t - 1)}) {
@@ -97,11 +94,13 @@ TEST(ParameterSearch, SkipsThePlaintextModulus) {
 }
 
 TEST(BgvNoise, ModulusSwitchingOfOddAndEvenModuli) {
-  EXPECT_EQ(bgv::switching_half_range(3), 1.5);
-  EXPECT_EQ(bgv::switching_half_range(65537), 32768.5);
-  EXPECT_EQ(bgv::switching_half_range(2), 2);
-  EXPECT_EQ(bgv::switching_half_range(65536), 32769);
+  const integer::Rules& rules = integer::rules_of(rlwe::Scheme::bgv);
+  EXPECT_EQ(rules.switching_half_range(3), 1.5);
+  EXPECT_EQ(rules.switching_half_range(65537), 32768.5);
+  EXPECT_EQ(rules.switching_half_range(2), 2);
+  EXPECT_EQ(rules.switching_half_range(65536), 32769);
   EXPECT_DOUBLE_EQ(bgv::product_noise_log2(1024, 3, 4), 1 + 5 + 7);
+  EXPECT_THROW(static_cast<void>(integer::rules_of(rlwe::Scheme::ckks)), ParameterError);
 }
 
 }  // namespace
@@ -120,12 +119,7 @@ struct Limits : ::testing::Test {
   [[nodiscard]] std::int64_t added(double number) const {
     Ciphertext sum = x.clone();
     session.evaluator->add_scalar_inplace(sum, {.value = number});
-    const auto first = [&](const Ciphertext& a) {
-      std::vector<std::uint64_t> words(a.poly.shape().words());
-      context.backend().download(context.queue(), words, a.poly.view(), a.poly.form());
-      context.queue().synchronize();
-      return words[0];
-    };
+    const auto first = [&](const Ciphertext& a) { return tests::host_words(context, a.poly)[0]; };
     const arith::Modulus& q = context.base(x.meta.level).modulus(0);
     return q.centered(q.subtract(first(sum), first(x)));
   }

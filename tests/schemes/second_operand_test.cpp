@@ -250,6 +250,8 @@ class SecondOperand : public testing::TestWithParam<Scheme> {
       all.push_back(padded({}));
       all.push_back(uniform({}));
       all.push_back(uniform({.slots = count_}));
+      all.push_back(operand("spent", {}));
+      all.back().x.meta.spent = true;
       Operand rotated = operand("padding", {});
       rotated.x = evaluator_->rotate(rotated.x, 1);
       rotated.rows = each(rotated.rows, [&](const Row& row) { return turned(row, 1); });
@@ -302,10 +304,14 @@ class SecondOperand : public testing::TestWithParam<Scheme> {
   // padding, and with CKKS those of fewer slots once more.
   struct Filling {
     explicit Filling(const Metadata& of)
-        : slots(of.slots), filled(of.filled), padding(of.padding), is_complex(of.is_complex) {}
+        : slots(of.slots),
+          filled(of.filled),
+          padding(of.padding),
+          is_complex(of.is_complex),
+          spent(of.spent) {}
     std::size_t slots, filled;
     Padding padding;
-    bool is_complex;
+    bool is_complex, spent;
   };
   [[nodiscard]] Padding held(const Filling& x, std::size_t slot) const {
     const std::size_t own = is_ckks_ ? slot % x.slots : slot;
@@ -315,6 +321,7 @@ class SecondOperand : public testing::TestWithParam<Scheme> {
     Filling result = x;
     result.slots = std::max(x.slots, y.slots);
     result.is_complex = x.is_complex || y.is_complex;
+    result.spent = x.spent || y.spent;
     const auto is_one_value = [&](const Filling& a) {
       return a.padding == Padding::uniform || (is_ckks_ && a.slots == 1 && result.slots > 1);
     };
@@ -360,6 +367,7 @@ class SecondOperand : public testing::TestWithParam<Scheme> {
     EXPECT_EQ(found.meta.filled, filling.filled);
     EXPECT_EQ(found.meta.padding, filling.padding);
     EXPECT_EQ(found.meta.is_complex, filling.is_complex);
+    EXPECT_EQ(found.meta.spent, filling.spent);
     EXPECT_EQ(found.meta.batch, batch);
     ASSERT_EQ(found.meta.slots, slots);
     EXPECT_EQ(found.poly.shape().batch, expected.size());
@@ -408,9 +416,10 @@ TEST_P(SecondOperand, EveryFieldIsTried) {
     if (meta.filled != first.filled) differing.insert("filled");
     if (meta.padding != first.padding) differing.insert("padding");
     if (meta.is_complex != first.is_complex) differing.insert("is_complex");
+    if (meta.spent != first.spent) differing.insert("spent");
   }
   // What the scheme has, and has no use for.
-  std::set<std::string> unused = {"encoding", "noise_log2", "correction"};
+  std::set<std::string> unused = {"encoding", "noise_log2", "correction", "spent"};
   if (GetParam() == Scheme::bfv)
     unused = {"scale", "noise_scale_degree", "correction", "largest", "is_complex"};
   if (GetParam() == Scheme::bgv) unused = {"scale", "noise_scale_degree", "largest", "is_complex"};

@@ -1,13 +1,13 @@
-// OpenFHE's operations by Hemera, on the CPU or a GPU: compiled in the client's program, with the OpenFHE
-// that it has (docs/clients.md).
+// OpenFHE's operations by Hemera, on the CPU or a GPU: compiled in the client's program, with its own OpenFHE
+// (docs/clients-openfhe.md).
 //
 //   auto gpu = hemera::adapters::accelerate(cc, keys.secretKey->GetKeyTag(), "cuda");
 //   auto y = gpu->EvalRotate(gpu->EvalMult(x, x), 1);  // OpenFHE's names and arguments
-//   cc->Decrypt(keys.secretKey, y, &result);           // y comes to the host here
+//   cc->Decrypt(keys.secretKey, y, &result);           // copies y to the host
 #pragma once
 
 #include <openfhe.h>
-// And the coefficients of functions.
+// For the coefficients of functions.
 #include <math/chebyshev.h>
 
 #include <cmath>
@@ -34,7 +34,7 @@
 
 namespace hemera::adapters {
 
-/// What EvalFastRotationPrecompute makes of a ciphertext, on the device.
+/// The result of EvalFastRotationPrecompute, on the device.
 class OpenFheDigits {
  public:
   explicit OpenFheDigits(rlwe::Digits digits)
@@ -46,9 +46,9 @@ class OpenFheDigits {
 };
 
 /// Operations of lbcrypto::CryptoContext. Operands are OpenFHE's ciphertexts, which travel at each call, or
-/// OpenFheCiphertext, which do not. Results have the level, noise-scale degree, scaling factor and integer
-/// factor that OpenFHE's have. Plaintexts travel as values, and are encoded on the device. Any number of
-/// threads may use it. Errors are Hemera's exceptions.
+/// OpenFheCiphertext, which do not. Results have OpenFHE's level, noise-scale degree, scaling factor and
+/// integer factor. Plaintexts travel as values, and are encoded on the device. Any number of threads may use
+/// it. Errors are Hemera's exceptions.
 class OpenFheEvaluator : private OpenFheOperands {
  public:
   using Ciphertext = OpenFheCiphertext;
@@ -56,14 +56,14 @@ class OpenFheEvaluator : private OpenFheOperands {
   using Plaintext = lbcrypto::ReadOnlyPlaintext;
   using KeyMap = std::map<std::uint32_t, lbcrypto::EvalKey<lbcrypto::DCRTPoly>>;
 
-  /// Keys are those that OpenFHE has for the tag at this time. Throws what Session throws: FormatError for
-  /// contexts that Hemera does not have.
+  /// The keys are those that OpenFHE has for the tag at this time. Throws the errors of Session: FormatError
+  /// for contexts that Hemera does not have.
   OpenFheEvaluator(OpenFheParty::Context context, std::string key_tag, const std::string& device)
       : OpenFheOperands(std::move(context), std::move(key_tag), device),
         lazy_(any_scheme::make_evaluator(evaluator().context(), evaluator().keys(),
                                          rlwe::Relinearization::lazy)) {}
 
-  /// To the device, once for several operations.
+  /// Copies an operand to the device, once for several operations.
   [[nodiscard]] Ciphertext Upload(const Operand& ciphertext) const { return result(get(ciphertext)); }
 
   // --- Sums. ---
@@ -96,7 +96,7 @@ class OpenFheEvaluator : private OpenFheOperands {
   [[nodiscard]] Ciphertext EvalSub(const Plaintext& plaintext, const Operand& ciphertext) const {
     return EvalAdd(EvalNegate(ciphertext), plaintext);
   }
-  /// Numbers are operands of CKKS alone, as in OpenFHE: ParameterError for BFV and BGV.
+  /// Numbers are operands of CKKS alone, as in OpenFHE: throws ParameterError for BFV and BGV.
   [[nodiscard]] Ciphertext EvalAdd(const Operand& ciphertext, std::complex<double> scalar) const {
     require_ckks("EvalAdd");
     rlwe::Ciphertext sum = get(ciphertext)->clone();
@@ -166,13 +166,13 @@ class OpenFheEvaluator : private OpenFheOperands {
     return EvalMult(ciphertext, scalar);
   }
 
-  /// The same: every product is relinearized.
+  /// The same as EvalMult: every product is relinearized.
   [[nodiscard]] Ciphertext EvalMultAndRelinearize(const Operand& ciphertext1,
                                                   const Operand& ciphertext2) const {
     return EvalMult(ciphertext1, ciphertext2);
   }
 
-  // --- Of many: vectors of either kind of ciphertexts, in OpenFHE's order. MismatchError for none. ---
+  // --- Of many: vectors of either kind of ciphertexts, in OpenFHE's order. Throw MismatchError for none. ---
   template <typename Any>
   [[nodiscard]] Ciphertext EvalAddMany(const std::vector<Any>& ciphertexts) const {
     return folded("EvalAddMany", ciphertexts,
@@ -211,7 +211,7 @@ class OpenFheEvaluator : private OpenFheOperands {
     return ModReduce(sum);
   }
 
-  // --- Those that may change their operands in OpenFHE, and do not here. ---
+  // --- Operations that may change their operands in OpenFHE; here they do not. ---
   template <typename First, typename Second>
   [[nodiscard]] Ciphertext EvalAddMutable(const First& first, const Second& second) const {
     return EvalAdd(first, second);
@@ -233,15 +233,15 @@ class OpenFheEvaluator : private OpenFheOperands {
     return EvalLinearWSum(ciphertexts, constants);
   }
 
-  // --- Functions of CKKS's values. Results are rescaled, and at the level that OpenFHE's are when they are:
-  // under FIXEDMANUAL as they come. LevelError where that is below the last level. ---
+  // --- Functions of CKKS's values. Results are rescaled, and have the level of OpenFHE's after its rescale
+  // (under FIXEDMANUAL OpenFHE's are rescaled, too). Throw LevelError if that is below the last level. ---
   /// By powers, the lowest first.
   template <typename Number>
   [[nodiscard]] Ciphertext EvalPoly(const Operand& ciphertext,
                                     const std::vector<Number>& coefficients) const {
     return polynomial("EvalPoly", series("EvalPoly", ciphertext, coefficients, Way::by_degree), coefficients);
   }
-  /// The level is that of OpenFHE's way to take it; it is taken as EvalPoly.
+  /// The result has the level of OpenFHE's method; it is computed as by EvalPoly.
   template <typename Number>
   [[nodiscard]] Ciphertext EvalPolyLinear(const Operand& ciphertext,
                                           const std::vector<Number>& coefficients) const {
@@ -261,7 +261,7 @@ class OpenFheEvaluator : private OpenFheOperands {
                                          const std::vector<Number>& coefficients) const {
     return series("EvalPowers", ciphertext, coefficients, Way::by_degree);
   }
-  /// ParameterError for a degree above that of the powers.
+  /// Throws ParameterError for a degree above that of the powers.
   template <typename Number>
   [[nodiscard]] Ciphertext EvalPolyWithPrecomp(const OpenFheSeries& powers,
                                                const std::vector<Number>& coefficients) const {
@@ -304,7 +304,7 @@ class OpenFheEvaluator : private OpenFheOperands {
                                                           const std::vector<Number>& coefficients) const {
     return polynomial("EvalChebyshevSeriesWithPrecomp", polys, coefficients);
   }
-  /// By OpenFHE's coefficients, as those that follow.
+  /// By OpenFHE's coefficients, here and in the functions below.
   [[nodiscard]] Ciphertext EvalChebyshevFunction(const std::function<double(double)>& func,
                                                  const Operand& ciphertext, double a, double b,
                                                  std::uint32_t degree) const {
@@ -334,7 +334,7 @@ class OpenFheEvaluator : private OpenFheOperands {
     return OpenFheDigits(rlwe::decompose(
         *get(ciphertext), context.gadget(context.parameters().default_gadget(context.top_level()))));
   }
-  /// The digits are the ciphertext's; MissingKeyError without the rotation's key.
+  /// The digits are the ciphertext's. Throws MissingKeyError without the rotation's key.
   [[nodiscard]] Ciphertext EvalFastRotation(const Operand& ciphertext, std::uint32_t index,
                                             const OpenFheDigits& digits) const {
     if (index == 0) return Upload(ciphertext);
@@ -358,9 +358,10 @@ class OpenFheEvaluator : private OpenFheOperands {
     }
     return result(std::move(sum));
   }
-  /// Of a matrix by rows of `row_size` slots, the sum of the rows in each; `subring_dimension` as in OpenFHE,
-  /// 4 times the slots of ciphertexts with fewer than N/2. Keys are those that OpenFHE had for the tag when
-  /// the evaluator was made, whatever the map, here and below: MissingKeyError. ParameterError for no rows.
+  /// Of a matrix by rows of `row_size` slots: the sum of the rows, in each row. `subring_dimension` as in
+  /// OpenFHE: 4 times the slots of ciphertexts with fewer than N/2. The map of keys is not read, here and
+  /// below: keys are those that OpenFHE had for the tag when the evaluator was made (throws MissingKeyError
+  /// without them). Throws ParameterError for no rows.
   [[nodiscard]] Ciphertext EvalSumRows(const Operand& ciphertext, std::uint32_t row_size,
                                        const KeyMap& /*keys*/, std::uint32_t subring_dimension = 0) const {
     require_ckks("EvalSumRows");
@@ -372,7 +373,7 @@ class OpenFheEvaluator : private OpenFheOperands {
     return result(summed("EvalSumRows", get(ciphertext), order / (4 * row_size),
                          power_of_five(row_size, order), order));
   }
-  /// Of a matrix by rows of `row_size` slots, the sum of each row in all its slots.
+  /// Of a matrix by rows of `row_size` slots: the sum of each row, in all its slots.
   [[nodiscard]] Ciphertext EvalSumCols(const Operand& ciphertext, std::uint32_t row_size,
                                        const KeyMap& /*keys*/) const {
     require_ckks("EvalSumCols");
@@ -396,13 +397,13 @@ class OpenFheEvaluator : private OpenFheOperands {
                                             const KeyMap& /*keys*/) const {
     return result(turned("EvalAutomorphism", *get(ciphertext), index));
   }
-  /// Of a ciphertext and a ciphertext or a plaintext.
+  /// The inner product of a ciphertext with a ciphertext or a plaintext.
   template <typename Second>
   [[nodiscard]] Ciphertext EvalInnerProduct(const Operand& first, const Second& second,
                                             std::uint32_t batch_size) const {
     return EvalSum(EvalMult(first, second), batch_size);
   }
-  /// The first slots of all, one after the other.
+  /// The first slots of all ciphertexts, one after the other.
   template <typename Any>
   [[nodiscard]] Ciphertext EvalMerge(const std::vector<Any>& ciphertexts) const {
     if (ciphertexts.empty()) throw MismatchError("EvalMerge: no ciphertexts");
@@ -424,13 +425,14 @@ class OpenFheEvaluator : private OpenFheOperands {
     return EvalRotate(ciphertext, index);
   }
 
-  // --- Levels: as in OpenFHE, what is left to the caller under FIXEDMANUAL, and nothing otherwise. ---
+  // --- Levels. As in OpenFHE, they act under FIXEDMANUAL and do nothing otherwise. ---
   [[nodiscard]] Ciphertext Rescale(const Operand& ciphertext) const {
     const auto source = get(ciphertext);
     return result(is_manual() ? evaluator().rescale(*source) : source->clone());
   }
   [[nodiscard]] Ciphertext ModReduce(const Operand& ciphertext) const { return Rescale(ciphertext); }
-  /// The key is not used, as in OpenFHE. ParameterError for BFV, LevelError where too few limbs are left.
+  /// The key is not used, as in OpenFHE. Throws ParameterError for BFV, LevelError where too few limbs are
+  /// left.
   [[nodiscard]] Ciphertext LevelReduce(const Operand& ciphertext,
                                        const lbcrypto::EvalKey<lbcrypto::DCRTPoly>& /*key*/,
                                        std::size_t levels = 1) const {
@@ -445,7 +447,7 @@ class OpenFheEvaluator : private OpenFheOperands {
     }
     return result(evaluator().lower_to_level(*source, source->meta.level - levels));
   }
-  /// Fewer limbs to send: rescaled down to the noise-scale degree, then without limbs above `limbs`.
+  /// Fewer limbs to send: rescaled down to the noise-scale degree, then without limbs above `limbs`. Throws
   /// ParameterError for fewer limbs than the degree takes, and for BFV.
   [[nodiscard]] Ciphertext Compress(const Operand& ciphertext, std::uint32_t limbs = 1,
                                     std::size_t noise_scale_degree = 1) const {
@@ -465,14 +467,14 @@ class OpenFheEvaluator : private OpenFheOperands {
     if (level < small.meta.level) evaluator().drop_to_level_inplace(small, level);
     return result(std::move(small));
   }
-  /// OpenFHE's EvalBootstrap; it must have been set up, and its keys made, before the evaluator was.
+  /// OpenFHE's EvalBootstrap. Call EvalBootstrapSetup, and make its keys, before the evaluator.
   [[nodiscard]] Ciphertext EvalBootstrap(const Operand& ciphertext, std::uint32_t iterations = 1,
                                          std::uint32_t precision = 0) const {
     return result(party().session().bootstrap(*get(ciphertext), static_cast<int>(iterations),
                                               static_cast<int>(precision)));
   }
 
-  // --- The same in place, of either kind of ciphertext: what OpenFHE's pointers point to changes. ---
+  // --- The same in place, of either kind of ciphertext: the object of OpenFHE's pointers changes. ---
   template <typename Target>
   void EvalNegateInPlace(Target& ciphertext) const {
     put(EvalNegate(ciphertext), ciphertext);
@@ -526,7 +528,7 @@ class OpenFheEvaluator : private OpenFheOperands {
  private:
   using Way = OpenFheSeries::Way;
 
-  // Pairs in a row, whose results follow as operands.
+  // A tree of pairs: results follow as operands.
   template <typename Any, typename Fold>
   [[nodiscard]] Ciphertext folded(const char* operation, const std::vector<Any>& ciphertexts,
                                   const Fold& fold) const {
@@ -635,8 +637,8 @@ class OpenFheEvaluator : private OpenFheOperands {
   std::shared_ptr<const rlwe::Evaluator> lazy_;
 };
 
-/// An evaluator on a device ("cpu", "cuda", "cuda:1") for the key pair of this tag, whose relinearization and
-/// automorphism keys are brought there once.
+/// An evaluator on a device ("cpu", "cuda", "cuda:1") for the key pair of this tag. It copies the pair's
+/// relinearization and automorphism keys there, once.
 inline std::shared_ptr<const OpenFheEvaluator> accelerate(
     const lbcrypto::CryptoContext<lbcrypto::DCRTPoly>& context, const std::string& key_tag,
     const std::string& device = "cpu") {

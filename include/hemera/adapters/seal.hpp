@@ -1,12 +1,12 @@
-// Microsoft SEAL's evaluator by Hemera, on the CPU or a GPU: compiled in the client's program, with the SEAL
-// that it has (docs/clients.md).
+// Microsoft SEAL's evaluator by Hemera, on the CPU or a GPU: compiled in the client's program, with its own
+// SEAL (docs/clients-seal.md).
 //
 //   auto gpu = hemera::adapters::accelerate(context, relin_keys, galois_keys, "cuda");
 //   hemera::adapters::SealCiphertext y;
 //   gpu->multiply(x, x, y);                        // seal::Evaluator's names and arguments
 //   gpu->relinearize_inplace(y, relin_keys);
 //   gpu->rotate_vector_inplace(y, 1, galois_keys);
-//   decryptor.decrypt(y, plain);                   // y comes to the host here
+//   decryptor.decrypt(y, plain);                   // copies y to the host
 #pragma once
 
 #include <seal/seal.h>
@@ -33,7 +33,7 @@
 
 namespace hemera::adapters {
 
-/// What an evaluator and its results share: SEAL's context and Hemera's.
+/// Shared by an evaluator and its results: SEAL's context and Hemera's.
 class SealParty {
  public:
   SealParty(const ::seal::SEALContext& context, const std::string& device)
@@ -46,7 +46,7 @@ class SealParty {
   [[nodiscard]] rlwe::Ciphertext upload(const ::seal::Ciphertext& ciphertext) const {
     return session_.import_ciphertext(view(ciphertext));
   }
-  /// `level`: BFV and BGV, prepared for products there.
+  /// `level`, BFV and BGV: the plaintext is prepared for products there.
   [[nodiscard]] rlwe::Plaintext upload(const ::seal::Plaintext& plaintext,
                                        std::optional<std::size_t> level = std::nullopt) const {
     return session_.import_plaintext({.parms_id = bytes(plaintext.parms_id()),
@@ -90,8 +90,8 @@ class SealParty {
     return bytes;
   }
   static interop::seal::Options options(const ::seal::SEALContext& context) {
-    // Plaintexts come encoded, so no scale is needed. A large one makes sums as strict about scales as SEAL's
-    // are.
+    // Plaintexts are encoded already, so no scale is needed. A large one makes sums as strict about scales as
+    // SEAL's are.
     constexpr double largest_scale = 0x1p120;
     return {.scale = context.key_context_data()->parms().scheme() == ::seal::scheme_type::ckks ? largest_scale
                                                                                                : 0};
@@ -136,14 +136,14 @@ class SealParty {
 /// A result, which stays where it was computed. It becomes a seal::Ciphertext wherever one is needed.
 class SealCiphertext {
  public:
-  /// Nothing: the destination of an operation.
+  /// An empty destination of an operation.
   SealCiphertext() = default;
   SealCiphertext(std::shared_ptr<const SealParty> party, rlwe::Ciphertext value, bool is_ntt_form)
       : party_(std::move(party)),
         value_(std::make_shared<const rlwe::Ciphertext>(std::move(value))),
         is_ntt_form_(is_ntt_form) {}
 
-  /// A copy in the host's memory. MismatchError for an empty one.
+  /// A copy in the host's memory. Throws MismatchError for an empty one.
   operator ::seal::Ciphertext() const {  // NOLINT(google-explicit-constructor)
     return party_->download(value(), is_ntt_form_);
   }
@@ -171,12 +171,12 @@ class SealCiphertext {
 /// A plaintext that is on the device, for several operations.
 class SealPlaintext {
  public:
-  /// Nothing: the destination of SealEvaluator::transform_to_ntt.
+  /// An empty destination of SealEvaluator::transform_to_ntt.
   SealPlaintext() = default;
   explicit SealPlaintext(rlwe::Plaintext value)
       : value_(std::make_shared<const rlwe::Plaintext>(std::move(value))) {}
 
-  /// MismatchError for an empty one.
+  /// Throws MismatchError for an empty one.
   [[nodiscard]] const std::shared_ptr<const rlwe::Plaintext>& value() const {
     if (value_ == nullptr) throw MismatchError("the plaintext is empty: no operation has written it");
     return value_;
@@ -188,14 +188,13 @@ class SealPlaintext {
 
 /// seal::Evaluator's operations. Operands and destinations are seal::Ciphertext, which travel, or
 /// SealCiphertext, which do not; plaintexts seal::Plaintext or SealPlaintext. On the device all is in NTT
-/// form: operations take operands of either form, and a result has that of its first operand. Keys are those
-/// that the evaluator was made with. Any number of threads may use it. Results have the size, level, scale
-/// and correction factor that SEAL's have, but that operands of more than two components are relinearized
-/// before they are multiplied or rotated. Errors are Hemera's exceptions; std::invalid_argument for other
-/// keys.
+/// form: operations take operands of either form, and a result has that of its first operand. The keys are
+/// those of `accelerate`. Any number of threads may use it. Results have SEAL's size, level, scale and
+/// correction factor, except that operands of more than two components are relinearized before they are
+/// multiplied or rotated. Throws Hemera's exceptions, and std::invalid_argument for other keys.
 class SealEvaluator {
  public:
-  /// The keys must live as long as this only if they are given to operations. Throws what Session throws.
+  /// The keys must outlive the evaluator only if they are given to operations. Throws the errors of Session.
   SealEvaluator(const ::seal::SEALContext& context, const ::seal::RelinKeys* relin_keys,
                 const ::seal::GaloisKeys* galois_keys, const std::string& device)
       : relin_keys_(relin_keys), galois_keys_(galois_keys) {
@@ -231,7 +230,7 @@ class SealEvaluator {
     const SealPlaintext* device_ = nullptr;
   };
 
-  /// To the device, once for several operations.
+  /// Copies an operand to the device, once for several operations.
   [[nodiscard]] SealCiphertext upload(const ::seal::Ciphertext& ciphertext) const {
     return {party_, party_->upload(ciphertext), ciphertext.is_ntt_form()};
   }
@@ -300,8 +299,8 @@ class SealEvaluator {
                      Destination& destination) const {
     put(dropped(*get(encrypted), party_->level(parms_id)), encrypted, destination);
   }
-  /// BGV and CKKS: drops a prime without dividing by it. MismatchError for BFV, where SEAL's result holds
-  /// another message.
+  /// BGV and CKKS: drops a prime without dividing by it. Throws MismatchError for BFV, where SEAL's result
+  /// holds another message.
   template <typename Destination>
   void mod_reduce_to_next(const Operand& encrypted, Destination& destination) const {
     const auto source = get(encrypted);
@@ -493,7 +492,7 @@ class SealEvaluator {
   }
 
  private:
-  // An operand on the device, which it stays on; or a copy there.
+  // An operand that is on the device, or a copy there.
   [[nodiscard]] std::shared_ptr<const rlwe::Ciphertext> get(const Operand& operand) const {
     if (operand.device_ != nullptr) {
       const rlwe::Ciphertext& value = operand.device_->value();
@@ -520,7 +519,7 @@ class SealEvaluator {
     }
     return held;
   }
-  // Of the form of the first operand, which may be the destination.
+  // A result in the form of the first operand, which may be the destination.
   template <typename Destination>
   void put(rlwe::Ciphertext value, const Operand& first, Destination& destination) const {
     put(std::move(value), is_ntt_form(first), destination);
@@ -569,8 +568,7 @@ class SealEvaluator {
   std::unique_ptr<const rlwe::Evaluator> evaluator_;
 };
 
-/// An evaluator on a device ("cpu", "cuda", "cuda:1"), which the keys are brought to once; each set is
-/// optional.
+/// An evaluator on a device ("cpu", "cuda", "cuda:1"). It copies the keys there, once; each set is optional.
 inline std::shared_ptr<const SealEvaluator> accelerate(const ::seal::SEALContext& context,
                                                        const ::seal::RelinKeys& relin_keys,
                                                        const ::seal::GaloisKeys& galois_keys,

@@ -1,4 +1,4 @@
-// What a run of any circuits cost, by the ledger of its context.
+// The cost of a run of any circuits, from the ledger of its context.
 #pragma once
 
 #include <cstddef>
@@ -9,9 +9,9 @@
 
 namespace hemera::circuits {
 
-/// The operations of the entries and their work by level, of all elements of batches together. Bytes, levels
-/// and scales are left at 0. A division whose source has special primes is one by P, others are rescales.
-Cost counted_cost(const rlwe::Context& context, const poly::Ledger::Entries& entries);
+/// The operations of the entries and their work by level, of all elements of batches together. Bytes are left
+/// at 0. A division whose source has special primes is one by P, others are rescales.
+Cost counted_cost(const rlwe::Context& context, poly::Ledger::Entries entries);
 
 /// Keys that serve what was asked for: those of gadgets of their own, and where none of these serves the
 /// highest level that a role was asked for at, one of that level's default gadget.

@@ -1,17 +1,24 @@
-// What a circuit needs and costs: told before it runs.
+// The keys, operations and memory that a circuit takes, counted before it runs.
 #pragma once
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <span>
 #include <string>
 #include <vector>
 
+#include "hemera/poly/ledger.hpp"
+#include "hemera/rlwe/ciphertext.hpp"
 #include "hemera/rlwe/keys.hpp"
+
+namespace hemera::ckks {
+class Evaluator;
+}
 
 namespace hemera::circuits {
 
@@ -28,40 +35,45 @@ struct Work {
   std::size_t mod_ups = 0;       ///< of digits, over Q u P
   std::size_t key_products = 0;  ///< of the keys' components
   std::size_t divisions = 0;     ///< that are divided, by P, by a level's divisor or by both
-  std::size_t products = 0;      ///< of the factors' products, plain or not
+  std::size_t products = 0;      ///< that are multiplied with another one, or with a number
 
   Work& operator+=(const Work& other);
   friend bool operator==(const Work&, const Work&) = default;
 };
 
-/// What one evaluation of a circuit takes, for each element of a batch.
-struct Cost {
-  /// The level that it starts at, and the one of the result.
+/// Levels and scales where a circuit begins and ends; of several results those of the first one at the lowest
+/// level.
+struct Ends {
   std::size_t level = 0;
-  std::size_t result_level = 0;
-  std::size_t key_products = 0;    ///< inner products of digits with a key
-  std::size_t mod_ups = 0;         ///< extensions of digits
-  std::size_t divisions = 0;       ///< by P, with the rescale in it or not
-  std::size_t plain_products = 0;  ///< products with plaintexts
-  std::size_t key_bytes = 0;       ///< of all keys, in memory
-  std::size_t plaintext_bytes = 0;
-  std::size_t products = 0;  ///< of ciphertexts, before they are relinearized
-  std::size_t rescales = 0;  ///< that are not part of a division by P
-  /// Of values in between and of scratch, at most at once (docs/circuits.md).
-  std::size_t workspace_bytes = 0;
-  /// Scales of the inputs and of the result; of several results that of the first one at the result level.
   double scale = 0;
+  std::size_t result_level = 0;
   double result_scale = 0;
+
+  /// Levels used; negative for circuits that give levels back.
+  [[nodiscard]] std::ptrdiff_t depth() const {
+    return static_cast<std::ptrdiff_t>(level) - static_cast<std::ptrdiff_t>(result_level);
+  }
+};
+
+/// The operations of one evaluation of a circuit, for each element of a batch, and the bytes that it takes.
+struct Cost {
+  std::size_t key_products = 0;     ///< inner products of digits with a key
+  std::size_t mod_ups = 0;          ///< extensions of digits
+  std::size_t divisions = 0;        ///< by P, with the rescale in it or not
+  std::size_t plain_products = 0;   ///< products with plaintexts, and with numbers other than 1 in sums
+  std::size_t products = 0;         ///< of ciphertexts, before they are relinearized
+  std::size_t rescales = 0;         ///< that are not part of a division by P
+  std::size_t key_bytes = 0;        ///< of all keys, in memory
+  std::size_t plaintext_bytes = 0;  ///< of encoded matrices and coefficients, which stay in memory
+  /// The most bytes of values in between, results and scratch at one time: exactly those of a CPU.
+  std::size_t workspace_bytes = 0;
   /// By the level at which it is done.
   std::map<std::size_t, Work> work;
+  /// The calls of the backend.
+  poly::Ledger::Entries entries;
 
   /// That of all levels.
   [[nodiscard]] Work total_work() const;
-  /// Levels used, by circuits that give none back.
-  [[nodiscard]] std::size_t depth() const { return level - result_level; }
-  /// Adds the operations of a part, their work and the bytes of its plaintexts. Keys may be shared, and
-  /// memory is used again: these are left.
-  void add_operations(const Cost& part);
 };
 
 /// Errors that rounding leaves in the slots of a result: the root mean square of complex numbers, and that in
@@ -87,55 +99,95 @@ rlwe::EvaluationKeys generate_keys(const rlwe::SecretKey& secret, std::span<cons
 /// The key of a need, of that gadget exactly. MissingKeyError where it is not there.
 std::shared_ptr<const rlwe::SwitchingKey> require_key(const rlwe::EvaluationKeys& keys, const KeyNeed& need);
 
-/// What all circuits tell before they run. Immutable.
+/// What all circuits have in common before they run. Immutable.
+///
+/// Keys and costs come from a run of the circuit on the device `ledger`, at the first question for either;
+/// copies of a plan share it. Any thread may ask.
 class Plan {
  public:
   virtual ~Plan() = default;
 
-  [[nodiscard]] const Cost& cost() const { return cost_; }
+  [[nodiscard]] const rlwe::Parameters& parameters() const { return parameters_; }
+  [[nodiscard]] const Ends& ends() const { return ends_; }
+  [[nodiscard]] std::size_t level() const { return ends_.level; }
+  [[nodiscard]] std::size_t result_level() const { return ends_.result_level; }
+  [[nodiscard]] const Cost& cost() const;
   /// The keys that it takes, and no others.
-  [[nodiscard]] const std::vector<KeyNeed>& needed_keys() const { return needed_keys_; }
+  [[nodiscard]] const std::vector<KeyNeed>& needed_keys() const;
   /// Of the slots' complex errors, by a model (each plan says which). `input_error`: of the inputs, a root
   /// mean square; empty: that of fresh encryptions with the public key.
   [[nodiscard]] ExpectedError expected_error(std::optional<double> input_error = {}) const;
 
-  /// Of keys, plaintexts and workspace together, for a batch of so many.
+  /// Of keys, plaintexts and workspace together, for a batch of this many.
   [[nodiscard]] std::size_t memory_bytes(std::size_t batch = 1) const;
-  /// OutOfMemoryError where a context's device, or its memory limit, has less left than that: to be asked
+  /// Throws OutOfMemoryError where a context's device, or its memory limit, has less left than that: ask
   /// before keys are made.
-  /// MismatchError for a context of other parameters.
+  /// Throws MismatchError for a context of other parameters.
   void require_memory(const rlwe::Context& context, std::size_t batch = 1) const;
 
-  /// All needed keys. Before any is made: MismatchError for a secret of other parameters, SecurityError for a
-  /// key weaker than they insist on, OutOfMemoryError where the secret's context has no room for them.
+  /// All needed keys. Throws, before any is made: MismatchError for a secret of other parameters,
+  /// SecurityError for a key weaker than they insist on, OutOfMemoryError where the secret's context has no
+  /// room for them.
   [[nodiscard]] rlwe::EvaluationKeys generate_keys(const rlwe::SecretKey& secret) const;
 
-  /// MismatchError, which names the operation, for a context of other parameters.
+  /// Throws MismatchError, which names the operation, for a context of other parameters.
   void require_parameters(const rlwe::Context& context, const char* operation) const;
 
  protected:
+  /// An input of one evaluation, at the plan's level and scale unless it has its own.
+  struct Input {
+    std::size_t slots;
+    rlwe::BatchShape batch = {};
+    std::optional<std::size_t> level = std::nullopt;
+  };
+  /// One evaluation, of a plan that is bound to a context.
+  using Evaluation =
+      std::function<void(const ckks::Evaluator&, std::span<const rlwe::Ciphertext* const> inputs)>;
+
   explicit Plan(const rlwe::Parameters& parameters);
   Plan(const Plan&) = default;
   Plan(Plan&&) = default;
   Plan& operator=(const Plan&) = default;
   Plan& operator=(Plan&&) = default;
 
-  /// A key that is needed, unless it is in the list already.
-  void add_need(KeyNeed need);
+  [[nodiscard]] virtual std::vector<Input> inputs() const = 0;
+  [[nodiscard]] virtual Evaluation bound(const std::shared_ptr<const rlwe::Context>& context) const = 0;
+  /// The gadget of a key that an evaluation asks for by the level where it is used. Empty: the default one of
+  /// the highest level where the role is used.
+  [[nodiscard]] virtual std::optional<rlwe::GadgetPrimes> gadget_of(const rlwe::KeyRole& role,
+                                                                    std::size_t level) const;
   /// expected_error of inputs with this error.
   [[nodiscard]] virtual ExpectedError error_from(double input_error) const = 0;
 
-  std::vector<KeyNeed> needed_keys_;
-  Cost cost_;
+  /// Throws OutOfMemoryError where a context has no room for plaintexts and the workspace of one evaluation
+  /// (`binding`), or for the workspace of a batch, and MissingKeyError for a key that is needed and not
+  /// there. A context of the device `ledger` has room.
+  void require_binding(const rlwe::Context& context, const char* operation) const;
+  void require_workspace(const rlwe::Context& context, std::size_t batch, const char* operation) const;
+  void require_keys(const rlwe::Context& context, const rlwe::EvaluationKeys& keys) const;
+  /// For a constructor that changes what was counted.
+  void count_again() { counted_ = std::make_shared<Counted>(); }
+
+  Ends ends_;
   /// Of a division in a slot, a root mean square times the scale: that of a fresh encryption, too.
   double rounding_ = 0;
 
  private:
-  std::array<std::uint8_t, 32> fingerprint_;  // of the parameters
+  struct Counted {
+    std::once_flag once;
+    Cost cost;
+    std::vector<KeyNeed> needs;
+  };
+
+  [[nodiscard]] const Counted& counted() const;
+  void count(Counted& result) const;
+
+  rlwe::Parameters parameters_;
+  std::shared_ptr<Counted> counted_ = std::make_shared<Counted>();
 };
 
-/// OutOfMemoryError where a context's device, or its memory limit, has less than so many bytes left for
-/// `what`.
+/// Throws OutOfMemoryError where a context's device, or its memory limit, has fewer bytes left than `what`
+/// takes.
 void require_room(const rlwe::Context& context, std::size_t bytes, const std::string& what);
 
 }  // namespace hemera::circuits

@@ -1,53 +1,58 @@
-// How long circuits will take on a device: from the limbs that they go through, and the device's rates.
+// How long circuits take on a device: the calls of its backend, by a table of measured times.
 #pragma once
 
 #include <cstddef>
-#include <map>
-#include <memory>
-#include <mutex>
-#include <utility>
 #include <vector>
 
-#include "hemera/circuits/plan.hpp"
+#include "hemera/poly/ledger.hpp"
 
 namespace hemera::circuits {
 
-/// Seconds for each limb of Work, on one device and at one degree.
-struct WorkRates {
-  double mod_ups = 0;
-  double key_products = 0;
-  double divisions = 0;
-  double products = 0;
+/// The measured time of one call.
+struct UnitTime {
+  poly::Operation operation = poly::Operation::copy;
+  std::size_t degree = 0;
+  /// Bits of the largest modulus.
+  int bits = 0;
+  /// work_of the call.
+  double work = 0;
+  double seconds = 0;
 };
 
-/// Times each kind of operation by itself, at a level that the gadget serves: the least of a few runs of some
-/// milliseconds, or one. Takes memory for four keys and some ciphertexts, and is not to run beside others.
-WorkRates measure_rates(const std::shared_ptr<const rlwe::Context>& context, const rlwe::GadgetPrimes& gadget,
-                        std::size_t level);
+/// Limbs that a call reads, writes and transforms, weighed by what they cost: one number, by which calls of
+/// the same operation are compared.
+double work_of(const poly::LedgerEntry& entry);
 
-/// The levels of `work` at which rates are measured: all, or so many from the highest to the lowest.
-/// ParameterError for 0 of them.
-std::vector<std::size_t> measured_levels(const std::map<std::size_t, Work>& work, std::size_t most);
-
-/// Seconds of the work, where rates of levels that were not measured lie between those of their neighbours.
-/// ParameterError for work without rates.
-double seconds_of(const std::map<std::size_t, Work>& work, const std::map<std::size_t, WorkRates>& rates);
-
-/// How long circuits take on a context's device, with its threads. What was measured once is kept: plans of
-/// the same levels and keys take no time again. Used from any threads.
-class TimeEstimator {
+/// Times of a device. Immutable.
+class UnitTimes {
  public:
-  explicit TimeEstimator(std::shared_ptr<const rlwe::Context> context);
+  /// `waiting`: seconds that a call takes longer when it is timed alone than among others, on devices that
+  /// begin one call before the last one ends. Throws ParameterError without times, and for times, degrees or
+  /// work that are not positive.
+  explicit UnitTimes(std::vector<UnitTime> times, double waiting = 0);
 
-  /// Seconds of one evaluation, from the rates of a few of its levels with the keys that it has there. Sums
-  /// and copies are left out, and fused operations count as their parts (docs/circuits.md tells how near it
-  /// is). MismatchError for a plan of other parameters.
-  [[nodiscard]] double seconds(const Plan& plan);
+  /// The table, ordered.
+  [[nodiscard]] const std::vector<UnitTime>& times() const { return times_; }
+  [[nodiscard]] double waiting() const { return waiting_; }
+
+  /// Seconds of all calls. Between two rows of an operation and a degree time is linear in work, beyond them
+  /// it is proportional; other degrees and moduli take the nearest rows. Calls of an operation that the table
+  /// does not have take no time.
+  [[nodiscard]] double seconds(const poly::Ledger::Entries& entries) const;
 
  private:
-  std::shared_ptr<const rlwe::Context> context_;
-  std::mutex mutex_;
-  std::map<std::pair<std::size_t, rlwe::GadgetPrimes>, WorkRates> rates_;
+  [[nodiscard]] double of_call(const poly::LedgerEntry& entry) const;
+
+  std::vector<UnitTime> times_;
+  double waiting_;
 };
+
+/// The rows of a ledger whose calls were timed: for each operation, degree and arithmetic at most `most` of
+/// them, spread from the least work to the most.
+std::vector<UnitTime> unit_times(const poly::Ledger::Times& times, std::size_t most = 24);
+
+/// The `waiting` of a table with which it gives `seconds` for a run, from its entries; 0 where the calls
+/// alone take less.
+double waiting_of(const std::vector<UnitTime>& times, const poly::Ledger::Entries& entries, double seconds);
 
 }  // namespace hemera::circuits

@@ -1,4 +1,4 @@
-// Microsoft SEAL 4 as a client: its files in, its files out (docs/clients.md).
+// Microsoft SEAL 4 as a client: its files in, its files out (docs/clients-seal.md).
 #pragma once
 
 #include <array>
@@ -23,15 +23,15 @@ namespace hemera::interop::seal {
 /// How SEAL compresses an object, by its own numbers.
 enum class Compression : std::uint8_t { none = 0, zlib = 1, zstd = 2 };
 
-/// What SEAL's parameters do not tell.
+/// Settings that SEAL's parameters do not have.
 struct Options {
-  /// CKKS: the scale that numbers and encodings get by themselves; must be given. BFV and BGV: none.
+  /// CKKS: the default scale of numbers and encodings; required. BFV and BGV: unused.
   double scale = 0;
-  /// BFV and BGV: what plaintexts and ciphertexts hold; empty: slots where the plain modulus has them.
+  /// BFV and BGV: the encoding of plaintexts and ciphertexts; empty: slots if the plain modulus has them.
   std::optional<rlwe::Encoding> encoding = std::nullopt;
 };
 
-/// What SEAL stores with a ciphertext.
+/// The metadata that SEAL stores with a ciphertext.
 struct Metadata {
   /// Hexadecimal digits of the bytes in the file, 64 of them.
   std::string parms_id;
@@ -42,7 +42,7 @@ struct Metadata {
   std::uint64_t correction_factor = 1;
 };
 
-/// A ciphertext, or half of a key, in SEAL's memory: what its accessors give.
+/// A ciphertext, or half of a key, in SEAL's memory, by its accessors.
 struct CiphertextView {
   std::array<std::byte, 32> parms_id{};
   bool is_ntt_form = false;
@@ -64,24 +64,27 @@ struct PlaintextView {
 /// Relinearization or Galois keys in SEAL's memory: at each place the digits of a key, or none.
 using KeyPlaces = std::vector<std::vector<CiphertextView>>;
 
-/// Hemera's parameters that reproduce SEAL's encryption parameters: the data primes from the last to the
-/// first are the levels' last ones, the last prime is the special one, digits are single primes, roots are
-/// minimal, rotations are those of the generator 3, and the caller rescales. FormatError for other bytes,
-/// ParameterError for parameters that Hemera does not have or a scale that is missing.
+/// Hemera's parameters that reproduce SEAL's encryption parameters:
+/// - the data primes from the last to the first are the levels' last ones, the last prime is the special one,
+/// - digits are single primes, roots are minimal, rotations are those of the generator 3,
+/// - the caller rescales.
+///
+/// Throws FormatError for other bytes, ParameterError for parameters that Hemera does not have, or without a
+/// scale for CKKS.
 rlwe::Parameters load_parameters(const Source& parms, const Options& options = {});
 
 /// SEAL's parameters and levels.
 struct Client;
 
-/// One client: its parameters and one key pair. What it loads are ordinary objects of its context. Loading
+/// One client: its parameters and one key pair. Loaded objects are ordinary objects of its context. Loading
 /// throws FormatError for damaged bytes or another kind of object, MismatchError for objects of other
-/// parameters. Any number of threads may use a session, but for load_keys.
+/// parameters. Any number of threads may use a session at once, except load_keys.
 class Session {
  public:
-  /// `parms`: SEAL's encryption parameters. Throws what load_parameters and Context::make throw.
+  /// `parms`: SEAL's encryption parameters. Throws the errors of load_parameters and Context::make.
   explicit Session(const Source& parms, runtime::Device device = {}, const Options& options = {},
                    rlwe::ContextOptions context_options = {});
-  /// In a context of load_parameters(parms, options); MismatchError for one of other parameters.
+  /// In a context of load_parameters(parms, options); throws MismatchError for one of other parameters.
   Session(const Source& parms, std::shared_ptr<const rlwe::Context> context, const Options& options = {});
   ~Session();
   Session(const Session&) = delete;
@@ -93,21 +96,22 @@ class Session {
   [[nodiscard]] const rlwe::EvaluationKeys& keys() const { return keys_; }
   [[nodiscard]] std::shared_ptr<const rlwe::Evaluator> evaluator() const;
 
-  /// Adds keys; an evaluator that was taken before keeps its own.
+  /// Adds keys. Earlier evaluators keep theirs.
   const rlwe::EvaluationKeys& load_keys(const KeySources& sources);
   /// Seeds are expanded. The noise of BFV and BGV is unknown (rlwe::unknown_noise).
   [[nodiscard]] rlwe::Ciphertext load_ciphertext(const Source& source) const;
-  /// A batch of shape [sources]; MismatchError where sizes, levels, scales or correction factors differ.
+  /// A batch of shape [sources]; throws MismatchError where sizes, levels, scales or correction factors
+  /// differ.
   [[nodiscard]] rlwe::Ciphertext load_ciphertexts(std::span<const Source> sources) const;
   [[nodiscard]] rlwe::Plaintext load_plaintext(const Source& source) const;
   [[nodiscard]] rlwe::SecretKey load_secret_key(const Source& source) const;
 
   /// Objects as SEAL's files, in the version of the session's parameters: SEAL loads files of its own minor
-  /// version and older. MismatchError for objects of other contexts or that SEAL can not hold.
+  /// version and older. Throws MismatchError for objects of other contexts or that SEAL can not hold.
   [[nodiscard]] std::vector<std::byte> dump_context(Compression compression = Compression::zstd) const;
   [[nodiscard]] KeyFiles dump_keys(const rlwe::EvaluationKeys& keys,
                                    Compression compression = Compression::zstd) const;
-  /// A ciphertext or plaintext alone; of a batch, each by itself, row by row.
+  /// A single ciphertext or plaintext, or each of a batch, row by row.
   [[nodiscard]] std::vector<std::byte> dump_ciphertext(const rlwe::Ciphertext& ciphertext,
                                                        Compression compression = Compression::zstd) const;
   [[nodiscard]] std::vector<std::vector<std::byte>> dump_ciphertexts(
@@ -121,25 +125,25 @@ class Session {
                                                        Compression compression = Compression::zstd) const;
 
   /// From and to SEAL's memory without a file, for programs that are compiled with SEAL
-  /// (hemera/adapters/seal.hpp). Checked as files are, with the same errors. The words may change when a call
-  /// returns.
-  /// Ciphertexts, and plaintexts of BFV and BGV, come in either form. `level`, BFV and BGV: the plaintext is
-  /// prepared for products there (rlwe::Plaintext::lifted); MismatchError for CKKS, LevelError.
+  /// (hemera/adapters/seal.hpp). Checked as files are, with the same errors. The words may change after a
+  /// call returns. Ciphertexts, and plaintexts of BFV and BGV, come in either form. `level`, BFV and BGV: the
+  /// plaintext is prepared for products there (rlwe::Plaintext::lifted); throws MismatchError for CKKS,
+  /// LevelError.
   [[nodiscard]] rlwe::Ciphertext import_ciphertext(const CiphertextView& view) const;
   [[nodiscard]] rlwe::Plaintext import_plaintext(const PlaintextView& view,
                                                  std::optional<std::size_t> level = std::nullopt) const;
   void import_relinearization(const KeyPlaces& places);
   void import_galois(const KeyPlaces& places);
-  /// The residues that go with `metadata`, [size, coeff_modulus_count, N], or those of the other form;
+  /// The residues that go with `metadata`, [size, coeff_modulus_count, N], or those of the other form; throws
   /// MismatchError for another number of words.
   void export_ciphertext(const rlwe::Ciphertext& ciphertext, std::span<std::uint64_t> words,
                          std::optional<bool> is_ntt_form = std::nullopt) const;
 
   /// SEAL's mod_reduce_to: the residues modulo the primes of a lower level, not divided by those that are
-  /// dropped. The noise stays as it is. MismatchError for BFV, LevelError.
+  /// dropped. The noise stays as it is. Throws MismatchError for BFV, LevelError.
   [[nodiscard]] rlwe::Ciphertext reduced(const rlwe::Ciphertext& ciphertext, std::size_t level) const;
 
-  /// What dump_ciphertext writes beside residues.
+  /// The metadata that dump_ciphertext writes.
   [[nodiscard]] Metadata metadata(const rlwe::Ciphertext& ciphertext) const;
 
  private:
@@ -148,7 +152,7 @@ class Session {
   rlwe::EvaluationKeys keys_;
 };
 
-/// What a file of SEAL holds, as far as it tells.
+/// The description of a file of SEAL.
 struct Description {
   /// "encryption parameters", "ciphertext", "plaintext", "secret key", "public key", "relinearization keys",
   /// "Galois keys"; a file does not say whether a ciphertext is a public key or a plaintext a secret key:
@@ -160,8 +164,8 @@ struct Description {
   std::vector<std::pair<std::string, std::string>> fields;
 };
 
-/// Empty for bytes that do not begin like a SEAL object. FormatError for damaged ones, MismatchError for
-/// objects of other parameters than `parms`.
+/// Empty for bytes that do not begin like a SEAL object. Throws FormatError for damaged ones, MismatchError
+/// for objects of other parameters than `parms`.
 std::optional<Description> describe(const Source& source, const std::optional<Source>& parms = std::nullopt);
 
 }  // namespace hemera::interop::seal

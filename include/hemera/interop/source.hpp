@@ -1,4 +1,4 @@
-// What the sessions with other libraries share: where foreign objects are read from, and the files of keys.
+// For the sessions with all libraries: the sources of foreign objects, and the files of keys.
 #pragma once
 
 #include <cstddef>
@@ -17,9 +17,9 @@ class Source {
  public:
   Source(std::span<const std::byte> bytes) : bytes_(bytes) {}     // NOLINT(google-explicit-constructor)
   Source(const std::vector<std::byte>& bytes) : bytes_(bytes) {}  // NOLINT(google-explicit-constructor)
-  /// A whole file. FileError when it can not be read, OutOfMemoryError when it is larger than memory.
+  /// A whole file. Throws FileError when it can not be read, OutOfMemoryError when it is larger than memory.
   Source(const std::filesystem::path& path);  // NOLINT(google-explicit-constructor)
-  /// A binary stream from where it stands to its end. FileError when it can not be read.
+  /// A binary stream from where it stands to its end. Throws FileError when it can not be read.
   Source(std::istream& stream);  // NOLINT(google-explicit-constructor)
 
   [[nodiscard]] std::span<const std::byte> bytes() const { return bytes_; }
@@ -31,14 +31,14 @@ class Source {
   std::span<const std::byte> bytes_;
 };
 
-/// What a session's `load_keys` takes: each optional, each call adds.
+/// Arguments of a session's `load_keys`: each is optional, each call adds.
 struct KeySources {
   std::optional<Source> public_key = std::nullopt;
   std::optional<Source> relinearization = std::nullopt;
   std::optional<Source> galois = std::nullopt;
 };
 
-/// What a session's `dump_keys` gives: one file for each kind of key that is there.
+/// Results of a session's `dump_keys`: one file for each kind of key that is there.
 struct KeyFiles {
   std::optional<std::vector<std::byte>> public_key = std::nullopt;
   std::optional<std::vector<std::byte>> relinearization = std::nullopt;

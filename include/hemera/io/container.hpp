@@ -15,13 +15,14 @@
 
 namespace hemera::io {
 
-/// Versions of the format. Every one loads; an object is written in the first that can express it.
+/// Versions of the format. All load; an object is written in the first that can express it.
 inline constexpr std::uint16_t first_format = 1;
 inline constexpr std::uint16_t second_format = 2;
 inline constexpr std::uint16_t third_format = 3;
-inline constexpr std::uint16_t newest_format = third_format;
+inline constexpr std::uint16_t fourth_format = 4;
+inline constexpr std::uint16_t newest_format = fourth_format;
 
-/// What a file holds. Values are part of the format.
+/// The kind of a file's object. Values are part of the format.
 enum class Kind : std::uint16_t {
   parameters = 1,
   plaintext = 2,
@@ -70,11 +71,11 @@ struct Header {
   void expect_fingerprint(const Fingerprint& expected) const;
 };
 
-/// The header at the beginning of a file's bytes. Throws FormatError that tells damage, other files and newer
-/// versions apart.
+/// The header at the beginning of a file's bytes. Throws FormatError, whose message distinguishes damage,
+/// other files and newer versions.
 Header read_header(std::span<const std::byte> file);
 
-/// Where finished bytes go.
+/// A destination of bytes.
 class Sink {
  public:
   Sink() = default;
@@ -82,13 +83,13 @@ class Sink {
   Sink& operator=(const Sink&) = delete;
   virtual ~Sink() = default;
   virtual void write(std::span<const std::byte> data) = 0;
-  /// Where the next `bytes` bytes are, for the caller to write them; they count as written. Empty where the
-  /// sink has no such place (and `bytes` is not 0): then they are to be given to `write`.
+  /// The place of the next `bytes` bytes, for the caller to fill; they count as written. Empty if the sink
+  /// has no such place (and `bytes` is not 0): then call `write` with them.
   virtual std::span<std::byte> room(std::size_t bytes) {
     static_cast<void>(bytes);
     return {};
   }
-  /// A hint that about so many bytes will follow, for which memory may be reserved.
+  /// A hint that about `bytes` bytes will follow, so that the sink may reserve memory.
   virtual void expect(std::size_t bytes) { static_cast<void>(bytes); }
 };
 
@@ -112,7 +113,7 @@ class MemorySink final : public Sink {
 /// Writes one file: the header on construction, then one section after the other, then `finish`.
 class Writer {
  public:
-  /// `sections`: how many will follow.
+  /// `sections`: the number of sections that follow.
   Writer(Sink& sink, std::uint16_t version, Kind kind, const Fingerprint& fingerprint,
          std::uint32_t sections);
 
@@ -172,20 +173,20 @@ struct Section {
   [[nodiscard]] Payload payload() const;
 };
 
-/// Checks a whole file (header, every length, every checksum, no byte left over) before it gives anything
-/// out. Does not own the bytes; allocates 64 bytes a section at most, of which the file has 32.
+/// Checks a whole file (header, every length, every checksum, no byte left over) before it returns any
+/// section. Does not own the bytes; allocates at most 64 bytes a section, twice the section's header.
 class Reader {
  public:
   /// A compressed section may hold at most this many times the bytes that it takes in the file.
   static constexpr std::uint64_t expansion_limit = 64;
 
-  /// Throws FormatError that says what is wrong, where.
+  /// Throws FormatError, which names the fault and its place.
   explicit Reader(std::span<const std::byte> file);
 
   [[nodiscard]] const Header& header() const { return header_; }
   [[nodiscard]] std::span<const Section> sections() const { return sections_; }
 
-  /// The next section, which must have this tag: FormatError otherwise.
+  /// The next section, which must have this tag: throws FormatError otherwise.
   const Section& next(Tag tag);
   [[nodiscard]] std::size_t sections_left() const { return sections_.size() - position_; }
   /// Throws FormatError unless every section was taken.

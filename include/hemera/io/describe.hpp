@@ -1,4 +1,4 @@
-// What is in a file, for people: needs no context.
+// Descriptions of files, for people: no context needed.
 #pragma once
 
 #include <cstddef>
@@ -32,12 +32,11 @@ struct Description {
 };
 
 /// Checks a whole file as loading does, as far as that needs no context (checksums, sizes, every residue
-/// against the modulus that the file gives), and tells what is in it. Throws FormatError that says what is
-/// wrong.
+/// against the modulus that the file gives), and describes it. Throws FormatError, which names the fault.
 Description describe(std::span<const std::byte> file);
 Description describe(const std::filesystem::path& path);
 
-/// The memory that a ciphertext's file asks for when it is loaded.
+/// The memory that loading a ciphertext's file takes.
 struct CiphertextExtents {
   /// Of the batch; empty: a single ciphertext.
   std::vector<std::size_t> batch;

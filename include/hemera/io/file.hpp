@@ -16,7 +16,7 @@ namespace hemera::io {
 enum class Access { usual, owner_only };
 
 /// A file that appears under its name only when it is complete. Bytes go to a new file in the same folder;
-/// `commit` brings them to the disk (fsync) and renames it. Destruction without `commit` removes it. A
+/// `commit` writes them to the disk (fsync) and renames the file. Destruction without `commit` removes it. A
 /// replaced file keeps its permissions, except that Access::owner_only takes away those of others; a symbolic
 /// link stays and its target is replaced, or made where there is none yet. A path that is no regular file (a
 /// device, a pipe) is written to directly.
@@ -44,9 +44,9 @@ class AtomicFile final : public Sink {
 /// FileError, and FormatError for bytes that do not begin with a Hemera header.
 void save_file(const std::filesystem::path& path, std::span<const std::byte> file);
 
-/// All bytes of a file. Throws FileError; FormatError, before memory is taken, when the file has no Hemera
-/// header; and OutOfMemoryError when it is larger than memory.
-/// `accept` sees the header before more than its 64 bytes are read, and may refuse the file by throwing.
+/// All bytes of a file. Throws FileError if it can not be read; FormatError, before memory is taken, if it
+/// has no Hemera header; OutOfMemoryError if it is larger than memory. `accept` sees the header before more
+/// than its 64 bytes are read, and may refuse the file by throwing.
 std::vector<std::byte> load_file(const std::filesystem::path& path,
                                  const std::function<void(const Header&)>& accept = {});
 

@@ -1,4 +1,4 @@
-// Saving and loading of everything that parties exchange.
+// Saving and loading the objects that parties exchange.
 #pragma once
 
 #include <cstddef>
@@ -28,10 +28,10 @@ struct SaveOptions {
   bool seeded = true;
 };
 
-/// An object as a file's bytes, to memory or to a sink. MismatchError for an object that breaks the rules of
-/// its kind (residues not below their moduli, a secret that is not ternary); sinks throw their own errors.
-/// The bytes of a secret key are secret: keep them from others, and zero them (runtime::secure_zero) after
-/// use.
+/// An object as a file's bytes, to memory or to a sink. Throws MismatchError for an object that breaks the
+/// rules of its kind (residues not below their moduli, a secret that is not ternary); sinks throw their own
+/// errors. The bytes of a secret key are secret: keep them from others, and zero them (runtime::secure_zero)
+/// after use.
 void save(Sink& sink, const rlwe::Parameters& parameters, const SaveOptions& options = {});
 void save(Sink& sink, const rlwe::Plaintext& plaintext, const SaveOptions& options = {});
 void save(Sink& sink, const rlwe::Ciphertext& ciphertext, const SaveOptions& options = {});
@@ -58,7 +58,8 @@ void save_file(const std::filesystem::path& path, const Object& object, const Sa
 
 /// Objects from a file's bytes, into the memory of the context. Everything is checked: the bytes
 /// (FormatError), their kind and the parameters that they belong to (MismatchError), every field against the
-/// context and every residue against its modulus (FormatError). OutOfMemoryError when the device has no room.
+/// context and every residue against its modulus (FormatError). Throws OutOfMemoryError when the device has
+/// no room.
 using ContextPointer = std::shared_ptr<const rlwe::Context>;
 rlwe::Parameters load_parameters(std::span<const std::byte> file);
 rlwe::Plaintext load_plaintext(const ContextPointer& context, std::span<const std::byte> file);

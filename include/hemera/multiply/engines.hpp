@@ -12,7 +12,7 @@ namespace hemera::multiply {
 /// "ntt", "dgt", "kronecker_ss", "schoolbook".
 std::span<const std::string_view> engine_names();
 
-/// The engine of a name; ParameterError for any other name.
+/// The engine of a name; throws ParameterError for any other name.
 ///  - ntt: the CPU backend's number-theoretic transforms.
 ///  - dgt: discrete Galois transforms of length N/2 (galois_transform.hpp). Moduli must be prime and 1 modulo
 ///  2N, or 3 modulo 4 and -1 modulo N.

@@ -46,7 +46,7 @@ class GaloisTransform {
 
   /// out[c] = sum over i + j = c of a[i] b[j] modulo X^N + 1, on canonical coefficients: with one polynomial
   /// each, the product. 1 to 8 polynomials in a and in b; out may be inputs; scratch has tensor_scratch(a, b)
-  /// words. MismatchError for other sizes.
+  /// words. Throws MismatchError for other sizes.
   virtual void tensor_product(std::span<std::uint64_t* const> out, std::span<const std::uint64_t* const> a,
                               std::span<const std::uint64_t* const> b,
                               std::span<std::uint64_t> scratch) const;
@@ -67,14 +67,14 @@ class GaloisTransform {
 };
 
 /// The transform for degree N, a power of two from 2 to 2^32, and a prime p < 2^61 that is 1 modulo 2N (the
-/// split form) or 3 modulo 4 and -1 modulo N (the inert form). ParameterError for anything else. `root`: a
-/// primitive 2N-th root of unity modulo p = 1 modulo 2N, if the caller has one. HEMERA_ISA chooses the
-/// instruction set, as for the CPU backend.
+/// split form) or 3 modulo 4 and -1 modulo N (the inert form). Throws ParameterError for anything else.
+/// `root`: a primitive 2N-th root of unity modulo p = 1 modulo 2N, if the caller has one. HEMERA_ISA chooses
+/// the instruction set, as for the CPU backend.
 std::unique_ptr<const GaloisTransform> make_galois_transform(std::size_t degree, std::uint64_t p,
                                                              std::uint64_t root = 0);
 
 /// The largest prime below `bound` <= 2^61 that has an inert transform of degree N (a power of two): 3 modulo
-/// 4 and -1 modulo N. ParameterError when there is none.
+/// 4 and -1 modulo N. Throws ParameterError when there is none.
 std::uint64_t inert_prime_below(std::uint64_t bound, std::size_t degree);
 
 }  // namespace hemera::multiply

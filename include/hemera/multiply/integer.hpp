@@ -25,14 +25,14 @@ struct IntegerProductPlan {
 };
 
 /// The plan of least cost for factors of so many bits (at least 1 each): no coefficient of the product of
-/// digits reaches the product of the primes, and no index reaches `length`. OutOfMemoryError for factors
-/// whose product has more than 2^38 bits, or needs more memory than this machine has.
+/// digits reaches the product of the primes, and no index reaches `length`. Throws OutOfMemoryError for
+/// factors whose product has more than 2^38 bits, or needs more memory than this machine has.
 IntegerProductPlan plan_integer_product(std::size_t bits_a, std::size_t bits_b);
 
 /// The plan of least cost for products modulo 2^M + 1, for an M that is at least `least_exponent` (and 256)
 /// and a multiple of `step`. The digits are cut so that X^length = -1 is 2^M = -1: nothing needs room for
 /// what wraps, and transforms have half the length. `left` by `right` integers: of a tensor product of them.
-/// OutOfMemoryError for M above 2^38, or for more memory than this machine has.
+/// Throws OutOfMemoryError for M above 2^38, or for more memory than this machine has.
 IntegerProductPlan plan_product_modulo(std::size_t least_exponent, std::size_t step = 1, std::size_t left = 1,
                                        std::size_t right = 1);
 
@@ -50,14 +50,14 @@ class IntegerMultiplier {
   IntegerMultiplier& operator=(const IntegerMultiplier&) = delete;
 
   /// out = a b; 64-bit words, the lowest first, any of them zero. out has a.size() + b.size() words and
-  /// overlaps neither factor: MismatchError otherwise. OutOfMemoryError as for plan_integer_product.
+  /// overlaps neither factor: MismatchError otherwise. Throws OutOfMemoryError as for plan_integer_product.
   void multiply(std::span<std::uint64_t> out, std::span<const std::uint64_t> a,
                 std::span<const std::uint64_t> b, runtime::ThreadPool& pool) const;
 
   /// out[c] = sum over i + j = c of a[i] b[j] modulo 2^exponent + 1, each factor transformed once. Integers
   /// are in [0, 2^exponent], both ends included, in exponent / 64 + 1 words; out may be factors. `exponent`:
-  /// the modulus_exponent() of a plan_product_modulo for so many integers. ParameterError for another one or
-  /// for integers out of range, MismatchError for other sizes.
+  /// the modulus_exponent() of a plan_product_modulo for so many integers. Throws ParameterError for another
+  /// one or for integers out of range, MismatchError for other sizes.
   void tensor_product_modulo(std::span<const std::span<std::uint64_t>> out,
                              std::span<const std::span<const std::uint64_t>> a,
                              std::span<const std::span<const std::uint64_t>> b, std::size_t exponent,

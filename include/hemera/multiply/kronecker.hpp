@@ -12,7 +12,7 @@ namespace hemera::multiply {
 
 // L. Kronecker, "Grundzuege einer arithmetischen Theorie der algebraischen Groessen" (1882), section 4.
 // Integers are 64-bit words, the lowest first; everything takes linear time and any number of threads, with
-// the same result. An exponent e is in [1, 192]: ParameterError otherwise.
+// the same result. An exponent e is in [1, 192]: throws ParameterError otherwise.
 
 inline constexpr int max_kronecker_exponent = 192;
 
@@ -27,7 +27,7 @@ int kronecker_exponent(std::uint64_t largest_a, std::uint64_t largest_b, std::si
 /// Words of the value of a polynomial of `count` coefficients at 2^exponent.
 std::size_t kronecker_words(std::size_t count, int exponent);
 
-/// integer = sum of coefficients[j] 2^(j e). `integer` has kronecker_words (MismatchError otherwise);
+/// integer = sum of coefficients[j] 2^(j e). `integer` has kronecker_words (throws MismatchError otherwise);
 /// coefficients are below 2^e (ParameterError).
 void pack(std::span<std::uint64_t> integer, std::span<const std::uint64_t> coefficients, int exponent,
           runtime::ThreadPool& pool);

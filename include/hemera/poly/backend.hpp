@@ -1,7 +1,6 @@
 // The only interface to the hardware: batched operations on residue polynomials.
 #pragma once
 
-#include <complex>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -16,71 +15,10 @@
 #include "hemera/poly/poly.hpp"
 #include "hemera/poly/random.hpp"
 #include "hemera/poly/ring.hpp"
+#include "hemera/poly/views.hpp"
 #include "hemera/runtime/queue.hpp"
 
 namespace hemera::poly {
-
-/// Complex slot values in a backend's memory, [batch, slot]; each batch row is contiguous.
-struct SlotView {
-  std::complex<double>* data = nullptr;
-  std::size_t batch = 1;
-  std::size_t slots = 0;
-
-  [[nodiscard]] std::span<std::byte> bytes() const {
-    return std::as_writable_bytes(std::span(data, batch * slots));
-  }
-};
-
-/// Real or complex numbers in a backend's memory, [batch, number]; each batch row is contiguous, a complex
-/// number is two doubles.
-struct NumberView {
-  double* data = nullptr;
-  bool is_complex = false;
-  std::size_t batch = 1;
-  std::size_t count = 0;
-};
-
-/// Integers in a backend's memory, [batch, value]; each batch row is contiguous.
-struct IntegerView {
-  std::int64_t* data = nullptr;
-  std::size_t batch = 1;
-  std::size_t count = 0;
-
-  [[nodiscard]] std::span<std::byte> bytes() const {
-    return std::as_writable_bytes(std::span(data, batch * count));
-  }
-};
-
-/// Coefficients in a row that share one of the numbers by which a rounding tells its doubts.
-inline constexpr std::size_t coefficients_per_doubt = 64;
-
-/// Numbers that collect_integers takes along: any[b] becomes the bitwise or of the b-th of as many parts of
-/// `numbers` as there are rows of values, each of ceil(numbers / rows) but the last ones, which may be
-/// shorter.
-struct TakenAlong {
-  std::span<const std::int64_t> numbers;
-  std::int64_t* any = nullptr;
-
-  [[nodiscard]] std::size_t part_size(std::size_t rows) const { return (numbers.size() + rows - 1) / rows; }
-};
-
-/// What the pairs of Backend::sample_rlwe are drawn from.
-struct RlweSampling {
-  const RandomStream& errors;   ///< secret
-  const RandomStream& uniform;  ///< public
-  const ErrorDistribution& distribution;
-  std::uint64_t factor = 1;  ///< of the errors
-};
-
-/// `factor` times a limb of a polynomial, which is added to that limb of one polynomial of a batch.
-struct GadgetTerm {
-  std::size_t batch;
-  std::size_t limb;
-  std::uint64_t factor;
-};
-
-/// The operations of two inputs, entry by entry.
-enum class Binary : std::uint8_t { add, subtract, multiply, multiply_add };
 
 /// A backend works for one ring. Every operation
 ///  - takes and returns canonical residues in [0, q) and has one exact result, the same in every backend,
@@ -105,33 +43,33 @@ class Backend {
   [[nodiscard]] const std::shared_ptr<const Ring>& ring() const { return ring_; }
   [[nodiscard]] runtime::Device device() const { return memory_->device(); }
   [[nodiscard]] const std::shared_ptr<runtime::Memory>& memory() const { return memory_; }
-  /// What runs, for people: "cpu (avx512, 2 threads)".
+  /// The backend in words: "cpu (avx512, 2 threads)".
   [[nodiscard]] virtual std::string description() const = 0;
-  /// A queue of its own: on CUDA, with a stream of its own, which several threads may give to.
+  /// A new queue: on CUDA, with a stream of its own. Several threads may use it.
   [[nodiscard]] virtual std::unique_ptr<Queue> make_queue() const = 0;
-  /// Whether upload, download, copies and keys may be of such words; u64 always.
+  /// Whether uploads, downloads, copies and keys may have these words; u64 always.
   [[nodiscard]] virtual bool stores(Word word) const { return word == Word::u64; }
-  /// The queue of whichever thread gives to it: on CUDA, with that thread's stream. Contexts have one.
+  /// A queue that runs in the calling thread's order: on CUDA, in that thread's stream. Contexts have one.
   [[nodiscard]] virtual std::unique_ptr<Queue> make_thread_queue() const { return make_queue(); }
 
   // --- Recording: a sequence of operations that is noted once and run many times. ---
-  /// What was recorded. It uses the memory that its operations were given: contents may change between
-  /// replays, addresses may not.
+  /// A recorded sequence. It uses the memory of its operations: contents may change between replays,
+  /// addresses may not.
   class Recording {
    public:
     Recording() = default;
     Recording(const Recording&) = delete;
     Recording& operator=(const Recording&) = delete;
     virtual ~Recording() = default;
-    /// As an operation that the calling thread gives to the queue. What it wrote is to be read by that
-    /// thread.
+    /// Runs as an operation of the calling thread on the queue. That thread must be the reader of its
+    /// results.
     virtual void replay(Queue& queue) const = 0;
   };
-  /// Whether `record` does anything but throw.
+  /// Whether this backend can record; otherwise `record` throws.
   [[nodiscard]] virtual bool records() const { return false; }
-  /// Runs `operations`, whose operations are noted instead of run. They may not draw randomness, nor copy
-  /// from or to the host: DeviceError, after which the backend is as before. Other threads go
-  /// on; their recordings wait. Buffers made within are the recording's own for as long as it lives.
+  /// Calls `operations`, and notes the operations in it instead of running them. Throws DeviceError if one
+  /// draws randomness, or copies from or to the host; the backend is then unchanged. Other threads go on;
+  /// their recordings wait. Buffers made within belong to the recording for as long as it lives.
   [[nodiscard]] virtual std::unique_ptr<Recording> record(Queue& queue,
                                                           const std::function<void()>& operations) const;
 
@@ -141,28 +79,29 @@ class Backend {
   // ---
   void upload(Queue& queue, const PolyView& out, std::span<const std::uint64_t> host, Form form) const;
   void download(Queue& queue, std::span<std::uint64_t> host, const ConstPolyView& in, Form form) const;
-  /// The same for a host that makes, or takes, the residues row by row, N words each: `fill` and `take` are
-  /// called once for all rows of [batch, component, limb], for some that follow each other from `first` on at
-  /// a time, in any order and from several threads at once. They have been when it returns; what they throw
-  /// is thrown, and leaves an output with any contents.
+  /// The same for a host that makes, or takes, the residues row by row, N words each.
+  /// - `fill` and `take` are called for consecutive rows of [batch, component, limb], from `first` on: once
+  ///   for each row, in any order, from several threads at once.
+  /// - All calls have ended when the function returns. It throws their exceptions, and then leaves an output
+  ///   with any contents.
   using FillRows = std::function<void(std::size_t first, std::span<std::uint64_t> rows)>;
   using TakeRows = std::function<void(std::size_t first, std::span<const std::uint64_t> rows)>;
   void upload_rows(Queue& queue, const PolyView& out, Form form, const FillRows& fill) const;
   void download_rows(Queue& queue, const ConstPolyView& in, Form form, const TakeRows& take) const;
-  /// Values that are no residues, as they are: the bytes of a SlotView or an IntegerView, equally many on
-  /// both sides.
+  /// Copies the bytes of a SlotView or an IntegerView unchanged; both sides have one size.
   void upload_values(Queue& queue, std::span<std::byte> out, std::span<const std::byte> host) const;
   void download_values(Queue& queue, std::span<std::byte> host, std::span<const std::byte> in) const;
-  /// Where one of the two is stored by fewer entries: the first value of each run, or each value repeated.
+  /// Copies between whole arrays and those stored by fewer entries: the first value of each run, or each
+  /// value repeated.
   void copy(Queue& queue, const PolyView& out, const ConstPolyView& in) const;
-  /// `in`, of another backend for a ring of the same degree, which may be on another device: between CUDA
-  /// devices without the host, otherwise by way of it. The calling thread's operations in both backends wait
+  /// Copies `in` from another backend for a ring of the same degree, which may be on another device: directly
+  /// between CUDA devices, otherwise through the host. The calling thread's operations in both backends wait
   /// for each other, before and after.
   void copy_from(Queue& queue, const PolyView& out, const Backend& source, Queue& source_queue,
                  const ConstPolyView& in, Form form) const;
   void fill_zero(Queue& queue, const PolyView& out) const;
 
-  // --- Transforms. Negacyclic NTT; ParameterError for a modulus without a root. ---
+  // --- Transforms. Negacyclic NTT. Throw ParameterError for a modulus without a root. ---
   void forward_transform(Queue& queue, const PolyView& out, const ConstPolyView& in,
                          const RnsBase& base) const;
   void inverse_transform(Queue& queue, const PolyView& out, const ConstPolyView& in,
@@ -188,18 +127,21 @@ class Backend {
   void add_scalar(Queue& queue, const PolyView& out, const ConstPolyView& a,
                   std::span<const std::uint64_t> scalars, Form form, const RnsBase& base) const;
 
-  /// out = sum over i of scalars[i][limb] a[i], plus the constant `added` [limb] in the first component, if
-  /// there is one: in one pass. Evaluation form; at least one a, one residue a term and limb. out may be
-  /// a[0], and is no other a.
+  /// out = sum over i of scalars[i][limb] a[i], in one pass, in evaluation form.
+  /// - `a`: at least one.
+  /// - `scalars`: one residue for each term and limb.
+  /// - `added`: a constant [limb] for the first component, or empty.
+  /// - `out`: may be a[0], and is no other a.
   void combine(Queue& queue, const PolyView& out, std::span<const ConstPolyView> a,
                std::span<const std::vector<std::uint64_t>> scalars, std::span<const std::uint64_t> added,
                const RnsBase& base, Workspace& workspace) const;
 
   // --- Ring structure. ---
   /// The sum of the tensor products of a[i] and b[i], in one pass: out[c] = sum over i and over j + k = c of
-  /// a[i][j] * b[i][k]. As many a as b, at least one; all a have the same number of components, and all b;
-  /// out has components a + b - 1 and is none of the inputs. A b of one component may be stored by fewer
-  /// entries (PolyShape).
+  /// a[i][j] * b[i][k].
+  /// - `a`, `b`: one size, at least 1. All a have the same number of components, and all b. A b of one
+  ///   component may be stored by fewer entries (PolyShape).
+  /// - `out`: components a + b - 1; none of the inputs.
   void inner_product(Queue& queue, const PolyView& out, std::span<const ConstPolyView> a,
                      std::span<const ConstPolyView> b, const RnsBase& base) const;
   /// X -> X^galois_element (odd, below 2N); out is not `in`.
@@ -207,16 +149,16 @@ class Backend {
                     Form form, const RnsBase& base) const;
 
   // --- Changes of base. ---
-  /// Coefficient form; `in` over plan.source(), `out` over plan.target(); out is not `in`. Where `doubtful`
-  /// is not null, the conversion is exact and of one component, and each polynomial has a row of
-  /// N / coefficients_per_doubt numbers. They become 0 where no coefficient of the polynomial exceeds a
-  /// quarter of the source's product; else some become 1, in which of them may differ. Within 2^-40 of that
-  /// product of a quarter a coefficient counts either way.
+  /// Coefficient form; `in` over plan.source(), `out` over plan.target(); out is not `in`.
+  /// - `doubtful`: null, or a row of N / coefficients_per_doubt flags for each polynomial, of an exact
+  ///   conversion of one component. All flags become 0 if no coefficient of the polynomial exceeds a quarter
+  ///   of the source's product; otherwise at least one becomes 1. Backends may differ in which flags are 1,
+  ///   and in coefficients within 2^-40 of the product from that quarter.
   void convert(Queue& queue, const PolyView& out, const ConstPolyView& in, const BaseConversion& plan,
                const IntegerView* doubtful = nullptr) const;
   /// Coefficient form; `in` over plan.source(), `out` over plan.target(); out is not `in`. `doubtful` as for
-  /// `convert`, where rounding changes a coefficient by more than a quarter: plans that divide by their whole
-  /// source.
+  /// `convert`, for plans that divide by their whole source: a flag becomes 1 if rounding changes a
+  /// coefficient by more than a quarter.
   void scale_and_round(Queue& queue, const PolyView& out, const ConstPolyView& in, const ScaleAndRound& plan,
                        const IntegerView* doubtful = nullptr) const;
   /// `in` over plan.source(), `out` over plan.target(), both in `form`; out is not `in`.
@@ -233,19 +175,6 @@ class Backend {
   void key_inner_product(Queue& queue, const PolyView& out, const ConstPolyView& digits,
                          const ConstPolyView& key, const ModUp& plan) const;
 
-  /// A term of hoisted_products.
-  struct HoistedTerm {
-    /// Digits that are switched by the key, as in key_inner_product; no data: nothing is switched.
-    ConstPolyView digits = {};
-    ConstPolyView key = {};
-    /// Up to two components which are added to the switched ones: over the extended base, or over the
-    /// level's, where they are multiplied by the special primes' product P. No data: nothing is added.
-    ConstPolyView addend = {};
-    std::uint64_t galois_element = 1;
-    /// One for each output, of one component over the extended base, whole or stored by fewer entries
-    /// (PolyShape); no data: the term is no part of that output. Empty: times one, for every output.
-    std::vector<ConstPolyView> factors = {};
-  };
   /// out[g] = sum over terms of factors[g] phi(sum_d digits[d] key[d] + addend), phi the automorphism
   /// X -> X^galois_element; evaluation form over plan.extended(). The outputs, of two components, have one
   /// shape, and are none of the inputs. `special`: P modulo the primes of plan.base(). All terms have
@@ -254,12 +183,6 @@ class Backend {
                         const ModUp& plan, std::span<const std::uint64_t> special,
                         Workspace& workspace) const;
 
-  /// One of several key switches of the same input.
-  struct KeySwitch {
-    PolyView out;
-    ConstPolyView key;
-    std::uint64_t galois_element = 1;
-  };
   /// Whole key switches of `in`, in evaluation form over up.base(), with each of several keys over
   /// up.key_base(), the digits extended once: mod_up, key_inner_product, plus P times `addend`,
   /// divide_and_round by `down` (null: the extended base is the level's base, and nothing is divided), and of
@@ -272,63 +195,71 @@ class Backend {
                    const ModUp& up, const Division* down, const ConstPolyView& addend,
                    Workspace& workspace) const;
 
-  /// The product of a and b, of two components each, relinearized: inner_product over up.base(), whose last
-  /// component switch_keys takes, with the others for `addend`. out, over the base that `down` goes to, is
+  /// The relinearized product of a and b, of two components each: inner_product over up.base(), then
+  /// switch_keys of its last component, with the others as `addend`. out is over the target of `down`, and is
   /// neither a nor b.
   void multiply_relinearize(Queue& queue, const PolyView& out, const ConstPolyView& a, const ConstPolyView& b,
                             const ConstPolyView& key, const ModUp& up, const Division* down,
                             Workspace& workspace) const;
 
   // --- Products of BFV. ---
-  /// The three components of plan's product of two ciphertexts, all in evaluation form over plan.base(): out
-  /// is [batch, 3, limb, N] and neither input; a and b have two components. The same view twice is lifted
-  /// once.
+  /// The three components of plan's product of two ciphertexts, in evaluation form over plan.base().
+  /// - `a`, `b`: two components each. A view given twice is lifted once.
+  /// - `out`: [batch, 3, limb, N]; neither input.
   void scaled_product(Queue& queue, const PolyView& out, const ConstPolyView& a, const ConstPolyView& b,
                       const ScaledProduct& plan, Workspace& workspace) const;
-  /// Its first half for one or more pairs, in evaluation form: each a over plan.auxiliary(), and t b' over
-  /// plan.all(). Both outputs have the batches of the first pair, then those of the next; a factor's batch is
-  /// that of its product or 1.
+  /// The first half of scaled_product for one or more pairs, in evaluation form: each a over
+  /// plan.auxiliary(), and t b' over plan.all(). Both outputs have the batches of the first pair, then those
+  /// of the next. A factor's batch is its product's or 1.
   void lift_operands(Queue& queue, const PolyView& a_lifted, const PolyView& b_lifted,
                      std::span<const ConstPolyView> a, std::span<const ConstPolyView> b,
                      const ScaledProduct& plan, Workspace& workspace) const;
 
   // --- Samplers: the rule is in random.hpp. ---
-  /// In evaluation form for Distribution::uniform, else in coefficient form. The workspace holds secrets.
+  /// In evaluation form for Distribution::uniform, otherwise in coefficient form. The workspace holds
+  /// secrets.
   void sample(Queue& queue, const PolyView& out, const RandomStream& stream, const Distribution& distribution,
               const RnsBase& base, Workspace& workspace) const;
 
-  /// A public-key encryption: key[c] u + factor e[c] in evaluation form over `base`, for a key of two
-  /// components; u is what `sample` draws from `stream` of the ternary distribution, and the e[c] of the
-  /// error's. With a division, whose source is `base`, that is divided. `addend`, of one component over the
-  /// output's base, is added to the first component (no data: nothing). out is not the key. The workspace
-  /// holds secrets.
+  /// A public-key encryption: key[c] u + factor e[c] in evaluation form over `base`.
+  /// - `key`: two components.
+  /// - u and e[c]: the draws of `sample` from `stream`, of the ternary and the error distribution.
+  /// - `division`: from `base`, of the sum; or null.
+  /// - `addend`: one component over the output's base, added to the first component; or no data.
+  /// - `out`: not the key.
+  /// - The workspace holds secrets.
   void encrypt_zero(Queue& queue, const PolyView& out, const ConstPolyView& key, const RandomStream& stream,
                     const ErrorDistribution& distribution, std::uint64_t factor, const RnsBase& base,
                     const Division* division, const ConstPolyView& addend, Workspace& workspace) const;
 
-  /// What a decryption begins with, sum_c in[c] s^c: out [batch, 1, limb, N] in the form that is asked for,
-  /// in [batch, component, limb, N] and the secret s, [1, 1, limb, N], in evaluation form. out is neither.
+  /// The first step of a decryption, sum_c in[c] s^c.
+  /// - `out`: [batch, 1, limb, N] in `form`; neither input.
+  /// - `in`: [batch, component, limb, N], evaluation form.
+  /// - `secret`: s, [1, 1, limb, N], evaluation form.
   void phase(Queue& queue, const PolyView& out, const ConstPolyView& in, const ConstPolyView& secret,
              Form form, const RnsBase& base) const;
 
-  /// Pairs (b, a) with b = factor e - a s in evaluation form over `base`: a is what `sample` draws of the
-  /// uniform distribution, and e of the error's. out: [batch, 2, limb, N], the secret s: [1, 1, limb, N]. b
-  /// also gets `addend`, [batch or 1, 1, limb, N] (no data: nothing), or where there are terms, these of it
-  /// alone: then its batch is 1. The workspace holds secrets.
+  /// Pairs (b, a) with b = factor e - a s + `addend`, in evaluation form over `base`.
+  /// - a and e: the draws of `sample`, of the uniform and the error distribution.
+  /// - `out`: [batch, 2, limb, N].
+  /// - `secret`: s, [1, 1, limb, N].
+  /// - `addend`: [batch or 1, 1, limb, N], or no data. With `terms`, b gets only these terms of it, and its
+  ///   batch is 1.
+  /// - The workspace holds secrets.
   void sample_rlwe(Queue& queue, const PolyView& out, const ConstPolyView& secret, const RlweSampling& from,
                    const RnsBase& base, const ConstPolyView& addend, std::span<const GadgetTerm> terms,
                    Workspace& workspace) const;
 
   // --- CKKS embedding (docs/arithmetic.md, "CKKS embedding"). ---
   /// Slots (a power of two, 1 <= slots <= N/2) to the polynomial whose canonical embedding repeats them,
-  /// times `scale`, to the nearest integers (ties to even); in the form asked for over `base`. Slots are
-  /// numbered by the powers of the Galois generator g: slot j is the value at root^(g^j). Throws nothing for
-  /// values: they must be finite with |value * scale| < 2^1000 (checked above).
+  /// times `scale`, to the nearest integers (ties to even); in `form` over `base`. Slots are numbered by the
+  /// powers of the Galois generator g: slot j is the value at root^(g^j). Values are not checked here: they
+  /// must be finite with |value * scale| < 2^1000 (callers check).
   void embed(Queue& queue, const PolyView& out, const SlotView& slots, double scale, std::uint64_t generator,
              const RnsBase& base, Workspace& workspace, Form form = Form::coefficient) const;
   /// The inverse: residues in coefficient form over `base`, centred, rounded to doubles, divided by scale.
-  /// Where `largest` is not null, it gets one number for each row of slots, in the backend's memory: the
-  /// largest magnitude of these quotients.
+  /// `largest`: null, or one number for each row of slots, in the backend's memory, which becomes the largest
+  /// magnitude of these quotients.
   void unembed(Queue& queue, const SlotView& slots, const ConstPolyView& in, double scale,
                std::uint64_t generator, const RnsBase& base, Workspace& workspace,
                double* largest = nullptr) const;
@@ -505,6 +436,9 @@ class Backend {
 /// kept for reuse included; 0: as many as there are.
 std::shared_ptr<const Backend> make_cpu_backend(std::shared_ptr<const Ring> ring, int threads = 0,
                                                 std::size_t memory_limit = 0);
+
+/// A CPU backend without tables: it measures scratch as that one does, and computes nothing.
+std::shared_ptr<const Backend> make_measuring_backend(std::shared_ptr<const Ring> ring, int threads = 0);
 
 struct CudaSettings {
   /// Index of the device.

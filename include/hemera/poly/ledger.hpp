@@ -7,11 +7,15 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
+#include <string_view>
 #include <vector>
 
-#include "hemera/poly/backend.hpp"
+#include "hemera/poly/ring.hpp"
 
 namespace hemera::poly {
+
+class Backend;
 
 /// The operations of Backend that touch residues or slots.
 enum class Operation : std::uint8_t {
@@ -55,10 +59,15 @@ enum class Operation : std::uint8_t {
 
 /// "switch_keys", for people.
 const char* name(Operation operation);
+/// The operation of that name; empty if there is none.
+std::optional<Operation> operation_named(std::string_view name);
 
 /// One kind of call: what its work depends on.
 struct LedgerEntry {
   Operation operation = Operation::copy;
+  std::size_t degree = 0;
+  /// Bits of the largest modulus of `base`; 0 without one.
+  int bits = 0;
   /// Ring moduli of the input: of a key switch those of the level, of a division those of its source.
   std::vector<std::uint32_t> base = {};
   /// Limbs of the output; 0 for numbers that are no residues.
@@ -72,7 +81,8 @@ struct LedgerEntry {
   std::size_t right = 0;
   /// Terms that are summed, or keys that switch one input.
   std::size_t terms = 1;
-  /// Of hoisted_products: terms that a key switches, and products with factors.
+  /// Of hoisted_products: terms that a key switches, and products with factors. Of combine: terms with a
+  /// factor other than 1.
   std::size_t switched = 0;
   std::size_t factors = 0;
   /// Whether the operation ends in a division.
@@ -85,15 +95,21 @@ struct LedgerEntry {
 class Ledger {
  public:
   using Entries = std::map<LedgerEntry, std::size_t>;
+  /// Seconds of one call, the least that were measured.
+  using Times = std::map<LedgerEntry, double>;
 
   void note(const LedgerEntry& entry);
+  void note_time(const LedgerEntry& entry, double seconds);
   [[nodiscard]] Entries entries() const;
+  /// Of the entries whose calls were timed.
+  [[nodiscard]] Times times() const;
   /// Forgets all entries.
   void clear();
 
  private:
   mutable std::mutex mutex_;
   Entries entries_;
+  Times times_;
 };
 
 /// A backend that notes each operation and computes nothing. Its memory hands out addresses without memory
@@ -102,8 +118,9 @@ class Ledger {
 std::shared_ptr<const Backend> make_ledger_backend(std::shared_ptr<const Ring> ring,
                                                    std::shared_ptr<Ledger> ledger, int threads = 0);
 
-/// `backend`, and each operation that it is given is noted before it runs.
+/// `backend`, and each operation that it is given is noted before it runs. `timed`: each is waited for, and
+/// its time is noted as well.
 std::shared_ptr<const Backend> make_counted_backend(std::shared_ptr<const Backend> backend,
-                                                    std::shared_ptr<Ledger> ledger);
+                                                    std::shared_ptr<Ledger> ledger, bool timed = false);
 
 }  // namespace hemera::poly

@@ -14,8 +14,8 @@
 
 namespace hemera::poly {
 
-/// Tells plans apart. Copies of a plan share it, so a backend can keep tables of a plan in its memory for as
-/// long as a copy lives.
+/// Identifies a plan. Copies of a plan share its identity, so a backend can keep tables of the plan in its
+/// memory for as long as a copy lives.
 class PlanIdentity {
  public:
   PlanIdentity() : token_(std::make_shared<const char>()) {}
@@ -25,7 +25,7 @@ class PlanIdentity {
   std::shared_ptr<const char> token_;
 };
 
-/// How many bits the fixed-point quotients have after the point.
+/// Bits after the point of the fixed-point quotients.
 inline constexpr int fraction_bits = 64;
 
 /// From a source base to a target base, coefficient form (docs/arithmetic.md, "Base conversion").
@@ -44,7 +44,7 @@ class BaseConversion {
   enum class Kind : std::uint8_t { approximate, exact };
 
   /// Every source modulus must be odd and coprime to the others unless the source has one modulus only;
-  /// ParameterError otherwise. An empty source converts to zero.
+  /// throws ParameterError otherwise. An empty source converts to zero.
   BaseConversion(const RnsBase& source, const RnsBase& target, Kind kind);
 
   [[nodiscard]] const RnsBase& source() const { return source_; }
@@ -59,7 +59,8 @@ class BaseConversion {
   [[nodiscard]] const std::vector<std::vector<std::uint64_t>>& punctured() const { return punctured_; }
   /// A mod b_j, [target limb].
   [[nodiscard]] const std::vector<std::uint64_t>& product() const { return product_; }
-  /// sum_i (a_i - 1)/2 * A_i mod b_j, [target limb]: what the shift to unsigned scaled residues adds.
+  /// sum_i (a_i - 1)/2 * A_i mod b_j, [target limb]: the contribution of the shift to unsigned scaled
+  /// residues.
   [[nodiscard]] const std::vector<std::uint64_t>& center_shift() const { return center_shift_; }
   /// r_i = floor(2^(63 + bits_i) / a_i), [source limb].
   [[nodiscard]] const std::vector<std::uint64_t>& quotient_factors() const { return quotient_factors_; }
@@ -89,9 +90,9 @@ class BaseConversion {
 /// Works in either form; in evaluation form only the dropped limbs are transformed back.
 class Division {
  public:
-  /// `plaintext`: a base of the one modulus t, or an empty base. `factor`: a positive whole number.
-  /// Throws ParameterError if nothing is dropped, or if the factor is no such number or 0 modulo a modulus
-  /// that source and target share.
+  /// `plaintext`: a base of the one modulus t, or an empty base. `factor`: a positive whole number. Throws
+  /// ParameterError if no modulus is dropped, if the factor is no positive whole number, or if it is 0 modulo
+  /// a modulus that source and target share.
   Division(const RnsBase& source, const RnsBase& target, const RnsBase& plaintext = {}, double factor = 1);
 
   [[nodiscard]] const RnsBase& source() const { return source_; }
@@ -116,7 +117,7 @@ class Division {
   [[nodiscard]] const BaseConversion& plaintext_conversion() const { return plaintext_conversion_; }
   /// -D^-1 mod t (0 without t).
   [[nodiscard]] std::uint64_t negative_inverse_plain() const { return negative_inverse_plain_; }
-  /// The given one.
+  /// The factor given to the constructor.
   [[nodiscard]] double factor() const { return factor_; }
   /// Whether E is not 1.
   [[nodiscard]] bool multiplies() const { return multiplies_; }
@@ -147,7 +148,7 @@ class Division {
 /// d_i in D):
 ///   out_j = y_j * t * (B / b_j) + sum_{i in D} y_i w_i + floor((sum_{i in D} y_i F_i + 2^127) / 2^128)
 /// modulo b_j, with F_i = floor(f_i * 2^128). Wrong by one only within |D| * 2^-67 above a tie. The last sum
-/// can pass 192 bits. (Halevi, Polyakov, Shoup, 2018/117, section 2.3, with an integer sum in place of
+/// can exceed 192 bits. (Halevi, Polyakov, Shoup, 2018/117, section 2.3, with an integer sum in place of
 /// doubles.)
 class ScaleAndRound {
  public:
@@ -192,10 +193,10 @@ class ScaleAndRound {
 /// round(t a b / Q) over a base Q by way of an auxiliary base P ("HPS over Q": A. Kim, Y. Polyakov, V. Zucca,
 /// 2021/204, section 4): with b' = round(P b / Q) over P, centred and lifted to Q, and a lifted to P,
 ///   out = round(a (t b') / P) modulo Q.
-/// What a (t b') wraps around Q P is a multiple of Q after the division.
+/// a (t b') may wrap around Q P; the wrapped part is a multiple of Q after the division.
 class ScaledProduct {
  public:
-  /// The bases must be disjoint and not empty; ParameterError otherwise.
+  /// The bases must be disjoint and not empty; throws ParameterError otherwise.
   ScaledProduct(const RnsBase& base, const RnsBase& auxiliary, std::uint64_t factor);
 
   [[nodiscard]] const RnsBase& base() const { return base_; }
@@ -225,8 +226,8 @@ class ScaledProduct {
   PlanIdentity identity_;
 };
 
-/// One digit of a gadget decomposition: some limbs of the base, and of a base-2^w gadget a window of bits of
-/// its one limb.
+/// One digit of a gadget decomposition: some limbs of the base, or, of a base-2^w gadget, a window of bits of
+/// one limb.
 struct GadgetDigit {
   /// Index of the digit in the evaluation key.
   std::size_t key_digit = 0;
@@ -242,7 +243,7 @@ struct GadgetDigit {
 /// digit is the unsigned integer (residue >> shift) mod 2^width, reduced modulo every limb.
 class ModUp {
  public:
-  /// Every digit's moduli must be a part of `base`; windowed digits have one modulus. ParameterError
+  /// Every digit's moduli must be a part of `base`; windowed digits have one modulus. Throws ParameterError
   /// otherwise.
   ModUp(const RnsBase& base, const RnsBase& special, std::vector<GadgetDigit> digits,
         const RnsBase& key_base);

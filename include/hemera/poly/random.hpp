@@ -57,7 +57,8 @@ struct RandomStream {
 /// below 2^63.
 class ErrorDistribution {
  public:
-  /// 0.5 <= sigma <= 20; ParameterError otherwise. Exact to the last bit (computed in multiple precision).
+  /// 0.5 <= sigma <= 20; throws ParameterError otherwise. Exact to the last bit (computed in multiple
+  /// precision).
   explicit ErrorDistribution(double sigma);
 
   [[nodiscard]] double sigma() const { return sigma_; }
@@ -104,6 +105,14 @@ class Distribution {
   Purpose purpose_;
   std::size_t weight_ = 0;
   const ErrorDistribution* errors_ = nullptr;
+};
+
+/// What the pairs of Backend::sample_rlwe are drawn from.
+struct RlweSampling {
+  const RandomStream& errors;   ///< secret
+  const RandomStream& uniform;  ///< public
+  const ErrorDistribution& distribution;
+  std::uint64_t factor = 1;  ///< of the errors
 };
 
 }  // namespace hemera::poly

@@ -21,8 +21,8 @@ enum class Word : std::uint8_t { u32 = 4, u48 = 6, u64 = 8 };
 /// Moduli of residues in words of this kind are below 2^word_bits.
 constexpr int word_bits(Word word) { return 8 * static_cast<int>(word); }
 
-/// What the N entries of a limb are: coefficients, or values at the odd powers of the root.
-/// Standard evaluation order: entry i is the value at root^(2 reverse_bits(i) + 1).
+/// The meaning of the N entries of a limb: coefficients, or values at the odd powers of the root. Standard
+/// evaluation order: entry i is the value at root^(2 reverse_bits(i) + 1).
 enum class Form : std::uint8_t { coefficient = 0, evaluation = 1 };
 
 /// A modulus of the ring with its primitive 2N-th root of unity; root 0 means that the modulus has no
@@ -47,7 +47,7 @@ class Ring {
   [[nodiscard]] int log_degree() const { return log_degree_; }
   [[nodiscard]] std::span<const RingModulus> moduli() const { return moduli_; }
   [[nodiscard]] const RingModulus& operator[](std::size_t index) const { return moduli_[index]; }
-  /// Index of a modulus; throws ParameterError when the ring does not have it.
+  /// Index of a modulus. Throws ParameterError if the ring does not have it.
   [[nodiscard]] std::uint32_t index_of(std::uint64_t modulus) const;
 
  private:
@@ -80,9 +80,9 @@ class RnsBase {
   [[nodiscard]] double log2() const;
 
   [[nodiscard]] bool contains(std::uint32_t ring_index) const;
-  /// Position of a ring modulus in this base; throws MismatchError when it is not there.
+  /// Position of a ring modulus in this base. Throws MismatchError if it is not there.
   [[nodiscard]] std::size_t position(std::uint32_t ring_index) const;
-  /// For each limb of `part` its position in this base; throws MismatchError unless part is a subset.
+  /// For each limb of `part` its position in this base. Throws MismatchError unless `part` is a subset.
   [[nodiscard]] std::vector<std::uint32_t> positions(const RnsBase& part) const;
 
   /// This base followed by the limbs of `other` that it lacks.

@@ -23,9 +23,12 @@ class RingMultiplier {
   [[nodiscard]] virtual std::string_view name() const = 0;
 
   /// out[c] = sum over i + j = c of a[i] * b[j] modulo X^N + 1 and modulo each modulus of `base`: with one
-  /// component each, a product. Views are [batch, component, limb, N] of canonical residues in coefficient
-  /// form; out has components a + b - 1 and is neither input; a batch of 1 broadcasts. Throws MismatchError
-  /// for other shapes, ParameterError for a modulus that the engine can not work with.
+  /// component each, a product.
+  /// - Views: [batch, component, limb, N], canonical residues in coefficient form.
+  /// - `out`: components a + b - 1; neither input.
+  /// - A batch of 1 broadcasts.
+  ///
+  /// Throws MismatchError for other shapes, ParameterError for a modulus that the engine can not use.
   virtual void tensor_product(runtime::Queue& queue, const PolyView& out, const ConstPolyView& a,
                               const ConstPolyView& b, const RnsBase& base) const = 0;
 };

@@ -14,8 +14,8 @@ namespace hemera::rlwe {
 /// of the rest, or two of middle size where the rest is below the smallest usable prime. Levels with rests of
 /// one size share these adjusting primes, so that a chain of equal drops has few of them ("rational
 /// rescaling": J. H. Cheon, H. Choe, M. Kang, J. Kim, "Grafting: complementing RNS in CKKS", 2024/1014).
-/// Primes of `taken` are left out. ParameterError for bits that are not positive, or below what a prime of
-/// this degree has, and where there are not enough primes.
+/// Primes of `taken` are left out. Throws ParameterError for bits that are not positive, or below what a
+/// prime of this degree has, and where there are not enough primes.
 std::vector<std::vector<std::uint64_t>> build_chain(std::size_t degree, double last_bits,
                                                     std::span<const double> drops,
                                                     std::span<const std::uint64_t> taken = {});

@@ -1,4 +1,4 @@
-// Plaintexts and ciphertexts: arrays of polynomials with what is known about them.
+// Plaintexts and ciphertexts: arrays of polynomials with their metadata.
 #pragma once
 
 #include <complex>
@@ -22,18 +22,18 @@ struct Plaintext {
   std::shared_ptr<const Context> context;
   Metadata meta;
   poly::Poly poly;  // [batch, 1, limb, N]
-  /// BFV and BGV, of a decryption: integers of 64 bits in the context's memory, of which one is not 0 where
-  /// less than one bit of the noise budget of an element was left. Null otherwise.
+  /// BFV and BGV, of a decryption: 64-bit integers in the context's memory. One of them is not 0 if less than
+  /// one bit of the noise budget of an element was left. Null otherwise.
   std::shared_ptr<const runtime::Buffer> doubtful = nullptr;
   /// The message over the base of a level in evaluation form, as BFV and BGV take it.
   struct Lifted {
     std::size_t level = 0;
     poly::Poly poly;  // [batch, 1, limb, N]
   };
-  /// BFV and BGV: made with the plaintext for products at one level; null: each product lifts it. Sums of BGV
-  /// take it too.
+  /// BFV and BGV: the lifted message for products at one level, made with the plaintext; null: each product
+  /// lifts the plaintext. Sums of BGV use it too.
   std::shared_ptr<const Lifted> lifted = nullptr;
-  /// The same for sums of BFV: what is added to component 0.
+  /// For sums of BFV: the polynomial that is added to component 0.
   std::shared_ptr<const Lifted> placed = nullptr;
 };
 
@@ -55,17 +55,17 @@ struct Ciphertext {
 Ciphertext make_ciphertext(std::shared_ptr<const Context> context, Metadata meta, std::size_t size);
 
 /// Elements [first, first + count) along the first axis of a batch; stacking of equal-shaped ones along a new
-/// first axis; joining along the first axis. MismatchError when shapes or metadata do not fit.
+/// first axis; joining along the first axis. Throws MismatchError when shapes or metadata do not fit.
 Ciphertext slice(const Ciphertext& a, std::size_t first, std::size_t count);
 Ciphertext take(const Ciphertext& a, std::size_t index);
 Ciphertext stack(const std::vector<const Ciphertext*>& parts);
 Ciphertext concatenate(const std::vector<const Ciphertext*>& parts);
 /// The elements of these flat indices (of the batch row by row, any number of times each) as a new batch of
-/// this shape: what every index and every broadcast of arrays comes down to. MismatchError unless they fill
-/// the shape and are in the batch. A plaintext that is lifted for a level stays so.
+/// this shape. Every index and every broadcast of arrays uses it. Throws MismatchError unless the indices
+/// fill the shape and are in the batch. A plaintext that is lifted for a level stays so.
 Ciphertext gather(const Ciphertext& a, std::span<const std::size_t> indices, BatchShape shape);
 Plaintext gather(const Plaintext& a, std::span<const std::size_t> indices, BatchShape shape);
-/// Gives the same elements another batch shape of equal count (MismatchError otherwise).
+/// Gives the same elements another batch shape of equal count (throws MismatchError otherwise).
 void reshape_inplace(Ciphertext& a, BatchShape shape);
 
 }  // namespace hemera::rlwe

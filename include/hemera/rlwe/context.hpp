@@ -9,74 +9,86 @@
 #include <string>
 #include <vector>
 
-#include "hemera/poly/backend.hpp"
 #include "hemera/poly/ledger.hpp"
 #include "hemera/poly/modulus_chain.hpp"
+#include "hemera/poly/plans.hpp"
+#include "hemera/poly/poly.hpp"
+#include "hemera/poly/random.hpp"
+#include "hemera/poly/ring.hpp"
 #include "hemera/poly/ring_multiplier.hpp"
 #include "hemera/rlwe/gadget.hpp"
 #include "hemera/rlwe/parameters.hpp"
 #include "hemera/rlwe/scale_policy.hpp"
 #include "hemera/runtime/device.hpp"
+#include "hemera/runtime/memory.hpp"
+#include "hemera/runtime/queue.hpp"
+
+namespace hemera::poly {
+class Backend;
+}
 
 namespace hemera::rlwe {
 
-/// In how many bytes residues of switching keys are kept in a GPU's memory. Files and results have the same
-/// bits.
+/// Bytes of each residue of a switching key in a GPU's memory. Files and results have the same bits.
 enum class Storage : std::uint8_t {
   eight_byte,
   six_byte,  ///< a quarter less memory and traffic, for primes below 2^48; on the CPU as eight_byte
 };
 
-/// Which automorphism a rotation by many steps is.
+/// The automorphism of a rotation by N/2 steps and more.
 enum class LongRotations : std::uint8_t {
-  within_rows,  ///< that of the steps modulo N/2
+  within_rows,  ///< the automorphism of the steps modulo N/2
   /// As OpenFHE has them. BFV and BGV: from N/2 steps on, either way, the rows are exchanged, too. CKKS: by
   /// 2N - 1 steps, the conjugation.
   openfhe,
 };
 
-/// What may be asked of a device beside the device itself.
+/// Options of a context on a device.
 struct ContextOptions {
-  /// Threads of the CPU backend, and of copies between the host and a GPU; 0: as many as the process may run
-  /// on, or as help such copies.
+  /// Threads of the CPU backend, and of copies between the host and a GPU. 0: one for each processor of the
+  /// process; for copies, as many as make them faster.
   int threads = 0;
   /// Multiplies the ring elements of ciphertext products in place of the backend's transforms
   /// (hemera/multiply/engines.hpp), with the same bits; on the CPU.
   std::shared_ptr<const poly::RingMultiplier> multiplier = nullptr;
-  /// Bytes that the backend may take of its device, those kept for reuse included; 0: as many as there are.
+  /// Bytes that the backend may take of its device, including those kept for reuse. 0: no limit but the
+  /// device's memory.
   std::size_t memory_limit = 0;
   /// A cudaStream_t as a number: all operations run in it, and it must outlive the context. Without one each
   /// host thread has a stream of its own.
   std::optional<std::uintptr_t> stream = std::nullopt;
   Storage storage = Storage::eight_byte;
-  /// Of Evaluator::rotate and of keys for it; sessions with OpenFHE have OpenFHE's.
+  /// For Evaluator::rotate and its keys. Sessions with OpenFHE have `openfhe`.
   LongRotations long_rotations = LongRotations::within_rows;
   /// Notes the operations of this context's backend. The device `ledger`, where nothing else is done, has
   /// one in any case.
   std::shared_ptr<poly::Ledger> ledger = nullptr;
+  /// Whether operations are waited for, and their times noted (poly::Ledger::times).
+  bool times_operations = false;
 };
 
-/// One division from a level to a lower one whose base may have primes of its own, of a multiple: together
+/// One division of a multiple, from a level to a lower one whose base may have primes of its own. Together
 /// with the multiple's factor it gives any scale, and it rounds once.
 struct Descent {
   poly::Division division;
-  double quotient;  ///< of the primes that it drops and those that it adds: what it divides by
+  double quotient;  ///< the divisor: the primes that it drops over those that it adds
 };
 
 /// Immutable and shared; any number may live at once, used from any threads.
 class Context {
  public:
-  /// Throws DeviceError for a device that is not there, or is no CPU when there is a multiplier, and
-  /// ParameterError for a stream elsewhere than on a GPU, and, on any device, for six-byte storage where a
-  /// ciphertext, special or key prime has more than 48 bits.
+  /// Throws DeviceError if the device is not there, or is no CPU and there is a multiplier. Throws
+  /// ParameterError if a stream is given elsewhere than on a GPU, or if, with six-byte storage on any device,
+  /// a ciphertext, special or key prime has more than 48 bits.
   static std::shared_ptr<const Context> make(Parameters parameters, runtime::Device device = {},
                                              ContextOptions options = {});
 
   [[nodiscard]] const Parameters& parameters() const { return parameters_; }
   [[nodiscard]] Scheme scheme() const { return parameters_.scheme(); }
   [[nodiscard]] std::size_t degree() const { return parameters_.degree(); }
+  /// Of hemera/poly/backend.hpp, which its callers include.
   [[nodiscard]] const poly::Backend& backend() const { return *backend_; }
-  [[nodiscard]] const std::shared_ptr<runtime::Memory>& memory() const { return backend_->memory(); }
+  [[nodiscard]] const std::shared_ptr<runtime::Memory>& memory() const;
   /// Bytes of the device's memory that objects of this context hold now.
   [[nodiscard]] std::size_t memory_used() const { return memory()->used(); }
   /// The queue that operations of this context run in: in order for each thread.
@@ -97,12 +109,12 @@ class Context {
   [[nodiscard]] const poly::RnsBase& base(std::size_t level) const { return chain_.base(level); }
   /// The base of secret keys: every ciphertext prime, special prime and further key prime.
   [[nodiscard]] const poly::RnsBase& key_base() const { return key_base_; }
-  /// The base of the public keys that are made here; those of others may have another one.
+  /// The base of the public keys that this context makes; foreign public keys may have another one.
   [[nodiscard]] const poly::RnsBase& public_key_base() const { return public_key_base_; }
-  /// The default gadget of keys for levels up to `level`. LevelError for a level that is not there.
+  /// The default gadget of keys for levels up to `level`. Throws LevelError for a level that is not there.
   [[nodiscard]] std::shared_ptr<const Gadget> gadget(std::size_t level) const;
-  /// A gadget of any primes of this context's keys; equal ones are one object as long as one is in use.
-  /// ParameterError for other primes, or digits that are no partition.
+  /// A gadget of any primes of this context's keys. Equal gadgets are one object as long as one is in use.
+  /// Throws ParameterError for other primes, or digits that are no partition.
   [[nodiscard]] std::shared_ptr<const Gadget> gadget(const GadgetPrimes& primes) const;
   /// The one modulus t of BFV and BGV (empty for CKKS).
   [[nodiscard]] const poly::RnsBase& plain_base() const { return plain_base_; }
@@ -113,10 +125,10 @@ class Context {
   /// BFV: auxiliary primes for multiplication, enough for every variant.
   [[nodiscard]] const poly::RnsBase& auxiliary() const { return auxiliary_; }
 
-  /// What notes this context's operations; null where nothing does.
+  /// The ledger that notes this context's operations; null if there is none.
   [[nodiscard]] const std::shared_ptr<poly::Ledger>& ledger() const { return ledger_; }
 
-  /// What switching keys are kept in: Word::u48 on a GPU for six-byte storage.
+  /// The words of switching keys: Word::u48 on a GPU for six-byte storage.
   [[nodiscard]] poly::Word key_word() const { return key_word_; }
 
   /// The error distribution of keys and encryptions.
@@ -129,33 +141,33 @@ class Context {
   [[nodiscard]] const poly::ScaleAndRound& decryption(std::size_t level) const;
   /// The rescale or modulus switch to the next lower level (level > 0).
   [[nodiscard]] const poly::Division& rescale(std::size_t level) const { return *rescale_[level]; }
-  /// The same of a multiple. Each factor's plan is made when it is first asked for, and kept: for the few
-  /// factors that circuits are made of.
+  /// The same of a multiple. Each factor's plan is made at its first use, and kept: circuits use few factors.
   [[nodiscard]] const poly::Division& rescale(std::size_t level, double factor) const;
-  /// From level `high` to `low` < `high`. Made when it is first asked for.
+  /// From level `high` to `low` < `high`. Made at its first use.
   [[nodiscard]] const Descent& descent(std::size_t high, std::size_t low) const;
   /// The division that ends an encryption at `level` with a public key over `key_base`: by the key's primes
-  /// that no level of the user has. Null when there are none. LevelError when the key lacks primes of the
-  /// level.
+  /// that no level of the user has. Null when there are none. Throws LevelError when the key lacks primes of
+  /// the level.
   [[nodiscard]] const poly::Division* encryption_division(std::size_t level,
                                                           const poly::RnsBase& key_base) const;
   /// The rules for scales and levels of this context's ciphertexts.
   [[nodiscard]] const ScalePolicy& scales() const { return scales_; }
 
-  /// A new polynomial in this context's memory; `entries` of a limb are stored (0: all), in such words.
+  /// A new polynomial in this context's memory. `entries`: stored entries of a limb, 0: all. `word`: their
+  /// size.
   [[nodiscard]] poly::Poly make_poly(std::size_t batch, std::size_t components, const poly::RnsBase& base,
                                      poly::Form form, runtime::Secrecy secrecy = runtime::Secrecy::open,
                                      std::size_t entries = 0, poly::Word word = poly::Word::u64) const {
     return {memory(), batch, components, base, form, secrecy, entries, word};
   }
-  /// Scratch in this context's memory, as much as each operation needs that is given it.
+  /// Scratch in this context's memory; each operation that gets it makes room for its own.
   [[nodiscard]] runtime::Workspace make_workspace(runtime::Secrecy secrecy = runtime::Secrecy::open) const {
     return runtime::Workspace(memory(), secrecy);
   }
 
-  /// Parameters::galois_element, but of a long rotation, which is an automorphism of its own.
+  /// As Parameters::galois_element; a long rotation may have an element of its own (LongRotations).
   [[nodiscard]] std::uint64_t galois_element(std::int64_t steps) const;
-  /// Whether a rotation by `steps` is another one than that by `steps` modulo N/2 (LongRotations).
+  /// Whether a rotation by `steps` differs from that by `steps` modulo N/2 (LongRotations).
   [[nodiscard]] bool is_long_rotation(std::int64_t steps) const;
   [[nodiscard]] LongRotations long_rotations() const { return long_rotations_; }
   [[nodiscard]] std::uint64_t conjugation_element() const { return parameters_.conjugation_element(); }

@@ -1,4 +1,4 @@
-// Encryptions of zero and decryption to the noisy message: what all schemes share.
+// Encryptions of zero, and decryption to the noisy message, for all schemes.
 #pragma once
 
 #include "hemera/rlwe/ciphertext.hpp"
@@ -6,11 +6,12 @@
 
 namespace hemera::rlwe {
 
-/// Fresh encryptions of zero at meta.level, size 2, for the batch and metadata given; a scheme adds its
-/// message, or gives it (one component in evaluation form over the level's base) to be added. With the public
-/// key: (pk_0 u + e_0, pk_1 u + e_1), u ternary; with the secret key: (-a s + e, a), a from a public seed
-/// that the ciphertext keeps. Errors are multiplied by error_factor. Draws fresh seeds at each call.
-/// meta.noise_log2 is set to the bound of a fresh encryption.
+/// Fresh encryptions of zero at meta.level, size 2, for the given batch and metadata. A scheme adds its
+/// message, or passes it as `message` (one component in evaluation form over the level's base).
+/// - With the public key: (pk_0 u + e_0, pk_1 u + e_1), u ternary.
+/// - With the secret key: (-a s + e, a), a from a public seed that the ciphertext keeps.
+/// - Errors are multiplied by error_factor. Each call draws fresh seeds.
+/// - meta.noise_log2 becomes the bound of a fresh encryption.
 Ciphertext encrypt_zero(const PublicKey& key, Metadata meta, const poly::ConstPolyView& message = {});
 Ciphertext encrypt_zero(const SecretKey& key, Metadata meta, const poly::ConstPolyView& message = {});
 

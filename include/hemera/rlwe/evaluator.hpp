@@ -1,4 +1,4 @@
-// What every scheme's evaluator offers; a scheme supplies multiplication, plaintext arithmetic and levels.
+// The operations of every scheme's evaluator; a scheme supplies products, plaintext arithmetic and levels.
 #pragma once
 
 #include <complex>
@@ -14,7 +14,7 @@
 
 namespace hemera::rlwe {
 
-/// When a product of two ciphertexts is brought back from size 3 to 2.
+/// When a product of two ciphertexts goes back from size 3 to 2.
 enum class Relinearization : std::uint8_t {
   eager,  ///< by multiply and square themselves
   lazy,   ///< when an operation needs size 2 (the next multiplication, a rotation, sending)
@@ -45,10 +45,9 @@ struct Factors {
 };
 
 /// Evaluates on ciphertexts with evaluation keys and without any secret. Stateless beyond its keys: any
-/// number of threads may use one evaluator. Operands must belong to the evaluator's context (MismatchError);
-/// a key that is not there is a MissingKeyError that says how to make it. Operations that change an operand
-/// in place are the
-/// `..._inplace` forms; the others return a new ciphertext.
+/// number of threads may use one evaluator. Operations throw MismatchError if an operand belongs to another
+/// context, and MissingKeyError, which says how to make the key, if a key is not there. The `..._inplace`
+/// forms change an operand; the others return a new ciphertext.
 class Evaluator {
  public:
   Evaluator(std::shared_ptr<const Context> context, EvaluationKeys keys,
@@ -67,7 +66,7 @@ class Evaluator {
   void subtract_inplace(Ciphertext& a, const Ciphertext& b) const;
   void negate_inplace(Ciphertext& a) const;
   [[nodiscard]] Ciphertext negate(const Ciphertext& a) const;
-  /// Sum of all; at least one (ParameterError).
+  /// The sum of all terms. Throws ParameterError if there is none.
   [[nodiscard]] Ciphertext add_many(std::span<const Ciphertext* const> terms) const;
 
   // --- Plaintexts and scalars. ---
@@ -81,9 +80,10 @@ class Evaluator {
   // --- Products. ---
   [[nodiscard]] Ciphertext multiply(const Ciphertext& a, const Ciphertext& b) const;
   [[nodiscard]] Ciphertext square(const Ciphertext& a) const { return multiply(a, a); }
-  /// The sum of a[i] b[i]: what multiply_plain or multiply of each, and add give, but in one pass over the
+  /// The sum of a[i] b[i], as by multiply_plain or multiply of each and add, but in one pass over the
   /// operands, and relinearized once as a sum. Products whose levels, scales or correction factors differ are
-  /// summed apart and aligned as addends. ParameterError unless there are as many a as b, at least one.
+  /// summed separately and aligned as addends. Throws ParameterError unless a and b have one size, at least
+  /// 1.
   [[nodiscard]] Ciphertext dot(std::span<const Ciphertext* const> a,
                                std::span<const Plaintext* const> b) const;
   [[nodiscard]] Ciphertext dot(std::span<const Ciphertext* const> a,
@@ -91,11 +91,11 @@ class Evaluator {
   void relinearize_inplace(Ciphertext& a) const;
   /// a^exponent, exponent >= 1, in ceil(log2 exponent) levels.
   [[nodiscard]] Ciphertext power(const Ciphertext& a, std::uint64_t exponent) const;
-  /// Product of all as a balanced tree; at least one (ParameterError).
+  /// The product of all factors, as a balanced tree. Throws ParameterError if there is none.
   [[nodiscard]] Ciphertext multiply_many(std::span<const Ciphertext* const> factors) const;
 
   // --- Levels. ---
-  /// CKKS: rescale; BFV, BGV: modulus switch: one level down. LevelError at the last one.
+  /// CKKS: rescale; BFV, BGV: modulus switch: one level down. Throws LevelError at the last one.
   [[nodiscard]] virtual Ciphertext rescale(const Ciphertext& a) const = 0;
   void rescale_inplace(Ciphertext& a) const { a = rescale(a); }
   /// Down to `level`, keeping the values (CKKS: dropping limbs; BFV and BGV: modulus switching).
@@ -104,12 +104,13 @@ class Evaluator {
   /// (which takes a rescaling), else as drop_to_level_inplace.
   [[nodiscard]] Ciphertext lower_to_level(const Ciphertext& a, std::size_t level) const;
   void lower_to_level_inplace(Ciphertext& a, std::size_t level) const;
-  /// Relinearized, rescaled and at the lowest level whose base holds the result safely: what to send.
+  /// The smallest form to send: relinearized, rescaled and at the lowest level whose base holds the result
+  /// safely.
   [[nodiscard]] Ciphertext shrink(const Ciphertext& a) const;
 
   // --- Slots. ---
   /// Slots turn left by `steps`, any sign (BFV and BGV: within the two rows): slot i of the result is slot i
-  /// + steps. One key if it is there, else the fewest power-of-two steps.
+  /// + steps. Uses one key if it is there, otherwise the fewest power-of-two steps.
   [[nodiscard]] Ciphertext rotate(const Ciphertext& a, std::int64_t steps) const;
   /// The steps whose keys `rotate(steps)` will use with these keys: {steps} or a sum of signed powers of two.
   /// Throws MissingKeyError when the keys do not suffice.
@@ -125,9 +126,9 @@ class Evaluator {
   [[nodiscard]] Ciphertext reencrypt(const Ciphertext& a, const SwitchingKey& key) const;
 
  protected:
-  /// Multiplies the residues by the step's factor, which leaves the values; and the noise follows.
+  /// Multiplies the residues by the step's factor, which leaves the values unchanged, and updates the noise.
   virtual void multiply_by_factor(Ciphertext& a, const ScaleStep& step) const = 0;
-  /// What is left to do for a sum of operands at one level: BGV balances their correction factors.
+  /// The remaining steps for a sum of operands at one level: BGV balances their correction factors.
   [[nodiscard]] virtual ScaleWays balanced(const Metadata& a, const Metadata& b) const;
   /// Operands of size 2 (the same object twice for a square); an operand and a plaintext.
   [[nodiscard]] virtual Factors factors(const Ciphertext& a, const Ciphertext& b) const = 0;
@@ -139,13 +140,13 @@ class Evaluator {
   /// Lowest level that holds the result safely.
   [[nodiscard]] virtual std::size_t smallest_safe_level(const Ciphertext& a) const = 0;
 
-  /// All of them, or `a` is as it was.
+  /// Takes all steps; if it throws, `a` is unchanged.
   void take_steps(Ciphertext& a, std::span<const ScaleStep> steps) const;
-  /// a itself if there are no steps, else a copy after them, kept in `storage`.
+  /// `a` itself if there are no steps, otherwise a copy after them, kept in `storage`.
   const Ciphertext& stepped(const Ciphertext& a, std::span<const ScaleStep> steps, Ciphertext& storage) const;
 
   void require(const Ciphertext& a, const char* operation) const;
-  /// a itself if it has size 2, else a relinearized copy kept in `storage`.
+  /// `a` itself if it has size 2, otherwise a relinearized copy, kept in `storage`.
   const Ciphertext& at_size_two(const Ciphertext& a, Ciphertext& storage) const;
   /// The keys for ciphertexts at `level`; they live as long as this.
   [[nodiscard]] const SwitchingKey& galois_key(std::uint64_t element, std::int64_t steps,

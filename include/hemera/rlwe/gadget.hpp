@@ -1,4 +1,4 @@
-// The gadget of a switching key: the modulus that the key lives over, and how it splits what it switches.
+// The gadget of a switching key: the key's modulus, and the digits of the polynomial that it switches.
 #pragma once
 
 #include <cstddef>
@@ -32,12 +32,12 @@ struct GadgetPrimes {
 std::vector<std::vector<std::uint64_t>> consecutive_digits(const std::vector<std::uint64_t>& primes,
                                                            const std::vector<std::uint64_t>& special);
 
-/// So many groups of consecutive primes, at most as many as there are: of the same size but for the last one,
-/// or, where that makes fewer groups, of sizes that differ by one.
+/// `count` groups of consecutive primes (fewer if there are fewer primes), of one size except the last group;
+/// where that gives fewer groups, of sizes that differ by one.
 std::vector<std::vector<std::uint64_t>> equal_digits(std::span<const std::uint64_t> primes,
                                                      std::size_t count);
 
-/// How many digits a key has: one for each digit of the gadget, or for each window of it.
+/// Number of a key's digits: one for each digit of the gadget, or for each window of a digit.
 std::size_t key_digits(const GadgetPrimes& gadget);
 /// The same of one digit.
 std::size_t key_digits(const std::vector<std::uint64_t>& digit, int window_bits);
@@ -48,17 +48,18 @@ void check_digits(const std::vector<std::vector<std::uint64_t>>& digits, int win
                   const std::vector<std::uint64_t>& primes);
 
 /// Immutable, shared by the keys that have it; makes the plans of each level once. A key over base u P works
-/// at every level whose base is a part of the gadget's: a digit is there its intersection with the level's
+/// at every level whose base is a part of the gadget's: there, a digit is its intersection with the level's
 /// base. (K. Han and D. Ki, "Better bootstrapping for approximate homomorphic encryption", 2019/688, section
 /// 4; a gadget for each level: A. Kim, Y. Polyakov and V. Zucca, 2021/204, appendix, "dynamic gadgets".)
 class Gadget {
  public:
-  /// Bases of the chain's ring. `plain` is t of BGV, empty otherwise. ParameterError where digits are no
-  /// partition of the base, special primes are in the base, or the base serves no level of the chain.
+  /// Bases of the chain's ring. `plain` is t of BGV, empty otherwise. Throws ParameterError where digits are
+  /// no partition of the base, special primes are in the base, or the base serves no level of the chain.
   Gadget(const poly::ModulusChain& chain, const GadgetPrimes& primes, poly::RnsBase plain);
 
   [[nodiscard]] const GadgetPrimes& primes() const { return primes_; }
-  /// The ciphertext primes that it serves, P, and base u P, in this order: the key's base.
+  /// `base`: the ciphertext primes that it serves; `special`: P; `modulus`: base u P, in this order, the
+  /// key's base.
   [[nodiscard]] const poly::RnsBase& base() const { return base_; }
   [[nodiscard]] const poly::RnsBase& special() const { return special_; }
   [[nodiscard]] const poly::RnsBase& modulus() const { return modulus_; }
@@ -72,10 +73,10 @@ class Gadget {
   /// The highest level that it serves.
   [[nodiscard]] std::size_t highest_level() const { return highest_level_; }
 
-  // Plans of a level that the gadget serves (LevelError otherwise), made at their first use.
+  // Plans of a level that the gadget serves (throws LevelError otherwise), made at their first use.
   /// From the level's base to the digits over base u P.
   [[nodiscard]] const poly::ModUp& mod_up(std::size_t level) const;
-  /// From base u P back: the division by P. Null without special primes.
+  /// The division by P, from base u P back. Null without special primes.
   [[nodiscard]] const poly::Division* mod_down(std::size_t level) const;
   /// The same division, and the rescale to `target` <= level in it. Null if there is nothing to divide.
   [[nodiscard]] const poly::Division* mod_down(std::size_t level, std::size_t target) const;
@@ -84,7 +85,7 @@ class Gadget {
   [[nodiscard]] const std::vector<std::uint64_t>& special_residues() const { return special_residues_; }
   [[nodiscard]] const std::vector<std::uint64_t>& special_residues(std::size_t level) const;
 
-  /// Digits times limbs of a switch at `level`: the fewer, the cheaper.
+  /// Digits times limbs of a switch at `level`: less is cheaper.
   [[nodiscard]] std::size_t cost(std::size_t level) const;
 
  private:

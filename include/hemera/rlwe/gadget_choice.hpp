@@ -1,4 +1,4 @@
-// How many digits and which special primes a set of ciphertext primes gets.
+// The choice of digits and special primes for a set of ciphertext primes.
 #pragma once
 
 #include <cstddef>

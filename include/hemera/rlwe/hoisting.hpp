@@ -47,12 +47,12 @@ ExtendedCiphertext extend(const Ciphertext& ciphertext, std::shared_ptr<const Ga
 /// + (P c_0, 0)). mod_down of it is apply_galois, bit for bit.
 ExtendedCiphertext switch_extended(const Digits& digits, const SwitchingKey& key,
                                    std::uint64_t galois_element = 1);
-/// The same of an extended ciphertext, of which only the second component is divided by P before it is split
-/// again: the giant step of a baby-step giant-step sum.
+/// The same of an extended ciphertext, whose second component alone is divided by P and split again: the
+/// giant step of a baby-step giant-step sum.
 ExtendedCiphertext switch_extended(const ExtendedCiphertext& in, const SwitchingKey& key,
                                    std::uint64_t galois_element);
 
-/// a += b. Levels must agree, and scales but for rounding (ScaleError).
+/// a += b. Throws MismatchError if levels differ, ScaleError if scales differ by more than rounding.
 void add_inplace(ExtendedCiphertext& a, const ExtendedCiphertext& b);
 /// The product with a plaintext over Q u P (ckks::Encoder::encode_over of gadget.mod_up(level).extended()).
 ExtendedCiphertext multiply_plain(const ExtendedCiphertext& a, const Plaintext& b);
@@ -74,12 +74,12 @@ struct ExtendedSums {
   std::vector<Metadata> meta;  // of each
   poly::Poly poly;             // [sum, batch; 2; limb of Q u P; N]
 };
-/// `count` sums of products of one ciphertext's rotations with plaintexts, which agree in scale: what
-/// switch_extended and multiply_plain_add give, in one pass over the keys. All keys have this gadget.
+/// `count` sums of products of one ciphertext's rotations with plaintexts of one scale: the results of
+/// switch_extended and multiply_plain_add, in one pass over the keys. All keys have this gadget.
 ExtendedSums hoisted_products(const Ciphertext& in, std::shared_ptr<const Gadget> gadget,
                               std::span<const HoistedTerm> terms, std::size_t count);
 
-/// One of them, by itself.
+/// A copy of one of the sums.
 ExtendedCiphertext sum_at(const ExtendedSums& sums, std::size_t number);
 
 /// The key of the automorphism that turns a ciphertext or a sum (null: none).
@@ -87,7 +87,7 @@ struct Turn {
   const SwitchingKey* key = nullptr;
   std::uint64_t galois_element = 1;
 };
-/// The sum of switch_extended of each, in one pass: the giant steps of a sum. `turns`: one for each, those
+/// The sum of switch_extended of each sum, in one pass: the giant steps. `turns`: one for each sum, those
 /// without a key first.
 ExtendedCiphertext turned_sum(const ExtendedSums& sums, std::span<const Turn> turns);
 
@@ -95,7 +95,7 @@ ExtendedCiphertext turned_sum(const ExtendedSums& sums, std::span<const Turn> tu
 /// or of an inner sum. All keys have this gadget.
 ExtendedCiphertext turned_sum(const Ciphertext& in, std::shared_ptr<const Gadget> gadget,
                               std::span<const Turn> turns);
-/// The same of what is over Q u P, of which the second component alone is divided by P on the way.
+/// The same of an extended ciphertext, whose second component alone is divided by P on the way.
 ExtendedCiphertext turned_sum(const ExtendedCiphertext& in, std::span<const Turn> turns);
 
 /// The division by P.

@@ -13,21 +13,20 @@ namespace hemera::rlwe {
 
 /// (k_0, k_1) with k_0 + k_1 s_to = c s_from + small noise, for a one-component polynomial c [batch, 1, limb,
 /// N] in evaluation form at `level`; the result has two components, to which those of `addend` are added
-/// (one, two or, without data, none). Throws LevelError when the key does not serve the level. (K. Han, D.
-/// Ki, "Better bootstrapping for approximate homomorphic encryption", 2019/688, section 4: ModUp, inner
-/// product, ModDown; base-2^w digits and no special prime: Brakerski-Vaikuntanathan.)
+/// (one, two or, without data, none). Throws LevelError if the key does not serve the level. (K. Han, D. Ki,
+/// "Better bootstrapping for approximate homomorphic encryption", 2019/688, section 4: ModUp, inner product,
+/// ModDown; base-2^w digits and no special prime: Brakerski-Vaikuntanathan.)
 poly::Poly switch_key(const Context& context, const poly::ConstPolyView& c, std::size_t level,
                       const SwitchingKey& key, const poly::ConstPolyView& addend = {},
                       std::uint64_t galois_element = 1);
 
-/// Size 3 and more to size 2 (the components above 2 need keys of their own and are not supported:
-/// MismatchError).
+/// From size 3 to size 2. Throws MismatchError for more components, which would need keys of their own.
 void relinearize(Ciphertext& ciphertext, const SwitchingKey& key);
 /// CKKS: size 3 to size 2 and one level down, by one division.
 Ciphertext relinearize_rescaled(const Ciphertext& ciphertext, const SwitchingKey& key);
 
 /// The product of two ciphertexts of size 2, at the level of its metadata `meta`, relinearized; the key
-/// switch's noise is added to the metadata. By the backend's transforms: Context::multiplier() is not asked.
+/// switch's noise is added to the metadata. Uses the backend's transforms, never Context::multiplier().
 Ciphertext multiply_relinearize(const std::shared_ptr<const Context>& context, const poly::ConstPolyView& a,
                                 const poly::ConstPolyView& b, Metadata meta, const SwitchingKey& key);
 
@@ -40,7 +39,7 @@ std::vector<Ciphertext> apply_galois_hoisted(const Ciphertext& ciphertext,
                                              std::span<const std::uint64_t> galois_elements,
                                              std::span<const SwitchingKey* const> keys);
 
-/// Ciphertext of size 2 under the secret that `key` starts from to the one that it ends at.
+/// Switches a ciphertext of size 2 from the secret that `key` starts from to the secret that it ends at.
 Ciphertext reencrypt(const Ciphertext& ciphertext, const SwitchingKey& key);
 
 }  // namespace hemera::rlwe

@@ -4,6 +4,7 @@
 #include <compare>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -33,11 +34,11 @@ struct PublicKey {
   /// The uniform half a is this stream.
   std::optional<poly::RandomStream> seed;
 
-  /// That of log2 of its base.
+  /// The security of its modulus, the product of its base.
   [[nodiscard]] Security security() const;
 };
 
-/// Turns a ciphertext part under one secret into one under another, at the levels that its gadget serves:
+/// Switches a component of a ciphertext from one secret to another, at the levels that its gadget serves:
 /// digit d holds (-a_d s_to + e_d + P g_d s_from, a_d) over the gadget's modulus (BGV: t e_d), where the
 /// gadget element g_d is 2^shift modulo the digit's primes and 0 modulo the others.
 struct SwitchingKey {
@@ -48,12 +49,12 @@ struct SwitchingKey {
 
   /// The highest level of ciphertexts that it switches.
   [[nodiscard]] std::size_t level() const { return gadget->highest_level(); }
-  /// That of its modulus, if the secret that it ends at has the distribution of the parameters.
+  /// The security of its modulus, if the secret that it ends at has the distribution of the parameters.
   [[nodiscard]] Security security() const;
 };
 
-/// What a switching key of a set does: from s_from^power to the image of s_to under 1/galois_element, where
-/// secrets are numbered. 0 is the secret of the ciphertexts; others belong to a circuit.
+/// The role of a switching key in a set: from s_from^power to the image of s_to under 1/galois_element.
+/// Secrets are numbered: 0 is the secret of the ciphertexts; others belong to a circuit.
 struct KeyRole {
   std::uint32_t power = 1;
   std::uint64_t galois_element = 1;
@@ -71,33 +72,38 @@ struct KeyRole {
   friend bool operator==(const KeyRole&, const KeyRole&) = default;
 };
 
-/// Keys that are made when they are asked for, without values, and noted: on contexts of the device `ledger`.
+/// Keys without values, made and noted at each request: for contexts of the device `ledger`.
 class AskedKeys {
  public:
-  /// What was asked for by level: the highest one of each role.
+  /// The requests by level: the highest level of each role.
   using Levels = std::map<KeyRole, std::size_t>;
 
-  explicit AskedKeys(std::shared_ptr<const Context> context) : context_(std::move(context)) {}
+  /// The gadget of a key that is asked for by a level; empty: the level's default one.
+  using Choice = std::function<std::optional<GadgetPrimes>(const KeyRole&, std::size_t level)>;
+
+  explicit AskedKeys(std::shared_ptr<const Context> context, Choice choice = {})
+      : context_(std::move(context)), choice_(std::move(choice)) {}
 
   [[nodiscard]] std::shared_ptr<const SwitchingKey> find(const KeyRole& role, std::size_t level);
   [[nodiscard]] std::shared_ptr<const SwitchingKey> find(const KeyRole& role, const GadgetPrimes& gadget);
 
   [[nodiscard]] Levels levels() const;
-  /// What was asked for with a gadget of its own.
+  /// The requests with a gadget of their own, or with one by the choice.
   [[nodiscard]] std::vector<std::pair<KeyRole, GadgetPrimes>> gadgets() const;
 
  private:
   std::shared_ptr<const SwitchingKey> made(const KeyRole& role, const std::shared_ptr<const Gadget>& gadget);
 
   std::shared_ptr<const Context> context_;
+  Choice choice_;
   mutable std::mutex mutex_;
   Levels levels_;
   std::vector<std::pair<KeyRole, GadgetPrimes>> gadgets_;
   std::map<std::pair<KeyRole, GadgetPrimes>, std::shared_ptr<const SwitchingKey>> keys_;
 };
 
-/// What a server needs to evaluate: nothing in it decrypts. Switching keys are found by their role and by the
-/// level that their gadget must serve.
+/// The keys that a server needs to evaluate; none of them decrypts. Switching keys are found by their role
+/// and by the level that their gadget must serve.
 struct EvaluationKeys {
   /// One key for each gadget.
   using SwitchingKeys = std::map<GadgetPrimes, std::shared_ptr<const SwitchingKey>>;
@@ -105,10 +111,10 @@ struct EvaluationKeys {
   std::shared_ptr<const Context> context;
   std::shared_ptr<const PublicKey> public_key;  // may be null
   std::map<KeyRole, SwitchingKeys> switching;
-  /// In place of `switching`, where it is not null.
+  /// Used in place of `switching` if it is not null.
   std::shared_ptr<AskedKeys> asked;
 
-  /// In place of a key of the same role and gadget, if there is one. MismatchError for a key of another
+  /// Adds a key, in place of one of the same role and gadget. Throws MismatchError for a key of another
   /// context.
   void add(const KeyRole& role, std::shared_ptr<const SwitchingKey> key);
   /// The keys that `other` has and this set lacks.
@@ -121,9 +127,9 @@ struct EvaluationKeys {
                                                          const GadgetPrimes& gadget) const;
   /// The Galois elements that have a key of the ciphertexts' secret, ascending.
   [[nodiscard]] std::vector<std::uint64_t> galois_elements() const;
-  /// Bytes that the keys take in memory.
+  /// Bytes of the keys in memory.
   [[nodiscard]] std::size_t memory_bytes() const;
-  /// That of the weakest key; empty without keys.
+  /// The security of the weakest key; empty without keys.
   [[nodiscard]] std::optional<Security> security() const;
 };
 
@@ -142,7 +148,7 @@ SwitchingKey generate_switching_key(const SecretKey& from, const SecretKey& to, 
 SwitchingKey generate_relinearization_key(const SecretKey& secret, std::shared_ptr<const Gadget> gadget);
 SwitchingKey generate_relinearization_key(const SecretKey& secret, std::size_t level);
 
-/// Key of one Galois element (odd, below 2N; ParameterError otherwise).
+/// Key of one Galois element (odd, below 2N; throws ParameterError otherwise).
 SwitchingKey generate_galois_key(const SecretKey& secret, std::uint64_t galois_element,
                                  std::shared_ptr<const Gadget> gadget);
 SwitchingKey generate_galois_key(const SecretKey& secret, std::uint64_t galois_element, std::size_t level);
@@ -155,8 +161,9 @@ struct EncapsulationKeys {
   std::shared_ptr<const SwitchingKey> from_ephemeral;  // ephemeral -> s
 };
 /// `narrow`: the gadget of the key under the ephemeral secret, over one ciphertext prime and at most one
-/// special one (ParameterError otherwise): on that modulus and the weight its security rests, which must be
-/// what the parameters insist on (SecurityError). `wide`: that of the key back.
+/// special one (throws ParameterError otherwise). Its security depends on that modulus and the weight; throws
+/// SecurityError if that is below the security that the parameters ask for. `wide`: the gadget of the key
+/// back.
 EncapsulationKeys generate_encapsulation_keys(const SecretKey& secret, std::size_t weight,
                                               const std::shared_ptr<const Gadget>& narrow,
                                               const std::shared_ptr<const Gadget>& wide);

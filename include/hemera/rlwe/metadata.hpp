@@ -1,4 +1,4 @@
-// What is known of a plaintext or ciphertext beside its residues: plain data that rules work on.
+// The metadata of a plaintext or ciphertext: plain data that rules work on.
 #pragma once
 
 #include <cstddef>
@@ -12,11 +12,11 @@ namespace hemera::rlwe {
 /// How numbers lie in a plaintext polynomial: one in each slot, or one in each coefficient (BFV and BGV).
 enum class Encoding : std::uint8_t { slots = 0, coefficients = 1 };
 
-/// What the slots behind the values of an object hold, which fill it up (Metadata::filled).
+/// The contents of the slots behind an object's values, which fill it up (Metadata::filled).
 enum class Padding : std::uint8_t {
   /// 0 in each, as encoding fills them.
   zeros = 0,
-  /// What operations made of zeros: no values.
+  /// Results of operations on zeros: no values.
   unknown = 1,
   /// BFV and BGV: values that a rotation moved there.
   values = 2,
@@ -28,22 +28,22 @@ enum class Padding : std::uint8_t {
 using BatchShape = std::vector<std::size_t>;
 /// Array libraries, NumPy among them, have few more.
 inline constexpr std::size_t most_batch_axes = 32;
-/// Number of objects. Every operation that makes a shape asks here: ParameterError for more than
+/// Number of objects. Every operation that makes a shape calls it. Throws ParameterError for more axes than
 /// most_batch_axes.
 std::size_t batch_count(const BatchShape& shape);
 
-/// The noise bound of objects of which none is known (those of other libraries): no budget, no promise.
+/// The noise bound of objects whose noise is unknown, as of other libraries: their budget is 0.
 inline constexpr double unknown_noise = std::numeric_limits<double>::infinity();
 
-/// What a plaintext or ciphertext carries beside its residues: one value each for the whole batch.
+/// The data of a plaintext or ciphertext other than its residues: one value each for the whole batch.
 struct Metadata {
   BatchShape batch;
   std::size_t level = 0;
   /// CKKS: the factor between values and polynomial; 1 otherwise.
   double scale = 1;
-  /// How many factors of the scale (BGV: of the correction factor of a level) the message carries: 1 when
-  /// fresh, 2 for a product not yet rescaled, 0 after a rescale without a product. BFV and BGV count it only
-  /// under policies that say so (rescaling_policy.hpp), and have 1 otherwise.
+  /// The number of factors of the scale (BGV: of a level's correction factor) in the message: 1 when fresh, 2
+  /// for a product not yet rescaled, 0 after a rescale without a product. BFV and BGV count it only under
+  /// policies that say so (rescaling_policy.hpp), and have 1 otherwise.
   int noise_scale_degree = 1;
   /// BGV: the decrypted residue is this factor times the value, modulo t; 1 otherwise.
   std::uint64_t correction = 1;
@@ -58,31 +58,37 @@ struct Metadata {
   /// was declared (ParametersLiteral::largest, Encoder::encode). It comes from declarations alone, never from
   /// data: metadata is public.
   double largest = std::numeric_limits<double>::infinity();
-  /// How many slots hold values, from the first on, where others only fill the object up; 0: all of them.
-  /// With BFV and BGV it is `slots` or, where these are all, 0.
+  /// The number of slots that hold values, from the first on, if others only fill the object up; 0: all. With
+  /// BFV and BGV it is `slots` or, where these are all, 0.
   std::size_t filled = 0;
-  /// Of the slots from `filled` on. Where there are none: zeros, or uniform.
+  /// The padding of the slots from `filled` on. Without such slots: zeros, or uniform.
   Padding padding = Padding::zeros;
   /// CKKS: whether values were declared complex (by their type, never by the data).
   bool is_complex = false;
+  /// BFV, BGV: whether the guaranteed noise budget was spent, here or in an operand, and was noticed
+  /// (any_scheme::notice_spent_budget): the values may be wrong. It follows from the circuit alone.
+  bool spent = false;
 };
 
 /// Metadata::largest of a product.
 double largest_product(double a, double b);
 
-/// Gives `result` the filled slots, the padding and the type of a sum, or of a product, of two operands slot
-/// by slot. Where both are filled in part, to different counts, the larger one counts.
+/// Gives `result` the filled slots, the padding, the type and the spent budget of a sum, or of a product, of
+/// two operands slot by slot. Where both are filled in part, to different counts, the larger one counts.
 void join_filling(Metadata& result, const Metadata& a, const Metadata& b, bool is_product);
-/// All slots hold values from now on, padding among them; of a uniform object all do already.
+/// Counts all slots as values from now on, padding included. In a uniform object all are values already.
 void count_all(Metadata& meta);
-/// Gives `to` what `from` has of these: for operations that keep the values of all slots in their places.
+/// Copies these fields from `from` to `to`: for operations that keep the values of all slots in their places.
 void copy_filling(Metadata& to, const Metadata& from);
-/// BFV and BGV: `filled` as it follows from the other fields, in a ring of this degree.
+/// Copies all that is declared of the values from `from` to `to`: their bound, their type and which slots
+/// they fill. For operations that keep the values.
+void copy_declarations(Metadata& to, const Metadata& from);
+/// BFV and BGV: the `filled` that follows from the other fields, in a ring of this degree.
 std::size_t filled_slots(const Metadata& meta, std::size_t degree);
-/// What the padding is after an operation that does not keep 0: a function, or the sum with a number.
+/// The padding after an operation that does not keep 0: a function, or the sum with a number.
 Padding no_longer_zeros(const Metadata& a);
 
-/// The batch shape of an operation on two objects: equal shapes, or one of them single. MismatchError
+/// The batch shape of an operation on two objects: equal shapes, or one of them single. Throws MismatchError
 /// otherwise.
 BatchShape broadcast(const BatchShape& a, const BatchShape& b, const char* operation);
 

@@ -10,14 +10,14 @@
 
 namespace hemera::rlwe {
 
-/// log2(2^a + 2^b): the bound of a sum; unknown_noise if one of them is.
+/// log2(2^a + 2^b): the bound of a sum; unknown_noise if a or b is.
 double add_log2(double a, double b);
 
-/// Metadata::noise_log2 of a sum of ciphertexts that have these: 0 where the scheme keeps no bound.
+/// Metadata::noise_log2 of a sum of ciphertexts with the bounds a and b; 0 if the scheme keeps no bound.
 double sum_noise_log2(const Context& context, double a, double b);
 
-/// How many deviations a subgaussian coefficient stays below for all of N coefficients, but for probability
-/// 2^-40: sqrt(2 ln(2 N 2^40)).
+/// Standard deviations that none of N subgaussian coefficients exceeds, except with probability 2^-40: sqrt(2
+/// ln(2 N 2^40)).
 double tail_factor(std::size_t degree);
 
 /// Noise of a fresh encryption, without error_factor.

@@ -21,7 +21,7 @@ namespace hemera::rlwe {
 /// How BFV multiplies (docs/bfv.md); all give the same decrypted values.
 enum class BfvMultiplication : std::uint8_t { none = 0, behz = 1, hps = 2, hps_over_q = 3 };
 
-/// Whom a level of the chain belongs to.
+/// The owner of a level of the chain: the user, or a circuit.
 enum class LevelPurpose : std::uint8_t {
   user = 0,
   // Levels of circuits, which automatic rescaling and alignment leave alone.
@@ -39,7 +39,7 @@ struct ParametersLiteral {
   /// The primes of each level's base; levels[0] is the last and smallest. Going down drops some and may add
   /// others.
   std::vector<std::vector<std::uint64_t>> levels;
-  /// Whom each level belongs to, as levels; the user's lie together. Empty: all are the user's.
+  /// The purpose of each level, in their order; the user's levels lie together. Empty: all are the user's.
   std::vector<LevelPurpose> purposes;
   /// The default gadget, of keys for the user's levels: special primes P of key-switching; may be empty.
   std::vector<std::uint64_t> special_primes;
@@ -48,7 +48,7 @@ struct ParametersLiteral {
   std::vector<std::vector<std::uint64_t>> digits;
   /// Bits w of a base-2^w split of single-prime digits; 0: no split.
   int window_bits = 0;
-  /// Primes beside those of the levels and the special ones that gadgets of single keys may take for their P.
+  /// Further primes, neither of a level nor special, which gadgets of single keys may take for their P.
   std::vector<std::uint64_t> key_primes;
   /// Primitive 2N-th roots of unity by modulus; the minimal root where there is no entry.
   std::map<std::uint64_t, std::uint64_t> roots;
@@ -77,8 +77,8 @@ struct ParametersLiteral {
 /// Immutable, validated parameters. Two contexts whose parameters have one fingerprint exchange objects.
 class Parameters {
  public:
-  /// Throws ParameterError that names what clashes, or SecurityError when the parameters are weaker than
-  /// `literal.security`. Fills in what the literal leaves open (digits, roots, BFV's multiplication:
+  /// Throws ParameterError, which names the clash, or SecurityError if the parameters are weaker than
+  /// `literal.security`. Fills in fields that the literal leaves open (digits, roots, BFV's multiplication:
   /// hps_over_q).
   explicit Parameters(ParametersLiteral literal);
 
@@ -103,7 +103,7 @@ class Parameters {
   /// The default gadget of a key for levels up to `level`.
   [[nodiscard]] GadgetPrimes default_gadget(std::size_t level) const;
   /// The base of public keys: the primes of the user's levels and, if there are special primes, the first of
-  /// them. Encryption divides by that prime, so that little more than rounding noise is left.
+  /// them. Encryption divides by that prime, and little more than rounding noise remains.
   [[nodiscard]] std::vector<std::uint64_t> public_key_primes() const;
   /// Galois element of a rotation of the slots to the left by `steps` (any sign; CKKS: modulo N/2, BFV and
   /// BGV: modulo the row length N/2).
@@ -118,9 +118,10 @@ class Parameters {
   [[nodiscard]] double log_union() const;
   [[nodiscard]] double log_special() const;
   [[nodiscard]] std::size_t digit_count() const { return literal_.digits.size(); }
-  /// That of the weaker of the public key and a key with the default gadget at the user's highest level.
+  /// The security of the weaker of the public key and a key with the default gadget at the user's highest
+  /// level.
   [[nodiscard]] Security security() const;
-  /// That of a key with this gadget.
+  /// The security of a key with this gadget.
   [[nodiscard]] Security security(const GadgetPrimes& gadget) const;
 
   /// SHA-256 of the canonical bytes of scheme, primes, roots, generator, gadget, secret and scale: neither

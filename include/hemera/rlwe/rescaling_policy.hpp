@@ -19,7 +19,7 @@ enum class RescaleBy : std::uint8_t {
 
 /// How operands of different level come together.
 enum class Alignment : std::uint8_t {
-  /// Not at all: an error that says what to do.
+  /// Not at all: an error that names the way out.
   refuse = 0,
   /// The higher one drops limbs: its scale must be the lower one's already.
   drop_limbs = 1,
@@ -40,9 +40,8 @@ enum class DegreeOfProducts : std::uint8_t {
 struct LevelScale {
   double scale = 0;          ///< of noise-scale degree 1
   double product_scale = 0;  ///< of noise-scale degree 2
-  /// By which a rescale from this level divides the scale that is kept in the metadata. The residues are
-  /// divided by the quotient of the two levels' moduli whatever stands here: a policy may take both for
-  /// equal. 0 at level 0.
+  /// The divisor of the scale in the metadata at a rescale from this level. The residues are always divided
+  /// by the quotient of the two levels' moduli; a policy may treat both as equal. 0 at level 0.
   double divisor = 0;
 
   friend bool operator==(const LevelScale&, const LevelScale&) = default;
@@ -56,7 +55,7 @@ struct LevelFactor {
   friend bool operator==(const LevelFactor&, const LevelFactor&) = default;
 };
 
-/// What decides scales and levels. The rules that follow from it are in scale_policy.hpp.
+/// The choices that decide scales and levels. The rules that follow from them are in scale_policy.hpp.
 struct RescalingPolicy {
   RescaleBy rescale_by = RescaleBy::evaluator;
   Alignment alignment = Alignment::scale_up;
@@ -65,8 +64,8 @@ struct RescalingPolicy {
   /// Rescaling lowers the degree by one, but not below this: 0 or 1.
   int least_degree = 1;
   DegreeOfProducts degree_of_products = DegreeOfProducts::adds;
-  /// CKKS: whether a product by an integer takes the scale of the level as any other number does, and so
-  /// costs a degree.
+  /// CKKS: whether an integer factor is encoded at the level's scale, like any other number, so that its
+  /// product costs a degree.
   bool integers_cost_a_degree = false;
   /// CKKS, by level; empty: S of the highest user level is the parameters' scale, S_(l-1) = S_l^2 / r_l with
   /// r_l the quotient of the levels' moduli, products have the square, and divisors are r_l.
@@ -78,7 +77,7 @@ struct RescalingPolicy {
 
   /// Hemera's default: rescale late, align by itself.
   static RescalingPolicy automatic(Scheme scheme);
-  /// Nothing by itself: operands must agree.
+  /// No automatic steps: operands must agree.
   static RescalingPolicy manual(Scheme scheme);
 
   /// In files of version 2 (docs/file-format.md); `read` throws FormatError.

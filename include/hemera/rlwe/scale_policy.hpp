@@ -1,5 +1,5 @@
-// The rules for scales and levels that follow from a rescaling policy: pure functions on metadata, which
-// evaluators, encoders and plans on cleartext ask.
+// The rules for scales and levels that follow from a rescaling policy: pure functions on metadata, for
+// evaluators, encoders and plans on cleartext.
 #pragma once
 
 #include <cstddef>
@@ -13,12 +13,12 @@
 
 namespace hemera::rlwe {
 
-/// One thing to do to a ciphertext so that it fits.
+/// One step that brings a ciphertext together with another operand.
 struct ScaleStep {
   enum class Kind : std::uint8_t {
     rescale,     ///< divide by the quotient of the moduli, to the next lower level
     drop_limbs,  ///< forget limbs, down to `level`
-    multiply,    ///< by an integer that leaves the value: the scale or correction factor takes it
+    multiply,    ///< by an integer; the scale or correction factor takes it, and values stay
     descend,     ///< CKKS: multiply by an integer and divide once, down to `level` (Context::descent)
   };
   Kind kind = Kind::rescale;
@@ -30,7 +30,7 @@ struct ScaleStep {
   std::int64_t correction_factor = 1;
 };
 
-/// Steps, and the metadata after them. The noise is left as it was: it is the evaluator's to follow.
+/// Steps, and the metadata after them. The noise is unchanged; the evaluator updates it.
 struct ScaleWay {
   std::vector<ScaleStep> steps = {};
   Metadata meta;
@@ -41,8 +41,9 @@ struct ScaleWays {
   ScaleWay a, b;
 };
 
-/// The operands of a product brought together, and the metadata of the product before it is relinearized: of
-/// the first operand, but for level, scale, degree, correction factor and declared bound.
+/// The steps that bring the operands of a product together, and the metadata of the product before its
+/// relinearization. They are the first operand's, except level, scale, degree, correction factor and declared
+/// bound.
 struct ScaleProduct {
   ScaleWay a, b;
   Metadata meta;
@@ -54,8 +55,8 @@ struct PlainOperand {
   double scale = 1;
 };
 
-/// Errors: LevelError where no level is left, or levels differ and the policy leaves that to the caller
-/// (CKKS: MismatchError); ScaleError for scales that differ by more than rounding.
+/// Functions throw LevelError if no level is left, or if levels differ and the policy leaves that to the
+/// caller (CKKS: MismatchError); ScaleError if scales differ by more than rounding.
 class ScalePolicy {
  public:
   explicit ScalePolicy(const Parameters& parameters);
@@ -74,11 +75,11 @@ class ScalePolicy {
 
   /// The metadata of a fresh encryption at meta.level: scale, degree and correction factor.
   [[nodiscard]] Metadata fresh(Metadata meta) const;
-  /// One level down. LevelError at level 0.
+  /// One level down. Throws LevelError at level 0.
   [[nodiscard]] Metadata rescaled(Metadata meta) const;
   [[nodiscard]] Metadata after(Metadata meta, const ScaleStep& step) const;
 
-  /// To `level` with the same values and scale. LevelError for a level above.
+  /// To `level` with the same values and scale. Throws LevelError for a level above.
   [[nodiscard]] ScaleWay dropped(const Metadata& meta, std::size_t level) const;
   /// CKKS: to a lower level with exactly `scale` (empty: the level's), by an integer factor and one division.
   [[nodiscard]] ScaleWay adjusted(const Metadata& meta, std::size_t level,
@@ -90,23 +91,23 @@ class ScalePolicy {
   [[nodiscard]] bool is_aligned(const Metadata& a, const Metadata& b) const;
   /// For a sum. BGV without factors by level: to one level; factors may still differ.
   [[nodiscard]] ScaleWays aligned(const Metadata& a, const Metadata& b) const;
-  /// For a product of ciphertexts. `level`: where a policy that switches moduli multiplies; empty: the lower
-  /// one of the two.
+  /// For a product of ciphertexts. `level`: of the product, for a policy that switches moduli; empty: the
+  /// lower one of the two.
   [[nodiscard]] ScaleProduct product(const Metadata& a, const Metadata& b,
                                      std::optional<std::size_t> level = {}) const;
-  /// For a product with an encoded plaintext; the plaintext stays as it is, but for limbs that it drops.
+  /// For a product with an encoded plaintext; the plaintext is unchanged, except that it may drop limbs.
   [[nodiscard]] ScaleProduct plain_product(const Metadata& a, const Metadata& plaintext) const;
-  /// For a sum with an encoded plaintext, which stays as it is, but for limbs that it drops: the way of the
-  /// ciphertext.
+  /// For a sum with an encoded plaintext: the steps of the ciphertext. The plaintext is unchanged, except
+  /// that it may drop limbs.
   [[nodiscard]] ScaleWay plain_sum(const Metadata& a, const Metadata& plaintext) const;
-  /// Before a product with a number; CKKS gives it the scale of the level that this ends at.
+  /// Before a product with a number. CKKS encodes the number at the scale of the level where these steps end.
   [[nodiscard]] ScaleWay before_product(const Metadata& a) const;
   /// CKKS: the product with a number of this scale.
   [[nodiscard]] Metadata number_product(Metadata a, double scale) const;
   /// The level and scale that a plaintext for a product or sum with `a` is encoded at.
   [[nodiscard]] PlainOperand operand_of_product(const Metadata& a) const;
   [[nodiscard]] PlainOperand operand_of_sum(const Metadata& a) const;
-  /// Before a result is sent: rescaled, if it waits for that.
+  /// Before a result is sent: rescaled, if it waits for its rescale.
   [[nodiscard]] ScaleWay finished(const Metadata& a) const;
 
  private:

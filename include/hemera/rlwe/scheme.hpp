@@ -8,7 +8,7 @@ namespace hemera::rlwe {
 
 enum class Scheme : std::uint8_t { bfv = 1, bgv = 2, ckks = 3 };
 
-/// "BFV", "BGV" or "CKKS"; ParameterError for other numbers.
+/// "BFV", "BGV" or "CKKS"; throws ParameterError for other numbers.
 std::string name(Scheme scheme);
 
 }  // namespace hemera::rlwe

@@ -1,5 +1,4 @@
-// What the part that all schemes share must know of a scheme, as data: nothing else in it asks for the
-// scheme.
+// The differences between schemes, as data, for the code that all schemes share.
 #pragma once
 
 #include <cstddef>
@@ -13,7 +12,7 @@ struct SchemeTraits {
   /// Slots are two rows of N/2, however many hold values. Otherwise they are one row, which repeats when
   /// fewer than N/2 hold values.
   bool two_rows = false;
-  /// What the Galois element 2N - 1 does to slots.
+  /// The effect of the Galois element 2N - 1 on slots, in words.
   const char* conjugation = "";
   /// Whether ciphertexts carry a bound on their noise (Metadata::noise_log2).
   bool bounds_noise = false;
@@ -24,7 +23,7 @@ struct SchemeTraits {
 /// The same object for each call.
 const SchemeTraits& traits(Scheme scheme);
 
-/// What errors are multiplied by: t or 1.
+/// The factor of errors: t or 1.
 std::uint64_t error_factor(const Parameters& parameters);
 
 /// Rotations by steps that are equal modulo this number are equal, for ciphertexts that hold `slots` values.

@@ -30,22 +30,22 @@ struct SecretDistribution {
 /// The largest log2(Q P) that has `bits` (128, 192, 256) of classical security at degree N with sigma 3.19
 /// and this secret; empty where no table has an entry.
 ///
-/// Uniform ternary secrets, and Gaussian ones of at least the error's deviation, which are no easier to find:
-/// Bossuat et al., "Security guidelines for implementing homomorphic encryption", ePrint 2024/463, Table 5.2.
-/// Fixed weights up to 2N/3: the committed estimates of docs/security-estimates, by the rules of
+/// Uniform ternary secrets, and Gaussian ones of at least the error's deviation, which are no easier to
+/// attack: Bossuat et al., "Security guidelines for implementing homomorphic encryption", ePrint 2024/463,
+/// Table 5.2. Fixed weights up to 2N/3: the committed estimates of docs/security-estimates, by the rules of
 /// docs/security.md; an entry holds for larger degrees and weights too. The modulus is that of the key or
-/// ciphertext in question, which for an ephemeral secret is far below the parameters'.
+/// ciphertext; for an ephemeral secret it is far below the parameters'.
 std::optional<int> max_log_modulus(std::size_t degree, int bits, const SecretDistribution& secret = {});
 
 /// The same of the HomomorphicEncryption.org standard of 2018 (128 bits only), Table 1.
 std::optional<int> max_log_modulus_2018(std::size_t degree);
 
 /// Class of degree N and log2(Q P), by max_log_modulus. A secret without an entry there, a Gaussian one
-/// narrower than the error and an error deviation under 3.19 are below_128; the standard of 2018 counts for
-/// secrets of no fixed weight only.
+/// narrower than the error and an error deviation under 3.19 are below_128; the standard of 2018 applies only
+/// to secrets of no fixed weight.
 Security classify(std::size_t degree, double log_modulus, const SecretDistribution& secret, double sigma);
 
-/// For messages: why these are not classed with `bits` of security by the tables of today.
+/// For messages: why the tables of today do not give these parameters `bits` of security.
 std::string why_less(std::size_t degree, double log_modulus, const SecretDistribution& secret, double sigma,
                      int bits);
 

@@ -11,11 +11,12 @@
 
 namespace hemera::runtime {
 
-/// Appends to a vector. The memory that it leaves as it grows is zeroed: it may have held a secret's bytes.
+/// Appends to a vector. Memory that the vector gives up as it grows is zeroed: it may have held a secret's
+/// bytes.
 void append_bytes(std::vector<std::byte>& to, std::span<const std::byte> values);
 
-/// Appends values to a byte vector, as append_bytes does. One value has one encoding: what is hashed or
-/// compared may be written with it.
+/// Appends values to a byte vector, as append_bytes does. One value has one encoding, so its bytes may be
+/// hashed or compared.
 class ByteWriter {
  public:
   void u8(std::uint8_t value) { integer(value); }
@@ -54,8 +55,8 @@ class ByteWriter {
   std::vector<std::byte> data_;
 };
 
-/// Reads what ByteWriter wrote. Every read throws FormatError at the end of the bytes; nothing is allocated
-/// for a length before that many bytes are known to be there. Does not own the bytes.
+/// Reads the bytes of a ByteWriter. Every read throws FormatError at the end of the bytes. It allocates for a
+/// length only after it has checked that so many bytes follow. Does not own the bytes.
 class ByteReader {
  public:
   /// `what` names the bytes in messages ("the parameters"); it must outlive the reader.
@@ -75,8 +76,8 @@ class ByteReader {
   [[nodiscard]] std::string string();
   [[nodiscard]] std::vector<std::uint32_t> u32s();
   [[nodiscard]] std::vector<std::uint64_t> u64s();
-  /// A u32 number of elements that take at least `least_bytes_each` (>= 1) bytes each; FormatError when so
-  /// many can not follow. For loops that allocate.
+  /// A u32 number of elements, for loops that allocate. Throws FormatError if the remaining bytes can not
+  /// hold that number of elements of `least_bytes_each` (>= 1) bytes.
   [[nodiscard]] std::size_t count(std::size_t least_bytes_each);
 
   [[nodiscard]] std::size_t position() const { return position_; }

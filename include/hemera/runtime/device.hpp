@@ -44,12 +44,12 @@ struct CudaDevices {
   std::string problem;
 };
 
-/// What the driver of this machine shows: no devices without a driver, and in a build without CUDA. Throws
-/// nothing for that, so one build serves machines with and without GPUs.
+/// The devices that the driver of this machine reports. Without a driver, or in a build without CUDA, there
+/// are none, and it does not throw: one build serves machines with and without GPUs.
 CudaDevices find_cuda_devices();
 
-/// Index of the CUDA device whose memory the pointer points to. Throws DeviceError when it is no such memory,
-/// and in a build without CUDA.
+/// Index of the CUDA device whose memory the pointer points to. Throws DeviceError if the pointer is not to
+/// such memory, and in a build without CUDA.
 int cuda_device_of(const void* pointer);
 
 }  // namespace hemera::runtime

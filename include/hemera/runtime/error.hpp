@@ -1,4 +1,4 @@
-// The exceptions that Hemera throws. Each message says what clashed and the way out.
+// The exceptions that Hemera throws. Each message names the clash and the way out.
 #pragma once
 
 #include <stdexcept>
@@ -36,7 +36,7 @@ class LevelError : public Error {
 class ScaleError : public Error {
   using Error::Error;
 };
-/// Values lie, by what is declared of them, where an operation is wrong.
+/// By their declared bounds, values lie where an operation is wrong.
 class RangeError : public Error {
   using Error::Error;
 };
@@ -52,7 +52,7 @@ class FormatError : public Error {
 class FileError : public Error {
   using Error::Error;
 };
-/// Memory was asked for that the device does not have.
+/// The device does not have the requested memory.
 class OutOfMemoryError : public Error {
   using Error::Error;
 };

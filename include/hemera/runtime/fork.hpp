@@ -1,17 +1,16 @@
-// What fork() leaves to the child: one thread, and whatever the parent's other threads were in the middle of.
+// State that survives fork(). The child has one thread; the parent's other threads may have stopped halfway.
 #pragma once
 
 #include <mutex>
 
 namespace hemera::runtime {
 
-/// How often the process was forked since the library was loaded. An object that keeps the number from when
-/// it was made can tell that it is used in a child, where its threads do not exist, nor what it holds on a
-/// device.
+/// The number of forks since the library was loaded. An object that keeps the number from its construction
+/// can detect its use in a child, where neither its threads nor its memory on a device exist.
 [[nodiscard]] unsigned fork_generation() noexcept;
 
-/// A mutex that no thread of the parent holds in a forked child: fork() waits until all of them are free. So
-/// what it guards is whole there. For short sections, in which nobody waits for another thread, or forks.
+/// A mutex that is free in a forked child: fork() waits until no thread of the parent holds one. So the
+/// guarded data is whole there. For short sections that neither wait for another thread nor fork.
 class ForkSafeMutex {
  public:
   ForkSafeMutex();

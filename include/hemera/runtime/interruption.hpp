@@ -1,4 +1,4 @@
-// How long calls on the CPU end early: a program says when, and they throw.
+// Ending long calls on the CPU early: a program says when, and they throw.
 #pragma once
 
 #include <atomic>
@@ -7,21 +7,19 @@
 
 namespace hemera::runtime {
 
-/// What a call throws that was told to end early. Not an Error: nothing is wrong, and who handles errors must
-/// not go on. Results that were being made are dropped, and objects that were to be changed in place are as
-/// they were.
+/// Thrown by a call that ends early. It is not an Error: nothing is wrong, and handlers of errors must not go
+/// on. Unfinished results are dropped; objects that a call changes in place are unchanged.
 class Interrupted final : public std::exception {
  public:
   [[nodiscard]] const char* what() const noexcept override { return "interrupted"; }
 };
 
-/// Whether the call that runs in this thread shall end. May take locks, and take its time.
+/// Returns true if the call that runs in this thread is to end. May take locks, and time.
 using InterruptCheck = bool (*)();
 
-/// Has loops of the CPU ask `check` between their iterations, in the thread that made the call and at most
-/// once in `interval`: where it says yes, the rest of the loop is left out, and Interrupted is thrown when no
-/// thread works on it any more. For the whole process, as signals are; nullptr (the default): nothing is
-/// asked.
+/// Makes loops of the CPU call `check` between their iterations, in the calling thread and at most once in
+/// `interval`. If it returns true, the rest of the loop is left out, and Interrupted is thrown when no thread
+/// works on the loop any more. Applies to the whole process, as signals do. nullptr, the default: no check.
 void set_interrupt_check(InterruptCheck check,
                          std::chrono::milliseconds interval = std::chrono::milliseconds(50)) noexcept;
 
@@ -31,7 +29,7 @@ extern thread_local constinit int uninterrupted_scopes;
 void ask_for_interruption(InterruptCheck check);
 }  // namespace detail
 
-/// Throws Interrupted if the calling thread shall stop. Without a check it costs a load.
+/// Throws Interrupted if the calling thread is to stop. Without a check it costs a load.
 inline void throw_if_interrupted() {
   if (const InterruptCheck check = detail::interrupt_check.load(std::memory_order_relaxed)) {
     detail::ask_for_interruption(check);
@@ -42,7 +40,7 @@ inline void throw_if_interrupted() {
 /// a lock is held.
 class Uninterrupted {
  public:
-  /// Throws Interrupted if it shall stop now.
+  /// Throws Interrupted if the thread is to stop now.
   Uninterrupted() {
     throw_if_interrupted();
     ++detail::uninterrupted_scopes;

@@ -11,14 +11,14 @@
 
 namespace hemera::runtime {
 
-/// Whether a buffer holds secret values: those are zeroed before their memory can be used again.
+/// Whether a buffer holds secret values. Those are zeroed before their memory is used again.
 enum class Secrecy : std::uint8_t { open, secret };
 
-/// What is done with a buffer's contents.
+/// The use of a buffer's contents.
 enum class Access : std::uint8_t { read, write };
 
-/// Which streams of a device have used a buffer since it was last written: a bit each, and the one that
-/// wrote.
+/// The streams of a device that have used a buffer since it was last written: a bit for each, and the one
+/// that wrote.
 struct BufferUses {
   std::atomic<std::uint32_t> streams{0};
   std::atomic<std::uint32_t> writer{0};
@@ -35,8 +35,8 @@ struct BufferUses {
 /// Where buffers come from. Thread-safe.
 class Memory {
  public:
-  /// `runs_later`: operations on its buffers may run after the calls that gave them have returned, those of
-  /// different host threads in any order, so that buffers must announce their uses.
+  /// `runs_later`: operations on its buffers may run after their calls have returned, those of different host
+  /// threads in any order. So buffers must announce their uses.
   explicit Memory(bool runs_later = false) : runs_later_(runs_later) {}
   Memory(const Memory&) = delete;
   Memory& operator=(const Memory&) = delete;
@@ -51,19 +51,19 @@ class Memory {
                        const BufferUses& uses) noexcept = 0;
   /// Bytes in buffers that are alive now.
   [[nodiscard]] virtual std::size_t used() const = 0;
-  /// Bytes that may still be asked for; SIZE_MAX where only asking tells.
+  /// Bytes that can still be allocated; SIZE_MAX if only an allocation can find out.
   [[nodiscard]] virtual std::size_t available() const = 0;
   /// The most bytes in buffers that were alive at once since the last reset_peak().
   [[nodiscard]] std::size_t peak() const { return peak_; }
   void reset_peak() { peak_ = used(); }
 
   [[nodiscard]] bool runs_later() const { return runs_later_; }
-  /// What the calling thread gives next comes after the operations of other threads that it must not
-  /// overtake: a read after writes, a write after all uses. `pointer`: of the block. Throws DeviceError.
+  /// Orders the calling thread's next operation behind those of other threads that it must not overtake: a
+  /// read after writes, a write after all uses. `pointer`: of the block. Throws DeviceError.
   virtual void before_use(std::byte* /*pointer*/, BufferUses& /*uses*/, Access /*access*/) {}
 
  protected:
-  /// Allocations tell how much is used now, one at a time.
+  /// Called by allocations, one at a time, with the bytes in use.
   void raise_peak(std::size_t used) {
     if (used > peak_) peak_ = used;
   }
@@ -73,18 +73,18 @@ class Memory {
   std::atomic<std::size_t> peak_{0};
 };
 
-/// Bytes that a pool of host memory keeps for reuse, at most, where nothing else is asked for.
+/// Default limit of the bytes that a pool of host memory keeps for reuse.
 inline constexpr std::size_t kept_bytes = std::size_t{1} << 30;
 
 /// Host memory. Blocks of at least a page are kept for reuse, up to `kept_bytes_limit` in all: fresh pages
-/// cost more than many homomorphic operations. `limit`: bytes that may be in use and kept together; 0: as
-/// many as there are.
+/// cost more than many homomorphic operations. `limit`: of the bytes in use and those kept, together; 0:
+/// none.
 std::shared_ptr<Memory> make_host_memory(std::size_t kept_bytes_limit = kept_bytes, std::size_t limit = 0);
 
 /// Owns a block of memory; movable only, so that no device copy is hidden in an assignment.
 ///
-/// `data()` announces a use by the calling thread, which is to give the operation before another thread, told
-/// of the buffer by this one, uses it in turn. Ask for it anew for each operation.
+/// `data()` announces a use by the calling thread. The thread must start the operation before it hands the
+/// buffer to another thread. Call `data()` again for each operation.
 class Buffer {
  public:
   Buffer() = default;
@@ -116,10 +116,10 @@ class Buffer {
   Secrecy secrecy_ = Secrecy::open;
 };
 
-/// Overwrites memory with zeros in a way that the compiler may not leave out.
+/// Overwrites memory with zeros; the compiler can not leave it out.
 void secure_zero(void* data, std::size_t bytes) noexcept;
 
-/// Does so at the end of its scope, also when an exception ends it.
+/// Zeroes values at the end of its scope, also when an exception ends it.
 class ZeroedAtEnd {
  public:
   template <typename T>

@@ -11,9 +11,9 @@
 
 namespace hemera::runtime {
 
-/// Operations that a thread gives, to one queue or to several, run one after the other; those of several
-/// threads in any order that buffers do not forbid. On the CPU they have run when the call returns; on CUDA a
-/// queue is a stream, its own or that of the thread that gives to it.
+/// Operations of one thread, on one queue or on several, run one after the other. Those of several threads
+/// run in any order that buffers allow. On the CPU an operation has run when its call returns. On CUDA a
+/// queue is a stream: its own, or that of the calling thread.
 class Queue {
  public:
   Queue() = default;
@@ -22,21 +22,22 @@ class Queue {
   virtual ~Queue() = default;
 
   [[nodiscard]] virtual Device device() const = 0;
-  /// Waits until everything that the calling thread gave to the queue so far has run.
+  /// Waits until all earlier operations of the calling thread on the queue have run.
   virtual void synchronize() = 0;
 
-  // --- Other users of the device, whose streams are told as numbers (a cudaStream_t): for data that they
-  // made on the device, or will read. DeviceError where a device has no streams. ---
-  /// The queue's, as the calling thread gives to it.
+  // --- Other users of the device, for data that they made on the device or will read. Their streams are
+  // numbers (a cudaStream_t). Throw DeviceError if the device has no streams. ---
+  /// The queue's stream for the calling thread.
   [[nodiscard]] virtual std::uintptr_t stream() const;
-  /// What the calling thread gives from now on runs after what the stream was given.
+  /// Orders later operations of the calling thread behind earlier work of the stream.
   virtual void wait_for_stream(std::uintptr_t stream);
-  /// What the stream is given from now on runs after what the calling thread gave.
+  /// Orders later work of the stream behind earlier operations of the calling thread.
   virtual void make_stream_wait(std::uintptr_t stream);
-  /// Waits until everything that anybody gave to the device has run.
+  /// Waits until all work of the device, of any user, has run.
   virtual void synchronize_device();
 
-  /// While it lives, what the calling thread gives to the queue runs beside what it gave and will give.
+  /// While it lives, operations of the calling thread on the queue run concurrently with its earlier and
+  /// later ones.
   class Aside {
    public:
     Aside() = default;
@@ -44,8 +45,8 @@ class Queue {
     Aside& operator=(const Aside&) = delete;
     virtual ~Aside() = default;
   };
-  /// For copies to another device, for which the operations that follow need not wait: only changes of what
-  /// is copied, and its release, do. Null where nothing runs beside other operations.
+  /// For copies to another device. Later operations do not wait for them; only changes of the copied buffer,
+  /// and its release, do. Null if operations can not run concurrently.
   [[nodiscard]] virtual std::unique_ptr<Aside> copying_to(Device device) const;
 };
 
@@ -65,8 +66,8 @@ class CpuQueue final : public Queue {
 ///  - of a given size;
 ///  - of no size yet: each operation measures what it needs and makes room for it once, before it begins;
 ///  - measuring: an operation checks its arguments and takes what it would take, but runs nothing.
-/// As in NVIDIA's CUB, whose device-wide operations are called twice, first without scratch: then the size
-/// and the run are one body, and can not differ.
+/// NVIDIA's CUB does so: its device-wide operations are called twice, first without scratch. Size and run are
+/// one body, and can not differ.
 class Workspace {
  public:
   /// Of no bytes.
@@ -89,7 +90,7 @@ class Workspace {
   [[nodiscard]] std::size_t size() const { return buffer_.size(); }
   /// The most bytes that were taken at once so far.
   [[nodiscard]] std::size_t peak() const { return peak_; }
-  /// Makes room, in a workspace that grows and of which nothing is taken. Throws OutOfMemoryError.
+  /// Makes room in a workspace that grows; nothing of it may be taken. Throws OutOfMemoryError.
   void reserve(std::size_t bytes);
 
   /// Gives back, on leaving the scope, everything taken since its construction.
@@ -105,12 +106,12 @@ class Workspace {
     std::size_t mark_;
   };
 
-  /// 64-byte aligned scratch, valid until the enclosing Frame ends; of a workspace that measures an address
-  /// that is not to be used. Throws OutOfMemoryError when the workspace is smaller than the operation
-  /// measures: a mistake of the caller.
+  /// 64-byte aligned scratch, valid until the enclosing Frame ends. A measuring workspace returns an address
+  /// that must not be used. Throws OutOfMemoryError if the workspace is smaller than the operation's measured
+  /// size: a mistake of the caller.
   std::byte* take(std::size_t bytes);
 
-  /// What `take(bytes)` uses up.
+  /// The bytes that `take(bytes)` uses.
   static constexpr std::size_t aligned(std::size_t bytes) { return (bytes + 63) / 64 * 64; }
 
  private:

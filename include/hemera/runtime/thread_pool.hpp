@@ -22,8 +22,8 @@ struct LoopPart {
 /// processors.
 class ThreadPool {
  public:
-  /// threads: 1 to 4096, or 0: one for each processor that the process may run on, fewer where the system
-  /// lets no more start. Throws ParameterError, and DeviceError when a given number can not be started.
+  /// threads: 1 to 4096, or 0: one for each processor that the process may run on, fewer if the system starts
+  /// no more. Throws ParameterError for another number, DeviceError if the given number can not be started.
   explicit ThreadPool(int threads = 0);
   ~ThreadPool();
   ThreadPool(const ThreadPool&) = delete;
@@ -41,8 +41,8 @@ class ThreadPool {
   void parallel_for_slots(std::size_t count, const std::function<void(std::size_t, std::size_t)>& body,
                           int most_threads = 0);
 
-  /// One loop over all parts: body(part, i) for each i below the part's count. Iterations are begun in their
-  /// order, and those of later parts while earlier ones still run, but for what LoopPart says.
+  /// One loop over all parts: body(part, i) for each i below the part's count. Iterations begin in their
+  /// order. Those of later parts begin while earlier ones still run, as far as LoopPart::after allows.
   void parallel_for_parts(std::span<const LoopPart> parts,
                           const std::function<void(std::size_t, std::size_t)>& body, int most_threads = 0);
 

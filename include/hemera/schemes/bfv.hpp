@@ -9,6 +9,7 @@
 #include "hemera/rlwe/encryption.hpp"
 #include "hemera/rlwe/keys.hpp"
 #include "hemera/schemes/integer/encoder.hpp"
+#include "hemera/schemes/integer/encryption.hpp"
 #include "hemera/schemes/integer/evaluator.hpp"
 #include "hemera/schemes/integer/parameters.hpp"
 
@@ -18,38 +19,35 @@ using CircuitRequest = integer::CircuitRequest;
 using ChainRequest = integer::ChainRequest;
 
 /// Parameters for a circuit: primes below 2^50, as many as the noise bound of the circuit needs
-/// (docs/noise.md). ParameterError that says what does not fit.
+/// (docs/noise.md). Throws ParameterError, which names the requirement that does not fit.
 rlwe::Parameters parameters_for(const CircuitRequest& request);
 
 /// Parameters from sizes in bits of each prime.
 rlwe::Parameters parameters_from_bits(const ChainRequest& request);
 
-/// Encryption at the plaintext's level (the top one, as encoded), and back. MismatchError for objects of
-/// another context or scheme. A decryption notes where less than one bit of the noise budget is left; nothing
-/// is read back, so Encoder::decode, and whatever else takes it, then throws NoiseError. A net: noise that
-/// wrapped looks uniform, and is found; one that is large in a few coefficients only can escape. Whoever
-/// evaluates must not learn of the error (docs/security.md).
-rlwe::Ciphertext encrypt(const rlwe::Plaintext& plaintext, const rlwe::PublicKey& key);
-rlwe::Ciphertext encrypt(const rlwe::Plaintext& plaintext, const rlwe::SecretKey& key);
-rlwe::Plaintext decrypt(const rlwe::Ciphertext& ciphertext, const rlwe::SecretKey& key);
-
-/// log2 of the largest coefficient of t (c(s) - Q m / t) modulo Q, over t: the noise that
-/// Metadata::noise_log2 bounds. Needs the secret, and must not be told to others.
-double measured_noise_log2(const rlwe::Ciphertext& ciphertext, const rlwe::SecretKey& key);
-
-/// Bits of noise that the worst ciphertext of the batch can still take before decryption fails, from the true
-/// noise: log2 of the room over the noise, rounded down to an integer, 0 or more. Needs the secret, and must
-/// not be told to others.
-double noise_budget(const rlwe::Ciphertext& ciphertext, const rlwe::SecretKey& key);
-/// The budget that the ciphertext's own bound guarantees, 0 or more; never above the true one (except with
-/// probability 2^-40). Needs no secret. Where it is 0 the decrypted values may be wrong.
-double guaranteed_noise_budget(const rlwe::Ciphertext& ciphertext);
-
-/// Decryption that may be shown to others. The result is exact, so nothing is added to it; NoiseError unless
-/// the ciphertext's own noise bound (Metadata::noise_log2) leaves `statistical_bits` (>= 1) of budget. The
-/// bound is a claim, so the noise is measured too: NoiseError also where less is left of the true budget.
-rlwe::Plaintext decrypt_for_sharing(const rlwe::Ciphertext& ciphertext, const rlwe::SecretKey& key,
-                                    int statistical_bits);
+/// The functions of hemera/schemes/integer/encryption.hpp, for this scheme.
+inline rlwe::Ciphertext encrypt(const rlwe::Plaintext& plaintext, const rlwe::PublicKey& key) {
+  return integer::encrypt(rlwe::Scheme::bfv, plaintext, key);
+}
+inline rlwe::Ciphertext encrypt(const rlwe::Plaintext& plaintext, const rlwe::SecretKey& key) {
+  return integer::encrypt(rlwe::Scheme::bfv, plaintext, key);
+}
+inline rlwe::Plaintext decrypt(const rlwe::Ciphertext& ciphertext, const rlwe::SecretKey& key) {
+  return integer::decrypt(rlwe::Scheme::bfv, ciphertext, key);
+}
+inline double measured_noise_log2(const rlwe::Ciphertext& ciphertext, const rlwe::SecretKey& key) {
+  return integer::measured_noise_log2(rlwe::Scheme::bfv, ciphertext, key);
+}
+inline double noise_budget(const rlwe::Ciphertext& ciphertext, const rlwe::SecretKey& key) {
+  return integer::noise_budget(rlwe::Scheme::bfv, ciphertext, key);
+}
+inline double guaranteed_noise_budget(const rlwe::Ciphertext& ciphertext) {
+  return integer::guaranteed_noise_budget(rlwe::Scheme::bfv, ciphertext);
+}
+inline rlwe::Plaintext decrypt_for_sharing(const rlwe::Ciphertext& ciphertext, const rlwe::SecretKey& key,
+                                           int statistical_bits) {
+  return integer::decrypt_for_sharing(rlwe::Scheme::bfv, ciphertext, key, statistical_bits);
+}
 
 class Evaluator final : public integer::Evaluator {
  public:

@@ -3,9 +3,12 @@
 // 2016/421; RNS form: J. Cheon, K. Han, A. Kim, M. Kim, Y. Song, "A full RNS variant", 2018/931.
 #pragma once
 
+#include <atomic>
 #include <complex>
+#include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <span>
@@ -18,15 +21,15 @@
 
 namespace hemera::ckks {
 
-/// Bits that for_circuit and shrink leave above what values need: values up to 2^(r - 1) in a modulus of
+/// Bits that for_circuit and shrink leave above the bits of values: values up to 2^(r - 1) in a modulus of
 /// scale times 2^(r + spare_bits) have coefficients of at most an eighth of it, and wrap at a half.
 inline constexpr int spare_bits = 2;
 /// The range that circuits have unless they say otherwise.
 inline constexpr int default_range_bits = 20;
-/// Ranges that are given and smaller are small on purpose: they get no spare bits.
+/// Smaller given ranges are small on purpose: they get no spare bits.
 inline constexpr int least_spared_range_bits = 12;
 
-/// What the user wants of a circuit.
+/// The user's requirements of a circuit.
 struct CircuitRequest {
   /// Multiplications one after the other.
   std::size_t depth = 1;
@@ -42,8 +45,8 @@ struct CircuitRequest {
   /// ParametersLiteral::largest; range_bits is then max(1, ceil(log2(largest)) + 1). 0: none is declared.
   double largest = 0;
   /// For results that others will see, the statistical_bits and shares of decrypt_for_sharing: the scale
-  /// grows by ceil(sharing_bits / 2 + log2(12 shares N) / 2) bits, so that what it adds to a slot is about
-  /// the error that slots would have at scale_bits. 0: none are shown.
+  /// grows by ceil(sharing_bits / 2 + log2(12 shares N) / 2) bits, so that the noise it adds to a slot is
+  /// about the error of slots at scale_bits. 0: no result is shown.
   int sharing_bits = 0;
   std::size_t shares = 1;
   /// Digits of key-switching; 0: chosen.
@@ -53,8 +56,8 @@ struct CircuitRequest {
   std::optional<int> security = 128;
 };
 
-/// Parameters for a circuit: primes below 2^50 where scale and range allow it. Throws ParameterError that
-/// says what does not fit.
+/// Parameters for a circuit: primes below 2^50 where scale and range allow it. Throws ParameterError, which
+/// names the requirement that does not fit.
 rlwe::Parameters parameters_for(const CircuitRequest& request);
 
 /// Parameters from sizes: `prime_bits` of each ciphertext prime, last level's first (one prime a level, after
@@ -71,11 +74,11 @@ struct ChainRequest {
   std::optional<int> security = 128;
 };
 /// Where scales that follow from the top would leave it by more than two bits (primes of other sizes than the
-/// scale's), the scale is that of the last level, and S_l = sqrt(S_(l-1) q_l) above. ParameterError for
-/// primes that are not there, and for more digits than primes.
+/// scale's), the scale is that of the last level, and S_l = sqrt(S_(l-1) q_l) above. Throws ParameterError
+/// for primes that are not there, and for more digits than primes.
 rlwe::Parameters parameters_from_bits(const ChainRequest& request);
 
-/// Parameters from what levels drop, for scales and circuits that no prime's size fits
+/// Parameters from the bits that each level drops, for scales and circuits that no prime's size fits
 /// (rlwe/chain_builder.hpp).
 struct DropRequest {
   std::size_t degree = 0;
@@ -112,45 +115,45 @@ class Encoder {
 
   /// values: [batch, slots], row-major; slots a power of two <= N/2. At `level` (default: the user's highest)
   /// with `scale` (default: that of a fresh encryption there). `largest` is the declared bound of the values
-  /// (default: the parameters', if they have one). ParameterError for non-finite values, ones too large for
-  /// the base and ones above the bound; where level and scale are the defaults, as of messages, also for ones
-  /// too large for the lowest level.
+  /// (default: the parameters', if they have one). Throws ParameterError for values that are not finite, too
+  /// large for the base or above the bound; with the default level and scale, as for messages, also for
+  /// values too large for the lowest level.
   [[nodiscard]] rlwe::Plaintext encode(std::span<const std::complex<double>> values,
                                        const rlwe::BatchShape& batch, std::optional<std::size_t> level = {},
                                        std::optional<double> scale = {},
                                        std::optional<double> largest = {}) const;
   /// The same over another base of the context's ring than the level's, such as Q u P: a factor of extended
   /// ciphertexts (rlwe/hoisting.hpp). Stored as one period it takes less memory, and products read less; the
-  /// values are the same. MismatchError for a base of another context.
+  /// values are the same. Throws MismatchError for a base of another context.
   [[nodiscard]] rlwe::Plaintext encode_over(const poly::RnsBase& base,
                                             std::span<const std::complex<double>> values,
                                             const rlwe::BatchShape& batch, std::size_t level, double scale,
                                             Stored stored = Stored::whole,
                                             std::optional<double> largest = {}) const;
   /// One number in every slot, over the level's base and stored by one period: a factor. It may exceed the
-  /// parameters' declared bound. ParameterError as for `encode`.
+  /// parameters' declared bound. Throws ParameterError as for `encode`.
   [[nodiscard]] rlwe::Plaintext encode_number(std::complex<double> value, std::size_t level,
                                               double scale) const;
-  /// The same for values in the context's memory, in the order of its queue: no copy, and no wait. A check of
-  /// the values would have to wait for the device: where one is not finite, or too large for the base, its
-  /// element of the batch is unspecified. The parameters' bound is declared, and not enforced.
+  /// The same for values in the context's memory, in the order of its queue: no copy, and no wait. Values are
+  /// not checked, which would have to wait for the device: if one is not finite, or too large for the base,
+  /// its element of the batch is unspecified. The parameters' bound is declared, and not enforced.
   [[nodiscard]] rlwe::Plaintext encode(const poly::SlotView& values, const rlwe::BatchShape& batch,
                                        std::optional<std::size_t> level = {},
                                        std::optional<double> scale = {}) const;
-  /// [batch, slots]. Of a decryption, if checks_range(): NoiseError, which names the elements of the batch,
-  /// when a coefficient exceeds a quarter of the modulus of its level, as values do that wrapped, or nearly
-  /// so, and what another secret key opens. A net, not a guarantee: what wraps to a small coefficient is not
-  /// seen. Where range_bits is too small for checks_range() it is 15/32 of the modulus, and what another key
-  /// opens alone is seen.
+  /// [batch, slots]. Of a decryption, if checks_range(): throws NoiseError, which names the elements of the
+  /// batch, if a coefficient exceeds a quarter of the modulus of its level. That happens to values that
+  /// wrapped, or nearly, and to decryptions by another secret key. It is a net, not a guarantee: a value that
+  /// wraps to a small coefficient is not noticed. If range_bits is too small for checks_range(), the limit is
+  /// 15/32 of the modulus, and only decryptions by another key are noticed.
   [[nodiscard]] std::vector<std::complex<double>> decode(const rlwe::Plaintext& plaintext) const;
   struct Decoded {
     std::vector<std::complex<double>> values;  ///< [batch, slots]; NaN in doubtful elements
     std::vector<std::size_t> doubtful;         ///< elements of the batch that `decode` refuses; ascending
   };
-  /// The same without the error: one element that is wrong leaves the others.
+  /// The same without the error: a wrong element does not affect the others.
   [[nodiscard]] Decoded decode_certain(const rlwe::Plaintext& plaintext) const;
   /// The same to the context's memory, in the order of its queue: no copy, no wait, and no check, whose
-  /// result the host would have to read. MismatchError unless there is room for [batch, slots] values.
+  /// result the host would have to read. Throws MismatchError unless there is room for [batch, slots] values.
   void decode_to(const poly::SlotView& values, const rlwe::Plaintext& plaintext) const;
 
  private:
@@ -173,7 +176,7 @@ class Encoder {
 /// Encryption of an encoded plaintext at its level.
 rlwe::Ciphertext encrypt(const rlwe::Plaintext& plaintext, const rlwe::PublicKey& key);
 rlwe::Ciphertext encrypt(const rlwe::Plaintext& plaintext, const rlwe::SecretKey& key);
-/// The message with its noise; nothing is read back, so Encoder::decode checks its range.
+/// The message with its noise. It reads nothing back; Encoder::decode checks the range.
 rlwe::Plaintext decrypt(const rlwe::Ciphertext& ciphertext, const rlwe::SecretKey& key);
 /// Decryption that may be shown to others (docs/ckks.md, "Showing decrypted values to others"): adds a
 /// discrete Gaussian to every coefficient, of deviation sqrt(12 shares) 2^(statistical_bits / 2) times the
@@ -181,36 +184,44 @@ rlwe::Plaintext decrypt(const rlwe::Ciphertext& ciphertext, const rlwe::SecretKe
 /// bounds the root mean square of the slots' errors (so a bound on each slot will do), for the circuit and
 /// not for the data: noise_bound() below. `shares` counts the results that will ever be shown, this one
 /// included. The same ciphertext, key, bound, bits and shares give the same values; each element of a batch
-/// for itself. NoiseError when less than one bit of precision (for values of magnitude 1) would be left,
-/// MismatchError for a key of another context, ParameterError for arguments out of range (statistical_bits
-/// from 1 to 64).
+/// for itself. Throws NoiseError when less than one bit of precision (for values of magnitude 1) would be
+/// left, MismatchError for a key of another context, ParameterError for arguments out of range
+/// (statistical_bits from 1 to 64).
 rlwe::Plaintext decrypt_for_sharing(const rlwe::Ciphertext& ciphertext, const rlwe::SecretKey& key,
                                     double noise_bound, int statistical_bits, std::size_t shares = 1);
-/// The deviation of what that adds to a slot. Needs no key.
+/// The standard deviation of the noise that decrypt_for_sharing adds to a slot. Needs no key.
 double sharing_deviation(const rlwe::Ciphertext& ciphertext, double noise_bound, int statistical_bits,
                          std::size_t shares = 1);
-/// A worst-case bound on the root mean square of what noise adds to the slots in a circuit of `depth` steps
-/// in automatic mode, each a sum of up to `terms` products of earlier results, relinearized at once, any of
-/// them rotated once (at depth 0: a sum of encryptions). All values, also in between, have a magnitude of at
-/// most `largest` (0: the parameters' own). Holds for all data, except with probability 2^-40 an operation.
-/// The rounding of doubles, about 2^-47 of the values, is no noise, and not in it. docs/ckks.md has the
-/// formula. ParameterError without a bound on values, LevelError for a depth that the parameters do not have,
+/// A worst-case bound on the root mean square of the slots' errors by noise, for a circuit in automatic mode.
+/// It holds for all data, except with probability 2^-40 an operation. docs/ckks.md has the formula.
+/// - `depth`: steps, each a sum of products of earlier results, relinearized at once, any of them rotated
+///   once. At depth 0: a sum of encryptions.
+/// - `terms`: products in a sum, at most.
+/// - `largest`: bound on the magnitude of all values, also intermediate ones; 0: the parameters' own.
+/// - Not included: the rounding of doubles, about 2^-47 of the values.
+///
+/// Throws ParameterError without a bound on values, LevelError for a depth that the parameters do not have,
 /// MismatchError for another scheme.
 double noise_bound(const rlwe::Context& context, std::size_t depth, double largest = 0,
                    std::size_t terms = 1);
 
 class Evaluator final : public rlwe::Evaluator {
  public:
-  /// MismatchError for a context of another scheme.
+  /// Throws MismatchError for a context of another scheme.
   Evaluator(std::shared_ptr<const rlwe::Context> context, rlwe::EvaluationKeys keys,
             rlwe::Relinearization relinearization = rlwe::Relinearization::eager);
 
   /// Brings a ciphertext back to a higher level: a bootstrap.
   struct Refresh {
-    /// Of values up to 1, or, above the user's lowest level, up to Metadata::largest.
+    /// Takes values up to `at_lowest` at the user's lowest level, and up to their bound (Metadata::largest,
+    /// or `undeclared`) above it.
     std::function<rlwe::Ciphertext(const Evaluator&, const rlwe::Ciphertext&)> run;
-    /// The level of what it gives.
+    /// The level of its results.
     std::size_t level = 0;
+    /// The magnitude that values of no declared bound are taken to have.
+    double undeclared = 1;
+    /// The largest magnitude that needs no level above the user's lowest.
+    double at_lowest = 1;
   };
   /// The same, but each operand of a product that would be at the user's lowest level, where products end, is
   /// refreshed first.
@@ -219,23 +230,34 @@ class Evaluator final : public rlwe::Evaluator {
   /// What a circuit that takes `levels` of the user's levels should begin with (1: a product by a plaintext
   /// or a number, so that both are at one level): refreshed if fewer are left; empty if not, without a
   /// refresh, and for a ciphertext that waits at the lowest level or is below it. Values of a declared bound
-  /// are refreshed where one more would be left, which a bound above 1 takes to be brought below it; where
-  /// none is declared values are taken to be at most `magnitude`.
-  [[nodiscard]] std::optional<rlwe::Ciphertext> refreshed(const rlwe::Ciphertext& a, std::size_t levels = 1,
-                                                          double magnitude = 1) const;
+  /// are refreshed where one more would be left, by which larger values are divided, unless `result` (a bound
+  /// on the circuit's results) is at most Refresh::at_lowest. Values of no declared bound are taken to be at
+  /// most `magnitude`, or Refresh::undeclared if that is larger.
+  [[nodiscard]] std::optional<rlwe::Ciphertext> refreshed(
+      const rlwe::Ciphertext& a, std::size_t levels = 1, double magnitude = 1,
+      double result = std::numeric_limits<double>::infinity()) const;
+
+  /// The number of ciphertexts that were bootstrapped by this evaluator; each element of a batch counts.
+  [[nodiscard]] std::uint64_t bootstraps() const { return bootstraps_.load(std::memory_order_relaxed); }
+  /// Those of them that were taken to have values from -1 to 1 because nothing said how large they are.
+  [[nodiscard]] std::uint64_t undeclared_bootstraps() const {
+    return undeclared_bootstraps_.load(std::memory_order_relaxed);
+  }
+  /// Counts a bootstrap of `a`: for circuits that bootstrap.
+  void count_bootstrap(const rlwe::Ciphertext& a, bool is_undeclared) const;
 
   void add_plain_inplace(rlwe::Ciphertext& a, const rlwe::Plaintext& b) const override;
   void subtract_plain_inplace(rlwe::Ciphertext& a, const rlwe::Plaintext& b) const override;
   void add_scalar_inplace(rlwe::Ciphertext& a, const rlwe::Scalar& b) const override;
-  /// Numbers, here and for sums: ParameterError for one that is not finite, or so large that its sum or
-  /// product with values of magnitude 1 (or of the operand's declared bound, if that is smaller) does not fit
-  /// the modulus.
+  /// For products and sums with a number: throws ParameterError if it is not finite, or so large that its sum
+  /// or product with values of magnitude 1 (or of the operand's declared bound, if that is smaller) does not
+  /// fit the modulus.
   void multiply_scalar_inplace(rlwe::Ciphertext& a, const rlwe::Scalar& b) const override;
   [[nodiscard]] rlwe::Ciphertext rescale(const rlwe::Ciphertext& a) const override;
   /// The same of a product of size 3, which is relinearized by the same division.
   [[nodiscard]] rlwe::Ciphertext relinearize_rescale(const rlwe::Ciphertext& a) const;
   /// The product by a number whose scale is chosen so that one rescale leaves `target_scale`: the operand is
-  /// multiplied as it is. LevelError at level 0; ScaleError if the number's scale would be below 1.
+  /// multiplied as it is. Throws LevelError at level 0; ScaleError if the number's scale would be below 1.
   void multiply_scalar_inplace(rlwe::Ciphertext& a, const rlwe::Scalar& b, double target_scale) const;
   /// Brings a ciphertext of noise-scale degree 1 to a lower level with exactly this scale (empty: the
   /// level's): drops limbs, multiplies by an integer constant and rescales once.
@@ -255,6 +277,7 @@ class Evaluator final : public rlwe::Evaluator {
   void multiply_by_number(rlwe::Ciphertext& a, const rlwe::Scalar& b, double scale) const;
 
   Refresh refresh_;
+  mutable std::atomic<std::uint64_t> bootstraps_{0}, undeclared_bootstraps_{0};
 };
 
 }  // namespace hemera::ckks

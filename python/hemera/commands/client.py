@@ -15,9 +15,9 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeElapsedColumn
 
 from hemera import _options
-from hemera._source import read_bytes
 from hemera.commands.tables import read_table, write_table
 from hemera.errors import FormatError, ParameterError
+from hemera.inputs.source import read_bytes
 from hemera.serving.client import Client, LocalModel
 from hemera.serving.files import read_files, write_atomically, write_files
 from hemera.serving.interface import Interface

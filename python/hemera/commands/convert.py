@@ -4,43 +4,33 @@ from __future__ import annotations
 
 import argparse
 import os
-from collections.abc import Callable
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import hemera
-from hemera._load import ForeignDescription
+from hemera._inspect import HEMERA, ForeignDescription
 from hemera.errors import FileError, MismatchError, ParameterError
-from hemera.interop import openfhe, seal
+from hemera.interop import libraries, library_of_name, names_of_libraries
+from hemera.interop._library import KEY_FILES, Library
 
-# What --to names: the library, and how its session writes.
-TARGETS: dict[str, tuple[str, dict[str, Any]]] = {
-    "hemera": ("Hemera", {}),
-    "openfhe": ("OpenFHE", {"format": "binary"}),
-    "openfhe-json": ("OpenFHE", {"format": "json"}),
-    "seal": ("SEAL", {"compression": "zstd"}),
-    "seal-zlib": ("SEAL", {"compression": "zlib"}),
-    "seal-none": ("SEAL", {"compression": "none"}),
-}
-# What opens a session with each library.
-SESSIONS: dict[str, Callable[..., Any]] = {"OpenFHE": openfhe.Session, "SEAL": seal.Session}
-# The files that a library's sessions open with, by kind.
-CONTEXTS = ("encryption parameters", "crypto context")
-KEYS = {
-    "public key": "public_key",
-    "relinearization keys": "relinearization",
-    "Galois keys": "galois",
-}
+
+def targets() -> dict[str, tuple[str, Mapping[str, Any]]]:
+    """What --to names: the library, and how its session writes."""
+    found: dict[str, tuple[str, Mapping[str, Any]]] = {"hemera": (HEMERA, {})}
+    for library in sorted(libraries(), key=lambda each: each.name):
+        found |= {name: (library.name, form) for name, form in library.formats.items()}
+    return found
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("source", metavar="IN", help="a file of Hemera, SEAL or OpenFHE")
+    parser.add_argument("source", metavar="IN", help=f"a file of Hemera, {names_of_libraries()}")
     parser.add_argument(
         "target",
         metavar="OUT",
         help="the file to write; of several kinds of keys OUT.public_key, OUT.relinearization and OUT.galois",
     )
-    parser.add_argument("--to", required=True, choices=TARGETS, help="the format of OUT")
+    parser.add_argument("--to", required=True, choices=targets(), help="the format of OUT")
     parser.add_argument(
         "--with",
         dest="session",
@@ -62,26 +52,28 @@ def scale(text: str) -> float:
 
 
 def run(options: argparse.Namespace) -> int:
-    library, form = TARGETS[options.to]
-    described = hemera.inspect(options.source, parms=options.session if is_of_seal(options.session) else None)
+    target, form = targets()[options.to]
+    context = options.session if describes_others(options.session) else None
+    described = hemera.inspect(options.source, parms=context)
     foreign = isinstance(described, ForeignDescription)
-    if not foreign and library == "Hemera":
+    if not foreign and target == HEMERA:
         raise ParameterError(f"{options.source} is a file of Hemera already")
-    if foreign and library not in ("Hemera", described.library):
+    if foreign and target not in (HEMERA, described.library):
         raise MismatchError(
-            f"{options.source} is a file of {described.library}, and {library} has other parameters; nothing "
+            f"{options.source} is a file of {described.library}, and {target} has other parameters; nothing "
             "converts one to the other"
         )
-    session = open_session(options, described.library if foreign else library, described.kind)
+    library = library_of_name(described.library if foreign else target)
+    session = open_session(options, library, described.kind)
     if foreign:
-        thing = load_foreign(session, described.kind, options.source)
+        thing = load_foreign(session, library, described.kind, options.source)
     elif described.kind == "parameters":
         thing = hemera.load_parameters(options.source)
         if thing != session.params:
             raise MismatchError(f"{options.source} holds other parameters than {options.session}")
     else:
         thing = session.context.load(options.source)
-    if library == "Hemera":
+    if target == HEMERA:
         thing.save(options.target)
     else:
         # A secret key is for its owner alone.
@@ -90,27 +82,30 @@ def run(options: argparse.Namespace) -> int:
     return 0
 
 
-def is_of_seal(path: str | None) -> bool:
-    return path is not None and hemera.inspect(path).library == "SEAL"
+def describes_others(path: str | None) -> bool:
+    """Whether the file is of a library whose other files need it to be described."""
+    found = None if path is None else hemera.inspect(path)
+    return isinstance(found, ForeignDescription) and not library_of_name(found.library).context_in_files
 
 
-def open_session(options: argparse.Namespace, library: str, kind: str) -> Any:
+def open_session(options: argparse.Namespace, library: Library, kind: str) -> Any:
     """With the file that --with names, or the source itself where it opens one."""
-    path = options.session or (options.source if kind in CONTEXTS or library == "OpenFHE" else None)
+    opens = library.context_in_files or kind == library.context_kind
+    path = options.session or (options.source if opens else None)
     if path is None:
         raise ParameterError(
-            f"a file of {library} belongs to parameters that it does not hold: give them, --with FILE"
+            f"a file of {library.name} belongs to parameters that it does not hold: give them, --with FILE"
         )
     known = {} if options.scale is None else {"scale": options.scale}
-    return SESSIONS[library](path, device="cpu", **known)
+    return library.session(path, device="cpu", **known)
 
 
-def load_foreign(session: Any, kind: str, path: str) -> Any:
+def load_foreign(session: Any, library: Library, kind: str, path: str) -> Any:
     """The object of a foreign file as Hemera's."""
-    if kind in CONTEXTS:
+    if kind == library.context_kind:
         return session.params
-    if kind in KEYS:
-        return session.load_keys(**{KEYS[kind]: path})
+    if kind in KEY_FILES:
+        return session.load_keys(**{KEY_FILES[kind]: path})
     loads = {
         "ciphertext": session.load_ciphertext,
         "secret key": session.load_secret_key,
@@ -124,7 +119,7 @@ def load_foreign(session: Any, kind: str, path: str) -> Any:
     return load(path)
 
 
-def dump(session: Any, thing: Any, form: dict[str, Any]) -> dict[str, bytes]:
+def dump(session: Any, thing: Any, form: Mapping[str, Any]) -> dict[str, bytes]:
     """The files of a library that hold the object, by what their names end with."""
     if isinstance(thing, hemera.Parameters):
         return {"": session.dump_context(**form)}

@@ -15,12 +15,12 @@ from rich.console import Console
 
 from hemera import _options
 from hemera._extras import how_to_install
-from hemera.applications.trees.parameters import PARAMETERS
-from hemera.applications.trees.read import library_of
 from hemera.commands.tables import read_table
 from hemera.errors import FileError, FormatError, ParameterError
 from hemera.serving import LinearModel, Package, export_linear, export_trees
 from hemera.serving.estimators import Results, is_exactly, steps_of
+from hemera.trees.parameters import PARAMETERS
+from hemera.trees.read import library_of
 
 _BOOSTED = tuple(
     f"{way}GradientBoosting{kind}" for way in ("", "Hist") for kind in ("Classifier", "Regressor")
@@ -150,7 +150,7 @@ def _from_joblib(path: Path) -> Any:
     try:
         joblib = importlib.import_module("joblib")
     except ImportError:
-        raise ParameterError(f"joblib files need scikit-learn: {how_to_install('demo')}") from None
+        raise ParameterError(f"joblib files need scikit-learn: {how_to_install('models')}") from None
     try:
         return joblib.load(path)
     except OSError as error:

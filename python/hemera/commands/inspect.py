@@ -10,20 +10,24 @@ from rich.table import Table
 
 import hemera
 from hemera import _options
-from hemera._load import ForeignDescription
+from hemera._inspect import ForeignDescription
+from hemera.interop import libraries, names_of_libraries
 from hemera.serving.container import is_model
 from hemera.serving.package import Package
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
-        "file", metavar="FILE", help="a file of Hemera's format, a model, or a file of SEAL or OpenFHE"
+        "file",
+        metavar="FILE",
+        help=f"a file of Hemera's format, a model, or a file of {names_of_libraries()}",
     )
+    separate = " or ".join(library.name for library in libraries() if not library.context_in_files)
     parser.add_argument(
         "--with",
         dest="parms",
         metavar="PARMS",
-        help="of a file of SEAL: the encryption parameters it belongs to",
+        help=f"of a file of {separate}: the encryption parameters it belongs to",
     )
     parser.add_argument("--json", metavar="FILE", help='write JSON to FILE ("-": standard output) instead')
 

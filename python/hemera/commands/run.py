@@ -7,6 +7,7 @@ from pathlib import Path
 
 from hemera import _options
 from hemera.errors import ParameterError
+from hemera.interop import names_of_libraries
 from hemera.serving.files import read_files, write_files
 from hemera.serving.package import Package
 from hemera.serving.problems import Refused
@@ -17,7 +18,11 @@ from hemera.serving.uploads import FOREIGN, OWN, library_of
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("model", metavar="MODEL", type=Path, help="file of `hemera export`")
     parser.add_argument(
-        "keys", metavar="KEYS", nargs="?", type=Path, help="the client's file; of SEAL or OpenFHE a folder"
+        "keys",
+        metavar="KEYS",
+        nargs="?",
+        type=Path,
+        help=f"the client's file; of {names_of_libraries()} a folder",
     )
     parser.add_argument(
         "request",

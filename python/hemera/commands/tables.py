@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from hemera._source import read_bytes
 from hemera.errors import FileError, FormatError, ParameterError
+from hemera.inputs.source import read_bytes
 
 
 def read_table(path: Path) -> np.ndarray[Any, Any]:

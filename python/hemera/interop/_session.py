@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import os
-from abc import ABC
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from typing import Any, BinaryIO, Generic, Protocol, TypeVar, Union
 
 from hemera import _core, errors
-from hemera._arguments import described, in_own_words, require_type
-from hemera._source import read_bytes
-from hemera.ciphertext import Ciphertext, Plaintext
-from hemera.context import Context
-from hemera.evaluator import Evaluator
-from hemera.keys import Keys, SecretKey
+from hemera.inputs.arguments import described, in_own_words, require_type
+from hemera.inputs.source import read_bytes
+from hemera.objects.ciphertext import Ciphertext, Plaintext
+from hemera.objects.context import Context
+from hemera.objects.evaluator import Evaluator
+from hemera.objects.keys import Keys, SecretKey
 from hemera.parameters import Parameters
 
 Source = Union[bytes, bytearray, memoryview, str, "os.PathLike[str]", BinaryIO]
@@ -155,8 +155,7 @@ class Session(ABC, Generic[Native]):
             core = self._native.load_ciphertexts([read_source(part, "load_ciphertext") for part in source])
         else:
             core = self._native.load_ciphertext(read_source(source, "load_ciphertext"))  # type: ignore[arg-type]
-        # Where noise is unknown, no budget can be spent.
-        return Ciphertext(core, self._evaluator, spent=self.params.scheme != "ckks")
+        return Ciphertext(core, self._evaluator)
 
     def load_secret_key(self, source: Source) -> SecretKey:
         """The client's secret key: what holds it decrypts.
@@ -168,6 +167,22 @@ class Session(ABC, Generic[Native]):
         """
         core = self._native.load_secret_key(read_source(source, "load_secret_key"))
         return SecretKey(core, self._context)
+
+    @abstractmethod
+    def dump_context(self) -> bytes:
+        """The context as the library's file."""
+
+    @abstractmethod
+    def dump_keys(self, keys: Keys) -> dict[str, bytes]:
+        """Keys as the library's files, by the arguments of `load_keys`."""
+
+    @abstractmethod
+    def dump_secret_key(self, key: SecretKey) -> bytes:
+        """A secret key as the library's file."""
+
+    @abstractmethod
+    def dump_ciphertext(self, ciphertext: Ciphertext) -> bytes | list[bytes]:
+        """A ciphertext as the library's file; of a batch a list of them, row by row."""
 
     def metadata(self, ciphertext: Ciphertext) -> dict[str, Any]:
         """What the library stores with a ciphertext, in its own terms: what `dump_ciphertext` writes beside

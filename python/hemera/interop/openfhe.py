@@ -5,17 +5,18 @@ from __future__ import annotations
 from typing import Any, Literal, cast
 
 from hemera import _core, errors
-from hemera._arguments import in_own_words, require_type
-from hemera._load import parameters_of
-from hemera.bootstrapping import Bootstrap
-from hemera.ciphertext import Ciphertext
-from hemera.context import Context
-from hemera.evaluator import Evaluator
+from hemera.circuits.bootstrap import Bootstrap
+from hemera.inputs.arguments import in_own_words, require_type
 from hemera.interop import _session
+from hemera.interop._library import Library
 from hemera.interop._session import Source, read_source
-from hemera.keys import Keys, SecretKey
+from hemera.objects.ciphertext import Ciphertext
+from hemera.objects.context import Context
+from hemera.objects.evaluator import Evaluator
+from hemera.objects.keys import Keys, SecretKey
+from hemera.objects.load import parameters_of
 
-__all__ = ["Format", "Session", "Source"]
+__all__ = ["LIBRARY", "Format", "Session", "Source"]
 
 Format = Literal["binary", "json"]
 """OpenFHE's SerType::BINARY and SerType::JSON. Sources may have either."""
@@ -188,3 +189,13 @@ def _is_json(form: str) -> bool:
     if form not in ("binary", "json"):
         raise errors.ParameterError(f'format must be "binary" or "json", not {form!r}')
     return form == "json"
+
+
+LIBRARY = Library(
+    name="OpenFHE",
+    describe=lambda data, _: _core.describe_openfhe(data),
+    session=Session,
+    context_kind="crypto context",
+    formats={"openfhe": {"format": "binary"}, "openfhe-json": {"format": "json"}},
+    context_in_files=True,
+)

@@ -5,15 +5,16 @@ from __future__ import annotations
 from typing import Any, Literal
 
 from hemera import _core, errors
-from hemera._arguments import in_own_words, require_type
-from hemera._load import parameters_of
-from hemera.ciphertext import Ciphertext, Plaintext
-from hemera.context import Context
+from hemera.inputs.arguments import in_own_words, require_type
 from hemera.interop import _session
+from hemera.interop._library import Library
 from hemera.interop._session import Source, read_source
-from hemera.keys import Keys, SecretKey
+from hemera.objects.ciphertext import Ciphertext, Plaintext
+from hemera.objects.context import Context
+from hemera.objects.keys import Keys, SecretKey
+from hemera.objects.load import parameters_of
 
-__all__ = ["Compression", "Session", "Source"]
+__all__ = ["LIBRARY", "Compression", "Session", "Source"]
 
 Compression = Literal["zstd", "zlib", "none"]
 """How SEAL's files are compressed."""
@@ -120,3 +121,17 @@ def _number(compression: str) -> int:
     if compression not in _COMPRESSIONS:
         raise errors.ParameterError(f'compression must be "zstd", "zlib" or "none", not {compression!r}')
     return _COMPRESSIONS[compression]
+
+
+LIBRARY = Library(
+    name="SEAL",
+    describe=_core.describe_seal,
+    session=Session,
+    context_kind="encryption parameters",
+    formats={
+        "seal": {"compression": "zstd"},
+        "seal-zlib": {"compression": "zlib"},
+        "seal-none": {"compression": "none"},
+    },
+    takes_scale=True,
+)

@@ -19,10 +19,10 @@ from numpy.typing import NDArray
 
 from hemera import errors
 from hemera._extras import how_to_install
-from hemera.ciphertext import Ciphertext
-from hemera.context import Context
 from hemera.errors import FormatError, MismatchError, ParameterError
-from hemera.keys import SecretKey
+from hemera.objects.ciphertext import Ciphertext
+from hemera.objects.context import Context
+from hemera.objects.keys import SecretKey
 from hemera.parameters import check_security, require_security
 from hemera.serving.files import locked, write_atomically
 from hemera.serving.interface import Interface

@@ -20,8 +20,8 @@ from typing import Any, BinaryIO
 
 import numpy as np
 
-from hemera._source import Source, read_bytes
 from hemera.errors import FileError, FormatError
+from hemera.inputs.source import Source, read_bytes
 from hemera.serving.values import Array
 
 MAGIC = b"\x89HEMMODEL\r\n\x1a\n\x00\x00\x00"

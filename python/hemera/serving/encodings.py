@@ -11,12 +11,12 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from hemera.applications.trees.layout import Layout
-from hemera.applications.trees.quantise import Quantiser
 from hemera.errors import FormatError, HemeraWarning, MismatchError, ParameterError
 from hemera.serving.readings import read_as
 from hemera.serving.specs import InputSpec, OutputSpec
 from hemera.serving.values import Array, integer, real
+from hemera.trees.layout import Layout
+from hemera.trees.quantise import Quantiser
 
 Floats = NDArray[np.float64]
 
@@ -233,7 +233,7 @@ class Rows(Encoding):
 @dataclass(frozen=True)
 class TreeRows(Encoding):
     """Rows of a table for boosted trees: the bits of each node's comparisons, laid out as
-    `hemera.applications.trees` does. Splits and leaves are not in it."""
+    `hemera.trees` does. Splits and leaves are not in it."""
 
     kind: ClassVar[str] = "trees"
     quantiser: Quantiser

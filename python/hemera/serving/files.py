@@ -9,8 +9,8 @@ import secrets
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from hemera._source import read_bytes
 from hemera.errors import FileError
+from hemera.inputs.source import read_bytes
 
 __all__ = ["locked", "make_folder", "read_files", "sync_folder", "write_atomically", "write_files"]
 

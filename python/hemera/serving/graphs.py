@@ -5,9 +5,9 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Sequence
 
-from hemera.ciphertext import Ciphertext
 from hemera.errors import DeviceError, MismatchError, OutOfMemoryError
-from hemera.graph import Graph
+from hemera.objects.ciphertext import Ciphertext
+from hemera.objects.graph import Graph
 from hemera.serving.logs import log
 
 __all__ = ["Graphs", "form_of"]

@@ -13,9 +13,9 @@ from numpy.typing import ArrayLike, NDArray
 
 import hemera
 from hemera import circuits
-from hemera.context import Context
 from hemera.errors import FormatError, MismatchError
-from hemera.keys import Keys, SecretKey
+from hemera.objects.context import Context
+from hemera.objects.keys import Keys, SecretKey
 from hemera.parameters import Parameters
 from hemera.serving.encodings import Encoding, Vectors, encoding_from_data
 from hemera.serving.operations import KeysOf

@@ -11,10 +11,10 @@ from typing import Any
 import numpy as np
 
 from hemera import circuits
-from hemera.context import Context
 from hemera.errors import FileError, FormatError, MismatchError, MissingKeyError
-from hemera.evaluator import Evaluator
-from hemera.keys import Keys, SecretKey
+from hemera.objects.context import Context
+from hemera.objects.evaluator import Evaluator
+from hemera.objects.keys import Keys, SecretKey
 from hemera.parameters import IntegerParameters, Parameters
 from hemera.serving import container
 from hemera.serving.interface import Interface

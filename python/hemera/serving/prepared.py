@@ -6,12 +6,12 @@ import math
 from collections.abc import Sequence
 
 from hemera import _core
-from hemera.ciphertext import Ciphertext
-from hemera.context import Context
 from hemera.errors import LevelError, MismatchError, NoiseError, ScaleError
-from hemera.evaluator import Evaluator
-from hemera.graph import Graph
-from hemera.keys import Keys
+from hemera.objects.ciphertext import Ciphertext
+from hemera.objects.context import Context
+from hemera.objects.evaluator import Evaluator
+from hemera.objects.graph import Graph
+from hemera.objects.keys import Keys
 from hemera.parameters import Parameters
 from hemera.serving.interface import Interface
 from hemera.serving.operations import Bootstraps, Conjugate, Operation, Rotate, Running, Sum

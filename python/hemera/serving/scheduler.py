@@ -13,8 +13,8 @@ from dataclasses import dataclass, field
 from http import HTTPStatus
 from typing import Any
 
-from hemera.ciphertext import Ciphertext
 from hemera.errors import Error, OutOfMemoryError
+from hemera.objects.ciphertext import Ciphertext
 from hemera.serving.logs import log
 from hemera.serving.metrics import Metrics
 from hemera.serving.problems import Refused

@@ -12,6 +12,7 @@ from http import HTTPStatus
 from pathlib import Path
 
 from hemera import errors
+from hemera._inspect import HEMERA
 from hemera.serving.files import locked, write_atomically
 from hemera.serving.logs import log
 from hemera.serving.metrics import Metrics
@@ -211,7 +212,7 @@ class Service:
     def memory_of(self, package: Package, client: str, files: Mapping[str, bytes]) -> int:
         """Bytes that a request will take beside its files when it is loaded (`sessions.memory_of`); of other
         libraries' clients, whose files hold one ciphertext each, those of as many fresh ones."""
-        if self.keys(client, package.name).library == "Hemera":
+        if self.keys(client, package.name).library == HEMERA:
             return memory_of(package, files, self.settings.batch)
         return len(files) * package.params.ciphertext_bytes
 

@@ -12,14 +12,16 @@ from http import HTTPStatus
 from pathlib import Path
 from typing import Any
 
-from hemera import _core
-from hemera.ciphertext import Ciphertext, concatenate
-from hemera.context import Context
+from hemera import _core, ckks, interop
+from hemera._inspect import HEMERA
 from hemera.errors import MismatchError, OutOfMemoryError
-from hemera.evaluator import Evaluator
-from hemera.graph import Graph
-from hemera.interop import openfhe, seal
-from hemera.keys import Keys
+from hemera.interop._library import Library
+from hemera.interop._session import Session as LibrarySession
+from hemera.objects.ciphertext import Ciphertext, concatenate
+from hemera.objects.context import Context
+from hemera.objects.evaluator import Evaluator
+from hemera.objects.graph import Graph
+from hemera.objects.keys import Keys
 from hemera.serving.graphs import Graphs, form_of
 from hemera.serving.package import Package, PreparedModel
 from hemera.serving.problems import Refused
@@ -215,10 +217,10 @@ class _OwnSession(Session):
 
 
 class _ForeignSession(Session):
-    """Of SEAL's and OpenFHE's clients, with their own parameters and a context for these: all that it holds
+    """Of other libraries' clients, with their own parameters and a context for these: all that it holds
     counts, the keys, the weights encoded for it, and the tables of its transforms."""
 
-    def __init__(self, package: Package, session: seal.Session | openfhe.Session) -> None:
+    def __init__(self, package: Package, session: LibrarySession[Any]) -> None:
         super().__init__(package, package.prepare(session.context), session.keys)
         self._session = session
         params = session.params
@@ -276,7 +278,7 @@ class Loader:
             FormatError, MismatchError: when they are damaged, or of other parameters than the model's.
             MissingKeyError, LevelError, MismatchError: when the model needs more (`Package.check`).
         """
-        if library == "Hemera":
+        if library == HEMERA:
             prepared = self.prepare(package)
             context = self.context(package)
             keys = context.load(files[OWN])
@@ -284,16 +286,13 @@ class Loader:
                 raise MismatchError(f"evaluation keys are needed, and this is a {type(keys).__name__}")
             return _OwnSession(package, prepared, keys, self._graphs)
         with damaged_texts():
-            return self._load_foreign(package, library, files)
+            return self._load_foreign(package, interop.library_of_name(library), files)
 
-    def _load_foreign(self, package: Package, library: str, files: Mapping[str, Path]) -> Session:
-        source = str(files[FOREIGN[0]])
-        session: seal.Session | openfhe.Session
-        if library == "SEAL":
-            scale: Any = getattr(package.params, "scale", None) if package.scheme == "ckks" else None
-            session = seal.Session(source, scale=scale, device=self._device, threads=self._threads)
-        else:
-            session = openfhe.Session(source, device=self._device, threads=self._threads)
+    def _load_foreign(self, package: Package, library: Library, files: Mapping[str, Path]) -> Session:
+        options: dict[str, Any] = {"device": self._device, "threads": self._threads}
+        if library.takes_scale and isinstance(package.params, ckks.Parameters):
+            options["scale"] = package.params.scale
+        session = library.session(str(files[FOREIGN[0]]), **options)
         if session.params.scheme != package.scheme:
             raise MismatchError(
                 f"the model {package.name!r} computes with {package.scheme.upper()}, and these keys are of "

@@ -38,7 +38,7 @@ class KeySet:
     model: str
     generation: int
     library: str
-    """Whose files they are: "Hemera", "SEAL", "OpenFHE"."""
+    """Whose files they are: HEMERA, or a library's name in the registry (`hemera.interop.libraries`)."""
     digest: str
     """SHA-256 of the files, in 64 hexadecimal digits: the client's own digest of what it has sent."""
     files: Mapping[str, Path]

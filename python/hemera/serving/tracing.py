@@ -8,10 +8,11 @@ from typing import Any, ClassVar, NoReturn, cast
 import numpy as np
 from numpy.typing import ArrayLike
 
-from hemera._array_protocols import NotAnArray
-from hemera._encoding import as_number
-from hemera.circuits import Function, Polynomial, Recorded
+from hemera.circuits import Function, Polynomial
 from hemera.errors import MismatchError, ParameterError
+from hemera.inputs.arguments import described
+from hemera.inputs.array_protocols import NotAnArray
+from hemera.inputs.encoding import as_number
 from hemera.serving import operations as op
 from hemera.serving.operations import Operation
 from hemera.serving.program import Program
@@ -25,7 +26,7 @@ _DATA = (
 )
 
 
-class Symbol(NotAnArray, Recorded):
+class Symbol(NotAnArray):
     """An encrypted value of a program that is being recorded, with the operators of a `hemera.Ciphertext`."""
 
     __slots__ = ("_filling", "_number", "_recorder")
@@ -246,6 +247,12 @@ class Symbol(NotAnArray, Recorded):
         if not isinstance(coefficients, Polynomial):
             coefficients = Polynomial(coefficients, basis=basis, interval=interval, per_slot=per_slot)
         return self.apply(coefficients)
+
+    def _evaluated(self, circuit: object, others: Sequence[Any], _: None) -> Symbol:
+        """What `hemera.circuits` asks of values: functions are noted, and nothing else is."""
+        if not isinstance(circuit, Function):
+            raise TypeError(f"a program records functions of hm.circuits, not {described(circuit)}")
+        return self.apply(circuit, *others)
 
     def apply(self, function: Function, *others: Any) -> Symbol:
         """CKKS: a function of `hemera.circuits`, slot by slot."""

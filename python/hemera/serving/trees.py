@@ -1,4 +1,4 @@
-"""Gradient-boosted trees as packages: the circuit of `hemera.applications.trees`, recorded (BFV)."""
+"""Gradient-boosted trees as packages: the circuit of `hemera.trees`, recorded (BFV)."""
 
 from __future__ import annotations
 
@@ -14,15 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hemera import bfv
-from hemera.applications.trees import Ensemble, Quantiser, read_model
-from hemera.applications.trees.layout import Layout
-from hemera.applications.trees.packed import PackedCircuit
-from hemera.applications.trees.parameters import parameters_for
-from hemera.applications.trees.quantise import IntegerEnsemble, quantise
-from hemera.applications.trees.read import library_of
-from hemera.ciphertext import Ciphertext
 from hemera.errors import MismatchError, ParameterError
-from hemera.evaluator import Evaluator
+from hemera.objects.ciphertext import Ciphertext
+from hemera.objects.evaluator import Evaluator
 from hemera.serving.agreement import of_library, require_agreement, thinned
 from hemera.serving.encodings import TreeRows
 from hemera.serving.estimators import is_exactly, steps_of
@@ -32,6 +26,12 @@ from hemera.serving.readings import Labels
 from hemera.serving.specs import InputSpec, OutputSpec
 from hemera.serving.tracing import Recorder, Symbol
 from hemera.serving.values import Array, Form
+from hemera.trees import Ensemble, Quantiser, read_model
+from hemera.trees.layout import Layout
+from hemera.trees.packed import PackedCircuit
+from hemera.trees.parameters import parameters_for
+from hemera.trees.quantise import IntegerEnsemble, quantise
+from hemera.trees.read import library_of
 
 __all__ = ["export_trees"]
 
@@ -51,7 +51,7 @@ def export_trees(
     samples: int = 64,
     parameters: str | bfv.Parameters = "auto",
 ) -> Package:
-    """Package boosted trees; scores are exactly those of `hemera.applications.trees.Server`. Clients read the
+    """Package boosted trees; scores are exactly those of `hemera_apps.trees.Server`. Clients read the
     labels of classes, of shape (rows,), or values, as `predict` of the model gives them.
 
     A model of a library is compared with its own results, and refused where they differ. So is a JSON file of
@@ -65,7 +65,7 @@ def export_trees(
         calibrate: rows of shape (rows, features), on which it is compared; None: generated ones.
         samples: that a request of one ciphertext for each comparison is laid out for, at most; more rows are
             more requests.
-        parameters: a name of `hemera.applications.trees.PARAMETERS`, or parameters of BFV with slots.
+        parameters: a name of `hemera.trees.PARAMETERS`, or parameters of BFV with slots.
 
     Raises:
         ParameterError: when the model does not fit bins or parameters.

@@ -8,8 +8,10 @@ from http import HTTPStatus
 from pathlib import Path
 from typing import BinaryIO
 
-from hemera._load import MAGIC, inspect
+from hemera._inspect import HEMERA, MAGIC, ForeignDescription, inspect
 from hemera.errors import Error, FormatError
+from hemera.interop import library_of_name, names_of_libraries
+from hemera.interop._library import KEY_FILES
 from hemera.serving.problems import Refused
 from hemera.serving.store import Upload
 
@@ -17,8 +19,8 @@ __all__ = ["FOREIGN", "OWN", "UploadSink", "library_of", "refuse_secret"]
 
 OWN = "keys"
 """The one file of Hemera's clients."""
-FOREIGN = ("context", "public_key", "relinearization", "galois")
-"""The files of SEAL's and OpenFHE's clients; the first is needed."""
+FOREIGN = ("context", *KEY_FILES.values())
+"""The files of other libraries' clients; the first is needed."""
 
 _HEAD = len(MAGIC) + 4
 _SECRET_KEY, _EVALUATION_KEYS = 4, 7
@@ -104,7 +106,7 @@ class UploadSink:
                 + (
                     "evaluation keys, as keys.save(path) writes them"
                     if self._name == OWN
-                    else "SEAL or OpenFHE"
+                    else names_of_libraries()
                 ),
             )
         self._head = None
@@ -149,7 +151,7 @@ def damaged_texts() -> Iterator[None]:
 
 
 def library_of(files: Mapping[str, Path]) -> str:
-    """The library whose files these are, by name: "Hemera", "SEAL" or "OpenFHE".
+    """The library whose files these are: its name in the registry, or HEMERA.
 
     Raises:
         Refused: (422) when they are not a client's keys, or one is a secret key.
@@ -159,20 +161,24 @@ def library_of(files: Mapping[str, Path]) -> str:
         with files[OWN].open("rb") as file:
             refuse_secret(file.read(_HEAD))
             _refuse_compressed(file)
-        return "Hemera"
+        return HEMERA
     if OWN in names or FOREIGN[0] not in names or len(names) < 2:
         raise Refused(
             HTTPStatus.UNPROCESSABLE_ENTITY,
             "format",
-            "an upload is one file of Hemera's keys, or a context and keys of SEAL or OpenFHE, each a part",
+            "an upload is one file of Hemera's keys, or a context and keys of "
+            f"{names_of_libraries()}, each a part",
         )
     try:
         with damaged_texts():
-            library = inspect(files[FOREIGN[0]]).library
-            parms = files[FOREIGN[0]] if library == "SEAL" else None
+            context = inspect(files[FOREIGN[0]])
+            if not isinstance(context, ForeignDescription):
+                raise FormatError(f"the part {FOREIGN[0]!r} is no file of {names_of_libraries()}")
+            library = library_of_name(context.library)
+            parms = None if library.context_in_files else files[FOREIGN[0]]
             kinds = {name: inspect(path, parms=parms).kind for name, path in files.items()}
     except Error as error:
         raise Refused(HTTPStatus.UNPROCESSABLE_ENTITY, "format", str(error)) from error
     if any("secret" in kind for kind in kinds.values()):
         raise secret_key_refused()
-    return library
+    return library.name

@@ -23,10 +23,10 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import LinearSVC
 
 import hemera as hm
-from hemera.applications import trees
+from hemera import trees
 from hemera.cli import main
 
-MODELS = Path(__file__).parents[1] / "applications" / "tree_models"
+MODELS = Path(__file__).parents[1] / "trees" / "tree_models"
 SOURCE = """
 import neighbour
 import hemera as hm

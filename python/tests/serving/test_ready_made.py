@@ -20,7 +20,7 @@ from sklearn.preprocessing import KBinsDiscretizer, StandardScaler
 
 import hemera as hm
 from hemera import serving
-from hemera.applications import trees
+from hemera_apps import trees
 
 SMALL = {"security": None, "degree": 1024}
 

@@ -169,7 +169,7 @@ def test_a_device_without_room_gives_up_its_graphs(
     def full(*_: object) -> None:
         raise errors.OutOfMemoryError("no room")
 
-    monkeypatch.setattr("hemera.graph.Graph.__call__", full)
+    monkeypatch.setattr("hemera.objects.graph.Graph.__call__", full)
     np.testing.assert_allclose(answers(own, local, rows), expected(rows), atol=1e-5)
     assert own.graphs == 0
 

@@ -15,9 +15,9 @@ import pytest
 import hemera as hm
 from hemera import serving
 
-APPLICATIONS = Path(__file__).parents[1] / "applications"
+TREES = Path(__file__).parents[1] / "trees"
 FILES = {
-    library: json.loads((APPLICATIONS / "tree_objectives" / f"{library}.json").read_text())
+    library: json.loads((TREES / "tree_objectives" / f"{library}.json").read_text())
     for library in ("xgboost", "lightgbm")
 }
 STORED = [(library, name) for library, contents in FILES.items() for name in contents["models"]]
@@ -84,7 +84,7 @@ def maker() -> Any:
     """The functions that trained what is stored."""
     pytest.importorskip("xgboost")
     pytest.importorskip("lightgbm")
-    spec = importlib.util.spec_from_file_location("maker", APPLICATIONS / "make_tree_objectives.py")
+    spec = importlib.util.spec_from_file_location("maker", TREES / "make_tree_objectives.py")
     assert spec is not None
     assert spec.loader is not None
     found = importlib.util.module_from_spec(spec)

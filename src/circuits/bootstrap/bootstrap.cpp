@@ -9,14 +9,14 @@
 #include <string>
 #include <utility>
 
+#include "circuits/bootstrap/bootstrap_engine.hpp"
 #include "circuits/bootstrap/bootstrap_layout.hpp"
 #include "circuits/bootstrap/dft_factors.hpp"
 #include "circuits/bootstrap/eval_mod.hpp"
-#include "circuits/bootstrap/imaginary_unit.hpp"
-#include "circuits/bootstrap/mod_raise.hpp"
 #include "circuits/bootstrap/precision_model.hpp"
 #include "circuits/bootstrap/refinement.hpp"
 #include "circuits/circuit_gadgets.hpp"
+#include "circuits/rounding_model.hpp"
 #include "hemera/rlwe/key_switching.hpp"
 #include "hemera/runtime/error.hpp"
 #include "rlwe/descent.hpp"
@@ -39,6 +39,8 @@ constexpr double largest_as_it_is = 2;
 // a number has at least.
 constexpr int most_factors = 1024;
 constexpr double least_quotient = 0x1p10;
+// By more than this a matrix of SlotToCoeff does not divide: its entries lose as many bits.
+constexpr double most_divided_by_a_matrix = 0x1p5;
 
 constexpr KeyRole to_ephemeral_role{.to = rlwe::ephemeral_secret};
 constexpr KeyRole from_ephemeral_role{.from = rlwe::ephemeral_secret};
@@ -57,6 +59,18 @@ std::vector<LinearTransform> transforms(const rlwe::Parameters& parameters, std:
     --level;
   }
   return result;
+}
+
+// The same matrix times a factor, with the same keys.
+LinearTransform scaled(const rlwe::Parameters& parameters, const LinearTransform& transform, double factor) {
+  Diagonals diagonals = transform.diagonals();
+  scale_inplace(diagonals, factor);
+  return {parameters, std::move(diagonals), transform.slots(),
+          LinearTransformOptions{
+              .level = transform.level(),
+              .gadget = rotation_gadget(parameters, transform.level(), most_special_primes),
+              .fewest_keys = transform.has_fewest_keys(),
+          }};
 }
 
 // From a matrix with result u to one over twice the slots, with (u, -i u): with its conjugate that is twice
@@ -159,7 +173,7 @@ Bootstrap::Bootstrap(const rlwe::Parameters& parameters, const BootstrapOptions&
   }
   to_coefficients_ = transforms(parameters, std::move(to_coefficients), layout.slots_to_coefficients_level);
   to_slots_ = transforms(parameters, std::move(matrices), top_level_);
-  eval_mod_ = std::make_shared<const EvalMod>(parameters, layout);
+  eval_mod_ = std::make_shared<const EvalMod>(parameters, layout, !real_ && !merges_parts_);
   if (merges_parts_ && is_slots_first) {
     join_ = transforms(parameters, {joining(slots_)}, eval_mod_->end_level());
     --fresh_level_;
@@ -173,14 +187,20 @@ Bootstrap::Bootstrap(const rlwe::Parameters& parameters, const BootstrapOptions&
     step *= is_last ? 2 : 4;
   }
   top_gadget_ = rotation_gadget(parameters, top_level_, most_special_primes);
+  last_modulus_ = last_modulus(parameters);
   to_ephemeral_ = to_ephemeral_gadget(parameters);
   from_ephemeral_ = from_ephemeral_gadget(parameters, top_level_);
   // EvalMod takes a coefficient for each part of a slot.
   failure_log2_ = circuits::failure_log2(eval_mod_range, ephemeral_weight, (real_ ? 1 : 2) * slots_) +
                   std::log2(static_cast<double>(options.iterations));
   plan_iterations(options.iterations);
-  tell_needs(parameters);
-  if (options.key_memory_limit != 0) fit_keys(parameters, options.key_memory_limit);
+  const rlwe::ScalePolicy scales(parameters);
+  ends_ = {.level = input_level_,
+           .scale = scales.level_scale(input_level_),
+           .result_level = fresh_level_ - factors_log2_.size(),
+           .result_scale = scales.level_scale(fresh_level_ - factors_log2_.size())};
+  rounding_ = division_error(parameters, slots_);
+  if (options.key_memory_limit != 0) fit_keys(options.key_memory_limit);
 }
 
 void Bootstrap::plan_iterations(std::size_t iterations) {
@@ -204,40 +224,18 @@ void Bootstrap::plan_iterations(std::size_t iterations) {
   }
 }
 
-std::vector<KeyNeed> Bootstrap::trace_needs(const rlwe::Parameters& parameters) const {
-  std::vector<KeyNeed> needs;
-  for (const auto& step : trace_) {
-    for (const std::size_t rotation : step) {
-      needs.push_back(
-          {KeyRole::galois(parameters.galois_element(static_cast<std::int64_t>(rotation))), top_gadget_});
-    }
-  }
-  return needs;
+std::vector<Plan::Input> Bootstrap::inputs() const { return {{.slots = slots_}}; }
+
+Plan::Evaluation Bootstrap::bound(const std::shared_ptr<const rlwe::Context>& context) const {
+  return [prepared = std::make_shared<PreparedBootstrap>(context, *this)](const ckks::Evaluator& evaluator,
+                                                                          auto inputs) {
+    static_cast<void>((*prepared)(evaluator, *inputs[0]));
+  };
 }
 
-void Bootstrap::tell_needs(const rlwe::Parameters& parameters) {
-  const auto add = [&](KeyNeed need) { add_need(std::move(need)); };
-  needed_keys_.clear();
-  for (const auto* row : {&to_coefficients_, &to_slots_, &join_}) {
-    for (const LinearTransform& transform : *row) {
-      for (const KeyNeed& need : transform.needed_keys()) add(need);
-    }
-  }
-  for (KeyNeed& need : trace_needs(parameters)) add(std::move(need));
-  add({KeyRole::galois(parameters.conjugation_element()),
-       rotation_gadget(parameters, eval_mod_level_, most_special_primes)});
-  for (const std::size_t level : eval_mod_->product_levels()) {
-    add({KeyRole::relinearization(), product_gadget(parameters, level, most_special_primes)});
-  }
-  if (iterations() > 1 && real_) {
-    for (const std::size_t level : {input_level_, fresh_level_}) {
-      add({KeyRole::galois(parameters.conjugation_element()),
-           rotation_gadget(parameters, level, most_special_primes)});
-    }
-  }
-  add({to_ephemeral_role, to_ephemeral_});
-  add({from_ephemeral_role, from_ephemeral_});
-  tell_cost(parameters);
+std::optional<rlwe::GadgetPrimes> Bootstrap::gadget_of(const rlwe::KeyRole& /*role*/,
+                                                       std::size_t level) const {
+  return rotation_gadget(parameters(), level, most_special_primes);
 }
 
 std::vector<std::complex<double>> Bootstrap::simulate(std::span<const std::complex<double>> values,
@@ -270,21 +268,63 @@ Precision Bootstrap::expected_precision() const {
   return precision_of(simulate(values), values);
 }
 
-PreparedBootstrap::PreparedBootstrap(std::shared_ptr<const rlwe::Context> context, const Bootstrap& plan)
-    : context_(std::move(context)), plan_(plan) {
-  plan_.require_parameters(*context_, "bootstrap");
-  require_room(*context_, plan_.cost().plaintext_bytes + plan_.cost().workspace_bytes, "bootstrap");
-  for (const LinearTransform& transform : plan_.to_coefficients_)
-    to_coefficients_.emplace_back(context_, transform);
-  for (const LinearTransform& transform : plan_.to_slots_) to_slots_.emplace_back(context_, transform);
-  for (const int factor_log2 : plan_.factors_log2_) {
-    refinements_.push_back(std::make_shared<const Refinement>(
-        plan_.input_level_, plan_.fresh_level_ - refinements_.size(), plan_.fresh_level_, factor_log2));
+BootstrapStages Bootstrap::stages() const {
+  return {.order = order_,
+          .raise = {.level = top_level_,
+                    .to_ephemeral = KeyNeed{to_ephemeral_role, to_ephemeral_},
+                    .from_ephemeral = KeyNeed{from_ephemeral_role, from_ephemeral_},
+                    .trace = trace_,
+                    .gadget = top_gadget_,
+                    .scale = last_modulus_},  // slots are those of m / q_0 + I
+          .to_slots = to_slots_,
+          .to_coefficients = to_coefficients_,
+          .function = eval_mod_->plan(),
+          .function_level = eval_mod_->end_level(),
+          .function_scale = eval_mod_->end_scale(),
+          .join = join_};
+}
+
+PreparedBootstrap::PreparedBootstrap(std::shared_ptr<const rlwe::Context> context, const Bootstrap& plan,
+                                     std::optional<double> magnitude)
+    : context_(std::move(context)), plan_(plan), magnitude_(magnitude) {
+  if (magnitude && !(*magnitude > 0 && std::isfinite(*magnitude))) {
+    throw ParameterError("a bootstrap of values of a magnitude of up to " + std::to_string(*magnitude) +
+                         "; it must be finite and positive");
   }
-  for (const LinearTransform& transform : plan_.join_) join_.emplace_back(context_, transform);
-  if (plan_.real_ || plan_.merges_parts_) return;
-  i_before_ = imaginary_unit(context_, plan_.eval_mod_level_);
-  i_joined_ = imaginary_unit(context_, plan_.eval_mod_->join_level());
+  plan_.require_binding(*context_, "bootstrap");
+  engine_ = std::make_shared<const BootstrapEngine>(context_, plan_.stages());
+  none_ = division_by(1);
+  if (magnitude_.value_or(1) > 1 && plan_.order_ == BootstrapOrder::slots_first) {
+    at_input_ = division_by(std::ceil(*magnitude_));
+  }
+}
+
+PreparedBootstrap::Division PreparedBootstrap::division_by(double divisor) const {
+  const auto matrices = static_cast<double>(plan_.to_coefficients_.size());
+  const double most = std::pow(most_divided_by_a_matrix, matrices), each = std::pow(divisor, 1 / matrices);
+  if (divisor > most) {
+    char text[256];
+    std::snprintf(
+        text, sizeof(text),
+        "a bootstrap of values of a magnitude of up to %.6g; its %zu matrices divide by up to %.6g: "
+        "give a smaller magnitude, or declare the values' bound in ciphertexts, which are then "
+        "bootstrapped a level earlier",
+        divisor, plan_.to_coefficients_.size(), most);
+    throw RangeError(text);
+  }
+  Division result{.divisor = divisor};
+  const rlwe::Parameters& parameters = context_->parameters();
+  for (const LinearTransform& transform : plan_.to_coefficients_) {
+    if (divisor != 1) result.to_coefficients.emplace_back(context_, scaled(parameters, transform, 1 / each));
+  }
+  // An error that is larger in relation to the values is magnified by less.
+  const int lost = static_cast<int>(std::ceil(std::log2(each)));
+  for (std::size_t i = 0; i < plan_.factors_log2_.size(); ++i) {
+    const int bits = plan_.factors_log2_[i] - static_cast<int>(i + 1) * lost;
+    result.refinements.push_back(std::make_shared<const Refinement>(
+        plan_.input_level_, plan_.fresh_level_ - i, plan_.fresh_level_, std::max(bits, 0)));
+  }
+  return result;
 }
 
 // Whatever may be wrong is found before the first step.
@@ -310,15 +350,25 @@ void PreparedBootstrap::check(const ckks::Evaluator& evaluator, const Ciphertext
                      std::to_string(std::log2(scales.level_scale(plan_.input_level_))) +
                      "; bootstrap before the product that takes the last level");
   }
-  for (const KeyNeed& need : plan_.needed_keys()) require_key(evaluator.keys(), need);
-  require_room(*context_, in.poly.shape().batch * plan_.cost().workspace_bytes, "bootstrap");
+  plan_.require_keys(*context_, evaluator.keys());
+  plan_.require_workspace(*context_, in.poly.shape().batch, "bootstrap");
+}
+
+double PreparedBootstrap::bound_of(const Ciphertext& in) const {
+  return std::isfinite(in.meta.largest) ? in.meta.largest : magnitude_.value_or(1);
+}
+
+bool PreparedBootstrap::is_divided_at_input(const Ciphertext& in) const {
+  const std::size_t level = context_->scales().finished(in.meta).meta.level;
+  const double bound = bound_of(in);
+  return at_input_ && level <= plan_.input_level_ && bound > 1 && bound <= at_input_->divisor;
 }
 
 // A ciphertext of x at a scale S / f is one of x / f at the scale S: the smallest f, or near it, for which
-// the declared bound is at most 1. 1 where none is declared.
+// the bound is at most 1.
 double PreparedBootstrap::divisor(const Ciphertext& in) const {
-  const double bound = in.meta.largest;
-  if (!(bound > 1) || std::isinf(bound)) return 1;
+  const double bound = bound_of(in);
+  if (!(bound > 1)) return 1;
   const rlwe::ScalePolicy& scales = context_->scales();
   const rlwe::Metadata meta = scales.finished(in.meta).meta;
   const std::size_t level = plan_.input_level_;
@@ -328,9 +378,10 @@ double PreparedBootstrap::divisor(const Ciphertext& in) const {
     std::snprintf(
         text, sizeof(text),
         "bootstrap: values of a magnitude of up to %.6g are declared, and at level %zu, the lowest, "
-        "they must be from -1 to 1; bootstrap at a higher level, where they are made smaller before "
-        "and larger after, divide them earlier, or declare a smaller bound (largest=)",
-        bound, level);
+        "they must be from -1 to %.6g; bootstrap at a higher level, where they are made smaller before "
+        "and larger after, prepare the bootstrap for their magnitude (slots first), or declare a smaller "
+        "bound",
+        bound, level, largest_at_input());
     throw RangeError(text);
   }
   // What is multiplied by before the descent divides: a whole number.
@@ -342,7 +393,7 @@ double PreparedBootstrap::divisor(const Ciphertext& in) const {
         text, sizeof(text),
         "bootstrap: values of a magnitude of up to %.6g are declared, and at level %zu they can be "
         "made smaller by a factor of up to %.6g; bootstrap earlier or at a higher level, or declare a "
-        "smaller bound (largest=)",
+        "smaller bound",
         bound, meta.level, whole / least_quotient);
     throw RangeError(text);
   }
@@ -376,70 +427,30 @@ Ciphertext PreparedBootstrap::fitted(const ckks::Evaluator& evaluator, const Cip
   return x;
 }
 
-Ciphertext PreparedBootstrap::raised(const ckks::Evaluator& evaluator, const Ciphertext& low) const {
-  const rlwe::EvaluationKeys& keys = evaluator.keys();
-  Ciphertext x = rlwe::mod_down(mod_raise(low, *require_key(keys, {to_ephemeral_role, plan_.to_ephemeral_}),
-                                          *require_key(keys, {from_ephemeral_role, plan_.from_ephemeral_}),
-                                          plan_.top_level_));
-  x.meta.scale = last_modulus(context_->parameters());  // slots are those of m / q_0 + I
-  // I fills all coefficients: the trace keeps those that the slots' polynomial has.
-  std::optional<rlwe::ExtendedCiphertext> sum;
-  for (const auto& step : plan_.trace_) {
-    std::vector<std::shared_ptr<const rlwe::SwitchingKey>> used;
-    std::vector<rlwe::Turn> turns(1);
-    for (const std::size_t rotation : step) {
-      const std::uint64_t element = context_->galois_element(static_cast<std::int64_t>(rotation));
-      used.push_back(require_key(keys, {KeyRole::galois(element), plan_.top_gadget_}));
-      turns.push_back({.key = used.back().get(), .galois_element = element});
-    }
-    sum = sum ? rlwe::turned_sum(*sum, turns) : rlwe::turned_sum(x, used.front()->gadget, turns);
-  }
-  return sum ? rlwe::mod_down(*sum) : std::move(x);
-}
-
-// EvalMod of real and imaginary parts.
-Ciphertext PreparedBootstrap::reduced(const ckks::Evaluator& evaluator, const Ciphertext& x) const {
-  const Ciphertext conjugate = evaluator.conjugate(x);
-  Ciphertext real = evaluator.add(x, conjugate);
-  if (plan_.real_) return (*plan_.eval_mod_)(evaluator, std::move(real));
-  if (plan_.merges_parts_) {
-    Ciphertext both = (*plan_.eval_mod_)(evaluator, std::move(real));
-    return join_.empty() ? std::move(both) : join_.front()(evaluator, both);
-  }
-  const Ciphertext imaginary = times_i(evaluator.subtract(conjugate, x), i_before_);
-  return (*plan_.eval_mod_)(evaluator, rlwe::stack({&real, &imaginary}), &i_joined_);
-}
-
-Ciphertext PreparedBootstrap::once(const ckks::Evaluator& evaluator, Ciphertext x) const {
-  const bool is_slots_first = plan_.order_ == BootstrapOrder::slots_first;
-  const auto through = [&](const std::vector<PreparedLinearTransform>& transforms, Ciphertext y) {
-    for (const PreparedLinearTransform& transform : transforms) {
-      y.meta.slots = transform.plan().slots();  // repeated ones, where they are more
-      y = transform(evaluator, y);
-    }
-    return y;
-  };
-  if (is_slots_first) x = through(to_coefficients_, std::move(x));
-  x = reduced(evaluator, through(to_slots_, raised(evaluator, x)));
-  if (!is_slots_first) x = through(to_coefficients_, std::move(x));
-  x.meta.slots = plan_.slots_;  // of merged parts, twice as many that repeat
-  return x;
+Ciphertext PreparedBootstrap::once(const ckks::Evaluator& evaluator, Ciphertext x,
+                                   const Division& division) const {
+  const bool is_own = division.to_coefficients.empty();
+  Ciphertext result = (*engine_)(evaluator, std::move(x), is_own ? nullptr : &division.to_coefficients);
+  result.meta.slots = plan_.slots_;  // of merged parts, twice as many that repeat
+  if (!is_own) evaluator.multiply_scalar_inplace(result, {.value = division.divisor, .integer = 0});
+  return result;
 }
 
 Ciphertext PreparedBootstrap::operator()(const ckks::Evaluator& evaluator, const Ciphertext& in) const {
   check(evaluator, in);
-  const double factor = divisor(in);
-  Ciphertext result = of_small(evaluator, fitted(evaluator, in, factor));
+  const bool at_input = is_divided_at_input(in);
+  const double factor = at_input ? 1 : divisor(in);
+  Ciphertext result = iterated(evaluator, fitted(evaluator, in, factor), at_input ? *at_input_ : none_);
   if (factor != 1) evaluator.multiply_scalar_inplace(result, {.value = factor, .integer = 0});
-  result.meta.largest = in.meta.largest;
-  result.meta.is_complex = in.meta.is_complex;
-  rlwe::copy_filling(result.meta, in.meta);
+  rlwe::copy_declarations(result.meta, in.meta);
+  evaluator.count_bootstrap(in, !magnitude_ && std::isinf(in.meta.largest));
   return result;
 }
 
-Ciphertext PreparedBootstrap::of_small(const ckks::Evaluator& evaluator, Ciphertext x) const {
-  if (refinements_.empty()) return once(evaluator, std::move(x));
-  Ciphertext result = once(evaluator, x.clone());
+Ciphertext PreparedBootstrap::iterated(const ckks::Evaluator& evaluator, Ciphertext x,
+                                       const Division& division) const {
+  if (division.refinements.empty()) return once(evaluator, std::move(x), division);
+  Ciphertext result = once(evaluator, x.clone(), division);
   if (plan_.real_) {
     // Magnified, imaginary parts of x would be too large for the transforms, and the noise in those of the
     // result is not made smaller. Left are twice the real parts.
@@ -448,8 +459,8 @@ Ciphertext PreparedBootstrap::of_small(const ckks::Evaluator& evaluator, Ciphert
       each->meta.scale *= 2;
     }
   }
-  for (const auto& refinement : refinements_) {
-    result = refinement->sum(result, once(evaluator, refinement->difference(x, result)));
+  for (const auto& refinement : division.refinements) {
+    result = refinement->sum(result, once(evaluator, refinement->difference(x, result), division));
   }
   return result;
 }

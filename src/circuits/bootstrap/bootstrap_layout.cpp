@@ -3,7 +3,6 @@
 #include <cmath>
 #include <numbers>
 
-#include "circuits/bootstrap/eval_mod_scales.hpp"
 #include "hemera/runtime/error.hpp"
 
 namespace hemera::circuits {
@@ -70,8 +69,7 @@ BootstrapLayout::BootstrapLayout(const rlwe::Parameters& parameters) {
                     coefficients_to_slots != 0 && eval_mod_level + coefficients_to_slots == top_level;
   if (!fits) {
     throw ParameterError(
-        "these parameters have no levels for bootstrapping; make them with parameters_for_bootstrapping "
-        "(Python: hm.ckks.Parameters.for_bootstrapping)");
+        "these parameters have no levels for bootstrapping; make them with parameters_for_bootstrapping");
   }
   const auto& scales = parameters.rescaling().scales;
   ratio = last_modulus(parameters) / scales[0].scale;

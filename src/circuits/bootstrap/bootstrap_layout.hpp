@@ -9,6 +9,12 @@
 
 namespace hemera::circuits {
 
+/// The steps of EvalMod that use up modulus, in their order: y = T_1 and T_2, T_4, T_8 of it, the series,
+/// three doublings.
+inline constexpr std::size_t eval_mod_steps = 8;
+/// With the arcsine of degree 3: its square and its product.
+inline constexpr std::size_t arcsine_steps = 2;
+
 /// q_0, the modulus of level 0.
 double last_modulus(const rlwe::Parameters& parameters);
 

@@ -3,12 +3,11 @@
 
 #include <cstddef>
 #include <optional>
-#include <vector>
+#include <span>
 
 #include "circuits/bootstrap/bootstrap_layout.hpp"
 #include "circuits/bootstrap/eval_mod_series.hpp"
-#include "hemera/circuits/plan.hpp"
-#include "hemera/schemes/ckks.hpp"
+#include "hemera/circuits/functions/function_plan.hpp"
 
 namespace hemera::circuits {
 
@@ -16,38 +15,43 @@ namespace hemera::circuits {
 /// a probability of 2^-132 a bootstrap at N = 2^16.
 inline constexpr std::size_t eval_mod_range = 16;
 
-/// Of real slots: sin(2 pi t) ratio / (2 pi) times the slope (or its arcsine), for v = t / eval_mod_range.
+/// The sine by its series, a circuit of any range, degree and number of doublings.
+struct SineCircuit {
+  double range;                    ///< of t = range v
+  std::span<const double> series;  ///< EvalModSeries::coefficients
+  std::size_t doublings;           ///< of the angle
+  int fraction_bits;               ///< of the coefficients
+  std::optional<Arcsine> arcsine;  ///< of the sine, where it is corrected
+};
+
+/// sin(2 pi t), or its arcsine, of v = t / range. The function takes doublings + ceil(log2(series)) + 1
+/// levels, and two more with an arcsine.
 ///
-/// A Chebyshev series of degree 15 in y = 2 v^2 - 1, with v moved by a quarter, is split by T_8 and T_4
-/// (M. Paterson, L. Stockmeyer, 1973); three doublings of the angle follow. Every step has a scale of its own
-/// (eval_mod_scales.hpp), so that none adds more error than the others, and one division: products are
-/// relinearized and rescaled together, T_3 beside T_4 and T_8 beside the halves of the series.
+/// A Chebyshev series in y = 2 v^2 - 1, with v moved by a quarter of a turn, is split by T_m, T_2m, ... (M.
+/// Paterson, L. Stockmeyer, 1973). Its coefficients are integers over 2^fraction_bits, which take no level of
+/// their own: the step of T_2m drops these bits as well. Sums of one level follow each other, so that each
+/// level has one division of a batch.
+Function sine_function(const SineCircuit& circuit);
+
+/// Of real slots: sin(2 pi t) ratio / (2 pi) times the slope (or its arcsine), for v = t / eval_mod_range.
+/// Every step has a scale of its own, so that none adds more error than the others.
 class EvalMod {
  public:
-  EvalMod(const rlwe::Parameters& parameters, const BootstrapLayout& layout);
+  /// `joins_parts`: v is a stack of real and imaginary parts, and the result one ciphertext of both. Throws
+  /// ScaleError if the levels' scales are not those that the steps lead to.
+  EvalMod(const rlwe::Parameters& parameters, const BootstrapLayout& layout, bool joins_parts);
 
-  /// Ciphertexts at the layout's level, with its scale; the result has the scale of the level where it ends.
-  /// Given X^(N/2) (that is, i) at join_level(), v is a stack of real and imaginary parts, and the result one
-  /// ciphertext of both: the parts of the last product are joined before its division, which so rounds once.
-  [[nodiscard]] rlwe::Ciphertext operator()(const ckks::Evaluator& evaluator, rlwe::Ciphertext v,
-                                            const rlwe::Plaintext* i = nullptr) const;
-
-  [[nodiscard]] std::size_t end_level() const { return end_level_; }
-  [[nodiscard]] std::size_t join_level() const { return end_level_ + 1; }
+  /// From the layout's level, with its scale.
+  [[nodiscard]] const FunctionPlan& plan() const { return plan_; }
+  [[nodiscard]] std::size_t end_level() const { return plan_.result_level(); }
+  /// The scale of the results' slots, that of their level: the plan's scale is that of sines.
+  [[nodiscard]] double end_scale() const { return end_scale_; }
   [[nodiscard]] const EvalModSeries& series() const { return series_; }
-  /// The levels at which they need a key.
-  [[nodiscard]] const std::vector<std::size_t>& product_levels() const { return product_levels_; }
-  /// Operations for a batch of so many ciphertexts, and what is alive at once in bytes.
-  [[nodiscard]] Cost cost(const rlwe::Parameters& parameters, std::size_t batch) const;
 
  private:
   EvalModSeries series_;
-  double constant_;
-  double slope_;  // from sines (or angles) to slots: their scale is divided by it
-  std::optional<Arcsine> arcsine_;
-  std::size_t end_level_;
+  FunctionPlan plan_;
   double end_scale_;
-  std::vector<std::size_t> product_levels_;
 };
 
 }  // namespace hemera::circuits

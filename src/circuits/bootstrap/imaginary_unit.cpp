@@ -4,6 +4,7 @@
 #include <span>
 #include <utility>
 
+#include "hemera/poly/backend.hpp"
 #include "hemera/schemes/ckks.hpp"
 
 namespace hemera::circuits {

@@ -10,7 +10,6 @@
 #include <vector>
 
 #include "circuits/bootstrap/bootstrap_layout.hpp"
-#include "circuits/bootstrap/eval_mod_scales.hpp"
 #include "circuits/bootstrap/eval_mod_series.hpp"
 
 namespace hemera::circuits {

@@ -3,6 +3,7 @@
 #include <cmath>
 #include <utility>
 
+#include "hemera/poly/backend.hpp"
 #include "hemera/rlwe/context.hpp"
 #include "rlwe/descent.hpp"
 

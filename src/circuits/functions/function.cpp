@@ -19,8 +19,29 @@ using Rows = std::vector<std::vector<Complex>>;
 // Bounds that follow from each other differ by so little where they are equal.
 constexpr double rounding = 1 + 0x1p-20;
 
+constexpr int most_fraction_bits = 60;
+
 double bound_of(const Interval& interval) {
   return std::max(std::abs(interval.low), std::abs(interval.high));
+}
+
+// A sum without a level is what the scale and whole numbers can make.
+void require_level(const Function::Sum& sum) {
+  if (!sum.fraction_bits) return;
+  const int bits = *sum.fraction_bits;
+  const bool has_numbers = is_real_number(sum.constant) &&
+                           std::all_of(sum.terms.begin(), sum.terms.end(),
+                                       [](const auto& term) { return is_real_number(term.factor); });
+  const auto is_scaled = [&] { return sum.terms.size() == 1 && sum.terms.front().factor.front().real() > 0; };
+  if (sum.products.empty() && has_numbers && bits >= 0 && bits <= most_fraction_bits &&
+      (bits != 0 || is_scaled())) {
+    return;
+  }
+  throw ParameterError("a sum with factors of " + std::to_string(bits) +
+                       " bits after the point, which takes no level, has no products and real numbers of up "
+                       "to " +
+                       std::to_string(most_fraction_bits) +
+                       " bits, or of 0 bits one term with a factor above 0; leave fraction_bits out");
 }
 
 void evaluate_part(const Function::Sum& sum, Rows& values, std::size_t slots) {
@@ -94,6 +115,7 @@ Function::Value Function::add(Sum sum) {
   if (sum.products.empty() && sum.terms.empty()) {
     throw ParameterError("a sum of no product and no term depends on no input");
   }
+  require_level(sum);
   std::size_t depth = 0;
   Kind kind = kind_;  // the function's own stays as it is until all is known to fit
   for (const auto& [a, b] : sum.products) {
@@ -107,8 +129,8 @@ Function::Value Function::add(Sum sum) {
     depth = std::max(depth, depths_[value]);
   }
   kind_ = with(kind, sum.constant, sum.constant.size());
+  depths_.push_back(depth + (sum.fraction_bits ? 0 : 1));
   parts_.emplace_back(std::move(sum));
-  depths_.push_back(depth + 1);
   return depths_.size() - 1;
 }
 
@@ -146,8 +168,8 @@ void Function::require_in_intervals(std::span<const double> largest) const {
     std::snprintf(
         text, sizeof(text),
         "function: values of a magnitude of up to %.6g are declared, and its interval is from %.6g to "
-        "%.6g, outside of which results are wrong; make the function for a wider interval, or with "
-        "clip=True, or declare a smaller bound of the values (largest=)",
+        "%.6g, outside of which results are wrong; make the function for a wider interval, or one "
+        "that clips, or declare a smaller bound of the values",
         largest[i], low, high);
     throw RangeError(text);
   }

@@ -4,8 +4,6 @@
 #include <bit>
 #include <cmath>
 #include <iterator>
-#include <map>
-#include <set>
 #include <string>
 #include <utility>
 
@@ -15,7 +13,6 @@
 #include "circuits/functions/function_parts.hpp"
 #include "circuits/functions/lowering.hpp"
 #include "circuits/rounding_model.hpp"
-#include "circuits/switch_extent.hpp"
 #include "hemera/rlwe/scale_policy.hpp"
 #include "hemera/runtime/error.hpp"
 
@@ -48,29 +45,25 @@ Complex value_of(const FunctionStep& step, const std::vector<Complex>& values, s
 
 FunctionPlan::FunctionPlan(const rlwe::Parameters& parameters, Function function,
                            const FunctionPlanOptions& options)
-    : Plan(parameters), function_(std::move(function)) {
+    : Plan(parameters),
+      function_(std::move(function)),
+      own_keys_(options.own_keys),
+      joins_parts_(options.joins_parts),
+      slots_(0) {
   if (parameters.scheme() != rlwe::Scheme::ckks) {
     throw MismatchError("a function of slots is for CKKS, not for " + rlwe::name(parameters.scheme()));
   }
   if (function_.outputs().empty()) throw ParameterError("a function without outputs: call set_outputs");
   const std::size_t width = function_.width();
-  const std::size_t slots =
-      options.slots != 0 ? options.slots : (width != 1 ? width : parameters.max_slots());
-  if (!std::has_single_bit(slots) || slots > parameters.max_slots() || (width != 1 && slots != width)) {
+  slots_ = options.slots != 0 ? options.slots : (width != 1 ? width : parameters.max_slots());
+  if (!std::has_single_bit(slots_) || slots_ > parameters.max_slots() || (width != 1 && slots_ != width)) {
     throw ParameterError("a function with coefficients of " + std::to_string(width) +
-                         " slots does not act on " + std::to_string(slots) +
+                         " slots does not act on " + std::to_string(slots_) +
                          "; their number is a power of two up to " + std::to_string(parameters.max_slots()) +
                          ", that of the coefficients if they have several");
   }
-  const std::size_t lowest = parameters.lowest_user_level(), highest = parameters.highest_user_level();
-  const std::size_t level = options.level.value_or(highest);
-  const std::size_t depth = function_.depth();
-  if (level > highest || level < lowest + depth) {
-    throw LevelError("a function of depth " + std::to_string(depth) + " can not start at level " +
-                     std::to_string(level) + ": it takes " + std::to_string(depth) +
-                     " of the user's levels, which are " + std::to_string(lowest) + " to " +
-                     std::to_string(highest) + "; use parameters of more depth");
-  }
+  const std::size_t level = options.level.value_or(parameters.highest_user_level());
+  require_levels(parameters, level, options.reserved_levels);
   const rlwe::ScalePolicy scales(parameters);
   const double scale = options.scale.value_or(scales.level_scale(level));
   if (!(scale >= 1) || std::log2(scale) + 1 > parameters.log_modulus(level)) {
@@ -78,20 +71,48 @@ FunctionPlan::FunctionPlan(const rlwe::Parameters& parameters, Function function
                          " at level " + std::to_string(level) + " of " +
                          std::to_string(parameters.log_modulus(level)) + " bits");
   }
-  rounding_ = division_error(parameters, slots);
-  cost_.level = level;
-  cost_.scale = scale;
+  rounding_ = division_error(parameters, slots_);
+  ends_ = {.level = level, .scale = scale, .result_level = level, .result_scale = scale};
 
   const StepCosts costs(parameters);
   largest_ = bounds_over_intervals(function_);
   try {
-    lower(Lowering(scales, costs, options.results_drift));
+    lower(Lowering(scales, costs, options.results_drift, options.doubles_by_scale));
   } catch (const ScaleError&) {
     // Scales that drift may not come together; those of the levels do.
     if (!options.results_drift) throw;
-    lower(Lowering(scales, costs, false));
+    lower(Lowering(scales, costs, false, options.doubles_by_scale));
   }
-  tell_needs(parameters, options.own_keys);
+  if (joins_parts_) require_join();
+  for (const auto& [result_level, result_scale] : results_) {
+    if (result_level >= ends_.result_level) continue;
+    ends_.result_level = result_level;
+    ends_.result_scale = result_scale;
+  }
+}
+
+void FunctionPlan::require_levels(const rlwe::Parameters& parameters, std::size_t level,
+                                  bool reserved) const {
+  const std::size_t lowest = reserved ? 0 : parameters.lowest_user_level();
+  const std::size_t highest = reserved ? parameters.levels() - 1 : parameters.highest_user_level();
+  const std::size_t depth = function_.depth();
+  if (level <= highest && level >= lowest + depth) return;
+  throw LevelError("a function of depth " + std::to_string(depth) + " can not start at level " +
+                   std::to_string(level) + ": it takes " + std::to_string(depth) +
+                   (reserved ? " of the levels" : " of the user's levels") + ", which are " +
+                   std::to_string(lowest) + " to " + std::to_string(highest) +
+                   "; use parameters of more depth");
+}
+
+void FunctionPlan::require_join() const {
+  const std::size_t last = function_.inputs().size() + steps_.size() - 1;
+  if (outputs_.size() == 1 && !steps_.empty() && outputs_.front() == last &&
+      !steps_.back().products.empty() && steps_.back().rescaled) {
+    return;
+  }
+  throw ParameterError(
+      "a function that joins real and imaginary parts has one output, whose last step has a product; make it "
+      "so, or leave joins_parts out");
 }
 
 void FunctionPlan::lower(Lowering lowering) {
@@ -136,104 +157,22 @@ std::vector<std::size_t> FunctionPlan::last_uses() const {
   return last;
 }
 
-void FunctionPlan::tell_needs(const rlwe::Parameters& parameters, bool own_keys) {
-  cost_.result_level = cost_.level;
-  cost_.result_scale = cost_.scale;
-  for (const auto& [level, scale] : results_) {
-    if (level >= cost_.result_level) continue;
-    cost_.result_level = level;
-    cost_.result_scale = scale;
-  }
-  const auto limbs = [&](std::size_t level) { return parameters.literal().levels[level].size(); };
-  const std::size_t limb_bytes = parameters.degree() * sizeof(std::uint64_t);
-  const std::vector<std::size_t> last = last_uses();
-  const std::size_t inputs = function_.inputs().size();
-  std::set<std::size_t> levels;  // of products
-  const auto gadget_at = [&](std::size_t level) {
-    return own_keys ? product_gadget(parameters, level, most_special_primes)
-                    : parameters.default_gadget(level);
+std::vector<Plan::Input> FunctionPlan::inputs() const {
+  const rlwe::BatchShape batch = joins_parts_ ? rlwe::BatchShape{2} : rlwe::BatchShape{};
+  return std::vector<Input>(function_.inputs().size(), {.slots = slots_, .batch = batch});
+}
+
+Plan::Evaluation FunctionPlan::bound(const std::shared_ptr<const rlwe::Context>& context) const {
+  return [prepared = std::make_shared<PreparedFunction>(context, *this)](const ckks::Evaluator& evaluator,
+                                                                         auto inputs) {
+    static_cast<void>((*prepared)(evaluator, inputs));
   };
-  std::size_t held = 0;                                         // limbs of values in between
-  std::map<std::pair<Value, std::size_t>, std::size_t> copies;  // of values at lower levels: their limbs
-  const auto level_of = [&](Value value) {
-    return value < inputs ? cost_.level : steps_[value - inputs].result_level;
-  };
-  const auto copy_to = [&](Value value, std::size_t level) {
-    if (level_of(value) == level) return;
-    const std::size_t own = 2 * limbs(level);
-    if (copies.emplace(std::pair(value, level), own).second) held += own;
-  };
-  // Terms read the level's limbs where they come first.
-  const auto comes_first = [&](Value value, std::size_t level) {
-    const auto &part = parameters.literal().levels[level],
-               &all = parameters.literal().levels[level_of(value)];
-    return part.size() <= all.size() && std::equal(part.begin(), part.end(), all.begin());
-  };
-  const auto dropped_limbs = [&](std::size_t from, std::size_t to) {
-    const auto &before = parameters.literal().levels[from], &after = parameters.literal().levels[to];
-    return static_cast<std::size_t>(std::count_if(before.begin(), before.end(), [&](std::uint64_t prime) {
-      return std::find(after.begin(), after.end(), prime) == after.end();
-    }));
-  };
-  for (std::size_t i = 0; i < steps_.size(); ++i) {
-    const FunctionStep& step = steps_[i];
-    Work& work = cost_.work[step.level];
-    if (!step.products.empty()) {
-      ++cost_.key_products;
-      levels.insert(step.level);
-    }
-    cost_.products += step.products.size();
-    cost_.rescales += step.rescaled && step.products.empty() ? 1 : 0;
-    // Of a product, its relinearization and the scratch of that; of a sum, what it is rescaled to and the
-    // residues that this drops, with a row for their quotient where they are several.
-    std::size_t used = 2 * limbs(step.level);
-    if (step.rescaled) {
-      const std::size_t dropped = dropped_limbs(step.level, step.result_level);
-      used += 2 * (limbs(step.result_level) + dropped + (dropped > 1 ? 1 : 0));
-    }
-    if (!step.products.empty()) {
-      const SwitchExtent extent(parameters, gadget_at(step.level), step.level);
-      extent.add_switches(work, 1);
-      work.products += step.products.size() * 3 * extent.base;
-      used = 6 * extent.base + 2 * extent.extended;
-    }
-    work.divisions += step.rescaled && step.products.empty() ? 2 * limbs(step.level) : 0;
-    for (const auto& [a, b] : step.products) {
-      copy_to(a, step.level);
-      copy_to(b, step.level);
-    }
-    for (const auto& term : step.terms) {
-      if (step.rescaled && !comes_first(term.value, step.level)) copy_to(term.value, step.level);
-    }
-    if (step.rescaled) {
-      cost_.plain_products += step.terms.size();
-      work.products += step.terms.size() * 2 * limbs(step.level);
-      for (const auto& term : step.terms) {
-        if (has_real_numbers(step)) break;  // their residues alone
-        const std::size_t entries = std::min(parameters.degree(), ckks::period_entries(term.factor.size()));
-        cost_.plaintext_bytes += limbs(step.level) * entries * sizeof(std::uint64_t);
-      }
-    }
-    if (!is_real_number(step.constant)) {
-      const std::size_t entries = std::min(parameters.degree(), ckks::period_entries(step.constant.size()));
-      cost_.plaintext_bytes += limbs(step.level) * entries * sizeof(std::uint64_t);
-    }
-    cost_.workspace_bytes = std::max(cost_.workspace_bytes, (held + used) * limb_bytes);
-    held += 2 * limbs(step.result_level);
-    for (std::size_t value = inputs; value < inputs + i + 1; ++value) {
-      if (last[value] == i) held -= 2 * limbs(steps_[value - inputs].result_level);
-    }
-    std::erase_if(copies, [&](const auto& copy) {
-      const bool ends = last[copy.first.first] == i;
-      if (ends) held -= copy.second;
-      return ends;
-    });
-  }
-  cost_.mod_ups = cost_.divisions = cost_.key_products;
-  // The highest one's usual key serves the others.
-  if (!own_keys && !levels.empty()) levels.erase(levels.begin(), std::prev(levels.end()));
-  for (const std::size_t level : levels) add_need({rlwe::KeyRole::relinearization(), gadget_at(level)});
-  cost_.key_bytes = key_bytes(parameters.degree(), needed_keys_);
+}
+
+std::optional<rlwe::GadgetPrimes> FunctionPlan::gadget_of(const rlwe::KeyRole& /*role*/,
+                                                          std::size_t level) const {
+  if (!own_keys_) return std::nullopt;
+  return product_gadget(parameters(), level, most_special_primes);
 }
 
 Rows FunctionPlan::evaluate_clear(std::span<const std::vector<Complex>> inputs) const {

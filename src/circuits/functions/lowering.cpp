@@ -118,6 +118,14 @@ Value Lowering::add_step(FunctionStep step) {
   return values_.size() - 1;
 }
 
+Value Lowering::add_unrescaled(FunctionStep step) {
+  step.result_level = step.level;
+  step.result_scale = step.scale;
+  values_.push_back({.level = step.level, .scale = step.scale});
+  steps_.push_back(std::move(step));
+  return values_.size() - 1;
+}
+
 Value Lowering::lowered(Value value, std::size_t level) {
   if (values_[value].level == level) return value;
   FunctionStep step{.level = level + 1, .scale = scales_->level_scale(level) * divisor(level + 1)};
@@ -131,11 +139,7 @@ Value Lowering::mapped(Value x, const AffineMap& map) {
   FunctionStep step{.level = from.level, .scale = from.scale / map.factor, .rescaled = false};
   step.terms.push_back({x, {map.factor}});
   step.constant = {map.shift};
-  step.result_level = step.level;
-  step.result_scale = step.scale;
-  values_.push_back({.level = step.level, .scale = step.scale});
-  steps_.push_back(std::move(step));
-  return values_.size() - 1;
+  return add_unrescaled(std::move(step));
 }
 
 // All products of a sum must have one scale: that of the first, to which the first factors of the others are
@@ -220,7 +224,28 @@ void Lowering::match(const std::vector<Function::Product>& products, std::size_t
   }
 }
 
+Value Lowering::unrescaled(const Function::Sum& sum) {
+  const Function::Term& first = sum.terms.front();
+  const int bits = *sum.fraction_bits;
+  if (bits == 0) {
+    return mapped(first.value, {.factor = first.factor.front().real(), .shift = sum.constant.front().real()});
+  }
+  FunctionStep step{.level = std::numeric_limits<std::size_t>::max(),
+                    .rescaled = false,
+                    .fraction_bits = bits,
+                    .terms = sum.terms,
+                    .constant = sum.constant};
+  for (auto& term : step.terms) {
+    step.level = std::min(step.level, values_[term.value].level);
+    const double rounded = std::nearbyint(std::ldexp(term.factor.front().real(), bits));
+    term.factor = {std::ldexp(rounded, -bits)};
+  }
+  step.scale = std::ldexp(scale_at(first.value, step.level), bits);
+  return add_unrescaled(std::move(step));
+}
+
 Value Lowering::add(const Function::Sum& sum) {
+  if (sum.fraction_bits) return unrescaled(sum);
   std::size_t level = std::numeric_limits<std::size_t>::max();
   for (const auto& [a, b] : sum.products) level = std::min({level, values_[a].level, values_[b].level});
   for (const auto& term : sum.terms) level = std::min(level, values_[term.value].level);
@@ -241,6 +266,10 @@ Value Lowering::add(const Function::Sum& sum) {
   step.scale = step.products.empty()
                    ? scales_->level_scale(level - 1) * divisor(level)
                    : scale_at(step.products.front().a, level) * scale_at(step.products.front().b, level);
+  if (doubles_by_scale_ && step.factor == 2 && !step.products.empty()) {
+    step.doubles_by_scale = true;
+    step.scale /= 2;
+  }
   return add_step(std::move(step));
 }
 

@@ -25,9 +25,10 @@ class StepCosts {
 /// Steps, and the level and scale of each value.
 class Lowering {
  public:
-  /// The arguments must outlive this. `drifts`: FunctionPlanOptions::results_drift.
-  Lowering(const rlwe::ScalePolicy& scales, const StepCosts& costs, bool drifts)
-      : scales_(&scales), costs_(&costs), drifts_(drifts) {}
+  /// The arguments must outlive this. `drifts`: FunctionPlanOptions::results_drift; `doubles_by_scale`: the
+  /// option of that name.
+  Lowering(const rlwe::ScalePolicy& scales, const StepCosts& costs, bool drifts, bool doubles_by_scale)
+      : scales_(&scales), costs_(&costs), drifts_(drifts), doubles_by_scale_(doubles_by_scale) {}
 
   Function::Value add_input(std::size_t level, double scale);
   /// Value of a sum. Terms have as many levels to go as the products, or more. ScaleError where its products
@@ -53,14 +54,18 @@ class Lowering {
   [[nodiscard]] double cost_from(std::size_t first) const;
   /// Adds a rescaled step; its level and scale are given.
   Function::Value add_step(FunctionStep step);
+  /// The same for one that is not rescaled.
+  Function::Value add_unrescaled(FunctionStep step);
   /// A value at a level below, of exactly the level's scale there; at its own as it is.
   Function::Value lowered(Function::Value value, std::size_t level);
   /// factor x + shift without a level.
   Function::Value mapped(Function::Value x, const AffineMap& map);
+  /// A sum with fraction_bits.
+  Function::Value unrescaled(const Function::Sum& sum);
 
   const rlwe::ScalePolicy* scales_;
   const StepCosts* costs_;
-  bool drifts_;
+  bool drifts_, doubles_by_scale_;
   std::vector<rlwe::PlainOperand> values_;
   std::vector<FunctionStep> steps_;
 };

@@ -13,7 +13,6 @@
 #include "circuits/coefficient.hpp"
 #include "circuits/plan_input.hpp"
 #include "circuits/rounding_model.hpp"
-#include "circuits/switch_extent.hpp"
 #include "hemera/runtime/error.hpp"
 #include "rlwe/requirements.hpp"
 
@@ -78,12 +77,8 @@ Diagonals diagonals_of(std::span<const Complex> matrix, std::size_t rows, std::s
 
 LinearTransform::LinearTransform(const rlwe::Parameters& parameters, Diagonals diagonals, std::size_t slots,
                                  const LinearTransformOptions& options)
-    : Plan(parameters),
-      diagonals_(std::move(diagonals)),
-      slots_(slots),
-      level_(options.level.value_or(parameters.highest_user_level())),
-      fewest_keys_(options.fewest_keys),
-      rescaled_(options.rescaled) {
+    : Plan(parameters), slots_(slots), fewest_keys_(options.fewest_keys), rescaled_(options.rescaled) {
+  ends_.level = options.level.value_or(parameters.highest_user_level());
   if (parameters.scheme() != rlwe::Scheme::ckks) {
     throw MismatchError("a linear transform is for CKKS, not for " + rlwe::name(parameters.scheme()));
   }
@@ -95,8 +90,8 @@ LinearTransform::LinearTransform(const rlwe::Parameters& parameters, Diagonals d
   // A circuit that brings its gadget may end below the user's levels.
   const std::size_t lowest = options.gadget ? 0 : parameters.lowest_user_level();
   const std::size_t highest = options.gadget ? parameters.levels() - 1 : parameters.highest_user_level();
-  if (level_ <= lowest || level_ > highest) {
-    throw LevelError("a linear transform at level " + std::to_string(level_) +
+  if (ends_.level <= lowest || ends_.level > highest) {
+    throw LevelError("a linear transform at level " + std::to_string(ends_.level) +
                      ": it takes one level, so it starts from " + std::to_string(lowest + 1) + " to " +
                      std::to_string(highest) + "; use parameters of more depth");
   }
@@ -108,7 +103,7 @@ LinearTransform::LinearTransform(const rlwe::Parameters& parameters, Diagonals d
         "a linear transform with steps, and with baby_steps or fewest_keys, which choose them; "
         "give one of these");
   }
-  for (const auto& [number, diagonal] : diagonals_) {
+  for (const auto& [number, diagonal] : diagonals) {
     const bool is_finite = std::all_of(diagonal.begin(), diagonal.end(), [](const Complex& c) {
       return std::isfinite(c.real()) && std::isfinite(c.imag());
     });
@@ -118,23 +113,32 @@ LinearTransform::LinearTransform(const rlwe::Parameters& parameters, Diagonals d
                            " slots, or has an entry that is not finite");
     }
   }
-  std::erase_if(diagonals_, [](const auto& entry) { return is_zero(entry.second); });
-  if (diagonals_.empty()) {
+  std::erase_if(diagonals, [](const auto& entry) { return is_zero(entry.second); });
+  if (diagonals.empty()) {
     throw ParameterError("a linear transform without a diagonal that is not zero: its product is zero");
   }
-  gadget_ = options.gadget ? *options.gadget : parameters.default_gadget(level_);
+  diagonals_ = std::make_shared<const Diagonals>(std::move(diagonals));
+  gadget_ = options.gadget ? *options.gadget : parameters.default_gadget(ends_.level);
   choose_groups(parameters, options);
-  tell_needs(parameters);
+  choose_rotations();
+  const rlwe::ScalePolicy scales(parameters);
+  const rlwe::LevelScale& own = scales.policy().scales[ends_.level];
+  ends_.scale = own.scale;
+  ends_.result_level = ends_.level - (rescaled_ ? 1 : 0);
+  ends_.result_scale = rescaled_ ? scales.level_scale(ends_.result_level) : own.product_scale;
+  plaintext_scale_ = ends_.result_scale * ((rescaled_ ? own.divisor : 1) / ends_.scale);
+  rounding_ = division_error(parameters, slots_);
+  switching_ = switching_error(parameters, gadget_, slots_);
 }
 
 void LinearTransform::choose_groups(const rlwe::Parameters& parameters,
                                     const LinearTransformOptions& options) {
   if (options.steps) return take_steps(*options.steps);
   stride_ = slots_;
-  for (const auto& [number, diagonal] : diagonals_) stride_ = std::gcd(stride_, number);
+  for (const auto& [number, diagonal] : diagonals()) stride_ = std::gcd(stride_, number);
   if (fewest_keys_) return choose_steps(options);
   // Rotations by 0 are none.
-  const SwitchCost cost(parameters, gadget_, level_);
+  const SwitchCost cost(parameters, gadget_, ends_.level);
   const auto total = [&](const std::map<std::size_t, Group>& groups) {
     const std::set<std::size_t> babies = babies_of(groups);
     const auto count = [](std::size_t all, bool has_none) {
@@ -159,9 +163,9 @@ void LinearTransform::choose_groups(const rlwe::Parameters& parameters,
 // With one step after the other it is their number that counts. Diagonals on both sides of number 0 are
 // counted from the far end of the widest gap between them, and the sum is turned by it at the end.
 void LinearTransform::choose_steps(const LinearTransformOptions& options) {
-  std::size_t start = diagonals_.begin()->first;
-  std::size_t widest = start + slots_ - diagonals_.rbegin()->first;
-  for (auto next = std::next(diagonals_.begin()); next != diagonals_.end(); ++next) {
+  std::size_t start = diagonals().begin()->first;
+  std::size_t widest = start + slots_ - diagonals().rbegin()->first;
+  for (auto next = std::next(diagonals().begin()); next != diagonals().end(); ++next) {
     const std::size_t gap = next->first - std::prev(next)->first;
     if (gap > widest) {
       widest = gap;
@@ -200,7 +204,7 @@ void LinearTransform::take_steps(const RotationSteps& steps) {
                          std::to_string(giant_unit_) + ", by whose key they are all taken");
   }
   std::set<std::size_t> left;
-  for (const auto& [number, diagonal] : diagonals_) left.insert(number);
+  for (const auto& [number, diagonal] : diagonals()) left.insert(number);
   for (const std::size_t giant : steps.giant) {
     for (const std::size_t baby : steps.baby) {
       const std::size_t number = (giant + baby) % slots_;
@@ -216,7 +220,7 @@ void LinearTransform::take_steps(const RotationSteps& steps) {
 std::map<std::size_t, LinearTransform::Group> LinearTransform::split(std::size_t start,
                                                                      std::size_t steps) const {
   std::map<std::size_t, Group> groups;
-  for (const auto& [number, diagonal] : diagonals_) {
+  for (const auto& [number, diagonal] : diagonals()) {
     const std::size_t place = (number + slots_ - start) % slots_;
     const std::size_t baby = place % (steps * stride_);
     groups[place - baby][baby] = number;
@@ -224,93 +228,33 @@ std::map<std::size_t, LinearTransform::Group> LinearTransform::split(std::size_t
   return groups;
 }
 
-void LinearTransform::tell_needs(const rlwe::Parameters& parameters) {
+void LinearTransform::choose_rotations() {
   const std::set<std::size_t> babies = babies_of(groups_);
-  std::set<std::size_t> giants;
-  for (const auto& [giant, group] : groups_) giants.insert(giant);
-  const auto turns = [](const std::set<std::size_t>& steps) { return steps.size() - steps.count(0); };
-  const std::size_t giant_stride = baby_steps_ * stride_;
   std::set<std::size_t> rotations;
-  cost_ = {
-      .level = level_, .result_level = level_ - (rescaled_ ? 1 : 0), .plain_products = diagonals_.size()};
   if (fewest_keys_) {
     // One step after the other, from the farthest one that is there.
-    const std::size_t baby_turns = *babies.rbegin() / stride_, giant_turns = *giants.rbegin() / giant_stride;
-    if (baby_turns != 0) rotations.insert(stride_);
-    if (giant_turns != 0) rotations.insert(giant_stride);
-    if (start_ != 0) rotations.insert(start_);
-    cost_.key_products = baby_turns + giant_turns + (start_ == 0 ? 0 : 1);
-    cost_.mod_ups = cost_.key_products;
+    if (*babies.rbegin() != 0) rotations.insert(stride_);
+    if (groups_.rbegin()->first != 0) rotations.insert(baby_steps_ * stride_);
+    rotations.insert(start_);
   } else {
     rotations = babies;
-    std::size_t giant_turns = turns(giants);
-    if (giant_unit_ == 0) {
-      rotations.insert(giants.begin(), giants.end());
-    } else if (giant_turns != 0) {
-      rotations.insert(giant_unit_);
-      giant_turns = *giants.rbegin() / giant_unit_;
+    const std::size_t farthest = groups_.rbegin()->first;
+    if (giant_unit_ != 0) rotations.insert(farthest == 0 ? 0 : giant_unit_);
+    for (const auto& [giant, group] : groups_) {
+      if (giant_unit_ == 0) rotations.insert(giant);
     }
-    rotations.erase(0);
-    cost_.key_products = turns(babies) + giant_turns;
-    cost_.mod_ups = (turns(babies) == 0 ? 0 : 1) + giant_turns;
   }
-  cost_.divisions = cost_.mod_ups + 1 - (!fewest_keys_ && turns(babies) != 0 ? 1 : 0);
+  rotations.erase(0);
   rotations_.assign(rotations.begin(), rotations.end());
-  for (const std::size_t rotation : rotations_) {
-    const std::uint64_t element = parameters.galois_element(static_cast<std::int64_t>(rotation));
-    add_need({rlwe::KeyRole::galois(element), gadget_});
-  }
-  cost_.key_bytes = key_bytes(parameters.degree(), needed_keys_);
-  const std::size_t limbs = parameters.literal().levels[level_].size() + gadget_.special.size();
-  for (const auto& [number, diagonal] : diagonals_) {
-    cost_.plaintext_bytes += limbs * sizeof(std::uint64_t) *
-                             std::min(parameters.degree(), ckks::period_entries(period_of(diagonal).size()));
-  }
-  const SwitchExtent extent(parameters, gadget_, level_);
-  cost_.work[level_] = {.mod_ups = cost_.mod_ups * extent.digits * limbs,
-                        .key_products = cost_.key_products * 2 * extent.digits * limbs,
-                        .divisions = (cost_.divisions + 1) * limbs,  // the last one of two components
-                        .products = cost_.plain_products * 2 * limbs};
-  tell_workspace(extent, babies, turns(giants));
-
-  const rlwe::ScalePolicy scales(parameters);
-  cost_.scale = scales.level_scale(level_);
-  const rlwe::LevelScale& own = scales.policy().scales[level_];
-  cost_.result_scale = rescaled_ ? scales.level_scale(level_ - 1) : own.product_scale;
-  plaintext_scale_ = cost_.result_scale * ((rescaled_ ? own.divisor : 1) / cost_.scale);
-  rounding_ = division_error(parameters, slots_);
-  switching_ = switching_error(parameters, gadget_, slots_);
 }
 
-// The most of what is alive at once, in limbs, with the scratch of the CPU's operations.
-void LinearTransform::tell_workspace(const SwitchExtent& extent, const std::set<std::size_t>& babies,
-                                     std::size_t turned) {
-  const std::size_t base = extent.base, extended = extent.extended, digits = extent.digits * extended;
-  const std::size_t pair = 2 * extended;  // both components of a sum, or of a term
-  std::size_t most = pair + 3 * base;     // the division at the end
-  if (rotations_.empty()) {
-    if (fewest_keys_) most = std::max(most, 2 * pair);
-  } else if (fewest_keys_) {
-    // Each baby step is kept; then a sum is turned beside what comes next.
-    const std::size_t kept = pair * babies.size();
-    const std::size_t turn = base + digits + 2 * pair;
-    const std::size_t next = pair * std::min<std::size_t>(2, groups_.size());
-    most = kept + std::max(turn, next + (turned != 0 || start_ != 0 ? turn : 0));
-  } else {
-    const std::size_t sums = pair * groups_.size();
-    if (*babies.rbegin() != 0) {
-      // What is not turned is a term beside the digits.
-      most = std::max(most, sums + digits + base + (babies.contains(0) ? pair : 0));
-    }
-    if (turned != 0) {
-      // Second components, divided and extended as a batch.
-      const std::size_t divided = turned * (extended + base + extent.special() + 1);
-      const std::size_t split = turned * (base + digits + base);
-      const std::size_t summed = turned * (digits + pair);
-      most = std::max({most, sums + divided, sums + split, sums + summed});
-    }
-  }
-  cost_.workspace_bytes = extent.bytes(most);
+std::vector<Plan::Input> LinearTransform::inputs() const { return {{.slots = slots_}}; }
+
+Plan::Evaluation LinearTransform::bound(const std::shared_ptr<const rlwe::Context>& context) const {
+  return [prepared = std::make_shared<PreparedLinearTransform>(context, *this)](
+             const ckks::Evaluator& evaluator, auto inputs) {
+    static_cast<void>((*prepared)(evaluator, *inputs[0]));
+  };
 }
 
 ExpectedError LinearTransform::error_from(double fresh) const {
@@ -322,15 +266,15 @@ ExpectedError LinearTransform::error_from(double fresh) const {
       const auto turns = static_cast<double>(fewest_keys_ ? baby / stride_ : (baby == 0 ? 0 : 1));
       const double divided = fewest_keys_ ? rounding_ : 0;
       const double turned =
-          turns * (switching_ * switching_ + divided * divided) / (cost_.scale * cost_.scale);
-      const std::vector<Complex>& diagonal = diagonals_.at(number);
+          turns * (switching_ * switching_ + divided * divided) / (ends_.scale * ends_.scale);
+      const std::vector<Complex>& diagonal = diagonals().at(number);
       for (std::size_t k = 0; k < slots_; ++k)
         variances[k] += std::norm(diagonal[k]) * (fresh * fresh + turned);
     }
   }
   const double encoding =
-      static_cast<double>(diagonals_.size() * 2 * slots_) / 12 / (plaintext_scale_ * plaintext_scale_);
-  const double own = encoding + std::pow(rounding_ / cost_.result_scale, 2);
+      static_cast<double>(diagonals().size() * 2 * slots_) / 12 / (plaintext_scale_ * plaintext_scale_);
+  const double own = encoding + std::pow(rounding_ / ends_.result_scale, 2);
   const double sum = std::accumulate(variances.begin(), variances.end(), 0.0);
   return {.mean = std::sqrt(sum / static_cast<double>(slots_) + own),
           .worst = std::sqrt(*std::max_element(variances.begin(), variances.end()) + own)};
@@ -342,7 +286,7 @@ std::vector<Complex> LinearTransform::evaluate_clear(std::span<const Complex> va
                          std::to_string(values.size()) + " values");
   }
   std::vector<Complex> result(slots_);
-  for (const auto& [number, diagonal] : diagonals_) {
+  for (const auto& [number, diagonal] : diagonals()) {
     for (std::size_t k = 0; k < slots_; ++k) result[k] += diagonal[k] * values[(k + number) % slots_];
   }
   return result;
@@ -351,15 +295,14 @@ std::vector<Complex> LinearTransform::evaluate_clear(std::span<const Complex> va
 PreparedLinearTransform::PreparedLinearTransform(std::shared_ptr<const rlwe::Context> context,
                                                  const LinearTransform& plan)
     : context_(std::move(context)), plan_(plan) {
-  plan_.require_parameters(*context_, "linear transform");
-  require_room(*context_, plan_.cost_.plaintext_bytes + plan_.cost_.workspace_bytes, "linear transform");
+  plan_.require_binding(*context_, "linear transform");
   const ckks::Encoder encoder(context_);
-  const std::size_t level = plan_.level_;
+  const std::size_t level = plan_.level();
   gadget_ = context_->gadget(plan_.gadget_);
   const poly::RnsBase& extended = gadget_->mod_up(level).extended();
   const double scale = plan_.plaintext_scale_;
   std::vector<double> rows(plan_.slots_);
-  for (const auto& [number, diagonal] : plan_.diagonals_) {
+  for (const auto& [number, diagonal] : plan_.diagonals()) {
     is_complex_ = is_complex_ || std::any_of(diagonal.begin(), diagonal.end(),
                                              [](const Complex& entry) { return entry.imag() != 0; });
   }
@@ -367,7 +310,7 @@ PreparedLinearTransform::PreparedLinearTransform(std::shared_ptr<const rlwe::Con
     for (const auto& [baby, number] : group) {
       // The giant step turns the products, too.
       const std::size_t turn = (giant + plan_.start_) % plan_.slots_;
-      const std::vector<Complex>& diagonal = plan_.diagonals_.at(number);
+      const std::vector<Complex>& diagonal = plan_.diagonals().at(number);
       for (std::size_t k = 0; k < plan_.slots_; ++k) rows[k] += std::abs(diagonal[k]);
       const auto values = rotated(diagonal, plan_.slots_ - turn);
       plaintexts_.emplace(number, encoder.encode_over(extended, period_of(values), {}, level, scale,
@@ -391,7 +334,7 @@ PreparedLinearTransform::RotationKeys PreparedLinearTransform::keys_among(
   std::vector<rlwe::GadgetPrimes> gadgets{plan_.gadget_};
   if (const auto first = keys.switching.find(role_of(rotations.front())); first != keys.switching.end()) {
     for (const auto& [gadget, key] : first->second) {
-      const bool serves = gadget.special == plan_.gadget_.special && key->gadget->serves(plan_.level_);
+      const bool serves = gadget.special == plan_.gadget_.special && key->gadget->serves(plan_.level());
       if (serves && gadget != plan_.gadget_) gadgets.push_back(gadget);
     }
   }
@@ -412,11 +355,8 @@ PreparedLinearTransform::RotationKeys PreparedLinearTransform::keys_among(
     if (lacking.empty() && !key_of(rotations[i], plan_.gadget_)) lacking = rotation;
   }
   if (rotations.size() > shown) needed += ", ... (" + std::to_string(rotations.size()) + " in all)";
-  throw MissingKeyError(
-      "linear transform: there is no key of its gadget for the rotation by " + lacking +
-      "; make keys for the transform (Python: plan=transform of generate_keys): it needs those "
-      "of rotations by " +
-      needed);
+  throw MissingKeyError("linear transform: there is no key of its gadget for the rotation by " + lacking +
+                        "; make keys for the transform: it needs those of rotations by " + needed);
 }
 
 ExtendedCiphertext PreparedLinearTransform::turned(const RotationKeys& keys, const ExtendedCiphertext& in,
@@ -437,9 +377,9 @@ rlwe::Ciphertext PreparedLinearTransform::operator()(const ckks::Evaluator& eval
   }
   const RotationKeys keys = keys_among(evaluator.keys());
   rlwe::Ciphertext storage;
-  const rlwe::Ciphertext& x = lowered_input(evaluator, vector, plan_.level_, storage);
-  if (x.meta.level < plan_.level_) {
-    throw LevelError("linear transform: it was made for level " + std::to_string(plan_.level_) +
+  const rlwe::Ciphertext& x = lowered_input(evaluator, vector, plan_.level(), storage);
+  if (x.meta.level < plan_.level()) {
+    throw LevelError("linear transform: it was made for level " + std::to_string(plan_.level()) +
                      ", and the ciphertext is at level " + std::to_string(x.meta.level) +
                      "; make it for that level");
   }

@@ -9,7 +9,6 @@
 
 #include "circuits/plan_input.hpp"
 #include "circuits/rounding_model.hpp"
-#include "circuits/switch_extent.hpp"
 #include "hemera/runtime/error.hpp"
 #include "rlwe/requirements.hpp"
 
@@ -71,25 +70,29 @@ MatrixProduct::MatrixProduct(const rlwe::Parameters& parameters, std::size_t siz
   }
   const std::size_t depth = is_packed_ ? 2 : 3;
   const std::size_t lowest = parameters.lowest_user_level(), highest = parameters.highest_user_level();
-  cost_.level = options.level.value_or(highest);
-  if (cost_.level > highest || cost_.level < lowest + depth) {
+  ends_.level = options.level.value_or(highest);
+  if (ends_.level > highest || ends_.level < lowest + depth) {
     throw LevelError("a product of matrices of depth " + std::to_string(depth) + " can not start at level " +
-                     std::to_string(cost_.level) + ": the user's levels are " + std::to_string(lowest) +
+                     std::to_string(ends_.level) + ": the user's levels are " + std::to_string(lowest) +
                      " to " + std::to_string(highest) + "; use parameters of more depth");
   }
-  cost_.result_level = cost_.level - depth;
+  ends_.result_level = ends_.level - depth;
   // One gadget for all levels, so that no rotation needs two keys.
-  const rlwe::GadgetPrimes gadget = parameters.default_gadget(cost_.level);
-  const std::size_t turned = cost_.result_level + 1;  // where the products are taken
+  const rlwe::GadgetPrimes gadget = parameters.default_gadget(ends_.level);
+  const std::size_t turned = ends_.result_level + 1;  // where the products are taken
   const auto transform = [&](Diagonals diagonals, std::size_t level) {
     return LinearTransform(parameters, std::move(diagonals), slots(), {.level = level, .gadget = gadget});
   };
   if (!is_packed_) {
-    sigma_.push_back(transform(sigma_of(size), cost_.level));
+    sigma_.push_back(transform(sigma_of(size), ends_.level));
     tau_.push_back(transform(tau_of(size), turned + 1));
   }
   for (std::size_t k = 1; k < size; ++k) columns_.push_back(transform(columns_of(size, k), turned + 1));
-  tell_needs(parameters, gadget);
+  const rlwe::ScalePolicy scales(parameters);
+  ends_.scale = scales.level_scale(ends_.level);
+  ends_.result_scale = scales.level_scale(ends_.result_level);
+  rounding_ = division_error(parameters, slots());
+  switching_ = switching_error(parameters, gadget, slots());
 }
 
 std::vector<std::size_t> MatrixProduct::rotations() const {
@@ -102,40 +105,18 @@ std::vector<std::size_t> MatrixProduct::rotations() const {
   return {rotations.begin(), rotations.end()};
 }
 
-void MatrixProduct::tell_needs(const rlwe::Parameters& parameters, const rlwe::GadgetPrimes& gadget) {
-  for (const std::size_t rotation : rotations()) {
-    const std::uint64_t element = parameters.galois_element(static_cast<std::int64_t>(rotation));
-    add_need({rlwe::KeyRole::galois(element), gadget});
-  }
-  add_need({rlwe::KeyRole::relinearization(), gadget});
-  std::size_t most = 0;
-  for (const auto* row : {&sigma_, &tau_, &columns_}) {
-    for (const LinearTransform& each : *row) {
-      cost_.add_operations(each.cost());
-      most = std::max(most, each.cost().workspace_bytes);
-    }
-  }
-  // The rotations of the right factor, and the relinearization; the left factor comes down to the products'
-  // level, and their sum is rescaled.
-  const SwitchExtent extent(parameters, gadget, cost_.result_level + 1);
-  cost_.key_products += size_;
-  cost_.mod_ups += 2;
-  cost_.divisions += size_;
-  cost_.products += size_;
-  cost_.rescales += 2;
-  cost_.work[cost_.result_level + 1] += {.mod_ups = 2 * extent.digits * extent.extended,
-                                         .key_products = size_ * 2 * extent.digits * extent.extended,
-                                         .divisions = 2 * (size_ * extent.extended + 2 * extent.base + 1),
-                                         .products = 4 * size_ * extent.base};
-  // All turned factors, and a product of three components, beside a transform or a relinearization.
-  most = std::max(most, extent.bytes(extent.base + (extent.digits + 4) * extent.extended));
-  cost_.workspace_bytes = most + extent.bytes((4 * size_ + 3) * extent.base);
-  cost_.key_bytes = key_bytes(parameters.degree(), needed_keys_);
-  const rlwe::ScalePolicy scales(parameters);
-  cost_.scale = scales.level_scale(cost_.level);
-  cost_.result_scale = scales.level_scale(cost_.result_level);
-  rounding_ = division_error(parameters, slots());
-  switching_ = switching_error(parameters, gadget, slots());
+std::optional<rlwe::GadgetPrimes> MatrixProduct::gadget_of(const rlwe::KeyRole& /*role*/,
+                                                           std::size_t /*level*/) const {
+  return parameters().default_gadget(ends_.level);
+}
+
+std::vector<Plan::Input> MatrixProduct::inputs() const { return {{.slots = slots()}, {.slots = slots()}}; }
+
+Plan::Evaluation MatrixProduct::bound(const std::shared_ptr<const rlwe::Context>& context) const {
+  return [prepared = std::make_shared<PreparedMatrixProduct>(context, *this)](
+             const ckks::Evaluator& evaluator, auto inputs) {
+    static_cast<void>((*prepared)(evaluator, *inputs[0], *inputs[1]));
+  };
 }
 
 std::vector<Complex> MatrixProduct::pack(std::span<const Complex> matrix, Side side) const {
@@ -153,9 +134,9 @@ ExpectedError MatrixProduct::error_from(double input_error) const {
   };
   const double left = after(columns_, after(sigma_, input_error)), right = after(tau_, input_error);
   // Rotations of the right factor are divided each.
-  const double turned = squared(right) + (squared(switching_) + squared(rounding_)) / squared(cost_.scale);
+  const double turned = squared(right) + (squared(switching_) + squared(rounding_)) / squared(ends_.scale);
   const double error = std::sqrt(static_cast<double>(size_) * (squared(left) + turned) +
-                                 squared(rounding_ / cost_.result_scale));
+                                 squared(rounding_ / ends_.result_scale));
   return {.mean = error, .worst = error};
 }
 
@@ -192,15 +173,15 @@ Ciphertext PreparedMatrixProduct::operator()(const ckks::Evaluator& evaluator, c
                         std::to_string(factor->meta.slots));
   }
   static_cast<void>(rlwe::broadcast(left.meta.batch, right.meta.batch, operation));
-  const std::size_t product_level = plan_.cost_.result_level + 1;
+  const std::size_t product_level = plan_.ends_.result_level + 1;
   Ciphertext left_storage, right_storage;
-  const Ciphertext& a = lowered_input(evaluator, left, plan_.cost_.level, left_storage);
+  const Ciphertext& a = lowered_input(evaluator, left, plan_.ends_.level, left_storage);
   const Ciphertext& b =
       lowered_input(evaluator, right, plan_.is_packed_ ? product_level : product_level + 1, right_storage);
   const std::size_t needed = plan_.is_packed_ ? product_level : product_level + 1;
-  if (a.meta.level < plan_.cost_.level || b.meta.level < needed) {
+  if (a.meta.level < plan_.ends_.level || b.meta.level < needed) {
     throw LevelError("matrix product: it was planned for factors at level " +
-                     std::to_string(plan_.cost_.level) + " and at least " + std::to_string(needed) +
+                     std::to_string(plan_.ends_.level) + " and at least " + std::to_string(needed) +
                      ", and they are at levels " + std::to_string(a.meta.level) + " and " +
                      std::to_string(b.meta.level) + "; plan it for the lower one");
   }

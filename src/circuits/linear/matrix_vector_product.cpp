@@ -11,7 +11,6 @@
 #include "circuits/circuit_gadgets.hpp"
 #include "circuits/plan_input.hpp"
 #include "circuits/rounding_model.hpp"
-#include "circuits/switch_extent.hpp"
 #include "hemera/runtime/error.hpp"
 #include "rlwe/requirements.hpp"
 
@@ -46,27 +45,31 @@ MatrixVectorProduct::MatrixVectorProduct(const rlwe::Parameters& parameters, std
   result_slots_ = std::bit_ceil(rows);
   slots_ = std::max(vector_slots_, result_slots_);
   diagonals_ = std::min(vector_slots_, result_slots_);
-  cost_.level = options.level.value_or(parameters.highest_user_level());
+  ends_.level = options.level.value_or(parameters.highest_user_level());
   const std::size_t lowest = parameters.lowest_user_level(), highest = parameters.highest_user_level();
-  if (cost_.level > highest || cost_.level <= lowest) {
-    throw LevelError("a product of a matrix and a vector at level " + std::to_string(cost_.level) +
+  if (ends_.level > highest || ends_.level <= lowest) {
+    throw LevelError("a product of a matrix and a vector at level " + std::to_string(ends_.level) +
                      ": it takes one of the user's levels, which are " + std::to_string(lowest) + " to " +
                      std::to_string(highest) + "; use parameters of more depth");
   }
-  cost_.result_level = cost_.level - 1;
+  ends_.result_level = ends_.level - 1;
   choose_steps(parameters, options.baby_steps);
   if (result_slots_ < slots_) {
     fold_ =
         SlotCircuit::inner_sum(parameters, slots_, {.count = slots_ / result_slots_, .stride = result_slots_},
-                               true, {.level = cost_.result_level, .own_keys = own_keys_});
+                               true, {.level = ends_.result_level, .own_keys = own_keys_});
   }
-  tell_needs(parameters);
+  const rlwe::ScalePolicy scales(parameters);
+  ends_.scale = scales.level_scale(ends_.level);
+  ends_.result_scale = scales.level_scale(ends_.result_level);
+  rounding_ = division_error(parameters, slots_);
+  switching_ = switching_error(parameters, *gadget_of(rlwe::KeyRole::galois(1), ends_.level), slots_);
 }
 
 void MatrixVectorProduct::choose_steps(const rlwe::Parameters& parameters, std::size_t baby_steps) {
   // In words of memory traffic: a switch reads two components of every digit's key; extending the digits and
   // dividing two components count thrice. A giant step relinearizes a sum and turns it.
-  const auto digits = static_cast<double>(rlwe::key_digits(parameters.default_gadget(cost_.level)));
+  const auto digits = static_cast<double>(rlwe::key_digits(parameters.default_gadget(ends_.level)));
   const double baby = 2 * digits + 6, giant = 2 * (baby + 3 * digits);
   double least = std::numeric_limits<double>::infinity();
   for (std::size_t steps = 1; steps <= diagonals_; steps *= 2) {
@@ -94,58 +97,23 @@ std::vector<std::size_t> MatrixVectorProduct::rotations() const {
   return {rotations.begin(), rotations.end()};
 }
 
-void MatrixVectorProduct::tell_needs(const rlwe::Parameters& parameters) {
-  // Usual keys are all of one gadget, which serves the level of the last sum as well.
-  const rlwe::GadgetPrimes usual = parameters.default_gadget(cost_.level);
-  const rlwe::GadgetPrimes gadget =
-      own_keys_ ? rotation_gadget(parameters, cost_.level, most_special_primes) : usual;
-  const rlwe::GadgetPrimes of_products =
-      own_keys_ ? product_gadget(parameters, cost_.level, most_special_primes) : usual;
-  std::set<std::size_t> turned = turns();
-  if (fold_ && !own_keys_) {
-    const auto of_sum = fold_->rotations();
-    turned.insert(of_sum.begin(), of_sum.end());
-  }
-  for (const std::size_t rotation : turned) {
-    const std::uint64_t element = parameters.galois_element(static_cast<std::int64_t>(rotation));
-    add_need({rlwe::KeyRole::galois(element), gadget});
-  }
-  if (own_keys_ && fold_) {
-    for (const KeyNeed& need : fold_->needed_keys()) add_need(need);
-  }
-  add_need({rlwe::KeyRole::relinearization(), of_products});
-  const std::size_t groups = diagonals_ / baby_steps_;
-  const std::size_t babies = baby_steps_ - 1;
-  cost_.products = diagonals_;
-  cost_.key_products = babies + groups + (groups - 1);
-  cost_.mod_ups = (babies == 0 ? 0 : 1) + groups + (groups - 1);
-  cost_.divisions = cost_.key_products;
-  cost_.rescales = 1;
-  const SwitchExtent extent(parameters, gadget, cost_.level);
-  const SwitchExtent relinearized(parameters, of_products, cost_.level);
-  const auto words = [&](std::size_t all, const auto& of) {
-    return (all - groups) * of(extent) + groups * of(relinearized);
+// Usual keys are all of one gadget, which serves the level of the last sum as well.
+std::optional<rlwe::GadgetPrimes> MatrixVectorProduct::gadget_of(const rlwe::KeyRole& role,
+                                                                 std::size_t level) const {
+  if (!own_keys_) return parameters().default_gadget(ends_.level);
+  return role.power == 2 ? product_gadget(parameters(), level, most_special_primes)
+                         : rotation_gadget(parameters(), level, most_special_primes);
+}
+
+std::vector<Plan::Input> MatrixVectorProduct::inputs() const {
+  return {{.slots = slots_, .batch = {diagonals_}}, {.slots = vector_slots_}};
+}
+
+Plan::Evaluation MatrixVectorProduct::bound(const std::shared_ptr<const rlwe::Context>& context) const {
+  return [prepared = std::make_shared<PreparedMatrixVectorProduct>(context, *this)](
+             const ckks::Evaluator& evaluator, auto inputs) {
+    static_cast<void>((*prepared)(evaluator, *inputs[0], *inputs[1]));
   };
-  const auto extended = [](const SwitchExtent& of) { return of.extended; };
-  const auto digits = [](const SwitchExtent& of) { return of.digits * of.extended; };
-  cost_.work[cost_.level] = {.mod_ups = words(cost_.mod_ups, digits),
-                             .key_products = 2 * words(cost_.key_products, digits),
-                             .divisions = 2 * (words(cost_.divisions, extended) + extent.base),
-                             .products = 4 * diagonals_ * extent.base};
-  // Turned vectors, diagonals of one giant step, a product of three components and two sums; and a switch.
-  const std::size_t limbs = (2 * baby_steps_ + 2 * baby_steps_ + 3 + 4) * extent.base;
-  cost_.workspace_bytes = extent.bytes(limbs + (extent.digits + 2) * extent.extended);
-  if (fold_) {
-    const std::size_t own = cost_.workspace_bytes;
-    cost_.add_operations(fold_->cost());
-    cost_.workspace_bytes = std::max(own, fold_->cost().workspace_bytes);
-  }
-  cost_.key_bytes = key_bytes(parameters.degree(), needed_keys_);
-  const rlwe::ScalePolicy scales(parameters);
-  cost_.scale = scales.level_scale(cost_.level);
-  cost_.result_scale = scales.level_scale(cost_.result_level);
-  rounding_ = division_error(parameters, slots_);
-  switching_ = switching_error(parameters, gadget, slots_);
 }
 
 std::vector<Complex> MatrixVectorProduct::pack(std::span<const Complex> matrix) const {
@@ -170,8 +138,8 @@ ExpectedError MatrixVectorProduct::error_from(double input_error) const {
   const double fresh = squared(input_error);
   const double turn = squared(switching_) + squared(rounding_);
   const double baby =
-      turn / squared(cost_.scale) * (static_cast<double>(baby_steps_) - 1) / static_cast<double>(baby_steps_);
-  const double own = squared(rounding_ / cost_.result_scale);
+      turn / squared(ends_.scale) * (static_cast<double>(baby_steps_) - 1) / static_cast<double>(baby_steps_);
+  const double own = squared(rounding_ / ends_.result_scale);
   // Entries that are zero have errors, too: each meets a value.
   double variance = static_cast<double>(diagonals_) * (2 * fresh + baby) + own;
   if (fold_) variance = squared(fold_->expected_error(std::sqrt(variance)).mean);
@@ -228,12 +196,12 @@ Ciphertext PreparedMatrixVectorProduct::operator()(const ckks::Evaluator& evalua
                         " slots, not of " + std::to_string(vector.meta.slots));
   }
   Ciphertext matrix_storage, vector_storage;
-  const Ciphertext& m = lowered_input(evaluator, matrix, plan_.cost_.level, matrix_storage);
-  const Ciphertext& x = lowered_input(evaluator, vector, plan_.cost_.level, vector_storage);
+  const Ciphertext& m = lowered_input(evaluator, matrix, plan_.ends_.level, matrix_storage);
+  const Ciphertext& x = lowered_input(evaluator, vector, plan_.ends_.level, vector_storage);
   const std::size_t lower = std::min(m.meta.level, x.meta.level);
-  if (lower < plan_.cost_.level) {
+  if (lower < plan_.ends_.level) {
     throw LevelError("matrix and vector: the product was planned for level " +
-                     std::to_string(plan_.cost_.level) + ", and an operand is at level " +
+                     std::to_string(plan_.ends_.level) + ", and an operand is at level " +
                      std::to_string(lower) + "; plan it for that level");
   }
 

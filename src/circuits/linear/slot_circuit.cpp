@@ -14,7 +14,6 @@
 #include "circuits/coefficient.hpp"
 #include "circuits/plan_input.hpp"
 #include "circuits/rounding_model.hpp"
-#include "circuits/switch_extent.hpp"
 #include "hemera/rlwe/hoisting.hpp"
 #include "hemera/runtime/error.hpp"
 #include "rlwe/requirements.hpp"
@@ -62,22 +61,22 @@ SlotCircuit::SlotCircuit(const rlwe::Parameters& parameters, std::size_t slots,
                          " slots; their number must be a power of two up to " +
                          std::to_string(parameters.max_slots()));
   }
-  cost_.level = options.level.value_or(parameters.highest_user_level());
+  ends_.level = options.level.value_or(parameters.highest_user_level());
 }
 
 SlotCircuit SlotCircuit::inner_sum(const rlwe::Parameters& parameters, std::size_t slots,
                                    const Blocks& blocks, bool everywhere, const SlotCircuitOptions& options) {
   SlotCircuit result(parameters, slots, options);
   require_blocks(slots, blocks);
-  result.before_ = result.steps_of(parameters, blocks, 0, result.cost_.level, true);
+  result.before_ = result.steps_of(blocks, 0, result.ends_.level, true);
   // Where a block has all slots, rotations go round it.
   if (everywhere && blocks.count * blocks.stride < slots && blocks.count > 1) {
     for (std::size_t i = 0; i < slots; ++i) {
       result.kept_.push_back(i % (blocks.count * blocks.stride) < blocks.stride);
     }
-    result.after_ = result.steps_of(parameters, blocks, 0, result.cost_.level, false);
+    result.after_ = result.steps_of(blocks, 0, result.ends_.level, false);
   }
-  result.tell_needs(parameters);
+  result.choose_ends();
   return result;
 }
 
@@ -95,8 +94,8 @@ SlotCircuit SlotCircuit::replication(const rlwe::Parameters& parameters, std::si
       result.kept_.push_back(i / blocks.stride % blocks.count == position);
     }
   }
-  result.after_ = result.steps_of(parameters, blocks, position, result.cost_.level, false);
-  result.tell_needs(parameters);
+  result.after_ = result.steps_of(blocks, position, result.ends_.level, false);
+  result.choose_ends();
   return result;
 }
 
@@ -104,24 +103,28 @@ SlotCircuit SlotCircuit::mask(const rlwe::Parameters& parameters, std::vector<bo
                               const SlotCircuitOptions& options) {
   SlotCircuit result(parameters, kept.size(), options);
   result.kept_ = std::move(kept);
-  result.tell_needs(parameters);
+  result.choose_ends();
   return result;
 }
 
-rlwe::GadgetPrimes SlotCircuit::gadget_at(const rlwe::Parameters& parameters, std::size_t level) const {
-  return own_keys_ ? rotation_gadget(parameters, level, most_special_primes)
-                   : parameters.default_gadget(level);
+rlwe::GadgetPrimes SlotCircuit::gadget_at(std::size_t level) const {
+  return own_keys_ ? rotation_gadget(parameters(), level, most_special_primes)
+                   : parameters().default_gadget(level);
+}
+
+std::optional<rlwe::GadgetPrimes> SlotCircuit::gadget_of(const rlwe::KeyRole& /*role*/,
+                                                         std::size_t level) const {
+  return gadget_at(level);
 }
 
 // Steps through the bits of a row's number. To the left, row k gets all rows from it on. To the right, row
 // `position` gets to all rows: bits that it has are left out by turning left, the others by turning right.
-std::vector<SlotCircuit::Step> SlotCircuit::steps_of(const rlwe::Parameters& parameters, const Blocks& blocks,
-                                                     std::size_t position, std::size_t level,
-                                                     bool to_left) const {
+std::vector<SlotCircuit::Step> SlotCircuit::steps_of(const Blocks& blocks, std::size_t position,
+                                                     std::size_t level, bool to_left) const {
   const auto bits = static_cast<std::size_t>(std::countr_zero(blocks.count));
   // In words of memory traffic: a rotation reads two components of every digit's key, a step extends the
   // digits and divides two components, whose transforms count thrice.
-  const rlwe::GadgetPrimes gadget = gadget_at(parameters, std::min(level, parameters.levels() - 1));
+  const rlwe::GadgetPrimes gadget = gadget_at(std::min(level, parameters().levels() - 1));
   const auto digits = static_cast<double>(rlwe::key_digits(gadget));
   const auto cost_of = [&](std::size_t width) {
     return 2 * digits * static_cast<double>((std::size_t{1} << width) - 1) + 3 * (digits + 2);
@@ -154,56 +157,33 @@ std::vector<SlotCircuit::Step> SlotCircuit::steps_of(const rlwe::Parameters& par
   return steps;
 }
 
-void SlotCircuit::tell_needs(const rlwe::Parameters& parameters) {
+void SlotCircuit::choose_ends() {
   const std::size_t depth = kept_.empty() ? 0 : 1;
-  const std::size_t lowest = parameters.lowest_user_level(), highest = parameters.highest_user_level();
-  if (cost_.level > highest || cost_.level < lowest + depth) {
+  const std::size_t lowest = parameters().lowest_user_level(), highest = parameters().highest_user_level();
+  if (ends_.level > highest || ends_.level < lowest + depth) {
     throw LevelError("a circuit of slots of depth " + std::to_string(depth) + " can not start at level " +
-                     std::to_string(cost_.level) + ": the user's levels are " + std::to_string(lowest) +
+                     std::to_string(ends_.level) + ": the user's levels are " + std::to_string(lowest) +
                      " to " + std::to_string(highest) + "; use parameters of more depth");
   }
-  cost_.result_level = cost_.level - depth;
-  const rlwe::ScalePolicy scales(parameters);
-  cost_.scale = scales.level_scale(cost_.level);
-  cost_.result_scale = scales.level_scale(cost_.result_level);
-  rounding_ = division_error(parameters, slots_);
-  const rlwe::GadgetPrimes above = gadget_at(parameters, cost_.level);
-  const rlwe::GadgetPrimes below = gadget_at(parameters, cost_.result_level);
-  switching_before_ = switching_error(parameters, above, slots_);
-  switching_after_ = switching_error(parameters, below, slots_);
-
-  const auto add = [&](const std::vector<Step>& steps, const rlwe::GadgetPrimes& gadget, std::size_t level) {
-    const SwitchExtent extent(parameters, gadget, level);
-    for (const Step& step : steps) {
-      ++cost_.mod_ups;
-      ++cost_.divisions;
-      cost_.key_products += step.size();
-      cost_.work[level] += {.mod_ups = extent.digits * extent.extended,
-                            .key_products = step.size() * 2 * extent.digits * extent.extended,
-                            .divisions = 2 * extent.extended};
-      for (const std::size_t rotation : step) {
-        const std::uint64_t element = parameters.galois_element(static_cast<std::int64_t>(rotation));
-        add_need({rlwe::KeyRole::galois(element), gadget});
-      }
-      // The ciphertext, its digits and their first component, a sum, and a term before and after it is
-      // turned.
-      const std::size_t limbs = 3 * extent.base + (extent.digits + 6) * extent.extended;
-      cost_.workspace_bytes = std::max(cost_.workspace_bytes, extent.bytes(limbs));
-    }
-  };
-  add(before_, above, cost_.level);
-  add(after_, below, cost_.result_level);
-  if (!kept_.empty()) {
-    const SwitchExtent extent(parameters, above, cost_.level);
-    plaintext_scale_ = cost_.result_scale * (scales.policy().scales[cost_.level].divisor / cost_.scale);
-    cost_.plain_products = 1;
-    cost_.rescales = 1;
-    cost_.work[cost_.level] += {.divisions = 2 * extent.base, .products = 2 * extent.base};
-    const std::size_t entries = ckks::period_entries(period_of(numbers_of(kept_)).size());
-    cost_.plaintext_bytes = extent.base * std::min(parameters.degree(), entries) * sizeof(std::uint64_t);
-    cost_.workspace_bytes = std::max(cost_.workspace_bytes, extent.bytes(6 * extent.base));
+  const rlwe::ScalePolicy scales(parameters());
+  ends_.result_level = ends_.level - depth;
+  ends_.scale = scales.level_scale(ends_.level);
+  ends_.result_scale = scales.level_scale(ends_.result_level);
+  if (depth != 0) {
+    plaintext_scale_ = ends_.result_scale * (scales.policy().scales[ends_.level].divisor / ends_.scale);
   }
-  cost_.key_bytes = key_bytes(parameters.degree(), needed_keys_);
+  rounding_ = division_error(parameters(), slots_);
+  switching_before_ = switching_error(parameters(), gadget_at(ends_.level), slots_);
+  switching_after_ = switching_error(parameters(), gadget_at(ends_.result_level), slots_);
+}
+
+std::vector<Plan::Input> SlotCircuit::inputs() const { return {{.slots = slots_}}; }
+
+Plan::Evaluation SlotCircuit::bound(const std::shared_ptr<const rlwe::Context>& context) const {
+  return [prepared = std::make_shared<PreparedSlotCircuit>(context, *this)](const ckks::Evaluator& evaluator,
+                                                                            auto inputs) {
+    static_cast<void>((*prepared)(evaluator, *inputs[0]));
+  };
 }
 
 std::vector<std::size_t> SlotCircuit::rotations() const {
@@ -222,14 +202,14 @@ ExpectedError SlotCircuit::error_from(double input_error) const {
   };
   double mean = squared(input_error);
   for (const Step& step : before_) {
-    mean = static_cast<double>(step.size() + 1) * mean + step_error(step, switching_before_, cost_.scale);
+    mean = static_cast<double>(step.size() + 1) * mean + step_error(step, switching_before_, ends_.scale);
   }
   double worst = mean;
   if (!kept_.empty()) {
     // Values are as large as sums of so many of magnitude 1.
     const double encoding =
         copies_of(before_) * static_cast<double>(2 * slots_) / 12 / squared(plaintext_scale_);
-    const double own = encoding + squared(rounding_ / cost_.result_scale);
+    const double own = encoding + squared(rounding_ / ends_.result_scale);
     const double part =
         static_cast<double>(std::count(kept_.begin(), kept_.end(), true)) / static_cast<double>(kept_.size());
     const double copies = copies_of(after_);
@@ -242,7 +222,7 @@ ExpectedError SlotCircuit::error_from(double input_error) const {
   double added = 0;
   for (const Step& step : after_) {
     added =
-        static_cast<double>(step.size() + 1) * added + step_error(step, switching_after_, cost_.result_scale);
+        static_cast<double>(step.size() + 1) * added + step_error(step, switching_after_, ends_.result_scale);
   }
   return {.mean = std::sqrt(mean + added), .worst = std::sqrt(worst + added)};
 }
@@ -327,7 +307,7 @@ Ciphertext PreparedSlotCircuit::operator()(const ckks::Evaluator& evaluator, con
         if (evaluator.keys().find(rlwe::KeyRole::galois(element), level)) continue;
         throw MissingKeyError("circuit of slots: there is no key for the rotation by " +
                               std::to_string(rotation) + " at level " + std::to_string(level) +
-                              "; make keys for the plan (Python: plan= of generate_keys)");
+                              "; make keys for the plan");
       }
     }
   };

@@ -88,7 +88,7 @@ class Archive {
   virtual void value(const char* name, std::string& value) = 0;
   /// A field that OpenFHE 1.4 does not write: none where a file has none.
   void value(const char* name, std::optional<bool>& value);
-  /// Whether such fields were taken to be there, of which the bytes tell nothing.
+  /// Whether such fields were assumed to be there; the bytes do not show it.
   [[nodiscard]] virtual bool has_guessed() const { return false; }
   /// A vector of numbers.
   virtual void words(const char* name, std::vector<std::uint64_t>& values) = 0;

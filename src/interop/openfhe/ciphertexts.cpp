@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "hemera/poly/backend.hpp"
 #include "hemera/runtime/error.hpp"
 #include "interop/openfhe/binary_archive.hpp"
 #include "interop/openfhe/file.hpp"

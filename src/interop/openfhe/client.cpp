@@ -36,7 +36,7 @@ struct Opener {
   Opening operator()(MultiplicationKeys& object) const { return opened(open_keys(object)); }
   Opening operator()(AutomorphismKeys& object) const { return opened(open_keys(object)); }
   static Opening opened(std::optional<Opening> opening) {
-    if (!opening) throw FormatError("OpenFHE archive: a map without keys, which tells no context");
+    if (!opening) throw FormatError("OpenFHE archive: a map without keys, which has no context");
     return std::move(*opening);
   }
 };
@@ -122,7 +122,7 @@ std::shared_ptr<const Bootstrapper> Client::bootstrapper(const rlwe::EvaluationK
     auto candidate = std::make_shared<const Bootstrapper>(keys.context, *context, *settings,
                                                           fhe->correction_factor, steps);
     if (suffices(*candidate)) return bootstrappers_[slots] = std::move(candidate);
-    if (made == nullptr) made = std::move(candidate);  // which tells what is missing
+    if (made == nullptr) made = std::move(candidate);  // its error names the missing part
   }
   return made;
 }

@@ -17,7 +17,7 @@ namespace hemera::interop::openfhe {
 
 struct Client {
   std::shared_ptr<CryptoContext> context;
-  /// What keys told so far.
+  /// The primes of the keys so far.
   KeyPrimes primes;
 
   /// From now on, objects of the session's context are in others' hands.
@@ -62,7 +62,8 @@ class Arrivals {
   void require(const CryptoObject& header);
   void require_context(const CryptoContext& context) const { client_.require_context(context, operation_); }
   void require_tag(const std::string& tag);
-  /// Now the session knows their key pair. MismatchError if another thread told it of another one meanwhile.
+  /// Makes their key pair the session's. Throws MismatchError if another thread has given it another one
+  /// meanwhile.
   void settle();
   /// The same for what the caller gets, which binds the session to its context.
   template <typename Object>
@@ -78,7 +79,7 @@ class Arrivals {
   std::optional<std::string> tag_;
 };
 
-/// The context in a file, the tag of its objects if it has any, and what its keys tell.
+/// The context in a file, the tag of its objects if it has any, and the primes of its keys.
 struct Opening {
   std::shared_ptr<CryptoContext> context;
   std::optional<std::string> tag;

@@ -29,7 +29,7 @@ const char* kind_of(const AnyFile& file);
 template <typename T>
 T read_file(std::span<const std::byte> file);
 
-/// A file of any kind: files do not tell theirs, so that each is tried.
+/// A file of any kind. Files do not name their kind, so each is tried.
 AnyFile read_any_file(std::span<const std::byte> file);
 
 /// The inverse. It changes nothing in the object.

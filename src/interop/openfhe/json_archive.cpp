@@ -21,8 +21,8 @@ using Kind = Item::Kind;
 constexpr std::size_t deepest = 64;  // OpenFHE's files have up to 32
 constexpr std::size_t longest_text = 1024;
 constexpr std::size_t most_names = 1024;
-// What a document may take beside as many bytes as its text has: OpenFHE writes a residue in 20 bytes and
-// more, and structure is little beside residues.
+// Memory that a document may take in addition to the size of its text. OpenFHE writes a residue in 20 bytes
+// and more, and structure is small compared with residues.
 constexpr std::size_t free_bytes = std::size_t{32} << 20;
 
 [[noreturn]] void refuse(const std::string& problem) { throw FormatError("OpenFHE JSON: " + problem); }

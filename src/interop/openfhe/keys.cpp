@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "hemera/poly/backend.hpp"
 #include "hemera/runtime/error.hpp"
 #include "io/secret.hpp"
 #include "rlwe/key_storage.hpp"

@@ -150,7 +150,7 @@ void visit(Archive& archive, NativeParameters& object) {
   native_integer(archive, "bm", object.big_modulus);
   native_integer(archive, "br", object.big_root);
   archive.end();
-  // Polynomials are then large, and what describes them is little beside them.
+  // Polynomials are then large, and their descriptions small compared with them.
   if (archive.is_reading() && (!std::has_single_bit(object.degree) || object.degree < poly::min_degree ||
                                object.degree > poly::max_degree || object.order != 2 * object.degree)) {
     archive.fail("a ring of degree " + std::to_string(object.degree) +

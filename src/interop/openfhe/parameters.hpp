@@ -15,9 +15,9 @@ namespace hemera::interop::openfhe {
 /// Primes with their roots.
 using RootedPrimes = std::vector<NativeParameters>;
 
-/// Primes that keys have and a crypto context does not tell.
+/// Primes of keys that a crypto context does not have.
 struct KeyPrimes {
-  /// P of HYBRID; those of OpenFHE's rule if there is no key to tell.
+  /// P of HYBRID; those of OpenFHE's rule without a key.
   std::optional<RootedPrimes> special;
   /// Those of the key to an encapsulated secret that are not in P: OpenFHE has them since 1.6.1.
   RootedPrimes auxiliary;

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "hemera/arith/big_integer.hpp"
+#include "hemera/poly/backend.hpp"
 #include "hemera/runtime/error.hpp"
 
 namespace hemera::interop::openfhe {

@@ -1,4 +1,4 @@
-// What a session knows of its client: SEAL's parameters beside Hemera's.
+// A session's data of its client: SEAL's parameters next to Hemera's.
 #pragma once
 
 #include <cstddef>

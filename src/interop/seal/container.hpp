@@ -1,5 +1,5 @@
 // The container of every SEAL object: a header of 16 bytes, then the fields, perhaps compressed
-// (docs/clients.md).
+// (docs/clients-seal.md).
 #pragma once
 
 #include <cstddef>

@@ -58,7 +58,7 @@ void skip_pair(Reader& in, const CiphertextFields& fields, const Reader::Nested&
 
 using Fields = std::vector<std::pair<std::string, std::string>>;
 
-// What the objects of a file have in common: the level, as far as the parameters tell.
+// Fields of all objects of a file: the level, if the parameters give it.
 class Place {
  public:
   explicit Place(const std::optional<Source>& parms) {

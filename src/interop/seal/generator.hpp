@@ -18,9 +18,9 @@ struct Seed {
   std::array<std::byte, seed_bytes> bytes{};
 };
 
-/// Residues [limb, N], one limb a modulus, as SEAL draws them (docs/clients.md): 64-bit words of the stream,
-/// in which those that would not be uniform are replaced by later ones, modulo the limb's modulus. Throws
-/// DeviceError when the system's OpenSSL refuses to compute SHAKE-256.
+/// Residues [limb, N], one limb a modulus, as SEAL draws them (docs/clients-seal.md): 64-bit words of the
+/// stream, in which those that would not be uniform are replaced by later ones, modulo the limb's modulus.
+/// Throws DeviceError when the system's OpenSSL refuses to compute SHAKE-256.
 void expand(const Seed& seed, std::span<const std::uint64_t> moduli, std::span<std::uint64_t> residues);
 
 }  // namespace hemera::interop::seal

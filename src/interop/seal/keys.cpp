@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <string>
 
+#include "hemera/poly/backend.hpp"
 #include "hemera/runtime/error.hpp"
 #include "interop/seal/residues.hpp"
 #include "rlwe/key_storage.hpp"

@@ -6,6 +6,7 @@
 #include <string>
 #include <utility>
 
+#include "hemera/poly/backend.hpp"
 #include "hemera/rlwe/noise.hpp"
 #include "hemera/runtime/error.hpp"
 #include "hemera/runtime/memory.hpp"

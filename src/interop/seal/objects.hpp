@@ -21,7 +21,7 @@ inline constexpr std::uint64_t most_components = 16;
 inline constexpr std::uint64_t most_moduli = 256;
 inline constexpr std::uint64_t largest_degree = std::uint64_t{1} << 17;
 
-/// What SEAL tells levels apart by.
+/// SEAL's identification of a level.
 using ParmsId = std::array<std::byte, 32>;
 
 struct EncryptionParameters {

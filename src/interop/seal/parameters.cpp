@@ -87,7 +87,7 @@ rlwe::Parameters to_hemera(const EncryptionParameters& parameters, const Options
   if (literal.scheme == rlwe::Scheme::ckks) {
     if (options.scale == 0) {
       throw ParameterError(
-          "SEAL's parameters of CKKS tell no scale: give the one that the client encodes with as `scale`");
+          "SEAL's parameters of CKKS have no scale: give the one that the client encodes with as `scale`");
     }
     literal.scale = options.scale;
   } else if (options.scale != 0) {

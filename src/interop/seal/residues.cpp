@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "hemera/poly/backend.hpp"
 #include "hemera/runtime/error.hpp"
 #include "hemera/runtime/memory.hpp"
 

@@ -14,6 +14,7 @@
 #include "poly/cpu/repeat.hpp"
 #include "poly/cpu/sampling.hpp"
 #include "poly/cpu/transform_part.hpp"
+#include "poly/cpu/tuning.hpp"
 #include "poly/embedding_tables.hpp"
 #include "poly/scratch.hpp"
 #include "runtime/host_memory.hpp"
@@ -25,41 +26,30 @@ using Limb = std::uint64_t;
 
 namespace {
 
-// Weights of for_each_limb and for_each_part: rough costs of a word in additions.
-constexpr std::size_t addition_weight = 1;
-constexpr std::size_t product_weight = 2;
-constexpr std::size_t transform_weight = 4;  // half of it: threads gain little on a single transform
-constexpr std::size_t gather_weight = 4;
-
-// Results of so many bytes, with operands of as many, do not stay in a thread's share of the last cache: past
-// it a sum of 8 MB took half as long on a Zen 5, one of 4 MB as long, one of 2 MB 1.15 times. On a Xeon
-// (Sapphire Rapids), whose last cache is slow, sums of 2 MB took 0.75 of the time; of 1 MB they stay in its
-// second cache.
-constexpr std::size_t cached_bytes = std::size_t{6} << 20;
-constexpr std::size_t cached_bytes_of_intel = std::size_t{2} << 20;
-
 bool passes_cache(std::size_t bytes, int threads) {
 #if defined(__x86_64__)
   static const bool is_intel = __builtin_cpu_is("intel") != 0;
-  if (is_intel && bytes >= cached_bytes_of_intel * static_cast<std::size_t>(threads)) return true;
+  if (is_intel && bytes >= tuning::cached_bytes_of_intel * static_cast<std::size_t>(threads)) return true;
 #endif
   static_cast<void>(threads);
-  return bytes >= cached_bytes;
+  return bytes >= tuning::cached_bytes;
 }
 
 }  // namespace
 
 CpuBackend::CpuBackend(std::shared_ptr<const Ring> given, const Kernels& kernels, int threads,
-                       std::size_t memory_limit)
-    : CpuBackend(std::move(given), kernels, std::make_shared<runtime::ThreadPool>(threads), memory_limit) {}
+                       std::size_t memory_limit, bool computes)
+    : CpuBackend(std::move(given), kernels, std::make_shared<runtime::ThreadPool>(threads), memory_limit,
+                 computes) {}
 
 CpuBackend::CpuBackend(std::shared_ptr<const Ring> given, const Kernels& kernels,
-                       std::shared_ptr<runtime::ThreadPool> pool, std::size_t memory_limit)
+                       std::shared_ptr<runtime::ThreadPool> pool, std::size_t memory_limit, bool computes)
     : Backend(std::move(given), runtime::make_host_memory(runtime::kept_bytes, memory_limit, pool)),
       kernels_(kernels),
       pool_(std::move(pool)),
       tables_(ring()->moduli().size()),
-      reversal_(ring()->degree()) {
+      reversal_(computes ? ring()->degree() : 0) {
+  if (!computes) return;
   pool_->parallel_for(tables_.size(),
                       [&](std::size_t i) { tables_[i] = make_limb_tables((*ring())[i], ring()->degree()); });
   const std::size_t half = ring()->degree() / 2;
@@ -82,7 +72,7 @@ std::unique_ptr<runtime::Queue> CpuBackend::make_queue() const {
 // The rows are where they are made or taken.
 void CpuBackend::do_upload(Queue& queue, const PolyView& out, Form /*form*/, const FillRows& fill) const {
   const PolyShape& shape = out.shape;
-  for_each_limb(queue, shape, addition_weight, [&](std::size_t b, std::size_t c, std::size_t l) {
+  for_each_limb(queue, shape, tuning::addition_weight, [&](std::size_t b, std::size_t c, std::size_t l) {
     fill((b * shape.components + c) * shape.limbs + l, {out.limb<Limb>(b, c, l), shape.degree});
   });
 }
@@ -90,7 +80,7 @@ void CpuBackend::do_upload(Queue& queue, const PolyView& out, Form /*form*/, con
 void CpuBackend::do_download(Queue& queue, const ConstPolyView& in, Form /*form*/,
                              const TakeRows& take) const {
   const PolyShape& shape = in.shape;
-  for_each_limb(queue, shape, addition_weight, [&](std::size_t b, std::size_t c, std::size_t l) {
+  for_each_limb(queue, shape, tuning::addition_weight, [&](std::size_t b, std::size_t c, std::size_t l) {
     take((b * shape.components + c) * shape.limbs + l, {in.limb<Limb>(b, c, l), shape.degree});
   });
 }
@@ -102,7 +92,7 @@ void CpuBackend::do_copy_values(Queue&, std::span<std::byte> out, std::span<cons
 
 void CpuBackend::do_copy(Queue& queue, const PolyView& out, const ConstPolyView& in) const {
   if (in.shape.degree == out.shape.degree) {
-    for_each_part(queue, out.shape, addition_weight,
+    for_each_part(queue, out.shape, tuning::addition_weight,
                   [&](std::size_t b, std::size_t c, std::size_t l, std::size_t first, std::size_t count) {
                     Limb* to = out.limb<Limb>(b, c, l) + first;
                     const Limb* from = in.limb<Limb>(b, c, l) + first;
@@ -110,7 +100,7 @@ void CpuBackend::do_copy(Queue& queue, const PolyView& out, const ConstPolyView&
                   });
     return;
   }
-  for_each_limb(queue, out.shape, addition_weight, [&](std::size_t b, std::size_t c, std::size_t l) {
+  for_each_limb(queue, out.shape, tuning::addition_weight, [&](std::size_t b, std::size_t c, std::size_t l) {
     Limb* to = out.limb<Limb>(b, c, l);
     const Limb* from = in.limb<Limb>(b, c, l);
     if (in.shape.degree < out.shape.degree) {
@@ -123,7 +113,7 @@ void CpuBackend::do_copy(Queue& queue, const PolyView& out, const ConstPolyView&
 }
 
 void CpuBackend::do_fill_zero(Queue& queue, const PolyView& out) const {
-  for_each_part(queue, out.shape, addition_weight,
+  for_each_part(queue, out.shape, tuning::addition_weight,
                 [&](std::size_t b, std::size_t c, std::size_t l, std::size_t first, std::size_t count) {
                   std::memset(out.limb<Limb>(b, c, l) + first, 0, count * sizeof(Limb));
                 });
@@ -135,7 +125,7 @@ void CpuBackend::do_transform(Queue& queue, const PolyView& out, const ConstPoly
                               const RnsBase& base) const {
   const auto transform = to == Form::evaluation ? kernels_.forward_transform : kernels_.inverse_transform;
   for_each_transform(
-      queue, out.shape, transform_weight,
+      queue, out.shape, tuning::transform_weight,
       [&](std::size_t b, std::size_t c, std::size_t l) {
         transform(out.limb<Limb>(b, c, l), in.limb<Limb>(b, c, l), tables(base, l));
       },
@@ -182,21 +172,21 @@ void CpuBackend::do_binary(Queue& queue, Binary operation, const PolyView& out, 
   };
   switch (operation) {
     case Binary::add:
-      return choose(kernels_.add, kernels_.add_past_cache, addition_weight);
+      return choose(kernels_.add, kernels_.add_past_cache, tuning::addition_weight);
     case Binary::subtract:
-      return choose(kernels_.subtract, kernels_.subtract_past_cache, addition_weight);
+      return choose(kernels_.subtract, kernels_.subtract_past_cache, tuning::addition_weight);
     case Binary::multiply:
-      return choose(kernels_.multiply, kernels_.multiply_past_cache, product_weight);
+      return choose(kernels_.multiply, kernels_.multiply_past_cache, tuning::product_weight);
     case Binary::multiply_add:
       return run([&](Limb* to, const Limb* left, const Limb* right, std::size_t count,
                      const arith::Modulus& q) { kernels_.multiply_add(to, left, right, to, count, q); },
-                 product_weight);
+                 tuning::product_weight);
   }
 }
 
 void CpuBackend::do_negate(Queue& queue, const PolyView& out, const ConstPolyView& a,
                            const RnsBase& base) const {
-  for_each_part(queue, out.shape, addition_weight,
+  for_each_part(queue, out.shape, tuning::addition_weight,
                 [&](std::size_t i, std::size_t c, std::size_t l, std::size_t first, std::size_t count) {
                   kernels_.negate(out.limb<Limb>(i, c, l) + first, a.limb<Limb>(i, c, l) + first, count,
                                   base.modulus(l));
@@ -205,7 +195,7 @@ void CpuBackend::do_negate(Queue& queue, const PolyView& out, const ConstPolyVie
 
 void CpuBackend::do_multiply_scalar(Queue& queue, const PolyView& out, const ConstPolyView& a,
                                     std::span<const std::uint64_t> scalars, const RnsBase& base) const {
-  for_each_part(queue, out.shape, addition_weight,
+  for_each_part(queue, out.shape, tuning::addition_weight,
                 [&](std::size_t i, std::size_t c, std::size_t l, std::size_t first, std::size_t count) {
                   const arith::ShoupFactor factor(scalars[l], base.modulus(l));
                   kernels_.multiply_scalar(out.limb<Limb>(i, c, l) + first, a.limb<Limb>(i, c, l) + first,
@@ -218,7 +208,7 @@ void CpuBackend::do_combine(Queue& queue, const PolyView& out, std::span<const C
                             std::span<const std::uint64_t> added, const RnsBase& base,
                             Workspace& workspace) const {
   if (workspace.measures()) return;
-  for_each_part(queue, out.shape, a.size() * product_weight,
+  for_each_part(queue, out.shape, a.size() * tuning::product_weight,
                 [&](std::size_t i, std::size_t c, std::size_t l, std::size_t first, std::size_t count) {
                   const arith::Modulus& q = base.modulus(l);
                   std::vector<const Limb*> from(a.size());
@@ -235,7 +225,7 @@ void CpuBackend::do_combine(Queue& queue, const PolyView& out, std::span<const C
 
 void CpuBackend::do_add_scalar(Queue& queue, const PolyView& out, const ConstPolyView& a,
                                std::span<const std::uint64_t> scalars, Form form, const RnsBase& base) const {
-  for_each_part(queue, out.shape, addition_weight,
+  for_each_part(queue, out.shape, tuning::addition_weight,
                 [&](std::size_t i, std::size_t c, std::size_t l, std::size_t first, std::size_t count) {
                   Limb* to = out.limb<Limb>(i, c, l) + first;
                   const Limb* from = a.limb<Limb>(i, c, l) + first;
@@ -257,7 +247,7 @@ void CpuBackend::tensor_product(Queue& queue, const PolyView& out, const ConstPo
   }
   PolyShape shape = out.shape;  // all components at once
   shape.components = 1;
-  for_each_part(queue, shape, 4 * product_weight,
+  for_each_part(queue, shape, 4 * tuning::product_weight,
                 [&](std::size_t i, std::size_t, std::size_t l, std::size_t first, std::size_t count) {
                   kernels_.tensor_2x2(out.limb<Limb>(i, 0, l) + first, out.limb<Limb>(i, 1, l) + first,
                                       out.limb<Limb>(i, 2, l) + first, a.limb<Limb>(i, 0, l) + first,
@@ -284,7 +274,7 @@ void CpuBackend::add_products(Queue& queue, const PolyView& out, std::span<const
   // In blocks, so that the factors are in a near cache for all components but the first.
   constexpr std::size_t block = 1024;
   static_assert(min_degree % block == 0);
-  const std::size_t weight = a.size() * left * right * product_weight;
+  const std::size_t weight = a.size() * left * right * tuning::product_weight;
   for_each_part(queue, shape, weight,
                 [&](std::size_t i, std::size_t, std::size_t l, std::size_t first, std::size_t entries) {
                   std::vector<const Limb*> from_a, from_b;
@@ -324,7 +314,7 @@ void CpuBackend::permute_values(Queue& queue, const PolyView& out, const ConstPo
   static_assert(min_degree % block == 0);
   const std::size_t degree = ring()->degree();
   alignas(64) const auto lanes = orders_of_groups(galois_element);
-  parallel_for(queue, degree / block, out.shape.words() * gather_weight, [&](std::size_t task) {
+  parallel_for(queue, degree / block, out.shape.words() * tuning::gather_weight, [&](std::size_t task) {
     const std::size_t first = task * block;
     std::uint32_t groups[block / 8];
     find_groups(groups, galois_element, first / 8, block / 8);
@@ -372,7 +362,7 @@ void CpuBackend::permute_coefficients(Queue& queue, const PolyView& out, const C
   std::uint64_t inverse = galois_element;
   for (int i = 0; i < 5; ++i) inverse *= 2 - galois_element * inverse;
 
-  parallel_for(queue, degree / block, out.shape.words() * gather_weight, [&](std::size_t task) {
+  parallel_for(queue, degree / block, out.shape.words() * tuning::gather_weight, [&](std::size_t task) {
     const std::size_t first = task * block;
     std::uint32_t index[block];
     for (std::size_t i = 0; i < block; ++i) {
@@ -439,6 +429,12 @@ std::shared_ptr<const Backend> make_cpu_backend(std::shared_ptr<const Ring> ring
                                                 std::size_t memory_limit) {
   return std::make_shared<const cpu::CpuBackend>(
       std::move(ring), cpu::select_kernels(std::getenv("HEMERA_ISA")), threads, memory_limit);
+}
+
+std::shared_ptr<const Backend> make_measuring_backend(std::shared_ptr<const Ring> ring, int threads) {
+  constexpr std::size_t no_limit = 0;
+  return std::make_shared<const cpu::CpuBackend>(
+      std::move(ring), cpu::select_kernels(std::getenv("HEMERA_ISA")), threads, no_limit, false);
 }
 
 }  // namespace hemera::poly

@@ -24,7 +24,7 @@ class CpuBackend final : public Backend {
  public:
   /// threads, memory_limit: as for make_cpu_backend. `kernels` must outlive the backend.
   CpuBackend(std::shared_ptr<const Ring> ring, const Kernels& kernels, int threads,
-             std::size_t memory_limit = 0);
+             std::size_t memory_limit = 0, bool computes = true);
 
   [[nodiscard]] std::string description() const override;
   [[nodiscard]] std::unique_ptr<Queue> make_queue() const override;
@@ -32,7 +32,7 @@ class CpuBackend final : public Backend {
 
  private:
   CpuBackend(std::shared_ptr<const Ring> ring, const Kernels& kernels,
-             std::shared_ptr<runtime::ThreadPool> pool, std::size_t memory_limit);
+             std::shared_ptr<runtime::ThreadPool> pool, std::size_t memory_limit, bool computes);
 
   void do_upload(Queue& queue, const PolyView& out, Form form, const FillRows& fill) const override;
   void do_download(Queue& queue, const ConstPolyView& in, Form form, const TakeRows& take) const override;
@@ -114,6 +114,7 @@ class CpuBackend final : public Backend {
 
   class DigitExtension;
   class Encryption;
+  class HoistedProducts;
 
   [[nodiscard]] const LimbTables& tables(const RnsBase& base, std::size_t limb) const {
     return tables_[base.index(limb)];

@@ -9,6 +9,7 @@
 #include "poly/cpu/parallel.hpp"
 #include "poly/cpu/sampling.hpp"
 #include "poly/cpu/transform_part.hpp"
+#include "poly/cpu/tuning.hpp"
 #include "poly/scratch.hpp"
 
 namespace hemera::poly::cpu {
@@ -18,11 +19,6 @@ using Limb = std::uint64_t;
 namespace {
 
 constexpr std::uint64_t ternary_bound = 1;
-
-// What a coefficient costs in additions of words (parallel.hpp): drawn, and in the three transforms of a limb
-// with what is before and after them.
-constexpr std::size_t sampling_weight = 16;
-constexpr std::size_t limb_weight = 3 * 10;
 
 // Coefficients of one polynomial of a limb: sum_i rows[i] weights[i] - quotient product - shift.
 struct WeightedRows {
@@ -77,7 +73,8 @@ class CpuBackend::Encryption {
         dropped_(given.division == nullptr ? 0 : given.division->dropped().size()),
         drops_(given.out.shape.batch * dropped_),
         limbs_(given.out.shape.batch * target_.size()),
-        words_(degree_ * (3 * given.out.shape.batch * sampling_weight + (drops_ + limbs_) * limb_weight)),
+        words_(degree_ * (3 * given.out.shape.batch * tuning::sampling_weight +
+                          (drops_ + limbs_) * tuning::encryption_weight)),
         threads_(threads_for(*backend.pool_, words_)),
         parts_(parts_of(drops_)),
         ahead_(parts_ == 1 ? 0 : limbs_ % static_cast<std::size_t>(threads_)),
@@ -103,8 +100,9 @@ class CpuBackend::Encryption {
  private:
   // Into how many parts threads divide each of some transforms.
   [[nodiscard]] std::size_t parts_of(std::size_t count) const {
-    return degree_ < least_divided_degree || count == 0 ? 1
-                                                        : even_parts(count, threads_, most_transform_parts);
+    return degree_ < tuning::least_divided_degree || count == 0
+               ? 1
+               : even_parts(count, threads_, tuning::most_transform_parts);
   }
 
   // --- The whole: limb by limb, or all threads together. ---
@@ -116,7 +114,7 @@ class CpuBackend::Encryption {
     sample_integers(pool, sampling, errors_, given_.stream, Distribution::error(given_.distribution));
     const PolyShape shape = with_components(given_.out.shape, 1);
     if (rows_) {
-      for_each_limb(queue, with_limbs(shape, dropped_), limb_weight,
+      for_each_limb(queue, with_limbs(shape, dropped_), tuning::encryption_weight,
                     [&](std::size_t b, std::size_t, std::size_t i) { drop(b, i); });
       if (completes()) {
         for_each_block(queue, delta_.shape, DivisionRows::block, 2 + rows_->weight(),
@@ -124,7 +122,8 @@ class CpuBackend::Encryption {
       }
     }
     for_each_transform(
-        queue, shape, limb_weight, [&](std::size_t b, std::size_t, std::size_t l) { make_limb(b, l); },
+        queue, shape, tuning::encryption_weight,
+        [&](std::size_t b, std::size_t, std::size_t l) { make_limb(b, l); },
         [&](std::size_t step, std::size_t b, std::size_t, std::size_t l, std::size_t part,
             std::size_t parts) {
           const TransformPart divided(kernels_, backend_.tables(target_, l), part, parts);
@@ -199,8 +198,8 @@ class CpuBackend::Encryption {
   }
 
   void make_terms() {
-    // y - factor e of the only dropped limb is one row of the sums, where two were: where it has 52 bits, as
-    // sums of more can take longer.
+    // If only one limb is dropped, y - factor e is one row of the sums, in place of two. Only while it has at
+    // most 52 bits: sums of wider rows can take longer.
     constexpr std::uint64_t largest = std::uint64_t{1} << 52;
     error_shift_ = given_.factor * error_bound_;
     folds_ = dropped_ == 1 && !given_.division->multiplies() && given_.factor >> 32 == 0 &&

@@ -10,6 +10,7 @@
 
 #include "poly/cpu/cpu_backend.hpp"
 #include "poly/cpu/parallel.hpp"
+#include "poly/cpu/tuning.hpp"
 
 namespace hemera::poly::cpu {
 
@@ -25,9 +26,6 @@ constexpr std::size_t rows = 16;  // eight of each row of N/2
 constexpr std::size_t groups_per_task = 64;
 constexpr std::size_t block = 2 * 8 * groups_per_task;
 static_assert(min_degree % block == 0);
-
-// What a value costs in additions of words (parallel.hpp).
-constexpr std::size_t value_weight = 3;
 
 // base^exponent modulo 2^64, and so modulo 2N.
 std::uint64_t power(std::uint64_t base, std::uint64_t exponent) {
@@ -158,7 +156,7 @@ void CpuBackend::do_place_integers(Queue& queue, const PolyView& out, const Inte
                      given);
   };
   if (form == Form::coefficient) {
-    parallel_for(queue, out.shape.batch * (degree / block), out.shape.words() * value_weight,
+    parallel_for(queue, out.shape.batch * (degree / block), out.shape.words() * tuning::value_weight,
                  [&](std::size_t task) {
                    const std::size_t b = task / (degree / block), first = task % (degree / block) * block;
                    reduce(kernels_, out.limb<Limb>(b, 0, 0) + first, from(b, first, block), block, t);
@@ -166,7 +164,7 @@ void CpuBackend::do_place_integers(Queue& queue, const PolyView& out, const Inte
     return;
   }
   const std::vector<std::uint32_t>& groups = groups_of_slots(generator);
-  parallel_for(queue, degree / block, out.shape.words() * value_weight, [&](std::size_t task) {
+  parallel_for(queue, degree / block, out.shape.words() * tuning::value_weight, [&](std::size_t task) {
     const std::size_t first = task * groups_per_task;
     for (std::size_t b = 0; b < out.shape.batch; ++b) {
       const auto place = [&](const std::int64_t* slots, std::size_t stride) {
@@ -209,7 +207,7 @@ void CpuBackend::do_collect_integers(Queue& queue, const IntegerView& values, co
     return std::clamp(values.count, first, first + count) - first;
   };
   if (form == Form::coefficient) {
-    parallel_for(queue, values.batch * (degree / block), in.shape.words() * value_weight,
+    parallel_for(queue, values.batch * (degree / block), in.shape.words() * tuning::value_weight,
                  [&](std::size_t task) {
                    const std::size_t b = task / (degree / block), first = task % (degree / block) * block;
                    if (first >= values.count) return;
@@ -219,7 +217,7 @@ void CpuBackend::do_collect_integers(Queue& queue, const IntegerView& values, co
     return;
   }
   const std::vector<std::uint32_t>& groups = groups_of_slots(generator);
-  parallel_for(queue, degree / block, in.shape.words() * value_weight, [&](std::size_t task) {
+  parallel_for(queue, degree / block, in.shape.words() * tuning::value_weight, [&](std::size_t task) {
     const std::size_t first = task * groups_per_task;
     if (first >= values.count) return;
     // By way of a buffer: writing to the rows, which stand at multiples of a page, took a fiftieth longer on
@@ -244,7 +242,7 @@ void CpuBackend::do_collect_integers(Queue& queue, const IntegerView& values, co
 }
 
 void CpuBackend::do_place_slots(Queue& queue, const SlotView& out, const NumberView& values) const {
-  parallel_for(queue, out.batch, out.batch * out.slots * value_weight, [&](std::size_t b) {
+  parallel_for(queue, out.batch, out.batch * out.slots * tuning::value_weight, [&](std::size_t b) {
     const double* from = values.data + b * values.count * (values.is_complex ? 2 : 1);
     std::complex<double>* to = out.data + b * out.slots;
     for (std::size_t i = 0; i < values.count; ++i) {
@@ -255,7 +253,7 @@ void CpuBackend::do_place_slots(Queue& queue, const SlotView& out, const NumberV
 }
 
 void CpuBackend::do_collect_slots(Queue& queue, const NumberView& values, const SlotView& in) const {
-  parallel_for(queue, in.batch, in.batch * in.slots * value_weight, [&](std::size_t b) {
+  parallel_for(queue, in.batch, in.batch * in.slots * tuning::value_weight, [&](std::size_t b) {
     const std::complex<double>* from = in.data + b * in.slots;
     double* to = values.data + b * values.count * (values.is_complex ? 2 : 1);
     for (std::size_t i = 0; i < values.count; ++i) {
@@ -268,7 +266,7 @@ void CpuBackend::do_collect_slots(Queue& queue, const NumberView& values, const 
 void CpuBackend::slots_to_embedding(Queue& queue, const SlotView& out, const SlotView& in,
                                     std::uint64_t generator) const {
   const auto order = order_of(generator, ring()->degree(), out.slots);
-  parallel_for(queue, out.batch, out.batch * out.slots * value_weight, [&](std::size_t b) {
+  parallel_for(queue, out.batch, out.batch * out.slots * tuning::value_weight, [&](std::size_t b) {
     for (std::size_t j = 0; j < out.slots; ++j) {
       out.data[b * out.slots + order[j].slot] = order[j].of(in.data[b * in.slots + j % in.slots]);
     }
@@ -278,7 +276,7 @@ void CpuBackend::slots_to_embedding(Queue& queue, const SlotView& out, const Slo
 void CpuBackend::slots_from_embedding(Queue& queue, const SlotView& out, const SlotView& in,
                                       std::uint64_t generator) const {
   const auto order = order_of(generator, ring()->degree(), out.slots);
-  parallel_for(queue, out.batch, out.batch * out.slots * value_weight, [&](std::size_t b) {
+  parallel_for(queue, out.batch, out.batch * out.slots * tuning::value_weight, [&](std::size_t b) {
     for (std::size_t j = 0; j < out.slots; ++j) {
       out.data[b * out.slots + j] = order[j].of(in.data[b * in.slots + order[j].slot]);
     }

@@ -11,6 +11,7 @@
 #include "poly/cpu/embedding_scalar.hpp"
 #include "poly/cpu/kernels.hpp"
 #include "poly/cpu/parallel.hpp"
+#include "poly/cpu/tuning.hpp"
 #include "poly/embedding_arithmetic.hpp"
 #include "poly/embedding_checks.hpp"
 #include "poly/embedding_tables.hpp"
@@ -21,21 +22,9 @@ namespace {
 using runtime::ThreadPool;
 using runtime::Workspace;
 
-// Coefficients that one task of the encoder writes, and the decoder reads. Fixed: scratch is laid out by
-// task.
-constexpr std::size_t range_size = 2048;
-// Coefficients that are rounded and reduced at a time, and words of scratch for them.
-constexpr std::size_t chunk_size = 1024;
-// What a slot costs in additions of words (parallel.hpp): in a step of a transform, and in each limb.
-constexpr std::size_t step_weight = 16;
-constexpr std::size_t limb_weight = 8;
-// From here on one transform is worth spreading over threads.
-constexpr std::size_t min_parallel_slots = std::size_t{1} << 12;
-
+constexpr std::size_t wide_block = tuning::wide_embedding_block;
 constexpr int max_narrow_bits = digit_bits;
-// Coefficients that the wide path takes at a time, and the digits of the largest double times the largest
-// scale.
-constexpr std::size_t wide_block = 64;
+// The digits of the largest double times the largest scale.
 constexpr std::size_t max_digits = (1024 + 1024 + 1) / digit_bits + 1;
 
 std::size_t log2_exact(std::size_t n) { return static_cast<std::size_t>(std::countr_zero(n)); }
@@ -76,13 +65,15 @@ struct Range {
 };
 
 Range task_range(std::size_t task, std::size_t degree, std::size_t gap) {
-  const std::size_t size = std::min(range_size, degree);
+  const std::size_t size = std::min(tuning::embedding_range, degree);
   const std::size_t begin = task * size;
   const std::size_t first = (begin + gap - 1) / gap;
   return {begin, begin + size, first, (begin + size + gap - 1) / gap - first};
 }
 
-std::size_t tasks_per_polynomial(std::size_t degree) { return std::max<std::size_t>(1, degree / range_size); }
+std::size_t tasks_per_polynomial(std::size_t degree) {
+  return std::max<std::size_t>(1, degree / tuning::embedding_range);
+}
 
 // out[i gap] = values[i] within a range, zero in between.
 void scatter(std::uint64_t* out, std::size_t gap, std::size_t first, const std::uint64_t* values,
@@ -122,9 +113,9 @@ void embed_narrow(const PolyView& out, std::size_t batch, const Range& range, st
                   const double* values, const Scale& scale, int bits, const RnsBase& base,
                   const EmbeddingKernels& kernels, std::uint64_t* scratch) {
   auto* const integers = reinterpret_cast<std::int64_t*>(scratch);
-  std::uint64_t* const residues = scratch + chunk_size;
-  for (std::size_t done = 0; done < range.count; done += chunk_size) {
-    const std::size_t count = std::min(chunk_size, range.count - done);
+  std::uint64_t* const residues = scratch + tuning::embedding_chunk;
+  for (std::size_t done = 0; done < range.count; done += tuning::embedding_chunk) {
+    const std::size_t count = std::min(tuning::embedding_chunk, range.count - done);
     kernels.round_scaled(integers, values + done, count, scale);
     for (std::size_t limb = 0; limb < base.size(); ++limb) {
       auto* const target = out.limb<std::uint64_t>(batch, 0, limb);
@@ -138,7 +129,8 @@ void embed_narrow(const PolyView& out, std::size_t batch, const Range& range, st
   }
 }
 
-constexpr std::size_t embed_scratch_words = std::max(2 * chunk_size, (max_digits + 2) * wide_block);
+constexpr std::size_t embed_scratch_words =
+    std::max(2 * tuning::embedding_chunk, (max_digits + 2) * wide_block);
 
 std::size_t unembed_scratch_words(std::size_t limbs, int word_bits) {
   return center_scratch_words(limbs, max_centering_words(limbs, word_bits));
@@ -179,11 +171,11 @@ void Embedding::State::forward(ThreadPool& pool, const SlotView& slots, double* 
   const EmbeddingKernels& k = transforms(n);
   const int broadcast_levels = static_cast<int>(log2_exact(n)) - k.log_width;
   const std::size_t tiles = n >> (2 * k.log_width);
-  const std::size_t words = slots.batch * n * step_weight;
+  const std::size_t words = slots.batch * n * tuning::slot_step_weight;
   const double* const root = doubles(roots);
   const auto real = [&](std::size_t b) { return coefficients + 2 * n * b; };
   const auto out = [&](std::size_t b) { return reinterpret_cast<double*>(slots.data + b * n); };
-  if (n < min_parallel_slots) {
+  if (n < tuning::least_divided_slots) {
     parallel_for(pool, slots.batch, words, [&](std::size_t b) {
       k.forward_block(real(b), real(b) + n, n, broadcast_levels, root, 1);
       k.forward_leaf(out(b), real(b), real(b) + n, n, 0, tiles, leaf(n));
@@ -222,11 +214,11 @@ void Embedding::State::inverse(ThreadPool& pool, const SlotView& slots, double* 
   const EmbeddingKernels& k = transforms(n);
   const int broadcast_levels = static_cast<int>(log2_exact(n)) - k.log_width;
   const std::size_t tiles = n >> (2 * k.log_width);
-  const std::size_t words = slots.batch * n * step_weight;
+  const std::size_t words = slots.batch * n * tuning::slot_step_weight;
   const double* const root = doubles(roots);
   const auto real = [&](std::size_t b) { return coefficients + 2 * n * b; };
   const auto in = [&](std::size_t b) { return reinterpret_cast<const double*>(slots.data + b * n); };
-  if (n < min_parallel_slots) {
+  if (n < tuning::least_divided_slots) {
     parallel_for(pool, slots.batch, words, [&](std::size_t b) {
       k.inverse_leaf(real(b), real(b) + n, in(b), n, 0, tiles, leaf(n));
       k.inverse_block(real(b), real(b) + n, n, broadcast_levels, root, 1);
@@ -292,7 +284,8 @@ void Embedding::embed(ThreadPool& pool, const PolyView& out, const SlotView& slo
   parallel_for(pool, slots.batch, 2 * n * slots.batch, [&](std::size_t b) {
     bits[b] = magnitude_bits(kernels.largest(coefficients + 2 * n * b, 2 * n), scale_over_n);
   });
-  const std::size_t words = out.shape.batch * n * (step_weight + limb_weight * base.size());
+  const std::size_t words =
+      out.shape.batch * n * (tuning::slot_step_weight + tuning::slot_limb_weight * base.size());
   parallel_for(pool, out.shape.batch * tasks, words, [&](std::size_t i) {
     const std::size_t b = i / tasks;
     const std::size_t source = slots.batch == 1 ? 0 : b;
@@ -331,7 +324,7 @@ void Embedding::unembed(ThreadPool& pool, const SlotView& slots, const ConstPoly
   if (workspace.measures()) return;
   const Centering centering = make_centering(base, scale, kernels.word_bits, constants);
 
-  const std::size_t words = slots.batch * n * (step_weight + limb_weight * limbs);
+  const std::size_t words = slots.batch * n * (tuning::slot_step_weight + tuning::slot_limb_weight * limbs);
   parallel_for(pool, slots.batch * tasks, words, [&](std::size_t i) {
     const std::size_t b = i / tasks;
     const Range range = task_range(i % tasks, degree, gap);

@@ -4,9 +4,8 @@
 #include <cstddef>
 #include <memory>
 
-#include "hemera/poly/backend.hpp"
-#include "hemera/poly/poly.hpp"
 #include "hemera/poly/ring.hpp"
+#include "hemera/poly/views.hpp"
 #include "hemera/runtime/queue.hpp"
 #include "hemera/runtime/thread_pool.hpp"
 

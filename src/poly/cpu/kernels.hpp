@@ -15,11 +15,8 @@
 
 namespace hemera::poly::cpu {
 
-/// See Kernels::forward_columns. Columns are given to several tasks by eighths of a row at least, and so are
-/// rows.
+/// See Kernels::forward_columns.
 inline constexpr std::size_t transform_rows = 8;
-inline constexpr std::size_t most_transform_parts = 8;
-inline constexpr std::size_t least_divided_degree = 4096;
 
 struct Kernels {
   const char* name;
@@ -28,7 +25,7 @@ struct Kernels {
   void (*forward_transform)(std::uint64_t* out, const std::uint64_t* in, const LimbTables& tables);
   void (*inverse_transform)(std::uint64_t* out, const std::uint64_t* in, const LimbTables& tables);
 
-  // The same in two steps, for N >= least_divided_degree: the limb as transform_rows rows of N /
+  // The same in two steps, for N >= tuning::least_divided_degree: the limb as transform_rows rows of N /
   // transform_rows entries each. The first stages of the forward transform are done on columns [first, first
   // + count) of all rows, then the other stages on each row; the inverse one begins with the rows. What is in
   // between is each instruction set's own.

@@ -12,6 +12,7 @@
 #include "hemera/runtime/interruption.hpp"
 #include "hemera/runtime/queue.hpp"
 #include "poly/cpu/kernels.hpp"
+#include "poly/cpu/tuning.hpp"
 
 namespace hemera::poly::cpu {
 
@@ -24,16 +25,11 @@ inline runtime::ThreadPool& pool_of(runtime::Queue& queue) {
   return cpu->pool();
 }
 
-/// An operation on no more words than this, each a few cycles, is not worth sharing; no thread gets fewer
-/// than the second number. Work is told in words that are added: about 0.2 ns each. Half as much again would
-/// be no better for sums, and decoding at N = 2^13 took 72 us for 53 with it.
-inline constexpr std::size_t serial_words = std::size_t{1} << 16;
-inline constexpr std::size_t words_per_thread = std::size_t{1} << 14;
-
-/// How many threads so many words are worth.
+/// How many threads so much work is worth, which is counted in additions of words (tuning.hpp).
 inline int threads_worth(std::size_t words) {
-  if (words <= serial_words) return 1;
-  return static_cast<int>(std::min(std::size_t{std::numeric_limits<int>::max()}, words / words_per_thread));
+  if (words <= tuning::serial_words) return 1;
+  return static_cast<int>(
+      std::min(std::size_t{std::numeric_limits<int>::max()}, words / tuning::words_per_thread));
 }
 
 /// How many threads of the pool work on them.
@@ -113,8 +109,8 @@ void for_each_transform(runtime::Queue& queue, const PolyShape& shape, std::size
   const int threads = threads_for(pool, words);
   const std::size_t divided = limbs % static_cast<std::size_t>(threads);
   // A part is as much work as a thread is woken for.
-  std::size_t most = shape.degree < least_divided_degree ? 1 : most_transform_parts;
-  while (most > 1 && shape.degree * weight / most < words_per_thread) most /= 2;
+  std::size_t most = shape.degree < tuning::least_divided_degree ? 1 : tuning::most_transform_parts;
+  while (most > 1 && shape.degree * weight / most < tuning::words_per_thread) most /= 2;
   const std::size_t parts = even_parts(limbs, threads, 2) == 1 ? 1 : even_parts(divided, threads, most);
   if (parts == 1) return for_each_limb(queue, shape, weight, whole);
   const std::size_t first = limbs - divided;

@@ -5,19 +5,15 @@
 
 #include "poly/cpu/chacha20.hpp"
 #include "poly/cpu/parallel.hpp"
+#include "poly/cpu/tuning.hpp"
 #include "poly/sampling_checks.hpp"
 
 namespace hemera::poly::cpu {
 namespace {
 
-constexpr std::size_t chunk = 256;  // coefficients whose random bits are on the stack at once
-// Coefficients of one loop iteration of a thread: fewer where there would not be two for each thread.
-constexpr std::size_t range_size = 4096;
-constexpr std::size_t least_range_size = sampled_range;
-// What a coefficient costs in additions of words (parallel.hpp).
-constexpr std::size_t sampling_weight = 16;
+constexpr std::size_t chunk = 256;    // coefficients whose random bits are on the stack at once
 constexpr std::size_t per_block = 4;  // coefficients of one ChaCha20 block
-static_assert(chunk % per_block == 0 && least_range_size % chunk == 0 && min_degree % chunk == 0);
+static_assert(chunk % per_block == 0 && sampled_range % chunk == 0 && min_degree % chunk == 0);
 
 // The random bits of one limb of one polynomial, a chunk at a time. Zeroes in the end what it held and what
 // the kernels left on the stack.
@@ -56,10 +52,10 @@ class RandomBits {
 template <typename Body>
 void for_each_range(runtime::ThreadPool& pool, std::size_t polynomials, std::size_t limbs, std::size_t degree,
                     const Body& body) {
-  const std::size_t words = polynomials * limbs * degree * sampling_weight;
+  const std::size_t words = polynomials * limbs * degree * tuning::sampling_weight;
   const auto wanted = 2 * static_cast<std::size_t>(threads_for(pool, words));
-  std::size_t count = std::min(degree, range_size);
-  while (count > least_range_size && polynomials * limbs * (degree / count) < wanted) count /= 2;
+  std::size_t count = std::min(degree, tuning::sampled_range_of_task);
+  while (count > sampled_range && polynomials * limbs * (degree / count) < wanted) count /= 2;
   const std::size_t ranges = degree / count;
   parallel_for(pool, polynomials * limbs * ranges, words, [&](std::size_t i) {
     body(i / (limbs * ranges), i / ranges % limbs, i % ranges * count, count);

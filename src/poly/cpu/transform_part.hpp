@@ -8,8 +8,8 @@
 
 namespace hemera::poly::cpu {
 
-/// Part `part` of `parts` (a power of two, at most most_transform_parts). The forward transform has its
-/// columns first, then its rows; the inverse one its rows first.
+/// Part `part` of `parts` (a power of two, at most tuning::most_transform_parts). The forward transform has
+/// its columns first, then its rows; the inverse one its rows first.
 class TransformPart {
  public:
   TransformPart(const Kernels& kernels, const LimbTables& tables, std::size_t part, std::size_t parts)

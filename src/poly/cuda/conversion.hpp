@@ -1,7 +1,8 @@
 // Launches of the changes of base.
 #pragma once
 
-#include "hemera/poly/backend.hpp"
+#include "hemera/poly/plans.hpp"
+#include "hemera/poly/views.hpp"
 #include "poly/cuda/kernels.hpp"
 #include "poly/cuda/plan_tables.hpp"
 

@@ -94,7 +94,7 @@ Layout layout_of(const Pass<outputs>& pass, bool ones) {
 }
 
 template <class A, class Stored, unsigned outputs>
-void run(const Launcher& launcher, std::span<const PolyView> out, std::span<const Backend::HoistedTerm> terms,
+void run(const Launcher& launcher, std::span<const PolyView> out, std::span<const HoistedTerm> terms,
          std::size_t first_output, std::size_t first_term, const ModUp& plan, const ModUpTables& tables,
          std::span<const std::uint64_t> special) {
   const bool ones = terms.front().factors.empty();
@@ -107,7 +107,7 @@ void run(const Launcher& launcher, std::span<const PolyView> out, std::span<cons
         static_cast<unsigned>(std::min(terms_per_launch(plan.digits().size()), terms.size() - first_term));
     pass.adds = first_term != 0;
     for (unsigned k = 0; k < pass.count; ++k) {
-      const Backend::HoistedTerm& term = terms[first_term + k];
+      const HoistedTerm& term = terms[first_term + k];
       pass.terms[k] = {
           .digits = part_of(term.digits, part),
           .key = term.key.data == nullptr ? Source{} : source_of(term.key),
@@ -164,9 +164,8 @@ void run(const Launcher& launcher, std::span<const PolyView> out, std::span<cons
 }
 
 template <class A, class Stored>
-void run_all(const Launcher& launcher, std::span<const PolyView> out,
-             std::span<const Backend::HoistedTerm> terms, const ModUp& plan, const ModUpTables& tables,
-             std::span<const std::uint64_t> special) {
+void run_all(const Launcher& launcher, std::span<const PolyView> out, std::span<const HoistedTerm> terms,
+             const ModUp& plan, const ModUpTables& tables, std::span<const std::uint64_t> special) {
   for (std::size_t output = 0; output < out.size();) {
     const std::size_t left = out.size() - output;
     const std::size_t together = left >= 8 ? 8 : left >= 4 ? 4 : left >= 2 ? 2 : 1;
@@ -187,9 +186,9 @@ void run_all(const Launcher& launcher, std::span<const PolyView> out,
 }  // namespace hoisted
 
 void hoisted_products(const Launcher& launcher, Arithmetic arithmetic, std::span<const PolyView> out,
-                      std::span<const Backend::HoistedTerm> terms, const ModUp& plan,
-                      const ModUpTables& tables, std::span<const std::uint64_t> special) {
-  const auto has_key = [](const Backend::HoistedTerm& term) { return term.digits.data != nullptr; };
+                      std::span<const HoistedTerm> terms, const ModUp& plan, const ModUpTables& tables,
+                      std::span<const std::uint64_t> special) {
+  const auto has_key = [](const HoistedTerm& term) { return term.digits.data != nullptr; };
   const auto switched = std::find_if(terms.begin(), terms.end(), has_key);
   // Primes below 2^48 run in FP64.
   if (switched != terms.end() && switched->key.word == Word::u48) {

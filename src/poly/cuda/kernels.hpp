@@ -10,7 +10,8 @@
 #include <type_traits>
 #include <vector>
 
-#include "hemera/poly/backend.hpp"
+#include "hemera/poly/ring.hpp"
+#include "hemera/poly/views.hpp"
 #include "poly/cuda/tables.hpp"
 #include "poly/cuda/views.cuh"
 

@@ -21,7 +21,7 @@ void key_inner_product(const Launcher& launcher, const PolyView& out, const Cons
 /// Backend::hoisted_products, any number of terms and outputs; so many terms go together.
 inline constexpr unsigned hoisted_terms_per_launch = 32;
 void hoisted_products(const Launcher& launcher, Arithmetic arithmetic, std::span<const PolyView> out,
-                      std::span<const Backend::HoistedTerm> terms, const ModUp& plan,
-                      const ModUpTables& tables, std::span<const std::uint64_t> special);
+                      std::span<const HoistedTerm> terms, const ModUp& plan, const ModUpTables& tables,
+                      std::span<const std::uint64_t> special);
 
 }  // namespace hemera::poly::cuda

@@ -3,7 +3,8 @@
 
 #include <cstdint>
 
-#include "hemera/poly/backend.hpp"
+#include "hemera/poly/ring.hpp"
+#include "hemera/poly/views.hpp"
 #include "poly/cuda/kernels.hpp"
 
 namespace hemera::poly::cuda {

@@ -1,57 +1,78 @@
 #include "hemera/poly/ledger.hpp"
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <utility>
 
 namespace hemera::poly {
 
-const char* name(Operation operation) {
-  static constexpr std::array names = {
-      "upload",
-      "download",
-      "copy",
-      "fill_zero",
-      "transform",
-      "add",
-      "subtract",
-      "multiply",
-      "multiply_add",
-      "negate",
-      "multiply_scalar",
-      "add_scalar",
-      "combine",
-      "inner_product",
-      "automorphism",
-      "convert",
-      "scale_and_round",
-      "divide_and_round",
-      "mod_up",
-      "key_inner_product",
-      "hoisted_products",
-      "switch_keys",
-      "multiply_relinearize",
-      "scaled_product",
-      "lift_operands",
-      "sample",
-      "encrypt_zero",
-      "phase",
-      "sample_rlwe",
-      "embed",
-      "unembed",
-      "place_slots",
-      "collect_slots",
-      "place_integers",
-      "collect_integers",
-      "lift_integers",
-  };
-  static_assert(names.size() == static_cast<std::size_t>(Operation::lift_integers) + 1);
-  return names.at(static_cast<std::size_t>(operation));
+namespace {
+
+constexpr std::array names = {
+    "upload",
+    "download",
+    "copy",
+    "fill_zero",
+    "transform",
+    "add",
+    "subtract",
+    "multiply",
+    "multiply_add",
+    "negate",
+    "multiply_scalar",
+    "add_scalar",
+    "combine",
+    "inner_product",
+    "automorphism",
+    "convert",
+    "scale_and_round",
+    "divide_and_round",
+    "mod_up",
+    "key_inner_product",
+    "hoisted_products",
+    "switch_keys",
+    "multiply_relinearize",
+    "scaled_product",
+    "lift_operands",
+    "sample",
+    "encrypt_zero",
+    "phase",
+    "sample_rlwe",
+    "embed",
+    "unembed",
+    "place_slots",
+    "collect_slots",
+    "place_integers",
+    "collect_integers",
+    "lift_integers",
+};
+static_assert(names.size() == static_cast<std::size_t>(Operation::lift_integers) + 1);
+
+}  // namespace
+
+const char* name(Operation operation) { return names.at(static_cast<std::size_t>(operation)); }
+
+std::optional<Operation> operation_named(std::string_view name) {
+  const auto found = std::find(names.begin(), names.end(), name);
+  if (found == names.end()) return std::nullopt;
+  return static_cast<Operation>(found - names.begin());
 }
 
 void Ledger::note(const LedgerEntry& entry) {
   const std::lock_guard lock(mutex_);
   ++entries_[entry];
+}
+
+void Ledger::note_time(const LedgerEntry& entry, double seconds) {
+  const std::lock_guard lock(mutex_);
+  const auto [known, is_new] = times_.emplace(entry, seconds);
+  if (!is_new) known->second = std::min(known->second, seconds);
+}
+
+Ledger::Times Ledger::times() const {
+  const std::lock_guard lock(mutex_);
+  return times_;
 }
 
 Ledger::Entries Ledger::entries() const {
@@ -62,6 +83,7 @@ Ledger::Entries Ledger::entries() const {
 void Ledger::clear() {
   const std::lock_guard lock(mutex_);
   entries_.clear();
+  times_.clear();
 }
 
 }  // namespace hemera::poly

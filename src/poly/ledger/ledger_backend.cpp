@@ -1,6 +1,8 @@
 #include "poly/ledger/ledger_backend.hpp"
 
 #include <algorithm>
+#include <bit>
+#include <chrono>
 
 #include "hemera/runtime/error.hpp"
 #include "poly/ledger/ledger_memory.hpp"
@@ -13,8 +15,18 @@ std::vector<std::uint32_t> indices_of(const RnsBase& base) {
   return {base.indices().begin(), base.indices().end()};
 }
 
+int bits_of(const RnsBase& base) {
+  int bits = 0;
+  for (std::size_t i = 0; i < base.size(); ++i) {
+    bits = std::max(bits, static_cast<int>(std::bit_width(base.modulus(i).value())));
+  }
+  return bits;
+}
+
 LedgerEntry entry_of(Operation operation, const PolyShape& out, const RnsBase& base) {
   return {.operation = operation,
+          .degree = out.degree,
+          .bits = bits_of(base),
           .base = indices_of(base),
           .target = out.limbs,
           .batch = out.batch,
@@ -23,8 +35,11 @@ LedgerEntry entry_of(Operation operation, const PolyShape& out, const RnsBase& b
 
 // What moves as it is, over no base.
 LedgerEntry move_of(Operation operation, const PolyShape& moved) {
-  return {
-      .operation = operation, .target = moved.limbs, .batch = moved.batch, .components = moved.components};
+  return {.operation = operation,
+          .degree = moved.degree,
+          .target = moved.limbs,
+          .batch = moved.batch,
+          .components = moved.components};
 }
 
 LedgerEntry switch_of(Operation operation, const PolyShape& out, const ModUp& plan) {
@@ -48,22 +63,40 @@ Operation operation_of(Binary operation) {
   return Operation::multiply_add;
 }
 
+// Takes what a run of the other backend would take.
+template <typename Run>
+void measure(runtime::Workspace& workspace, const Run& run) {
+  runtime::Workspace measuring = runtime::Workspace::measuring();
+  run(measuring);
+  const runtime::Workspace::Frame frame(workspace);
+  if (measuring.peak() != 0) static_cast<void>(workspace.take(measuring.peak()));
+}
+
 }  // namespace
 
 template <typename Run>
-void LedgerBackend::pass(const LedgerEntry& entry, const Run& run) const {
+void LedgerBackend::run_timed(Queue& queue, const LedgerEntry& entry, const Run& run) const {
+  using Clock = std::chrono::steady_clock;
+  queue.synchronize();
+  const auto begin = Clock::now();
+  run();
+  queue.synchronize();
+  ledger_->note_time(entry, std::chrono::duration<double>(Clock::now() - begin).count());
+}
+
+template <typename Run>
+void LedgerBackend::pass(Queue& queue, const LedgerEntry& entry, const Run& run) const {
   ledger_->note(entry);
+  if (times_) return run_timed(queue, entry, run);
   if (runs_) run();
 }
 
 template <typename Run>
-void LedgerBackend::pass(const LedgerEntry& entry, Workspace& workspace, const Run& run) const {
-  if (!workspace.measures()) ledger_->note(entry);
-  if (runs_) return run(workspace);
-  Workspace measuring = Workspace::measuring();
-  run(measuring);
-  const Workspace::Frame frame(workspace);
-  if (measuring.peak() != 0) static_cast<void>(workspace.take(measuring.peak()));
+void LedgerBackend::pass(Queue& queue, const LedgerEntry& entry, Workspace& workspace, const Run& run) const {
+  if (workspace.measures()) return runs_ ? run(workspace) : measure(workspace, run);
+  ledger_->note(entry);
+  if (times_) return run_timed(queue, entry, [&] { run(workspace); });
+  return runs_ ? run(workspace) : measure(workspace, run);
 }
 
 void LedgerBackend::require_values(const char* operation) const {
@@ -84,7 +117,7 @@ std::unique_ptr<Backend::Recording> LedgerBackend::record(Queue& queue,
 }
 
 void LedgerBackend::do_upload(Queue& queue, const PolyView& out, Form form, const FillRows& fill) const {
-  pass(move_of(Operation::upload, out.shape), [&] { other_->upload_rows(queue, out, form, fill); });
+  pass(queue, move_of(Operation::upload, out.shape), [&] { other_->upload_rows(queue, out, form, fill); });
   if (runs_) return;
   // Who reads a file relies on it: rows are filled, one at a time, and forgotten.
   std::vector<std::uint64_t> row(out.shape.degree);
@@ -95,7 +128,7 @@ void LedgerBackend::do_upload(Queue& queue, const PolyView& out, Form form, cons
 void LedgerBackend::do_download(Queue& queue, const ConstPolyView& in, Form form,
                                 const TakeRows& take) const {
   require_values("download");
-  pass(move_of(Operation::download, in.shape), [&] { other_->download_rows(queue, in, form, take); });
+  pass(queue, move_of(Operation::download, in.shape), [&] { other_->download_rows(queue, in, form, take); });
 }
 
 void LedgerBackend::do_copy_values(Queue& queue, std::span<std::byte> out, std::span<const std::byte> in,
@@ -103,27 +136,27 @@ void LedgerBackend::do_copy_values(Queue& queue, std::span<std::byte> out, std::
   const bool up = transfer == Transfer::upload;
   if (!up) require_values("download");
   const std::size_t words = (in.size() + sizeof(std::uint64_t) - 1) / sizeof(std::uint64_t);
-  pass({.operation = up ? Operation::upload : Operation::download, .terms = words},
+  pass(queue, {.operation = up ? Operation::upload : Operation::download, .terms = words},
        [&] { up ? other_->upload_values(queue, out, in) : other_->download_values(queue, out, in); });
 }
 
 void LedgerBackend::do_copy(Queue& queue, const PolyView& out, const ConstPolyView& in) const {
-  pass(move_of(Operation::copy, out.shape), [&] { other_->copy(queue, out, in); });
+  pass(queue, move_of(Operation::copy, out.shape), [&] { other_->copy(queue, out, in); });
 }
 
 void LedgerBackend::do_copy_from(Queue& queue, const PolyView& out, const Backend& source,
                                  Queue& source_queue, const ConstPolyView& in, Form form) const {
-  pass(move_of(Operation::upload, out.shape),
+  pass(queue, move_of(Operation::upload, out.shape),
        [&] { other_->copy_from(queue, out, source, source_queue, in, form); });
 }
 
 void LedgerBackend::do_fill_zero(Queue& queue, const PolyView& out) const {
-  pass(move_of(Operation::fill_zero, out.shape), [&] { other_->fill_zero(queue, out); });
+  pass(queue, move_of(Operation::fill_zero, out.shape), [&] { other_->fill_zero(queue, out); });
 }
 
 void LedgerBackend::do_transform(Queue& queue, const PolyView& out, const ConstPolyView& in, Form to,
                                  const RnsBase& base) const {
-  pass(entry_of(Operation::transform, out.shape, base), [&] {
+  pass(queue, entry_of(Operation::transform, out.shape, base), [&] {
     to == Form::evaluation ? other_->forward_transform(queue, out, in, base)
                            : other_->inverse_transform(queue, out, in, base);
   });
@@ -131,7 +164,7 @@ void LedgerBackend::do_transform(Queue& queue, const PolyView& out, const ConstP
 
 void LedgerBackend::do_binary(Queue& queue, Binary operation, const PolyView& out, const ConstPolyView& a,
                               const ConstPolyView& b, const RnsBase& base) const {
-  pass(entry_of(operation_of(operation), out.shape, base), [&] {
+  pass(queue, entry_of(operation_of(operation), out.shape, base), [&] {
     switch (operation) {
       case Binary::add:
         return other_->add(queue, out, a, b, base);
@@ -147,19 +180,19 @@ void LedgerBackend::do_binary(Queue& queue, Binary operation, const PolyView& ou
 
 void LedgerBackend::do_negate(Queue& queue, const PolyView& out, const ConstPolyView& a,
                               const RnsBase& base) const {
-  pass(entry_of(Operation::negate, out.shape, base), [&] { other_->negate(queue, out, a, base); });
+  pass(queue, entry_of(Operation::negate, out.shape, base), [&] { other_->negate(queue, out, a, base); });
 }
 
 void LedgerBackend::do_multiply_scalar(Queue& queue, const PolyView& out, const ConstPolyView& a,
                                        std::span<const std::uint64_t> scalars, const RnsBase& base) const {
-  pass(entry_of(Operation::multiply_scalar, out.shape, base),
+  pass(queue, entry_of(Operation::multiply_scalar, out.shape, base),
        [&] { other_->multiply_scalar(queue, out, a, scalars, base); });
 }
 
 void LedgerBackend::do_add_scalar(Queue& queue, const PolyView& out, const ConstPolyView& a,
                                   std::span<const std::uint64_t> scalars, Form form,
                                   const RnsBase& base) const {
-  pass(entry_of(Operation::add_scalar, out.shape, base),
+  pass(queue, entry_of(Operation::add_scalar, out.shape, base),
        [&] { other_->add_scalar(queue, out, a, scalars, form, base); });
 }
 
@@ -169,7 +202,11 @@ void LedgerBackend::do_combine(Queue& queue, const PolyView& out, std::span<cons
                                Workspace& workspace) const {
   LedgerEntry entry = entry_of(Operation::combine, out.shape, base);
   entry.terms = a.size();
-  pass(entry, workspace,
+  entry.factors =
+      static_cast<std::size_t>(std::count_if(scalars.begin(), scalars.end(), [](const auto& of_term) {
+        return std::any_of(of_term.begin(), of_term.end(), [](std::uint64_t scalar) { return scalar != 1; });
+      }));
+  pass(queue, entry, workspace,
        [&](Workspace& scratch) { other_->combine(queue, out, a, scalars, added, base, scratch); });
 }
 
@@ -179,24 +216,24 @@ void LedgerBackend::do_inner_product(Queue& queue, const PolyView& out, std::spa
   entry.components = a.front().shape.components;
   entry.right = b.front().shape.components;
   entry.terms = a.size();
-  pass(entry, [&] { other_->inner_product(queue, out, a, b, base); });
+  pass(queue, entry, [&] { other_->inner_product(queue, out, a, b, base); });
 }
 
 void LedgerBackend::do_automorphism(Queue& queue, const PolyView& out, const ConstPolyView& in,
                                     std::uint64_t galois_element, Form form, const RnsBase& base) const {
-  pass(entry_of(Operation::automorphism, out.shape, base),
+  pass(queue, entry_of(Operation::automorphism, out.shape, base),
        [&] { other_->automorphism(queue, out, in, galois_element, form, base); });
 }
 
 void LedgerBackend::do_convert(Queue& queue, const PolyView& out, const ConstPolyView& in,
                                const BaseConversion& plan, const IntegerView* doubtful) const {
-  pass(entry_of(Operation::convert, out.shape, plan.source()),
+  pass(queue, entry_of(Operation::convert, out.shape, plan.source()),
        [&] { other_->convert(queue, out, in, plan, doubtful); });
 }
 
 void LedgerBackend::do_scale_and_round(Queue& queue, const PolyView& out, const ConstPolyView& in,
                                        const ScaleAndRound& plan, const IntegerView* doubtful) const {
-  pass(entry_of(Operation::scale_and_round, out.shape, plan.source()),
+  pass(queue, entry_of(Operation::scale_and_round, out.shape, plan.source()),
        [&] { other_->scale_and_round(queue, out, in, plan, doubtful); });
 }
 
@@ -204,19 +241,19 @@ void LedgerBackend::do_divide_and_round(Queue& queue, const PolyView& out, const
                                         const Division& plan, Form form, Workspace& workspace) const {
   LedgerEntry entry = entry_of(Operation::divide_and_round, out.shape, plan.source());
   entry.divides = true;
-  pass(entry, workspace,
+  pass(queue, entry, workspace,
        [&](Workspace& scratch) { other_->divide_and_round(queue, out, in, plan, form, scratch); });
 }
 
 void LedgerBackend::do_mod_up(Queue& queue, const PolyView& out, const ConstPolyView& in, const ModUp& plan,
                               Form form, Workspace& workspace) const {
-  pass(switch_of(Operation::mod_up, out.shape, plan), workspace,
+  pass(queue, switch_of(Operation::mod_up, out.shape, plan), workspace,
        [&](Workspace& scratch) { other_->mod_up(queue, out, in, plan, form, scratch); });
 }
 
 void LedgerBackend::do_key_inner_product(Queue& queue, const PolyView& out, const ConstPolyView& digits,
                                          const ConstPolyView& key, const ModUp& plan) const {
-  pass(switch_of(Operation::key_inner_product, out.shape, plan),
+  pass(queue, switch_of(Operation::key_inner_product, out.shape, plan),
        [&] { other_->key_inner_product(queue, out, digits, key, plan); });
 }
 
@@ -229,7 +266,7 @@ void LedgerBackend::do_hoisted_products(Queue& queue, std::span<const PolyView> 
     if (term.digits.data != nullptr) ++entry.switched;
     for (const ConstPolyView& factor : term.factors) entry.factors += factor.data != nullptr ? 1 : 0;
   }
-  pass(entry, workspace,
+  pass(queue, entry, workspace,
        [&](Workspace& scratch) { other_->hoisted_products(queue, out, terms, plan, special, scratch); });
 }
 
@@ -239,7 +276,7 @@ void LedgerBackend::do_switch_keys(Queue& queue, std::span<const KeySwitch> swit
   LedgerEntry entry = switch_of(Operation::switch_keys, switches.front().out.shape, up);
   entry.terms = switches.size();
   entry.divides = down != nullptr;
-  pass(entry, workspace,
+  pass(queue, entry, workspace,
        [&](Workspace& scratch) { other_->switch_keys(queue, switches, in, up, down, addend, scratch); });
 }
 
@@ -248,7 +285,7 @@ void LedgerBackend::do_multiply_relinearize(Queue& queue, const PolyView& out, c
                                             const Division* down, Workspace& workspace) const {
   LedgerEntry entry = switch_of(Operation::multiply_relinearize, out.shape, up);
   entry.divides = down != nullptr;
-  pass(entry, workspace,
+  pass(queue, entry, workspace,
        [&](Workspace& scratch) { other_->multiply_relinearize(queue, out, a, b, key, up, down, scratch); });
 }
 
@@ -257,7 +294,7 @@ void LedgerBackend::do_scaled_product(Queue& queue, const PolyView& out, const C
                                       Workspace& workspace) const {
   LedgerEntry entry = entry_of(Operation::scaled_product, out.shape, plan.base());
   entry.extended = plan.all().size();
-  pass(entry, workspace,
+  pass(queue, entry, workspace,
        [&](Workspace& scratch) { other_->scaled_product(queue, out, a, b, plan, scratch); });
 }
 
@@ -267,14 +304,14 @@ void LedgerBackend::do_lift_operands(Queue& queue, const PolyView& a_lifted, con
   LedgerEntry entry = entry_of(Operation::lift_operands, a_lifted.shape, plan.base());
   entry.extended = plan.all().size();
   entry.terms = a.size();
-  pass(entry, workspace,
+  pass(queue, entry, workspace,
        [&](Workspace& scratch) { other_->lift_operands(queue, a_lifted, b_lifted, a, b, plan, scratch); });
 }
 
 void LedgerBackend::do_sample(Queue& queue, const PolyView& out, const RandomStream& stream,
                               const Distribution& distribution, const RnsBase& base,
                               Workspace& workspace) const {
-  pass(entry_of(Operation::sample, out.shape, base), workspace,
+  pass(queue, entry_of(Operation::sample, out.shape, base), workspace,
        [&](Workspace& scratch) { other_->sample(queue, out, stream, distribution, base, scratch); });
 }
 
@@ -284,7 +321,7 @@ void LedgerBackend::do_encrypt_zero(Queue& queue, const PolyView& out, const Con
                                     const ConstPolyView& addend, Workspace& workspace) const {
   LedgerEntry entry = entry_of(Operation::encrypt_zero, out.shape, base);
   entry.divides = division != nullptr;
-  pass(entry, workspace, [&](Workspace& scratch) {
+  pass(queue, entry, workspace, [&](Workspace& scratch) {
     other_->encrypt_zero(queue, out, key, stream, distribution, factor, base, division, addend, scratch);
   });
 }
@@ -293,7 +330,7 @@ void LedgerBackend::do_phase(Queue& queue, const PolyView& out, const ConstPolyV
                              const ConstPolyView& secret, Form form, const RnsBase& base) const {
   LedgerEntry entry = entry_of(Operation::phase, out.shape, base);
   entry.components = in.shape.components;
-  pass(entry, [&] { other_->phase(queue, out, in, secret, form, base); });
+  pass(queue, entry, [&] { other_->phase(queue, out, in, secret, form, base); });
 }
 
 void LedgerBackend::do_sample_rlwe(Queue& queue, const PolyView& out, const ConstPolyView& secret,
@@ -301,14 +338,14 @@ void LedgerBackend::do_sample_rlwe(Queue& queue, const PolyView& out, const Cons
                                    std::span<const GadgetTerm> terms, Workspace& workspace) const {
   LedgerEntry entry = entry_of(Operation::sample_rlwe, out.shape, base);
   entry.terms = terms.size();
-  pass(entry, workspace, [&](Workspace& scratch) {
+  pass(queue, entry, workspace, [&](Workspace& scratch) {
     other_->sample_rlwe(queue, out, secret, from, base, addend, terms, scratch);
   });
 }
 
 void LedgerBackend::do_embed(Queue& queue, const PolyView& out, const SlotView& slots, double scale,
                              std::uint64_t generator, const RnsBase& base, Workspace& workspace) const {
-  pass(entry_of(Operation::embed, out.shape, base), workspace, [&](Workspace& scratch) {
+  pass(queue, entry_of(Operation::embed, out.shape, base), workspace, [&](Workspace& scratch) {
     other_->embed(queue, out, slots, scale, generator, base, scratch, Form::coefficient);
   });
 }
@@ -316,7 +353,7 @@ void LedgerBackend::do_embed(Queue& queue, const PolyView& out, const SlotView& 
 void LedgerBackend::do_embed_evaluations(Queue& queue, const PolyView& out, const SlotView& slots,
                                          double scale, std::uint64_t generator, const RnsBase& base,
                                          Workspace& workspace) const {
-  pass(entry_of(Operation::embed, out.shape, base), workspace, [&](Workspace& scratch) {
+  pass(queue, entry_of(Operation::embed, out.shape, base), workspace, [&](Workspace& scratch) {
     other_->embed(queue, out, slots, scale, generator, base, scratch, Form::evaluation);
   });
 }
@@ -325,25 +362,25 @@ void LedgerBackend::do_unembed(Queue& queue, const SlotView& slots, const ConstP
                                std::uint64_t generator, const RnsBase& base, Workspace& workspace,
                                double* largest) const {
   require_values("unembed");
-  pass(entry_of(Operation::unembed, in.shape, base), workspace, [&](Workspace& scratch) {
+  pass(queue, entry_of(Operation::unembed, in.shape, base), workspace, [&](Workspace& scratch) {
     other_->unembed(queue, slots, in, scale, generator, base, scratch, largest);
   });
 }
 
 void LedgerBackend::do_place_slots(Queue& queue, const SlotView& out, const NumberView& values) const {
-  pass({.operation = Operation::place_slots, .batch = out.batch, .terms = out.slots},
+  pass(queue, {.operation = Operation::place_slots, .batch = out.batch, .terms = out.slots},
        [&] { other_->place_slots(queue, out, values); });
 }
 
 void LedgerBackend::do_collect_slots(Queue& queue, const NumberView& values, const SlotView& in) const {
   require_values("collect_slots");
-  pass({.operation = Operation::collect_slots, .batch = in.batch, .terms = in.slots},
+  pass(queue, {.operation = Operation::collect_slots, .batch = in.batch, .terms = in.slots},
        [&] { other_->collect_slots(queue, values, in); });
 }
 
 void LedgerBackend::do_place_integers(Queue& queue, const PolyView& out, const IntegerView& values, Form form,
                                       std::uint64_t generator, const RnsBase& base) const {
-  pass(entry_of(Operation::place_integers, out.shape, base),
+  pass(queue, entry_of(Operation::place_integers, out.shape, base),
        [&] { other_->place_integers(queue, out, values, form, generator, base); });
 }
 
@@ -351,7 +388,7 @@ void LedgerBackend::do_collect_integers(Queue& queue, const IntegerView& values,
                                         Form form, std::uint64_t generator, bool is_signed,
                                         const RnsBase& base, const TakenAlong& along) const {
   require_values("collect_integers");
-  pass(entry_of(Operation::collect_integers, in.shape, base),
+  pass(queue, entry_of(Operation::collect_integers, in.shape, base),
        [&] { other_->collect_integers(queue, values, in, form, generator, is_signed, base, along); });
 }
 
@@ -361,7 +398,7 @@ void LedgerBackend::do_lift_integers(Queue& queue, const PolyView& out, std::spa
                                      const ConstPolyView& addend) const {
   LedgerEntry entry = entry_of(Operation::lift_integers, out.shape, lift.target());
   entry.terms = in.size();
-  pass(entry, workspace, [&](Workspace& scratch) {
+  pass(queue, entry, workspace, [&](Workspace& scratch) {
     other_->lift_integers(queue, out, in, factor, scalars, lift, scratch, addend);
   });
 }
@@ -382,14 +419,17 @@ void LedgerBackend::do_extract_window(Queue& /*queue*/, const PolyView& /*out*/,
 
 std::shared_ptr<const Backend> make_ledger_backend(std::shared_ptr<const Ring> ring,
                                                    std::shared_ptr<Ledger> ledger, int threads) {
-  return std::make_shared<ledger::LedgerBackend>(make_cpu_backend(std::move(ring), threads), false,
+  return std::make_shared<ledger::LedgerBackend>(make_measuring_backend(std::move(ring), threads),
+                                                 ledger::LedgerBackend::Mode::counts,
                                                  std::make_shared<ledger::LedgerMemory>(), std::move(ledger));
 }
 
 std::shared_ptr<const Backend> make_counted_backend(std::shared_ptr<const Backend> backend,
-                                                    std::shared_ptr<Ledger> ledger) {
+                                                    std::shared_ptr<Ledger> ledger, bool timed) {
+  using Mode = ledger::LedgerBackend::Mode;
   const std::shared_ptr<runtime::Memory> memory = backend->memory();
-  return std::make_shared<ledger::LedgerBackend>(std::move(backend), true, memory, std::move(ledger));
+  return std::make_shared<ledger::LedgerBackend>(std::move(backend), timed ? Mode::times : Mode::runs, memory,
+                                                 std::move(ledger));
 }
 
 }  // namespace hemera::poly

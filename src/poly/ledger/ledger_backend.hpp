@@ -1,6 +1,7 @@
 // The backend that notes operations, and computes nothing or has another one compute them.
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <span>
 #include <string>
@@ -14,13 +15,16 @@ namespace hemera::poly::ledger {
 
 class LedgerBackend final : public Backend {
  public:
-  /// `other` measures scratch and, if it `runs`, computes, in its memory. Otherwise `memory` is one without
-  /// contents.
-  LedgerBackend(std::shared_ptr<const Backend> other, bool runs, std::shared_ptr<runtime::Memory> memory,
+  enum class Mode : std::uint8_t { counts, runs, times };
+
+  /// `other` measures scratch and, unless this one `counts` alone, computes, in its memory. Otherwise
+  /// `memory` is one without contents.
+  LedgerBackend(std::shared_ptr<const Backend> other, Mode mode, std::shared_ptr<runtime::Memory> memory,
                 std::shared_ptr<Ledger> ledger)
       : Backend(other->ring(), std::move(memory)),
         other_(std::move(other)),
-        runs_(runs),
+        runs_(mode != Mode::counts),
+        times_(mode == Mode::times),
         ledger_(std::move(ledger)) {}
 
   [[nodiscard]] std::string description() const override;
@@ -123,15 +127,17 @@ class LedgerBackend final : public Backend {
 
   /// Notes the entry, and gives the operation to the other backend if that one runs.
   template <typename Run>
-  void pass(const LedgerEntry& entry, const Run& run) const;
+  void pass(Queue& queue, const LedgerEntry& entry, const Run& run) const;
   /// The same of an operation with scratch: takes what the other backend takes.
   template <typename Run>
-  void pass(const LedgerEntry& entry, Workspace& workspace, const Run& run) const;
+  void pass(Queue& queue, const LedgerEntry& entry, Workspace& workspace, const Run& run) const;
+  template <typename Run>
+  void run_timed(Queue& queue, const LedgerEntry& entry, const Run& run) const;
   /// Throws DeviceError where nothing is computed.
   void require_values(const char* operation) const;
 
   std::shared_ptr<const Backend> other_;
-  bool runs_;
+  bool runs_, times_;
   std::shared_ptr<Ledger> ledger_;
 };
 

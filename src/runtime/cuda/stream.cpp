@@ -87,7 +87,7 @@ void Streams::require_this_process() const {
   throw DeviceError(
       "device '" + Device{Device::Kind::cuda, device_}.name() +
       "' was opened before this process was forked, which CUDA does not survive; make the context in the "
-      "child, or start it without a fork (Python's multiprocessing: the start method 'spawn')");
+      "child, or start it without a fork");
 }
 
 void Streams::expect_copies_from(int device) const {

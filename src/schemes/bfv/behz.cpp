@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "hemera/arith/big_integer.hpp"
+#include "hemera/poly/backend.hpp"
 #include "schemes/bfv/multiplier.hpp"
 
 namespace hemera::bfv {

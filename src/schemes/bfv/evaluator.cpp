@@ -3,9 +3,10 @@
 
 #include "hemera/rlwe/key_switching.hpp"
 #include "hemera/schemes/bfv.hpp"
+#include "rlwe/tuning.hpp"
 #include "schemes/bfv/multiplier.hpp"
 #include "schemes/bfv/noise.hpp"
-#include "schemes/bfv/rules.hpp"
+#include "schemes/integer/rules.hpp"
 
 namespace hemera::bfv {
 
@@ -18,7 +19,8 @@ struct Evaluator::Plans {
 
 Evaluator::Evaluator(std::shared_ptr<const Context> context, rlwe::EvaluationKeys keys,
                      rlwe::Relinearization relinearization)
-    : integer::Evaluator(rules(), std::move(context), std::move(keys), relinearization) {
+    : integer::Evaluator(integer::rules_of(rlwe::Scheme::bfv), std::move(context), std::move(keys),
+                         relinearization) {
   const Context& own = *this->context();
   auto plans = std::make_unique<Plans>();
   for (std::size_t level = 0; level <= own.top_level(); ++level) {
@@ -52,7 +54,8 @@ Ciphertext Evaluator::sum_products(std::span<const rlwe::Factors> products, rlwe
   const poly::PolyView out = result.poly.view();
   const std::size_t batch = out.shape.batch;
   const std::size_t part =
-      std::min(batch, std::max<std::size_t>(1, scratch_limit / multiplier.scratch_bytes(own.degree())));
+      std::min(batch, std::max<std::size_t>(1, rlwe::tuning::most_product_scratch_bytes /
+                                                   multiplier.scratch_bytes(own.degree())));
   for (std::size_t first = 0; first < batch; first += part) {
     const std::size_t count = std::min(part, batch - first);
     const auto restricted = [&](const poly::ConstPolyView& view) {

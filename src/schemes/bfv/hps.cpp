@@ -3,6 +3,7 @@
 #include <limits>
 #include <utility>
 
+#include "hemera/poly/backend.hpp"
 #include "schemes/bfv/multiplier.hpp"
 
 namespace hemera::bfv {

@@ -8,6 +8,8 @@
 #include <utility>
 #include <vector>
 
+#include "hemera/poly/backend.hpp"
+#include "rlwe/tuning.hpp"
 #include "schemes/bfv/multiplier.hpp"
 
 namespace hemera::bfv {
@@ -57,8 +59,8 @@ class HpsOverQMultiplier final : public Multiplier {
     const poly::Backend& backend = context.backend();
     const std::size_t batch = out.shape.batch;
     poly::Poly total = context.make_poly(batch, 3, plan_.all(), Form::evaluation);
-    const std::size_t at_once =
-        std::max<std::size_t>(1, scratch_limit / (batch * lifted_bytes(out.shape.degree)));
+    const std::size_t at_once = std::max<std::size_t>(
+        1, rlwe::tuning::most_product_scratch_bytes / (batch * lifted_bytes(out.shape.degree)));
     for (std::size_t first = 0; first < products.size(); first += at_once) {
       const auto part = products.subspan(first, std::min(at_once, products.size() - first));
       if (first == 0) {

@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "hemera/poly/backend.hpp"
 #include "hemera/runtime/error.hpp"
 
 namespace hemera::bfv {

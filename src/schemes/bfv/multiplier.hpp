@@ -9,9 +9,6 @@
 
 namespace hemera::bfv {
 
-/// Bytes of scratch above which a batch, or a sum of products, is computed in parts.
-inline constexpr std::size_t scratch_limit = std::size_t{1} << 28;
-
 /// What is multiplied: [batch or 1, 2, limb, N] in evaluation form over a level's base.
 struct Operands {
   poly::ConstPolyView a, b;

@@ -26,6 +26,4 @@ double product_noise_log2(const ProductSetting& setting, double a, double b) {
   return add_log2(add_log2(growth + add_log2(a, b), both), rounding);
 }
 
-double room_log2(std::uint64_t plain_modulus) { return 1 + std::log2(static_cast<double>(plain_modulus)); }
-
 }  // namespace hemera::bfv

@@ -8,9 +8,6 @@
 
 namespace hemera::bfv {
 
-/// Every component is off by at most 1/2 after modulus switching.
-inline constexpr double switching_half_range = 0.5;
-
 /// What the bound of a product needs.
 struct ProductSetting {
   std::size_t degree = 0;
@@ -25,8 +22,5 @@ struct ProductSetting {
 
 /// log2 bound of the noise of a product, before relinearization, from those of its operands.
 double product_noise_log2(const ProductSetting& setting, double a, double b);
-
-/// log2 of Q over the largest noise that decrypts: 2 t.
-double room_log2(std::uint64_t plain_modulus);
 
 }  // namespace hemera::bfv

@@ -3,7 +3,7 @@
 #include "hemera/rlwe/noise.hpp"
 #include "hemera/schemes/bfv.hpp"
 #include "schemes/bfv/noise.hpp"
-#include "schemes/bfv/rules.hpp"
+#include "schemes/integer/rules.hpp"
 #include "schemes/integer/search.hpp"
 
 namespace hemera::bfv {
@@ -40,7 +40,8 @@ rlwe::Parameters parameters_for(const CircuitRequest& request) {
     for (std::size_t primes = 1; static_cast<double>(primes) * least <= integer::most_chain_bits; ++primes) {
       const double most = integer::most_prime_bits * static_cast<double>(primes);
       const double needed = final_noise_log2(request, degree, plain_modulus, most, primes) +
-                            room_log2(plain_modulus) + integer::spare_bits;
+                            integer::rules_of(rlwe::Scheme::bfv).room_log2(plain_modulus) +
+                            integer::spare_bits;
       const double bits = std::max(least, needed / static_cast<double>(primes));
       if (bits > integer::most_prime_bits) continue;
       result.push_back({primes, bits});
@@ -48,11 +49,11 @@ rlwe::Parameters parameters_for(const CircuitRequest& request) {
     }
     return result;
   };
-  return integer::search_parameters(rules(), request, sizes);
+  return integer::search_parameters(integer::rules_of(rlwe::Scheme::bfv), request, sizes);
 }
 
 rlwe::Parameters parameters_from_bits(const ChainRequest& request) {
-  return integer::chain_parameters(rules(), request);
+  return integer::chain_parameters(integer::rules_of(rlwe::Scheme::bfv), request);
 }
 
 }  // namespace hemera::bfv

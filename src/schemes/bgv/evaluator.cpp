@@ -6,8 +6,8 @@
 #include "hemera/schemes/bgv.hpp"
 #include "schemes/bgv/correction.hpp"
 #include "schemes/bgv/noise.hpp"
-#include "schemes/bgv/rules.hpp"
 #include "schemes/integer/plaintext.hpp"
+#include "schemes/integer/rules.hpp"
 
 namespace hemera::bgv {
 
@@ -16,7 +16,8 @@ using rlwe::Context;
 
 Evaluator::Evaluator(std::shared_ptr<const Context> context, rlwe::EvaluationKeys keys,
                      rlwe::Relinearization relinearization)
-    : integer::Evaluator(rules(), std::move(context), std::move(keys), relinearization) {
+    : integer::Evaluator(integer::rules_of(rlwe::Scheme::bgv), std::move(context), std::move(keys),
+                         relinearization) {
   const Context& own = *this->context();
   for (std::size_t level = 0; level <= own.top_level(); ++level) {
     log_moduli_.push_back(own.base(level).log2());
@@ -48,8 +49,9 @@ std::optional<std::size_t> Evaluator::product_level(const rlwe::Metadata& a, con
   const LevelSetting setting{
       .degree = own.degree(),
       .log_moduli = log_moduli_,
-      .rounding_log2 = rlwe::rounding_noise_log2(own.degree(), own.parameters().literal().secret, 2,
-                                                 switching_half_range(own.parameters().plain_modulus())),
+      .rounding_log2 = rlwe::rounding_noise_log2(
+          own.degree(), own.parameters().literal().secret, 2,
+          integer::rules_of(rlwe::Scheme::bgv).switching_half_range(own.parameters().plain_modulus())),
       .switching_log2 = [&](std::size_t level) { return rlwe::switching_noise_log2(own, level); }};
   return multiplication_level(setting, {a.level, a.noise_log2}, {b.level, b.noise_log2});
 }

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "hemera/rlwe/noise.hpp"
+#include "schemes/integer/rules.hpp"
 
 namespace hemera::bgv {
 
@@ -17,13 +18,6 @@ namespace {
 constexpr double tolerance = 0.5;
 
 }  // namespace
-
-double switching_half_range(std::uint64_t plain_modulus) {
-  // A rounding error in [-1/2, 1/2] plus a correction modulo t in [-(t-1)/2, t/2]. That interval is not
-  // symmetric for even t, which one half more covers.
-  const auto t = static_cast<double>(plain_modulus);
-  return plain_modulus % 2 == 1 ? t / 2 : t / 2 + 1;
-}
 
 double product_noise_log2(std::size_t degree, double a, double b) {
   return 1 + 0.5 * std::log2(static_cast<double>(degree)) + a + b;
@@ -50,7 +44,7 @@ std::size_t multiplication_level(const LevelSetting& setting, const Operand& a, 
     y = {level, noise_at_level(setting, y, level)};
     const double product = add_log2(product_noise_log2(setting.degree, x.noise_log2, y.noise_log2),
                                     setting.switching_log2(level));
-    budgets.push_back(setting.log_moduli[level] - room_log2 - product);
+    budgets.push_back(setting.log_moduli[level] - integer::low_bits_room_log2 - product);
     best = std::max(best, budgets.back());
     // The budget rises until the operands' noise is that of the switch, and falls from there on.
     if (level == 0 || budgets.back() < best - tolerance) break;

@@ -8,14 +8,8 @@
 
 namespace hemera::bgv {
 
-/// The most by which modulus switching with the correction modulo t rounds a coefficient.
-double switching_half_range(std::uint64_t plain_modulus);
-
 /// log2 bound of the noise of a product, before relinearization.
 double product_noise_log2(std::size_t degree, double a, double b);
-
-/// log2 of Q over the largest noise that decrypts: 2.
-inline constexpr double room_log2 = 1;
 
 /// An operand of a multiplication: its level and log2 of its noise bound.
 struct Operand {

@@ -4,7 +4,7 @@
 #include "hemera/rlwe/noise.hpp"
 #include "hemera/schemes/bgv.hpp"
 #include "schemes/bgv/noise.hpp"
-#include "schemes/bgv/rules.hpp"
+#include "schemes/integer/rules.hpp"
 #include "schemes/integer/search.hpp"
 
 namespace hemera::bgv {
@@ -13,7 +13,7 @@ namespace {
 // Whether the noise bound of a circuit in automatic mode fits a chain of `primes` primes of `bits` bits.
 bool holds(const CircuitRequest& request, std::size_t degree, std::uint64_t plain_modulus, std::size_t primes,
            double bits) {
-  const double last = integer::last_level_log2(rules(), degree, plain_modulus);
+  const double last = integer::last_level_log2(integer::rules_of(rlwe::Scheme::bgv), degree, plain_modulus);
   std::vector<double> log_moduli;
   for (std::size_t count = 1; count <= primes; ++count) {
     const double size = bits * static_cast<double>(count);
@@ -23,8 +23,9 @@ bool holds(const CircuitRequest& request, std::size_t degree, std::uint64_t plai
   const double switching = integer::expected_switching_noise_log2(degree, primes, plain_modulus);
   const LevelSetting setting{.degree = degree,
                              .log_moduli = log_moduli,
-                             .rounding_log2 = rlwe::rounding_noise_log2(degree, integer::uniform_secret, 2,
-                                                                        switching_half_range(plain_modulus)),
+                             .rounding_log2 = rlwe::rounding_noise_log2(
+                                 degree, integer::uniform_secret, 2,
+                                 integer::rules_of(rlwe::Scheme::bgv).switching_half_range(plain_modulus)),
                              .switching_log2 = [&](std::size_t) { return switching; }};
   const double terms = std::log2(static_cast<double>(request.terms));
   Operand noise{log_moduli.size() - 1,
@@ -39,7 +40,7 @@ bool holds(const CircuitRequest& request, std::size_t degree, std::uint64_t plai
     noise = {level, terms + rlwe::add_log2(product, 1 + switching)};
     if (noise.noise_log2 > log_moduli[level]) return false;
   }
-  return noise.noise_log2 + room_log2 + integer::spare_bits <= log_moduli[noise.level];
+  return noise.noise_log2 + integer::low_bits_room_log2 + integer::spare_bits <= log_moduli[noise.level];
 }
 
 }  // namespace
@@ -65,11 +66,11 @@ rlwe::Parameters parameters_for(const CircuitRequest& request) {
     }
     return result;
   };
-  return integer::search_parameters(rules(), request, sizes);
+  return integer::search_parameters(integer::rules_of(rlwe::Scheme::bgv), request, sizes);
 }
 
 rlwe::Parameters parameters_from_bits(const ChainRequest& request) {
-  return integer::chain_parameters(rules(), request);
+  return integer::chain_parameters(integer::rules_of(rlwe::Scheme::bgv), request);
 }
 
 }  // namespace hemera::bgv

@@ -4,6 +4,7 @@
 #include <string>
 #include <utility>
 
+#include "hemera/poly/backend.hpp"
 #include "hemera/runtime/error.hpp"
 #include "hemera/schemes/ckks.hpp"
 #include "rlwe/device_values.hpp"
@@ -45,7 +46,7 @@ void require_at_most(std::span<const Complex> values, double bound) {
   if (largest <= bound * bound * (1 + 0x1p-50)) return;
   throw ParameterError("encode: a value of magnitude " + decimal(std::sqrt(largest)) +
                        " exceeds the declared bound " + decimal(bound) +
-                       "; use smaller values, or declare a larger bound (for_circuit(largest=))");
+                       "; use smaller values, or parameters with a larger bound");
 }
 
 // Throws where values of this size do not fit the base.
@@ -59,7 +60,7 @@ void require_fits(double largest, const rlwe::Metadata& meta, const poly::RnsBas
 }
 
 // Throws where values of this size do not fit the lowest level, where every circuit may end: a double has few
-// bits left for smaller values beside them.
+// bits left for smaller values next to them.
 void require_fits_lowest(double largest, const rlwe::Context& context) {
   rlwe::Metadata lowest;
   lowest.level = context.parameters().lowest_user_level();
@@ -77,7 +78,7 @@ void store_one_period(const rlwe::Context& context, rlwe::Plaintext& plaintext) 
   plaintext.poly = std::move(period);
 }
 
-// Whether large coefficients can tell another secret key, although no spare bits tell values that wrapped.
+// Whether large coefficients reveal another secret key, although no spare bits reveal wrapped values.
 bool guards_key(const rlwe::Parameters& parameters) {
   const rlwe::ParametersLiteral& literal = parameters.literal();
   return literal.galois_generator == 5 && literal.range_bits != 0 && !checks_range(parameters);
@@ -221,14 +222,14 @@ std::vector<Complex> Encoder::decode(const rlwe::Plaintext& plaintext) const {
   const rlwe::Metadata& meta = plaintext.meta;
   const bool is_range = checks_range(context_->parameters());
   const std::string others =
-      decoded.doubtful.size() < rlwe::batch_count(meta.batch) ? "; errors=\"mask\" gives the other rows" : "";
+      decoded.doubtful.size() < rlwe::batch_count(meta.batch) ? "; the other rows are right" : "";
   throw NoiseError(
       "decrypt: " + rlwe::elements_text(decoded.doubtful, meta.batch) + "a coefficient exceeds " +
       (is_range ? "a quarter" : "15/32") + " of the modulus of level " + std::to_string(meta.level) +
       ", so the values are wrong, or nearly: those of more than " + decimal(range_limit(*context_, meta)) +
       " wrap there. Either this is not the secret key of the encryption, or a function or a "
       "bootstrap was given values outside of its interval, or values are too large: choose "
-      "parameters with more range_bits or with the bound of your values, largest=, or with a "
+      "parameters with more range_bits or with the bound of your values (largest), or with a "
       "smaller scale" +
       others + ". Whoever evaluates must not learn of this error");
 }

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "hemera/arith/big_integer.hpp"
+#include "hemera/poly/backend.hpp"
 #include "hemera/rlwe/key_switching.hpp"
 #include "hemera/runtime/error.hpp"
 #include "hemera/runtime/interruption.hpp"
@@ -94,23 +95,32 @@ Evaluator::Evaluator(std::shared_ptr<const rlwe::Context> context, rlwe::Evaluat
   rlwe::require_scheme(*this->context(), rlwe::Scheme::ckks, "Evaluator");
 }
 
-std::optional<Ciphertext> Evaluator::refreshed(const Ciphertext& a, std::size_t levels,
-                                               double magnitude) const {
+std::optional<Ciphertext> Evaluator::refreshed(const Ciphertext& a, std::size_t levels, double magnitude,
+                                               double result) const {
   if (!refresh_.run) return std::nullopt;
   const rlwe::Metadata meta = context()->scales().before_product(a.meta).meta;
   const std::size_t lowest = context()->parameters().lowest_user_level();
   const bool is_declared = std::isfinite(a.meta.largest);
-  // Nothing makes values smaller at the lowest level.
-  const bool keeps_one = is_declared && levels > 0 && meta.level < refresh_.level;
+  // Beyond `at_lowest` nothing makes values smaller at the lowest level.
+  const bool may_be_large = is_declared || refresh_.undeclared > refresh_.at_lowest;
+  const bool keeps_one =
+      may_be_large && levels > 0 && meta.level < refresh_.level && !(result <= refresh_.at_lowest);
   const bool is_short = meta.level >= lowest && meta.level < lowest + levels + (keeps_one ? 1 : 0) &&
                         meta.noise_scale_degree == 1;
   if (!is_short) return std::nullopt;
-  if (is_declared || !(magnitude > 1) || meta.level == lowest) return refresh_.run(*this, a);
+  const bool is_too_large = meta.level == lowest && magnitude > refresh_.at_lowest;
+  if (is_declared || !(magnitude > refresh_.undeclared) || is_too_large) return refresh_.run(*this, a);
   Ciphertext supposed = a.clone();
   supposed.meta.largest = magnitude;
-  Ciphertext result = refresh_.run(*this, supposed);
-  result.meta.largest = a.meta.largest;
-  return result;
+  Ciphertext fresh = refresh_.run(*this, supposed);
+  fresh.meta.largest = a.meta.largest;
+  return fresh;
+}
+
+void Evaluator::count_bootstrap(const Ciphertext& a, bool is_undeclared) const {
+  const std::uint64_t count = rlwe::batch_count(a.meta.batch);
+  bootstraps_.fetch_add(count, std::memory_order_relaxed);
+  if (is_undeclared) undeclared_bootstraps_.fetch_add(count, std::memory_order_relaxed);
 }
 
 Ciphertext Evaluator::rescale(const Ciphertext& a) const {
@@ -141,8 +151,9 @@ void Evaluator::adjust_to_level_inplace(Ciphertext& a, std::size_t level, std::o
 
 rlwe::Factors Evaluator::factors(const Ciphertext& a, const Ciphertext& b) const {
   const rlwe::Context& ctx = *context();
-  auto fresh_a = refreshed(a);
-  auto fresh_b = &a == &b ? std::nullopt : refreshed(b);
+  const double largest = rlwe::largest_product(a.meta.largest, b.meta.largest);
+  auto fresh_a = refreshed(a, 1, 1, largest);
+  auto fresh_b = &a == &b ? std::nullopt : refreshed(b, 1, 1, largest);
   if (fresh_a || fresh_b) {
     const Ciphertext& left = fresh_a ? *fresh_a : a;
     rlwe::Factors result = factors(left, &a == &b ? left : fresh_b ? *fresh_b : b);

@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "hemera/poly/backend.hpp"
 #include "hemera/runtime/bytes.hpp"
 #include "hemera/runtime/error.hpp"
 #include "hemera/runtime/sha256.hpp"
@@ -49,7 +50,7 @@ constexpr std::string_view extraction_label = "hemera CKKS flooding key 1";
 // The key of the flooding's seeds: the secret and nothing else, extracted as by HKDF (RFC 5869).
 poly::Seed flooding_key(const rlwe::SecretKey& secret) {
   const rlwe::Context& context = *secret.context;
-  // The secret is small: one limb tells all of it.
+  // The secret is small: one limb determines it.
   std::vector<std::uint64_t> residues(context.degree());
   const runtime::ZeroedAtEnd zeroed{std::span(residues)};
   context.backend().download(context.queue(), residues, secret.poly.view().limbs(0, 1), secret.poly.form());
@@ -120,8 +121,8 @@ rlwe::Plaintext decrypt_for_sharing(const rlwe::Ciphertext& ciphertext, const rl
         "decrypt_for_sharing: hiding an error of " + decimal(noise_bound) + " with " +
         std::to_string(statistical_bits) + " statistical bits in " + std::to_string(shares) +
         " shares would leave no precision (slots in error by " + decimal(slot_error) +
-        "); choose parameters with a larger scale, as for_circuit(sharing_bits=, shares=) does, a tighter "
-        "bound, or fewer statistical bits or shares");
+        "); choose parameters with a larger scale, as a request with sharing_bits and shares gives them, a "
+        "tighter bound, or fewer statistical bits or shares");
   }
   const rlwe::Context& context = *key.context;
   const poly::Backend& backend = context.backend();

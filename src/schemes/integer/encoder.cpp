@@ -4,6 +4,7 @@
 #include <string>
 #include <utility>
 
+#include "hemera/poly/backend.hpp"
 #include "hemera/runtime/error.hpp"
 #include "rlwe/device_values.hpp"
 #include "rlwe/requirements.hpp"
@@ -109,7 +110,7 @@ Encoder::Decoded Encoder::decode_certain(const Plaintext& plaintext, bool is_sig
   rlwe::require_plaintext(*context_, plaintext, "decode");
   const std::size_t objects = plaintext.poly.shape().batch;
   const std::size_t count = plaintext.meta.slots;
-  // What tells of spent budgets comes with the values, in the same copy.
+  // The flags of spent budgets come with the values, in the same copy.
   const std::span<const std::int64_t> doubts = rlwe::doubts(plaintext);
   std::vector<std::int64_t> values(objects * count + (doubts.empty() ? 0 : objects));
   const rlwe::DeviceValues decoded(*context_, std::span(values), Secrecy::secret);

@@ -1,4 +1,4 @@
-#include "schemes/integer/encryption.hpp"
+#include "hemera/schemes/integer/encryption.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -11,6 +11,7 @@
 #include "hemera/runtime/error.hpp"
 #include "rlwe/requirements.hpp"
 #include "schemes/integer/plaintext.hpp"
+#include "schemes/integer/rules.hpp"
 
 namespace hemera::integer {
 namespace {
@@ -18,28 +19,30 @@ namespace {
 using rlwe::Ciphertext;
 using rlwe::Context;
 using rlwe::Plaintext;
+using rlwe::Scheme;
 using runtime::Secrecy;
 
-void require_ciphertext(const Rules& rules, const Ciphertext& ciphertext, const char* operation) {
+void require_ciphertext(Scheme scheme, const Ciphertext& ciphertext, const char* operation) {
   rlwe::require_filled(ciphertext, operation);
-  rlwe::require_scheme(*ciphertext.context, rules.scheme(), operation);
+  rlwe::require_scheme(*ciphertext.context, scheme, operation);
 }
 
 // log2 of the largest noise that decrypts.
-double capacity_log2(const Rules& rules, const Ciphertext& ciphertext) {
+double capacity_log2(const Ciphertext& ciphertext) {
   const Context& context = *ciphertext.context;
-  return context.base(ciphertext.meta.level).log2() - rules.room_log2(context.parameters().plain_modulus());
+  return context.base(ciphertext.meta.level).log2() -
+         rules_of(context.scheme()).room_log2(context.parameters().plain_modulus());
 }
 
 template <typename Key>
-Ciphertext encrypt_with(const Rules& rules, const Plaintext& plaintext, const Key& key) {
+Ciphertext encrypt_with(Scheme scheme, const Plaintext& plaintext, const Key& key) {
   rlwe::require_filled(key, "encrypt");
   const Context& context = *key.context;
-  rlwe::require_scheme(context, rules.scheme(), "encrypt");
+  rlwe::require_scheme(context, scheme, "encrypt");
   rlwe::require_plaintext(context, plaintext, "encrypt");
   const rlwe::Metadata meta = context.scales().fresh(plaintext.meta);
   const poly::Poly message =
-      place(context, plaintext, meta.level, rules.placement(context, meta), Secrecy::secret);
+      place(context, plaintext, meta.level, rules_of(scheme).placement(context, meta), Secrecy::secret);
   Ciphertext result = rlwe::encrypt_zero(key, meta, message.view());
   // Beside the error e comes at most 1/2: of rounding the message (BFV), or of t e + m with |m| <= t / 2
   // (BGV).
@@ -50,18 +53,18 @@ Ciphertext encrypt_with(const Rules& rules, const Plaintext& plaintext, const Ke
 
 }  // namespace
 
-Ciphertext encrypt(const Rules& rules, const Plaintext& plaintext, const rlwe::PublicKey& key) {
-  return encrypt_with(rules, plaintext, key);
+Ciphertext encrypt(Scheme scheme, const Plaintext& plaintext, const rlwe::PublicKey& key) {
+  return encrypt_with(scheme, plaintext, key);
 }
 
-Ciphertext encrypt(const Rules& rules, const Plaintext& plaintext, const rlwe::SecretKey& key) {
-  return encrypt_with(rules, plaintext, key);
+Ciphertext encrypt(Scheme scheme, const Plaintext& plaintext, const rlwe::SecretKey& key) {
+  return encrypt_with(scheme, plaintext, key);
 }
 
-Plaintext decrypt(const Rules& rules, const Ciphertext& ciphertext, const rlwe::SecretKey& key) {
+Plaintext decrypt(Scheme scheme, const Ciphertext& ciphertext, const rlwe::SecretKey& key) {
   rlwe::require_filled(key, "decrypt");
   const Context& context = *key.context;
-  require_ciphertext(rules, ciphertext, "decrypt");
+  require_ciphertext(scheme, ciphertext, "decrypt");
   rlwe::require_same_context(*ciphertext.context, context, "decrypt");
   const poly::Poly phase = rlwe::decrypt_phase(ciphertext, key);
   const std::size_t batch = phase.shape().batch;
@@ -71,37 +74,38 @@ Plaintext decrypt(const Rules& rules, const Ciphertext& ciphertext, const rlwe::
       key.context, ciphertext.meta,
       context.make_poly(batch, 1, context.plain_base(), poly::Form::coefficient, Secrecy::secret)};
   result.meta.noise_log2 = 0;
+  result.meta.spent = false;
   result.meta.correction = 1;
   result.meta.noise_scale_degree = 1;
-  rules.read_message(
+  rules_of(scheme).read_message(
       context, result.poly.view(), phase.view(), ciphertext.meta,
       {.data = reinterpret_cast<std::int64_t*>(doubtful.data()), .batch = batch, .count = doubts});
   result.doubtful = std::make_shared<const runtime::Buffer>(std::move(doubtful));
   return result;
 }
 
-double measured_noise_log2(const Rules& rules, const Ciphertext& ciphertext, const rlwe::SecretKey& key) {
+double measured_noise_log2(Scheme scheme, const Ciphertext& ciphertext, const rlwe::SecretKey& key) {
   rlwe::require_filled(key, "noise_budget");
-  require_ciphertext(rules, ciphertext, "noise_budget");
+  require_ciphertext(scheme, ciphertext, "noise_budget");
   rlwe::require_same_context(*ciphertext.context, *key.context, "noise_budget");
-  const std::uint64_t factor = rules.noise_factor(key.context->parameters().plain_modulus());
+  const std::uint64_t factor = rules_of(scheme).noise_factor(key.context->parameters().plain_modulus());
   return rlwe::largest_coefficient_log2(*key.context, rlwe::decrypt_phase(ciphertext, key), factor) -
          std::log2(static_cast<double>(factor));
 }
 
-double noise_budget(const Rules& rules, const Ciphertext& ciphertext, const rlwe::SecretKey& key) {
-  const double measured = measured_noise_log2(rules, ciphertext, key);
-  return std::max(0.0, std::floor(capacity_log2(rules, ciphertext) - measured));
+double noise_budget(Scheme scheme, const Ciphertext& ciphertext, const rlwe::SecretKey& key) {
+  const double measured = measured_noise_log2(scheme, ciphertext, key);
+  return std::max(0.0, std::floor(capacity_log2(ciphertext) - measured));
 }
 
-double guaranteed_noise_budget(const Rules& rules, const Ciphertext& ciphertext) {
-  require_ciphertext(rules, ciphertext, "guaranteed_noise_budget");
-  return std::max(0.0, capacity_log2(rules, ciphertext) - ciphertext.meta.noise_log2);
+double guaranteed_noise_budget(Scheme scheme, const Ciphertext& ciphertext) {
+  require_ciphertext(scheme, ciphertext, "guaranteed_noise_budget");
+  return std::max(0.0, capacity_log2(ciphertext) - ciphertext.meta.noise_log2);
 }
 
-Plaintext decrypt_for_sharing(const Rules& rules, const Ciphertext& ciphertext, const rlwe::SecretKey& key,
+Plaintext decrypt_for_sharing(Scheme scheme, const Ciphertext& ciphertext, const rlwe::SecretKey& key,
                               int statistical_bits) {
-  const double budget = guaranteed_noise_budget(rules, ciphertext);
+  const double budget = guaranteed_noise_budget(scheme, ciphertext);
   if (statistical_bits < 1) {
     throw ParameterError("decrypt_for_sharing: statistical_bits must be at least 1, not " +
                          std::to_string(statistical_bits));
@@ -113,7 +117,7 @@ Plaintext decrypt_for_sharing(const Rules& rules, const Ciphertext& ciphertext, 
                      " asked for; use parameters for a deeper circuit, or share fewer bits of security");
   }
   // The bound is a claim of whoever evaluated: the key's owner makes sure.
-  const double truth = noise_budget(rules, ciphertext, key);
+  const double truth = noise_budget(scheme, ciphertext, key);
   if (truth < statistical_bits) {
     throw NoiseError(
         "decrypt_for_sharing: the noise exceeds the ciphertext's own bound, which leaves fewer bits of "
@@ -123,7 +127,7 @@ Plaintext decrypt_for_sharing(const Rules& rules, const Ciphertext& ciphertext, 
         " asked for: the bound is wrong, or the circuit was made to break it; show this result to nobody, "
         "nor this error");
   }
-  return decrypt(rules, ciphertext, key);
+  return decrypt(scheme, ciphertext, key);
 }
 
 }  // namespace hemera::integer

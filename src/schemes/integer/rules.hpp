@@ -1,10 +1,10 @@
-// What tells BFV and BGV apart: where in a ciphertext the message lies, and what follows from that.
+// The differences between BFV and BGV: the place of the message in a ciphertext, and its consequences.
 #pragma once
 
 #include <cstdint>
 #include <vector>
 
-#include "hemera/poly/backend.hpp"
+#include "hemera/poly/views.hpp"
 #include "hemera/rlwe/ciphertext.hpp"
 
 namespace hemera::integer {
@@ -51,5 +51,11 @@ class Rules {
   /// The most by which a modulus switch rounds a coefficient.
   [[nodiscard]] virtual double switching_half_range(std::uint64_t plain_modulus) const = 0;
 };
+
+/// Throws ParameterError for CKKS.
+const Rules& rules_of(rlwe::Scheme scheme);
+
+/// Rules::room_log2 of messages in the low bits, whatever t is: Q over the largest noise that decrypts is 2.
+inline constexpr double low_bits_room_log2 = 1;
 
 }  // namespace hemera::integer

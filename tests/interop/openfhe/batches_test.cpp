@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "hemera/interop/openfhe.hpp"
+#include "hemera/poly/backend.hpp"
 #include "hemera/runtime/error.hpp"
 #include "hemera/schemes/any_scheme.hpp"
 #include "interop/openfhe/ciphertexts.hpp"

@@ -10,6 +10,7 @@
 
 #include "hemera/arith/primes.hpp"
 #include "hemera/interop/openfhe.hpp"
+#include "hemera/poly/backend.hpp"
 #include "hemera/rlwe/encryption.hpp"
 #include "hemera/runtime/error.hpp"
 #include "hemera/schemes/any_scheme.hpp"
@@ -89,6 +90,7 @@ TEST_P(OpenFheMetadata, FilesHaveWhatOpenFheHas) {
       {"filled", {}},
       {"padding", {}},
       {"is_complex", {}},
+      {"spent", {}},
   };
   ASSERT_EQ(table.size(), tests::member_count<rlwe::Metadata>());
   const auto before = read_file<CiphertextPointer>(file);

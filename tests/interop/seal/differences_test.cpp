@@ -7,6 +7,7 @@
 #include <set>
 
 #include "hemera/arith/primes.hpp"
+#include "hemera/poly/backend.hpp"
 #include "hemera/rlwe/encryption.hpp"
 #include "hemera/runtime/error.hpp"
 #include "hemera/schemes/any_scheme.hpp"
@@ -273,7 +274,8 @@ TEST_P(SealDifferences, FilesOfCiphertextsHaveWhatSealHas) {
   const std::map<std::string, bool> table = {
       {"batch", false},    {"level", true},   {"scale", ckks},     {"noise_scale_degree", false},
       {"correction", bgv}, {"slots", false},  {"encoding", false}, {"noise_log2", false},
-      {"largest", false},  {"filled", false}, {"padding", false},  {"is_complex", false}};
+      {"largest", false},  {"filled", false}, {"padding", false},  {"is_complex", false},
+      {"spent", false}};
   ASSERT_EQ(table.size(), tests::member_count<rlwe::Metadata>());
   const Ciphertext a = session().load_ciphertext(vectors.file(vectors.names("ct_a.").front()));
   const Metadata before = session().metadata(a);
@@ -318,7 +320,8 @@ TEST_P(SealDifferences, FilesOfPlaintextsHaveWhatSealHas) {
   const std::map<std::string, bool> table = {
       {"batch", false},      {"level", false},  {"scale", ckks},     {"noise_scale_degree", false},
       {"correction", false}, {"slots", false},  {"encoding", false}, {"noise_log2", false},
-      {"largest", false},    {"filled", false}, {"padding", false},  {"is_complex", false}};
+      {"largest", false},    {"filled", false}, {"padding", false},  {"is_complex", false},
+      {"spent", false}};
   ASSERT_EQ(table.size(), tests::member_count<rlwe::Metadata>());
   const Bytes file = vectors.file("plaintext_m.seal");
   for (const rlwe::MetadataField& field : rlwe::metadata_fields()) {

@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "hemera/poly/backend.hpp"
 #include "hemera/rlwe/encryption.hpp"
 #include "hemera/runtime/error.hpp"
 #include "hemera/schemes/any_scheme.hpp"
@@ -170,7 +171,7 @@ TEST_P(SealMemory, PlaintextsInNttFormAreTakenAtEveryLevel) {
         }
       }
       poly::Poly lifted = context.make_poly(1, 1, base, poly::Form::evaluation);
-      take_residues(words, context, lifted.view(), base, poly::Form::evaluation);
+      take_residues(words, context, lifted.view(), base, poly::Form::coefficient);
       context.backend().forward_transform(context.queue(), lifted.view(), lifted.view(), base);
       give_residues(words, context, std::as_const(lifted).view(), base, poly::Form::evaluation);
       for (const auto& asked :

@@ -1,9 +1,9 @@
-// What crosses between a client's program with OpenFHE and Hemera: the context and the keys, once, and
-// ciphertexts, through OpenFHE's accessors (docs/clients.md).
+// Crossings between a client's program with OpenFHE and Hemera: of the context and the keys, once, and of
+// ciphertexts, through OpenFHE's accessors (docs/clients-openfhe.md).
 #pragma once
 
 #include <openfhe.h>
-// What writes a crypto context, for each scheme.
+// OpenFHE's headers that write a crypto context, for each scheme.
 #include <cryptocontext-ser.h>
 #include <scheme/bfvrns/bfvrns-ser.h>
 #include <scheme/bgvrns/bgvrns-ser.h>
@@ -29,7 +29,7 @@
 
 namespace hemera::adapters {
 
-/// What an evaluator and its results share: OpenFHE's context, the tag of its key pair, and Hemera's context.
+/// Shared by an evaluator and its results: OpenFHE's context, the tag of its key pair, and Hemera's context.
 class OpenFheParty {
  public:
   using Context = lbcrypto::CryptoContext<lbcrypto::DCRTPoly>;
@@ -115,7 +115,7 @@ class OpenFheParty {
     std::memcpy(bytes.data(), text.data(), text.size());
     return bytes;
   }
-  // P, and the primes that the key to an encapsulated secret has beside it.
+  // P, and the further primes of the key to an encapsulated secret.
   static interop::openfhe::FurtherPrimes further_primes(const Context& context, const std::string& key_tag) {
     const auto parameters =
         std::dynamic_pointer_cast<lbcrypto::CryptoParametersRNS>(context->GetCryptoParameters());
@@ -204,7 +204,7 @@ class OpenFheCiphertext {
 
   [[nodiscard]] const std::shared_ptr<const rlwe::Ciphertext>& value() const { return value_; }
 
-  /// As of OpenFHE's ciphertexts, which are pointers; these need no copy.
+  /// As for OpenFHE's ciphertexts, which are pointers; these functions need no copy.
   const OpenFheCiphertext* operator->() const { return this; }
   [[nodiscard]] std::size_t GetLevel() const { return metadata().level; }
   [[nodiscard]] std::size_t GetNoiseScaleDeg() const {

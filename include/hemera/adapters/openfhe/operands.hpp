@@ -1,5 +1,5 @@
 // Operands of OpenFHE's operations as Hemera's: ciphertexts, which travel or stay, and plaintexts, which
-// travel as values and are encoded where OpenFHE's rules have them (docs/clients.md).
+// travel as values and are encoded at the level of OpenFHE's rules (docs/clients-openfhe.md).
 #pragma once
 
 #include <complex>
@@ -35,8 +35,8 @@ class OpenFheOperand {
   std::shared_ptr<const rlwe::Ciphertext> device_;
 };
 
-/// What the operations of an evaluator share: Hemera's evaluator with the client's keys, and the ways of
-/// operands to it and of results from it.
+/// Shared by the operations of an evaluator: Hemera's evaluator with the client's keys, and the conversions
+/// of operands and results.
 class OpenFheOperands {
  protected:
   using Ciphertext = OpenFheCiphertext;
@@ -59,12 +59,12 @@ class OpenFheOperands {
                          " is of CKKS alone, as in OpenFHE; of a number make a plaintext");
   }
 
-  // An operand on the device, which it stays on; or a copy there.
+  // An operand that is on the device, or a copy there.
   [[nodiscard]] Held get(const OpenFheOperand& operand) const {
     if (operand.device_ != nullptr) return operand.device_;
     return std::make_shared<const rlwe::Ciphertext>(party_->upload(operand.host_.get()));
   }
-  // One twice travels once, and is squared as one.
+  // An operand given twice travels once, and is squared.
   [[nodiscard]] std::pair<Held, Held> get(const OpenFheOperand& first, const OpenFheOperand& second) const {
     Held a = get(first);
     const bool same = first.host_ == second.host_ && first.device_ == second.device_;
@@ -81,7 +81,7 @@ class OpenFheOperands {
     return result(std::make_shared<const rlwe::Ciphertext>(std::move(value)));
   }
 
-  // What is added to `ciphertext`, which goes down to the plaintext's level.
+  // The addend of `ciphertext`, which goes down to the plaintext's level.
   [[nodiscard]] rlwe::Plaintext addend(rlwe::Ciphertext& ciphertext,
                                        const lbcrypto::PlaintextImpl* plaintext) const {
     const lbcrypto::PlaintextImpl& given = existing(plaintext);

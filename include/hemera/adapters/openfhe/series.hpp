@@ -1,4 +1,4 @@
-// Polynomials of ciphertexts by OpenFHE's rules: the levels that its two ways to take them use.
+// Polynomials of ciphertexts by OpenFHE's rules: the levels of its two methods.
 #pragma once
 
 #include <openfhe.h>
@@ -19,8 +19,8 @@
 
 namespace hemera::adapters {
 
-/// What OpenFHE's EvalPowers and EvalChebyPolys make of a ciphertext for polynomials up to a degree. Here it
-/// is the ciphertext, on the device, and the levels that polynomials of it take.
+/// The result of OpenFHE's EvalPowers and EvalChebyPolys, for polynomials up to a degree. Here it is the
+/// ciphertext, on the device, and the levels of its polynomials.
 class OpenFheSeries {
  public:
   enum class Way : std::uint8_t {
@@ -29,7 +29,7 @@ class OpenFheSeries {
     paterson_stockmeyer,  ///< by powers up to k, and x^(k 2^i) for i < m
   };
 
-  /// ParameterError for fewer than two coefficients.
+  /// Throws ParameterError for fewer than two coefficients.
   OpenFheSeries(const char* operation, OpenFheCiphertext ciphertext, std::size_t coefficients,
                 std::size_t degree, circuits::Basis basis, circuits::Interval interval,
                 Way way = Way::by_degree)
@@ -49,7 +49,7 @@ class OpenFheSeries {
   [[nodiscard]] circuits::Interval interval() const { return interval_; }
 
   /// The levels that a polynomial of this degree takes, whatever its coefficients: one for an interval that
-  /// is brought to [-1, 1], those of the highest power, and one or, by Paterson and Stockmeyer, m.
+  /// is brought to [-1, 1], those of the highest power, and one or, by Paterson and Stockmeyer, m. Throws
   /// ParameterError for a degree that the powers do not serve.
   [[nodiscard]] std::size_t levels(const char* operation, std::size_t degree) const {
     const bool linear = doublings_ == 0 || (degree < first_paterson_stockmeyer && degree <= powers_);
@@ -64,7 +64,7 @@ class OpenFheSeries {
   }
 
  private:
-  // OpenFHE's: polynomials of lower degrees are taken by all powers.
+  // OpenFHE's limit: polynomials of lower degrees are taken by all powers.
   static constexpr std::size_t first_paterson_stockmeyer = 5;
 
   OpenFheCiphertext ciphertext_;

@@ -17,6 +17,8 @@
 
 namespace hemera::circuits {
 
+class BootstrapEngine;
+struct BootstrapStages;
 class EvalMod;
 class PrecisionModel;
 class Refinement;
@@ -46,7 +48,8 @@ struct BootstrapOptions {
   std::size_t key_memory_limit = 0;
 };
 
-/// A plan (docs/bootstrapping.md). Immutable.
+/// A plan (docs/bootstrapping.md). Its result is at the user's highest level, less a level for each iteration
+/// beyond the first. Immutable.
 class Bootstrap : public Plan {
  public:
   /// ParameterError for parameters that parameters_for_bootstrapping did not make, and for a number of slots
@@ -61,8 +64,6 @@ class Bootstrap : public Plan {
   [[nodiscard]] BootstrapOrder order() const { return order_; }
   /// The level of what is bootstrapped, the user's lowest; higher ones are brought down to it.
   [[nodiscard]] std::size_t input_level() const { return input_level_; }
-  /// The user's highest, but for a level for each iteration beyond the first.
-  [[nodiscard]] std::size_t result_level() const { return fresh_level_ - factors_log2_.size(); }
   [[nodiscard]] std::size_t iterations() const { return factors_log2_.size() + 1; }
   /// log2 of what each iteration beyond the first magnifies the difference by: the precision up to there,
   /// less a margin.
@@ -84,10 +85,13 @@ class Bootstrap : public Plan {
   friend class PreparedBootstrap;
 
   void plan_iterations(std::size_t iterations);
-  [[nodiscard]] std::vector<KeyNeed> trace_needs(const rlwe::Parameters& parameters) const;
-  void tell_needs(const rlwe::Parameters& parameters);
-  void tell_cost(const rlwe::Parameters& parameters);
-  void fit_keys(const rlwe::Parameters& parameters, std::size_t limit);
+  void fit_keys(std::size_t limit);
+  [[nodiscard]] std::vector<Input> inputs() const override;
+  [[nodiscard]] Evaluation bound(const std::shared_ptr<const rlwe::Context>& context) const override;
+  [[nodiscard]] std::optional<rlwe::GadgetPrimes> gadget_of(const rlwe::KeyRole& role,
+                                                            std::size_t level) const override;
+  /// What one iteration runs.
+  [[nodiscard]] BootstrapStages stages() const;
   [[nodiscard]] std::vector<std::complex<double>> uniform_values() const;
   /// That of uniform values, beside that of the inputs.
   [[nodiscard]] ExpectedError error_from(double input_error) const override;
@@ -105,42 +109,72 @@ class Bootstrap : public Plan {
       trace_;                      // rotations that each step adds up, of the slots' repetitions
   rlwe::GadgetPrimes top_gadget_;  // of the trace's keys
   rlwe::GadgetPrimes to_ephemeral_, from_ephemeral_;
+  double last_modulus_;  // q_0
   double failure_log2_;
 };
 
 /// The same with its plaintexts in a context's memory.
 class PreparedBootstrap {
  public:
-  /// MismatchError for a context of other parameters.
-  PreparedBootstrap(std::shared_ptr<const rlwe::Context> context, const Bootstrap& plan);
+  /// `magnitude`: a bound on the values' magnitude where a ciphertext declares none (Metadata::largest).
+  /// Slots first, values up to it are bootstrapped at the input level, too: a second set of SlotToCoeff's
+  /// plaintexts divides them, by the k-th root of the bound in each of k matrices. Empty: values that declare
+  /// none are taken to be at most 1, and counted (ckks::Evaluator::undeclared_bootstraps).
+  ///
+  /// Throws MismatchError if the context has other parameters, ParameterError if the magnitude is not finite
+  /// and positive, RangeError if a matrix would have to divide by more than 2^5.
+  PreparedBootstrap(std::shared_ptr<const rlwe::Context> context, const Bootstrap& plan,
+                    std::optional<double> magnitude = std::nullopt);
 
   [[nodiscard]] const Bootstrap& plan() const { return plan_; }
+  /// As given; empty: none was.
+  [[nodiscard]] std::optional<double> magnitude() const { return magnitude_; }
+  /// The largest magnitude whose errors at the input level are in proportion to it: 1, or what was given,
+  /// rounded up, if the order is slots first. (A declared bound of 2 is taken there anyway.)
+  [[nodiscard]] double largest_at_input() const { return at_input_ ? at_input_->divisor : 1; }
   /// The same slots at the user's highest level. Slots must have real and imaginary parts from -1 to 1: up to
   /// a quarter of the ratio q_0 / scale the error grows with their cube, beyond it the result is wrong. Where
-  /// a larger bound is declared (Metadata::largest), values are divided before and multiplied after, which
-  /// takes a level above the input's and as many bits of precision as the factor has; RangeError for one
-  /// above 2 without such a level, and for one too large for it. MissingKeyError names what lacks,
-  /// MismatchError other slots, LevelError a lower level, ScaleError another scale than the level's.
+  /// a larger bound is declared (Metadata::largest, or `magnitude`), values are divided before and multiplied
+  /// by the same whole number after, which takes no level of the result, and makes errors larger by that
+  /// number. Values above the input level are divided on their way down to it. At the input level it takes a
+  /// magnitude that was given above.
+  ///
+  /// Throws RangeError if a bound above largest_at_input() and 2 comes without a level above the input's, or
+  /// is too large for the levels above it; MissingKeyError, which names the keys, if some are missing;
+  /// MismatchError if the slots differ; LevelError if the level is lower; ScaleError if the scale is not the
+  /// level's.
   [[nodiscard]] rlwe::Ciphertext operator()(const ckks::Evaluator& evaluator,
                                             const rlwe::Ciphertext& in) const;
 
  private:
+  /// SlotToCoeff's matrices over a number that divides values at the input level (empty: the engine's own,
+  /// and 1), and iterations that allow for the larger relative error.
+  struct Division {
+    double divisor = 1;
+    std::vector<PreparedLinearTransform> to_coefficients = {};
+    std::vector<std::shared_ptr<const Refinement>> refinements = {};
+  };
+
+  [[nodiscard]] Division division_by(double divisor) const;
   void check(const ckks::Evaluator& evaluator, const rlwe::Ciphertext& in) const;
+  [[nodiscard]] double bound_of(const rlwe::Ciphertext& in) const;
+  /// Whether the values are divided by the matrices.
+  [[nodiscard]] bool is_divided_at_input(const rlwe::Ciphertext& in) const;
   [[nodiscard]] double divisor(const rlwe::Ciphertext& in) const;
   [[nodiscard]] rlwe::Ciphertext fitted(const ckks::Evaluator& evaluator, const rlwe::Ciphertext& in,
                                         double divisor) const;
-  [[nodiscard]] rlwe::Ciphertext of_small(const ckks::Evaluator& evaluator, rlwe::Ciphertext x) const;
-  [[nodiscard]] rlwe::Ciphertext raised(const ckks::Evaluator& evaluator, const rlwe::Ciphertext& low) const;
-  [[nodiscard]] rlwe::Ciphertext reduced(const ckks::Evaluator& evaluator, const rlwe::Ciphertext& x) const;
-
-  [[nodiscard]] rlwe::Ciphertext once(const ckks::Evaluator& evaluator, rlwe::Ciphertext x) const;
+  /// Of values up to the division's divisor.
+  [[nodiscard]] rlwe::Ciphertext iterated(const ckks::Evaluator& evaluator, rlwe::Ciphertext x,
+                                          const Division& division) const;
+  [[nodiscard]] rlwe::Ciphertext once(const ckks::Evaluator& evaluator, rlwe::Ciphertext x,
+                                      const Division& division) const;
 
   std::shared_ptr<const rlwe::Context> context_;
   Bootstrap plan_;
-  std::vector<PreparedLinearTransform> to_coefficients_, to_slots_, join_;
-  std::vector<std::shared_ptr<const Refinement>> refinements_;
-  /// X^(N/2), at the levels where EvalMod begins and ends: for parts that it takes as a batch.
-  rlwe::Plaintext i_before_, i_joined_;
+  std::shared_ptr<const BootstrapEngine> engine_;
+  std::optional<double> magnitude_;
+  Division none_;                     // of values up to 1
+  std::optional<Division> at_input_;  // of values up to the magnitude
 };
 
 }  // namespace hemera::circuits

@@ -1,4 +1,4 @@
-// Polynomials in place of other real functions, with the error that is left.
+// Polynomials in place of other real functions, with their error.
 #pragma once
 
 #include <cstddef>
@@ -24,22 +24,22 @@ struct ApproximationOptions {
 
 struct Approximation {
   Polynomial polynomial;  // in the Chebyshev basis of the interval
-  /// The largest error, times the weight, at the points cos(pi j / m) of the interval for an m of at least
-  /// 32 (degree + 1), over cos(pi / 64): a bound where the error is a polynomial of degree m / 32 (H. Ehlich,
-  /// K. Zeller, 1964). Where the largest errors between these points are larger, the largest of them, with
-  /// the rounding of an evaluation. A bound for functions that are smooth on this scale.
+  /// The largest error, times the weight, at the points cos(pi j / m) of the interval for an m of at least 32
+  /// (degree + 1), over cos(pi / 64): a bound where the error is a polynomial of degree m / 32 (H. Ehlich, K.
+  /// Zeller, 1964). If the error between these points is larger, the largest found, with the rounding of an
+  /// evaluation. A bound for functions that are smooth on this scale.
   double error;
 };
 
 /// The polynomial of this degree nearest to f on the interval (E. Remez, 1934, with the barycentric formula
 /// of R. Pachon, L. Trefethen, "Barycentric-Remez algorithms for best polynomial approximation in the chebfun
-/// system", 2009). Odd and even functions of an interval around 0 get odd and even polynomials. Where errors
-/// are about 2^-50 of the values, that of interpolation may be the smaller one, and is then taken.
-/// ParameterError for a degree above most_approximation_degree, and where f or the weight is not finite.
+/// system", 2009). Odd and even functions of an interval around 0 get odd and even polynomials. If errors are
+/// about 2^-50 of the values, interpolation may have the smaller one, and is then used. Throws ParameterError
+/// for a degree above most_approximation_degree, and where f or the weight is not finite.
 Approximation approximate(const RealFunction& f, const Interval& interval, std::size_t degree,
                           const ApproximationOptions& options = {});
-/// The same with the smallest degree whose error is at most `tolerance`. ParameterError when none up to
-/// most_approximation_degree is.
+/// The same with the smallest degree whose error is at most `tolerance`. Throws ParameterError when none up
+/// to most_approximation_degree is.
 Approximation approximate_within(const RealFunction& f, const Interval& interval, double tolerance,
                                  const ApproximationOptions& options = {});
 

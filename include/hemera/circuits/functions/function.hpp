@@ -3,6 +3,7 @@
 
 #include <complex>
 #include <cstddef>
+#include <optional>
 #include <span>
 #include <variant>
 #include <vector>
@@ -15,7 +16,7 @@ namespace hemera::circuits {
 /// error and its values in the clear are known before there are any. A FunctionPlan makes a circuit of it.
 class Function {
  public:
-  /// The number of a value: inputs first, then what `add` returns.
+  /// The number of a value: inputs first, then the results of `add`.
   using Value = std::size_t;
   struct Product {
     Value a, b;
@@ -30,6 +31,10 @@ class Function {
     std::vector<Product> products = {};
     std::vector<Term> terms = {};
     Coefficient constant = {0};
+    /// Where it is given, the sum takes no level. It has no products, and its factors are real numbers for
+    /// all slots. They are rounded to as many bits after the point, from 1 to 60, by which the sum's scale is
+    /// larger than that of its values; 0: one term, whose factor (above 0) the scale takes.
+    std::optional<int> fraction_bits = std::nullopt;
   };
   /// The values of polynomials of x, one after the other.
   struct OfPolynomial {
@@ -43,15 +48,16 @@ class Function {
   explicit Function(const Polynomial& polynomial);
 
   /// ParameterError for values that are not there, other factors, a sum of nothing, numbers that are not
-  /// finite, or coefficients of another number of slots than those before; the function stays as it was.
+  /// finite, coefficients of another number of slots than those before, or a sum without a level that needs
+  /// one; the function stays as it was.
   Value add(Sum sum);
   /// The number of the first polynomial's value; the others follow.
   Value add(Value x, Polynomial polynomial);
   void set_outputs(std::vector<Value> outputs);
-  /// How far it is from what it stands for: a bound where inputs are in their intervals.
+  /// A bound on its distance from the approximated function, for inputs in their intervals.
   void set_error(double error) { error_ = error; }
-  /// Bounds on the magnitude of what the outputs stand for, where inputs are in their intervals. Without them
-  /// bounds follow from the coefficients. ParameterError unless there is one for each output.
+  /// Bounds on the magnitude of the approximated outputs, for inputs in their intervals. Without them, bounds
+  /// follow from the coefficients. Throws ParameterError unless there is one for each output.
   void set_largest(std::vector<double> largest);
 
   [[nodiscard]] const std::vector<Interval>& inputs() const { return inputs_; }
@@ -60,10 +66,10 @@ class Function {
   [[nodiscard]] double error() const { return error_; }
   /// Empty unless set.
   [[nodiscard]] const std::vector<double>& largest() const { return largest_; }
-  /// Whether it is right outside of its intervals as well: made of a polynomial of the power basis that
-  /// stands for itself, without one of the Chebyshev basis.
+  /// Whether it is right outside its intervals as well: made of exact polynomials of the power basis, without
+  /// any of the Chebyshev basis.
   [[nodiscard]] bool is_unbounded() const { return is_of_powers_ && error_ == 0; }
-  /// RangeError where values of these magnitudes, one bound for each input (infinite: not known), may lie
+  /// Throws RangeError if values of these magnitudes, one bound for each input (infinite: not known), may lie
   /// beyond both ends of an interval.
   void require_in_intervals(std::span<const double> largest) const;
   /// Numbers in each coefficient: 1, or the number of slots.
@@ -72,7 +78,7 @@ class Function {
   [[nodiscard]] bool is_real() const { return kind_.is_real; }
   /// Levels that it takes.
   [[nodiscard]] std::size_t depth() const;
-  /// [output][slot] from [input][slot]. ParameterError for another number of inputs, rows of different
+  /// [output][slot] from [input][slot]. Throws ParameterError for another number of inputs, rows of different
   /// length, or of another one than the width.
   [[nodiscard]] std::vector<std::vector<std::complex<double>>> evaluate(
       std::span<const std::vector<std::complex<double>>> inputs) const;
@@ -84,7 +90,7 @@ class Function {
   };
 
   void require(Value value) const;
-  /// What a kind is with coefficients of so many numbers each.
+  /// The kind together with coefficients of `width` numbers each.
   [[nodiscard]] static Kind with(Kind kind, std::span<const std::complex<double>> coefficients,
                                  std::size_t width);
 

@@ -1,4 +1,4 @@
-// Circuits of functions: what they need and cost at a level, and how ciphertexts go through them.
+// Circuits of functions: their keys and cost at a level, and their evaluation on ciphertexts.
 #pragma once
 
 #include <complex>
@@ -26,55 +26,71 @@ struct FunctionPlanOptions {
   std::optional<double> scale = std::nullopt;
   /// Slots of the inputs, for the expected error; 0: the coefficients' number, or N/2.
   std::size_t slots = 0;
-  /// Whether results of sums may have other scales than their levels' (results() tells): then factors of
-  /// products drop limbs as they are, where else each is brought to its level's scale by a division. In a sum
-  /// of several, the first factors of all but one are then to be sums of terms, or to begin with such.
+  /// Whether results of sums may have other scales than their levels' (see results()). Then factors of
+  /// products only drop limbs; otherwise a division brings each to its level's scale. In a sum of several,
+  /// the first factors of all but one are then to be sums of terms, or to begin with such.
   bool results_drift = false;
-  /// Keys over the primes of the levels alone where products are, which are shorter and take less time, in
-  /// place of one of the parameters' own, which serves all levels below too.
+  /// Keys over the primes of the levels with products, and no others. They are shorter and take less time
+  /// than one of the parameters' own keys, which serves all levels below too.
   bool own_keys = false;
+  /// Whether sums of twice the products are these products at half the scale, at no cost: for chains whose
+  /// levels have the scales that this leads to.
+  bool doubles_by_scale = false;
+  /// Whether inputs are stacks of real and imaginary parts, [2, ...], and the output is real + i imaginary,
+  /// [...]: the last step, which has a product, joins the parts before its division, and so rounds once.
+  /// Costs are those of both parts.
+  bool joins_parts = false;
+  /// Whether levels may be others than the user's, as those of a bootstrap are.
+  bool reserved_levels = false;
 };
 
 /// One step: factor (sum of products) + sum of terms + constant, relinearized once and rescaled once. Where
-/// it is not rescaled it is one term alone, whose factor the scale takes, and the constant.
+/// it is not rescaled it is a sum of terms, Function::Sum::fraction_bits.
 struct FunctionStep {
   /// Where products are taken; operands of higher levels drop limbs.
   std::size_t level = 0;
-  /// Of the sum before it is rescaled: every product and term has exactly this scale, up to the rounding of
-  /// doubles.
+  /// The scale of the sum before its rescale: every product and term has exactly this scale, up to the
+  /// rounding of doubles.
   double scale = 0;
   bool rescaled = true;
+  int fraction_bits = 0;
   int factor = 1;
+  /// Whether the scale takes a factor of 2.
+  bool doubles_by_scale = false;
   std::vector<Function::Product> products = {};
   std::vector<Function::Term> terms = {};
   Coefficient constant = {0};
   std::size_t result_level = 0;
   double result_scale = 0;
+
+  /// Whether it takes one term by its scale.
+  [[nodiscard]] bool is_mapped() const { return !rescaled && fraction_bits == 0; }
 };
 
 /// A plan: how a function is taken at a level. Polynomials are split as p = q T_g + r, g a power of two (M.
 /// Paterson, L. Stockmeyer, "On the number of nonscalar multiplications necessary to evaluate polynomials",
 /// 1973; in the Chebyshev basis H. Chen, I. Chillotti, Y. Song, 2018/1043), with scales chosen from the
 /// result down (J.-P. Bossuat, C. Mouchet, J. Troncoso-Pastoriza, J.-P. Hubaux, 2020/1203, section 5). All
-/// that is added at one level is one sum here: one relinearization and one rescale. It needs a
-/// relinearization key with the gadget of the highest level that has a product; none without products.
-/// Immutable.
+/// that is added at one level is one sum here: one relinearization and one rescale. Sums of one level that
+/// follow each other are a batch, which is relinearized and rescaled together. It needs a relinearization key
+/// with the gadget of the highest level that has a product; none without products. Immutable.
 class FunctionPlan : public Plan {
  public:
   /// LevelError where the level is not the user's, or has fewer user levels below it than the function's
-  /// depth; ParameterError for a number of slots that does not fit, scales out of range and functions without
-  /// outputs; MismatchError for another scheme than CKKS; ScaleError for inputs of another scale than their
-  /// level's, where products of one sum then have several.
+  /// depth; ParameterError for parts that no last product joins, a number of slots that does not fit, scales
+  /// out of range and functions without outputs; MismatchError for another scheme than CKKS; ScaleError for
+  /// inputs of another scale than their level's, where products of one sum then have several.
   FunctionPlan(const rlwe::Parameters& parameters, Function function,
                const FunctionPlanOptions& options = {});
 
   [[nodiscard]] const Function& function() const { return function_; }
-  [[nodiscard]] std::size_t level() const { return cost_.level; }
-  [[nodiscard]] double scale() const { return cost_.scale; }
+  [[nodiscard]] double scale() const { return ends_.scale; }
   /// Level and scale of each output. Outputs of polynomials have exactly the scale of their level.
   [[nodiscard]] const std::vector<rlwe::PlainOperand>& results() const { return results_; }
   /// In their order; step i makes value inputs + i, which products and terms name.
   [[nodiscard]] const std::vector<FunctionStep>& steps() const { return steps_; }
+  /// Whether the last step joins real and imaginary parts.
+  [[nodiscard]] bool joins_parts() const { return joins_parts_; }
   /// [output][slot] in the clear, by these steps. ParameterError as Function::evaluate.
   [[nodiscard]] std::vector<std::vector<std::complex<double>>> evaluate_clear(
       std::span<const std::vector<std::complex<double>>> inputs) const;
@@ -83,7 +99,12 @@ class FunctionPlan : public Plan {
   friend class PreparedFunction;
 
   void lower(Lowering lowering);
-  void tell_needs(const rlwe::Parameters& parameters, bool own_keys);
+  void require_levels(const rlwe::Parameters& parameters, std::size_t level, bool reserved) const;
+  void require_join() const;
+  [[nodiscard]] std::vector<Input> inputs() const override;
+  [[nodiscard]] Evaluation bound(const std::shared_ptr<const rlwe::Context>& context) const override;
+  [[nodiscard]] std::optional<rlwe::GadgetPrimes> gadget_of(const rlwe::KeyRole& role,
+                                                            std::size_t level) const override;
   /// Each rescale adds the rounding of its two components, which the derivative carries to the result. The
   /// mean is over the intervals, the worst place one of their values.
   [[nodiscard]] ExpectedError error_from(double input_error) const override;
@@ -91,6 +112,8 @@ class FunctionPlan : public Plan {
   [[nodiscard]] std::vector<std::size_t> last_uses() const;
 
   Function function_;
+  bool own_keys_, joins_parts_;
+  std::size_t slots_;
   std::vector<FunctionStep> steps_;
   std::vector<std::size_t> outputs_;
   std::vector<rlwe::PlainOperand> results_;
@@ -100,7 +123,7 @@ class FunctionPlan : public Plan {
 /// The same with its coefficients encoded in a context's memory.
 class PreparedFunction {
  public:
-  /// MismatchError for a context of other parameters.
+  /// Throws MismatchError for a context of other parameters.
   PreparedFunction(std::shared_ptr<const rlwe::Context> context, const FunctionPlan& plan);
   PreparedFunction(PreparedFunction&&) = default;
   PreparedFunction& operator=(PreparedFunction&&) = default;
@@ -110,23 +133,30 @@ class PreparedFunction {
 
   [[nodiscard]] const FunctionPlan& plan() const { return plan_; }
   /// The outputs, each for the whole batch. Inputs may be at higher levels, wait for their rescale or be
-  /// three components long. MissingKeyError without a relinearization key, MismatchError for another number
-  /// of inputs or of slots, LevelError for an input at a lower level, ScaleError for one of another scale at
-  /// that level, RangeError for declared bounds (Metadata::largest) beyond an interval. Results have a bound
-  /// where all inputs have one.
+  /// three components long. Throws MissingKeyError without a relinearization key, MismatchError for another
+  /// number of inputs or of slots, LevelError for an input at a lower level, ScaleError for one of another
+  /// scale at that level, RangeError for declared bounds (Metadata::largest) beyond an interval. Results have
+  /// a bound where all inputs have one.
   [[nodiscard]] std::vector<rlwe::Ciphertext> operator()(
       const ckks::Evaluator& evaluator, std::span<const rlwe::Ciphertext* const> inputs) const;
+  /// The same for inputs that are needed no more: their memory is given back after their last use.
+  [[nodiscard]] std::vector<rlwe::Ciphertext> operator()(const ckks::Evaluator& evaluator,
+                                                         std::vector<rlwe::Ciphertext> inputs) const;
 
  private:
   class Evaluation;
 
+  void check(const ckks::Evaluator& evaluator, std::size_t inputs) const;
+
   std::shared_ptr<const rlwe::Context> context_;
   FunctionPlan plan_;
+  std::map<std::size_t, double> multiples_;  // by step that lowers a value: its factor before the division
   // By step: of its terms, residues where all are real numbers, else plaintexts; and constants that are not
   // one real number.
   std::map<std::size_t, std::vector<std::vector<std::uint64_t>>> numbers_;
   std::map<std::size_t, std::vector<rlwe::Plaintext>> factors_;
   std::map<std::size_t, rlwe::Plaintext> constants_;
+  rlwe::Plaintext imaginary_unit_;  // at the level where parts are joined
 };
 
 }  // namespace hemera::circuits

@@ -1,4 +1,4 @@
-// Polynomials with plain coefficients, which functions of encrypted values are made of.
+// Polynomials with plain coefficients: parts of functions of encrypted values.
 #pragma once
 
 #include <complex>
@@ -12,8 +12,8 @@ namespace hemera::circuits {
 /// A plain factor: one number for every slot, or one for each.
 using Coefficient = std::vector<std::complex<double>>;
 
-/// What coefficients multiply: the powers of x, or the Chebyshev polynomials T_k(t) of t in [-1, 1], to which
-/// an interval is mapped.
+/// The basis of the coefficients: the powers of x, or the Chebyshev polynomials T_k(t) of t in [-1, 1], to
+/// which an interval is mapped.
 enum class Basis : std::uint8_t { power, chebyshev };
 
 /// The real values from `low` to `high`.
@@ -31,8 +31,8 @@ struct AffineMap {
 };
 AffineMap map_of(const Interval& interval);
 
-/// How many polynomials there are, and how many numbers each coefficient has: 1, or one for each slot (a
-/// power of two).
+/// `count`: the number of polynomials. `width`: numbers in each coefficient, 1 or one for each slot (a power
+/// of two).
 struct PolynomialShape {
   std::size_t count = 1;
   std::size_t width = 1;
@@ -42,9 +42,9 @@ struct PolynomialShape {
 class Polynomial {
  public:
   /// coefficients: [count, degree + 1, width], row-major, lowest power first. `interval` holds the values of
-  /// x: with the Chebyshev basis it is mapped to [-1, 1], with the power basis it only tells where errors are
-  /// counted. ParameterError for coefficients that are not finite or do not fill the shape, and intervals
-  /// that are empty or not finite.
+  /// x: with the Chebyshev basis it is mapped to [-1, 1]; with the power basis it is only the range for
+  /// expected errors. Throws ParameterError for coefficients that are not finite or do not fill the shape,
+  /// and intervals that are empty or not finite.
   Polynomial(std::vector<std::complex<double>> coefficients, Basis basis, Interval interval = {},
              PolynomialShape shape = {});
 

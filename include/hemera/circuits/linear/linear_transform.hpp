@@ -23,15 +23,15 @@ struct SwitchExtent;
 using Diagonals = std::map<std::size_t, std::vector<std::complex<double>>>;
 
 /// Diagonals of a dense matrix [row, column], row-major, in the upper left corner of a square one of `slots`;
-/// those that are zero everywhere are left out. ParameterError unless both extents are from 1 to `slots` and
-/// the entries are as many.
+/// those that are zero everywhere are left out. Throws ParameterError unless both extents are from 1 to
+/// `slots` and the entries are as many.
 Diagonals diagonals_of(std::span<const std::complex<double>> matrix, std::size_t rows, std::size_t columns,
                        std::size_t slots);
 
-/// Rotations that there are keys for, where somebody else has chosen them.
+/// Given rotations, as those of a client's keys.
 struct RotationSteps {
-  /// Both with 0 where that is a step; below the number of slots. Each diagonal is taken by the first giant
-  /// and baby step whose sum, modulo the number of slots, is its number.
+  /// Baby and giant steps, 0 included if it is one; below the number of slots. Each diagonal is taken by the
+  /// first giant and baby step whose sum, modulo the number of slots, is its number.
   std::vector<std::size_t> baby, giant;
   /// Not 0: every giant step is a multiple of this one, and they are taken one after the other by its key
   /// alone, from the farthest one on (Horner's rule).
@@ -43,14 +43,14 @@ struct LinearTransformOptions {
   std::optional<std::size_t> level = std::nullopt;
   /// Whether the result is rescaled. If not, it is at the vectors' level with the scale of a product there.
   bool rescaled = true;
-  /// Of its keys; default: the parameters' for the level. A level above the user's needs one.
+  /// The gadget of its keys; default: the parameters' for the level. A level above the user's needs one.
   std::optional<rlwe::GadgetPrimes> gadget = std::nullopt;
-  /// Rotations that share one ModUp; a power of two. 0: as many as cost least.
+  /// Rotations that share one ModUp; a power of two. 0: the number that costs least.
   std::size_t baby_steps = 0;
   /// Two keys alone, of one baby and one giant step, which are taken again and again: less memory, more time
   /// and noise. A third one where the diagonals lie around number 0, as those of -1 and 1.
   bool fewest_keys = false;
-  /// In place of steps of the transform's own choice, and so of baby_steps and fewest_keys.
+  /// Steps in place of the transform's own choice, and so of baby_steps and fewest_keys.
   std::optional<RotationSteps> steps = std::nullopt;
 };
 
@@ -60,21 +60,22 @@ struct LinearTransformOptions {
 /// homomorphic encryption with non-sparse keys", 2020/1203, section 4, algorithm 6). Immutable.
 class LinearTransform : public Plan {
  public:
-  /// `slots`: of the vectors, a power of two up to N/2. ParameterError for another number, diagonals of
-  /// another length or index, entries that are not finite, no diagonal at all, one that is no sum of the
-  /// given steps, steps that are not below `slots`, or these and baby_steps or fewest_keys; LevelError for
-  /// level 0, one that is not there, or, without a gadget, one that is not above the user's lowest and up to
-  /// the highest; MismatchError for another scheme than CKKS.
+  /// `slots`: of the vectors, a power of two up to N/2. Throws
+  /// - ParameterError for another number of slots; diagonals of another length or index, or none; entries
+  ///   that are not finite; a diagonal that is no sum of the given steps; steps that are not below `slots`,
+  ///   or together with baby_steps or fewest_keys;
+  /// - LevelError for level 0 or one that is not there; without a gadget, for a level that is not above the
+  ///   user's lowest and up to the highest;
+  /// - MismatchError for another scheme than CKKS.
   LinearTransform(const rlwe::Parameters& parameters, Diagonals diagonals, std::size_t slots,
                   const LinearTransformOptions& options = {});
 
   [[nodiscard]] std::size_t slots() const { return slots_; }
-  [[nodiscard]] std::size_t level() const { return level_; }
-  [[nodiscard]] const Diagonals& diagonals() const { return diagonals_; }
+  [[nodiscard]] const Diagonals& diagonals() const { return *diagonals_; }
   [[nodiscard]] bool has_fewest_keys() const { return fewest_keys_; }
   /// The rotations that need a key, ascending.
   [[nodiscard]] const std::vector<std::size_t>& rotations() const { return rotations_; }
-  /// The product in the clear. ParameterError for another number of values.
+  /// The product in the clear. Throws ParameterError for another number of values.
   [[nodiscard]] std::vector<std::complex<double>> evaluate_clear(
       std::span<const std::complex<double>> values) const;
 
@@ -88,15 +89,15 @@ class LinearTransform : public Plan {
   void choose_steps(const LinearTransformOptions& options);
   void take_steps(const RotationSteps& steps);
   [[nodiscard]] std::map<std::size_t, Group> split(std::size_t start, std::size_t steps) const;
-  void tell_needs(const rlwe::Parameters& parameters);
-  void tell_workspace(const SwitchExtent& extent, const std::set<std::size_t>& babies, std::size_t turned);
+  void choose_rotations();
+  [[nodiscard]] std::vector<Input> inputs() const override;
+  [[nodiscard]] Evaluation bound(const std::shared_ptr<const rlwe::Context>& context) const override;
   /// Of products of vectors with values of magnitude 1: rounding of the inputs, of the encoded diagonals and
   /// of the result, and noise of the rotations. The mean is over the slots.
   [[nodiscard]] ExpectedError error_from(double input_error) const override;
 
-  Diagonals diagonals_;
+  std::shared_ptr<const Diagonals> diagonals_;  // shared by copies
   std::size_t slots_;
-  std::size_t level_;
   bool fewest_keys_;
   bool rescaled_;
   std::size_t stride_ = 1;      // of which every diagonal's number is a multiple
@@ -106,14 +107,14 @@ class LinearTransform : public Plan {
   rlwe::GadgetPrimes gadget_;
   std::map<std::size_t, Group> groups_;  // by giant step, from `start_` on
   std::vector<std::size_t> rotations_;
-  double switching_ = 0;        // of a key switch beside its division
+  double switching_ = 0;        // of a key switch, without its division
   double plaintext_scale_ = 0;  // at which diagonals are encoded
 };
 
 /// The same with its plaintexts in a context's memory, encoded once over Q u P and stored by one period.
 class PreparedLinearTransform {
  public:
-  /// MismatchError for a context of other parameters.
+  /// Throws MismatchError for a context of other parameters.
   PreparedLinearTransform(std::shared_ptr<const rlwe::Context> context, const LinearTransform& plan);
   PreparedLinearTransform(PreparedLinearTransform&&) = default;
   PreparedLinearTransform& operator=(PreparedLinearTransform&&) = default;
@@ -122,10 +123,11 @@ class PreparedLinearTransform {
   ~PreparedLinearTransform() = default;
 
   [[nodiscard]] const LinearTransform& plan() const { return plan_; }
-  /// The product with each vector of the batch. The vector may be at a higher level, and wait for
-  /// its rescale. Its declared bound is multiplied by the largest sum of magnitudes in a row of the matrix.
-  /// Keys of another gadget will do if it has the same special primes and serves the level. MissingKeyError
-  /// names the rotations that lack a key, MismatchError other slots, LevelError a lower level.
+  /// The product with each vector of the batch. The vector may be at a higher level, and wait for its
+  /// rescale. Its declared bound is multiplied by the largest sum of magnitudes in a row of the matrix. Keys
+  /// of another gadget will do if it has the same special primes and serves the level. Throws
+  /// MissingKeyError, which names the rotations without a key, MismatchError for other slots, LevelError for
+  /// a lower level.
   [[nodiscard]] rlwe::Ciphertext operator()(const ckks::Evaluator& evaluator,
                                             const rlwe::Ciphertext& vector) const;
 

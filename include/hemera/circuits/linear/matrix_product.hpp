@@ -34,9 +34,9 @@ struct MatrixProductOptions {
 /// levels: sigma, phi^k and the product; two for packed factors. Immutable.
 class MatrixProduct : public Plan {
  public:
-  /// ParameterError for a size that is no power of two from 2, or whose square is more than N/2; LevelError
-  /// for a level that is not the user's, or has fewer user levels below it than the depth; MismatchError for
-  /// another scheme than CKKS.
+  /// Throws ParameterError for a size that is no power of two from 2, or whose square is more than N/2;
+  /// LevelError for a level that is not the user's, or has fewer user levels below it than the depth;
+  /// MismatchError for another scheme than CKKS.
   MatrixProduct(const rlwe::Parameters& parameters, std::size_t size,
                 const MatrixProductOptions& options = {});
 
@@ -45,15 +45,15 @@ class MatrixProduct : public Plan {
   /// d^2.
   [[nodiscard]] std::size_t slots() const { return size_ * size_; }
   [[nodiscard]] bool is_packed() const { return is_packed_; }
-  /// sigma of a left factor [row, column], or tau of a right one: what to encrypt for a plan of packed
-  /// factors. ParameterError for another number of entries.
+  /// sigma of a left factor [row, column], or tau of a right one, to encrypt for a plan of packed factors.
+  /// Throws ParameterError for another number of entries.
   enum class Side : std::uint8_t { left, right };
   [[nodiscard]] std::vector<std::complex<double>> pack(std::span<const std::complex<double>> matrix,
                                                        Side side) const;
 
   /// The rotations that need a key, ascending; all keys have one gadget.
   [[nodiscard]] std::vector<std::size_t> rotations() const;
-  /// The product of matrices in the clear, by the same steps (factors as they are, packed or not).
+  /// The product of matrices in the clear, by the same steps (factors as they are, packed or not). Throws
   /// ParameterError for another number of entries.
   [[nodiscard]] std::vector<std::complex<double>> evaluate_clear(
       std::span<const std::complex<double>> left, std::span<const std::complex<double>> right) const;
@@ -61,7 +61,10 @@ class MatrixProduct : public Plan {
  private:
   friend class PreparedMatrixProduct;
 
-  void tell_needs(const rlwe::Parameters& parameters, const rlwe::GadgetPrimes& gadget);
+  [[nodiscard]] std::vector<Input> inputs() const override;
+  [[nodiscard]] Evaluation bound(const std::shared_ptr<const rlwe::Context>& context) const override;
+  [[nodiscard]] std::optional<rlwe::GadgetPrimes> gadget_of(const rlwe::KeyRole& role,
+                                                            std::size_t level) const override;
   /// Of matrices with entries of magnitude 1: the errors of the linear transforms, and rounding of the
   /// result.
   [[nodiscard]] ExpectedError error_from(double input_error) const override;
@@ -70,13 +73,13 @@ class MatrixProduct : public Plan {
   bool is_packed_;
   std::vector<LinearTransform> sigma_, tau_;  // one each, or none
   std::vector<LinearTransform> columns_;      // phi^1, phi^2, ...
-  double switching_ = 0;                      // of a key switch beside its division
+  double switching_ = 0;                      // of a key switch, without its division
 };
 
 /// The same with its masks in a context's memory.
 class PreparedMatrixProduct {
  public:
-  /// MismatchError for a context of other parameters.
+  /// Throws MismatchError for a context of other parameters.
   PreparedMatrixProduct(std::shared_ptr<const rlwe::Context> context, const MatrixProduct& plan);
   PreparedMatrixProduct(PreparedMatrixProduct&&) = default;
   PreparedMatrixProduct& operator=(PreparedMatrixProduct&&) = default;
@@ -86,9 +89,9 @@ class PreparedMatrixProduct {
 
   [[nodiscard]] const MatrixProduct& plan() const { return plan_; }
   /// The products, for batches of one shape, or one factor for each of the other's batch. Factors may be at
-  /// higher levels, and wait for their rescale; the right one is taken a level below the plan's.
-  /// MissingKeyError names what lacks, MismatchError other slots or batches that do not fit. LevelError for a
-  /// left factor below the plan's level, or a right one more than one level below it.
+  /// higher levels, and wait for their rescale; the right one is taken a level below the plan's. Throws
+  /// MissingKeyError, which names the missing keys; MismatchError for other slots or batches that do not fit;
+  /// LevelError for a left factor below the plan's level, or a right one more than one level below it.
   [[nodiscard]] rlwe::Ciphertext operator()(const ckks::Evaluator& evaluator, const rlwe::Ciphertext& left,
                                             const rlwe::Ciphertext& right) const;
 

@@ -18,9 +18,9 @@ namespace hemera::circuits {
 struct MatrixVectorOptions {
   /// Level of the matrix and the vectors; default: the user's highest. The product is one lower.
   std::optional<std::size_t> level = std::nullopt;
-  /// Rotations of the vector that share one ModUp; a power of two. 0: as many as cost least.
+  /// Rotations of the vector that share one ModUp; a power of two. 0: the number that costs least.
   std::size_t baby_steps = 0;
-  /// As that of SlotCircuitOptions.
+  /// As SlotCircuitOptions::own_keys.
   bool own_keys = false;
 };
 
@@ -32,28 +32,28 @@ struct MatrixVectorOptions {
 /// Vaikuntanathan, A. Chandrakasan, "GAZELLE", 2018/073). One level. Immutable.
 class MatrixVectorProduct : public Plan {
  public:
-  /// ParameterError for no row or column, more of them than slots, or baby steps that are no power of two;
-  /// LevelError for a level that is not the user's, or the lowest of those; MismatchError for another scheme
-  /// than CKKS.
+  /// Throws ParameterError for no row or column, more of them than slots, or baby steps that are no power of
+  /// two; LevelError for a level that is not the user's, or the lowest of those; MismatchError for another
+  /// scheme than CKKS.
   MatrixVectorProduct(const rlwe::Parameters& parameters, std::size_t rows, std::size_t columns,
                       const MatrixVectorOptions& options = {});
 
   [[nodiscard]] std::size_t rows() const { return rows_; }
   [[nodiscard]] std::size_t columns() const { return columns_; }
-  /// How many diagonals: the elements of the encrypted matrix's batch.
+  /// Number of diagonals: the elements of the encrypted matrix's batch.
   [[nodiscard]] std::size_t diagonals() const { return diagonals_; }
   /// Slots of the matrix's diagonals, of vectors and of products.
   [[nodiscard]] std::size_t matrix_slots() const { return slots_; }
   [[nodiscard]] std::size_t vector_slots() const { return vector_slots_; }
   [[nodiscard]] std::size_t result_slots() const { return result_slots_; }
-  /// What to encrypt of a dense matrix [row, column]: [diagonal, slot]. ParameterError for another number of
-  /// entries.
+  /// The values to encrypt for a dense matrix [row, column], as [diagonal, slot]. Throws ParameterError for
+  /// another number of entries.
   [[nodiscard]] std::vector<std::complex<double>> pack(std::span<const std::complex<double>> matrix) const;
 
   /// The rotations that need a key, ascending. Other keys that serve the level will do, here and for
   /// products.
   [[nodiscard]] std::vector<std::size_t> rotations() const;
-  /// The product of a dense matrix in the clear, by the same diagonals: as many values as rows.
+  /// The product of a dense matrix in the clear, by the same diagonals: as many values as rows. Throws
   /// ParameterError for another number of entries or values.
   [[nodiscard]] std::vector<std::complex<double>> evaluate_clear(
       std::span<const std::complex<double>> matrix, std::span<const std::complex<double>> vector) const;
@@ -64,7 +64,10 @@ class MatrixVectorProduct : public Plan {
   /// Rotations at the level of the product, but for that by 0.
   [[nodiscard]] std::set<std::size_t> turns() const;
   void choose_steps(const rlwe::Parameters& parameters, std::size_t baby_steps);
-  void tell_needs(const rlwe::Parameters& parameters);
+  [[nodiscard]] std::vector<Input> inputs() const override;
+  [[nodiscard]] Evaluation bound(const std::shared_ptr<const rlwe::Context>& context) const override;
+  [[nodiscard]] std::optional<rlwe::GadgetPrimes> gadget_of(const rlwe::KeyRole& role,
+                                                            std::size_t level) const override;
   /// Of entries and values of magnitude 1: the errors of both factors, noise of rotations, rounding of the
   /// result.
   [[nodiscard]] ExpectedError error_from(double input_error) const override;
@@ -74,19 +77,19 @@ class MatrixVectorProduct : public Plan {
   std::size_t baby_steps_ = 1;
   bool own_keys_;
   std::optional<SlotCircuit> fold_;  // the sum at the end
-  double switching_ = 0;             // of a key switch beside its division
+  double switching_ = 0;             // of a key switch, without its division
 };
 
 /// The same in a context.
 class PreparedMatrixVectorProduct {
  public:
-  /// MismatchError for a context of other parameters.
+  /// Throws MismatchError for a context of other parameters.
   PreparedMatrixVectorProduct(std::shared_ptr<const rlwe::Context> context, const MatrixVectorProduct& plan);
 
   [[nodiscard]] const MatrixVectorProduct& plan() const { return plan_; }
   /// The product with each vector of the batch. The matrix is a row of its encrypted diagonals (`pack`); both
-  /// may be at higher levels, and wait for their rescale. MissingKeyError names what lacks, MismatchError
-  /// other slots, or diagonals of another number, LevelError a lower level.
+  /// may be at higher levels, and wait for their rescale. Throws MissingKeyError, which names the missing
+  /// keys; MismatchError for other slots or another number of diagonals; LevelError for a lower level.
   [[nodiscard]] rlwe::Ciphertext operator()(const ckks::Evaluator& evaluator, const rlwe::Ciphertext& matrix,
                                             const rlwe::Ciphertext& vector) const;
 

@@ -1,4 +1,4 @@
-// Integers modulo t in slots or coefficients: the encoding that BFV and BGV share.
+// Integers modulo t in slots or coefficients: the encoding of BFV and BGV.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,7 @@
 
 namespace hemera::integer {
 
-/// What a plaintext of a known level is made ready for.
+/// The operations that a plaintext of a known level is made ready for.
 enum class Use : std::uint8_t { products, sums, both };
 
 /// Encodes integers modulo t. Slots are two rows of N/2: the first N/2 values are row 0, the others row 1; a
@@ -23,36 +23,37 @@ class Encoder {
   /// Throws ParameterError for a context of CKKS.
   explicit Encoder(std::shared_ptr<const rlwe::Context> context);
 
-  /// values: [batch, count], row-major, count = values.size() / batch_count(batch) in [1, N]; missing values
-  /// are 0. Values are taken modulo t and must lie in (-t, t) (ParameterError otherwise). Slot encoding needs
-  /// a prime t = 1 mod 2N. The plaintext is for ciphertexts of all levels. Where those that it will multiply,
-  /// or be added to, are known to have `level`, it is made ready for that `use`: it keeps as much memory as
-  /// one polynomial of them for products, and for sums; of BGV one serves both. Otherwise each operation
-  /// makes it ready. LevelError for a level above the top.
+  /// - `values`: [batch, count], row-major, count = values.size() / batch_count(batch) in [1, N]; missing
+  ///   values are 0. Each lies in (-t, t) and is taken modulo t.
+  /// - Slot encoding needs a prime t = 1 mod 2N.
+  /// - The plaintext is for ciphertexts of all levels. With `level`, it is made ready for that `use` at that
+  ///   level: it keeps one polynomial for products and one for sums; BGV needs one for both. Without, each
+  ///   operation makes it ready.
+  ///
+  /// Throws ParameterError for values out of range or without slots, LevelError for a level above the top.
   [[nodiscard]] rlwe::Plaintext encode(std::span<const std::int64_t> values, const rlwe::BatchShape& batch,
                                        rlwe::Encoding encoding = rlwe::Encoding::slots,
                                        std::optional<std::size_t> level = std::nullopt,
                                        Use use = Use::both) const;
-  /// Encodes values that already lie in the context's memory. The work is put in the context's queue: nothing
-  /// is copied and nobody waits, so the range is not checked, and any 64-bit values are taken modulo t.
+  /// Encodes values that already lie in the context's memory, in the context's queue, without a copy or a
+  /// wait. So the range is not checked, and any 64-bit values are taken modulo t.
   [[nodiscard]] rlwe::Plaintext encode(const poly::IntegerView& values, const rlwe::BatchShape& batch,
                                        rlwe::Encoding encoding = rlwe::Encoding::slots,
                                        std::optional<std::size_t> level = std::nullopt,
                                        Use use = Use::both) const;
   /// [batch, count] values, count = plaintext.meta.slots; centred in [-(t-1)/2, t/2] if `is_signed`, else in
-  /// [0, t). NoiseError, which names the elements of the batch, for a decryption whose noise left less than
-  /// one bit of budget (bfv.hpp).
+  /// [0, t). Throws NoiseError, which names the elements of the batch, for a decryption whose noise left less
+  /// than one bit of budget (bfv.hpp).
   [[nodiscard]] std::vector<std::int64_t> decode(const rlwe::Plaintext& plaintext,
                                                  bool is_signed = true) const;
   struct Decoded {
     std::vector<std::int64_t> values;   ///< [batch, count]; 0 in doubtful elements
     std::vector<std::size_t> doubtful;  ///< elements of the batch that `decode` refuses; ascending
   };
-  /// The same without the error: one element that is wrong leaves the others.
+  /// The same without the error: a wrong element does not affect the others.
   [[nodiscard]] Decoded decode_certain(const rlwe::Plaintext& plaintext, bool is_signed = true) const;
-  /// Decodes to the context's memory, by the context's queue: nothing is copied and nobody waits, so no
-  /// decryption is checked.
-  /// MismatchError unless there is room for [batch, count] values.
+  /// Decodes to the context's memory, in the context's queue, without a copy or a wait. So no decryption is
+  /// checked. Throws MismatchError unless there is room for [batch, count] values.
   void decode_to(const poly::IntegerView& values, const rlwe::Plaintext& plaintext,
                  bool is_signed = true) const;
 

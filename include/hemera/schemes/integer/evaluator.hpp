@@ -1,4 +1,5 @@
-// What the evaluators of BFV and BGV share: plaintexts and scalars modulo t, and levels by modulus switching.
+// The common part of BFV's and BGV's evaluators: plaintexts and scalars modulo t, and levels by modulus
+// switching.
 #pragma once
 
 #include <cstddef>
@@ -14,8 +15,8 @@ namespace hemera::integer {
 
 class Rules;
 
-/// Evaluates on integers modulo t. A scheme supplies its rules (where the message lies and how noise follows
-/// from that), the noise of its products and, if it needs to, their level and how they are computed.
+/// Evaluates on integers modulo t. A scheme supplies its rules (the place of the message, and the growth of
+/// noise), the noise of its products and, if it needs to, the level and computation of products.
 class Evaluator : public rlwe::Evaluator {
  public:
   void add_plain_inplace(rlwe::Ciphertext& a, const rlwe::Plaintext& b) const final;
@@ -38,7 +39,7 @@ class Evaluator : public rlwe::Evaluator {
                                               const rlwe::SwitchingKey* key) const override;
   [[nodiscard]] std::size_t smallest_safe_level(const rlwe::Ciphertext& a) const final;
 
-  /// The level at which to multiply, where the scheme knows a better one than the rescaling policy.
+  /// The level at which to multiply, if the scheme has a better one than the rescaling policy.
   [[nodiscard]] virtual std::optional<std::size_t> product_level(const rlwe::Metadata& a,
                                                                  const rlwe::Metadata& b) const;
   /// log2 bound of the noise of the product of operands at one level, before relinearization.

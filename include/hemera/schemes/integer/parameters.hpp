@@ -1,4 +1,4 @@
-// What a user asks of BFV or BGV, from which parameters are made.
+// Requests from which parameters of BFV and BGV are made.
 #pragma once
 
 #include <cstddef>
@@ -10,7 +10,7 @@
 
 namespace hemera::integer {
 
-/// What the user wants of a circuit.
+/// The user's requirements of a circuit.
 struct CircuitRequest {
   /// Multiplications one after the other (of ciphertexts, or of a ciphertext by a plaintext in slots).
   std::size_t depth = 1;
@@ -29,8 +29,8 @@ struct CircuitRequest {
 };
 
 /// A modulus chain by sizes: bits of each ciphertext prime (the last level's first) and special prime. The
-/// last level gets as many of the first ones as t and the noise of modulus switching need, every other level
-/// one more.
+/// last level gets as many of the first primes as t and the noise of modulus switching need; every other
+/// level one more.
 struct ChainRequest {
   std::size_t degree = 0;
   std::uint64_t plain_modulus = 0;

@@ -7,8 +7,8 @@ from typing import ClassVar, cast
 
 import numpy as np
 
-from hemera.ciphertext import Ciphertext
 from hemera.errors import MismatchError
+from hemera.objects.ciphertext import Ciphertext
 from hemera.serving.operations.base import Encoded, Operation, Place, Product, Running, SlotBySlot
 from hemera.serving.values import (
     Array,

@@ -8,8 +8,8 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
-from hemera.ciphertext import Ciphertext, Plaintext
-from hemera.evaluator import Evaluator
+from hemera.objects.ciphertext import Ciphertext, Plaintext
+from hemera.objects.evaluator import Evaluator
 from hemera.parameters import Parameters
 from hemera.serving.values import SCHEME_NAMES, Array, Form, SchemeName, common_form
 

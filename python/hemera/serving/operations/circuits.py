@@ -11,10 +11,10 @@ from typing import Any, ClassVar, cast
 import numpy as np
 
 from hemera import circuits
-from hemera._noise_warning import ranges_are_known
-from hemera.ciphertext import Ciphertext
 from hemera.circuits import Bootstrap, Function, LinearTransform, Polynomial
 from hemera.errors import MismatchError, ParameterError
+from hemera.objects.ciphertext import Ciphertext
+from hemera.objects.noise_warning import ranges_are_known
 from hemera.serving.operations.base import (
     KeysOf,
     Operation,

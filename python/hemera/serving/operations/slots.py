@@ -8,8 +8,8 @@ from typing import Any, ClassVar, cast
 import numpy as np
 
 import hemera
-from hemera.ciphertext import Ciphertext
 from hemera.errors import MismatchError
+from hemera.objects.ciphertext import Ciphertext
 from hemera.serving.operations.base import KeysOf, Operation, Place, Running, SlotBySlot
 from hemera.serving.values import MAX_SLOTS, Array, Form, SchemeName, integer
 

@@ -4,7 +4,8 @@
 #include <cstddef>
 #include <memory>
 
-#include "hemera/poly/backend.hpp"
+#include "hemera/poly/ring.hpp"
+#include "hemera/poly/views.hpp"
 #include "hemera/runtime/queue.hpp"
 #include "poly/cuda/embedding/centering.hpp"
 #include "poly/cuda/kernels.hpp"

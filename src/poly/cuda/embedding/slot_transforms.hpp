@@ -8,7 +8,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "hemera/poly/backend.hpp"
+#include "hemera/poly/views.hpp"
 #include "poly/embedding_arithmetic.hpp"
 
 namespace hemera::poly::cuda {

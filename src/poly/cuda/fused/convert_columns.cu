@@ -40,9 +40,145 @@ struct Shared {
 
 using arith::uint128;
 
+// The conversion of a thread's target: what its sources are multiplied by. A quotient counts -(product of the
+// sources) for each target.
+template <class A, int steps, Quotient from>
+struct Converter {
+  using Value = typename A::Value;
+  static constexpr bool computes = from == Quotient::computed || from == Quotient::chained;
+
+  std::uint32_t weights[steps + 1][4][2];
+  std::uint64_t quotient_factors[computes ? steps : 1];
+  std::uint32_t quotient_shifts[computes ? steps : 1];
+  // Of the first conversion, whose target t this thread has.
+  ColumnJob::Link link;
+  bool chained;
+  typename A::Modulus link_modulus;
+  typename A::Fold link_fold;
+  std::uint32_t link_weights[4][2];
+
+  __device__ __forceinline__ void load(const Conversion<A>& pass, const ColumnJob& job, unsigned job_index) {
+    const unsigned lane = threadIdx.x % 32, t = lane % 4;
+#pragma unroll
+    for (int i = 0; i < steps * 8; ++i) {
+      weights[i / 8][i / 2 % 4][i % 2] = __ldg(pass.fragments + (job_index * (steps * 8) + i) * 32 + lane);
+    }
+    if constexpr (computes) {
+#pragma unroll
+      for (int s = 0; s < steps; ++s) {
+        quotient_factors[s] = job.quotient_factor[4 * s + t];
+        quotient_shifts[s] = job.quotient_shift[4 * s + t];
+      }
+    }
+    if constexpr (from == Quotient::chained) {
+      link = job.link[t];
+      chained = job.chained != 0;
+      link_modulus = pass.moduli[link.ring_index];
+      link_fold = pass.folds[link.ring_index];
+#pragma unroll
+      for (int i = 0; i < 8; ++i)
+        link_weights[i / 2][i % 2] = __ldg(pass.links + (job_index * 8 + i) * 32 + lane);
+    }
+  }
+
+  // Two values of the first conversion, of those of its sources.
+  __device__ __forceinline__ ulonglong2 linked(const ulonglong2& halves, const ulonglong2& v,
+                                               std::uint64_t factor, std::uint32_t shift) const {
+    int link_sums[4][4] = {};
+    add_products(link_sums, halves, link_weights);
+    const std::uint64_t quotients_of_sources[2] = {rounded_over_quad(fraction(v.x, factor, shift)),
+                                                   rounded_over_quad(fraction(v.y, factor, shift))};
+    std::uint64_t converted[2];
+#pragma unroll
+    for (int i = 0; i < 2; ++i) {
+      ByteSums bytes = byte_sums(link_sums, i);
+      add_quotient(bytes, quotients_of_sources[i], link.product);
+      converted[i] = finish_fold<A>(A::fold_bytes(bytes, 0, link_fold, link_modulus), link_modulus);
+    }
+    return make_ulonglong2(converted[0], converted[1]);
+  }
+
+  // To x[0] and x[1] the values of two entries: those at `at` of each source, and of the stored quotients.
+  __device__ __forceinline__ void convert(Value* x,
+                                          const ulonglong2* const (&sources)[steps == 0 ? 1 : steps],
+                                          const ulonglong2* quotients, std::size_t first_pair, unsigned at,
+                                          const ColumnJob::Target& target, const typename A::Fold& fold,
+                                          const typename A::Modulus& m) const {
+    int sums[4][4] = {};
+    [[maybe_unused]] uint128 fractions[2] = {};
+#pragma unroll
+    for (int s = 0; s < steps; ++s) {
+      ulonglong2 halves = (sources[s] + first_pair)[at];
+      [[maybe_unused]] ulonglong2 v = paired(halves.x, halves.y);
+      std::uint64_t factor = 0;
+      std::uint32_t shift = 0;
+      if constexpr (computes) {
+        factor = quotient_factors[s];
+        shift = quotient_shifts[s];
+      }
+      if constexpr (from == Quotient::chained) {
+        if (chained) {
+          v = linked(halves, v, factor, shift);
+          halves = paired(v.x, v.y);
+          factor = link.quotient_factor;
+          shift = link.quotient_shift;
+        }
+      }
+      if constexpr (computes) {
+        fractions[0] += fraction(v.x, factor, shift);
+        fractions[1] += fraction(v.y, factor, shift);
+      }
+      add_products(sums, halves, weights[s]);
+    }
+    ulonglong2 quotient = make_ulonglong2(0, 0);
+    if constexpr (from == Quotient::stored) quotient = (quotients + first_pair)[at];
+    if constexpr (computes) {
+      quotient = make_ulonglong2(rounded_over_quad(fractions[0]), rounded_over_quad(fractions[1]));
+    }
+#pragma unroll
+    for (int i = 0; i < 2; ++i) {
+      ByteSums bytes = byte_sums(sums, i);
+      if constexpr (from != Quotient::none) {
+        add_quotient(bytes, i == 0 ? quotient.x : quotient.y, target.minus_product);
+      }
+      x[i] = A::fold_bytes(bytes, target.minus_shift, fold, m);
+    }
+  }
+};
+
+// To x[0] and x[1] two entries of a single source, whose weight is 1. `close`: see ColumnTables.
+template <class A, bool close>
+__device__ __forceinline__ void reduce_pair(typename A::Value* x, const ulonglong2& halves,
+                                            const ColumnJob::Target& target, const arith::Modulus& q,
+                                            const typename A::Modulus& m) {
+  const ulonglong2 v = paired(halves.x, halves.y);
+  if constexpr (close) {
+    x[0] = reduce_once<2>(v.x + target.minus_shift, m.q);
+    x[1] = reduce_once<2>(v.y + target.minus_shift, m.q);
+  } else {
+    x[0] = reduce_word<A>(v.x + target.minus_shift, target.factor, q, m);
+    x[1] = reduce_word<A>(v.y + target.minus_shift, target.factor, q, m);
+  }
+}
+
+// The transform's factors of the job's targets, [factor, target].
+template <class A, int log_rows>
+__device__ __forceinline__ void load_factors(typename A::Twiddle* factors, const Conversion<A>& pass,
+                                             const ColumnJob& job) {
+  using S = Shared<A, log_rows>;
+  constexpr TableLayout layout(log_rows);
+  for (unsigned i = threadIdx.x; i < job_targets * S::factors; i += threads) {
+    const unsigned which = i / S::factors, h = i % S::factors;
+    const typename A::Twiddle* table =
+        pass.tables + std::size_t{job.target[which].ring_index} * layout.size();
+    factors[h * job_targets + which] =
+        table[h < S::first_factors ? h : layout.second() + h - S::first_factors];
+  }
+}
+
 // Grid [tile of 8 columns, job, polynomial]: the jobs of a polynomial find its sources in the cache, in a
 // batch too. Thread g 4 + t of a warp has column g of target t. No steps: a single source, whose weight is 1.
-// A quotient counts -(product of the sources) for each target. `close`: see ColumnTables.
+// `close`: see ColumnTables.
 template <class A, int log_rows, int steps, Quotient from, bool close = false>
 __global__ void __launch_bounds__(threads, steps == 0 && !std::is_same_v<A, U64> ? 3 : 2)
     convert_columns_kernel(const __grid_constant__ Conversion<A> pass) {
@@ -55,47 +191,14 @@ __global__ void __launch_bounds__(threads, steps == 0 && !std::is_same_v<A, U64>
   const ColumnJob& job = pass.jobs[job_index];
   const ColumnJob::Target target = job.target[t];
   const typename A::Modulus m = pass.moduli[target.ring_index];
-  const typename A::Fold fold = pass.folds[target.ring_index];
-  const arith::Modulus q = pass.ring_moduli[target.ring_index];
-  std::uint32_t weights[steps + 1][4][2];
-#pragma unroll
-  for (int i = 0; i < steps * 8; ++i) {
-    weights[i / 8][i / 2 % 4][i % 2] = __ldg(pass.fragments + (job_index * (steps * 8) + i) * 32 + lane);
-  }
-  constexpr bool computes = from == Quotient::computed || from == Quotient::chained;
-  constexpr bool chains = from == Quotient::chained;
-  std::uint64_t quotient_factors[computes ? steps : 1];
-  std::uint32_t quotient_shifts[computes ? steps : 1];
-  if constexpr (computes) {
-#pragma unroll
-    for (int s = 0; s < steps; ++s) {
-      quotient_factors[s] = job.quotient_factor[4 * s + t];
-      quotient_shifts[s] = job.quotient_shift[4 * s + t];
-    }
-  }
-  // Of the first conversion, whose target t this thread has.
-  const ColumnJob::Link link = job.link[t];
-  [[maybe_unused]] const bool chained = chains && job.chained != 0;
-  [[maybe_unused]] typename A::Modulus link_modulus;
-  [[maybe_unused]] typename A::Fold link_fold;
-  [[maybe_unused]] std::uint32_t link_weights[4][2];
-  if constexpr (chains) {
-    link_modulus = pass.moduli[link.ring_index];
-    link_fold = pass.folds[link.ring_index];
-#pragma unroll
-    for (int i = 0; i < 8; ++i)
-      link_weights[i / 2][i % 2] = __ldg(pass.links + (job_index * 8 + i) * 32 + lane);
-  }
+  [[maybe_unused]] const typename A::Fold fold = pass.folds[target.ring_index];
+  [[maybe_unused]] const arith::Modulus q = pass.ring_moduli[target.ring_index];
+  [[maybe_unused]] Converter<A, steps, from> converter;
+  if constexpr (steps != 0) converter.load(pass, job, job_index);
   auto* values = dynamic_shared<Value>() + t * S::values;
   auto* factors =
       reinterpret_cast<Twiddle*>(dynamic_shared<Value>() + job_targets * S::values);  // [factor, target]
-  constexpr TableLayout layout(log_rows);
-  for (unsigned i = threadIdx.x; i < job_targets * S::factors; i += threads) {
-    const unsigned which = i / S::factors, h = i % S::factors;
-    const Twiddle* table = pass.tables + std::size_t{job.target[which].ring_index} * layout.size();
-    factors[h * job_targets + which] =
-        table[h < S::first_factors ? h : layout.second() + h - S::first_factors];
-  }
+  load_factors<A, log_rows>(factors, pass, job);
   __syncthreads();
   if (pass.begin == Begin::after) {
     begin_kernel();
@@ -111,7 +214,7 @@ __global__ void __launch_bounds__(threads, steps == 0 && !std::is_same_v<A, U64>
     sources[s] = reinterpret_cast<const ulonglong2*>(pass.in.limb(batch, component, limb)) +
                  blockIdx.x * (job_columns * S::rows / 2) + g;
   }
-  const ulonglong2* quotients = nullptr;
+  [[maybe_unused]] const ulonglong2* quotients = nullptr;
   if constexpr (from == Quotient::stored) {
     quotients = reinterpret_cast<const ulonglong2*>(pass.in.limb(batch, component, job.quotient_limb)) +
                 blockIdx.x * (job_columns * S::rows / 2) + g;
@@ -123,66 +226,9 @@ __global__ void __launch_bounds__(threads, steps == 0 && !std::is_same_v<A, U64>
 #pragma unroll
     for (unsigned pair = 0; pair < radix / 2; ++pair) {
       if constexpr (steps == 0) {
-        const ulonglong2 halves = (sources[0] + first_pair)[pair * job_columns];
-        const ulonglong2 v = paired(halves.x, halves.y);
-        if constexpr (close) {
-          x[2 * pair] = reduce_once<2>(v.x + target.minus_shift, m.q);
-          x[2 * pair + 1] = reduce_once<2>(v.y + target.minus_shift, m.q);
-        } else {
-          x[2 * pair] = reduce_word<A>(v.x + target.minus_shift, target.factor, q, m);
-          x[2 * pair + 1] = reduce_word<A>(v.y + target.minus_shift, target.factor, q, m);
-        }
-        continue;
-      }
-      int sums[4][4] = {};
-      [[maybe_unused]] uint128 fractions[2] = {};
-#pragma unroll
-      for (int s = 0; s < steps; ++s) {
-        ulonglong2 halves = (sources[s] + first_pair)[pair * job_columns];
-        [[maybe_unused]] ulonglong2 v = paired(halves.x, halves.y);
-        std::uint64_t factor = 0;
-        std::uint32_t shift = 0;
-        if constexpr (computes) {
-          factor = quotient_factors[s];
-          shift = quotient_shifts[s];
-        }
-        if constexpr (chains) {
-          if (chained) {
-            int link_sums[4][4] = {};
-            add_products(link_sums, halves, link_weights);
-            const std::uint64_t quotients_of_sources[2] = {rounded_over_quad(fraction(v.x, factor, shift)),
-                                                           rounded_over_quad(fraction(v.y, factor, shift))};
-            std::uint64_t converted[2];
-#pragma unroll
-            for (int i = 0; i < 2; ++i) {
-              ByteSums bytes = byte_sums(link_sums, i);
-              add_quotient(bytes, quotients_of_sources[i], link.product);
-              converted[i] = finish_fold<A>(A::fold_bytes(bytes, 0, link_fold, link_modulus), link_modulus);
-            }
-            v = make_ulonglong2(converted[0], converted[1]);
-            halves = paired(v.x, v.y);
-            factor = link.quotient_factor;
-            shift = link.quotient_shift;
-          }
-        }
-        if constexpr (computes) {
-          fractions[0] += fraction(v.x, factor, shift);
-          fractions[1] += fraction(v.y, factor, shift);
-        }
-        add_products(sums, halves, weights[s]);
-      }
-      ulonglong2 quotient = make_ulonglong2(0, 0);
-      if constexpr (from == Quotient::stored) quotient = (quotients + first_pair)[pair * job_columns];
-      if constexpr (computes) {
-        quotient = make_ulonglong2(rounded_over_quad(fractions[0]), rounded_over_quad(fractions[1]));
-      }
-#pragma unroll
-      for (int i = 0; i < 2; ++i) {
-        ByteSums bytes = byte_sums(sums, i);
-        if constexpr (from != Quotient::none) {
-          add_quotient(bytes, i == 0 ? quotient.x : quotient.y, target.minus_product);
-        }
-        x[2 * pair + i] = A::fold_bytes(bytes, target.minus_shift, fold, m);
+        reduce_pair<A, close>(x + 2 * pair, (sources[0] + first_pair)[pair * job_columns], target, q, m);
+      } else {
+        converter.convert(x + 2 * pair, sources, quotients, first_pair, pair * job_columns, target, fold, m);
       }
     }
     forward_round<A, log_rows - 4, true>(

@@ -4,7 +4,9 @@
 #include <cstdint>
 #include <span>
 
-#include "hemera/poly/backend.hpp"
+#include "hemera/poly/plans.hpp"
+#include "hemera/poly/random.hpp"
+#include "hemera/poly/views.hpp"
 #include "poly/cuda/kernels.hpp"
 
 namespace hemera::poly::cuda {

@@ -210,7 +210,9 @@ void rescale_operand(const Launcher& launcher, Arithmetic arithmetic, const Poly
 /// Adds the extra rows to `scratch`.
 void extra_rows(const Launcher& launcher, const PolyView& scratch, const ExtraTables& tables);
 
-/// When a kernel begins: after the one before it, or beside that, on which it does not depend.
+/// When a kernel begins.
+/// - `after`: after the kernel before it.
+/// - `beside`: together with that kernel, on which it does not depend.
 enum class Begin : std::uint8_t { after, beside };
 
 /// The jobs of `tables` for `components` components of the scratch: lazy values between the passes of a

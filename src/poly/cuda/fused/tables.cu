@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <cstring>
+#include <numeric>
 
 #include "poly/cuda/arithmetic.cuh"
 #include "poly/cuda/fused/tables.hpp"
@@ -423,151 +424,205 @@ const FusedDivision& FusedTables::of(const Division& plan) const {
   });
 }
 
-const FusedProduct& FusedTables::of(const ScaledProduct& plan) const {
-  return products_.of(plan.identity(), [&] {
-    FusedProduct tables;
-    const RnsBase &q = plan.base(), &p = plan.auxiliary();
-    const auto limbs = static_cast<std::uint32_t>(q.size()), added = static_cast<std::uint32_t>(p.size());
-    // A single modulus converts without a quotient.
-    if (limbs < 2 || added < 2 || !takes(plan.all(), std::max(limbs, added)) || !of(plan.division()).usable) {
-      return tables;
-    }
-    tables.arithmetic = arithmetic_(plan.all());
-    const BaseConversion& up = plan.to_auxiliary();
-    const BaseConversion& back = plan.to_base();
-    const std::vector<HostColumns::Fraction> up_fractions = HostColumns::fractions(up);
-    const std::vector<HostColumns::Fraction> back_fractions = HostColumns::fractions(back);
+// Makes the tables of a product, step by step.
+class FusedTables::ProductTables {
+ public:
+  ProductTables(const FusedTables& fused, const ScaledProduct& product, FusedProduct& result)
+      : owner_(fused),
+        plan_(product),
+        tables_(result),
+        q_(plan_.base()),
+        p_(plan_.auxiliary()),
+        limbs_(static_cast<std::uint32_t>(q_.size())),
+        added_(static_cast<std::uint32_t>(p_.size())),
+        up_(plan_.to_auxiliary()),
+        back_(plan_.to_base()),
+        up_fractions_(HostColumns::fractions(up_)),
+        back_fractions_(HostColumns::fractions(back_)),
+        chained_(std::max(limbs_, added_) <= 4) {}
 
+  void make() {
+    tables_.arithmetic = owner_.arithmetic_(plan_.all());
+    scale_operands();
+    const std::vector<HostColumns::Target> rescaled = rescaled_targets();
+    if (!chained_) rescale(rescaled);
+    lift(rescaled);
+    find_remainder();
+    scale_sums();
+    tables_.usable = true;
+  }
+
+ private:
+  void scale_operands() {
     std::vector<std::uint64_t> factors, seconds;
-    for (std::uint32_t i = 0; i < limbs; ++i) {
-      const std::uint64_t factor = up.inverse_punctured()[i].operand;
+    for (std::uint32_t i = 0; i < limbs_; ++i) {
+      const std::uint64_t factor = up_.inverse_punctured()[i].operand;
       factors.push_back(factor);
-      seconds.push_back(q.modulus(i).multiply(factor, plan.rounding().multiple_dropped()[i].operand));
+      seconds.push_back(q_.modulus(i).multiply(factor, plan_.rounding().multiple_dropped()[i].operand));
     }
     factors.insert(factors.end(), seconds.begin(), seconds.end());
-    for (std::uint32_t i = 0; i < 2 * limbs; ++i) {
-      const auto index = static_cast<std::uint16_t>(q.index(i % limbs));
-      tables.inputs.push_back({index, static_cast<std::uint16_t>(i % limbs)});
-      tables.both.push_back({index, static_cast<std::uint16_t>(i)});
+    for (std::uint32_t i = 0; i < 2 * limbs_; ++i) {
+      const auto index = static_cast<std::uint16_t>(q_.index(i % limbs_));
+      tables_.inputs.push_back({index, static_cast<std::uint16_t>(i % limbs_)});
+      tables_.both.push_back({index, static_cast<std::uint16_t>(i)});
     }
-    tables.operands = scaled(tables.arithmetic, q, factors, std::vector<std::uint64_t>(factors.size()));
+    tables_.operands =
+        owner_.scaled(tables_.arithmetic, q_, factors, std::vector<std::uint64_t>(factors.size()));
+  }
 
-    // -delta / Q and then the scaled residue, in one factor; -(-Q) / Q = 1.
+  // -delta / Q and then the scaled residue, in one factor; -(-Q) / Q = 1.
+  [[nodiscard]] std::vector<HostColumns::Target> rescaled_targets() const {
     std::vector<HostColumns::Target> rescaled;
-    for (std::uint32_t j = 0; j < added; ++j) {
-      const arith::Modulus& b = p.modulus(j);
-      const std::uint64_t scale = back.inverse_punctured()[j].operand;
-      const std::uint64_t factor = b.negate(b.multiply(plan.rounding().inverse_dropped()[j].operand, scale));
+    for (std::uint32_t j = 0; j < added_; ++j) {
+      const arith::Modulus& b = p_.modulus(j);
+      const std::uint64_t scale = back_.inverse_punctured()[j].operand;
+      const std::uint64_t factor = b.negate(b.multiply(plan_.rounding().inverse_dropped()[j].operand, scale));
       std::vector<std::uint64_t> weights;
-      for (std::uint32_t i = 0; i < limbs; ++i) weights.push_back(b.multiply(up.punctured()[j][i], factor));
-      rescaled.push_back({.ring_index = p.index(j),
-                          .limb = 2 * limbs + j,
+      for (std::uint32_t i = 0; i < limbs_; ++i) weights.push_back(b.multiply(up_.punctured()[j][i], factor));
+      rescaled.push_back({.ring_index = p_.index(j),
+                          .limb = 2 * limbs_ + j,
                           .modulus = b,
                           .weights = std::move(weights),
                           .minus_shift = 0,
                           .minus_product = scale});
     }
-    std::vector<std::uint32_t> second_limbs;
-    for (std::uint32_t i = 0; i < limbs; ++i) second_limbs.push_back(limbs + i);
-    // Of few primes the conversions are chained in registers; else a kernel stands between them, which finds
-    // the quotients on its way.
-    const bool chained = std::max(limbs, added) <= 4;
-    if (!chained) {
-      HostColumns rescale;
-      rescale.add(second_limbs, rescaled, {up_fractions, 0}, {});
-      tables.rescale.columns = upload(rescale, tables.arithmetic);
-      std::vector<RescaleTables::Fraction> fractions(4 * rescale.groups.size());
-      for (std::uint32_t j = 0; j < added; ++j) {
-        fractions[j] = {back_fractions[j].factor, back_fractions[j].shift, 0};
-      }
-      tables.rescale.fractions = upload(fractions);
-      tables.rescale.sources = limbs;
-      tables.rescale.quotient_limb = 2 * limbs + added;
-    }
+    return rescaled;
+  }
 
-    // The lift of b' has t in its weights. Modulo a prime of P only that prime's own residue counts.
-    std::vector<HostColumns::Target> first, second;
-    for (std::uint32_t j = 0; j < added; ++j) {
-      const arith::Modulus& b = p.modulus(j);
-      first.push_back({.ring_index = p.index(j),
+  [[nodiscard]] static std::vector<std::uint32_t> range(std::uint32_t first, std::uint32_t count) {
+    std::vector<std::uint32_t> result(count);
+    std::iota(result.begin(), result.end(), first);
+    return result;
+  }
+
+  void rescale(const std::vector<HostColumns::Target>& rescaled) {
+    HostColumns columns;
+    columns.add(range(limbs_, limbs_), rescaled, {up_fractions_, 0}, {});
+    tables_.rescale.columns = owner_.upload(columns, tables_.arithmetic);
+    std::vector<RescaleTables::Fraction> fractions(4 * columns.groups.size());
+    for (std::uint32_t j = 0; j < added_; ++j) {
+      fractions[j] = {back_fractions_[j].factor, back_fractions_[j].shift, 0};
+    }
+    tables_.rescale.fractions = owner_.upload(fractions);
+    tables_.rescale.sources = limbs_;
+    tables_.rescale.quotient_limb = 2 * limbs_ + added_;
+  }
+
+  void lift(const std::vector<HostColumns::Target>& rescaled) {
+    HostColumns columns;
+    columns.add(range(0, limbs_), first_targets(), {up_fractions_, 2 * limbs_ + added_}, {});
+    if (chained_) {
+      columns.add(range(limbs_, limbs_), second_targets(), {up_fractions_, 0}, {rescaled, back_fractions_});
+    } else {
+      columns.add(range(2 * limbs_, added_), second_targets(), {back_fractions_, 2 * limbs_ + added_ + 1},
+                  {});
+    }
+    tables_.lift = owner_.upload(columns, tables_.arithmetic);
+    tables_.lift.quotient = chained_ ? Quotient::chained : Quotient::stored;
+    tables_.scratch_limbs = 2 * limbs_ + (chained_ ? 0 : added_ + 2);
+  }
+
+  [[nodiscard]] std::vector<HostColumns::Target> first_targets() const {
+    std::vector<HostColumns::Target> first;
+    for (std::uint32_t j = 0; j < added_; ++j) {
+      const arith::Modulus& b = p_.modulus(j);
+      first.push_back({.ring_index = p_.index(j),
                        .limb = j,
                        .modulus = b,
-                       .weights = up.punctured()[j],
+                       .weights = up_.punctured()[j],
                        .minus_shift = 0,
-                       .minus_product = b.negate(up.product()[j])});
+                       .minus_product = b.negate(up_.product()[j])});
     }
-    for (std::uint32_t i = 0; i < limbs + added; ++i) {
-      const arith::Modulus& b = plan.all().modulus(i);
-      const std::uint64_t factor = plan.factors()[i];
-      HostColumns::Target target{.ring_index = plan.all().index(i),
-                                 .limb = added + i,
+    return first;
+  }
+
+  // The lift of b' has t in its weights. Modulo a prime of P only that prime's own residue counts.
+  [[nodiscard]] std::vector<HostColumns::Target> second_targets() const {
+    std::vector<HostColumns::Target> second;
+    for (std::uint32_t i = 0; i < limbs_ + added_; ++i) {
+      const arith::Modulus& b = plan_.all().modulus(i);
+      const std::uint64_t factor = plan_.factors()[i];
+      HostColumns::Target target{.ring_index = plan_.all().index(i),
+                                 .limb = added_ + i,
                                  .modulus = b,
-                                 .weights = std::vector<std::uint64_t>(added),
+                                 .weights = std::vector<std::uint64_t>(added_),
                                  .minus_shift = 0};
-      if (i < limbs) {
-        for (std::uint32_t j = 0; j < added; ++j) {
-          target.weights[j] = b.multiply(back.punctured()[i][j], factor);
+      if (i < limbs_) {
+        for (std::uint32_t j = 0; j < added_; ++j) {
+          target.weights[j] = b.multiply(back_.punctured()[i][j], factor);
         }
-        target.minus_product = b.negate(b.multiply(back.product()[i], factor));
+        target.minus_product = b.negate(b.multiply(back_.product()[i], factor));
       } else {
-        const std::uint64_t scale = back.inverse_punctured()[i - limbs].operand;
-        target.weights[i - limbs] = b.multiply(arith::inverse(scale, b.value()), factor);
+        const std::uint64_t scale = back_.inverse_punctured()[i - limbs_].operand;
+        target.weights[i - limbs_] = b.multiply(arith::inverse(scale, b.value()), factor);
       }
       second.push_back(std::move(target));
     }
-    std::vector<std::uint32_t> first_limbs, rescaled_limbs;
-    for (std::uint32_t i = 0; i < limbs; ++i) first_limbs.push_back(i);
-    for (std::uint32_t j = 0; j < added; ++j) rescaled_limbs.push_back(2 * limbs + j);
-    HostColumns lift;
-    lift.add(first_limbs, first, {up_fractions, 2 * limbs + added}, {});
-    if (chained) {
-      lift.add(second_limbs, second, {up_fractions, 0}, {rescaled, back_fractions});
-    } else {
-      lift.add(rescaled_limbs, second, {back_fractions, 2 * limbs + added + 1}, {});
-    }
-    tables.lift = upload(lift, tables.arithmetic);
-    tables.lift.quotient = chained ? Quotient::chained : Quotient::stored;
-    tables.scratch_limbs = 2 * limbs + (chained ? 0 : added + 2);
+    return second;
+  }
 
-    // As the division's own, in the arithmetic of all limbs.
-    const BaseConversion& down = plan.division().conversion();
-    std::vector<std::uint32_t> remainder_limbs;
-    for (std::uint32_t j = 0; j < added; ++j) remainder_limbs.push_back(j);
+  // As the division's own, in the arithmetic of all limbs.
+  void find_remainder() {
+    const BaseConversion& down = plan_.division().conversion();
     std::vector<HostColumns::Target> ends;
-    for (std::uint32_t i = 0; i < limbs; ++i) {
-      ends.push_back({.ring_index = q.index(i),
+    for (std::uint32_t i = 0; i < limbs_; ++i) {
+      ends.push_back({.ring_index = q_.index(i),
                       .limb = i,
-                      .modulus = q.modulus(i),
+                      .modulus = q_.modulus(i),
                       .weights = down.punctured()[i],
                       .minus_shift = 0,
-                      .minus_product = q.modulus(i).negate(down.product()[i])});
+                      .minus_product = q_.modulus(i).negate(down.product()[i])});
     }
-    HostColumns remainder;
-    remainder.add(remainder_limbs, ends, {HostColumns::fractions(down), added}, {});
-    tables.remainder = upload(remainder, tables.arithmetic);
-    tables.remainder.quotient = quotient_of(added);
+    HostColumns columns;
+    columns.add(range(0, added_), ends, {HostColumns::fractions(down), added_}, {});
+    tables_.remainder = owner_.upload(columns, tables_.arithmetic);
+    tables_.remainder.quotient = owner_.quotient_of(added_);
+  }
 
+  void scale_sums() {
     std::vector<std::uint64_t> scales;
-    for (std::uint32_t j = 0; j < added; ++j) {
-      scales.push_back(plan.division().conversion().inverse_punctured()[j].operand);
-      tables.sums.push_back({static_cast<std::uint16_t>(p.index(j)), static_cast<std::uint16_t>(j)});
+    for (std::uint32_t j = 0; j < added_; ++j) {
+      scales.push_back(plan_.division().conversion().inverse_punctured()[j].operand);
+      tables_.sums.push_back({static_cast<std::uint16_t>(p_.index(j)), static_cast<std::uint16_t>(j)});
     }
-    tables.scaled_sums = scaled(tables.arithmetic, p, scales, std::vector<std::uint64_t>(added));
+    tables_.scaled_sums = owner_.scaled(tables_.arithmetic, p_, scales, std::vector<std::uint64_t>(added_));
     const auto product_factors = [&](const RnsBase& base, const auto& value) {
       std::vector<std::uint64_t> words;
-      with_arithmetic(tables.arithmetic, [&]<class A>(std::type_identity<A>) {
+      with_arithmetic(tables_.arithmetic, [&]<class A>(std::type_identity<A>) {
         for (std::size_t i = 0; i < base.size(); ++i) {
           const arith::Modulus& modulus = base.modulus(i);
           append(words, A::twiddle(value(i), modulus));
           append(words, A::twiddle(modulus.multiply(value(i), modulus.power(2, 62)), modulus));
         }
       });
-      return upload(words);
+      return owner_.upload(words);
     };
-    tables.sum_factors = product_factors(p, [](std::size_t) { return std::uint64_t{1}; });
-    tables.end_factors =
-        product_factors(q, [&](std::size_t i) { return plan.division().inverse_dropped()[i].operand; });
-    tables.usable = true;
+    tables_.sum_factors = product_factors(p_, [](std::size_t) { return std::uint64_t{1}; });
+    tables_.end_factors =
+        product_factors(q_, [&](std::size_t i) { return plan_.division().inverse_dropped()[i].operand; });
+  }
+
+  const FusedTables& owner_;
+  const ScaledProduct& plan_;
+  FusedProduct& tables_;
+  const RnsBase &q_, &p_;
+  std::uint32_t limbs_, added_;
+  const BaseConversion &up_, &back_;
+  std::vector<HostColumns::Fraction> up_fractions_, back_fractions_;
+  // Of few primes the conversions are chained in registers; else a kernel stands between them, which finds
+  // the quotients on its way.
+  bool chained_;
+};
+
+const FusedProduct& FusedTables::of(const ScaledProduct& plan) const {
+  return products_.of(plan.identity(), [&] {
+    FusedProduct tables;
+    // A single modulus converts without a quotient.
+    const std::size_t limbs = plan.base().size(), added = plan.auxiliary().size();
+    if (limbs < 2 || added < 2 || !takes(plan.all(), std::max(limbs, added)) || !of(plan.division()).usable) {
+      return tables;
+    }
+    ProductTables(*this, plan, tables).make();
     return tables;
   });
 }

@@ -52,6 +52,7 @@ class FusedTables {
   [[nodiscard]] Quotient quotient_of(std::size_t sources) const;
   [[nodiscard]] FusedModUp fused(const ModUp& plan, bool for_products) const;
   struct HostColumns;
+  class ProductTables;
   [[nodiscard]] ColumnTables upload(HostColumns host, Arithmetic arithmetic) const;
 
   std::shared_ptr<const Ring> ring_;

@@ -1,0 +1,186 @@
+"""Precision of CKKS bootstraps, by their number and by the kind of input, and their time."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import math
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from rich.console import Console
+
+from hemera import _core, _machine, _options
+from hemera.circuits import Bootstrap
+from hemera.ckks import Parameters
+from hemera.errors import FileError, FormatError, ParameterError
+from hemera.objects.context import Context
+from hemera.objects.evaluator import Evaluator
+from hemera.objects.keys import SecretKey
+from hemera_apps._figures import new_figure, save_figure
+
+Row = dict[str, Any]
+KINDS = ("uniform", "equal", "one slot", "alternating")
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """The command's options."""
+    parser.add_argument("--preset", default="n16-40", help="of for_bootstrapping (default n16-40)")
+    _options.add_bootstrap_fields(parser)
+    parser.add_argument("--slots", type=_options.positive, help="default: all")
+    parser.add_argument(
+        "--iterations", type=_options.positive, default=1, help="of each bootstrap (default 1)"
+    )
+    parser.add_argument(
+        "--count", type=_options.positive, default=50, help="bootstraps one after the other (default 50)"
+    )
+    parser.add_argument(
+        "--merge-parts", action="store_true", help="real and imaginary parts as one ciphertext"
+    )
+    parser.add_argument(
+        "--time", type=_options.positive, metavar="RUNS", help="also time RUNS of one ciphertext"
+    )
+    _options.add_machine(parser)
+    parser.add_argument("--json", metavar="FILE", help='write the results to FILE ("-": standard output)')
+    parser.add_argument("--figure", type=Path, metavar="FILE", help="draw the results to FILE (.svg, .png)")
+    parser.add_argument("--load", type=Path, metavar="FILE", help="measure nothing: draw the results of FILE")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Measure, or load, and write what is asked for."""
+    if arguments.load is not None:
+        if arguments.figure is None:
+            raise ParameterError("--load draws the results of a file: add --figure FILE")
+        draw(load(arguments.load), arguments.figure)
+        return 0
+    console = Console(stderr=arguments.json == "-")
+    params = Parameters.for_bootstrapping(arguments.preset, **dict(arguments.fields))
+    plan = Bootstrap(
+        params, arguments.slots, iterations=arguments.iterations, merge_parts=arguments.merge_parts
+    )
+    context = Context(params, device=arguments.device, threads=arguments.threads)
+    secret_key = context.generate_secret_key()
+    keys = context.generate_keys(secret_key, plan=plan)
+    result: dict[str, Any] = {
+        "machine": _machine.describe(arguments.threads or _core.available_processors()),
+        "device": str(context.device),
+        "preset": ":".join((arguments.preset, *(f"{name}={value}" for name, value in arguments.fields))),
+        "slots": plan.slots,
+        "iterations": plan.iterations,
+        "merge_parts": plan.merge_parts,
+        "levels_left": plan.levels_left,
+        "log_qp": round(max(log_modulus(need) for need in plan.needed_keys), 1),
+        "security": keys.security,
+        "key_bytes": plan.key_bytes,
+        "memory_bytes": plan.memory_bytes(),
+    }
+    evaluator = context.bind(keys, bootstrap=plan)
+    if arguments.time is not None:
+        taken = times(evaluator, plan, arguments.time)
+        result["seconds"] = {"median": float(np.median(taken)), "best": min(taken), "runs": len(taken)}
+        console.print(f"{result['seconds']['median']:.3f} s, the median of {len(taken)}", highlight=False)
+    rows = []
+    for row in measure(evaluator, plan, secret_key, arguments.count):
+        console.print(
+            f"{row['kind']:12} after {row['count']:3}: {row['mean_bits']:.1f} / {row['worst_bits']:.1f} bits",
+            highlight=False,
+        )
+        rows.append(row)
+    result["rows"] = rows
+    if arguments.json is not None:
+        _options.write_json(arguments.json, result)
+    if arguments.figure is not None:
+        draw(result, arguments.figure)
+    return 0
+
+
+def inputs(slots: int) -> dict[str, NDArray[np.complex128]]:
+    """Values of each kind, of shape (slots,), with real and imaginary parts from -1 to 1."""
+    generator = np.random.default_rng(20261121)
+    uniform = generator.uniform(-1, 1, slots) + 1j * generator.uniform(-1, 1, slots)
+    one = np.zeros(slots, dtype=np.complex128)
+    one[slots // 3] = 1
+    alternating = np.where(np.arange(slots) % 2 == 0, 1, -1).astype(np.complex128)
+    return dict(zip(KINDS, (uniform, np.ones(slots, dtype=np.complex128), one, alternating), strict=True))
+
+
+def log_modulus(need: _core.KeyNeed) -> float:
+    """log2 of what the security of a key is judged by: its primes and special primes."""
+    return math.fsum(math.log2(prime) for prime in (*need.primes, *need.special_primes))
+
+
+def times(evaluator: Evaluator, plan: Bootstrap, runs: int) -> list[float]:
+    """Seconds of each bootstrap of one ciphertext, after one that is not counted."""
+    values = next(iter(inputs(plan.slots).values()))
+    x = evaluator.at_level(evaluator.encrypt(values), plan.input_level)
+    taken = []
+    for _ in range(runs + 1):
+        begin = time.perf_counter()
+        plan(x)
+        evaluator.context.synchronize()
+        taken.append(time.perf_counter() - begin)
+    return taken[1:]
+
+
+def measure(evaluator: Evaluator, plan: Bootstrap, secret_key: SecretKey, count: int) -> Iterator[Row]:
+    """Mean and worst of -log2 |error| of each kind after 1 to `count` bootstraps. Errors are differences from
+    what the first input decrypts to."""
+    context = evaluator.context
+    values = np.stack(list(inputs(plan.slots).values()))
+    x = evaluator.at_level(evaluator.encrypt(values), plan.input_level)
+    expected = context.decrypt(x, secret_key, dtype=np.complex128)
+    for number in range(1, count + 1):
+        x = plan(x)
+        found = context.decrypt(x, secret_key, dtype=np.complex128)
+        errors = np.maximum(np.abs(found - expected), 2.0**-60)
+        for kind, error in zip(KINDS, errors, strict=True):
+            mean, worst = float(-np.log2(error).mean()), float(-np.log2(error.max()))
+            yield {"kind": kind, "count": number, "mean_bits": round(mean, 2), "worst_bits": round(worst, 2)}
+
+
+def load(path: Path) -> dict[str, Any]:
+    """Results from a file.
+
+    Raises:
+        FileError: when it can not be read.
+        FormatError: when it holds no results of this suite.
+    """
+    try:
+        data: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+        for row in data["rows"]:
+            _ = row["kind"], row["count"], row["mean_bits"], row["worst_bits"]
+        _ = data["preset"], data["slots"]
+    except OSError as error:
+        raise FileError(f"can not read {path}: {error.strerror}") from error
+    except (ValueError, KeyError, TypeError) as error:
+        raise FormatError(f"{path} holds no results of hemera bench bootstraps: {error!r}") from error
+    return data
+
+
+def draw(result: dict[str, Any], path: Path) -> None:
+    """Bits over the number of bootstraps: means as lines, worst slots as dashed ones.
+
+    Raises:
+        ParameterError: when matplotlib is not installed, or does not know the format.
+        FileError: when the file can not be written.
+    """
+    figure = new_figure(7, 4.2)
+    axes = figure.add_subplot(title=f"{result['preset']}, {result['slots']} slots")
+    axes.set(xlabel="bootstraps one after the other", ylabel="-log2 of the error", xscale="log")
+    for number, kind in enumerate(dict.fromkeys(row["kind"] for row in result["rows"])):
+        rows = [row for row in result["rows"] if row["kind"] == kind]
+        counts = [row["count"] for row in rows]
+        color = f"C{number}"
+        axes.plot(counts, [row["mean_bits"] for row in rows], color=color, label=f"{kind}, mean")
+        worst = [row["worst_bits"] for row in rows]
+        axes.plot(counts, worst, "--", color=color, label=f"{kind}, worst slot")
+    ticks = [tick for tick in (1, 2, 5, 10, 20, 50, 100) if tick <= max(r["count"] for r in result["rows"])]
+    axes.set_xticks(ticks, labels=[str(tick) for tick in ticks])
+    axes.minorticks_off()
+    axes.grid(alpha=0.3)
+    axes.legend(fontsize="x-small", ncols=2)
+    save_figure(figure, path)

@@ -1,0 +1,120 @@
+"""Encrypted gradient-boosted trees, beside SEAL doing the paper's circuit on the same cores."""
+
+from __future__ import annotations
+
+import argparse
+import statistics
+import time
+import warnings
+from collections.abc import Iterator
+from contextlib import ExitStack
+from typing import Any
+
+import numpy as np
+
+from hemera.errors import SecurityWarning
+from hemera.trees.ensemble import random_ensemble
+from hemera.trees.parameters import Workload
+from hemera.trees.quantise import Quantiser
+from hemera_apps._progress import StageProgress
+from hemera_apps.bench.seal_trees import SealWorkers
+from hemera_apps.trees import paper
+from hemera_apps.trees.client import Client
+from hemera_apps.trees.server import Server
+
+__all__ = ["CASES", "DEGREES", "measure"]
+
+_FEATURES = 2048
+_LEVELS = 3
+# Of each degree: SEAL's modulus, and the largest of 128 bits of security by the tables of 2024.
+DEGREES = {8192: ("8192-218", "8192-214"), 16384: ("16384-438", "16384-430")}
+_SEAL_SAMPLES = 2
+"""Different samples that each process of SEAL holds; it evaluates them over again."""
+CASES = 5
+"""Rows of each degree."""
+
+
+def measure(
+    degree: int, threads: int, options: argparse.Namespace, progress: StageProgress
+) -> Iterator[dict[str, Any]]:
+    """Rows of one degree of SEAL's, with `options.samples` and `options.rounds`."""
+    model = random_ensemble(
+        paper.SCORES, paper.TREES, 2, feature_count=_FEATURES, levels=_LEVELS, seed=degree
+    )
+    quantiser = Quantiser.of_levels(_FEATURES, _LEVELS)
+    cases: list[tuple[Workload, str, int]] = [
+        *(("paper", name, options.samples) for name in DEGREES[degree]),
+        *(("packed", name, paper.SAMPLES) for name in (*DEGREES[degree], "auto")),
+    ]
+    random = np.random.default_rng(degree)
+    rows = random.integers(0, _LEVELS, (max(paper.SAMPLES, options.samples), _FEATURES))
+    workers: SealWorkers | None = None
+    with ExitStack() as stack:
+        for workload, name, samples in cases:
+            progress(f"trees: {workload}, {name}")
+            server = Server(
+                model,
+                quantiser,
+                samples=samples,
+                workload=workload,
+                parameters=name,
+                device=options.device,
+                threads=options.threads,
+            )
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", SecurityWarning)  # the table of results says it
+                client = Client(server.offer, device=options.device, threads=options.threads)
+            server.accept(client.keys())
+            planes = server.load(client.request(rows[:samples]))
+            answer = server.evaluate(planes)
+            wanted = server.model.scores(quantiser.bins(rows[:samples]))
+            right = np.array_equal(client.scores(bytes(answer.shrink()), samples), wanted)
+            if workers is None:
+                layout = paper.PaperLayout.choose(degree, server.model)
+                few = rows[:_SEAL_SAMPLES]
+                side = SealWorkers(
+                    threads,
+                    degree,
+                    server.params.plain_modulus,
+                    paper.PaperModel.of(server.model, layout),
+                    layout.rotations,
+                    np.stack(
+                        [
+                            layout.spread((few[:, model.features[:, :, node]] == value).astype(np.int64))
+                            for node in range(3)
+                            for value in (0, 2)
+                        ]
+                    ),
+                )
+                workers = stack.enter_context(side)
+                right = right and np.array_equal(layout.unpack(workers.slots()), wanted[:_SEAL_SAMPLES])
+            pairs = []
+            for _ in range(options.rounds):
+                begin = time.perf_counter()
+                server.evaluate(planes)
+                server.context.synchronize()
+                ours = (time.perf_counter() - begin) / samples
+                pairs.append((ours, workers.run(options.samples) / options.samples))
+            yield {
+                "application": "trees",
+                "workload": workload,
+                "n": server.params.degree,
+                "seal_n": degree,
+                "parameters": name,
+                "log_modulus": round(server.params.log_modulus, 1),
+                "security": server.params.security,
+                "device": server.context.description,
+                "seal_processes": threads,
+                "samples": samples,
+                "operations_per_sample": {
+                    key: round(count / samples, 4) for key, count in server.operations.items()
+                },
+                "hemera_ms": round(1e3 * statistics.median(ours for ours, _ in pairs), 4),
+                "seal_ms": round(1e3 * statistics.median(theirs for _, theirs in pairs), 4),
+                "ratio": round(statistics.median(theirs / ours for ours, theirs in pairs), 3),
+                "seconds_of_258": round(paper.SAMPLES * statistics.median(ours for ours, _ in pairs), 4),
+                "seal_seconds_of_258": round(
+                    paper.SAMPLES * statistics.median(theirs for _, theirs in pairs), 4
+                ),
+                "checked": right,
+            }

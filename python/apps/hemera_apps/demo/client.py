@@ -1,0 +1,49 @@
+"""The client: owns the rows and the secret key. Everything it gives away is bytes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from numpy.typing import NDArray
+
+import hemera
+from hemera.parameters import Parameters
+from hemera_apps.demo.layout import Layout
+
+
+class Client:
+    """Encrypts rows for a server and decrypts its answers."""
+
+    def __init__(self, params: Parameters, *, device: str = "auto", threads: int | None = None) -> None:
+        self._layout = Layout.of(params)
+        self._context = hemera.Context(params, device, threads=threads)
+        self._secret_key = self._context.generate_secret_key()
+
+    @property
+    def device(self) -> str:
+        """What the client computes on."""
+        return self._context.description
+
+    def parameters(self) -> bytes:
+        """To the server: the parameters."""
+        return bytes(self._context.params)
+
+    def keys(self, *, products: bool) -> bytes:
+        """To the server: the keys for adding up features, and for products of ciphertexts if it makes any."""
+        return bytes(
+            self._context.generate_keys(
+                self._secret_key,
+                public_key=False,
+                relinearization=products,
+                rotations=self._layout.rotations,
+            )
+        )
+
+    def request(self, table: NDArray[Any]) -> bytes:
+        """To the server: the rows of a table of shape (rows, features), encrypted in batches."""
+        return bytes(self._context.encrypt(self._layout.pack(table), self._secret_key))
+
+    def scores(self, response: bytes, rows: int) -> NDArray[Any]:
+        """From the server: the score of each row, decrypted."""
+        answer = self._context.load(response)
+        return self._layout.unpack(self._context.decrypt(answer, self._secret_key), rows)

@@ -1,0 +1,254 @@
+"""A whole training: table, client, server, and the comparison with clear ones."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hemera_apps.logistic_regression.clear import require_bounds, train_clear
+from hemera_apps.logistic_regression.client import Client
+from hemera_apps.logistic_regression.measures import Quality, loss, quality
+from hemera_apps.logistic_regression.plan import TrainingPlan
+from hemera_apps.logistic_regression.preparation import Preparation, make_batches
+from hemera_apps.logistic_regression.server import Server
+from hemera_apps.logistic_regression.tables import GROUP, Table
+from hemera_apps.table_files import extra
+
+__all__ = ["Mark", "Run", "run"]
+
+Floats = NDArray[np.float64]
+Progress = Callable[[str, int], None]
+"""Called with the stage that begins and the iterations that are done."""
+
+
+@dataclass(frozen=True)
+class Mark:
+    """How good one model is after some iterations, on the samples that were held out."""
+
+    iteration: int
+    model: int
+    encrypted: Quality
+    clear: Quality
+    difference: float
+    """The largest of the encrypted weights from the clear ones."""
+
+
+@dataclass
+class Run:
+    """What came out. `to_json` has the stable keys."""
+
+    plan: TrainingPlan
+    table: str
+    samples: int
+    held_out: int
+    batches: int
+    """Mini-batches of an epoch."""
+    device: str
+    description: str
+    marks: list[Mark] = field(default_factory=list)
+    """Of each model after each epoch, and at the end."""
+    losses: dict[str, list[list[float]]] = field(default_factory=lambda: {"encrypted": [], "clear": []})
+    """Of each iteration the loss of each model on the training samples."""
+    class_accuracy: dict[str, float] | None = None
+    """Where models are of one class each: the part of the samples held out whose class has the largest logit,
+    "encrypted", "clear" and "scikit_learn"."""
+    largest_logit: float = 0.0
+    """Of the training samples during training: within the sigmoid's interval, or it was too narrow."""
+    scikit_learn: list[Quality] = field(default_factory=list)
+    """Of LogisticRegression for each model's samples; one where they share them."""
+    weights: Floats = field(default_factory=lambda: np.zeros((0, 0)))
+    """Decrypted, of shape (models, width)."""
+    seconds: dict[str, Any] = field(default_factory=dict)
+    memory: dict[str, int] = field(default_factory=dict)
+
+    @property
+    def difference(self) -> float:
+        """The largest of an encrypted weight from the clear one at the end."""
+        return max(mark.difference for mark in self.marks if mark.iteration == self.marks[-1].iteration)
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "table": self.table,
+            "samples": self.samples,
+            "held_out": self.held_out,
+            "batches": self.batches,
+            "settings": self.plan.settings.as_dict(),
+            "plan": self.plan.as_dict(),
+            "security": self.plan.params.security,
+            "device": self.device,
+            "description": self.description,
+            "marks": [asdict(mark) for mark in self.marks],
+            "difference": self.difference,
+            "class_accuracy": self.class_accuracy,
+            "losses": self.losses,
+            "largest_logit": self.largest_logit,
+            "scikit_learn": [asdict(one) for one in self.scikit_learn],
+            "weights": self.weights.tolist(),
+            "seconds": self.seconds,
+            "memory": self.memory,
+        }
+
+
+def run(
+    plan: TrainingPlan,
+    tables: Sequence[Table],
+    held_out: Sequence[Table],
+    *,
+    seed: int = 0,
+    device: str = "auto",
+    threads: int | None = None,
+    progress: Progress | None = None,
+) -> Run:
+    """Train encrypted and in the clear, on the same mini-batches.
+
+    Args:
+        plan: of the training.
+        tables: for training: one, or one for each model.
+        held_out: the samples to measure with: one table, or one for each model, the same samples each with
+            the labels of a class.
+        seed: of the order of the samples.
+        device, threads: see `hemera.Context`.
+        progress: told what is being done.
+
+    Raises:
+        OutOfMemoryError: when keys, plaintexts and values in between do not fit.
+        NoiseError: when weights left their bound.
+        ParameterError: when scikit-learn is not installed, and when the same training in the clear leaves
+            the bound of the weights; before anything is encrypted.
+    """
+    extra("sklearn.linear_model", GROUP)  # which the end needs: told before the training
+    settings = plan.settings
+    tell: Progress = progress or (lambda *_: None)
+    preparation = Preparation.of(tables[0].features)
+    source = tables[0] if len(tables) == 1 else list(tables)
+    batches = make_batches(settings, preparation, source, seed)
+    require_bounds(settings, batches)
+    seconds: dict[str, Any] = {}
+
+    @contextmanager
+    def stage(name: str, text: str) -> Iterator[None]:
+        tell(text, 0)
+        begin = time.perf_counter()
+        yield
+        seconds[name] = time.perf_counter() - begin
+
+    with stage("setup", "setting up"):
+        client = Client(plan, device=device, threads=threads)
+    context = client.context
+    result = Run(
+        plan,
+        tables[0].name,
+        len(tables[0]),
+        len(held_out[0]),
+        batches.shape[-3],
+        context.device,
+        context.description,
+    )
+    with stage("keys", "making keys"):
+        keys = client.keys()
+        server = Server(plan, context, keys)
+        context.synchronize()
+    with stage("encrypt", "encrypting mini-batches"):
+        used = min(result.batches, settings.iterations)
+        for number in range(used):
+            server.add_batch(client.encrypt(batches[..., number, :, :]))
+        context.synchronize()
+
+    training = [_Samples(preparation, table, settings.width) for table in tables]
+    measured = [_Samples(preparation, table, settings.width) for table in held_out]
+    clear = train_clear(settings, batches)
+    largest_memory = 0
+    begin = time.perf_counter()
+    for done in server.train(client.start(), measure=True):
+        tell("training", done)
+        expected = next(clear)
+        weights = client.decrypt(server.weights())
+        largest_memory = max(largest_memory, context.memory_used)
+        ends = done % result.batches == 0 or done == settings.iterations
+        losses: dict[str, list[float]] = {"encrypted": [], "clear": []}
+        for model in range(settings.models):
+            own, other = training[model % len(training)], measured[model % len(measured)]
+            logits = own.rows @ weights[model]
+            result.largest_logit = max(result.largest_logit, float(np.abs(logits).max()))
+            losses["encrypted"].append(loss(logits, own.labels))
+            losses["clear"].append(loss(own.rows @ expected[model], own.labels))
+            if ends:
+                result.marks.append(
+                    Mark(
+                        done,
+                        model,
+                        other.quality(weights[model]),
+                        other.quality(expected[model]),
+                        float(np.abs(weights[model] - expected[model]).max()),
+                    )
+                )
+        for kind, values in losses.items():
+            result.losses[kind].append(values)
+        result.weights = weights
+    seconds["training"] = time.perf_counter() - begin
+    seconds.update(_times(server, plan))
+    result.seconds = seconds
+    result.memory = {"keys": keys.memory_bytes, "device": largest_memory}
+    tell("scikit-learn", settings.iterations)
+    theirs = [_scikit_learn(own) for own in training]
+    result.scikit_learn = [
+        measured[number % len(measured)].quality(weights) for number, weights in enumerate(theirs)
+    ]
+    if len(measured) > 1:
+        result.class_accuracy = {
+            name: _class_accuracy(measured, of_each)
+            for name, of_each in (
+                ("encrypted", result.weights),
+                ("clear", expected),
+                ("scikit_learn", np.stack(theirs)),
+            )
+        }
+    return result
+
+
+class _Samples:
+    """Prepared rows with their labels."""
+
+    def __init__(self, preparation: Preparation, table: Table, width: int) -> None:
+        self.rows = preparation.apply(table.features, width)
+        self.labels = table.labels
+
+    def quality(self, weights: Floats) -> Quality:
+        return quality(self.rows @ weights, self.labels)
+
+
+def _scikit_learn(training: _Samples) -> Floats:
+    """The weights of its LogisticRegression, the intercept first."""
+    model = extra("sklearn.linear_model", GROUP).LogisticRegression(max_iter=1000)
+    model.fit(training.rows[:, 1:], training.labels)
+    return np.concatenate([model.intercept_, model.coef_[0]])
+
+
+def _class_accuracy(measured: Sequence[_Samples], weights: Floats) -> float:
+    """Of models of one class each, with the labels of their class."""
+    chosen = np.argmax(measured[0].rows @ weights.T, axis=1)
+    return float(np.mean(chosen == np.argmax([own.labels for own in measured], axis=0)))
+
+
+def _times(server: Server, plan: TrainingPlan) -> dict[str, Any]:
+    """Medians. The first of each kind encodes constants and captures graphs: it counts only if it is
+    alone."""
+    iterations, bootstraps = server.seconds["iterations"], server.seconds["bootstraps"]
+    every = plan.bootstrap_every
+    positions = [
+        float(np.median(own[1:] if len(own) > 1 else own))
+        for own in (iterations[position::every] for position in range(every))
+        if own
+    ]
+    told: dict[str, Any] = {"iteration": float(np.mean(positions)), "iteration_by_level": positions}
+    if bootstraps:
+        told["bootstrap"] = float(np.median(bootstraps[1:] if len(bootstraps) > 1 else bootstraps))
+        told["iteration_with_bootstrap"] = told["iteration"] + told["bootstrap"]
+        told["iteration_on_average"] = told["iteration"] + told["bootstrap"] / every
+    return told

@@ -1,0 +1,89 @@
+"""The client: owns the samples and the secret key. Everything it gives away is bytes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+import hemera
+from hemera.errors import MismatchError
+from hemera.trees.ensemble import Integers
+from hemera.trees.layout import Layout
+from hemera_apps.trees.offer import Offer
+
+
+class Client:
+    """Encrypts samples for a server and decrypts their scores.
+
+    Args:
+        offer: what the server tells (`Server.offer`).
+        device: of `hemera.Context`.
+        threads: of `hemera.Context`.
+
+    Raises:
+        FormatError: when the offer is damaged.
+    """
+
+    def __init__(self, offer: bytes, *, device: str = "auto", threads: int | None = None) -> None:
+        self._offer = Offer.from_bytes(offer)
+        self._context = hemera.Context(self._offer.params, device, threads=threads)
+        self._secret_key = self._context.generate_secret_key()
+
+    def keys(self) -> bytes:
+        """To the server: the keys that it evaluates with. Nothing in them decrypts."""
+        layout = self._offer.layout
+        packed = isinstance(layout, Layout)
+        products = self._offer.features.shape[2] > 1 or self._offer.quantiser.digit > 1
+        return bytes(
+            self._context.generate_keys(
+                self._secret_key,
+                public_key=not packed,
+                relinearization=products,
+                rotations=layout.rotations,
+                swap_rows=packed,
+            )
+        )
+
+    def request(self, rows: NDArray[Any]) -> bytes:
+        """To the server: samples of shape (rows, features), encrypted.
+
+        Raises:
+            MismatchError: for another number of features, or more rows than the offer is for.
+            ParameterError: for infinite values, and for missing ones if the model takes none.
+        """
+        bins = self._offer.quantiser.bins(rows)
+        if len(bins) > self._offer.samples:
+            raise MismatchError(
+                f"{len(bins)} samples were given, but the server's offer is for {self._offer.samples} a "
+                "request; "
+                "ask it for a larger one, or send several requests"
+            )
+        return bytes(self._context.encrypt(self._planes(bins), self._secret_key))
+
+    def scores(self, response: bytes, rows: int) -> Integers:
+        """From the server: the integer scores, shape (rows, K); divided by `scale` they are the model's."""
+        slots = self._context.decrypt(self._context.load(response), self._secret_key)
+        return self._offer.layout.unpack(slots)[:rows]
+
+    @property
+    def scale(self) -> int:
+        """Integer scores are the model's times this."""
+        return self._offer.scale
+
+    def _planes(self, bins: Integers) -> NDArray[np.int64]:
+        """Slots of shape (groups * planes, chunks, N), or (planes, samples, N) of the paper's layout."""
+        offer, layout = self._offer, self._offer.layout
+        found = []
+        for node in range(offer.features.shape[2]):
+            compared = bins[:, offer.features[:, :, node]]
+            if isinstance(layout, Layout):
+                found += [layout.pack(bit) for bit in offer.quantiser.bits(compared)]
+            else:
+                found += [layout.spread((compared == value).astype(np.int64)) for value in (0, 2)]
+        planes = np.stack(found)
+        if isinstance(layout, Layout):
+            # From (planes, groups, chunks, N): a group's planes one after the other.
+            planes = planes.swapaxes(0, 1).reshape(-1, layout.chunks, layout.degree)
+        return np.ascontiguousarray(planes)

@@ -1,0 +1,175 @@
+"""A model's trees scored under encryption and in the clear, side by side."""
+
+from __future__ import annotations
+
+import time
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hemera.errors import SecurityWarning
+from hemera.parameters import Parameters
+from hemera.trees.ensemble import Ensemble, Integers, predicted
+from hemera.trees.parameters import Workload
+from hemera.trees.quantise import Quantiser
+from hemera_apps.trees.client import Client
+from hemera_apps.trees.server import Server
+
+STAGES = ("setup", "keys", "server_setup", "encrypt", "load", "evaluate", "decrypt")
+ROUNDS = 5
+"""Evaluations that are timed; the median is reported, and the first, which makes constants and graphs, is
+not."""
+
+Progress = Callable[[str], None]
+"""Called with the stage that begins."""
+
+
+@dataclass(frozen=True)
+class Run:
+    """What a run found. `to_json` has the stable keys."""
+
+    workload: Workload
+    parameters: str
+    params: Parameters
+    device: str
+    samples: int
+    scores: Integers
+    """Decrypted, shape (samples, K)."""
+    exact: bool
+    """Whether every encrypted score equals the clear integer score."""
+    scale: int
+    largest_error: float
+    """The largest difference of an integer score, divided by the scale, from the float model's."""
+    accuracy_float: float | None
+    accuracy_encrypted: float | None
+    agreement: float | None
+    """Part of the samples that both classify alike."""
+    shape: dict[str, int]
+    operations: dict[str, int]
+    seconds: dict[str, float]
+    bytes: dict[str, int]
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "workload": self.workload,
+            "parameters": self.parameters,
+            "samples": self.samples,
+            "exact": self.exact,
+            "scale": self.scale,
+            "largest_error": self.largest_error,
+            "accuracy_float": self.accuracy_float,
+            "accuracy_encrypted": self.accuracy_encrypted,
+            "agreement": self.agreement,
+            "model": self.shape,
+            "operations": self.operations,
+            "operations_per_sample": {
+                name: round(count / self.samples, 4) for name, count in self.operations.items()
+            },
+            "seconds": self.seconds,
+            "milliseconds_per_sample": 1e3 * self.seconds["evaluate"] / self.samples,
+            "bytes": self.bytes,
+            "degree": self.params.degree,
+            "log_modulus": self.params.log_modulus,
+            "security": self.params.security,
+            "security_bits": self.params.security_bits,
+            "fingerprint": self.params.fingerprint,
+            "device": self.device,
+        }
+
+
+def run(
+    model: Ensemble,
+    quantiser: Quantiser,
+    rows: NDArray[Any],
+    labels: Integers | None,
+    *,
+    workload: Workload,
+    parameters: str,
+    device: str,
+    threads: int | None,
+    progress: Progress,
+    rounds: int = ROUNDS,
+) -> Run:
+    """Score rows under encryption and in the clear, with client and server that share nothing but bytes."""
+    seconds: dict[str, float] = {}
+
+    @contextmanager
+    def stage(name: str) -> Iterator[None]:
+        progress(f"{parameters}, {workload}: {name.replace('_', ' ')}")
+        begin = time.perf_counter()
+        yield
+        seconds[name] = time.perf_counter() - begin
+
+    samples = len(rows)
+    bins = quantiser.bins(rows)
+    with stage("setup"):
+        server = Server(
+            model,
+            quantiser,
+            samples=samples,
+            workload=workload,
+            parameters=parameters,
+            device=device,
+            threads=threads,
+        )
+        with warnings.catch_warnings():
+            # Whoever asked for such parameters reads their security in the report.
+            warnings.simplefilter("ignore", SecurityWarning)
+            client = Client(server.offer, device=device, threads=threads)
+    with stage("keys"):
+        keys = client.keys()
+    with stage("server_setup"):
+        server.accept(keys)
+    with stage("encrypt"):
+        request = client.request(rows)
+    with stage("load"):
+        planes = server.load(request)
+        server.context.synchronize()
+    with stage("evaluate"):
+        answer = server.evaluate(planes)
+        server.context.synchronize()
+    times = []
+    for _ in range(rounds):
+        begin = time.perf_counter()
+        answer = server.evaluate(planes)
+        server.context.synchronize()
+        times.append(time.perf_counter() - begin)
+    if times:
+        seconds["first_evaluate"], seconds["evaluate"] = seconds["evaluate"], float(np.median(times))
+    with stage("decrypt"):
+        response = bytes(answer.shrink())
+        scores = client.scores(response, samples)
+
+    floats = model.scores(rows)
+    classified = model.classes > 0 and labels is not None
+    chosen = predicted(scores, model.classes) if classified else None
+    chosen_float = predicted(floats, model.classes) if classified else None
+    return Run(
+        workload=workload,
+        parameters=parameters,
+        params=server.params,
+        device=server.context.description,
+        samples=samples,
+        scores=scores,
+        exact=bool(np.array_equal(scores, server.model.scores(bins))),
+        scale=client.scale,
+        largest_error=float(np.abs(scores / client.scale - floats).max()),
+        accuracy_float=None if chosen_float is None else float(np.mean(chosen_float == labels)),
+        accuracy_encrypted=None if chosen is None else float(np.mean(chosen == labels)),
+        agreement=None if chosen is None else float(np.mean(chosen == chosen_float)),
+        shape={
+            "scores": model.leaves.shape[0],
+            "trees": model.trees,
+            "depth": model.depth,
+            "features": model.feature_count,
+            "planes": quantiser.planes,
+        },
+        operations=server.operations,
+        seconds=seconds,
+        bytes={"keys": len(keys), "request": len(request), "response": len(response)},
+    )

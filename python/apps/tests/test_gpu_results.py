@@ -1,0 +1,169 @@
+"""Files of GPU results: beside other libraries, and as plots."""
+
+from __future__ import annotations
+
+import json
+import warnings
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from hemera.cli import main
+from hemera_apps.bench import gpu
+
+
+def row(**changes: Any) -> dict[str, Any]:
+    values: dict[str, Any] = {
+        "scheme": "ckks",
+        "operation": "multiply_relinearize",
+        "n": 65536,
+        "log_q": 1770.0,
+        "limbs": 30,
+        "special": 8,
+        "dnum": 4,
+        "level": 28,
+        "batch": 1,
+        "arithmetic": "u64",
+        "security": "below 128",
+        "mode": "eager",
+        "microseconds": 394.5,
+        "spread": 1.25,
+        "checked": True,
+    }
+    return {**values, **changes}
+
+
+def bootstrap_row(operation: str, level: int, **changes: Any) -> dict[str, Any]:
+    values: dict[str, Any] = {
+        "scheme": "ckks",
+        "operation": operation,
+        "n": 65536,
+        "preset": "n16-40",
+        "slots": 32768,
+        "real": False,
+        "level": level,
+        "limbs": 3,
+        "batch": 1,
+        "mode": "graph",
+        "microseconds": 1000.0,
+        "spread": 1.0,
+        "checked": True,
+    }
+    return {**values, **changes}
+
+
+def write(path: Path, rows: list[dict[str, Any]]) -> str:
+    results = {"gpu": "a GPU", "driver": "1.2.3", "commit": "abc", "date": "2026-11-20", "rows": rows}
+    path.write_text(json.dumps(results), encoding="utf-8")
+    return str(path)
+
+
+def test_results_stand_beside_those_of_others(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    rows = [row(), row(mode="graph", microseconds=377.25), row(operation="rotate", checked=False)]
+    # Neither another batch nor another set.
+    rows += [row(batch=8, microseconds=12345), row(n=8192, limbs=2, microseconds=54321)]
+    assert main(["bench", "--compare", write(tmp_path / "r.json", rows)]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    product = next(line.split() for line in lines if line.startswith("multiply_relinearize"))
+    # Hemera's two modes, Phantom, FIDESlib, HEonGPU, the goal, and FIDESlib's time over Hemera's.
+    assert product[1:] == ["394", "377", "855", "789", "1,806", "350", "2.00x"]
+    assert next(line.split() for line in lines if line.startswith("rotate"))[1] == "394!"
+    assert "wrong" in lines[-1]
+    assert not any("12,345" in line or "54,321" in line for line in lines)
+
+
+def test_every_set_of_others_is_of_known_operations() -> None:
+    operations = {
+        *("add", "add_plain", "multiply_plain", "multiply_scalar", "rescale", "mod_switch", "ntt", "intt"),
+        *("multiply_relinearize", "square_relinearize", "rotate", "rotate_hoisted_8", "encode", "decode"),
+        *("encrypt_public", "encrypt_symmetric", "decrypt", "relinearization_key"),
+    }
+    known = gpu.others()
+    assert len(known["sets"]) >= 10
+    fields = set(row())
+    for entry in known["sets"]:
+        assert set(entry["match"]) <= fields
+        for library, times in entry["microseconds"].items():
+            assert library == "goal" or library in known["libraries"]
+            assert times.keys() <= operations
+            assert all(time > 0 for time in times.values())
+
+
+def test_storages_have_tables_of_their_own(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = write(tmp_path / "r.json", [row(), row(storage="six-byte", microseconds=381.25)])
+    assert main(["bench", "--compare", path]) == 0
+    out = " ".join(capsys.readouterr().out.split())
+    assert out.count("u64, six-byte, security") == 1
+    assert out.count("u64, security") == 1
+
+
+def test_plots(tmp_path: Path) -> None:
+    pytest.importorskip("matplotlib")
+    rows = [row(level=level, limbs=level + 2, log_q=59.0 * (level + 2)) for level in (5, 10, 28)]
+    rows += [row(operation="ntt", limbs=limbs, log_q=59.0 * limbs) for limbs in (1, 8, 30)]
+    path = write(tmp_path / "r.json", rows)
+    assert main(["bench", "--compare", path, "--plot", str(tmp_path / "plots")]) == 0
+    names = sorted(file.name for file in (tmp_path / "plots").iterdir())
+    assert names == ["multiplication-by-level.svg", "ntt-throughput.svg"]
+    for file in (tmp_path / "plots").iterdir():
+        assert file.read_text(encoding="utf-8").startswith("<?xml")
+
+
+def test_bootstraps_are_drawn_by_their_steps(tmp_path: Path) -> None:
+    pytest.importorskip("matplotlib")
+    rows = [
+        bootstrap_row("bootstrap", 3, microseconds=13000.0),
+        bootstrap_row("bootstrap", 3, microseconds=14000.0, mode="eager"),
+        bootstrap_row("linear_transform", 3),
+        bootstrap_row("linear_transform", 27, microseconds=2000.0),
+        bootstrap_row("mod_raise", 27, microseconds=500.0),
+        bootstrap_row("eval_mod", 24, microseconds=5000.0),
+        bootstrap_row("eval_mod", 24, microseconds=9000.0, batch=8),
+        bootstrap_row("bootstrap", 3, microseconds=7000.0, merges_parts=True),
+        bootstrap_row("polynomial", 16, microseconds=800.0, merges_parts=True),
+        bootstrap_row("eval_mod", 24, microseconds=3000.0, merges_parts=True),
+        {"operation": "client_bootstrap", "preset": "openfhe", "slots": 64, "microseconds": 14000.0},
+    ]
+    results = gpu.load(write(tmp_path / "r.json", rows))
+    assert gpu._bootstrap_steps(results) == {
+        "n16-40, 32768 complex slots": {
+            "SlotToCoeff": 1.0,
+            "ModRaise": 0.5,
+            "CoeffToSlot": 2.0,
+            "EvalMod": 5.0,
+            "the rest": 4.5,
+        },
+        "n16-40, 32768 merged slots": {
+            "SlotToCoeff": 0.0,
+            "ModRaise": 0.0,
+            "CoeffToSlot": 0.0,
+            "EvalMod": 3.0,
+            "the rest": 4.0,
+        },
+    }
+    assert [path.name for path in gpu.plot(results, str(tmp_path))] == ["bootstrap-steps.svg"]
+
+
+def test_long_names_of_bootstraps_leave_room_for_their_bars(tmp_path: Path) -> None:
+    pytest.importorskip("matplotlib")
+    preset = "n16-59:levels=17:digits=4:security=0:coefficients_to_slots=2:slots_to_coefficients=2"
+    rows = [bootstrap_row("bootstrap", 3, preset=preset), bootstrap_row("eval_mod", 24, preset=preset)]
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        gpu.plot(gpu.load(write(tmp_path / "r.json", rows)), str(tmp_path))
+
+
+def test_mistakes_are_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["bench", "--compare", str(tmp_path / "missing.json")]) == 1
+    assert "missing.json" in capsys.readouterr().err
+    (tmp_path / "other.json").write_text('{"rows": [{}]}', encoding="utf-8")
+    assert main(["bench", "--compare", str(tmp_path / "other.json")]) == 1
+    assert "hemera_gpu_bench" in capsys.readouterr().err
+    assert main(["bench", "--plot", str(tmp_path)]) == 1
+    assert "--compare" in capsys.readouterr().err
+    pytest.importorskip("matplotlib")
+    # Nothing to plot.
+    path = write(tmp_path / "r.json", [row()])
+    assert main(["bench", "--compare", path, "--plot", str(tmp_path)]) == 1
+    assert "--sweep" in capsys.readouterr().err

@@ -1,0 +1,393 @@
+"""Client and server of encrypted trees: exact scores, operations, and what is refused."""
+
+from __future__ import annotations
+
+import ast
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import hemera as hm
+from hemera.errors import FormatError, MismatchError, NoiseError, ParameterError
+from hemera.trees.ensemble import Ensemble, Node
+from hemera_apps import trees
+from hemera_apps.trees import (
+    Client,
+    Quantiser,
+    Server,
+    client,
+    idash,
+    paper,
+    random_ensemble,
+    read_model,
+    server,
+)
+
+pytestmark = pytest.mark.filterwarnings("ignore::hemera.errors.SecurityWarning")
+FOLDER = Path(__file__).parents[2] / "tests" / "trees" / "tree_models"
+
+
+def small(primes: int = 4, degree: int = 2048) -> hm.bfv.Parameters:
+    """A small ring, which is not secure."""
+    return hm.bfv.Parameters.from_bits(
+        degree=degree, plain_modulus=12289, prime_bits=[45] * primes, special_bits=[49], security=None
+    )
+
+
+def score(
+    model: Ensemble, quantiser: Quantiser | None, rows: Any, **options: Any
+) -> tuple[Server, Client, Any]:
+    """Scores by bytes alone."""
+    own = Server(model, quantiser, samples=len(rows), device="cpu", **({"parameters": small()} | options))
+    asking = Client(own.offer, device="cpu")
+    own.accept(asking.keys())
+    return own, asking, asking.scores(own.score(asking.request(rows)), len(rows))
+
+
+@pytest.mark.parametrize(
+    ("scores", "trees", "depth", "levels", "samples"),
+    [
+        (1, 1, 1, 2, 1),
+        (1, 6, 1, 4, 30),
+        (1, 9, 2, 3, 2000),
+        (3, 40, 2, 3, 17),
+        (11, 20, 2, 3, 129),
+        (2, 5, 3, 3, 40),
+        (5, 3, 3, 2, 7),
+        (1, 4, 4, 3, 9),
+        (2, 3, 1, 40, 20),
+        (1, 9, 2, 70, 200),
+        (3, 40, 3, 50, 11),
+    ],
+)
+def test_scores_are_exact(scores: int, trees: int, depth: int, levels: int, samples: int) -> None:
+    model = random_ensemble(scores, trees, depth, feature_count=12, levels=levels, seed=samples)
+    quantiser = Quantiser.of_levels(12, levels)
+    rows = np.random.default_rng(samples).integers(0, levels, (samples, 12))
+    own, asking, found = score(model, quantiser, rows, parameters=small(depth + 2 + (levels > 33)))
+    assert (asking._offer.quantiser.digit > 1) == (levels > 33)
+    wanted = own.model.scores(quantiser.bins(rows))
+    np.testing.assert_array_equal(found, wanted)
+    assert len(np.unique(wanted)) > 1 or samples == 1
+    assert np.abs(found / asking.scale - model.scores(rows)).max() <= (trees + 1) / 2 / asking.scale
+
+
+@pytest.mark.parametrize("file", sorted(FOLDER.glob("*.json")), ids=lambda file: file.stem)
+def test_models_of_the_libraries(file: Path, tmp_path: Path) -> None:
+    contents = json.loads(file.read_text())
+    path = tmp_path / "model.json"
+    path.write_text(json.dumps(contents["model"]))
+    rows, margins = np.array(contents["rows"]), np.array(contents["margins"])
+    model = read_model(path)
+    assert np.isnan(rows).any() == ("holes" in file.stem)
+    own, asking, found = score(model, None, rows, parameters=small(9 if model.depth == 6 else 5))
+    np.testing.assert_array_equal(found, own.model.scores(Quantiser.of_model(model).bins(rows)))
+    assert np.abs(found / asking.scale - margins).max() <= (model.trees + 1.1) / 2 / asking.scale
+
+
+def test_scikit_learn_on_bins() -> None:
+    data, target = pytest.importorskip("sklearn.datasets").load_digits(return_X_y=True)
+    boosting = pytest.importorskip("sklearn.ensemble").GradientBoostingClassifier
+    quantiser = Quantiser.of_quantiles(data[:400], 3)
+    fitted = boosting(n_estimators=6, max_depth=2, random_state=0)
+    fitted.fit(quantiser.bins(data[:400]), target[:400])
+    model = quantiser.of_values(read_model(fitted))
+    rows = data[400:500]
+    own, asking, found = score(model, quantiser, rows)
+    np.testing.assert_array_equal(found, own.model.scores(quantiser.bins(rows)))
+    decided = fitted.decision_function(quantiser.bins(rows))
+    assert np.abs(found / asking.scale - decided).max() <= 7 / 2 / asking.scale
+    assert np.mean(found.argmax(axis=1) == fitted.predict(quantiser.bins(rows))) > 0.95
+
+
+@pytest.mark.parametrize("holes", [False, True])
+def test_deep_histograms_of_scikit_learn(holes: bool) -> None:
+    """Trees of depth 6 with bins in two digits; with missing values a bit for these."""
+    data, target = pytest.importorskip("sklearn.datasets").load_breast_cancer(return_X_y=True)
+    if holes:
+        data[np.random.default_rng(3).random(data.shape) < 0.2] = np.nan
+    boosting = pytest.importorskip("sklearn.ensemble").HistGradientBoostingClassifier
+    fitted = boosting(max_iter=12, max_depth=6, random_state=0).fit(data, target)
+    model, rows = read_model(fitted), data[::9]
+    own, asking, found = score(model, None, rows, parameters=small(9))
+    assert model.depth == 6
+    assert asking._offer.quantiser.digit > 1
+    error = found[:, 0] / asking.scale - fitted.decision_function(rows)
+    assert np.abs(error).max() <= 13.1 / 2 / asking.scale
+    np.testing.assert_array_equal(fitted.classes_[(found[:, 0] > 0).astype(int)], fitted.predict(rows))
+    # Places where no tree compares take no ciphertext.
+    assert asking._offer.features.shape[2] == len(own.model.nodes) < 63
+
+
+def test_bins_of_the_users_with_missing_values() -> None:
+    """A model trained on bins, where some features miss values; the quantiser says where they go."""
+    data, target = pytest.importorskip("sklearn.datasets").load_wine(return_X_y=True)
+    data[np.random.default_rng(3).random(data.shape) < 0.2] = np.nan
+    boosting = pytest.importorskip("sklearn.ensemble").HistGradientBoostingClassifier
+    quantiser = Quantiser.of_quantiles(data, 6)
+    fitted = boosting(max_iter=8, max_depth=2).fit(quantiser.binned(data), target)
+    model = quantiser.of_values(read_model(fitted))
+    _, asking, found = score(model, quantiser.with_missing_of(model), data[:50], parameters=small(5))
+    decided = fitted.decision_function(quantiser.binned(data[:50]))
+    assert np.abs(found / asking.scale - decided).max() <= 9.1 / 2 / asking.scale
+    with pytest.raises(ParameterError, match="with_missing_of"):
+        score(model, quantiser, data[:50], parameters=small(5))
+
+
+def test_nodes_that_missing_values_alone_leave_to_the_right() -> None:
+    """Trees that tell what is missing from all that is there, at a place where no tree compares values."""
+    inner = Node(feature=0, threshold=np.inf, left=Node(2.0), right=Node(5.0), missing_right=True)
+    root = Node(feature=1, threshold=0.0, left=Node(1.0), right=inner, missing_right=False)
+    model = Ensemble.of([[root, root]], [0.5], feature_count=2, single=False, classes=0)
+    rows = np.array([[7.0, -1.0], [7.0, 1.0], [np.nan, 1.0], [np.nan, np.nan]])
+    own, asking, found = score(model, None, rows)
+    assert own.model.nodes.tolist() == [0, 2]
+    np.testing.assert_array_equal(found[:, 0] / asking.scale, [2.5, 4.5, 10.5, 2.5])
+
+
+def test_the_published_model_and_samples() -> None:
+    """Each score as the numbers of the published circuit give it, and 81 of the 99 classes right."""
+    folder = Path(trees.__file__).parent / "idash_2020"
+    with np.load(folder / "table.npz") as file:
+        values, labels, numbers = file["values"], file["labels"], file["trees"].tolist()
+    rows, kinds = idash.samples()
+    np.testing.assert_array_equal(kinds, labels)
+    wanted = []
+    for sample in values.tolist():
+        scores = [0] * 11
+        for tree, (y1, y2, y3, *leaves) in enumerate(numbers):
+            x1, x2, x3 = sample[3 * tree : 3 * tree + 3]
+            # The paper's comparison: x < 1 where y is 1, else x < 2.
+            goes_left = x1 < 2 - y1
+            side = leaves[0 if x2 < 2 - y2 else 1] if goes_left else leaves[2 if x3 < 2 - y3 else 3]
+            scores[tree // 128] += side
+        wanted.append(scores)
+    assert np.sum(np.argmax(wanted, axis=1) == labels) == 81
+    quantiser = Quantiser.of_levels(rows.shape[1], idash.LEVELS)
+    own, asking, found = score(idash.model(), quantiser, rows, parameters="auto")
+    assert own.params.plain_modulus.bit_length() == 20
+    np.testing.assert_array_equal(found / asking.scale, wanted)
+    paper_own, asking, found = score(
+        idash.model(), quantiser, rows[:3], workload="paper", parameters="8192-218"
+    )
+    np.testing.assert_array_equal(found / asking.scale, wanted[:3])
+    assert paper_own.operations == {key: 3 * count for key, count in paper.PER_SAMPLE.items()}
+    assert "MIT License" in (folder / "LICENSE").read_text()
+
+
+def test_at_secure_parameters_of_its_own() -> None:
+    model = random_ensemble(3, 8, 2, feature_count=20, levels=3, seed=8)
+    rows = np.random.default_rng(8).integers(0, 3, (60, 20))
+    own, _, found = score(model, Quantiser.of_levels(20, 3), rows, parameters="auto")
+    assert own.params.security_bits >= 128
+    assert own.params.degree == 8192
+    np.testing.assert_array_equal(found, own.model.scores(rows))
+
+
+@pytest.mark.parametrize("depth", [1, 2])
+def test_secure_parameters_have_room_for_two_digits(depth: int) -> None:
+    model = random_ensemble(2, 30, depth, feature_count=20, levels=60, seed=8)
+    rows = np.random.default_rng(8).integers(0, 60, (40, 20))
+    own, asking, found = score(model, Quantiser.of_levels(20, 60), rows, parameters="auto")
+    assert own.params.security_bits >= 128
+    assert asking._offer.quantiser.digit == 8
+    assert np.abs(found / asking.scale - model.scores(rows)).max() <= 31 / 2 / asking.scale
+
+
+@pytest.mark.parametrize("name", ["8192-218", "8192-214", "16384-438", "16384-430"])
+def test_the_papers_circuit(name: str) -> None:
+    model = random_ensemble(11, 128, 2, feature_count=300, levels=3, seed=1)
+    rows = np.random.default_rng(1).integers(0, 3, (2, 300))
+    own, _, found = score(model, Quantiser.of_levels(300, 3), rows, parameters=name, workload="paper")
+    np.testing.assert_array_equal(found, own.model.scores(rows))
+    assert own.operations == {key: 2 * count for key, count in paper.PER_SAMPLE.items()}
+    degree, bits = map(int, name.split("-"))
+    assert (own.params.degree, round(own.params.log_modulus)) == (degree, bits)
+    assert own.params.security == (">=128" if bits in (214, 430) else ">=128 (2018 table)")
+
+
+def test_the_papers_counts() -> None:
+    assert {key: paper.SAMPLES * count for key, count in paper.PER_SAMPLE.items()} == {
+        "multiplications": 1290,
+        "rotations": 1806,
+        "subtractions": 1806,
+        "plain_multiplications": 1290,
+        "additions": 3354,
+        "relinearizations": 2322,
+    }
+
+
+def test_the_papers_circuit_in_batches() -> None:
+    model = random_ensemble(2, 5, 2, feature_count=6, levels=3, seed=1)
+    rows = np.random.default_rng(1).integers(0, 3, (37, 6))
+    own, _, found = score(model, Quantiser.of_levels(6, 3), rows, workload="paper", parameters=small(5))
+    np.testing.assert_array_equal(found, own.model.scores(rows))
+    wanted = paper.PER_SAMPLE | {"rotations": 3, "additions": 9}  # eight slots a score
+    assert own.operations == {key: 37 * count for key, count in wanted.items()}
+
+
+def test_operations_of_the_packed_circuit() -> None:
+    model = random_ensemble(3, 40, 2, feature_count=12, levels=3, seed=3)
+    rows = np.random.default_rng(3).integers(0, 3, (17, 12))
+    own, asking, _ = score(model, Quantiser.of_levels(12, 3), rows)
+    layout: Any = own.layout
+    assert (layout.lanes, layout.groups, layout.chunks) == (16, 2, 1)
+    # A group: one product; plain ones for the root's two planes, the difference's four and the left node's
+    # two.
+    assert own.operations == {
+        "multiplications": 2,
+        "plain_multiplications": 16,
+        # 1 + 3 and a constant a group, 3 of linear terms, 1 of products, their sum, the lanes', the rows',
+        # the base.
+        "additions": 2 * (1 + 3 + 1) + 3 + 1 + 1 + 4 + 1 + 1,
+        "subtractions": 0,
+        "rotations": 4 + 1,
+        "relinearizations": 1,
+    }
+    # Counted once an evaluation.
+    own.score(asking.request(rows))
+    assert own.operations["multiplications"] == 2
+
+
+@pytest.mark.parametrize("workload", ["packed", "paper"])
+def test_captured_as_on_a_gpu(workload: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A request after the first goes through one graph, with the same scores and counts."""
+    model = random_ensemble(2, 5, 2, feature_count=6, levels=3, seed=1)
+    rows = np.random.default_rng(1).integers(0, 3, (37, 6))
+    own, asking, found = score(model, Quantiser.of_levels(6, 3), rows, workload=workload, parameters=small(5))
+    counted = own.operations
+    monkeypatch.setattr(hm.Context, "device", property(lambda _: "cuda:0"))
+    for _ in range(2):
+        np.testing.assert_array_equal(asking.scores(own.score(asking.request(rows)), 37), found)
+        assert own.operations == counted
+    assert list(own._graphs) == [(37,) if workload == "paper" else (1,)]
+    # Another client: other keys, another graph.
+    other = Client(own.offer, device="cpu")
+    own.accept(other.keys())
+    assert not own._graphs
+    np.testing.assert_array_equal(other.scores(own.score(other.request(rows)), 37), found)
+
+
+def test_no_slot_tells_a_part_of_a_sum() -> None:
+    """The client sees final scores, or the score of an empty sample, in every slot of its answer."""
+    model = random_ensemble(3, 40, 2, feature_count=12, levels=3, seed=3)
+    rows = np.random.default_rng(3).integers(0, 3, (17, 12))
+    own, asking, found = score(model, Quantiser.of_levels(12, 3), rows)
+    answer = asking._context.load(own.score(asking.request(rows)))
+    slots = asking._context.decrypt(answer, asking._secret_key)
+    allowed = {0, *found.ravel().tolist(), *own.model.scores(np.zeros((1, 12), int)).ravel().tolist()}
+    assert set(slots.ravel().tolist()) <= allowed
+
+
+def test_offer_tells_neither_splits_nor_leaves() -> None:
+    model = random_ensemble(2, 5, 2, feature_count=6, levels=3, seed=1)
+    other = Ensemble(model.features, 3 - model.thresholds, -model.leaves, model.base, 6, False, 2)
+    quantiser = Quantiser.of_levels(6, 3)
+    offers = [
+        Server(own, quantiser, samples=4, parameters=small(), device="cpu").offer for own in (model, other)
+    ]
+    assert offers[0] == offers[1]
+    assert json.loads(offers[0])["features"] == model.features.tolist()
+
+
+def test_constant_models() -> None:
+    """Trees without a comparison, and leaves that are alike."""
+    model = random_ensemble(2, 3, 2, feature_count=4, levels=3, seed=1)
+    rows = np.random.default_rng(1).integers(0, 3, (5, 4))
+    quantiser = Quantiser.of_levels(4, 3)
+    flat = np.full_like(model.leaves, 0.5)
+    never = np.full_like(model.thresholds, np.inf)
+    roots = model.thresholds.copy()
+    roots[:, :, 1:] = np.inf
+    for thresholds, leaves in ((model.thresholds, flat), (never, model.leaves), (roots, model.leaves)):
+        other = Ensemble(model.features, thresholds, leaves, model.base, 4, False, 2)
+        own, _, found = score(other, quantiser, rows)
+        np.testing.assert_array_equal(found, own.model.scores(rows))
+
+
+@pytest.fixture(scope="module")
+def pair() -> tuple[Server, Client]:
+    model = random_ensemble(1, 5, 2, feature_count=6, levels=3, seed=1)
+    own = Server(model, Quantiser.of_levels(6, 3), samples=4, parameters=small(), device="cpu")
+    asking = Client(own.offer, device="cpu")
+    own.accept(asking.keys())
+    return own, asking
+
+
+def test_fewer_samples_than_offered(pair: tuple[Server, Client]) -> None:
+    own, asking = pair
+    rows = np.array([[0, 1, 2, 0, 1, 2]])
+    found = asking.scores(own.score(asking.request(rows)), 1)
+    np.testing.assert_array_equal(found, own.model.scores(rows))
+
+
+def test_requests_that_do_not_fit(pair: tuple[Server, Client]) -> None:
+    own, asking = pair
+    with pytest.raises(MismatchError, match=r"5 samples were given.*for 4 a request"):
+        asking.request(np.zeros((5, 6)))
+    with pytest.raises(MismatchError, match="6 features"):
+        asking.request(np.zeros((2, 7)))
+    with pytest.raises(ParameterError, match="missing"):
+        asking.request(np.full((1, 6), np.nan))
+    context = asking._context
+    other = bytes(context.encrypt(np.zeros((2, 2048), int), asking._secret_key))
+    with pytest.raises(MismatchError, match="do not fit this server's offer"):
+        own.score(other)
+    request = asking.request(np.zeros((1, 6)))
+    with pytest.raises(FormatError):
+        own.score(request[:-9])
+    with pytest.raises(MismatchError):
+        own.score(asking.keys())
+
+
+def test_keys_that_are_refused(pair: tuple[Server, Client]) -> None:
+    own, asking = pair
+    with pytest.raises(MismatchError, match=r"takes evaluation keys.*not a SecretKey"):
+        own.accept(bytes(asking._secret_key))
+    foreign = hm.Context(small(3), device="cpu")
+    with pytest.raises(MismatchError):
+        own.accept(bytes(foreign.generate_keys(foreign.generate_secret_key())))
+    fresh = Server(
+        random_ensemble(1, 5, 2, feature_count=6, levels=3, seed=1),
+        Quantiser.of_levels(6, 3),
+        samples=4,
+        parameters=small(),
+        device="cpu",
+    )
+    with pytest.raises(ParameterError, match="accept"):
+        fresh.score(b"")
+
+
+def test_offers_that_are_refused(pair: tuple[Server, Client]) -> None:
+    offer = json.loads(pair[0].offer)
+    with pytest.raises(FormatError, match="format 'hemera trees 3'"):
+        Client(json.dumps(offer | {"format": "hemera trees 3"}).encode())
+    for damaged in (b"\x00", b"{}", json.dumps(offer | {"layout": {"a": 1}}).encode()):
+        with pytest.raises(FormatError, match="not an offer"):
+            Client(damaged)
+
+
+@pytest.mark.filterwarnings("ignore::hemera.errors.NoiseWarning")
+def test_parameters_that_do_not_fit() -> None:
+    model = random_ensemble(1, 5, 3, feature_count=6, levels=3, seed=1)
+    quantiser = Quantiser.of_levels(6, 3)
+    with pytest.raises(ParameterError, match="named auto, 8192-218"):
+        Server(model, quantiser, samples=1, parameters="8193", device="cpu")
+    unslotted = hm.bfv.Parameters.from_bits(
+        degree=1024, plain_modulus=1 << 20, prime_bits=[45] * 3, special_bits=[45], security=None
+    )
+    with pytest.raises(MismatchError, match="have no slots"):
+        Server(model, quantiser, samples=1, parameters=unslotted, device="cpu")
+    with pytest.raises(NoiseError, match="parameters='auto'"):
+        score(model, quantiser, np.zeros((1, 6)), parameters=small(2))
+
+
+@pytest.mark.parametrize("module", [client, server])
+def test_sides_do_not_import_each_other(module: Any) -> None:
+    tree = ast.parse(Path(module.__file__).read_text())
+    imported = {node.module for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)}
+    other = {client: "hemera_apps.trees.server", server: "hemera_apps.trees.client"}[module]
+    assert other not in imported

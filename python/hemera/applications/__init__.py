@@ -1,1 +1,0 @@
-"""Finished programs on encrypted data, each a package of its own: docs/applications.md."""

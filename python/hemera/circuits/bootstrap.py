@@ -1,0 +1,202 @@
+"""Bootstrapping: the plan that `hemera.circuits.Bootstrap` is."""
+
+from __future__ import annotations
+
+import weakref
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from hemera import _core
+from hemera.circuits.handles import ValueT, evaluated
+from hemera.circuits.plans import Plan
+from hemera.parameters import require_naturals
+
+if TYPE_CHECKING:
+    from hemera.circuits.handles import Context
+    from hemera.parameters import Parameters
+
+__all__ = ["Bootstrap"]
+
+
+class Bootstrap(Plan):
+    """Brings ciphertexts (CKKS) from their lowest level back to the highest: computations have no end.
+
+        params = hm.ckks.Parameters.for_bootstrapping("n16-40")
+        boot = hm.circuits.Bootstrap(params, slots=32768)
+        keys = ctx.generate_keys(sk, plan=boot)
+        ev = ctx.bind(keys, bootstrap=boot, automatic=True)  # automatic: by itself when no level is left
+        y = x.bootstrap()  # boot(x) is the same
+
+    Real and imaginary parts of the slots must be from -1 to 1: the error grows with the cube of larger ones,
+    and beyond a quarter of 2^ratio_bits results are wrong. Bootstraps divide larger values, and multiply the
+    results, by the bound of a ciphertext (`Ciphertext.largest`) or the magnitude of `Context.bind`.
+
+    Args:
+        params: of `hemera.ckks.Parameters.for_bootstrapping`.
+        slots: of the ciphertexts, a power of two from 2; None: all. Fewer slots take less time.
+        real: whether the slots are real: imaginary parts are dropped, and it takes less time. Not in the
+            standard order.
+        iterations: bootstraps one after the other, each of the magnified error of those before: their
+            precision adds up, as far as the scale holds it, and so does their time. Each beyond the first
+            takes one of the levels.
+        merge_parts: whether real and imaginary parts of at most N/4 slots go through the longest step as one
+            ciphertext of twice the slots: it takes about three quarters of the time, and one of the levels
+            (in the standard order none).
+        key_memory_limit: bytes that its keys may take in memory: where they take more, some matrices, as few
+            as will do, are taken in steps with few keys, which takes more time. None: no limit.
+
+    Raises:
+        ParameterError: for other parameters or slots, real slots in the standard order, iterations that leave
+            no level, and for more of them than add a bit.
+        OutOfMemoryError: when no way of taking the matrices has keys within the limit; it tells the least.
+    """
+
+    _native: _core.Bootstrap
+
+    def __init__(
+        self,
+        params: Parameters,
+        slots: int | None = None,
+        *,
+        real: bool = False,
+        iterations: int = 1,
+        merge_parts: bool = False,
+        key_memory_limit: int | None = None,
+    ) -> None:
+        if slots is not None:
+            require_naturals(slots=slots)
+            if slots == 0:
+                raise _core.ParameterError(
+                    "a bootstrap of 0 slots; give a power of two from 2, or None for all"
+                )
+        require_naturals(iterations=iterations)
+        if key_memory_limit is not None:
+            require_naturals(key_memory_limit=key_memory_limit)
+            if key_memory_limit == 0:
+                raise _core.ParameterError("a key_memory_limit of 0 bytes; None is for no limit")
+        super().__init__(
+            _core.Bootstrap(params._native, slots or 0, real, iterations, merge_parts, key_memory_limit or 0),
+            params,
+        )
+        # As `Plan._prepared`, of bootstraps that scale.
+        self._of_magnitudes: weakref.WeakKeyDictionary[Context, dict[float, _core.PreparedBootstrap]] = (
+            weakref.WeakKeyDictionary()
+        )
+
+    @property
+    def slots(self) -> int:
+        """Slots of the ciphertexts."""
+        return self._native.slots
+
+    @property
+    def real(self) -> bool:
+        """Whether imaginary parts are dropped."""
+        return self._native.real
+
+    @property
+    def merge_parts(self) -> bool:
+        """Whether real and imaginary parts go through EvalMod as one ciphertext."""
+        return self._native.merges_parts
+
+    @property
+    def iterations(self) -> int:
+        """Bootstraps one after the other, whose precision adds up."""
+        return 1 + len(self._native.factors_log2)
+
+    @property
+    def input_level(self) -> int:
+        """The level that ciphertexts are brought down to before: the lowest of the user's."""
+        return self.level
+
+    @property
+    def levels_left(self) -> int:
+        """Products one after the other from one bootstrap to the next."""
+        return self.result_level - self.input_level
+
+    @property
+    def failure_log2(self) -> float:
+        """log2 of the probability that one bootstrap gives a wrong result."""
+        return self._native.failure_log2
+
+    def expected_precision(self) -> tuple[float, float]:
+        """Mean and worst of -log2 |error| over the slots, for uniform values, by the model."""
+        return self._native.expected_precision()
+
+    def as_dict(self) -> dict[str, Any]:
+        """What it tells, for programs: see `Plan.as_dict`."""
+        mean, worst = self.expected_precision()
+        return {
+            **super().as_dict(),
+            "slots": self.slots,
+            "real": self.real,
+            "levels_left": self.levels_left,
+            "expected_precision": {"mean": mean, "worst": worst},
+            "failure_log2": self.failure_log2,
+        }
+
+    @property
+    def _title(self) -> str:
+        kind, order = "real" if self.real else "complex", self._native.is_slots_first
+        return f"bootstrap of {self.slots} {kind} slots, {'slots first' if order else 'standard order'}"
+
+    def _facts(self) -> list[str]:
+        native = self._native
+        mean, worst = self.expected_precision()
+        lines = [
+            f"{self.levels_left} levels left",
+            f"precision {mean:.1f} bits, {worst:.1f} in the worst slot (values up to 1, by the model)",
+            f"fails with a probability of 2^{self.failure_log2:.0f}",
+        ]
+        for factor in native.factors_log2:
+            lines.append(f"then one of what is left of its error, times 2^{factor}")
+        for name, matrices in (
+            ("SlotToCoeff", native.slots_to_coefficients()),
+            ("CoeffToSlot", native.coefficients_to_slots()),
+        ):
+            for level, diagonals, rotations, few in matrices:
+                lines.append(
+                    f"{name} at level {level}: {diagonals} diagonals, {rotations} rotations"
+                    + (", one after the other" if few else "")
+                )
+        return lines
+
+    def _simulate(self, values: tuple[ArrayLike, ...], seed: int) -> NDArray[np.complex128]:
+        given = np.asarray(values[0] if len(values) == 1 else values, dtype=np.complex128)
+        if len(values) != 1 or given.ndim == 0 or given.shape[-1] != self.slots:
+            raise _core.ParameterError(
+                f"a bootstrap of {self.slots} slots does not take values of shape {given.shape}"
+            )
+        rows = given.reshape(-1, self.slots)
+        noisy = [self._native.simulate(row.tolist(), seed + i) for i, row in enumerate(rows)]
+        return np.asarray(noisy, dtype=np.complex128).reshape(given.shape)
+
+    def __call__(self, x: ValueT, *, out: ValueT | None = None) -> ValueT:
+        """`x` with its values at the highest level, by the evaluator that `x` is bound to.
+
+        Raises:
+            MissingKeyError: when the keys of `generate_keys(plan=)` are not there.
+            MismatchError: when `x` has other slots, or belongs to other parameters.
+            LevelError: when `x` is below the user's levels.
+            ScaleError: when `x` is a product at the lowest level: bootstrap before it.
+        """
+        return evaluated(self, self._title, "a ciphertext", x, (), out)
+
+    def _prepare(self, context: Context) -> _core.PreparedBootstrap:
+        return _core.prepare_bootstrap(context._native, self._native, None)
+
+    def _in_for(self, context: Context, magnitude: float | None) -> _core.PreparedBootstrap:
+        """The native plan in a context's memory, for values up to a magnitude."""
+        if magnitude is None:
+            own: _core.PreparedBootstrap = self._in(context)
+            return own
+        of_context = self._of_magnitudes.setdefault(context, {})
+        prepared = of_context.get(magnitude)
+        if prepared is None:
+            prepared = _core.prepare_bootstrap(context._native, self._native, magnitude)
+            of_context[magnitude] = prepared
+        return prepared
+
+    def __repr__(self) -> str:
+        return f"<Bootstrap of {self.slots} slots, level {self.input_level} to {self.result_level}>"

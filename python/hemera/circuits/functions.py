@@ -1,0 +1,546 @@
+"""Functions of encrypted values: polynomials, approximations and what is made of them, and their plans."""
+
+from __future__ import annotations
+
+import math
+import threading
+import weakref
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Literal, overload
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from hemera import _core
+from hemera.circuits.handles import ValueT, evaluated, is_value
+from hemera.circuits.plans import ClearPlan
+
+if TYPE_CHECKING:
+    from hemera.circuits.handles import Context, Evaluator
+    from hemera.parameters import Parameters
+
+# Circuits of levels and scales that a function keeps in one context: they hold encoded constants.
+_CIRCUITS_KEPT = 64
+
+# What clip=True stands for: so many times the larger end.
+_TIMES_CLIPPED = 4
+# Bounds that follow from each other, and values at an end, differ by so little.
+_ROUNDING = 2**-20
+
+Basis = Literal["power", "chebyshev"]
+Interval = tuple[float, float]
+Values = NDArray[Any]
+
+
+class Function:
+    """A function of one or two encrypted values, slot by slot (CKKS).
+
+    It knows its depth and its error before there are parameters, and works on clear values as on ciphertexts:
+
+        sigmoid = hm.circuits.sigmoid((-8, 8), bits=16)
+        params = hm.ckks.Parameters.for_circuit(depth=sigmoid.depth, slots=4096)
+        ...
+        y = sigmoid(x)  # x a ciphertext, an array or a number
+
+    Values must lie in the intervals: outside of them results are anything, and may be very large. So clear
+    values outside, and ciphertexts whose declared bound (`Ciphertext.largest`) is beyond, are a RangeError;
+    where nothing is declared there is a RangeWarning. Polynomials of the power basis are right everywhere.
+    `sigmoid.plan(params)` tells what it needs and costs at a level.
+    """
+
+    def __init__(
+        self,
+        native: _core.Function,
+        name: str,
+        *,
+        stacked: bool = False,
+        recipe: Mapping[str, float] | None = None,
+    ) -> None:
+        self._native = native
+        self._name = name
+        self._stacked = stacked
+        self._recipe = recipe
+        # For each context, the circuits of the levels and scales that came, the last used one last.
+        self._circuits: weakref.WeakKeyDictionary[Context, dict[tuple[int, float], FunctionPlan]] = (
+            weakref.WeakKeyDictionary()
+        )
+        self._lock = threading.Lock()
+        # For each context, its stages between bootstraps and their circuits.
+        self._staged: weakref.WeakKeyDictionary[Context, _core.StagedFunction] = weakref.WeakKeyDictionary()
+
+    @property
+    def name(self) -> str:
+        """What it is, for people."""
+        return self._name
+
+    @property
+    def intervals(self) -> list[Interval]:
+        """Where each input must lie."""
+        return self._native.inputs
+
+    @property
+    def depth(self) -> int:
+        """Levels that it takes."""
+        return self._native.depth
+
+    @property
+    def error(self) -> float:
+        """How far its values are from what it stands for, at most, in its intervals: 0 for a polynomial that
+        stands for itself. The noise of ciphertexts comes on top: `FunctionPlan.expected_error`."""
+        return self._native.error
+
+    @property
+    def recipe(self) -> Mapping[str, float] | None:
+        """The numbers of which `from_recipe(name, recipe)` makes it again; None for polynomials, which their
+        coefficients make, and for parts of functions."""
+        return self._recipe
+
+    def plan(
+        self,
+        params: Parameters,
+        *,
+        level: int | None = None,
+        scale: float | None = None,
+        slots: int | None = None,
+        own_keys: bool = False,
+    ) -> FunctionPlan:
+        """The circuit of it at a level.
+
+        Args:
+            params: `hemera.ckks.Parameters`.
+            level: of the inputs; None: that of fresh encryptions. Ciphertexts of higher levels are brought
+                down to it.
+            scale: of the inputs; None: the level's.
+            slots: of the inputs, for the expected error; None: as many as there are.
+            own_keys: with relinearization keys over the primes of its products' levels alone, which are
+                shorter and take less time; else with one that serves all levels below its first product too.
+
+        Raises:
+            LevelError: when there are fewer levels below than the depth.
+            ParameterError: for a number of slots or a scale that does not fit.
+            MismatchError: for parameters of another scheme.
+        """
+        if min(level or 0, slots or 0) < 0:
+            raise _core.ParameterError("level and slots must not be negative")
+        native = _core.plan_function(params._native, self._native, level, scale, slots or 0, own_keys)
+        return FunctionPlan(self, native, params)
+
+    def evaluate_clear(self, *values: ArrayLike) -> Values:
+        """Its values in the clear: float64 of real inputs (complex128 if a coefficient is complex), of the
+        shape to which the inputs broadcast; one more axis first for several polynomials. With coefficients
+        for each slot the last axis holds the slots.
+
+        Raises:
+            ParameterError: for another number of inputs, or of slots.
+            RangeError: for values outside of the intervals, and ones that are not finite.
+        """
+        given = [np.asarray(value) for value in values]
+        if len(given) != len(self.intervals):
+            raise _core.ParameterError(
+                f"{self._name} takes {len(self.intervals)} values, and {len(given)} were given"
+            )
+        for value, interval in zip(given, self.intervals, strict=True):
+            self._require_inside(value, interval)
+        spread = np.broadcast_arrays(*given)
+        shape = spread[0].shape
+        rows = np.stack([np.asarray(value, dtype=np.complex128).ravel() for value in spread])
+        width = self._native.width
+        if width != 1 and (not shape or shape[-1] != width):
+            raise _core.ParameterError(
+                f"{self._name} has coefficients of {width} slots, and does not take values of shape {shape}"
+            )
+        parts = [rows] if width == 1 else np.split(rows, rows.shape[1] // width, axis=1)
+        results = [self._native.evaluate(np.ascontiguousarray(part)) for part in parts]
+        found = np.concatenate(results, axis=1).reshape(-1, *shape)
+        if self._native.is_real and not any(np.iscomplexobj(value) for value in given):
+            found = found.real.copy()
+        return found if self._stacked else found[0]
+
+    def _require_inside(self, values: Values, interval: Interval) -> None:
+        """RangeError for clear values that are not in an interval."""
+        low, high = (-math.inf, math.inf) if self._native.is_unbounded else interval
+        slack = _ROUNDING * max(abs(low), abs(high)) if math.isfinite(high) else 0.0
+        inside = np.isfinite(values) & (values.real >= low - slack) & (values.real <= high + slack)
+        if math.isfinite(high):
+            inside &= np.abs(values.imag) <= slack
+        if np.all(inside):
+            return
+        outside = np.atleast_1d(values)[~np.atleast_1d(inside)]
+        raise _core.RangeError(
+            f"{self._name}: {_shown(outside)} outside of its interval from {low:g} to {high:g}, where "
+            "results are wrong; make the function for a wider interval, or with clip=True, or clip the "
+            "values (np.clip)"
+        )
+
+    def _takes(self, declared: Sequence[float]) -> bool:
+        """Whether values of these magnitudes are certain to lie in the intervals."""
+        return self._native.is_unbounded or all(
+            low <= -largest * (1 - _ROUNDING) and largest * (1 - _ROUNDING) <= high
+            for largest, (low, high) in zip(declared, self.intervals, strict=True)
+        )
+
+    @overload
+    def __call__(self, x: ValueT, /, *others: ValueT, out: ValueT | None = None) -> ValueT: ...
+    @overload
+    def __call__(self, x: ArrayLike, /, *others: ArrayLike) -> Values: ...
+    def __call__(self, x: Any, /, *others: Any, out: Any = None) -> Any:
+        """Its values: of ciphertexts by the evaluator that the first one is bound to, planned for their
+        level; of arrays and numbers in the clear.
+
+        Raises:
+            LevelError: when a ciphertext has fewer levels left than the depth, and none is bootstrapped by
+                itself (`bind(automatic=)`).
+            MissingKeyError: when products need a relinearization key that is not there.
+            MismatchError: when ciphertexts do not fit each other, or the coefficients' slots.
+            RangeError: when a ciphertext's declared bound is beyond an interval; for clear values outside.
+
+        Warns:
+            RangeWarning: when no declared bound keeps ciphertexts in the intervals.
+        """
+        if is_value(x):
+            return x._evaluated(self, others, out)
+        return self.evaluate_clear(x, *others)
+
+    def _circuit(self, evaluator: Evaluator, natives: Sequence[_core.Ciphertext]) -> FunctionPlan:
+        context = evaluator.context
+        place = min(_core.finished(native) for native in natives)
+        with self._lock:
+            circuits = self._circuits.setdefault(context, {})
+            circuit = circuits.pop(place, None)
+        if circuit is None:
+            level, scale = place
+            circuit = self.plan(context.params, level=level, scale=scale)
+        with self._lock:
+            circuits[place] = circuit
+            if len(circuits) > _CIRCUITS_KEPT:
+                del circuits[next(iter(circuits))]
+        return circuit
+
+    def _staged_in(self, context: Context) -> _core.StagedFunction:
+        """The function in stages with bootstraps between them, and its circuits in a context."""
+        with self._lock:
+            staged = self._staged.get(context)
+            if staged is None:
+                staged = self._staged[context] = _core.staged_function(context._native, self._native)
+            return staged
+
+    @property
+    def _magnitudes(self) -> list[float]:
+        """The largest one of each input."""
+        return [max(abs(low), abs(high)) for low, high in self.intervals]
+
+    def __repr__(self) -> str:
+        return f"<{self._name} of depth {self.depth}>"
+
+
+class FunctionPlan(ClearPlan):
+    """What a `Function` needs and costs at a level; `Function.plan` makes one. Calling it evaluates."""
+
+    _native: _core.FunctionPlan
+
+    def __init__(self, function: Function, native: _core.FunctionPlan, params: Parameters) -> None:
+        super().__init__(native, params)
+        self._function = function
+
+    @property
+    def function(self) -> Function:
+        """What it evaluates."""
+        return self._function
+
+    @property
+    def relinearizations(self) -> int:
+        """How often a sum of products is brought back to two components: most of the time."""
+        return self._native.cost.key_products
+
+    @property
+    def _title(self) -> str:
+        return f"{self._function.name}: depth {self.depth}"
+
+    def _facts(self) -> list[str]:
+        error = self._function.error
+        return [
+            "its own error: " + (f"2^{math.log2(error):.1f} at most" if error > 0 else "none"),
+            f"{self.relinearizations} relinearizations",
+            *(
+                f"  level {step.level}: {step.products} products, {step.terms} terms, scale "
+                f"2^{math.log2(step.scale):.3f}; level {step.result_level}: "
+                f"2^{math.log2(step.result_scale):.3f}"
+                for step in self._native.steps
+            ),
+        ]
+
+    def evaluate_clear(self, *values: ArrayLike) -> Values:
+        """Its values in the clear: see `Function.evaluate_clear`."""
+        return self._function.evaluate_clear(*values)
+
+    def __call__(self, x: ValueT, *others: ValueT, out: ValueT | None = None) -> ValueT:
+        """Its values, by the evaluator that the first input is bound to.
+
+        Raises:
+            LevelError: when an input is at a lower level than the plan's.
+            ScaleError: when one has another scale there.
+            MissingKeyError: when products need a relinearization key that is not there.
+            MismatchError: when ciphertexts do not fit each other, the plan's parameters or slots.
+        """
+        return evaluated(self, self._function.name, "ciphertexts", x, others, out)
+
+    def _evaluate(self, evaluator: Evaluator, natives: list[_core.Ciphertext]) -> _core.Ciphertext:
+        results = self._results(evaluator, natives)
+        return _core.stack(results) if self._function._stacked else results[0]
+
+    def _results(self, evaluator: Evaluator, natives: list[_core.Ciphertext]) -> list[_core.Ciphertext]:
+        results: list[_core.Ciphertext] = self._in(evaluator.context).apply(evaluator._native, natives)
+        return results
+
+    def _prepare(self, context: Context) -> _core.PreparedFunction:
+        return _core.prepare_function(context._native, self._native)
+
+    def __repr__(self) -> str:
+        return f"<{self._function.name} at level {self.level}, depth {self.depth}>"
+
+
+class Polynomial(Function):
+    """One or more polynomials of one input.
+
+    Args:
+        coefficients: real or complex, the lowest power first (as in `numpy.polynomial`), of shape (powers,);
+            (count, powers) for `count` polynomials of the same input, whose results get a first axis of that
+            extent and share what they can. With `per_slot` one more axis: the slots.
+        basis: "power": of x; "chebyshev": of T_k(t), where t in [-1, 1] is x mapped from the interval.
+        interval: where x lies; None: (-1, 1).
+        per_slot: whether the last axis of the coefficients is that of the slots (a power of two).
+
+    Its depth is ceil(log2(powers)), and one more if the interval of the Chebyshev basis is much wider or
+    narrower than (-1, 1).
+
+    Raises:
+        ParameterError: for coefficients of another shape or ones that are not finite, and empty intervals.
+    """
+
+    def __init__(
+        self,
+        coefficients: ArrayLike,
+        *,
+        basis: Basis = "power",
+        interval: Interval | None = None,
+        per_slot: bool = False,
+        error: float = 0,
+        name: str | None = None,
+    ) -> None:
+        given = np.asarray(coefficients)
+        axes = given.ndim - per_slot
+        if axes not in (1, 2) or given.size == 0 or given.dtype.kind not in "biufc":
+            raise _core.ParameterError(
+                f"coefficients of shape {given.shape} and {given.dtype}: numbers of shape (powers,) or "
+                f"(count, powers) are needed{', and one more axis of slots' if per_slot else ''}"
+            )
+        if basis not in ("power", "chebyshev"):
+            raise _core.ParameterError(f"basis must be 'power' or 'chebyshev', not {basis!r}")
+        low, high = (-1.0, 1.0) if interval is None else interval
+        count = given.shape[0] if axes == 2 else 1
+        width = given.shape[-1] if per_slot else 1
+        rows = np.ascontiguousarray(given, dtype=np.complex128).reshape(count, -1, width)
+        native = _core.polynomial(rows, basis == "chebyshev", low, high, error)
+        super().__init__(native, name or f"polynomial of degree {rows.shape[1] - 1}", stacked=axes == 2)
+        self._coefficients: Values = given.copy()
+        self._coefficients.flags.writeable = False
+        self._basis = basis
+
+    @property
+    def coefficients(self) -> Values:
+        """As they were given, the lowest power first; read-only."""
+        return self._coefficients
+
+    @property
+    def basis(self) -> Basis:
+        """What they multiply."""
+        return self._basis
+
+    @property
+    def interval(self) -> Interval:
+        """Where the input must lie."""
+        return self.intervals[0]
+
+
+def approximate(
+    f: Callable[[float], float],
+    interval: Interval,
+    degree: int,
+    *,
+    fit: Literal["minimax", "interpolation"] = "minimax",
+) -> Polynomial:
+    """A polynomial near a real function on an interval, in the Chebyshev basis.
+
+        p = hm.approximate(np.tanh, (-4, 4), 15)
+        p.error  # the largest |tanh(x) - p(x)|
+        p(x)     # of a ciphertext, an array or a number
+
+    Args:
+        f: takes and returns a float.
+        degree: up to 1023. Of the degrees of one depth, 2^k - 1 is the highest.
+        fit: "minimax": the least largest error (Remez' exchange); "interpolation": the values at the
+            Chebyshev nodes.
+
+    Returns:
+        A `hemera.circuits.Polynomial` whose `error` is the largest one that was found at 32 (degree + 1)
+        points or more, and a thousandth: a bound for functions that are smooth on that scale.
+
+    Raises:
+        ParameterError: where f is not finite; for an empty interval, or another degree.
+    """
+    if fit not in ("minimax", "interpolation"):
+        raise _core.ParameterError(f"fit must be 'minimax' or 'interpolation', not {fit!r}")
+    if degree < 0:
+        raise _core.ParameterError(f"the degree must not be negative, as {degree} is")
+    low, high = interval
+    coefficients, error = _core.approximate(lambda x: float(f(x)), low, high, degree, fit == "minimax")
+    name = f"approximation of degree {degree} of {getattr(f, '__name__', 'a function')}"
+    return Polynomial(coefficients, basis="chebyshev", interval=(low, high), error=error, name=name)
+
+
+def _tolerance(bits: float) -> float:
+    return math.pow(2, -bits)
+
+
+def _shown(values: Values) -> str:
+    """Some of the values, for an error."""
+    some = ", ".join(f"{value:g}" for value in values[:3].tolist())
+    if len(values) == 1:
+        return f"{some} is"
+    return f"{some}{f' and {len(values) - 3} more' if len(values) > 3 else ''} are"
+
+
+_Maker = Callable[[float, float, float, float | None], _core.Function]
+
+
+def _on_interval(make: _Maker, name: str, interval: Interval, bits: float, clip: bool | float) -> Function:
+    """A function on an interval, of clipped values if `clip` says so."""
+    low, high = (float(end) for end in interval)
+    recipe = {"low": low, "high": high, "bits": float(bits)}
+    if clip is False:
+        return Function(make(low, high, _tolerance(bits), None), name, recipe=recipe)
+    largest = _TIMES_CLIPPED * max(abs(low), abs(high)) if clip is True else float(clip)
+    native = make(low, high, _tolerance(bits), largest)
+    return Function(native, name, recipe=recipe | {"clip": largest})
+
+
+def clip(interval: Interval, *, bits: float = 10, largest: float) -> Function:
+    """`np.clip(x, *interval)` for |x| <= largest, within 2^-bits everywhere: x or the nearer end, as
+    (|x - low| - |x - high| + low + high) / 2, each |t| as t times the `sign` of t.
+
+    Its depth grows with the bits and with log2(largest / 2^-bits): docs/circuits.md has a table. A function
+    made with `clip=` clips no more closely than it has to, and is often much less deep.
+
+    Raises:
+        ParameterError: unless largest is above the magnitudes of both ends.
+    """
+    low, high = (float(end) for end in interval)
+    recipe = {"low": low, "high": high, "bits": float(bits), "largest": float(largest)}
+    return Function(_core.clip(low, high, _tolerance(bits), float(largest)), "clip", recipe=recipe)
+
+
+def sigmoid(interval: Interval, *, bits: float = 20, clip: bool | float = False) -> Function:
+    """1 / (1 + exp(-x)) on an interval: the nearest polynomial of the smallest degree.
+
+    Args:
+        interval: where x lies.
+        bits: errors are at most 2^-bits, here and in the functions below; those of ciphertexts come on top.
+        clip: for x outside of the interval, the value at its nearer end, here and in the functions below: a
+            number is the largest magnitude that x may have, True stands for four times that of the ends. It
+            takes more depth (docs/circuits.md): see `clip`.
+
+    Raises:
+        ParameterError: when no polynomial of a degree up to 1023 is as near.
+    """
+    return _on_interval(_core.sigmoid, "sigmoid", interval, bits, clip)
+
+
+def tanh(interval: Interval, *, bits: float = 20, clip: bool | float = False) -> Function:
+    """The hyperbolic tangent on an interval: see `sigmoid`."""
+    return _on_interval(_core.hyperbolic_tangent, "tanh", interval, bits, clip)
+
+
+def gelu(interval: Interval, *, bits: float = 20, clip: bool | float = False) -> Function:
+    """The Gaussian error linear unit, x times the normal distribution's P(X <= x): see `sigmoid`."""
+    return _on_interval(_core.gelu, "gelu", interval, bits, clip)
+
+
+def exp(interval: Interval, *, bits: float = 20, clip: bool | float = False) -> Function:
+    """The exponential on an interval: see `sigmoid`."""
+    return _on_interval(_core.exponential, "exp", interval, bits, clip)
+
+
+def log(interval: Interval, *, bits: float = 20, clip: bool | float = False) -> Function:
+    """The natural logarithm on an interval of positive numbers: see `sigmoid`."""
+    return _on_interval(_core.logarithm, "log", interval, bits, clip)
+
+
+def inverse(interval: Interval, *, bits: float = 20, clip: bool | float = False) -> Function:
+    """1 / x on an interval without 0: a polynomial, and Goldschmidt's iterations where they save depth. For
+    `clip` see `sigmoid`.
+
+    Raises:
+        ParameterError: for an interval with 0 in it, and when none was found that is as near.
+    """
+    return _on_interval(_core.inverse, "inverse", interval, bits, clip)
+
+
+def sqrt(interval: Interval, *, bits: float = 20, clip: bool | float = False) -> Function:
+    """The square root on an interval without negative numbers: a polynomial, or Newton's iterations for the
+    inverse square root where they take less depth. For `clip` see `sigmoid`; it takes an interval above 0.
+
+    Raises:
+        ParameterError: for an interval with negative numbers, and when none was found that is as near.
+    """
+    return _on_interval(_core.square_root, "sqrt", interval, bits, clip)
+
+
+def sign(*, gap: float, bits: float = 20, largest: float = 1) -> Function:
+    """-1 or 1 for gap <= |x| <= largest, within 2^-bits; for smaller x anything from -1 to 1. Composed of odd
+    polynomials, with the degrees of the least depth.
+
+    Raises:
+        ParameterError: unless 0 < gap < largest.
+    """
+    recipe = {"gap": gap, "bits": bits, "largest": largest}
+    return Function(_core.sign(gap, _tolerance(bits), largest), "sign", recipe=recipe)
+
+
+def compare(*, gap: float, bits: float = 20, largest: float = 1) -> Function:
+    """Of a and b: 1 where a > b, 0 where a < b, 1/2 where they are equal, for |a|, |b| <= largest; within
+    2^-bits where they differ by the gap or more, and from 0 to 1 elsewhere. See `sign`."""
+    recipe = {"gap": gap, "bits": bits, "largest": largest}
+    return Function(_core.compare(gap, _tolerance(bits), largest), "compare", recipe=recipe)
+
+
+def maximum(*, bits: float = 10, largest: float = 1) -> Function:
+    """The larger of a and b, for |a|, |b| <= largest: (a + b) / 2 + |a - b| / 2 by the `sign` of the
+    difference. Within 2^-bits everywhere. -maximum(-a, -b) is the smaller one."""
+    recipe = {"bits": bits, "largest": largest}
+    return Function(_core.maximum(_tolerance(bits), largest), "maximum", recipe=recipe)
+
+
+_OF_INTERVALS = {own.__name__: own for own in (sigmoid, tanh, gelu, exp, log, inverse, sqrt)}
+_OF_GAPS: dict[str, Callable[..., Function]] = {own.__name__: own for own in (sign, compare, maximum)}
+
+
+def from_recipe(name: str, recipe: Mapping[str, float]) -> Function:
+    """The function of this `Function.name` and `Function.recipe`: what files keep of it.
+
+    Raises:
+        ParameterError: for another name, or other numbers than it is made of.
+    """
+    numbers = dict(recipe)
+    try:
+        if name in _OF_INTERVALS:
+            interval = (numbers.pop("low"), numbers.pop("high"))
+            return _OF_INTERVALS[name](interval, **numbers)
+        if name == clip.__name__:
+            return clip((numbers.pop("low"), numbers.pop("high")), **numbers)
+        if name in _OF_GAPS:
+            return _OF_GAPS[name](**numbers)
+    except (KeyError, TypeError):
+        raise _core.ParameterError(f"{name} is not made of {', '.join(recipe) or 'nothing'}") from None
+    raise _core.ParameterError(
+        f"no function is named {name!r}; there are {', '.join([*_OF_INTERVALS, clip.__name__, *_OF_GAPS])}"
+    )

@@ -1,0 +1,206 @@
+"""What all circuits tell before they run: levels, keys, operations, bytes, errors and time."""
+
+from __future__ import annotations
+
+import math
+import weakref
+from abc import abstractmethod
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from hemera import _core
+from hemera.circuits.needs import Needs, size_text
+from hemera.parameters import require_naturals
+from hemera.times import DeviceTimes, device_name
+
+if TYPE_CHECKING:
+    from hemera.circuits.handles import Context, Evaluator
+    from hemera.parameters import Parameters
+
+
+class Plan(Needs):
+    """A circuit whose keys and costs are known before it runs: a `LinearTransform`, a `FunctionPlan`, a
+    `Bootstrap`. `Context.generate_keys(plan=)` makes its keys, and calling it evaluates.
+
+    Keys and costs are counted by a run without values, when they are first asked for."""
+
+    _native: _core.Plan
+
+    def __init__(self, native: _core.Plan, params: Parameters) -> None:
+        super().__init__(params)
+        self._native = native
+        # Its plaintexts in each context's memory, for as long as the context lives.
+        self._prepared: weakref.WeakKeyDictionary[Context, Any] = weakref.WeakKeyDictionary()
+
+    @property
+    def level(self) -> int:
+        """Level of what it takes; higher ciphertexts are brought down to it."""
+        return self._native.level
+
+    @property
+    def result_level(self) -> int:
+        """Level of what it gives."""
+        return self._native.result_level
+
+    @property
+    def depth(self) -> int:
+        """Levels that it takes; negative for what gives levels back."""
+        return self.level - self.result_level
+
+    @property
+    def scale(self) -> float:
+        """Scale of what it takes."""
+        return self._native.scale
+
+    @property
+    def result_scale(self) -> float:
+        """Scale of what it gives: the one of its level."""
+        return self._native.result_scale
+
+    @property
+    def key_bytes(self) -> int:
+        """Bytes of its keys in memory."""
+        return self._native.cost.key_bytes
+
+    @property
+    def plaintext_bytes(self) -> int:
+        """Bytes of its encoded matrices or coefficients in memory."""
+        return self._native.cost.plaintext_bytes
+
+    @property
+    def workspace_bytes(self) -> int:
+        """The most bytes of values in between, results and scratch at one time, for each element of a batch:
+        exactly those of a CPU."""
+        return self._native.cost.workspace_bytes
+
+    def memory_bytes(self, batch: int = 1) -> int:
+        """Bytes of keys, plaintexts and the workspace of a batch together."""
+        require_naturals(batch=batch)
+        return self._native.memory_bytes(batch)
+
+    def require_memory(self, context: Context, batch: int = 1) -> None:
+        """Whether the memory of a context's device, or what its `memory_limit` leaves, is enough for
+        `memory_bytes(batch)`, asked before the keys are made.
+
+        Raises:
+            OutOfMemoryError: when it is not; it tells what is needed and what is left.
+            MismatchError: for a context of other parameters.
+        """
+        require_naturals(batch=batch)
+        self._native.require_memory(context._native, batch)
+
+    def expected_error(self, input_error: float | None = None) -> tuple[float, float]:
+        """Errors that rounding and noise leave in the slots of results, of complex values, by the plan's
+        model: the root mean square, and that in the worst place.
+
+        Args:
+            input_error: of the inputs, a root mean square; None: that of fresh encryptions.
+        """
+        return self._native.expected_error(input_error)
+
+    def estimate_time(self, context: Context) -> float:
+        """Seconds of one evaluation on a context's device, where nothing else runs: the sum of its operations
+        by the device's table of measured times.
+
+        Tables come with the package for some devices; `hemera calibrate` makes one of this machine.
+
+        Raises:
+            DeviceError: when there is no table of the device.
+        """
+        return DeviceTimes.find(device_name(context.description)).seconds(self._native.cost)
+
+    def simulate(self, *values: ArrayLike, seed: int = 0) -> NDArray[np.complex128]:
+        """What it makes of values in the clear, with noise of the size that the model expects, drawn from
+        `seed`. ParameterError for values that do not fit."""
+        return self._simulate(values, seed)
+
+    def as_dict(self) -> dict[str, Any]:
+        """What it tells, for programs: numbers and texts that JSON takes. Sizes are in bytes."""
+        mean, worst = self.expected_error()
+        return {
+            "plan": self._title,
+            "level": self.level,
+            "result_level": self.result_level,
+            "depth": self.depth,
+            "scale_bits": math.log2(self.scale),
+            "result_scale_bits": math.log2(self.result_scale),
+            "expected_error": {"mean": mean, "worst": worst},
+            "operations": self.operations,
+            "bytes": {
+                "keys": self.key_bytes,
+                "plaintexts": self.plaintext_bytes,
+                "workspace": self.workspace_bytes,
+            },
+            "keys": self._keys(),
+        }
+
+    def report(self) -> str:
+        """What it needs, costs and gives, in some lines for people."""
+        mean, worst = self.expected_error()
+        return "\n".join(
+            (
+                self._title,
+                f"level {self.level} to {self.result_level}, scale 2^{math.log2(self.scale):.2f} to "
+                f"2^{math.log2(self.result_scale):.2f}",
+                f"expected noise in a slot: {_power(mean)}, {_power(worst)} at the worst",
+                *self._facts(),
+                f"{len(self.needed_keys)} keys of {size_text(self.key_bytes)}, plaintexts of "
+                f"{size_text(self.plaintext_bytes)}, workspace of {size_text(self.workspace_bytes)}",
+                *self._key_lines(),
+                self._operations_line(),
+            )
+        )
+
+    @property
+    @abstractmethod
+    def _title(self) -> str:
+        """What it is, in a line."""
+
+    def _facts(self) -> list[str]:
+        """Lines of the report that other plans do not have."""
+        return []
+
+    @abstractmethod
+    def _simulate(self, values: tuple[ArrayLike, ...], seed: int) -> NDArray[np.complex128]: ...
+
+    @abstractmethod
+    def _prepare(self, context: Context) -> Any:
+        """The native plan with its plaintexts in a context's memory."""
+
+    def _counted(self) -> tuple[list[_core.KeyNeed], _core.Cost]:
+        return self._native.needed_keys, self._native.cost
+
+    def _in(self, context: Context) -> Any:
+        prepared = self._prepared.get(context)
+        if prepared is None:
+            prepared = self._prepare(context)
+            self._prepared[context] = prepared
+        return prepared
+
+    def _apply(self, evaluator: Evaluator, *natives: _core.Ciphertext) -> _core.Ciphertext:
+        """What it makes of ciphertexts."""
+        result: _core.Ciphertext = self._in(evaluator.context).apply(evaluator._native, *natives)
+        return result
+
+    def _generate_keys(self, secret_key: _core.SecretKey) -> _core.EvaluationKeys:
+        return self._native.generate_keys(secret_key)
+
+
+class ClearPlan(Plan):
+    """A plan that computes exactly in the clear: noise of the expected size is added to that."""
+
+    @abstractmethod
+    def evaluate_clear(self, *values: Any, **options: Any) -> NDArray[np.complex128]:
+        """What it makes of values in the clear."""
+
+    def _simulate(self, values: tuple[ArrayLike, ...], seed: int) -> NDArray[np.complex128]:
+        clear = np.asarray(self.evaluate_clear(*values), dtype=np.complex128)
+        deviation = self.expected_error()[0] / math.sqrt(2)
+        parts = np.random.default_rng(seed).normal(0, deviation, (*clear.shape, 2))
+        return clear + parts[..., 0] + 1j * parts[..., 1]
+
+
+def _power(error: float) -> str:
+    return f"2^{math.log2(error):.1f}" if error > 0 else "0"

@@ -1,0 +1,42 @@
+"""Measure how long this machine's operations take, for the times of `hemera plan` and `hemera.cost`."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from rich.console import Console
+
+from hemera import _options
+from hemera.times import known_devices
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--device", default="auto", help="cpu, cuda, cuda:1 (default: the best one)")
+    parser.add_argument("--threads", type=_options.positive, help="of the CPU (default: all)")
+    parser.add_argument("--seconds", type=_options.positive, default=120, help="it may take (default: 120)")
+    parser.add_argument("--output", type=Path, metavar="FILE", help="in place of the cache folder")
+    parser.add_argument(
+        "--list", action="store_true", help="list the devices that there are tables of, and end"
+    )
+
+
+def run(options: argparse.Namespace) -> int:
+    console = Console()
+    if options.list:
+        for name in known_devices():
+            console.print(name, highlight=False)
+        return 0
+    from hemera.objects.calibration import calibrate
+
+    found = calibrate(
+        options.device,
+        threads=options.threads,
+        seconds=options.seconds,
+        report=lambda line: console.print(line, highlight=False),
+    )
+    path = found.save(options.output)
+    console.print(
+        f"{len(found.rows)} times of {found.device}, kept in {path}", highlight=False, soft_wrap=True
+    )
+    return 0

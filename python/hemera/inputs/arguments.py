@@ -1,0 +1,153 @@
+"""Arguments of a wrong type, said in the words of the interface, and not in those of the compiled core."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import operator
+from collections.abc import Callable, Iterable
+from types import FunctionType
+from typing import Any, ParamSpec, TypeVar
+
+from hemera import _core
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+
+def require_type(value: object, kind: type[T], operation: str, wanted: str) -> T:
+    """The value; TypeError that says what the operation takes ("wanted") unless it is of the kind."""
+    if isinstance(value, kind):
+        return value
+    raise TypeError(f"{operation} takes {wanted}, not {described(value)}")
+
+
+def described(value: object) -> str:
+    """A value in an error: a class by its name, short text as it is, all else by its type."""
+    if isinstance(value, type):
+        return f"the class {value.__name__} itself"
+    if isinstance(value, (str, bytes)) and len(value) <= 40:
+        return f"the {type(value).__name__} {value!r}"
+    return type(value).__name__
+
+
+def as_integer(value: object, operation: str, what: str) -> int:
+    """An integer argument. TypeError for anything else."""
+    if not hasattr(value, "__index__"):
+        raise TypeError(f"{operation} takes an integer as {what}, not {described(value)}")
+    return operator.index(value)
+
+
+def as_extents(shape: tuple[Any, ...], operation: str) -> list[int]:
+    """The extents of a shape that is given as several integers or as one sequence of them. TypeError for
+    anything else."""
+    given = shape[0] if len(shape) == 1 and isinstance(shape[0], Iterable) else shape
+    try:
+        return [operator.index(extent) for extent in given]
+    except TypeError:
+        wrong = next((extent for extent in given if not hasattr(extent, "__index__")), given)
+        raise TypeError(f"{operation} takes integers as extents, not {described(wrong)}") from None
+
+
+_CHECKED = "_checks_its_arguments"
+
+
+def checks_its_arguments(method: Callable[P, T]) -> Callable[P, T]:
+    """Marks a method that leaves no check of its arguments to the core: `in_own_words` leaves it as it is."""
+    setattr(method, _CHECKED, True)
+    return method
+
+
+def in_own_words(cls: type[T]) -> type[T]:
+    """The class, whose public methods say what they take where the core or an attribute of its objects would
+    say what it is made of."""
+    for name, member in list(vars(cls).items()):
+        is_public = not name.startswith("_") or name == "__init__"
+        if isinstance(member, FunctionType) and is_public and not hasattr(member, _CHECKED):
+            setattr(cls, name, _in_own_words(member, cls.__name__ if name == "__init__" else name))
+    return cls
+
+
+def _in_own_words(function: Callable[P, T], operation: str) -> Callable[P, T]:
+    @functools.wraps(function)
+    def call(*args: P.args, **kwargs: P.kwargs) -> T:
+        try:
+            return function(*args, **kwargs)
+        except TypeError as error:
+            if "incompatible function arguments" not in str(error):
+                raise
+            raise _explanation(function, operation, args, kwargs) from None
+        except AttributeError as error:
+            # An object that was taken for one of ours.
+            if not str(error.name).startswith("_") or not _is_given(error.obj, (*args[1:], *kwargs.values())):
+                raise
+            raise _explanation(function, operation, args, kwargs) from None
+
+    return call
+
+
+def _is_given(value: object, arguments: Iterable[object]) -> bool:
+    return any(
+        value is given or (isinstance(given, (list, tuple)) and any(value is part for part in given))
+        for given in arguments
+    )
+
+
+def _explanation(
+    function: Callable[..., object], operation: str, args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> Exception:
+    """What was wrong with a call that the core refused."""
+    signature = inspect.signature(function)
+    given = signature.bind(*args, **kwargs).arguments
+    values = {name: value for name, value in given.items() if name != "self"}
+    for name, value in values.items():
+        parameter = signature.parameters[name]
+        kinds = [kind.strip() for kind in str(parameter.annotation).split("|")]
+        several = parameter.kind is inspect.Parameter.VAR_POSITIONAL
+        for one in value if several else (value,):
+            if not any(_fits(one, kind) for kind in kinds):
+                wanted = " or ".join(_WORDS.get(kind, kind) for kind in kinds)
+                return TypeError(f"{operation} takes {wanted} as {name}, not {described(one)}")
+    for name, value in values.items():
+        if isinstance(value, int) and not 0 <= value < 1 << 31:
+            return _core.ParameterError(f"{operation}: {name} = {value} is out of range")
+    parts = ", ".join(f"{name}: {described(value)}" for name, value in values.items())
+    return TypeError(f"{operation} takes {signature}, and can not do with {parts}")
+
+
+_WORDS = {"int": "an integer", "float": "a number", "str": "text", "bool": "True or False"}
+_OWN = frozenset(
+    (
+        "Ciphertext",
+        "Context",
+        "Evaluator",
+        "Keys",
+        "LinearTransform",
+        "Plaintext",
+        "SecretKey",
+        "SwitchingKey",
+    )
+)
+
+
+def _fits(value: object, kind: str) -> bool:
+    """Whether the value may be of the kind that an annotation names; True for kinds that are not known."""
+    if kind in ("None", "NoneType"):
+        return value is None
+    if kind == "int":
+        return hasattr(value, "__index__")
+    if kind == "float":
+        return hasattr(value, "__float__") or hasattr(value, "__index__")
+    if kind == "str":
+        return isinstance(value, str)
+    if kind == "bool":
+        return isinstance(value, bool)
+    if kind in _OWN:
+        return any(base.__name__ == kind for base in type(value).__mro__)
+    for collection in ("Sequence[", "Iterable["):
+        if kind.startswith(collection) and kind.endswith("]"):
+            inner = kind[len(collection) : -1]
+            return isinstance(value, Iterable) and (
+                not isinstance(value, (list, tuple)) or all(_fits(part, inner) for part in value)
+            )
+    return True

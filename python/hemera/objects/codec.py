@@ -1,0 +1,373 @@
+"""From values to plaintexts and back, on the host and on the device: one class for each kind of values."""
+
+from __future__ import annotations
+
+import threading
+from abc import ABC, abstractmethod
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, DTypeLike, NDArray
+
+from hemera import _core
+from hemera.inputs.device import DeviceArray, ForeignArray, foreign_array
+from hemera.inputs.encoding import (
+    as_complex,
+    as_integers,
+    as_numbers,
+    fit_slots,
+    pad_slots,
+    power_of_two,
+    refuse_table,
+)
+from hemera.parameters import Parameters
+
+_OF_FILLING = ", or say fill=True (ev.multiply(x, array, fill=True)) to append zeros"
+_NUMBERS_KEPT = 16
+"""Encoded numbers of one context."""
+
+__all__ = ["Codec", "make_codec", "require_level"]
+
+
+class Codec(ABC):
+    """Encodes and decodes for one context, without holding it: the context holds its codec."""
+
+    decoded_types: tuple[type[Any], type[Any]]
+    """The types that values can be decoded to; the first is the default."""
+    decodes_to: str
+    """The beginning of the error for any other type."""
+
+    def __init__(self, native: _core.Context, params: Parameters) -> None:
+        self._native = native
+        self._params = params
+        self._lock = threading.Lock()
+        # The last ones, so that a circuit that is captured finds those of its first run.
+        self._of_numbers: dict[tuple[Any, ...], _core.Plaintext] = {}
+
+    def encode(
+        self,
+        values: ArrayLike,
+        encoding: str,
+        level: int | None,
+        scale: float | None,
+        largest: float | None = None,
+    ) -> _core.Plaintext:
+        """See `Context.encode`."""
+        if encoding not in ("slots", "coefficients"):
+            raise _core.ParameterError(f"encoding must be 'slots' or 'coefficients', not {encoding!r}")
+        refuse_table(values, "encode")
+        foreign = foreign_array(values, self._native, "encode")
+        if foreign is None:
+            array = as_numbers(values, "encode")
+            plain = self._encode(self._numbers(array, "encode"), encoding, level, scale, largest)
+            kind, count = array.dtype.kind, array.shape[-1]
+        else:
+            if largest is not None:
+                raise _core.ParameterError(
+                    "encode: largest= is checked on the host, and these values are on a GPU; declare their "
+                    "bound by for_circuit(largest=)"
+                )
+            plain = self._encode_foreign(foreign, encoding, level, scale)
+            kind, count = foreign.dtype.kind, foreign.shape[-1]
+        return self._declared(plain, count, kind)
+
+    def _declared(self, plain: _core.Plaintext, count: int, kind: str) -> _core.Plaintext:
+        """The plaintext of so many values in each element, of an array of this kind."""
+        if count < plain.slots:
+            plain.fill(count, "zeros")
+        if kind == "c":
+            plain.declare_complex(True)
+        return plain
+
+    @abstractmethod
+    def _numbers(self, values: ArrayLike, what: str) -> NDArray[Any]:
+        """An array of the scheme's numbers, contiguous."""
+
+    @abstractmethod
+    def _encode(
+        self,
+        values: NDArray[Any],
+        encoding: str,
+        level: int | None,
+        scale: float | None,
+        largest: float | None,
+    ) -> _core.Plaintext: ...
+
+    @abstractmethod
+    def _encode_foreign(
+        self, array: ForeignArray, encoding: str, level: int | None, scale: float | None
+    ) -> _core.Plaintext: ...
+
+    def encode_operand(
+        self,
+        values: ArrayLike,
+        a: _core.Ciphertext,
+        *,
+        product: bool,
+        fill: bool = False,
+        kept: bool = False,
+    ) -> _core.Plaintext:
+        """An array that is added to or multiplied with `a`, at the level and scale that this takes. It has a
+        value for each filled slot, or for each slot, or one for all filled ones; with `fill` it may have
+        fewer. `kept`: it is for more than one operation.
+
+        Raises:
+            MismatchError: for another number of values.
+        """
+        found = as_numbers(values, "array operand")
+        array = self._numbers(found, "array operand")
+        filled, count = a.filled or a.slots, array.shape[-1]
+        if a.encoding == "slots":
+            if count == 1:
+                array = np.broadcast_to(array, (*array.shape[:-1], filled))
+            elif count not in (filled, a.slots) and not (fill and count < filled):
+                raise _core.MismatchError(
+                    f"array operand: {count} values and a ciphertext of {filled} do not fit; as in NumPy "
+                    f"give "
+                    f"as many, or one{_OF_FILLING if count < filled else ''}"
+                )
+        fitted = np.ascontiguousarray(fit_slots(array, a.slots, "array operand"))
+        plain = self._encode_operand(fitted, a, product, kept)
+        return self._declared(plain, a.slots if count == a.slots else filled, found.dtype.kind)
+
+    def number_operand(self, number: complex, a: _core.Ciphertext, *, product: bool) -> _core.Plaintext:
+        """The number in each filled slot of `a`, and 0 in the others, for a sum or a product with `a`."""
+        if number.imag == 0:
+            number = number.real  # of its type, not its value
+        place = (number, a.filled, a.slots, a.level, a.scale, a.noise_scale_degree, product)
+        with self._lock:
+            found = self._of_numbers.get(place)
+            if found is None:
+                if len(self._of_numbers) >= _NUMBERS_KEPT:
+                    self._of_numbers.pop(next(iter(self._of_numbers)))
+                self.scalar(number)
+                numbers = np.full(a.filled, self._in_range(number))
+                found = self.encode_operand(numbers, a, product=product, kept=True)
+                self._of_numbers[place] = found
+            return found
+
+    def _in_range(self, number: complex) -> complex:
+        """The number as arrays take it."""
+        return number if isinstance(number, complex) else float(number)
+
+    @abstractmethod
+    def _encode_operand(
+        self, values: NDArray[Any], a: _core.Ciphertext, product: bool, kept: bool
+    ) -> _core.Plaintext: ...
+
+    @abstractmethod
+    def scalar(self, number: complex) -> tuple[complex, int]:
+        """The two forms of a plain number that the core takes."""
+
+    @abstractmethod
+    def decode(self, plaintext: _core.Plaintext, dtype: DTypeLike | None) -> NDArray[Any]:
+        """See `Context.decode`."""
+
+    @abstractmethod
+    def decode_certain(
+        self, plaintext: _core.Plaintext, dtype: DTypeLike | None
+    ) -> tuple[NDArray[Any], list[int]]:
+        """The same without NoiseError, and the elements of the batch that it would name."""
+
+    def decode_on_device(self, plaintext: _core.Plaintext, dtype: DTypeLike | None) -> DeviceArray:
+        """See `Context.decode_on_device`."""
+        if self._native.device == "cpu":
+            raise _core.DeviceError(
+                "a context on the CPU decodes to NumPy arrays, which are on its device: use decode or decrypt"
+            )
+        usual = self._decoded_type(self._type_of(plaintext, dtype)) == self.decoded_types[0]
+        return DeviceArray(self._decode_on_device(plaintext, usual))
+
+    @abstractmethod
+    def _decode_on_device(self, plaintext: _core.Plaintext, usual: bool) -> _core.DeviceArray: ...
+
+    def _require_room(self, shape: tuple[int, ...], encoding: str) -> None:
+        """ParameterError when the last axis is longer than a plaintext."""
+        count, degree = shape[-1], self._params.degree
+        room = self._params.max_slots if encoding == "slots" else degree
+        if not 0 < room < count:  # without slots the core says why there are none
+            return
+        raise _core.ParameterError(
+            f"encode: {count} values do not fit in the {room} {encoding} of one plaintext of degree "
+            f"{degree}; give them as {-(-count // room)} rows, an array of shape (..., {room}), or use "
+            "parameters of a larger degree"
+            + (f": for_circuit(..., slots={count})" if encoding == "slots" else "")
+        )
+
+    def _type_of(self, plaintext: _core.Plaintext, dtype: DTypeLike | None) -> DTypeLike | None:
+        """The type that is asked for, else that of values which were declared complex."""
+        return np.complex128 if dtype is None and plaintext.is_complex else dtype
+
+    def _decoded_type(self, dtype: DTypeLike | None) -> np.dtype[Any]:
+        chosen = np.dtype(self.decoded_types[0] if dtype is None else dtype)
+        if chosen not in self.decoded_types:
+            raise _core.ParameterError(f"{self.decodes_to}, not to {chosen}")
+        return chosen
+
+
+class ComplexCodec(Codec):
+    """CKKS: real and complex numbers."""
+
+    decoded_types = (np.float64, np.complex128)
+    decodes_to = "CKKS decrypts to float64 or complex128"
+
+    def __init__(self, native: _core.Context, params: Parameters) -> None:
+        super().__init__(native, params)
+        self._encoder = _core.ComplexEncoder(self._native)
+
+    def _numbers(self, values: ArrayLike, what: str) -> NDArray[Any]:
+        return as_complex(values, what)
+
+    def _encode(
+        self,
+        values: NDArray[Any],
+        encoding: str,
+        level: int | None,
+        scale: float | None,
+        largest: float | None,
+    ) -> _core.Plaintext:
+        self._require_slots(encoding, level)
+        self._require_room(values.shape, encoding)
+        padded = pad_slots(values, power_of_two(values.shape[-1]), "encode")
+        return self._encoder.encode(padded, level, scale, largest)
+
+    def _encode_foreign(
+        self, array: ForeignArray, encoding: str, level: int | None, scale: float | None
+    ) -> _core.Plaintext:
+        self._require_slots(encoding, level)
+        if array.dtype not in self.decoded_types:
+            raise TypeError(
+                f"encode: CKKS takes float64 or complex128 on a GPU, not {array.dtype}; convert the array"
+            )
+        self._require_room(array.shape, encoding)
+        slots = power_of_two(array.shape[-1])
+        real = array.dtype == np.float64
+        return _core.encode_complex_on_device(
+            self._native, array.pointer, list(array.shape), array.stream, real, slots, level, scale
+        )
+
+    def _require_slots(self, encoding: str, level: int | None) -> None:
+        if encoding != "slots":
+            raise _core.ParameterError("CKKS encodes slots only")
+        if level is not None:
+            require_level(self._params, level)
+
+    def _encode_operand(
+        self, values: NDArray[Any], a: _core.Ciphertext, product: bool, kept: bool
+    ) -> _core.Plaintext:
+        del kept  # CKKS is encoded for a level always
+        level, scale = self._native.plain_operand(a, product)
+        return self._encoder.encode(values, level, scale, None)
+
+    def scalar(self, number: complex) -> tuple[complex, int]:
+        return complex(number), 0
+
+    def decode(self, plaintext: _core.Plaintext, dtype: DTypeLike | None) -> NDArray[Any]:
+        chosen = self._decoded_type(self._type_of(plaintext, dtype))
+        values = self._encoder.decode(plaintext)
+        return values.real if chosen == np.float64 else values
+
+    def decode_certain(
+        self, plaintext: _core.Plaintext, dtype: DTypeLike | None
+    ) -> tuple[NDArray[Any], list[int]]:
+        chosen = self._decoded_type(self._type_of(plaintext, dtype))
+        values, doubtful = self._encoder.decode_certain(plaintext)
+        return values.real if chosen == np.float64 else values, doubtful
+
+    def _decode_on_device(self, plaintext: _core.Plaintext, usual: bool) -> _core.DeviceArray:
+        return _core.decode_complex_on_device(self._native, plaintext, usual)
+
+
+class IntegerCodec(Codec):
+    """BFV and BGV: integers modulo t."""
+
+    decoded_types = (np.int64, np.uint64)
+    decodes_to = "BFV and BGV decrypt to int64 or uint64"
+
+    def __init__(self, native: _core.Context, params: Parameters) -> None:
+        super().__init__(native, params)
+        self._encoder = _core.IntegerEncoder(self._native)
+        self._scheme = self._params.scheme
+
+    def _numbers(self, values: ArrayLike, what: str) -> NDArray[Any]:
+        return as_integers(values, what, self._scheme)
+
+    def _encode(
+        self,
+        values: NDArray[Any],
+        encoding: str,
+        level: int | None,
+        scale: float | None,
+        largest: float | None,
+    ) -> _core.Plaintext:
+        self._require_of_integers(level, scale)
+        if largest is not None:
+            raise _core.ParameterError("largest is of CKKS; BFV and BGV values are integers modulo t")
+        self._require_room(values.shape, encoding)
+        return self._encoder.encode(values, encoding == "slots", level)
+
+    def _encode_foreign(
+        self, array: ForeignArray, encoding: str, level: int | None, scale: float | None
+    ) -> _core.Plaintext:
+        self._require_of_integers(level, scale)
+        if array.dtype != np.int64:
+            raise TypeError(
+                f"encode: {self._scheme.upper()} takes int64 on a GPU, not {array.dtype}; convert the array"
+            )
+        self._require_room(array.shape, encoding)
+        return _core.encode_integers_on_device(
+            self._native, array.pointer, list(array.shape), array.stream, encoding == "slots", level
+        )
+
+    def _require_of_integers(self, level: int | None, scale: float | None) -> None:
+        if scale is not None:
+            raise _core.ParameterError("scale is of CKKS; BFV and BGV plaintexts have none")
+        if level is not None:
+            require_level(self._params, level)
+
+    def _encode_operand(
+        self, values: NDArray[Any], a: _core.Ciphertext, product: bool, kept: bool
+    ) -> _core.Plaintext:
+        # One sum makes the plaintext ready as it adds it.
+        level = self._native.plain_operand(a, product)[0] if product or kept else None
+        use = _core.Use.products if product else _core.Use.sums
+        return self._encoder.encode(values, a.encoding == "slots", level, use)
+
+    def scalar(self, number: complex) -> tuple[complex, int]:
+        if not isinstance(number, int):
+            raise TypeError(
+                f"{self._scheme.upper()} computes with integers, not {number!r}; round it to an integer "
+                "first, or use CKKS"
+            )
+        # Any integer will do: the core works modulo t, which is below 2^60.
+        return 0j, number % self._params._native.plain_modulus
+
+    def _in_range(self, number: complex) -> complex:
+        assert isinstance(number, int)
+        return number % self._params._native.plain_modulus
+
+    def decode(self, plaintext: _core.Plaintext, dtype: DTypeLike | None) -> NDArray[Any]:
+        if self._decoded_type(dtype) == np.int64:
+            return self._encoder.decode(plaintext, True)
+        return self._encoder.decode(plaintext, False).view(np.uint64)
+
+    def decode_certain(
+        self, plaintext: _core.Plaintext, dtype: DTypeLike | None
+    ) -> tuple[NDArray[Any], list[int]]:
+        is_signed = self._decoded_type(dtype) == np.int64
+        values, doubtful = self._encoder.decode_certain(plaintext, is_signed)
+        return values if is_signed else values.view(np.uint64), doubtful
+
+    def _decode_on_device(self, plaintext: _core.Plaintext, usual: bool) -> _core.DeviceArray:
+        return _core.decode_integers_on_device(self._native, plaintext, usual)
+
+
+def make_codec(native: _core.Context, params: Parameters) -> Codec:
+    """The codec of the context's scheme."""
+    return ComplexCodec(native, params) if params.scheme == "ckks" else IntegerCodec(native, params)
+
+
+def require_level(params: Parameters, level: int) -> None:
+    """LevelError unless the parameters have the level."""
+    if not 0 <= level < params.levels:
+        raise _core.LevelError(f"level {level} is not in 0 to {params.levels - 1}")

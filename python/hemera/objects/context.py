@@ -1,0 +1,664 @@
+"""A context: parameters made ready on a device, and the client's side of encryption."""
+
+from __future__ import annotations
+
+import functools
+import math
+import numbers
+import threading
+import warnings
+import weakref
+from collections.abc import Iterable
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import ArrayLike, DTypeLike, NDArray
+
+from hemera import _core
+from hemera.circuits import Bootstrap
+from hemera.circuits.needs import Needs
+from hemera.inputs.arguments import described, in_own_words, require_type
+from hemera.inputs.device import DeviceArray, stream_handle
+from hemera.inputs.source import Source, read
+from hemera.objects.ciphertext import Ciphertext, Plaintext
+from hemera.objects.codec import Codec, make_codec, require_level
+from hemera.objects.evaluator import Evaluator, Relinearization
+from hemera.objects.keys import Keys, SecretKey, SwitchingKey
+from hemera.objects.rotations import all_steps, rotations_for_sum
+from hemera.objects.stored import Stored
+from hemera.parameters import Parameters, require_naturals
+
+__all__ = ["Context", "devices"]
+
+_STORAGES = ("eight-byte", "six-byte")
+
+
+def devices() -> list[str]:
+    """The devices that contexts can be made on, best first: "cuda:0", ..., "cpu"."""
+    return _core.devices()
+
+
+@in_own_words
+class Context:
+    """Parameters made ready on a device. Immutable: any number may live at once, used from any threads.
+
+    Args:
+        params: `hemera.ckks.Parameters`, `hemera.bfv.Parameters` or `hemera.bgv.Parameters`.
+        device: "cpu", "cuda", "cuda:1", ... or "auto" for the best one there is; `device` says which. On
+            "ledger" operations are counted and nothing is computed (`hemera.cost`).
+        threads: how many threads the CPU may use, on a GPU for copies from and to it; None: as many as the
+            process may run on, or as help such copies.
+        memory_limit: bytes that the context may take of its device's memory, with those kept for reuse;
+            None: as many as there are.
+        stream: the CUDA stream that all operations run in: an object of PyTorch, CuPy or any library with
+            `__cuda_stream__`, or its handle as an integer. None: each thread has a stream of its own, and
+            waits for what other threads made.
+        multiplier: what multiplies the polynomials of ciphertext products, with the same bits: "ntt" (the
+            device's own transforms), or an engine of `hemera.multiply` that runs on the CPU ("dgt",
+            "kronecker_ss", "schoolbook").
+        storage: how switching keys (of relinearization, rotations, bootstrapping) are kept in a GPU's memory:
+            "eight-byte", or "six-byte", which takes a quarter less memory and traffic and needs ciphertext,
+            special and key primes below 2^48. Files and results have the same bits. On the CPU both are the
+            same, and "six-byte" warns of it (UserWarning).
+
+    Raises:
+        DeviceError: for a device that is not there; the message says why and what there is. Also for a GPU
+            with a multiplier other than "ntt".
+        ParameterError: for a stream on the CPU, a multiplier or a storage that is not there, or, on any
+            device, for "six-byte" storage and a prime above 2^48.
+        TypeError: when `stream` is no stream.
+    """
+
+    _rotates_as_openfhe = False
+    _times_operations = False
+
+    def __init__(
+        self,
+        params: Parameters,
+        device: str = "auto",
+        *,
+        threads: int | None = None,
+        memory_limit: int | None = None,
+        stream: object | None = None,
+        multiplier: str = "ntt",
+        storage: str = "eight-byte",
+    ) -> None:
+        if type(params) is Parameters or not isinstance(params, Parameters):
+            raise TypeError(
+                "Context takes parameters, as hemera.ckks.Parameters.for_circuit(depth=...) makes them, not "
+                f"{described(params)}"
+            )
+        require_type(device, str, "Context", 'a device by its name, like "cuda:0"')
+        if threads is not None and not (_is_integer(threads) and 1 <= threads < 1 << 31):
+            raise _core.ParameterError(
+                f"threads must be an integer of 1 or more, or None for all processors, not {threads!r}"
+            )
+        if memory_limit is not None and not (_is_integer(memory_limit) and memory_limit >= 1):
+            raise _core.ParameterError(
+                "memory_limit must be an integer of 1 byte or more, or None for no limit, not "
+                f"{memory_limit!r}"
+            )
+        if storage not in _STORAGES:
+            raise _core.ParameterError(
+                f"storage must be one of {', '.join(map(repr, _STORAGES))}, not {storage!r}"
+            )
+        self._params = params
+        self._multiplier = multiplier
+        self._storage = storage
+        best = devices()[0] if multiplier == "ntt" else "cpu"
+        chosen = best if device == "auto" else device
+        self._stream = stream  # kept alive
+        self._threads, self._memory_limit = threads, memory_limit
+        self._native = _core.make_context(
+            params._native,
+            chosen,
+            threads or 0,
+            memory_limit or 0,
+            multiplier,
+            None if stream is None else stream_handle(stream),
+            storage == "six-byte",
+            self._rotates_as_openfhe,
+            self._times_operations,
+        )
+        if storage != self.storage:
+            warnings.warn(
+                f"storage={storage!r} is of GPUs: on {self.device!r} keys are kept as {self.storage!r}",
+                stacklevel=3,
+            )
+        self._lock = threading.Lock()
+        # The contexts of all devices by name, held weakly; each holds those that it made.
+        self._family: weakref.WeakValueDictionary[str, Context] = weakref.WeakValueDictionary()
+        self._family[self.device] = self
+        self._made: list[Context] = []
+
+    @property
+    def params(self) -> Parameters:
+        """The parameters."""
+        return self._params
+
+    @property
+    def device(self) -> str:
+        """The device that the context lives on: "cpu", "cuda:0", ..."""
+        return self._native.device
+
+    @property
+    def multiplier(self) -> str:
+        """What multiplies the polynomials of ciphertext products: "ntt", "dgt", ..."""
+        return self._multiplier
+
+    @property
+    def storage(self) -> str:
+        """How switching keys are kept in memory here: "eight-byte", also on a CPU that was asked for
+        "six-byte", or "six-byte"."""
+        return "six-byte" if self._native.key_word_bytes == 6 else "eight-byte"
+
+    @property
+    def description(self) -> str:
+        """The device with its instruction set and number of threads, for people."""
+        return self._native.description
+
+    @property
+    def memory_used(self) -> int:
+        """Bytes of device memory that objects of this context hold now."""
+        return self._native.memory_used
+
+    def synchronize(self) -> None:
+        """Wait until all operations that this thread gave so far have run. Results need no such call: it is
+        for measuring time, and for errors of the device to surface here.
+
+        Raises:
+            DeviceError: when an operation has failed on the device.
+        """
+        self._native.synchronize()
+
+    def __repr__(self) -> str:
+        return f"<Context of {self._params!r} on {self.device}>"
+
+    # --- Keys. ---
+
+    def generate_secret_key(self) -> SecretKey:
+        """A fresh secret key, from the operating system's randomness."""
+        return SecretKey(_core.generate_secret_key(self._native), self)
+
+    def generate_keys(
+        self,
+        secret_key: SecretKey,
+        *,
+        public_key: bool = True,
+        relinearization: bool = True,
+        rotations: Iterable[int] = (),
+        sum_slots: bool | int = False,
+        conjugation: bool = False,
+        swap_rows: bool = False,
+        galois_level: int | None = None,
+        plan: Needs | Iterable[Needs] = (),
+    ) -> Keys:
+        """Keys for a server: they encrypt and evaluate, and can not decrypt.
+
+        Args:
+            secret_key: of this context.
+            public_key: whether the keys can encrypt.
+            relinearization: whether they can relinearize products.
+            rotations: steps of slot rotations (to the left if positive).
+            sum_slots: also what `Ciphertext.sum` needs: for all slots (True), or for ciphertexts of so many.
+            conjugation: CKKS: also the key of `Ciphertext.conjugate`.
+            swap_rows: BFV and BGV: also the key of `Ciphertext.swap_rows`.
+            galois_level: highest level that rotation keys work at; None: the top. Lower ones are smaller.
+            plan: a circuit, or several (`hemera.circuits`), or what `hemera.cost` counted: also the keys that
+                they need, each for its level.
+
+        Raises:
+            LevelError: when `galois_level` is not there.
+            MismatchError: when the secret key is of other parameters.
+            ParameterError: when the scheme has no such key.
+        """
+        ckks = self._params.scheme == "ckks"
+        if conjugation and not ckks:
+            raise _core.ParameterError("conjugation is of CKKS; BFV and BGV take swap_rows=True")
+        if swap_rows and ckks:
+            raise _core.ParameterError("swap_rows is of BFV and BGV; CKKS takes conjugation=True")
+        steps = set(all_steps(self._params, "generate_keys(rotations=)", rotations))
+        if sum_slots:
+            slots = self._params.max_slots if sum_slots is True else int(sum_slots)
+            steps |= set(rotations_for_sum(self._params, slots))
+            # BFV and BGV sum over both rows.
+            swap_rows = swap_rows or not ckks
+        if galois_level is not None:
+            require_level(self._params, galois_level)
+        self._require_secret(secret_key, "generate_keys")
+        plans = list(plan) if isinstance(plan, Iterable) else [plan]
+        for circuit in plans:
+            if not isinstance(circuit, Needs):
+                raise TypeError(
+                    "generate_keys takes circuits of hemera.circuits, or what hemera.cost counted, as plan, "
+                    f"not {described(circuit)}"
+                )
+        core = _core.generate_keys(
+            secret_key._native,
+            public_key=public_key,
+            relinearization=relinearization,
+            rotations=sorted(steps),
+            conjugation=conjugation or swap_rows,
+            galois_level=galois_level,
+        )
+        for circuit in plans:
+            core = core.merged(circuit._generate_keys(secret_key._native))
+        return Keys(core, self)
+
+    def generate_switching_key(
+        self, source: SecretKey, target: SecretKey, *, level: int | None = None
+    ) -> SwitchingKey:
+        """A key that turns ciphertexts under `source` into ones under `target`, up to `level` (None: the
+        top)."""
+        self._require_secret(source, "generate_switching_key")
+        self._require_secret(target, "generate_switching_key")
+        chosen = self._params.levels - 1 if level is None else level
+        require_level(self._params, chosen)
+        return SwitchingKey(_core.generate_switching_key(source._native, target._native, chosen), self)
+
+    def bind(
+        self,
+        keys: Keys,
+        *,
+        relinearization: Relinearization = "eager",
+        bootstrap: Bootstrap | None = None,
+        automatic: bool = False,
+        magnitude: float | None = None,
+    ) -> Evaluator:
+        """An evaluator with these keys.
+
+        Args:
+            keys: of this context.
+            relinearization: "eager": products have size 2 again; "lazy": only when an operation needs it.
+            bootstrap: CKKS: the plan of `Ciphertext.bootstrap`; `keys` must have been generated for it.
+            automatic: whether what has too few levels left for an operation is bootstrapped by itself before
+                it (docs/bootstrapping.md).
+            magnitude: CKKS: a bound on the magnitude of values that the plan bootstraps and that declare none
+                (`Ciphertext.largest`). Bootstraps divide by it and multiply by it, slots first at no level.
+                None: such values are taken to be from -1 to 1, of which the evaluator warns once
+                (RangeWarning).
+
+        Raises:
+            MismatchError: when the keys, or the plan, are of other parameters.
+            ParameterError: for `automatic` or `magnitude` without a plan, and for a magnitude that is not
+                finite and positive.
+            RangeError: for a magnitude that is too large for the plan's matrices.
+        """
+        if isinstance(keys, SecretKey):
+            raise TypeError(
+                "bind takes the keys that a server evaluates with, ctx.generate_keys(secret_key), not the "
+                "SecretKey, which stays with the client"
+            )
+        require_type(keys, Keys, "bind", "the keys of ctx.generate_keys(secret_key)")
+        if keys.context.params != self._params:
+            raise _core.MismatchError(f"bind: the keys belong to {keys.context!r}, not to {self!r}")
+        if automatic and bootstrap is None:
+            raise _core.ParameterError(
+                "automatic=True needs a plan: bind(keys, bootstrap=plan, automatic=True)"
+            )
+        if magnitude is not None:
+            magnitude = _as_magnitude(magnitude, bootstrap)
+        return Evaluator(
+            self, keys, relinearization, bootstrap=bootstrap, automatic=automatic, magnitude=magnitude
+        )
+
+    # --- Encoding. ---
+
+    def encode(
+        self,
+        values: ArrayLike,
+        *,
+        encoding: str = "slots",
+        level: int | None = None,
+        scale: float | None = None,
+        largest: float | None = None,
+    ) -> Plaintext:
+        """Encode values without encrypting them, for example to multiply by them more than once.
+
+        Args:
+            values: an array of shape (..., slots). CKKS: real or complex numbers, filled up with zeros to a
+                power of two (`Plaintext.filled` says how many have values); BFV and BGV: integers in (-t,
+                t). An array on the context's GPU (of PyTorch, CuPy, JAX, ...: anything with `__dlpack__` or
+                `__cuda_array_interface__`) is read there: float64 or complex128 for CKKS, int64, taken
+                modulo t, for BFV and BGV. Its values are not checked, which would need the host.
+            encoding: "slots", or "coefficients" (BFV and BGV, any plaintext modulus).
+            level: CKKS: level to encode at; None: the top. BFV and BGV: level of the ciphertexts that it
+                will multiply or be added to: then it is made ready for them once, and takes as much memory
+                as one (BGV: as half of one); None: each product and each sum makes it ready.
+            scale: CKKS: factor between values and polynomial; None: the level's.
+            largest: CKKS: a bound on the magnitude of the values, which operations carry along
+                (`Ciphertext.largest`), functions check and bootstraps scale by; None: `params.largest`. It
+                is told to whoever sees the ciphertext: declare what is true of all data, not of these.
+
+        Returns:
+            A plaintext of shape (...).
+
+        Raises:
+            LevelError: for a level that is not there.
+            ParameterError: when values are too large (or above their declared bound), too many or not finite.
+            TypeError: when they are no numbers of the scheme.
+        """
+        return Plaintext(self._codec.encode(values, encoding, level, scale, largest), self)
+
+    def decode(self, plaintext: Plaintext, *, dtype: DTypeLike | None = None) -> NDArray[Any]:
+        """The values of a plaintext, of shape (..., slots); for `dtype` and their number see `decrypt`."""
+        require_type(plaintext, Plaintext, "decode", "a plaintext (a ciphertext decrypts: ctx.decrypt)")
+        return self._filled_slots(self._codec.decode(plaintext._native, dtype), plaintext)
+
+    def decode_on_device(self, plaintext: Plaintext, *, dtype: DTypeLike | None = None) -> DeviceArray:
+        """The values of a plaintext, of shape (..., slots), as an array on the context's GPU that PyTorch,
+        CuPy and JAX take; for `dtype` see `decrypt`.
+
+        Raises:
+            DeviceError: when the context is on the CPU: there `decode` gives an array of the device.
+        """
+        require_type(plaintext, Plaintext, "decode_on_device", "a plaintext")
+        return self._codec.decode_on_device(plaintext._native, dtype)
+
+    # --- The client. ---
+
+    def encrypt(
+        self,
+        values: ArrayLike | Plaintext,
+        key: SecretKey | Keys,
+        *,
+        encoding: str = "slots",
+        largest: float | None = None,
+    ) -> Ciphertext:
+        """Encrypt an array.
+
+        Args:
+            values: an array of shape (..., slots) as for `encode`, or a plaintext.
+            key: the secret key (the result is then stored in half the bytes), or keys with a public key.
+            encoding: "slots", or "coefficients" (BFV and BGV).
+            largest: CKKS: as for `encode`.
+
+        Returns:
+            A ciphertext of shape (...). It is bound to no keys: `Evaluator.bind` does that.
+
+        Raises:
+            MissingKeyError: when `key` has no public key.
+            ParameterError: when values are too large for the lowest level (or above `params.largest`), too
+                many or not finite.
+            TypeError: when they are no numbers of the scheme, and for tables (data frames): each row would
+                be a ciphertext.
+        """
+        return self._encrypt(values, key, encoding, self._keyless, largest)
+
+    def decrypt(
+        self,
+        ciphertext: Ciphertext,
+        secret_key: SecretKey,
+        *,
+        dtype: DTypeLike | None = None,
+        errors: Literal["raise", "mask"] = "raise",
+    ) -> NDArray[Any]:
+        """The values of a ciphertext, as an array of shape (..., filled slots): without those that fill it up
+        (docs/python.md).
+
+        CKKS results are approximate, and their error tells about the secret key: show them to nobody who may
+        know the ciphertext, or use `decrypt_for_sharing`.
+
+        Args:
+            ciphertext: a ciphertext of this context.
+            secret_key: the key it was encrypted for.
+            dtype: CKKS: float64 (the imaginary parts are left out) or complex128; None: `ciphertext.dtype`,
+                which is complex where an operand was encrypted or encoded from complex numbers. BFV and BGV:
+                int64 (None; values in [-(t-1)/2, t/2]) or uint64 (values in [0, t)).
+            errors: "raise": one row of a batch that is wrong is a NoiseError, which names the rows; "mask":
+                the others come back, in a `numpy.ma.MaskedArray` whose mask has the rows that are wrong
+                (under it are NaN for CKKS, 0 for BFV and BGV).
+
+        Raises:
+            MismatchError: when ciphertext or key belong to other parameters.
+            NoiseError: BFV and BGV: when less than one bit of the noise budget is left. CKKS: when values
+                wrapped, or nearly: a coefficient exceeds a quarter of the modulus, and only where
+                `params.checks_range`. A net, not a guarantee (docs/ckks.md has what it catches). Another
+                secret key is noticed by the same. Whoever evaluates must not learn of it.
+            ParameterError: for another dtype, or other `errors`.
+        """
+        if errors not in ("raise", "mask"):
+            raise _core.ParameterError(f"errors must be 'raise' or 'mask', not {errors!r}")
+        native = self._require_pair(ciphertext, secret_key, "decrypt")
+        plain = _core.decrypt(native, secret_key._native)
+        if errors == "raise":
+            return self._filled_slots(self._codec.decode(plain, dtype), ciphertext)
+        values, doubtful = self._codec.decode_certain(plain, dtype)
+        wrong = np.zeros(math.prod(values.shape[:-1]), dtype=bool)
+        wrong[doubtful] = True
+        mask = np.broadcast_to(wrong.reshape(*values.shape[:-1], 1), values.shape)
+        return self._filled_slots(np.ma.MaskedArray(values, mask=mask), ciphertext)
+
+    def decrypt_on_device(
+        self, ciphertext: Ciphertext, secret_key: SecretKey, *, dtype: DTypeLike | None = None
+    ) -> DeviceArray:
+        """As `decrypt`, to an array of all slots on the context's GPU: see `decode_on_device`. Nothing is
+        read back, so values that wrapped, and spent noise budgets, are not noticed."""
+        native = self._require_pair(ciphertext, secret_key, "decrypt_on_device")
+        return self._codec.decode_on_device(_core.decrypt(native, secret_key._native), dtype)
+
+    def decrypt_for_sharing(
+        self,
+        ciphertext: Ciphertext,
+        secret_key: SecretKey,
+        *,
+        noise_bound: float | None = None,
+        statistical_bits: int = 40,
+        shares: int = 1,
+        dtype: DTypeLike | None = None,
+    ) -> NDArray[Any]:
+        """Decryption whose result may be shown to others: docs/ckks.md says how and when.
+
+        CKKS adds Gaussian noise that hides the error of the result, which tells about the secret key (B. Li,
+        D. Micciancio, ePrint 2020/1533; with M. Schultz and J. Sorrell, 2022/816). The same ciphertext,
+        bound, bits and shares give the same values. BFV and BGV results are exact, and are given out when
+        their noise bound, and their true noise, leave `statistical_bits` of budget.
+
+        Args:
+            ciphertext: a ciphertext of this context, best of parameters by
+                `for_circuit(sharing_bits=, shares=)`.
+            secret_key: the key it was encrypted for.
+            noise_bound: CKKS: a worst-case bound of the circuit on the error of a slot, never a measured one:
+                `noise_bound()`.
+            statistical_bits: bits of security of what is shown, from 1 to 64 for CKKS.
+            shares: CKKS: how many results will be shown in all, this one included.
+            dtype: as for `decrypt`.
+
+        Raises:
+            NoiseError: when no precision, or too small a budget, would be left; and as `decrypt`.
+            ParameterError: when `noise_bound` is missing (CKKS) or given (BFV and BGV), or bits or shares are
+                out of range.
+        """
+        native = self._require_pair(ciphertext, secret_key, "decrypt_for_sharing")
+        require_naturals(shares=shares)
+        plain = _core.decrypt_for_sharing(native, secret_key._native, noise_bound, statistical_bits, shares)
+        return self._filled_slots(self._codec.decode(plain, dtype), ciphertext)
+
+    def noise_bound(self, *, depth: int, largest: float | None = None, terms: int = 1) -> float:
+        """CKKS: a worst-case bound on what noise adds to the slots (its root mean square) in a circuit, for
+        `decrypt_for_sharing`. It follows from the parameters and these numbers alone. The rounding of
+        doubles, about 2^-47 of the values, is no noise, and not in it.
+
+        Args:
+            depth: multiplications one after the other.
+            largest: bound on the magnitude of all values, also in between; None: `params.largest`.
+            terms: how many products each step sums up at most, or at depth 0 how many encryptions (a sum of
+                n slots has n). Each may be rotated once.
+
+        Raises:
+            LevelError: when the parameters have less depth.
+            MismatchError: for BFV and BGV, whose ciphertexts carry their own bound.
+            ParameterError: when no bound on the values is given or declared.
+        """
+        require_naturals(depth=depth, terms=terms)
+        if largest is not None and not largest > 0:
+            raise _core.ParameterError(f"largest must be above 0, not {largest}")
+        return _core.noise_bound(self._native, depth, largest or 0.0, terms)
+
+    def noise_budget(self, ciphertext: Ciphertext, secret_key: SecretKey) -> float:
+        """BFV and BGV: bits of noise that the worst ciphertext of the batch can still take before decryption
+        fails. Tells about the secret key, so keep it to yourself.
+
+        Raises:
+            ParameterError: for CKKS, which has no budget.
+        """
+        native = self._require_pair(ciphertext, secret_key, "noise_budget")
+        return _core.noise_budget(native, secret_key._native)
+
+    # --- Files. ---
+
+    def load(self, source: Source) -> Any:
+        """A ciphertext, plaintext or key from its bytes or a file's path: what `bytes(x)` or `x.save` wrote.
+
+        Returns:
+            Ciphertext (bound to no keys: `Evaluator.load` binds), Plaintext, SecretKey, Keys or SwitchingKey.
+
+        Raises:
+            FormatError: when the bytes are damaged.
+            MismatchError: when they belong to other parameters.
+            FileError: when the file can not be read.
+        """
+        core: object = read(
+            source,
+            functools.partial(_core.load_object, self._native),
+            functools.partial(_core.load_object_file, self._native),
+        )
+        return self._wrap(core)
+
+    def __reduce__(self) -> Any:
+        raise TypeError("a Context does not pickle: pickle its params, and make a context of them elsewhere")
+
+    # --- Other devices. ---
+
+    def on(self, device: str) -> Context:
+        """The context of the same parameters on another device: itself if it lives there, else one that is
+        made at the first call and kept as long as this one. Objects go there by their `to`.
+
+        Raises:
+            DeviceError: when the device is not there.
+        """
+        name = device if device == "cpu" or ":" in device else f"{device}:0"
+        with self._lock:
+            found = self._family.get(name)
+            if found is None:
+                # The CPU has one storage, of which this context's user was told.
+                storage = "eight-byte" if name == "cpu" else self._storage
+                found = type(self)(self._params, name, storage=storage)
+                found._storage = self._storage
+                found._family, found._lock = self._family, self._lock
+                self._family[name] = found
+                self._made.append(found)
+            return found
+
+    # --- What the other classes use. ---
+
+    def _with_rules(self, params: Parameters) -> Context:
+        """A context like this one whose parameters have other rules of rescaling: itself if they are its
+        own."""
+        if params.rescaling == self._params.rescaling:
+            return self
+        found = type(self)(
+            params,
+            self.device,
+            threads=self._threads,
+            memory_limit=self._memory_limit,
+            stream=self._stream,
+            multiplier=self._multiplier,
+            storage=self.storage,
+        )
+        found._storage = self._storage
+        return found
+
+    def _copy_of(self, stored: Stored) -> Any:
+        core = _core.copy_to(self._native, stored._native)
+        if isinstance(stored, Ciphertext):
+            return stored._holding(core, self._keyless)
+        if isinstance(stored, Plaintext):
+            return Plaintext(core, self)
+        return self._wrap(core)
+
+    def _wrap(self, core: object) -> Any:
+        """An object of the core as a user meets it."""
+        if isinstance(core, _core.Ciphertext):
+            return Ciphertext(core, self._keyless)
+        if isinstance(core, _core.Plaintext):
+            return Plaintext(core, self)
+        if isinstance(core, _core.SecretKey):
+            return SecretKey(core, self)
+        if isinstance(core, _core.EvaluationKeys):
+            return Keys(core, self)
+        assert isinstance(core, _core.SwitchingKey)
+        return SwitchingKey(core, self)
+
+    # Objects hold their context, so the context holds no objects, only natives: otherwise neither could be
+    # released before the garbage collector finds the circle.
+
+    @property
+    def _keyless(self) -> Evaluator:
+        """The evaluator of ciphertexts that are bound to no keys."""
+        keys, native = self._keyless_natives
+        return Evaluator(self, Keys(keys, self), native=native)
+
+    @functools.cached_property
+    def _keyless_natives(self) -> tuple[_core.EvaluationKeys, _core.Evaluator]:
+        keys = _core.EvaluationKeys(self._native)
+        return keys, _core.make_evaluator(keys, False)
+
+    @functools.cached_property
+    def _codec(self) -> Codec:
+        return make_codec(self._native, self._params)
+
+    def _require_secret(self, key: SecretKey, operation: str) -> None:
+        if not isinstance(key, SecretKey):
+            raise TypeError(f"{operation} needs a SecretKey, not {type(key).__name__}")
+        if key.context.params != self._params:
+            raise _core.MismatchError(f"{operation}: the key belongs to {key.context!r}, not to {self!r}")
+
+    def _require_pair(self, ciphertext: Ciphertext, key: SecretKey, operation: str) -> _core.Ciphertext:
+        """The ciphertext as the core has it, when both are what a decryption takes."""
+        self._require_secret(key, operation)
+        return require_type(ciphertext, Ciphertext, operation, "a ciphertext")._native
+
+    def _filled_slots(self, values: NDArray[Any], source: Ciphertext | Plaintext) -> NDArray[Any]:
+        return values[..., : source.filled]
+
+    def _encrypt(
+        self,
+        values: ArrayLike | Plaintext,
+        key: SecretKey | Keys,
+        encoding: str,
+        evaluator: Evaluator,
+        largest: float | None = None,
+    ) -> Ciphertext:
+        if isinstance(values, Plaintext):
+            if largest is not None:
+                raise _core.ParameterError("encrypt: a plaintext has its bound; give largest= to encode")
+            plaintext = values
+        else:
+            plaintext = self.encode(values, encoding=encoding, largest=largest)
+        plain = plaintext._native
+        if isinstance(key, SecretKey):
+            self._require_secret(key, "encrypt")
+            core = _core.encrypt_with_secret(plain, key._native)
+        elif isinstance(key, Keys):
+            core = _core.encrypt_with_keys(plain, key._native)
+        else:
+            raise TypeError(f"encrypt needs a SecretKey or Keys, not {type(key).__name__}")
+        return Ciphertext(core, evaluator)
+
+
+def _is_integer(value: object) -> bool:
+    return isinstance(value, numbers.Integral) and not isinstance(value, bool)
+
+
+def _as_magnitude(magnitude: object, bootstrap: Bootstrap | None) -> float:
+    if bootstrap is None:
+        raise _core.ParameterError(
+            "magnitude= needs a plan: bind(keys, bootstrap=plan, automatic=True, magnitude=100)"
+        )
+    if not isinstance(magnitude, numbers.Real) or isinstance(magnitude, bool):
+        raise TypeError(f"bind: the magnitude must be a number, not {described(magnitude)}")
+    number = float(magnitude)
+    if not (number > 0 and math.isfinite(number)):
+        raise _core.ParameterError(f"bind: the magnitude must be finite and positive, not {magnitude!r}")
+    return number

@@ -1,0 +1,580 @@
+"""The server's side: evaluation on ciphertexts with keys that can not decrypt."""
+
+from __future__ import annotations
+
+import cmath
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, Literal, NoReturn, cast
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from hemera import _core
+from hemera.circuits import Bootstrap, LinearTransform
+from hemera.inputs.arguments import checks_its_arguments, described, in_own_words, require_type
+from hemera.inputs.encoding import as_number
+from hemera.inputs.source import Source
+from hemera.objects.ciphertext import Ciphertext, Operand, Plaintext, all_parts, native_of
+from hemera.objects.circuit_evaluator import CircuitEvaluator
+from hemera.objects.graph import Circuit, Graph
+from hemera.objects.keys import Keys, SwitchingKey
+from hemera.objects.operands import batch_axis, broadcast_shape, fitted, require_slots, reshaped, spread
+from hemera.objects.stored import Stored
+
+if TYPE_CHECKING:
+    from hemera.objects.context import Context
+
+__all__ = ["Evaluator", "Relinearization"]
+
+Relinearization = Literal["eager", "lazy"]
+_Operation = Literal["add", "subtract", "multiply"]
+
+
+@in_own_words
+class Evaluator(CircuitEvaluator):
+    """Evaluates with the keys it is bound to; `Context.bind` makes one. Stateless: any number of threads may
+    use it at once.
+
+    Every operation takes `out=`: a ciphertext that gets the result, and may be one of the operands. Without
+    it a new ciphertext is returned. Operands must belong to the evaluator's context (MismatchError).
+    """
+
+    def __init__(
+        self,
+        context: Context,
+        keys: Keys,
+        relinearization: Relinearization = "eager",
+        *,
+        native: _core.Evaluator | None = None,
+        bootstrap: Bootstrap | None = None,
+        automatic: bool = False,
+        magnitude: float | None = None,
+    ) -> None:
+        if relinearization not in ("eager", "lazy"):
+            raise _core.ParameterError(f"relinearization must be 'eager' or 'lazy', not {relinearization!r}")
+        self._context = context
+        self._keys = keys
+        self._bootstrap = bootstrap
+        self._automatic = automatic
+        self._magnitude = magnitude
+        self._undeclared = 0
+        self._has_warned = False
+        if native is None:
+            lazy = relinearization == "lazy"
+            if bootstrap is not None and automatic:
+                prepared = bootstrap._in_for(context, magnitude)
+                native = _core.make_refreshing_evaluator(keys._native, lazy, prepared)
+            else:
+                native = _core.make_evaluator(keys._native, lazy)
+        self._native = native
+        self._has_budget = context.params.scheme != "ckks"
+
+    def __repr__(self) -> str:
+        return f"<Evaluator of {self._context!r} with {self._keys!r}>"
+
+    # --- Into and out of ciphertexts. ---
+
+    def encrypt(
+        self, values: ArrayLike | Plaintext, *, encoding: str = "slots", largest: float | None = None
+    ) -> Ciphertext:
+        """Encrypt with the public key.
+
+        Args:
+            values: an array of shape (..., slots), or a plaintext. CKKS pads the last axis with zeros to a
+                power of two.
+            encoding: "slots", or "coefficients" (BFV and BGV).
+            largest: CKKS: a bound on the magnitude of the values: see `Context.encode`.
+
+        Returns:
+            A ciphertext of shape (...), bound to this evaluator.
+
+        Raises:
+            MissingKeyError: when the keys have no public key.
+            ParameterError: when values are too large or too many.
+            TypeError: when they are no numbers of the scheme.
+        """
+        return self._context._encrypt(values, self._keys, encoding, self, largest)
+
+    def encode(
+        self,
+        values: ArrayLike,
+        *,
+        encoding: str = "slots",
+        level: int | None = None,
+        scale: float | None = None,
+        largest: float | None = None,
+    ) -> Plaintext:
+        """Encode without encrypting: see `Context.encode`."""
+        return self._context.encode(values, encoding=encoding, level=level, scale=scale, largest=largest)
+
+    def load(self, source: Source) -> Ciphertext:
+        """A ciphertext from its bytes or a file's path, bound to this evaluator.
+
+        Raises:
+            FormatError: when the bytes are damaged.
+            MismatchError: when they are not a ciphertext of this context's parameters.
+            FileError: when the file can not be read.
+        """
+        return self._bound(self._context.load(source))
+
+    def _copy_of(self, stored: Stored) -> Ciphertext:
+        return self._bound(self._context._copy_of(stored))
+
+    def _bound(self, ciphertext: object) -> Ciphertext:
+        if not isinstance(ciphertext, Ciphertext):
+            raise _core.MismatchError(
+                f"an evaluator takes ciphertexts, but this is a {type(ciphertext).__name__}; use the context "
+                "itself"
+            )
+        return self.bind(ciphertext)
+
+    def bind(self, ciphertext: Ciphertext) -> Ciphertext:
+        """The same ciphertext, its operators working by this evaluator. No residues are copied."""
+        require_type(ciphertext, Ciphertext, "bind", "a ciphertext")
+        if ciphertext.context.params != self._context.params:
+            raise _core.MismatchError(
+                f"bind: the ciphertext belongs to {ciphertext.context!r}, the evaluator to {self._context!r}"
+            )
+        return ciphertext._holding(ciphertext._native, self)
+
+    # --- Addition, subtraction and products. ---
+
+    @checks_its_arguments
+    def add(
+        self, a: Ciphertext, b: Operand, *, fill: bool = False, out: Ciphertext | None = None
+    ) -> Ciphertext:
+        """a + b, slot by slot; b a ciphertext, plaintext, number or array.
+
+        Args:
+            a: whose filled slots count: to the others, which are 0, nothing is added.
+            b: an array of shape (..., a.filled), or (..., 1) for one value in all of them.
+            fill: whether an array of fewer values is filled up with zeros.
+
+        Raises:
+            MismatchError: when shapes or the numbers of values do not fit, as in NumPy. A message whose slots
+                are all filled, as after a rotation, meets any other.
+        """
+        if not isinstance(b, Ciphertext):
+            return self._with_plain("add", a, b, out, fill)
+        a, b, shape = self._paired("add", a, b, out)
+        if out is a:
+            self._native.add_inplace(a._native, b._native)
+            return self._finish("add", a._native, out)
+        return self._finish("add", reshaped(self._native.add(a._native, b._native), shape), out)
+
+    @checks_its_arguments
+    def subtract(
+        self, a: Ciphertext, b: Operand, *, fill: bool = False, out: Ciphertext | None = None
+    ) -> Ciphertext:
+        """a - b, slot by slot: see `add`."""
+        if not isinstance(b, Ciphertext):
+            return self._with_plain("subtract", a, b, out, fill)
+        a, b, shape = self._paired("subtract", a, b, out)
+        if out is a:
+            self._native.subtract_inplace(a._native, b._native)
+            return self._finish("subtract", a._native, out)
+        return self._finish("subtract", reshaped(self._native.subtract(a._native, b._native), shape), out)
+
+    @checks_its_arguments
+    def multiply(
+        self, a: Ciphertext, b: Operand, *, fill: bool = False, out: Ciphertext | None = None
+    ) -> Ciphertext:
+        """a * b, slot by slot: operands and `fill` as of `add`.
+
+        Raises:
+            MismatchError: when shapes or the numbers of values do not fit.
+            MissingKeyError: when a product of ciphertexts needs a relinearization key that is not there.
+            LevelError: when no level is left.
+        """
+        if not isinstance(b, Ciphertext):
+            return self._with_plain("multiply", a, b, out, fill)
+        a, b, shape = self._paired("multiply", a, b, out)
+        return self._finish("multiply", reshaped(self._native.multiply(a._native, b._native), shape), out)
+
+    def divide(self, a: Ciphertext, b: complex | ArrayLike, *, out: Ciphertext | None = None) -> Ciphertext:
+        """CKKS: a / b for a plain number, or array b of shape (..., a.filled) or (..., 1)."""
+        if self._context.params.scheme != "ckks":
+            raise TypeError(
+                "BFV and BGV have no division; multiply by an inverse modulo the plaintext modulus"
+            )
+        if isinstance(b, (Ciphertext, Plaintext)):
+            raise TypeError("a ciphertext can only be divided by plain numbers")
+        number = as_number(b)
+        if number is not None:
+            return self.multiply(a, 1 / number, out=out)
+        return self.multiply(a, 1 / np.asarray(b, dtype=np.complex128), out=out)
+
+    def add_many(self, terms: Sequence[Ciphertext], *, out: Ciphertext | None = None) -> Ciphertext:
+        """The sum of all terms; their batches broadcast as in NumPy.
+
+        Raises:
+            ParameterError: without any term.
+            MismatchError: when shapes or slots do not fit.
+        """
+        parts = all_parts(terms, "add_many")
+        shape, natives = fitted("add_many", parts)
+        return self._finish("add_many", reshaped(self._native.add_many(natives), shape), out)
+
+    def multiply_many(self, factors: Sequence[Ciphertext], *, out: Ciphertext | None = None) -> Ciphertext:
+        """The product of all factors, in ceil(log2 count) levels; their batches broadcast as in NumPy.
+
+        Raises:
+            ParameterError: without any factor.
+            MismatchError: when shapes or slots do not fit.
+        """
+        parts = self._all_refreshed(all_parts(factors, "multiply_many"))
+        shape, natives = fitted("multiply_many", parts)
+        return self._finish("multiply_many", reshaped(self._native.multiply_many(natives), shape), out)
+
+    def dot(
+        self,
+        a: Ciphertext | Sequence[Ciphertext],
+        b: Operand | Sequence[Ciphertext] | Sequence[Plaintext | ArrayLike],
+        *,
+        out: Ciphertext | None = None,
+    ) -> Ciphertext:
+        """The sum of a[i] * b[i], slot by slot, in one pass: faster than product by product, and products of
+        ciphertexts are relinearized once, as a sum, which leaves less noise.
+
+        Args:
+            a: ciphertexts. Of a single one, which is no sequence, the slots are summed: `Ciphertext.dot`.
+            b: as many ciphertexts; or as many plaintexts and arrays of shape (..., a.filled).
+
+        Returns:
+            A ciphertext of the shape to which all operands broadcast, at the level and scale that products
+            and sums have.
+
+        Raises:
+            ParameterError: unless there are equally many, at least one.
+            MismatchError: when shapes, levels or encodings do not fit.
+            MissingKeyError: when products of ciphertexts need a relinearization key that is not there.
+            LevelError: when no level is left.
+        """
+        if isinstance(a, Ciphertext) and a.ndim == 0:
+            return self.matmul(a, cast(Operand, b), out=out)
+        if not isinstance(b, (Sequence, Ciphertext, np.ndarray)):
+            raise TypeError(
+                f"dot: several ciphertexts take as many operands, not {described(b)}; x.dot(y) sums the "
+                f"slots "
+                "of one product"
+            )
+        if len(a) != len(b) or len(a) == 0:
+            raise _core.ParameterError(
+                f"dot: got {len(a)} and {len(b)} operands; give equally many on both sides, at least one"
+            )
+        for x in a:
+            if not isinstance(x, Ciphertext):
+                raise TypeError(f"dot: the left operands must be ciphertexts, not {type(x).__name__}")
+        right = [y for y in b if isinstance(y, Ciphertext)]
+        if right and len(right) != len(b):
+            raise TypeError("dot: b mixes ciphertexts and plain operands; add a dot of each")
+        fresh = self._all_refreshed([*a, *right])
+        a, right = fresh[: len(a)], fresh[len(a) :]
+        plain = [
+            self._plain_operand(x, y) for x, y in zip(a, b, strict=True) if not isinstance(y, Ciphertext)
+        ]
+        shape, left = fitted("dot", [*a, *right], [y._native for y in plain])
+        if right:
+            core = self._native.dot(left[: len(a)], left[len(a) :])
+        else:
+            core = self._native.dot_plain(left, [spread(y._native, shape) for y in plain])
+        return self._finish("dot", reshaped(core, shape), out)
+
+    # --- Slots. ---
+
+    def sum(self, a: Ciphertext, *, axis: int | None = None, out: Ciphertext | None = None) -> Ciphertext:
+        """Every slot becomes the sum of the filled slots.
+
+        Slots that fill the ciphertext up do not count. Where they are not known to be 0, as after a function,
+        they are masked, which takes a level of CKKS and, of BFV and BGV, the noise of a plain product.
+
+        Args:
+            a: with BFV and BGV that were rotated, all slots count, since values are in any of them.
+            axis: None, or -1 or `a.ndim`, the axis of the slots; else one of the batch, whose elements are
+                added (`add_many`).
+
+        Raises:
+            MissingKeyError: without the keys.
+            LevelError: when no level is left for a mask.
+            ParameterError: for another axis.
+        """
+        native = native_of("sum", a)
+        if axis is not None and (along := batch_axis("sum", a.shape, axis)) is not None:
+            return self.add_many(_elements(a, along), out=out)
+        if native.padding == "uniform" and native.filled:
+            core = native.clone()
+            self._with_number("multiply", core, a.filled)
+            return self._finish("sum", core, out)
+        if native.padding == "unknown":
+            native = self._masked("sum", a)
+        try:
+            core = self._native.sum_slots(native)
+        except _core.MissingKeyError:
+            if self._sums(native):
+                raise
+            where = "the keys do not sum slots" if self.has_keys else "there are no evaluation keys here"
+            few = "" if self._has_budget else f", or sum_slots={a.slots} for ciphertexts like this one"
+            raise _core.MissingKeyError(
+                f"sum: {where}; work by an evaluator, x.to(evaluator), of keys that do: "
+                f"generate_keys(secret_key, sum_slots=True){few}"
+            ) from None
+        return self._finish("sum", core, out)
+
+    def mean(self, a: Ciphertext, *, axis: int | None = None, out: Ciphertext | None = None) -> Ciphertext:
+        """CKKS: the mean of the filled slots in each of them, or with an axis of the batch that of its
+        elements, slot by slot. Takes a level; raises as `sum`, and TypeError for BFV and BGV."""
+        native = native_of("mean", a)
+        if self._context.params.scheme != "ckks":
+            raise TypeError(
+                "BFV and BGV have no division: decrypt x.sum() and divide it, or multiply by an inverse "
+                "modulo "
+                "the plaintext modulus"
+            )
+        if axis is not None and (along := batch_axis("mean", a.shape, axis)) is not None:
+            return self.multiply(self.sum(a, axis=along), 1 / a.shape[along], out=out)
+        if native.padding == "unknown":
+            return self.sum(self.multiply(a, 1 / a.filled), out=out)  # which masks as well
+        return self.multiply(self.sum(a), 1 / a.filled, out=out)
+
+    def _masked(self, operation: str, a: Ciphertext) -> _core.Ciphertext:
+        """The values with 0 in all other slots."""
+        try:
+            fresh = self._refreshed(a)
+            mask = self._context._codec.number_operand(1, fresh._native, product=True)
+            return self._native.multiply_plain(fresh._native, mask)
+        except _core.LevelError as error:
+            raise _core.LevelError(
+                f"{operation}: slots {a.filled} to {a.slots - 1} fill the ciphertext up and are not known to "
+                f"be "
+                "0, so they are masked, for which no level is left: use parameters of more depth, or "
+                f"hm.circuits.Mask(np.arange({a.slots}) < {a.filled}, params)(x) where there is one"
+            ) from error
+
+    def _sums(self, a: _core.Ciphertext) -> bool:
+        """Whether the Galois keys suffice for a sum over the slots."""
+        params = self._context.params
+        try:
+            for steps in _core.rotations_for_sum(params._native, a.slots):
+                self._native.rotation_plan(steps, a)
+        except _core.MissingKeyError:
+            return False
+        return params.scheme == "ckks" or self._keys.has_conjugation
+
+    def matmul(
+        self, a: Ciphertext, b: Operand, *, slots: int | None = None, out: Ciphertext | None = None
+    ) -> Ciphertext:
+        """a @ b, as in NumPy: each vector of `a` as a row times a plain matrix (CKKS), or its inner product
+        with a vector, in every slot.
+
+        A matrix is encoded each time: a `hemera.circuits.LinearTransform` of `b.T` encodes it once.
+
+        Args:
+            b: a plain matrix of shape (a.filled, columns); or a vector: a single ciphertext, a plaintext or
+                an array of shape (a.filled,).
+            slots: a.slots, to say that the matrix goes with all slots: then it may have any number of rows
+                up to it, and those that are missing are zero.
+
+        Raises:
+            MismatchError: for a matrix of other rows than `a` has values.
+            TypeError: for other operands, and for a matrix with BFV and BGV.
+            ParameterError: for more rows or columns than `a` has slots.
+            MissingKeyError: when rotations of the matrix's diagonals, or of a sum, lack keys.
+            LevelError: when no level is left.
+        """
+        native_of("matmul", a)
+        if isinstance(b, Ciphertext) and b.ndim:
+            raise TypeError(
+                f"matmul takes a vector or a plain matrix, not a batch of ciphertexts of shape {b.shape}: "
+                "hm.circuits.MatrixVectorProduct and MatrixProduct multiply encrypted matrices, ev.dot(xs, "
+                "ys) "
+                "sums products"
+            )
+        if isinstance(b, (Ciphertext, Plaintext)):
+            return self.sum(self.multiply(a, b), out=out)
+        matrix = np.asarray(b)
+        if matrix.ndim == 1:
+            return self.sum(self.multiply(a, self._vector("matmul", matrix, a)), out=out)
+        if matrix.ndim != 2 or self._context.params.scheme != "ckks":
+            raise TypeError(
+                "matmul takes a plain matrix of two axes, for CKKS, or a vector; ev.dot(xs, ys) sums "
+                "products x * "
+                "y"
+            )
+        if slots is None and len(matrix) != a.filled:
+            raise _core.MismatchError(
+                f"matmul: values of shape {(*a.shape, a.filled)} and a matrix of shape {matrix.shape} do not "
+                f"fit; "
+                "as in NumPy it needs a row for each value (or say ev.matmul(x, matrix, slots=x.slots), for "
+                "zeros "
+                "in the rows that are missing)"
+            )
+        if slots not in (None, a.slots):
+            raise _core.MismatchError(f"matmul: slots={slots}, and the ciphertext has {a.slots}")
+        a = self._refreshed(a)
+        level = _core.level_of_product(a._native)
+        plan = LinearTransform(matrix.T, self._context.params, slots=a.slots, level=level)
+        return self.transform(a, plan, out=out)
+
+    @staticmethod
+    def _vector(operation: str, values: NDArray[Any], a: Ciphertext) -> NDArray[Any]:
+        """A plain vector as NumPy multiplies it by values. MismatchError for another length."""
+        if len(values) != a.filled:
+            raise _core.MismatchError(
+                f"{operation}: a vector of {len(values)} values and a ciphertext of {a.filled} do not fit"
+            )
+        return values
+
+    def reencrypt(self, a: Ciphertext, key: SwitchingKey) -> Ciphertext:
+        """The same message under the secret that `key` ends at. The result is bound to no keys."""
+        require_type(key, SwitchingKey, "reencrypt", "the key of ctx.generate_switching_key(source, target)")
+        core = self._native.reencrypt(native_of("reencrypt", a), key._native)
+        return a._holding(core, self._context._keyless)
+
+    # --- Circuits. ---
+
+    def capture(self, circuit: Circuit, *examples: Ciphertext) -> Graph:
+        """Capture a circuit of operations as a graph that runs many times at little cost for the host.
+
+        The circuit is called with ciphertexts like the examples, once to run and once to be recorded. Its
+        operations must be the same for all inputs of this shape, level and scale, as those of Hemera are.
+        On the CPU, which has no graphs, the graph calls the circuit each time.
+
+        Args:
+            circuit: takes as many ciphertexts as there are examples; returns one, or a sequence of them.
+            examples: inputs of the shape, level, scale and (BFV, BGV) at least the noise that inputs will
+                have.
+
+        Returns:
+            A `Graph` g: `g(*inputs)` gives what `circuit(*inputs)` gives, bit for bit.
+
+        Raises:
+            DeviceError: when the circuit encrypts, draws randomness or copies from or to the host (encoding
+                an array inside it does: encode before, and use the plaintext; so do numbers that are added to
+                ciphertexts filled in part, beyond 16 different ones).
+        """
+        return Graph(self._context._native, lambda core: Ciphertext(core, self), circuit, examples)
+
+    # --- How operands are brought together. ---
+
+    def _paired(
+        self, operation: _Operation, a: Ciphertext, b: Ciphertext, out: Ciphertext | None
+    ) -> tuple[Ciphertext, Ciphertext, tuple[int, ...]]:
+        """Both operands ready for the operation, and the shape of its result."""
+        _require_ciphertext(operation, a)
+        of_a, of_b = a.shape, b.shape
+        shape = of_a if of_a == of_b else broadcast_shape(operation, of_a, of_b)
+        try:
+            require_slots(operation, a._native, b._native)
+        except _core.MismatchError:
+            if a.context.params == b.context.params:
+                raise
+            raise _core.MismatchError(
+                f"{operation}: the operands belong to {a.context!r} and to {b.context!r}"
+            ) from None
+        _check_out(operation, a, shape, out)
+        if of_a != of_b and a._count != 1 and b._count != 1:
+            if operation == "multiply":  # before they are more
+                a, b = self._all_refreshed((a, b))
+            a, b = a._spread(shape), b._spread(shape)
+        return a, b, shape
+
+    def _with_plain(
+        self,
+        operation: _Operation,
+        a: Ciphertext,
+        b: Plaintext | complex | ArrayLike,
+        out: Ciphertext | None,
+        fill: bool,
+    ) -> Ciphertext:
+        _require_ciphertext(operation, a)
+        number = as_number(b)
+        if operation == "multiply" and not _is_integer(number):
+            a = self._refreshed(a)
+        if number is None:
+            operand = self._plain_operand(a, b, product=operation == "multiply", fill=fill)
+            return self._with_plaintext(operation, a, operand, out)
+        if a._native.filled and self._minds_padding(operation, a._native, number):
+            return self._with_plaintext(operation, a, self._number_operand(operation, a, number), out)
+        core = self._copy(operation, a, out)
+        self._with_number(operation, core, number)
+        return self._finish(operation, core, out)
+
+    def _minds_padding(self, operation: _Operation, a: _core.Ciphertext, number: complex) -> bool:
+        """Whether an operation with a number is one with the number in the filled slots and 0 in the others:
+        sums, which then keep those 0, and products that take a level, which then make them 0 for nothing."""
+        if operation != "multiply":
+            return number != 0 and a.padding in ("zeros", "values")
+        return a.padding != "zeros" and not self._has_budget and not _is_integer(number)
+
+    def _number_operand(self, operation: _Operation, a: Ciphertext, number: complex) -> Plaintext:
+        if not isinstance(number, int) and not cmath.isfinite(number):
+            raise _core.ParameterError(f"{operation}: the number must be finite")
+        plain = self._context._codec.number_operand(number, a._native, product=operation == "multiply")
+        return Plaintext(plain, self._context)
+
+    def _with_number(self, operation: _Operation, core: _core.Ciphertext, number: complex) -> None:
+        value, integer = self._context._codec.scalar(number)
+        if operation == "multiply":
+            self._native.multiply_scalar_inplace(core, value, integer)
+        elif operation == "add":
+            self._native.add_scalar_inplace(core, value, integer)
+        else:
+            self._native.add_scalar_inplace(core, -value, -integer)
+
+    def _with_plaintext(
+        self, operation: _Operation, a: Ciphertext, operand: Plaintext, out: Ciphertext | None
+    ) -> Ciphertext:
+        shape = broadcast_shape(operation, a.shape, operand.shape)
+        require_slots(operation, a._native, operand._native)
+        _check_out(operation, a, shape, out)
+        whole = a if a.shape == shape else a._broadcast_to(shape)
+        plain = spread(operand._native, shape)
+        if operation == "multiply":
+            return self._finish(operation, self._native.multiply_plain(whole._native, plain), out)
+        core = self._copy(operation, a, out) if whole is a else whole._native
+        if operation == "add":
+            self._native.add_plain_inplace(core, plain)
+        else:
+            self._native.subtract_plain_inplace(core, plain)
+        return self._finish(operation, core, out)
+
+    def _plain_operand(
+        self,
+        a: Ciphertext,
+        b: Plaintext | ArrayLike,
+        *,
+        product: bool = True,
+        fill: bool = False,
+        kept: bool = False,
+    ) -> Plaintext:
+        if isinstance(b, Plaintext):
+            return b
+        plain = self._context._codec.encode_operand(b, a._native, product=product, fill=fill, kept=kept)
+        return Plaintext(plain, self._context)
+
+    def __getattr__(self, name: str) -> NoReturn:
+        """Only for names that there are not."""
+        reason = ": ctx.decrypt(x, secret_key) does, with the secret key" if name == "decrypt" else ""
+        raise AttributeError(f"an Evaluator has no attribute {name!r}{reason}", name=name, obj=self)
+
+
+def _require_ciphertext(operation: _Operation, a: Ciphertext) -> None:
+    if not isinstance(a, Ciphertext):
+        raise TypeError(f"{operation}: the first operand must be a Ciphertext, not {type(a).__name__}")
+
+
+def _check_out(operation: _Operation, a: Ciphertext, shape: tuple[int, ...], out: Ciphertext | None) -> None:
+    if out is a and shape != a.shape:
+        raise _core.MismatchError(
+            f"{operation}: the result has shape {shape} and can not replace an operand of shape {a.shape}"
+        )
+
+
+def _elements(a: Ciphertext, axis: int) -> list[Ciphertext]:
+    """The parts of a batch along one of its axes."""
+    return [a[(slice(None),) * axis + (i,)] for i in range(a.shape[axis])]
+
+
+def _is_integer(number: complex | None) -> bool:
+    """Whether a product by it takes no level."""
+    return number is not None and number.imag == 0 and float(number.real).is_integer()

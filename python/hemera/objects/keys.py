@@ -1,0 +1,151 @@
+"""Keys: the secret that decrypts, and what a server needs to evaluate."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from hemera import _core
+from hemera.inputs.arguments import in_own_words, require_type
+from hemera.objects.stored import Stored
+
+if TYPE_CHECKING:
+    from hemera.objects.context import Context
+
+__all__ = ["Keys", "SecretKey", "SwitchingKey"]
+
+
+@in_own_words
+class SecretKey(Stored):
+    """The key that decrypts. Its memory is zeroed on release; a file of it is readable by its owner alone.
+
+    `Context.generate_secret_key` and `Context.load` make one.
+    """
+
+    __slots__ = ("_context",)
+
+    _native: _core.SecretKey
+
+    def __init__(self, core: _core.SecretKey, context: Context) -> None:
+        self._native = core
+        self._context = context
+
+    @property
+    def context(self) -> Context:
+        """The context that the key belongs to."""
+        return self._context
+
+    def __repr__(self) -> str:
+        return f"<SecretKey of {self._context!r}>"
+
+
+@in_own_words
+class Keys(Stored):
+    """Public, relinearization and Galois keys: what encrypts and evaluates. Nothing in it decrypts.
+
+    `Context.generate_keys` and `Context.load` make them.
+    """
+
+    __slots__ = ("_context",)
+
+    _native: _core.EvaluationKeys
+
+    def __init__(self, core: _core.EvaluationKeys, context: Context) -> None:
+        self._native = core
+        self._context = context
+
+    @property
+    def context(self) -> Context:
+        """The context that the keys belong to."""
+        return self._context
+
+    @property
+    def has_public_key(self) -> bool:
+        """Whether they encrypt."""
+        return self._native.has_public_key
+
+    @property
+    def has_relinearization(self) -> bool:
+        """Whether products can be relinearized."""
+        return self._native.has_relinearization
+
+    @property
+    def galois_elements(self) -> list[int]:
+        """The Galois elements that have a key: odd numbers below 2N."""
+        return self._native.galois_elements
+
+    @property
+    def memory_bytes(self) -> int:
+        """Bytes that the keys take in the device's memory."""
+        return self._native.memory_bytes
+
+    @property
+    def security(self) -> str | None:
+        """Class of classical security of the weakest of the keys, by the modulus that each is over (see
+        `Parameters.security`), or None without keys."""
+        return self._native.security
+
+    def has_rotation(self, steps: int) -> bool:
+        """Whether there is a key for exactly this rotation."""
+        return self._context._native.galois_element(steps) in self._native.galois_elements
+
+    @property
+    def has_conjugation(self) -> bool:
+        """Whether CKKS slots can be conjugated, or the rows of BFV and BGV exchanged."""
+        return self._context._native.conjugation_element() in self._native.galois_elements
+
+    def public_only(self) -> Keys:
+        """The public key alone: enough to encrypt.
+
+        Raises:
+            MissingKeyError: when there is none.
+        """
+        if not self.has_public_key:
+            raise _core.MissingKeyError(
+                "these keys have no public key; make them with generate_keys(secret_key, public_key=True)"
+            )
+        return Keys(self._native.public_only(), self._context)
+
+    def __or__(self, other: Keys) -> Keys:
+        """The keys of both, for one secret; where both have one, the left one's."""
+        require_type(other, Keys, "keys | other", "other keys")
+        return Keys(self._native.merged(other._native), self._context)
+
+    def __repr__(self) -> str:
+        parts = []
+        if self.has_public_key:
+            parts.append("public")
+        if self.has_relinearization:
+            parts.append("relinearization")
+        parts.append(f"{len(self.galois_elements)} Galois")
+        return f"<Keys: {', '.join(parts)}; {self.memory_bytes / 2**20:.1f} MiB>"
+
+
+@in_own_words
+class SwitchingKey(Stored):
+    """A key from one secret to another, for `Evaluator.reencrypt`."""
+
+    __slots__ = ("_context",)
+
+    _native: _core.SwitchingKey
+
+    def __init__(self, core: _core.SwitchingKey, context: Context) -> None:
+        self._native = core
+        self._context = context
+
+    @property
+    def context(self) -> Context:
+        """The context that the key belongs to."""
+        return self._context
+
+    @property
+    def level(self) -> int:
+        """Highest level of the ciphertexts that it switches."""
+        return self._native.level
+
+    @property
+    def security(self) -> str:
+        """Class of classical security of the modulus that the key is over (see `Parameters.security`)."""
+        return self._native.security
+
+    def __repr__(self) -> str:
+        return f"<SwitchingKey up to level {self.level} of {self._context!r}>"

@@ -1,0 +1,69 @@
+"""Warnings that a result may be wrong, at the line outside of this package that asked for it."""
+
+from __future__ import annotations
+
+import sys
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from pathlib import Path
+
+from hemera.errors import HemeraWarning, NoiseWarning, RangeWarning
+
+_PACKAGE = str(Path(__file__).parents[1])
+_ranges_are_known: ContextVar[bool] = ContextVar("_ranges_are_known", default=False)
+
+
+def warn_of_spent_budget(operation: str) -> None:
+    """A NoiseWarning."""
+    _warn(
+        f"{operation}: the guaranteed noise budget of the result is spent, so it may decrypt to wrong "
+        "values; choose parameters for a circuit of this depth, for_circuit(depth=..., terms=...). "
+        "ctx.noise_budget(x, secret_key) tells what is really left",
+        NoiseWarning,
+    )
+
+
+def warn_of_interval(name: str, low: float, high: float) -> None:
+    """A RangeWarning of a function."""
+    if _ranges_are_known.get():
+        return
+    _warn(
+        f"{name}: its values are taken to be from {low:g} to {high:g}, and no declared bound says so; "
+        "results of values outside are wrong without an error. Declare a bound, for_circuit(largest=) or "
+        "encode(largest=), or make the function with clip=True",
+        RangeWarning,
+    )
+
+
+def warn_of_bootstrap() -> bool:
+    """A RangeWarning of a bootstrap. Whether it was given."""
+    if _ranges_are_known.get():
+        return False
+    _warn(
+        "bootstrap: its values are taken to be from -1 to 1, and no bound is declared; results of larger "
+        "values are wrong without an error. Declare their bound, ctx.encode(values, largest=) or "
+        "ctx.bind(keys, bootstrap=plan, magnitude=), by which bootstraps then scale",
+        RangeWarning,
+    )
+    return True
+
+
+@contextmanager
+def ranges_are_known() -> Iterator[None]:
+    """No RangeWarning in here: for circuits whose authors made sure of their ranges in other ways."""
+    token = _ranges_are_known.set(True)
+    try:
+        yield
+    finally:
+        _ranges_are_known.reset(token)
+
+
+def _warn(text: str, category: type[HemeraWarning]) -> None:
+    level = 3
+    frame = sys._getframe(2)
+    while frame.f_back is not None and frame.f_code.co_filename.startswith(_PACKAGE):
+        frame = frame.f_back
+        level += 1
+    warnings.warn(text, category, stacklevel=level)

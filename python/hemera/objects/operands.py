@@ -1,0 +1,115 @@
+"""How the operands of an operation are brought together: types, batches and slots."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Protocol, TypeVar
+
+import numpy as np
+
+from hemera import _core
+from hemera.inputs.arguments import as_integer
+
+__all__ = [
+    "batch_axis",
+    "broadcast_shape",
+    "fitted",
+    "require_equally_filled",
+    "require_slots",
+    "reshaped",
+    "spread",
+]
+
+MessageT = TypeVar("MessageT", _core.Ciphertext, _core.Plaintext)
+
+
+class Batch(Protocol):
+    """A ciphertext."""
+
+    @property
+    def _native(self) -> _core.Ciphertext: ...
+
+
+def fitted(
+    operation: str, operands: Sequence[Batch], plain: Sequence[_core.Plaintext] = ()
+) -> tuple[tuple[int, ...], list[_core.Ciphertext]]:
+    """The shape to which all operands broadcast, and the ciphertexts spread to it. MismatchError when shapes
+    or slots do not fit."""
+    natives: list[_core.Ciphertext | _core.Plaintext] = [*(x._native for x in operands), *plain]
+    shape: tuple[int, ...] = ()
+    for native in natives:
+        shape = broadcast_shape(operation, shape, tuple(native.batch))
+    require_slots(operation, *natives)
+    return shape, [spread(x._native, shape) for x in operands]
+
+
+def reshaped(core: _core.Ciphertext, shape: tuple[int, ...]) -> _core.Ciphertext:
+    """A result in the shape that NumPy's rule gives it: batches of one meet others as they are."""
+    if tuple(core.batch) != shape:
+        _core.reshape_inplace(core, list(shape))
+    return core
+
+
+def require_slots(operation: str, *operands: _core.Ciphertext | _core.Plaintext) -> None:
+    """MismatchError for operands of different slots or filled slots, as of different lengths in NumPy. Those
+    of a single slot (CKKS) and of all slots meet any others. Polynomials (encoded in coefficients) may have
+    any lengths."""
+    slots, filled = operands[0].slots, operands[0].filled
+    for x in operands:  # most are alike, and this is asked for each operation
+        if x.slots != slots or x.filled != filled:
+            break
+    else:
+        return
+    # A single slot of CKKS meets all others; a single value of BFV and BGV is in the first slot alone.
+    found = sorted({x.slots for x in operands if (x.slots != 1 or x.filled) and x.encoding == "slots"})
+    if len(found) > 1:
+        raise _core.MismatchError(
+            f"{operation}: operands of {found[-1]} and {found[0]} slots do not fit; encrypt or encode as "
+            "many values in each (append zeros or repeat values)"
+        )
+    require_equally_filled(operation, operands)
+
+
+def spread(message: MessageT, shape: tuple[int, ...]) -> MessageT:
+    """A batch repeated to this shape; one of a single element meets each of them as it is."""
+    own = tuple(message.batch)
+    if own == shape or math.prod(own) == 1:
+        return message
+    elements = np.broadcast_to(np.arange(math.prod(own)).reshape(own), shape)
+    return _core.gather(message, elements.ravel().tolist(), list(shape))
+
+
+def require_equally_filled(operation: str, natives: Sequence[_core.Ciphertext | _core.Plaintext]) -> None:
+    """MismatchError for messages whose slots are filled to different counts, unless one has a value in
+    all."""
+    counts = {x.filled for x in natives if x.filled and x.padding != "uniform"}
+    if len(counts) > 1:
+        raise _core.MismatchError(
+            f"{operation}: operands of {max(counts)} and {min(counts)} values do not fit; as in NumPy they "
+            f"need "
+            "as many (append zeros before they are encrypted or encoded, where zeros are meant)"
+        )
+
+
+def broadcast_shape(operation: str, a: tuple[int, ...], b: tuple[int, ...]) -> tuple[int, ...]:
+    if a == b:  # NumPy takes microseconds
+        return a
+    try:
+        return np.broadcast_shapes(a, b)
+    except ValueError:
+        raise _core.MismatchError(
+            f"{operation}: batches of shape {a} and {b} do not fit; as in NumPy, extents must be equal or 1"
+        ) from None
+
+
+def batch_axis(operation: str, shape: tuple[int, ...], axis: int) -> int | None:
+    """The axis of a batch that is named, None for that of the slots. ParameterError for another."""
+    along, last = as_integer(axis, operation, "axis"), len(shape)
+    if along in (-1, last):
+        return None
+    if not -last - 1 <= along < last:
+        raise _core.ParameterError(
+            f"{operation}: axis {along} of a batch of shape {shape}, whose slots are axis {last}"
+        )
+    return along % (last + 1)

@@ -1,0 +1,50 @@
+"""Steps of rotations: as callers give them, and those that sums and other rotations are made of."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from hemera import _core
+from hemera.inputs.arguments import as_integer, described, require_type
+from hemera.parameters import Parameters
+
+__all__ = ["all_steps", "as_steps", "rotations_for_sum", "rotations_needed"]
+
+
+def as_steps(params: Parameters, operation: str, steps: int) -> int:
+    """Steps of a rotation as a number that the core takes: they count modulo N/2. TypeError for anything
+    but an integer."""
+    number = as_integer(steps, operation, "steps")
+    # By N/2 and more: OpenFHE's rotations from there on are others (rlwe::LongRotations).
+    half = params.degree // 2
+    return number if abs(number) < 1 << 62 else number % half + half
+
+
+def all_steps(params: Parameters, operation: str, steps: Iterable[int]) -> list[int]:
+    """The steps of several rotations. Raises as `as_steps`, and for what is no sequence."""
+    if not isinstance(steps, Iterable):
+        raise TypeError(f"{operation} takes a sequence of steps, like [{steps}], not {described(steps)}")
+    return [as_steps(params, operation, step) for step in steps]
+
+
+def rotations_for_sum(params: Parameters, slots: int | None = None) -> list[int]:
+    """The rotations that `Ciphertext.sum` uses for ciphertexts of `slots` slots (None: all there are).
+    TypeError for other than parameters and an integer."""
+    require_type(params, Parameters, "rotations_for_sum", "parameters and a number of slots")
+    if slots is not None:
+        slots = as_integer(slots, "rotations_for_sum", "slots")
+    return _core.rotations_for_sum(params._native, params.max_slots if slots is None else slots)
+
+
+def rotations_needed(params: Parameters, steps: Iterable[int]) -> list[int]:
+    """The fewest power-of-two rotations that make up each of `steps`: keys for these serve them all.
+
+    With a key for each step itself a rotation is faster; with these there are fewer keys to send. TypeError
+    for other than parameters and integers.
+    """
+    require_type(params, Parameters, "rotations_needed", "parameters and steps")
+    if not isinstance(steps, Iterable):
+        raise TypeError(f"rotations_needed takes a sequence of steps, not {described(steps)}")
+    return _core.rotations_needed(
+        [as_integer(step, "rotations_needed", "steps") for step in steps], params.degree // 2
+    )

@@ -1,0 +1,69 @@
+"""Answers over HTTP that are no result."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+from http import HTTPStatus
+
+from fastapi import Request, Response
+from fastapi.responses import JSONResponse
+from starlette.exceptions import HTTPException
+from starlette.requests import ClientDisconnect
+
+from hemera.serving.logs import log
+from hemera.serving.metrics import Metrics
+from hemera.serving.problems import Refused, refusal_of
+
+__all__ = ["answer_to", "refuse", "refuse_http"]
+
+_CLOSED_BY_CLIENT = 499
+"""nginx' status for a client that left: nobody reads it but the log."""
+_READ_ON = 1 << 20
+"""Bytes of a body that are read although nobody wants them."""
+
+
+def answer_to(error: Exception, metrics: Metrics) -> Refused:
+    """The answer to what a request led to; failures of the server itself are logged."""
+    if isinstance(error, ClientDisconnect):
+        metrics.hung_up()
+        return Refused(_CLOSED_BY_CLIENT, "hung_up", "the client hung up")
+    refused = refusal_of(error)
+    if refused.code == "internal":
+        log("failure", level=logging.ERROR, error=error)
+    return refused
+
+
+async def refuse(request: Request, error: Exception) -> Response:
+    """The response of a `Refused`. A connection whose body was not read is closed."""
+    assert isinstance(error, Refused)
+    request.state.code = error.code
+    headers = error.headers
+    if request.method in ("POST", "PUT") and not request.scope.get("hemera.received"):
+        headers["Connection"] = "close"
+        # A client that asked whether it may go on (Expect: 100-continue) has sent nothing yet.
+        asked = "expect" in request.headers
+        if not asked and error.status not in (HTTPStatus.REQUEST_TIMEOUT, _CLOSED_BY_CLIENT):
+            with contextlib.suppress(asyncio.TimeoutError):
+                await asyncio.wait_for(_read_on(request), 1.0)
+    return JSONResponse(error.body, error.status, headers)
+
+
+async def refuse_http(request: Request, error: Exception) -> Response:
+    """The response to what the framework refuses: addresses and methods that there are not."""
+    assert isinstance(error, HTTPException)
+    code = {404: "unknown_address", 405: "unknown_method"}.get(error.status_code, "format")
+    message = f"{error.detail}: /openapi.json tells what there is"
+    return await refuse(request, Refused(error.status_code, code, message))
+
+
+async def _read_on(request: Request) -> None:
+    """Reads what is left of a body, if it is short: a connection that is closed with bytes unread may lose
+    the answer."""
+    left = _READ_ON
+    while left > 0 and not request.scope.get("hemera.received"):
+        message = await request.receive()
+        if message["type"] == "http.disconnect":
+            return
+        left -= len(message.get("body", b""))

@@ -1,0 +1,6 @@
+"""The routes of a server's HTTP interface, a module for each thing that clients ask for."""
+
+from hemera.serving.routes import evaluate, health, keys, models
+
+ROUTERS = (health.router, models.router, keys.router, evaluate.router)
+"""In the order of the OpenAPI description."""

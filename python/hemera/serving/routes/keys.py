@@ -1,0 +1,151 @@
+"""Evaluation keys: a client uploads them for a model, asks for them and removes them."""
+
+from __future__ import annotations
+
+import asyncio
+import functools
+from http import HTTPStatus
+from typing import Any
+
+from fastapi import APIRouter, Request
+
+from hemera.interop import names_of_libraries
+from hemera.serving.bodies import receive, require_size
+from hemera.serving.logs import log
+from hemera.serving.problems import Refused
+from hemera.serving.refusals import answer_to
+from hemera.serving.routes.clients import ClientName
+from hemera.serving.routes.schemas import REQUEST_OF_FILES, problems
+from hemera.serving.routes.state import AppState, state_of
+from hemera.serving.store import Upload
+from hemera.serving.uploads import OWN, UploadSink, library_of
+from hemera.serving.wire import BodyReader, is_multipart
+
+__all__ = ["router"]
+
+_PATH = "/v1/models/{model}/keys"
+_PIECE = 1 << 20
+"""Bytes that are written at a time."""
+
+_PUT = f"""
+Upload evaluation keys for a model, in place of those before: one file of Hemera's, or parts
+`context`, `public_key`, `relinearization`, `galois` with files of {names_of_libraries()}. A secret key is
+refused.
+""".strip()
+
+router = APIRouter()
+
+
+@router.get(_PATH, responses=problems(401, 404, 429))
+async def keys_of(model: str, request: Request, client: ClientName) -> dict[str, Any]:
+    """The keys that the client has uploaded for a model."""
+    service = state_of(request).service
+    service.model(model)
+    found = service.store.find(client, model)
+    if found is None:
+        raise _no_keys(model)
+    return found.describe()
+
+
+@router.put(
+    _PATH,
+    status_code=HTTPStatus.CREATED,
+    responses=problems(401, 404, 408, 413, 422, 429, 503, 507),
+    openapi_extra=REQUEST_OF_FILES,
+    description=_PUT,
+)
+async def put_keys(model: str, request: Request, client: ClientName) -> dict[str, Any]:
+    """Upload evaluation keys for a model: the description above is what clients read."""
+    state = state_of(request)
+    status = HTTPStatus.INTERNAL_SERVER_ERROR.value
+    try:
+        found = await _upload(state, model, request, client)
+        status = HTTPStatus.CREATED.value
+        return found
+    except Refused as refused:
+        status = refused.status
+        raise
+    finally:
+        state.service.metrics.uploaded(status)
+
+
+@router.delete(_PATH, status_code=HTTPStatus.NO_CONTENT, responses=problems(401, 404, 429))
+async def delete_keys(model: str, request: Request, client: ClientName) -> None:
+    """Remove the client's keys for a model."""
+    service = state_of(request).service
+    service.model(model)
+    if not await asyncio.to_thread(service.remove_keys, client, model):
+        raise _no_keys(model)
+
+
+def _no_keys(model: str) -> Refused:
+    return Refused(HTTPStatus.NOT_FOUND, "no_keys", f"the server has no keys of yours for {model!r}")
+
+
+async def _upload(state: AppState, model: str, request: Request, client: str) -> dict[str, Any]:
+    """Receives keys, checks them and keeps them. Whatever fails leaves nothing."""
+    service = state.service
+    settings = service.settings
+    package = service.model(model)
+    own = service.key_limit(package)
+    several = is_multipart(request.headers.get("content-type"))
+    size = require_size(request, settings.key_bytes if several else own)
+    came = service.rates.body(client, size)
+    with state.uploads.share(client) as take:
+        take(1)
+        upload = service.store.begin(client, model, settings.key_bytes)
+        try:
+            service.store.require_room(upload, size)
+            writer = _Writer(request, upload, own)
+
+            async def collect(piece: bytes) -> None:
+                service.metrics.received(len(piece))
+                came(len(piece))
+                await writer.take(piece)
+
+            await receive(request, collect, limit=settings.key_bytes, seconds=settings.body_seconds)
+            await writer.close()
+            library = await asyncio.to_thread(library_of, upload.files)
+            session = await asyncio.wrap_future(
+                service.scheduler.call(functools.partial(service.load_upload, package, library, upload))
+            )
+            found = await asyncio.to_thread(service.accept, upload, library, session)
+        except Exception as error:
+            raise answer_to(error, service.metrics) from error
+        finally:
+            await asyncio.to_thread(upload.discard)
+    log("keys", client=client, model=model, library=library, bytes=found.bytes)
+    return found.describe()
+
+
+class _Writer:
+    """Pieces of a body on their way into an upload: collected, then written by another thread.
+
+    Args:
+        request: whose body it is.
+        upload: where its files go.
+        own: bytes that keys of Hemera's clients may have.
+    """
+
+    def __init__(self, request: Request, upload: Upload, own: int) -> None:
+        self._reader = BodyReader(request.headers.get("content-type"), UploadSink(upload, own), OWN)
+        self._pieces: list[bytes] = []
+        self._collected = 0
+
+    async def take(self, piece: bytes) -> None:
+        """The next piece."""
+        self._pieces.append(piece)
+        self._collected += len(piece)
+        if self._collected >= _PIECE:
+            await self._write()
+
+    async def close(self) -> None:
+        """The body has come to its end."""
+        await self._write()
+        await asyncio.to_thread(self._reader.close)
+
+    async def _write(self) -> None:
+        data = b"".join(self._pieces)
+        self._pieces.clear()
+        self._collected = 0
+        await asyncio.to_thread(self._reader.feed, data)

@@ -1,0 +1,43 @@
+"""Parts of the OpenAPI description that several routes have."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from hemera.serving.wire import OCTETS
+
+__all__ = ["FILES", "REQUEST_OF_FILES", "problems"]
+
+FILES: dict[str, Any] = {
+    OCTETS: {"schema": {"type": "string", "format": "binary"}},
+    "multipart/form-data": {
+        "schema": {"type": "object", "additionalProperties": {"type": "string", "format": "binary"}}
+    },
+}
+"""A body of one file, or of several with names."""
+
+REQUEST_OF_FILES: dict[str, Any] = {"requestBody": {"required": True, "content": FILES}}
+
+_PROBLEM = {
+    "description": "What was wrong and the way out",
+    "content": {
+        "application/json": {
+            "schema": {
+                "type": "object",
+                "properties": {
+                    "error": {
+                        "type": "object",
+                        "properties": {"code": {"type": "string"}, "message": {"type": "string"}},
+                        "required": ["code", "message"],
+                    }
+                },
+                "required": ["error"],
+            }
+        }
+    },
+}
+
+
+def problems(*statuses: int) -> dict[int | str, dict[str, Any]]:
+    """The answers of these statuses, which say what was wrong."""
+    return dict.fromkeys(statuses, _PROBLEM)

@@ -1,0 +1,52 @@
+"""What all routes share: the service, and the budgets of the bodies that arrive."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from starlette.requests import Request
+
+from hemera.serving.bodies import Budget
+from hemera.serving.service import Service
+
+__all__ = ["AppState", "make_state", "state_of"]
+
+
+@dataclass(frozen=True)
+class AppState:
+    """The state of the application."""
+
+    service: Service
+    waiting: Budget
+    """Bytes of evaluations: bodies that arrive, wait or are computed, and their ciphertexts in memory."""
+    uploads: Budget
+    """Uploads of keys."""
+
+
+def make_state(service: Service) -> AppState:
+    """The state of an application of a service. The service's metrics watch it."""
+    settings = service.settings
+    waiting = Budget(
+        settings.waiting_bytes,
+        settings.waiting_of_client,
+        "busy",
+        "the server has as many requests as it takes; try again in a while",
+    )
+    uploads = Budget(
+        settings.uploads,
+        settings.client_uploads,
+        "busy",
+        "the server has as many uploads of keys as it takes; try again in a while",
+    )
+    service.metrics.watch(
+        "hemera_waiting_bytes",
+        "Bytes of bodies that arrive, wait or are computed, and of their ciphertexts in memory",
+        lambda: waiting.taken,
+    )
+    return AppState(service, waiting, uploads)
+
+
+def state_of(request: Request) -> AppState:
+    """The state of the application that a request came to."""
+    state: AppState = request.app.state.hemera
+    return state

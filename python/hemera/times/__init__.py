@@ -1,0 +1,5 @@
+"""How long computations take on a device: tables of measured times, shipped and of this machine."""
+
+from hemera.times.table import DeviceTimes, cache_folder, device_name, known_devices
+
+__all__ = ["DeviceTimes", "cache_folder", "device_name", "known_devices"]

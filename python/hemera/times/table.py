@@ -1,0 +1,136 @@
+"""Tables of measured times of a device's operations."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from dataclasses import asdict, dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from hemera import _core
+from hemera.errors import DeviceError, FormatError
+
+__all__ = ["DeviceTimes", "cache_folder", "device_name", "known_devices"]
+
+SHIPPED = Path(__file__).parent / "devices"
+"""The tables that come with the package."""
+
+Row = tuple[str, int, int, float, float]
+"""Operation, degree, bits of the largest modulus, work and seconds of one call."""
+
+
+def cache_folder() -> Path:
+    """Where tables of this machine are kept: $XDG_CACHE_HOME/hemera, or ~/.cache/hemera."""
+    own = os.environ.get("XDG_CACHE_HOME")
+    return (Path(own) if own else Path.home() / ".cache") / "hemera"
+
+
+def device_name(description: str) -> str:
+    """The name of a device's table, from `Context.description`: "cpu-avx512-16" with 16 threads, or that of
+    the GPU, like "nvidia-h200"."""
+    if cpu := re.match(r"cpu \((\w+), (\d+) thread", description):
+        return f"cpu-{cpu[1]}-{cpu[2]}"
+    inside = re.search(r"\(([^,)]*)", description)
+    return re.sub(r"[^a-z0-9]+", "-", (inside[1] if inside else description).lower()).strip("-")
+
+
+def known_devices() -> list[str]:
+    """The names that `DeviceTimes.find` has tables for: shipped ones, and those of `hemera calibrate`."""
+    return sorted({path.stem for folder in (cache_folder(), SHIPPED) for path in folder.glob("*.json")})
+
+
+@dataclass(frozen=True)
+class DeviceTimes:
+    """The times of one device.
+
+    `waiting` is what a call takes longer when it is timed by itself than among others; `graph_waiting` the
+    same for calls of captured graphs. `made` says with which version, when and on which machine.
+    """
+
+    device: str
+    rows: list[Row]
+    waiting: float = 0.0
+    graph_waiting: float | None = None
+    made: dict[str, Any] = field(default_factory=dict)
+
+    @cached_property
+    def _eager(self) -> _core.UnitTimes:
+        return _core.UnitTimes(self.rows, self.waiting)
+
+    @cached_property
+    def _captured(self) -> _core.UnitTimes:
+        own = self.waiting if self.graph_waiting is None else self.graph_waiting
+        return _core.UnitTimes(self.rows, own)
+
+    def seconds(self, counted: _core.Cost, *, graph: bool = False) -> float:
+        """Seconds of the calls that were counted, one after the other, or in a captured graph."""
+        return (self._captured if graph else self._eager).seconds(counted)
+
+    def save(self, path: Path | None = None) -> Path:
+        """Write the table, into the cache folder unless `path` names another file."""
+        target = path or cache_folder() / f"{self.device}.json"
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.write_text(
+            json.dumps(asdict(self), indent=None, separators=(",", ":")) + "\n", encoding="utf-8"
+        )
+        return target
+
+    @classmethod
+    def load(cls, path: Path) -> DeviceTimes:
+        """Read a table.
+
+        Raises:
+            FormatError: when the file is none.
+        """
+        try:
+            found = json.loads(path.read_text(encoding="utf-8"))
+            rows = [
+                (str(name), int(degree), int(bits), float(work), float(seconds))
+                for name, degree, bits, work, seconds in found["rows"]
+            ]
+            graph = found["graph_waiting"]
+            table = cls(
+                device=str(found["device"]),
+                rows=rows,
+                waiting=float(found["waiting"]),
+                graph_waiting=None if graph is None else float(graph),
+                made=dict(found["made"]),
+            )
+            _ = table._eager
+        except (OSError, ValueError, KeyError, TypeError, _core.ParameterError) as error:
+            raise FormatError(
+                f"{path} is no table of times: {error}; make one with `hemera calibrate`"
+            ) from error
+        return table
+
+    @classmethod
+    def find(cls, name: str) -> DeviceTimes:
+        """The table of that name: from the cache folder, or else the shipped one. For a CPU that has none
+        the one of the same instruction set with the nearest number of threads, from half as many to twice.
+
+        Raises:
+            DeviceError: when there is none; it names those that there are.
+        """
+        folders = (cache_folder(), SHIPPED)
+        for folder in folders:
+            if (folder / f"{name}.json").is_file():
+                return cls.load(folder / f"{name}.json")
+        if cpu := re.fullmatch(r"(cpu-\w+)-(\d+)", name):
+            wanted = int(cpu[2])
+            others = [path for folder in folders for path in folder.glob(f"{cpu[1]}-*.json")]
+            near = [path for path in others if wanted <= 2 * _threads(path.stem) <= 4 * wanted]
+            if near:
+                return cls.load(min(near, key=lambda path: abs(_threads(path.stem) - wanted)))
+        raise DeviceError(
+            f"there is no table of times for the device {name!r}, only for "
+            f"{', '.join(known_devices()) or 'none'}; "
+            "run `hemera calibrate` on that machine"
+        )
+
+
+def _threads(stem: str) -> int:
+    last = stem.rsplit("-", 1)[-1]
+    return int(last) if last.isdigit() else 0

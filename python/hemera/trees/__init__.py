@@ -1,0 +1,12 @@
+"""Gradient-boosted trees: models as an `Ensemble`, its integers, layout and circuit (BFV).
+
+`hemera.serving.export_trees` packages them; client and server of the package hemera-apps exchange samples
+and scores. docs/applications.md says how the circuit works.
+"""
+
+from hemera.trees.ensemble import Ensemble, predicted, random_ensemble
+from hemera.trees.parameters import PARAMETERS
+from hemera.trees.quantise import Quantiser
+from hemera.trees.read import read_model
+
+__all__ = ["PARAMETERS", "Ensemble", "Quantiser", "predicted", "random_ensemble", "read_model"]

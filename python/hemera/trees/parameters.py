@@ -1,0 +1,85 @@
+"""Parameters of BFV for trees: the smallest for a model, and the paper's."""
+
+from __future__ import annotations
+
+import math
+from typing import Literal
+
+import numpy as np
+
+import hemera
+from hemera.errors import MismatchError, ParameterError
+from hemera.trees.ensemble import Ensemble
+from hemera.trees.quantise import Quantiser, bound
+
+Workload = Literal["packed", "paper"]
+"""The circuit: many samples in a ciphertext, or that of the paper by Magara et al. (package hemera-apps)."""
+
+PLAIN_BITS = 20
+"""Of the plaintext modulus, unless a model's scores are so large that they would be coarse."""
+_COARSE, _FINE = 8, 12
+"""Bits after the point that scores have at least, and where that takes a larger modulus."""
+_MOST_PLAIN_BITS = 48
+_PLAIN_MODULUS = 786433
+"""The prime of 20 bits that is 1 modulo 2N for both of the paper's degrees."""
+
+# Degree, bits of the primes, bits of the special prime, least security: as many primes and digits as SEAL has
+# by default for these degrees, of 218 and 438 bits in all, and of what 128 bits allow by the tables of 2024.
+_SIZES: dict[str, tuple[int, list[int], int, int | None]] = {
+    "8192-218": (8192, [43, 43, 44, 44], 44, None),
+    "16384-438": (16384, [48, 48, 48, *[49] * 5], 49, None),
+    "8192-214": (8192, [42, 43, 43, 43], 43, 128),
+    "16384-430": (16384, [47, 47, *[48] * 6], 48, 128),
+}
+PARAMETERS = ("auto", *_SIZES)
+"""The names of `parameters_for`: the smallest for the model with 128 bits of security, or degree and bits."""
+
+
+def named_parameters(name: str) -> hemera.bfv.Parameters:
+    """The parameters of a name but "auto". "8192-218" and "16384-438" are those of the paper, which have 128
+    bits of security by the table of 2018, and a little less by that of 2024; the others are their like."""
+    if name not in _SIZES:
+        raise ParameterError(f"parameters are named {', '.join(PARAMETERS)}, not {name!r}")
+    degree, primes, special, security = _SIZES[name]
+    return hemera.bfv.Parameters.from_bits(
+        degree=degree,
+        plain_modulus=_PLAIN_MODULUS,
+        prime_bits=primes,
+        special_bits=[special],
+        digits=len(primes),
+        security=security,
+    )
+
+
+def parameters_for(
+    given: str | hemera.bfv.Parameters, model: Ensemble, workload: Workload, quantiser: Quantiser
+) -> hemera.bfv.Parameters:
+    """The parameters that a server takes for `given`: a name, or parameters.
+
+    Raises:
+        MismatchError: for parameters without slots.
+        ParameterError: for a name that is not there, or scores too large for any parameters.
+    """
+    if isinstance(given, hemera.bfv.Parameters):
+        if given.max_slots == 0:
+            raise MismatchError("the parameters have no slots; take a prime plain_modulus = 1 modulo 2N")
+        return given
+    if given != "auto":
+        return named_parameters(given)
+    # Products one after the other: a comparison by a plaintext, then the depth of the tree less one. The
+    # paper's are a plaintext, a ciphertext, a plaintext and a ciphertext.
+    depth = 4 if workload == "paper" else model.depth + (quantiser.digit > 1)
+    terms = model.trees * model.leaves.shape[2]
+    return hemera.bfv.Parameters.for_circuit(
+        depth, plain_bits=_plain_bits(model), slots=2 * model.leaves.shape[0], terms=max(16, terms)
+    )
+
+
+def _plain_bits(model: Ensemble) -> int:
+    """Bits that hold the model's scores in steps fine enough."""
+    whole = math.ceil(math.log2(1 + bound(model.leaves, model.base))) + 2
+    is_integral = all(np.array_equal(own, np.rint(own)) for own in (model.leaves, model.base))
+    coarse, fine = (0, 0) if is_integral else (_COARSE, _FINE)
+    if whole + coarse <= PLAIN_BITS:
+        return PLAIN_BITS
+    return min(whole + fine, _MOST_PLAIN_BITS)

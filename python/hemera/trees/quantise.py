@@ -1,0 +1,380 @@
+"""From real features and leaves to integers: bins of features, and leaf scores in steps of a power of two."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hemera.errors import FormatError, MismatchError, ParameterError
+from hemera.trees.ensemble import (
+    LOWEST,
+    Ensemble,
+    Flags,
+    Floats,
+    Index,
+    Integers,
+    descend,
+    prepared,
+)
+
+MAX_EDGES = 1023
+"""Most edges of a feature."""
+_ONE_DIGIT = 32
+"""Most edges for which a comparison takes one ciphertext for each; with more a bin is told in two digits."""
+_ONE_DIGIT_DEEP = 8
+_DEEP = 5
+"""From this depth on trees have so many nodes that two digits are fewer bytes with fewer edges already."""
+_OWN_PLANE = -1
+
+
+@dataclass(frozen=True)
+class Quantiser:
+    """The bins of each feature, which a client must know. Value x is in bin c when c edges are <= x."""
+
+    edges: tuple[Floats, ...]
+    """Of each feature, ascending."""
+    single: bool = False
+    """Whether values are rounded to single precision first."""
+    integral: bool = False
+    """Whether all values are integers, so that a threshold between two of them is the upper one."""
+    digit: int = 1
+    """Bins are told in two digits, the lower one of this base; 1: in one."""
+    missing: tuple[int, ...] | None = None
+    """The bin of a missing value (NaN) of each feature, or -1 where it has a bit of its own, as it goes right
+    in some nodes that a bin goes left in. None: missing values are refused."""
+
+    @property
+    def most_edges(self) -> int:
+        """The most edges of a feature, at least 1."""
+        return max(1, *(len(own) for own in self.edges))
+
+    @property
+    def tells_missing(self) -> bool:
+        """Whether the last bit says that a value is missing."""
+        return self.missing is not None and _OWN_PLANE in self.missing
+
+    @property
+    def planes(self) -> int:
+        """How many bits say a bin."""
+        return self.most_edges // self.digit + self.digit - 1 + self.tells_missing
+
+    def bits(self, bins: Integers) -> list[Integers]:
+        """The bits of bins, 0 or 1, of the same shape each: [upper digit >= c] for each c above 0, the same
+        of the lower digit, and whether the value is missing."""
+        upper, lower = np.divmod(np.maximum(bins, 0), self.digit)
+        found = [upper >= c for c in range(1, self.most_edges // self.digit + 1)]
+        found += [lower >= c for c in range(1, self.digit)]
+        if self.tells_missing:
+            found.append(bins == _OWN_PLANE)
+        return [bit.astype(np.int64) for bit in found]
+
+    def bins(self, rows: NDArray[Any]) -> Integers:
+        """The bin of each value, of the same shape (rows, features): -1 for a missing one with a bit of its
+        own.
+
+        Raises:
+            MismatchError: for another number of features.
+            ParameterError: for infinite values, missing ones without `missing`, or fractions where integers
+                are promised.
+        """
+        values = prepared(rows, self.single, missing=self.missing is not None)
+        if values.ndim != 2 or values.shape[1] != len(self.edges):
+            raise MismatchError(
+                f"rows of shape {values.shape} were given to a model of {len(self.edges)} features; give "
+                f"(rows, {len(self.edges)})"
+            )
+        if self.integral and not np.array_equal(values, np.rint(values), equal_nan=True):
+            raise ParameterError("the features of this model are integers, but the rows have fractions")
+        found = np.stack(
+            [np.searchsorted(own, values[:, f], side="right") for f, own in enumerate(self.edges)], axis=1
+        )
+        if self.missing is None:
+            return found
+        return np.where(np.isnan(values), np.asarray(self.missing, np.int64), found)
+
+    def binned(self, rows: NDArray[Any]) -> Floats:
+        """The bins as numbers to train on, NaN for missing values. Raises as `bins`."""
+        own = dataclasses.replace(self, missing=(_OWN_PLANE,) * len(self.edges)).bins(rows)
+        return np.where(own == _OWN_PLANE, np.nan, own)
+
+    @classmethod
+    def of_levels(cls, feature_count: int, levels: int) -> Quantiser:
+        """For features that are integers from 0 to levels - 1: each is its own bin."""
+        return cls((np.arange(1.0, levels),) * feature_count, integral=True)
+
+    @classmethod
+    def of_quantiles(cls, rows: NDArray[Any], bins: int) -> Quantiser:
+        """At most `bins` bins a feature, of about equally many of `rows`. The model is then trained on
+        `bins(rows)`, and the edges tell of the rows and not of the model."""
+        if not 2 <= bins <= MAX_EDGES + 1:
+            raise ParameterError(f"a feature has 2 to {MAX_EDGES + 1} bins, not {bins}")
+        values = np.asarray(rows, float)
+        empty = np.flatnonzero(np.isnan(values).all(axis=0))
+        if len(empty):
+            raise ParameterError(f"feature {empty[0]} has no value in any row; leave it out")
+        cuts = np.nanquantile(values, np.arange(1, bins) / bins, axis=0)
+        # Where values are missing, a model may tell all others from them: by an edge below these.
+        lowest = np.where(np.isnan(values).any(axis=0), LOWEST, cuts[0])
+        edges = np.concatenate([lowest[None], cuts])
+        return cls(tuple(np.unique(edges[:, f]) for f in range(edges.shape[1])))
+
+    @classmethod
+    def of_model(cls, model: Ensemble) -> Quantiser:
+        """The thresholds of a model as they are: exact, but the client learns them (not where they stand).
+        Missing values go where the model takes them, if it takes any.
+
+        Raises:
+            ParameterError: for a feature with more than MAX_EDGES thresholds.
+        """
+        edges = []
+        for feature in range(model.feature_count):
+            own = np.unique(model.thresholds[model.features == feature])
+            own = own[np.isfinite(own)]
+            if len(own) > MAX_EDGES:
+                raise ParameterError(
+                    f"the model compares feature {feature} with {len(own)} thresholds, and at most "
+                    f"{MAX_EDGES} are evaluated; train it on binned features: "
+                    "Quantiser.of_quantiles(rows, bins=8).bins(rows)"
+                )
+            edges.append(own)
+        return cls(tuple(edges), model.single).for_depth(model.depth).with_missing_of(model)
+
+    def for_depth(self, depth: int) -> Quantiser:
+        """The same bins, in two digits where these are so much fewer bits that they are worth one product
+        more in trees of this depth."""
+        edges = self.most_edges
+        one = edges <= (_ONE_DIGIT_DEEP if depth >= _DEEP else _ONE_DIGIT)
+        return dataclasses.replace(self, digit=1 if one else math.isqrt(edges) + 1)
+
+    def with_missing_of(self, model: Ensemble) -> Quantiser:
+        """The same bins, with missing values where a model of these features takes them.
+
+        Raises:
+            ParameterError: when a threshold lies inside of a bin.
+        """
+        if model.missing is None:
+            return dataclasses.replace(self, missing=None)
+        # A missing value's bin goes right where the value does, and left where it does. The lowest, the
+        # highest and that of 0 (LightGBM's) tell nothing of the model but that it takes them for these.
+        least, beyond = [0] * len(self.edges), [len(own) + 1 for own in self.edges]
+        for place, feature in np.ndenumerate(model.features):
+            split = self.split(int(feature), float(model.thresholds[place]))
+            if model.missing[place]:
+                # Where no bin goes right, missing values alone do.
+                least[feature] = max(least[feature], split or len(self.edges[feature]) + 1)
+            elif split:
+                beyond[feature] = min(beyond[feature], split)
+        bins = []
+        for own, low, high in zip(self.edges, least, beyond, strict=True):
+            usual = (0, len(own), int(np.searchsorted(own, 0.0, side="right")))
+            bins.append(next((at for at in usual if low <= at < high), _OWN_PLANE))
+        return dataclasses.replace(self, missing=tuple(bins))
+
+    def to_data(self) -> dict[str, Any]:
+        """What JSON takes."""
+        return {
+            "edges": [own.tolist() for own in self.edges],
+            "single": self.single,
+            "integral": self.integral,
+            "digit": self.digit,
+            "missing": None if self.missing is None else list(self.missing),
+        }
+
+    @classmethod
+    def from_data(cls, data: Mapping[str, Any]) -> Quantiser:
+        """What `to_data` told. Raises KeyError, TypeError or ValueError for anything else, and FormatError
+        where it is no quantiser."""
+        edges = tuple(np.asarray(own, np.float64).reshape(-1) for own in data["edges"])
+        digit, missing = data.get("digit", 1), data.get("missing")
+        if not edges or max(map(len, edges)) > MAX_EDGES:
+            raise FormatError("the features have no bins, or too many edges")
+        if not all(np.isfinite(own).all() and (np.diff(own) > 0).all() for own in edges):
+            raise FormatError("the edges of the bins do not ascend")
+        if type(digit) is not int or not 1 <= digit <= max(1, *map(len, edges)):
+            raise FormatError("the digits of the bins are damaged")
+        if missing is not None and (
+            len(missing) != len(edges)
+            or not all(
+                type(own) is int and _OWN_PLANE <= own <= len(at)
+                for own, at in zip(missing, edges, strict=True)
+            )
+        ):
+            raise FormatError("the bins of missing values are damaged")
+        return cls(
+            edges,
+            bool(data["single"]),
+            bool(data["integral"]),
+            digit,
+            None if missing is None else tuple(missing),
+        )
+
+    def of_values(self, model: Ensemble) -> Ensemble:
+        """A model that was trained on `bins(rows)`, as one of the rows themselves.
+
+        Raises:
+            MismatchError: when it is of other features.
+            ParameterError: when it compares with less than every bin.
+        """
+        if len(self.edges) != model.feature_count:
+            raise MismatchError(
+                f"the model has {model.feature_count} features, and the quantiser {len(self.edges)}"
+            )
+        thresholds = np.full_like(model.thresholds, math.inf)
+        for place, feature in np.ndenumerate(model.features):
+            threshold = model.thresholds[place]
+            if threshold <= 0:
+                raise ParameterError(
+                    f"the model compares a bin of feature {feature} with {threshold:g}, below all of them; "
+                    "train it "
+                    "on quantiser.bins(rows)"
+                )
+            if threshold <= len(self.edges[feature]):
+                thresholds[place] = self.edges[feature][math.ceil(threshold) - 1]
+        return dataclasses.replace(model, thresholds=thresholds, single=self.single)
+
+    def split(self, feature: int, threshold: float) -> int:
+        """The least bin that does not go left at this threshold; 0 where none can go right.
+
+        Raises:
+            ParameterError: when the threshold lies inside of a bin.
+        """
+        if threshold == math.inf:
+            return 0
+        own = self.edges[feature]
+        wanted = math.ceil(threshold) if self.integral else threshold
+        at = int(np.searchsorted(own, wanted))
+        if at < len(own) and own[at] == wanted:
+            return at + 1
+        if self.integral and at == len(own):
+            return 0
+        raise ParameterError(
+            f"the model compares feature {feature} with {threshold:g}, inside of a bin; train it on "
+            "quantiser.bins(rows) and take quantiser.of_values(model), or score with "
+            "Quantiser.of_model(model)"
+        )
+
+
+@dataclass(frozen=True)
+class IntegerEnsemble:
+    """An ensemble on bins, with leaves in steps of 1 / scale: what is computed under encryption, exactly."""
+
+    features: Integers
+    splits: Integers
+    """Shape (K, T, 2^D - 1): a node goes right for this bin and above; 0: never."""
+    leaves: Integers
+    base: Integers
+    scale: int
+    digit: int
+    """Of `Quantiser`."""
+    tells_missing: bool
+    most_edges: int
+    missing: Flags
+    """Shape (K, T, 2^D - 1): a node goes right for a missing value with a bit of its own."""
+    classes: int
+
+    @property
+    def planes(self) -> int:
+        """Bits of a node: `Quantiser.planes`."""
+        return self.most_edges // self.digit + self.digit - 1 + self.tells_missing
+
+    @property
+    def nodes(self) -> Integers:
+        """The places in the tree where any tree has a comparison, ascending: at least the root."""
+        used = (self.splits > 0) | self.missing
+        return np.union1d([0], np.flatnonzero(used.any(axis=(0, 1))))
+
+    @property
+    def depth(self) -> int:
+        """D."""
+        return int(self.leaves.shape[2]).bit_length() - 1
+
+    @property
+    def bound(self) -> int:
+        """The largest |score| of any row."""
+        return int(bound(self.leaves, self.base))
+
+    def scores(self, bins: Integers) -> Integers:
+        """The integer scores in the clear, shape (rows, K)."""
+        splits = np.where(self.splits == 0, self.most_edges + 1, self.splits)
+
+        def goes_right(features: Integers, nodes: Index) -> Flags:
+            compared = bins[:, features]
+            return np.where(compared == _OWN_PLANE, self.missing[nodes], compared >= splits[nodes])
+
+        return descend(self.features, self.leaves, self.base, goes_right)
+
+
+def quantise(model: Ensemble, quantiser: Quantiser, plain_bits: int = 20) -> IntegerEnsemble:
+    """The model in integers whose scores stay below 2^(plain_bits - 2): leaves are rounded to the finest
+    steps 1 / 2^s at which they do, so a score of T trees is off by at most (T + 1) / 2^(s + 1).
+
+    Raises:
+        MismatchError: when the quantiser is of other features.
+        ParameterError: when a threshold lies inside of a bin, missing values go elsewhere than the model
+            takes them, or leaves are too large for any step below 1.
+    """
+    if len(quantiser.edges) != model.feature_count:
+        raise MismatchError(
+            f"the model has {model.feature_count} features, and the quantiser {len(quantiser.edges)}"
+        )
+    known: dict[tuple[int, float], int] = {}
+    splits = np.zeros_like(model.features)
+    for place, feature in np.ndenumerate(model.features):
+        key = (int(feature), float(model.thresholds[place]))
+        if key not in known:
+            known[key] = quantiser.split(*key)
+        splits[place] = known[key]
+    missing = _missing(model, quantiser, splits)
+    largest = (1 << (plain_bits - 2)) - 1
+    for bits in range(plain_bits, -1, -1):
+        leaves, base = np.rint(model.leaves * 2.0**bits), np.rint(model.base * 2.0**bits)
+        if bound(leaves, base) <= largest:
+            return IntegerEnsemble(
+                model.features,
+                splits,
+                leaves.astype(np.int64),
+                base.astype(np.int64),
+                1 << bits,
+                quantiser.digit,
+                quantiser.tells_missing,
+                quantiser.most_edges,
+                missing,
+                model.classes,
+            )
+    raise ParameterError(
+        f"the model's scores reach {bound(leaves, base):.0f}, too large for a plaintext modulus of "
+        f"{plain_bits} bits; take parameters='auto' (--parameters auto), which have as many as the model "
+        "needs"
+    )
+
+
+def _missing(model: Ensemble, quantiser: Quantiser, splits: Integers) -> Flags:
+    """Where nodes go right for missing values with a bit of their own. ParameterError for other bins of
+    missing values than the model's."""
+    if quantiser.missing is None:
+        return np.zeros(splits.shape, np.bool_)
+    if model.missing is None:
+        raise ParameterError(
+            "the quantiser has bins for missing values, and the model takes none; take "
+            "quantiser.with_missing_of(model)"
+        )
+    bins = np.asarray(quantiser.missing, np.int64)[model.features]
+    own = bins == _OWN_PLANE
+    if (~own & (model.missing != ((splits > 0) & (bins >= splits)))).any():
+        raise ParameterError(
+            "the quantiser has missing values in other bins than the model; take "
+            "quantiser.with_missing_of(model)"
+        )
+    return np.asarray(own & model.missing, np.bool_)
+
+
+def bound(leaves: NDArray[Any], base: NDArray[Any]) -> float:
+    """The largest |score| that trees with these leaves and this base can give."""
+    per_score: Sequence[float] = (np.abs(leaves).max(axis=2).sum(axis=1) + np.abs(base)).tolist()
+    return max(per_score)

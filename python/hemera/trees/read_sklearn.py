@@ -1,0 +1,61 @@
+"""scikit-learn's GradientBoostingClassifier and GradientBoostingRegressor, and by histograms."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from typing import Any
+
+import numpy as np
+
+from hemera.errors import ParameterError
+from hemera.trees.ensemble import Ensemble, Node
+from hemera.trees.read_histogram import HISTOGRAMS, from_histogram
+
+
+def from_sklearn(model: Any) -> Ensemble:
+    """The ensemble; its scores are those of `decision_function` (`predict` for a regression).
+
+    Raises:
+        ParameterError: for another model, one that is not fitted, or one whose `init` is a model of its own.
+    """
+    name = type(model).__name__
+    if name in HISTOGRAMS:
+        return from_histogram(model)
+    if name not in ("GradientBoostingClassifier", "GradientBoostingRegressor"):
+        raise ParameterError(
+            f"scikit-learn's {name} is not read; train a GradientBoostingClassifier or -Regressor, a "
+            "HistGradientBoostingClassifier or -Regressor, or a model of xgboost or LightGBM"
+        )
+    if not hasattr(model, "estimators_"):
+        raise ParameterError(f"the {name} is not fitted; call fit first")
+    if model.init is not None and model.init != "zero":
+        raise ParameterError("the model starts from another model; train it with init=None or init='zero'")
+    rate, scores = float(model.learning_rate), model.estimators_.shape[1]
+    trees = [[_tree(stage.tree_, rate) for stage in model.estimators_[:, score]] for score in range(scores)]
+    classifier = name == "GradientBoostingClassifier"
+    count = int(model.n_features_in_)
+    classes = len(model.classes_) if classifier else 0
+    parts = Ensemble.of(trees, [0.0] * scores, feature_count=count, single=True, classes=classes)
+    # What every row starts from has no public name: it is what trees leave of any one row's score.
+    anywhere = np.zeros((1, count))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # the row has no names of columns
+        whole = np.reshape((model.decision_function if classifier else model.predict)(anywhere), (1, scores))
+    base = (whole - parts.scores(anywhere))[0]
+    return Ensemble.of(trees, base.tolist(), feature_count=count, single=True, classes=classes)
+
+
+def _tree(tree: Any, rate: float) -> Node:
+    def node(at: int) -> Node:
+        if tree.children_left[at] == -1:
+            return Node(value=rate * float(tree.value[at, 0, 0]))
+        return Node(
+            feature=int(tree.feature[at]),
+            # x <= t as x < the next number.
+            threshold=float(np.nextafter(float(tree.threshold[at]), math.inf)),
+            left=node(tree.children_left[at]),
+            right=node(tree.children_right[at]),
+        )
+
+    return node(0)

@@ -1,0 +1,98 @@
+"""xgboost's models, from the JSON that its `save_model` writes (its model schema, documented there)."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from hemera.errors import FormatError, ParameterError
+from hemera.trees.ensemble import Ensemble, Node
+
+_BINARY = ("binary:logistic",)
+_MULTICLASS = ("multi:softprob", "multi:softmax")
+_REGRESSION = ("reg:squarederror", "reg:absoluteerror", "reg:pseudohubererror", "reg:quantileerror")
+
+
+def from_xgboost(data: Mapping[str, Any]) -> Ensemble:
+    """The ensemble; its scores are the margins (`output_margin=True`).
+
+    Raises:
+        ParameterError: for categorical splits, another booster than gbtree, vector leaves, or an objective
+            whose margins are not sums of leaves; the message says what to do.
+        FormatError: when something is missing.
+    """
+    try:
+        return _read(data["learner"])
+    except (KeyError, IndexError, TypeError, ValueError) as error:
+        if isinstance(error, ParameterError):
+            raise
+        raise FormatError(f"not a model of xgboost: {type(error).__name__}: {error}") from error
+
+
+def _read(learner: Mapping[str, Any]) -> Ensemble:
+    objective = learner["objective"]["name"]
+    if objective == "binary:logitraw":
+        raise ParameterError(
+            "the model's objective is binary:logitraw, of which xgboost takes margins above 0.5, not 0, for "
+            "the second class; train with binary:logistic, which has the same margins"
+        )
+    if objective not in (*_BINARY, *_MULTICLASS, *_REGRESSION):
+        raise ParameterError(
+            f"the model's objective is {objective}, and only "
+            f"{', '.join((*_BINARY, *_MULTICLASS, *_REGRESSION))} "
+            "are read; train with one of these"
+        )
+    booster = learner["gradient_booster"]
+    if booster["name"] != "gbtree":
+        raise ParameterError(
+            f"the model's booster is {booster['name']}, and only gbtree is read; train with booster='gbtree'"
+        )
+    shape = learner["learner_model_param"]
+    multiclass = objective in _MULTICLASS
+    targets = int(shape.get("num_target", 1))
+    if targets > 1 and objective in _BINARY:
+        raise ParameterError(f"the model has {targets} labels for each row; train a model for each of them")
+    scores = int(shape["num_class"]) if multiclass else targets
+    trees: list[list[Node]] = [[] for _ in range(scores)]
+    model = booster["model"]
+    for tree, score in zip(model["trees"], model["tree_info"], strict=True):
+        trees[score].append(_tree(tree))
+    base = np.zeros(scores) + np.atleast_1d(np.asarray(json.loads(shape["base_score"]), float))
+    if objective in _BINARY:
+        base = np.array([math.log(p / (1 - p)) for p in base])
+    classes = 0 if objective in _REGRESSION else max(2, scores)
+    return Ensemble.of(
+        trees, base.tolist(), feature_count=int(shape["num_feature"]), single=True, classes=classes
+    )
+
+
+def _tree(tree: Mapping[str, Any]) -> Node:
+    if int(tree["tree_param"]["size_leaf_vector"]) > 1:
+        raise ParameterError(
+            "the model's leaves are vectors; train with multi_strategy='one_output_per_tree'"
+        )
+    if any(tree.get("split_type", ())) or tree.get("categories"):
+        raise ParameterError(
+            "the model splits categorical features, which is not evaluated; encode them as numbers or "
+            "one-hot "
+            "columns, and train with enable_categorical=False"
+        )
+    left, right, default_left = tree["left_children"], tree["right_children"], tree["default_left"]
+    values = np.asarray(tree["split_conditions"], dtype=np.float32).astype(float)
+
+    def node(at: int) -> Node:
+        if left[at] == -1:
+            return Node(value=float(values[at]))
+        return Node(
+            feature=int(tree["split_indices"][at]),
+            threshold=float(values[at]),
+            left=node(left[at]),
+            right=node(right[at]),
+            missing_right=not default_left[at],
+        )
+
+    return node(0)

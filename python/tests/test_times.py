@@ -1,0 +1,73 @@
+"""Tables of times of operations: where they are found, and what they give for counted functions."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+import hemera as hm
+from hemera.times import DeviceTimes, cache_folder, device_name, known_devices
+
+PARAMS = hm.ckks.Parameters.for_circuit(depth=2, scale_bits=40, slots=512)
+LIMBS = len(PARAMS.primes[-1])  # at the highest level
+
+
+@pytest.fixture(autouse=True)
+def cache(tmp_path, monkeypatch):
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    return tmp_path / "hemera"
+
+
+def table(device: str, seconds: float = 0.25) -> DeviceTimes:
+    """Sums of two ciphertexts at the top level take so long, others in proportion to their limbs."""
+    return DeviceTimes(device, [("add", PARAMS.degree, 50, 2 * LIMBS, seconds)])
+
+
+def test_counted_functions_have_the_times_of_their_operations():
+    table("made-up").save()
+    once = hm.cost(lambda x, y: x + y, 512, 512, params=PARAMS, device="made-up")
+    thrice = hm.cost(lambda x, y: x + y + x + y, (4, 512), (4, 512), params=PARAMS, device="made-up")
+    assert once.seconds == pytest.approx(0.25)
+    # Of batches each element counts.
+    assert thrice.seconds == pytest.approx(3 * 4 * 0.25)
+    assert "made-up" in once.report()
+    assert once.as_dict()["device"] == "made-up"
+    assert hm.cost(lambda x, y: x + y, 512, 512, params=PARAMS).seconds is None
+
+
+def test_tables_are_kept_in_the_cache_folder(cache):
+    path = table("made-up").save()
+    assert path == cache / "made-up.json" == cache_folder() / "made-up.json"
+    assert DeviceTimes.find("made-up") == DeviceTimes.load(path) == table("made-up")
+    assert "made-up" in known_devices()
+
+
+def test_a_cpu_takes_the_table_of_the_nearest_number_of_threads():
+    for threads in (2, 16):
+        table(f"cpu-made-{threads}", threads).save()
+    assert DeviceTimes.find("cpu-made-4").device == "cpu-made-2"
+    assert DeviceTimes.find("cpu-made-12").device == "cpu-made-16"
+    assert DeviceTimes.find("cpu-made-1").device == "cpu-made-2"
+    assert DeviceTimes.find("cpu-made-32").device == "cpu-made-16"
+    # Threads count: half of them take about twice as long.
+    for threads in (5, 7, 33):
+        with pytest.raises(hm.errors.DeviceError, match="hemera calibrate"):
+            DeviceTimes.find(f"cpu-made-{threads}")
+    with pytest.raises(hm.errors.DeviceError, match="hemera calibrate"):
+        DeviceTimes.find("cpu-other-2")
+
+
+def test_damaged_tables_are_refused():
+    path = table("made-up").save()
+    whole = json.loads(path.read_text())
+    for damaged in ("", "[]", "{}", json.dumps({**whole, "rows": []}), json.dumps({**whole, "rows": [[1]]})):
+        path.write_text(damaged)
+        with pytest.raises(hm.errors.FormatError, match="hemera calibrate"):
+            DeviceTimes.find("made-up")
+
+
+def test_devices_are_named_by_what_makes_them_fast():
+    assert device_name(hm.Context(PARAMS, "cpu", threads=2).description).endswith("-2")
+    assert device_name("cpu (avx512, 16 threads)") == "cpu-avx512-16"
+    assert device_name("cuda:0 (NVIDIA H200, in passes)") == "nvidia-h200"

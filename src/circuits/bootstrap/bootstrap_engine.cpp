@@ -1,0 +1,139 @@
+#include "circuits/bootstrap/bootstrap_engine.hpp"
+
+#include <string>
+#include <utility>
+
+#include "circuits/bootstrap/imaginary_unit.hpp"
+#include "circuits/bootstrap/mod_raise.hpp"
+#include "hemera/poly/backend.hpp"
+#include "hemera/rlwe/hoisting.hpp"
+#include "hemera/runtime/error.hpp"
+#include "schemes/ckks/scaled_numbers.hpp"
+
+namespace hemera::circuits {
+namespace {
+
+using rlwe::Ciphertext;
+using rlwe::KeyRole;
+
+std::vector<PreparedLinearTransform> prepared(const std::shared_ptr<const rlwe::Context>& context,
+                                              const std::vector<LinearTransform>& transforms) {
+  std::vector<PreparedLinearTransform> result;
+  for (const LinearTransform& transform : transforms) result.emplace_back(context, transform);
+  return result;
+}
+
+// That of the gadget, or another that serves the level: clients' keys have gadgets of their own.
+std::shared_ptr<const rlwe::SwitchingKey> key_of(const rlwe::EvaluationKeys& keys, const KeyNeed& need,
+                                                 std::size_t level, const std::string& what) {
+  if (auto found = keys.find(need.role, need.gadget)) return found;
+  if (auto found = keys.find(need.role, level)) return found;
+  throw MissingKeyError("bootstrap: the key " + what +
+                        " is missing; make the keys with generate_keys of the plan, or load the client's");
+}
+
+// Results have the scales of their plans: other libraries' contexts divide by other numbers.
+Ciphertext through(const std::vector<PreparedLinearTransform>& transforms, const ckks::Evaluator& evaluator,
+                   Ciphertext x) {
+  for (const PreparedLinearTransform& transform : transforms) {
+    x.meta.slots = transform.plan().slots();  // repeated ones, where they are more
+    x = transform(evaluator, x);
+    x.meta.scale = transform.plan().ends().result_scale;
+  }
+  return x;
+}
+
+}  // namespace
+
+BootstrapEngine::BootstrapEngine(std::shared_ptr<const rlwe::Context> context, BootstrapStages stages)
+    : context_(std::move(context)),
+      stages_(std::move(stages)),
+      to_slots_(prepared(context_, stages_.to_slots)),
+      to_coefficients_(prepared(context_, stages_.to_coefficients)),
+      join_(prepared(context_, stages_.join)),
+      function_(context_, stages_.function) {
+  // Their plaintexts are enough.
+  for (auto* matrices : {&stages_.to_slots, &stages_.to_coefficients, &stages_.join}) matrices->clear();
+  if (stages_.function.joins_parts() || stages_.joins_doubled) {
+    i_before_ = imaginary_unit(context_, stages_.function.level());
+  }
+  if (stages_.joins_doubled) i_doubled_ = imaginary_unit(context_, stages_.function_level);
+}
+
+Ciphertext BootstrapEngine::raised(const rlwe::EvaluationKeys& keys, const Ciphertext& low) const {
+  const RaiseStage& stage = stages_.raise;
+  rlwe::ExtendedCiphertext sum;
+  if (stage.from_ephemeral) {
+    const auto to = key_of(keys, *stage.to_ephemeral, 0, "to the ephemeral secret");
+    const auto from = key_of(keys, *stage.from_ephemeral, stage.level, "from the ephemeral secret");
+    sum = mod_raise(low, *to, *from, stage.level);
+  } else {
+    sum = rlwe::extend(raise_modulus(low, stage.level), context_->gadget(stage.gadget));
+  }
+  // I fills all coefficients: the trace keeps those that the slots' polynomial has.
+  for (const auto& step : stage.trace) {
+    std::vector<std::shared_ptr<const rlwe::SwitchingKey>> used;
+    std::vector<rlwe::Turn> turns(1);
+    for (const std::size_t rotation : step) {
+      const std::uint64_t element = context_->galois_element(static_cast<std::int64_t>(rotation));
+      used.push_back(key_of(keys, {KeyRole::galois(element), stage.gadget}, stage.level,
+                            "of the rotation by " + std::to_string(rotation)));
+      turns.push_back({.key = used.back().get(), .galois_element = element});
+    }
+    if (sum.gadget == used.front()->gadget) {
+      sum = rlwe::turned_sum(sum, turns);
+    } else {
+      const Ciphertext x = rlwe::mod_down(std::exchange(sum, {}));
+      sum = rlwe::turned_sum(x, used.front()->gadget, turns);
+    }
+  }
+  Ciphertext result;
+  if (stage.factor) {
+    const poly::PolyView view = sum.poly.view();
+    const poly::RnsBase base = sum.poly.base();
+    context_->backend().multiply_scalar(context_->queue(), view, std::as_const(sum.poly).view(),
+                                        ckks::scaled_residues(1, *stage.factor, base), base);
+    sum.meta.noise_scale_degree = 2;
+    result = rlwe::mod_down_rescaled(sum);
+  } else {
+    result = rlwe::mod_down(sum);
+  }
+  result.meta.scale = stage.scale;
+  return result;
+}
+
+// The function of real and imaginary parts, as a batch where they are two.
+Ciphertext BootstrapEngine::reduced(const ckks::Evaluator& evaluator, const Ciphertext& x) const {
+  const Ciphertext conjugate = evaluator.conjugate(x);
+  std::vector<Ciphertext> parts;
+  parts.push_back(evaluator.add(x, conjugate));
+  if (i_before_.context != nullptr) {
+    const Ciphertext imaginary = times_i(evaluator.subtract(conjugate, x), i_before_);
+    parts.front() = rlwe::stack({&parts.front(), &imaginary});
+  }
+  Ciphertext result = std::move(function_(evaluator, std::move(parts)).front());
+  if (result.meta.level > stages_.function_level) {
+    evaluator.drop_to_level_inplace(result, stages_.function_level);
+  }
+  result.meta.scale = stages_.function_scale;
+  return stages_.doubling ? doubled(evaluator, result) : std::move(result);
+}
+
+Ciphertext BootstrapEngine::doubled(const ckks::Evaluator& evaluator, const Ciphertext& x) const {
+  Ciphertext result = evaluator.square(x);
+  evaluator.add_inplace(result, result);
+  evaluator.add_scalar_inplace(result, {.value = *stages_.doubling});
+  return stages_.joins_doubled ? joined_parts(result, i_doubled_) : std::move(result);
+}
+
+Ciphertext BootstrapEngine::operator()(const ckks::Evaluator& evaluator, Ciphertext x,
+                                       const std::vector<PreparedLinearTransform>* to_coefficients) const {
+  const bool is_slots_first = stages_.order == BootstrapOrder::slots_first;
+  const auto& matrices = to_coefficients == nullptr ? to_coefficients_ : *to_coefficients;
+  if (is_slots_first) x = through(matrices, evaluator, std::move(x));
+  x = reduced(evaluator, through(to_slots_, evaluator, raised(evaluator.keys(), x)));
+  x = through(join_, evaluator, std::move(x));
+  return is_slots_first ? std::move(x) : through(matrices, evaluator, std::move(x));
+}
+
+}  // namespace hemera::circuits

@@ -1,0 +1,70 @@
+// How a bootstrap runs: ModRaise, CoeffToSlot, a function and SlotToCoeff, in an order.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "hemera/circuits/bootstrap/bootstrap_parameters.hpp"
+#include "hemera/circuits/functions/function_plan.hpp"
+#include "hemera/circuits/linear/linear_transform.hpp"
+#include "hemera/schemes/ckks.hpp"
+
+namespace hemera::circuits {
+
+/// ModRaise, from level 0, and the trace that keeps the coefficients of repeated slots.
+struct RaiseStage {
+  std::size_t level = 0;  ///< that is raised to
+  /// Keys to an ephemeral secret at level 0 and back at `level`; without them nothing is switched.
+  std::optional<KeyNeed> to_ephemeral = std::nullopt, from_ephemeral = std::nullopt;
+  /// Rotations whose results each step adds to what it is given, by keys with the gadget.
+  std::vector<std::vector<std::size_t>> trace = {};
+  rlwe::GadgetPrimes gadget = {};
+  /// A whole number that the result is multiplied by, before it is rescaled by a level. Without it nothing
+  /// is rescaled.
+  std::optional<double> factor = std::nullopt;
+  double scale = 0;  ///< of the result, whose slots are (m / q_0 + I) times a number of the layout's choice
+};
+
+/// One bootstrap: levels and scales of all of its steps.
+struct BootstrapStages {
+  BootstrapOrder order = BootstrapOrder::standard;
+  RaiseStage raise;
+  std::vector<LinearTransform> to_slots, to_coefficients;
+  /// Of twice the real parts of the slots, and of the imaginary ones where it or the doubling joins parts.
+  FunctionPlan function;
+  std::size_t function_level = 0;  ///< to which its result is brought down
+  double function_scale = 0;       ///< that its result is read at
+  /// After the function, 2 x^2 + this number, in products that are not rescaled.
+  std::optional<double> doubling = std::nullopt;
+  /// Whether the doubling takes real and imaginary parts, which are joined after it.
+  bool joins_doubled = false;
+  std::vector<LinearTransform> join = {};  ///< of parts that were side by side
+};
+
+/// The stages with their plaintexts in a context's memory.
+class BootstrapEngine {
+ public:
+  BootstrapEngine(std::shared_ptr<const rlwe::Context> context, BootstrapStages stages);
+
+  /// From level 0, or, slots first, from the level of the first matrix. `to_coefficients`: in place of its
+  /// own matrices. Throws MissingKeyError if a key is missing.
+  [[nodiscard]] rlwe::Ciphertext operator()(
+      const ckks::Evaluator& evaluator, rlwe::Ciphertext x,
+      const std::vector<PreparedLinearTransform>* to_coefficients = nullptr) const;
+
+ private:
+  [[nodiscard]] rlwe::Ciphertext raised(const rlwe::EvaluationKeys& keys, const rlwe::Ciphertext& low) const;
+  [[nodiscard]] rlwe::Ciphertext reduced(const ckks::Evaluator& evaluator, const rlwe::Ciphertext& x) const;
+  [[nodiscard]] rlwe::Ciphertext doubled(const ckks::Evaluator& evaluator, const rlwe::Ciphertext& x) const;
+
+  std::shared_ptr<const rlwe::Context> context_;
+  BootstrapStages stages_;  // without the matrices
+  std::vector<PreparedLinearTransform> to_slots_, to_coefficients_, join_;
+  PreparedFunction function_;
+  /// X^(N/2), where parts are taken apart and where doubled ones are joined.
+  rlwe::Plaintext i_before_, i_doubled_;
+};
+
+}  // namespace hemera::circuits

@@ -1,0 +1,89 @@
+// One run of a function through its steps.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "circuits/functions/function_rows.hpp"
+#include "hemera/circuits/functions/function_plan.hpp"
+
+namespace hemera::circuits {
+
+inline constexpr const char* function_operation = "function";
+
+/// The residues of a number at a scale. Throws ParameterError if it does not fit the base.
+std::vector<std::uint64_t> scaled_number(double value, double scale, const poly::RnsBase& base);
+
+class PreparedFunction::Evaluation {
+ public:
+  /// The prepared function and the evaluator must outlive this.
+  Evaluation(const PreparedFunction& prepared, const ckks::Evaluator& evaluator)
+      : prepared_(prepared), context_(*prepared.context_), evaluator_(evaluator) {}
+
+  /// Inputs that stay as they are, and outlive this.
+  void take(std::span<const rlwe::Ciphertext* const> inputs);
+  /// Inputs at the plan's level and scale, whose memory is used again.
+  void take(std::vector<rlwe::Ciphertext> inputs);
+  std::vector<rlwe::Ciphertext> run();
+
+ private:
+  using Value = Function::Value;
+
+  struct Held {
+    const rlwe::Ciphertext* outside = nullptr;  // an input that is used as it is
+    rlwe::Metadata meta = {};
+    std::shared_ptr<poly::Poly> poly = nullptr;          // of the value, or of a batch of values
+    std::size_t first = 0;                               // where in a batch it begins
+    std::map<std::size_t, rlwe::Ciphertext> lower = {};  // copies at lower levels
+  };
+
+  const rlwe::Ciphertext* fitted(const rlwe::Ciphertext& input);
+  [[nodiscard]] std::vector<double> result_bounds() const;
+  rlwe::Ciphertext output(Value value);
+
+  // Values.
+  [[nodiscard]] const rlwe::Metadata& meta(Value value) const;
+  [[nodiscard]] const poly::RnsBase& base(Value value) const;
+  [[nodiscard]] poly::ConstPolyView whole(Value value) const;
+  [[nodiscard]] rlwe::Ciphertext copied(Value value) const;
+  const rlwe::Ciphertext& at(Value value, std::size_t level);
+  poly::ConstPolyView view(Value value, std::size_t level);
+  void store(rlwe::Ciphertext result, const FunctionStep& step);
+  void release(std::size_t step, const std::vector<std::size_t>& last);
+  [[nodiscard]] rlwe::Metadata metadata(const FunctionStep& step) const;
+  [[nodiscard]] static rlwe::Metadata waiting(rlwe::Metadata result, const FunctionStep& step);
+
+  void run_step(std::size_t number, const std::vector<std::size_t>& last);
+  [[nodiscard]] bool is_even(const FunctionRow& row) const;
+  void run_batch(const FunctionRow& row, const std::vector<std::size_t>& last);
+  std::size_t lower_along(std::size_t step, std::size_t end, const poly::PolyView& results, std::size_t first,
+                          std::size_t count);
+
+  // Sums (function_sums.cpp).
+  rlwe::Ciphertext sum(std::size_t number);
+  rlwe::Ciphertext joined(std::size_t number);
+  void map(std::size_t number, bool is_last);
+  void multiply(const poly::PolyView& out, const FunctionStep& step);
+  void add_numbers(const poly::PolyView& out, std::size_t number);
+  void add_plaintexts(rlwe::Ciphertext& sum, std::size_t number);
+  /// Whether the product and its division are one operation.
+  [[nodiscard]] bool is_single(const FunctionStep& step) const;
+  void multiply_relinearize(const poly::PolyView& out, const FunctionStep& step);
+  void relinearize(const poly::PolyView& out, const poly::ConstPolyView& products, std::size_t level) const;
+  /// What a step adds after its division.
+  void add_after(const poly::PolyView& out, const FunctionStep& step) const;
+  [[nodiscard]] std::shared_ptr<const rlwe::SwitchingKey> key(std::size_t level) const;
+
+  const PreparedFunction& prepared_;
+  const rlwe::Context& context_;
+  const ckks::Evaluator& evaluator_;
+  std::vector<std::unique_ptr<rlwe::Ciphertext>> fitted_;
+  std::vector<Held> values_;
+  std::vector<double> largest_;  // declared bounds of the inputs
+};
+
+}  // namespace hemera::circuits
