@@ -1,4 +1,4 @@
-"""Functions of encrypted values: a risk score by a sigmoid, and whether it is above a limit."""
+"""Functions of encrypted values: a risk score by a sigmoid, and whether and how far it is above a limit."""
 
 import numpy as np
 
@@ -8,7 +8,9 @@ import hemera as hm
 sigmoid = hm.circuits.sigmoid((-8, 8), bits=12)
 above = hm.circuits.compare(gap=0.05, bits=12)
 softplus = hm.approximate(lambda x: np.log1p(np.exp(x)), (-8, 8), 15)
-for function in (sigmoid, above, softplus):
+relu = hm.circuits.relu(bits=8)
+excess = hm.circuits.function(lambda risk, limit: relu(risk - limit) * (2 - limit), [(0, 1), (0, 1)])
+for function in (sigmoid, above, softplus, excess):
     print(f"{function.name}: depth {function.depth}, error 2^{np.log2(function.error):.1f}")
 
 params = hm.ckks.Parameters.for_circuit(depth=sigmoid.depth + above.depth, slots=512)
@@ -27,6 +29,7 @@ x, limit = server.encrypt(scores), server.encrypt(limits)
 risk = sigmoid(x)
 alarm = above(risk, limit)
 costs = softplus(x)
+surplus = excess(risk, limit)
 powers = x.polyval(np.diag([0, 1 / 8, 1 / 8**2, 1 / 8**3])[1:])  # three polynomials of x at once
 
 # The client again.
@@ -39,6 +42,9 @@ certain = np.abs(expected - 0.75) > 0.051
 alarms = context.decrypt(alarm, secret_key)
 print("alarms:", int((alarms > 0.5).sum()), "of", len(alarms))
 assert np.array_equal(alarms[certain] > 0.5, expected[certain] > 0.75)
+
+amount = context.decrypt(surplus, secret_key)
+assert np.abs(amount - 1.25 * np.maximum(expected - 0.75, 0)).max() < 2**-7
 
 assert np.abs(context.decrypt(costs, secret_key) - softplus(scores)).max() < 1e-4
 expected = (scores / 8) ** np.arange(1, 4)[:, None]

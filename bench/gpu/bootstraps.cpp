@@ -296,8 +296,8 @@ std::vector<BootstrapTiming> time_bootstrap(const BootstrapCase& chosen, int dev
           right),
       "mod_raise", layout.top_level, [] { return Fields{}; });
   Values t(small.begin(), small.end());
-  for (auto& value : t) value = value.real() / static_cast<double>(circuits::eval_mod_range);
-  t.resize(t.size() * parts, 0.5 / static_cast<double>(circuits::eval_mod_range));
+  for (auto& value : t) value = value.real() / static_cast<double>(layout.sine.range);
+  t.resize(t.size() * parts, 0.5 / static_cast<double>(layout.sine.range));
   const ckks::Encoder encoder(session.context);
   const rlwe::BatchShape batch = {parts, chosen.batch};
   const Ciphertext v = ckks::encrypt(encoder.encode(t, batch, layout.eval_mod_level), session.secret);

@@ -1,4 +1,4 @@
-// What the files of the extension module share: the topics that make it up, and handles of shared objects.
+// The declarations that the files of the extension module share: its topics, and handles of shared objects.
 #pragma once
 
 #include <nanobind/nanobind.h>
@@ -20,8 +20,8 @@ namespace hemera::python {
 
 namespace nb = nanobind;
 
-/// Before Python 3.14 a daemon thread that wants the interpreter lock when the interpreter has ended is
-/// unwound, which its C++ frames do not survive. It stops for good instead, as Python itself does it since.
+/// Before Python 3.14, Python unwinds a daemon thread that takes the interpreter lock after the interpreter
+/// has ended, which C++ frames do not survive. Here such a thread stops for good instead, as in Python 3.14.
 template <typename Take>
 auto take_gil(const Take& take) noexcept {
   try {
@@ -45,7 +45,7 @@ class ReleasedGil {
   PyThreadState* thread_;
 };
 
-/// With it for a scope, in one without.
+/// With the interpreter lock for a scope, inside a scope without it.
 class AcquiredGil {
  public:
   AcquiredGil() : state_(take_gil([] { return PyGILState_Ensure(); })) {}
@@ -60,7 +60,7 @@ class AcquiredGil {
 /// Work that touches no Python object runs without the interpreter lock.
 using ReleaseGil = nb::call_guard<ReleasedGil>;
 
-/// A context as Python holds it. (The library passes contexts as shared pointers; a pointer that owned a
+/// The handle of a context in Python. (The library passes contexts as shared pointers; a pointer that owned a
 /// Python object could not be released without the interpreter lock.)
 struct ContextHandle {
   std::shared_ptr<const rlwe::Context> context;
@@ -75,7 +75,7 @@ struct EvaluatorHandle {
   std::shared_ptr<const circuits::AutomaticBootstraps> automatic = nullptr;  // whose evaluator it is, if any
 };
 
-/// The evaluator of a circuit. MismatchError for another scheme than CKKS.
+/// The evaluator of a circuit. Throws MismatchError if its scheme is not CKKS.
 const ckks::Evaluator& ckks_evaluator(const EvaluatorHandle& handle);
 
 void bind_errors(nb::module_& m);

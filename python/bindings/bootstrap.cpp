@@ -1,4 +1,4 @@
-// Bootstrapping: its parameters, plans, and evaluators that bootstrap by themselves.
+// Bootstrapping: its parameters, its plans, and evaluators that bootstrap by themselves.
 #include "hemera/circuits/bootstrap/bootstrap.hpp"
 
 #include <nanobind/stl/complex.h>
@@ -34,7 +34,7 @@ using circuits::PreparedBootstrap;
 using circuits::StagedFunction;
 using Complex = std::complex<double>;
 
-// Shared with the evaluators that it refreshes for.
+// Shared with the evaluators that bootstrap by it.
 struct PreparedHandle {
   std::shared_ptr<const PreparedBootstrap> bootstrap;
 };
@@ -46,13 +46,14 @@ EvaluatorHandle make_refreshing_evaluator(const rlwe::EvaluationKeys& keys, bool
   return {automatic->evaluator(), automatic};
 }
 
-// MismatchError without automatic bootstraps.
+// Throws MismatchError if the evaluator does not bootstrap by itself.
 const AutomaticBootstraps& automatic(const EvaluatorHandle& handle) {
   if (handle.automatic == nullptr) throw MismatchError("the evaluator does not bootstrap by itself");
   return *handle.automatic;
 }
 
-/// What was bootstrapped, and for each operand its place there; None for those that stay as they are.
+/// The bootstrapped ciphertexts, and for each operand its place among them; None for operands that stay as
+/// they are.
 using Refreshed = std::pair<std::vector<rlwe::Ciphertext>, std::vector<std::optional<std::size_t>>>;
 
 Refreshed refreshed(const EvaluatorHandle& evaluator, const std::vector<const rlwe::Ciphertext*>& operands,
@@ -67,14 +68,15 @@ Refreshed refreshed(const EvaluatorHandle& evaluator, const std::vector<const rl
   return {std::move(found.bootstrapped), std::move(places)};
 }
 
-// All of them, and those of values that nothing was known of.
+// The number of bootstraps, and of those whose values had no declared bound.
 std::pair<std::uint64_t, std::uint64_t> bootstraps(const EvaluatorHandle& handle) {
   const auto* evaluator = dynamic_cast<const ckks::Evaluator*>(handle.evaluator.get());
   if (evaluator == nullptr) return {0, 0};
   return {evaluator->bootstraps(), evaluator->undeclared_bootstraps()};
 }
 
-// By matrix: the level where it begins, diagonals, rotations with a key, whether these are few.
+// By matrix: the level where it begins, the numbers of diagonals and of rotations with a key, and whether
+// keys are few.
 using MatrixFacts = std::tuple<std::size_t, std::size_t, std::size_t, bool>;
 
 std::vector<MatrixFacts> facts(const std::vector<circuits::LinearTransform>& transforms) {
@@ -112,6 +114,9 @@ void bind_bootstrap(nb::module_& m) {
       .def_rw("coefficients_to_slots", &BootstrapSettings::coefficients_to_slots)
       .def_rw("eval_mod_error", &BootstrapSettings::eval_mod_error)
       .def_rw("constant_bits", &BootstrapSettings::constant_bits)
+      .def_rw("sine_range", &BootstrapSettings::sine_range)
+      .def_rw("sine_degree", &BootstrapSettings::sine_degree)
+      .def_rw("doublings", &BootstrapSettings::doublings)
       .def_rw("arcsine", &BootstrapSettings::arcsine)
       .def_rw("arcsine_bits", &BootstrapSettings::arcsine_bits)
       .def_rw("special_primes", &BootstrapSettings::special_primes)
@@ -127,18 +132,24 @@ void bind_bootstrap(nb::module_& m) {
       .def(
           "__init__",
           [](Bootstrap* self, const rlwe::Parameters& parameters, std::size_t slots, bool real,
-             std::size_t iterations, bool merges_parts, std::size_t key_memory_limit) {
+             std::size_t iterations, bool merges_parts, std::size_t key_memory_limit, std::size_t sine_range,
+             std::size_t sine_degree) {
             new (self) Bootstrap(parameters, {.slots = slots,
                                               .real = real,
                                               .iterations = iterations,
                                               .merges_parts = merges_parts,
-                                              .key_memory_limit = key_memory_limit});
+                                              .key_memory_limit = key_memory_limit,
+                                              .sine_range = sine_range,
+                                              .sine_degree = sine_degree});
           },
           "parameters"_a, "slots"_a, "real"_a, "iterations"_a, "merges_parts"_a, "key_memory_limit"_a,
-          ReleaseGil())
+          "sine_range"_a, "sine_degree"_a, ReleaseGil())
       .def_prop_ro("slots", &Bootstrap::slots)
       .def_prop_ro("real", &Bootstrap::is_real)
       .def_prop_ro("merges_parts", &Bootstrap::merges_parts)
+      .def_prop_ro("sine_range", &Bootstrap::sine_range)
+      .def_prop_ro("sine_degree", &Bootstrap::sine_degree)
+      .def_prop_ro("doublings", &Bootstrap::doublings)
       .def_prop_ro("factors_log2", &Bootstrap::factors_log2)
       .def_prop_ro(
           "is_slots_first",
@@ -148,17 +159,16 @@ void bind_bootstrap(nb::module_& m) {
       .def("coefficients_to_slots", [](const Bootstrap& self) { return facts(self.coefficients_to_slots()); })
       .def(
           "expected_precision",
-          [](const Bootstrap& self) {
-            const circuits::Precision precision = self.expected_precision();
+          [](const Bootstrap& self, double magnitude) {
+            const circuits::Precision precision = self.expected_precision(magnitude);
             return std::pair(precision.mean_bits, precision.worst_bits);
           },
-          ReleaseGil())
+          "magnitude"_a, ReleaseGil())
       .def(
           "simulate",
-          [](const Bootstrap& self, const std::vector<Complex>& values, std::uint64_t seed) {
-            return self.simulate(values, seed);
-          },
-          "values"_a, "seed"_a, ReleaseGil());
+          [](const Bootstrap& self, const std::vector<Complex>& values, std::uint64_t seed,
+             double magnitude) { return self.simulate(values, seed, magnitude); },
+          "values"_a, "seed"_a, "magnitude"_a, ReleaseGil());
 
   nb::class_<PreparedHandle>(m, "PreparedBootstrap")
       .def(

@@ -1,4 +1,4 @@
-// Files as Python's bytes, written where Python has them.
+// Files as Python's bytes, written in place.
 #pragma once
 
 #include <nanobind/nanobind.h>
@@ -15,12 +15,12 @@
 
 namespace hemera::python {
 
-/// Collects a file in the bytes object that Python gets, so that it is not copied there. Works without the
-/// interpreter lock, which it takes to allocate. Grows by no more than what is written (or expected), so that
-/// a secret, which comes last, is never moved.
+/// Collects a file in the bytes object that Python gets, so that no copy is needed. Works without the
+/// interpreter lock, which it takes to allocate. It grows by no more than the bytes that are written (or
+/// expected), so that a secret, which comes last, is never moved.
 class BytesSink final : public io::Sink {
  public:
-  /// With the lock, as the end of the sink.
+  /// Needs the interpreter lock, as the destructor does.
   BytesSink() : bytes_(PyBytes_FromStringAndSize(nullptr, 0)) {
     if (bytes_ == nullptr) throw nb::python_error();
   }
@@ -40,7 +40,7 @@ class BytesSink final : public io::Sink {
   void expect(std::size_t bytes) override {
     if (bytes > capacity_ - size_) resize(size_ + bytes);
   }
-  /// The file; with the lock.
+  /// The file. Needs the interpreter lock.
   nb::bytes take() {
     if (capacity_ != size_) resize(size_);
     return nb::steal<nb::bytes>(std::exchange(bytes_, nullptr));
@@ -53,7 +53,8 @@ class BytesSink final : public io::Sink {
     capacity_ = bytes;
     use_huge_pages();
   }
-  /// As NumPy does for large arrays: most of the time of a large file is faults of small pages.
+  /// Large pages, as NumPy has them for large arrays: faults of small pages take most of the time of a large
+  /// file.
   void use_huge_pages() {
 #ifdef MADV_HUGEPAGE
     constexpr std::uintptr_t page = std::uintptr_t{1} << 21;

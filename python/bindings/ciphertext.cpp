@@ -1,4 +1,4 @@
-// Plaintexts and ciphertexts: what they carry, and batches as arrays.
+// Plaintexts and ciphertexts: their metadata, and batches as arrays.
 #include "hemera/rlwe/ciphertext.hpp"
 
 #include <nanobind/stl/string.h>
@@ -30,7 +30,7 @@ std::string padding_name(const rlwe::Metadata& meta) {
   return paddings.at(static_cast<std::size_t>(meta.padding));
 }
 
-/// Says which slots hold values: what only the caller knows.
+/// Declares the number of slots that hold values, which only the caller knows.
 template <typename Object>
 void fill(Object& object, std::size_t filled, const std::string& padding) {
   const auto found = std::find(paddings.begin(), paddings.end(), padding);
@@ -42,7 +42,7 @@ void fill(Object& object, std::size_t filled, const std::string& padding) {
   object.meta.padding = static_cast<rlwe::Padding>(found - paddings.begin());
 }
 
-/// Properties that plaintexts and ciphertexts have alike.
+/// The properties that plaintexts and ciphertexts share.
 template <typename Object>
 nb::class_<Object> bind_object(nb::module_& m, const char* name) {
   return nb::class_<Object>(m, name)

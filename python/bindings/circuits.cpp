@@ -1,4 +1,4 @@
-// Circuits: what all plans tell, and linear transforms.
+// Circuits: the properties of all plans, and linear transforms.
 #include <nanobind/ndarray.h>
 #include <nanobind/stl/complex.h>
 #include <nanobind/stl/map.h>
@@ -11,6 +11,7 @@
 
 #include <complex>
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <span>
@@ -32,19 +33,145 @@ using namespace nb::literals;
 using circuits::Cost;
 using circuits::KeyNeed;
 using circuits::LinearTransform;
+using circuits::LinearTransformOptions;
+using circuits::MatrixDiagonals;
 using circuits::Plan;
 using circuits::PreparedLinearTransform;
 using circuits::UnitTimes;
+using circuits::Wrapping;
 using Complex = std::complex<double>;
-using Matrix = nb::ndarray<const Complex, nb::numpy, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
+template <typename Number, int axes>
+using Array = nb::ndarray<const Number, nb::numpy, nb::ndim<axes>, nb::c_contig, nb::device::cpu>;
 
-LinearTransform linear_transform(const rlwe::Parameters& parameters, const Matrix& matrix, std::size_t slots,
-                                 std::optional<std::size_t> level, std::size_t baby_steps, bool fewest_keys) {
-  const std::span<const Complex> entries(matrix.data(), matrix.size());
-  return {parameters,
-          circuits::diagonals_of(entries, matrix.shape(0), matrix.shape(1), slots),
-          slots,
-          {.level = level, .baby_steps = baby_steps, .fewest_keys = fewest_keys}};
+template <typename Number, int axes>
+std::span<const Number> span_of(const Array<Number, axes>& array) {
+  return {array.data(), array.size()};
+}
+
+/// The diagonals of real and of complex matrices.
+template <typename Number>
+void bind_diagonals_of(nb::module_& m, nb::class_<MatrixDiagonals>& diagonals) {
+  using circuits::DenseMatrix;
+  using circuits::Entries;
+  diagonals.def(
+      "add",
+      [](MatrixDiagonals& self, std::size_t number, const Array<Number, 1>& entries) {
+        const std::span<const Number> values = span_of<Number, 1>(entries);
+        return self.add(number, std::vector<Number>(values.begin(), values.end()));
+      },
+      "number"_a, "entries"_a);
+  const auto dense = [](const Array<Number, 2>& matrix) {
+    return DenseMatrix<Number>{matrix.shape(0), matrix.shape(1), span_of<Number, 2>(matrix)};
+  };
+  m.def(
+      "dense_diagonals",
+      [dense](const Array<Number, 2>& matrix, std::size_t slots, const Wrapping& wrapping) {
+        return circuits::diagonals_of(dense(matrix), slots, wrapping);
+      },
+      "matrix"_a, "slots"_a, "wrapping"_a, ReleaseGil());
+  m.def(
+      "dense_numbers",
+      [dense](const Array<Number, 2>& matrix, std::size_t slots) {
+        return circuits::diagonal_numbers(dense(matrix), slots);
+      },
+      "matrix"_a, "slots"_a, ReleaseGil());
+
+  using Positions = Array<std::int64_t, 1>;
+  const auto sparse = [](std::size_t rows, std::size_t columns, const Positions& row, const Positions& column,
+                         const Array<Number, 1>& value) {
+    return Entries<Number>{rows, columns, span_of<std::int64_t, 1>(row), span_of<std::int64_t, 1>(column),
+                           span_of<Number, 1>(value)};
+  };
+  m.def(
+      "entry_diagonals",
+      [sparse](std::size_t rows, std::size_t columns, const Positions& row, const Positions& column,
+               const Array<Number, 1>& value, std::size_t slots, const Wrapping& wrapping) {
+        return circuits::diagonals_of(sparse(rows, columns, row, column, value), slots, wrapping);
+      },
+      "rows"_a, "columns"_a, "row"_a, "column"_a, "value"_a, "slots"_a, "wrapping"_a, ReleaseGil());
+  m.def(
+      "entry_numbers",
+      [sparse](std::size_t rows, std::size_t columns, const Positions& row, const Positions& column,
+               const Array<Number, 1>& value, std::size_t slots) {
+        return circuits::diagonal_numbers(sparse(rows, columns, row, column, value), slots);
+      },
+      "rows"_a, "columns"_a, "row"_a, "column"_a, "value"_a, "slots"_a, ReleaseGil());
+}
+
+void bind_linear_transforms(nb::module_& m) {
+  nb::class_<LinearTransform, Plan>(m, "LinearTransform")
+      .def_prop_ro("slots", &LinearTransform::vector_slots, "Of the vectors.")
+      .def_prop_ro("result_slots", &LinearTransform::slots)
+      .def_prop_ro("level", &LinearTransform::level)
+      .def_prop_ro("diagonals", [](const LinearTransform& self) { return self.diagonals().size(); })
+      .def_prop_ro("rotations", &LinearTransform::rotations)
+      .def(
+          "evaluate_clear",
+          [](const LinearTransform& self, const std::vector<Complex>& values) {
+            return self.evaluate_clear(values);
+          },
+          "values"_a, ReleaseGil());
+
+  nb::class_<PreparedLinearTransform>(m, "PreparedLinearTransform")
+      .def(
+          "apply",
+          [](const PreparedLinearTransform& self, const EvaluatorHandle& evaluator,
+             const rlwe::Ciphertext& vector) { return self(ckks_evaluator(evaluator), vector); },
+          "evaluator"_a, "vector"_a, ReleaseGil());
+
+  nb::class_<Wrapping>(m, "Wrapping")
+      .def(
+          "__init__",
+          [](Wrapping* self, std::size_t result_period, std::size_t vector_period) {
+            new (self) Wrapping{result_period, vector_period};
+          },
+          "result_period"_a, "vector_period"_a)
+      .def_ro("result_period", &Wrapping::result_period)
+      .def_ro("vector_period", &Wrapping::vector_period);
+  nb::class_<MatrixDiagonals> matrix_diagonals(m, "MatrixDiagonals");
+  matrix_diagonals.def(nb::init<>()).def("__len__", &MatrixDiagonals::size);
+  bind_diagonals_of<double>(m, matrix_diagonals);
+  bind_diagonals_of<Complex>(m, matrix_diagonals);
+
+  using Steps = std::pair<std::vector<std::size_t>, std::vector<std::size_t>>;
+  nb::class_<LinearTransformOptions>(m, "LinearTransformOptions")
+      .def(
+          "__init__",
+          [](LinearTransformOptions* self, std::optional<std::size_t> level, std::size_t baby_steps,
+             bool fewest_keys, std::optional<Steps> steps, bool own_keys) {
+            LinearTransformOptions options{
+                .level = level, .baby_steps = baby_steps, .fewest_keys = fewest_keys, .own_keys = own_keys};
+            if (steps) {
+              options.steps = circuits::RotationSteps{std::move(steps->first), std::move(steps->second)};
+            }
+            new (self) LinearTransformOptions(std::move(options));
+          },
+          "level"_a.none(), "baby_steps"_a, "fewest_keys"_a, "steps"_a.none(), "own_keys"_a)
+      .def_rw("wrapping", &LinearTransformOptions::wrapping);
+  m.def("require_extents", &circuits::require_extents, "rows"_a, "columns"_a, "slots"_a);
+  m.def("require_linear_transform", &LinearTransform::require_options, "parameters"_a, "slots"_a,
+        "options"_a);
+  m.def(
+      "cheapest_result_period",
+      [](const rlwe::Parameters& parameters, const std::vector<std::size_t>& numbers, std::size_t rows,
+         std::size_t slots, const LinearTransformOptions& options) {
+        return circuits::cheapest_result_period(parameters, numbers, rows, slots, options);
+      },
+      "parameters"_a, "numbers"_a, "rows"_a, "slots"_a, "options"_a, ReleaseGil());
+  m.def(
+      "linear_transform",
+      [](const rlwe::Parameters& parameters, MatrixDiagonals& taken, std::size_t slots,
+         const LinearTransformOptions& options) {
+        return LinearTransform(parameters, std::exchange(taken, {}), slots, options);
+      },
+      "parameters"_a, "diagonals"_a, "slots"_a, "options"_a, ReleaseGil(),
+      "Takes the diagonals away from their object.");
+  m.def(
+      "prepare_linear_transform",
+      [](const ContextHandle& context, const LinearTransform& plan) {
+        return std::make_unique<PreparedLinearTransform>(context.context, plan);
+      },
+      "context"_a, "plan"_a, ReleaseGil());
 }
 
 std::string kind_of(const KeyNeed& need) {
@@ -53,7 +180,7 @@ std::string kind_of(const KeyNeed& need) {
   return need.role.power == 2 ? "relinearization" : "galois";
 }
 
-// Operation, degree, bits, work and seconds.
+// A row: operation, degree, bits, work and seconds.
 using TimeRow = std::tuple<std::string, std::size_t, int, double, double>;
 
 std::vector<TimeRow> rows_of(const std::vector<circuits::UnitTime>& times) {
@@ -64,7 +191,7 @@ std::vector<TimeRow> rows_of(const std::vector<circuits::UnitTime>& times) {
   return rows;
 }
 
-// Rows of operations that there are none of any more are left out.
+// Leaves out rows of operations that no longer exist.
 std::vector<circuits::UnitTime> times_of(const std::vector<TimeRow>& rows) {
   std::vector<circuits::UnitTime> times;
   for (const auto& [name, degree, bits, work, seconds] : rows) {
@@ -75,12 +202,47 @@ std::vector<circuits::UnitTime> times_of(const std::vector<TimeRow>& rows) {
 }
 
 /// The same public key, and switching keys that are made when they are asked for: on the device `ledger`.
-rlwe::EvaluationKeys asking_keys(const rlwe::EvaluationKeys& keys) {
+rlwe::EvaluationKeys asking_keys(const rlwe::EvaluationKeys& keys, bool own_products) {
   rlwe::EvaluationKeys asking;
   asking.context = keys.context;
   asking.public_key = keys.public_key;
-  asking.asked = std::make_shared<rlwe::AskedKeys>(keys.context);
+  rlwe::AskedKeys::Choice choice;
+  if (own_products) choice = circuits::own_product_keys(keys.context->parameters());
+  asking.asked = std::make_shared<rlwe::AskedKeys>(keys.context, std::move(choice));
   return asking;
+}
+
+/// Keys that were asked for, each with the highest level that it is for: by gadgets of their own, and by a
+/// level.
+using AskedNeeds = std::vector<std::pair<KeyNeed, std::size_t>>;
+
+std::pair<AskedNeeds, AskedNeeds> asked_keys(const rlwe::EvaluationKeys& asking) {
+  const rlwe::Context& context = *asking.context;
+  AskedNeeds by_gadget, by_level;
+  for (const auto& [role, gadget] : asking.asked->gadgets())
+    by_gadget.emplace_back(KeyNeed{role, gadget}, context.gadget(gadget)->highest_level());
+  for (const auto& [role, level] : asking.asked->levels())
+    by_level.emplace_back(KeyNeed{role, context.parameters().default_gadget(level)}, level);
+  return {std::move(by_gadget), std::move(by_level)};
+}
+
+/// A key with the default gadget of a level. power: 2 for a relinearization key.
+KeyNeed key_need(const rlwe::Parameters& parameters, std::uint32_t power, std::uint64_t galois_element,
+                 std::size_t level) {
+  return {{.power = power, .galois_element = galois_element}, parameters.default_gadget(level)};
+}
+
+// Operation, limbs in and out, limbs of extended digits, digits, batch, components, terms, and how often.
+using CallRow = std::tuple<std::string, std::size_t, std::size_t, std::size_t, std::size_t, std::size_t,
+                           std::size_t, std::size_t, std::size_t>;
+
+std::vector<CallRow> calls_of(const Cost& cost) {
+  std::vector<CallRow> rows;
+  for (const auto& [entry, calls] : cost.entries) {
+    rows.emplace_back(poly::name(entry.operation), entry.base.size(), entry.target, entry.extended,
+                      entry.digits, entry.batch, entry.components, entry.terms, calls);
+  }
+  return rows;
 }
 
 void bind_plans(nb::module_& m) {
@@ -93,7 +255,8 @@ void bind_plans(nb::module_& m) {
       .def_ro("plaintext_bytes", &Cost::plaintext_bytes)
       .def_ro("products", &Cost::products)
       .def_ro("rescales", &Cost::rescales)
-      .def_ro("workspace_bytes", &Cost::workspace_bytes);
+      .def_ro("workspace_bytes", &Cost::workspace_bytes)
+      .def_prop_ro("calls", &calls_of);
 
   nb::class_<Plan>(m, "Plan")
       .def_prop_ro("level", &Plan::level)
@@ -143,7 +306,7 @@ void bind_plans(nb::module_& m) {
       },
       "rows"_a, "costs"_a, "seconds"_a);
 
-  nb::class_<KeyNeed>(m, "KeyNeed", "A switching key that a circuit needs: what it does, and its gadget.")
+  nb::class_<KeyNeed>(m, "KeyNeed", "A switching key that a circuit needs: its kind and its gadget.")
       .def_prop_ro(
           "power", [](const KeyNeed& self) { return self.role.power; },
           "2 for a relinearization key, 1 for that of a Galois element.")
@@ -155,14 +318,13 @@ void bind_plans(nb::module_& m) {
           "galois_element", [](const KeyNeed& self) { return self.role.galois_element; },
           "The Galois element; 1 for a relinearization key.")
       .def_prop_ro(
-          "primes", [](const KeyNeed& self) { return self.gadget.base; },
-          "The ciphertext primes that it serves.")
+          "primes", [](const KeyNeed& self) { return self.gadget.base; }, "The ciphertext primes of the key.")
       .def_prop_ro(
           "special_primes", [](const KeyNeed& self) { return self.gadget.special; },
-          "Those that it is divided by.")
+          "The special primes, by which a key switch divides.")
       .def_prop_ro(
           "digits", [](const KeyNeed& self) { return self.gadget.digits.size(); },
-          "Into how many digits ciphertexts are split.")
+          "The number of digits of a ciphertext.")
       .def("__repr__", [](const KeyNeed& self) {
         const std::string kind = kind_of(self);
         const std::string what =
@@ -177,34 +339,10 @@ void bind_plans(nb::module_& m) {
 
 void bind_circuits(nb::module_& m) {
   bind_plans(m);
-  nb::class_<LinearTransform, Plan>(m, "LinearTransform")
-      .def_prop_ro("slots", &LinearTransform::slots)
-      .def_prop_ro("level", &LinearTransform::level)
-      .def_prop_ro("diagonals", [](const LinearTransform& self) { return self.diagonals().size(); })
-      .def_prop_ro("rotations", &LinearTransform::rotations)
-      .def(
-          "evaluate_clear",
-          [](const LinearTransform& self, const std::vector<Complex>& values) {
-            return self.evaluate_clear(values);
-          },
-          "values"_a, ReleaseGil());
-
-  nb::class_<PreparedLinearTransform>(m, "PreparedLinearTransform")
-      .def(
-          "apply",
-          [](const PreparedLinearTransform& self, const EvaluatorHandle& evaluator,
-             const rlwe::Ciphertext& vector) { return self(ckks_evaluator(evaluator), vector); },
-          "evaluator"_a, "vector"_a, ReleaseGil());
-
-  m.def("linear_transform", &linear_transform, "parameters"_a, "matrix"_a, "slots"_a, "level"_a.none(),
-        "baby_steps"_a, "fewest_keys"_a);
-  m.def(
-      "prepare_linear_transform",
-      [](const ContextHandle& context, const LinearTransform& plan) {
-        return std::make_unique<PreparedLinearTransform>(context.context, plan);
-      },
-      "context"_a, "plan"_a, ReleaseGil());
-  m.def("asking_keys", &asking_keys, "keys"_a);
+  bind_linear_transforms(m);
+  m.def("asking_keys", &asking_keys, "keys"_a, "own_products"_a);
+  m.def("asked_keys", &asked_keys, "asking"_a);
+  m.def("key_need", &key_need, "parameters"_a, "power"_a, "galois_element"_a, "level"_a);
   m.def(
       "needs_of",
       [](const rlwe::EvaluationKeys& asking) { return circuits::needs_of(*asking.context, *asking.asked); },

@@ -1,4 +1,4 @@
-// Contexts, and what they tell about the machine.
+// Contexts, and the devices of the machine.
 #include "hemera/rlwe/context.hpp"
 
 #include <nanobind/stl/optional.h>
@@ -23,7 +23,7 @@ namespace {
 
 using namespace nb::literals;
 
-/// multiplier: an engine's name; "ntt" are the backend's own transforms.
+/// multiplier: an engine's name; "ntt" stands for the backend's own transforms.
 ContextHandle make_context(const rlwe::Parameters& parameters, const std::string& device, int threads,
                            std::size_t memory_limit, const std::string& multiplier,
                            std::optional<std::uintptr_t> stream, bool six_byte, bool rotates_as_openfhe,
@@ -40,7 +40,7 @@ ContextHandle make_context(const rlwe::Parameters& parameters, const std::string
        .times_operations = times_operations})};
 }
 
-/// Names of the devices that contexts can be made on, best first.
+/// The names of the devices that contexts can be made on, best first.
 std::vector<std::string> devices() {
   std::vector<std::string> names;
   for (const runtime::CudaDevice& device : runtime::find_cuda_devices().devices) {
@@ -52,7 +52,7 @@ std::vector<std::string> devices() {
   return names;
 }
 
-/// The description of the CPU backend, asked of one with a small ring.
+/// The description of the CPU backend, from a backend of a small ring.
 std::string describe_cpu(int threads) {
   return poly::make_cpu_backend(poly::Ring::make(poly::min_degree, {}), threads)->description();
 }
@@ -61,7 +61,7 @@ double level_scale(const ContextHandle& self, std::size_t level) {
   return self.context->scales().level_scale(level);
 }
 
-/// Level and scale at which a plaintext is encoded that multiplies or is added to `a`.
+/// The level and scale of a plaintext that is a factor of `a`, or is added to it.
 std::pair<std::size_t, double> plain_operand(const ContextHandle& self, const rlwe::Ciphertext& a,
                                              bool product) {
   const rlwe::ScalePolicy& scales = self.context->scales();

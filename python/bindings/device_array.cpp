@@ -1,4 +1,4 @@
-// Values that stay on a device: arrays of other libraries that are encoded, and what is decoded for them.
+// Values that stay on a device: arrays of other libraries, which are encoded, and decoded arrays for them.
 #include <nanobind/ndarray.h>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
@@ -29,7 +29,7 @@ using rlwe::Context;
 using rlwe::Plaintext;
 using Complex = std::complex<double>;
 
-/// An array in a context's memory that others read. Their streams are waited for before it is reused.
+/// An array in a context's memory that other libraries read. It is reused after their streams have passed.
 class DeviceArray {
  public:
   enum class Kind : std::uint8_t { complex128, float64, int64, uint64 };
@@ -47,7 +47,7 @@ class DeviceArray {
       if (unknown_reader_) queue.synchronize_device();
       for (const std::uintptr_t stream : readers_) queue.wait_for_stream(stream);
     } catch (const Error&) {
-      // The device has failed, or a graph is being captured, whose memory is not given to others.
+      // The device has failed, or a graph is being captured: its memory must not serve others.
     }
   }
   DeviceArray(const DeviceArray&) = delete;
@@ -148,19 +148,19 @@ nb::ndarray<> as_dlpack(nb::object self) {
           array.device()};
 }
 
-/// An array of another library on a device, contiguous: where its values are and how they are ready.
+/// A contiguous array of another library on a device: the place of its values, and the way to wait for them.
 struct ForeignArray {
   std::uintptr_t pointer;
   std::vector<std::size_t> shape;
-  /// The stream that made it, and that may free it later; empty: the values are ready, and the call waits
-  /// until they were read.
+  /// The stream that made the array and may free it later. Empty: the values are ready, and the call waits
+  /// until they are read.
   std::optional<std::uintptr_t> stream;
 
   [[nodiscard]] rlwe::BatchShape batch() const { return {shape.begin(), shape.end() - 1}; }
   [[nodiscard]] std::size_t count() const { return shape.back(); }
 };
 
-/// Calls encode() once the values are ready, and makes their owner wait until they were read.
+/// Calls encode() once the values are ready, and makes their owner wait until they are read.
 template <typename Encode>
 Plaintext read_foreign(const Context& context, const ForeignArray& values, const Encode& encode) {
   if (values.stream) context.queue().wait_for_stream(*values.stream);

@@ -29,7 +29,7 @@ nb::object make_type(nb::module_& m, const char* name, const char* doc, nb::hand
   return result;
 }
 
-/// Ways out as messages of C++ have them, and in Python's words.
+/// Pairs of texts: a way out in a message of C++, and the same in Python's words.
 struct Words {
   std::string_view cpp, python;
 };
@@ -119,29 +119,28 @@ void bind_errors(nb::module_& m) {
   types->parameter =
       make_type(m, "ParameterError", "A parameter is out of its range, or parameters do not fit together.",
                 base, PyExc_ValueError);
-  types->security = make_type(m, "SecurityError", "Parameters are weaker than the security level asked for.",
+  types->security = make_type(m, "SecurityError", "Parameters are weaker than the required security level.",
                               types->parameter, {});
   types->mismatch = make_type(
       m, "MismatchError", "Two objects do not belong together: different contexts, shapes, levels or forms.",
       base, PyExc_ValueError);
-  types->missing_key =
-      make_type(m, "MissingKeyError", "An operation needs an evaluation key that was not given.", base,
-                PyExc_LookupError);
+  types->missing_key = make_type(
+      m, "MissingKeyError", "An operation needs an evaluation key that is missing.", base, PyExc_LookupError);
   types->level = make_type(m, "LevelError", "No level is left for the operation.", base, PyExc_ValueError);
   types->scale =
       make_type(m, "ScaleError",
                 "The scales of two CKKS operands differ by more than rounding, or a scale leaves no room.",
                 base, PyExc_ValueError);
-  types->range =
-      make_type(m, "RangeError", "Values lie, by what is declared of them, where an operation is wrong.",
-                base, PyExc_ValueError);
+  types->range = make_type(m, "RangeError",
+                           "The declared bound of values is beyond the range in which an operation is right.",
+                           base, PyExc_ValueError);
   types->noise =
       make_type(m, "NoiseError", "The noise leaves no exact or precise result.", base, PyExc_ArithmeticError);
   types->format = make_type(m, "FormatError", "Bytes are not a well-formed object of Hemera's file format.",
                             base, PyExc_ValueError);
   types->file = make_type(m, "FileError", "A file could not be read or written.", base, PyExc_OSError);
-  types->out_of_memory = make_type(
-      m, "OutOfMemoryError", "Memory was asked for that the device does not have.", base, PyExc_MemoryError);
+  types->out_of_memory =
+      make_type(m, "OutOfMemoryError", "The device has too little memory.", base, PyExc_MemoryError);
   types->device = make_type(m, "DeviceError", "A device is missing, unknown or reported a failure.", base,
                             PyExc_RuntimeError);
 

@@ -1,4 +1,4 @@
-// Files of other libraries as Python's bytes: what the bindings of all sessions share.
+// Files of other libraries as Python's bytes, for the bindings of all sessions.
 #pragma once
 
 #include <nanobind/nanobind.h>
@@ -49,14 +49,15 @@ auto foreign_load(Load load) {
   };
 }
 
-/// The bytes of a file, which are zeroed where they were: they may be a secret key's.
+/// The bytes of a file. Their first place is zeroed, since they may be a secret key's.
 inline nb::bytes to_python(std::vector<std::byte>& file) {
   nb::bytes result(file.data(), file.size());
   runtime::secure_zero(file.data(), file.size());
   return result;
 }
 
-/// What `dump()` gives, which runs without the interpreter lock: a file, several, or those of keys by kind.
+/// The result of `dump()`, which runs without the interpreter lock: a file, several, or those of keys by
+/// kind.
 template <typename Dump>
 nb::bytes foreign_bytes(Dump dump) {
   std::vector<std::byte> file = [&] {
@@ -77,7 +78,7 @@ nb::typed<nb::list, nb::bytes> foreign_list(Dump dump) {
   return result;
 }
 
-/// The same of `dump(sink, element)`, which writes where Python has the bytes.
+/// The result of `dump(sink, element)`, which writes into Python's bytes.
 template <typename Dump>
 nb::typed<nb::list, nb::bytes> foreign_elements(std::size_t count, Dump dump) {
   nb::typed<nb::list, nb::bytes> result;
@@ -105,8 +106,8 @@ nb::typed<nb::dict, nb::str, nb::bytes> foreign_files(Dump dump) {
   return result;
 }
 
-/// The methods that sessions of all libraries have. `form_of` makes of the argument `form_name` how a file is
-/// written.
+/// The methods that sessions of all libraries have. `form_of` turns the argument `form_name` into the form of
+/// a file.
 template <typename Session, typename Argument, typename Form>
 void bind_foreign_session(nb::class_<Session>& session, const char* form_name, Form (*form_of)(Argument)) {
   using namespace nb::literals;

@@ -8,6 +8,7 @@
 
 #include <complex>
 #include <cstddef>
+#include <map>
 #include <memory>
 #include <optional>
 #include <span>
@@ -47,7 +48,7 @@ Result<T> to_array(std::vector<T> values, std::vector<std::size_t> shape) {
   return Result<T>(data, shape.size(), shape.data(), owner);
 }
 
-/// From [input, slot] to [output, slot].
+/// Values of shape [input, slot] to values of shape [output, slot].
 Result<Complex> evaluate(const Function& function, const Values<2>& values) {
   const std::size_t slots = values.shape(1);
   std::vector<Complex> flat;
@@ -65,7 +66,7 @@ Result<Complex> evaluate(const Function& function, const Values<2>& values) {
   return to_array(std::move(flat), {outputs, slots});
 }
 
-/// Of coefficients [polynomial, power, number].
+/// The function of coefficients of shape [polynomial, power, number].
 Function polynomial(const Values<3>& coefficients, bool chebyshev, double low, double high, double error) {
   const std::span<const Complex> numbers(coefficients.data(), coefficients.size());
   Function function(Polynomial({numbers.begin(), numbers.end()},
@@ -75,14 +76,121 @@ Function polynomial(const Values<3>& coefficients, bool chebyshev, double low, d
   return function;
 }
 
-std::pair<Result<double>, double> approximate(const circuits::RealFunction& f, double low, double high,
-                                              std::size_t degree, bool minimax) {
-  const auto found = circuits::approximate(
-      f, {low, high}, degree, {.fit = minimax ? circuits::Fit::minimax : circuits::Fit::interpolation});
+std::pair<Result<double>, double> coefficients_of(const circuits::Approximation& found) {
   std::vector<double> coefficients;
   for (const Complex& c : found.polynomial.coefficients()) coefficients.push_back(c.real());
   const std::size_t count = coefficients.size();
   return {to_array(std::move(coefficients), {count}), found.error};
+}
+
+std::pair<Result<double>, double> approximate(const circuits::RealFunction& f, double low, double high,
+                                              std::size_t degree, bool minimax) {
+  return coefficients_of(circuits::approximate(
+      f, {low, high}, degree, {.fit = minimax ? circuits::Fit::minimax : circuits::Fit::interpolation}));
+}
+
+std::pair<Result<double>, double> approximate_within(const circuits::RealFunction& f, double low, double high,
+                                                     double tolerance) {
+  return coefficients_of(circuits::approximate_within(f, {low, high}, tolerance));
+}
+
+/// A function that grows value by value.
+class Builder {
+ public:
+  explicit Builder(const std::vector<std::pair<double, double>>& intervals)
+      : function_(inputs_of(intervals)) {}
+
+  /// A sum without a level (`is_free`) has whole factors, and terms of one scale: inputs, or a single value.
+  /// It is of these at half their scale, so that it has theirs again.
+  std::size_t sum(int factor, const std::vector<std::pair<std::size_t, std::size_t>>& products,
+                  const std::vector<std::pair<std::size_t, double>>& terms, double constant, bool is_free) {
+    Function::Sum sum{.factor = factor, .constant = {constant}};
+    for (const auto& [a, b] : products) sum.products.push_back({a, b});
+    for (const auto& [value, own] : terms) {
+      if (!is_free) {
+        sum.terms.push_back({value, {own}});
+        continue;
+      }
+      const auto [doubled, is_new] = doubled_.try_emplace(value);
+      if (is_new) doubled->second = function_.add({.terms = {{value, {2}}}, .fraction_bits = 0});
+      sum.terms.push_back({doubled->second, {own / 2}});
+    }
+    if (is_free) sum.fraction_bits = 1;
+    return function_.add(std::move(sum));
+  }
+  std::vector<std::size_t> append(const Function& function, const std::vector<std::size_t>& inputs) {
+    return function_.add(function, inputs);
+  }
+  [[nodiscard]] std::size_t depth(std::size_t value) const { return function_.depth_of(value); }
+  [[nodiscard]] Function finish(std::size_t output, double error, double largest) const {
+    Function function = function_;
+    function.set_outputs({output});
+    function.set_error(error);
+    function.set_largest({largest});
+    return function;
+  }
+
+ private:
+  static std::vector<Interval> inputs_of(const std::vector<std::pair<double, double>>& intervals) {
+    std::vector<Interval> inputs;
+    for (const auto& [low, high] : intervals) inputs.push_back({low, high});
+    return inputs;
+  }
+
+  Function function_;
+  std::map<std::size_t, std::size_t> doubled_;  // by value: twice it at half its scale
+};
+
+void bind_makers(nb::module_& m) {
+  const auto bind_real = [&m](const char* name, Function (*make)(const Interval&, double)) {
+    m.def(
+        name,
+        [make](double low, double high, double tolerance, std::optional<double> clipped) {
+          return clipped ? circuits::clipped(make, {low, high}, tolerance, *clipped)
+                         : make({low, high}, tolerance);
+        },
+        "low"_a, "high"_a, "tolerance"_a, "clipped"_a.none(), ReleaseGil());
+  };
+  bind_real("sigmoid", &circuits::sigmoid);
+  bind_real("hyperbolic_tangent", &circuits::hyperbolic_tangent);
+  bind_real("gelu", &circuits::gelu);
+  bind_real("silu", &circuits::silu);
+  bind_real("softplus", &circuits::softplus);
+  bind_real("exponential", &circuits::exponential);
+  bind_real("logarithm", &circuits::logarithm);
+  bind_real("inverse", &circuits::inverse);
+  bind_real("square_root", &circuits::square_root);
+  m.def(
+      "clip",
+      [](double low, double high, double tolerance, double largest) {
+        return circuits::clip({low, high}, tolerance, largest);
+      },
+      "low"_a, "high"_a, "tolerance"_a, "largest"_a, ReleaseGil());
+  const auto bind_bent = [&m](const char* name, Function (*make)(const Interval&, double)) {
+    m.def(
+        name,
+        [make](double low, double high, double tolerance) {
+          return make({low, high}, tolerance);
+        },
+        "low"_a, "high"_a, "tolerance"_a, ReleaseGil());
+  };
+  bind_bent("absolute", &circuits::absolute);
+  bind_bent("relu", &circuits::relu);
+  m.def(
+      "leaky_relu",
+      [](double low, double high, double slope, double tolerance) {
+        return circuits::leaky_relu({low, high}, slope, tolerance);
+      },
+      "low"_a, "high"_a, "slope"_a, "tolerance"_a, ReleaseGil());
+  m.def(
+      "divide",
+      [](std::pair<double, double> x, std::pair<double, double> y, double tolerance) {
+        return circuits::divide({x.first, x.second}, {y.first, y.second}, tolerance);
+      },
+      "x"_a, "y"_a, "tolerance"_a, ReleaseGil());
+  m.def("sign", &circuits::sign, "gap"_a, "tolerance"_a, "largest"_a, ReleaseGil());
+  m.def("compare", &circuits::compare, "gap"_a, "tolerance"_a, "largest"_a, ReleaseGil());
+  m.def("maximum", &circuits::maximum, "tolerance"_a, "largest"_a, ReleaseGil());
 }
 
 }  // namespace
@@ -102,6 +210,7 @@ void bind_functions(nb::module_& m) {
       .def_prop_ro("is_real", &Function::is_real)
       .def_prop_ro("depth", &Function::depth)
       .def_prop_ro("error", &Function::error)
+      .def_prop_ro("bounds", &Function::bounds)
       .def("evaluate", &evaluate, "values"_a)
       .def_prop_ro("is_unbounded", &Function::is_unbounded)
       .def(
@@ -112,6 +221,13 @@ void bind_functions(nb::module_& m) {
             self.require_in_intervals(largest);
           },
           "inputs"_a);
+
+  nb::class_<Builder>(m, "FunctionBuilder")
+      .def(nb::init<const std::vector<std::pair<double, double>>&>(), "intervals"_a)
+      .def("sum", &Builder::sum, "factor"_a, "products"_a, "terms"_a, "constant"_a, "is_free"_a)
+      .def("append", &Builder::append, "function"_a, "inputs"_a)
+      .def("depth", &Builder::depth, "value"_a)
+      .def("finish", &Builder::finish, "output"_a, "error"_a, "largest"_a);
 
   nb::class_<FunctionStep>(m, "FunctionStep")
       .def_ro("level", &FunctionStep::level)
@@ -134,31 +250,8 @@ void bind_functions(nb::module_& m) {
 
   m.def("polynomial", &polynomial, "coefficients"_a, "chebyshev"_a, "low"_a, "high"_a, "error"_a);
   m.def("approximate", &approximate, "f"_a, "low"_a, "high"_a, "degree"_a, "minimax"_a);
-  const auto bind_real = [&m](const char* name, Function (*make)(const Interval&, double)) {
-    m.def(
-        name,
-        [make](double low, double high, double tolerance, std::optional<double> clipped) {
-          return clipped ? circuits::clipped(make, {low, high}, tolerance, *clipped)
-                         : make({low, high}, tolerance);
-        },
-        "low"_a, "high"_a, "tolerance"_a, "clipped"_a.none(), ReleaseGil());
-  };
-  bind_real("sigmoid", &circuits::sigmoid);
-  bind_real("hyperbolic_tangent", &circuits::hyperbolic_tangent);
-  bind_real("gelu", &circuits::gelu);
-  bind_real("exponential", &circuits::exponential);
-  bind_real("logarithm", &circuits::logarithm);
-  bind_real("inverse", &circuits::inverse);
-  bind_real("square_root", &circuits::square_root);
-  m.def(
-      "clip",
-      [](double low, double high, double tolerance, double largest) {
-        return circuits::clip({low, high}, tolerance, largest);
-      },
-      "low"_a, "high"_a, "tolerance"_a, "largest"_a, ReleaseGil());
-  m.def("sign", &circuits::sign, "gap"_a, "tolerance"_a, "largest"_a, ReleaseGil());
-  m.def("compare", &circuits::compare, "gap"_a, "tolerance"_a, "largest"_a, ReleaseGil());
-  m.def("maximum", &circuits::maximum, "tolerance"_a, "largest"_a, ReleaseGil());
+  m.def("approximate_within", &approximate_within, "f"_a, "low"_a, "high"_a, "tolerance"_a);
+  bind_makers(m);
   m.def(
       "plan_function",
       [](const rlwe::Parameters& parameters, const Function& function, std::optional<std::size_t> level,

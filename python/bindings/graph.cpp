@@ -16,8 +16,8 @@ struct RecordingHandle {
   std::unique_ptr<poly::Backend::Recording> recording;
 };
 
-// Other threads wait for the recording to end, so they must be able to run the interpreter meanwhile: the
-// lock is held for the circuit alone.
+// Other threads wait for the recording to end and must be able to run the interpreter meanwhile. So the lock
+// is held for the circuit alone.
 RecordingHandle record(const ContextHandle& context, const nb::typed<nb::callable, void()>& circuit) {
   const rlwe::Context& own = *context.context;
   const ReleasedGil release;

@@ -53,7 +53,7 @@ void bind_interop_openfhe(nb::module_& m) {
         using Fields = std::vector<std::pair<std::string, std::string>>;
         using Found = std::tuple<std::string, std::string, Fields>;
         if (!found) return std::optional<Found>();
-        // Files do not tell the library's version.
+        // Files do not hold the library's version.
         found->fields.insert(found->fields.begin(), {"format", found->format});
         return std::optional<Found>({found->kind, "", found->fields});
       },
@@ -63,7 +63,7 @@ void bind_interop_openfhe(nb::module_& m) {
   session
       .def(
           "__init__",
-          // make_context(parameters) is called here, and again if keys ask for another context.
+          // make_context(parameters) is called here, and again if keys need another context.
           [](openfhe::Session* self, const nb::bytes& source,
              nb::typed<nb::callable, ContextHandle(rlwe::Parameters)> make_context) {
             const auto maker = std::make_shared<const nb::callable>(std::move(make_context));
@@ -75,8 +75,13 @@ void bind_interop_openfhe(nb::module_& m) {
                 });
           },
           "source"_a, "make_context"_a)
-      .def("bootstrap", &openfhe::Session::bootstrap, "ciphertext"_a, "iterations"_a, "precision"_a,
-           ReleaseGil())
+      .def(
+          "bootstrap",
+          [](const openfhe::Session& self, const rlwe::Ciphertext& ciphertext, int iterations, int precision,
+             const EvaluatorHandle& counts) {
+            return self.bootstrap(ciphertext, iterations, precision, counts.evaluator.get());
+          },
+          "ciphertext"_a, "iterations"_a, "precision"_a, "counts"_a, ReleaseGil())
       .def("bootstrap_input_levels", &openfhe::Session::bootstrap_input_levels)
       .def("metadata", &openfhe_metadata, "ciphertext"_a);
   bind_foreign_session(session, "json", &openfhe_format);

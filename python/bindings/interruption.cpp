@@ -1,4 +1,4 @@
-// Ctrl-C: Python's signal handlers run during long calls, and what they raise ends the call.
+// Ctrl-C: Python's signal handlers run during long calls, and an exception of theirs ends the call.
 #include "hemera/runtime/interruption.hpp"
 
 #include <nanobind/nanobind.h>
@@ -17,13 +17,14 @@
 namespace hemera::python {
 namespace {
 
-// What a handler raised, from the call that it ends until Python gets it. Guarded by the interpreter lock.
+// The exception of a handler, from the call that it ends until Python gets it. Guarded by the interpreter
+// lock.
 std::unique_ptr<nb::python_error>& raised() {
   static auto* const error = new std::unique_ptr<nb::python_error>;  // never destroyed: Python may have ended
   return *error;
 }
 
-// Python runs handlers in the main thread only; the others need not wait for the lock to learn it.
+// Python runs handlers in the main thread only. This check spares the other threads a wait for the lock.
 bool may_run_handlers() {
 #if defined(__linux__)
   return ::syscall(SYS_gettid) == ::getpid();

@@ -40,7 +40,7 @@ nb::bytes save(const Bound& object, int compression) {
   return sink.take();
 }
 
-/// Paths come as the bytes that the file system has (os.fsencode).
+/// Paths are the bytes of the file system (os.fsencode).
 std::filesystem::path to_path(const nb::bytes& path) { return std::string(path.c_str(), path.size()); }
 
 template <typename Bound>
@@ -60,7 +60,7 @@ std::span<const std::byte> view(const nb::bytes& data) {
   return {static_cast<const std::byte*>(data.data()), data.size()};
 }
 
-/// Objects as Python holds them.
+/// The handles of objects in Python.
 template <typename Object>
 Object to_bound(Object object) {
   return object;

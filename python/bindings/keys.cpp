@@ -45,7 +45,7 @@ EvaluationKeys public_only(const EvaluationKeys& keys) {
   return result;
 }
 
-/// The keys of both; where both have one, that of `first`.
+/// The keys of both. If both have a key, that of `first` stays.
 EvaluationKeys merged(const EvaluationKeys& first, const EvaluationKeys& second) {
   EvaluationKeys result = first;
   result.merge(second);

@@ -30,7 +30,7 @@ using Entries = nb::ndarray<const Complex, nb::numpy, nb::ndim<1>, nb::c_contig,
 
 std::span<const Complex> values_of(const Entries& entries) { return {entries.data(), entries.size()}; }
 
-// What both have.
+// The methods that both products have.
 template <typename Plan>
 void bind_plan(nb::class_<Plan, circuits::Plan>& plan) {
   plan.def_prop_ro("rotations", &Plan::rotations)

@@ -5,7 +5,7 @@
 #include "bindings.hpp"
 
 NB_MODULE(_core, m) {
-  // The frames of daemon threads keep objects to the end, which would be reported on stderr.
+  // The frames of daemon threads keep objects to the end; nanobind would report these on stderr.
   nanobind::set_leak_warnings(false);
   m.doc() = "The compiled core of Hemera; use the package `hemera` instead.";
   hemera::python::bind_errors(m);

@@ -66,7 +66,7 @@ void check_canonical(const Word* row, std::size_t count, Word q) {
   }
 }
 
-/// An engine with threads of its own and the bases it has worked on.
+/// An engine with threads of its own and the bases of its products so far.
 class RingMultiplier {
  public:
   using Operand = Array<Word, 4>;

@@ -1,4 +1,4 @@
-// Parameters: the literal as keyword arguments, the helpers of each scheme, and what parameters tell.
+// Parameters: the literal as keyword arguments, the helpers of each scheme, and properties.
 #include "hemera/rlwe/parameters.hpp"
 
 #include <nanobind/stl/map.h>
@@ -63,7 +63,7 @@ Parameters with_policies(const Parameters& parameters, std::optional<rlwe::BfvMu
   return Parameters(std::move(literal));
 }
 
-/// "automatic", "manual", or "custom" for policies that other libraries have.
+/// "automatic", "manual", or "custom" for policies of other libraries.
 std::string rescaling_name(const Parameters& parameters) {
   const auto& policy = parameters.literal().rescaling;
   if (!policy) return "automatic";
@@ -202,7 +202,8 @@ void bind_parameters(nb::module_& m) {
         return rlwe::max_log_modulus(degree, bits, {.weight = secret_weight});
       },
       "degree"_a, "bits"_a, "secret_weight"_a,
-      "Largest log2 of the whole modulus with `bits` (128, 192, 256) of security at this degree, or None.");
+      "The largest log2 of the whole modulus with `bits` (128, 192, 256) of security at this degree, or "
+      "None.");
   m.def("rotations_for_sum", &rlwe::rotations_for_sum, "parameters"_a, "slots"_a);
   m.def(
       "rotations_needed",

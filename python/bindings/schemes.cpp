@@ -48,7 +48,7 @@ Result<T> to_array(std::vector<T> values, const rlwe::Metadata& meta) {
   return Result<T>(data, shape.size(), shape.data(), owner);
 }
 
-/// All axes but the last, which holds the values of one object.
+/// The shape without its last axis, which holds the values of one object.
 template <typename T>
 rlwe::BatchShape batch_of(const Values<T>& values) {
   if (values.ndim() == 0)
@@ -78,7 +78,7 @@ Result<std::complex<double>> decode_complex(const ckks::Encoder& encoder, const 
   return to_array(std::move(values), plaintext.meta);
 }
 
-/// Values, and the elements of the batch that are in doubt.
+/// The values, and the elements of the batch that are in doubt.
 std::pair<Result<std::complex<double>>, std::vector<std::size_t>> decode_certain_complex(
     const ckks::Encoder& encoder, const Plaintext& plaintext) {
   ckks::Encoder::Decoded decoded;

@@ -12,7 +12,6 @@ ctx.decrypt(y, sk)  # about [4.5, 9.5, 16.5, 1.5]
 """
 
 import importlib
-from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
 from hemera import bfv, bgv, circuits, ckks, errors, multiply
@@ -20,9 +19,11 @@ from hemera._inspect import inspect
 from hemera.circuits import approximate
 from hemera.errors import Error
 from hemera.inputs.device import DeviceArray
-from hemera.objects.ciphertext import Ciphertext, Plaintext, add_many, concatenate, multiply_many, stack
-from hemera.objects.context import Context, devices
+from hemera.objects.batches import add_many, concatenate, multiply_many, stack
+from hemera.objects.ciphertext import Ciphertext, Plaintext
+from hemera.objects.context import Context
 from hemera.objects.cost import Cost, cost
+from hemera.objects.devices import devices
 from hemera.objects.evaluator import Evaluator
 from hemera.objects.graph import Graph
 from hemera.objects.keys import Keys, SecretKey, SwitchingKey
@@ -32,11 +33,13 @@ from hemera.parameters import Parameters
 
 if TYPE_CHECKING:
     from hemera import serving
+    from hemera.compiler import ArraySpec, compile  # noqa: A004
     from hemera.serving.client import Client
 
-__version__ = version("hemera")
+    __version__: str
 
 __all__ = [
+    "ArraySpec",
     "Ciphertext",
     "Client",
     "Context",
@@ -57,6 +60,7 @@ __all__ = [
     "bgv",
     "circuits",
     "ckks",
+    "compile",
     "concatenate",
     "cost",
     "devices",
@@ -71,7 +75,12 @@ __all__ = [
     "stack",
 ]
 
-_WHEN_ASKED_FOR = {"Client": "hemera.serving.client", "serving": "hemera.serving"}
+_WHEN_ASKED_FOR = {
+    "ArraySpec": "hemera.compiler",
+    "Client": "hemera.serving.client",
+    "compile": "hemera.compiler",
+    "serving": "hemera.serving",
+}
 """What is imported when it is first used, with its module."""
 
 
@@ -82,6 +91,10 @@ def __dir__() -> list[str]:
 if not TYPE_CHECKING:
 
     def __getattr__(name: str) -> Any:
+        if name == "__version__":  # read at its first use: this takes 60 modules of the standard library
+            found = importlib.import_module("importlib.metadata").version("hemera")
+            globals()[name] = found
+            return found
         if name not in _WHEN_ASKED_FOR:
             raise AttributeError(f"module 'hemera' has no attribute {name!r}")
         module = importlib.import_module(_WHEN_ASKED_FOR[name])

@@ -1,4 +1,4 @@
-"""The packages of extra requirements, for messages that say what to install."""
+"""The packages of extra requirements, for messages with the command that installs them."""
 
 from __future__ import annotations
 
@@ -8,19 +8,19 @@ EXTRAS = {
     "models": ("scikit-learn",),
     "serving": ("fastapi", "httptools", "httpx", "prometheus-client", "python-multipart", "uvicorn"),
 }
-"""As pyproject.toml has them."""
+"""The same as in pyproject.toml."""
 
 
 def how_to_install(extra: str, *packages: str, project: str = ".") -> str:
-    """What brings the packages of an extra, or those of them that are named.
+    """The commands that install the packages of an extra, or the named ones of them.
 
-    The packages are named one by one: there is no package `hemera` on the index, and what somebody else puts
-    there under that name is not this one.
+    The text names the packages one by one: the index has no package `hemera`, and one that somebody else puts
+    there would not be this one.
 
     Args:
-        extra: of `EXTRAS`.
-        packages: of the extra; none: all.
-        project: the folder of the clone that has the extra.
+        extra: a name of `EXTRAS`.
+        packages: packages of the extra; none: all.
+        project: the folder, in the clone, of the project with this extra.
     """
     names = " ".join(packages or EXTRAS[extra])
     return f"pip install {names} (in a clone of Hemera: pip install '{project}[{extra}]')"

@@ -1,4 +1,4 @@
-"""What files hold, without a context."""
+"""The contents of files, read without a context."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ HEMERA = "Hemera"
 """The library whose files are Hemera's own."""
 
 MAGIC = b"\x89HEM\r\n\x1a\n"
-"""What Hemera's files begin with."""
+"""The first bytes of Hemera's files."""
 
 
 @dataclass(frozen=True)
@@ -24,30 +24,30 @@ class Section:
     """A section of a file."""
 
     tag: str
-    """Four characters that name it."""
+    """The four characters that name the section."""
     stored_bytes: int
-    """Bytes that it takes in the file."""
+    """The number of bytes in the file."""
     raw_bytes: int
-    """Bytes after decompression."""
+    """The number of bytes after decompression."""
     compressed: bool
 
 
 @dataclass(frozen=True)
 class Description:
-    """What a file holds."""
+    """The contents of a file of Hemera's."""
 
     library: ClassVar[str] = HEMERA
-    """Whose file it is."""
+    """The library whose file this is."""
     kind: str
     """"ciphertext", "secret key", ..."""
     version: int
-    """Version of the file format."""
+    """The version of the file format."""
     fingerprint: str
-    """Of the parameters that the object belongs to: 64 hexadecimal digits."""
+    """The fingerprint of the object's parameters: 64 hexadecimal digits."""
     bytes: int
-    """Size of the file."""
+    """The size of the file."""
     fields: dict[str, str]
-    """What the kind has to tell: scheme, level, scale, ... Nothing secret."""
+    """The fields of this kind of object: scheme, level, scale, ... None is secret."""
     sections: list[Section]
 
     def __str__(self) -> str:
@@ -64,19 +64,19 @@ class Description:
 
 @dataclass(frozen=True)
 class ForeignDescription:
-    """What a file of another library holds, as far as it tells."""
+    """The contents of a file of another library, as far as the file alone shows them."""
 
     library: str
     """"SEAL", "OpenFHE"."""
     kind: str
     """"crypto context", "encryption parameters", "ciphertext", "plaintext", "secret key", "public key",
-    "relinearization keys", "Galois keys"; "... or ..." where the file alone does not tell which."""
+    "relinearization keys", "Galois keys"; "... or ..." if the file alone does not show which."""
     version: str
-    """Of the library, as far as the file tells."""
+    """The version of the library, as far as the file shows it."""
     bytes: int
-    """Size of the file."""
+    """The size of the file."""
     fields: dict[str, str]
-    """What the kind has to tell, in the library's terms. Nothing secret."""
+    """The fields of this kind of object, in the library's terms. None is secret."""
 
     def __str__(self) -> str:
         rows = {
@@ -90,18 +90,18 @@ class ForeignDescription:
 
 
 def inspect(source: Source, *, parms: Source | None = None) -> Description | ForeignDescription:
-    """What some bytes or a file hold; needs no context. Everything is checked that needs none.
+    """Describe the contents of bytes or a file, and check all that needs no context.
 
-    Files of other libraries are told, too (docs/clients.md).
+    Files of other libraries are described, too (docs/clients.md).
 
     Args:
         source: bytes, or the path of a file.
-        parms: for files of SEAL, which do not say all: the encryption parameters that they belong to.
+        parms: for files of SEAL, which hold fewer facts: their encryption parameters.
 
     Raises:
-        FormatError: when they are damaged, or neither Hemera's nor another library's.
-        MismatchError: when they belong to other parameters than `parms`.
-        FileError: when the file can not be read.
+        FormatError: if the bytes are damaged, or neither Hemera's nor another library's.
+        MismatchError: if the bytes belong to other parameters than `parms`.
+        FileError: if the file can not be read.
     """
     if not _begins_like_hemera(source):
         foreign = _inspect_foreign(read_bytes(source), None if parms is None else read_bytes(parms))
@@ -132,7 +132,7 @@ def _begins_like_hemera(source: Source) -> bool:
         with Path(source).open("rb") as file:
             return file.read(len(MAGIC)) == MAGIC
     except (OSError, TypeError):
-        return True  # `read` says what is wrong
+        return True  # `read` reports the error
 
 
 def _inspect_foreign(data: bytes, parms: bytes | None) -> ForeignDescription | None:
@@ -145,7 +145,7 @@ def _inspect_foreign(data: bytes, parms: bytes | None) -> ForeignDescription | N
 
 
 def _rotation_steps(fields: dict[str, str], elements: str) -> str:
-    """What each Galois element does, by the generator that all can be of: the file does not name it."""
+    """The rotation of each Galois element, by the first generator that fits all. (The file names none.)"""
     degree = int(fields["degree"])
     conjugation = "conjugation" if fields["scheme"] == "CKKS" else "swap of rows"
     wanted = [int(element) for element in elements.split(", ")]

@@ -1,4 +1,4 @@
-"""What is known about this machine and this build, for reports."""
+"""This machine and this build, for reports."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from hemera import _core
 
 
 def processor_name() -> str:
-    """The processor's name as the system gives it."""
+    """The processor's name in the system's words."""
     try:
         for line in Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines():
             key, _, value = line.partition(":")
@@ -23,7 +23,7 @@ def processor_name() -> str:
 
 
 def _git(*arguments: str) -> str:
-    """What git prints, run where the package lies; "" when it can not."""
+    """The output of git in the package's folder; "" if git fails."""
     try:
         result = subprocess.run(
             ["git", "-C", str(Path(__file__).parent), *arguments],
@@ -38,7 +38,7 @@ def _git(*arguments: str) -> str:
 
 
 def commit() -> str | None:
-    """The commit of the checkout of Hemera that the package lies in ("-dirty" with changes), or None."""
+    """The commit of the package's checkout of Hemera ("-dirty" with changes); None outside of one."""
     top = _git("rev-parse", "--show-toplevel")
     # A virtual environment may lie in a checkout of something else.
     if not top or not (Path(top) / "python" / "hemera" / Path(__file__).name).exists():
@@ -47,7 +47,7 @@ def commit() -> str | None:
 
 
 def gpus() -> list[str] | str:
-    """A line for each GPU that the driver shows, or why there is none."""
+    """A line for each GPU that the driver shows, or the reason for there being none."""
     found = _core.find_cuda_devices()
     if not found.devices:
         return f"none: {found.problem}"

@@ -1,4 +1,4 @@
-"""Arguments that several commands have, and how they are read."""
+"""Arguments that several commands have."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ from hemera.circuits.needs import size_text as size_text
 from hemera.errors import FileError
 
 Arguments = argparse.ArgumentParser | argparse._ArgumentGroup
-"""Where options are added."""
+"""A parser, or a group of one, to which options are added."""
 
 
 _NEGATIVE = re.compile(r"-\.?\d[^=]*")
 
 
 def joined(arguments: Sequence[str]) -> list[str]:
-    """Arguments with lists that begin with a minus, "--interval", "-8,8", as "--interval=-8,8": argparse
-    takes "-8" for a number and "-8,8" for an option."""
+    """The arguments with "--interval", "-8,8" as "--interval=-8,8": argparse takes "-8" for a number, but a
+    list like "-8,8" for an option."""
     found: list[str] = []
     for argument in arguments:
         follows_option = found and found[-1].startswith("--") and found[-1] != "--" and "=" not in found[-1]
@@ -65,7 +65,7 @@ def field(text: str) -> tuple[str, Any]:
 
 
 def add_bootstrap_fields(parser: Arguments) -> None:
-    """--field, for parameters beside the presets."""
+    """--field, for parameters that differ from a preset."""
     parser.add_argument(
         "--field",
         type=field,
@@ -73,7 +73,7 @@ def add_bootstrap_fields(parser: Arguments) -> None:
         default=[],
         dest="fields",
         metavar="NAME=VALUE",
-        help="of for_bootstrapping in place of the preset's, like levels=16; may be given more than once",
+        help="a field of for_bootstrapping in place of the preset's, like levels=16; may be repeated",
     )
 
 

@@ -23,10 +23,10 @@ class Parameters(IntegerParameters):
 
     @property
     def multiplication(self) -> Multiplication:
-        """How products are computed: "hps_over_q", "hps" or "behz". All decrypt to the same values."""
+        """The algorithm of products: "hps_over_q", "hps" or "behz". All decrypt to the same values."""
         return {variant: name for name, variant in MULTIPLICATION.items()}[self._native.bfv_multiplication]
 
     def with_multiplication(self, multiplication: Multiplication) -> Self:
-        """The same parameters with another way to compute products. The fingerprint stays."""
+        """The same parameters with another algorithm of products. The fingerprint stays."""
         variant = choose(MULTIPLICATION, multiplication, "multiplication")
         return self._wrap(self._native.with_policies(bfv_multiplication=variant))

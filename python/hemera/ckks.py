@@ -20,8 +20,8 @@ __all__ = ["Parameters", "Precision", "precision"]
 
 
 class Parameters(parameters.Parameters):
-    """Parameters of CKKS. The constructor takes explicit primes; `for_circuit` chooses them for a circuit and
-    `from_bits` from their sizes."""
+    """Parameters of CKKS. The constructor takes explicit primes; `for_circuit` chooses primes for a circuit,
+    and `from_bits` by their sizes."""
 
     __slots__ = ()
     scheme = "ckks"
@@ -51,23 +51,23 @@ class Parameters(parameters.Parameters):
             primes: ciphertext primes, the last level's first; each level above has one more.
             special_primes: primes of key-switching; may be empty.
             scale: factor between values and polynomial at the top level, above 1 and at most 2^120.
-            last_base: how many of `primes` the last level has.
-            levels: the primes of each level, last level first, instead of `primes` and `last_base` (then ()),
-                for chains that do not drop one prime a level.
-            range_bits: bits of integer range that the last level leaves above the scale: results may be as
-                large as 2^(range_bits - 1).
-            digits: partition of the ciphertext primes for key-switching; empty: as many a digit as fit under
-                the special primes.
+            last_base: the number of `primes` that the last level has.
+            levels: the primes of each level, last level first, for chains that do not drop one prime a level;
+                `primes` is then ().
+            range_bits: the bits of integer range above the scale in the last level. Results may be as large
+                as 2^(range_bits - 1).
+            digits: a partition of the ciphertext primes for key-switching; empty: each digit has as many as
+                fit under the special primes.
             window_bits: w of a base-2^w split of single-prime digits; 0: none.
-            roots: primitive 2N-th roots of unity by prime; the minimal one where there is no entry.
+            roots: primitive 2N-th roots of unity by prime; the minimal one if there is no entry.
             galois_generator: 5, or 3 for objects of SEAL.
-            secret_weight: non-zero coefficients of the secret; 0: uniform ternary.
-            sigma: standard deviation of the error.
-            security: bits to insist on (128, 192, 256), or None for any.
+            secret_weight: the number of non-zero coefficients of the secret; 0: uniform ternary.
+            sigma: the standard deviation of the error.
+            security: the least bits of security (128, 192, 256); None: any.
 
         Raises:
-            ParameterError: naming what clashes.
-            SecurityError: when the parameters are weaker than `security`.
+            ParameterError: if arguments clash; the message names them.
+            SecurityError: if the parameters are weaker than `security`.
         """
         require_naturals(degree=degree, range_bits=range_bits, secret_weight=secret_weight)
         self._native = _core.parameters_from_literal(
@@ -103,30 +103,30 @@ class Parameters(parameters.Parameters):
         degree: int = 0,
         security: int | None = 128,
     ) -> Self:
-        """Parameters for a circuit, every prime below 2^50 where scale and range allow it.
+        """Parameters for a circuit, with all primes below 2^50 if scale and range allow it.
 
         Args:
-            depth: multiplications one after the other; products by non-integer plain numbers count too.
-            scale_bits: log2 of the factor between values and polynomial; a result has about 15 to 20 bits
+            depth: the number of multiplications one after the other; products with plain numbers that are no
+                integers count too.
+            scale_bits: log2 of the factor between values and polynomial. A result has about 15 to 20 bits
                 less than this after the point.
-            slots: slots needed in one ciphertext.
-            range_bits: bits before the point that a result may have: it may be as large as
-                2^(range_bits - 1). None: 20, or what `largest` takes. The last level has two bits more, so
-                that decryption notices most values that are too large (NoiseError); not so below 12 bits.
-            largest: in place of `range_bits`, the largest magnitude that your values have, results too.
-                Encryption refuses larger ones, and ciphertexts carry bounds that follow from it
-                (`Ciphertext.largest`), which `shrink` keeps to. None: no bound is declared. It is not kept
-                in files.
+            slots: the number of slots needed in one ciphertext.
+            range_bits: the bits of a result before the point, which may be as large as 2^(range_bits - 1);
+                None: 20, or as many as `largest` takes. From 12 bits on the last level has two bits more, so
+                that decryption notices most values that are too large (NoiseError).
+            largest: in place of `range_bits`: the largest magnitude of your values, results too. Encryption
+                refuses larger values. Ciphertexts carry bounds that follow from it (`Ciphertext.largest`),
+                and `shrink` keeps room for them. None: no bound is declared. Files do not keep this number.
             sharing_bits: for results that others will see: the `statistical_bits` of
-                `Context.decrypt_for_sharing`. The scale grows by what its noise takes, about 30 bits for 40.
-                0: none are shown.
-            shares: with `sharing_bits`, how many results will be shown.
-            digits: digits of key-switching; 0: chosen.
-            degree: least degree N; 0: the smallest that is secure and has the slots.
-            security: bits to insist on (128, 192, 256), or None for any.
+                `Context.decrypt_for_sharing`. The scale grows by the bits of its noise, about 30 for 40.
+                0: no results are shown.
+            shares: with `sharing_bits`: the number of results that will be shown.
+            digits: the number of digits of key-switching; 0: chosen.
+            degree: the least degree N; 0: the smallest that is secure and has the slots.
+            security: the least bits of security (128, 192, 256); None: any.
 
         Raises:
-            ParameterError: saying what does not fit.
+            ParameterError: if there are no such parameters; the message has the reason.
         """
         require_naturals(
             depth=depth,
@@ -159,21 +159,21 @@ class Parameters(parameters.Parameters):
 
     @classmethod
     def for_bootstrapping(cls, preset: str = "n16-40", **fields: Any) -> Self:
-        """Parameters with levels for bootstrapping (`hemera.circuits.Bootstrap`) beside the user's.
+        """Parameters with the levels of a bootstrap (`hemera.circuits.Bootstrap`) in addition to the user's.
 
         Args:
             preset: "n16-40" (13 levels of 40 bits are left after a bootstrap), "n16-40-precise" (12),
                 "n16-45" (8 of 45 bits), "n16-59" (9 of 59 bits, for iterations), "n15-31" (4 of 31 bits at
-                N = 2^15), each of 128 bits of security for every key; or "test-40": N = 2^11, not secure.
-            fields: any of them in place of the preset's: degree, levels, scale_bits, order ("slots-first" or
-                "standard"), last_bits, ratio_bits, slots_to_coefficients and coefficients_to_slots (bits that
-                each matrix drops), eval_mod_error, constant_bits, arcsine, arcsine_bits, special_primes,
-                digits, secret_weight (0: uniform ternary), security (128, 192, 256 or None): see
-                docs/bootstrapping.md.
+                N = 2^15), each with 128 bits of security for every key; or "test-40": N = 2^11, not secure.
+            fields: fields in place of the preset's (docs/bootstrapping.md): degree, levels, scale_bits, order
+                ("slots-first" or "standard"), last_bits, ratio_bits, slots_to_coefficients and
+                coefficients_to_slots (the bits that each matrix drops), eval_mod_error, constant_bits,
+                sine_range, sine_degree, doublings, arcsine, arcsine_bits, special_primes, digits,
+                secret_weight (0: uniform ternary), security (128, 192, 256 or None).
 
         Raises:
-            ParameterError: for another preset or field, and saying what does not fit.
-            SecurityError: when the parameters are weaker than `security`.
+            ParameterError: if the preset or a field is unknown, or fields do not fit; the message names them.
+            SecurityError: if the parameters are weaker than `security`.
         """
         settings = _core.bootstrap_preset(preset)
         names = [name for name in dir(settings) if not name.startswith("_")]
@@ -207,16 +207,18 @@ class Parameters(parameters.Parameters):
 
         Args:
             degree: N, a power of two from 2^10 to 2^17.
-            prime_bits: bits of each ciphertext prime, the last level's first; each level above has one more.
-            special_bits: bits of each special prime.
+            prime_bits: the bits of each ciphertext prime, the last level's first; each level above has one
+                more.
+            special_bits: the bits of each special prime.
             scale_bits: log2 of the scale at the top level.
-            last_base: primes of the last level.
-            digits: digits of key-switching; 0: as many primes a digit as fit under the special primes.
-            security: bits to insist on (128, 192, 256), or None for any.
+            last_base: the number of primes of the last level.
+            digits: the number of digits of key-switching; 0: each digit has as many primes as fit under the
+                special primes.
+            security: the least bits of security (128, 192, 256); None: any.
 
         Raises:
-            ParameterError: when there are not enough such primes, or they do not fit together.
-            SecurityError: when the parameters are weaker than `security`.
+            ParameterError: if there are not enough such primes, or they do not fit together.
+            SecurityError: if the parameters are weaker than `security`.
         """
         require_naturals(degree=degree, last_base=last_base, digits=digits)
         return cls._wrap(
@@ -232,36 +234,36 @@ class Parameters(parameters.Parameters):
 
     @property
     def range_bits(self) -> int:
-        """Bits of integer range: results may be as large as 2^(range_bits - 1) at the last level."""
+        """The bits of integer range. Results may be as large as 2^(range_bits - 1) at the last level."""
         return self._native.range_bits
 
     @property
     def largest(self) -> float | None:
-        """The largest magnitude of values that is declared; None: none is."""
+        """The declared largest magnitude of values; None: no bound is declared."""
         return self._native.largest or None
 
     @property
     def checks_range(self) -> bool:
-        """Whether decryption checks that values did not wrap (NoiseError): where the last level has two bits
-        more than `range_bits`, and the Galois generator is 5."""
+        """Whether decryption checks that values did not wrap (NoiseError). True if the last level has two
+        bits more than `range_bits` and the Galois generator is 5."""
         return self._native.checks_range
 
 
 @dataclass(frozen=True)
 class Precision:
-    """How far a result is from the exact one. Bits are -log2 of an absolute error, infinite for an error of
-    0."""
+    """The distance of a result from the exact one. Bits are -log2 of an absolute error, infinite for an error
+    of 0."""
 
     worst_bits: float
-    """Of the largest error of all values."""
+    """The bits of the largest error."""
     mean_bits: float
-    """Of the mean error."""
+    """The bits of the mean error."""
     largest_error: float
     """max |result - expected|."""
     mean_error: float
     """mean |result - expected|."""
     standard_deviation: float
-    """Root of the mean square of |result - expected|."""
+    """The root of the mean square of |result - expected|."""
 
     def __str__(self) -> str:
         return f"{self.worst_bits:.1f} bits at worst, {self.mean_bits:.1f} bits in the mean"
@@ -275,7 +277,7 @@ def precision(result: ArrayLike, expected: ArrayLike) -> Precision:
         expected: values of the same shape.
 
     Raises:
-        MismatchError: when the shapes differ or there are no values.
+        MismatchError: if the shapes differ or there are no values.
     """
     found = np.asarray(result)
     exact = np.asarray(expected)

@@ -27,7 +27,7 @@ COMMANDS: Mapping[str, ModuleType] = {
     "run": run,
 }
 OF_THE_APPLICATIONS = ("demo", "train-logistic", "score-trees", "bench")
-"""Commands of the package hemera-apps, which is named where it is not installed."""
+"""Commands of the package hemera-apps. If it is not installed, messages name it."""
 
 
 def installed_commands() -> dict[str, ModuleType]:
@@ -60,14 +60,14 @@ def main(arguments: Sequence[str] | None = None, commands: Mapping[str, ModuleTy
 
     Args:
         arguments: None: those of the process.
-        commands: those beside Hemera's own, by name; None: what is installed.
+        commands: commands in addition to Hemera's own, by name; None: the installed ones.
 
     Returns:
-        The exit status: 0; 1 for an error that Hemera reports, said on standard error; 130 when interrupted.
-        (Wrong usage exits with 2 by argparse.)
+        The exit status: 0; 1 for an error of Hemera's, whose message goes to standard error; 130 when
+        interrupted. (With wrong usage argparse exits with 2.)
     """
     given = sys.argv[1:] if arguments is None else list(arguments)
-    # A command of its own needs no other package's.
+    # A command of Hemera's own needs no other package.
     own = bool(given) and given[0] in COMMANDS
     others = {} if own else installed_commands() if commands is None else commands
     if given and given[0] in OF_THE_APPLICATIONS and given[0] not in others:

@@ -1,7 +1,7 @@
-"""The exceptions that Hemera raises. Each message says what clashed and the way out.
+"""The exceptions that Hemera raises. Each message has the clash and the way out.
 
-All derive from `Error`, and from the builtin exception that comes nearest, so that `except ValueError` or
-`except OSError` works where it is expected. The names are those of the C++ classes.
+All derive from `Error`, and from the builtin exception that comes nearest, so `except ValueError` and
+`except OSError` work as well. The names are those of the C++ classes.
 """
 
 from hemera._core import (
@@ -70,9 +70,9 @@ class NoiseWarning(HemeraWarning):
 
 
 class RangeWarning(HemeraWarning):
-    """CKKS: nothing is declared of values that keeps them in the interval of a function or a bootstrap, and
-    outside of it results are wrong. `largest=` of `for_circuit` or `encode` declares a bound."""
+    """CKKS: no declared bound keeps values in the interval of a function or a bootstrap. Results of values
+    outside the interval are wrong. `largest=` of `for_circuit` or `encode` declares a bound."""
 
 
 class SecurityWarning(HemeraWarning):
-    """Parameters that came from elsewhere have less than 128 bits of security by the tables of 2024."""
+    """Loaded parameters have less than 128 bits of security by the tables of 2024."""

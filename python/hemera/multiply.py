@@ -40,10 +40,10 @@ def engines() -> list[str]:
 
 
 def missing() -> list[str]:
-    """What this build can not do for want of a library, in words with the way out; usually nothing.
+    """The libraries that this build lacks, each with the way out; usually none.
 
-    Without GMP every product here works; what is missing is `hemera/multiply/gmp.hpp` in C++ and the
-    comparison with GMP in `hemera bench multiply`.
+    Without GMP every product here works. Only `hemera/multiply/gmp.hpp` in C++ and the comparison with GMP in
+    `hemera bench multiply` need it.
     """
     if _core.built_with_gmp():
         return []
@@ -57,23 +57,23 @@ def kronecker_exponent(largest_a: int, largest_b: int, terms: int, *, signed: bo
     """The smallest exponent e for which packed products can be unpacked.
 
     Args:
-        largest_a: bound on the absolute values of the coefficients of one factor, below 2^64.
-        largest_b: the same of the other factor.
-        terms: how many products a coefficient sums, at most: the smaller number of coefficients.
+        largest_a: a bound on the absolute values of the coefficients of one factor, below 2^64.
+        largest_b: the same for the other factor.
+        terms: the most products in a coefficient's sum: the smaller number of coefficients.
         signed: whether coefficients may be negative.
 
     Raises:
-        ParameterError: when e would be above 192.
+        ParameterError: if e would be above 192.
     """
     return _core.kronecker_exponent(largest_a, largest_b, terms, signed)
 
 
 def inert_prime_below(bound: int, degree: int) -> int:
-    """The largest prime below `bound` (at most 2^61) that is 3 modulo 4 and -1 modulo `degree`: one for a
-    `GaloisTransform` of that degree.
+    """The largest prime below `bound` (at most 2^61) that is 3 modulo 4 and -1 modulo `degree`, as a
+    `GaloisTransform` of that degree takes it.
 
     Raises:
-        ParameterError: when there is none, or for a degree that is no power of two.
+        ParameterError: if there is none, or the degree is no power of two.
     """
     return _core.inert_prime_below(bound, degree)
 
@@ -83,10 +83,10 @@ class RingMultiplier:
 
     Args:
         engine: one of `engines()`.
-        threads: how many threads to use; None: as many as the process may run on.
+        threads: the number of threads; None: as many as the process may run on.
 
     Raises:
-        ParameterError: for an engine that is not there.
+        ParameterError: if there is no such engine.
     """
 
     def __init__(self, engine: str = "dgt", *, threads: int | None = None) -> None:
@@ -103,16 +103,16 @@ class RingMultiplier:
         Args:
             a: residues in [0, q), of shape (..., limbs, N): coefficients, one row for each modulus; N a power
                 of two from 2^10 to 2^17.
-            b: the same; the leading axes are equal, or missing in one of the two.
-            moduli: one below 2^61 for each limb. "ntt" needs primes that are 1 modulo 2N; "dgt" those, or
-                primes that are 3 modulo 4 and -1 modulo N; the others take any.
+            b: residues in the same form; the leading axes are equal, or missing in one of the two.
+            moduli: a modulus below 2^61 for each limb. "ntt" needs primes that are 1 modulo 2N; "dgt" needs
+                such primes, or primes that are 3 modulo 4 and -1 modulo N; the other engines take any.
 
         Returns:
             An array of shape (..., limbs, N).
 
         Raises:
-            MismatchError: when shapes do not fit.
-            ParameterError: for a degree or a modulus out of range, or residues not below their modulus.
+            MismatchError: if shapes do not fit.
+            ParameterError: if a degree or a modulus is out of range, or a residue is not below its modulus.
         """
         left, right = _rows(a), _rows(b)
         product = self._native.tensor_product(left, right, list(moduli))
@@ -130,7 +130,7 @@ class GaloisTransform:
             -1 modulo N (p is inert: the transform is over the field of p^2 elements).
 
     Raises:
-        ParameterError: for any other degree or modulus.
+        ParameterError: if the degree or the modulus is another one.
     """
 
     def __init__(self, degree: int, modulus: int) -> None:
@@ -145,8 +145,8 @@ class GaloisTransform:
         """The product modulo X^N + 1 and p of two rows of N coefficients in [0, p).
 
         Raises:
-            MismatchError: when a row has not N coefficients.
-            ParameterError: when a coefficient is not below p.
+            MismatchError: if a row has not N coefficients.
+            ParameterError: if a coefficient is not below p.
         """
         return self._native.multiply(_words(a), _words(b))
 
@@ -157,7 +157,7 @@ class IntegerMultiplier:
     Keeps tables of twiddle factors for later products.
 
     Args:
-        threads: how many threads to use; None: as many as the process may run on.
+        threads: the number of threads; None: as many as the process may run on.
     """
 
     def __init__(self, *, threads: int | None = None) -> None:
@@ -167,13 +167,18 @@ class IntegerMultiplier:
         """a * b, of any size and sign.
 
         Raises:
-            OutOfMemoryError: when the product has more than 2^38 bits, or needs more memory than there is.
+            OutOfMemoryError: if the product has more than 2^38 bits, or needs more memory than there is.
         """
         product = _to_int(self._native.multiply(_magnitude(a), _magnitude(b)))
         return -product if (a < 0) != (b < 0) else product
 
     def multiply_words(self, a: ArrayLike, b: ArrayLike) -> NDArray[np.uint64]:
-        """The product of natural numbers given as 64-bit words, the lowest first; len(a) + len(b) words."""
+        """The product of two natural numbers, as len(a) + len(b) words.
+
+        Args:
+            a: 64-bit words, the lowest first.
+            b: 64-bit words, the lowest first.
+        """
         return self._native.multiply(_words(a), _words(b))
 
     def pack(self, coefficients: ArrayLike, exponent: int, *, signed: bool = False) -> int:
@@ -186,7 +191,7 @@ class IntegerMultiplier:
             signed: whether coefficients may be negative.
 
         Raises:
-            ParameterError: for an exponent out of range, or a coefficient that does not fit it.
+            ParameterError: if the exponent is out of range, or a coefficient does not fit it.
         """
         if not signed:
             return _to_int(self._native.pack(_words(coefficients), exponent))
@@ -197,14 +202,14 @@ class IntegerMultiplier:
         return -_to_int(magnitude) if negative else _to_int(magnitude)
 
     def unpack(self, integer: int, count: int, exponent: int, *, signed: bool = False) -> NDArray[Any]:
-        """The coefficients back from the value at 2^exponent.
+        """The coefficients of a polynomial from its value at 2^exponent.
 
         Returns:
             `count` coefficients: int64 or uint64 if they have at most 64 bits, Python integers otherwise.
 
         Raises:
-            ParameterError: for an exponent out of range, an integer that has more coefficients, or a negative
-                one of unsigned coefficients.
+            ParameterError: if the exponent is out of range, the integer has more coefficients, or it is
+                negative and coefficients are unsigned.
         """
         if integer < 0 and not signed:
             raise _core.ParameterError("a negative integer has no unsigned coefficients; pass signed=True")
@@ -228,7 +233,7 @@ def _threads(threads: int | None) -> int:
 
 
 def _words(values: ArrayLike) -> NDArray[np.uint64]:
-    """A row of 64-bit words; TypeError for numbers that are none."""
+    """A row of 64-bit words. TypeError if the values are none."""
     row = np.ascontiguousarray(values)
     if row.dtype == np.uint64:
         return row

@@ -1,4 +1,4 @@
-"""Parameters: everything that two parties must agree on, validated. Each scheme adds its constructors."""
+"""Parameters: the validated facts that two parties must agree on. Each scheme adds its constructors."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ MULTIPLICATION: Mapping[Multiplication, _core.BfvMultiplication] = {
 
 
 def choose(choices: Mapping[Name, T], name: Name, what: str) -> T:
-    """The value of a named choice; ParameterError that lists the names for one that is not there."""
+    """The value of a named choice. ParameterError, which lists the names, if there is no such choice."""
     if name not in choices:
         raise _core.ParameterError(f"{what} must be one of {', '.join(map(repr, choices))}, not {name!r}")
     return choices[name]
@@ -53,21 +53,21 @@ def prefix_levels(primes: Sequence[int], last_base: int) -> list[list[int]]:
 
 
 def max_log_modulus(degree: int, bits: int, secret_weight: int = 0) -> int | None:
-    """The largest log2 of the product of all primes that has `bits` (128, 192 or 256) of classical security
-    at this degree, or None without an entry: with uniform ternary secrets by ePrint 2024/463, Table 5.2, with
-    secrets of `secret_weight` non-zero coefficients by the committed estimates (docs/security.md)."""
+    """The largest log2 of the product of all primes with `bits` (128, 192 or 256) of classical security at
+    this degree; None if the table has no entry. Uniform ternary secrets: by ePrint 2024/463, Table 5.2.
+    Secrets of `secret_weight` non-zero coefficients: by the committed estimates (docs/security.md)."""
     return _core.max_log_modulus(degree, bits, secret_weight)
 
 
 def require_naturals(**values: int) -> None:
-    """ParameterError that names the first value that is no integer of 0 or more."""
+    """ParameterError, which names the first such value, if a value is no integer of 0 or more."""
     for name, value in values.items():
         if not isinstance(value, numbers.Integral) or value < 0:
             raise _core.ParameterError(f"{name} must be an integer of 0 or more, not {value!r}")
 
 
 def warn_if_weak(params: Parameters) -> None:
-    """A SecurityWarning for parameters from elsewhere that are below 128 bits by the tables of 2024."""
+    """A SecurityWarning if loaded parameters are below 128 bits by the tables of 2024."""
     if params.security in (">=128 (2018 table)", "below 128"):
         warnings.warn(
             f"the loaded parameters have security {params.security}: {params!r}",
@@ -77,8 +77,8 @@ def warn_if_weak(params: Parameters) -> None:
 
 
 def require_security(found: str | None, wanted: int | None, what: str) -> None:
-    """SecurityError, which begins with `what`, for a class of security below `wanted` bits by the tables of
-    2024; None for either: nothing is required, or there is nothing to judge."""
+    """SecurityError, which begins with `what`, if the class of security is below `wanted` bits by the tables
+    of 2024. No check if `wanted` is None, or if `found` is (there is nothing to judge)."""
     bits = {">=256": 256, ">=192": 192, ">=128": 128}
     if wanted is None or found is None or bits.get(found, 0) >= wanted:
         return
@@ -89,7 +89,7 @@ def require_security(found: str | None, wanted: int | None, what: str) -> None:
 
 
 def check_security(security: int | None) -> None:
-    """ParameterError for bits of security that there is no table for."""
+    """ParameterError if there is no table for these bits of security."""
     if security not in (None, 128, 192, 256):
         raise _core.ParameterError(f"security must be 128, 192, 256 or None, not {security!r}")
 
@@ -97,7 +97,7 @@ def check_security(security: int | None) -> None:
 def chain_levels(
     primes: Sequence[int], last_base: int, levels: Sequence[Sequence[int]] | None
 ) -> list[list[int]]:
-    """The bases of a chain: `levels`, or else the ones that drop one of `primes` a level."""
+    """The bases of a chain: `levels`, or else the bases that drop one of `primes` a level."""
     if levels is None:
         return prefix_levels(primes, last_base)
     if len(primes) != 0:
@@ -109,7 +109,7 @@ class Parameters:
     """Immutable, validated parameters of one scheme: `hemera.ckks.Parameters`, `hemera.bfv.Parameters` or
     `hemera.bgv.Parameters`, whose constructors make them.
 
-    Two contexts whose parameters have one fingerprint exchange objects. Parameters compare, hash and pickle.
+    Contexts of parameters with the same fingerprint exchange objects. Parameters compare, hash and pickle.
     """
 
     __slots__ = ("_native",)
@@ -132,12 +132,13 @@ class Parameters:
 
     @classmethod
     def load(cls, source: Source) -> Self:
-        """Parameters from their bytes, or from a file's path. Weak ones load too, with a SecurityWarning.
+        """Parameters from their bytes, or from a file's path. Weak parameters load too, with a
+        SecurityWarning.
 
         Raises:
-            FormatError: when the bytes are damaged or not Hemera's.
-            MismatchError: when they hold something else, or another scheme's parameters.
-            FileError: when the file can not be read.
+            FormatError: if the bytes are damaged or not Hemera's.
+            MismatchError: if the bytes hold something else, or another scheme's parameters.
+            FileError: if the file can not be read.
         """
         loaded = cls._wrap(read(source, _core.load_parameters, _core.load_parameters_file))
         warn_if_weak(loaded)
@@ -151,7 +152,7 @@ class Parameters:
         return self.to_bytes()
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the parameters to a file. Raises FileError when it can not be written."""
+        """Write the parameters to a file. FileError if it can not be written."""
         _core.save_file(os.fsencode(path), self._native, 0)
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -164,13 +165,13 @@ class Parameters:
 
     @property
     def levels(self) -> int:
-        """Number of levels. A fresh ciphertext has level `levels - 1`; level 0 is the last."""
+        """The number of levels. A fresh ciphertext has level `levels - 1`; level 0 is the last."""
         return self._native.levels
 
     @property
     def max_slots(self) -> int:
-        """Largest number of slots of one ciphertext: N/2 (CKKS), N (BFV and BGV), or 0 where the plaintext
-        modulus allows coefficient encoding only."""
+        """The largest number of slots of one ciphertext: N/2 (CKKS); N (BFV and BGV), or 0 if the plaintext
+        modulus allows coefficients only."""
         return self._native.max_slots
 
     @property
@@ -190,19 +191,19 @@ class Parameters:
 
     @property
     def log_modulus(self) -> float:
-        """log2 of the product of all primes, special ones included: what the security level depends on."""
+        """log2 of the product of all primes, special ones included. The class of security depends on it."""
         return self._native.log_union + self._native.log_special
 
     def level_bits(self, level: int) -> float:
-        """log2 of the product of the primes of a level. ParameterError for a level that is not there."""
+        """log2 of the product of the primes of a level. ParameterError if there is no such level."""
         if not 0 <= level < self.levels:
             raise _core.ParameterError(f"level {level} is not in 0 to {self.levels - 1}")
         return self._native.log_modulus(level)
 
     @property
     def rescaling(self) -> str:
-        """Who rescales and aligns operands: the evaluator ("automatic") or the caller ("manual"); or "custom"
-        where the parameters carry rules of their own, as those of other libraries do."""
+        """The policy of rescaling and of aligning operands: "automatic" (the evaluator does both), "manual"
+        (the caller does), or "custom" (rules of the parameters' own, as for other libraries)."""
         return self._native.rescaling
 
     def with_rescaling(self, rescaling: Rescaling) -> Self:
@@ -212,7 +213,7 @@ class Parameters:
 
     @property
     def security(self) -> str:
-        """Class of classical security: ">=256", ">=192", ">=128", ">=128 (2018 table)" or "below 128"."""
+        """The class of classical security: ">=256", ">=192", ">=128", ">=128 (2018 table)" or "below 128"."""
         return self._native.security
 
     @property
@@ -222,17 +223,18 @@ class Parameters:
 
     @property
     def fingerprint(self) -> str:
-        """SHA-256 of what decides whether two parties' objects fit together, in 64 hexadecimal digits."""
+        """SHA-256 of the facts that decide whether two parties' objects fit together: 64 hexadecimal
+        digits."""
         return self._native.fingerprint.hex()
 
     @property
     def ciphertext_bytes(self) -> int:
-        """Bytes of the residues of one fresh ciphertext."""
+        """The bytes of the residues of one fresh ciphertext."""
         return self._native.ciphertext_bytes
 
     @property
     def switching_key_bytes(self) -> int:
-        """Bytes in memory of one relinearization or rotation key."""
+        """The bytes of one relinearization or rotation key in memory."""
         return self._native.switching_key_bytes
 
     def describe(self) -> str:
@@ -262,8 +264,8 @@ def _core_mismatch(wanted: str, found: str) -> Exception:
 
 
 class IntegerParameters(Parameters):
-    """What BFV and BGV share: arithmetic modulo a plaintext modulus t. The constructor takes explicit primes;
-    `for_circuit` chooses them for a circuit and `from_bits` from their sizes."""
+    """Parameters of BFV or BGV: arithmetic modulo a plaintext modulus t. The constructor takes explicit
+    primes; `for_circuit` chooses primes for a circuit, and `from_bits` by their sizes."""
 
     __slots__ = ()
 
@@ -294,21 +296,21 @@ class IntegerParameters(Parameters):
             plain_modulus: t, from 2 to 2^60; slots need a prime t = 1 modulo 2N.
             primes: ciphertext primes, the last level's first; each level above has one more.
             special_primes: primes of key-switching; may be empty.
-            last_base: how many of `primes` the last level has.
-            levels: the primes of each level, last level first, instead of `primes` and `last_base` (then ()),
-                for chains that do not drop one prime a level.
-            digits: partition of the ciphertext primes for key-switching; empty: as many a digit as fit under
-                the special primes.
+            last_base: the number of `primes` that the last level has.
+            levels: the primes of each level, last level first, for chains that do not drop one prime a level;
+                `primes` is then ().
+            digits: a partition of the ciphertext primes for key-switching; empty: each digit has as many as
+                fit under the special primes.
             window_bits: w of a base-2^w split of single-prime digits; 0: none.
-            roots: primitive 2N-th roots of unity by modulus; the minimal one where there is no entry.
+            roots: primitive 2N-th roots of unity by modulus; the minimal one if there is no entry.
             galois_generator: 5, or 3 for objects of SEAL.
-            secret_weight: non-zero coefficients of the secret; 0: uniform ternary.
-            sigma: standard deviation of the error.
-            security: bits to insist on (128, 192, 256), or None for any.
+            secret_weight: the number of non-zero coefficients of the secret; 0: uniform ternary.
+            sigma: the standard deviation of the error.
+            security: the least bits of security (128, 192, 256); None: any.
 
         Raises:
-            ParameterError: naming what clashes.
-            SecurityError: when the parameters are weaker than `security`.
+            ParameterError: if arguments clash; the message names them.
+            SecurityError: if the parameters are weaker than `security`.
         """
         require_naturals(degree=degree, plain_modulus=plain_modulus, secret_weight=secret_weight)
         self._native = _core.parameters_from_literal(
@@ -345,17 +347,18 @@ class IntegerParameters(Parameters):
         """Parameters for a circuit: primes below 2^50, as many as its noise bound needs.
 
         Args:
-            depth: multiplications one after the other, of ciphertexts or by plaintexts in slots.
-            plain_bits: bits of the plaintext modulus; a prime that has slots is searched. Default 20.
+            depth: the number of multiplications one after the other, by ciphertexts or by plaintexts in
+                slots.
+            plain_bits: the bits of the plaintext modulus, a prime that has slots; None: 20.
             plain_modulus: the plaintext modulus itself, instead of `plain_bits`.
-            slots: slots needed in one ciphertext.
-            terms: products or rotated copies that are added up after each multiplication.
-            digits: digits of key-switching; 0: chosen.
-            degree: least degree N; 0: the smallest that is secure and has the slots.
-            security: bits to insist on (128, 192, 256), or None for any.
+            slots: the number of slots needed in one ciphertext.
+            terms: the number of products or rotated copies that are added up after each multiplication.
+            digits: the number of digits of key-switching; 0: chosen.
+            degree: the least degree N; 0: the smallest that is secure and has the slots.
+            security: the least bits of security (128, 192, 256); None: any.
 
         Raises:
-            ParameterError: saying what does not fit.
+            ParameterError: if there are no such parameters; the message has the reason.
         """
         require_naturals(
             depth=depth,
@@ -398,14 +401,16 @@ class IntegerParameters(Parameters):
         Args:
             degree: N, a power of two from 2^10 to 2^17.
             plain_modulus: t, from 2 to 2^60; slots need a prime t = 1 modulo 2N.
-            prime_bits: bits of each ciphertext prime, the last level's first; each level above has one more.
-            special_bits: bits of each special prime.
-            digits: digits of key-switching; 0: as many primes a digit as fit under the special primes.
-            security: bits to insist on (128, 192, 256), or None for any.
+            prime_bits: the bits of each ciphertext prime, the last level's first; each level above has one
+                more.
+            special_bits: the bits of each special prime.
+            digits: the number of digits of key-switching; 0: each digit has as many primes as fit under the
+                special primes.
+            security: the least bits of security (128, 192, 256); None: any.
 
         Raises:
-            ParameterError: when there are not enough such primes, or they do not fit together.
-            SecurityError: when the parameters are weaker than `security`.
+            ParameterError: if there are not enough such primes, or they do not fit together.
+            SecurityError: if the parameters are weaker than `security`.
         """
         require_naturals(degree=degree, plain_modulus=plain_modulus, digits=digits)
         return cls._wrap(

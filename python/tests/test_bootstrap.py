@@ -332,3 +332,55 @@ def test_keys_of_a_plan_are_saved_and_loaded(client, boot):
     ev = ctx.bind(ctx.load(bytes(keys)), bootstrap=boot)
     y = ev.at_level(ev.encrypt(values()), boot.input_level).bootstrap()
     np.testing.assert_allclose(ctx.decrypt(y, sk).real, values(), atol=2**-19)
+
+
+@pytest.mark.parametrize(("range_", "degree", "doublings"), [(12, 31, 2), (16, 7, 5), (14, 40, 1)])
+def test_sines_of_any_range_degree_and_doublings(range_: int, degree: int, doublings: int) -> None:
+    params = hm.ckks.Parameters.for_bootstrapping(
+        "test-40", levels=2, sine_range=range_, sine_degree=degree, doublings=doublings
+    )
+    boot = hm.circuits.Bootstrap(params, SLOTS, sine_range=range_, sine_degree=degree)
+    assert (boot.sine_range, boot.sine_degree, boot.doublings) == (range_, degree, doublings)
+    # Of degrees up to the next 2^k - 1 one has as many levels: without a degree it is the largest.
+    assert hm.circuits.Bootstrap(params, SLOTS).sine_degree == 2 ** degree.bit_length() - 1
+    ctx = hm.Context(params)
+    sk = ctx.generate_secret_key()
+    ev = ctx.bind(ctx.generate_keys(sk, plan=boot), bootstrap=boot)
+    x = ctx.encrypt(ctx.encode(values(), level=boot.input_level, largest=1), sk)
+    np.testing.assert_allclose(ctx.decrypt(ev.bootstrap(x), sk).real, values(), atol=2**-19)
+
+
+def test_sines_that_do_not_fit_are_refused(params: hm.ckks.Parameters) -> None:
+    make = hm.ckks.Parameters.for_bootstrapping
+    with pytest.raises(hm.errors.ParameterError, match=r"degree 7 and 1 doublings.*larger degree"):
+        make("test-40", sine_degree=7, doublings=1)
+    with pytest.raises(hm.errors.ParameterError, match="larger integer with a probability"):
+        make("test-40", sine_range=8)
+    with pytest.raises(hm.errors.ParameterError, match="degree 31; these parameters' levels take"):
+        hm.circuits.Bootstrap(params, SLOTS, sine_degree=31)
+    with pytest.raises(hm.errors.ParameterError, match="sine_degree of 0"):
+        hm.circuits.Bootstrap(params, SLOTS, sine_degree=0)
+    with pytest.raises(hm.errors.ParameterError, match="the range must be from 2"):
+        hm.circuits.Bootstrap(params, SLOTS, sine_range=0)
+    with pytest.raises(hm.errors.ParameterError, match="sine_range must be an integer"):
+        hm.circuits.Bootstrap(params, SLOTS, sine_range=1.5)  # type: ignore[arg-type]
+
+
+def test_the_model_knows_magnitudes(client, boot) -> None:
+    ctx, sk, keys = client
+    ev = ctx.bind(keys, bootstrap=boot, magnitude=100)
+    large = 100 * np.random.default_rng(5).uniform(-1, 1, (64, SLOTS))
+    x = ctx.encrypt(ctx.encode(large, level=boot.input_level), sk)
+    found = ctx.decrypt(ev.bootstrap(x), sk).real - large
+    expected = boot.simulate(large, seed=1, magnitude=100).real - large
+    size = np.sqrt(np.mean(found**2)), np.sqrt(np.mean(expected**2))
+    assert abs(np.log2(size[0] / size[1])) < 0.3
+    # Errors are as many times as large, and a little of SlotToCoeff's own precision is lost.
+    lost = boot.expected_precision()[0] - boot.expected_precision(magnitude=100)[0]
+    assert np.log2(100) - 0.3 < lost < np.log2(100) + 1
+    np.testing.assert_array_equal(boot.simulate(values()), boot.simulate(values(), magnitude=0.5))
+    for magnitude in (0, -1, np.inf, np.nan):
+        with pytest.raises(hm.errors.ParameterError, match="finite and positive"):
+            boot.expected_precision(magnitude=magnitude)
+    with pytest.raises(hm.errors.RangeError, match="divide by up to 32768"):
+        boot.simulate(values(), magnitude=1e6)

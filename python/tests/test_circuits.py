@@ -1,4 +1,4 @@
-"""Matrices times encrypted vectors, beside NumPy."""
+"""Matrices times encrypted vectors, compared with NumPy."""
 
 import numpy as np
 import pytest

@@ -51,7 +51,7 @@ def test_params_as_json_and_file(scheme: str, capsys: Any, tmp_path: Path) -> No
     assert found["security_bits"] >= 128
     assert found["rotations"] == [1, 3]
     assert found["rotations_by_powers_of_two"] == hm.rotations_needed(params, [1, 3])
-    # The weights that it tells are those of real objects, up to headers.
+    # The reported sizes are those of real objects, up to headers.
     ctx = hm.Context(params, "cpu")
     sk = ctx.generate_secret_key()
     real = {

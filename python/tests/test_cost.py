@@ -1,4 +1,4 @@
-"""What functions need and cost, counted without computing them, beside what they take where they run."""
+"""The counted needs and costs of functions, compared with those of a real run."""
 
 import numpy as np
 import pytest
@@ -112,6 +112,37 @@ def test_a_bootstrap_is_counted():
     assert counted.key_bytes == plan.key_bytes
     assert {repr(need) for need in counted.needed_keys} == {repr(need) for need in plan.needed_keys}
     assert counted.operations["key_products"] > 30
+
+
+def test_keys_of_users_levels_beside_those_of_a_bootstrap():
+    """A bootstrap conjugates at levels of its own, whose key serves no others."""
+    params = hm.ckks.Parameters.for_bootstrapping("test-40")
+    plan = hm.circuits.Bootstrap(params, slots=32)
+
+    def function(x):
+        fresh = plan(x.conjugate() * 0.5)
+        return fresh.conjugate(), (fresh * fresh).rescale().conjugate()
+
+    with pytest.warns(hm.errors.RangeWarning):
+        counted = hm.cost(function, 32, params=params)
+    ctx = hm.Context(params, "cpu")
+    sk = ctx.generate_secret_key()
+    ev = ctx.bind(ctx.generate_keys(sk, relinearization=False, plan=counted))
+    values = np.exp(1j * np.arange(32)) * 0.9
+    with pytest.warns(hm.errors.RangeWarning):
+        first, second = function(ev.encrypt(values))
+    np.testing.assert_allclose(ctx.decrypt(first, sk, dtype=complex), values / 2, atol=1e-5)
+    np.testing.assert_allclose(
+        ctx.decrypt(second, sk, dtype=complex), (values.conj() ** 2).conj() / 4, atol=1e-5
+    )
+
+
+def test_circuits_ask_for_keys_of_their_own():
+    params = hm.ckks.Parameters.for_bootstrapping("test-40")
+    plan = hm.circuits.InnerSum(params, slots=64, count=8, level=9, own_keys=True)
+    counted = hm.cost(plan, 64, params=params)
+    assert {repr(need) for need in counted.needed_keys} == {repr(need) for need in plan.needed_keys}
+    assert counted.key_bytes == plan.key_bytes
 
 
 def test_the_report_names_keys_and_operations():

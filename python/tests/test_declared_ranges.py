@@ -106,7 +106,7 @@ def test_where_nothing_is_declared_there_is_one_warning(session: Session) -> Non
     assert "from -8 to 8" in str(caught[0].message)
     assert y.largest == math.inf
     # A magnitude does not say that values are positive.
-    with pytest.warns(RangeWarning, match="log: its values are taken to be from 0.5 to 4"):
+    with pytest.warns(RangeWarning, match="log: values are taken to be from 0.5 to 4"):
         circuits.log((0.5, 4), bits=4)(ev.encrypt([1.0], largest=4))
     with warnings.catch_warnings():
         warnings.simplefilter("error")

@@ -36,6 +36,7 @@ EXPECTED = {
         'status="200"} 2.0',
         "stopped with 0",
     ],
+    "14_compile": ["linear map", "largest difference", "10 samples, 0 of them encrypted"],
 }
 
 
@@ -46,7 +47,7 @@ def test_examples_are_numbered() -> None:
 
 def test_applications_tell_what_is_hidden_from_whom() -> None:
     """Before anything else, in their first comment."""
-    for path in EXAMPLES[9:13]:
+    for path in EXAMPLES[9:14]:
         before = path.read_text().partition("\nimport ")[0]
         assert re.search("^# (Hidden from|In the file)", before, re.MULTILINE), path
         assert "client" in before or "server" in before, path

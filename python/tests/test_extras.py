@@ -1,4 +1,4 @@
-"""What messages say to install is what pyproject.toml has."""
+"""The packages in messages are those of pyproject.toml."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Functions of encrypted values, beside NumPy."""
+"""Functions of encrypted values, compared with NumPy."""
 
 import math
 

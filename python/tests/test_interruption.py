@@ -75,7 +75,7 @@ print(interrupted(lambda: {work}), whole(x, 3), whole(x * x, 9))
 
 
 def test_a_change_in_place_is_done_or_not() -> None:
-    """Ctrl-C comes somewhere in a row of changes: their number tells what the value must be."""
+    """Ctrl-C comes somewhere in a row of changes: their number decides the value."""
     assert (
         run("""
 for attempt in range(10):

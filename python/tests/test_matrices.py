@@ -1,4 +1,4 @@
-"""Encrypted matrices times encrypted vectors and each other, beside NumPy."""
+"""Encrypted matrices times encrypted vectors and each other, compared with NumPy."""
 
 import numpy as np
 import pytest

@@ -114,7 +114,7 @@ def test_the_left_ones_of_joined_keys_come_first(party: Any) -> None:
         ev = party.ctx.bind(keys)
         return [bytes(keys.public_only()), bytes(ev.square(x)), bytes(ev.rotate(x, 1))]
 
-    # Every generation draws its own randomness, so results tell which key they are by.
+    # Every generation draws its own randomness, so results show their key.
     assert all(a != b for a, b in zip(bits(first), bits(second), strict=True))
     assert bits(first | second) == bits(first)
     assert bits(second | first) == bits(second)

@@ -96,7 +96,7 @@ case "$*" in *"-r requirements/$SETUP_FAILS.txt"*) exit 1 ;; esac
 
 
 def run_setup(folder: Path, purpose: str, fails: str = "none") -> tuple[int, list[str], str]:
-    """tools/setup with a Python that only notes what it is asked for: the status, pip's calls, the output."""
+    """tools/setup with a Python that only notes its arguments: the status, pip's calls, the output."""
     (folder / "tools").mkdir(exist_ok=True)
     shutil.copy(REPOSITORY / "tools" / "setup", folder / "tools")
     shutil.copytree(REPOSITORY / "requirements", folder / "requirements", dirs_exist_ok=True)
@@ -182,7 +182,7 @@ def test_openfhe_headers_are_of_one_commit(tmp_path: Path, monkeypatch: pytest.M
     assert (status, calls) == (1, [])
     assert "Without OpenFHE's headers: their commit could not be had" in text
     assert not list(tmp_path.glob(".openfhe/*/include/commit"))
-    # Nor are they taken beside libraries of another version.
+    # Nor are they taken next to libraries of another version.
     (tmp_path / ".openfhe/1.5/lib/python3.10/site-packages/openfhe/build-config.txt").write_text(
         "OPENFHE_TAG=v1.4.0\n"
     )

@@ -1,4 +1,4 @@
-"""Sums, copies and masks of slots, beside NumPy."""
+"""Sums, copies and masks of slots, compared with NumPy."""
 
 import numpy as np
 import pytest

@@ -4,6 +4,7 @@
 #include <optional>
 #include <utility>
 
+#include "circuits/circuit_gadgets.hpp"
 #include "hemera/rlwe/gadget.hpp"
 
 namespace hemera::circuits {
@@ -118,15 +119,27 @@ Cost counted_cost(const rlwe::Context& context, poly::Ledger::Entries entries) {
 std::vector<KeyNeed> needs_of(const rlwe::Context& context, const rlwe::AskedKeys& asked) {
   std::vector<KeyNeed> needs;
   for (const auto& [role, gadget] : asked.gadgets()) needs.push_back({role, gadget});
-  const auto is_served = [&](const rlwe::KeyRole& role, std::size_t level) {
+  // Lower levels may have asked as well: those that a circuit has for itself lack primes of others.
+  const auto is_served = [&](const rlwe::KeyRole& role, std::size_t highest) {
     return std::any_of(needs.begin(), needs.end(), [&](const KeyNeed& need) {
-      return need.role == role && context.gadget(need.gadget)->serves(level);
+      if (need.role != role) return false;
+      const auto gadget = context.gadget(need.gadget);
+      std::size_t level = 0;
+      while (level <= highest && gadget->serves(level)) ++level;
+      return level > highest;
     });
   };
   for (const auto& [role, level] : asked.levels()) {
     if (!is_served(role, level)) needs.push_back({role, context.parameters().default_gadget(level)});
   }
   return needs;
+}
+
+rlwe::AskedKeys::Choice own_product_keys(const rlwe::Parameters& parameters) {
+  return [parameters](const rlwe::KeyRole& role, std::size_t level) -> std::optional<rlwe::GadgetPrimes> {
+    if (role.power != 2) return std::nullopt;
+    return product_gadget(parameters, level, most_special_primes);
+  };
 }
 
 }  // namespace hemera::circuits

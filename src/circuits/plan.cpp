@@ -114,9 +114,6 @@ bool only_counts(const rlwe::Context& context) {
   return context.backend().device().kind == runtime::Device::Kind::ledger;
 }
 
-// The result of the plan that this thread is counting, whose own run may not ask for it.
-thread_local const void* being_counted = nullptr;
-
 }  // namespace
 
 Plan::Plan(const rlwe::Parameters& parameters) : parameters_(parameters) {}
@@ -129,7 +126,11 @@ const Plan::Counted& Plan::counted() const {
 void Plan::count(Counted& result) const {
   const rlwe::ScalePolicy scales(parameters_);
   Rehearsal rehearsal{
-      .bind = [&](const auto& context) { return bound(context); },
+      .bind =
+          [&](const auto& context) {
+            result.context = context.get();
+            return bound(context);
+          },
       .inputs = {},
       .choice = [&](const rlwe::KeyRole& role, std::size_t at) { return gadget_of(role, at); },
   };
@@ -140,10 +141,10 @@ void Plan::count(Counted& result) const {
     meta.scale = input.level ? scales.level_scale(meta.level) : ends_.scale;
     meta.slots = input.slots;
   }
-  struct Mark {
-    const void* before;
-    ~Mark() { being_counted = before; }
-  } const mark{std::exchange(being_counted, &result)};
+  struct Forget {
+    Counted& result;
+    ~Forget() { result.context = nullptr; }
+  } const forget{result};
   RehearsedRun run = rehearse(parameters_, rehearsal);
   result.cost = std::move(run.cost);
   result.needs = std::move(run.needs);
@@ -197,7 +198,7 @@ void Plan::require_workspace(const rlwe::Context& context, std::size_t batch, co
 }
 
 void Plan::require_keys(const rlwe::Context& context, const rlwe::EvaluationKeys& keys) const {
-  if (only_counts(context) && being_counted == counted_.get()) return;
+  if (counted_->context == &context) return;  // its own count finds them
   for (const KeyNeed& need : needed_keys()) require_key(keys, need);
 }
 

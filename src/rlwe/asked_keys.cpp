@@ -21,6 +21,11 @@ std::shared_ptr<const SwitchingKey> AskedKeys::find(const KeyRole& role, std::si
     if (const auto own = choice_(role, level)) return find(role, *own);
   }
   const std::lock_guard lock(mutex_);
+  // Levels of circuits have keys of their own, whose gadgets serve no others.
+  for (const auto& [known, primes] : gadgets_) {
+    const auto gadget = context_->gadget(primes);
+    if (known == role && gadget->serves(level)) return made(role, gadget);
+  }
   std::size_t& highest = levels_[role];
   highest = std::max(highest, level);
   return made(role, context_->gadget(level));

@@ -32,6 +32,11 @@ void require_filled(const SecretKey& key, const char* operation) {
   require(key, operation, "secret key is empty; it was moved from or never generated");
 }
 
+void require_filled(const EvaluationKeys& keys, const char* operation) {
+  if (!keys.context)
+    throw MismatchError(std::string(operation) + ": the keys are empty; generate or load some");
+}
+
 void require_filled(const std::shared_ptr<const Context>& context, const char* operation) {
   if (!context) throw MismatchError(std::string(operation) + ": the context is null; make one first");
 }

@@ -18,6 +18,7 @@ void require_filled(const Plaintext& plaintext, const char* operation);
 void require_filled(const Ciphertext& ciphertext, const char* operation);
 void require_filled(const PublicKey& key, const char* operation);
 void require_filled(const SecretKey& key, const char* operation);
+void require_filled(const EvaluationKeys& keys, const char* operation);
 void require_filled(const std::shared_ptr<const Context>& context, const char* operation);
 
 /// The same for a ciphertext that holds nothing or has another size than 2.

@@ -476,6 +476,7 @@ TEST(OpenFheAdapterBootstrap, IsOpenFhes) {
   const std::vector<double> clear{0.5, -0.25, 1, 0, -1, 0.125, 0.75, -0.5};
   const auto x = cc->Encrypt(keys.publicKey, cc->MakeCKKSPackedPlaintext(clear, 1, depth - 1, nullptr, 8));
   const Host mine = gpu->EvalBootstrap(x);
+  EXPECT_EQ(gpu->bootstraps(), 1U);
   const Host wanted = cc->EvalBootstrap(x);
   EXPECT_EQ(mine->GetLevel(), wanted->GetLevel());
   EXPECT_EQ(mine->GetNoiseScaleDeg(), wanted->GetNoiseScaleDeg());

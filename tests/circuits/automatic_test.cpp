@@ -433,5 +433,24 @@ TEST(Automatic, KeysOfOtherParametersAreRefused) {
   EXPECT_THROW(AutomaticBootstraps(server.prepared, other.keys), MismatchError);
 }
 
+// Later stages take what was bootstrapped for an earlier one.
+TEST(Automatic, InputsOfSeveralStagesAreBootstrappedOnce) {
+  Server server(slots_first());
+  Function function({{-1, 1}});
+  Function::Value y = function.add({.products = {{0, 0}}});
+  for (int i = 0; i < 7; ++i) y = function.add({.products = {{y, 0}}});
+  function.set_outputs({y});
+  ASSERT_GT(function.depth(), server.automatic->levels_left());
+  const StagedFunction ninth(server.client.context, function);
+  const Values x = values(1);
+  const Ciphertext low = server.encrypt(x);
+  const Ciphertext found = std::move(server.automatic->apply(ninth, std::array{&low}).front());
+  // The input, and the value between the two stages.
+  EXPECT_EQ(server.evaluator().bootstraps(), 2U);
+  Values expected = x;
+  for (int i = 0; i < 8; ++i) expected = product(expected, x);
+  EXPECT_LT(server.difference(found, expected), 16 * server.model() * slack);
+}
+
 }  // namespace
 }  // namespace hemera::circuits

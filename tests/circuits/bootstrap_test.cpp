@@ -9,50 +9,12 @@
 #include <limits>
 #include <string>
 
+#include "circuits/bootstrap_support.hpp"
 #include "hemera/arith/primes.hpp"
 #include "hemera/runtime/error.hpp"
-#include "schemes/ckks_support.hpp"
 
 namespace hemera::circuits {
 namespace {
-
-using ckks::Complex;
-using ckks::Values;
-
-// A client and a server's evaluator with all that a plan needs.
-struct Session {
-  Session(const rlwe::Parameters& parameters, const Bootstrap& plan)
-      : client(parameters, {.public_key = true, .relinearization = true}),
-        evaluator(client.context, merged(client.keys, plan)),
-        prepared(client.context, plan) {}
-
-  rlwe::EvaluationKeys merged(rlwe::EvaluationKeys keys, const Bootstrap& plan) const {
-    keys.merge(plan.generate_keys(client.secret));
-    return keys;
-  }
-  // At the level where a bootstrap begins.
-  [[nodiscard]] rlwe::Ciphertext encrypt(const Values& values, const rlwe::BatchShape& batch = {}) const {
-    return ckks::encrypt(client.encoder->encode(values, batch, prepared.plan().input_level()), client.secret);
-  }
-  [[nodiscard]] Values bootstrapped(const Values& values) const {
-    return client.decrypt(prepared(evaluator, encrypt(values)));
-  }
-
-  ckks::Session client;
-  ckks::Evaluator evaluator;
-  PreparedBootstrap prepared;
-};
-
-BootstrapSettings small_settings() { return bootstrap_preset("test-40"); }
-
-BootstrapSettings standard_order() {
-  BootstrapSettings settings = small_settings();
-  settings.order = BootstrapOrder::standard;
-  settings.last_bits = 49;
-  settings.ratio_bits = 9;
-  settings.slots_to_coefficients = {43, 43, 43};
-  return settings;
-}
 
 BootstrapSettings one_matrix_standard_order() {
   BootstrapSettings settings = standard_order();
@@ -158,22 +120,10 @@ Values input(const std::string& name, std::size_t slots, bool real) {
   return values;
 }
 
-// Over several bootstraps of a plan: the worst slot of one says little.
-Precision averaged(const std::function<Values(std::size_t)>& run, const Values& values, std::size_t runs) {
-  Precision sum;
-  for (std::size_t i = 0; i < runs; ++i) {
-    const Precision one = precision_of(run(i), values);
-    sum.mean_bits += one.mean_bits;
-    sum.worst_bits += one.worst_bits;
-  }
-  const auto count = static_cast<double>(runs);
-  return {.mean_bits = sum.mean_bits / count, .worst_bits = sum.worst_bits / count};
-}
-
 TEST_P(BootstrapTest, HasThePrecisionOfTheModel) {
   const rlwe::Parameters parameters = parameters_for_bootstrapping(GetParam().settings());
   const Bootstrap plan(parameters, GetParam().options);
-  const Session session(parameters, plan);
+  const BootstrapSession session(parameters, plan);
   for (const char* name : {"uniform", "ones", "one slot", "alternating"}) {
     SCOPED_TRACE(name);
     const Values values = input(name, plan.slots(), plan.is_real());
@@ -193,7 +143,7 @@ TEST(Bootstrap, MergedPartsTakeFewerProductsAndSlotsFirstALevel) {
   EXPECT_EQ(merged.result_level() + 1, apart.result_level());
   EXPECT_LT(merged.cost().total_work().key_products,
             0.82 * static_cast<double>(apart.cost().total_work().key_products));
-  const Session session(parameters, merged);
+  const BootstrapSession session(parameters, merged);
   const rlwe::Ciphertext out =
       session.prepared(session.evaluator, session.encrypt(ckks::random_values(64, 6)));
   EXPECT_EQ(out.meta.level, merged.result_level());
@@ -247,7 +197,8 @@ TEST(Bootstrap, OfRealSlotsGivesThemBackOrIsRefused) {
         }
         if (slots != 8 || iterations != 1) continue;  // BootstrapTest has others
         const Bootstrap plan(parameters, options);
-        EXPECT_LT(ckks::largest_difference(Session(parameters, plan).bootstrapped(values), values), 0x1p-18);
+        EXPECT_LT(ckks::largest_difference(BootstrapSession(parameters, plan).bootstrapped(values), values),
+                  0x1p-18);
       }
     }
     // Where it is refused, both parts are the way out.
@@ -255,7 +206,8 @@ TEST(Bootstrap, OfRealSlotsGivesThemBackOrIsRefused) {
     const Bootstrap plan(parameters, {.slots = 8});
     Values values = ckks::random_values(8, 22);
     for (Complex& value : values) value = value.real();
-    EXPECT_LT(ckks::largest_difference(Session(parameters, plan).bootstrapped(values), values), 0x1p-12);
+    EXPECT_LT(ckks::largest_difference(BootstrapSession(parameters, plan).bootstrapped(values), values),
+              0x1p-12);
   }
 }
 
@@ -331,7 +283,7 @@ TEST(Bootstrap, ParametersHaveWhatTheirSettingsSay) {
 TEST(Bootstrap, GivesTheUsersHighestLevelAndItsScale) {
   const rlwe::Parameters parameters = parameters_for_bootstrapping(small_settings());
   const Bootstrap plan(parameters, {.slots = 8});
-  const Session session(parameters, plan);
+  const BootstrapSession session(parameters, plan);
   const Values values = ckks::random_values(3 * plan.slots(), 6);
   const rlwe::Ciphertext out = session.prepared(session.evaluator, session.encrypt(values, {3}));
   const rlwe::ScalePolicy& scales = session.client.context->scales();
@@ -346,7 +298,7 @@ TEST(Bootstrap, GoesOnAndOn) {
   // A product a time, its depth used up, and each time the error of one bootstrap alone is added.
   const rlwe::Parameters parameters = parameters_for_bootstrapping(small_settings());
   const Bootstrap plan(parameters, {.slots = 16});
-  const Session session(parameters, plan);
+  const BootstrapSession session(parameters, plan);
   const Values values = ckks::random_values(plan.slots(), 7, 0.7);
   rlwe::Ciphertext x = session.encrypt(values);
   for (int i = 0; i < 50; ++i) {
@@ -358,7 +310,7 @@ TEST(Bootstrap, GoesOnAndOn) {
 TEST(Bootstrap, BringsHigherOnesDown) {
   const rlwe::Parameters parameters = parameters_for_bootstrapping(small_settings());
   const Bootstrap plan(parameters, {.slots = 8});
-  const Session session(parameters, plan);
+  const BootstrapSession session(parameters, plan);
   const Values values = ckks::random_values(plan.slots(), 8);
   const rlwe::Ciphertext product = session.evaluator.multiply(
       session.client.encrypt(values), session.client.encrypt(Values(plan.slots(), 1)));
@@ -371,7 +323,7 @@ TEST(Bootstrap, BringsHigherOnesDownByOneRounding) {
   // Two iterations are as precise as a rounding or two.
   const rlwe::Parameters parameters = parameters_for_bootstrapping(small_settings());
   const Bootstrap plan(parameters, {.iterations = 2});
-  const Session session(parameters, plan);
+  const BootstrapSession session(parameters, plan);
   const Values values = ckks::random_values(plan.slots(), 14);
   const rlwe::Ciphertext high =
       ckks::encrypt(session.client.encoder->encode(values, {}), session.client.secret);
@@ -390,7 +342,7 @@ TEST(Bootstrap, RefusesWhatDoesNotFit) {
   EXPECT_THROW(static_cast<void>(bootstrap_preset("n16-41")), ParameterError);
 
   const Bootstrap plan(parameters, {.slots = 8});
-  const Session session(parameters, plan);
+  const BootstrapSession session(parameters, plan);
   const auto boot = [&](const rlwe::Ciphertext& x) {
     static_cast<void>(session.prepared(session.evaluator, x));
   };
@@ -442,7 +394,7 @@ TEST(Bootstrap, IterationsTakeALevelEach) {
   EXPECT_THROW(Bootstrap(parameters, {.iterations = 4}), ParameterError);  // nothing more to gain
 
   const Bootstrap few(parameters, {.slots = 4, .iterations = 2});
-  const Session session(parameters, few);
+  const BootstrapSession session(parameters, few);
   const Values values = ckks::random_values(3 * few.slots(), 11);
   const rlwe::Ciphertext out = session.prepared(session.evaluator, session.encrypt(values, {3}));
   const rlwe::ScalePolicy& scales = session.client.context->scales();
@@ -458,7 +410,7 @@ TEST(Bootstrap, IterationsTakeALevelEach) {
 TEST(Bootstrap, RealIterationsDropImaginaryParts) {
   const rlwe::Parameters parameters = parameters_for_bootstrapping(small_settings());
   const Bootstrap plan(parameters, {.slots = 16, .real = true, .iterations = 2});
-  const Session session(parameters, plan);
+  const BootstrapSession session(parameters, plan);
   const Values values = ckks::random_values(plan.slots(), 12);
   Values real = values;
   for (Complex& value : real) value = value.real();
@@ -468,7 +420,7 @@ TEST(Bootstrap, RealIterationsDropImaginaryParts) {
 TEST(Bootstrap, TakesValuesBeyondTheRangeWithLessPrecision) {
   const rlwe::Parameters parameters = parameters_for_bootstrapping(small_settings());
   const Bootstrap plan(parameters);
-  const Session session(parameters, plan);
+  const BootstrapSession session(parameters, plan);
   double before = plan.expected_precision().mean_bits;
   for (const double size : {4.0, 32.0}) {
     const Values values(plan.slots(), size);
@@ -489,7 +441,7 @@ TEST(Bootstrap, FewerSlotsAreNoWorse) {
   for (const std::size_t slots : {256, 64}) {
     SCOPED_TRACE(slots);
     const Bootstrap plan(parameters, {.slots = slots});
-    const Session session(parameters, plan);
+    const BootstrapSession session(parameters, plan);
     const rlwe::BatchShape batch{values.size() / slots};
     const rlwe::Ciphertext out = session.prepared(session.evaluator, session.encrypt(values, batch));
     const Precision found = precision_of(session.client.decrypt(out), values);

@@ -41,6 +41,16 @@ std::vector<Case> cases() {
          return gelu({-6, 6}, 0x1p-12);
        },
        gaussian_unit, 0x1p-12, 6},
+      {"Silu",
+       [] {
+         return silu({-6, 6}, 0x1p-12);
+       },
+       [](double x) { return x / (1 + std::exp(-x)); }, 0x1p-12, 6},
+      {"Softplus",
+       [] {
+         return softplus({-20, 30}, 0x1p-6);
+       },
+       [](double x) { return std::log1p(std::exp(x)); }, 0x1p-6, 6},
       {"Exponential",
        [] {
          return exponential({-2, 2}, 0x1p-18);

@@ -40,7 +40,7 @@ struct EvalModTest : testing::Test {
     Values x, v;
     for (const Complex& value : ckks::random_values(plan.slots(), 9)) {
       x.emplace_back(value.real());
-      v.emplace_back((integer + value.real() / layout.ratio) / static_cast<double>(eval_mod_range));
+      v.emplace_back((integer + value.real() / layout.ratio) / static_cast<double>(layout.sine.range));
     }
     std::vector<rlwe::Ciphertext> in;
     in.push_back(ckks::encrypt(client.encoder->encode(v, {}, layout.eval_mod_level), client.secret));
@@ -53,7 +53,7 @@ struct EvalModTest : testing::Test {
 };
 
 TEST_F(EvalModTest, TakesIntegersUpToTheEdgeAway) {
-  for (int integer = 0; integer < static_cast<int>(eval_mod_range); ++integer) {
+  for (int integer = 0; integer < static_cast<int>(layout.sine.range); ++integer) {
     SCOPED_TRACE(integer);
     const double series =
         layout.ratio * std::exp2(eval_mod.series().error_log2[static_cast<std::size_t>(integer)]);
@@ -91,7 +91,7 @@ TEST(SineFunction, IsASineForAnyRangeDegreeAndNumberOfDoublings) {
 
 TEST_F(EvalModTest, BeyondTheEdgeResultsAreWrong) {
   // What the probability of a failure speaks of.
-  const int edge = static_cast<int>(eval_mod_range);
+  const int edge = static_cast<int>(layout.sine.range);
   for (const int integer : {edge, edge + 1, -edge, -edge - 1}) {
     EXPECT_GT(error(integer), 0.1) << integer;
   }
@@ -108,7 +108,7 @@ TEST_F(EvalModTest, IntegersAreAsRareAsTheModelSays) {
   const Values slots = client.decrypt(raised);
 
   const auto stages = coefficients_to_slots_factors(plan.slots(), std::vector<std::size_t>(10, 1));
-  std::vector<double> count(eval_mod_range);
+  std::vector<double> count(layout.sine.range);
   for (std::size_t first = 0; first < slots.size(); first += plan.slots()) {
     Values x(slots.begin() + static_cast<std::ptrdiff_t>(first),
              slots.begin() + static_cast<std::ptrdiff_t>(first + plan.slots()));
@@ -123,7 +123,7 @@ TEST_F(EvalModTest, IntegersAreAsRareAsTheModelSays) {
       for (const double t : {value.real(), value.imag()}) {
         const double integer = std::round(t);
         EXPECT_LT(std::abs(t - integer), 2 / layout.ratio);  // the message
-        ASSERT_LT(std::abs(integer), static_cast<double>(eval_mod_range));
+        ASSERT_LT(std::abs(integer), static_cast<double>(layout.sine.range));
         ++count[static_cast<std::size_t>(std::abs(integer))];
       }
     }

@@ -7,6 +7,7 @@
 
 #include "circuits/function_support.hpp"
 #include "circuits/functions/function_rows.hpp"
+#include "hemera/circuits/bootstrap/bootstrap_parameters.hpp"
 #include "hemera/runtime/error.hpp"
 
 namespace hemera::circuits {
@@ -169,6 +170,119 @@ TEST(FunctionBatches, TheLastProductJoinsParts) {
   EXPECT_THROW(static_cast<void>(session.run(plan, alone)), MismatchError);
 }
 
+// The last product as it is: at its own level and scale, and a rescale later what it would have been.
+TEST(FunctionBatches, LeaveTheLastRescale) {
+  Function function(std::vector{Interval{}});
+  const Value y = function.add({.factor = 2, .products = {{0, 0}}, .constant = {-1}});
+  function.set_outputs({function.add({.factor = 2, .products = {{y, y}}, .constant = {-0.125}})});
+  const FunctionSession session(parameters());
+  Values x = spread({});
+  const Values imaginary = spread({}, test_slots, 7);
+  const Rows expected = function.evaluate(Rows{x}), other = function.evaluate(Rows{imaginary});
+  Values joined;
+  for (std::size_t i = 0; i < test_slots; ++i) joined.push_back(expected[0][i] + Complex(0, 1) * other[0][i]);
+  Values both = x;
+  both.insert(both.end(), imaginary.begin(), imaginary.end());
+  for (const bool joins : {false, true}) {
+    for (const bool halves : {false, true}) {
+      SCOPED_TRACE(std::to_string(joins) + std::to_string(halves));
+      const FunctionPlanOptions options{.doubles_by_scale = halves, .joins_parts = joins};
+      FunctionPlanOptions leaving = options;
+      leaving.leaves_rescale = true;
+      const FunctionPlan usual(parameters(), function, options), plan(parameters(), function, leaving);
+      EXPECT_EQ(plan.result_level(), usual.result_level() + 1);
+      EXPECT_EQ(plan.results().front().level, plan.result_level());
+      EXPECT_EQ(plan.cost().key_products, usual.cost().key_products);
+      const Ciphertext in = joins ? session.client.encrypt(both, {2}) : session.client.encrypt(x);
+      Ciphertext out = session.run(plan, in);
+      EXPECT_EQ(out.meta.level, plan.result_level());
+      EXPECT_EQ(out.meta.scale, plan.ends().result_scale);
+      EXPECT_EQ(out.meta.noise_scale_degree, 2);
+      EXPECT_EQ(out.size(), 2U);
+      const Values& wanted = joins ? joined : expected[0];
+      EXPECT_LT(ckks::largest_difference(session.client.decrypt(out), wanted), ckks::tolerance);
+      session.client.evaluator->rescale_inplace(out);
+      EXPECT_EQ(out.meta.level, usual.result_level());
+      EXPECT_NEAR(out.meta.scale / usual.ends().result_scale, 1, 1e-12);
+      EXPECT_LT(ckks::largest_difference(session.client.decrypt(out), wanted), ckks::tolerance);
+    }
+  }
+  // One level less is enough.
+  const std::size_t lowest = parameters().lowest_user_level();
+  EXPECT_NO_THROW(FunctionPlan(parameters(), function, {.level = lowest + 1, .leaves_rescale = true}));
+  EXPECT_THROW(FunctionPlan(parameters(), function, {.level = lowest + 1}), LevelError);
+  EXPECT_THROW(FunctionPlan(parameters(), function, {.level = lowest, .leaves_rescale = true}), LevelError);
+}
+
+TEST(FunctionBatches, OutputsMayBeListedTwice) {
+  Function function(std::vector{Interval{}});
+  const Value square = function.add({.products = {{0, 0}}});
+  function.set_outputs({square, square, 0, 0});
+  const FunctionSession session(parameters());
+  const FunctionPlan plan(parameters(), function);
+  const Values x = spread({});
+  const Rows expected = function.evaluate(Rows{x});
+  std::vector<Ciphertext> in;
+  in.push_back(session.client.encrypt(x));
+  const PreparedFunction prepared(session.client.context, plan);
+  const std::vector<Ciphertext> out = prepared(*session.client.evaluator, std::move(in));
+  ASSERT_EQ(out.size(), 4U);
+  for (std::size_t i = 0; i < out.size(); ++i)
+    EXPECT_LT(ckks::largest_difference(session.client.decrypt(out[i]), expected[i]), ckks::tolerance) << i;
+}
+
+// Where a level has primes that the levels above have not, its limbs are not the first ones of theirs.
+TEST(FunctionBatches, ValuesComeDownToLevelsOfOtherPrimes) {
+  const rlwe::Parameters own = parameters_for_bootstrapping(bootstrap_preset("test-40"));
+  Function function(std::vector{Interval{}});
+  Value y = function.add({.products = {{0, 0}}});
+  for (int i = 0; i < 3; ++i) y = function.add({.products = {{y, 0}}, .terms = {{0, {-0.5}}}});
+  function.set_outputs({y});
+  const ckks::Session client(own, {.relinearization = true});
+  const Values x = spread({}, 1024);
+  const Rows expected = function.evaluate(Rows{x});
+  for (const bool drifts : {false, true}) {
+    const FunctionPlan plan(own, function, {.results_drift = drifts});
+    const PreparedFunction prepared(client.context, plan);
+    const Ciphertext in = ckks::encrypt(client.encoder->encode(x, {}), client.secret);
+    const std::vector<const Ciphertext*> given{&in};
+    const Ciphertext out = std::move(prepared(*client.evaluator, given).front());
+    EXPECT_LT(ckks::largest_difference(client.decrypt(out), expected[0]), 0x1p-20) << drifts;
+  }
+  // A value that is shifted in its place after it was read at a lower level.
+  Function shifting(std::vector{Interval{}});
+  const Value v = shifting.add({.products = {{0, 0}}}), a = shifting.add({.products = {{v, v}}});
+  const Value b = shifting.add({.products = {{a, v}}});
+  const Value shifted = shifting.add({.terms = {{v, {1}}}, .constant = {0.5}, .fraction_bits = 0});
+  const Value c = shifting.add({.products = {{a, shifted}}});
+  shifting.set_outputs({shifting.add({.products = {{b, c}}})});
+  const PreparedFunction prepared(client.context, FunctionPlan(own, shifting, {.results_drift = true}));
+  const Ciphertext in = ckks::encrypt(client.encoder->encode(x, {}), client.secret);
+  const std::vector<const Ciphertext*> given{&in};
+  const Ciphertext out = std::move(prepared(*client.evaluator, given).front());
+  EXPECT_LT(ckks::largest_difference(client.decrypt(out), shifting.evaluate(Rows{x})[0]), 0x1p-20);
+}
+
+// Each pair of products is a square of a square: the first is not held once the second is made.
+TEST(FunctionBatches, ValuesAreReleasedAfterTheirLastUse) {
+  const auto workspace = [](std::size_t pairs) {
+    Function function(std::vector{Interval{}});
+    std::vector<Value> outputs;
+    for (std::size_t i = 0; i < pairs; ++i) {
+      const Value square = function.add({.products = {{0, 0}}, .terms = {{0, {static_cast<double>(i)}}}});
+      outputs.push_back(function.add({.products = {{square, square}}}));
+    }
+    function.set_outputs(outputs);
+    return FunctionPlan(parameters(), function).cost().workspace_bytes;
+  };
+  const rlwe::Parameters own = parameters();
+  const std::size_t top = own.highest_user_level();
+  const auto bytes = [&](std::size_t level) {
+    return 2 * own.literal().levels[level].size() * own.degree() * sizeof(std::uint64_t);
+  };
+  EXPECT_EQ(workspace(12) - workspace(8), 4 * bytes(top - 2));
+}
+
 TEST(FunctionBatches, PartsNeedALastProduct) {
   Function function(std::vector{Interval{}});
   const Value square = function.add({.products = {{0, 0}}});
@@ -177,6 +291,7 @@ TEST(FunctionBatches, PartsNeedALastProduct) {
        {std::vector{sum}, std::vector{square, square}, std::vector<Value>{0}}) {
     function.set_outputs(outputs);
     EXPECT_THROW(FunctionPlan(parameters(), function, {.joins_parts = true}), ParameterError);
+    EXPECT_THROW(FunctionPlan(parameters(), function, {.leaves_rescale = true}), ParameterError);
   }
 }
 

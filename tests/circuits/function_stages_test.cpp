@@ -73,6 +73,26 @@ TEST(FunctionStages, TakeIterationsApart) {
   expect_whole(function, 7, 7, 2);
 }
 
+TEST(FunctionStages, TakeRectifiersApart) {
+  const Function function = relu({-2, 2}, 0x1p-10);  // polynomials of depth 3, 3 and 5, and a product
+  ASSERT_EQ(function.depth(), 12U);
+  expect_whole(function, 12, 12, 1);
+  expect_whole(function, 6, 6, 2);
+  expect_whole(function, 5, 5, 4);
+  // A difference that takes no level: of twice the inputs, at half their scale.
+  Function of_difference({{-1, 1}, {-1, 1}});
+  Function::Sum difference{.fraction_bits = 1};
+  for (const Function::Value input : {0U, 1U}) {
+    const auto doubled = of_difference.add({.terms = {{input, {2}}}, .fraction_bits = 0});
+    difference.terms.push_back({doubled, {input == 0 ? 0.5 : -0.5}});
+  }
+  const std::vector<Function::Value> inputs{of_difference.add(difference)};
+  of_difference.set_outputs(of_difference.add(function, inputs));
+  ASSERT_EQ(of_difference.depth(), 12U);
+  expect_whole(of_difference, 12, 12, 1);
+  expect_whole(of_difference, 6, 6, 2);
+}
+
 TEST(FunctionStages, KeepOutputsOfAllStagesAndCoefficientsOfSlots) {
   Function function(std::vector<Interval>{{-1, 1}, {-2, 2}});
   const Values slots = ckks::random_values(64, 5);

@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -156,6 +157,52 @@ TEST(Ledger, IterationsAreCountedAsTheyRun) {
       expect_same<PreparedBootstrap>(plan, parameters, {{plan.slots()}});
     }
   }
+}
+
+// The key of a circuit's own level serves no users' levels, or the highest of them alone, whatever is asked
+// for first.
+TEST(Ledger, KeysServeEveryLevelThatAsksForThem) {
+  std::size_t serving_the_highest = 0;
+  for (const char* preset : {"test-40", "n16-59"}) {
+    BootstrapSettings settings = bootstrap_preset(preset);
+    settings.degree = 4096;
+    settings.levels = 12;
+    settings.digits = 4;
+    settings.security = std::nullopt;
+    const rlwe::Parameters parameters = parameters_for_bootstrapping(settings);
+    const auto context = rlwe::Context::make(parameters, runtime::Device::parse("ledger"));
+    const rlwe::KeyRole role = rlwe::KeyRole::galois(context->conjugation_element());
+    const Bootstrap plan(parameters, {.slots = 64});
+    const auto& of_plan = plan.needed_keys();
+    const auto own =
+        std::find_if(of_plan.begin(), of_plan.end(), [&](const KeyNeed& need) { return need.role == role; });
+    ASSERT_NE(own, of_plan.end());
+    const auto gadget = context->gadget(own->gadget);
+    const std::size_t highest = gadget->highest_level(), level = parameters.highest_user_level();
+    ASSERT_GT(highest, level);
+    ASSERT_FALSE(gadget->serves(level - 4));
+    serving_the_highest += gadget->serves(level) ? 1 : 0;
+    for (const bool first : {false, true}) {
+      rlwe::AskedKeys asked(context);
+      if (first) static_cast<void>(asked.find(role, own->gadget));
+      for (const std::size_t at : {level, level - 4}) static_cast<void>(asked.find(role, at));
+      if (!first) static_cast<void>(asked.find(role, own->gadget));
+      static_cast<void>(asked.find(role, highest));
+      const std::vector<KeyNeed> needs = needs_of(*context, asked);
+      ASSERT_EQ(needs.size(), 2U);
+      // Not of a level of the circuit's, which takes a larger key.
+      const bool is_there = first && gadget->serves(level);
+      EXPECT_EQ(needs.back().gadget, parameters.default_gadget(is_there ? level - 4 : level));
+      for (const std::size_t at : {highest, level, level - 4}) {
+        EXPECT_TRUE(std::any_of(needs.begin(), needs.end(),
+                                [&](const KeyNeed& need) {
+                                  return need.role == role && context->gadget(need.gadget)->serves(at);
+                                }))
+            << preset << " " << at;
+      }
+    }
+  }
+  EXPECT_EQ(serving_the_highest, 1U);
 }
 
 TEST(Ledger, ValuesAreNotThere) {

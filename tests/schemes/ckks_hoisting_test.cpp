@@ -95,6 +95,33 @@ TEST_P(CkksDoubleHoisting, AMatrixTimesAVectorWithOneDivision) {
   EXPECT_LT(largest_difference(session.decrypt(apart), session.decrypt(result)), tolerance);
 }
 
+// Rows that are encoded as one batch are the plaintexts of each alone, exactly.
+TEST(CkksPeriodicPlaintext, IsEncodedAloneAsInABatch) {
+  const Session session(small_parameters(2, 2));
+  const rlwe::Context& context = *session.context;
+  const poly::RnsBase& base = context.gadget(1)->mod_up(1).extended();
+  for (const std::size_t slots : {std::size_t{1}, std::size_t{64}, std::size_t{256}, std::size_t{512}}) {
+    for (const Stored stored : {Stored::whole, Stored::one_period}) {
+      for (const std::size_t count : {std::size_t{1}, std::size_t{3}}) {
+        const Values values = random_values(count * slots, slots);
+        const auto rows = session.encoder->encode_each_over(base, values, count, 1, 0x1p30, stored, HUGE_VAL);
+        ASSERT_EQ(rows.size(), count);
+        for (std::size_t i = 0; i < count; ++i) {
+          const auto alone = session.encoder->encode_over(base, std::span(values).subspan(i * slots, slots),
+                                                          {}, 1, 0x1p30, stored, HUGE_VAL);
+          EXPECT_EQ(rows[i].poly.shape(), alone.poly.shape());
+          EXPECT_EQ(rows[i].meta.batch, alone.meta.batch);
+          EXPECT_EQ(rows[i].meta.slots, slots);
+          EXPECT_EQ(rows[i].meta.scale, alone.meta.scale);
+          EXPECT_EQ(session.encoder->decode(rows[i]), session.encoder->decode(alone)) << slots << " " << i;
+        }
+      }
+    }
+  }
+  EXPECT_THROW(static_cast<void>(session.encoder->encode_each_over(base, Values(12, 1), 5, 1, 0x1p30)),
+               ParameterError);
+}
+
 // A plaintext that is stored by one period is the same one to every operation.
 TEST(CkksPeriodicPlaintext, IsTheSameToEveryOperation) {
   for (const std::size_t slots : {std::size_t{1}, std::size_t{64}, std::size_t{256}}) {

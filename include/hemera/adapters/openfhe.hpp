@@ -467,11 +467,17 @@ class OpenFheEvaluator : private OpenFheOperands {
     if (level < small.meta.level) evaluator().drop_to_level_inplace(small, level);
     return result(std::move(small));
   }
+  /// The number of ciphertexts that EvalBootstrap has bootstrapped, whatever the iterations of each; what has
+  /// as many levels already does not count.
+  [[nodiscard]] std::uint64_t bootstraps() const {
+    const auto* of_ckks = dynamic_cast<const ckks::Evaluator*>(&evaluator());
+    return of_ckks == nullptr ? 0 : of_ckks->bootstraps();
+  }
   /// OpenFHE's EvalBootstrap. Call EvalBootstrapSetup, and make its keys, before the evaluator.
   [[nodiscard]] Ciphertext EvalBootstrap(const Operand& ciphertext, std::uint32_t iterations = 1,
                                          std::uint32_t precision = 0) const {
     return result(party().session().bootstrap(*get(ciphertext), static_cast<int>(iterations),
-                                              static_cast<int>(precision)));
+                                              static_cast<int>(precision), &evaluator()));
   }
 
   // --- The same in place, of either kind of ciphertext: the object of OpenFHE's pointers changes. ---

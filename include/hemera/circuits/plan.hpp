@@ -1,6 +1,7 @@
 // The keys, operations and memory that a circuit takes, counted before it runs.
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -175,6 +176,8 @@ class Plan {
  private:
   struct Counted {
     std::once_flag once;
+    /// Of the run that counts, which may not ask for the results; else null.
+    std::atomic<const rlwe::Context*> context = nullptr;
     Cost cost;
     std::vector<KeyNeed> needs;
   };

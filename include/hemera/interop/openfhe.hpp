@@ -145,13 +145,14 @@ class Session {
   /// OpenFHE's EvalBootstrap with the client's keys and the settings that its context has for the
   /// ciphertext's number of slots: the level and degree of the result are OpenFHE's. With two iterations the
   /// error, magnified by 2^precision (from 1 to 30: the bits that one iteration has), is bootstrapped and
-  /// subtracted, for one level more. Throws
+  /// subtracted, for one level more. `counts`: an evaluator whose count includes it
+  /// (ckks::Evaluator::bootstraps). Throws
   /// - MissingKeyError without EvalBootstrapKeyGen's keys,
   /// - ParameterError for a context that was not set up for it, or settings that Hemera does not have,
   /// - LevelError for a ciphertext at the last level, or, with SlotToCoeff first, without the levels of its
   ///   budget.
   [[nodiscard]] rlwe::Ciphertext bootstrap(const rlwe::Ciphertext& ciphertext, int iterations = 1,
-                                           int precision = 0) const;
+                                           int precision = 0, const rlwe::Evaluator* counts = nullptr) const;
   /// For each number of slots that the context was set up for: the lowest level at which bootstrap accepts a
   /// ciphertext that waits for no rescale. That is 1, or, with SlotToCoeff first, the levels of its budget.
   [[nodiscard]] std::map<std::size_t, std::size_t> bootstrap_input_levels() const;

@@ -130,6 +130,13 @@ class Encoder {
                                             const rlwe::BatchShape& batch, std::size_t level, double scale,
                                             Stored stored = Stored::whole,
                                             std::optional<double> largest = {}) const;
+  /// The same of `count` rows of values, each as a plaintext of its own. They are encoded as one batch, by
+  /// all threads or in one pass of a device.
+  [[nodiscard]] std::vector<rlwe::Plaintext> encode_each_over(const poly::RnsBase& base,
+                                                              std::span<const std::complex<double>> values,
+                                                              std::size_t count, std::size_t level,
+                                                              double scale, Stored stored = Stored::whole,
+                                                              std::optional<double> largest = {}) const;
   /// One number in every slot, over the level's base and stored by one period: a factor. It may exceed the
   /// parameters' declared bound. Throws ParameterError as for `encode`.
   [[nodiscard]] rlwe::Plaintext encode_number(std::complex<double> value, std::size_t level,

@@ -1,4 +1,4 @@
-"""Programs that are made with Hemera: the demo, finished applications on encrypted data, and benchmarks.
+"""Programs on top of Hemera: the demo, applications on encrypted data, and benchmarks.
 
 docs/applications.md and docs/command-line.md describe them.
 """

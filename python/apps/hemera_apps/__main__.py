@@ -1,4 +1,5 @@
-"""`python -m hemera_apps COMMAND`: as `hemera COMMAND`, also where the package lies on the path alone."""
+"""`python -m hemera_apps COMMAND`: the same as `hemera COMMAND`, also without an installation of this
+package."""
 
 import sys
 

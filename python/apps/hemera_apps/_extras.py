@@ -1,4 +1,4 @@
-"""The packages of extra requirements, for messages that say what to install."""
+"""The packages of extra requirements, for messages with the command that installs them."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ EXTRAS = {
     "trees": ("lightgbm", "pandas", "scikit-learn", "xgboost"),
     "bench": ("matplotlib", "tenseal"),
 }
-"""As pyproject.toml has them."""
+"""The same as in pyproject.toml."""
 
 
 def how_to_install(extra: str, *packages: str) -> str:
-    """What brings the packages of an extra, or those of them that are named."""
+    """The commands that install the packages of an extra, or the named ones of them."""
     return hemera._extras.how_to_install(extra, *packages or EXTRAS[extra], project="./python/apps")

@@ -1,4 +1,4 @@
-"""Figures of matplotlib, which is needed for these alone."""
+"""Figures of matplotlib. Nothing else needs it."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ __all__ = ["new_figure", "save_figure", "use_logarithms"]
 
 
 def new_figure(width: float, height: float) -> Figure:
-    """An empty figure of a size in inches, whose parts are laid out when it is saved.
+    """An empty figure of this size in inches. Its parts are laid out when it is saved.
 
     Raises:
-        ParameterError: when matplotlib is not installed.
+        ParameterError: if matplotlib is not installed.
     """
     try:
         from matplotlib.figure import Figure
@@ -38,11 +38,11 @@ def use_logarithms(axes: Axes) -> None:
 
 
 def save_figure(figure: Figure, path: str | Path) -> None:
-    """Write a figure to a file of the format that its ending names. The same figure gives the same SVG file.
+    """Write a figure to a file; its ending names the format. The same figure gives the same SVG file.
 
     Raises:
-        ParameterError: when matplotlib does not know the format.
-        FileError: when the file can not be written.
+        ParameterError: if matplotlib does not know the format.
+        FileError: if the file can not be written.
     """
     import matplotlib
 

@@ -1,4 +1,4 @@
-"""Progress of a command that goes through stages."""
+"""The progress of a command through its stages."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 
 
 class StageProgress:
-    """Tells the stage that begins: by a bar on a terminal, by a line elsewhere."""
+    """Shows the stage that begins: in a bar on a terminal, in a line elsewhere."""
 
     def __init__(self, stages: int) -> None:
         console = Console(stderr=True)
@@ -27,7 +27,7 @@ class StageProgress:
         self._stage = ""
 
     def __call__(self, stage: str, done: int | None = None) -> None:
-        """The stage that is worked on, and how many are done: one more at each call unless that is given."""
+        """Begin a stage. `done`: the number of stages before it; None: one more than at the last call."""
         self._done = self._done + 1 if done is None else done
         if self._bar.disable and (done is None or stage != self._stage):
             print(stage, file=sys.stderr, flush=True)
@@ -35,7 +35,7 @@ class StageProgress:
         self._bar.update(self._task, completed=self._done, description=stage)
 
     def describe(self, text: str) -> None:
-        """What is done within the stage; shown on a terminal alone."""
+        """Show a step within the stage, on a terminal alone."""
         self._bar.update(self._task, description=text)
 
     def __enter__(self) -> StageProgress:

@@ -1,4 +1,4 @@
-"""The table that commands print of what they ran: a column for each run."""
+"""The table of a command's runs: a column for each run."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ __all__ = ["RunTable"]
 
 
 class Run(Protocol):
-    """What the rows that all such tables have are made of."""
+    """The facts of a run for the rows that all tables have."""
 
     @property
     def seconds(self) -> Mapping[str, float]: ...
@@ -31,9 +31,9 @@ class RunTable(Generic[R]):
     """Rows of texts, one for each run.
 
     Args:
-        title: of the table.
-        runs: its columns.
-        heading: of a run's column.
+        title: the title of the table.
+        runs: the runs, one a column.
+        heading: the heading of a run's column.
     """
 
     def __init__(self, title: str, runs: Sequence[R], heading: Callable[[R], str]) -> None:
@@ -47,17 +47,17 @@ class RunTable(Generic[R]):
         self.table.add_row(name, *map(text, self._runs))
 
     def section(self) -> None:
-        """Draws a line below the last row."""
+        """Draw a line below the last row."""
         self.table.add_section()
 
     def stages(self, names: Iterable[str], digits: int) -> None:
-        """The seconds of each stage."""
+        """Add a row with the seconds of each stage."""
         for name in names:
             texts = (f"{run.seconds[name]:.{digits}f}" for run in self._runs)
             self.table.add_row(f"{name.replace('_', ' ')}, s", *texts)
 
     def sizes_and_parameters(self) -> None:
-        """What client and server exchange, and the parameters: two sections."""
+        """Add two sections: the bytes that client and server exchange, and the parameters."""
         self.section()
         for name, title in (("keys", "keys to the server"), ("request", "request"), ("response", "response")):
             self.table.add_row(title, *(size_text(run.bytes[name]) for run in self._runs))

@@ -1,4 +1,4 @@
-"""Tables in files of the user's, for all applications."""
+"""Tables in the user's files, for all applications."""
 
 from __future__ import annotations
 
@@ -21,41 +21,42 @@ __all__ = ["TableFile", "extra", "read_table_file"]
 
 @dataclass(frozen=True)
 class TableFile:
-    """Samples as a file has them, with a class each."""
+    """The samples of a file, each with a class."""
 
     label: str
     """The column of the classes."""
     columns: tuple[str, ...]
-    """The others."""
+    """The other columns."""
     features: NDArray[np.float64]
-    """Of shape (samples, columns)."""
+    """An array of shape (samples, columns)."""
     labels: NDArray[Any]
-    """The class of each sample, as the file has it."""
+    """The class of each sample, in the file's words."""
     classes: tuple[Any, ...]
-    """All that there are: numbers in their order, text in alphabetical order."""
+    """All classes: numbers in their order, text in alphabetical order."""
 
 
 MOST_WORDS = 64
-"""Most different words of a column that becomes a column for each of them."""
+"""The most different words of a column that becomes a column for each word."""
 
 
 def read_table_file(path: str | Path, label: str | None, group: str, *, missing: bool = False) -> TableFile:
     """A table from a file of comma-separated values with a heading or a Parquet file (by its ending, .parquet
     or .pq).
 
-    Columns of numbers are features as they are; others become one of 0 and 1 for each value that they have.
+    Columns of numbers are features as they are. Another column becomes a column of 0 and 1 for each of its
+    values.
 
     Args:
-        path: of the file.
+        path: the path of the file.
         label: the column of the classes; None: the last.
-        group: the extra requirements that bring pandas.
-        missing: whether numbers may be missing: they become NaN.
+        group: the extra requirements with pandas.
+        missing: whether numbers may be missing. Missing numbers become NaN.
 
     Raises:
-        FileError: when the file can not be read.
-        FormatError: when it is no such table.
-        ParameterError: without such a column, or another one, for two columns of one name, text that is not a
-            few words, values that are missing, and when pandas (for Parquet also pyarrow) is not installed.
+        FileError: if the file can not be read.
+        FormatError: if the file is no such table.
+        ParameterError: if there is no such column, or no other one; if two columns have one name; if text is
+            not a few words, or values are missing; or if pandas (for Parquet also pyarrow) is not installed.
     """
     pandas = extra("pandas", group)
     file = Path(path)
@@ -63,20 +64,20 @@ def read_table_file(path: str | Path, label: str | None, group: str, *, missing:
     if is_parquet:
         extra("pyarrow", "parquet")
     try:
-        # Rows longer than the heading would else lose values, or become names of rows.
+        # Without this, rows longer than the heading would lose values, or become names of rows.
         with file.open("rb") as stream, warnings.catch_warnings():
             warnings.simplefilter("error", pandas.errors.ParserWarning)
             if is_parquet:
                 frame = pandas.read_parquet(stream)
             else:
-                # pandas gives the second of two columns of one name another.
+                # pandas renames the second of two columns of one name.
                 heading = pandas.read_csv(stream, index_col=False, header=None, nrows=1, dtype=str)
                 stream.seek(0)
                 frame = pandas.read_csv(stream, index_col=False)
                 _require_different(file, heading.iloc[0].dropna())
     except OSError as error:
         raise FileError(f"can not read {file}: {error.strerror or error}") from error
-    # ValueErrors are of pandas and pyarrow; UnicodeDecodeError is one.
+    # pandas and pyarrow raise ValueErrors, of which UnicodeDecodeError is one.
     except (ValueError, pandas.errors.ParserWarning) as error:
         kind = "Parquet file" if is_parquet else "table of comma-separated values"
         raise FormatError(f"{file} is no {kind}: {error}") from error
@@ -87,7 +88,7 @@ def read_table_file(path: str | Path, label: str | None, group: str, *, missing:
     if label not in frame.columns:
         raise ParameterError(f"{file} has no column {label!r} for labels; it has {', '.join(frame.columns)}")
     if len(frame.columns) < 2:
-        raise ParameterError(f"{file} has no column beside {label!r}: there is nothing to learn from")
+        raise ParameterError(f"{file} has no column other than {label!r}: there is nothing to learn from")
     for name in frame.columns:
         lacks = int(frame[name].isna().sum())
         is_number = pandas.api.types.is_numeric_dtype(frame[name])
@@ -100,8 +101,8 @@ def read_table_file(path: str | Path, label: str | None, group: str, *, missing:
         if words > max(3, min(MOST_WORDS, len(frame) // 2)):
             raise ParameterError(
                 f"column {name!r} of {file} has {words} different texts in {len(frame)} rows, and would "
-                "become as many columns: names and free text tell nothing that can be learned; leave the "
-                "column out, or make numbers or a few words of it"
+                "become as many columns; a model learns nothing from names and free text: leave the column "
+                "out, or make numbers or a few words of it"
             )
     features = pandas.get_dummies(frame.drop(columns=[label]), dtype=np.float64)
     labels = frame[label]
@@ -122,7 +123,7 @@ def _require_different(file: Path, names: Iterable[Any]) -> None:
 
 
 def extra(module: str, group: str) -> Any:
-    """A module that only the applications need. ParameterError when it is not installed."""
+    """A module that only the applications need. ParameterError if it is not installed."""
     try:
         return importlib.import_module(module)
     except ImportError:

@@ -1,4 +1,4 @@
-"""`hemera bench apps`: trees beside SEAL, and training on a small ring."""
+"""`hemera bench apps`: trees compared with SEAL, and training on a small ring."""
 
 from __future__ import annotations
 
@@ -54,4 +54,4 @@ def test_training(tmp_path: Path) -> None:
 
 def test_wrong_words(capsys: Any) -> None:
     assert main(["bench", "apps", "--app", "training", "--n", "8192"]) == 1
-    assert "--n is of trees" in capsys.readouterr().err
+    assert "--n is an option of trees" in capsys.readouterr().err

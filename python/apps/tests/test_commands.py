@@ -53,7 +53,7 @@ def test_help_names_every_command() -> None:
 
 @pytest.fixture
 def alone(monkeypatch: pytest.MonkeyPatch) -> None:
-    """As where no other package has commands."""
+    """The command line without commands of other packages."""
     monkeypatch.setattr(cli, "entry_points", lambda **_: ())
 
 

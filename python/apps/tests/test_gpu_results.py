@@ -1,4 +1,4 @@
-"""Files of GPU results: beside other libraries, and as plots."""
+"""Files of GPU results: compared with other libraries, and as plots."""
 
 from __future__ import annotations
 

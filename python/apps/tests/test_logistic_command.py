@@ -88,7 +88,7 @@ def test_the_set_of_the_paper(capsys: pytest.CaptureFixture[str]) -> None:
     params = logistic.make_parameters("paper")
     assert (len(params.primes), round(math.log2(params.scale))) == (27, 59)  # L = 26
     assert 1_500 < math.log2(math.prod(params.primes[-1])) < 1_534
-    # Others insist on 128 bits, and so does this one when it is told to.
+    # Others insist on 128 bits, and so does this one with the option.
     with pytest.raises(ParameterError, match="secure at degree 65536"):
         logistic.make_parameters("paper", security=128)
     # The same levels and digits in a small ring.
@@ -197,8 +197,8 @@ def test_training_that_leaves_the_interval_fails(capsys: pytest.CaptureFixture[s
 
 
 def test_settings_that_the_message_names_train(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Classes so far apart that the default sigmoid diverges: told before any key is made, with settings that
-    work."""
+    """Classes so far apart that the default sigmoid diverges: an error before any key is made, with settings
+    that work."""
     random = np.random.default_rng(0)
     rows = random.normal(size=(600, 4))
     labels = 5 * rows @ [2.6, -5, 1.5, 0] + random.logistic(size=600) > 0

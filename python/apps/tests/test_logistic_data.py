@@ -1,4 +1,4 @@
-"""Logistic regression: tables, what is done to them before encryption, and the clear algorithm."""
+"""Logistic regression: tables, their preparation before encryption, and the clear algorithm."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def loans() -> logistic.Table:
 
 def test_made_up_loans_have_the_shape_that_is_documented(loans: logistic.Table) -> None:
     assert loans.features.shape == (20_000, 25)
-    # 12 numbers, then three choices, of which each applicant has one.
+    # 12 numbers, then three choices with one 1 each.
     choices = loans.features[:, 12:]
     assert set(np.unique(choices)) == {0.0, 1.0}
     for first, last in ((0, 3), (3, 8), (8, 13)):

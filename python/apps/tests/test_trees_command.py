@@ -141,7 +141,7 @@ def test_a_table_with_words_and_the_class_in_any_column(tmp_path: Path, ending: 
 
 @pytest.mark.parametrize("trainer", ["xgboost", "lightgbm", "scikit-learn"])
 def test_a_table_with_missing_values(trainer: str, tmp_path: Path) -> None:
-    """What is missing tells the classes apart; the encrypted scores know it too."""
+    """Missing values decide the class, and the encrypted scores follow them."""
     pytest.importorskip("pandas")
     pytest.importorskip("sklearn" if trainer == "scikit-learn" else trainer)
     random = np.random.default_rng(2)
@@ -254,7 +254,7 @@ def test_a_wrong_score_fails_the_command(monkeypatch: pytest.MonkeyPatch, capsys
     ("text", "words"),
     [
         ("a,b\n1,x\n", "has 1 rows; four are the least"),
-        ("a\nx\ny\nx\ny\n", "no column beside 'a'"),
+        ("a\nx\ny\nx\ny\n", "no column other than 'a'"),
         ("a,b,a,k\n1,2,3,x\n4,5,6,y\n7,8,9,x\n1,2,3,y\n", "2 columns named 'a'; give each"),
         ("a,k\n1,x\n2,x\n3,x\n4,x\n", "column 'k' of .*table.csv has one class alone, 'x'"),
         ("a,k\n1,x\n2,x\n3,y\n4,x\n", "rows to train on are all of one class.*--label"),
@@ -291,7 +291,7 @@ def test_wrong_usage(tmp_path: Path, capsys: Any) -> None:
         (["--data", "idash-2020", "--trainer", "random"], "comes with its model"),
         (["--data", "idash-2020", "--model", "a.json"], "comes with its model"),
         (["--data", "digits", "--model", str(tmp_path / "absent.json")], "can not read"),
-        (["--data", "digits", "--label", "kind"], "a table of your own"),
+        (["--data", "digits", "--label", "kind"], "a label is for a table of yours"),
     ]
     for arguments, words in cases:
         assert main(["score-trees", "--device", "cpu", *arguments]) == 1, arguments

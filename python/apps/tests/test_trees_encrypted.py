@@ -1,4 +1,4 @@
-"""Client and server of encrypted trees: exact scores, operations, and what is refused."""
+"""Client and server of encrypted trees: exact scores, operations, and refusals."""
 
 from __future__ import annotations
 
@@ -123,7 +123,7 @@ def test_deep_histograms_of_scikit_learn(holes: bool) -> None:
 
 
 def test_bins_of_the_users_with_missing_values() -> None:
-    """A model trained on bins, where some features miss values; the quantiser says where they go."""
+    """A model trained on bins, where some features miss values; the quantiser has the bins of these."""
     data, target = pytest.importorskip("sklearn.datasets").load_wine(return_X_y=True)
     data[np.random.default_rng(3).random(data.shape) < 0.2] = np.nan
     boosting = pytest.importorskip("sklearn.ensemble").HistGradientBoostingClassifier
@@ -138,7 +138,7 @@ def test_bins_of_the_users_with_missing_values() -> None:
 
 
 def test_nodes_that_missing_values_alone_leave_to_the_right() -> None:
-    """Trees that tell what is missing from all that is there, at a place where no tree compares values."""
+    """Trees that separate missing values from all others, at a place where no tree compares values."""
     inner = Node(feature=0, threshold=np.inf, left=Node(2.0), right=Node(5.0), missing_right=True)
     root = Node(feature=1, threshold=0.0, left=Node(1.0), right=inner, missing_right=False)
     model = Ensemble.of([[root, root]], [0.5], feature_count=2, single=False, classes=0)
@@ -363,8 +363,8 @@ def test_keys_that_are_refused(pair: tuple[Server, Client]) -> None:
 
 def test_offers_that_are_refused(pair: tuple[Server, Client]) -> None:
     offer = json.loads(pair[0].offer)
-    with pytest.raises(FormatError, match="format 'hemera trees 3'"):
-        Client(json.dumps(offer | {"format": "hemera trees 3"}).encode())
+    with pytest.raises(FormatError, match="format 'hemera trees 4'"):
+        Client(json.dumps(offer | {"format": "hemera trees 4"}).encode())
     for damaged in (b"\x00", b"{}", json.dumps(offer | {"layout": {"a": 1}}).encode()):
         with pytest.raises(FormatError, match="not an offer"):
             Client(damaged)

@@ -156,7 +156,7 @@ def test_missing_values_have_a_bin_or_a_bit() -> None:
 
 
 def test_thresholds_below_and_above_all_values() -> None:
-    """What is there goes right below -inf and left below inf; what is missing goes where its node says."""
+    """Values go right below -inf and left below inf; missing values go the way of their node."""
     below = Node(feature=0, threshold=-np.inf, left=Node(), right=Node(1.0), missing_right=False)
     above = Node(feature=0, threshold=np.inf, left=Node(), right=Node(2.0), missing_right=True)
     model = Ensemble.of([[below, above]], [0.0], feature_count=1, single=False, classes=0)
@@ -170,7 +170,7 @@ def test_thresholds_below_and_above_all_values() -> None:
 def test_binned_for_training_with_missing_values() -> None:
     rows = np.array([[1.0, np.nan], [2.0, 5.0], [3.0, 6.0], [4.0, 7.0]])
     quantiser = Quantiser.of_quantiles(rows, 2)
-    # What is there is told from what is missing by an edge below it.
+    # An edge below all values separates them from missing ones.
     np.testing.assert_array_equal(quantiser.binned(rows), [[0, np.nan], [0, 1], [1, 2], [1, 2]])
     with pytest.raises(ParameterError, match="missing"):
         quantiser.bins(rows)

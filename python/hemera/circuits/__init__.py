@@ -1,7 +1,16 @@
-"""Ready-made circuits, which say what they need and cost before they run."""
+"""Ready-made circuits, whose keys and cost are known before they run."""
 
 from hemera._core import KeyNeed
+from hemera.circuits.activations import (
+    abs,  # noqa: A004
+    divide,
+    leaky_relu,
+    relu,
+    silu,
+    softplus,
+)
 from hemera.circuits.bootstrap import Bootstrap
+from hemera.circuits.composition import function
 from hemera.circuits.functions import (
     Function,
     FunctionPlan,
@@ -10,7 +19,6 @@ from hemera.circuits.functions import (
     clip,
     compare,
     exp,
-    from_recipe,
     gelu,
     inverse,
     log,
@@ -23,6 +31,8 @@ from hemera.circuits.functions import (
 from hemera.circuits.linear import LinearTransform
 from hemera.circuits.matrices import MatrixProduct, MatrixVectorProduct
 from hemera.circuits.plans import Plan
+from hemera.circuits.recipes import from_recipe
+from hemera.circuits.selection import argmax, softmax
 from hemera.circuits.slots import InnerSum, Mask, Replication
 
 __all__ = [
@@ -38,17 +48,26 @@ __all__ = [
     "Plan",
     "Polynomial",
     "Replication",
+    "abs",
     "approximate",
+    "argmax",
     "clip",
     "compare",
+    "divide",
     "exp",
     "from_recipe",
+    "function",
     "gelu",
     "inverse",
+    "leaky_relu",
     "log",
     "maximum",
+    "relu",
     "sigmoid",
     "sign",
+    "silu",
+    "softmax",
+    "softplus",
     "sqrt",
     "tanh",
 ]

@@ -1,4 +1,4 @@
-"""Bootstrapping: the plan that `hemera.circuits.Bootstrap` is."""
+"""The plan of a bootstrap."""
 
 from __future__ import annotations
 
@@ -21,7 +21,8 @@ __all__ = ["Bootstrap"]
 
 
 class Bootstrap(Plan):
-    """Brings ciphertexts (CKKS) from their lowest level back to the highest: computations have no end.
+    """A bootstrap (CKKS): it brings ciphertexts from their lowest level back to the highest, so computations
+    need no end.
 
         params = hm.ckks.Parameters.for_bootstrapping("n16-40")
         boot = hm.circuits.Bootstrap(params, slots=32768)
@@ -29,28 +30,35 @@ class Bootstrap(Plan):
         ev = ctx.bind(keys, bootstrap=boot, automatic=True)  # automatic: by itself when no level is left
         y = x.bootstrap()  # boot(x) is the same
 
-    Real and imaginary parts of the slots must be from -1 to 1: the error grows with the cube of larger ones,
-    and beyond a quarter of 2^ratio_bits results are wrong. Bootstraps divide larger values, and multiply the
-    results, by the bound of a ciphertext (`Ciphertext.largest`) or the magnitude of `Context.bind`.
+    Real and imaginary parts of the slots must be from -1 to 1. The error grows with the cube of larger
+    values, and beyond a quarter of 2^ratio_bits results are wrong. Bootstraps divide larger values, and
+    multiply the results, by the bound of a ciphertext (`Ciphertext.largest`) or the magnitude of
+    `Context.bind`.
 
     Args:
-        params: of `hemera.ckks.Parameters.for_bootstrapping`.
-        slots: of the ciphertexts, a power of two from 2; None: all. Fewer slots take less time.
-        real: whether the slots are real: imaginary parts are dropped, and it takes less time. Not in the
+        params: parameters of `hemera.ckks.Parameters.for_bootstrapping`.
+        slots: the number of slots of the ciphertexts, a power of two from 2; None: all. Fewer slots take less
+            time.
+        real: whether the slots are real. Imaginary parts are then dropped, which takes less time. Not for the
             standard order.
-        iterations: bootstraps one after the other, each of the magnified error of those before: their
-            precision adds up, as far as the scale holds it, and so does their time. Each beyond the first
-            takes one of the levels.
+        iterations: the number of bootstraps, each of which bootstraps the magnified error of those before.
+            Precisions add up, as far as the scale holds them, and so do times. Each iteration beyond the
+            first takes one level.
         merge_parts: whether real and imaginary parts of at most N/4 slots go through the longest step as one
-            ciphertext of twice the slots: it takes about three quarters of the time, and one of the levels
-            (in the standard order none).
-        key_memory_limit: bytes that its keys may take in memory: where they take more, some matrices, as few
-            as will do, are taken in steps with few keys, which takes more time. None: no limit.
+            ciphertext of twice the slots. This takes about three quarters of the time, and one level (in the
+            standard order none).
+        key_memory_limit: the bytes that the keys may take in memory; None: no limit. If they take more, some
+            matrices, as few as possible, are applied in steps with few keys, which takes more time.
+        sine_range: K: the sine covers integers |I| below it (docs/bootstrapping-algorithm.md), as
+            `for_bootstrapping(sine_range=)`.
+        sine_degree: the degree of the sine's series, one that takes as many levels as that of
+            `for_bootstrapping`; None: the largest such.
 
     Raises:
-        ParameterError: for other parameters or slots, real slots in the standard order, iterations that leave
-            no level, and for more of them than add a bit.
-        OutOfMemoryError: when no way of taking the matrices has keys within the limit; it tells the least.
+        ParameterError: if the parameters or slots are others, if slots are real in the standard order, if
+            iterations leave no level, or are more than add a bit, or if the sine does not fit.
+        OutOfMemoryError: if the keys exceed the limit in every way of applying the matrices. The message has
+            the least number of bytes.
     """
 
     _native: _core.Bootstrap
@@ -64,6 +72,8 @@ class Bootstrap(Plan):
         iterations: int = 1,
         merge_parts: bool = False,
         key_memory_limit: int | None = None,
+        sine_range: int = 16,
+        sine_degree: int | None = None,
     ) -> None:
         if slots is not None:
             require_naturals(slots=slots)
@@ -76,18 +86,32 @@ class Bootstrap(Plan):
             require_naturals(key_memory_limit=key_memory_limit)
             if key_memory_limit == 0:
                 raise _core.ParameterError("a key_memory_limit of 0 bytes; None is for no limit")
+        require_naturals(sine_range=sine_range)
+        if sine_degree is not None:
+            require_naturals(sine_degree=sine_degree)
+            if sine_degree == 0:
+                raise _core.ParameterError("a sine_degree of 0; it is 1 or more, or None for the largest")
         super().__init__(
-            _core.Bootstrap(params._native, slots or 0, real, iterations, merge_parts, key_memory_limit or 0),
+            _core.Bootstrap(
+                params._native,
+                slots or 0,
+                real,
+                iterations,
+                merge_parts,
+                key_memory_limit or 0,
+                sine_range,
+                sine_degree or 0,
+            ),
             params,
         )
-        # As `Plan._prepared`, of bootstraps that scale.
+        # As `Plan._prepared`, for bootstraps that scale.
         self._of_magnitudes: weakref.WeakKeyDictionary[Context, dict[float, _core.PreparedBootstrap]] = (
             weakref.WeakKeyDictionary()
         )
 
     @property
     def slots(self) -> int:
-        """Slots of the ciphertexts."""
+        """The number of slots of the ciphertexts."""
         return self._native.slots
 
     @property
@@ -102,30 +126,67 @@ class Bootstrap(Plan):
 
     @property
     def iterations(self) -> int:
-        """Bootstraps one after the other, whose precision adds up."""
+        """The number of bootstraps whose precisions add up."""
         return 1 + len(self._native.factors_log2)
 
     @property
+    def sine_range(self) -> int:
+        """Integers |I| that the sine covers are below it."""
+        return self._native.sine_range
+
+    @property
+    def sine_degree(self) -> int:
+        """Of the sine's series."""
+        return self._native.sine_degree
+
+    @property
+    def doublings(self) -> int:
+        """Of the sine's angle, after its series."""
+        return self._native.doublings
+
+    @property
     def input_level(self) -> int:
-        """The level that ciphertexts are brought down to before: the lowest of the user's."""
+        """The level to which ciphertexts are first brought down: the lowest of the user's."""
         return self.level
 
     @property
     def levels_left(self) -> int:
-        """Products one after the other from one bootstrap to the next."""
+        """The number of levels from one bootstrap to the next."""
         return self.result_level - self.input_level
 
     @property
     def failure_log2(self) -> float:
-        """log2 of the probability that one bootstrap gives a wrong result."""
+        """log2 of the probability of a wrong result of one bootstrap."""
         return self._native.failure_log2
 
-    def expected_precision(self) -> tuple[float, float]:
-        """Mean and worst of -log2 |error| over the slots, for uniform values, by the model."""
-        return self._native.expected_precision()
+    def expected_precision(self, *, magnitude: float = 1) -> tuple[float, float]:
+        """The mean and the worst of -log2 |error| over the slots, for uniform values, by the model.
+
+        Args:
+            magnitude: of the values, and that of `Context.bind`: errors are about so many times as large.
+
+        Raises:
+            ParameterError: if the magnitude is not finite and positive.
+            RangeError: if the bootstrap's matrices do not divide by so much.
+        """
+        return self._native.expected_precision(magnitude)
+
+    def simulate(self, *values: ArrayLike, seed: int = 0, magnitude: float = 1) -> NDArray[np.complex128]:
+        """What a bootstrap makes of values in the clear, with the noise that theory gives each step.
+
+        Args:
+            values: of shape [..., slots].
+            seed: of the model's noise.
+            magnitude: that of `Context.bind`, which divides values before and multiplies errors after.
+
+        Raises:
+            ParameterError: for values of another shape, and when the magnitude is not finite and positive.
+            RangeError: if the bootstrap's matrices do not divide by so much.
+        """
+        return self._simulate(values, seed, magnitude)
 
     def as_dict(self) -> dict[str, Any]:
-        """What it tells, for programs: see `Plan.as_dict`."""
+        """The plan for programs: see `Plan.as_dict`."""
         mean, worst = self.expected_precision()
         return {
             **super().as_dict(),
@@ -150,7 +211,7 @@ class Bootstrap(Plan):
             f"fails with a probability of 2^{self.failure_log2:.0f}",
         ]
         for factor in native.factors_log2:
-            lines.append(f"then one of what is left of its error, times 2^{factor}")
+            lines.append(f"then a bootstrap of the error that is left, times 2^{factor}")
         for name, matrices in (
             ("SlotToCoeff", native.slots_to_coefficients()),
             ("CoeffToSlot", native.coefficients_to_slots()),
@@ -162,24 +223,26 @@ class Bootstrap(Plan):
                 )
         return lines
 
-    def _simulate(self, values: tuple[ArrayLike, ...], seed: int) -> NDArray[np.complex128]:
+    def _simulate(
+        self, values: tuple[ArrayLike, ...], seed: int, magnitude: float = 1
+    ) -> NDArray[np.complex128]:
         given = np.asarray(values[0] if len(values) == 1 else values, dtype=np.complex128)
         if len(values) != 1 or given.ndim == 0 or given.shape[-1] != self.slots:
             raise _core.ParameterError(
                 f"a bootstrap of {self.slots} slots does not take values of shape {given.shape}"
             )
         rows = given.reshape(-1, self.slots)
-        noisy = [self._native.simulate(row.tolist(), seed + i) for i, row in enumerate(rows)]
+        noisy = [self._native.simulate(row.tolist(), seed + i, magnitude) for i, row in enumerate(rows)]
         return np.asarray(noisy, dtype=np.complex128).reshape(given.shape)
 
     def __call__(self, x: ValueT, *, out: ValueT | None = None) -> ValueT:
-        """`x` with its values at the highest level, by the evaluator that `x` is bound to.
+        """The values of `x` at the highest level, by the evaluator that `x` is bound to.
 
         Raises:
-            MissingKeyError: when the keys of `generate_keys(plan=)` are not there.
-            MismatchError: when `x` has other slots, or belongs to other parameters.
-            LevelError: when `x` is below the user's levels.
-            ScaleError: when `x` is a product at the lowest level: bootstrap before it.
+            MissingKeyError: if keys of `generate_keys(plan=)` are missing.
+            MismatchError: if `x` has other slots, or belongs to other parameters.
+            LevelError: if `x` is below the user's levels.
+            ScaleError: if `x` is a product at the lowest level. Bootstrap before the product.
         """
         return evaluated(self, self._title, "a ciphertext", x, (), out)
 
@@ -187,7 +250,7 @@ class Bootstrap(Plan):
         return _core.prepare_bootstrap(context._native, self._native, None)
 
     def _in_for(self, context: Context, magnitude: float | None) -> _core.PreparedBootstrap:
-        """The native plan in a context's memory, for values up to a magnitude."""
+        """The core's plan in a context's memory, for values up to a magnitude."""
         if magnitude is None:
             own: _core.PreparedBootstrap = self._in(context)
             return own

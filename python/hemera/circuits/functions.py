@@ -1,4 +1,4 @@
-"""Functions of encrypted values: polynomials, approximations and what is made of them, and their plans."""
+"""Functions of encrypted values: polynomials, approximations, functions made of them, and their plans."""
 
 from __future__ import annotations
 
@@ -19,12 +19,13 @@ if TYPE_CHECKING:
     from hemera.circuits.handles import Context, Evaluator
     from hemera.parameters import Parameters
 
-# Circuits of levels and scales that a function keeps in one context: they hold encoded constants.
+# The number of circuits, by level and scale, that a function keeps in one context. They hold encoded
+# constants.
 _CIRCUITS_KEPT = 64
 
-# What clip=True stands for: so many times the larger end.
+# clip=True stands for this many times the larger end.
 _TIMES_CLIPPED = 4
-# Bounds that follow from each other, and values at an end, differ by so little.
+# The relative difference by rounding of bounds, and of values at an end.
 _ROUNDING = 2**-20
 
 Basis = Literal["power", "chebyshev"]
@@ -33,19 +34,20 @@ Values = NDArray[Any]
 
 
 class Function:
-    """A function of one or two encrypted values, slot by slot (CKKS).
+    """A function of one or several encrypted values, slot by slot (CKKS).
 
-    It knows its depth and its error before there are parameters, and works on clear values as on ciphertexts:
+    A function knows its depth and its error before there are parameters. It takes clear values and
+    ciphertexts:
 
         sigmoid = hm.circuits.sigmoid((-8, 8), bits=16)
         params = hm.ckks.Parameters.for_circuit(depth=sigmoid.depth, slots=4096)
         ...
         y = sigmoid(x)  # x a ciphertext, an array or a number
 
-    Values must lie in the intervals: outside of them results are anything, and may be very large. So clear
-    values outside, and ciphertexts whose declared bound (`Ciphertext.largest`) is beyond, are a RangeError;
-    where nothing is declared there is a RangeWarning. Polynomials of the power basis are right everywhere.
-    `sigmoid.plan(params)` tells what it needs and costs at a level.
+    Values must lie in the intervals. Outside of them results are wrong, and may be very large. So clear
+    values outside, and ciphertexts with a declared bound (`Ciphertext.largest`) beyond, raise RangeError;
+    without a declared bound there is a RangeWarning. Polynomials of the power basis are right everywhere.
+    `sigmoid.plan(params)` has the keys and the cost at a level.
     """
 
     def __init__(
@@ -60,39 +62,39 @@ class Function:
         self._name = name
         self._stacked = stacked
         self._recipe = recipe
-        # For each context, the circuits of the levels and scales that came, the last used one last.
+        # By context, level and scale: the circuits so far, the last used one last.
         self._circuits: weakref.WeakKeyDictionary[Context, dict[tuple[int, float], FunctionPlan]] = (
             weakref.WeakKeyDictionary()
         )
         self._lock = threading.Lock()
-        # For each context, its stages between bootstraps and their circuits.
+        # By context: the stages between bootstraps, and their circuits.
         self._staged: weakref.WeakKeyDictionary[Context, _core.StagedFunction] = weakref.WeakKeyDictionary()
 
     @property
     def name(self) -> str:
-        """What it is, for people."""
+        """The name of the function."""
         return self._name
 
     @property
     def intervals(self) -> list[Interval]:
-        """Where each input must lie."""
+        """The interval of each input."""
         return self._native.inputs
 
     @property
     def depth(self) -> int:
-        """Levels that it takes."""
+        """The number of levels that the function takes."""
         return self._native.depth
 
     @property
     def error(self) -> float:
-        """How far its values are from what it stands for, at most, in its intervals: 0 for a polynomial that
-        stands for itself. The noise of ciphertexts comes on top: `FunctionPlan.expected_error`."""
+        """The largest distance, in the intervals, from the approximated function; 0 for a polynomial that
+        stands for itself. The noise of ciphertexts comes in addition: `FunctionPlan.expected_error`."""
         return self._native.error
 
     @property
     def recipe(self) -> Mapping[str, float] | None:
-        """The numbers of which `from_recipe(name, recipe)` makes it again; None for polynomials, which their
-        coefficients make, and for parts of functions."""
+        """The numbers from which `from_recipe(name, recipe)` makes the function again. None for polynomials,
+        which have coefficients, and for parts of functions."""
         return self._recipe
 
     def plan(
@@ -104,21 +106,22 @@ class Function:
         slots: int | None = None,
         own_keys: bool = False,
     ) -> FunctionPlan:
-        """The circuit of it at a level.
+        """The function's circuit at a level.
 
         Args:
             params: `hemera.ckks.Parameters`.
-            level: of the inputs; None: that of fresh encryptions. Ciphertexts of higher levels are brought
-                down to it.
-            scale: of the inputs; None: the level's.
-            slots: of the inputs, for the expected error; None: as many as there are.
-            own_keys: with relinearization keys over the primes of its products' levels alone, which are
-                shorter and take less time; else with one that serves all levels below its first product too.
+            level: the level of the inputs; None: that of fresh encryptions. Ciphertexts of higher levels are
+                brought down to it.
+            scale: the scale of the inputs; None: the level's.
+            slots: the number of slots of the inputs, for the expected error; None: all.
+            own_keys: True: relinearization keys over the primes of the products' levels alone, which are
+                shorter and take less time; False: one key that also serves all levels below the first
+                product.
 
         Raises:
-            LevelError: when there are fewer levels below than the depth.
-            ParameterError: for a number of slots or a scale that does not fit.
-            MismatchError: for parameters of another scheme.
+            LevelError: if there are fewer levels below than the depth.
+            ParameterError: if the number of slots or the scale does not fit.
+            MismatchError: if the parameters are of another scheme.
         """
         if min(level or 0, slots or 0) < 0:
             raise _core.ParameterError("level and slots must not be negative")
@@ -126,13 +129,13 @@ class Function:
         return FunctionPlan(self, native, params)
 
     def evaluate_clear(self, *values: ArrayLike) -> Values:
-        """Its values in the clear: float64 of real inputs (complex128 if a coefficient is complex), of the
-        shape to which the inputs broadcast; one more axis first for several polynomials. With coefficients
-        for each slot the last axis holds the slots.
+        """The function's values in the clear, of the shape to which the inputs broadcast. Several polynomials
+        give one more axis first; with coefficients for each slot the last axis holds the slots. Real inputs
+        give float64 (complex128 if a coefficient is complex).
 
         Raises:
-            ParameterError: for another number of inputs, or of slots.
-            RangeError: for values outside of the intervals, and ones that are not finite.
+            ParameterError: if the number of inputs, or of slots, is another one.
+            RangeError: if a value is outside of its interval, or not finite.
         """
         given = [np.asarray(value) for value in values]
         if len(given) != len(self.intervals):
@@ -157,7 +160,7 @@ class Function:
         return found if self._stacked else found[0]
 
     def _require_inside(self, values: Values, interval: Interval) -> None:
-        """RangeError for clear values that are not in an interval."""
+        """RangeError if clear values are not in an interval."""
         low, high = (-math.inf, math.inf) if self._native.is_unbounded else interval
         slack = _ROUNDING * max(abs(low), abs(high)) if math.isfinite(high) else 0.0
         inside = np.isfinite(values) & (values.real >= low - slack) & (values.real <= high + slack)
@@ -173,7 +176,7 @@ class Function:
         )
 
     def _takes(self, declared: Sequence[float]) -> bool:
-        """Whether values of these magnitudes are certain to lie in the intervals."""
+        """Whether values up to these magnitudes certainly lie in the intervals."""
         return self._native.is_unbounded or all(
             low <= -largest * (1 - _ROUNDING) and largest * (1 - _ROUNDING) <= high
             for largest, (low, high) in zip(declared, self.intervals, strict=True)
@@ -184,18 +187,18 @@ class Function:
     @overload
     def __call__(self, x: ArrayLike, /, *others: ArrayLike) -> Values: ...
     def __call__(self, x: Any, /, *others: Any, out: Any = None) -> Any:
-        """Its values: of ciphertexts by the evaluator that the first one is bound to, planned for their
-        level; of arrays and numbers in the clear.
+        """The function's values. Ciphertexts: by the evaluator that the first one is bound to, planned for
+        their level. Arrays and numbers: in the clear.
 
         Raises:
-            LevelError: when a ciphertext has fewer levels left than the depth, and none is bootstrapped by
-                itself (`bind(automatic=)`).
-            MissingKeyError: when products need a relinearization key that is not there.
-            MismatchError: when ciphertexts do not fit each other, or the coefficients' slots.
-            RangeError: when a ciphertext's declared bound is beyond an interval; for clear values outside.
+            LevelError: if a ciphertext has fewer levels left than the depth, and automatic bootstraps are off
+                (`bind(automatic=)`).
+            MissingKeyError: if products need a relinearization key and there is none.
+            MismatchError: if ciphertexts do not fit each other, or the coefficients' slots.
+            RangeError: if a ciphertext's declared bound is beyond an interval, or a clear value is outside.
 
         Warns:
-            RangeWarning: when no declared bound keeps ciphertexts in the intervals.
+            RangeWarning: if no declared bound keeps ciphertexts in the intervals.
         """
         if is_value(x):
             return x._evaluated(self, others, out)
@@ -217,7 +220,7 @@ class Function:
         return circuit
 
     def _staged_in(self, context: Context) -> _core.StagedFunction:
-        """The function in stages with bootstraps between them, and its circuits in a context."""
+        """The function in stages, with bootstraps between them, and their circuits in a context."""
         with self._lock:
             staged = self._staged.get(context)
             if staged is None:
@@ -226,7 +229,7 @@ class Function:
 
     @property
     def _magnitudes(self) -> list[float]:
-        """The largest one of each input."""
+        """The largest magnitude of each input."""
         return [max(abs(low), abs(high)) for low, high in self.intervals]
 
     def __repr__(self) -> str:
@@ -234,7 +237,7 @@ class Function:
 
 
 class FunctionPlan(ClearPlan):
-    """What a `Function` needs and costs at a level; `Function.plan` makes one. Calling it evaluates."""
+    """The circuit of a `Function` at a level; `Function.plan` makes one. A call of the plan evaluates it."""
 
     _native: _core.FunctionPlan
 
@@ -244,12 +247,12 @@ class FunctionPlan(ClearPlan):
 
     @property
     def function(self) -> Function:
-        """What it evaluates."""
+        """The function of the plan."""
         return self._function
 
     @property
     def relinearizations(self) -> int:
-        """How often a sum of products is brought back to two components: most of the time."""
+        """The number of relinearizations, which take most of the time."""
         return self._native.cost.key_products
 
     @property
@@ -270,17 +273,17 @@ class FunctionPlan(ClearPlan):
         ]
 
     def evaluate_clear(self, *values: ArrayLike) -> Values:
-        """Its values in the clear: see `Function.evaluate_clear`."""
+        """The function's values in the clear: see `Function.evaluate_clear`."""
         return self._function.evaluate_clear(*values)
 
     def __call__(self, x: ValueT, *others: ValueT, out: ValueT | None = None) -> ValueT:
-        """Its values, by the evaluator that the first input is bound to.
+        """The function's values, by the evaluator that the first input is bound to.
 
         Raises:
-            LevelError: when an input is at a lower level than the plan's.
-            ScaleError: when one has another scale there.
-            MissingKeyError: when products need a relinearization key that is not there.
-            MismatchError: when ciphertexts do not fit each other, the plan's parameters or slots.
+            LevelError: if an input is at a lower level than the plan's.
+            ScaleError: if an input has another scale than the plan's.
+            MissingKeyError: if products need a relinearization key and there is none.
+            MismatchError: if ciphertexts do not fit each other, the plan's parameters or slots.
         """
         return evaluated(self, self._function.name, "ciphertexts", x, others, out)
 
@@ -303,18 +306,19 @@ class Polynomial(Function):
     """One or more polynomials of one input.
 
     Args:
-        coefficients: real or complex, the lowest power first (as in `numpy.polynomial`), of shape (powers,);
-            (count, powers) for `count` polynomials of the same input, whose results get a first axis of that
-            extent and share what they can. With `per_slot` one more axis: the slots.
-        basis: "power": of x; "chebyshev": of T_k(t), where t in [-1, 1] is x mapped from the interval.
-        interval: where x lies; None: (-1, 1).
+        coefficients: real or complex numbers, the lowest power first (as in `numpy.polynomial`), of shape
+            (powers,), or (count, powers) for `count` polynomials of the same input. Several polynomials share
+            their powers, and their results get a first axis of that extent. With `per_slot` one more axis:
+            the slots.
+        basis: "power": powers of x; "chebyshev": T_k(t), where t in [-1, 1] is x mapped from the interval.
+        interval: the interval of x; None: (-1, 1).
         per_slot: whether the last axis of the coefficients is that of the slots (a power of two).
 
-    Its depth is ceil(log2(powers)), and one more if the interval of the Chebyshev basis is much wider or
+    The depth is ceil(log2(powers)), and one more if the interval of the Chebyshev basis is much wider or
     narrower than (-1, 1).
 
     Raises:
-        ParameterError: for coefficients of another shape or ones that are not finite, and empty intervals.
+        ParameterError: if the coefficients have another shape or are not finite, or the interval is empty.
     """
 
     def __init__(
@@ -348,17 +352,17 @@ class Polynomial(Function):
 
     @property
     def coefficients(self) -> Values:
-        """As they were given, the lowest power first; read-only."""
+        """The given coefficients, the lowest power first; read-only."""
         return self._coefficients
 
     @property
     def basis(self) -> Basis:
-        """What they multiply."""
+        """The basis of the coefficients."""
         return self._basis
 
     @property
     def interval(self) -> Interval:
-        """Where the input must lie."""
+        """The interval of the input."""
         return self.intervals[0]
 
 
@@ -377,16 +381,16 @@ def approximate(
 
     Args:
         f: takes and returns a float.
-        degree: up to 1023. Of the degrees of one depth, 2^k - 1 is the highest.
-        fit: "minimax": the least largest error (Remez' exchange); "interpolation": the values at the
-            Chebyshev nodes.
+        degree: up to 1023. The highest degree of a depth is 2^k - 1.
+        fit: "minimax": least maximum error (Remez' exchange); "interpolation": exact at the Chebyshev nodes.
 
     Returns:
-        A `hemera.circuits.Polynomial` whose `error` is the largest one that was found at 32 (degree + 1)
-        points or more, and a thousandth: a bound for functions that are smooth on that scale.
+        A `hemera.circuits.Polynomial`. Its `error` is the largest one at 32 (degree + 1) points or more, plus
+        a
+        thousandth: a bound for functions that are smooth on that scale.
 
     Raises:
-        ParameterError: where f is not finite; for an empty interval, or another degree.
+        ParameterError: if f is not finite, the interval is empty, or the degree is out of range.
     """
     if fit not in ("minimax", "interpolation"):
         raise _core.ParameterError(f"fit must be 'minimax' or 'interpolation', not {fit!r}")
@@ -398,8 +402,15 @@ def approximate(
     return Polynomial(coefficients, basis="chebyshev", interval=(low, high), error=error, name=name)
 
 
-def _tolerance(bits: float) -> float:
-    return math.pow(2, -bits)
+def tolerance_of(bits: float) -> float:
+    """2^-bits. ParameterError where that is no number above 0."""
+    try:
+        tolerance = math.pow(2, -bits)
+    except OverflowError:
+        tolerance = math.inf
+    if not 0 < tolerance < math.inf:
+        raise _core.ParameterError(f"a function to {bits:g} bits, which are no error that it may have")
+    return tolerance
 
 
 def _shown(values: Values) -> str:
@@ -413,14 +424,14 @@ def _shown(values: Values) -> str:
 _Maker = Callable[[float, float, float, float | None], _core.Function]
 
 
-def _on_interval(make: _Maker, name: str, interval: Interval, bits: float, clip: bool | float) -> Function:
+def on_interval(make: _Maker, name: str, interval: Interval, bits: float, clip: bool | float) -> Function:
     """A function on an interval, of clipped values if `clip` says so."""
     low, high = (float(end) for end in interval)
     recipe = {"low": low, "high": high, "bits": float(bits)}
     if clip is False:
-        return Function(make(low, high, _tolerance(bits), None), name, recipe=recipe)
+        return Function(make(low, high, tolerance_of(bits), None), name, recipe=recipe)
     largest = _TIMES_CLIPPED * max(abs(low), abs(high)) if clip is True else float(clip)
-    native = make(low, high, _tolerance(bits), largest)
+    native = make(low, high, tolerance_of(bits), largest)
     return Function(native, name, recipe=recipe | {"clip": largest})
 
 
@@ -428,119 +439,94 @@ def clip(interval: Interval, *, bits: float = 10, largest: float) -> Function:
     """`np.clip(x, *interval)` for |x| <= largest, within 2^-bits everywhere: x or the nearer end, as
     (|x - low| - |x - high| + low + high) / 2, each |t| as t times the `sign` of t.
 
-    Its depth grows with the bits and with log2(largest / 2^-bits): docs/circuits.md has a table. A function
-    made with `clip=` clips no more closely than it has to, and is often much less deep.
+    The depth grows with the bits and with log2(largest / 2^-bits): docs/circuits.md has a table. A function
+    with `clip=` clips no more closely than it must, and is often much less deep.
 
     Raises:
-        ParameterError: unless largest is above the magnitudes of both ends.
+        ParameterError: if largest is not above the magnitudes of both ends.
     """
     low, high = (float(end) for end in interval)
     recipe = {"low": low, "high": high, "bits": float(bits), "largest": float(largest)}
-    return Function(_core.clip(low, high, _tolerance(bits), float(largest)), "clip", recipe=recipe)
+    return Function(_core.clip(low, high, tolerance_of(bits), float(largest)), "clip", recipe=recipe)
 
 
 def sigmoid(interval: Interval, *, bits: float = 20, clip: bool | float = False) -> Function:
     """1 / (1 + exp(-x)) on an interval: the nearest polynomial of the smallest degree.
 
     Args:
-        interval: where x lies.
-        bits: errors are at most 2^-bits, here and in the functions below; those of ciphertexts come on top.
-        clip: for x outside of the interval, the value at its nearer end, here and in the functions below: a
-            number is the largest magnitude that x may have, True stands for four times that of the ends. It
-            takes more depth (docs/circuits.md): see `clip`.
+        interval: the interval of x.
+        bits: the error is at most 2^-bits; noise of ciphertexts comes in addition. The same holds for the
+            functions below.
+        clip: whether x outside of the interval gives the value at the nearer end; a number: the largest
+            magnitude of x; True: four times that of the ends. A clip takes more depth (docs/circuits.md): see
+            `clip`. The same holds for the functions below.
 
     Raises:
-        ParameterError: when no polynomial of a degree up to 1023 is as near.
+        ParameterError: if no polynomial of a degree up to 1023 is as near.
     """
-    return _on_interval(_core.sigmoid, "sigmoid", interval, bits, clip)
+    return on_interval(_core.sigmoid, "sigmoid", interval, bits, clip)
 
 
 def tanh(interval: Interval, *, bits: float = 20, clip: bool | float = False) -> Function:
     """The hyperbolic tangent on an interval: see `sigmoid`."""
-    return _on_interval(_core.hyperbolic_tangent, "tanh", interval, bits, clip)
+    return on_interval(_core.hyperbolic_tangent, "tanh", interval, bits, clip)
 
 
 def gelu(interval: Interval, *, bits: float = 20, clip: bool | float = False) -> Function:
     """The Gaussian error linear unit, x times the normal distribution's P(X <= x): see `sigmoid`."""
-    return _on_interval(_core.gelu, "gelu", interval, bits, clip)
+    return on_interval(_core.gelu, "gelu", interval, bits, clip)
 
 
 def exp(interval: Interval, *, bits: float = 20, clip: bool | float = False) -> Function:
     """The exponential on an interval: see `sigmoid`."""
-    return _on_interval(_core.exponential, "exp", interval, bits, clip)
+    return on_interval(_core.exponential, "exp", interval, bits, clip)
 
 
 def log(interval: Interval, *, bits: float = 20, clip: bool | float = False) -> Function:
     """The natural logarithm on an interval of positive numbers: see `sigmoid`."""
-    return _on_interval(_core.logarithm, "log", interval, bits, clip)
+    return on_interval(_core.logarithm, "log", interval, bits, clip)
 
 
 def inverse(interval: Interval, *, bits: float = 20, clip: bool | float = False) -> Function:
-    """1 / x on an interval without 0: a polynomial, and Goldschmidt's iterations where they save depth. For
+    """1 / x on an interval without 0: a polynomial, and Goldschmidt's iterations if they save depth. For
     `clip` see `sigmoid`.
 
     Raises:
-        ParameterError: for an interval with 0 in it, and when none was found that is as near.
+        ParameterError: if 0 is in the interval, or no function was found that is as near.
     """
-    return _on_interval(_core.inverse, "inverse", interval, bits, clip)
+    return on_interval(_core.inverse, "inverse", interval, bits, clip)
 
 
 def sqrt(interval: Interval, *, bits: float = 20, clip: bool | float = False) -> Function:
     """The square root on an interval without negative numbers: a polynomial, or Newton's iterations for the
-    inverse square root where they take less depth. For `clip` see `sigmoid`; it takes an interval above 0.
+    inverse square root if they take less depth. For `clip` see `sigmoid`; it needs an interval above 0.
 
     Raises:
-        ParameterError: for an interval with negative numbers, and when none was found that is as near.
+        ParameterError: if the interval has negative numbers, or no function was found that is as near.
     """
-    return _on_interval(_core.square_root, "sqrt", interval, bits, clip)
+    return on_interval(_core.square_root, "sqrt", interval, bits, clip)
 
 
 def sign(*, gap: float, bits: float = 20, largest: float = 1) -> Function:
-    """-1 or 1 for gap <= |x| <= largest, within 2^-bits; for smaller x anything from -1 to 1. Composed of odd
-    polynomials, with the degrees of the least depth.
+    """-1 or 1 for gap <= |x| <= largest, within 2^-bits; some value from -1 to 1 for smaller x. The function
+    is composed of odd polynomials, with the degrees of the least depth.
 
     Raises:
-        ParameterError: unless 0 < gap < largest.
+        ParameterError: if not 0 < gap < largest.
     """
     recipe = {"gap": gap, "bits": bits, "largest": largest}
-    return Function(_core.sign(gap, _tolerance(bits), largest), "sign", recipe=recipe)
+    return Function(_core.sign(gap, tolerance_of(bits), largest), "sign", recipe=recipe)
 
 
 def compare(*, gap: float, bits: float = 20, largest: float = 1) -> Function:
-    """Of a and b: 1 where a > b, 0 where a < b, 1/2 where they are equal, for |a|, |b| <= largest; within
-    2^-bits where they differ by the gap or more, and from 0 to 1 elsewhere. See `sign`."""
+    """For |a|, |b| <= largest: 1 if a > b, 0 if a < b, 1/2 if they are equal. The value is within 2^-bits if
+    a and b differ by the gap or more, and from 0 to 1 otherwise. See `sign`."""
     recipe = {"gap": gap, "bits": bits, "largest": largest}
-    return Function(_core.compare(gap, _tolerance(bits), largest), "compare", recipe=recipe)
+    return Function(_core.compare(gap, tolerance_of(bits), largest), "compare", recipe=recipe)
 
 
 def maximum(*, bits: float = 10, largest: float = 1) -> Function:
     """The larger of a and b, for |a|, |b| <= largest: (a + b) / 2 + |a - b| / 2 by the `sign` of the
     difference. Within 2^-bits everywhere. -maximum(-a, -b) is the smaller one."""
     recipe = {"bits": bits, "largest": largest}
-    return Function(_core.maximum(_tolerance(bits), largest), "maximum", recipe=recipe)
-
-
-_OF_INTERVALS = {own.__name__: own for own in (sigmoid, tanh, gelu, exp, log, inverse, sqrt)}
-_OF_GAPS: dict[str, Callable[..., Function]] = {own.__name__: own for own in (sign, compare, maximum)}
-
-
-def from_recipe(name: str, recipe: Mapping[str, float]) -> Function:
-    """The function of this `Function.name` and `Function.recipe`: what files keep of it.
-
-    Raises:
-        ParameterError: for another name, or other numbers than it is made of.
-    """
-    numbers = dict(recipe)
-    try:
-        if name in _OF_INTERVALS:
-            interval = (numbers.pop("low"), numbers.pop("high"))
-            return _OF_INTERVALS[name](interval, **numbers)
-        if name == clip.__name__:
-            return clip((numbers.pop("low"), numbers.pop("high")), **numbers)
-        if name in _OF_GAPS:
-            return _OF_GAPS[name](**numbers)
-    except (KeyError, TypeError):
-        raise _core.ParameterError(f"{name} is not made of {', '.join(recipe) or 'nothing'}") from None
-    raise _core.ParameterError(
-        f"no function is named {name!r}; there are {', '.join([*_OF_INTERVALS, clip.__name__, *_OF_GAPS])}"
-    )
+    return Function(_core.maximum(tolerance_of(bits), largest), "maximum", recipe=recipe)

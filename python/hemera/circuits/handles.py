@@ -1,4 +1,4 @@
-"""Contexts, evaluators and values as circuits see them, which stand below `hemera.objects`: protocols."""
+"""Protocols of contexts, evaluators and values, for circuits, which stand below `hemera.objects`."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ __all__ = ["Context", "Evaluator", "Value", "ValueT", "evaluated", "is_value"]
 
 
 class Context(Protocol):
-    """A `hemera.Context`: where plaintexts of circuits are kept."""
+    """A `hemera.Context`: it keeps plaintexts of circuits in its memory."""
 
     @property
     def params(self) -> Parameters: ...
@@ -26,7 +26,7 @@ class Context(Protocol):
 
 
 class Evaluator(Protocol):
-    """A `hemera.Evaluator`: the keys that circuits are evaluated with."""
+    """A `hemera.Evaluator`: it evaluates circuits with its keys."""
 
     @property
     def context(self) -> Context: ...
@@ -35,31 +35,31 @@ class Evaluator(Protocol):
 
 
 class Value(Protocol):
-    """A value that evaluates circuits: a `hemera.Ciphertext`, or a symbol of a program that is recorded."""
+    """A value that evaluates circuits: a `hemera.Ciphertext`, or a symbol of a recorded program."""
 
     def _evaluated(self, circuit: Any, others: Sequence[Any], out: Any) -> Any:
-        """The circuit of this value and others, in place of `out` if there is one."""
+        """The circuit's result for this value and others, in `out` if there is one."""
 
 
 ValueT = TypeVar("ValueT", bound=Value)
 
 
 def is_value(x: object) -> bool:
-    """Whether a circuit that is called with this object leaves the evaluation to it."""
+    """Whether the object evaluates circuits that are called with it."""
     return hasattr(type(x), "_evaluated")
 
 
 def evaluated(
     circuit: object, title: str, wanted: str, x: ValueT, others: Sequence[ValueT], out: ValueT | None
 ) -> ValueT:
-    """The circuit of encrypted values.
+    """The circuit's result for encrypted values.
 
     Args:
-        title: of the circuit, for errors.
-        wanted: what it takes, for errors: "a ciphertext".
+        title: the circuit's title, for errors.
+        wanted: the circuit's argument, for errors: "a ciphertext".
 
     Raises:
-        TypeError: when `x` is no value of this kind.
+        TypeError: if `x` is no value of this kind.
     """
     if not is_value(x):
         raise TypeError(f"{title} takes {wanted}, not {described(x)}")

@@ -1,4 +1,4 @@
-"""Products of encrypted matrices with encrypted vectors and with each other: their plans."""
+"""Plans of products of encrypted matrices with encrypted vectors and with each other."""
 
 from __future__ import annotations
 
@@ -20,27 +20,28 @@ __all__ = ["EncryptedProduct", "MatrixProduct", "MatrixVectorProduct"]
 
 Matrix = NDArray[np.complex128]
 Packed = NDArray[np.float64] | NDArray[np.complex128]
-"""Of a real matrix, and of a complex one."""
+"""A packed real matrix, and a packed complex one."""
 
 
 class EncryptedProduct(ClearPlan):
-    """What `MatrixVectorProduct` and `MatrixProduct` share: a plan that takes two ciphertexts (CKKS), both at
-    its level. The usual relinearization key and those of `generate_keys(rotations=)` serve as well."""
+    """A plan of two ciphertexts (CKKS), both at its level: the base of `MatrixVectorProduct` and
+    `MatrixProduct`. The usual relinearization key and the keys of `generate_keys(rotations=)` serve as
+    well."""
 
     _native: _core.MatrixVectorProduct | _core.MatrixProduct
 
     @property
     def rotations(self) -> list[int]:
-        """The rotations that need a key."""
+        """The steps of the rotations that need a key."""
         return self._native.rotations
 
     def __call__(self, a: ValueT, b: ValueT, *, out: ValueT | None = None) -> ValueT:
         """The product of two ciphertexts, by the evaluator that the first one is bound to.
 
         Raises:
-            MissingKeyError: when the keys of `generate_keys(plan=)` are not there.
-            MismatchError: when a factor has other slots or another batch, or belongs to other parameters.
-            LevelError: when a factor is at a lower level.
+            MissingKeyError: if keys of `generate_keys(plan=)` are missing.
+            MismatchError: if a factor has other slots or another batch, or belongs to other parameters.
+            LevelError: if a factor is at a lower level.
         """
         return evaluated(self, self._title, "ciphertexts", a, (b,), out)
 
@@ -49,7 +50,8 @@ class EncryptedProduct(ClearPlan):
 
 
 def vectors_of(values: ArrayLike, columns: int) -> Matrix:
-    """Complex vectors of shape (..., columns) that a matrix multiplies. ParameterError for another shape."""
+    """Complex vectors of shape (..., columns), factors of a matrix. ParameterError if the shape is another
+    one."""
     found = np.asarray(values, dtype=np.complex128)
     if found.ndim == 0 or found.shape[-1] != columns:
         raise _core.ParameterError(
@@ -60,12 +62,12 @@ def vectors_of(values: ArrayLike, columns: int) -> Matrix:
 
 
 def _typed_as(given: ArrayLike, packed: Matrix) -> Packed:
-    """Complex numbers as those that they were made of: real where these were."""
+    """The packed numbers; real ones if the given numbers were real."""
     return packed if np.asarray(given).dtype.kind == "c" else np.ascontiguousarray(packed.real)
 
 
 def _matrix(values: ArrayLike, rows: int, columns: int) -> Matrix:
-    """A matrix of complex numbers. ParameterError for another shape."""
+    """A matrix of complex numbers. ParameterError if the shape is another one."""
     found = np.ascontiguousarray(values, dtype=np.complex128)
     if found.shape != (rows, columns):
         raise _core.ParameterError(f"a matrix of shape {found.shape}, where ({rows}, {columns}) is planned")
@@ -80,22 +82,22 @@ class MatrixVectorProduct(EncryptedProduct):
         m = ev.encrypt(product.pack(matrix))  # a batch of the matrix's diagonals
         y = product(m, ev.encrypt(vector))  # matrix @ vector
 
-    By diagonals, with baby and giant steps, in one level. Where a vector's values are a batch, all of it is
-    multiplied.
+    The product is one of diagonals, with baby and giant steps, and takes one level. A batch of vectors is
+    multiplied element by element.
 
     Args:
         params: `hemera.ckks.Parameters`.
-        rows, columns: of the matrix: vectors have `columns` values, products `rows`. Both are filled up with
-            zeros to powers of two.
-        level: of matrix and vectors; None: that of fresh encryptions.
-        baby_steps: how many rotations share one preparation of the vector, a power of two; 0: as many as cost
-            least.
+        rows, columns: the shape of the matrix. Vectors have `columns` values, products `rows`; both are
+            filled up with zeros to powers of two.
+        level: the level of matrix and vectors; None: that of fresh encryptions.
+        baby_steps: the number of rotations that share one preparation of the vector, a power of two; 0: the
+            cheapest.
         own_keys: see `InnerSum`.
 
     Raises:
-        ParameterError: for extents that do not fit the slots.
-        LevelError: for a level that is not there, or has none below.
-        MismatchError: for parameters of another scheme.
+        ParameterError: if the extents do not fit the slots.
+        LevelError: if there is no such level, or none below it.
+        MismatchError: if the parameters are of another scheme.
     """
 
     _native: _core.MatrixVectorProduct
@@ -130,18 +132,18 @@ class MatrixVectorProduct(EncryptedProduct):
 
     @property
     def diagonals(self) -> int:
-        """How many there are: the elements of the encrypted matrix's batch."""
+        """The number of diagonals, which is that of elements in the encrypted matrix's batch."""
         return self._native.diagonals
 
     def pack(self, matrix: ArrayLike) -> Packed:
-        """What to encrypt of a matrix of shape (rows, columns): its diagonals, an array of shape
-        (diagonals, slots). ParameterError for another shape."""
+        """The diagonals of a matrix of shape (rows, columns), for encryption: an array of shape
+        (diagonals, slots). ParameterError if the shape is another one."""
         packed = self._native.pack(_matrix(matrix, *self._shape).ravel())
         return _typed_as(matrix, np.asarray(packed, dtype=np.complex128).reshape(self.diagonals, -1))
 
     def evaluate_clear(self, matrix: ArrayLike, vectors: ArrayLike) -> Matrix:
         """The product in the clear, by the same diagonals, with vectors of shape (..., columns).
-        ParameterError for other shapes."""
+        ParameterError if the shapes are others."""
         entries = _matrix(matrix, *self._shape).ravel()
         rows, columns = self._shape
         given = vectors_of(vectors, columns)
@@ -158,21 +160,22 @@ class MatrixProduct(EncryptedProduct):
         c = product(ev.encrypt(product.pack(a, "left")), ev.encrypt(product.pack(b, "right")))
         ctx.decrypt(c, sk).reshape(16, 16)  # a @ b
 
-    By the algorithm of X. Jiang, M. Kim, K. Lauter and Y. Song (2018/1041): `size` products, in three levels.
-    Products are factors again, unless factors come packed. Batches of matrices are multiplied one by one.
+    The algorithm is that of X. Jiang, M. Kim, K. Lauter and Y. Song (ePrint 2018/1041): `size` products, in
+    three levels. Unless `packed` is set, a product can be a factor of the next. Batches of matrices are
+    multiplied element by element.
 
     Args:
         params: `hemera.ckks.Parameters`.
-        size: rows and columns, a power of two; smaller matrices, also ones that are not square, are filled up
-            with zeros.
-        packed: whether `pack` does the first of the three steps, in the clear: one level less, and fewer
-            rotations.
-        level: of the factors; None: that of fresh encryptions.
+        size: the number of rows and of columns, a power of two. Smaller matrices, also rectangular ones, are
+            filled up with zeros.
+        packed: whether `pack` does the first of the three steps, in the clear. This takes one level less, and
+            fewer rotations.
+        level: the level of the factors; None: that of fresh encryptions.
 
     Raises:
-        ParameterError: for a size that is no power of two from 2, or whose square is more than the slots.
-        LevelError: for a level that is not there, or has fewer below than the depth.
-        MismatchError: for parameters of another scheme.
+        ParameterError: if the size is no power of two from 2, or its square is more than the slots.
+        LevelError: if there is no such level, or fewer below it than the depth.
+        MismatchError: if the parameters are of another scheme.
     """
 
     _native: _core.MatrixProduct
@@ -194,12 +197,12 @@ class MatrixProduct(EncryptedProduct):
 
     @property
     def size(self) -> int:
-        """Rows and columns."""
+        """The number of rows and of columns."""
         return self._size
 
     @property
     def packed(self) -> bool:
-        """Whether factors come as `pack` makes them for one side."""
+        """Whether `pack` does the first step."""
         return self._packed
 
     @property
@@ -208,11 +211,11 @@ class MatrixProduct(EncryptedProduct):
         return self._native.slots
 
     def pack(self, matrices: ArrayLike, side: Literal["left", "right"]) -> Packed:
-        """What to encrypt of matrices of shape (..., rows, columns) with at most `size` of each: an array of
+        """Matrices of shape (..., rows, columns), with at most `size` of each, for encryption: an array of
         shape (..., slots). The side matters for packed factors.
 
         Raises:
-            ParameterError: for larger matrices, and another side.
+            ParameterError: if matrices are larger, or the side is another one.
         """
         if side not in ("left", "right"):
             raise _core.ParameterError(f"side must be 'left' or 'right', not {side!r}")
@@ -223,8 +226,8 @@ class MatrixProduct(EncryptedProduct):
         return _typed_as(matrices, flat.reshape(*whole.shape[:-2], self.slots))
 
     def evaluate_clear(self, left: ArrayLike, right: ArrayLike) -> Matrix:
-        """The product of matrices in the clear, by the same steps: of shape (size, size). ParameterError for
-        larger ones."""
+        """The product of matrices in the clear, by the same steps, of shape (size, size). ParameterError if a
+        matrix is larger."""
         a, b = (self._filled(each) for each in (left, right))
         if a.ndim != 2 or b.ndim != 2:
             raise _core.ParameterError(f"matrices of shapes {a.shape} and {b.shape}: two axes are needed")
@@ -232,7 +235,7 @@ class MatrixProduct(EncryptedProduct):
         return np.asarray(product, dtype=np.complex128).reshape(self._size, self._size)
 
     def _filled(self, matrices: ArrayLike) -> Matrix:
-        """With zeros after the last row and column."""
+        """The matrices with zeros after their last row and column."""
         given = np.asarray(matrices, dtype=np.complex128)
         if given.ndim < 2 or max(given.shape[-2:]) > self._size:
             raise _core.ParameterError(

@@ -1,4 +1,4 @@
-"""The keys and operations of a computation: of plans, and of functions that were counted."""
+"""The keys and operations of a computation: of a plan, or of a function that `hemera.cost` counted."""
 
 from __future__ import annotations
 
@@ -31,15 +31,15 @@ class Needs(ABC):
 
     @property
     def needed_keys(self) -> list[_core.KeyNeed]:
-        """The switching keys that it takes, with their gadgets. A usual relinearization key of
+        """The switching keys that the computation takes, with their gadgets. A usual relinearization key of
         `Context.generate_keys` serves functions as well."""
         return list(self._counted()[0])
 
     @property
     def operations(self) -> dict[str, int]:
-        """How many operations one evaluation takes, by kind: "products" of ciphertexts, "plain_products",
+        """The number of operations of one evaluation, by kind: "products" of ciphertexts, "plain_products",
         "key_products" (of digits with a key), "mod_ups" (extensions of digits), "divisions" (by special
-        primes, with a rescale in it or not), "rescales" (others)."""
+        primes, some with a rescale), "rescales" (all others)."""
         _, cost = self._counted()
         return {kind: getattr(cost, kind) for kind in OPERATIONS}
 
@@ -51,7 +51,7 @@ class Needs(ABC):
         return _core.generate_needed_keys(secret_key, self.needed_keys)
 
     def _keys(self) -> list[dict[str, Any]]:
-        """Each key: what it does, its rotation and its gadget."""
+        """Each key: its kind, rotation and gadget."""
         needs = self.needed_keys
         steps = _core.rotation_steps(self._params._native, needs)
         keys = []
@@ -75,7 +75,7 @@ class Needs(ABC):
         return keys
 
     def _key_lines(self) -> list[str]:
-        """The keys, those of one gadget together."""
+        """A line for the keys of each kind and gadget."""
         rotations: dict[tuple[int, int, int], list[int]] = {}
         others: Counter[tuple[str, tuple[int, int, int]]] = Counter()
         for key in self._keys():

@@ -1,4 +1,4 @@
-"""What all circuits tell before they run: levels, keys, operations, bytes, errors and time."""
+"""The plan of a circuit: its levels, keys, operations, bytes, errors and time, before it runs."""
 
 from __future__ import annotations
 
@@ -22,102 +22,102 @@ if TYPE_CHECKING:
 
 class Plan(Needs):
     """A circuit whose keys and costs are known before it runs: a `LinearTransform`, a `FunctionPlan`, a
-    `Bootstrap`. `Context.generate_keys(plan=)` makes its keys, and calling it evaluates.
+    `Bootstrap`. `Context.generate_keys(plan=)` makes its keys, and a call of the plan evaluates it.
 
-    Keys and costs are counted by a run without values, when they are first asked for."""
+    A run without values counts keys and costs when they are first read."""
 
     _native: _core.Plan
 
     def __init__(self, native: _core.Plan, params: Parameters) -> None:
         super().__init__(params)
         self._native = native
-        # Its plaintexts in each context's memory, for as long as the context lives.
+        # The plan's plaintexts in each context's memory, for as long as the context lives.
         self._prepared: weakref.WeakKeyDictionary[Context, Any] = weakref.WeakKeyDictionary()
 
     @property
     def level(self) -> int:
-        """Level of what it takes; higher ciphertexts are brought down to it."""
+        """The level of the inputs. Higher ciphertexts are brought down to it."""
         return self._native.level
 
     @property
     def result_level(self) -> int:
-        """Level of what it gives."""
+        """The level of the results."""
         return self._native.result_level
 
     @property
     def depth(self) -> int:
-        """Levels that it takes; negative for what gives levels back."""
+        """The number of levels that the plan takes; negative for a bootstrap, which gives levels back."""
         return self.level - self.result_level
 
     @property
     def scale(self) -> float:
-        """Scale of what it takes."""
+        """The scale of the inputs."""
         return self._native.scale
 
     @property
     def result_scale(self) -> float:
-        """Scale of what it gives: the one of its level."""
+        """The scale of the results, which is that of their level."""
         return self._native.result_scale
 
     @property
     def key_bytes(self) -> int:
-        """Bytes of its keys in memory."""
+        """The bytes of the plan's keys in memory."""
         return self._native.cost.key_bytes
 
     @property
     def plaintext_bytes(self) -> int:
-        """Bytes of its encoded matrices or coefficients in memory."""
+        """The bytes of the plan's encoded matrices or coefficients in memory."""
         return self._native.cost.plaintext_bytes
 
     @property
     def workspace_bytes(self) -> int:
-        """The most bytes of values in between, results and scratch at one time, for each element of a batch:
-        exactly those of a CPU."""
+        """The peak of the bytes of intermediate values, results and scratch, for each element of a batch;
+        exact for a CPU."""
         return self._native.cost.workspace_bytes
 
     def memory_bytes(self, batch: int = 1) -> int:
-        """Bytes of keys, plaintexts and the workspace of a batch together."""
+        """The bytes of keys, plaintexts and the workspace of a batch together."""
         require_naturals(batch=batch)
         return self._native.memory_bytes(batch)
 
     def require_memory(self, context: Context, batch: int = 1) -> None:
-        """Whether the memory of a context's device, or what its `memory_limit` leaves, is enough for
-        `memory_bytes(batch)`, asked before the keys are made.
+        """Check, before the keys are made, that a context has `memory_bytes(batch)` left: of its device's
+        memory and of its `memory_limit`.
 
         Raises:
-            OutOfMemoryError: when it is not; it tells what is needed and what is left.
-            MismatchError: for a context of other parameters.
+            OutOfMemoryError: if it has less. The message has both numbers of bytes.
+            MismatchError: if the context has other parameters.
         """
         require_naturals(batch=batch)
         self._native.require_memory(context._native, batch)
 
     def expected_error(self, input_error: float | None = None) -> tuple[float, float]:
-        """Errors that rounding and noise leave in the slots of results, of complex values, by the plan's
-        model: the root mean square, and that in the worst place.
+        """The errors of rounding and noise in the slots of results, for complex values, by the plan's model:
+        the root mean square, and that of the worst slot.
 
         Args:
-            input_error: of the inputs, a root mean square; None: that of fresh encryptions.
+            input_error: the root mean square of the inputs' errors; None: that of fresh encryptions.
         """
         return self._native.expected_error(input_error)
 
     def estimate_time(self, context: Context) -> float:
-        """Seconds of one evaluation on a context's device, where nothing else runs: the sum of its operations
-        by the device's table of measured times.
+        """The seconds of one evaluation on a context's device, if nothing else runs there: the sum over its
+        operations of the times in the device's table.
 
-        Tables come with the package for some devices; `hemera calibrate` makes one of this machine.
+        Tables of some devices come with the package; `hemera calibrate` makes one of this machine.
 
         Raises:
-            DeviceError: when there is no table of the device.
+            DeviceError: if there is no table of the device.
         """
         return DeviceTimes.find(device_name(context.description)).seconds(self._native.cost)
 
     def simulate(self, *values: ArrayLike, seed: int = 0) -> NDArray[np.complex128]:
-        """What it makes of values in the clear, with noise of the size that the model expects, drawn from
-        `seed`. ParameterError for values that do not fit."""
+        """The plan's results for values in the clear, with noise of the size that the model expects, drawn
+        from `seed`. ParameterError if the values do not fit."""
         return self._simulate(values, seed)
 
     def as_dict(self) -> dict[str, Any]:
-        """What it tells, for programs: numbers and texts that JSON takes. Sizes are in bytes."""
+        """The plan for programs: numbers and texts that JSON takes. Sizes are in bytes."""
         mean, worst = self.expected_error()
         return {
             "plan": self._title,
@@ -137,7 +137,7 @@ class Plan(Needs):
         }
 
     def report(self) -> str:
-        """What it needs, costs and gives, in some lines for people."""
+        """The plan in some lines for people: its needs, cost and results."""
         mean, worst = self.expected_error()
         return "\n".join(
             (
@@ -156,10 +156,10 @@ class Plan(Needs):
     @property
     @abstractmethod
     def _title(self) -> str:
-        """What it is, in a line."""
+        """The plan in a few words."""
 
     def _facts(self) -> list[str]:
-        """Lines of the report that other plans do not have."""
+        """Lines of the report for this kind of plan."""
         return []
 
     @abstractmethod
@@ -180,7 +180,7 @@ class Plan(Needs):
         return prepared
 
     def _apply(self, evaluator: Evaluator, *natives: _core.Ciphertext) -> _core.Ciphertext:
-        """What it makes of ciphertexts."""
+        """The result for ciphertexts."""
         result: _core.Ciphertext = self._in(evaluator.context).apply(evaluator._native, *natives)
         return result
 
@@ -189,11 +189,11 @@ class Plan(Needs):
 
 
 class ClearPlan(Plan):
-    """A plan that computes exactly in the clear: noise of the expected size is added to that."""
+    """A plan that also computes exactly in the clear. `simulate` adds noise of the expected size."""
 
     @abstractmethod
     def evaluate_clear(self, *values: Any, **options: Any) -> NDArray[np.complex128]:
-        """What it makes of values in the clear."""
+        """The plan's results for values in the clear."""
 
     def _simulate(self, values: tuple[ArrayLike, ...], seed: int) -> NDArray[np.complex128]:
         clear = np.asarray(self.evaluate_clear(*values), dtype=np.complex128)

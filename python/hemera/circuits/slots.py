@@ -1,4 +1,4 @@
-"""Sums, copies and masks of slots: plans of rotations that are added up, and of products by 0 and 1."""
+"""Sums, copies and masks of slots: plans that add rotations, and multiply by 0 and 1."""
 
 from __future__ import annotations
 
@@ -20,42 +20,42 @@ __all__ = ["InnerSum", "Mask", "Replication", "SlotPlan"]
 
 
 class SlotPlan(ClearPlan):
-    """What `hemera.circuits.LinearTransform`, `InnerSum`, `Replication` and `Mask` share: a plan that moves
-    the slots of one ciphertext (CKKS) by rotations."""
+    """A plan that moves the slots of one ciphertext (CKKS) by rotations: the base of
+    `hemera.circuits.LinearTransform`, `InnerSum`, `Replication` and `Mask`."""
 
     _native: _core.LinearTransform | _core.SlotCircuit
 
     @property
     def slots(self) -> int:
-        """Slots of the ciphertexts."""
+        """The number of slots of the ciphertexts."""
         return self._native.slots
 
     @property
     def rotations(self) -> list[int]:
-        """The rotations that need a key. Keys of `generate_keys(rotations=)` serve sums, copies and masks as
-        well."""
+        """The steps of the rotations that need a key. Keys of `generate_keys(rotations=)` serve sums, copies
+        and masks as well."""
         return self._native.rotations
 
     def __call__(self, x: ValueT, *, out: ValueT | None = None) -> ValueT:
-        """What it makes of each element of `x`, by the evaluator that `x` is bound to.
+        """The result for each element of `x`, by the evaluator that `x` is bound to.
 
         Raises:
-            MissingKeyError: when the keys of `generate_keys(plan=)` are not there.
-            MismatchError: when `x` has other slots, or belongs to other parameters.
-            LevelError: when it takes a level and `x` is at a lower level than its own.
+            MissingKeyError: if keys of `generate_keys(plan=)` are missing.
+            MismatchError: if `x` has other slots, or belongs to other parameters.
+            LevelError: if the plan takes a level and `x` is at a lower level than the plan's.
         """
         return evaluated(self, self._title, "a ciphertext", x, (), out)
 
     def _require_values(self, x: _core.Ciphertext) -> None:
-        """MismatchError for a ciphertext whose filled slots do not fit."""
+        """MismatchError if the filled slots of the ciphertext do not fit."""
 
     def _fill(self, result: _core.Ciphertext, x: _core.Ciphertext) -> None:
-        """Says which slots of the result for `x` hold values, where the core does not know."""
+        """Declare the slots of the result for `x` that hold values, if the core does not know them."""
 
 
 class SlotCircuit(SlotPlan):
-    """What `InnerSum`, `Replication` and `Mask` share. Without a mask it takes no level: `level` is then the
-    highest one, and ciphertexts below it stay where they are."""
+    """The base of `InnerSum`, `Replication` and `Mask`. A circuit without a mask takes no level. Its `level`
+    is then the highest level of its inputs, and ciphertexts below stay at theirs."""
 
     _native: _core.SlotCircuit
 
@@ -68,10 +68,10 @@ class SlotCircuit(SlotPlan):
         return f"{self._name}, of {self.slots} slots: depth {self.depth}"
 
     def evaluate_clear(self, values: ArrayLike) -> NDArray[np.complex128]:
-        """What it makes of values in the clear, of shape (..., slots), by the same rotations.
+        """The result for values in the clear, of shape (..., slots), by the same rotations.
 
         Raises:
-            ParameterError: for another number of values.
+            ParameterError: if the number of values is another one.
         """
         given = np.asarray(values, dtype=np.complex128)
         if given.ndim == 0 or given.shape[-1] != self.slots:
@@ -96,27 +96,27 @@ class InnerSum(SlotCircuit):
         keys = ctx.generate_keys(sk, plan=sums)
         y = sums(ctx.bind(keys).encrypt(values))  # slot 16 k has values[16 k : 16 k + 16].sum()
 
-    The slots are blocks one after the other, each a matrix of `count` rows and `stride` columns, row by row,
-    whose columns are summed apart; with a stride of 1 a row of `count` values. Slots that fill the
-    ciphertext up must be 0: a MismatchError names the mask where they are not known to be. The sums are in
-    the first row of their block; rows after it have sums that run on into the next block.
+    The slots are blocks, one after the other. Each block is a matrix of `count` rows and `stride` columns,
+    row by row, and each column is summed apart. With a stride of 1 a block is a row of `count` values. The
+    sums are in the first row of their block; later rows have sums that run on into the next block. Slots that
+    fill the ciphertext up must be 0: if they are not known to be, a MismatchError names the mask.
 
     Args:
         params: `hemera.ckks.Parameters`.
-        slots: of the ciphertexts.
-        count: values in a sum, a power of two (append zeros).
-        stride: slots from one value of a sum to the next, a power of two.
-        everywhere: whether all rows of a block get its sums: takes a mask, so one level, unless there is one
-            block alone.
-        level: of the ciphertexts; None: that of fresh encryptions.
-        fewest_keys: with log2(count) rotation keys; else with some more where that takes less time.
-        own_keys: with keys over the primes of its levels alone, which are shorter and take less time, but
-            serve no other level; else with keys as those of `generate_keys(rotations=)`.
+        slots: the number of slots of the ciphertexts.
+        count: the number of values in a sum, a power of two (append zeros).
+        stride: the number of slots from one value of a sum to the next, a power of two.
+        everywhere: whether all rows of a block get its sums. This takes a mask, so one level, unless there is
+            only one block.
+        level: the level of the ciphertexts; None: that of fresh encryptions.
+        fewest_keys: True: log2(count) rotation keys; False: some more if that takes less time.
+        own_keys: True: keys over the primes of the plan's levels alone, which are shorter and take less time,
+            but serve no other level; False: keys as those of `generate_keys(rotations=)`.
 
     Raises:
-        ParameterError: for numbers that are no powers of two, or do not fit the slots.
-        LevelError: for a level that is not there, or has none below for the mask.
-        MismatchError: for parameters of another scheme.
+        ParameterError: if a number is no power of two, or does not fit the slots.
+        LevelError: if there is no such level, or none below it for the mask.
+        MismatchError: if the parameters are of another scheme.
     """
 
     def __init__(
@@ -141,29 +141,28 @@ class InnerSum(SlotCircuit):
         if x.filled and x.padding == "unknown":
             raise _core.MismatchError(
                 f"{self._name}: slots {x.filled} to {x.slots - 1} fill the ciphertext up and are not known "
-                f"to be "
-                f"0; mask them before: hm.circuits.Mask(np.arange({x.slots}) < {x.filled}, params)(x)"
+                f"to be 0; mask them before: hm.circuits.Mask(np.arange({x.slots}) < {x.filled}, params)(x)"
             )
 
 
 class Replication(SlotCircuit):
-    """Copies of one slot of each block in all slots of the block (CKKS): of one row, with a stride.
+    """Copies of one slot of each block to all slots of the block (CKKS); with a stride, of one row to all
+    rows.
 
         spread = hm.circuits.Replication(params, slots=4096, count=16)
         y = spread(x)  # slots 16 k to 16 k + 15 have the value of slot 16 k
 
     Args:
         params, slots, level, fewest_keys, own_keys: see `InnerSum`.
-        count: rows of a block, a power of two.
-        position: the row that is copied, from 0.
-        stride: columns of a block, a power of two: slots from one row to the next.
-        others_are_zero: whether the other rows are zero already: then it takes no mask, and no level.
+        count: the number of rows of a block, a power of two.
+        position: the index of the row that is copied, from 0.
+        stride: the number of columns of a block, a power of two.
+        others_are_zero: whether the other rows are zero already. The copy then takes no mask, and no level.
 
     Raises:
-        ParameterError: for numbers that are no powers of two, or do not fit the slots, and rows that are not
-            there.
-        LevelError: for a level that is not there, or has none below for the mask.
-        MismatchError: for parameters of another scheme.
+        ParameterError: if a number is no power of two, or does not fit the slots, or there is no such row.
+        LevelError: if there is no such level, or none below it for the mask.
+        MismatchError: if the parameters are of another scheme.
     """
 
     def __init__(
@@ -187,23 +186,23 @@ class Replication(SlotCircuit):
 
 
 class Mask(SlotCircuit):
-    """Some slots as they are, and 0 in the others (CKKS): a product by 0 and 1 that takes one level and ends
-    at exactly its scale.
+    """A product by 0 and 1 (CKKS): it keeps some slots, and puts 0 into the others. It takes one level, and
+    ends at exactly the scale of the level below.
 
         x = hm.circuits.Mask(np.arange(4096) % 16 == 0, params)(x)
 
-    `x * kept` is the same, but encodes the mask each time. A mask that is 0 in the slots which fill a
-    ciphertext up makes them 0, so that sums need not.
+    `x * kept` is the same product, but encodes the mask in each call. A mask that is 0 in the slots that fill
+    a ciphertext up makes them 0, so sums need no mask of their own.
 
     Args:
-        kept: a boolean for each slot; as many as a power of two.
+        kept: a boolean for each slot; their number is a power of two.
         params: `hemera.ckks.Parameters`.
-        level: of the ciphertexts; None: that of fresh encryptions.
+        level: the level of the ciphertexts; None: that of fresh encryptions.
 
     Raises:
-        ParameterError: for another number of slots, or values that are no booleans.
-        LevelError: for a level that is not there, or has none below.
-        MismatchError: for parameters of another scheme.
+        ParameterError: if the number of slots is another one, or values are no booleans.
+        LevelError: if there is no such level, or none below it.
+        MismatchError: if the parameters are of another scheme.
     """
 
     def __init__(self, kept: ArrayLike, params: Parameters, *, level: int | None = None) -> None:

@@ -1,4 +1,4 @@
-"""Measure how long this machine's operations take, for the times of `hemera plan` and `hemera.cost`."""
+"""Measure the times of this machine's operations, for `hemera plan` and `hemera.cost`."""
 
 from __future__ import annotations
 
@@ -13,12 +13,14 @@ from hemera.times import known_devices
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--device", default="auto", help="cpu, cuda, cuda:1 (default: the best one)")
-    parser.add_argument("--threads", type=_options.positive, help="of the CPU (default: all)")
-    parser.add_argument("--seconds", type=_options.positive, default=120, help="it may take (default: 120)")
-    parser.add_argument("--output", type=Path, metavar="FILE", help="in place of the cache folder")
+    parser.add_argument("--threads", type=_options.positive, help="threads of the CPU (default: all)")
     parser.add_argument(
-        "--list", action="store_true", help="list the devices that there are tables of, and end"
+        "--seconds", type=_options.positive, default=120, help="time it may take (default: 120)"
     )
+    parser.add_argument(
+        "--output", type=Path, metavar="FILE", help="file of the table (default: one in the cache folder)"
+    )
+    parser.add_argument("--list", action="store_true", help="list the devices with a table, and end")
 
 
 def run(options: argparse.Namespace) -> int:

@@ -33,13 +33,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
     child = action("models", "The models of a server.")
     _add_server(child)
-    child = action("describe", "What a server tells of a model, as JSON: what the actions on files take.")
+    child = action("describe", "A model's description from a server, as JSON; the actions on files take it.")
     _add_server(child)
-    child.add_argument("model", metavar="MODEL", help="its name")
+    child.add_argument("model", metavar="MODEL", help="name of the model")
     child = action("predict", "Results of a server's model for rows that only this client can read.")
     _add_server(child)
     _add_security(child)
-    child.add_argument("model", metavar="MODEL", help="its name")
+    child.add_argument("model", metavar="MODEL", help="name of the model")
     child.add_argument("rows", metavar="ROWS", type=Path, help="a table of numbers, .csv or .npy")
     _add_results(child)
     _add_folder(child, required=False)
@@ -51,36 +51,41 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     _add_description(child)
     child.add_argument("rows", metavar="ROWS", type=Path, help="a table of numbers, .csv or .npy")
     child.add_argument(
-        "request", metavar="REQUEST", type=Path, help="file to write; of several inputs a folder"
+        "request", metavar="REQUEST", type=Path, help="the file to write; a folder for several inputs"
     )
     child = action("decrypt", "By files: reads the server's answer.")
     _add_description(child)
-    child.add_argument("answer", metavar="ANSWER", type=Path, help="file, or folder, of the server")
+    child.add_argument("answer", metavar="ANSWER", type=Path, help="the file, or folder, from the server")
     _add_results(child)
     child.add_argument(
         "--rows",
         dest="count",
         type=_options.positive,
-        help="how many rows were encrypted (default: all there is)",
+        help="the number of encrypted rows (default: all of the answer)",
     )
 
 
 def _add_server(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("url", metavar="URL", help="of the server")
+    parser.add_argument("url", metavar="URL", help="address of the server")
     parser.add_argument(
         "--token-file",
         metavar="FILE",
         type=Path,
-        help="with the token (default: HEMERA_TOKEN in the environment)",
+        help="file with the token (default: HEMERA_TOKEN in the environment)",
     )
-    parser.add_argument("--certificates", metavar="PEM", help="to trust in place of the usual ones")
+    parser.add_argument(
+        "--certificates", metavar="PEM", help="certificates to trust in place of the usual ones"
+    )
     parser.add_argument("--json", metavar="FILE", default="-", help='write JSON to FILE (default "-")')
     _add_device(parser)
 
 
 def _add_description(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
-        "description", metavar="DESCRIPTION", type=Path, help="of `hemera client describe`, or `hemera run`"
+        "description",
+        metavar="DESCRIPTION",
+        type=Path,
+        help="file of `hemera client describe`, or `hemera run`",
     )
     _add_folder(parser, required=True)
     _add_security(parser)
@@ -93,7 +98,7 @@ def _add_folder(parser: argparse.ArgumentParser, *, required: bool) -> None:
         metavar="FOLDER",
         type=Path,
         required=required,
-        help="where the secret key is kept" + ("" if required else " (default: a new one each time)"),
+        help="folder of the secret key" + ("" if required else " (default: a new one each time)"),
     )
 
 
@@ -104,7 +109,7 @@ def _add_security(parser: argparse.ArgumentParser) -> None:
         action="store_const",
         const=None,
         default=128,
-        help="take parameters of less than 128 bits of security, too: the server chooses them",
+        help="also take parameters of less than 128 bits of security; the server chooses them",
     )
 
 
@@ -119,7 +124,7 @@ def _add_results(parser: argparse.ArgumentParser) -> None:
 
 
 def _add_device(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--device", default="cpu", help='where to encrypt: "cpu" (default), "cuda", ...')
+    parser.add_argument("--device", default="cpu", help='device that encrypts: "cpu" (default), "cuda", ...')
 
 
 def run(options: argparse.Namespace) -> int:
@@ -191,7 +196,7 @@ def _plain(results: Any) -> Any:
 
 
 class _Bars:
-    """Progress of each part: bars on a terminal, a line when it begins elsewhere."""
+    """The progress of each part: a bar on a terminal, else a line when the part begins."""
 
     def __init__(self) -> None:
         console = Console(stderr=True)

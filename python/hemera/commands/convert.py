@@ -16,7 +16,7 @@ from hemera.interop._library import KEY_FILES, Library
 
 
 def targets() -> dict[str, tuple[str, Mapping[str, Any]]]:
-    """What --to names: the library, and how its session writes."""
+    """The names of --to: for each the library, and the arguments of its session for writing."""
     found: dict[str, tuple[str, Mapping[str, Any]]] = {"hemera": (HEMERA, {})}
     for library in sorted(libraries(), key=lambda each: each.name):
         found |= {name: (library.name, form) for name, form in library.formats.items()}
@@ -28,17 +28,17 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "target",
         metavar="OUT",
-        help="the file to write; of several kinds of keys OUT.public_key, OUT.relinearization and OUT.galois",
+        help="the file to write; keys of several kinds: OUT.public_key, OUT.relinearization, OUT.galois",
     )
     parser.add_argument("--to", required=True, choices=targets(), help="the format of OUT")
     parser.add_argument(
         "--with",
         dest="session",
         metavar="FILE",
-        help="of the session to read or write for: SEAL's encryption parameters, or a file of OpenFHE",
+        help="the file that opens the client's session: SEAL's encryption parameters, or a file of OpenFHE",
     )
     parser.add_argument(
-        "--scale", type=scale, help="SEAL's CKKS: the scale that the client encodes with, like 2^40"
+        "--scale", type=scale, help="CKKS of SEAL: the scale that the client encodes with, like 2^40"
     )
 
 
@@ -83,25 +83,23 @@ def run(options: argparse.Namespace) -> int:
 
 
 def describes_others(path: str | None) -> bool:
-    """Whether the file is of a library whose other files need it to be described."""
+    """Whether the file belongs to a library whose other files are described with its help."""
     found = None if path is None else hemera.inspect(path)
     return isinstance(found, ForeignDescription) and not library_of_name(found.library).context_in_files
 
 
 def open_session(options: argparse.Namespace, library: Library, kind: str) -> Any:
-    """With the file that --with names, or the source itself where it opens one."""
+    """A session from the file of --with, or from the source itself if it opens one."""
     opens = library.context_in_files or kind == library.context_kind
     path = options.session or (options.source if opens else None)
     if path is None:
-        raise ParameterError(
-            f"a file of {library.name} belongs to parameters that it does not hold: give them, --with FILE"
-        )
+        raise ParameterError(f"a file of {library.name} does not hold its parameters: give them, --with FILE")
     known = {} if options.scale is None else {"scale": options.scale}
     return library.session(path, device="cpu", **known)
 
 
 def load_foreign(session: Any, library: Library, kind: str, path: str) -> Any:
-    """The object of a foreign file as Hemera's."""
+    """Hemera's object of a foreign file."""
     if kind == library.context_kind:
         return session.params
     if kind in KEY_FILES:
@@ -114,13 +112,13 @@ def load_foreign(session: Any, library: Library, kind: str, path: str) -> Any:
     load = loads.get(kind)
     if load is None:
         raise MismatchError(
-            f"{path} holds a {kind}, which does not convert; with --with FILE it may be known better"
+            f"{path} holds a {kind}, which does not convert; with --with FILE its kind may be known better"
         )
     return load(path)
 
 
 def dump(session: Any, thing: Any, form: Mapping[str, Any]) -> dict[str, bytes]:
-    """The files of a library that hold the object, by what their names end with."""
+    """The library's files of the object, by the endings of their names."""
     if isinstance(thing, hemera.Parameters):
         return {"": session.dump_context(**form)}
     if isinstance(thing, hemera.Keys):
@@ -139,7 +137,7 @@ def dump(session: Any, thing: Any, form: Mapping[str, Any]) -> dict[str, bytes]:
 
 
 def write(target: str, files: dict[str, bytes], mode: int) -> None:
-    """Each file, new ones with this mode."""
+    """Write each file; new files get this mode."""
     for suffix, data in files.items():
         path = Path(target + suffix)
         try:

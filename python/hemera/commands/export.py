@@ -1,4 +1,5 @@
-"""A model as one file for a server: of a Python function, scikit-learn, xgboost, LightGBM or coefficients."""
+"""Write a model as one file for a server: a Python function, scikit-learn, xgboost, LightGBM or
+coefficients."""
 
 from __future__ import annotations
 
@@ -25,7 +26,7 @@ from hemera.trees.read import library_of
 _BOOSTED = tuple(
     f"{way}GradientBoosting{kind}" for way in ("", "Hist") for kind in ("Classifier", "Regressor")
 )
-"""Of sklearn.ensemble: what `read_model` takes, or says why not."""
+"""The classes of sklearn.ensemble that `read_model` takes, or refuses with a reason."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -33,11 +34,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "model",
         metavar="MODEL",
         help="FILE.py:FUNCTION that returns a package; a JSON file of xgboost, LightGBM or coefficients; or "
-        "a joblib file of a fitted model, which is Python code that runs: only of people you trust",
+        "a joblib file of a fitted model. A joblib file runs code: take it only from people you trust",
     )
     parser.add_argument("target", metavar="OUT", help="the file to write, like tumours.hemera-model")
-    parser.add_argument("--name", help="of the model (default: OUT without its ending)")
-    parser.add_argument("--description", default="", help="of the model, for people")
+    parser.add_argument("--name", help="name of the model (default: OUT without its ending)")
+    parser.add_argument("--description", default="", help="text about the model, for people")
     parser.add_argument(
         "--calibrate",
         metavar="ROWS",
@@ -47,10 +48,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     trees = parser.add_argument_group("boosted trees")
     trees.add_argument(
-        "--samples", type=_options.positive, default=64, help="rows of a request, at most (default: 64)"
+        "--samples", type=_options.positive, default=64, help="the most rows of a request (default: 64)"
     )
     trees.add_argument(
-        "--parameters", choices=PARAMETERS, default="auto", help="the smallest (auto, default), or by name"
+        "--parameters",
+        choices=PARAMETERS,
+        default="auto",
+        help="parameters by name, or auto: the smallest (default)",
     )
     linear = parser.add_argument_group("linear and logistic models")
     linear.add_argument(
@@ -62,10 +66,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--results",
         choices=get_args(Results),
         default="auto",
-        help="what clients read (default: probabilities of models fitted for them, else predictions)",
+        help="results for clients (default: probabilities of models fitted for them, else predictions)",
     )
-    linear.add_argument("--scale-bits", type=_options.positive, default=40, help="of CKKS (default: 40)")
-    parser.add_argument("--json", metavar="FILE", help='also write what it is to FILE ("-": standard output)')
+    linear.add_argument(
+        "--scale-bits", type=_options.positive, default=40, help="log2 of the scale of CKKS (default: 40)"
+    )
+    parser.add_argument(
+        "--json", metavar="FILE", help='also write the description to FILE ("-": standard output)'
+    )
 
 
 def run(options: argparse.Namespace) -> int:

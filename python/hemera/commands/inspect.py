@@ -1,4 +1,5 @@
-"""What a file of Hemera, a packaged model, or a file of a client's library holds; needs no context or key."""
+"""The contents of a file of Hemera, a packaged model, or a file of a client's library; needs no context or
+key."""
 
 from __future__ import annotations
 
@@ -11,7 +12,9 @@ from rich.table import Table
 import hemera
 from hemera import _options
 from hemera._inspect import ForeignDescription
+from hemera.errors import NoiseError
 from hemera.interop import libraries, names_of_libraries
+from hemera.objects.cost import Cost
 from hemera.serving.container import is_model
 from hemera.serving.package import Package
 
@@ -27,14 +30,19 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--with",
         dest="parms",
         metavar="PARMS",
-        help=f"of a file of {separate}: the encryption parameters it belongs to",
+        help=f"for a file of {separate}: its encryption parameters",
+    )
+    parser.add_argument(
+        "--device",
+        metavar="NAME",
+        help="of a model: also estimate the time of one request on this device (hemera calibrate --list)",
     )
     parser.add_argument("--json", metavar="FILE", help='write JSON to FILE ("-": standard output) instead')
 
 
 def run(options: argparse.Namespace) -> int:
     if is_model(options.file):
-        return _tell_model(Package.load(options.file), options.json)
+        return _show_model(Package.load(options.file), options.json, options.device)
     description = hemera.inspect(options.file, parms=options.parms)
     if options.json:
         told = {"library": description.library, **dataclasses.asdict(description)}
@@ -58,20 +66,25 @@ def run(options: argparse.Namespace) -> int:
     return 0
 
 
-def _tell_model(package: Package, json: str | None) -> int:
+def _show_model(package: Package, json: str | None, device: str | None) -> int:
     told = {"kind": "packaged model", **package.describe(), "operations": package.program.operations}
+    counted: Cost | None = None
+    try:
+        counted = package.cost(device=device)
+        counts = {"calls": counted._operations_line(), "memory": _memory(counted)}
+        if counted.seconds is not None:
+            counts["time"] = f"about {counted.seconds:.3g} s on {device}"
+    except NoiseError as error:
+        counts = {"calls": f"none: {error}"}
     if json:
-        _options.write_json(json, told)
+        _options.write_json(json, {**told, "cost": None if counted is None else counted.as_dict()})
         return 0
     keys = package.interface.keys
+    conjugation = "conjugation" if package.scheme == "ckks" else "swap of rows"
     needed = [
-        *(["relinearization"] if keys.relinearization else []),
+        *([] if keys.relinearization is None else [f"relinearization up to level {keys.relinearization}"]),
         *(f"rotation {steps} up to level {level}" for steps, level in sorted(keys.rotations.items())),
-        *(
-            []
-            if keys.conjugation is None
-            else ["conjugation" if package.scheme == "ckks" else "swap of rows"]
-        ),
+        *([] if keys.conjugation is None else [f"{conjugation} up to level {keys.conjugation}"]),
         *(f"bootstrap of {settings['slots']} slots" for settings in keys.bootstraps),
     ]
     rows = {
@@ -88,6 +101,7 @@ def _tell_model(package: Package, json: str | None) -> int:
         "rows": told["encoding"]["kind"],
         "keys": f"{len(needed)}, of {_options.size_text(told['key_bytes_at_most'])} at most",
         **{f"  {at}": key for at, key in enumerate(needed, 1)},
+        **counts,
         "parameters": told["fingerprint"],
         "bytes": told["bytes"],
         "digest": told["digest"],
@@ -96,3 +110,11 @@ def _tell_model(package: Package, json: str | None) -> int:
     text = "\n".join(f"{name:<{width}}  {value}" for name, value in rows.items())
     Console().print(text, markup=False, highlight=False, soft_wrap=True)
     return 0
+
+
+def _memory(counted: Cost) -> str:
+    size = _options.size_text
+    return (
+        f"keys of {size(counted.key_bytes)}, plaintexts of {size(counted.plaintext_bytes)}, workspace of "
+        f"{size(counted.workspace_bytes)} a request"
+    )

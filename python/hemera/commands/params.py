@@ -1,4 +1,4 @@
-"""Parameters for what a circuit needs: what they are, why, and what ciphertexts and keys will weigh."""
+"""Parameters for the needs of a circuit, with the reasons, and the sizes of ciphertexts and keys."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--sharing-bits", type=int, help="CKKS: statistical bits of results that others will see (default: 0)"
     )
     parser.add_argument(
-        "--shares", type=_options.positive, help="CKKS: how many results will be shown (default: 1)"
+        "--shares", type=_options.positive, help="CKKS: the number of results that will be shown (default: 1)"
     )
     plain = parser.add_mutually_exclusive_group()
     plain.add_argument("--plain-bits", type=int, help="BFV, BGV: bits of the plaintext modulus (default: 20)")
@@ -44,7 +44,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--security",
         choices=("128", "192", "256", "none"),
         default="128",
-        help='bits of security to insist on (default: 128); "none" accepts weaker parameters',
+        help='the least bits of security (default: 128); "none" accepts weaker parameters',
     )
     parser.add_argument("--save", metavar="FILE", help="save the parameters to FILE")
     parser.add_argument("--json", metavar="FILE", help='write JSON to FILE ("-": standard output) instead')
@@ -81,7 +81,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def choose(options: argparse.Namespace) -> Parameters:
-    """The parameters for these options; ParameterError or SecurityError when there are none."""
+    """The parameters for these options; ParameterError or SecurityError if there are none."""
     security = None if options.security == "none" else int(options.security)
     shared: dict[str, Any] = {
         "slots": options.slots,
@@ -112,7 +112,7 @@ def choose(options: argparse.Namespace) -> Parameters:
 
 
 def explain(params: Parameters, options: argparse.Namespace) -> list[str]:
-    """Why these parameters, in sentences with their numbers."""
+    """The reasons for these parameters, in sentences with numbers."""
     reasons = []
     if isinstance(params, hemera.ckks.Parameters):
         spare = ", and two to spare" if params.checks_range else ""
@@ -129,7 +129,7 @@ def explain(params: Parameters, options: argparse.Namespace) -> list[str]:
         if options.sharing_bits:
             reasons.append(
                 f"Results that others see need a scale of {math.log2(params.scale):.0f} bits in place of "
-                f"{options.scale_bits or 40}: what is added to hide their errors takes the difference."
+                f"{options.scale_bits or 40}: the noise that hides their errors takes the difference."
             )
     elif isinstance(params, IntegerParameters):
         reasons.append(
@@ -147,11 +147,11 @@ def explain(params: Parameters, options: argparse.Namespace) -> list[str]:
     largest = max([*params.primes[-1], *params.special_primes])
     if largest < 1 << 50:
         reasons.append(
-            "Every prime is below 2^50: those run fastest on AVX-512 IFMA and on GPUs with fast FP64."
+            "Every prime is below 2^50: such primes run fastest on AVX-512 IFMA and on GPUs with fast FP64."
         )
     else:
         reasons.append(
-            f"Primes of up to {largest.bit_length()} bits were needed; only ones below 2^50 run fastest."
+            f"Primes of up to {largest.bit_length()} bits were needed; only primes below 2^50 run fastest."
         )
     return reasons
 
@@ -166,11 +166,11 @@ def _why_degree(params: Parameters, options: argparse.Namespace) -> str:
         return f"{found}; smaller degrees have no entry in the table."
     if params.log_modulus > below:
         return f"{found}, N = {degree // 2} only {below}."
-    return f"{found}. So would N = {degree // 2}, but the slots or the degree asked for need more."
+    return f"{found}. So would N = {degree // 2}, but the required slots or degree need more."
 
 
 def weights(params: Parameters, rotations: int) -> dict[str, tuple[int, int]]:
-    """Bytes in memory and in a file (residues packed, uniform halves as seeds) by object."""
+    """By object: the bytes in memory, and in a file (residues packed, uniform halves as seeds)."""
     top = set(params.primes[-1])
     every = {prime for base in params.primes for prime in base} | set(params.special_primes)
     # A key in memory is two polynomials a digit (or window of one) in words of 8 bytes.
@@ -193,7 +193,7 @@ def weights(params: Parameters, rotations: int) -> dict[str, tuple[int, int]]:
 
 
 def _bits(primes: set[int]) -> int:
-    """Bits of one packed coefficient."""
+    """The bits of one packed coefficient."""
     return sum(prime.bit_length() for prime in primes)
 
 

@@ -1,4 +1,4 @@
-"""What a circuit needs and costs before it runs: keys, levels, operations, bytes, errors and time."""
+"""The needs and the cost of a circuit before it runs: keys, levels, operations, bytes, errors and time."""
 
 from __future__ import annotations
 
@@ -16,18 +16,22 @@ from hemera import _options, circuits
 from hemera.circuits import Bootstrap, Function, LinearTransform, Plan
 from hemera.parameters import Parameters
 
-# Functions of one value by name: what makes them for an interval, and their values for an approximation of a
-# degree.
+# Functions of one value by name: the maker of each for an interval, and the function for an approximation of
+# a given degree.
 FUNCTIONS: dict[str, tuple[Callable[..., Function], Callable[[float], float]]] = {
     "sigmoid": (circuits.sigmoid, lambda x: 1 / (1 + math.exp(-x))),
     "tanh": (circuits.tanh, math.tanh),
+    "silu": (circuits.silu, lambda x: x / (1 + math.exp(-x))),
+    "softplus": (circuits.softplus, lambda x: float(np.logaddexp(0, x))),
+    "relu": (circuits.relu, lambda x: max(x, 0.0)),
+    "abs": (circuits.abs, abs),
     "gelu": (circuits.gelu, lambda x: x * (1 + math.erf(x / math.sqrt(2))) / 2),
     "exp": (circuits.exp, math.exp),
     "log": (circuits.log, math.log),
     "inverse": (circuits.inverse, lambda x: 1 / x),
     "sqrt": (circuits.sqrt, math.sqrt),
 }
-# Those that have a gap, and take values up to a largest one.
+# Functions with a gap, of values up to a largest one.
 STEPS: dict[str, Callable[..., Function]] = {"sign": circuits.sign, "compare": circuits.compare}
 NAMES = (*FUNCTIONS, *STEPS, "maximum")
 
@@ -35,38 +39,43 @@ NAMES = (*FUNCTIONS, *STEPS, "maximum")
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     kinds = parser.add_subparsers(title="circuits", metavar="CIRCUIT", required=True)
 
-    bootstrap = kinds.add_parser("bootstrap", help="of a preset of parameters")
+    bootstrap = kinds.add_parser("bootstrap", help="bootstrap of a preset of parameters")
     bootstrap.add_argument("preset", metavar="PRESET", help="like n16-40; docs/bootstrapping.md lists them")
     _options.add_bootstrap_fields(bootstrap)
-    bootstrap.add_argument("--slots", type=_options.positive, help="of the ciphertexts (default: all)")
+    bootstrap.add_argument("--slots", type=_options.positive, help="slots of the ciphertexts (default: all)")
     bootstrap.add_argument("--real", action="store_true", help="slots are real: less time")
     bootstrap.add_argument(
         "--merge-parts", action="store_true", help="few slots: less time, and a level fewer"
     )
     bootstrap.add_argument(
-        "--iterations", type=_options.positive, default=1, help="that add up precision (default: 1)"
+        "--iterations",
+        type=_options.positive,
+        default=1,
+        help="bootstraps whose precisions add up (default: 1)",
     )
     bootstrap.add_argument(
         "--key-memory", type=size, metavar="SIZE", help="bytes that keys may take, like 4GiB (default: any)"
     )
     bootstrap.set_defaults(make=make_bootstrap)
 
-    function = kinds.add_parser("function", help="of one encrypted value")
+    function = kinds.add_parser("function", help="function of one encrypted value")
     function.add_argument("function", metavar="NAME", choices=NAMES, help=", ".join(NAMES))
     function.add_argument(
         "--interval",
         type=interval,
         default=(-1.0, 1.0),
-        help="of its values (default: -1,1)",
+        help="interval of the values (default: -1,1)",
     )
-    function.add_argument("--gap", type=float, default=0.01, help="of sign and compare (default: 0.01)")
+    function.add_argument("--gap", type=float, default=0.01, help="gap of sign and compare (default: 0.01)")
     error = function.add_mutually_exclusive_group()
-    error.add_argument("--bits", type=float, default=20, help="of its error (default: 20)")
-    error.add_argument("--degree", type=_options.positive, help="of one polynomial, in place of --bits")
+    error.add_argument("--bits", type=float, default=20, help="-log2 of the error (default: 20)")
+    error.add_argument(
+        "--degree", type=_options.positive, help="degree of one polynomial, in place of --bits"
+    )
     add_parameters(function)
     function.set_defaults(make=make_function)
 
-    matrix = kinds.add_parser("matrix", help="a dense one, times encrypted vectors")
+    matrix = kinds.add_parser("matrix", help="dense plain matrix times encrypted vectors")
     matrix.add_argument("rows", type=_options.positive)
     matrix.add_argument("columns", type=_options.positive)
     matrix.add_argument("--fewest-keys", action="store_true", help="two rotation keys alone: more time")
@@ -77,7 +86,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         circuit.add_argument(
             "--time", action="store_true", help="also estimate the time of one evaluation on the device"
         )
-        circuit.add_argument("--memory-limit", type=size, metavar="SIZE", help="that it must fit, like 8GiB")
+        circuit.add_argument(
+            "--memory-limit", type=size, metavar="SIZE", help="memory that must suffice, like 8GiB"
+        )
         circuit.add_argument("--batch", type=_options.positive, default=1, help="ciphertexts at once")
         circuit.add_argument(
             "--json", metavar="FILE", help='write JSON to FILE ("-": standard output) instead'
@@ -86,10 +97,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def add_parameters(parser: argparse.ArgumentParser) -> None:
-    """Those of the parameters that a circuit is planned for."""
-    parser.add_argument("--depth", type=_options.positive, help="levels of the parameters (default: its own)")
-    parser.add_argument("--scale-bits", type=_options.positive, default=40, help="of them (default: 40)")
-    parser.add_argument("--slots", type=_options.positive, help="of the ciphertexts (default: as few as fit)")
+    """Options of the parameters that a circuit is planned for."""
+    parser.add_argument(
+        "--depth", type=_options.positive, help="levels of the parameters (default: the circuit's)"
+    )
+    parser.add_argument(
+        "--scale-bits", type=_options.positive, default=40, help="log2 of the scale (default: 40)"
+    )
+    parser.add_argument(
+        "--slots", type=_options.positive, help="slots of the ciphertexts (default: as few as fit)"
+    )
 
 
 def size(text: str) -> int:
@@ -116,7 +133,8 @@ def interval(text: str) -> tuple[float, float]:
 
 
 def make_bootstrap(options: argparse.Namespace) -> tuple[Parameters, Plan]:
-    params = hemera.ckks.Parameters.for_bootstrapping(options.preset, **dict(options.fields))
+    fields = dict(options.fields)
+    params = hemera.ckks.Parameters.for_bootstrapping(options.preset, **fields)
     return params, Bootstrap(
         params,
         options.slots,
@@ -124,6 +142,8 @@ def make_bootstrap(options: argparse.Namespace) -> tuple[Parameters, Plan]:
         iterations=options.iterations,
         merge_parts=options.merge_parts,
         key_memory_limit=options.key_memory,
+        # What levels do not tell of the sine.
+        **{name: fields[name] for name in ("sine_range", "sine_degree") if name in fields},
     )
 
 
@@ -136,7 +156,7 @@ def make_function(options: argparse.Namespace) -> tuple[Parameters, Plan]:
 
 
 def choose_function(options: argparse.Namespace) -> Function:
-    """The function that was asked for; ParameterError when it has none of these options."""
+    """The function that the options name. ParameterError if an option is not one of the function's."""
     name, bits = options.function, options.bits
     largest = max(abs(end) for end in options.interval)
     if options.degree is not None:

@@ -22,20 +22,24 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="KEYS",
         nargs="?",
         type=Path,
-        help=f"the client's file; of {names_of_libraries()} a folder",
+        help=f"the client's file; a folder for {names_of_libraries()}",
     )
     parser.add_argument(
         "request",
         metavar="REQUEST",
         nargs="?",
         type=Path,
-        help="the client's file; of several inputs a folder",
+        help="the client's file; a folder for several inputs",
     )
     parser.add_argument(
-        "answer", metavar="ANSWER", nargs="?", type=Path, help="file to write; of several outputs a folder"
+        "answer",
+        metavar="ANSWER",
+        nargs="?",
+        type=Path,
+        help="the file to write; a folder for several outputs",
     )
     parser.add_argument(
-        "--describe", metavar="FILE", help='write what clients need to know as JSON ("-": standard output)'
+        "--describe", metavar="FILE", help='write the description for clients as JSON ("-": standard output)'
     )
     _options.add_machine(parser)
 

@@ -44,7 +44,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "home", metavar="HOME", type=Path, help="folder of the server: models, clients, and clients' keys"
     )
     parser.add_argument("--host", default="127.0.0.1", help="address to listen at (default 127.0.0.1)")
-    parser.add_argument("--port", type=int, default=8000, help="0: any that is free (default 8000)")
+    parser.add_argument("--port", type=int, default=8000, help="port; 0: any that is free (default 8000)")
     parser.add_argument(
         "--tls-certificate", metavar="PEM", type=Path, help="serve https with this certificate"
     )
@@ -56,7 +56,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     ).add_mutually_exclusive_group()
     changes.add_argument("--add-model", metavar="FILE", type=Path, help="copy a packaged model into HOME")
     changes.add_argument("--remove-model", metavar="NAME", help="remove a model")
-    changes.add_argument("--add-client", metavar="NAME", help="print a new client's token, which is not kept")
+    changes.add_argument(
+        "--add-client",
+        metavar="NAME",
+        help="add a client, and print its token, which the server does not keep",
+    )
     changes.add_argument("--remove-client", metavar="NAME", help="remove a client and its keys")
     changes.add_argument("--list", action="store_true", help="print the models and clients")
 
@@ -69,7 +73,7 @@ def _add_limits(group: argparse._ArgumentGroup) -> None:
         "loaded-keys": ("loaded_key_bytes", "keys in the device's memory (default 8GiB)"),
         "client-store": ("client_store_bytes", "keys on disk of one client (default: a quarter of all)"),
         "waiting": ("waiting_bytes", "all requests that arrive, wait or are computed (default 1GiB)"),
-        "client-waiting": ("client_waiting_bytes", "the same of one client (default: a quarter of all)"),
+        "client-waiting": ("client_waiting_bytes", "the same for one client (default: a quarter of all)"),
     }
     for name, (target, text) in sizes.items():
         group.add_argument(f"--max-{name}", dest=target, metavar="SIZE", type=_size, help=text)
@@ -77,7 +81,7 @@ def _add_limits(group: argparse._ArgumentGroup) -> None:
         "queue": ("waiting_requests", "requests of one client and model that wait (default 64)"),
         "batch": ("batch", "evaluations that run together, or in one request (default 32)"),
         "uploads": ("uploads", "uploads of keys at once (default 16)"),
-        "client-uploads": ("client_uploads", "the same of one client (default 2)"),
+        "client-uploads": ("client_uploads", "the same for one client (default 2)"),
         "connections": ("connections", "connections at once (default 512)"),
         "address-connections": ("address_connections", "the same from one address (default 256)"),
     }
@@ -88,42 +92,45 @@ def _add_limits(group: argparse._ArgumentGroup) -> None:
         dest="graphs",
         metavar="N",
         type=int,
-        help="captured for one client and model on a GPU; 0: none (default 8)",
+        help="graphs captured for one client and model on a GPU; 0: none (default 8)",
     )
     group.add_argument(
         "--rate-requests",
         dest="requests_per_second",
         metavar="N",
         type=_rate,
-        help="of each client a second, on average, else 429 (default: no limit)",
+        help="requests of each client a second, on average, else 429 (default: no limit)",
     )
     group.add_argument(
         "--rate-bytes",
         dest="bytes_per_second",
         metavar="SIZE",
         type=_size,
-        help="of bodies of each client a second, on average (default: no limit)",
+        help="bytes of each client's bodies a second, on average (default: no limit)",
     )
     group.add_argument(
         "--burst-seconds",
         metavar="S",
         type=_seconds,
-        help="for so long clients may save up what they do not use of these (default 10)",
+        help="seconds of unused rates that a client may save up (default 10)",
     )
     group.add_argument(
-        "--request-seconds", metavar="S", type=_seconds, help="from arrival to answer (default 300)"
+        "--request-seconds", metavar="S", type=_seconds, help="time from arrival to answer (default 300)"
     )
     group.add_argument(
-        "--body-seconds", metavar="S", type=_seconds, help="that a body may be behind 16 KiB/s (default 60)"
+        "--body-seconds",
+        metavar="S",
+        type=_seconds,
+        help="time that a body may lag behind 16 KiB/s (default 60)",
     )
     group.add_argument(
-        "--header-seconds", metavar="S", type=_seconds, help="for the header of a request (default 10)"
+        "--header-seconds", metavar="S", type=_seconds, help="time for the header of a request (default 10)"
     )
     group.add_argument(
         "--shutdown-seconds",
         metavar="S",
         type=_options.positive,
-        help="for requests that run when the server is told to stop (default 30)",
+        help="time for running requests when the server stops (default 30)",
     )
 
 

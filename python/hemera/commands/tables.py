@@ -1,4 +1,4 @@
-"""Tables of numbers, and of results, as files of commands: .npy, or with commas."""
+"""Tables of numbers and of results in files: .npy, or values with commas."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from hemera.inputs.source import read_bytes
 
 
 def read_table(path: Path) -> np.ndarray[Any, Any]:
-    """Numbers of a .npy file, or of one with commas, whose first line may be a heading."""
+    """The numbers of a .npy file, or of a file with commas, whose first line may be a heading."""
     data = read_bytes(path)
     try:
         if path.suffix == ".npy":
@@ -33,7 +33,7 @@ def read_table(path: Path) -> np.ndarray[Any, Any]:
 
 
 def write_table(path: Path, results: Any) -> None:
-    """Results as a .npy file, or a line for each row with commas; labels as they are."""
+    """Write results as a .npy file, or as a line with commas for each row; labels stay as they are."""
     if isinstance(results, Mapping):
         raise ParameterError("results with several names go to JSON: leave out RESULTS")
     table = np.asarray(results)

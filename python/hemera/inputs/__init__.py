@@ -1,1 +1,1 @@
-"""From what callers give, arrays, numbers, files and arguments of any type, to what the core takes."""
+"""From callers' arrays, numbers, files and arguments of any type to the core's types."""

@@ -1,4 +1,4 @@
-"""Arguments of a wrong type, said in the words of the interface, and not in those of the compiled core."""
+"""Errors of arguments in the words of the interface, not in those of the compiled core."""
 
 from __future__ import annotations
 
@@ -16,7 +16,8 @@ T = TypeVar("T")
 
 
 def require_type(value: object, kind: type[T], operation: str, wanted: str) -> T:
-    """The value; TypeError that says what the operation takes ("wanted") unless it is of the kind."""
+    """The value. TypeError, with the words `wanted` for the operation's argument, if it is of another
+    kind."""
     if isinstance(value, kind):
         return value
     raise TypeError(f"{operation} takes {wanted}, not {described(value)}")
@@ -32,15 +33,15 @@ def described(value: object) -> str:
 
 
 def as_integer(value: object, operation: str, what: str) -> int:
-    """An integer argument. TypeError for anything else."""
+    """An integer argument. TypeError if it is no integer."""
     if not hasattr(value, "__index__"):
         raise TypeError(f"{operation} takes an integer as {what}, not {described(value)}")
     return operator.index(value)
 
 
 def as_extents(shape: tuple[Any, ...], operation: str) -> list[int]:
-    """The extents of a shape that is given as several integers or as one sequence of them. TypeError for
-    anything else."""
+    """The extents of a shape that is given as several integers, or as one sequence of integers. TypeError if
+    it is neither."""
     given = shape[0] if len(shape) == 1 and isinstance(shape[0], Iterable) else shape
     try:
         return [operator.index(extent) for extent in given]
@@ -53,14 +54,14 @@ _CHECKED = "_checks_its_arguments"
 
 
 def checks_its_arguments(method: Callable[P, T]) -> Callable[P, T]:
-    """Marks a method that leaves no check of its arguments to the core: `in_own_words` leaves it as it is."""
+    """Mark a method that checks all its arguments before the core does: `in_own_words` leaves it as it is."""
     setattr(method, _CHECKED, True)
     return method
 
 
 def in_own_words(cls: type[T]) -> type[T]:
-    """The class, whose public methods say what they take where the core or an attribute of its objects would
-    say what it is made of."""
+    """The class, with errors of the core about arguments of its public methods translated: they name the
+    method's argument and the types that it takes."""
     for name, member in list(vars(cls).items()):
         is_public = not name.startswith("_") or name == "__init__"
         if isinstance(member, FunctionType) and is_public and not hasattr(member, _CHECKED):
@@ -96,7 +97,7 @@ def _is_given(value: object, arguments: Iterable[object]) -> bool:
 def _explanation(
     function: Callable[..., object], operation: str, args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> Exception:
-    """What was wrong with a call that the core refused."""
+    """The error of a call that the core refused, in the words of the interface."""
     signature = inspect.signature(function)
     given = signature.bind(*args, **kwargs).arguments
     values = {name: value for name, value in given.items() if name != "self"}
@@ -131,7 +132,7 @@ _OWN = frozenset(
 
 
 def _fits(value: object, kind: str) -> bool:
-    """Whether the value may be of the kind that an annotation names; True for kinds that are not known."""
+    """Whether the value may be of the kind that an annotation names; True for unknown kinds."""
     if kind in ("None", "NoneType"):
         return value is None
     if kind == "int":

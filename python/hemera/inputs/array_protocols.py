@@ -1,4 +1,4 @@
-"""What NumPy and pandas may do with an object that is no array: its operators, and nothing in silence."""
+"""Objects that are no arrays, in the hands of NumPy and pandas: operators work, all else is an error."""
 
 from __future__ import annotations
 
@@ -19,21 +19,22 @@ _OPERATORS: Mapping[np.ufunc, tuple[str, str]] = {
 
 
 class NotAnArray:
-    """Without this, NumPy would take a ciphertext for a sequence, or an element, of an array of objects.
+    """The base of ciphertexts and plaintexts. Without it NumPy would take one for a sequence, or for an
+    element of an array of objects.
 
-    Arrays and numbers at the left of + - * @ leave the operation to the object, as do those of pandas; every
-    other function of NumPy is a TypeError that names what to call in its place.
+    Arrays and numbers, also those of pandas, at the left of + - * @ leave the operation to the object. Every
+    other function of NumPy raises TypeError, which names the call in its place.
     """
 
     __slots__ = ()
 
-    # pandas compares this with its own, of at most 4000: Series * x is then x's operation.
+    # pandas compares this with its own priorities, at most 4000: Series * x is then x's operation.
     __pandas_priority__ = 10_000
 
     _instead: ClassVar[Mapping[str, str]]
-    """By the name of a NumPy function: what to call in its place."""
+    """By the name of a NumPy function: the call in its place."""
     _otherwise: ClassVar[str]
-    """The same for every function that `_instead` does not name."""
+    """The call in place of every function that `_instead` does not name."""
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> NoReturn:
         del dtype, copy
@@ -47,9 +48,9 @@ class NotAnArray:
         if options:
             raise TypeError(
                 f"np.{ufunc.__name__} takes no {', '.join(options)} with a {type(self).__name__}, and an "
-                "array can not hold what is encrypted: write array + x in place of array += x"
+                "array can not hold ciphertexts: write array + x in place of array += x"
             )
-        # Methods by name: the operator itself would come back here by way of the array's.
+        # Methods by name: the operator itself would call the array's, which would come back here.
         left, right = inputs
         on_the_left, on_the_right = _OPERATORS[ufunc]
         if isinstance(left, NotAnArray) and hasattr(left, on_the_left):

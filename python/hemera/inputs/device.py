@@ -1,4 +1,4 @@
-"""Arrays in the memory of a GPU: other libraries' that come in, and decoded ones that go out."""
+"""Arrays in the memory of a GPU: inputs of other libraries, and decoded values for them."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def stream_handle(stream: object) -> int:
     CuPy (`ptr`), or of any library with `__cuda_stream__`.
 
     Raises:
-        TypeError: when it is none of these.
+        TypeError: if `stream` is none of these.
     """
     protocol = getattr(stream, "__cuda_stream__", None)
     if protocol is not None:
@@ -47,17 +47,17 @@ class ForeignArray:
     shape: tuple[int, ...]
     dtype: np.dtype[Any]
     stream: int | None
-    """The stream that it is made in; None: it is ready for the context's."""
+    """The stream that makes the array; None: the array is ready for the context's stream."""
     owner: object
-    """Keeps it alive."""
+    """The object that keeps the memory alive."""
 
 
 def foreign_array(values: object, context: _core.Context, what: str) -> ForeignArray | None:
     """The array if it lies on a GPU, made ready for the context; None for everything else.
 
     Raises:
-        DeviceError: when it lies on another device than the context.
-        MismatchError: when it is not contiguous, or has no values.
+        DeviceError: if the array lies on another device than the context.
+        MismatchError: if the array is not contiguous, or has no values.
     """
     if hasattr(values, "__dlpack__") and hasattr(values, "__dlpack_device__"):
         if values.__dlpack_device__()[0] not in (_CUDA, _CUDA_MANAGED):
@@ -99,13 +99,14 @@ def foreign_array(values: object, context: _core.Context, what: str) -> ForeignA
     return array
 
 
-# What makes a device the current one of its library: PyTorch exports no array of another one, and both take
-# the stream that they are given for one of the current device.
+# By library: the name of its function that makes a device the current one. PyTorch exports arrays of the
+# current device alone, and both libraries take a stream for one of the current device.
 _DEVICE_SETTERS = {"torch": "device", "cupy": "Device"}
 
 
 def _device_of(values: object, index: int) -> AbstractContextManager[object]:
-    """The device of an array as the current one of the library that made it, where that has one."""
+    """A block in which the array's device is the current one of the array's library, if the library has
+    one."""
     for kind in type(values).__mro__:
         library = kind.__module__.partition(".")[0]
         if library in _DEVICE_SETTERS and library in sys.modules:
@@ -125,12 +126,12 @@ def _require_device(context: _core.Context, device: int, what: str) -> None:
 
 
 class DeviceArray:
-    """Values that lie on the context's GPU, for other libraries: `torch.from_dlpack(a)`,
-    `cupy.from_dlpack(a)`, `jax.dlpack.from_dlpack(a)`, or anything that takes `__cuda_array_interface__`.
-    They share its memory, and wait for its contents on the device.
+    """Values on the context's GPU, for other libraries: `torch.from_dlpack(a)`, `cupy.from_dlpack(a)`,
+    `jax.dlpack.from_dlpack(a)`, or any function that takes `__cuda_array_interface__`. Their arrays share
+    this one's memory, and wait for its contents on the device.
 
-    Its memory is zeroed and reused when it and all arrays made of it are gone, after the work that is then
-    queued in the streams that took it.
+    The memory is zeroed and reused when this array and all arrays made of it are gone, after the work that is
+    then queued in their streams.
     """
 
     def __init__(self, native: _core.DeviceArray) -> None:
@@ -148,7 +149,7 @@ class DeviceArray:
 
     @property
     def device(self) -> str:
-        """Where the values are: "cuda:0", ..."""
+        """The name of the device: "cuda:0", ..."""
         return f"cuda:{self._native.device}"
 
     @property
@@ -175,7 +176,7 @@ class DeviceArray:
     ) -> Any:
         if copy or (dl_device is not None and tuple(dl_device) != self.__dlpack_device__()):
             raise BufferError("the array shares the context's memory: copy it after taking it")
-        # None is the legacy default stream; -1 asks for no order.
+        # None stands for the legacy default stream, -1 for no order.
         if stream != -1:
             self._native.admit(_LEGACY_DEFAULT_STREAM if stream is None else stream)
         else:

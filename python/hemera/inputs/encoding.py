@@ -1,4 +1,4 @@
-"""From Python's and NumPy's numbers to what the encoders take, and back."""
+"""From Python's and NumPy's numbers to the arrays of the encoders, and back."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ def as_complex(values: ArrayLike, what: str) -> NDArray[np.complex128]:
 
 
 def as_integers(values: ArrayLike, what: str, scheme: str) -> NDArray[np.int64]:
-    """An array (..., slots) of integers, contiguous. Raises as `as_numbers`; TypeError for other numbers,
-    ParameterError beyond 64 bits."""
+    """An array (..., slots) of integers, contiguous. Raises as `as_numbers`, TypeError if they are other
+    numbers, ParameterError if one is beyond 64 bits."""
     array = as_numbers(values, what)
     if array.dtype.kind not in "biu":
         raise TypeError(
@@ -31,7 +31,7 @@ def as_integers(values: ArrayLike, what: str, scheme: str) -> NDArray[np.int64]:
 
 
 def as_numbers(values: ArrayLike, what: str) -> NDArray[Any]:
-    """An array of numbers. TypeError for anything else, MismatchError without an axis or a value."""
+    """An array of numbers. TypeError if it is none, MismatchError if it has no axis or no value."""
     array = np.asarray(values)
     if array.dtype.kind not in "biufc":
         raise TypeError(f"{what}: an array of numbers is needed, not one of {array.dtype}")
@@ -44,12 +44,11 @@ def as_numbers(values: ArrayLike, what: str) -> NDArray[Any]:
 
 
 def refuse_table(values: object, what: str) -> None:
-    """TypeError for a data frame (of pandas, polars, ...): each of its rows would be a message."""
+    """TypeError if `values` is a data frame (of pandas, polars, ...): each of its rows would be a message."""
     if hasattr(values, "columns") and hasattr(values, "to_numpy"):
         raise TypeError(
             f"{what}: a table is no array, and each of its rows would be a ciphertext; give "
-            f"frame.to_numpy().T "
-            "for a ciphertext of each column, or frame.to_numpy() for one of each row"
+            "frame.to_numpy().T for a ciphertext of each column, or frame.to_numpy() for one of each row"
         )
 
 
@@ -66,7 +65,8 @@ def pad_slots(array: NDArray[Any], slots: int, what: str) -> NDArray[Any]:
 
 
 def fit_slots(array: NDArray[Any], slots: int, what: str) -> NDArray[Any]:
-    """An operand for ciphertexts of `slots` slots: one value spreads over them, fewer get zeros appended."""
+    """An operand for ciphertexts of `slots` slots. A single value is repeated; zeros are appended to
+    several."""
     if array.shape[-1] == 1 and slots != 1:
         return np.ascontiguousarray(np.broadcast_to(array, (*array.shape[:-1], slots)))
     return pad_slots(array, slots, what)
@@ -78,7 +78,7 @@ def power_of_two(count: int) -> int:
 
 
 def as_number(value: object) -> int | float | complex | None:
-    """A plain number if `value` is one (NumPy scalars and arrays without axes too), else None."""
+    """`value` as a plain number (also from a NumPy scalar or an array without axes); None if it is none."""
     if isinstance(value, (np.generic, np.ndarray)) and value.ndim == 0:
         value = value.item()
     if isinstance(value, (bool, numbers.Integral)):

@@ -1,4 +1,4 @@
-"""Where objects are read from: bytes, or a file."""
+"""Sources of objects: bytes, or a file."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Source = Union[bytes, bytearray, memoryview, str, "os.PathLike[str]"]
 
 
 def read_bytes(source: Source) -> bytes:
-    """All bytes of the source. Raises FileError when a file can not be read."""
+    """All bytes of the source. FileError if a file can not be read."""
     if isinstance(source, (bytes, bytearray, memoryview)):
         return bytes(source)
     try:
@@ -26,7 +26,7 @@ def read_bytes(source: Source) -> bytes:
 
 
 def read(source: Source, from_bytes: Callable[[bytes], T], from_file: Callable[[bytes], T]) -> T:
-    """What the reader for bytes, or the one for a file of this path, makes of the source."""
+    """The object of the source, by the reader for bytes or by the reader for a file."""
     if isinstance(source, (bytes, bytearray, memoryview)):
         return from_bytes(bytes(source))
     if isinstance(source, (str, os.PathLike)):

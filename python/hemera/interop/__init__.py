@@ -25,14 +25,14 @@ __all__ = ["libraries", "library_of_name", "names_of_libraries"]
 @functools.cache
 def libraries() -> tuple[Library, ...]:
     """The registry: every library, in the order in which files are recognised."""
-    # Imported here: `import hemera` needs none of them.
+    # Imported here: `import hemera` needs no library.
     from hemera.interop import openfhe, seal
 
     return (seal.LIBRARY, openfhe.LIBRARY)
 
 
 def library_of_name(name: str) -> Library:
-    """The library that is called so. MismatchError for a name that is not registered."""
+    """The library of this name. MismatchError if the name is not registered."""
     for library in libraries():
         if library.name == name:
             return library

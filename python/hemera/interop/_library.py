@@ -1,4 +1,4 @@
-"""A client library as the rest of Hemera sees it."""
+"""The entry of a client library in the registry."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ KEY_FILES = {
 takes each."""
 
 Describe = Callable[[bytes, bytes | None], tuple[str, str, list[tuple[str, str]]] | None]
-"""Kind, version of the library, and fields of an object from its bytes and those of its context (None where
-they are not at hand); None for bytes that are not the library's."""
+"""A function of an object's bytes and those of its context (None: not at hand). It returns the object's kind,
+the library's version and the object's fields, or None if the bytes are not the library's."""
 
 
 @dataclass(frozen=True)
@@ -30,15 +30,16 @@ class Library:
     name: str
     """"SEAL": in texts, and in the tables of stored keys, where it never changes."""
     describe: Describe
-    """Recognises a file of the library. Raises FormatError when it is damaged, MismatchError when it is of
-    another context."""
+    """The function that recognises a file of the library. It raises FormatError if the file is damaged, and
+    MismatchError if it belongs to another context."""
     session: Callable[..., Session[Any]]
-    """Opens a session from the source of a context, with the options of `Context`."""
+    """The function that opens a session from the source of a context, with the options of `Context`."""
     context_kind: str
     """The kind of file that holds a context, in the library's words."""
     formats: Mapping[str, Mapping[str, Any]]
-    """The formats that its sessions write: a name for the command line, and the arguments of `dump_...`."""
+    """The formats that sessions write, by their names for the command line: the arguments of `dump_...`."""
     context_in_files: bool = False
-    """Whether every file holds its context: then each opens a session, and is described without another."""
+    """Whether every file holds its context. Then each file opens a session, and is described without
+    others."""
     takes_scale: bool = False
     """Whether a session of CKKS needs `scale`, the scale that the client encodes with."""

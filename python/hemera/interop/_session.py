@@ -1,4 +1,4 @@
-"""What the sessions with all libraries share."""
+"""Sessions with other libraries: the part that all libraries share."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ def read_source(source: Source, operation: str) -> bytes:
     """All bytes of a source.
 
     Raises:
-        FileError: when a file can not be read.
-        TypeError: for anything else than a source.
+        FileError: if a file can not be read.
+        TypeError: if it is no source.
     """
     if isinstance(source, (bytes, bytearray, memoryview, str, os.PathLike)):
         return read_bytes(source)
@@ -41,7 +41,7 @@ def read_source(source: Source, operation: str) -> bytes:
 
 
 class NativeSession(Protocol):
-    """A session of the core, as far as all libraries have the same."""
+    """A session of the core: the methods that those of all libraries have."""
 
     @property
     def keys(self) -> _core.EvaluationKeys:
@@ -66,7 +66,7 @@ Native = TypeVar("Native", bound=NativeSession)
 
 @in_own_words
 class Session(ABC, Generic[Native]):
-    """One context and one key pair of a client that uses another library. What it loads are ordinary objects:
+    """One context and one key pair of a client that uses another library. Loaded objects are ordinary ones:
     they compute on the device of the context and can be saved in Hemera's format."""
 
     _native: Native
@@ -77,7 +77,7 @@ class Session(ABC, Generic[Native]):
         self._evaluator = self._bind(Keys(native.keys, context))
 
     def _current_context(self) -> Context:
-        """The context of the keys: another one than before where they asked for it."""
+        """The context of the keys. It changes if loaded keys need another one."""
         return self._context
 
     def _bind(self, keys: Keys) -> Evaluator:
@@ -86,7 +86,7 @@ class Session(ABC, Generic[Native]):
 
     @property
     def params(self) -> Parameters:
-        """The parameters that reproduce the other library's."""
+        """Hemera's parameters that reproduce the other library's."""
         return self._context.params
 
     @property
@@ -101,7 +101,7 @@ class Session(ABC, Generic[Native]):
 
     @property
     def evaluator(self) -> Evaluator:
-        """The evaluator with these keys, which ciphertexts are bound to when they are loaded."""
+        """The evaluator with these keys. Ciphertexts are bound to it as they are loaded."""
         return self._evaluator
 
     def __repr__(self) -> str:
@@ -114,16 +114,15 @@ class Session(ABC, Generic[Native]):
         relinearization: Source | None = None,
         galois: Source | None = None,
     ) -> Keys:
-        """Add keys of the client; each is optional. Ciphertexts that were loaded before keep the keys that
-        they have.
+        """Add keys of the client; each is optional. Ciphertexts that were loaded before keep their keys.
 
         Returns:
             All keys loaded so far.
 
         Raises:
-            FormatError: when the bytes are damaged or hold something else.
-            MismatchError: when they belong to another context or key pair.
-            FileError: when a file can not be read.
+            FormatError: if the bytes are damaged or hold something else.
+            MismatchError: if they belong to another context or key pair.
+            FileError: if a file can not be read.
         """
         given = [
             None if source is None else read_source(source, "load_keys")
@@ -145,9 +144,9 @@ class Session(ABC, Generic[Native]):
             A ciphertext of shape (), or (n,) for a list of n sources.
 
         Raises:
-            FormatError: when the bytes are damaged or hold something else.
-            MismatchError: when they belong to another context or key pair, or the parts of a batch differ.
-            FileError: when a file can not be read.
+            FormatError: if the bytes are damaged or hold something else.
+            MismatchError: if they belong to another context or key pair, or the parts of a batch differ.
+            FileError: if a file can not be read.
         """
         if isinstance(source, (list, tuple)):
             if not source:
@@ -158,12 +157,12 @@ class Session(ABC, Generic[Native]):
         return Ciphertext(core, self._evaluator)
 
     def load_secret_key(self, source: Source) -> SecretKey:
-        """The client's secret key: what holds it decrypts.
+        """The client's secret key. Whoever holds it decrypts.
 
         Raises:
-            FormatError: when the bytes are damaged or hold something else.
-            MismatchError: when they belong to another context or key pair.
-            FileError: when a file can not be read.
+            FormatError: if the bytes are damaged or hold something else.
+            MismatchError: if they belong to another context or key pair.
+            FileError: if a file can not be read.
         """
         core = self._native.load_secret_key(read_source(source, "load_secret_key"))
         return SecretKey(core, self._context)
@@ -185,12 +184,12 @@ class Session(ABC, Generic[Native]):
         """A ciphertext as the library's file; of a batch a list of them, row by row."""
 
     def metadata(self, ciphertext: Ciphertext) -> dict[str, Any]:
-        """What the library stores with a ciphertext, in its own terms: what `dump_ciphertext` writes beside
-        residues."""
+        """The fields that the library stores with a ciphertext, by their names there. `dump_ciphertext`
+        writes them in addition to the residues."""
         return self._native.metadata(self._own(ciphertext, "metadata"))
 
     def _own(self, ciphertext: Ciphertext, operation: str) -> _core.Ciphertext:
-        """The ciphertext as the core has it; MismatchError for one of other parameters."""
+        """The core's object of the ciphertext. MismatchError if it has other parameters."""
         require_type(ciphertext, Ciphertext, operation, "a ciphertext")
         self._require_own(ciphertext, operation)
         return ciphertext._native

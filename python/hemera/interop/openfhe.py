@@ -26,34 +26,34 @@ Format = Literal["binary", "json"]
 class Session(_session.Session[_core.OpenFheSession]):
     """One client that uses OpenFHE: its crypto context and one key pair.
 
-    What is loaded follows the context's scaling technique, so that a result has the level, noise-scale degree
-    and scaling factor that OpenFHE gives it: FIXEDMANUAL rescales when told to, the others just before the
-    next product. The noise of BFV and BGV ciphertexts that were loaded is unknown: their guaranteed budget is
-    0, and no warning tells of it.
+    Loaded ciphertexts follow the context's scaling technique, so a result has the level, noise-scale degree
+    and scaling factor that OpenFHE gives it. FIXEDMANUAL rescales by `rescale` alone, the others just before
+    the next product. The noise of loaded BFV and BGV ciphertexts is unknown: their guaranteed budget is 0,
+    and no warning says so.
 
-    `x.rotate(k)` is OpenFHE's EvalRotate for every k: from N/2 steps on, either way, BFV and BGV exchange the
-    two rows, too, and CKKS conjugates by 2N - 1 steps. These take keys of their own.
+    `x.rotate(k)` is OpenFHE's EvalRotate for every k. By N/2 steps or more, either way, BFV and BGV also
+    exchange the two rows; by 2N - 1 steps CKKS conjugates. These rotations need keys of their own.
 
-    `x.bootstrap()` is OpenFHE's EvalBootstrap, of one iteration, with the client's own keys (those of
-    EvalBootstrapKeyGen) and the settings that the context has for the ciphertext's number of slots,
-    CoeffToSlot or SlotToCoeff first.
+    `x.bootstrap()` is OpenFHE's EvalBootstrap of one iteration, with the client's own keys (of
+    EvalBootstrapKeyGen). The context has its settings by the ciphertext's number of slots, with CoeffToSlot
+    or SlotToCoeff first.
 
     Args:
-        source: a crypto context, or any other object of OpenFHE: each has the context in it. Special primes
-            are those of the first key; a ciphertext or secret key before it fixes those of the rule that
-            OpenFHE had up to 1.5. So load keys first, or open the session from a key.
-        device: as of `Context`, which takes the other options too (threads, memory_limit, stream,
-            multiplier).
+        source: a crypto context, or any other object of OpenFHE: each holds its context. The first key
+            decides the special primes. If a ciphertext or secret key comes before it, they are those of
+            OpenFHE's rule up to 1.5. So load keys first, or open the session from a key.
+        device: as for `Context`.
+        options: other options of `Context` (threads, memory_limit, stream, multiplier).
 
     Raises:
-        FormatError: when the bytes are damaged or hold something else, and for contexts with composite
-            scaling, for several parties or for scheme switching.
-        FileError: when the file can not be read.
+        FormatError: if the bytes are damaged or hold something else, or if the context has composite scaling,
+            several parties or scheme switching.
+        FileError: if the file can not be read.
     """
 
     def __init__(self, source: Source, *, device: str = "auto", **options: Any) -> None:
         data = read_source(source, "Session")
-        # The last one is the session's: keys may ask for another one than the first.
+        # The last one is the session's: keys may need another one than the first.
         made: list[Context] = []
         self._made = made
 
@@ -71,18 +71,17 @@ class Session(_session.Session[_core.OpenFheSession]):
         relinearization: Source | None = None,
         galois: Source | None = None,
     ) -> Keys:
-        """Add keys of the client; each is optional. Ciphertexts that were loaded before keep the keys that
-        they have. If the first keys have other special primes than the session, `context` and `params` are
-        others from then on.
+        """Add keys of the client; each is optional. Ciphertexts that were loaded before keep their keys. If
+        the first keys have other special primes than the session, its `context` and `params` change.
 
         Returns:
             All keys loaded so far.
 
         Raises:
-            FormatError: when the bytes are damaged or hold something else.
-            MismatchError: when they belong to another context or key pair, or have special primes that the
-                session can not take any more.
-            FileError: when a file can not be read.
+            FormatError: if the bytes are damaged or hold something else.
+            MismatchError: if they belong to another context or key pair, or if their special primes come too
+                late for the session.
+            FileError: if a file can not be read.
         """
         try:
             return super().load_keys(public_key=public_key, relinearization=relinearization, galois=galois)
@@ -97,33 +96,34 @@ class Session(_session.Session[_core.OpenFheSession]):
     def _bind(self, keys: Keys) -> Evaluator:
         if self.params.scheme != "ckks":
             return super()._bind(keys)
-        # What a plan of Hemera's own is to `Ciphertext.bootstrap`.
+        # OpenFHE's bootstrap in the place of Hemera's plan: `Ciphertext.bootstrap` calls it.
         return Evaluator(self._context, keys, bootstrap=cast(Bootstrap, _Bootstrap(self._native)))
 
     def bootstrap(self, ciphertext: Ciphertext, *, iterations: int = 1, precision: int = 0) -> Ciphertext:
-        """OpenFHE's EvalBootstrap(ciphertext, iterations, precision); `ciphertext.bootstrap()` is that of one
+        """OpenFHE's EvalBootstrap(ciphertext, iterations, precision). `ciphertext.bootstrap()` runs one
         iteration.
 
         Args:
             ciphertext: of this session.
-            iterations: 1, or 2: the error is bootstrapped, too, for one level more.
-            precision: for two iterations, the bits that one has, from 1 to 30.
+            iterations: 1, or 2, which also bootstraps the error and takes one level more.
+            precision: with two iterations: the bits of precision of one, from 1 to 30.
 
         Raises:
-            MissingKeyError: without the keys of EvalBootstrapKeyGen.
-            ParameterError: for a context that was not set up for the ciphertext's number of slots, settings
-                that Hemera does not have, and numbers out of range.
-            LevelError: for a ciphertext at the last level, or, with SlotToCoeff first, without the levels of
-                its budget.
+            MissingKeyError: if the keys of EvalBootstrapKeyGen are missing.
+            ParameterError: if the context was not set up for the ciphertext's number of slots, or has
+                settings that Hemera lacks, or if a number is out of range.
+            LevelError: if the ciphertext is at the last level, or, with SlotToCoeff first, lacks the levels
+                of its budget.
         """
         core = self._own(ciphertext, "bootstrap")
-        return Ciphertext(self._native.bootstrap(core, iterations, precision), self._evaluator)
+        counts = self._evaluator._native
+        return Ciphertext(self._native.bootstrap(core, iterations, precision, counts), self._evaluator)
 
     @property
     def bootstrap_input_levels(self) -> dict[int, int]:
-        """The lowest level at which `bootstrap` still takes a ciphertext that waits for no rescale: 1, or,
-        with SlotToCoeff first, the levels of its budget. By number of slots, for those that the context was
-        set up for."""
+        """By number of slots: the lowest level at which `bootstrap` takes a ciphertext that waits for no
+        rescale. The level is 1, or, with SlotToCoeff first, the levels of its budget. The numbers of slots
+        are those that the context was set up for."""
         return self._native.bootstrap_input_levels()
 
     def dump_context(self, *, format: Format = "binary") -> bytes:  # noqa: A002
@@ -134,8 +134,8 @@ class Session(_session.Session[_core.OpenFheSession]):
         """Keys as OpenFHE's files: a dict that `load_keys(**d)` takes, with an entry for each kind there is.
 
         Raises:
-            MismatchError: for keys of other parameters, or that OpenFHE has no place for, and in a session
-                that has loaded nothing with a key tag.
+            MismatchError: if the keys have other parameters, if OpenFHE has no place for one of them, or if
+                the session has loaded nothing with a key tag.
         """
         require_type(keys, Keys, "dump_keys", "keys")
         self._require_own(keys, "dump_keys")
@@ -156,8 +156,8 @@ class Session(_session.Session[_core.OpenFheSession]):
         """A ciphertext as OpenFHE's file; of a batch a list of them, row by row.
 
         Raises:
-            MismatchError: for ciphertexts of other parameters, and in a session that has loaded nothing with
-                a key tag.
+            MismatchError: if the ciphertext has other parameters, or the session has loaded nothing with a
+                key tag.
         """
         core = self._own(ciphertext, "dump_ciphertext")
         files = self._native.dump_ciphertexts(core, _is_json(format))
@@ -165,7 +165,7 @@ class Session(_session.Session[_core.OpenFheSession]):
 
 
 class _Context(Context):
-    """With OpenFHE's rotations: by N/2 steps or more, BFV and BGV exchange the rows, too."""
+    """A context with OpenFHE's rotations: by N/2 steps or more, BFV and BGV also exchange the rows."""
 
     _rotates_as_openfhe = True
 
@@ -178,11 +178,11 @@ class _Bootstrap:
 
     @property
     def input_level(self) -> int:
-        """The lowest level that ciphertexts of any number of slots are taken at."""
+        """The lowest level of ciphertexts of any number of slots that a bootstrap takes."""
         return max(self._session.bootstrap_input_levels().values(), default=1)
 
-    def _apply(self, _: Evaluator, native: _core.Ciphertext) -> _core.Ciphertext:
-        return self._session.bootstrap(native, 1, 0)
+    def _apply(self, evaluator: Evaluator, native: _core.Ciphertext) -> _core.Ciphertext:
+        return self._session.bootstrap(native, 1, 0, evaluator._native)
 
 
 def _is_json(form: str) -> bool:

@@ -17,7 +17,7 @@ from hemera.objects.load import parameters_of
 __all__ = ["LIBRARY", "Compression", "Session", "Source"]
 
 Compression = Literal["zstd", "zlib", "none"]
-"""How SEAL's files are compressed."""
+"""The compression of SEAL's files."""
 
 _COMPRESSIONS = {"none": 0, "zlib": 1, "zstd": 2}
 
@@ -26,22 +26,23 @@ _COMPRESSIONS = {"none": 0, "zlib": 1, "zstd": 2}
 class Session(_session.Session[_core.SealSession]):
     """One client that uses SEAL: its encryption parameters and one key pair.
 
-    What is loaded follows SEAL's rules: nothing is rescaled or brought to one level by itself, a rescale
-    divides the scale by the prime, rotations are those of the generator 3. So a result has the level, scale
-    and correction factor that SEAL gives it. The noise of BFV and BGV ciphertexts that were loaded is
-    unknown: their guaranteed budget is 0, and no warning tells of it.
+    Loaded ciphertexts follow SEAL's rules, so a result has the level, scale and correction factor that SEAL
+    gives it. No operation rescales or changes levels by itself. A rescale divides the scale by the prime.
+    Rotations are those of the generator 3. The noise of loaded BFV and BGV ciphertexts is unknown: their
+    guaranteed budget is 0, and no warning says so.
 
     Args:
         parms: SEAL's encryption parameters, as `parms.save` writes them.
-        scale: CKKS, which needs it: the scale that the client encodes with, which plain values get. BFV and
-            BGV: None.
-        encoding: BFV and BGV: "slots" or "coefficients"; None: slots where the plain modulus has them.
-        device: as of `Context`, whose other options are taken too (threads, memory_limit, ...).
+        scale: CKKS (required): the scale that the client encodes with; plain values get it too. BFV and BGV:
+            None.
+        encoding: BFV and BGV: "slots" or "coefficients"; None: slots if the plain modulus has them.
+        device: as for `Context`.
+        options: other options of `Context` (threads, memory_limit, ...).
 
     Raises:
-        FormatError: when the bytes are damaged or hold something else.
-        ParameterError: when the scale is missing, or Hemera has no such parameters.
-        FileError: when the file can not be read.
+        FormatError: if the bytes are damaged or hold something else.
+        ParameterError: if the scale is missing, or Hemera has no such parameters.
+        FileError: if the file can not be read.
     """
 
     def __init__(
@@ -64,9 +65,9 @@ class Session(_session.Session[_core.SealSession]):
         """An encoded plaintext of the client.
 
         Raises:
-            FormatError: when the bytes are damaged or hold something else.
-            MismatchError: when they belong to other parameters, or are a plaintext of BFV or BGV in NTT form.
-            FileError: when a file can not be read.
+            FormatError: if the bytes are damaged or hold something else.
+            MismatchError: if they belong to other parameters, or are a plaintext of BFV or BGV in NTT form.
+            FileError: if a file can not be read.
         """
         core = self._native.load_plaintext(read_source(source, "load_plaintext"))
         return Plaintext(core, self._context)
@@ -79,7 +80,7 @@ class Session(_session.Session[_core.SealSession]):
         """Keys as SEAL's files: a dict that `load_keys(**d)` takes, with an entry for each kind there is.
 
         Raises:
-            MismatchError: for keys of other parameters, or with gadgets that SEAL does not have.
+            MismatchError: if the keys have other parameters, or gadgets that SEAL does not have.
         """
         require_type(keys, Keys, "dump_keys", "keys")
         self._require_own(keys, "dump_keys")
@@ -97,7 +98,7 @@ class Session(_session.Session[_core.SealSession]):
         """A ciphertext as SEAL's file; of a batch a list of them, row by row.
 
         Raises:
-            MismatchError: for ciphertexts of other parameters.
+            MismatchError: if the ciphertext has other parameters.
         """
         core = self._own(ciphertext, "dump_ciphertext")
         files = self._native.dump_ciphertexts(core, _number(compression))
@@ -109,7 +110,7 @@ class Session(_session.Session[_core.SealSession]):
         """An encoded plaintext as SEAL's file; of a batch a list of them, row by row.
 
         Raises:
-            MismatchError: for plaintexts of other parameters.
+            MismatchError: if the plaintext has other parameters.
         """
         require_type(plaintext, Plaintext, "dump_plaintext", "a plaintext")
         self._require_own(plaintext, "dump_plaintext")

@@ -1,1 +1,1 @@
-"""What users hold: contexts, keys, plaintexts, ciphertexts and the evaluators that compute with them."""
+"""Users' objects: contexts, keys, plaintexts, ciphertexts and the evaluators that compute with them."""

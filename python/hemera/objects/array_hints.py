@@ -1,11 +1,11 @@
-"""What to call in place of what NumPy's arrays and functions have, for the errors of ciphertexts."""
+"""Hemera's calls in place of NumPy's, for the errors of ciphertexts."""
 
 __all__ = ["IN_PLACE_OF_ABS", "IN_PLACE_OF_ATTRIBUTES", "IN_PLACE_OF_NUMPY"]
 
 _DOT = "x.dot(w) sums the slots of x * w, x @ matrix is of CKKS, ev.dot(xs, ys) sums products x * y"
 _MAXIMUM = "hm.circuits.maximum(largest=...)(x, y) is near the larger of two, slot by slot, for CKKS"
 _MINIMUM = "-hm.circuits.maximum(largest=...)(-x, -y) is near the smaller of two, slot by slot, for CKKS"
-IN_PLACE_OF_ABS = "hm.circuits.maximum(largest=...)(x, -x) is near it, for CKKS"
+IN_PLACE_OF_ABS = "hm.circuits.abs(interval)(x) is near it, for CKKS"
 _TRANSPOSED = (
     "the slots are no axis of the batch; encrypt the transposed array, or use hm.circuits.LinearTransform"
 )
@@ -34,7 +34,8 @@ IN_PLACE_OF_NUMPY = {
     **dict.fromkeys(("power", "float_power"), "x**n for n = 1, 2, 3, ..."),
     **dict.fromkeys(("conjugate", "conj"), "x.conjugate(), for CKKS"),
     "divide": "x / y for plain y and CKKS; nothing divides by a ciphertext, but "
-    "hm.circuits.inverse(interval) is 1 / x of CKKS",
+    "hm.circuits.divide(numerator, denominator)(x, y) is near x / y of CKKS, "
+    "hm.circuits.inverse(interval) near 1 / x",
     "polyval": "x.polyval(coefficients), for CKKS, the lowest power first",
     **dict.fromkeys(("max", "amax", "maximum.reduce"), _MAXIMUM),
     **dict.fromkeys(("min", "amin", "minimum", "minimum.reduce"), _MINIMUM),
@@ -51,7 +52,7 @@ IN_PLACE_OF_NUMPY = {
         "hm.circuits.compare(gap=...) is an encrypted 0 or 1, for CKKS; else decrypt and compare the values",
     ),
 }
-"""What to call in place of a function of NumPy, by its name."""
+"""The call in place of a function of NumPy, by its name."""
 
 
 IN_PLACE_OF_ATTRIBUTES = {
@@ -63,10 +64,12 @@ IN_PLACE_OF_ATTRIBUTES = {
         )
     },
     "flatten": IN_PLACE_OF_NUMPY["ravel"],
-    **dict.fromkeys(("argmax", "argmin", "argsort", "sort"), _COMPARED),
+    "argmax": "hm.circuits.argmax(count, gap=...)(x) has 1 in the place of the largest slot, for CKKS; else "
+    "decrypt and compare the values",
+    **dict.fromkeys(("argmin", "argsort", "sort"), _COMPARED),
     **dict.fromkeys(
         ("decrypt", "tolist", "numpy", "item", "astype", "real", "imag"),
         "ctx.decrypt(x, secret_key) gives its values, to whoever has the secret key",
     ),
 }
-"""What to call in place of an attribute that an array or a user would look for."""
+"""The call in place of an attribute of arrays, by its name."""

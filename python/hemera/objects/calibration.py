@@ -1,4 +1,4 @@
-"""Measuring a device: circuits are run with each operation waited for, and again as they are."""
+"""Measuring a device: circuits run twice, first with a wait after each operation, then without."""
 
 from __future__ import annotations
 
@@ -12,15 +12,16 @@ import numpy as np
 
 from hemera import _core, _machine, bfv, bgv, circuits, ckks
 from hemera.objects.ciphertext import Ciphertext
-from hemera.objects.context import Context, devices
+from hemera.objects.context import Context
 from hemera.objects.cost import cost
+from hemera.objects.devices import devices
 from hemera.parameters import Parameters
 from hemera.times.table import DeviceTimes, Row, device_name
 
 __all__ = ["calibrate"]
 
 LEVELS = {4096: 1, 8192: 3, 16384: 7, 32768: 16, 65536: 32}
-"""Depths that fill a degree at 128 bits of security, or nearly."""
+"""By degree: the largest depth at 128 bits of security, or nearly."""
 REPEATS = 3
 SLOTS = 1024
 
@@ -28,7 +29,7 @@ Circuit = Callable[[Ciphertext, Ciphertext], Any]
 
 
 class TimedContext(Context):
-    """A context that waits for each operation and notes its time."""
+    """A context that waits for each operation, and notes its time."""
 
     _times_operations = True
 
@@ -40,16 +41,17 @@ def calibrate(
     seconds: float = 120,
     report: Callable[[str], object] = str,
 ) -> DeviceTimes:
-    """Measure how long the operations of a device take, from N = 2^12 to 2^16.
+    """Measure the times of a device's operations, from N = 2^12 to 2^16.
 
     Args:
-        device: "auto" is the best that there is.
-        threads: of the CPU.
-        seconds: about how long it may take; the largest degrees come last, and are left out when it is over.
+        device: "auto": the best that there is.
+        threads: the number of threads of the CPU.
+        seconds: about the time that the measurement may take. The largest degrees come last, and are left
+            out if the time does not suffice.
         report: gets a line before each step.
 
     Raises:
-        DeviceError: when there is no such device.
+        DeviceError: if there is no such device.
     """
     chosen = devices()[0] if device == "auto" else device
     began = time.monotonic()
@@ -80,7 +82,7 @@ def calibrate(
         costs += counted
         captured_costs += counted[: len(captures)]
         last = time.monotonic() - before
-    # What passes between calls, where there is anything, is shared out.
+    # Time between calls, if there is any, is shared out among the operations.
     between = max(1.0, eager / sum(map(_core.UnitTimes(rows, 0).seconds, costs)))
     rows = [(operation, degree, bits, work, took * between) for operation, degree, bits, work, took in rows]
     return DeviceTimes(
@@ -101,7 +103,7 @@ def _parameters() -> Iterator[Parameters]:
 
 
 def _circuits(params: Parameters) -> Iterator[Circuit]:
-    """Operations at the highest level and below, and circuits of them, which graphs can capture."""
+    """Operations at the highest level and below, and circuits of them, all of which graphs can capture."""
     top = params.levels - 1
     for level in _levels(params):
 
@@ -132,7 +134,7 @@ def _circuits(params: Parameters) -> Iterator[Circuit]:
 
 
 def _with_numbers(params: Parameters) -> Iterator[Circuit]:
-    """Operations with plain numbers, which are encoded each time."""
+    """Operations with plain numbers, which each call encodes."""
     numbers = np.linspace(-1, 1, SLOTS) if params.scheme == "ckks" else np.arange(SLOTS)
     for level in _levels(params):
 
@@ -158,7 +160,8 @@ def _of_the_first(function: Callable[[Ciphertext], Ciphertext]) -> Circuit:
 def _seconds(
     context: Context, needs: Any, captures: list[Circuit], own: list[Circuit]
 ) -> tuple[float, float]:
-    """The least seconds of each circuit, added up: one by one, and those of `captures` as captured graphs."""
+    """Two sums of the least seconds of each circuit: of all, called one by one, and of `captures` as
+    graphs."""
     secret = context.generate_secret_key()
     evaluator = context.bind(context.generate_keys(secret, plan=needs))
     values = np.full(SLOTS, 0.5) if context.params.scheme == "ckks" else np.ones(SLOTS, dtype=np.int64)

@@ -1,4 +1,4 @@
-"""The half of an evaluator below its arithmetic: levels, rotations, circuits, and automatic bootstraps."""
+"""The lower half of an evaluator: levels, rotations, circuits, and automatic bootstraps."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ __all__ = ["CircuitEvaluator"]
 
 @in_own_words
 class CircuitEvaluator:
-    """The half of `hemera.Evaluator` below its arithmetic. `Evaluator` is the only class with this base."""
+    """The half of `hemera.Evaluator` below arithmetic. `Evaluator` is the only class with this base."""
 
     _context: Context
     _keys: Keys
@@ -46,20 +46,20 @@ class CircuitEvaluator:
 
     @property
     def context(self) -> Context:
-        """The context that it evaluates in."""
+        """The context of the evaluator."""
         return self._context
 
     @property
     def keys(self) -> Keys:
-        """The keys that it is bound to."""
+        """The keys of the evaluator."""
         return self._keys
 
     @property
     def has_keys(self) -> bool:
-        """Whether it has any key; one without still adds and multiplies by plain values."""
+        """Whether the evaluator has any key. Without keys it still adds, and multiplies by plain values."""
         return bool(self._keys.has_public_key or self._keys.has_relinearization or self._keys.galois_elements)
 
-    # --- Of single operands. ---
+    # --- Operations of one operand. ---
 
     def negate(self, a: Ciphertext, *, out: Ciphertext | None = None) -> Ciphertext:
         """-a."""
@@ -72,7 +72,7 @@ class CircuitEvaluator:
         return self._finish("square", self._native.square(native_of("square", a)), out)
 
     def power(self, a: Ciphertext, exponent: int, *, out: Ciphertext | None = None) -> Ciphertext:
-        """a to the power of `exponent` >= 1, in ceil(log2 exponent) levels. ParameterError for others."""
+        """a to the power of `exponent`, in ceil(log2 exponent) levels. ParameterError if it is below 1."""
         number = as_number(exponent)
         if not isinstance(number, int) or not 1 <= number < 1 << 63:
             raise _core.ParameterError(f"a ciphertext can be raised to 1, 2, 3, ..., not to {exponent!r}")
@@ -81,27 +81,29 @@ class CircuitEvaluator:
     # --- Size, level and scale. ---
 
     def relinearize(self, a: Ciphertext, *, out: Ciphertext | None = None) -> Ciphertext:
-        """The same message in a ciphertext of size 2. Raises MissingKeyError without the key."""
+        """The same message in a ciphertext of size 2. MissingKeyError if the key is missing."""
         core = self._copy("relinearize", a, out)
         self._native.relinearize_inplace(core)
         return self._finish("relinearize", core, out)
 
     def rescale(self, a: Ciphertext, *, out: Ciphertext | None = None) -> Ciphertext:
-        """One level down: CKKS divides the scale, BFV and BGV switch the modulus. LevelError at level 0."""
+        """One level down: CKKS divides the scale, BFV and BGV switch the modulus. LevelError if the level is
+        0."""
         return self._finish("rescale", self._native.rescale(native_of("rescale", a)), out)
 
     def mod_switch(self, a: Ciphertext, *, out: Ciphertext | None = None) -> Ciphertext:
-        """BFV and BGV: `rescale` by its name there, one modulus down. LevelError at level 0."""
+        """BFV and BGV: `rescale` under its name in these schemes, one modulus down. LevelError if the level
+        is 0."""
         if self._context.params.scheme == "ckks":
             raise TypeError("CKKS rescales: call rescale, or at_level to keep the scale")
         return self.rescale(a, out=out)
 
     def at_level(self, a: Ciphertext, level: int, *, out: Ciphertext | None = None) -> Ciphertext:
-        """The same values at `level`. With CKKS in automatic mode at the scale of that level (which takes a
-        rescaling), in manual mode at the same scale.
+        """The same values at `level`. CKKS: in automatic mode the scale becomes that of the level (by a
+        rescale), in manual mode it stays.
 
         Raises:
-            LevelError: when `level` is above the ciphertext's, or not there.
+            LevelError: if `level` is above the ciphertext's, or below 0.
         """
         require_type(a, Ciphertext, "at_level", "a ciphertext")
         level = operator.index(level)
@@ -113,12 +115,12 @@ class CircuitEvaluator:
         return self._finish("at_level", core, out)
 
     def declare(self, a: Ciphertext, largest: float, *, out: Ciphertext | None = None) -> Ciphertext:
-        """CKKS: the same values with another declared bound on their magnitude, `Ciphertext.largest`: where
-        the circuit's author knows more than the operations tell, as of a product with an array. Nobody
-        checks it.
+        """CKKS: the same values with another declared bound on their magnitude, `Ciphertext.largest`. It
+        serves where the circuit's author knows more than the operations derive, as for a product with an
+        array. No operation checks the bound.
 
         Raises:
-            ParameterError: for a bound below 0 or NaN, and for BFV and BGV.
+            ParameterError: if the bound is below 0 or NaN, or the scheme is BFV or BGV.
         """
         if self._context.params.scheme != "ckks" or not largest >= 0:
             raise _core.ParameterError(
@@ -128,7 +130,7 @@ class CircuitEvaluator:
         return self._finish("declare", native_of("declare", a).declared(largest), out)
 
     def shrink(self, a: Ciphertext, *, out: Ciphertext | None = None) -> Ciphertext:
-        """The same values in the smallest ciphertext that holds them safely: what to send."""
+        """The same values in the smallest ciphertext that holds them safely, for sending."""
         return self._finish("shrink", self._native.shrink(native_of("shrink", a)), out)
 
     # --- Slots. ---
@@ -139,30 +141,30 @@ class CircuitEvaluator:
         return self._finish("rotate", core, out)
 
     def rotate_many(self, a: Ciphertext, steps: Sequence[int]) -> list[Ciphertext]:
-        """Rotations by each of `steps`. Those that have a key of their own share most of the work."""
+        """Rotations by each of `steps`. Rotations with a key of their own share most of the work."""
         wanted = all_steps(self._context.params, "rotate_many", steps)
         cores = self._native.rotate_hoisted(native_of("rotate_many", a), wanted)
         return [self._finish("rotate_many", core, None) for core in cores]
 
     def rotation_plan(self, a: Ciphertext, steps: int) -> list[int]:
-        """The rotations that `rotate(a, steps)` will do with the keys there are.
+        """The steps of the rotations that `rotate(a, steps)` will take with the evaluator's keys.
 
         Raises:
-            MissingKeyError: when they do not suffice.
+            MissingKeyError: if the keys do not suffice.
         """
         wanted = as_steps(self._context.params, "rotation_plan", steps)
         return self._native.rotation_plan(wanted, native_of("rotation_plan", a))
 
     def conjugate(self, a: Ciphertext, *, out: Ciphertext | None = None) -> Ciphertext:
-        """CKKS: the complex conjugate of each slot. Raises MissingKeyError without the key."""
+        """CKKS: the complex conjugate of each slot. MissingKeyError if the key is missing."""
         if self._context.params.scheme != "ckks":
             raise TypeError("BFV and BGV have no conjugation; swap_rows exchanges their two rows of slots")
         return self._finish("conjugate", self._native.conjugate(native_of("conjugate", a)), out)
 
     def swap_rows(self, a: Ciphertext, *, out: Ciphertext | None = None) -> Ciphertext:
-        """BFV and BGV: the two rows of N/2 slots exchanged. Raises MissingKeyError without the key."""
+        """BFV and BGV: the two rows of N/2 slots exchanged. MissingKeyError if the key is missing."""
         if self._context.params.scheme == "ckks":
-            raise TypeError("CKKS slots are one row; conjugate is what the same key does there")
+            raise TypeError("CKKS slots are one row; with CKKS the same key is that of conjugate")
         return self._finish("swap_rows", self._native.conjugate(native_of("swap_rows", a)), out)
 
     def with_slots(self, a: Ciphertext, slots: int, *, out: Ciphertext | None = None) -> Ciphertext:
@@ -174,21 +176,29 @@ class CircuitEvaluator:
     # --- Bootstrapping. ---
 
     def bootstrap(
-        self, a: Ciphertext, plan: Bootstrap | None = None, *, out: Ciphertext | None = None
+        self,
+        a: Ciphertext,
+        plan: Bootstrap | None = None,
+        *,
+        magnitude: float | None = None,
+        out: Ciphertext | None = None,
     ) -> Ciphertext:
         """CKKS: the values of `a` at the highest level: see `hemera.circuits.Bootstrap`.
 
         Args:
-            a: at any level of the user's, but no product that waits at the lowest.
-            plan: None: that of `Context.bind`; MissingKeyError if there is none.
+            a: a ciphertext at any level of the user's, except a product that waits for its rescale at the
+                lowest.
+            plan: the plan of the bootstrap; None: that of `Context.bind`.
+            magnitude: the largest magnitude of the values; None: that of `Context.bind`, for its plan.
 
         Raises:
-            RangeError: when a bound above 2, or above the magnitude of `Context.bind`, is declared and no
-                level is left to make values smaller by.
+            MissingKeyError: if there is no plan, or a key is missing.
+            RangeError: if the declared bound is above 2, or above the magnitude of `Context.bind`, and no
+                level is left to make values smaller.
 
         Warns:
-            RangeWarning: once for each evaluator, when no bound is declared (`encode(largest=)`) and bind got
-                no magnitude: values are taken to be from -1 to 1.
+            RangeWarning: once for each evaluator, if no bound is declared (`encode(largest=)`) and bind got
+                no magnitude. Values are then taken to be from -1 to 1.
         """
         chosen = self._bootstrap if plan is None else plan
         if chosen is None:
@@ -197,8 +207,10 @@ class CircuitEvaluator:
                 "hm.circuits.Bootstrap with the ciphertext"
             )
         native = native_of("bootstrap", a)
-        if chosen is self._bootstrap and self._magnitude is not None:
-            prepared = chosen._in_for(self._context, self._magnitude)
+        if magnitude is None and chosen is self._bootstrap:
+            magnitude = self._magnitude
+        if magnitude is not None:
+            prepared = chosen._in_for(self._context, magnitude)
             core: _core.Ciphertext = prepared.apply(self._native, native)
         else:
             if math.isinf(native.largest):
@@ -208,30 +220,30 @@ class CircuitEvaluator:
 
     @property
     def bootstraps(self) -> int:
-        """The number of ciphertexts that this evaluator has bootstrapped, by hand or by itself. Each element
+        """The number of ciphertexts that this evaluator has bootstrapped, on call or by itself. Each element
         of a batch counts; runs of a captured graph on a GPU do not."""
         return _core.bootstraps(self._native)[0]
 
     def _warn_of_undeclared(self) -> None:
-        """One warning for each evaluator, after it has bootstrapped values of which no bound is known."""
+        """Warn once for each evaluator, after it has bootstrapped values without a declared bound."""
         count = _core.bootstraps(self._native)[1]
         if count > self._undeclared:
             self._undeclared = count
             self._has_warned = self._has_warned or warn_of_bootstrap()
 
     def _refreshed(self, a: Ciphertext, levels: int = 1) -> Ciphertext:
-        """What an operation that takes so many levels begins with, in automatic mode: bootstrapped where
-        fewer are left."""
+        """The operand of an operation that takes `levels` levels: bootstrapped, in automatic mode, if fewer
+        are left."""
         return self._all_refreshed((a,), levels)[0]
 
     def _user_levels(self, level: int) -> int:
-        """How many levels there are from here down to where bootstraps begin; 0 without one."""
+        """The number of levels between `level` and the input level of bootstraps; 0 without a plan."""
         return 0 if self._bootstrap is None else max(0, level - self._bootstrap.input_level)
 
     def _all_refreshed(
         self, operands: Sequence[Ciphertext], levels: int = 1, magnitudes: Sequence[float] | None = None
     ) -> list[Ciphertext]:
-        """The same of several; what stands there more than once is bootstrapped once."""
+        """`_refreshed` for several operands. An operand that stands there twice is bootstrapped once."""
         if not self._automatic:
             return list(operands)
         natives = [x._native for x in operands]
@@ -246,8 +258,8 @@ class CircuitEvaluator:
     # --- Matrices. ---
 
     def transform(self, a: Ciphertext, transform: SlotPlan, *, out: Ciphertext | None = None) -> Ciphertext:
-        """CKKS: the matrix of `transform` times each vector of `a`: see `hemera.circuits.LinearTransform`,
-        and `InnerSum`, `Replication` and `Mask` beside it."""
+        """CKKS: the matrix of `transform` times each vector of `a`: see `LinearTransform`, `InnerSum`,
+        `Replication` and `Mask` of `hemera.circuits`."""
         native = native_of("transform", a)
         if not isinstance(transform, SlotPlan):
             raise TypeError(
@@ -263,8 +275,8 @@ class CircuitEvaluator:
     def multiply_matrices(
         self, product: EncryptedProduct, a: Ciphertext, b: Ciphertext, *, out: Ciphertext | None = None
     ) -> Ciphertext:
-        """CKKS: an encrypted matrix times vectors or another one: see `hemera.circuits.MatrixVectorProduct`
-        and `MatrixProduct`."""
+        """CKKS: an encrypted matrix times encrypted vectors, or times another encrypted matrix: see
+        `MatrixVectorProduct` and `MatrixProduct` of `hemera.circuits`."""
         if not isinstance(product, EncryptedProduct):
             raise TypeError(
                 "multiply_matrices takes a product of hm.circuits, such as a MatrixProduct, not "
@@ -283,7 +295,7 @@ class CircuitEvaluator:
     def _evaluated(
         self, circuit: Plan | Function, inputs: Sequence[Ciphertext], out: Ciphertext | None
     ) -> Ciphertext:
-        """A circuit that was called with ciphertexts."""
+        """The result of a circuit that was called with ciphertexts."""
         if isinstance(circuit, (Function, FunctionPlan)):
             return self.apply(circuit, *inputs, out=out)
         if isinstance(circuit, EncryptedProduct):
@@ -301,21 +313,21 @@ class CircuitEvaluator:
         self, function: Function | FunctionPlan, *inputs: Ciphertext, out: Ciphertext | None = None
     ) -> Ciphertext:
         """CKKS: a function of `hemera.circuits`, slot by slot; batches of its inputs broadcast as in NumPy.
-        Several polynomials give a batch with a first axis of their number.
+        A function of several polynomials gives a batch whose first axis counts them.
 
         Raises:
-            LevelError: when an input has fewer levels left than the function's depth, or fewer than its plan
-                starts with, and nothing is bootstrapped by itself; and for a polynomial that is deeper than
-                the levels that a bootstrap leaves.
-            ScaleError: when an input has another scale than the plan.
-            MissingKeyError: when products need a relinearization key that is not there.
-            MismatchError: when inputs do not fit each other, the plan's parameters or the coefficients'
+            LevelError: if automatic bootstraps are off, and an input has fewer levels left than the
+                function's depth, or than its plan starts with. Also if a polynomial is deeper than the levels
+                that a bootstrap leaves.
+            ScaleError: if an input has another scale than the plan.
+            MissingKeyError: if products need a relinearization key and there is none.
+            MismatchError: if inputs do not fit each other, the plan's parameters or the coefficients'
                 slots.
-            RangeError: when an input's declared bound is beyond the function's interval.
-            TypeError: for another number of inputs.
+            RangeError: if an input's declared bound is beyond the function's interval.
+            TypeError: if the number of inputs is another one.
 
         Warns:
-            RangeWarning: when no declared bound keeps the inputs in the function's intervals.
+            RangeWarning: if no declared bound keeps the inputs in the function's intervals.
         """
         own = require_type(
             function.function if isinstance(function, FunctionPlan) else function,
@@ -347,7 +359,7 @@ class CircuitEvaluator:
     def _apply_in_stages(
         self, function: Function, inputs: list[Ciphertext], out: Ciphertext | None
     ) -> Ciphertext:
-        """A function of more levels than a bootstrap leaves: values are bootstrapped in its middle, too."""
+        """A function of more levels than a bootstrap leaves: values are bootstrapped between its stages."""
         shape, natives = fitted("apply", inputs)
         (core,) = function._staged_in(self._context).apply(self._native, natives)
         _declare_type(core, function)
@@ -368,10 +380,10 @@ class CircuitEvaluator:
             coefficients = Polynomial(coefficients, basis=basis, interval=interval, per_slot=per_slot)
         return self.apply(coefficients, a, out=out)
 
-    # --- Results, of all operations. ---
+    # --- Results. ---
 
     def _copy(self, operation: str, a: Ciphertext, out: Ciphertext | None) -> _core.Ciphertext:
-        """The residues to work on in place: those of `a` itself when it takes the result."""
+        """The residues to change in place: those of `a` if it takes the result, else a copy."""
         native = native_of(operation, a)
         return native if out is a else native.clone()
 
@@ -381,7 +393,7 @@ class CircuitEvaluator:
         core: _core.Ciphertext,
         out: Ciphertext | None,
     ) -> Ciphertext:
-        """The result of an operation."""
+        """The result of an operation, in `out` if there is one."""
         if self._automatic:
             self._warn_of_undeclared()
         if self._has_budget and _core.notice_spent_budget(core):
@@ -399,6 +411,6 @@ class CircuitEvaluator:
 
 
 def _declare_type(core: _core.Ciphertext, function: Function) -> None:
-    """Complex coefficients make complex values."""
+    """Declare the values complex if the coefficients are."""
     if isinstance(function, Polynomial) and function.coefficients.dtype.kind == "c":
         core.declare_complex(True)

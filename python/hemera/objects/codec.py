@@ -30,10 +30,10 @@ __all__ = ["Codec", "make_codec", "require_level"]
 
 
 class Codec(ABC):
-    """Encodes and decodes for one context, without holding it: the context holds its codec."""
+    """Encodes and decodes for one context. The codec does not hold the context, which holds the codec."""
 
     decoded_types: tuple[type[Any], type[Any]]
-    """The types that values can be decoded to; the first is the default."""
+    """The types that values decode to; the first is the default."""
     decodes_to: str
     """The beginning of the error for any other type."""
 
@@ -41,7 +41,7 @@ class Codec(ABC):
         self._native = native
         self._params = params
         self._lock = threading.Lock()
-        # The last ones, so that a circuit that is captured finds those of its first run.
+        # The last numbers, so that a captured circuit finds those of its first run.
         self._of_numbers: dict[tuple[Any, ...], _core.Plaintext] = {}
 
     def encode(
@@ -72,7 +72,7 @@ class Codec(ABC):
         return self._declared(plain, count, kind)
 
     def _declared(self, plain: _core.Plaintext, count: int, kind: str) -> _core.Plaintext:
-        """The plaintext of so many values in each element, of an array of this kind."""
+        """The plaintext, with the number of values in each element and the kind of the array declared."""
         if count < plain.slots:
             plain.fill(count, "zeros")
         if kind == "c":
@@ -107,12 +107,17 @@ class Codec(ABC):
         fill: bool = False,
         kept: bool = False,
     ) -> _core.Plaintext:
-        """An array that is added to or multiplied with `a`, at the level and scale that this takes. It has a
-        value for each filled slot, or for each slot, or one for all filled ones; with `fill` it may have
-        fewer. `kept`: it is for more than one operation.
+        """An array as the operand of a sum or product with `a`, at the level and scale for it.
+
+        Args:
+            values: a value for each filled slot, or for each slot, or one for all filled slots.
+            a: the ciphertext.
+            product: whether the array is a factor, and no term.
+            fill: whether the array may have fewer values, to which zeros are appended.
+            kept: whether the operand is for more than one operation.
 
         Raises:
-            MismatchError: for another number of values.
+            MismatchError: if the number of values is another one.
         """
         found = as_numbers(values, "array operand")
         array = self._numbers(found, "array operand")
@@ -123,8 +128,7 @@ class Codec(ABC):
             elif count not in (filled, a.slots) and not (fill and count < filled):
                 raise _core.MismatchError(
                     f"array operand: {count} values and a ciphertext of {filled} do not fit; as in NumPy "
-                    f"give "
-                    f"as many, or one{_OF_FILLING if count < filled else ''}"
+                    f"give as many, or one{_OF_FILLING if count < filled else ''}"
                 )
         fitted = np.ascontiguousarray(fit_slots(array, a.slots, "array operand"))
         plain = self._encode_operand(fitted, a, product, kept)
@@ -147,7 +151,7 @@ class Codec(ABC):
             return found
 
     def _in_range(self, number: complex) -> complex:
-        """The number as arrays take it."""
+        """The number in the range of array elements."""
         return number if isinstance(number, complex) else float(number)
 
     @abstractmethod
@@ -167,7 +171,7 @@ class Codec(ABC):
     def decode_certain(
         self, plaintext: _core.Plaintext, dtype: DTypeLike | None
     ) -> tuple[NDArray[Any], list[int]]:
-        """The same without NoiseError, and the elements of the batch that it would name."""
+        """The values without NoiseError, and the elements of the batch that the error would name."""
 
     def decode_on_device(self, plaintext: _core.Plaintext, dtype: DTypeLike | None) -> DeviceArray:
         """See `Context.decode_on_device`."""
@@ -182,10 +186,10 @@ class Codec(ABC):
     def _decode_on_device(self, plaintext: _core.Plaintext, usual: bool) -> _core.DeviceArray: ...
 
     def _require_room(self, shape: tuple[int, ...], encoding: str) -> None:
-        """ParameterError when the last axis is longer than a plaintext."""
+        """ParameterError if the last axis is longer than a plaintext."""
         count, degree = shape[-1], self._params.degree
         room = self._params.max_slots if encoding == "slots" else degree
-        if not 0 < room < count:  # without slots the core says why there are none
+        if not 0 < room < count:  # without slots the core reports the reason
             return
         raise _core.ParameterError(
             f"encode: {count} values do not fit in the {room} {encoding} of one plaintext of degree "
@@ -195,7 +199,7 @@ class Codec(ABC):
         )
 
     def _type_of(self, plaintext: _core.Plaintext, dtype: DTypeLike | None) -> DTypeLike | None:
-        """The type that is asked for, else that of values which were declared complex."""
+        """`dtype`, or complex128 if it is None and the values were declared complex."""
         return np.complex128 if dtype is None and plaintext.is_complex else dtype
 
     def _decoded_type(self, dtype: DTypeLike | None) -> np.dtype[Any]:
@@ -328,7 +332,7 @@ class IntegerCodec(Codec):
     def _encode_operand(
         self, values: NDArray[Any], a: _core.Ciphertext, product: bool, kept: bool
     ) -> _core.Plaintext:
-        # One sum makes the plaintext ready as it adds it.
+        # A single sum makes the plaintext ready as it adds it.
         level = self._native.plain_operand(a, product)[0] if product or kept else None
         use = _core.Use.products if product else _core.Use.sums
         return self._encoder.encode(values, a.encoding == "slots", level, use)
@@ -339,7 +343,7 @@ class IntegerCodec(Codec):
                 f"{self._scheme.upper()} computes with integers, not {number!r}; round it to an integer "
                 "first, or use CKKS"
             )
-        # Any integer will do: the core works modulo t, which is below 2^60.
+        # Any integer is right: the core works modulo t, which is below 2^60.
         return 0j, number % self._params._native.plain_modulus
 
     def _in_range(self, number: complex) -> complex:
@@ -368,6 +372,6 @@ def make_codec(native: _core.Context, params: Parameters) -> Codec:
 
 
 def require_level(params: Parameters, level: int) -> None:
-    """LevelError unless the parameters have the level."""
+    """LevelError if the parameters do not have the level."""
     if not 0 <= level < params.levels:
         raise _core.LevelError(f"level {level} is not in 0 to {params.levels - 1}")

@@ -1,4 +1,4 @@
-"""A context: parameters made ready on a device, and the client's side of encryption."""
+"""A context: the parameters on a device, and the client's side of encryption."""
 
 from __future__ import annotations
 
@@ -18,55 +18,50 @@ from hemera import _core
 from hemera.circuits import Bootstrap
 from hemera.circuits.needs import Needs
 from hemera.inputs.arguments import described, in_own_words, require_type
-from hemera.inputs.device import DeviceArray, stream_handle
+from hemera.inputs.device import DeviceArray
 from hemera.inputs.source import Source, read
 from hemera.objects.ciphertext import Ciphertext, Plaintext
 from hemera.objects.codec import Codec, make_codec, require_level
+from hemera.objects.devices import open_device
 from hemera.objects.evaluator import Evaluator, Relinearization
 from hemera.objects.keys import Keys, SecretKey, SwitchingKey
 from hemera.objects.rotations import all_steps, rotations_for_sum
 from hemera.objects.stored import Stored
 from hemera.parameters import Parameters, require_naturals
 
-__all__ = ["Context", "devices"]
-
-_STORAGES = ("eight-byte", "six-byte")
-
-
-def devices() -> list[str]:
-    """The devices that contexts can be made on, best first: "cuda:0", ..., "cpu"."""
-    return _core.devices()
+__all__ = ["Context"]
 
 
 @in_own_words
 class Context:
-    """Parameters made ready on a device. Immutable: any number may live at once, used from any threads.
+    """Parameters on a device. Immutable: any number of contexts may live at once, and any thread may use
+    them.
 
     Args:
         params: `hemera.ckks.Parameters`, `hemera.bfv.Parameters` or `hemera.bgv.Parameters`.
-        device: "cpu", "cuda", "cuda:1", ... or "auto" for the best one there is; `device` says which. On
-            "ledger" operations are counted and nothing is computed (`hemera.cost`).
-        threads: how many threads the CPU may use, on a GPU for copies from and to it; None: as many as the
-            process may run on, or as help such copies.
-        memory_limit: bytes that the context may take of its device's memory, with those kept for reuse;
-            None: as many as there are.
+        device: "cpu", "cuda", "cuda:1", ..., or "auto" for the best device there is. On "ledger", operations
+            are counted and not computed (`hemera.cost`).
+        threads: the number of threads of the CPU; with a GPU, those for copies from and to it. None: as many
+            as the process may run on, or as help such copies.
+        memory_limit: bytes of the device's memory that the context may take, with those kept for reuse;
+            None: all of them.
         stream: the CUDA stream that all operations run in: an object of PyTorch, CuPy or any library with
             `__cuda_stream__`, or its handle as an integer. None: each thread has a stream of its own, and
-            waits for what other threads made.
-        multiplier: what multiplies the polynomials of ciphertext products, with the same bits: "ntt" (the
-            device's own transforms), or an engine of `hemera.multiply` that runs on the CPU ("dgt",
+            waits for the results of other threads that it uses.
+        multiplier: the engine that multiplies the polynomials of ciphertext products, all with the same bits:
+            "ntt" (the device's own transforms), or one of `hemera.multiply` on the CPU ("dgt",
             "kronecker_ss", "schoolbook").
-        storage: how switching keys (of relinearization, rotations, bootstrapping) are kept in a GPU's memory:
+        storage: the form of switching keys (of relinearization, rotations, bootstrapping) in a GPU's memory:
             "eight-byte", or "six-byte", which takes a quarter less memory and traffic and needs ciphertext,
-            special and key primes below 2^48. Files and results have the same bits. On the CPU both are the
-            same, and "six-byte" warns of it (UserWarning).
+            special and key primes below 2^48. Files and results have the same bits. On the CPU keys have
+            eight bytes in both cases, and "six-byte" gives a UserWarning.
 
     Raises:
-        DeviceError: for a device that is not there; the message says why and what there is. Also for a GPU
-            with a multiplier other than "ntt".
-        ParameterError: for a stream on the CPU, a multiplier or a storage that is not there, or, on any
-            device, for "six-byte" storage and a prime above 2^48.
-        TypeError: when `stream` is no stream.
+        DeviceError: if there is no such device; the message has the reason and the devices that there are.
+            Also if the device is a GPU and the multiplier is not "ntt".
+        ParameterError: if a stream is given for the CPU, if the multiplier or the storage is unknown, or if,
+            on any device, the storage is "six-byte" and a prime is above 2^48.
+        TypeError: if `stream` is no stream.
     """
 
     _rotates_as_openfhe = False
@@ -88,37 +83,21 @@ class Context:
                 "Context takes parameters, as hemera.ckks.Parameters.for_circuit(depth=...) makes them, not "
                 f"{described(params)}"
             )
-        require_type(device, str, "Context", 'a device by its name, like "cuda:0"')
-        if threads is not None and not (_is_integer(threads) and 1 <= threads < 1 << 31):
-            raise _core.ParameterError(
-                f"threads must be an integer of 1 or more, or None for all processors, not {threads!r}"
-            )
-        if memory_limit is not None and not (_is_integer(memory_limit) and memory_limit >= 1):
-            raise _core.ParameterError(
-                "memory_limit must be an integer of 1 byte or more, or None for no limit, not "
-                f"{memory_limit!r}"
-            )
-        if storage not in _STORAGES:
-            raise _core.ParameterError(
-                f"storage must be one of {', '.join(map(repr, _STORAGES))}, not {storage!r}"
-            )
         self._params = params
         self._multiplier = multiplier
         self._storage = storage
-        best = devices()[0] if multiplier == "ntt" else "cpu"
-        chosen = best if device == "auto" else device
         self._stream = stream  # kept alive
         self._threads, self._memory_limit = threads, memory_limit
-        self._native = _core.make_context(
-            params._native,
-            chosen,
-            threads or 0,
-            memory_limit or 0,
-            multiplier,
-            None if stream is None else stream_handle(stream),
-            storage == "six-byte",
-            self._rotates_as_openfhe,
-            self._times_operations,
+        self._native = open_device(
+            params,
+            device,
+            threads=threads,
+            memory_limit=memory_limit,
+            stream=stream,
+            multiplier=multiplier,
+            storage=storage,
+            rotates_as_openfhe=self._rotates_as_openfhe,
+            times_operations=self._times_operations,
         )
         if storage != self.storage:
             warnings.warn(
@@ -126,7 +105,7 @@ class Context:
                 stacklevel=3,
             )
         self._lock = threading.Lock()
-        # The contexts of all devices by name, held weakly; each holds those that it made.
+        # The contexts of all devices by name, held weakly; each context holds those that it made.
         self._family: weakref.WeakValueDictionary[str, Context] = weakref.WeakValueDictionary()
         self._family[self.device] = self
         self._made: list[Context] = []
@@ -138,23 +117,23 @@ class Context:
 
     @property
     def device(self) -> str:
-        """The device that the context lives on: "cpu", "cuda:0", ..."""
+        """The name of the context's device: "cpu", "cuda:0", ..."""
         return self._native.device
 
     @property
     def multiplier(self) -> str:
-        """What multiplies the polynomials of ciphertext products: "ntt", "dgt", ..."""
+        """The engine that multiplies the polynomials of ciphertext products: "ntt", "dgt", ..."""
         return self._multiplier
 
     @property
     def storage(self) -> str:
-        """How switching keys are kept in memory here: "eight-byte", also on a CPU that was asked for
-        "six-byte", or "six-byte"."""
+        """The form of switching keys in this context's memory: "eight-byte" (always on a CPU) or
+        "six-byte"."""
         return "six-byte" if self._native.key_word_bytes == 6 else "eight-byte"
 
     @property
     def description(self) -> str:
-        """The device with its instruction set and number of threads, for people."""
+        """A line of text for people: the device, its instruction set and its number of threads."""
         return self._native.description
 
     @property
@@ -163,11 +142,11 @@ class Context:
         return self._native.memory_used
 
     def synchronize(self) -> None:
-        """Wait until all operations that this thread gave so far have run. Results need no such call: it is
-        for measuring time, and for errors of the device to surface here.
+        """Wait until the device has run all operations of this thread so far. Results need no such call: it
+        serves to measure time, and to meet errors of the device here.
 
         Raises:
-            DeviceError: when an operation has failed on the device.
+            DeviceError: if an operation has failed on the device.
         """
         self._native.synchronize()
 
@@ -177,7 +156,7 @@ class Context:
     # --- Keys. ---
 
     def generate_secret_key(self) -> SecretKey:
-        """A fresh secret key, from the operating system's randomness."""
+        """A fresh secret key, drawn from the operating system's randomness."""
         return SecretKey(_core.generate_secret_key(self._native), self)
 
     def generate_keys(
@@ -196,21 +175,23 @@ class Context:
         """Keys for a server: they encrypt and evaluate, and can not decrypt.
 
         Args:
-            secret_key: of this context.
+            secret_key: a secret key of this context.
             public_key: whether the keys can encrypt.
-            relinearization: whether they can relinearize products.
+            relinearization: whether the keys can relinearize products.
             rotations: steps of slot rotations (to the left if positive).
-            sum_slots: also what `Ciphertext.sum` needs: for all slots (True), or for ciphertexts of so many.
+            sum_slots: True: also the keys of `Ciphertext.sum` for all slots; a number: those for ciphertexts
+                of this many slots.
             conjugation: CKKS: also the key of `Ciphertext.conjugate`.
             swap_rows: BFV and BGV: also the key of `Ciphertext.swap_rows`.
-            galois_level: highest level that rotation keys work at; None: the top. Lower ones are smaller.
-            plan: a circuit, or several (`hemera.circuits`), or what `hemera.cost` counted: also the keys that
+            galois_level: the highest level that rotation keys work at; None: the top. Keys of lower levels
+                are smaller.
+            plan: one or several circuits of `hemera.circuits` or costs of `hemera.cost`: also the keys that
                 they need, each for its level.
 
         Raises:
-            LevelError: when `galois_level` is not there.
-            MismatchError: when the secret key is of other parameters.
-            ParameterError: when the scheme has no such key.
+            LevelError: if the parameters have no level `galois_level`.
+            MismatchError: if the secret key belongs to other parameters.
+            ParameterError: if the scheme has no such key.
         """
         ckks = self._params.scheme == "ckks"
         if conjugation and not ckks:
@@ -248,8 +229,8 @@ class Context:
     def generate_switching_key(
         self, source: SecretKey, target: SecretKey, *, level: int | None = None
     ) -> SwitchingKey:
-        """A key that turns ciphertexts under `source` into ones under `target`, up to `level` (None: the
-        top)."""
+        """A key that turns ciphertexts under `source` into ciphertexts under `target`, up to `level` (None:
+        the top)."""
         self._require_secret(source, "generate_switching_key")
         self._require_secret(target, "generate_switching_key")
         chosen = self._params.levels - 1 if level is None else level
@@ -268,21 +249,22 @@ class Context:
         """An evaluator with these keys.
 
         Args:
-            keys: of this context.
-            relinearization: "eager": products have size 2 again; "lazy": only when an operation needs it.
+            keys: keys of this context.
+            relinearization: "eager": each product is relinearized to size 2; "lazy": a product is
+                relinearized only when an operation needs size 2.
             bootstrap: CKKS: the plan of `Ciphertext.bootstrap`; `keys` must have been generated for it.
-            automatic: whether what has too few levels left for an operation is bootstrapped by itself before
-                it (docs/bootstrapping.md).
-            magnitude: CKKS: a bound on the magnitude of values that the plan bootstraps and that declare none
-                (`Ciphertext.largest`). Bootstraps divide by it and multiply by it, slots first at no level.
-                None: such values are taken to be from -1 to 1, of which the evaluator warns once
-                (RangeWarning).
+            automatic: whether an operation first bootstraps operands that have too few levels left for it
+                (docs/bootstrapping.md).
+            magnitude: CKKS: a bound on the magnitude of bootstrapped values that declare none
+                (`Ciphertext.largest`). Bootstraps divide and multiply by it; with the order "slots first"
+                this takes no level. None: such values are taken to be from -1 to 1, and the evaluator gives
+                one RangeWarning.
 
         Raises:
-            MismatchError: when the keys, or the plan, are of other parameters.
-            ParameterError: for `automatic` or `magnitude` without a plan, and for a magnitude that is not
+            MismatchError: if the keys, or the plan, belong to other parameters.
+            ParameterError: if `automatic` or `magnitude` is given without a plan, or the magnitude is not
                 finite and positive.
-            RangeError: for a magnitude that is too large for the plan's matrices.
+            RangeError: if the magnitude is too large for the plan's matrices.
         """
         if isinstance(keys, SecretKey):
             raise TypeError(
@@ -313,44 +295,45 @@ class Context:
         scale: float | None = None,
         largest: float | None = None,
     ) -> Plaintext:
-        """Encode values without encrypting them, for example to multiply by them more than once.
+        """Encode values without encrypting them, for example for operands of several products.
 
         Args:
             values: an array of shape (..., slots). CKKS: real or complex numbers, filled up with zeros to a
-                power of two (`Plaintext.filled` says how many have values); BFV and BGV: integers in (-t,
-                t). An array on the context's GPU (of PyTorch, CuPy, JAX, ...: anything with `__dlpack__` or
-                `__cuda_array_interface__`) is read there: float64 or complex128 for CKKS, int64, taken
-                modulo t, for BFV and BGV. Its values are not checked, which would need the host.
+                power of two (`Plaintext.filled` is the number of values). BFV and BGV: integers in (-t, t).
+                An array on the context's GPU (of PyTorch, CuPy, JAX, or any with `__dlpack__` or
+                `__cuda_array_interface__`) is read there: float64 or complex128 for CKKS; int64, taken
+                modulo t, for BFV and BGV. Values on a GPU are not checked: a check would need the host.
             encoding: "slots", or "coefficients" (BFV and BGV, any plaintext modulus).
-            level: CKKS: level to encode at; None: the top. BFV and BGV: level of the ciphertexts that it
-                will multiply or be added to: then it is made ready for them once, and takes as much memory
-                as one (BGV: as half of one); None: each product and each sum makes it ready.
-            scale: CKKS: factor between values and polynomial; None: the level's.
-            largest: CKKS: a bound on the magnitude of the values, which operations carry along
-                (`Ciphertext.largest`), functions check and bootstraps scale by; None: `params.largest`. It
-                is told to whoever sees the ciphertext: declare what is true of all data, not of these.
+            level: CKKS: the level of the plaintext; None: the top. BFV and BGV: the level of the ciphertexts
+                that the plaintext will multiply or be added to. It is then made ready for them once, and
+                takes as much memory as one of them (BGV: half as much). None: each product and each sum
+                makes it ready.
+            scale: CKKS: the factor between values and polynomial; None: the level's.
+            largest: CKKS: a bound on the magnitude of the values; None: `params.largest`. Operations carry
+                the bound along (`Ciphertext.largest`), functions check it, and bootstraps scale by it.
+                Whoever has the ciphertext can read the bound: declare one for all data, not for these values.
 
         Returns:
             A plaintext of shape (...).
 
         Raises:
-            LevelError: for a level that is not there.
-            ParameterError: when values are too large (or above their declared bound), too many or not finite.
-            TypeError: when they are no numbers of the scheme.
+            LevelError: if the parameters have no such level.
+            ParameterError: if values are too large (or above their declared bound), too many or not finite.
+            TypeError: if values are no numbers of the scheme.
         """
         return Plaintext(self._codec.encode(values, encoding, level, scale, largest), self)
 
     def decode(self, plaintext: Plaintext, *, dtype: DTypeLike | None = None) -> NDArray[Any]:
-        """The values of a plaintext, of shape (..., slots); for `dtype` and their number see `decrypt`."""
+        """The values of a plaintext, of shape (..., filled slots); for `dtype` see `decrypt`."""
         require_type(plaintext, Plaintext, "decode", "a plaintext (a ciphertext decrypts: ctx.decrypt)")
         return self._filled_slots(self._codec.decode(plaintext._native, dtype), plaintext)
 
     def decode_on_device(self, plaintext: Plaintext, *, dtype: DTypeLike | None = None) -> DeviceArray:
-        """The values of a plaintext, of shape (..., slots), as an array on the context's GPU that PyTorch,
-        CuPy and JAX take; for `dtype` see `decrypt`.
+        """The values of a plaintext as an array on the context's GPU, of shape (..., slots), for PyTorch,
+        CuPy and JAX; for `dtype` see `decrypt`.
 
         Raises:
-            DeviceError: when the context is on the CPU: there `decode` gives an array of the device.
+            DeviceError: if the context is on the CPU, where `decode` gives an array of the device.
         """
         require_type(plaintext, Plaintext, "decode_on_device", "a plaintext")
         return self._codec.decode_on_device(plaintext._native, dtype)
@@ -369,19 +352,19 @@ class Context:
 
         Args:
             values: an array of shape (..., slots) as for `encode`, or a plaintext.
-            key: the secret key (the result is then stored in half the bytes), or keys with a public key.
+            key: the secret key (a file of the result then takes half the bytes), or keys with a public key.
             encoding: "slots", or "coefficients" (BFV and BGV).
             largest: CKKS: as for `encode`.
 
         Returns:
-            A ciphertext of shape (...). It is bound to no keys: `Evaluator.bind` does that.
+            A ciphertext of shape (...), bound to no keys; `Evaluator.bind` binds it.
 
         Raises:
-            MissingKeyError: when `key` has no public key.
-            ParameterError: when values are too large for the lowest level (or above `params.largest`), too
+            MissingKeyError: if `key` has no public key.
+            ParameterError: if values are too large for the lowest level (or above `params.largest`), too
                 many or not finite.
-            TypeError: when they are no numbers of the scheme, and for tables (data frames): each row would
-                be a ciphertext.
+            TypeError: if values are no numbers of the scheme, or are a table (data frame), whose rows would
+                each be a ciphertext.
         """
         return self._encrypt(values, key, encoding, self._keyless, largest)
 
@@ -393,29 +376,28 @@ class Context:
         dtype: DTypeLike | None = None,
         errors: Literal["raise", "mask"] = "raise",
     ) -> NDArray[Any]:
-        """The values of a ciphertext, as an array of shape (..., filled slots): without those that fill it up
-        (docs/python.md).
+        """The values of a ciphertext, as an array of shape (..., filled slots) (docs/python.md).
 
-        CKKS results are approximate, and their error tells about the secret key: show them to nobody who may
-        know the ciphertext, or use `decrypt_for_sharing`.
+        CKKS results are approximate, and their error reveals something of the secret key. Show them to nobody
+        who may know the ciphertext, or use `decrypt_for_sharing`.
 
         Args:
             ciphertext: a ciphertext of this context.
-            secret_key: the key it was encrypted for.
+            secret_key: the secret key that the ciphertext was encrypted for.
             dtype: CKKS: float64 (the imaginary parts are left out) or complex128; None: `ciphertext.dtype`,
-                which is complex where an operand was encrypted or encoded from complex numbers. BFV and BGV:
+                which is complex if an operand was encrypted or encoded from complex numbers. BFV and BGV:
                 int64 (None; values in [-(t-1)/2, t/2]) or uint64 (values in [0, t)).
-            errors: "raise": one row of a batch that is wrong is a NoiseError, which names the rows; "mask":
-                the others come back, in a `numpy.ma.MaskedArray` whose mask has the rows that are wrong
-                (under it are NaN for CKKS, 0 for BFV and BGV).
+            errors: "raise": a wrong row of a batch raises NoiseError, which names the rows; "mask": the
+                result is a `numpy.ma.MaskedArray` whose mask covers the wrong rows (NaN for CKKS, 0 for BFV
+                and BGV).
 
         Raises:
-            MismatchError: when ciphertext or key belong to other parameters.
-            NoiseError: BFV and BGV: when less than one bit of the noise budget is left. CKKS: when values
-                wrapped, or nearly: a coefficient exceeds a quarter of the modulus, and only where
-                `params.checks_range`. A net, not a guarantee (docs/ckks.md has what it catches). Another
-                secret key is noticed by the same. Whoever evaluates must not learn of it.
-            ParameterError: for another dtype, or other `errors`.
+            MismatchError: if ciphertext or key belong to other parameters.
+            NoiseError: BFV and BGV: if less than one bit of the noise budget is left. CKKS, with
+                `params.checks_range`: if a coefficient exceeds a quarter of the modulus, so that values
+                wrapped or nearly did. The check is a net, not a guarantee (docs/ckks.md lists its reach); it
+                also notices a wrong secret key. Whoever evaluates must not learn of this error.
+            ParameterError: if `dtype` or `errors` has another value.
         """
         if errors not in ("raise", "mask"):
             raise _core.ParameterError(f"errors must be 'raise' or 'mask', not {errors!r}")
@@ -432,8 +414,8 @@ class Context:
     def decrypt_on_device(
         self, ciphertext: Ciphertext, secret_key: SecretKey, *, dtype: DTypeLike | None = None
     ) -> DeviceArray:
-        """As `decrypt`, to an array of all slots on the context's GPU: see `decode_on_device`. Nothing is
-        read back, so values that wrapped, and spent noise budgets, are not noticed."""
+        """As `decrypt`, but to an array of all slots on the context's GPU: see `decode_on_device`. The host
+        reads nothing back, so wrapped values and spent noise budgets go unnoticed."""
         native = self._require_pair(ciphertext, secret_key, "decrypt_on_device")
         return self._codec.decode_on_device(_core.decrypt(native, secret_key._native), dtype)
 
@@ -447,27 +429,27 @@ class Context:
         shares: int = 1,
         dtype: DTypeLike | None = None,
     ) -> NDArray[Any]:
-        """Decryption whose result may be shown to others: docs/ckks.md says how and when.
+        """Decrypt to a result that may be shown to others (docs/ckks.md).
 
-        CKKS adds Gaussian noise that hides the error of the result, which tells about the secret key (B. Li,
-        D. Micciancio, ePrint 2020/1533; with M. Schultz and J. Sorrell, 2022/816). The same ciphertext,
-        bound, bits and shares give the same values. BFV and BGV results are exact, and are given out when
-        their noise bound, and their true noise, leave `statistical_bits` of budget.
+        CKKS: Gaussian noise is added that hides the error of the result, since the error reveals something of
+        the secret key (B. Li, D. Micciancio, ePrint 2020/1533; with M. Schultz and J. Sorrell, 2022/816).
+        The same ciphertext, bound, bits and shares give the same values. BFV and BGV: results are exact, and
+        are given out if their noise bound and their true noise leave `statistical_bits` of budget.
 
         Args:
-            ciphertext: a ciphertext of this context, best of parameters by
+            ciphertext: a ciphertext of this context, best with parameters of
                 `for_circuit(sharing_bits=, shares=)`.
-            secret_key: the key it was encrypted for.
+            secret_key: the secret key that the ciphertext was encrypted for.
             noise_bound: CKKS: a worst-case bound of the circuit on the error of a slot, never a measured one:
                 `noise_bound()`.
-            statistical_bits: bits of security of what is shown, from 1 to 64 for CKKS.
-            shares: CKKS: how many results will be shown in all, this one included.
+            statistical_bits: bits of security of the shown result; 1 to 64 for CKKS.
+            shares: CKKS: the number of results that will be shown in all, this one included.
             dtype: as for `decrypt`.
 
         Raises:
-            NoiseError: when no precision, or too small a budget, would be left; and as `decrypt`.
-            ParameterError: when `noise_bound` is missing (CKKS) or given (BFV and BGV), or bits or shares are
-                out of range.
+            NoiseError: if no precision, or too small a budget, would be left; and as `decrypt`.
+            ParameterError: if `noise_bound` is missing (CKKS) or given (BFV and BGV), or if bits or shares
+                are out of range.
         """
         native = self._require_pair(ciphertext, secret_key, "decrypt_for_sharing")
         require_naturals(shares=shares)
@@ -475,20 +457,20 @@ class Context:
         return self._filled_slots(self._codec.decode(plain, dtype), ciphertext)
 
     def noise_bound(self, *, depth: int, largest: float | None = None, terms: int = 1) -> float:
-        """CKKS: a worst-case bound on what noise adds to the slots (its root mean square) in a circuit, for
-        `decrypt_for_sharing`. It follows from the parameters and these numbers alone. The rounding of
-        doubles, about 2^-47 of the values, is no noise, and not in it.
+        """CKKS: a worst-case bound on the noise in the slots of a circuit's result (its root mean square),
+        for `decrypt_for_sharing`. The bound follows from the parameters and these numbers alone. The rounding
+        of doubles, about 2^-47 of the values, is not in it.
 
         Args:
             depth: multiplications one after the other.
-            largest: bound on the magnitude of all values, also in between; None: `params.largest`.
-            terms: how many products each step sums up at most, or at depth 0 how many encryptions (a sum of
-                n slots has n). Each may be rotated once.
+            largest: a bound on the magnitude of all values, intermediate ones too; None: `params.largest`.
+            terms: the most products that a step adds up; at depth 0, the most encryptions (n for a sum of n
+                slots). Each may be rotated once.
 
         Raises:
-            LevelError: when the parameters have less depth.
-            MismatchError: for BFV and BGV, whose ciphertexts carry their own bound.
-            ParameterError: when no bound on the values is given or declared.
+            LevelError: if the parameters have less depth.
+            MismatchError: if the scheme is BFV or BGV, whose ciphertexts carry their own bound.
+            ParameterError: if no bound on the values is given or declared.
         """
         require_naturals(depth=depth, terms=terms)
         if largest is not None and not largest > 0:
@@ -496,11 +478,11 @@ class Context:
         return _core.noise_bound(self._native, depth, largest or 0.0, terms)
 
     def noise_budget(self, ciphertext: Ciphertext, secret_key: SecretKey) -> float:
-        """BFV and BGV: bits of noise that the worst ciphertext of the batch can still take before decryption
-        fails. Tells about the secret key, so keep it to yourself.
+        """BFV and BGV: the bits by which the noise of the worst ciphertext of the batch may still grow before
+        decryption fails. This number reveals something of the secret key: keep it to yourself.
 
         Raises:
-            ParameterError: for CKKS, which has no budget.
+            ParameterError: if the scheme is CKKS, which has no budget.
         """
         native = self._require_pair(ciphertext, secret_key, "noise_budget")
         return _core.noise_budget(native, secret_key._native)
@@ -508,15 +490,16 @@ class Context:
     # --- Files. ---
 
     def load(self, source: Source) -> Any:
-        """A ciphertext, plaintext or key from its bytes or a file's path: what `bytes(x)` or `x.save` wrote.
+        """A ciphertext, plaintext or key from its bytes or a file's path, as `bytes(x)` and `x.save` write
+        them.
 
         Returns:
             Ciphertext (bound to no keys: `Evaluator.load` binds), Plaintext, SecretKey, Keys or SwitchingKey.
 
         Raises:
-            FormatError: when the bytes are damaged.
-            MismatchError: when they belong to other parameters.
-            FileError: when the file can not be read.
+            FormatError: if the bytes are damaged.
+            MismatchError: if the object belongs to other parameters.
+            FileError: if the file can not be read.
         """
         core: object = read(
             source,
@@ -531,17 +514,18 @@ class Context:
     # --- Other devices. ---
 
     def on(self, device: str) -> Context:
-        """The context of the same parameters on another device: itself if it lives there, else one that is
-        made at the first call and kept as long as this one. Objects go there by their `to`.
+        """The context of the same parameters on another device. For its own device this is the context
+        itself; another one is made at the first call, and lives as long as this context. Objects go there
+        by their `to`.
 
         Raises:
-            DeviceError: when the device is not there.
+            DeviceError: if there is no such device.
         """
         name = device if device == "cpu" or ":" in device else f"{device}:0"
         with self._lock:
             found = self._family.get(name)
             if found is None:
-                # The CPU has one storage, of which this context's user was told.
+                # The CPU has one storage; this context's user got the warning.
                 storage = "eight-byte" if name == "cpu" else self._storage
                 found = type(self)(self._params, name, storage=storage)
                 found._storage = self._storage
@@ -550,11 +534,10 @@ class Context:
                 self._made.append(found)
             return found
 
-    # --- What the other classes use. ---
+    # --- For the other classes. ---
 
     def _with_rules(self, params: Parameters) -> Context:
-        """A context like this one whose parameters have other rules of rescaling: itself if they are its
-        own."""
+        """A context like this one with the rescaling rules of `params`; itself if they are its own."""
         if params.rescaling == self._params.rescaling:
             return self
         found = type(self)(
@@ -578,7 +561,7 @@ class Context:
         return self._wrap(core)
 
     def _wrap(self, core: object) -> Any:
-        """An object of the core as a user meets it."""
+        """The user's object of one of the core."""
         if isinstance(core, _core.Ciphertext):
             return Ciphertext(core, self._keyless)
         if isinstance(core, _core.Plaintext):
@@ -590,12 +573,12 @@ class Context:
         assert isinstance(core, _core.SwitchingKey)
         return SwitchingKey(core, self)
 
-    # Objects hold their context, so the context holds no objects, only natives: otherwise neither could be
-    # released before the garbage collector finds the circle.
+    # Objects hold their context. So the context holds no such objects, only those of the core: otherwise both
+    # would wait for the garbage collector to find the circle.
 
     @property
     def _keyless(self) -> Evaluator:
-        """The evaluator of ciphertexts that are bound to no keys."""
+        """An evaluator without keys, for ciphertexts that are bound to none."""
         keys, native = self._keyless_natives
         return Evaluator(self, Keys(keys, self), native=native)
 
@@ -615,7 +598,7 @@ class Context:
             raise _core.MismatchError(f"{operation}: the key belongs to {key.context!r}, not to {self!r}")
 
     def _require_pair(self, ciphertext: Ciphertext, key: SecretKey, operation: str) -> _core.Ciphertext:
-        """The ciphertext as the core has it, when both are what a decryption takes."""
+        """The core's object of the ciphertext. Raises if a decryption can not take both."""
         self._require_secret(key, operation)
         return require_type(ciphertext, Ciphertext, operation, "a ciphertext")._native
 
@@ -645,10 +628,6 @@ class Context:
         else:
             raise TypeError(f"encrypt needs a SecretKey or Keys, not {type(key).__name__}")
         return Ciphertext(core, evaluator)
-
-
-def _is_integer(value: object) -> bool:
-    return isinstance(value, numbers.Integral) and not isinstance(value, bool)
 
 
 def _as_magnitude(magnitude: object, bootstrap: Bootstrap | None) -> float:

@@ -1,23 +1,27 @@
-"""What any function of ciphertexts needs and costs: it is run where operations are counted, not computed."""
+"""The needs and the cost of any function of ciphertexts, from a run that counts operations and computes
+none."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+import math
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from hemera import _core
 from hemera.circuits.needs import Needs, size_text
 from hemera.inputs.arguments import described, require_type
+from hemera.objects.batches import concatenate
 from hemera.objects.ciphertext import Ciphertext
 from hemera.objects.context import Context
+from hemera.objects.evaluator import Evaluator, Relinearization
 from hemera.objects.keys import Keys
 from hemera.parameters import Parameters, require_naturals
 from hemera.times.table import DeviceTimes
 
-__all__ = ["Cost", "cost"]
+__all__ = ["Cost", "DryRun", "FreshInput", "cost"]
 
 Shape = int | tuple[int, ...]
 
@@ -45,7 +49,7 @@ class Cost(Needs):
 
     @property
     def level(self) -> int:
-        """Level of fresh inputs."""
+        """The level of fresh inputs."""
         return self._levels[0]
 
     @property
@@ -55,22 +59,22 @@ class Cost(Needs):
 
     @property
     def depth(self) -> int:
-        """Levels that it takes; negative for what gives levels back."""
+        """The number of levels that the function takes; negative if it gives levels back."""
         return self.level - self.result_level
 
     @property
     def key_bytes(self) -> int:
-        """Bytes of its switching keys in memory."""
+        """The bytes of the function's switching keys in memory."""
         return self._bytes["keys"]
 
     @property
     def plaintext_bytes(self) -> int:
-        """Bytes of encoded matrices and coefficients that stay in memory for further calls."""
+        """The bytes of encoded matrices and coefficients that stay in memory for further calls."""
         return self._bytes["plaintexts"]
 
     @property
     def workspace_bytes(self) -> int:
-        """The most bytes of values in between, results and scratch at once: exactly those of a CPU."""
+        """The peak of the bytes of intermediate values, results and scratch; exact for a CPU."""
         return self._bytes["workspace"]
 
     def _counted(self) -> tuple[list[_core.KeyNeed], _core.Cost]:
@@ -78,11 +82,12 @@ class Cost(Needs):
 
     @property
     def seconds(self) -> float | None:
-        """About how long it takes on the device that was named, where nothing else runs; None: none was."""
+        """About the seconds of one call on the named device, if nothing else runs there; None if no device
+        was named."""
         return None if self._times is None else self._times.seconds(self._cost)
 
     def as_dict(self) -> dict[str, Any]:
-        """What was counted, for programs: numbers and texts that JSON takes. Sizes are in bytes."""
+        """The counts for programs: numbers and texts that JSON takes. Sizes are in bytes."""
         return {
             "level": self.level,
             "result_level": self.result_level,
@@ -95,7 +100,7 @@ class Cost(Needs):
         }
 
     def report(self) -> str:
-        """What was counted, in some lines for people."""
+        """The counts in some lines for people."""
         return "\n".join(
             (
                 f"level {self.level} to {self.result_level}",
@@ -118,75 +123,169 @@ def cost(
     device: str | None = None,
     threads: int = 1,
 ) -> Cost:
-    """What a function of ciphertexts needs and costs, without computing it.
+    """Count the keys, operations, levels and bytes of a function of ciphertexts without computing it.
 
-    The function runs twice on a context that counts operations and bytes and has no values: first to see
-    which keys it asks for, then with these keys. A key serves the highest level at which it was asked for.
+    The function runs twice on a context that counts operations and bytes and has no values: first without
+    keys, to note those that it needs, then with these keys. Each key is for the highest level at which the
+    function needs it.
 
         report = hm.cost(lambda x, y: (x * y).rotate(1), 1024, 1024, params=params)
         keys = ctx.generate_keys(sk, plan=report)
 
     Args:
-        function: takes a ciphertext for each input, and returns ciphertexts, or anything that holds some in
-            lists, tuples and dictionaries. It may use circuits, and bootstraps through a plan.
-        inputs: the shape of each input, as an array that is encrypted has it: (..., slots), or the number of
+        function: takes a ciphertext for each input, and returns ciphertexts, alone or in lists, tuples and
+            dictionaries. It may use circuits, and bootstraps through a plan.
+        inputs: the shape of each input, which is that of the array to encrypt: (..., slots), or the number of
             slots.
         params: the parameters.
-        device: the name of a table of measured times, like "nvidia-h200" or "cpu-avx512-16": the cost has
-            `seconds` then. `hemera calibrate --list` names all tables.
-        threads: of the CPU whose scratch memory is counted.
+        device: the name of a table of measured times, like "nvidia-h200" or "cpu-avx512-16", from which the
+            cost has its `seconds`. `hemera calibrate --list` names all tables.
+        threads: the number of threads of the CPU whose scratch memory is counted.
 
     Raises:
-        DeviceError: when the function decrypts, or reads values in another way, and when there is no table
-            of that device.
-        TypeError: when it is no function, or an input is no shape.
+        DeviceError: if the function decrypts, or reads values in another way, or if there is no table of the
+            device.
+        TypeError: if `function` is no function, or an input is no shape.
     """
     if not callable(function):
         raise TypeError(f"cost takes a function of ciphertexts, not {described(function)}")
     require_type(params, Parameters, "cost", "parameters, as params=")
     require_naturals(threads=threads)
     times = None if device is None else DeviceTimes.find(device)
-    context = Context(params, "ledger", threads=threads)
-    native = context._native
-    secret = context.generate_secret_key()
-    public = context.generate_keys(secret, relinearization=False)
-    arrays: list[NDArray[Any]] = [np.zeros(_shape(given), dtype=_number(params)) for given in inputs]
-
-    unbound = native.memory_used
-    asking = Keys(_core.asking_keys(public._native), context)
-    _run(function, arrays, context, asking)
-    needs = _core.needs_of(asking._native)
-    del asking
-    plaintext_bytes = native.memory_used - unbound
-    switching = _core.generate_needed_keys(secret._native, needs)
-    levels, workspace = _run(function, arrays, context, Keys(public._native.merged(switching), context))
-    return Cost(
-        params,
-        needs,
-        _core.counted_cost(native),
-        levels=levels,
-        key_bytes=switching.memory_bytes,
-        plaintext_bytes=plaintext_bytes,
-        workspace_bytes=workspace,
-        times=times,
-    )
+    specs = [FreshInput(_shape(given)) for given in inputs]
+    return DryRun(Context(params, "ledger", threads=threads)).cost(lambda _: function, specs, times=times)
 
 
-def _run(
-    function: Callable[..., Any], arrays: Iterable[NDArray[Any]], context: Context, keys: Keys
-) -> tuple[tuple[int, int], int]:
-    """One run: the levels of inputs and results, and the most bytes above those before."""
-    evaluator = context.bind(keys)
-    inputs = [evaluator.encrypt(array) for array in arrays]
-    native = context._native
-    _core.clear_ledger(native)
-    native.reset_memory_peak()
-    before = native.memory_used
-    results = list(_ciphertexts(function(*inputs)))
-    if not results:
-        raise TypeError("cost: the function returned no ciphertext; return what it computes")
-    top = max((x.level for x in inputs), default=context.params.levels - 1)
-    return (top, min(map(_level, results))), native.memory_peak - before
+@dataclass(frozen=True)
+class FreshInput:
+    """A fresh encryption: the shape (..., slots) of its values, or the number of slots, and its level; None:
+    the highest."""
+
+    shape: Shape
+    level: int | None = None
+
+
+class DryRun:
+    """Runs functions of ciphertexts where operations are counted, not computed, and there are no values.
+
+    Args:
+        context: of the device "ledger".
+        symmetric: whether inputs are encrypted by the secret key, as clients do, or by the public key.
+        relinearization: of evaluators: see `Context.bind`.
+    """
+
+    def __init__(
+        self, context: Context, *, symmetric: bool = False, relinearization: Relinearization = "eager"
+    ) -> None:
+        self._context = context
+        self._relinearization = relinearization
+        self._secret = context.generate_secret_key()
+        self._public = context.generate_keys(self._secret, relinearization=False)
+        self._symmetric = symmetric
+
+    def asking(self, *, own_products: bool = False) -> Keys:
+        """Keys that note which ones are asked for, and are there at once. `own_products`: each product asks
+        for a relinearization key over the primes of its level alone, as circuits with `own_keys` do."""
+        return Keys(_core.asking_keys(self._public._native, own_products), self._context)
+
+    def bind(self, keys: Keys) -> Evaluator:
+        """The evaluator of keys."""
+        return self._context.bind(keys, relinearization=self._relinearization)
+
+    def encrypted(self, inputs: Iterable[FreshInput], evaluator: Evaluator) -> list[Ciphertext]:
+        """The inputs, bound to an evaluator."""
+        kind = np.float64 if self._context.params.scheme == "ckks" else np.int64
+        found = []
+        for spec in inputs:
+            *batch, slots = spec.shape if isinstance(spec.shape, tuple) else (spec.shape,)
+            plain = self._context.encode(np.zeros((1, slots), dtype=kind), level=spec.level)
+            if self._symmetric:
+                one = evaluator.bind(self._context.encrypt(plain, self._secret))
+            else:
+                one = evaluator.encrypt(plain)
+            found.append(_repeated(one, math.prod(batch)).reshape(*batch))
+        return found
+
+    def cost(
+        self,
+        prepare: Callable[[Evaluator], Callable[..., Any]],
+        inputs: Sequence[FreshInput],
+        *,
+        needs: list[_core.KeyNeed] | None = None,
+        own_products: bool = False,
+        times: DeviceTimes | None = None,
+    ) -> Cost:
+        """What a function needs and costs.
+
+        Args:
+            prepare: gives the function (see `hemera.cost`) for an evaluator. The plaintexts that it makes are
+                those that stay for further calls.
+            inputs: of the function.
+            needs: the keys that it has; None: those that it asks for.
+            own_products: see `asking`.
+            times: of the device that seconds are for.
+        """
+        native = self._context._native
+        unbound = native.memory_used
+        asking = self.asking(own_products=own_products)
+        self._run(prepare, inputs, self.bind(asking))
+        if needs is None:
+            needs = _core.needs_of(asking._native)
+        del asking
+        plaintext_bytes = native.memory_used - unbound
+        switching = _core.generate_needed_keys(self._secret._native, needs)
+        keys = Keys(self._public._native.merged(switching), self._context)
+        ends = self._run(prepare, inputs, self.bind(keys))
+        return Cost(
+            self._context.params,
+            needs,
+            _core.counted_cost(native),
+            levels=ends.levels,
+            key_bytes=switching.memory_bytes,
+            plaintext_bytes=plaintext_bytes + ends.prepared_bytes,
+            workspace_bytes=ends.workspace_bytes,
+            times=times,
+        )
+
+    def _run(
+        self,
+        prepare: Callable[[Evaluator], Callable[..., Any]],
+        inputs: Sequence[FreshInput],
+        evaluator: Evaluator,
+    ) -> _Ends:
+        """One run."""
+        native = self._context._native
+        unprepared = native.memory_used
+        function = prepare(evaluator)
+        prepared_bytes = native.memory_used - unprepared
+        values = self.encrypted(inputs, evaluator)
+        _core.clear_ledger(native)
+        native.reset_memory_peak()
+        before = native.memory_used
+        results = list(_ciphertexts(function(*values)))
+        if not results:
+            raise TypeError("cost: the function returned no ciphertext; return its results")
+        top = max((x.level for x in values), default=self._context.params.levels - 1)
+        return _Ends(prepared_bytes, (top, min(map(_level, results))), native.memory_peak - before)
+
+
+@dataclass(frozen=True)
+class _Ends:
+    """What a run tells besides its operations."""
+
+    prepared_bytes: int
+    levels: tuple[int, int]
+    """Of inputs, and the lowest of results."""
+    workspace_bytes: int
+    """The most bytes above those before."""
+
+
+def _repeated(x: Ciphertext, count: int) -> Ciphertext:
+    """As often along the first axis: there is no memory behind it, and arrays of values would take some."""
+    result = x
+    while len(result) < count:
+        result = concatenate([result, result[: count - len(result)]])
+    return result
 
 
 def _ciphertexts(value: object) -> Iterable[Ciphertext]:
@@ -201,7 +300,7 @@ def _ciphertexts(value: object) -> Iterable[Ciphertext]:
 
 
 def _level(result: Ciphertext) -> int:
-    """The level of a result, rescaled if it waits for that."""
+    """The level of a result, after its rescale if it waits for one."""
     return result.level - max(result._native.noise_scale_degree - 1, 0)
 
 
@@ -213,7 +312,3 @@ def _shape(given: Shape) -> Shape:
             f"cost takes shapes, as 1024 or (8, 1024), not {described(given)}; params= names the parameters"
         )
     return given
-
-
-def _number(params: Parameters) -> type:
-    return np.float64 if params.scheme == "ckks" else np.int64

@@ -32,11 +32,11 @@ _Operation = Literal["add", "subtract", "multiply"]
 
 @in_own_words
 class Evaluator(CircuitEvaluator):
-    """Evaluates with the keys it is bound to; `Context.bind` makes one. Stateless: any number of threads may
-    use it at once.
+    """Evaluates with its keys; `Context.bind` makes one. Any number of threads may use an evaluator at once.
 
     Every operation takes `out=`: a ciphertext that gets the result, and may be one of the operands. Without
-    it a new ciphertext is returned. Operands must belong to the evaluator's context (MismatchError).
+    `out=` the operation returns a new ciphertext. Raises MismatchError if an operand belongs to another
+    context.
     """
 
     def __init__(
@@ -89,9 +89,9 @@ class Evaluator(CircuitEvaluator):
             A ciphertext of shape (...), bound to this evaluator.
 
         Raises:
-            MissingKeyError: when the keys have no public key.
-            ParameterError: when values are too large or too many.
-            TypeError: when they are no numbers of the scheme.
+            MissingKeyError: if the keys have no public key.
+            ParameterError: if values are too large or too many.
+            TypeError: if values are no numbers of the scheme.
         """
         return self._context._encrypt(values, self._keys, encoding, self, largest)
 
@@ -111,9 +111,9 @@ class Evaluator(CircuitEvaluator):
         """A ciphertext from its bytes or a file's path, bound to this evaluator.
 
         Raises:
-            FormatError: when the bytes are damaged.
-            MismatchError: when they are not a ciphertext of this context's parameters.
-            FileError: when the file can not be read.
+            FormatError: if the bytes are damaged.
+            MismatchError: if the object is no ciphertext of this context's parameters.
+            FileError: if the file can not be read.
         """
         return self._bound(self._context.load(source))
 
@@ -123,13 +123,13 @@ class Evaluator(CircuitEvaluator):
     def _bound(self, ciphertext: object) -> Ciphertext:
         if not isinstance(ciphertext, Ciphertext):
             raise _core.MismatchError(
-                f"an evaluator takes ciphertexts, but this is a {type(ciphertext).__name__}; use the context "
-                "itself"
+                f"an evaluator takes ciphertexts, but this is a {type(ciphertext).__name__}; use the "
+                "context itself"
             )
         return self.bind(ciphertext)
 
     def bind(self, ciphertext: Ciphertext) -> Ciphertext:
-        """The same ciphertext, its operators working by this evaluator. No residues are copied."""
+        """The same ciphertext with this evaluator for its operators. No residues are copied."""
         require_type(ciphertext, Ciphertext, "bind", "a ciphertext")
         if ciphertext.context.params != self._context.params:
             raise _core.MismatchError(
@@ -143,16 +143,17 @@ class Evaluator(CircuitEvaluator):
     def add(
         self, a: Ciphertext, b: Operand, *, fill: bool = False, out: Ciphertext | None = None
     ) -> Ciphertext:
-        """a + b, slot by slot; b a ciphertext, plaintext, number or array.
+        """a + b, slot by slot.
 
         Args:
-            a: whose filled slots count: to the others, which are 0, nothing is added.
-            b: an array of shape (..., a.filled), or (..., 1) for one value in all of them.
+            a: a ciphertext. The sum is over its filled slots; the others keep their 0.
+            b: a ciphertext, plaintext or number, or an array of shape (..., a.filled), or (..., 1) for one
+                value in all of them.
             fill: whether an array of fewer values is filled up with zeros.
 
         Raises:
-            MismatchError: when shapes or the numbers of values do not fit, as in NumPy. A message whose slots
-                are all filled, as after a rotation, meets any other.
+            MismatchError: if shapes or the numbers of values do not fit, as in NumPy. An operand whose slots
+                are all filled, as after a rotation, fits any other.
         """
         if not isinstance(b, Ciphertext):
             return self._with_plain("add", a, b, out, fill)
@@ -179,12 +180,12 @@ class Evaluator(CircuitEvaluator):
     def multiply(
         self, a: Ciphertext, b: Operand, *, fill: bool = False, out: Ciphertext | None = None
     ) -> Ciphertext:
-        """a * b, slot by slot: operands and `fill` as of `add`.
+        """a * b, slot by slot; operands and `fill` as for `add`.
 
         Raises:
-            MismatchError: when shapes or the numbers of values do not fit.
-            MissingKeyError: when a product of ciphertexts needs a relinearization key that is not there.
-            LevelError: when no level is left.
+            MismatchError: if shapes or the numbers of values do not fit.
+            MissingKeyError: if a product of ciphertexts needs a relinearization key and there is none.
+            LevelError: if no level is left.
         """
         if not isinstance(b, Ciphertext):
             return self._with_plain("multiply", a, b, out, fill)
@@ -192,7 +193,7 @@ class Evaluator(CircuitEvaluator):
         return self._finish("multiply", reshaped(self._native.multiply(a._native, b._native), shape), out)
 
     def divide(self, a: Ciphertext, b: complex | ArrayLike, *, out: Ciphertext | None = None) -> Ciphertext:
-        """CKKS: a / b for a plain number, or array b of shape (..., a.filled) or (..., 1)."""
+        """CKKS: a / b for a plain number b, or an array b of shape (..., a.filled) or (..., 1)."""
         if self._context.params.scheme != "ckks":
             raise TypeError(
                 "BFV and BGV have no division; multiply by an inverse modulo the plaintext modulus"
@@ -208,8 +209,8 @@ class Evaluator(CircuitEvaluator):
         """The sum of all terms; their batches broadcast as in NumPy.
 
         Raises:
-            ParameterError: without any term.
-            MismatchError: when shapes or slots do not fit.
+            ParameterError: if there is no term.
+            MismatchError: if shapes or slots do not fit.
         """
         parts = all_parts(terms, "add_many")
         shape, natives = fitted("add_many", parts)
@@ -219,8 +220,8 @@ class Evaluator(CircuitEvaluator):
         """The product of all factors, in ceil(log2 count) levels; their batches broadcast as in NumPy.
 
         Raises:
-            ParameterError: without any factor.
-            MismatchError: when shapes or slots do not fit.
+            ParameterError: if there is no factor.
+            MismatchError: if shapes or slots do not fit.
         """
         parts = self._all_refreshed(all_parts(factors, "multiply_many"))
         shape, natives = fitted("multiply_many", parts)
@@ -233,30 +234,28 @@ class Evaluator(CircuitEvaluator):
         *,
         out: Ciphertext | None = None,
     ) -> Ciphertext:
-        """The sum of a[i] * b[i], slot by slot, in one pass: faster than product by product, and products of
-        ciphertexts are relinearized once, as a sum, which leaves less noise.
+        """The sum of a[i] * b[i], slot by slot, in one pass. This is faster than product by product. The sum
+        of products of ciphertexts is relinearized once, which also leaves less noise.
 
         Args:
-            a: ciphertexts. Of a single one, which is no sequence, the slots are summed: `Ciphertext.dot`.
+            a: a sequence of ciphertexts; or a single ciphertext, whose slots are summed: `Ciphertext.dot`.
             b: as many ciphertexts; or as many plaintexts and arrays of shape (..., a.filled).
 
         Returns:
-            A ciphertext of the shape to which all operands broadcast, at the level and scale that products
-            and sums have.
+            A ciphertext of the shape to which all operands broadcast, at the level and scale of a product.
 
         Raises:
-            ParameterError: unless there are equally many, at least one.
-            MismatchError: when shapes, levels or encodings do not fit.
-            MissingKeyError: when products of ciphertexts need a relinearization key that is not there.
-            LevelError: when no level is left.
+            ParameterError: if `a` and `b` are not equally many, or there is none.
+            MismatchError: if shapes, levels or encodings do not fit.
+            MissingKeyError: if products of ciphertexts need a relinearization key and there is none.
+            LevelError: if no level is left.
         """
         if isinstance(a, Ciphertext) and a.ndim == 0:
             return self.matmul(a, cast(Operand, b), out=out)
         if not isinstance(b, (Sequence, Ciphertext, np.ndarray)):
             raise TypeError(
                 f"dot: several ciphertexts take as many operands, not {described(b)}; x.dot(y) sums the "
-                f"slots "
-                "of one product"
+                "slots of one product"
             )
         if len(a) != len(b) or len(a) == 0:
             raise _core.ParameterError(
@@ -285,18 +284,18 @@ class Evaluator(CircuitEvaluator):
     def sum(self, a: Ciphertext, *, axis: int | None = None, out: Ciphertext | None = None) -> Ciphertext:
         """Every slot becomes the sum of the filled slots.
 
-        Slots that fill the ciphertext up do not count. Where they are not known to be 0, as after a function,
-        they are masked, which takes a level of CKKS and, of BFV and BGV, the noise of a plain product.
+        Slots that fill the ciphertext up do not count. If they are not known to be 0, as after a function,
+        the sum masks them first. A mask takes a level (CKKS) or the noise of a plain product (BFV and BGV).
 
         Args:
-            a: with BFV and BGV that were rotated, all slots count, since values are in any of them.
-            axis: None, or -1 or `a.ndim`, the axis of the slots; else one of the batch, whose elements are
-                added (`add_many`).
+            a: a ciphertext. After a rotation of BFV and BGV all slots count, since values may be in any.
+            axis: None, -1 or `a.ndim`: the axis of the slots; another one: an axis of the batch, whose
+                elements are added (`add_many`).
 
         Raises:
-            MissingKeyError: without the keys.
-            LevelError: when no level is left for a mask.
-            ParameterError: for another axis.
+            MissingKeyError: if the keys of the rotations are missing.
+            LevelError: if no level is left for a mask.
+            ParameterError: if there is no such axis.
         """
         native = native_of("sum", a)
         if axis is not None and (along := batch_axis("sum", a.shape, axis)) is not None:
@@ -321,19 +320,18 @@ class Evaluator(CircuitEvaluator):
         return self._finish("sum", core, out)
 
     def mean(self, a: Ciphertext, *, axis: int | None = None, out: Ciphertext | None = None) -> Ciphertext:
-        """CKKS: the mean of the filled slots in each of them, or with an axis of the batch that of its
-        elements, slot by slot. Takes a level; raises as `sum`, and TypeError for BFV and BGV."""
+        """CKKS: every slot becomes the mean of the filled slots; with an axis of the batch, the mean of its
+        elements, slot by slot. Takes a level. Raises as `sum`, and TypeError if the scheme is BFV or BGV."""
         native = native_of("mean", a)
         if self._context.params.scheme != "ckks":
             raise TypeError(
                 "BFV and BGV have no division: decrypt x.sum() and divide it, or multiply by an inverse "
-                "modulo "
-                "the plaintext modulus"
+                "modulo the plaintext modulus"
             )
         if axis is not None and (along := batch_axis("mean", a.shape, axis)) is not None:
             return self.multiply(self.sum(a, axis=along), 1 / a.shape[along], out=out)
         if native.padding == "unknown":
-            return self.sum(self.multiply(a, 1 / a.filled), out=out)  # which masks as well
+            return self.sum(self.multiply(a, 1 / a.filled), out=out)  # the product masks as well
         return self.multiply(self.sum(a), 1 / a.filled, out=out)
 
     def _masked(self, operation: str, a: Ciphertext) -> _core.Ciphertext:
@@ -344,14 +342,13 @@ class Evaluator(CircuitEvaluator):
             return self._native.multiply_plain(fresh._native, mask)
         except _core.LevelError as error:
             raise _core.LevelError(
-                f"{operation}: slots {a.filled} to {a.slots - 1} fill the ciphertext up and are not known to "
-                f"be "
-                "0, so they are masked, for which no level is left: use parameters of more depth, or "
+                f"{operation}: slots {a.filled} to {a.slots - 1} fill the ciphertext up and are not known "
+                "to be 0, so they are masked, for which no level is left: use parameters of more depth, or "
                 f"hm.circuits.Mask(np.arange({a.slots}) < {a.filled}, params)(x) where there is one"
             ) from error
 
     def _sums(self, a: _core.Ciphertext) -> bool:
-        """Whether the Galois keys suffice for a sum over the slots."""
+        """Whether the Galois keys suffice to sum the slots."""
         params = self._context.params
         try:
             for steps in _core.rotations_for_sum(params._native, a.slots):
@@ -363,31 +360,30 @@ class Evaluator(CircuitEvaluator):
     def matmul(
         self, a: Ciphertext, b: Operand, *, slots: int | None = None, out: Ciphertext | None = None
     ) -> Ciphertext:
-        """a @ b, as in NumPy: each vector of `a` as a row times a plain matrix (CKKS), or its inner product
+        """a @ b, as in NumPy: each vector of `a`, as a row, times a plain matrix (CKKS); or its inner product
         with a vector, in every slot.
 
-        A matrix is encoded each time: a `hemera.circuits.LinearTransform` of `b.T` encodes it once.
+        Each call encodes the matrix. A `hemera.circuits.LinearTransform` of `b.T` encodes it once.
 
         Args:
             b: a plain matrix of shape (a.filled, columns); or a vector: a single ciphertext, a plaintext or
                 an array of shape (a.filled,).
-            slots: a.slots, to say that the matrix goes with all slots: then it may have any number of rows
-                up to it, and those that are missing are zero.
+            slots: a.slots: the matrix is for all slots. It may then have fewer rows; the missing ones are
+                zero.
 
         Raises:
-            MismatchError: for a matrix of other rows than `a` has values.
-            TypeError: for other operands, and for a matrix with BFV and BGV.
-            ParameterError: for more rows or columns than `a` has slots.
-            MissingKeyError: when rotations of the matrix's diagonals, or of a sum, lack keys.
-            LevelError: when no level is left.
+            MismatchError: if the matrix has not as many rows as `a` has values.
+            TypeError: if `b` is something else, or a matrix and the scheme is BFV or BGV.
+            ParameterError: if there are more rows or columns than `a` has slots.
+            MissingKeyError: if a rotation of the matrix's diagonals, or of a sum, lacks its key.
+            LevelError: if no level is left.
         """
         native_of("matmul", a)
         if isinstance(b, Ciphertext) and b.ndim:
             raise TypeError(
                 f"matmul takes a vector or a plain matrix, not a batch of ciphertexts of shape {b.shape}: "
                 "hm.circuits.MatrixVectorProduct and MatrixProduct multiply encrypted matrices, ev.dot(xs, "
-                "ys) "
-                "sums products"
+                "ys) sums products"
             )
         if isinstance(b, (Ciphertext, Plaintext)):
             return self.sum(self.multiply(a, b), out=out)
@@ -397,16 +393,13 @@ class Evaluator(CircuitEvaluator):
         if matrix.ndim != 2 or self._context.params.scheme != "ckks":
             raise TypeError(
                 "matmul takes a plain matrix of two axes, for CKKS, or a vector; ev.dot(xs, ys) sums "
-                "products x * "
-                "y"
+                "products x * y"
             )
         if slots is None and len(matrix) != a.filled:
             raise _core.MismatchError(
-                f"matmul: values of shape {(*a.shape, a.filled)} and a matrix of shape {matrix.shape} do not "
-                f"fit; "
-                "as in NumPy it needs a row for each value (or say ev.matmul(x, matrix, slots=x.slots), for "
-                "zeros "
-                "in the rows that are missing)"
+                f"matmul: values of shape {(*a.shape, a.filled)} and a matrix of shape {matrix.shape} do "
+                "not fit; as in NumPy it needs a row for each value (or say ev.matmul(x, matrix, "
+                "slots=x.slots), for zeros in the rows that are missing)"
             )
         if slots not in (None, a.slots):
             raise _core.MismatchError(f"matmul: slots={slots}, and the ciphertext has {a.slots}")
@@ -417,7 +410,7 @@ class Evaluator(CircuitEvaluator):
 
     @staticmethod
     def _vector(operation: str, values: NDArray[Any], a: Ciphertext) -> NDArray[Any]:
-        """A plain vector as NumPy multiplies it by values. MismatchError for another length."""
+        """A plain vector of as many values as the ciphertext. MismatchError if its length is another one."""
         if len(values) != a.filled:
             raise _core.MismatchError(
                 f"{operation}: a vector of {len(values)} values and a ciphertext of {a.filled} do not fit"
@@ -425,7 +418,7 @@ class Evaluator(CircuitEvaluator):
         return values
 
     def reencrypt(self, a: Ciphertext, key: SwitchingKey) -> Ciphertext:
-        """The same message under the secret that `key` ends at. The result is bound to no keys."""
+        """The same message under the target secret key of `key`. The result is bound to no keys."""
         require_type(key, SwitchingKey, "reencrypt", "the key of ctx.generate_switching_key(source, target)")
         core = self._native.reencrypt(native_of("reencrypt", a), key._native)
         return a._holding(core, self._context._keyless)
@@ -433,33 +426,33 @@ class Evaluator(CircuitEvaluator):
     # --- Circuits. ---
 
     def capture(self, circuit: Circuit, *examples: Ciphertext) -> Graph:
-        """Capture a circuit of operations as a graph that runs many times at little cost for the host.
+        """Capture a circuit of operations as a graph. A graph runs many times at little cost for the host.
 
-        The circuit is called with ciphertexts like the examples, once to run and once to be recorded. Its
-        operations must be the same for all inputs of this shape, level and scale, as those of Hemera are.
-        On the CPU, which has no graphs, the graph calls the circuit each time.
+        `capture` calls the circuit with ciphertexts like the examples, once to run it and once to record it.
+        The circuit's operations must be the same for all inputs of this shape, level and scale, as those of
+        Hemera are. The CPU has no graphs; there a graph calls the circuit each time.
 
         Args:
             circuit: takes as many ciphertexts as there are examples; returns one, or a sequence of them.
-            examples: inputs of the shape, level, scale and (BFV, BGV) at least the noise that inputs will
-                have.
+            examples: inputs with the shape, level and scale of the later inputs, and (BFV, BGV) at least
+                their noise.
 
         Returns:
-            A `Graph` g: `g(*inputs)` gives what `circuit(*inputs)` gives, bit for bit.
+            A `Graph` g: `g(*inputs)` equals `circuit(*inputs)` bit for bit.
 
         Raises:
-            DeviceError: when the circuit encrypts, draws randomness or copies from or to the host (encoding
-                an array inside it does: encode before, and use the plaintext; so do numbers that are added to
-                ciphertexts filled in part, beyond 16 different ones).
+            DeviceError: if the circuit encrypts, draws randomness or copies from or to the host. An array
+                that is encoded inside the circuit is such a copy: encode it before, and use the plaintext. So
+                are numbers added to ciphertexts filled in part, beyond 16 different ones.
         """
         return Graph(self._context._native, lambda core: Ciphertext(core, self), circuit, examples)
 
-    # --- How operands are brought together. ---
+    # --- Bringing operands together. ---
 
     def _paired(
         self, operation: _Operation, a: Ciphertext, b: Ciphertext, out: Ciphertext | None
     ) -> tuple[Ciphertext, Ciphertext, tuple[int, ...]]:
-        """Both operands ready for the operation, and the shape of its result."""
+        """Both operands, ready for the operation, and the shape of the result."""
         _require_ciphertext(operation, a)
         of_a, of_b = a.shape, b.shape
         shape = of_a if of_a == of_b else broadcast_shape(operation, of_a, of_b)
@@ -473,7 +466,7 @@ class Evaluator(CircuitEvaluator):
             ) from None
         _check_out(operation, a, shape, out)
         if of_a != of_b and a._count != 1 and b._count != 1:
-            if operation == "multiply":  # before they are more
+            if operation == "multiply":  # before they are repeated
                 a, b = self._all_refreshed((a, b))
             a, b = a._spread(shape), b._spread(shape)
         return a, b, shape
@@ -500,8 +493,9 @@ class Evaluator(CircuitEvaluator):
         return self._finish(operation, core, out)
 
     def _minds_padding(self, operation: _Operation, a: _core.Ciphertext, number: complex) -> bool:
-        """Whether an operation with a number is one with the number in the filled slots and 0 in the others:
-        sums, which then keep those 0, and products that take a level, which then make them 0 for nothing."""
+        """Whether a number must become a plaintext with the number in the filled slots and 0 in the others.
+        True for sums, which keep those 0, and for products that take a level, which then make them 0 at no
+        cost."""
         if operation != "multiply":
             return number != 0 and a.padding in ("zeros", "values")
         return a.padding != "zeros" and not self._has_budget and not _is_integer(number)
@@ -553,7 +547,7 @@ class Evaluator(CircuitEvaluator):
         return Plaintext(plain, self._context)
 
     def __getattr__(self, name: str) -> NoReturn:
-        """Only for names that there are not."""
+        """Called for unknown names only."""
         reason = ": ctx.decrypt(x, secret_key) does, with the secret key" if name == "decrypt" else ""
         raise AttributeError(f"an Evaluator has no attribute {name!r}{reason}", name=name, obj=self)
 
@@ -576,5 +570,5 @@ def _elements(a: Ciphertext, axis: int) -> list[Ciphertext]:
 
 
 def _is_integer(number: complex | None) -> bool:
-    """Whether a product by it takes no level."""
+    """Whether the number is an integer, so that a product with it takes no level."""
     return number is not None and number.imag == 0 and float(number.real).is_integer()

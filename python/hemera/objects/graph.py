@@ -1,4 +1,4 @@
-"""Captured circuits: operations that are recorded once and given to the device as one."""
+"""Captured circuits: operations that are recorded once, and that the device then runs as one."""
 
 from __future__ import annotations
 
@@ -12,15 +12,14 @@ from hemera.objects.ciphertext import Ciphertext
 __all__ = ["Circuit", "Graph"]
 
 Circuit = Callable[..., "Ciphertext | Sequence[Ciphertext]"]
-"""What `Evaluator.capture` takes: a function of ciphertexts to one ciphertext, or several."""
+"""The argument of `Evaluator.capture`: a function of ciphertexts to one ciphertext, or several."""
 
 
 class Graph:
     """A captured circuit; `Evaluator.capture` makes one.
 
-    It holds the memory that its operations work in for as long as it lives, and the plaintexts, keys and
-    ciphertexts that the circuit uses beside its inputs, also when nobody else holds them. Calls from several
-    threads take turns.
+    A graph holds the memory of its operations for as long as it lives, and the plaintexts, keys and
+    ciphertexts that the circuit uses in addition to its inputs. Calls from several threads take turns.
     """
 
     def __init__(
@@ -30,7 +29,7 @@ class Graph:
         circuit: Circuit,
         examples: Sequence[Ciphertext],
     ) -> None:
-        """`bound` makes a ciphertext that works by the evaluator which captures."""
+        """`bound` makes a ciphertext that is bound to the capturing evaluator."""
         if not examples:
             raise _core.ParameterError("capture: give at least one example input")
         self._bound = bound
@@ -42,7 +41,7 @@ class Graph:
         self._outputs: list[Ciphertext] = []
         self._single = True
         self._recording: _core.Recording | None = None
-        # Constants of the operations are made in the first run; the recording may not make any.
+        # The first run makes the constants of the operations; the recording may not make any.
         self._run_circuit()
         self._memory = sum(own._native.memory_bytes for own in self._inputs)
         if _core.records(context):
@@ -52,7 +51,7 @@ class Graph:
             self._memory += max(0, context.memory_peak - before)
 
     def _run_circuit(self) -> None:
-        # Copies: what the circuit does to its arguments in place must not change the graph's inputs.
+        # Copies: a circuit that changes its arguments in place must not change the graph's inputs.
         result = self._circuit(*[self._bound(own._native.clone()) for own in self._inputs])
         self._single = isinstance(result, Ciphertext)
         outputs = [result] if isinstance(result, Ciphertext) else list(result)
@@ -68,8 +67,8 @@ class Graph:
 
     @property
     def memory_bytes(self) -> int:
-        """Bytes of the device's memory that it keeps, as measured when it was captured: with what other
-        threads took meanwhile."""
+        """The bytes of the device's memory that the graph keeps. They are measured during the capture, so
+        memory that other threads take at the same time is included."""
         return self._memory
 
     def __call__(self, *inputs: Ciphertext) -> Ciphertext | tuple[Ciphertext, ...]:
@@ -79,10 +78,10 @@ class Graph:
             inputs: ciphertexts like the examples.
 
         Returns:
-            What the circuit returns, one ciphertext or a tuple of them, which the caller owns.
+            The circuit's results, one ciphertext or a tuple of them, which the caller owns.
 
         Raises:
-            MismatchError: when an input is not like its example; the message says how.
+            MismatchError: if an input is not like its example; the message names the difference.
         """
         if len(inputs) != len(self._inputs):
             raise _core.MismatchError(

@@ -1,4 +1,4 @@
-"""Keys: the secret that decrypts, and what a server needs to evaluate."""
+"""Keys: the secret key that decrypts, and the keys with which a server evaluates."""
 
 from __future__ import annotations
 
@@ -6,61 +6,43 @@ from typing import TYPE_CHECKING
 
 from hemera import _core
 from hemera.inputs.arguments import in_own_words, require_type
-from hemera.objects.stored import Stored
+from hemera.objects.stored import Belonging
 
 if TYPE_CHECKING:
-    from hemera.objects.context import Context
+    from hemera.objects.context import Context  # noqa: F401  (in the names of bases)
 
 __all__ = ["Keys", "SecretKey", "SwitchingKey"]
 
 
 @in_own_words
-class SecretKey(Stored):
+class SecretKey(Belonging["Context"]):
     """The key that decrypts. Its memory is zeroed on release; a file of it is readable by its owner alone.
 
     `Context.generate_secret_key` and `Context.load` make one.
     """
 
-    __slots__ = ("_context",)
+    __slots__ = ()
 
     _native: _core.SecretKey
-
-    def __init__(self, core: _core.SecretKey, context: Context) -> None:
-        self._native = core
-        self._context = context
-
-    @property
-    def context(self) -> Context:
-        """The context that the key belongs to."""
-        return self._context
 
     def __repr__(self) -> str:
         return f"<SecretKey of {self._context!r}>"
 
 
 @in_own_words
-class Keys(Stored):
-    """Public, relinearization and Galois keys: what encrypts and evaluates. Nothing in it decrypts.
+class Keys(Belonging["Context"]):
+    """Public, relinearization and Galois keys: they encrypt and evaluate, and can not decrypt.
 
     `Context.generate_keys` and `Context.load` make them.
     """
 
-    __slots__ = ("_context",)
+    __slots__ = ()
 
     _native: _core.EvaluationKeys
 
-    def __init__(self, core: _core.EvaluationKeys, context: Context) -> None:
-        self._native = core
-        self._context = context
-
-    @property
-    def context(self) -> Context:
-        """The context that the keys belong to."""
-        return self._context
-
     @property
     def has_public_key(self) -> bool:
-        """Whether they encrypt."""
+        """Whether the keys can encrypt."""
         return self._native.has_public_key
 
     @property
@@ -80,12 +62,12 @@ class Keys(Stored):
 
     @property
     def security(self) -> str | None:
-        """Class of classical security of the weakest of the keys, by the modulus that each is over (see
-        `Parameters.security`), or None without keys."""
+        """The class of classical security of the weakest of the keys, by the modulus of each (see
+        `Parameters.security`); None without keys."""
         return self._native.security
 
     def has_rotation(self, steps: int) -> bool:
-        """Whether there is a key for exactly this rotation."""
+        """Whether there is a key of its own for this rotation."""
         return self._context._native.galois_element(steps) in self._native.galois_elements
 
     @property
@@ -94,10 +76,10 @@ class Keys(Stored):
         return self._context._native.conjugation_element() in self._native.galois_elements
 
     def public_only(self) -> Keys:
-        """The public key alone: enough to encrypt.
+        """The public key alone, which is enough to encrypt.
 
         Raises:
-            MissingKeyError: when there is none.
+            MissingKeyError: if there is no public key.
         """
         if not self.has_public_key:
             raise _core.MissingKeyError(
@@ -106,7 +88,7 @@ class Keys(Stored):
         return Keys(self._native.public_only(), self._context)
 
     def __or__(self, other: Keys) -> Keys:
-        """The keys of both, for one secret; where both have one, the left one's."""
+        """The keys of both, which belong to one secret. If both have a key, the left one stays."""
         require_type(other, Keys, "keys | other", "other keys")
         return Keys(self._native.merged(other._native), self._context)
 
@@ -121,30 +103,21 @@ class Keys(Stored):
 
 
 @in_own_words
-class SwitchingKey(Stored):
+class SwitchingKey(Belonging["Context"]):
     """A key from one secret to another, for `Evaluator.reencrypt`."""
 
-    __slots__ = ("_context",)
+    __slots__ = ()
 
     _native: _core.SwitchingKey
 
-    def __init__(self, core: _core.SwitchingKey, context: Context) -> None:
-        self._native = core
-        self._context = context
-
-    @property
-    def context(self) -> Context:
-        """The context that the key belongs to."""
-        return self._context
-
     @property
     def level(self) -> int:
-        """Highest level of the ciphertexts that it switches."""
+        """The highest level of the ciphertexts that this key switches."""
         return self._native.level
 
     @property
     def security(self) -> str:
-        """Class of classical security of the modulus that the key is over (see `Parameters.security`)."""
+        """The class of classical security of the key's modulus (see `Parameters.security`)."""
         return self._native.security
 
     def __repr__(self) -> str:

@@ -1,4 +1,4 @@
-"""Warnings that a result may be wrong, at the line outside of this package that asked for it."""
+"""Warnings that a result may be wrong. They point to the user's line that made the result."""
 
 from __future__ import annotations
 
@@ -13,24 +13,27 @@ from hemera.errors import HemeraWarning, NoiseWarning, RangeWarning
 
 _PACKAGE = str(Path(__file__).parents[1])
 _ranges_are_known: ContextVar[bool] = ContextVar("_ranges_are_known", default=False)
+_budgets_are_known: ContextVar[bool] = ContextVar("_budgets_are_known", default=False)
 
 
 def warn_of_spent_budget(operation: str) -> None:
-    """A NoiseWarning."""
+    """Give a NoiseWarning."""
+    if _budgets_are_known.get():
+        return
     _warn(
         f"{operation}: the guaranteed noise budget of the result is spent, so it may decrypt to wrong "
         "values; choose parameters for a circuit of this depth, for_circuit(depth=..., terms=...). "
-        "ctx.noise_budget(x, secret_key) tells what is really left",
+        "ctx.noise_budget(x, secret_key) measures the true budget",
         NoiseWarning,
     )
 
 
 def warn_of_interval(name: str, low: float, high: float) -> None:
-    """A RangeWarning of a function."""
+    """Give a RangeWarning for a function."""
     if _ranges_are_known.get():
         return
     _warn(
-        f"{name}: its values are taken to be from {low:g} to {high:g}, and no declared bound says so; "
+        f"{name}: values are taken to be from {low:g} to {high:g}, and no declared bound guarantees it; "
         "results of values outside are wrong without an error. Declare a bound, for_circuit(largest=) or "
         "encode(largest=), or make the function with clip=True",
         RangeWarning,
@@ -38,13 +41,13 @@ def warn_of_interval(name: str, low: float, high: float) -> None:
 
 
 def warn_of_bootstrap() -> bool:
-    """A RangeWarning of a bootstrap. Whether it was given."""
+    """Give a RangeWarning for a bootstrap. Returns whether it was given."""
     if _ranges_are_known.get():
         return False
     _warn(
-        "bootstrap: its values are taken to be from -1 to 1, and no bound is declared; results of larger "
-        "values are wrong without an error. Declare their bound, ctx.encode(values, largest=) or "
-        "ctx.bind(keys, bootstrap=plan, magnitude=), by which bootstraps then scale",
+        "bootstrap: values are taken to be from -1 to 1, and no bound is declared; results of larger values "
+        "are wrong without an error. Declare a bound, ctx.encode(values, largest=) or "
+        "ctx.bind(keys, bootstrap=plan, magnitude=): bootstraps then scale by it",
         RangeWarning,
     )
     return True
@@ -52,12 +55,22 @@ def warn_of_bootstrap() -> bool:
 
 @contextmanager
 def ranges_are_known() -> Iterator[None]:
-    """No RangeWarning in here: for circuits whose authors made sure of their ranges in other ways."""
+    """No RangeWarning inside: for circuits whose authors made sure of their ranges in other ways."""
     token = _ranges_are_known.set(True)
     try:
         yield
     finally:
         _ranges_are_known.reset(token)
+
+
+@contextmanager
+def budgets_are_known() -> Iterator[None]:
+    """No NoiseWarning in here: where no result is read."""
+    token = _budgets_are_known.set(True)
+    try:
+        yield
+    finally:
+        _budgets_are_known.reset(token)
 
 
 def _warn(text: str, category: type[HemeraWarning]) -> None:

@@ -1,4 +1,4 @@
-"""How the operands of an operation are brought together: types, batches and slots."""
+"""Bringing the operands of an operation together: types, batches and slots."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class Batch(Protocol):
 def fitted(
     operation: str, operands: Sequence[Batch], plain: Sequence[_core.Plaintext] = ()
 ) -> tuple[tuple[int, ...], list[_core.Ciphertext]]:
-    """The shape to which all operands broadcast, and the ciphertexts spread to it. MismatchError when shapes
+    """The shape to which all operands broadcast, and the ciphertexts repeated to it. MismatchError if shapes
     or slots do not fit."""
     natives: list[_core.Ciphertext | _core.Plaintext] = [*(x._native for x in operands), *plain]
     shape: tuple[int, ...] = ()
@@ -45,23 +45,23 @@ def fitted(
 
 
 def reshaped(core: _core.Ciphertext, shape: tuple[int, ...]) -> _core.Ciphertext:
-    """A result in the shape that NumPy's rule gives it: batches of one meet others as they are."""
+    """The result in the shape that NumPy's rule gives it. (The core leaves batches of one as they are.)"""
     if tuple(core.batch) != shape:
         _core.reshape_inplace(core, list(shape))
     return core
 
 
 def require_slots(operation: str, *operands: _core.Ciphertext | _core.Plaintext) -> None:
-    """MismatchError for operands of different slots or filled slots, as of different lengths in NumPy. Those
-    of a single slot (CKKS) and of all slots meet any others. Polynomials (encoded in coefficients) may have
-    any lengths."""
+    """MismatchError if operands have different slots or filled slots, as different lengths in NumPy. Operands
+    of a single slot (CKKS), or with all slots filled, fit any other. Polynomials (encoded in coefficients)
+    may have any lengths."""
     slots, filled = operands[0].slots, operands[0].filled
-    for x in operands:  # most are alike, and this is asked for each operation
+    for x in operands:  # most are alike, and every operation calls this
         if x.slots != slots or x.filled != filled:
             break
     else:
         return
-    # A single slot of CKKS meets all others; a single value of BFV and BGV is in the first slot alone.
+    # A single slot of CKKS fits all others; a single value of BFV and BGV is in the first slot alone.
     found = sorted({x.slots for x in operands if (x.slots != 1 or x.filled) and x.encoding == "slots"})
     if len(found) > 1:
         raise _core.MismatchError(
@@ -72,7 +72,7 @@ def require_slots(operation: str, *operands: _core.Ciphertext | _core.Plaintext)
 
 
 def spread(message: MessageT, shape: tuple[int, ...]) -> MessageT:
-    """A batch repeated to this shape; one of a single element meets each of them as it is."""
+    """The batch repeated to this shape. A batch of a single element stays: it fits any shape."""
     own = tuple(message.batch)
     if own == shape or math.prod(own) == 1:
         return message
@@ -81,14 +81,13 @@ def spread(message: MessageT, shape: tuple[int, ...]) -> MessageT:
 
 
 def require_equally_filled(operation: str, natives: Sequence[_core.Ciphertext | _core.Plaintext]) -> None:
-    """MismatchError for messages whose slots are filled to different counts, unless one has a value in
-    all."""
+    """MismatchError if messages have different numbers of filled slots. A message with a value in all slots
+    fits any other."""
     counts = {x.filled for x in natives if x.filled and x.padding != "uniform"}
     if len(counts) > 1:
         raise _core.MismatchError(
             f"{operation}: operands of {max(counts)} and {min(counts)} values do not fit; as in NumPy they "
-            f"need "
-            "as many (append zeros before they are encrypted or encoded, where zeros are meant)"
+            "need as many (append zeros before they are encrypted or encoded, where zeros are meant)"
         )
 
 
@@ -104,7 +103,7 @@ def broadcast_shape(operation: str, a: tuple[int, ...], b: tuple[int, ...]) -> t
 
 
 def batch_axis(operation: str, shape: tuple[int, ...], axis: int) -> int | None:
-    """The axis of a batch that is named, None for that of the slots. ParameterError for another."""
+    """The axis of the batch; None for the axis of the slots. ParameterError if there is no such axis."""
     along, last = as_integer(axis, operation, "axis"), len(shape)
     if along in (-1, last):
         return None

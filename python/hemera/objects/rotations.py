@@ -1,4 +1,4 @@
-"""Steps of rotations: as callers give them, and those that sums and other rotations are made of."""
+"""Steps of rotations: those that callers give, and those that make up sums and other rotations."""
 
 from __future__ import annotations
 
@@ -12,24 +12,24 @@ __all__ = ["all_steps", "as_steps", "rotations_for_sum", "rotations_needed"]
 
 
 def as_steps(params: Parameters, operation: str, steps: int) -> int:
-    """Steps of a rotation as a number that the core takes: they count modulo N/2. TypeError for anything
-    but an integer."""
+    """The steps of a rotation as a number that the core takes; they count modulo N/2. TypeError if they are
+    no integer."""
     number = as_integer(steps, operation, "steps")
-    # By N/2 and more: OpenFHE's rotations from there on are others (rlwe::LongRotations).
+    # N/2 is added back: OpenFHE's rotations by N/2 steps or more are others (rlwe::LongRotations).
     half = params.degree // 2
     return number if abs(number) < 1 << 62 else number % half + half
 
 
 def all_steps(params: Parameters, operation: str, steps: Iterable[int]) -> list[int]:
-    """The steps of several rotations. Raises as `as_steps`, and for what is no sequence."""
+    """The steps of several rotations. Raises as `as_steps`, and TypeError if `steps` is no sequence."""
     if not isinstance(steps, Iterable):
         raise TypeError(f"{operation} takes a sequence of steps, like [{steps}], not {described(steps)}")
     return [as_steps(params, operation, step) for step in steps]
 
 
 def rotations_for_sum(params: Parameters, slots: int | None = None) -> list[int]:
-    """The rotations that `Ciphertext.sum` uses for ciphertexts of `slots` slots (None: all there are).
-    TypeError for other than parameters and an integer."""
+    """The steps of the rotations that `Ciphertext.sum` takes for ciphertexts of `slots` slots (None: all).
+    TypeError if the arguments are no parameters and no integer."""
     require_type(params, Parameters, "rotations_for_sum", "parameters and a number of slots")
     if slots is not None:
         slots = as_integer(slots, "rotations_for_sum", "slots")
@@ -37,10 +37,10 @@ def rotations_for_sum(params: Parameters, slots: int | None = None) -> list[int]
 
 
 def rotations_needed(params: Parameters, steps: Iterable[int]) -> list[int]:
-    """The fewest power-of-two rotations that make up each of `steps`: keys for these serve them all.
+    """The power-of-two steps, as few as possible, that make up each of `steps`. Keys for them serve all.
 
-    With a key for each step itself a rotation is faster; with these there are fewer keys to send. TypeError
-    for other than parameters and integers.
+    These keys are fewer to send; a rotation with a key of its own is faster. TypeError if the arguments are
+    no parameters and no integers.
     """
     require_type(params, Parameters, "rotations_needed", "parameters and steps")
     if not isinstance(steps, Iterable):

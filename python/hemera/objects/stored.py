@@ -1,25 +1,30 @@
-"""What every object that has a file form shares."""
+"""The base of all objects that have a form as a file."""
 
 from __future__ import annotations
 
 import os
 from abc import ABC, abstractmethod
-from typing import Any, NoReturn, Protocol
+from typing import Any, Generic, NoReturn, Protocol, TypeVar
 
 from hemera import _core
 from hemera.inputs.arguments import in_own_words
 
+__all__ = ["Belonging", "Home", "Stored", "Target"]
+
 
 class Target(Protocol):
-    """Where objects can be copied to: a context or, for ciphertexts, an evaluator."""
+    """The target of a copy: a context or, for ciphertexts, an evaluator."""
 
     def _copy_of(self, stored: Stored) -> Any: ...
 
 
 class Home(Target, Protocol):
-    """A context, as far as every stored object needs it."""
+    """A context: the part of it that stored objects use."""
 
     def on(self, device: str) -> Target: ...
+
+
+HomeT = TypeVar("HomeT", bound=Home)
 
 
 @in_own_words
@@ -39,11 +44,12 @@ class Stored(ABC):
         """The object in Hemera's file format.
 
         Args:
-            compression: 0 stores residues in as many bits as their moduli have; 1 to 19 tries zstd at that
-                level. Residues of ciphertexts and keys look random, so it helps for small plaintexts only.
+            compression: 0: residues take as many bits as their moduli have; 1 to 19: zstd at that level, if
+                it makes them smaller. Residues of ciphertexts and keys look random, so zstd helps with small
+                plaintexts only.
 
         Raises:
-            ParameterError: for another compression level.
+            ParameterError: if `compression` is out of range.
         """
         return _core.save(self._native, compression)
 
@@ -51,26 +57,26 @@ class Stored(ABC):
         return self.to_bytes()
 
     def save(self, path: str | os.PathLike[str], *, compression: int = 0) -> None:
-        """Write the object to a file, which appears under its name only when it is complete.
+        """Write the object to a file. The file appears under its name only when it is complete.
 
         Raises:
-            FileError: when it can not be written; a good file of that name is then still there.
+            FileError: if the file can not be written. An older file of that name is then untouched.
         """
         _core.save_file(os.fsencode(path), self._native, compression)
 
     def to(self, target: Target | str) -> Any:
         """A copy of the object in another context of the same parameters, for example on another device.
-
-        Between GPUs it travels without the host.
+        Copies between GPUs do not pass the host.
 
         Args:
-            target: a context; or, for ciphertexts, an evaluator that the result is then bound to; or the name
-                of a device, which stands for `Context.on` of that device.
+            target: a context; for ciphertexts also an evaluator, to which the result is bound; or the name of
+                a device, which stands for `Context.on` of that device.
 
         Raises:
-            DeviceError: when the device is not there.
-            MismatchError: when the target has other parameters, or is an evaluator and this no ciphertext.
-            OutOfMemoryError: when its device has no room.
+            DeviceError: if there is no such device.
+            MismatchError: if the target has other parameters, or is an evaluator and the object is no
+                ciphertext.
+            OutOfMemoryError: if the target's device has no room.
         """
         if isinstance(target, str):
             target = self.context.on(target)
@@ -86,3 +92,18 @@ class Stored(ABC):
             f"{name} does not pickle: it belongs to a context and its device. Send bytes(x) or x.save(path), "
             "and read them with load() of a context that has the same parameters"
         )
+
+
+class Belonging(Stored, Generic[HomeT]):
+    """An object of the core together with the context that it belongs to."""
+
+    __slots__ = ("_context",)
+
+    def __init__(self, core: Any, context: HomeT) -> None:
+        self._native = core
+        self._context = context
+
+    @property
+    def context(self) -> HomeT:
+        """The context that the object belongs to."""
+        return self._context

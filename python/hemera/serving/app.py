@@ -17,6 +17,7 @@ from hemera.serving.problems import Refused
 from hemera.serving.refusals import refuse, refuse_http
 from hemera.serving.request_log import RequestLog
 from hemera.serving.routes import ROUTERS, evaluate
+from hemera.serving.routes.addresses import ExactAddresses
 from hemera.serving.routes.state import make_state
 from hemera.serving.service import Service
 
@@ -51,6 +52,7 @@ def make_app(service: Service) -> FastAPI:
     app.add_exception_handler(Refused, refuse)
     app.add_exception_handler(HTTPException, refuse_http)
     app.add_middleware(HotPath, router=evaluate.router)
+    app.add_middleware(ExactAddresses)
     app.add_middleware(RequestLog)  # around it
     return app
 

@@ -2,11 +2,14 @@
 
     bytes 0-15       magic
     bytes 16-23      H, the length of the header, little-endian
-    H bytes          JSON: {"version": 1, "arrays": [[type, shape], ...], "content": {...}}
-    the arrays       little-endian, in C order, each in the narrowest integer type that holds it
+    H bytes          JSON: {"version": 2, "arrays": [[type, shape, bytes], ...], "order": [...],
+                     "content": {...}}
+    the arrays       little-endian, in C order, each in the narrowest integer type that holds it; compressed
+                     (RFC 1950) where that is shorter, and then `bytes` is less than the array has
     last 32 bytes    SHA-256 of all before
 
-Everything is checked before memory is taken, and nothing in it is run.
+Version 1 has no `bytes`, and no array is compressed. Everything is checked before memory is taken, and
+nothing in it is run.
 """
 
 from __future__ import annotations
@@ -14,6 +17,7 @@ from __future__ import annotations
 import hashlib
 import json
 import math
+import zlib
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -25,12 +29,14 @@ from hemera.inputs.source import Source, read_bytes
 from hemera.serving.values import Array
 
 MAGIC = b"\x89HEMMODEL\r\n\x1a\n\x00\x00\x00"
-VERSION = 1
+VERSION = 2
 MAX_BYTES = 1 << 30
+"""Of a file, and of its arrays together."""
 MAX_HEADER = 64 << 20
 MAX_ARRAYS = 200_000
 _MAX_AXES = 8
 _DIGEST = 32
+_EFFORT = 6
 _TYPES = ("<i1", "<i2", "<i4", "<i8", "<f8", "<c16")
 
 AnySource = Source | BinaryIO
@@ -75,21 +81,22 @@ def write(content: dict[str, Any], arrays: Sequence[Array]) -> bytes:
     order: list[int] = []
     for array in arrays:
         narrow = _narrowed(array)
-        block = narrow.tobytes()
+        whole = narrow.tobytes()
+        block = min(whole, zlib.compress(whole, _EFFORT), key=len)
         # Arrays that stand in several places are kept once.
         key = (narrow.dtype.str, narrow.shape, hashlib.sha256(block).digest())
         if key not in places:
             places[key] = len(blocks)
             blocks.append(block)
-            kept.append([_TYPES[_type_of(narrow)], list(narrow.shape)])
+            kept.append([_TYPES[_type_of(narrow)], list(narrow.shape), len(block)])
         order.append(places[key])
     header = json.dumps(
         {"version": VERSION, "arrays": kept, "order": order, "content": content},
         separators=(",", ":"),
         allow_nan=False,
     ).encode()
-    whole = b"".join([MAGIC, len(header).to_bytes(8, "little"), header, *blocks])
-    return whole + hashlib.sha256(whole).digest()
+    file = b"".join([MAGIC, len(header).to_bytes(8, "little"), header, *blocks])
+    return file + hashlib.sha256(file).digest()
 
 
 def read(data: bytes) -> tuple[dict[str, Any], list[Array]]:
@@ -106,10 +113,10 @@ def read(data: bytes) -> tuple[dict[str, Any], list[Array]]:
         raise FormatError("the packaged model is damaged: its checksum does not fit")
     try:
         header = json.loads(data[begin : begin + length], parse_constant=_no_constant)
-        if header["version"] != VERSION:
+        if header["version"] not in (1, VERSION):
             raise FormatError(
-                f"the model is of version {header['version']!r} of the format, and this reads {VERSION}; "
-                "take a newer Hemera"
+                f"the model is of version {header['version']!r} of the format, and this reads 1 to "
+                f"{VERSION}; take a newer Hemera"
             )
         content, order = header["content"], header["order"]
         found = _arrays(header["arrays"], memoryview(data)[begin + length : -_DIGEST])
@@ -128,22 +135,41 @@ def _arrays(described: Any, data: memoryview) -> list[Array]:
     if not isinstance(described, list) or len(described) > MAX_ARRAYS:
         raise FormatError(f"a model has at most {MAX_ARRAYS} arrays")
     found: list[Array] = []
-    at = 0
-    for kind, shape in described:
+    at = total = 0
+    for each in described:
+        kind, shape = each[:2]
         if kind not in _TYPES or not isinstance(shape, list) or not 1 <= len(shape) <= _MAX_AXES:
             raise FormatError(f"array {len(found)} has type {kind!r} and shape {shape!r}")
         if not all(type(extent) is int and 1 <= extent <= MAX_BYTES for extent in shape):
             raise FormatError(f"array {len(found)} has shape {shape!r}")
         dtype = np.dtype(kind)
         size = math.prod(shape) * dtype.itemsize
-        if at + size > len(data):
+        total += size
+        stored = each[2] if len(each) == 3 else size
+        if len(each) > 3 or type(stored) is not int or not 0 < stored <= size or total > MAX_BYTES:
+            raise FormatError(f"array {len(found)} has {size} bytes, {stored!r} of them in the file")
+        if at + stored > len(data):
             raise FormatError(f"the model is cut off in array {len(found)}")
-        array: Array = np.frombuffer(data[at : at + size], dtype).reshape(shape)
-        found.append(array)
-        at += size
+        block = data[at : at + stored]
+        whole = block if stored == size else _expanded(block, size)
+        found.append(np.frombuffer(whole, dtype).reshape(shape))
+        at += stored
     if at != len(data):
         raise FormatError(f"the model has {len(data) - at} bytes after its arrays")
     return found
+
+
+def _expanded(block: memoryview, size: int) -> bytes:
+    """The bytes of a compressed array. FormatError unless they are exactly so many."""
+    expander = zlib.decompressobj()
+    try:
+        whole = expander.decompress(block, size)
+    except zlib.error as error:
+        raise FormatError(f"an array of the model is damaged: {error}") from None
+    rest = expander.unconsumed_tail
+    if len(whole) != size or (not expander.eof and (rest or expander.decompress(b"", 1))):
+        raise FormatError(f"a compressed array of the model has not the {size} bytes of its shape")
+    return whole
 
 
 def _no_constant(name: str) -> float:

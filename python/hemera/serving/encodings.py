@@ -11,17 +11,20 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from hemera.arrays.layout import Layout
 from hemera.errors import FormatError, HemeraWarning, MismatchError, ParameterError
+from hemera.serving.finishing import Method
 from hemera.serving.readings import read_as
 from hemera.serving.specs import InputSpec, OutputSpec
 from hemera.serving.values import Array, integer, real
-from hemera.trees.layout import Layout
+from hemera.trees.layout import Layout as TreeLayout
 from hemera.trees.quantise import Quantiser
 
 Floats = NDArray[np.float64]
 
 _ROUNDING = 1e-9
 """Part of the range by which a value on its end may lie outside."""
+_LARGEST = 1e150
 _COLUMNS_TOLD = 3
 """Columns that a warning names."""
 
@@ -77,6 +80,20 @@ def finite_rows(given: Any, features: int, what: str) -> Floats:
     return rows
 
 
+def column_ranges(rows: Floats, wider: float) -> tuple[Floats, Floats]:
+    """The middle of each column, and half its width times `wider`; of a constant one half its size, or 1/2.
+
+    Raises:
+        ParameterError: for columns beyond 1e150.
+    """
+    low, high = rows.min(axis=0), rows.max(axis=0)
+    centre = low / 2 + high / 2
+    half = np.where(high > low, high / 2 - low / 2, np.maximum(np.abs(centre), 1.0) / 2)
+    if half.max() > _LARGEST:
+        raise ParameterError(f"calibrate: rows of up to {half.max():g} are beyond {_LARGEST:g}; scale them")
+    return centre, wider * half
+
+
 def _require_columns(rows: Any, names: tuple[str, ...]) -> None:
     """MismatchError for a table whose columns have the model's names in another order, or other names."""
     columns = tuple(map(str, getattr(rows, "columns", ())))
@@ -89,23 +106,30 @@ def _require_columns(rows: Any, names: tuple[str, ...]) -> None:
         )
 
 
+def arrays_by_name(rows: Any, inputs: Sequence[InputSpec]) -> list[Any]:
+    """One array an input: of a dict by name, of a sequence, or the array itself where there is one input.
+    MismatchError for others."""
+    if isinstance(rows, Mapping):
+        missing = [spec.name for spec in inputs if spec.name not in rows]
+        if missing or len(rows) != len(inputs):
+            raise MismatchError(f"the model has the inputs {', '.join(spec.name for spec in inputs)}")
+        given = [rows[spec.name] for spec in inputs]
+    elif len(inputs) == 1 and not (isinstance(rows, (list, tuple)) and len(rows) == 1):
+        given = [rows]
+    else:
+        given = list(rows)
+    if len(given) != len(inputs):
+        raise MismatchError(f"{len(given)} arrays were given, and the model has {len(inputs)} inputs")
+    return given
+
+
 class Vectors(Encoding):
     """Vectors as they are: one array an input, of shape (..., *shape, width)."""
 
     kind = "vectors"
 
     def encode(self, rows: Any, inputs: Sequence[InputSpec]) -> list[Array]:
-        if isinstance(rows, Mapping):
-            missing = [spec.name for spec in inputs if spec.name not in rows]
-            if missing or len(rows) != len(inputs):
-                raise MismatchError(f"the model has the inputs {', '.join(spec.name for spec in inputs)}")
-            given = [rows[spec.name] for spec in inputs]
-        elif len(inputs) == 1 and not (isinstance(rows, (list, tuple)) and len(rows) == 1):
-            given = [rows]
-        else:
-            given = list(rows)
-        if len(given) != len(inputs):
-            raise MismatchError(f"{len(given)} arrays were given, and the model has {len(inputs)} inputs")
+        given = arrays_by_name(rows, inputs)
         found = []
         for values, spec in zip(given, inputs, strict=True):
             array = np.asarray(values)
@@ -128,6 +152,51 @@ class Vectors(Encoding):
             for array, spec in zip(values, outputs, strict=True)
         ]
         return read[0] if len(read) == 1 else dict(zip((spec.name for spec in outputs), read, strict=True))
+
+
+@dataclass(frozen=True)
+class Scaling:
+    """How a client brings the columns of a table into [-clip, clip]."""
+
+    mean: tuple[float, ...]
+    deviation: tuple[float, ...]
+    """Features become (x - mean) / deviation."""
+    clip: float
+    names: tuple[str, ...] = ()
+    """Of the features, if they are known."""
+    saturates: bool = False
+    """Whether the model itself clips there; otherwise a client that clips warns."""
+
+    def __call__(self, rows: Any) -> Floats:
+        """Standardised and clipped rows. Warns of the columns that are clipped, unless the model saturates
+        there."""
+        _require_columns(rows, self.names)
+        values = finite_rows(rows, len(self.mean), "score")
+        scaled = (values - np.asarray(self.mean)) / np.asarray(self.deviation)
+        clipped = np.clip(scaled, -self.clip, self.clip)
+        if not self.saturates:
+            self._warn_of(values, np.abs(scaled) > self.clip * (1 + _ROUNDING))
+        return np.asarray(clipped, np.float64)
+
+    def _warn_of(self, values: Floats, outside: NDArray[np.bool_]) -> None:
+        columns = np.flatnonzero(outside.any(axis=0))
+        if len(columns) == 0:
+            return
+        told = []
+        for at in columns[:_COLUMNS_TOLD]:
+            named = f" ({self.names[at]})" if self.names else ""
+            far = values[outside[:, at], at]
+            worst = far[np.abs(far - self.mean[at]).argmax()]
+            low, high = (self.mean[at] + sign * self.clip * self.deviation[at] for sign in (-1, 1))
+            told.append(f"column {at}{named} has {worst:g}, and the model is for {low:g} to {high:g}")
+        if len(columns) > _COLUMNS_TOLD:
+            told.append(f"{len(columns) - _COLUMNS_TOLD} more columns")
+        warnings.warn(
+            f"{int(outside.any(axis=1).sum())} of {len(values)} rows are clipped, and their results are "
+            f"those of the clipped rows: {'; '.join(told)}. Package the model for a wider range (calibrate=)",
+            HemeraWarning,
+            stacklevel=2,
+        )
 
 
 @dataclass(frozen=True)
@@ -158,33 +227,8 @@ class Rows(Encoding):
     def prepared(self, rows: Any) -> Floats:
         """Standardised and clipped rows. Warns of the columns that are clipped, unless the model saturates
         there."""
-        _require_columns(rows, self.names)
-        values = finite_rows(rows, self.features, "score")
-        scaled = (values - np.asarray(self.mean)) / np.asarray(self.deviation)
-        clipped = np.clip(scaled, -self.clip, self.clip)
-        if not self.saturates:
-            self._warn_of(values, np.abs(scaled) > self.clip * (1 + _ROUNDING))
-        return np.asarray(clipped, np.float64)
-
-    def _warn_of(self, values: Floats, outside: NDArray[np.bool_]) -> None:
-        columns = np.flatnonzero(outside.any(axis=0))
-        if len(columns) == 0:
-            return
-        told = []
-        for at in columns[:_COLUMNS_TOLD]:
-            named = f" ({self.names[at]})" if self.names else ""
-            far = values[outside[:, at], at]
-            worst = far[np.abs(far - self.mean[at]).argmax()]
-            low, high = (self.mean[at] + sign * self.clip * self.deviation[at] for sign in (-1, 1))
-            told.append(f"column {at}{named} has {worst:g}, and the model is for {low:g} to {high:g}")
-        if len(columns) > _COLUMNS_TOLD:
-            told.append(f"{len(columns) - _COLUMNS_TOLD} more columns")
-        warnings.warn(
-            f"{int(outside.any(axis=1).sum())} of {len(values)} rows are clipped, and their results are "
-            f"those of the clipped rows: {'; '.join(told)}. Package the model for a wider range (calibrate=)",
-            HemeraWarning,
-            stacklevel=2,
-        )
+        own = Scaling(self.mean, self.deviation, self.clip, self.names, self.saturates)
+        return own(rows)
 
     def encode(self, rows: Any, inputs: Sequence[InputSpec]) -> list[Array]:
         values = self.prepared(rows)
@@ -237,7 +281,7 @@ class TreeRows(Encoding):
 
     kind: ClassVar[str] = "trees"
     quantiser: Quantiser
-    layout: Layout
+    layout: TreeLayout
     features: NDArray[np.int64]
     """Shape (scores, trees, nodes): what each node compares, where any tree has one."""
     scale: int
@@ -307,12 +351,136 @@ class TreeRows(Encoding):
             raise FormatError(f"trees of {len(quantiser.edges)} features have {len(names)} names")
         return cls(
             quantiser,
-            Layout(degree, scores, trees, samples, lanes, samples),
+            TreeLayout(degree, scores, trees, samples, lanes, samples),
             features.astype(np.int64),
             integer(data["scale"], "a scale", 1, 1 << 62),
             integer(data["classes"], "classes", 0, 1 << 20),
             names,
         )
+
+
+@dataclass(frozen=True)
+class Arrays(Encoding):
+    """Arrays of any shape, one an input, in layouts of `hemera.compile`."""
+
+    kind: ClassVar[str] = "arrays"
+    inputs: tuple[Layout, ...]
+    outputs: tuple[Layout, ...]
+
+    def encode(self, rows: Any, inputs: Sequence[InputSpec]) -> list[Array]:
+        given = arrays_by_name(rows, inputs)
+        found = []
+        for values, spec, layout in zip(given, inputs, self.inputs, strict=True):
+            array = np.asarray(values, np.float64)
+            packed = layout.pack(array, spec.slots)
+            _require_range(array, spec)
+            found.append(packed)
+        return found
+
+    def decode(self, values: list[Array], outputs: Sequence[OutputSpec], rows: int | None) -> Any:
+        del rows
+        read = [
+            read_as(layout.unpack(array), spec.read, spec.labels)
+            for array, spec, layout in zip(values, outputs, self.outputs, strict=True)
+        ]
+        return read[0] if len(read) == 1 else dict(zip((spec.name for spec in outputs), read, strict=True))
+
+    def to_data(self) -> dict[str, Any]:
+        return {
+            "kind": self.kind,
+            "inputs": [layout.to_data() for layout in self.inputs],
+            "outputs": [layout.to_data() for layout in self.outputs],
+        }
+
+    @classmethod
+    def from_data(cls, data: Mapping[str, Any]) -> Arrays:
+        return cls(
+            tuple(Layout.from_data(each) for each in data["inputs"]),
+            tuple(Layout.from_data(each) for each in data["outputs"]),
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class Table(Encoding):
+    """Rows of a table, several in an array: scaled as `Scaling` does, or compared with thresholds. The
+    scores of the rows become the results of several methods."""
+
+    kind: ClassVar[str] = "table"
+    scaling: Scaling
+    thresholds: tuple[float, ...]
+    """Of each feature; it becomes 1 above, 0 elsewhere. (): features are scaled."""
+    input: Layout
+    """Of an array of shape (rows, features)."""
+    output: Layout
+    """Of an array of shape (rows, scores)."""
+    methods: Mapping[str, Method]
+    """By the name that the estimator's library has; the first one gives what clients read."""
+
+    @property
+    def rows(self) -> int:
+        """How many an array has."""
+        return self.input.shape[0]
+
+    def prepared(self, rows: Any) -> Floats:
+        """What is encrypted of rows: an array of shape (chunks, rows of each, features). The last chunk is
+        filled up with the last row."""
+        values = self.scaling(rows) if not self.thresholds else self._compared(rows)
+        chunks = -(-len(values) // self.rows)
+        taken = np.minimum(np.arange(chunks * self.rows), len(values) - 1)
+        return values[taken].reshape(chunks, *self.input.shape)
+
+    def _compared(self, rows: Any) -> Floats:
+        _require_columns(rows, self.scaling.names)
+        values = finite_rows(rows, len(self.thresholds), "score")
+        return (values > np.asarray(self.thresholds)).astype(np.float64)
+
+    def encode(self, rows: Any, inputs: Sequence[InputSpec]) -> list[Array]:
+        return [self.input.pack(self.prepared(rows), inputs[0].slots)]
+
+    def decode(self, values: list[Array], outputs: Sequence[OutputSpec], rows: int | None) -> Any:
+        del outputs
+        return self.read(values[0], next(iter(self.methods)), rows)
+
+    def read(self, values: Array, method: str, rows: int | None = None) -> Array:
+        """Results of a method, from slots of shape (chunks, slots)."""
+        scores = self.output.unpack(values).reshape(-1, self.output.shape[1])[:rows]
+        return self.methods[method](np.asarray(scores, np.float64))
+
+    def to_data(self) -> dict[str, Any]:
+        scaling = self.scaling
+        return {
+            "kind": self.kind,
+            "mean": list(scaling.mean),
+            "deviation": list(scaling.deviation),
+            "clip": scaling.clip,
+            "names": list(scaling.names),
+            "saturates": scaling.saturates,
+            "thresholds": list(self.thresholds),
+            "input": self.input.to_data(),
+            "output": self.output.to_data(),
+            "methods": [[name, method.to_data()] for name, method in self.methods.items()],
+        }
+
+    @classmethod
+    def from_data(cls, data: Mapping[str, Any]) -> Table:
+        mean = tuple(real(x, "a mean") for x in data["mean"])
+        deviation = tuple(real(x, "a deviation") for x in data["deviation"])
+        thresholds = tuple(real(x, "a threshold") for x in data["thresholds"])
+        names = tuple(map(str, data["names"]))
+        layouts = [Layout.from_data(data[name]) for name in ("input", "output")]
+        given, scored = layouts
+        if len(given.shape) != 2 or len(scored.shape) != 2 or given.shape[0] != scored.shape[0]:
+            raise FormatError("a table's layouts are of as many rows of features as of scores")
+        features = given.shape[1]
+        if not (len(mean) == len(deviation) == features and min(deviation) > 0):
+            raise FormatError(f"{features} features need as many means, and deviations above 0")
+        if len(names) not in (0, features) or len(thresholds) not in (0, features):
+            raise FormatError(f"{features} features have {len(names)} names and {len(thresholds)} thresholds")
+        methods = {str(name): Method.from_data(own) for name, own in data["methods"]}
+        if not methods:
+            raise FormatError("a table's results have no method")
+        scaling = Scaling(mean, deviation, real(data["clip"], "clip"), names, bool(data["saturates"]))
+        return cls(scaling, thresholds, given, scored, methods)
 
 
 def encoding_from_data(data: Mapping[str, Any]) -> Encoding:
@@ -324,4 +492,8 @@ def encoding_from_data(data: Mapping[str, Any]) -> Encoding:
         return Rows.from_data(data)
     if kind == TreeRows.kind:
         return TreeRows.from_data(data)
+    if kind == Arrays.kind:
+        return Arrays.from_data(data)
+    if kind == Table.kind:
+        return Table.from_data(data)
     raise FormatError(f"rows are encoded as {kind!r}, which this Hemera does not know")

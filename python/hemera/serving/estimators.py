@@ -19,12 +19,16 @@ from hemera.errors import ParameterError
 from hemera.serving.readings import Labels
 
 __all__ = [
+    "SCALERS",
     "Features",
+    "Linear",
     "Results",
     "Scores",
     "is_exactly",
     "is_linear",
+    "linear_types",
     "read_features",
+    "read_linear",
     "read_scores",
     "steps_of",
 ]
@@ -163,14 +167,8 @@ def read_scores(model: Any, results: Results) -> Scores:
     Raises:
         ParameterError: for a type that is not read, a model that is not fitted, or results that it has not.
     """
-    reader = _reader(model)
+    found = read_linear(model)
     name = type(model).__name__
-    if reader is None:
-        raise ParameterError(f"{name}: {_WHY_NOT.get(name, _NO_LINEAR_MODEL)}")
-    try:
-        found = reader(model)
-    except AttributeError:
-        raise ParameterError(f"the {name} is not fitted; call fit first") from None
     wanted = next(iter(found.offers)) if results == "auto" else results
     if wanted not in found.offers:
         raise ParameterError(
@@ -184,10 +182,30 @@ def read_scores(model: Any, results: Results) -> Scores:
     return Scores(found.coefficients, found.intercept, read, labels, method)
 
 
+def read_linear(model: Any) -> Linear:
+    """The scores of a fitted estimator, and all that it makes of them.
+
+    Raises:
+        ParameterError: for a type that is not read, and a model that is not fitted.
+    """
+    reader = _reader(model)
+    name = type(model).__name__
+    if reader is None:
+        raise ParameterError(f"{name}: {_WHY_NOT.get(name, _NO_LINEAR_MODEL)}")
+    try:
+        return reader(model)
+    except AttributeError:
+        raise ParameterError(f"the {name} is not fitted; call fit first") from None
+
+
 @dataclass(frozen=True)
-class _Found:
+class Linear:
+    """scores = x @ coefficients.T + intercept, and what an estimator makes of them."""
+
     coefficients: Floats
+    """Shape (scores, features)."""
     intercept: Floats
+    """Shape (scores,)."""
     offers: dict[str, tuple[str, str]]
     """From results to their reading and the library's method; the usual one first."""
     labels: Labels | None = None
@@ -224,23 +242,23 @@ def _affine(model: Any, coefficients: Any = None, intercept: Any = None) -> tupl
     return matrix, np.array(np.broadcast_to(bias.reshape(-1) if bias.ndim else bias, (len(matrix),)))
 
 
-def _regressor(model: Any) -> _Found:
-    return _Found(*_affine(model), _VALUES)
+def _regressor(model: Any) -> Linear:
+    return Linear(*_affine(model), _VALUES)
 
 
-def _log_link(model: Any) -> _Found:
-    return _Found(*_affine(model), {"values": ("exp", "predict")})
+def _log_link(model: Any) -> Linear:
+    return Linear(*_affine(model), {"values": ("exp", "predict")})
 
 
-def _tweedie(model: Any) -> _Found:
+def _tweedie(model: Any) -> Linear:
     logarithm = model.link == "log" or (model.link == "auto" and model.power > 0)
     return _log_link(model) if logarithm else _regressor(model)
 
 
-def _centred(model: Any) -> _Found:
+def _centred(model: Any) -> Linear:
     """Partial least squares: their means have no public name, and are in the prediction of zeros."""
     weights = np.asarray(model.coef_, np.float64)
-    return _Found(*_affine(model, weights, _of_zeros(model, weights.shape[1])), _VALUES)
+    return Linear(*_affine(model, weights, _of_zeros(model, weights.shape[1])), _VALUES)
 
 
 def _of_zeros(model: Any, features: int) -> Any:
@@ -250,23 +268,23 @@ def _of_zeros(model: Any, features: int) -> Any:
         return model.predict(np.zeros((1, features)))
 
 
-def _ransac(model: Any) -> _Found:
+def _ransac(model: Any) -> Linear:
     return _of_kind(model.estimator_, "values", "RANSACRegressor")
 
 
-def _each_target(model: Any) -> _Found:
+def _each_target(model: Any) -> Linear:
     """A regressor for each target."""
     parts = [_of_kind(each, "values", "MultiOutputRegressor") for each in model.estimators_]
     if len({next(iter(part.offers.values())) for part in parts}) != 1:
         raise ParameterError("MultiOutputRegressor: its estimators have several links; export each by itself")
-    return _Found(
+    return Linear(
         np.concatenate([part.coefficients for part in parts]),
         np.concatenate([part.intercept for part in parts]),
         parts[0].offers,
     )
 
 
-def _one_against_rest(model: Any) -> _Found:
+def _one_against_rest(model: Any) -> Linear:
     """A classifier of two classes for each class."""
     if model.multilabel_:
         raise ParameterError(
@@ -281,10 +299,10 @@ def _one_against_rest(model: Any) -> _Found:
         reading = "sigmoid" if len(matrix) == 1 else "one-against-rest"
         offers = {"probabilities": (reading, "predict_proba"), **offers}
     missing = probable != {"sigmoid"} and hasattr(model, "predict_proba")
-    return _Found(matrix, bias, offers, labels, _UNCALIBRATED if missing else "")
+    return Linear(matrix, bias, offers, labels, _UNCALIBRATED if missing else "")
 
 
-def _of_kind(model: Any, kind: str, outer: str) -> _Found:
+def _of_kind(model: Any, kind: str, outer: str) -> Linear:
     reader = _reader(model)
     found = None if reader is None else reader(model)
     if found is None or kind not in found.offers:
@@ -299,31 +317,31 @@ def _classes(model: Any, matrix: Floats) -> tuple[dict[str, tuple[str, str]], La
     return offers, Labels.of(model.classes_)
 
 
-def _classifier(model: Any) -> _Found:
+def _classifier(model: Any) -> Linear:
     matrix, bias = _affine(model)
     offers, labels = _classes(model, matrix)
-    return _Found(matrix, bias, offers, labels)
+    return Linear(matrix, bias, offers, labels)
 
 
-def _with_probabilities(model: Any, of_many: str) -> _Found:
+def _with_probabilities(model: Any, of_many: str) -> Linear:
     matrix, bias = _affine(model)
     offers, labels = _classes(model, matrix)
     reading = "sigmoid" if len(matrix) == 1 else of_many
-    return _Found(matrix, bias, {"probabilities": (reading, "predict_proba"), **offers}, labels)
+    return Linear(matrix, bias, {"probabilities": (reading, "predict_proba"), **offers}, labels)
 
 
-def _logistic(model: Any) -> _Found:
+def _logistic(model: Any) -> Linear:
     # Before scikit-learn 1.8 there were models of one class against the rest.
     strategy = getattr(model, "multi_class", "auto")
     rest = strategy == "ovr" or (strategy in ("auto", "deprecated", "warn") and model.solver == "liblinear")
     return _with_probabilities(model, "one-against-rest" if rest else "softmax")
 
 
-def _discriminant(model: Any) -> _Found:
+def _discriminant(model: Any) -> Linear:
     return _with_probabilities(model, "softmax")
 
 
-def _gradient_descent(model: Any) -> _Found:
+def _gradient_descent(model: Any) -> Linear:
     if model.loss == "log_loss":
         return _with_probabilities(model, "one-against-rest")
     if model.loss != "modified_huber":
@@ -338,18 +356,18 @@ def _gradient_descent(model: Any) -> _Found:
             "scores with noise miss"
         )
     )
-    return _Found(matrix, bias, {"probabilities": ("clipped", "predict_proba"), **offers}, labels, why)
+    return Linear(matrix, bias, {"probabilities": ("clipped", "predict_proba"), **offers}, labels, why)
 
 
-def _ridge_classifier(model: Any) -> _Found:
+def _ridge_classifier(model: Any) -> Linear:
     matrix, bias = _affine(model)
     if np.ndim(_of_zeros(model, matrix.shape[1])) == 2:  # several labels a row, each 0 or 1
         offers = {"labels": ("sign", "predict"), "scores": ("values", "decision_function")}
-        return _Found(matrix, bias, offers)
+        return Linear(matrix, bias, offers)
     return _classifier(model)
 
 
-def _support_vectors(model: Any) -> _Found:
+def _support_vectors(model: Any) -> Linear:
     name = type(model).__name__
     if model.kernel != "linear":
         raise ParameterError(
@@ -364,7 +382,7 @@ def _support_vectors(model: Any) -> _Found:
         )
     matrix, bias = _affine(model)
     offers, labels = _classes(model, matrix)
-    return _Found(
+    return Linear(
         matrix,
         bias,
         offers,
@@ -373,7 +391,7 @@ def _support_vectors(model: Any) -> _Found:
     )
 
 
-_TYPES: dict[str, dict[Callable[[Any], _Found], tuple[str, ...]]] = {
+_TYPES: dict[str, dict[Callable[[Any], Linear], tuple[str, ...]]] = {
     "sklearn.linear_model": {
         _regressor: (
             "ARDRegression",
@@ -422,7 +440,7 @@ _TYPES: dict[str, dict[Callable[[Any], _Found], tuple[str, ...]]] = {
 }
 
 
-def _reader(model: Any) -> Callable[[Any], _Found] | None:
+def _reader(model: Any) -> Callable[[Any], Linear] | None:
     """Of the estimator's exact type; None: it is not read."""
     name = type(model).__name__
     for module, readers in _TYPES.items():
@@ -438,3 +456,11 @@ def is_exactly(model: Any, module: str, name: str) -> bool:
     if kind.__name__ != name or kind.__module__.partition(".")[0] != "sklearn":
         return False
     return getattr(importlib.import_module(module), name, None) is kind
+
+
+def linear_types() -> dict[str, tuple[str, ...]]:
+    """The names of the types that `read_linear` takes, by their module of scikit-learn."""
+    return {
+        module: tuple(name for names in readers.values() for name in names)
+        for module, readers in _TYPES.items()
+    }

@@ -9,8 +9,10 @@ from typing import Any
 from hemera import ckks
 from hemera.errors import ParameterError
 from hemera.parameters import Parameters
+from hemera.serving.dry_run import with_keys
 from hemera.serving.encodings import Encoding, Vectors
 from hemera.serving.interface import Interface
+from hemera.serving.keys import KeyList
 from hemera.serving.package import Package
 from hemera.serving.program import Program
 from hemera.serving.readings import READINGS
@@ -95,11 +97,10 @@ def package(
         inputs = [replace(spec, level=level) for spec, level in zip(inputs, levels, strict=False)]
     elif any(form.slots != params.max_slots for form in program.inputs):
         raise ParameterError(f"inputs of {program.scheme.upper()} have all {params.max_slots} slots")
-    keys = program.keys(own, levels)
     interface = Interface(
-        name, description, own, tuple(inputs), tuple(outputs), keys, program.depth, encoding
+        name, description, own, tuple(inputs), tuple(outputs), KeyList(), program.depth, encoding
     )
-    return Package(interface, program)
+    return Package(with_keys(interface, program), program)
 
 
 def _specs(given: int | InputSpec | Sequence[int | InputSpec], params: Parameters | None) -> list[InputSpec]:

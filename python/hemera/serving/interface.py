@@ -12,13 +12,12 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 import hemera
-from hemera import circuits
 from hemera.errors import FormatError, MismatchError
 from hemera.objects.context import Context
 from hemera.objects.keys import Keys, SecretKey
 from hemera.parameters import Parameters
 from hemera.serving.encodings import Encoding, Vectors, encoding_from_data
-from hemera.serving.operations import KeysOf
+from hemera.serving.keys import KeyList
 from hemera.serving.readings import READINGS, Labels
 from hemera.serving.specs import InputSpec, OutputSpec
 from hemera.serving.values import MALFORMED, MAX_ELEMENTS, MAX_SLOTS, integer, real
@@ -37,7 +36,7 @@ class Interface:
     params: Parameters
     inputs: tuple[InputSpec, ...]
     outputs: tuple[OutputSpec, ...]
-    keys: KeysOf
+    keys: KeyList
     depth: int
     """Multiplications one after the other."""
     encoding: Encoding = field(default_factory=Vectors)
@@ -65,27 +64,7 @@ class Interface:
                 f"generate_keys: the model is for {self.params!r}, and the context has {ctx.params!r}; make "
                 "a Context of the model's params"
             )
-        by_level: dict[int, list[int]] = {}
-        for steps, level in self.keys.rotations.items():
-            by_level.setdefault(level, []).append(steps)
-        plans = [circuits.Bootstrap(ctx.params, **settings) for settings in self.keys.bootstraps]
-        keys = ctx.generate_keys(
-            secret_key, public_key=False, relinearization=self.keys.relinearization, plan=plans
-        )
-        if self.keys.conjugation is not None:
-            keys = keys | ctx.generate_keys(
-                secret_key,
-                public_key=False,
-                relinearization=False,
-                conjugation=self.scheme == "ckks",
-                swap_rows=self.scheme != "ckks",
-                galois_level=self.keys.conjugation,
-            )
-        for level, rotations in sorted(by_level.items()):
-            keys = keys | ctx.generate_keys(
-                secret_key, public_key=False, relinearization=False, rotations=rotations, galois_level=level
-            )
-        return keys
+        return self.keys.generate(ctx, secret_key)
 
     def encode(self, rows: Any) -> list[NDArray[Any]]:
         """What to encrypt: for each input an array of shape (requests, *shape, slots), or (*shape, slots) for
@@ -126,12 +105,7 @@ class Interface:
             "levels": params.levels,
             "security": params.security,
             "depth": self.depth,
-            "keys": {
-                "relinearization": self.keys.relinearization,
-                "rotations": [[steps, level] for steps, level in sorted(self.keys.rotations.items())],
-                "conjugation": self.keys.conjugation,
-                "bootstraps": self.keys.bootstraps,
-            },
+            "keys": self.keys.to_data(),
             "key_bytes_at_most": self.key_bytes_at_most,
             "inputs": [{**asdict(spec), "shape": list(spec.shape)} for spec in self.inputs],
             "outputs": [_described(spec) for spec in self.outputs],
@@ -142,37 +116,25 @@ class Interface:
     @functools.cached_property
     def key_bytes_at_most(self) -> int:
         """Bytes in memory of all keys, as if each were for the highest level."""
-        keys = self.keys
-        count = len(keys.rotations) + int(keys.relinearization) + int(keys.conjugation is not None)
-        plans = [circuits.Bootstrap(self.params, **settings) for settings in keys.bootstraps]
-        return count * self.params.switching_key_bytes + sum(plan.key_bytes for plan in plans)
+        plans = self.keys.plans(self.params)
+        return self.keys.count * self.params.switching_key_bytes + sum(plan.key_bytes for plan in plans)
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Interface:
         """The interface of `describe`, from a server or a file. FormatError for anything else."""
         try:
-            keys = data["keys"]
             params = hemera.load_parameters(base64.b64decode(data["parameters"], validate=True))
             inputs = tuple(_input(each) for each in data["inputs"])
             outputs = tuple(_output(each) for each in data["outputs"])
             if not inputs or not outputs:
                 raise FormatError("a model has inputs and outputs")
-            top = params.levels - 1
             interface = cls(
                 _text(data["name"]),
                 _text(data["description"]),
                 params,
                 inputs,
                 outputs,
-                KeysOf(
-                    bool(keys["relinearization"]),
-                    {
-                        integer(steps, "steps", -MAX_SLOTS, MAX_SLOTS): integer(level, "a level", 0, top)
-                        for steps, level in keys["rotations"]
-                    },
-                    None if keys["conjugation"] is None else integer(keys["conjugation"], "a level", 0, top),
-                    [_bootstrap(each) for each in keys["bootstraps"]],
-                ),
+                KeyList.from_data(data["keys"], params),
                 integer(data["depth"], "depth", 0, 1 << 20),
                 encoding_from_data(data["encoding"]),
             )
@@ -227,12 +189,3 @@ def _output(data: Mapping[str, Any]) -> OutputSpec:
         None if data.get("labels") is None else Labels.from_data(data["labels"]),
         bool(data.get("column", False)),
     )
-
-
-def _bootstrap(data: Mapping[str, Any]) -> dict[str, Any]:
-    return {
-        "slots": integer(data["slots"], "slots", 2, MAX_SLOTS),
-        "real": bool(data["real"]),
-        "iterations": integer(data["iterations"], "iterations", 1, 8),
-        "merge_parts": bool(data["merge_parts"]),
-    }

@@ -19,7 +19,7 @@ from numpy.typing import ArrayLike, NDArray
 from hemera import ckks
 from hemera.errors import FileError, FormatError, MismatchError, ParameterError
 from hemera.serving.agreement import of_library, require_agreement, thinned
-from hemera.serving.encodings import Rows, finite_rows
+from hemera.serving.encodings import Rows, column_ranges, finite_rows
 from hemera.serving.estimators import Results, read_features, read_scores, steps_of
 from hemera.serving.exporting import package
 from hemera.serving.package import Package
@@ -31,7 +31,6 @@ from hemera.serving.values import Form
 __all__ = ["LinearModel", "export_linear"]
 
 Floats = NDArray[np.float64]
-_LARGEST = 1e150
 _GENERATED = 64
 """Rows on which a model is compared with its library when none are given."""
 _TOLERANCE = 1e-6
@@ -298,14 +297,7 @@ def _range(linear: LinearModel, rows: Floats | None, clip: ArrayLike | None) -> 
         centre, half = (linear.low + linear.high) / 2, (linear.high - linear.low) / 2
         return centre, half, np.where(half > 0, half, 1.0)
     if rows is not None:
-        low, high = rows.min(axis=0), rows.max(axis=0)
-        centre = low / 2 + high / 2
-        half = np.where(high > low, high / 2 - low / 2, np.maximum(np.abs(centre), 1.0) / 2)
-        if half.max() > _LARGEST:
-            raise ParameterError(
-                f"calibrate: rows of up to {half.max():g} are beyond {_LARGEST:g}; scale them"
-            )
-        half = 2 * half
+        centre, half = column_ranges(rows, 2)
         return centre, half, half
     if clip is None:
         raise ParameterError(

@@ -10,19 +10,22 @@ from typing import Any
 
 import numpy as np
 
-from hemera import circuits
+from hemera import _core
 from hemera.errors import FileError, FormatError, MismatchError, MissingKeyError
 from hemera.objects.context import Context
+from hemera.objects.cost import Cost
 from hemera.objects.evaluator import Evaluator
 from hemera.objects.keys import Keys, SecretKey
-from hemera.parameters import IntegerParameters, Parameters
+from hemera.parameters import IntegerParameters, Parameters, require_naturals
 from hemera.serving import container
+from hemera.serving.dry_run import asked_keys, cost_of
 from hemera.serving.interface import Interface
-from hemera.serving.operations import KeysOf
+from hemera.serving.keys import AskedKeys
 from hemera.serving.prepared import PreparedModel, rules_for
 from hemera.serving.program import Program
 from hemera.serving.specs import InputSpec, OutputSpec
 from hemera.serving.values import Array
+from hemera.times.table import DeviceTimes
 
 __all__ = ["Package", "PreparedModel"]
 
@@ -45,7 +48,7 @@ class Package:
 
     def _set(self, interface: Interface, program: Program, data: bytes) -> None:
         self._interface, self._program, self._bytes = interface, program, data
-        self._keys: dict[str, KeysOf] = {}
+        self._keys: dict[tuple[str, type[Context]], list[AskedKeys]] = {}
         self._digest = hashlib.sha256(data).hexdigest()
 
     @staticmethod
@@ -151,6 +154,22 @@ class Package:
         """The evaluation keys that it needs: see `Interface.generate_keys`."""
         return self._interface.generate_keys(ctx, secret_key)
 
+    def cost(self, requests: int | None = None, *, device: str | None = None, threads: int = 1) -> Cost:
+        """What a run on encrypted inputs costs with the keys of `generate_keys`: counted by a run without
+        values, as `hemera.cost` does it.
+
+        Args:
+            requests: so many at once; None: one, without an axis of requests.
+            device, threads: see `hemera.cost`.
+
+        Raises:
+            DeviceError: when there is no table of times of the device.
+            NoiseError: BFV and BGV: when no noise budget is certain to be left.
+        """
+        require_naturals(threads=threads, **({} if requests is None else {"requests": requests}))
+        times = None if device is None else DeviceTimes.find(device)
+        return cost_of(self.prepare(Context(self.params, "ledger", threads=threads)), requests, times)
+
     def evaluate_clear(self, rows: Any) -> Any:
         """What a client would read for these rows, computed in the clear: see `Interface.encode`."""
         modulus = self.params.plain_modulus if isinstance(self.params, IntegerParameters) else 0
@@ -188,36 +207,45 @@ class Package:
             raise MismatchError(
                 f"the model {self.name!r} needs {slots} slots, and the parameters have {params.max_slots}"
             )
-        bootstraps = self._interface.keys.bootstraps
-        if bootstraps and params != self.params:
+        if self._interface.keys.bootstraps and params != self.params:
             raise MismatchError(
                 f"the model {self.name!r} bootstraps, which takes its own parameters, not {params!r}"
             )
-        own = rules_for(self.params, params)
-        needed = self._needed(own)
-        missing = []
-        if needed.relinearization and not keys.has_relinearization:
-            missing.append("relinearization")
-        whole = {steps for group in needed.together for steps in group}
-        rotations = [
-            steps
-            for steps in sorted(needed.rotations)
-            if not keys.has_rotation(steps) and (steps in whole or not _made_up(ctx.bind(keys), slots, steps))
-        ]
-        if rotations:
-            missing.append(f"rotations by {', '.join(map(str, rotations))}")
-        if needed.conjugation is not None and not keys.has_conjugation:
-            missing.append("conjugation" if self.scheme == "ckks" else "swap of rows")
-        for settings in needed.bootstraps:
-            wanted = circuits.Bootstrap(own, **settings).needed_keys
-            elements = {need.galois_element for need in wanted if need.kind == "galois"}
-            if not elements <= set(keys.galois_elements):
-                missing.append(f"bootstrap of {settings['slots']} slots")
+        missing = self._missing(ctx, keys, slots)
         if missing:
             raise MissingKeyError(
                 f"the model {self.name!r} needs keys that are not there: {'; '.join(missing)}. Hemera's "
                 "clients make them with generate_keys of the model"
             )
+
+    def _missing(self, ctx: Context, keys: Keys, slots: int) -> list[str]:
+        """The keys that the program asks for and that are not there, for people."""
+        asked = self._asked(ctx)
+        usual = [each for each in asked if each.bootstrap is None]
+        whole = {need.galois_element for each in usual for need, _ in each.by_gadget}
+        needs = [need for each in usual for need, _ in each.needs]
+        elements = {need.galois_element for need in needs if need.kind == "galois"}
+        lacking = elements - set(keys.galois_elements)
+        conjugation = ctx._native.conjugation_element()
+        steps = _core.rotation_steps(ctx.params._native, needs)
+        evaluator = ctx.bind(keys)
+        rotations = [
+            steps.get(element, f"Galois element {element}")
+            for element in sorted(lacking - {conjugation}, key=lambda each: steps.get(each, 0))
+            if element in whole or element not in steps or not _made_up(evaluator, slots, steps[element])
+        ]
+        found = []
+        if not keys.has_relinearization and any(need.kind == "relinearization" for need in needs):
+            found.append("relinearization")
+        if rotations:
+            found.append(f"rotations by {', '.join(map(str, rotations))}")
+        if conjugation in lacking:
+            found.append("conjugation" if self.scheme == "ckks" else "swap of rows")
+        for each in asked:
+            wanted = {need.galois_element for need, _ in each.needs if need.kind == "galois"}
+            if each.bootstrap is not None and not wanted <= set(keys.galois_elements):
+                found.append(f"bootstrap of {each.bootstrap['slots']} slots")
+        return list(dict.fromkeys(found))
 
     def prepare(self, ctx: Context) -> PreparedModel:
         """The model ready to run in a context: make it once, and keep it. Encoded weights stay in the
@@ -228,15 +256,18 @@ class Package:
         """
         return PreparedModel(self._interface, self._program, ctx)
 
-    def _needed(self, own: Parameters) -> KeysOf:
-        """The keys with some parameters, kept for those that came last. LevelError for too few levels."""
-        found = self._keys.get(own.fingerprint)
+    def _asked(self, ctx: Context) -> list[AskedKeys]:
+        """The keys that each operation asks for with the parameters of a context, kept for those that came
+        last. LevelError for too few levels."""
+        own = rules_for(self.params, ctx.params)
+        place = (own.fingerprint, type(ctx))
+        found = self._keys.get(place)
         if found is None:
-            levels = self._program.levels(own, self._interface.input_levels(own))
-            found = self._program.keys(own, levels)
+            # Libraries have contexts of their own kind, with their own rules of rotations.
+            found = asked_keys(self.prepare(type(ctx)(own, "ledger", threads=1)))
             if len(self._keys) >= _PARAMETERS_KEPT:
                 self._keys.clear()
-            self._keys[own.fingerprint] = found
+            self._keys[place] = found
         return found
 
 

@@ -14,7 +14,7 @@ from hemera.objects.graph import Graph
 from hemera.objects.keys import Keys
 from hemera.parameters import Parameters
 from hemera.serving.interface import Interface
-from hemera.serving.operations import Bootstraps, Conjugate, Operation, Rotate, Running, Sum
+from hemera.serving.operations import Bootstraps, Conjugate, Lower, Operation, Rotate, Running, Sum
 from hemera.serving.program import Program
 
 __all__ = ["PreparedModel", "rules_for"]
@@ -91,8 +91,18 @@ class PreparedModel:
 
     def _run(self, ev: Evaluator, inputs: Sequence[Ciphertext]) -> list[Ciphertext]:
         program = self._program
-        values: list[Ciphertext | None] = list(self._taken(ev, inputs))
-        for number, node in enumerate(program.nodes):
+        values = self._evaluated(self._taken(ev, inputs), [ev] * len(program.nodes))
+        # How much noise there is in what another library encrypted, nobody knows.
+        known = program.scheme == "ckks" or all(x.guaranteed_noise_budget > 0 for x in inputs)
+        return [self._given(ev, values[at], known) for at in program.outputs]
+
+    def _evaluated(
+        self, inputs: Sequence[Ciphertext], evaluators: Sequence[Evaluator]
+    ) -> list[Ciphertext | None]:
+        """The values of the program, of inputs at their levels, each operation by its own evaluator. None:
+        what no operation or output takes any more."""
+        values: list[Ciphertext | None] = list(inputs)
+        for number, (node, ev) in enumerate(zip(self._program.nodes, evaluators, strict=True)):
             at = len(values)
             running = Running(ev, self._plans[number])
             result = node.operation.run(running, *self._operands(values, node.operands))
@@ -100,9 +110,7 @@ class PreparedModel:
             for operand in node.operands:
                 if self._last_use[operand] <= number:
                     values[operand] = None
-        # How much noise there is in what another library encrypted, nobody knows.
-        known = self._program.scheme == "ckks" or all(x.guaranteed_noise_budget > 0 for x in inputs)
-        return [self._given(ev, values[at], known) for at in program.outputs]
+        return values
 
     def capture(self, evaluator: Evaluator, inputs: Sequence[Ciphertext]) -> Graph:
         """`run` for requests of one shape as one graph (`hemera.Evaluator.capture`), which takes the host
@@ -208,9 +216,9 @@ def _settled(ev: Evaluator, x: Ciphertext) -> Ciphertext:
 
 
 def _before_rotations(program: Program) -> set[int]:
-    """Values that are rotated or bootstrapped: at the level that they have after their rescale, where keys
-    are smaller."""
-    moves: tuple[type[Operation], ...] = (Rotate, Conjugate, Sum, Bootstraps)
+    """Values that are rotated, lowered or bootstrapped: at the level that they have after their rescale,
+    where keys are smaller."""
+    moves: tuple[type[Operation], ...] = (Rotate, Conjugate, Lower, Sum, Bootstraps)
     return {at for node in program.nodes if isinstance(node.operation, moves) for at in node.operands}
 
 

@@ -12,11 +12,12 @@ import numpy as np
 from hemera import circuits
 from hemera.errors import FormatError, LevelError, ParameterError
 from hemera.parameters import Parameters
+from hemera.serving.keys import top_level
 from hemera.serving.operations import (
     MAX_FUNCTIONS,
     OPERATIONS,
     Bootstraps,
-    KeysOf,
+    Map,
     Matmul,
     OfNamedFunction,
     Operation,
@@ -101,7 +102,7 @@ class Program:
         """Make a value an output."""
         self.outputs.append(integer(value, "a value's number", 0, len(self.forms) - 1))
 
-    # --- Levels and keys. ---
+    # --- Levels. ---
 
     @property
     def depth(self) -> int:
@@ -160,19 +161,10 @@ class Program:
         """Where a node stands, with parameters and at levels of the program's values."""
         return Place(params, min(levels[at] for at in node.operands), self.forms[node.operands[0]])
 
-    def keys(self, params: Parameters, levels: Sequence[int]) -> KeysOf:
-        """The keys that it needs with these parameters, at these levels of its values."""
-        keys = KeysOf()
-        for node in self.nodes:
-            keys.relinearization |= node.operation.relinearizes
-            node.operation.use_keys(keys, self.place(node, params, levels))
-        keys.join()
-        return keys
-
     def decide(self, params: Parameters, levels: Sequence[int]) -> None:
         """Fix what would be chosen by parameters, so that the keys are the same for any."""
         for number, node in enumerate(self.nodes):
-            if isinstance(node.operation, Matmul) and node.operation.baby_steps == 0:
+            if isinstance(node.operation, (Map, Matmul)) and node.operation.baby_steps == 0:
                 chosen = node.operation.decided(self.place(node, params, levels))
                 self.nodes[number] = Node(chosen, node.operands)
 
@@ -265,10 +257,3 @@ class Program:
             where = f"operation {number}" if number >= 0 else "the inputs"
             raise FormatError(f"not a program, at {where}: {error}") from error
         return program
-
-
-def top_level(params: Parameters) -> int:
-    """The level of fresh encryptions: below those that bootstraps have for themselves."""
-    if params.scheme != "ckks":
-        return params.levels - 1
-    return circuits.InnerSum(params, slots=2, count=2).level

@@ -17,7 +17,8 @@ from hemera._inspect import HEMERA
 from hemera.errors import MismatchError, OutOfMemoryError
 from hemera.interop._library import Library
 from hemera.interop._session import Session as LibrarySession
-from hemera.objects.ciphertext import Ciphertext, concatenate
+from hemera.objects.batches import concatenate
+from hemera.objects.ciphertext import Ciphertext
 from hemera.objects.context import Context
 from hemera.objects.evaluator import Evaluator
 from hemera.objects.graph import Graph

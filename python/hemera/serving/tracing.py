@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from hemera.circuits import Function, Polynomial
+from hemera.circuits.composition import Composed
 from hemera.errors import MismatchError, ParameterError
 from hemera.inputs.arguments import described
 from hemera.inputs.array_protocols import NotAnArray
@@ -265,6 +266,10 @@ class Symbol(NotAnArray):
             if function._native.width != 1 and filling.padding == "uniform":
                 filling = Filling(filling.count, "unknown")
             return self._note(op.OfPolynomial.of(function), *others, filling=filling)
+        if isinstance(function, Composed):
+            # Step by step, as files keep functions by their names.
+            composed: Symbol = function.formula(self, *others)
+            return composed
         if function.recipe is None:
             raise TypeError(f"{function.name} can not be kept in a file; take a function of hm.circuits")
         return self._note(op.OfNamedFunction(function.name, dict(function.recipe)), *others, filling=filling)

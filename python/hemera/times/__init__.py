@@ -1,4 +1,4 @@
-"""How long computations take on a device: tables of measured times, shipped and of this machine."""
+"""The times of computations on a device: tables of measurements, shipped and of this machine."""
 
 from hemera.times.table import DeviceTimes, cache_folder, device_name, known_devices
 

@@ -23,14 +23,14 @@ Row = tuple[str, int, int, float, float]
 
 
 def cache_folder() -> Path:
-    """Where tables of this machine are kept: $XDG_CACHE_HOME/hemera, or ~/.cache/hemera."""
+    """The folder of this machine's tables: $XDG_CACHE_HOME/hemera, or ~/.cache/hemera."""
     own = os.environ.get("XDG_CACHE_HOME")
     return (Path(own) if own else Path.home() / ".cache") / "hemera"
 
 
 def device_name(description: str) -> str:
-    """The name of a device's table, from `Context.description`: "cpu-avx512-16" with 16 threads, or that of
-    the GPU, like "nvidia-h200"."""
+    """The name of a device's table, from `Context.description`: "cpu-avx512-16" for 16 threads, or the GPU's,
+    like "nvidia-h200"."""
     if cpu := re.match(r"cpu \((\w+), (\d+) thread", description):
         return f"cpu-{cpu[1]}-{cpu[2]}"
     inside = re.search(r"\(([^,)]*)", description)
@@ -46,8 +46,9 @@ def known_devices() -> list[str]:
 class DeviceTimes:
     """The times of one device.
 
-    `waiting` is what a call takes longer when it is timed by itself than among others; `graph_waiting` the
-    same for calls of captured graphs. `made` says with which version, when and on which machine.
+    `waiting`: the seconds that a call takes longer when it is timed by itself than among others.
+    `graph_waiting`: the same for calls of captured graphs.
+    `made`: the version, the date and the machine of the measurement.
     """
 
     device: str
@@ -66,11 +67,11 @@ class DeviceTimes:
         return _core.UnitTimes(self.rows, own)
 
     def seconds(self, counted: _core.Cost, *, graph: bool = False) -> float:
-        """Seconds of the calls that were counted, one after the other, or in a captured graph."""
+        """The seconds of the counted calls, one after the other, or in a captured graph."""
         return (self._captured if graph else self._eager).seconds(counted)
 
     def save(self, path: Path | None = None) -> Path:
-        """Write the table, into the cache folder unless `path` names another file."""
+        """Write the table to `path`; None: into the cache folder."""
         target = path or cache_folder() / f"{self.device}.json"
         target.parent.mkdir(parents=True, exist_ok=True)
         target.write_text(
@@ -83,7 +84,7 @@ class DeviceTimes:
         """Read a table.
 
         Raises:
-            FormatError: when the file is none.
+            FormatError: if the file is no table of times.
         """
         try:
             found = json.loads(path.read_text(encoding="utf-8"))
@@ -108,11 +109,11 @@ class DeviceTimes:
 
     @classmethod
     def find(cls, name: str) -> DeviceTimes:
-        """The table of that name: from the cache folder, or else the shipped one. For a CPU that has none
-        the one of the same instruction set with the nearest number of threads, from half as many to twice.
+        """The table of that name: from the cache folder, or else the shipped one. A CPU without a table gets
+        that of the same instruction set with the nearest number of threads, from half as many to twice.
 
         Raises:
-            DeviceError: when there is none; it names those that there are.
+            DeviceError: if there is no table; the message names the known ones.
         """
         folders = (cache_folder(), SHIPPED)
         for folder in folders:
@@ -126,8 +127,7 @@ class DeviceTimes:
                 return cls.load(min(near, key=lambda path: abs(_threads(path.stem) - wanted)))
         raise DeviceError(
             f"there is no table of times for the device {name!r}, only for "
-            f"{', '.join(known_devices()) or 'none'}; "
-            "run `hemera calibrate` on that machine"
+            f"{', '.join(known_devices()) or 'none'}; run `hemera calibrate` on that machine"
         )
 
 

@@ -1,7 +1,7 @@
 """Gradient-boosted trees: models as an `Ensemble`, its integers, layout and circuit (BFV).
 
-`hemera.serving.export_trees` packages them; client and server of the package hemera-apps exchange samples
-and scores. docs/applications.md says how the circuit works.
+`hemera.serving.export_trees` packages models. Client and server of the package hemera-apps exchange samples
+and scores. docs/applications.md describes the circuit.
 """
 
 from hemera.trees.ensemble import Ensemble, predicted, random_ensemble

@@ -1,4 +1,4 @@
-"""Operations of an evaluator, counted as ciphertexts go through them."""
+"""Operations of an evaluator that count their ciphertexts."""
 
 from __future__ import annotations
 
@@ -20,8 +20,9 @@ NAMES = (
 
 
 class Counted:
-    """The operations that the circuits of trees use. `counts` says how many ciphertexts each has made so far:
-    a batch of B counts B times, and a sum of products by each of its products and additions."""
+    """The operations that the circuits of trees use. `counts`: by operation, the number of ciphertexts that
+    it has made so far. A batch of B counts B times; a sum of products counts each of its products and
+    additions."""
 
     def __init__(self, evaluator: Evaluator) -> None:
         self.evaluator = evaluator
@@ -46,7 +47,7 @@ class Counted:
         return self._count(self.evaluator.multiply(a, b, out=out), multiplications=1)
 
     def multiply_plain(self, a: Ciphertext, b: Plaintext, out: Ciphertext | None = None) -> Ciphertext:
-        """a * b of a plaintext."""
+        """a * b for a plaintext b."""
         return self._count(self.evaluator.multiply(a, b, out=out), plain_multiplications=1)
 
     def dot(self, a: Sequence[Ciphertext], b: Sequence[Ciphertext]) -> Ciphertext:
@@ -64,7 +65,7 @@ class Counted:
         return self._count(self.evaluator.negate(a), subtractions=1)
 
     def relinearize(self, a: Ciphertext) -> Ciphertext:
-        """a in two parts, in place; nothing is done where it has two, but counted."""
+        """`a` in two parts, in place. A ciphertext of two parts stays as it is, and counts."""
         return self._count(self.evaluator.relinearize(a, out=a), relinearizations=1)
 
     def rotate(self, a: Ciphertext, steps: int) -> Ciphertext:

@@ -15,19 +15,19 @@ Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 Flags = NDArray[np.bool_]
 Index = tuple[Integers, Integers, Integers]
-"""Of nodes, in arrays of shape (K, T, nodes)."""
+"""An index of nodes, in arrays of shape (K, T, nodes)."""
 
 MAX_DEPTH = 6
-"""Deepest tree that is evaluated: its comparisons are multiplied depth - 1 times, one after the other."""
+"""The largest depth of a tree: its comparisons are multiplied depth - 1 times, one after the other."""
 
 LOWEST = float(np.finfo(np.float64).min)
-"""A threshold that no value is below."""
+"""A threshold with no value below it."""
 
 
 @dataclass(frozen=True)
 class Node:
-    """A node of a tree as its library has it: a leaf without `left` and `right`, or a comparison, which goes
-    left where feature < threshold."""
+    """A node of a library's tree: a leaf, which has no `left` and `right`, or a comparison, which goes left
+    if feature < threshold."""
 
     value: float = 0.0
     feature: int = 0
@@ -35,11 +35,11 @@ class Node:
     left: Node | None = None
     right: Node | None = None
     missing_right: bool | None = None
-    """Whether a comparison takes a missing value (NaN) to the right; None: its library takes none."""
+    """Whether a missing value (NaN) goes right; None: the library takes no missing values."""
 
     @property
     def depth(self) -> int:
-        """Comparisons on the longest way to a leaf."""
+        """The number of comparisons on the longest way to a leaf."""
         if self.left is None or self.right is None:
             return 0
         return 1 + max(self.left.depth, self.right.depth)
@@ -47,7 +47,8 @@ class Node:
 
 @dataclass(frozen=True)
 class Ensemble:
-    """K scores (one for two classes, else one a class or target), each the sum of T trees and a base.
+    """K scores, each the sum of T trees and a base: one score for two classes, else one for each class or
+    target.
 
     Trees are complete: node i has the children 2i + 1 and 2i + 2, and leaves are counted from the left. A
     node that the model lacks compares its parent's feature with infinity, and goes left.
@@ -56,7 +57,7 @@ class Ensemble:
     features: Integers
     """Shape (K, T, 2^D - 1): the feature that each node compares."""
     thresholds: Floats
-    """Shape (K, T, 2^D - 1): a node goes left where its feature is below."""
+    """Shape (K, T, 2^D - 1): a node goes left if its feature is below."""
     leaves: Floats
     """Shape (K, T, 2^D)."""
     base: Floats
@@ -65,7 +66,7 @@ class Ensemble:
     single: bool
     """Whether the library rounds features to single precision before it compares."""
     classes: int
-    """How many classes the scores tell apart; 0: a regression."""
+    """The number of classes that the scores decide between; 0: a regression."""
     missing: Flags | None = None
     """Shape (K, T, 2^D - 1): a node goes right for a missing value (NaN). None: no value may be missing."""
 
@@ -80,7 +81,8 @@ class Ensemble:
         return int(self.leaves.shape[1])
 
     def scores(self, rows: Floats) -> Floats:
-        """The scores in the clear, shape (rows, K). ParameterError for missing values without `missing`."""
+        """The scores in the clear, shape (rows, K). ParameterError if a value is missing and `missing` is
+        None."""
         exact = prepared(rows, self.single, missing=self.missing is not None)
 
         def goes_right(features: Integers, nodes: Index) -> Flags:
@@ -103,7 +105,7 @@ class Ensemble:
         """The ensemble of `trees`, a list for each score.
 
         Raises:
-            ParameterError: without any tree, or for trees deeper than MAX_DEPTH.
+            ParameterError: if there is no tree, or one is deeper than MAX_DEPTH.
         """
         count = max((len(own) for own in trees), default=0)
         if count == 0:
@@ -150,7 +152,7 @@ class Ensemble:
 
 
 def require_depth(depth: int) -> None:
-    """ParameterError for trees that are deeper than MAX_DEPTH."""
+    """ParameterError if the depth is above MAX_DEPTH."""
     if not 1 <= depth <= MAX_DEPTH:
         raise ParameterError(
             f"the model has trees of depth {depth}, and at most {MAX_DEPTH} is evaluated under encryption; "
@@ -159,8 +161,8 @@ def require_depth(depth: int) -> None:
 
 
 def prepared(rows: NDArray[Any], single: bool, *, missing: bool = False) -> Floats:
-    """Rows as a library compares them. ParameterError for infinite values, and for missing ones unless
-    `missing`."""
+    """Rows as a library compares them. ParameterError if a value is infinite, or is missing and `missing` is
+    False."""
     values = np.asarray(rows, dtype=np.float64)
     if np.isinf(values).any():
         raise ParameterError("the rows have infinite values; replace them before training and scoring")
@@ -175,8 +177,8 @@ def prepared(rows: NDArray[Any], single: bool, *, missing: bool = False) -> Floa
 
 
 Comparisons = Callable[[Integers, Index], Flags]
-"""From features, shape (K, T), and the index of their nodes to which of the nodes go right, shape (rows, K,
-T)."""
+"""A function of features, shape (K, T), and the index of their nodes. It returns whether each node goes
+right, shape (rows, K, T)."""
 
 
 def descend(
@@ -195,7 +197,7 @@ def descend(
 
 
 def predicted(scores: NDArray[Any], classes: int) -> Integers:
-    """The class that scores, shape (rows, K), stand for. ParameterError for a regression."""
+    """The classes of scores of shape (rows, K). ParameterError if the model is a regression."""
     if classes == 0:
         raise ParameterError("a regression has scores and no classes")
     if scores.shape[1] == 1:
@@ -206,8 +208,8 @@ def predicted(scores: NDArray[Any], classes: int) -> Integers:
 def random_ensemble(
     scores: int, trees: int, depth: int, *, feature_count: int, levels: int, seed: int
 ) -> Ensemble:
-    """An ensemble of random comparisons with integer features from 0 to levels - 1, and random leaves: for
-    measuring time, which does not depend on what a model says."""
+    """An ensemble of random comparisons, with integer features from 0 to levels - 1, and random leaves. It
+    serves to measure time, which does not depend on a model's numbers."""
     require_depth(depth)
     random = np.random.default_rng(seed)
     nodes = (1 << depth) - 1

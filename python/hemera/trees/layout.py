@@ -1,11 +1,11 @@
-"""Where trees and samples lie in the slots: known to client and server.
+"""The places of trees and samples in the slots, known to client and server.
 
-A ciphertext has two rows of N/2 slots, which rotations turn. Each row is cut into `lanes` lanes, a power of
-two, and each lane holds the K scores of S samples: score k of sample s is slot k S + s of its lane. The trees
-of a score are dealt out over the 2 * lanes lanes and, when these do not suffice, over groups of ciphertexts.
-So one ciphertext compares one node of many trees for many samples, groups are added without any rotation, and
-turning by the lane's width, twice it, ... and exchanging the rows adds the lanes up: in all of them at once,
-so that no slot shows a part of a sum.
+A ciphertext has two rows of N/2 slots, which rotations turn. Each row has `lanes` lanes, a power of two. Each
+lane holds the K scores of S samples: score k of sample s is slot k S + s of its lane. The trees of a score
+are dealt out over the 2 * lanes lanes and, if these do not suffice, over groups of ciphertexts. So one
+ciphertext compares one node of many trees for many samples, and groups are added without any rotation. Turns
+by the lane's width, twice the width, ..., and an exchange of the rows add the lanes up. The sums are in all
+lanes at once, so that no slot shows a part of a sum.
 """
 
 from __future__ import annotations
@@ -33,10 +33,10 @@ class Layout:
 
     @classmethod
     def choose(cls, degree: int, scores: int, trees: int, samples: int, depth: int) -> Layout:
-        """The layout of least work: products of ciphertexts, and half as much for a rotation.
+        """The layout of least work: a product of ciphertexts counts 1, a rotation 1/2.
 
         Raises:
-            ParameterError: when the scores of one sample need more than N/2 slots, or without a sample.
+            ParameterError: if the scores of one sample need more than N/2 slots, or there is no sample.
         """
         if samples < 1:
             raise ParameterError("give at least one sample")
@@ -56,17 +56,17 @@ class Layout:
 
     @property
     def lane_slots(self) -> int:
-        """Slots of a lane."""
+        """The number of slots of a lane."""
         return self.degree // 2 // self.lanes
 
     @property
     def groups(self) -> int:
-        """Ciphertexts over which the trees of a score go on."""
+        """The number of ciphertexts over which the trees of a score are dealt out."""
         return -(-self.trees // (2 * self.lanes))
 
     @property
     def chunks(self) -> int:
-        """Ciphertexts over which the samples go on."""
+        """The number of ciphertexts over which the samples are dealt out."""
         return -(-self.samples // self.width)
 
     @property
@@ -75,8 +75,8 @@ class Layout:
         return [self.lane_slots << bit for bit in range(self.lanes.bit_length() - 1)]
 
     def spread(self, of_trees: Integers) -> Integers:
-        """A number of each tree, shape (K, T), in the slots of all samples: shape (groups, N); zeros where
-        there is no tree."""
+        """A number of each tree, shape (K, T), in the slots of all samples: shape (groups, N). Slots without
+        a tree are zero."""
         everywhere = np.repeat(of_trees[:, :, None], self.width, axis=2)
         return self._placed(everywhere[None])[:, 0]
 

@@ -1,19 +1,20 @@
 """The circuit of the packed layout: trees and samples share the slots.
 
-The client sends bits b_c = [bin >= c] of the feature of each node. With a node's split c known, the bit that
-decides it is sum_c m_c b_c, m_c the mask of the trees that split at c, so u = [goes right] takes plain
-products only. Where bins have two digits (`Quantiser.digit`), bin >= c is
+The client sends bits b_c = [bin >= c] of the feature of each node. The server knows each node's split c, so
+the bit that decides the node is sum_c m_c b_c, where m_c is the mask of the trees that split at c. So u =
+[goes right] takes plain products only. If bins have two digits (`Quantiser.digit`), bin >= c is
 
     [upper >= c1 + 1] + ([upper >= c1] - [upper >= c1 + 1]) [lower >= c0],
 
-masked alike: one product of ciphertexts more. A missing value with a bit of its own is 0 in all others, and
-that bit's mask has the nodes that take it to the right.
+with the same masks: one product of ciphertexts more. A missing value with a bit of its own is 0 in all other
+bits, and the mask of that bit has the nodes that take the value to the right.
 
-A tree is value = left + u (right - left): its last comparison is a plain product too, with right - left of
-two leaves in the mask's place, and the root of a tree of depth two is the one product of ciphertexts that it
-needs. Products of all groups of trees are one sum, divided and relinearized once (`Evaluator.dot`), and
-leaves that multiply nothing are one sum of plain products. (The paper multiplies five times, relinearizes and
-rotates seven times a sample: `paper.py`.)
+A tree is value = left + u (right - left). Its last comparison is a plain product too, with right - left of
+two leaves in the mask's place. So a tree of depth two needs one product of ciphertexts, at its root. Products
+of all groups of trees are one sum, divided and relinearized once (`Evaluator.dot`). Leaves that multiply
+nothing are one sum of plain products. (The paper multiplies five times, relinearizes and rotates seven times
+a sample:
+`paper.py`.)
 """
 
 from __future__ import annotations
@@ -32,13 +33,13 @@ from hemera.trees.layout import Layout
 from hemera.trees.quantise import IntegerEnsemble
 
 Terms = dict[int, Integers]
-"""Of planes, by their index in the request: what the slots of each are multiplied by."""
+"""By the index of a plane in the request: the factors of the plane's slots."""
 Encoded = list[tuple[int, Plaintext]]
 
 
 @dataclass(frozen=True)
 class _Linear:
-    """A sum of planes times numbers, and a number, for each slot."""
+    """For each slot, a sum of planes times numbers, and a number."""
 
     terms: Terms
     constant: Integers
@@ -52,7 +53,7 @@ class _Linear:
 
 @dataclass(frozen=True)
 class _Bit:
-    """What decides a node, u = linear + upper * lower; bins of one digit have no product."""
+    """The bit that decides a node, u = linear + upper * lower. Bins of one digit have no product."""
 
     linear: Terms
     upper: _Linear
@@ -61,7 +62,7 @@ class _Bit:
 
 @dataclass(frozen=True)
 class _Factor:
-    """linear + constant + upper * lower, where `upper` is one more of these if there is a product."""
+    """linear + constant + upper * lower; `upper` is another factor, or None without a product."""
 
     linear: Encoded
     constant: Plaintext | None
@@ -81,8 +82,8 @@ class _Product:
 
 
 class PackedCircuit:
-    """The circuit of a model for a layout. A request has the planes of group g, `model.planes` for each of
-    `model.nodes`, one group after the other."""
+    """The circuit of a model for a layout. A request has the planes of one group after the other; a group has
+    `model.planes` planes for each of `model.nodes`."""
 
     def __init__(self, evaluator: Evaluator, model: IntegerEnsemble, layout: Layout) -> None:
         self._ops = Counted(evaluator)
@@ -100,13 +101,13 @@ class PackedCircuit:
             linear, products = builder.subtree(0)
             self._products += products
             self._linear += builder.encoded(linear.terms)
-        # Every tree's leftmost leaf is what no comparison takes away.
+        # Every tree begins with its leftmost leaf; comparisons add differences.
         base = model.base + model.leaves[:, :, 0].sum(axis=1)
         self._base = evaluator.encode(layout.constants(base))
 
     @property
     def counts(self) -> dict[str, int]:
-        """How many ciphertexts went through each operation so far."""
+        """By operation: the number of ciphertexts that it has made so far."""
         return dict(self._ops.counts)
 
     def __call__(self, *planes: Ciphertext) -> Ciphertext:
@@ -152,7 +153,7 @@ class PackedCircuit:
 
 
 def _bits(model: IntegerEnsemble, layout: Layout) -> dict[int, _Bit]:
-    """Of each of `model.nodes`, in slots of shape (groups, N), with planes counted in the first group."""
+    """The bits of `model.nodes`, in slots of shape (groups, N), with planes counted in the first group."""
     found = {}
     uppers, lowers = model.most_edges // model.digit, model.digit - 1
 
@@ -180,7 +181,7 @@ def _bits(model: IntegerEnsemble, layout: Layout) -> dict[int, _Bit]:
 
 
 def _of_group(bit: _Bit, group: int, planes: int) -> _Bit:
-    """Of one group, whose planes come after those of the groups before."""
+    """The bit of one group, whose planes come after those of the groups before."""
 
     def of(terms: Terms) -> Terms:
         return {group * planes + at: values[group] for at, values in terms.items() if values[group].any()}
@@ -207,7 +208,7 @@ class _Builder:
         left, left_products = self.subtree(2 * node + 1)
         bit = self._bits.get(node)
         if bit is None or not (bit.linear or bit.lower):
-            return left, left_products  # what no tree of the group takes to the right
+            return left, left_products  # no tree of the group goes right
         right, right_products = self.subtree(2 * node + 2)
         difference = right.minus(left)
         linear = self.encoded(difference.terms)
@@ -217,7 +218,7 @@ class _Builder:
             constant = self._plain(difference.constant)
             product = _Product(u, linear, constant, right_products, left_products)
             return left, [*left_products, product]
-        # Of two leaves, whose difference is in the masks' places.
+        # Two leaves: their difference is in the masks' places.
         chosen = {at: mask * difference.constant for at, mask in bit.linear.items()}
         lower = self.encoded({at: mask * difference.constant for at, mask in bit.lower.items()})
         products = [_Product(self._affine(bit.upper), lower, None, [], [])] if lower else []

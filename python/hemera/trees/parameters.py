@@ -13,18 +13,19 @@ from hemera.trees.ensemble import Ensemble
 from hemera.trees.quantise import Quantiser, bound
 
 Workload = Literal["packed", "paper"]
-"""The circuit: many samples in a ciphertext, or that of the paper by Magara et al. (package hemera-apps)."""
+"""The circuit: many samples in a ciphertext, or the circuit of Magara et al. (package hemera-apps)."""
 
 PLAIN_BITS = 20
-"""Of the plaintext modulus, unless a model's scores are so large that they would be coarse."""
+"""The bits of the plaintext modulus, unless a model's scores are so large that they would be coarse."""
 _COARSE, _FINE = 8, 12
-"""Bits after the point that scores have at least, and where that takes a larger modulus."""
+"""The least bits of scores after the point: with the usual modulus, and with a larger one."""
 _MOST_PLAIN_BITS = 48
 _PLAIN_MODULUS = 786433
 """The prime of 20 bits that is 1 modulo 2N for both of the paper's degrees."""
 
-# Degree, bits of the primes, bits of the special prime, least security: as many primes and digits as SEAL has
-# by default for these degrees, of 218 and 438 bits in all, and of what 128 bits allow by the tables of 2024.
+# Degree, bits of the primes, bits of the special prime, least security. Primes and digits are as many as
+# SEAL's default for these degrees: of 218 and 438 bits in all, and of the bits that the tables of 2024 allow
+# for 128.
 _SIZES: dict[str, tuple[int, list[int], int, int | None]] = {
     "8192-218": (8192, [43, 43, 44, 44], 44, None),
     "16384-438": (16384, [48, 48, 48, *[49] * 5], 49, None),
@@ -32,12 +33,14 @@ _SIZES: dict[str, tuple[int, list[int], int, int | None]] = {
     "16384-430": (16384, [47, 47, *[48] * 6], 48, 128),
 }
 PARAMETERS = ("auto", *_SIZES)
-"""The names of `parameters_for`: the smallest for the model with 128 bits of security, or degree and bits."""
+"""The names of `parameters_for`: "auto" (the smallest for the model with 128 bits of security), or degree and
+bits."""
 
 
 def named_parameters(name: str) -> hemera.bfv.Parameters:
-    """The parameters of a name but "auto". "8192-218" and "16384-438" are those of the paper, which have 128
-    bits of security by the table of 2018, and a little less by that of 2024; the others are their like."""
+    """The parameters of a name other than "auto". "8192-218" and "16384-438" are those of the paper, with 128
+    bits of security by the table of 2018 and a little less by that of 2024. The others are nearly as large,
+    with 128 bits by both."""
     if name not in _SIZES:
         raise ParameterError(f"parameters are named {', '.join(PARAMETERS)}, not {name!r}")
     degree, primes, special, security = _SIZES[name]
@@ -54,11 +57,11 @@ def named_parameters(name: str) -> hemera.bfv.Parameters:
 def parameters_for(
     given: str | hemera.bfv.Parameters, model: Ensemble, workload: Workload, quantiser: Quantiser
 ) -> hemera.bfv.Parameters:
-    """The parameters that a server takes for `given`: a name, or parameters.
+    """The server's parameters for `given`: a name, or parameters.
 
     Raises:
-        MismatchError: for parameters without slots.
-        ParameterError: for a name that is not there, or scores too large for any parameters.
+        MismatchError: if the parameters have no slots.
+        ParameterError: if the name is unknown, or the scores are too large for any parameters.
     """
     if isinstance(given, hemera.bfv.Parameters):
         if given.max_slots == 0:
@@ -67,7 +70,7 @@ def parameters_for(
     if given != "auto":
         return named_parameters(given)
     # Products one after the other: a comparison by a plaintext, then the depth of the tree less one. The
-    # paper's are a plaintext, a ciphertext, a plaintext and a ciphertext.
+    # paper multiplies by a plaintext, a ciphertext, a plaintext and a ciphertext.
     depth = 4 if workload == "paper" else model.depth + (quantiser.digit > 1)
     terms = model.trees * model.leaves.shape[2]
     return hemera.bfv.Parameters.for_circuit(
@@ -76,7 +79,7 @@ def parameters_for(
 
 
 def _plain_bits(model: Ensemble) -> int:
-    """Bits that hold the model's scores in steps fine enough."""
+    """The bits of a plaintext modulus that holds the model's scores in fine enough steps."""
     whole = math.ceil(math.log2(1 + bound(model.leaves, model.base))) + 2
     is_integral = all(np.array_equal(own, np.rint(own)) for own in (model.leaves, model.base))
     coarse, fine = (0, 0) if is_integral else (_COARSE, _FINE)

@@ -24,30 +24,30 @@ from hemera.trees.ensemble import (
 )
 
 MAX_EDGES = 1023
-"""Most edges of a feature."""
+"""The most edges of a feature."""
 _ONE_DIGIT = 32
-"""Most edges for which a comparison takes one ciphertext for each; with more a bin is told in two digits."""
+"""The most edges with one ciphertext for each in a comparison. With more edges a bin has two digits."""
 _ONE_DIGIT_DEEP = 8
 _DEEP = 5
-"""From this depth on trees have so many nodes that two digits are fewer bytes with fewer edges already."""
+"""The depth from which on two digits are fewer bytes already with fewer edges (_ONE_DIGIT_DEEP)."""
 _OWN_PLANE = -1
 
 
 @dataclass(frozen=True)
 class Quantiser:
-    """The bins of each feature, which a client must know. Value x is in bin c when c edges are <= x."""
+    """The bins of each feature, which a client must know. Value x is in bin c if c edges are <= x."""
 
     edges: tuple[Floats, ...]
-    """Of each feature, ascending."""
+    """The edges of each feature, ascending."""
     single: bool = False
     """Whether values are rounded to single precision first."""
     integral: bool = False
     """Whether all values are integers, so that a threshold between two of them is the upper one."""
     digit: int = 1
-    """Bins are told in two digits, the lower one of this base; 1: in one."""
+    """The base of the lower one of a bin's two digits; 1: bins have one digit."""
     missing: tuple[int, ...] | None = None
-    """The bin of a missing value (NaN) of each feature, or -1 where it has a bit of its own, as it goes right
-    in some nodes that a bin goes left in. None: missing values are refused."""
+    """The bin of a missing value (NaN) of each feature; -1: missing values have a bit of their own, as they
+    go right in nodes where every bin goes left. None: missing values are refused."""
 
     @property
     def most_edges(self) -> int:
@@ -56,17 +56,17 @@ class Quantiser:
 
     @property
     def tells_missing(self) -> bool:
-        """Whether the last bit says that a value is missing."""
+        """Whether the last bit is 1 for a missing value."""
         return self.missing is not None and _OWN_PLANE in self.missing
 
     @property
     def planes(self) -> int:
-        """How many bits say a bin."""
+        """The number of bits of a bin."""
         return self.most_edges // self.digit + self.digit - 1 + self.tells_missing
 
     def bits(self, bins: Integers) -> list[Integers]:
-        """The bits of bins, 0 or 1, of the same shape each: [upper digit >= c] for each c above 0, the same
-        of the lower digit, and whether the value is missing."""
+        """The bits of bins, 0 or 1, each of the same shape. First [upper digit >= c] for each c above 0, then
+        the same for the lower digit, then 1 for a missing value."""
         upper, lower = np.divmod(np.maximum(bins, 0), self.digit)
         found = [upper >= c for c in range(1, self.most_edges // self.digit + 1)]
         found += [lower >= c for c in range(1, self.digit)]
@@ -75,13 +75,13 @@ class Quantiser:
         return [bit.astype(np.int64) for bit in found]
 
     def bins(self, rows: NDArray[Any]) -> Integers:
-        """The bin of each value, of the same shape (rows, features): -1 for a missing one with a bit of its
+        """The bin of each value, of the same shape (rows, features); -1 for a missing value with a bit of its
         own.
 
         Raises:
-            MismatchError: for another number of features.
-            ParameterError: for infinite values, missing ones without `missing`, or fractions where integers
-                are promised.
+            MismatchError: if the number of features is another one.
+            ParameterError: if a value is infinite, is missing and `missing` is False, or is a fraction where
+                integers are promised.
         """
         values = prepared(rows, self.single, missing=self.missing is not None)
         if values.ndim != 2 or values.shape[1] != len(self.edges):
@@ -105,13 +105,13 @@ class Quantiser:
 
     @classmethod
     def of_levels(cls, feature_count: int, levels: int) -> Quantiser:
-        """For features that are integers from 0 to levels - 1: each is its own bin."""
+        """The quantiser of integer features from 0 to levels - 1: each value is its own bin."""
         return cls((np.arange(1.0, levels),) * feature_count, integral=True)
 
     @classmethod
     def of_quantiles(cls, rows: NDArray[Any], bins: int) -> Quantiser:
-        """At most `bins` bins a feature, of about equally many of `rows`. The model is then trained on
-        `bins(rows)`, and the edges tell of the rows and not of the model."""
+        """At most `bins` bins a feature, each of about equally many of `rows`. A model trained on
+        `bins(rows)` has these edges, which reveal something of the rows and nothing of the model."""
         if not 2 <= bins <= MAX_EDGES + 1:
             raise ParameterError(f"a feature has 2 to {MAX_EDGES + 1} bins, not {bins}")
         values = np.asarray(rows, float)
@@ -119,18 +119,18 @@ class Quantiser:
         if len(empty):
             raise ParameterError(f"feature {empty[0]} has no value in any row; leave it out")
         cuts = np.nanquantile(values, np.arange(1, bins) / bins, axis=0)
-        # Where values are missing, a model may tell all others from them: by an edge below these.
+        # If values are missing, a model may separate all others from them: by an edge below these.
         lowest = np.where(np.isnan(values).any(axis=0), LOWEST, cuts[0])
         edges = np.concatenate([lowest[None], cuts])
         return cls(tuple(np.unique(edges[:, f]) for f in range(edges.shape[1])))
 
     @classmethod
     def of_model(cls, model: Ensemble) -> Quantiser:
-        """The thresholds of a model as they are: exact, but the client learns them (not where they stand).
-        Missing values go where the model takes them, if it takes any.
+        """The thresholds of a model as edges. This is exact, but the client learns the thresholds (not their
+        nodes). Missing values go the model's way, if it takes any.
 
         Raises:
-            ParameterError: for a feature with more than MAX_EDGES thresholds.
+            ParameterError: if a feature has more than MAX_EDGES thresholds.
         """
         edges = []
         for feature in range(model.feature_count):
@@ -146,27 +146,27 @@ class Quantiser:
         return cls(tuple(edges), model.single).for_depth(model.depth).with_missing_of(model)
 
     def for_depth(self, depth: int) -> Quantiser:
-        """The same bins, in two digits where these are so much fewer bits that they are worth one product
-        more in trees of this depth."""
+        """The same bins, in two digits if, for trees of this depth, the fewer bits are worth one product
+        more."""
         edges = self.most_edges
         one = edges <= (_ONE_DIGIT_DEEP if depth >= _DEEP else _ONE_DIGIT)
         return dataclasses.replace(self, digit=1 if one else math.isqrt(edges) + 1)
 
     def with_missing_of(self, model: Ensemble) -> Quantiser:
-        """The same bins, with missing values where a model of these features takes them.
+        """The same bins, with missing values in the bins where a model of these features takes them.
 
         Raises:
-            ParameterError: when a threshold lies inside of a bin.
+            ParameterError: if a threshold lies inside of a bin.
         """
         if model.missing is None:
             return dataclasses.replace(self, missing=None)
-        # A missing value's bin goes right where the value does, and left where it does. The lowest, the
-        # highest and that of 0 (LightGBM's) tell nothing of the model but that it takes them for these.
+        # The bin of missing values must go their way in every node. The lowest bin, the highest, and that of
+        # 0 (LightGBM's) reveal nothing of the model beyond this choice.
         least, beyond = [0] * len(self.edges), [len(own) + 1 for own in self.edges]
         for place, feature in np.ndenumerate(model.features):
             split = self.split(int(feature), float(model.thresholds[place]))
             if model.missing[place]:
-                # Where no bin goes right, missing values alone do.
+                # No bin goes right: missing values alone do.
                 least[feature] = max(least[feature], split or len(self.edges[feature]) + 1)
             elif split:
                 beyond[feature] = min(beyond[feature], split)
@@ -177,7 +177,7 @@ class Quantiser:
         return dataclasses.replace(self, missing=tuple(bins))
 
     def to_data(self) -> dict[str, Any]:
-        """What JSON takes."""
+        """The quantiser as data for JSON."""
         return {
             "edges": [own.tolist() for own in self.edges],
             "single": self.single,
@@ -188,8 +188,8 @@ class Quantiser:
 
     @classmethod
     def from_data(cls, data: Mapping[str, Any]) -> Quantiser:
-        """What `to_data` told. Raises KeyError, TypeError or ValueError for anything else, and FormatError
-        where it is no quantiser."""
+        """The quantiser of `to_data`. Raises KeyError, TypeError or ValueError if the data have another form,
+        and FormatError if they are no quantiser."""
         edges = tuple(np.asarray(own, np.float64).reshape(-1) for own in data["edges"])
         digit, missing = data.get("digit", 1), data.get("missing")
         if not edges or max(map(len, edges)) > MAX_EDGES:
@@ -215,11 +215,11 @@ class Quantiser:
         )
 
     def of_values(self, model: Ensemble) -> Ensemble:
-        """A model that was trained on `bins(rows)`, as one of the rows themselves.
+        """A model of values from one that was trained on `bins(rows)`.
 
         Raises:
-            MismatchError: when it is of other features.
-            ParameterError: when it compares with less than every bin.
+            MismatchError: if the model has other features.
+            ParameterError: if a threshold is below every bin.
         """
         if len(self.edges) != model.feature_count:
             raise MismatchError(
@@ -231,18 +231,17 @@ class Quantiser:
             if threshold <= 0:
                 raise ParameterError(
                     f"the model compares a bin of feature {feature} with {threshold:g}, below all of them; "
-                    "train it "
-                    "on quantiser.bins(rows)"
+                    "train it on quantiser.bins(rows)"
                 )
             if threshold <= len(self.edges[feature]):
                 thresholds[place] = self.edges[feature][math.ceil(threshold) - 1]
         return dataclasses.replace(model, thresholds=thresholds, single=self.single)
 
     def split(self, feature: int, threshold: float) -> int:
-        """The least bin that does not go left at this threshold; 0 where none can go right.
+        """The least bin that goes right at this threshold; 0 if none does.
 
         Raises:
-            ParameterError: when the threshold lies inside of a bin.
+            ParameterError: if the threshold lies inside of a bin.
         """
         if threshold == math.inf:
             return 0
@@ -262,16 +261,16 @@ class Quantiser:
 
 @dataclass(frozen=True)
 class IntegerEnsemble:
-    """An ensemble on bins, with leaves in steps of 1 / scale: what is computed under encryption, exactly."""
+    """An ensemble on bins, with leaves in steps of 1 / scale. Encryption computes it exactly."""
 
     features: Integers
     splits: Integers
-    """Shape (K, T, 2^D - 1): a node goes right for this bin and above; 0: never."""
+    """Shape (K, T, 2^D - 1): a node goes right from this bin on; 0: never."""
     leaves: Integers
     base: Integers
     scale: int
     digit: int
-    """Of `Quantiser`."""
+    """The base of the lower digit: `Quantiser.digit`."""
     tells_missing: bool
     most_edges: int
     missing: Flags
@@ -280,12 +279,12 @@ class IntegerEnsemble:
 
     @property
     def planes(self) -> int:
-        """Bits of a node: `Quantiser.planes`."""
+        """The number of bits of a node: `Quantiser.planes`."""
         return self.most_edges // self.digit + self.digit - 1 + self.tells_missing
 
     @property
     def nodes(self) -> Integers:
-        """The places in the tree where any tree has a comparison, ascending: at least the root."""
+        """The places where some tree has a comparison, ascending; the root at least."""
         used = (self.splits > 0) | self.missing
         return np.union1d([0], np.flatnonzero(used.any(axis=(0, 1))))
 
@@ -311,13 +310,13 @@ class IntegerEnsemble:
 
 
 def quantise(model: Ensemble, quantiser: Quantiser, plain_bits: int = 20) -> IntegerEnsemble:
-    """The model in integers whose scores stay below 2^(plain_bits - 2): leaves are rounded to the finest
-    steps 1 / 2^s at which they do, so a score of T trees is off by at most (T + 1) / 2^(s + 1).
+    """The model in integers, with scores below 2^(plain_bits - 2). Leaves are rounded to the finest steps 1 /
+    2^s that keep this bound. A score of T trees is then off by at most (T + 1) / 2^(s + 1).
 
     Raises:
-        MismatchError: when the quantiser is of other features.
-        ParameterError: when a threshold lies inside of a bin, missing values go elsewhere than the model
-            takes them, or leaves are too large for any step below 1.
+        MismatchError: if the quantiser has other features.
+        ParameterError: if a threshold lies inside of a bin, if missing values have other bins than the
+            model's, or if leaves are too large for any step below 1.
     """
     if len(quantiser.edges) != model.feature_count:
         raise MismatchError(
@@ -355,8 +354,8 @@ def quantise(model: Ensemble, quantiser: Quantiser, plain_bits: int = 20) -> Int
 
 
 def _missing(model: Ensemble, quantiser: Quantiser, splits: Integers) -> Flags:
-    """Where nodes go right for missing values with a bit of their own. ParameterError for other bins of
-    missing values than the model's."""
+    """The nodes that go right for missing values with a bit of their own. ParameterError if missing values
+    have other bins than the model's."""
     if quantiser.missing is None:
         return np.zeros(splits.shape, np.bool_)
     if model.missing is None:
@@ -375,6 +374,6 @@ def _missing(model: Ensemble, quantiser: Quantiser, splits: Integers) -> Flags:
 
 
 def bound(leaves: NDArray[Any], base: NDArray[Any]) -> float:
-    """The largest |score| that trees with these leaves and this base can give."""
+    """The largest possible |score| of trees with these leaves and this base."""
     per_score: Sequence[float] = (np.abs(leaves).max(axis=2).sum(axis=1) + np.abs(base)).tolist()
     return max(per_score)

@@ -1,4 +1,4 @@
-"""Models of the libraries that train them, as ensembles."""
+"""Ensembles from the models of other libraries."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ def read_model(model: object) -> Ensemble:
             of xgboost, or `json.dump(booster.dump_model(), file)` of LightGBM.
 
     Raises:
-        TypeError: for anything else.
-        ParameterError: for a model that can not be evaluated; the message says why and what to do.
-        FileError: when the file can not be read.
-        FormatError: when it is no model.
+        TypeError: if it is none of these.
+        ParameterError: if the model can not be evaluated. The message has the reason and the way out.
+        FileError: if the file can not be read.
+        FormatError: if it is no model.
     """
     if isinstance(model, (str, os.PathLike)):
         return _from_file(Path(model))
@@ -74,17 +74,18 @@ def _dumped(model: Any) -> Any:
 
 
 def _booster(model: Any) -> Any:
-    """xgboost's booster of those rounds that the model predicts with."""
+    """xgboost's booster of the rounds that the model predicts with."""
     if type(model).__name__ == "Booster":
         return model
     _require_fitted(model)
     if not np.isnan(model.missing):
         raise ParameterError(
-            f"the model takes {model.missing:g} for a missing value, for which an encrypted comparison has "
-            "no side; train with missing=numpy.nan"
+            f"the model takes {model.missing:g} for a missing value, and an encrypted comparison has no side "
+            "for it; train with missing=numpy.nan"
         )
     booster = model.get_booster()
-    # Only early stopping sets it; all rounds are kept, and `predict` leaves the later ones out.
+    # Early stopping alone sets `best_iteration`. The booster keeps all rounds; `predict` leaves the later
+    # ones out.
     best = getattr(model, "best_iteration", None)
     return booster if best is None else booster[: best + 1]
 

@@ -12,14 +12,14 @@ from hemera.trees.ensemble import Ensemble, Node
 
 HISTOGRAMS = ("HistGradientBoostingClassifier", "HistGradientBoostingRegressor")
 _LOSSES = ("log_loss", "squared_error", "absolute_error", "quantile")
-"""Those whose raw scores are what `decision_function` or `predict` gives."""
+"""Losses whose raw scores are the results of `decision_function` or `predict`."""
 
 
 def from_histogram(model: Any) -> Ensemble:
     """The ensemble; its scores are those of `decision_function` (`predict` for a regression).
 
     Raises:
-        ParameterError: for a model that is not fitted, categorical splits, or a loss with a link of its own.
+        ParameterError: if the model is not fitted, has categorical splits, or a loss with a link of its own.
     """
     name = type(model).__name__
     if not hasattr(model, "_predictors"):
@@ -43,12 +43,12 @@ def _tree(nodes: Any) -> Node:
             return Node(value=float(own["value"]))
         if own["is_categorical"]:
             raise ParameterError(
-                "the model splits categorical features, which is not evaluated; encode them as numbers or "
-                "one-hot columns, and train with categorical_features=None"
+                "the model splits categorical features, which have no encrypted form; encode them as numbers "
+                "or one-hot columns, and train with categorical_features=None"
             )
         return Node(
             feature=int(own["feature_idx"]),
-            # x <= t as x < the next number.
+            # x <= t is x < the next number.
             threshold=float(np.nextafter(float(own["num_threshold"]), math.inf)),
             left=node(int(own["left"])),
             right=node(int(own["right"])),

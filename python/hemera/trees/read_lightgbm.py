@@ -19,9 +19,9 @@ def from_lightgbm(data: Mapping[str, Any]) -> Ensemble:
     """The ensemble; its scores are the raw ones (`raw_score=True`).
 
     Raises:
-        ParameterError: for categorical splits, zeros that count as missing, linear trees or averaged outputs;
-            the message says what to do.
-        FormatError: when something is missing.
+        ParameterError: if the model has categorical splits, zeros that count as missing, linear trees or
+            averaged outputs. The message has the way out.
+        FormatError: if a field is missing.
     """
     try:
         return _read(data)
@@ -64,22 +64,21 @@ def _node(node: Mapping[str, Any]) -> Node:
         return Node(value=float(node["leaf_value"]))
     if node["decision_type"] != "<=":
         raise ParameterError(
-            "the model splits categorical features, which is not evaluated; encode them as numbers or "
-            "one-hot "
-            "columns, and train without categorical_feature"
+            "the model splits categorical features, which have no encrypted form; encode them as numbers or "
+            "one-hot columns, and train without categorical_feature"
         )
     if node["missing_type"] == "Zero":
         raise ParameterError(
-            "the model takes zeros for missing values, for which an encrypted comparison has no side; train "
-            "with zero_as_missing=False"
+            "the model takes zeros for missing values, and an encrypted comparison has no side for them; "
+            "train with zero_as_missing=False"
         )
-    # x <= t as x < the next number.
+    # x <= t is x < the next number.
     threshold = float(np.nextafter(float(node["threshold"]), math.inf))
     return Node(
         feature=int(node["split_feature"]),
         threshold=threshold,
         left=_node(node["left_child"]),
         right=_node(node["right_child"]),
-        # Features that missed no value in training take a missing one for 0.
+        # A feature without missing values in training takes a missing one for 0.
         missing_right=threshold <= 0 if node["missing_type"] == "None" else not node["default_left"],
     )

@@ -17,7 +17,7 @@ def from_sklearn(model: Any) -> Ensemble:
     """The ensemble; its scores are those of `decision_function` (`predict` for a regression).
 
     Raises:
-        ParameterError: for another model, one that is not fitted, or one whose `init` is a model of its own.
+        ParameterError: if the model is of another type, is not fitted, or has a model of its own as `init`.
     """
     name = type(model).__name__
     if name in HISTOGRAMS:

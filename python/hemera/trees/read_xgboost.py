@@ -1,4 +1,4 @@
-"""xgboost's models, from the JSON that its `save_model` writes (its model schema, documented there)."""
+"""xgboost's models, from the JSON of its `save_model` (xgboost documents the schema)."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ def from_xgboost(data: Mapping[str, Any]) -> Ensemble:
     """The ensemble; its scores are the margins (`output_margin=True`).
 
     Raises:
-        ParameterError: for categorical splits, another booster than gbtree, vector leaves, or an objective
-            whose margins are not sums of leaves; the message says what to do.
-        FormatError: when something is missing.
+        ParameterError: if the model has categorical splits, another booster than gbtree, vector leaves, or an
+            objective whose margins are not sums of leaves. The message has the way out.
+        FormatError: if a field is missing.
     """
     try:
         return _read(data["learner"])
@@ -37,7 +37,7 @@ def _read(learner: Mapping[str, Any]) -> Ensemble:
     objective = learner["objective"]["name"]
     if objective == "binary:logitraw":
         raise ParameterError(
-            "the model's objective is binary:logitraw, of which xgboost takes margins above 0.5, not 0, for "
+            "the model's objective is binary:logitraw, for which xgboost takes margins above 0.5, not 0, as "
             "the second class; train with binary:logistic, which has the same margins"
         )
     if objective not in (*_BINARY, *_MULTICLASS, *_REGRESSION):
@@ -77,9 +77,8 @@ def _tree(tree: Mapping[str, Any]) -> Node:
         )
     if any(tree.get("split_type", ())) or tree.get("categories"):
         raise ParameterError(
-            "the model splits categorical features, which is not evaluated; encode them as numbers or "
-            "one-hot "
-            "columns, and train with enable_categorical=False"
+            "the model splits categorical features, which have no encrypted form; encode them as numbers or "
+            "one-hot columns, and train with enable_categorical=False"
         )
     left, right, default_left = tree["left_children"], tree["right_children"], tree["default_left"]
     values = np.asarray(tree["split_conditions"], dtype=np.float32).astype(float)

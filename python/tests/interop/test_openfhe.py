@@ -224,7 +224,7 @@ def test_contexts_that_1_4_set_up_for_bootstraps_keep_their_fields() -> None:
 
 @pytest.mark.parametrize("factor", [0, 1, 7, 256, 511])
 def test_no_correction_factor_passes_for_a_field_of_another_version(factor: int) -> None:
-    """Binary files do not tell whether a truth value stands before it."""
+    """Binary files do not show whether a truth value stands before it."""
     for text, of_1_5 in (
         (of_1_4("cryptocontext.json"), False),
         (gzip.decompress((VECTORS / "ckks-bootstrap-context" / "cryptocontext.json.gz").read_bytes()), True),

@@ -528,6 +528,7 @@ def test_bootstraps_are_openfhes(name: str) -> None:
     low = cc.Encrypt(keys.publicKey, fresh)
     theirs = cc.EvalBootstrap(low)
     ours = session.load_ciphertext(lib.Serialize(low, lib.BINARY)).bootstrap()
+    assert session.evaluator.bootstraps == 1
     assert session.bootstrap_input_levels == {slots: budget[1] if setting["decodes_first"] else 1}
     stated = session.metadata(session.load_ciphertext(lib.Serialize(theirs, lib.BINARY)))
     found = session.metadata(ours)

@@ -215,7 +215,7 @@ def test_each_operation_is_seals(client: Client) -> None:
         client.expect(client.decrypted(back), wanted[name])
         client.expect(client.decrypted(theirs[name]), wanted[name])
         if client.scheme == "bgv":
-            # The factor is in the file alone: SEAL's own file of its result tells it.
+            # The factor is in the file alone: SEAL's own file of its result has it.
             again = session.load_ciphertext(client.saved(theirs[name]))
             assert session.metadata(again) == session.metadata(result), name
 

@@ -24,7 +24,7 @@ import hemera as hm
 from hemera import errors
 from hemera.serving import InputSpec, Interface, OutputSpec, Package, export
 from hemera.serving.client import LocalModel
-from hemera.serving.operations import KeysOf
+from hemera.serving.keys import KeyList
 from hemera.serving.problems import ServerError
 from hemera.serving.service import Home
 
@@ -105,7 +105,7 @@ def echo(body: bytes) -> tuple[bytes, dict[str, str]]:
 
 def told_of(params: hm.Parameters, level: int | None = None, **keys: Any) -> dict[str, Any]:
     spec = InputSpec("x", 8, slots=8, level=level)
-    told = Interface("m", "", params, (spec,), (OutputSpec("y", 8, (), "values"),), KeysOf(**keys), 1)
+    told = Interface("m", "", params, (spec,), (OutputSpec("y", 8, (), "values"),), KeyList(**keys), 1)
     return told.describe()
 
 

@@ -179,6 +179,12 @@ def test_inspect(tmp_path: Path, capsys: Any) -> None:
     found = json.loads(capsys.readouterr().out)
     assert found["digest"] == package.digest
     assert found["operations"] == {"power": 1, "rotate": 1, "add": 1}
+    assert found["cost"]["operations"]["key_products"] == 2
+    assert found["cost"]["seconds"] is None
+    assert main(["inspect", str(path), "--device", "cpu-avx2-16"]) == 0
+    text = capsys.readouterr().out
+    for part in ("2 products with keys", "a request", "s on cpu-avx2-16"):
+        assert part in text
     path.write_bytes(bytes(package)[:-1])
     assert main(["inspect", str(path)]) == 1
     assert "cut off" in capsys.readouterr().err

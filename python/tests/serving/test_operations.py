@@ -20,6 +20,8 @@ SLOTS = 32
 RNG = np.random.default_rng(5)
 MATRIX = RNG.uniform(-1, 1, (SLOTS, SLOTS)) / 8
 WIDE = RNG.uniform(-1, 1, SLOTS)
+TANH = hm.circuits.tanh((-2, 2), bits=8)
+GATE = hm.circuits.function(lambda x, y: TANH(x - y) * y + 0.5 * x, [(-1, 1), (-1, 1)])
 CKKS: dict[str, Callable[..., Any]] = {
     "sum of two": lambda x, y: x + y,
     "difference": lambda x, y: x - y,
@@ -58,6 +60,15 @@ CKKS: dict[str, Callable[..., Any]] = {
     "two intervals": lambda x, _: hm.circuits.exp((-1, 1), bits=10)(x),
     "larger": lambda x, y: hm.circuits.maximum(bits=3)(x, y),
     "compared": lambda x, y: hm.circuits.compare(gap=0.5, bits=3)(x, y),
+    "rectified": lambda x, _: hm.circuits.relu(bits=5)(x),
+    "absolute": lambda x, _: hm.circuits.abs(bits=4)(x),
+    "leaky": lambda x, _: hm.circuits.leaky_relu(0.1, (-2, 2), bits=4)(x),
+    "silu": lambda x, _: hm.circuits.silu((-1, 1), bits=10)(x),
+    "softplus": lambda x, _: hm.circuits.softplus((-1, 1), bits=10)(x),
+    "quotient": lambda x, y: hm.circuits.divide((-1, 1), (1, 3), bits=8)(x, y + 2),
+    "composed": lambda x, y: GATE(x, y),
+    "softmax": lambda x, _: hm.circuits.softmax(SLOTS, (-1, 1), bits=6)(x),
+    "argmax": lambda x, _: hm.circuits.argmax(SLOTS, gap=0.5, bits=1)(x),
     "dot": lambda x, y: serving.dot([x, y], [y, x]),
     "dot with arrays": lambda x, y: serving.dot([x, y], [WIDE, MATRIX[0]]),
     "several steps": lambda x, y: ((x * y + 0.5) * WIDE).rotate(1) * x + y * 0.5,
@@ -398,6 +409,37 @@ def test_check_names_every_missing_key() -> None:
     package.check(ctx, low)
     with pytest.raises(hm.errors.LevelError, match="limited to level 0"):
         package.prepare(ctx).run(low, [ctx.encrypt(np.zeros(SLOTS), sk)])
+
+
+def test_check_is_of_each_context() -> None:
+    """What was asked for in one stands for no other."""
+    package = serving.export(lambda x: (x**4).rotate(1), inputs=16, name="m", security=None)
+    own = hm.Context(package.params, "cpu")
+    package.check(own, package.generate_keys(own, own.generate_secret_key()))
+    flat = hm.Context(hm.ckks.Parameters.for_circuit(1, slots=16, security=None), "cpu")
+    with pytest.raises(hm.errors.LevelError, match="depth of 2"):
+        package.check(flat, flat.generate_keys(flat.generate_secret_key(), rotations=[1]))
+
+
+class OpenFheContext(hm.Context):
+    """With OpenFHE's rotations of BFV: from N/2 on they exchange the rows, too."""
+
+    _rotates_as_openfhe = True
+
+
+def test_check_knows_the_rotations_of_other_libraries() -> None:
+    params = hm.bfv.Parameters.from_bits(
+        degree=1024, plain_modulus=12289, prime_bits=[36] * 3, special_bits=[36], security=None
+    )
+    package = serving.export(lambda x: x.rotate(600), inputs=1024, name="m", params=params)
+    for kind, step, other in ((hm.Context, 88, 87), (OpenFheContext, 600, 88)):
+        ctx = kind(params, "cpu")
+        sk = ctx.generate_secret_key()
+        keys = ctx.generate_keys(sk, rotations=[step])
+        package.check(ctx, keys)
+        package.prepare(ctx).run(keys, [ctx.encrypt(np.arange(1024), sk)])
+        with pytest.raises(hm.errors.MissingKeyError, match="rotations by"):
+            package.check(ctx, ctx.generate_keys(sk, rotations=[other]))
 
 
 def test_check_tells_what_else_does_not_fit() -> None:

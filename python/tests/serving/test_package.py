@@ -8,6 +8,8 @@ import io
 import json
 import subprocess
 import sys
+import tracemalloc
+import zlib
 from pathlib import Path
 from typing import Any
 
@@ -96,7 +98,9 @@ def test_arrays_are_kept_once_and_narrow() -> None:
         name="mask",
         params=params,
     )
-    assert len(parts(bytes(package))[1]) == params.max_slots  # a byte each
+    header, arrays = parts(bytes(package))
+    assert [each[:2] for each in header["arrays"]] == [["<i1", [params.max_slots]]]
+    assert len(arrays) < params.max_slots / 10  # it repeats
 
 
 @pytest.mark.parametrize("cut", [0, 1, 15, 16, 23, 24, 100, len(DATA) // 2, len(DATA) - 33, len(DATA) - 1])
@@ -122,7 +126,7 @@ def test_limit() -> None:
 
 
 HOSTILE: dict[str, Any] = {
-    "version": lambda h: h.update(version=2),
+    "version": lambda h: h.update(version=3),
     "no version": lambda h: h.pop("version"),
     "no arrays": lambda h: h.update(arrays=[]),
     "object arrays": lambda h: h["arrays"].__setitem__(0, ["|O", [8]]),
@@ -192,6 +196,68 @@ def test_hostile_content(name: str) -> None:
 def test_hostile_headers(text: bytes) -> None:
     with pytest.raises(hm.errors.FormatError):
         serving.Package.load(joined(text, b""))
+
+
+def compressed_array(expanded: bytes, shape: list[int], stored: int | None = None) -> bytes:
+    """A file of version 2 whose one array is these bytes, compressed."""
+    block = zlib.compress(expanded, 9)
+    header = {
+        "version": 2,
+        "arrays": [["<i1", shape, len(block) if stored is None else stored]],
+        "order": [0],
+        "content": {},
+    }
+    return joined(header, block)
+
+
+def test_arrays_are_compressed() -> None:
+    content, arrays = container.read(compressed_array(bytes(1000), [10, 100]))
+    assert content == {}
+    np.testing.assert_array_equal(arrays[0], np.zeros((10, 100)))
+    repeated = np.tile(np.arange(100.0), 1000)
+    data = container.write({}, [repeated])
+    assert len(data) < repeated.nbytes / 50
+    np.testing.assert_array_equal(container.read(data)[1][0], repeated)
+    random = np.random.default_rng(4).normal(size=1000)
+    np.testing.assert_array_equal(container.read(container.write({}, [random]))[1][0], random)
+
+
+@pytest.mark.parametrize(
+    ("expanded", "shape", "stored"),
+    [
+        (bytes(1000), [999], None),  # more than the shape
+        (bytes(1000), [1001], None),  # less
+        (bytes(1000), [1000], 5),  # cut off
+        (bytes(1000), [1000], 0),
+        (bytes(1000), [1000], -1),
+        (bytes(1000), [1000], 10**9),
+        (bytes(1000), [1 << 30, 2], None),  # arrays beyond the limit
+        (bytes(1 << 24), [1 << 12], None),  # a bomb
+    ],
+)
+def test_hostile_compression(expanded: bytes, shape: list[int], stored: int | None) -> None:
+    tracemalloc.start()
+    try:
+        with pytest.raises(hm.errors.FormatError):
+            container.read(compressed_array(expanded, shape, stored))
+        if len(expanded) == 1 << 24:
+            assert tracemalloc.get_traced_memory()[1] < 1 << 22
+    finally:
+        tracemalloc.stop()
+
+
+def test_damaged_compression() -> None:
+    header = {"version": 2, "arrays": [["<i1", [100], 10]], "order": [0], "content": {}}
+    with pytest.raises(hm.errors.FormatError):
+        container.read(joined(header, b"0123456789"))
+
+
+def test_versions() -> None:
+    arrays = [["<i1", [3]]]
+    old = {"version": 1, "arrays": arrays, "order": [0], "content": {}}
+    np.testing.assert_array_equal(container.read(joined(old, b"\1\2\3"))[1][0], [1, 2, 3])
+    with pytest.raises(hm.errors.FormatError, match="newer"):
+        container.read(joined({**old, "version": 3}, b"\1\2\3"))
 
 
 VALUES = [None, True, 0, -1, 1 << 70, 1.5, "x", [], {}, [[]], [1] * 50, {"array": 0}, {"array": 9}, [None]]

@@ -59,7 +59,7 @@ WHOLE = [path for path in FILES if "holes" not in path.stem]
 
 @pytest.mark.parametrize("path", WHOLE, ids=lambda path: path.stem)
 def test_the_first_row_lies_on_a_threshold(path: Path, tmp_path: Path) -> None:
-    """The stored rows tell < from <=: shifting all thresholds by the least step changes some score."""
+    """The stored rows distinguish < from <=: shifting all thresholds by the least step changes some score."""
     contents = json.loads(path.read_text())
     model = read(contents["model"], tmp_path)
     rows = np.array(contents["rows"])

@@ -54,10 +54,7 @@ BootstrapEngine::BootstrapEngine(std::shared_ptr<const rlwe::Context> context, B
       function_(context_, stages_.function) {
   // Their plaintexts are enough.
   for (auto* matrices : {&stages_.to_slots, &stages_.to_coefficients, &stages_.join}) matrices->clear();
-  if (stages_.function.joins_parts() || stages_.joins_doubled) {
-    i_before_ = imaginary_unit(context_, stages_.function.level());
-  }
-  if (stages_.joins_doubled) i_doubled_ = imaginary_unit(context_, stages_.function_level);
+  if (stages_.function.joins_parts()) i_ = imaginary_unit(context_, stages_.function.level());
 }
 
 Ciphertext BootstrapEngine::raised(const rlwe::EvaluationKeys& keys, const Ciphertext& low) const {
@@ -107,23 +104,13 @@ Ciphertext BootstrapEngine::reduced(const ckks::Evaluator& evaluator, const Ciph
   const Ciphertext conjugate = evaluator.conjugate(x);
   std::vector<Ciphertext> parts;
   parts.push_back(evaluator.add(x, conjugate));
-  if (i_before_.context != nullptr) {
-    const Ciphertext imaginary = times_i(evaluator.subtract(conjugate, x), i_before_);
+  if (i_.context != nullptr) {
+    const Ciphertext imaginary = times_i(evaluator.subtract(conjugate, x), i_);
     parts.front() = rlwe::stack({&parts.front(), &imaginary});
   }
   Ciphertext result = std::move(function_(evaluator, std::move(parts)).front());
-  if (result.meta.level > stages_.function_level) {
-    evaluator.drop_to_level_inplace(result, stages_.function_level);
-  }
   result.meta.scale = stages_.function_scale;
-  return stages_.doubling ? doubled(evaluator, result) : std::move(result);
-}
-
-Ciphertext BootstrapEngine::doubled(const ckks::Evaluator& evaluator, const Ciphertext& x) const {
-  Ciphertext result = evaluator.square(x);
-  evaluator.add_inplace(result, result);
-  evaluator.add_scalar_inplace(result, {.value = *stages_.doubling});
-  return stages_.joins_doubled ? joined_parts(result, i_doubled_) : std::move(result);
+  return result;
 }
 
 Ciphertext BootstrapEngine::operator()(const ckks::Evaluator& evaluator, Ciphertext x,

@@ -32,14 +32,9 @@ struct BootstrapStages {
   BootstrapOrder order = BootstrapOrder::standard;
   RaiseStage raise;
   std::vector<LinearTransform> to_slots, to_coefficients;
-  /// Of twice the real parts of the slots, and of the imaginary ones where it or the doubling joins parts.
+  /// Of twice the real parts of the slots, and of the imaginary ones where it joins parts.
   FunctionPlan function;
-  std::size_t function_level = 0;  ///< to which its result is brought down
-  double function_scale = 0;       ///< that its result is read at
-  /// After the function, 2 x^2 + this number, in products that are not rescaled.
-  std::optional<double> doubling = std::nullopt;
-  /// Whether the doubling takes real and imaginary parts, which are joined after it.
-  bool joins_doubled = false;
+  double function_scale = 0;               ///< that its result is read at
   std::vector<LinearTransform> join = {};  ///< of parts that were side by side
 };
 
@@ -57,14 +52,12 @@ class BootstrapEngine {
  private:
   [[nodiscard]] rlwe::Ciphertext raised(const rlwe::EvaluationKeys& keys, const rlwe::Ciphertext& low) const;
   [[nodiscard]] rlwe::Ciphertext reduced(const ckks::Evaluator& evaluator, const rlwe::Ciphertext& x) const;
-  [[nodiscard]] rlwe::Ciphertext doubled(const ckks::Evaluator& evaluator, const rlwe::Ciphertext& x) const;
 
   std::shared_ptr<const rlwe::Context> context_;
   BootstrapStages stages_;  // without the matrices
   std::vector<PreparedLinearTransform> to_slots_, to_coefficients_, join_;
   PreparedFunction function_;
-  /// X^(N/2), where parts are taken apart and where doubled ones are joined.
-  rlwe::Plaintext i_before_, i_doubled_;
+  rlwe::Plaintext i_;  ///< X^(N/2), where parts are taken apart
 };
 
 }  // namespace hemera::circuits

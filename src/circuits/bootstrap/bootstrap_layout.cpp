@@ -1,14 +1,28 @@
 #include "circuits/bootstrap/bootstrap_layout.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <numbers>
+#include <string>
+#include <vector>
 
+#include "circuits/circuit_gadgets.hpp"
 #include "hemera/runtime/error.hpp"
 
 namespace hemera::circuits {
 namespace {
 
 using rlwe::LevelPurpose;
+
+// Of shapes of the sine. Larger ranges than the ephemeral secret's have no use, and larger series take
+// seconds to fit.
+constexpr std::size_t largest_range = 64;
+constexpr std::size_t largest_degree = 127;
+constexpr std::size_t most_doublings = 10;
+// Of the probability that a bootstrap meets an integer beyond the range.
+constexpr double largest_failure_log2 = -30;
+// Of the magnitudes of a cosine's coefficients: fits that few points determine have larger ones.
+constexpr double largest_sum = 0x1p10;
 
 // Levels of this purpose that follow each other upwards from `first`.
 std::size_t run_length(const rlwe::Parameters& parameters, std::size_t first, LevelPurpose purpose) {
@@ -58,26 +72,69 @@ BootstrapLayout::BootstrapLayout(const rlwe::Parameters& parameters) {
   order = low != 0 ? BootstrapOrder::slots_first : BootstrapOrder::standard;
   slots_to_coefficients = low != 0 ? low : high;
   slots_to_coefficients_level = low != 0 ? input_level : result_level + high;
-  const std::size_t eval_mod_end = result_level + high;
-  const std::size_t eval_mod = run_length(parameters, eval_mod_end + 1, LevelPurpose::eval_mod);
-  eval_mod_level = eval_mod_end + eval_mod;
+  const std::size_t eval_mod_end_level = result_level + high;
+  const std::size_t eval_mod = run_length(parameters, eval_mod_end_level + 1, LevelPurpose::eval_mod);
+  eval_mod_level = eval_mod_end_level + eval_mod;
   coefficients_to_slots = run_length(parameters, eval_mod_level + 1, LevelPurpose::coefficients_to_slots);
-  arcsine = eval_mod == eval_mod_steps + arcsine_steps;
+  const auto& scales = parameters.rescaling().scales;
+  std::vector<double> gains;  // of EvalMod's steps, but for the last one
+  for (std::size_t level = eval_mod_level; level > eval_mod_end_level + 1; --level) {
+    gains.push_back(std::log2(2 * scales[level].divisor * scales[level - 1].scale) -
+                    2 * std::log2(scales[level].scale));
+  }
+  const std::optional<SineLevels> found = find_sine(gains);
   const bool fits = parameters.scheme() == rlwe::Scheme::ckks &&
                     (low == 0 ? input_level == 0 && high != 0 : high == 0) &&
-                    low == (low != 0 ? input_level : 0) && (arcsine || eval_mod == eval_mod_steps) &&
-                    coefficients_to_slots != 0 && eval_mod_level + coefficients_to_slots == top_level;
+                    low == (low != 0 ? input_level : 0) && found && coefficients_to_slots != 0 &&
+                    eval_mod_level + coefficients_to_slots == top_level;
   if (!fits) {
     throw ParameterError(
         "these parameters have no levels for bootstrapping; make them with parameters_for_bootstrapping");
   }
-  const auto& scales = parameters.rescaling().scales;
+  arcsine = found->arcsine;
+  sine.degree = found->degree;
+  sine.doublings = found->doublings;
+  constant_bits = found->constant_bits;
   ratio = last_modulus(parameters) / scales[0].scale;
-  // T_8's step drops what the scales do not tell.
-  const std::size_t t4_level = eval_mod_level - 3;
-  const double bits = std::log2(scales[t4_level].divisor * scales[t4_level - 1].scale) -
-                      2 * std::log2(scales[t4_level].scale) + 1;
-  constant = std::exp2(std::round(bits));
+}
+
+EvalModSeries checked_series(const SineShape& sine, double ratio, std::size_t ring_degree) {
+  const std::string what = "EvalMod with integers below " + std::to_string(sine.range) +
+                           ", a series of degree " + std::to_string(sine.degree) + " and " +
+                           std::to_string(sine.doublings) + " doublings: ";
+  if (sine.range < 2 || sine.range > largest_range || sine.degree < 1 || sine.degree > largest_degree ||
+      sine.doublings > most_doublings) {
+    throw ParameterError(what + "the range must be from 2 to " + std::to_string(largest_range) +
+                         ", the degree from 1 to " + std::to_string(largest_degree) +
+                         ", the doublings at most " + std::to_string(most_doublings));
+  }
+  const double failure = failure_log2(sine.range, ephemeral_weight, ring_degree);
+  if (failure > largest_failure_log2) {
+    throw ParameterError(what + "a bootstrap would meet a larger integer with a probability of 2^" +
+                         std::to_string(std::min(failure, 0.0)) + "; use a larger range");
+  }
+  const EvalModRequest request{.range = sine.range,
+                               .degree = sine.degree,
+                               .doublings = sine.doublings,
+                               .weight = ephemeral_weight,
+                               .coefficients = ring_degree};
+  if (sine.degree >= most_coefficients(request)) {
+    throw ParameterError(what + "such a range determines no more than " +
+                         std::to_string(most_coefficients(request)) + " coefficients; use a smaller degree");
+  }
+  EvalModSeries series = fit_eval_mod(request);
+  double sum = 0;
+  for (const double coefficient : series.coefficients) sum += std::abs(coefficient);
+  if (!(sum < largest_sum)) {
+    throw ParameterError(what + "its coefficients add up to 2^" + std::to_string(std::log2(sum)) +
+                         ", which costs all precision; use a larger degree, or more doublings");
+  }
+  const double error = mean_error_log2(series, ephemeral_weight) + std::log2(ratio);
+  if (!(error < -1)) {
+    throw ParameterError(what + "the error is 2^" + std::to_string(error) +
+                         " of the message; use a larger degree, more doublings or a smaller range");
+  }
+  return series;
 }
 
 }  // namespace hemera::circuits

@@ -4,16 +4,12 @@
 #include <cstddef>
 #include <vector>
 
+#include "circuits/bootstrap/eval_mod_series.hpp"
+#include "circuits/bootstrap/sine_steps.hpp"
 #include "hemera/circuits/bootstrap/bootstrap_parameters.hpp"
 #include "hemera/rlwe/parameters.hpp"
 
 namespace hemera::circuits {
-
-/// The steps of EvalMod that use up modulus, in their order: y = T_1 and T_2, T_4, T_8 of it, the series,
-/// three doublings.
-inline constexpr std::size_t eval_mod_steps = 8;
-/// With the arcsine of degree 3: its square and its product.
-inline constexpr std::size_t arcsine_steps = 2;
 
 /// q_0, the modulus of level 0.
 double last_modulus(const rlwe::Parameters& parameters);
@@ -39,11 +35,22 @@ struct BootstrapLayout {
   std::size_t slots_to_coefficients = 0;
   std::size_t coefficients_to_slots = 0;
   std::size_t eval_mod_level = 0;  ///< where EvalMod begins
-  double ratio = 0;                ///< q_0 over the scale of what is raised
-  double constant = 0;             ///< 2^constant_bits
+  SineShape sine;         ///< the largest degree that the levels take; the range is no matter of levels
+  int constant_bits = 0;  ///< of the series' coefficients
+  double ratio = 0;       ///< q_0 over the scale of what is raised
 
-  /// ParameterError for parameters that are not made for bootstrapping.
+  /// Where EvalMod's result is.
+  [[nodiscard]] std::size_t eval_mod_end() const {
+    return eval_mod_level - sine_step_count(sine) - (arcsine ? arcsine_steps : 0);
+  }
+
+  /// Throws ParameterError if the parameters are not made for bootstrapping.
   explicit BootstrapLayout(const rlwe::Parameters& parameters);
 };
+
+/// The series of a sine for the messages q_0 / ratio of a ring of this degree. Throws ParameterError if the
+/// shape is out of range, if an integer beyond it is met in more than one of 2^30 bootstraps, and if the
+/// series leaves no bit of the message.
+EvalModSeries checked_series(const SineShape& sine, double ratio, std::size_t ring_degree);
 
 }  // namespace hemera::circuits

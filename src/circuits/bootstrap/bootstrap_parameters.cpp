@@ -1,13 +1,14 @@
 #include "hemera/circuits/bootstrap/bootstrap_parameters.hpp"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <numbers>
 #include <span>
+#include <string>
 #include <utility>
 
 #include "circuits/bootstrap/bootstrap_layout.hpp"
+#include "circuits/bootstrap/eval_mod_scales.hpp"
 #include "circuits/rounding_model.hpp"
 #include "hemera/arith/primes.hpp"
 #include "hemera/runtime/error.hpp"
@@ -18,60 +19,12 @@ namespace {
 
 using rlwe::LevelPurpose;
 
-// log2 scales of v = (t - 1/4) / range and of what each step leaves.
-struct EvalModScales {
-  double v;
-  std::array<double, eval_mod_steps> after;
-};
+// Of the series' coefficients: with fewer bits nothing is left of them, more do not fit 64-bit numbers.
+constexpr int least_constant_bits = 10;
+constexpr int most_constant_bits = 60;
 
-// log2 of the root mean square of d(error of t) / d(error of v, y, T_2, ...), over t as ciphertexts under an
-// ephemeral secret of weight 32 have it, for range 16, degree 15 in y and three doublings: measured by
-// putting errors into the steps of the clear series. T_2 and T_8 count with the parts of the series at their
-// level.
-constexpr std::array<double, eval_mod_steps + 1> amplification = {4.0, 7.0, 5.1,  3.1, 2.3,
-                                                                  1.9, 0.3, -1.2, -2.6};
-// Sources of error that share the whole: those above, and the parts of the series beside T_2, T_4 and T_8.
-constexpr double sources = 12;
-
-// Scales by which every step's rounding adds as much to t as any other's, and all together `error_log2`:
-// errors of early steps are amplified more, so their scales are larger. `rounding_log2`: of what a division
-// leaves in a slot, times the scale (rounding_model.hpp).
-EvalModScales water_filled(double error_log2, double rounding_log2) {
-  const double each = rounding_log2 - (error_log2 - 0.5 * std::log2(sources));
-  EvalModScales scales{.v = amplification[0] + each, .after = {}};
-  for (std::size_t i = 0; i < eval_mod_steps; ++i) scales.after[i] = amplification[i + 1] + each;
-  return scales;
-}
-
-// The bits of modulus that each step drops when the last one ends at `result` (log2 scale). A product 2 a b
-// has half the product of the scales; the series' coefficients have `constant_bits` bits, which T_8's step
-// drops.
-std::array<double, eval_mod_steps> dropped_bits(const EvalModScales& scales, double constant_bits,
-                                                double result) {
-  std::array<double, eval_mod_steps> bits{};
-  double before = scales.v;
-  for (std::size_t i = 0; i < eval_mod_steps; ++i) {
-    const double after = i + 1 == eval_mod_steps ? result : scales.after[i];
-    double product = 2 * before - 1;
-    if (i == 3) product += constant_bits;
-    if (i == 4) product += 2;  // H T_8, where H has twice T_8's scale, and no factor 2
-    bits[i] = product - after;
-    before = after;
-  }
-  return bits;
-}
-
-// The exact scales after each step, when v has the scale `v` and the steps divide by `divisors`.
-std::array<double, eval_mod_steps> scales_after(double v, std::span<const double> divisors, double constant) {
-  std::array<double, eval_mod_steps> scales{};
-  double before = v;
-  for (std::size_t i = 0; i < eval_mod_steps; ++i) {
-    double product = before * before / 2;
-    if (i == 3) product *= constant;
-    if (i == 4) product *= 4;
-    before = scales[i] = product / divisors[i];
-  }
-  return scales;
+SineShape sine_of(const BootstrapSettings& settings) {
+  return {.range = settings.sine_range, .degree = settings.sine_degree, .doublings = settings.doublings};
 }
 
 // The levels above the lowest one, from the lowest up.
@@ -110,16 +63,17 @@ void fill_scales(std::vector<rlwe::LevelScale>& scales, const rlwe::Parameters& 
   const std::size_t high_matrices = is_slots_first ? 0 : settings.slots_to_coefficients.size();
   const std::size_t end = chain.highest_user_level() + high_matrices;
   const std::size_t corrections = settings.arcsine ? arcsine_steps : 0;
-  const std::size_t begin = end + corrections + eval_mod_steps;
+  const SineShape sine_shape = sine_of(settings);
+  const std::size_t steps = sine_step_count(sine_shape);
+  const std::size_t begin = end + corrections + steps;
   scales.back().scale = q0;
   if (is_slots_first) scales[0].scale = q0 / ratio;
 
-  std::array<double, eval_mod_steps> divisors{};
-  for (std::size_t i = 0; i < eval_mod_steps; ++i) divisors[i] = scales[begin - i].divisor;
-  const double constant = std::exp2(settings.constant_bits);
+  std::vector<double> divisors;
+  for (std::size_t i = 0; i < steps; ++i) divisors.push_back(scales[begin - i].divisor);
   const Arcsine arcsine = fit_arcsine(ratio);
   const auto result = [&](double v_scale) {
-    const double sine = scales_after(v_scale, divisors, constant).back();
+    const double sine = scales_after(sine_shape, v_scale, divisors, settings.constant_bits).back();
     if (!settings.arcsine) return sine;
     const double square = sine * sine / scales[end + 2].divisor;
     return square * square / (arcsine.square * scales[end + 1].divisor);
@@ -128,12 +82,12 @@ void fill_scales(std::vector<rlwe::LevelScale>& scales, const rlwe::Parameters& 
     // What the last step leaves has the scale of the user's highest level.
     const double slope = settings.arcsine ? 1 : sine_slope(ratio);
     const double wanted = scales[end].scale * ratio * slope / (2 * std::numbers::pi);
-    const double power = std::exp2(eval_mod_steps + corrections);
+    const double power = std::exp2(steps + corrections);
     for (int round = 0; round < 3; ++round) v *= std::pow(wanted / result(v), 1 / power);
   }
   scales[begin].scale = v;
-  const auto after = scales_after(v, divisors, constant);
-  for (std::size_t i = 0; i < eval_mod_steps; ++i) {
+  const auto after = scales_after(sine_shape, v, divisors, settings.constant_bits);
+  for (std::size_t i = 0; i < steps; ++i) {
     const std::size_t level = begin - 1 - i;
     if (level > end) scales[level].scale = after[i];
   }
@@ -221,16 +175,24 @@ rlwe::Parameters parameters_for_bootstrapping(const BootstrapSettings& settings)
       settings.coefficients_to_slots.empty()) {
     throw ParameterError("bootstrapping needs a level of the user's, and a matrix for each transform");
   }
+  if (settings.constant_bits < least_constant_bits || settings.constant_bits > most_constant_bits) {
+    throw ParameterError("bootstrapping with " + std::to_string(settings.constant_bits) +
+                         " bits after the point of EvalMod's coefficients; use from " +
+                         std::to_string(least_constant_bits) + " to " + std::to_string(most_constant_bits));
+  }
   const bool is_slots_first = settings.order == BootstrapOrder::slots_first;
+  const SineShape shape = sine_of(settings);
+  // Other degrees have no parameters.
+  const std::size_t degree = std::clamp<std::size_t>(settings.degree, 1024, 131072);
+  const EvalModSeries series = checked_series(shape, std::exp2(settings.ratio_bits), degree);
   const EvalModScales scales =
-      water_filled(settings.eval_mod_error,
+      water_filled(shape, series, settings.eval_mod_error,
                    0.5 * std::log2(division_variance(settings.degree, settings.secret, settings.degree / 2)));
   // What EvalMod ends with: the slots themselves, or what SlotToCoeff begins with.
   const double sine =
       is_slots_first ? sine_scale_log2(settings.scale_bits, settings.ratio_bits) : scales.after.back();
-  const auto steps =
-      dropped_bits(scales, settings.constant_bits, settings.arcsine ? scales.after.back() : sine);
-  std::vector<double> eval_mod(steps.begin(), steps.end());
+  std::vector<double> eval_mod =
+      dropped_bits(shape, scales, settings.constant_bits, settings.arcsine ? scales.after.back() : sine);
   if (settings.arcsine) {
     const double square = std::log2(fit_arcsine(std::exp2(settings.ratio_bits)).square);
     eval_mod.push_back(2 * scales.after.back() - settings.arcsine_bits);

@@ -6,7 +6,6 @@
 #include <utility>
 #include <vector>
 
-#include "circuits/circuit_gadgets.hpp"
 #include "hemera/runtime/error.hpp"
 
 namespace hemera::circuits {
@@ -15,8 +14,8 @@ namespace {
 using Value = Function::Value;
 
 // By which the scale that the steps lead to may differ from its level's. It depends on that of v with a power
-// of up to 1024.
-constexpr double most_drift = 0x1p-38;
+// of 2^steps.
+double most_drift(std::size_t steps) { return std::exp2(static_cast<double>(steps) - 48); }
 
 // A series in T_1, T_2, ... of y, as parts of a function.
 class SineSeries {
@@ -111,10 +110,10 @@ class SineSeries {
 
 FunctionPlan plan_of(const rlwe::Parameters& parameters, const BootstrapLayout& layout,
                      const EvalModSeries& series, bool joins_parts) {
-  SineCircuit circuit{.range = static_cast<double>(eval_mod_range),
+  SineCircuit circuit{.range = static_cast<double>(layout.sine.range),
                       .series = series.coefficients,
-                      .doublings = EvalModRequest{}.doublings,
-                      .fraction_bits = static_cast<int>(std::lround(std::log2(layout.constant))),
+                      .doublings = layout.sine.doublings,
+                      .fraction_bits = layout.constant_bits,
                       .arcsine = std::nullopt};
   if (layout.arcsine) circuit.arcsine = fit_arcsine(layout.ratio);
   return FunctionPlan(parameters, sine_function(circuit),
@@ -150,13 +149,13 @@ Function sine_function(const SineCircuit& circuit) {
 }
 
 EvalMod::EvalMod(const rlwe::Parameters& parameters, const BootstrapLayout& layout, bool joins_parts)
-    : series_(fit_eval_mod(
-          {.range = eval_mod_range, .weight = ephemeral_weight, .coefficients = parameters.degree()})),
+    : series_(checked_series(layout.sine, layout.ratio, parameters.degree())),
       plan_(plan_of(parameters, layout, series_, joins_parts)),
       end_scale_(parameters.rescaling().scales[end_level()].scale) {
   const double angle = layout.ratio / (2 * std::numbers::pi);
   const double slope = layout.arcsine ? angle : angle * sine_slope(layout.ratio);
-  if (std::abs(plan_.ends().result_scale / slope / end_scale_ - 1) > most_drift) {
+  const double drift = std::abs(plan_.ends().result_scale / slope / end_scale_ - 1);
+  if (!(drift <= most_drift(layout.eval_mod_level - layout.eval_mod_end()))) {
     throw ScaleError("EvalMod: the levels' scales are not those that its steps lead to");
   }
 }

@@ -11,10 +11,6 @@
 
 namespace hemera::circuits {
 
-/// Integers |I| that the series covers are below this: an ephemeral secret of weight 32 leaves the rest with
-/// a probability of 2^-132 a bootstrap at N = 2^16.
-inline constexpr std::size_t eval_mod_range = 16;
-
 /// The sine by its series, a circuit of any range, degree and number of doublings.
 struct SineCircuit {
   double range;                    ///< of t = range v
@@ -33,12 +29,13 @@ struct SineCircuit {
 /// level has one division of a batch.
 Function sine_function(const SineCircuit& circuit);
 
-/// Of real slots: sin(2 pi t) ratio / (2 pi) times the slope (or its arcsine), for v = t / eval_mod_range.
+/// Of real slots: sin(2 pi t) ratio / (2 pi) times the slope (or its arcsine), for v = t / range.
 /// Every step has a scale of its own, so that none adds more error than the others.
 class EvalMod {
  public:
   /// `joins_parts`: v is a stack of real and imaginary parts, and the result one ciphertext of both. Throws
-  /// ScaleError if the levels' scales are not those that the steps lead to.
+  /// ScaleError if the levels' scales are not those that the steps lead to; ParameterError if the layout's
+  /// sine does not fit (checked_series).
   EvalMod(const rlwe::Parameters& parameters, const BootstrapLayout& layout, bool joins_parts);
 
   /// From the layout's level, with its scale.

@@ -14,6 +14,8 @@ using boost::multiprecision::cpp_int;
 using Real =
     boost::multiprecision::number<boost::multiprecision::cpp_bin_float<60>, boost::multiprecision::et_off>;
 
+constexpr int points_each = 3;  // near each integer
+
 double log2_of(const cpp_int& positive) {
   const auto bits = static_cast<int>(msb(positive));
   const int shift = std::max(0, bits - 60);
@@ -60,8 +62,8 @@ std::vector<Point> points_of(const EvalModRequest& request) {
     const auto size = static_cast<std::size_t>(std::abs(integer));
     const double rare = std::min(
         0.0, overflow_log2(size, request.weight) + 1 + std::log2(static_cast<double>(request.coefficients)));
-    for (int i = 0; i < 3; ++i) {
-      Point point{.integer = size, .t = integer + radius * cos(pi * (2 * i + 1) / 6)};
+    for (int i = 0; i < points_each; ++i) {
+      Point point{.integer = size, .t = integer + radius * cos(pi * (2 * i + 1) / (2 * points_each))};
       const Real shifted = point.t - Real(1) / 4;
       const Real v = shifted / range;
       const Real y = 2 * v * v - 1;
@@ -71,7 +73,8 @@ std::vector<Point> points_of(const EvalModRequest& request) {
         const std::size_t k = point.basis.size();
         point.basis.push_back(2 * y * point.basis[k - 1] - point.basis[k - 2]);
       }
-      point.weight = turns / abs(sin(phase)) * pow(Real(2), Real(request.trust * rare));
+      point.weight = std::isinf(rare) ? Real(0)  // never met
+                                      : turns / abs(sin(phase)) * pow(Real(2), Real(request.trust * rare));
       point.target = cos(phase);
       points.push_back(std::move(point));
     }
@@ -130,6 +133,20 @@ EvalModSeries fit_eval_mod(const EvalModRequest& request) {
   }
   for (const Real& error : worst) series.error_log2.push_back(static_cast<double>(log2(error)));
   return series;
+}
+
+std::size_t most_coefficients(const EvalModRequest& request) {
+  const std::size_t largest = std::min(request.range - 1, request.weight / 2);  // that occurs
+  return points_each * (2 * largest + 1);
+}
+
+double mean_error_log2(const EvalModSeries& series, std::size_t weight) {
+  double sum = 0;
+  for (std::size_t i = 0; i < series.error_log2.size(); ++i) {
+    const double probability = std::exp2(overflow_log2(i, weight));
+    if (probability > 0) sum += (i == 0 ? 1 : 2) * probability * std::exp2(2 * series.error_log2[i]);
+  }
+  return 0.5 * std::log2(sum);
 }
 
 ChebyshevQuotient divide_chebyshev(std::span<const double> series, std::size_t k) {

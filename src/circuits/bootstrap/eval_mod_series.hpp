@@ -38,6 +38,11 @@ struct EvalModRequest {
 /// nothing; takes some milliseconds.
 EvalModSeries fit_eval_mod(const EvalModRequest& request);
 
+/// The most coefficients that the integers which occur determine.
+std::size_t most_coefficients(const EvalModRequest& request);
+/// log2 of the root mean square of the error of t, over the integers that a secret of this weight leaves.
+double mean_error_log2(const EvalModSeries& series, std::size_t weight);
+
 /// p = q T_k + r: coefficients of q and r in the Chebyshev basis, for a series of 2 k coefficients.
 struct ChebyshevQuotient {
   std::vector<double> quotient, remainder;

@@ -25,18 +25,4 @@ Ciphertext times_i(const Ciphertext& x, const rlwe::Plaintext& i) {
   return result;
 }
 
-Ciphertext joined_parts(const Ciphertext& parts, const rlwe::Plaintext& i) {
-  const rlwe::Context& context = *parts.context;
-  const poly::RnsBase& base = context.base(parts.meta.level);
-  rlwe::Metadata meta = parts.meta;
-  meta.batch.erase(meta.batch.begin());
-  Ciphertext result = rlwe::make_ciphertext(parts.context, std::move(meta), parts.size());
-  const poly::PolyView out = result.poly.view();
-  const std::size_t half = out.shape.batch;
-  context.backend().multiply(context.queue(), out, parts.poly.view().batches(half, half), i.poly.view(),
-                             base);
-  context.backend().add(context.queue(), out, out, parts.poly.view().batches(0, half), base);
-  return result;
-}
-
 }  // namespace hemera::circuits

@@ -14,7 +14,4 @@ rlwe::Plaintext imaginary_unit(const std::shared_ptr<const rlwe::Context>& conte
 /// i x, exactly, by the unit of x's level.
 rlwe::Ciphertext times_i(const rlwe::Ciphertext& x, const rlwe::Plaintext& i);
 
-/// a + i b of a batch's halves (a, b) along the first axis, which has two elements and goes.
-rlwe::Ciphertext joined_parts(const rlwe::Ciphertext& parts, const rlwe::Plaintext& i);
-
 }  // namespace hemera::circuits

@@ -6,11 +6,12 @@
 #include <numbers>
 #include <random>
 #include <string>
+#include <tuple>
 #include <utility>
 
 #include "circuits/bootstrap/dft_factors.hpp"
-#include "circuits/bootstrap/eval_mod.hpp"
 #include "circuits/circuit_gadgets.hpp"
+#include "circuits/functions/function_parts.hpp"
 #include "circuits/rounding_model.hpp"
 #include "hemera/runtime/error.hpp"
 
@@ -20,28 +21,6 @@ namespace {
 using Complex = std::complex<double>;
 
 double to_double(std::size_t x) { return static_cast<double>(x); }
-
-// log2 of the error of a row of matrices, relative to the size of the content. A matrix of k butterfly stages
-// has 2^k entries of one size in a row, and 2^(k + 1) - 1 rounded diagonals of 2 slots coefficients.
-struct MatrixNoise {
-  double coefficients, rounding;
-
-  [[nodiscard]] double operator()(const rlwe::Parameters& parameters, std::size_t level,
-                                  const std::vector<std::size_t>& stages, double content, double last) const {
-    const double decline = (content - last) / to_double(stages.size());
-    double sum = 0;
-    for (const std::size_t stage : stages) {
-      const auto k = to_double(stage);
-      const double scale = std::log2(parameters.ratio(level)) - k / 2 - decline;
-      const double diagonals = (std::exp2(k + 1) - 1) / std::exp2(k);
-      sum += std::exp2(2 * (0.5 * std::log2(coefficients / 12 * diagonals) - scale));
-      content -= decline;
-      sum += std::exp2(2 * (rounding - content));
-      --level;
-    }
-    return 0.5 * std::log2(sum);
-  }
-};
 
 // The transform between slots and coefficients without noise.
 void apply(std::vector<Complex>& values, const Diagonals& matrix) {
@@ -86,14 +65,26 @@ class PrecisionModel::Noise {
   std::uniform_real_distribution<double> uniform_{-0.5, 0.5};
 };
 
+double PrecisionModel::error_of(const std::vector<MatrixNoise>& matrices, double divided) {
+  double sum = 0;
+  double after = divided * (to_double(matrices.size()) - 1);  // by which later matrices divide
+  for (const auto& [plaintext, rounding] : matrices) {
+    sum += std::exp2(2 * (plaintext + divided));
+    sum += std::exp2(2 * (rounding - after));
+    after -= divided;
+  }
+  return 0.5 * std::log2(sum);
+}
+
 PrecisionModel::PrecisionModel(const rlwe::Parameters& parameters, const BootstrapLayout& layout,
-                               EvalModSeries series, const Slots& slots)
-    : series_(std::move(series)),
-      slots_(slots.count),
+                               const FunctionPlan& eval_mod, const Slots& slots)
+    : slots_(slots.count),
       real_(slots.real),
       order_(layout.order),
       ratio_(layout.ratio),
-      constant_(layout.constant),
+      range_(to_double(layout.sine.range)),
+      gain_(ratio_ * (layout.arcsine ? 1 : sine_slope(ratio_)) / (2 * std::numbers::pi)),
+      steps_(eval_mod.steps()),
       repetitions_(to_double(parameters.max_slots()) / to_double(slots.count)),
       secret_norm_(6 * std::pow(division_error(parameters, slots_), 2) / to_double(slots_) - 1),
       // Values that repeat are the mean of their repetitions, whose noise is independent.
@@ -102,8 +93,23 @@ PrecisionModel::PrecisionModel(const rlwe::Parameters& parameters, const Bootstr
   const auto& scales = parameters.rescaling().scales;
   for (const rlwe::LevelScale& level : scales) levels_.push_back(std::log2(level.scale));
   const auto scale = [&](std::size_t level) { return levels_[level]; };
-  const std::size_t end = layout.eval_mod_level - eval_mod_steps - (layout.arcsine ? arcsine_steps : 0);
-  const MatrixNoise matrices{2 * to_double(slots_), rounding_};
+  // A matrix of k butterfly stages has 2^k entries of one size in a row, and 2^(k + 1) - 1 rounded diagonals
+  // of 2 slots coefficients.
+  const auto matrices = [&](std::size_t level, const std::vector<std::size_t>& stages, double content,
+                            double last) {
+    const double decline = (content - last) / to_double(stages.size());
+    std::vector<MatrixNoise> result;
+    for (const std::size_t stage : stages) {
+      const auto k = to_double(stage);
+      const double scale_log2 = std::log2(parameters.ratio(level)) - k / 2 - decline;
+      const double diagonals = (std::exp2(k + 1) - 1) / std::exp2(k);
+      content -= decline;
+      result.push_back({.plaintext = 0.5 * std::log2(2 * to_double(slots_) / 12 * diagonals) - scale_log2,
+                        .rounding = rounding_ - content});
+      --level;
+    }
+    return result;
+  };
   const double log_coefficients = std::log2(2 * to_double(slots_));
   const double log_repetitions = std::log2(repetitions_);
   const auto log_slots = static_cast<std::size_t>(std::countr_zero(slots_));
@@ -116,22 +122,42 @@ PrecisionModel::PrecisionModel(const rlwe::Parameters& parameters, const Bootstr
   const bool is_slots_first = order_ == BootstrapOrder::slots_first;
   const double raised = q0 - std::log2(ratio_);
   to_coefficients_ = is_slots_first
-                         ? matrices(parameters, layout.slots_to_coefficients_level, short_first,
+                         ? matrices(layout.slots_to_coefficients_level, short_first,
                                     scale(layout.slots_to_coefficients_level), raised + log_coefficients / 2)
-                         : matrices(parameters, layout.slots_to_coefficients_level, short_first,
+                         : matrices(layout.slots_to_coefficients_level, short_first,
                                     scale(layout.slots_to_coefficients_level) - log_coefficients / 2,
                                     scale(layout.result_level));
-  to_slots_ = matrices(parameters, layout.top_level, split_stages(log_slots, layout.coefficients_to_slots),
-                       q0 + t_size + log_coefficients / 2 + log_repetitions - 0.5,
-                       scale(layout.eval_mod_level) + t_size - std::log2(2 * to_double(eval_mod_range)));
+  to_slots_ = error_of(matrices(layout.top_level, split_stages(log_slots, layout.coefficients_to_slots),
+                                q0 + t_size + log_coefficients / 2 + log_repetitions - 0.5,
+                                scale(layout.eval_mod_level) + t_size - std::log2(2 * range_)),
+                       0);
   switch_ = 0.5 * std::log2(to_double(ephemeral_weight + 1) / 6) - raised;
   v_ = scale(layout.eval_mod_level);
-  for (std::size_t i = 0; i < eval_mod_steps; ++i) after_[i] = scale(layout.eval_mod_level - 1 - i);
-  if (layout.arcsine) {
-    arcsine_ = fit_arcsine(ratio_);
-    square_ = scale(end + 1);
+  result_ = scale(layout.eval_mod_end());
+  // As if all numbers of the series had its bits.
+  const std::size_t parts = layout.eval_mod_level - sine_parts_step(series_log_size(layout.sine.degree));
+  const auto round = [&](Coefficient& number) {
+    number = {std::ldexp(std::nearbyint(std::ldexp(number.front().real(), layout.constant_bits)),
+                         -layout.constant_bits)};
+  };
+  for (FunctionStep& step : steps_) {
+    if (step.level != parts) continue;
+    round(step.constant);
+    for (auto& term : step.terms) round(term.factor);
   }
-  result_ = scale(end);
+  for (std::size_t i = 0; i + 1 < steps_.size(); ++i) {
+    if (steps_[i].rescaled) rounded_.push_back(i);
+  }
+  // Level by level: doubled products, sums of parts from the last to the first, values that are only lowered.
+  // Any order will do, but the factors of iterations depend on it.
+  const auto place = [&](std::size_t i) {
+    const FunctionStep& step = steps_[i];
+    const std::size_t depth = steps_.front().level - step.level;
+    const bool is_sum = !step.products.empty() && step.factor == 1;
+    return std::tuple(depth, step.products.empty(), is_sum, is_sum ? steps_.size() - i : i);
+  };
+  std::sort(rounded_.begin(), rounded_.end(),
+            [&](std::size_t a, std::size_t b) { return place(a) < place(b); });
 }
 
 std::vector<double> PrecisionModel::secret_slots(Noise& noise) const {
@@ -144,57 +170,36 @@ std::vector<double> PrecisionModel::secret_slots(Noise& noise) const {
 
 std::vector<Complex> PrecisionModel::eval_mod(const std::vector<double>& t, const std::vector<double>& secret,
                                               Noise& noise) const {
-  const auto [high, low] = divide_chebyshev(series_.coefficients, 8);
-  const auto high_parts = divide_chebyshev(high, 4);
-  const auto low_parts = divide_chebyshev(low, 4);
-  const auto rounded = [&](double x) { return std::nearbyint(x * constant_) / constant_; };
-  std::vector<Complex> result;
+  std::vector<Complex> result, errors(steps_.size());
   for (std::size_t slot = 0; slot < slots_; ++slot) {
     const double rounding = parts_rounding_ + secret[slot];
-    const auto noisy = [&](Complex x, double scale) { return x + noise(rounding - scale); };
-    const Complex v = noisy((t[slot] - 0.25) / to_double(eval_mod_range), v_);  // the conjugate's switch
-    const Complex y = noisy(2.0 * v * v - 1.0, after_[0]);
-    Complex t2 = noisy(2.0 * y * y - 1.0, after_[1]);
-    Complex t1 = noisy(y, after_[1]);
-    const Complex t3 = noisy(2.0 * t1 * t2 - t1, after_[2]);
-    const Complex t4 = noisy(2.0 * t2 * t2 - 1.0, after_[2]);
-    t1 = noisy(t1, after_[2]);
-    t2 = noisy(t2, after_[2]);
-    const auto part = [&](const std::vector<double>& c) {
-      return rounded(c[0]) + rounded(c[1]) * t1 + rounded(c[2]) * t2 + rounded(c[3]) * t3;
-    };
-    const auto half = [&](const ChebyshevQuotient& parts) {
-      return noisy(part(parts.quotient) * t4 + part(parts.remainder), after_[3] + 1);
-    };
-    const Complex t8 = noisy(2.0 * t4 * t4 - 1.0, after_[3]);
-    Complex x = noisy(half(high_parts) * t8 + half(low_parts), after_[4]);
-    for (std::size_t i = 5; i + 1 < eval_mod_steps; ++i) x = noisy(2.0 * x * x - 1.0, after_[i]);
-    x = 2.0 * x * x - 1.0;
-    if (arcsine_) {
-      x = noisy(x, after_.back());
-      const Complex square = noisy(x * x, square_);
-      x = noisy(x, square_) * (arcsine_->constant + arcsine_->square * square);
-      x *= ratio_ / (2 * std::numbers::pi);
-    } else {
-      x *= ratio_ * sine_slope(ratio_) / (2 * std::numbers::pi);
+    // The conjugate's switch.
+    std::vector<Complex> values = {t[slot] / range_ + noise(rounding - v_)};
+    for (const std::size_t i : rounded_) errors[i] = noise(rounding - std::log2(steps_[i].result_scale));
+    for (std::size_t i = 0; i < steps_.size(); ++i) {
+      values.push_back(value_of(steps_[i], values, 0) + errors[i]);
     }
-    result.push_back(x);
+    result.push_back(gain_ * values.back());
   }
   return result;
 }
 
-std::vector<Complex> PrecisionModel::operator()(std::span<const Complex> values, std::uint64_t seed) const {
+std::vector<Complex> PrecisionModel::operator()(std::span<const Complex> values, double divisor,
+                                                std::uint64_t seed) const {
   if (values.size() != slots_) {
     throw ParameterError("a bootstrap of " + std::to_string(slots_) + " slots was given " +
                          std::to_string(values.size()) + " values");
   }
   Noise noise(seed);
   std::vector<Complex> x(values.begin(), values.end());
+  for (Complex& value : x) value /= divisor;
   double size = 0;
   for (const Complex& value : x) size += std::norm(value);
   size = 0.5 * std::log2(std::max(size, 0x1p-1000) / to_double(slots_));
   if (order_ == BootstrapOrder::slots_first) {
-    for (Complex& value : x) value += noise(size + to_coefficients_);
+    const double divided = std::log2(divisor) / to_double(to_coefficients_.size());
+    const double error = size + error_of(to_coefficients_, divided);
+    for (Complex& value : x) value += noise(error);
   } else {
     for (const Diagonals& stage : coefficients_to_slots_factors(slots_, single_stages(slots_)))
       apply(x, stage);
@@ -217,17 +222,20 @@ std::vector<Complex> PrecisionModel::operator()(std::span<const Complex> values,
   if (order_ == BootstrapOrder::standard) {
     for (const Diagonals& stage : slots_to_coefficients_factors(slots_, single_stages(slots_)))
       apply(x, stage);
-    for (Complex& value : x) value += noise(size + to_coefficients_);
+    const double error = size + error_of(to_coefficients_, 0);
+    for (Complex& value : x) value += noise(error);
   }
+  for (Complex& value : x) value *= divisor;
   return x;
 }
 
 std::vector<Complex> PrecisionModel::refined(std::span<const Complex> values, std::span<const Complex> found,
-                                             int factor_log2, std::size_t level, std::uint64_t seed) const {
+                                             int factor_log2, std::size_t level, double divisor,
+                                             std::uint64_t seed) const {
   const double factor = std::exp2(factor_log2);
   std::vector<Complex> difference;
   for (std::size_t i = 0; i < values.size(); ++i) difference.push_back(factor * (values[i] - found[i]));
-  std::vector<Complex> result = (*this)(difference, seed);
+  std::vector<Complex> result = (*this)(difference, divisor, seed);
   Noise noise(~seed);
   const std::vector<double> secret = secret_slots(noise);
   for (std::size_t i = 0; i < result.size(); ++i) {

@@ -1,16 +1,14 @@
 // What a bootstrap makes of values, on clear ones: the model behind the expected precision.
 #pragma once
 
-#include <array>
 #include <complex>
 #include <cstddef>
 #include <cstdint>
-#include <optional>
 #include <span>
 #include <vector>
 
 #include "circuits/bootstrap/bootstrap_layout.hpp"
-#include "circuits/bootstrap/eval_mod_series.hpp"
+#include "hemera/circuits/functions/function_plan.hpp"
 
 namespace hemera::circuits {
 
@@ -26,43 +24,50 @@ class PrecisionModel {
     std::size_t count;
     bool real, merged;
   };
-  PrecisionModel(const rlwe::Parameters& parameters, const BootstrapLayout& layout, EvalModSeries series,
-                 const Slots& slots);
+  /// `eval_mod`: the plan of EvalMod's sine.
+  PrecisionModel(const rlwe::Parameters& parameters, const BootstrapLayout& layout,
+                 const FunctionPlan& eval_mod, const Slots& slots);
 
+  /// `divisor`: of the values before and after, in SlotToCoeff's matrices if these come first. Throws
   /// ParameterError unless there are as many values as slots.
   [[nodiscard]] std::vector<std::complex<double>> operator()(std::span<const std::complex<double>> values,
-                                                             std::uint64_t seed) const;
+                                                             double divisor, std::uint64_t seed) const;
   /// What an iteration more (refinement.hpp) makes of `found`, with a result at `level`.
   [[nodiscard]] std::vector<std::complex<double>> refined(std::span<const std::complex<double>> values,
                                                           std::span<const std::complex<double>> found,
-                                                          int factor_log2, std::size_t level,
+                                                          int factor_log2, std::size_t level, double divisor,
                                                           std::uint64_t seed) const;
 
  private:
   class Noise;
+  /// log2 of the errors that a matrix adds, over the size of its content.
+  struct MatrixNoise {
+    double plaintext, rounding;
+  };
+  /// log2 of the error of a row of matrices, each over 2^divided: their entries are rounded as before.
+  static double error_of(const std::vector<MatrixNoise>& matrices, double divided);
+
   // All but the rounding that ends it. `secret`: what the secret's slots add to the log2 of roundings.
   [[nodiscard]] std::vector<std::complex<double>> eval_mod(const std::vector<double>& t,
                                                            const std::vector<double>& secret,
                                                            Noise& noise) const;
   [[nodiscard]] std::vector<double> secret_slots(Noise& noise) const;
 
-  EvalModSeries series_;
   std::size_t slots_;
   bool real_;
   BootstrapOrder order_;
-  double ratio_;
-  double constant_;
-  std::optional<Arcsine> arcsine_;
-  double repetitions_;      // of the slots' values
-  double secret_norm_;      // squared, of the secret
-  double rounding_;         // log2 of what a division leaves in slots, times the scale
-  double parts_rounding_;   // the same in EvalMod
-  double to_coefficients_;  // log2 of the error of SlotToCoeff, over the values' size
-  double to_slots_;         // log2 of the error of CoeffToSlot, over that of t
-  double switch_;           // log2 of the error of t ratio that the switch to the ephemeral secret leaves
-  double v_;                // log2 scales
-  std::array<double, eval_mod_steps> after_;
-  double square_ = 0;           // of the arcsine's steps
+  double ratio_, range_;
+  double gain_;                       // from the sine, or its arcsine, to the slots
+  std::vector<FunctionStep> steps_;   // of EvalMod
+  std::vector<std::size_t> rounded_;  // those that a division rounds, but for the last, as noise is drawn
+  double repetitions_;                // of the slots' values
+  double secret_norm_;                // squared, of the secret
+  double rounding_;                   // log2 of what a division leaves in slots, times the scale
+  double parts_rounding_;             // the same in EvalMod
+  std::vector<MatrixNoise> to_coefficients_;  // over the values' size
+  double to_slots_;                           // log2 of the error of CoeffToSlot, over that of t
+  double switch_;               // log2 of the error of t ratio that the switch to the ephemeral secret leaves
+  double v_;                    // log2 scale
   double result_;               // of EvalMod's result, in slots
   std::vector<double> levels_;  // of each level
 };

@@ -6,7 +6,6 @@
 #include <span>
 #include <string>
 #include <utility>
-#include <variant>
 #include <vector>
 
 #include "circuits/functions/sign_stages.hpp"
@@ -48,27 +47,6 @@ struct Clip {
                          .constant = {(ends.low + ends.high) / 2}});
   }
 };
-
-// The value of f at x, in another function.
-Value append(Function& target, const Function& f, Value x) {
-  std::vector<Value> values{x};
-  for (const auto& part : f.parts()) {
-    if (const auto* sum = std::get_if<Function::Sum>(&part)) {
-      Function::Sum own = *sum;
-      for (auto& [a, b] : own.products) {
-        a = values[a];
-        b = values[b];
-      }
-      for (auto& term : own.terms) term.value = values[term.value];
-      values.push_back(target.add(std::move(own)));
-    } else {
-      const auto& [operand, polynomial] = std::get<Function::OfPolynomial>(part);
-      const Value first = target.add(values[operand], polynomial);
-      for (std::size_t which = 0; which < polynomial.count(); ++which) values.push_back(first + which);
-    }
-  }
-  return values[f.outputs().front()];
-}
 
 // Where what a clip does is looked at: all of [-largest, largest], densely at both ends of the interval.
 std::vector<double> samples_of(const Interval& ends, double largest, double nearest) {
@@ -133,7 +111,7 @@ Function composed(const Function& f, const Interval& ends, double tolerance, dou
     if (error > tolerance) continue;
     Function function(std::vector{Interval{-largest, largest}});
     const Value x = clip.add_to(function, 0);
-    function.set_outputs({append(function, f, x)});
+    function.set_outputs(function.add(f, std::span(&x, 1)));
     function.set_error(error + f.error());
     function.set_largest({bound});
     return function;

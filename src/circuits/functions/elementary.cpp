@@ -64,6 +64,76 @@ std::size_t products_of(std::size_t degree) {
   return static_cast<std::size_t>(2 * std::sqrt(static_cast<double>(degree)));
 }
 
+// 1 / x on an interval, or a numerator over x: a polynomial y with the least |1 - x y|, and iterations.
+class Reciprocal {
+ public:
+  Reciprocal(const Interval& interval, double tolerance, bool has_numerator)
+      : interval_(interval),
+        nearest_(std::min(std::abs(interval.low), std::abs(interval.high))),
+        map_(map_of(interval)) {
+    if (!(interval.low > 0) && !(interval.high < 0)) {
+      throw ParameterError("an inverse on an interval from " + std::to_string(interval.low) + " to " +
+                           std::to_string(interval.high) + ", which must not have 0 in it");
+    }
+    std::optional<Choice> best;
+    const auto fits = [&](std::size_t degree, std::size_t iterations) {
+      return error(degree, iterations) <= tolerance * nearest_;
+    };
+    for (const std::size_t degree : start_degrees) {
+      std::size_t iterations = 0;
+      while (iterations <= most_iterations && !fits(degree, iterations)) ++iterations;
+      if (iterations > most_iterations) continue;
+      const std::size_t after = iterations == 0 ? (has_numerator ? 1 : 0) : iterations + 1;
+      const Choice choice{start(degree).depth() + after, products_of(degree) + 2 * iterations, degree,
+                          iterations};
+      if (choice.is_better_than(best)) best = choice;
+    }
+    if (!best) {
+      throw ParameterError("no inverse within 2^" + std::to_string(std::log2(tolerance)) +
+                           " was found; allow a larger error, or use a smaller interval");
+    }
+    degree_ = best->degree;
+    iterations_ = best->iterations;
+    while (degree_ > 1 && fits(degree_ - 1, iterations_)) --degree_;
+  }
+
+  [[nodiscard]] double nearest() const { return nearest_; }
+  [[nodiscard]] double error() const { return error(degree_, iterations_) / nearest_; }
+
+  // The numerator, if there is one, takes no level in front of iterations: 1 - x y takes one, too.
+  Value add_to(Function& function, Value x, std::optional<Value> numerator) const {
+    Value y = function.add(x, start(degree_));
+    Value a = 0;
+    if (iterations_ > 0) a = function.add({.factor = -1, .products = {{x, y}}, .constant = {1}});
+    if (numerator) y = function.add({.products = {{*numerator, y}}});
+    for (std::size_t i = 0; i < iterations_; ++i) {
+      y = function.add({.products = {{y, a}}, .terms = {{y, {1}}}});
+      if (i + 1 < iterations_) a = function.add({.products = {{a, a}}});
+    }
+    return y;
+  }
+
+ private:
+  // 1 - x y is least where it is a multiple of a Chebyshev polynomial: that which is 1 at x = 0.
+  [[nodiscard]] double error(std::size_t degree, std::size_t iterations) const {
+    const double residual = 1 / std::abs(chebyshev(degree + 1, map_.shift));
+    return std::exp2(std::log2(residual) * std::exp2(static_cast<double>(iterations)));
+  }
+
+  [[nodiscard]] Polynomial start(std::size_t degree) const {
+    const double norm = chebyshev(degree + 1, map_.shift);
+    const auto y = [&](double t) {
+      return (1 - chebyshev(degree + 1, t) / norm) * map_.factor / (t - map_.shift);
+    };
+    return Polynomial(chebyshev_coefficients(y, degree), Basis::chebyshev, interval_);
+  }
+
+  Interval interval_;
+  double nearest_;  // to 0
+  AffineMap map_;
+  std::size_t degree_ = 0, iterations_ = 0;
+};
+
 void require_gap(double gap, double tolerance, double largest) {
   require_tolerance(tolerance);
   if (!(gap > 0) || !(gap < largest) || !std::isfinite(largest)) {
@@ -102,6 +172,16 @@ Function gelu(const Interval& interval, double tolerance) {
                        tolerance);
 }
 
+Function silu(const Interval& interval, double tolerance) {
+  return approximating([](double x) { return x / (1 + std::exp(-x)); }, interval, tolerance);
+}
+
+Function softplus(const Interval& interval, double tolerance) {
+  // Without exponentials of large numbers.
+  return approximating([](double x) { return std::max(x, 0.0) + std::log1p(std::exp(-std::abs(x))); },
+                       interval, tolerance);
+}
+
 Function exponential(const Interval& interval, double tolerance) {
   return approximating([](double x) { return std::exp(x); }, interval, tolerance);
 }
@@ -117,53 +197,21 @@ Function logarithm(const Interval& interval, double tolerance) {
 Function inverse(const Interval& interval, double tolerance) {
   require_tolerance(tolerance);
   Function function(std::vector{interval});
-  if (!(interval.low > 0) && !(interval.high < 0)) {
-    throw ParameterError("an inverse on an interval from " + std::to_string(interval.low) + " to " +
-                         std::to_string(interval.high) + ", which must not have 0 in it");
-  }
-  const double nearest = std::min(std::abs(interval.low), std::abs(interval.high));
-  const AffineMap map = map_of(interval);
-  // 1 - x y is least where it is a multiple of a Chebyshev polynomial: that which is 1 at x = 0.
-  const auto residual = [&](std::size_t degree) { return 1 / std::abs(chebyshev(degree + 1, map.shift)); };
-  const auto fits = [&](std::size_t degree, std::size_t iterations) {
-    return std::exp2(std::log2(residual(degree)) * std::exp2(static_cast<double>(iterations))) <=
-           tolerance * nearest;
-  };
-  const auto start = [&](std::size_t degree) {
-    const double norm = chebyshev(degree + 1, map.shift);
-    const auto y = [&](double t) {
-      return (1 - chebyshev(degree + 1, t) / norm) * map.factor / (t - map.shift);
-    };
-    return Polynomial(chebyshev_coefficients(y, degree), Basis::chebyshev, interval);
-  };
-  std::optional<Choice> best;
-  for (const std::size_t degree : start_degrees) {
-    std::size_t iterations = 0;
-    while (iterations <= most_iterations && !fits(degree, iterations)) ++iterations;
-    if (iterations > most_iterations) continue;
-    const Choice choice{start(degree).depth() + (iterations == 0 ? 0 : iterations + 1),
-                        products_of(degree) + 2 * iterations, degree, iterations};
-    if (choice.is_better_than(best)) best = choice;
-  }
-  if (!best) {
-    throw ParameterError("no inverse within 2^" + std::to_string(std::log2(tolerance)) +
-                         " was found; allow a larger error, or use a smaller interval");
-  }
-  std::size_t degree = best->degree;
-  while (degree > 1 && fits(degree - 1, best->iterations)) --degree;
+  const Reciprocal reciprocal(interval, tolerance, false);
+  function.set_outputs({reciprocal.add_to(function, 0, std::nullopt)});
+  function.set_error(reciprocal.error());
+  function.set_largest({1 / reciprocal.nearest()});
+  return function;
+}
 
-  Value y = function.add(0, start(degree));
-  if (best->iterations > 0) {
-    Value a = function.add({.factor = -1, .products = {{0, y}}, .constant = {1}});
-    for (std::size_t i = 0; i < best->iterations; ++i) {
-      y = function.add({.products = {{y, a}}, .terms = {{y, {1}}}});
-      if (i + 1 < best->iterations) a = function.add({.products = {{a, a}}});
-    }
-  }
-  function.set_outputs({y});
-  function.set_error(
-      std::exp2(std::log2(residual(degree)) * std::exp2(static_cast<double>(best->iterations))) / nearest);
-  function.set_largest({1 / nearest});
+Function divide(const Interval& x, const Interval& y, double tolerance) {
+  require_tolerance(tolerance);
+  Function function({x, y});
+  const double largest = std::max(std::abs(x.low), std::abs(x.high));
+  const Reciprocal reciprocal(y, tolerance / largest, true);
+  function.set_outputs({reciprocal.add_to(function, 1, 0)});
+  function.set_error(largest * reciprocal.error());
+  function.set_largest({largest / reciprocal.nearest()});
   return function;
 }
 

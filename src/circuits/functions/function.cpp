@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "circuits/coefficient.hpp"
+#include "circuits/functions/function_bounds.hpp"
 #include "hemera/runtime/error.hpp"
 
 namespace hemera::circuits {
@@ -144,6 +145,35 @@ Function::Value Function::add(Value x, Polynomial polynomial) {
   return first;
 }
 
+std::vector<Function::Value> Function::add(const Function& other, std::span<const Value> inputs) {
+  if (inputs.size() != other.inputs_.size()) {
+    throw ParameterError("a function of " + std::to_string(other.inputs_.size()) +
+                         " inputs was added to another one with values for " + std::to_string(inputs.size()));
+  }
+  for (const Value value : inputs) require(value);
+  Function grown = *this;                                   // which stays as it was where a part does not fit
+  std::vector<Value> values(inputs.begin(), inputs.end());  // by their numbers in the other
+  for (const auto& part : other.parts_) {
+    if (const auto* sum = std::get_if<Sum>(&part)) {
+      Sum own = *sum;
+      for (auto& [a, b] : own.products) {
+        a = values[a];
+        b = values[b];
+      }
+      for (auto& term : own.terms) term.value = values[term.value];
+      values.push_back(grown.add(std::move(own)));
+    } else {
+      const auto& [x, polynomial] = std::get<OfPolynomial>(part);
+      const Value first = grown.add(values[x], polynomial);
+      for (std::size_t which = 0; which < polynomial.count(); ++which) values.push_back(first + which);
+    }
+  }
+  std::vector<Value> results;
+  for (const Value output : other.outputs_) results.push_back(values[output]);
+  *this = std::move(grown);
+  return results;
+}
+
 void Function::set_outputs(std::vector<Value> outputs) {
   if (outputs.empty()) throw ParameterError("a function needs at least one output");
   for (const Value value : outputs) require(value);
@@ -158,6 +188,8 @@ void Function::set_largest(std::vector<double> largest) {
   }
   largest_ = std::move(largest);
 }
+
+std::vector<double> Function::bounds() const { return bounds_over_intervals(*this); }
 
 void Function::require_in_intervals(std::span<const double> largest) const {
   if (is_unbounded()) return;
@@ -179,6 +211,11 @@ std::size_t Function::depth() const {
   std::size_t depth = 0;
   for (const Value value : outputs_) depth = std::max(depth, depths_[value]);
   return depth;
+}
+
+std::size_t Function::depth_of(Value value) const {
+  require(value);
+  return depths_[value];
 }
 
 Rows Function::evaluate(std::span<const std::vector<Complex>> inputs) const {

@@ -194,7 +194,7 @@ ConstPolyView PreparedFunction::Evaluation::view(Value value, std::size_t level)
 
 void PreparedFunction::Evaluation::store(Ciphertext result, const FunctionStep& step) {
   result.meta.scale = step.result_scale;
-  result.meta.noise_scale_degree = 1;
+  result.meta.noise_scale_degree = step.rescaled || step.products.empty() ? 1 : 2;
   values_.push_back(
       {.meta = std::move(result.meta), .poly = std::make_shared<poly::Poly>(std::move(result.poly))});
 }
@@ -297,7 +297,7 @@ void PreparedFunction::Evaluation::run_batch(const FunctionRow& row, const std::
   }
   if (products) {
     relinearize(results->view().batches(row.lowered * count, row.products * count),
-                std::as_const(*products).view(), level);
+                std::as_const(*products).view(), level, level - 1);
   }
   product = row.lowered;
   for (std::size_t i = row.first; i < row.end; ++i) {

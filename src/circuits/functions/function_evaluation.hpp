@@ -73,7 +73,8 @@ class PreparedFunction::Evaluation {
   /// Whether the product and its division are one operation.
   [[nodiscard]] bool is_single(const FunctionStep& step) const;
   void multiply_relinearize(const poly::PolyView& out, const FunctionStep& step);
-  void relinearize(const poly::PolyView& out, const poly::ConstPolyView& products, std::size_t level) const;
+  void relinearize(const poly::PolyView& out, const poly::ConstPolyView& products, std::size_t level,
+                   std::size_t result_level) const;
   /// What a step adds after its division.
   void add_after(const poly::PolyView& out, const FunctionStep& step) const;
   [[nodiscard]] std::shared_ptr<const rlwe::SwitchingKey> key(std::size_t level) const;

@@ -1,5 +1,7 @@
 #include "circuits/functions/function_parts.hpp"
 
+#include "circuits/coefficient.hpp"
+
 namespace hemera::circuits {
 
 using Value = Function::Value;
@@ -37,6 +39,15 @@ std::vector<bool> needed_parts(const Function& function) {
     for (const Value operand : operands_of(function.parts()[i])) values[operand] = true;
   }
   return parts;
+}
+
+std::complex<double> value_of(const FunctionStep& step, const std::vector<std::complex<double>>& values,
+                              std::size_t slot) {
+  std::complex<double> sum = 0;
+  for (const auto& [a, b] : step.products) sum += values[a] * values[b];
+  sum = static_cast<double>(step.factor) * sum + in_slot(step.constant, slot);
+  for (const auto& [value, factor] : step.terms) sum += in_slot(factor, slot) * values[value];
+  return sum;
 }
 
 }  // namespace hemera::circuits

@@ -1,11 +1,12 @@
-// The parts of a function, and what depends on what.
+// The parts of a function and the steps of its plan: what depends on what, and values in the clear.
 #pragma once
 
+#include <complex>
 #include <cstddef>
 #include <variant>
 #include <vector>
 
-#include "hemera/circuits/functions/function.hpp"
+#include "hemera/circuits/functions/function_plan.hpp"
 
 namespace hemera::circuits {
 
@@ -17,5 +18,9 @@ std::size_t value_count(const FunctionPart& part);
 std::vector<Function::Value> operands_of(const FunctionPart& part);
 /// Which parts the outputs depend on.
 std::vector<bool> needed_parts(const Function& function);
+
+/// What a step makes of the values before it, in the clear, in one slot.
+std::complex<double> value_of(const FunctionStep& step, const std::vector<std::complex<double>>& values,
+                              std::size_t slot);
 
 }  // namespace hemera::circuits

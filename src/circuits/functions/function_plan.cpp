@@ -33,14 +33,6 @@ double sample_at(std::size_t number, std::size_t input) {
   return (2 * static_cast<double>(place) + 1) / static_cast<double>(sample_count) - 1;
 }
 
-Complex value_of(const FunctionStep& step, const std::vector<Complex>& values, std::size_t slot) {
-  Complex sum = 0;
-  for (const auto& [a, b] : step.products) sum += values[a] * values[b];
-  sum = static_cast<double>(step.factor) * sum + in_slot(step.constant, slot);
-  for (const auto& [value, factor] : step.terms) sum += in_slot(factor, slot) * values[value];
-  return sum;
-}
-
 }  // namespace
 
 FunctionPlan::FunctionPlan(const rlwe::Parameters& parameters, Function function,
@@ -63,7 +55,7 @@ FunctionPlan::FunctionPlan(const rlwe::Parameters& parameters, Function function
                          ", that of the coefficients if they have several");
   }
   const std::size_t level = options.level.value_or(parameters.highest_user_level());
-  require_levels(parameters, level, options.reserved_levels);
+  require_levels(parameters, options);
   const rlwe::ScalePolicy scales(parameters);
   const double scale = options.scale.value_or(scales.level_scale(level));
   if (!(scale >= 1) || std::log2(scale) + 1 > parameters.log_modulus(level)) {
@@ -83,7 +75,8 @@ FunctionPlan::FunctionPlan(const rlwe::Parameters& parameters, Function function
     if (!options.results_drift) throw;
     lower(Lowering(scales, costs, false, options.doubles_by_scale));
   }
-  if (joins_parts_) require_join();
+  if (joins_parts_) require_last_product("joins_parts");
+  if (options.leaves_rescale) leave_rescale();
   for (const auto& [result_level, result_scale] : results_) {
     if (result_level >= ends_.result_level) continue;
     ends_.result_level = result_level;
@@ -91,11 +84,13 @@ FunctionPlan::FunctionPlan(const rlwe::Parameters& parameters, Function function
   }
 }
 
-void FunctionPlan::require_levels(const rlwe::Parameters& parameters, std::size_t level,
-                                  bool reserved) const {
+void FunctionPlan::require_levels(const rlwe::Parameters& parameters,
+                                  const FunctionPlanOptions& options) const {
+  const std::size_t level = options.level.value_or(parameters.highest_user_level());
+  const bool reserved = options.reserved_levels;
   const std::size_t lowest = reserved ? 0 : parameters.lowest_user_level();
   const std::size_t highest = reserved ? parameters.levels() - 1 : parameters.highest_user_level();
-  const std::size_t depth = function_.depth();
+  const std::size_t depth = function_.depth() - (options.leaves_rescale && function_.depth() != 0 ? 1 : 0);
   if (level <= highest && level >= lowest + depth) return;
   throw LevelError("a function of depth " + std::to_string(depth) + " can not start at level " +
                    std::to_string(level) + ": it takes " + std::to_string(depth) +
@@ -104,15 +99,24 @@ void FunctionPlan::require_levels(const rlwe::Parameters& parameters, std::size_
                    "; use parameters of more depth");
 }
 
-void FunctionPlan::require_join() const {
+void FunctionPlan::require_last_product(const char* option) const {
   const std::size_t last = function_.inputs().size() + steps_.size() - 1;
   if (outputs_.size() == 1 && !steps_.empty() && outputs_.front() == last &&
       !steps_.back().products.empty() && steps_.back().rescaled) {
     return;
   }
-  throw ParameterError(
-      "a function that joins real and imaginary parts has one output, whose last step has a product; make it "
-      "so, or leave joins_parts out");
+  throw ParameterError(std::string("a function with ") + option +
+                       " has one output, whose last step has a product; make it so, or leave " + option +
+                       " out");
+}
+
+void FunctionPlan::leave_rescale() {
+  require_last_product("leaves_rescale");
+  FunctionStep& last = steps_.back();
+  last.rescaled = false;
+  last.result_level = last.level;
+  last.result_scale = last.scale;
+  results_.front() = {.level = last.level, .scale = last.scale};
 }
 
 void FunctionPlan::lower(Lowering lowering) {

@@ -24,11 +24,11 @@ struct Place {
 };
 
 std::size_t depth_of(const FunctionPart& part) {
-  const auto* polynomials = std::get_if<Function::OfPolynomial>(&part);
-  return polynomials == nullptr ? 1 : polynomials->polynomial.depth();
+  if (const auto* sum = std::get_if<Function::Sum>(&part)) return sum->fraction_bits ? 0 : 1;
+  return std::get<Function::OfPolynomial>(part).polynomial.depth();
 }
 
-// Sums have a depth of 1, which always fits.
+// Sums have a depth of 1 at most, which always fits.
 [[noreturn]] void refuse_depth(const Polynomial& polynomial, std::size_t levels) {
   const std::size_t mapping = polynomial.maps_by_product() ? 1 : 0;
   const std::string fits =

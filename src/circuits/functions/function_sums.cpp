@@ -38,8 +38,8 @@ std::vector<std::uint64_t> scaled_number(double value, double scale, const poly:
 }
 
 bool PreparedFunction::Evaluation::is_single(const FunctionStep& step) const {
-  return context_.multiplier() == nullptr && step.products.size() == 1 && repetitions(step) == 1 &&
-         step.factor > 0 && step.terms.empty() && is_real_number(step.constant) &&
+  return context_.multiplier() == nullptr && step.rescaled && step.products.size() == 1 &&
+         repetitions(step) == 1 && step.factor > 0 && step.terms.empty() && is_real_number(step.constant) &&
          (is_zero(step.constant) || adds_after(step));
 }
 
@@ -131,7 +131,8 @@ Ciphertext PreparedFunction::Evaluation::sum(std::size_t number) {
   const rlwe::Metadata before = metadata(step);
   Ciphertext result;
   const auto divided = [&] {
-    return rlwe::make_ciphertext(prepared_.context_, context_.scales().rescaled(before), 2);
+    return rlwe::make_ciphertext(prepared_.context_,
+                                 step.rescaled ? context_.scales().rescaled(before) : before, 2);
   };
   const auto is_whole = [&](Value value) { return meta(value).batch == before.batch; };
   if (is_lowered(step)) {
@@ -152,15 +153,14 @@ Ciphertext PreparedFunction::Evaluation::sum(std::size_t number) {
   } else {
     add_numbers(sum.poly.view().components(0, 2), number);
   }
-  if (!step.rescaled) return sum;
-  if (step.products.empty()) return evaluator_.relinearize_rescale(sum);
+  if (step.products.empty()) return step.rescaled ? evaluator_.relinearize_rescale(sum) : std::move(sum);
   result = divided();
-  relinearize(result.poly.view(), std::as_const(sum).poly.view(), step.level);
+  relinearize(result.poly.view(), std::as_const(sum).poly.view(), step.level, step.result_level);
   add_after(result.poly.view(), step);
   return result;
 }
 
-// Real and imaginary parts, joined before the division.
+// Real and imaginary parts, joined before they are relinearized.
 Ciphertext PreparedFunction::Evaluation::joined(std::size_t number) {
   const FunctionStep& step = prepared_.plan_.steps_[number];
   rlwe::Metadata before = metadata(step);
@@ -178,8 +178,9 @@ Ciphertext PreparedFunction::Evaluation::joined(std::size_t number) {
                                   base);
   before.batch.erase(before.batch.begin());
   before.is_complex = true;
-  Ciphertext result = rlwe::make_ciphertext(prepared_.context_, context_.scales().rescaled(before), 2);
-  relinearize(result.poly.view(), real, step.level);
+  if (step.rescaled) before = context_.scales().rescaled(before);
+  Ciphertext result = rlwe::make_ciphertext(prepared_.context_, std::move(before), 2);
+  relinearize(result.poly.view(), real, step.level, step.result_level);
   return result;
 }
 
@@ -210,12 +211,12 @@ void PreparedFunction::Evaluation::map(std::size_t number, bool is_last) {
 }
 
 void PreparedFunction::Evaluation::relinearize(const PolyView& out, const ConstPolyView& products,
-                                               std::size_t level) const {
+                                               std::size_t level, std::size_t result_level) const {
   const auto key = this->key(level);
   const poly::KeySwitch only{out, key->poly.view()};
   auto workspace = context_.make_workspace();
   context_.backend().switch_keys(context_.queue(), std::span(&only, 1), products.components(2, 1),
-                                 key->gadget->mod_up(level), key->gadget->mod_down(level, level - 1),
+                                 key->gadget->mod_up(level), key->gadget->mod_down(level, result_level),
                                  products.components(0, 2), workspace);
 }
 

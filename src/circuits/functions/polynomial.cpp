@@ -13,8 +13,7 @@ namespace {
 
 using Complex = std::complex<double>;
 
-// Bits by which scales of Chebyshev polynomials may differ for the sake of a map that takes no level.
-constexpr double free_map_bits = 2;
+constexpr double most_map_bits = 60;
 
 }  // namespace
 
@@ -59,7 +58,17 @@ std::span<const Complex> Polynomial::coefficient(std::size_t which, std::size_t 
 bool Polynomial::maps_by_product() const {
   if (basis_ == Basis::power) return false;
   const auto largest_factor = static_cast<double>(std::bit_floor(std::max<std::size_t>(1, degree_)));
-  return std::abs(std::log2(map_of(interval_).factor)) * largest_factor > free_map_bits;
+  return std::abs(std::log2(map_of(interval_).factor)) * largest_factor > map_bits_;
+}
+
+Polynomial Polynomial::with_map_bits(double bits) const {
+  if (!(bits >= 0) || bits > most_map_bits) {
+    throw ParameterError("a map that takes up to " + std::to_string(bits) + " bits; from 0 to " +
+                         std::to_string(most_map_bits) + " are taken");
+  }
+  Polynomial copy = *this;
+  copy.map_bits_ = bits;
+  return copy;
 }
 
 std::size_t Polynomial::depth() const {

@@ -1,8 +1,10 @@
 #include "circuits/functions/sign_stages.hpp"
 
+#include <algorithm>
 #include <array>
 #include <bit>
 #include <cmath>
+#include <numbers>
 #include <optional>
 #include <string>
 #include <utility>
@@ -20,7 +22,80 @@ using Complex = std::complex<double>;
 constexpr std::array<std::size_t, 4> stage_degrees{3, 7, 15, 31};
 constexpr std::size_t most_sign_depth = 100;
 
-// x r(x^2) is near 1 where r(y) is near 1 / sqrt(y), errors weighted by sqrt(y).
+// Polynomials for narrower gaps are those for this one, whose values there hardly differ: their errors would
+// be too near 1 for an exchange.
+constexpr double least_from = 0x1p-10;
+// Points for each degree at which a stage is looked at, and steps to each of its extrema.
+constexpr std::size_t points_of_stage = 16;
+constexpr int bisections = 60;
+// Of sums of rounded numbers.
+constexpr double stage_rounding = 0x1p-44;
+
+double clenshaw(const std::vector<Complex>& coefficients, double t) {
+  double one = 0, two = 0;
+  for (std::size_t k = coefficients.size(); k-- > 1;) {
+    two = std::exchange(one, coefficients[k].real() + 2 * t * one - two);
+  }
+  return coefficients[0].real() + t * one - two;
+}
+
+std::vector<Complex> derivative_of(const std::vector<Complex>& coefficients) {
+  const std::size_t degree = coefficients.size() - 1;
+  std::vector<Complex> result(degree + 2);
+  for (std::size_t k = degree; k > 0; --k) {
+    result[k - 1] = result[k + 1] + 2 * static_cast<double>(k) * coefficients[k];
+  }
+  result[0] /= 2;
+  result.resize(degree);
+  return result;
+}
+
+// Where a polynomial changes its sign between two points.
+double root_of(const std::vector<Complex>& coefficients, double low, double high) {
+  const bool sign = std::signbit(clenshaw(coefficients, low));
+  for (int i = 0; i < bisections; ++i) {
+    const double middle = (low + high) / 2;
+    (std::signbit(clenshaw(coefficients, middle)) == sign ? low : high) = middle;
+  }
+  return low;
+}
+
+// Values of an odd polynomial on [from, 1]. One of degree d has at most d - 1 extrema: if half of them are
+// found there, there are no others. Where rounding hides some, of errors about 2^-50, the range follows from
+// points: a polynomial of degree d that is at most 1 at m > d Chebyshev nodes is at most 1 / cos(pi d / 2 m)
+// between them (H. Ehlich, K. Zeller, 1964).
+Interval range_of(const std::vector<Complex>& coefficients, double from) {
+  const std::size_t degree = coefficients.size() - 1, points = points_of_stage * (degree + 1);
+  const std::vector<Complex> slopes = derivative_of(coefficients);
+  Interval range{1, 1};
+  const auto take = [&](double value) {
+    range = {std::min(range.low, value - stage_rounding), std::max(range.high, value + stage_rounding)};
+  };
+  take(clenshaw(coefficients, from));
+  take(clenshaw(coefficients, 1));
+  std::size_t extrema = 0;
+  double distance = 0, before = from;
+  for (std::size_t point = points; point-- > 0;) {
+    const double t =
+        std::cos(std::numbers::pi * (static_cast<double>(point) + 0.5) / static_cast<double>(points));
+    const double x = (1 + from) / 2 + t * (1 - from) / 2;
+    distance = std::max(distance, std::abs(1 - clenshaw(coefficients, x)));
+    if (std::signbit(clenshaw(slopes, before)) != std::signbit(clenshaw(slopes, x))) {
+      ++extrema;
+      take(clenshaw(coefficients, root_of(slopes, before, x)));
+    }
+    before = x;
+  }
+  if (2 * extrema + 1 < degree) {
+    distance /= std::cos(std::numbers::pi / 2 * static_cast<double>(degree) / static_cast<double>(points));
+    take(1 - distance);
+    take(1 + distance);
+  }
+  return range;
+}
+
+}  // namespace
+
 SignStage nearest_to_sign(double from, std::size_t degree) {
   const Approximation inner = approximate([](double y) { return 1 / std::sqrt(y); }, {from * from, 1},
                                           degree / 2, {.weight = [](double y) { return std::sqrt(y); }});
@@ -30,7 +105,16 @@ SignStage nearest_to_sign(double from, std::size_t degree) {
   return stage;
 }
 
-}  // namespace
+SignStage measured_stage(double from, std::size_t degree) {
+  SignStage stage = nearest_to_sign(std::max(from, least_from), degree);
+  const auto [low, high] = range_of(stage.coefficients, from);
+  const double middle = (low + high) / 2;
+  for (Complex& c : stage.coefficients) c /= middle;
+  stage.error = low > 0 ? (high - low) / (high + low) + stage_rounding : 1;
+  return stage;
+}
+
+double value_at(const SignStage& stage, double t) { return clenshaw(stage.coefficients, t); }
 
 std::vector<SignStage> stages_for(double from, double tolerance) {
   struct State {
@@ -45,6 +129,9 @@ std::vector<SignStage> stages_for(double from, double tolerance) {
       if (own > depth || !best[depth - own]) continue;
       const State& before = *best[depth - own];
       SignStage stage = nearest_to_sign(before.from, degree);
+      // A narrow gap leaves errors nearer to 1 than the approximation's margin.
+      if (!(stage.error < 1)) stage = measured_stage(before.from, degree);
+      if (!(stage.error < 1)) continue;
       if (best[depth] && best[depth]->from >= stage.next()) continue;
       best[depth] = State{stage.next(), before.stages};
       best[depth]->stages.push_back(std::move(stage));
@@ -56,7 +143,7 @@ std::vector<SignStage> stages_for(double from, double tolerance) {
 }
 
 Function::Value add_sign(Function& function, Function::Value x, const std::vector<SignStage>& stages,
-                         const Interval& interval, double factor, double shift) {
+                         const Interval& interval, double factor, double shift, double map_bits) {
   for (std::size_t i = 0; i < stages.size(); ++i) {
     const bool is_last = i + 1 == stages.size();
     // What comes next is defined up to 1.
@@ -64,8 +151,8 @@ Function::Value add_sign(Function& function, Function::Value x, const std::vecto
     std::vector<Complex> coefficients = stages[i].coefficients;
     for (Complex& c : coefficients) c *= own;
     if (is_last) coefficients[0] += shift;
-    x = function.add(x,
-                     Polynomial(std::move(coefficients), Basis::chebyshev, i == 0 ? interval : Interval{}));
+    const Polynomial stage(std::move(coefficients), Basis::chebyshev, i == 0 ? interval : Interval{});
+    x = function.add(x, stage.with_map_bits(map_bits));
   }
   return x;
 }

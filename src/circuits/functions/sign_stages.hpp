@@ -19,13 +19,21 @@ struct SignStage {
   [[nodiscard]] double next() const { return (1 - error) / (1 + error); }
 };
 
+/// The nearest odd polynomial to 1 on [from, 1]: x r(x^2) with r(y) near 1 / sqrt(y), weighted by sqrt(y).
+SignStage nearest_to_sign(double from, std::size_t degree);
+/// The same with the exact error of its polynomial, up to rounding: from the values at all its extrema.
+SignStage measured_stage(double from, std::size_t degree);
+/// What a stage makes of t in [-1, 1].
+double value_at(const SignStage& stage, double t);
+
 /// The stages of the least depth that bring [from, 1] within the tolerance of 1. ParameterError where no
 /// depth that is tried does.
 std::vector<SignStage> stages_for(double from, double tolerance);
 
-/// factor sign(x) + shift; x is in `interval`, which the first stage maps to [-1, 1].
+/// factor sign(x) + shift; x is in `interval`, which the first stage maps to [-1, 1]: without a level of its
+/// own where so many bits of its scale are enough (Polynomial::with_map_bits).
 Function::Value add_sign(Function& function, Function::Value x, const std::vector<SignStage>& stages,
-                         const Interval& interval, double factor, double shift);
+                         const Interval& interval, double factor, double shift, double map_bits = 2);
 
 /// What the stages make of t in [-1, 1].
 double sign_at(const std::vector<SignStage>& stages, double t);

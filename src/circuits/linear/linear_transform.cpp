@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "circuits/coefficient.hpp"
+#include "circuits/linear/switch_cost.hpp"
 #include "circuits/plan_input.hpp"
 #include "circuits/rounding_model.hpp"
 #include "hemera/runtime/error.hpp"
@@ -31,54 +32,24 @@ std::set<std::size_t> babies_of(const std::map<std::size_t, std::map<std::size_t
   return babies;
 }
 
-// Values turned left by `steps`.
-std::vector<Complex> rotated(const std::vector<Complex>& values, std::size_t steps) {
-  std::vector<Complex> result(values);
-  const auto first = result.begin() + static_cast<std::ptrdiff_t>(steps % values.size());
-  std::rotate(result.begin(), first, result.end());
-  return result;
+// What the sum of a whole circuit's operations costs, in the same words.
+std::size_t cost_of(const LinearTransform& transform) {
+  const Work work = transform.cost().total_work();
+  return work.key_products + work.products + 3 * (work.mod_ups + work.divisions);
 }
 
-// What a split into baby and giant steps costs, in words of memory traffic: a switch reads two components of
-// every digit's key, a giant step also divides and extends one component, whose transforms count thrice.
-struct SwitchCost {
-  double baby, giant;
-
-  SwitchCost(const rlwe::Parameters& parameters, const rlwe::GadgetPrimes& gadget, std::size_t level) {
-    const auto base = static_cast<double>(parameters.literal().levels[level].size());
-    const double extended = base + static_cast<double>(gadget.special.size());
-    const auto digits = static_cast<double>(rlwe::key_digits(gadget));
-    baby = 2 * digits * extended;
-    giant = baby + 3 * (digits + 1) * extended;
-  }
-};
+// Diagonals that are encoded together: enough for all threads and for a device, while whole plaintexts of the
+// batch take little of the memory that is left.
+std::size_t most_at_once(const rlwe::Context& context, const poly::RnsBase& base) {
+  constexpr std::size_t most = 32, most_bytes = std::size_t{1} << 26;
+  const std::size_t bytes = std::min(most_bytes, context.memory()->available() / 8);
+  return std::clamp<std::size_t>(bytes / (base.size() * context.degree() * sizeof(std::uint64_t)), 1, most);
+}
 
 }  // namespace
 
-Diagonals diagonals_of(std::span<const Complex> matrix, std::size_t rows, std::size_t columns,
-                       std::size_t slots) {
-  if (rows == 0 || columns == 0 || rows > slots || columns > slots || matrix.size() != rows * columns) {
-    throw ParameterError("a matrix of " + std::to_string(rows) + " rows and " + std::to_string(columns) +
-                         " columns with " + std::to_string(matrix.size()) + " entries does not act on " +
-                         std::to_string(slots) + " slots; both extents are from 1 to the number of slots");
-  }
-  Diagonals diagonals;
-  for (std::size_t row = 0; row < rows; ++row) {
-    for (std::size_t column = 0; column < columns; ++column) {
-      const Complex entry = matrix[row * columns + column];
-      if (entry == Complex(0)) continue;
-      std::vector<Complex>& diagonal = diagonals[(column + slots - row) % slots];
-      diagonal.resize(slots);
-      diagonal[row] = entry;
-    }
-  }
-  return diagonals;
-}
-
-LinearTransform::LinearTransform(const rlwe::Parameters& parameters, Diagonals diagonals, std::size_t slots,
-                                 const LinearTransformOptions& options)
-    : Plan(parameters), slots_(slots), fewest_keys_(options.fewest_keys), rescaled_(options.rescaled) {
-  ends_.level = options.level.value_or(parameters.highest_user_level());
+void LinearTransform::require_options(const rlwe::Parameters& parameters, std::size_t slots,
+                                      const LinearTransformOptions& options) {
   if (parameters.scheme() != rlwe::Scheme::ckks) {
     throw MismatchError("a linear transform is for CKKS, not for " + rlwe::name(parameters.scheme()));
   }
@@ -90,36 +61,66 @@ LinearTransform::LinearTransform(const rlwe::Parameters& parameters, Diagonals d
   // A circuit that brings its gadget may end below the user's levels.
   const std::size_t lowest = options.gadget ? 0 : parameters.lowest_user_level();
   const std::size_t highest = options.gadget ? parameters.levels() - 1 : parameters.highest_user_level();
-  if (ends_.level <= lowest || ends_.level > highest) {
-    throw LevelError("a linear transform at level " + std::to_string(ends_.level) +
+  const std::size_t level = options.level.value_or(parameters.highest_user_level());
+  if (level <= lowest || level > highest) {
+    throw LevelError("a linear transform at level " + std::to_string(level) +
                      ": it takes one level, so it starts from " + std::to_string(lowest + 1) + " to " +
                      std::to_string(highest) + "; use parameters of more depth");
   }
   if (options.baby_steps != 0 && !std::has_single_bit(options.baby_steps)) {
     throw ParameterError("baby_steps is " + std::to_string(options.baby_steps) + ", no power of two");
   }
-  if (options.steps && (options.baby_steps != 0 || fewest_keys_)) {
+  if (options.own_keys && options.gadget) {
+    throw ParameterError("a linear transform with a gadget, and with own_keys, which choose one");
+  }
+  const Wrapping& wrapping = options.wrapping;
+  for (const std::size_t period : {wrapping.result_period, wrapping.vector_period}) {
+    if (period == 0 || (std::has_single_bit(period) && period <= slots)) continue;
+    throw ParameterError("a linear transform over " + std::to_string(slots) + " slots with a period of " +
+                         std::to_string(period) + "; it must be a power of two up to them");
+  }
+  if (wrapping != Wrapping{} && (options.gadget || !options.rescaled)) {
+    throw ParameterError(
+        "a linear transform by wrapped diagonals ends in a sum at the next level, so it "
+        "needs the user's gadgets and a result that is rescaled");
+  }
+  if (options.steps && (options.baby_steps != 0 || options.fewest_keys)) {
     throw ParameterError(
         "a linear transform with steps, and with baby_steps or fewest_keys, which choose them; "
         "give one of these");
   }
-  for (const auto& [number, diagonal] : diagonals) {
-    const bool is_finite = std::all_of(diagonal.begin(), diagonal.end(), [](const Complex& c) {
-      return std::isfinite(c.real()) && std::isfinite(c.imag());
-    });
-    if (number >= slots || diagonal.size() != slots || !is_finite) {
+}
+
+LinearTransform::LinearTransform(const rlwe::Parameters& parameters, MatrixDiagonals diagonals,
+                                 std::size_t slots, const LinearTransformOptions& options)
+    : Plan(parameters),
+      slots_(slots),
+      vector_slots_(options.wrapping.vector_period == 0 ? slots : options.wrapping.vector_period),
+      result_period_(options.wrapping.result_period == 0 ? slots : options.wrapping.result_period),
+      fewest_keys_(options.fewest_keys),
+      rescaled_(options.rescaled),
+      own_keys_(options.own_keys) {
+  require_options(parameters, slots, options);
+  ends_.level = options.level.value_or(parameters.highest_user_level());
+  for (const auto& [number, diagonal] : diagonals.map()) {
+    const bool is_of_slots = diagonal.size() == slots || diagonal.size() == 1;
+    if (number >= slots || !is_of_slots || !diagonal.is_finite()) {
       throw ParameterError("diagonal " + std::to_string(number) + " with " + std::to_string(diagonal.size()) +
                            " entries does not act on " + std::to_string(slots) +
                            " slots, or has an entry that is not finite");
     }
   }
-  std::erase_if(diagonals, [](const auto& entry) { return is_zero(entry.second); });
-  if (diagonals.empty()) {
+  diagonals.drop_zeros();
+  if (diagonals.size() == 0) {
     throw ParameterError("a linear transform without a diagonal that is not zero: its product is zero");
   }
-  diagonals_ = std::make_shared<const Diagonals>(std::move(diagonals));
+  diagonals_ = std::make_shared<const MatrixDiagonals>(std::move(diagonals));
   gadget_ = options.gadget ? *options.gadget : parameters.default_gadget(ends_.level);
-  choose_groups(parameters, options);
+  if (own_keys_) {
+    choose_gadget(options);
+  } else {
+    choose_groups(options);
+  }
   choose_rotations();
   const rlwe::ScalePolicy scales(parameters);
   const rlwe::LevelScale& own = scales.policy().scales[ends_.level];
@@ -129,16 +130,36 @@ LinearTransform::LinearTransform(const rlwe::Parameters& parameters, Diagonals d
   plaintext_scale_ = ends_.result_scale * ((rescaled_ ? own.divisor : 1) / ends_.scale);
   rounding_ = division_error(parameters, slots_);
   switching_ = switching_error(parameters, gadget_, slots_);
+  if (result_period_ != slots_) {
+    fold_ = SlotCircuit::inner_sum(
+        parameters, slots_, {.count = slots_ / result_period_, .stride = result_period_}, true,
+        {.level = ends_.result_level, .fewest_keys = fewest_keys_, .own_keys = own_keys_});
+    std::set<std::size_t> all(turns_.begin(), turns_.end());
+    for (const std::size_t rotation : fold_->rotations()) all.insert(rotation);
+    rotations_.assign(all.begin(), all.end());
+  }
 }
 
-void LinearTransform::choose_groups(const rlwe::Parameters& parameters,
-                                    const LinearTransformOptions& options) {
-  if (options.steps) return take_steps(*options.steps);
-  stride_ = slots_;
-  for (const auto& [number, diagonal] : diagonals()) stride_ = std::gcd(stride_, number);
-  if (fewest_keys_) return choose_steps(options);
+void LinearTransform::choose_gadget(const LinearTransformOptions& options) {
+  double least = std::numeric_limits<double>::infinity();
+  rlwe::GadgetPrimes best;
+  for (const rlwe::GadgetPrimes& candidate : own_gadgets(parameters(), ends_.level)) {
+    gadget_ = candidate;
+    groups_.clear();
+    const double own = choose_groups(options);
+    if (own >= least) continue;
+    least = own;
+    best = candidate;
+  }
+  gadget_ = best;
+  groups_.clear();
+  choose_groups(options);
+}
+
+double LinearTransform::choose_groups(const LinearTransformOptions& options) {
+  const SwitchCost cost(parameters(), gadget_, ends_.level);
+  const double rest = cost.input + cost.result + static_cast<double>(diagonals().size()) * cost.diagonal;
   // Rotations by 0 are none.
-  const SwitchCost cost(parameters, gadget_, ends_.level);
   const auto total = [&](const std::map<std::size_t, Group>& groups) {
     const std::set<std::size_t> babies = babies_of(groups);
     const auto count = [](std::size_t all, bool has_none) {
@@ -147,6 +168,13 @@ void LinearTransform::choose_groups(const rlwe::Parameters& parameters,
     return count(babies.size(), babies.contains(0)) * cost.baby +
            count(groups.size(), groups.contains(0)) * cost.giant;
   };
+  if (options.steps) {
+    take_steps(*options.steps);
+    return rest + total(groups_);
+  }
+  stride_ = slots_;
+  for (const auto& [number, diagonal] : diagonals().map()) stride_ = std::gcd(stride_, number);
+  if (fewest_keys_) return rest + static_cast<double>(choose_steps(options)) * cost.giant;
   const std::size_t most = slots_ / stride_;
   double least = std::numeric_limits<double>::infinity();
   for (std::size_t steps = 1; steps <= most; steps *= 2) {
@@ -158,14 +186,15 @@ void LinearTransform::choose_groups(const rlwe::Parameters& parameters,
     baby_steps_ = steps;
     groups_ = std::move(groups);
   }
+  return rest + least;
 }
 
 // With one step after the other it is their number that counts. Diagonals on both sides of number 0 are
 // counted from the far end of the widest gap between them, and the sum is turned by it at the end.
-void LinearTransform::choose_steps(const LinearTransformOptions& options) {
-  std::size_t start = diagonals().begin()->first;
-  std::size_t widest = start + slots_ - diagonals().rbegin()->first;
-  for (auto next = std::next(diagonals().begin()); next != diagonals().end(); ++next) {
+std::size_t LinearTransform::choose_steps(const LinearTransformOptions& options) {
+  std::size_t start = diagonals().map().begin()->first;
+  std::size_t widest = start + slots_ - diagonals().map().rbegin()->first;
+  for (auto next = std::next(diagonals().map().begin()); next != diagonals().map().end(); ++next) {
     const std::size_t gap = next->first - std::prev(next)->first;
     if (gap > widest) {
       widest = gap;
@@ -187,6 +216,7 @@ void LinearTransform::choose_steps(const LinearTransformOptions& options) {
       groups_ = std::move(groups);
     }
   }
+  return fewest;
 }
 
 void LinearTransform::take_steps(const RotationSteps& steps) {
@@ -204,7 +234,7 @@ void LinearTransform::take_steps(const RotationSteps& steps) {
                          std::to_string(giant_unit_) + ", by whose key they are all taken");
   }
   std::set<std::size_t> left;
-  for (const auto& [number, diagonal] : diagonals()) left.insert(number);
+  for (const auto& [number, diagonal] : diagonals().map()) left.insert(number);
   for (const std::size_t giant : steps.giant) {
     for (const std::size_t baby : steps.baby) {
       const std::size_t number = (giant + baby) % slots_;
@@ -220,7 +250,7 @@ void LinearTransform::take_steps(const RotationSteps& steps) {
 std::map<std::size_t, LinearTransform::Group> LinearTransform::split(std::size_t start,
                                                                      std::size_t steps) const {
   std::map<std::size_t, Group> groups;
-  for (const auto& [number, diagonal] : diagonals()) {
+  for (const auto& [number, diagonal] : diagonals().map()) {
     const std::size_t place = (number + slots_ - start) % slots_;
     const std::size_t baby = place % (steps * stride_);
     groups[place - baby][baby] = number;
@@ -245,10 +275,17 @@ void LinearTransform::choose_rotations() {
     }
   }
   rotations.erase(0);
-  rotations_.assign(rotations.begin(), rotations.end());
+  turns_.assign(rotations.begin(), rotations.end());
+  rotations_ = turns_;
 }
 
-std::vector<Plan::Input> LinearTransform::inputs() const { return {{.slots = slots_}}; }
+// Of the sum at the end. Usual keys are all of one gadget, which serves its level as well.
+std::optional<rlwe::GadgetPrimes> LinearTransform::gadget_of(const rlwe::KeyRole& /*role*/,
+                                                             std::size_t level) const {
+  return own_keys_ ? rotation_gadget(parameters(), level, most_special_primes) : gadget_;
+}
+
+std::vector<Plan::Input> LinearTransform::inputs() const { return {{.slots = vector_slots_}}; }
 
 Plan::Evaluation LinearTransform::bound(const std::shared_ptr<const rlwe::Context>& context) const {
   return [prepared = std::make_shared<PreparedLinearTransform>(context, *this)](
@@ -267,69 +304,135 @@ ExpectedError LinearTransform::error_from(double fresh) const {
       const double divided = fewest_keys_ ? rounding_ : 0;
       const double turned =
           turns * (switching_ * switching_ + divided * divided) / (ends_.scale * ends_.scale);
-      const std::vector<Complex>& diagonal = diagonals().at(number);
-      for (std::size_t k = 0; k < slots_; ++k)
-        variances[k] += std::norm(diagonal[k]) * (fresh * fresh + turned);
+      diagonals().at(number).add_squares(variances, fresh * fresh + turned);
     }
   }
   const double encoding =
       static_cast<double>(diagonals().size() * 2 * slots_) / 12 / (plaintext_scale_ * plaintext_scale_);
   const double own = encoding + std::pow(rounding_ / ends_.result_scale, 2);
   const double sum = std::accumulate(variances.begin(), variances.end(), 0.0);
-  return {.mean = std::sqrt(sum / static_cast<double>(slots_) + own),
-          .worst = std::sqrt(*std::max_element(variances.begin(), variances.end()) + own)};
+  const ExpectedError product = {
+      .mean = std::sqrt(sum / static_cast<double>(slots_) + own),
+      .worst = std::sqrt(*std::max_element(variances.begin(), variances.end()) + own)};
+  if (!fold_) return product;
+  return {.mean = fold_->expected_error(product.mean).mean,
+          .worst = fold_->expected_error(product.worst).mean};
 }
 
 std::vector<Complex> LinearTransform::evaluate_clear(std::span<const Complex> values) const {
-  if (values.size() != slots_) {
-    throw ParameterError("a linear transform over " + std::to_string(slots_) + " slots was given " +
+  if (values.size() != vector_slots_) {
+    throw ParameterError("a linear transform over " + std::to_string(vector_slots_) + " slots was given " +
                          std::to_string(values.size()) + " values");
   }
   std::vector<Complex> result(slots_);
-  for (const auto& [number, diagonal] : diagonals()) {
-    for (std::size_t k = 0; k < slots_; ++k) result[k] += diagonal[k] * values[(k + number) % slots_];
+  for (const auto& [number, diagonal] : diagonals().map()) {
+    for (std::size_t k = 0; k < slots_; ++k) result[k] += diagonal[k] * values[(k + number) % vector_slots_];
   }
-  return result;
+  return fold_ ? fold_->evaluate_clear(result) : result;
+}
+
+std::size_t cheapest_result_period(const rlwe::Parameters& parameters, std::span<const std::size_t> numbers,
+                                   std::size_t rows, std::size_t slots,
+                                   const LinearTransformOptions& options) {
+  // Diagonals of one number take the same operations.
+  const auto counted = [&](std::size_t period) {
+    MatrixDiagonals::Map diagonals;
+    for (const std::size_t number : numbers) diagonals[number % period] = Diagonal(std::vector<double>{1});
+    LinearTransformOptions own = options;
+    own.wrapping.result_period = period == slots ? 0 : period;
+    return cost_of(LinearTransform(parameters, MatrixDiagonals(std::move(diagonals)), slots, own));
+  };
+  const std::size_t period = std::bit_ceil(rows);
+  if (period >= slots || numbers.empty()) return 0;
+  std::set<std::size_t> wrapped;
+  for (const std::size_t number : numbers) wrapped.insert(number % period);
+  if (wrapped.size() == numbers.size()) return 0;
+  return counted(period) < counted(slots) ? period : 0;
 }
 
 PreparedLinearTransform::PreparedLinearTransform(std::shared_ptr<const rlwe::Context> context,
                                                  const LinearTransform& plan)
     : context_(std::move(context)), plan_(plan) {
   plan_.require_binding(*context_, "linear transform");
-  const ckks::Encoder encoder(context_);
-  const std::size_t level = plan_.level();
   gadget_ = context_->gadget(plan_.gadget_);
-  const poly::RnsBase& extended = gadget_->mod_up(level).extended();
-  const double scale = plan_.plaintext_scale_;
-  std::vector<double> rows(plan_.slots_);
-  for (const auto& [number, diagonal] : plan_.diagonals()) {
-    is_complex_ = is_complex_ || std::any_of(diagonal.begin(), diagonal.end(),
-                                             [](const Complex& entry) { return entry.imag() != 0; });
+  for (const auto& [number, diagonal] : plan_.diagonals().map()) {
+    is_complex_ = is_complex_ || diagonal.is_complex();
   }
+  std::vector<double> rows(plan_.slots_);
+  std::vector<Place> places;
   for (const auto& [giant, group] : plan_.groups_) {
     for (const auto& [baby, number] : group) {
       // The giant step turns the products, too.
       const std::size_t turn = (giant + plan_.start_) % plan_.slots_;
-      const std::vector<Complex>& diagonal = plan_.diagonals().at(number);
-      for (std::size_t k = 0; k < plan_.slots_; ++k) rows[k] += std::abs(diagonal[k]);
-      const auto values = rotated(diagonal, plan_.slots_ - turn);
-      plaintexts_.emplace(number, encoder.encode_over(extended, period_of(values), {}, level, scale,
-                                                      ckks::Stored::one_period, HUGE_VAL));
+      places.push_back({number, plan_.slots_ - turn});
+      plan_.diagonals().at(number).add_magnitudes(rows);
     }
   }
+  // Rows that are summed at the end are one.
+  const std::size_t period = plan_.result_period_;
+  for (std::size_t k = period; k < rows.size(); ++k) rows[k % period] += rows[k];
+  rows.resize(period);
   largest_row_ = *std::max_element(rows.begin(), rows.end());
+  if (plan_.fold_) fold_.emplace(context_, *plan_.fold_);
+  encode(places);
+}
+
+// On a CPU each thread encodes diagonals of its own, in its cache; a device takes them in batches.
+void PreparedLinearTransform::encode(std::span<const Place> places) {
+  const poly::RnsBase& base = gadget_->mod_up(plan_.level()).extended();
+  const ckks::Encoder encoder(context_);
+  const auto values_at = [&](const Place& place) {
+    return plan_.diagonals().at(place.number).turned(place.turn);
+  };
+  const std::size_t at_once = most_at_once(*context_, base);
+  auto* cpu = dynamic_cast<runtime::CpuQueue*>(&context_->queue());
+  if (cpu != nullptr && context_->ledger() == nullptr) {
+    std::vector<rlwe::Plaintext> encoded(places.size());
+    const auto encode_one = [&](std::size_t i, std::size_t /*slot*/) {
+      const auto values = values_at(places[i]);
+      encoded[i] = encoder.encode_over(base, period_of(values), {}, plan_.level(), plan_.plaintext_scale_,
+                                       ckks::Stored::one_period, HUGE_VAL);
+    };
+    cpu->pool().parallel_for_slots(places.size(), encode_one, static_cast<int>(at_once));
+    for (std::size_t i = 0; i < places.size(); ++i) {
+      plaintexts_.emplace(places[i].number, std::move(encoded[i]));
+    }
+    return;
+  }
+  struct Rows {
+    std::vector<std::size_t> numbers;
+    std::vector<Complex> values;  // [diagonal, entry]
+  };
+  const auto encode_rows = [&](const Rows& rows) {
+    auto encoded = encoder.encode_each_over(base, rows.values, rows.numbers.size(), plan_.level(),
+                                            plan_.plaintext_scale_, ckks::Stored::one_period, HUGE_VAL);
+    for (std::size_t i = 0; i < encoded.size(); ++i) {
+      plaintexts_.emplace(rows.numbers[i], std::move(encoded[i]));
+    }
+  };
+  std::map<std::size_t, Rows> waiting;  // by their length
+  for (const Place& place : places) {
+    const auto values = values_at(place);
+    const auto period = period_of(values);
+    Rows& alike = waiting[period.size()];
+    alike.numbers.push_back(place.number);
+    alike.values.insert(alike.values.end(), period.begin(), period.end());
+    if (alike.numbers.size() == at_once) encode_rows(std::exchange(alike, {}));
+  }
+  for (const auto& [length, alike] : waiting) {
+    if (!alike.numbers.empty()) encode_rows(alike);
+  }
 }
 
 // The plan's own keys, or others whose digits are extended to the primes that the plaintexts have.
 PreparedLinearTransform::RotationKeys PreparedLinearTransform::keys_among(
-    const rlwe::EvaluationKeys& keys) const {
+    const rlwe::EvaluationKeys& keys, const std::vector<std::size_t>& rotations) const {
   const auto role_of = [&](std::size_t rotation) {
     return rlwe::KeyRole::galois(context_->galois_element(static_cast<std::int64_t>(rotation)));
   };
   const auto key_of = [&](std::size_t rotation, const rlwe::GadgetPrimes& gadget) {
     return keys.find(role_of(rotation), gadget);
   };
-  const std::vector<std::size_t>& rotations = plan_.rotations_;
   if (rotations.empty()) return {.gadget = gadget_, .of = {}};
   std::vector<rlwe::GadgetPrimes> gadgets{plan_.gadget_};
   if (const auto first = keys.switching.find(role_of(rotations.front())); first != keys.switching.end()) {
@@ -365,27 +468,38 @@ ExtendedCiphertext PreparedLinearTransform::turned(const RotationKeys& keys, con
                                context_->galois_element(static_cast<std::int64_t>(rotation)));
 }
 
-rlwe::Ciphertext PreparedLinearTransform::operator()(const ckks::Evaluator& evaluator,
-                                                     const rlwe::Ciphertext& vector) const {
+const rlwe::Ciphertext& PreparedLinearTransform::input(const ckks::Evaluator& evaluator,
+                                                       const rlwe::Ciphertext& vector,
+                                                       rlwe::Ciphertext& storage) const {
   rlwe::require_filled(vector, "linear transform");
   rlwe::require_same_context(*context_, *vector.context, "linear transform");
-  rlwe::require_same_context(*context_, *evaluator.context(), "linear transform");
-  if (vector.meta.slots != plan_.slots_) {
-    throw MismatchError("linear transform: a matrix over " + std::to_string(plan_.slots_) +
+  if (vector.meta.slots != plan_.vector_slots_) {
+    throw MismatchError("linear transform: a matrix over " + std::to_string(plan_.vector_slots_) +
                         " slots and a ciphertext of " + std::to_string(vector.meta.slots) +
                         "; make the matrix for as many");
   }
-  const RotationKeys keys = keys_among(evaluator.keys());
-  rlwe::Ciphertext storage;
   const rlwe::Ciphertext& x = lowered_input(evaluator, vector, plan_.level(), storage);
   if (x.meta.level < plan_.level()) {
     throw LevelError("linear transform: it was made for level " + std::to_string(plan_.level()) +
                      ", and the ciphertext is at level " + std::to_string(x.meta.level) +
                      "; make it for that level");
   }
+  if (plan_.vector_slots_ == plan_.slots_) return x;
+  storage = with_slots(x, plan_.slots_);
+  return storage;
+}
 
+rlwe::Ciphertext PreparedLinearTransform::operator()(const ckks::Evaluator& evaluator,
+                                                     const rlwe::Ciphertext& vector) const {
+  rlwe::require_filled(vector, "linear transform");
+  rlwe::require_same_context(*context_, *vector.context, "linear transform");
+  rlwe::require_same_context(*context_, *evaluator.context(), "linear transform");
+  rlwe::Ciphertext storage;
+  const rlwe::Ciphertext& x = input(evaluator, vector, storage);
+  const RotationKeys keys = keys_among(evaluator.keys(), plan_.turns_);
   const ExtendedCiphertext product = plan_.fewest_keys_ ? step_by_step(keys, x) : by_all_keys(keys, x);
   rlwe::Ciphertext result = plan_.rescaled_ ? rlwe::mod_down_rescaled(product) : rlwe::mod_down(product);
+  if (fold_) result = (*fold_)(evaluator, result);
   result.meta.largest = rlwe::largest_product(x.meta.largest, largest_row_);
   result.meta.filled = 0;
   result.meta.padding = rlwe::Padding::zeros;

@@ -304,7 +304,10 @@ Ciphertext PreparedSlotCircuit::operator()(const ckks::Evaluator& evaluator, con
     for (const auto& step : steps) {
       for (const std::size_t rotation : step) {
         const std::uint64_t element = context_->galois_element(static_cast<std::int64_t>(rotation));
-        if (evaluator.keys().find(rlwe::KeyRole::galois(element), level)) continue;
+        const rlwe::KeyRole role = rlwe::KeyRole::galois(element);
+        // Where keys are made as they are asked for, those of its own are.
+        if (plan_.own_keys_ && evaluator.keys().find(role, plan_.gadget_at(level))) continue;
+        if (evaluator.keys().find(role, level)) continue;
         throw MissingKeyError("circuit of slots: there is no key for the rotation by " +
                               std::to_string(rotation) + " at level " + std::to_string(level) +
                               "; make keys for the plan");

@@ -41,8 +41,7 @@ Bootstrapper::Bootstrapper(std::shared_ptr<const rlwe::Context> context, const C
       settings_(settings),
       correction_factor_(correction_factor),
       giant_steps_(giant_steps),
-      layout_(layout_of(*context_, client, settings, correction_factor, giant_steps)),
-      is_doubled_(layout_.stages.doubling.has_value()) {
+      layout_(layout_of(*context_, client, settings, correction_factor, giant_steps)) {
   choose_keys(layout_.stages);
   engine_ = std::make_unique<const circuits::BootstrapEngine>(context_, std::move(layout_.stages));
 }
@@ -130,10 +129,11 @@ Ciphertext Bootstrapper::operator()(const ckks::Evaluator& evaluator, const Ciph
   if (layout_.is_side_by_side) {
     evaluator.add_inplace(x, evaluator.rotate(x, static_cast<std::int64_t>(layout_.slots)));
   }
-  if (is_doubled_ && layout_.result_degree == 1) evaluator.rescale_inplace(x);
+  if (layout_.result_degree == 1) evaluator.rescale_inplace(x);
   x.meta.scale = layout_.result_scale;
   x.meta.slots = layout_.slots;
   rlwe::copy_declarations(x.meta, in.meta);
+  evaluator.count_bootstrap(in, std::isinf(in.meta.largest));
   return x;
 }
 

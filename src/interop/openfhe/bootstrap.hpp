@@ -35,7 +35,8 @@ class Bootstrapper {
   /// The result's level is OpenFHE's, and its noise-scale degree: 2, but for SlotToCoeff first with
   /// FIXEDMANUAL,
   /// 1. `in` itself, relinearized, if that is no level more. LevelError for one without a level to spare, or,
-  /// with SlotToCoeff first, those of its budget; MissingKeyError.
+  /// with SlotToCoeff first, those of its budget; MissingKeyError. The evaluator counts it
+  /// (ckks::Evaluator::bootstraps).
   [[nodiscard]] rlwe::Ciphertext operator()(const ckks::Evaluator& evaluator,
                                             const rlwe::Ciphertext& in) const;
   /// The same, and then of the error times 2^precision, which is subtracted: one level lower.
@@ -57,7 +58,6 @@ class Bootstrapper {
   std::uint32_t correction_factor_;
   GiantSteps giant_steps_;
   BootstrapLayout layout_;  // its stages are the engine's
-  bool is_doubled_;
   std::unique_ptr<const circuits::BootstrapEngine> engine_;
   std::vector<circuits::KeyNeed> needed_keys_;
   std::shared_ptr<Counted> counted_ = std::make_shared<Counted>();

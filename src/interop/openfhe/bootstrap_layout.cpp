@@ -99,13 +99,13 @@ class LayoutMaker {
           "bootstrap: the budgets or the correction factor of the settings are out of range");
     }
     input_scale_ = std::ldexp(scales_[0].scale, -static_cast<int>(correction));
-    // SlotToCoeff at the end brings the sine to the input's scale; without it the last double angle does,
-    // which is a product that OpenFHE does not rescale.
+    // SlotToCoeff at the end brings the sine to the input's scale; without it the sine has that factor, and
+    // its last double angle is a product that OpenFHE does not rescale.
     gain_ = q0_ / input_scale_;
   }
 
   void take_levels() {
-    const std::size_t sine_levels = sine(1).depth() + (decodes_first_ ? 1 : 0);
+    const std::size_t sine_levels = sine(1).depth();
     // From the top, to where SlotToCoeff at the end begins; and all that are rescaled.
     const std::size_t levels_above = 1 + settings_.budget_encode + sine_levels;
     const std::size_t levels = levels_above + settings_.budget_decode - 1;
@@ -203,30 +203,29 @@ class LayoutMaker {
     return result;
   }
 
-  // The sine, `ratio` times as large; without SlotToCoeff after it, all but the last of its double angles.
+  // The sine; without SlotToCoeff after it, with its gain, and `ratio` times as large.
   [[nodiscard]] circuits::Function sine(long double ratio) const {
-    if (!decodes_first_) return scaled_sine(sine_, 1 / turn, sine_.angles);
-    return scaled_sine(sine_, gain_ / turn * ratio * ratio, sine_.angles - 1);
+    return scaled_sine(sine_, decodes_first_ ? gain_ / turn * ratio : 1 / turn);
   }
 
   [[nodiscard]] circuits::BootstrapStages with_function() const {
-    const circuits::FunctionPlanOptions options{
-        .level = sine_level_, .results_drift = true, .joins_parts = takes_both_ && !decodes_first_};
+    const circuits::FunctionPlanOptions options{.level = sine_level_,
+                                                .results_drift = true,
+                                                .joins_parts = takes_both_,
+                                                .leaves_rescale = decodes_first_};
+    const rlwe::LevelScale& last = scales_[last_level_];
     circuits::BootstrapStages stages{
         .order = decodes_first_ ? circuits::BootstrapOrder::slots_first : circuits::BootstrapOrder::standard,
         .function = circuits::FunctionPlan(parameters_, sine(1), options),
-        .function_level = last_level_,
-        .function_scale = scales_[last_level_].scale};
+        .function_scale = decodes_first_ ? last.product_scale : last.scale};
     const rlwe::PlainOperand result = stages.function.results().front();
-    if (result.level < last_level_) {
-      throw ParameterError("bootstrap: the sine takes more levels than OpenFHE gives it");
+    if (result.level != last_level_) {
+      throw ParameterError("bootstrap: the sine takes other levels than OpenFHE gives it");
     }
     if (decodes_first_) {
-      // What is doubled last is read at its level's scale.
+      // OpenFHE's results have the scale of a product at their level.
       stages.function =
           circuits::FunctionPlan(parameters_, sine(stages.function_scale / result.scale), options);
-      stages.doubling = -static_cast<double>(gain_ / turn);
-      stages.joins_doubled = takes_both_;
     }
     return stages;
   }

@@ -147,8 +147,7 @@ Sine sine_of(SecretType secret, std::size_t degree) {
   }
 }
 
-// factor sin(2 pi K v) for v in [-1, 1], after the last of the double angles; `angles` of them are taken.
-circuits::Function scaled_sine(const Sine& sine, long double factor, int angles) {
+circuits::Function scaled_sine(const Sine& sine, long double factor) {
   const long double parts = std::exp2(static_cast<long double>(sine.angles));
   const std::function<long double(long double)> cosine = [&](long double v) {
     return std::pow(factor, 1 / parts) * std::cos(turn * (sine.bound * v - 0.25L) / parts);
@@ -159,7 +158,7 @@ circuits::Function scaled_sine(const Sine& sine, long double factor, int angles)
   const bool meets_all = sine.degree >= 2 * static_cast<std::size_t>(sine.bound + 1);
   const auto values = meets_all ? through_multiples(cosine, sine.degree, sine.bound) : cosine;
   std::size_t value = OddSteps(function, chebyshev_coefficients(values, sine.degree)).value();
-  for (int i = 1 - sine.angles; i <= angles - sine.angles; ++i) {
+  for (int i = 1 - sine.angles; i <= 0; ++i) {
     const auto constant = static_cast<double>(-std::pow(factor, std::exp2(static_cast<long double>(i))));
     value = function.add(circuits::Function::Sum{
         .factor = 2, .products = {{value, value}}, .terms = {}, .constant = {constant}});

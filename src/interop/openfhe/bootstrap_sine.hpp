@@ -20,8 +20,7 @@ struct Sine {
 /// For a ring of this degree.
 Sine sine_of(SecretType secret, std::size_t degree);
 
-/// factor sin(2 pi bound v) for v in [-1, 1], after the last of the double angles; `angles` of them are
-/// taken.
-circuits::Function scaled_sine(const Sine& sine, long double factor, int angles);
+/// factor sin(2 pi bound v) for v in [-1, 1].
+circuits::Function scaled_sine(const Sine& sine, long double factor);
 
 }  // namespace hemera::interop::openfhe

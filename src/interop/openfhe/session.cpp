@@ -230,16 +230,23 @@ rlwe::SecretKey Session::load_secret_key(const Source& source) const {
   return arrivals.handed_out(to_secret_key(context_, *object));
 }
 
-rlwe::Ciphertext Session::bootstrap(const rlwe::Ciphertext& ciphertext, int iterations, int precision) const {
+rlwe::Ciphertext Session::bootstrap(const rlwe::Ciphertext& ciphertext, int iterations, int precision,
+                                    const rlwe::Evaluator* counts) const {
   require_own(*context_, ciphertext, "bootstrap");
   const auto bootstrapper = client_->bootstrapper(keys_, ciphertext.meta.slots);
   const ckks::Evaluator evaluator(context_, keys_);
-  if (iterations == 1) return (*bootstrapper)(evaluator, ciphertext);
-  if (iterations != 2 || precision < 1 || precision > 30) {
+  if (iterations != 1 && (iterations != 2 || precision < 1 || precision > 30)) {
     throw ParameterError(
         "bootstrap: one iteration, or two with a precision from 1 to 30 bits: that of one iteration");
   }
-  return bootstrapper->twice(evaluator, ciphertext, precision);
+  rlwe::Ciphertext result = iterations == 1 ? (*bootstrapper)(evaluator, ciphertext)
+                                            : bootstrapper->twice(evaluator, ciphertext, precision);
+  // Once, of one iteration or two; what comes back as it is does not count.
+  const auto* counter = dynamic_cast<const ckks::Evaluator*>(counts);
+  if (counter != nullptr && evaluator.bootstraps() != 0) {
+    counter->count_bootstrap(ciphertext, evaluator.undeclared_bootstraps() != 0);
+  }
+  return result;
 }
 
 std::map<std::size_t, std::size_t> Session::bootstrap_input_levels() const {
@@ -277,8 +284,7 @@ std::shared_ptr<const rlwe::SwitchingKey> key_to_write(const rlwe::Context& cont
 }  // namespace
 
 KeyFiles Session::dump_keys(const rlwe::EvaluationKeys& keys, Format format) const {
-  if (keys.context == nullptr) throw MismatchError("dump_keys: the keys are empty");
-  require_own(*context_, *keys.context, "dump_keys");
+  require_own(*context_, keys, "dump_keys");
   const CryptoObject header = client_->header();
   KeyFiles files;
   if (keys.public_key != nullptr) {

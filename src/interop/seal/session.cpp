@@ -72,7 +72,7 @@ std::vector<std::byte> Session::dump_context(Compression compression) const {
 }
 
 KeyFiles Session::dump_keys(const rlwe::EvaluationKeys& keys, Compression compression) const {
-  if (keys.context == nullptr) throw MismatchError("dump_keys: the keys are empty");
+  rlwe::require_filled(keys, "dump_keys");
   rlwe::require_same_context(*keys.context, *context_, "dump_keys");
   Keys::require_places(keys);
   const Keys writer(*client_, context_);

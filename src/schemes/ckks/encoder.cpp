@@ -162,6 +162,28 @@ rlwe::Plaintext Encoder::encode_over(const poly::RnsBase& base, std::span<const 
   return whole;
 }
 
+std::vector<rlwe::Plaintext> Encoder::encode_each_over(const poly::RnsBase& base,
+                                                       std::span<const Complex> values, std::size_t count,
+                                                       std::size_t level, double scale, Stored stored,
+                                                       std::optional<double> largest) const {
+  std::vector<rlwe::Plaintext> result;
+  if (count == 1) {
+    result.push_back(encode_over(base, values, {}, level, scale, stored, largest));
+    return result;
+  }
+  const rlwe::Plaintext all = encode_over(base, values, {count}, level, scale, Stored::whole, largest);
+  rlwe::Metadata meta = all.meta;
+  meta.batch.clear();
+  const std::size_t entries = stored == Stored::one_period ? period_entries(meta.slots) : context_->degree();
+  const std::size_t kept = std::min(entries, context_->degree());
+  for (std::size_t i = 0; i < count; ++i) {
+    poly::Poly own = context_->make_poly(1, 1, base, poly::Form::evaluation, runtime::Secrecy::open, kept);
+    context_->backend().copy(context_->queue(), own.view(), all.poly.view().batches(i, 1));
+    result.push_back({context_, meta, std::move(own)});
+  }
+  return result;
+}
+
 rlwe::Plaintext Encoder::encode_number(Complex value, std::size_t level, double scale) const {
   const double largest = std::abs(value);
   if (value.imag() != 0 || !std::isfinite(largest)) {

@@ -222,7 +222,11 @@ TEST_P(OpenFheBootstraps, KeepTheValuesAtOpenFhesLevel) {
   const ckks::Encoder encoder(context);
   const std::size_t least = tested.decodes_first ? tested.decode : 1;
   const rlwe::Ciphertext in = ckks::encrypt(encoder.encode(values, {}, least), secret);
-  const rlwe::Ciphertext out = session.bootstrap(in);
+  const auto counting = std::dynamic_pointer_cast<const ckks::Evaluator>(session.evaluator());
+  ASSERT_TRUE(counting);
+  const rlwe::Ciphertext out = session.bootstrap(in, 1, 0, counting.get());
+  EXPECT_EQ(counting->bootstraps(), 1U);
+  EXPECT_EQ(counting->undeclared_bootstraps(), 1U);
   EXPECT_EQ(session.bootstrap_input_levels(), (std::map<std::size_t, std::size_t>{{tested.slots, least}}));
   if (tested.decodes_first) {
     const rlwe::Ciphertext lower = ckks::encrypt(encoder.encode(values, {}, least - 1), secret);
@@ -247,7 +251,12 @@ TEST_P(OpenFheBootstraps, KeepTheValuesAtOpenFhesLevel) {
   for (std::size_t i = 0; i < values.size(); ++i) EXPECT_LE(std::abs(decoded[i] - values[i]), 0x1p-16) << i;
   // Twice: the error itself is bootstrapped, one level lower.
   if (metadata.level + 3 + (tested.decodes_first ? tested.decode : 0) <= context->top_level()) {
-    const rlwe::Ciphertext twice = session.bootstrap(in, 2, 10);
+    rlwe::Ciphertext declared = in.clone();
+    declared.meta.largest = 1;
+    const rlwe::Ciphertext twice = session.bootstrap(declared, 2, 10, counting.get());
+    // One bootstrap, of two iterations.
+    EXPECT_EQ(counting->bootstraps(), 2U);
+    EXPECT_EQ(counting->undeclared_bootstraps(), 1U);
     EXPECT_EQ(session.metadata(twice).level, metadata.level + 1 - rescaled);
     EXPECT_EQ(twice.meta.noise_scale_degree, 2);
     const auto better = encoder.decode(ckks::decrypt(twice, secret));
@@ -259,7 +268,10 @@ TEST_P(OpenFheBootstraps, KeepTheValuesAtOpenFhesLevel) {
     EXPECT_LT(twice_worst, once_worst / 16);
   }
   // What has as many levels already comes back as it is.
-  EXPECT_EQ(session.dump_ciphertext(session.bootstrap(out)), session.dump_ciphertext(out));
+  const std::uint64_t before = counting->bootstraps();
+  EXPECT_EQ(session.dump_ciphertext(session.bootstrap(out, 1, 0, counting.get())),
+            session.dump_ciphertext(out));
+  EXPECT_EQ(counting->bootstraps(), before);
 }
 
 // Rotations of one ciphertext share a ModUp, those of sums have one each, and a matrix has one division at

@@ -46,6 +46,10 @@ struct BootstrapOptions {
   /// Bytes that its keys may take in memory: matrices are taken step by step, with fewer keys, where that
   /// makes them fit; as few matrices as will do, for it takes time. 0: no limit.
   std::size_t key_memory_limit = 0;
+  /// Of the sine: integers |I| that it covers are below the range, and its series has this degree; 0: the
+  /// largest that the levels take (BootstrapSettings::sine_degree). Its doublings follow from the levels.
+  std::size_t sine_range = 16;
+  std::size_t sine_degree = 0;
 };
 
 /// A plan (docs/bootstrapping.md). Its result is at the user's highest level, less a level for each iteration
@@ -54,7 +58,8 @@ class Bootstrap : public Plan {
  public:
   /// ParameterError for parameters that parameters_for_bootstrapping did not make, and for a number of slots
   /// that is no power of two from 2 to N/2, for real slots in the standard order, for iterations that leave
-  /// no level, and for more than add a bit; OutOfMemoryError, which names the least that will do, where the
+  /// no level, for more than add a bit, and for a sine that does not fit the levels, the ephemeral secret or
+  /// the message; OutOfMemoryError, which names the least that will do, where the
   /// keys do not fit their limit.
   explicit Bootstrap(const rlwe::Parameters& parameters, const BootstrapOptions& options = {});
 
@@ -62,6 +67,10 @@ class Bootstrap : public Plan {
   [[nodiscard]] bool is_real() const { return real_; }
   [[nodiscard]] bool merges_parts() const { return merges_parts_; }
   [[nodiscard]] BootstrapOrder order() const { return order_; }
+  /// The sine's range, the degree of its series, and the doublings of its angle.
+  [[nodiscard]] std::size_t sine_range() const { return sine_range_; }
+  [[nodiscard]] std::size_t sine_degree() const { return sine_degree_; }
+  [[nodiscard]] std::size_t doublings() const { return doublings_; }
   /// The level of what is bootstrapped, the user's lowest; higher ones are brought down to it.
   [[nodiscard]] std::size_t input_level() const { return input_level_; }
   [[nodiscard]] std::size_t iterations() const { return factors_log2_.size() + 1; }
@@ -74,12 +83,16 @@ class Bootstrap : public Plan {
   /// log2 of the probability that a coefficient is beyond the range of EvalMod, in one bootstrap.
   [[nodiscard]] double failure_log2() const { return failure_log2_; }
   /// What a bootstrap makes of values in the clear, with the noise that theory gives each step: within a bit
-  /// of encrypted ones in precision (docs/bootstrapping.md). ParameterError unless there are as many as
-  /// slots.
+  /// of encrypted ones in precision (docs/bootstrapping.md). `magnitude`: that of PreparedBootstrap; errors
+  /// are those of values at the input level, and about so many times as large as without it.
+  ///
+  /// Throws ParameterError unless there are as many values as slots, and as PreparedBootstrap for the
+  /// magnitude.
   [[nodiscard]] std::vector<std::complex<double>> simulate(std::span<const std::complex<double>> values,
-                                                           std::uint64_t seed = 0) const;
-  /// That of uniform values in the unit square (or interval).
-  [[nodiscard]] Precision expected_precision() const;
+                                                           std::uint64_t seed = 0,
+                                                           double magnitude = 1) const;
+  /// That of values which are uniform in the square (or interval) of all up to the magnitude.
+  [[nodiscard]] Precision expected_precision(double magnitude = 1) const;
 
  private:
   friend class PreparedBootstrap;
@@ -90,6 +103,13 @@ class Bootstrap : public Plan {
   [[nodiscard]] Evaluation bound(const std::shared_ptr<const rlwe::Context>& context) const override;
   [[nodiscard]] std::optional<rlwe::GadgetPrimes> gadget_of(const rlwe::KeyRole& role,
                                                             std::size_t level) const override;
+  /// The whole number, at least 1, that divides values up to a magnitude. Throws ParameterError unless the
+  /// magnitude is finite and positive.
+  static double divisor_for(double magnitude);
+  /// The share of a divisor that each matrix of SlotToCoeff has. Throws RangeError if it is above 2^5.
+  [[nodiscard]] double matrix_divisor(double divisor) const;
+  /// factors_log2 where the matrices divide.
+  [[nodiscard]] std::vector<int> factors_log2_of(double divisor) const;
   /// What one iteration runs.
   [[nodiscard]] BootstrapStages stages() const;
   [[nodiscard]] std::vector<std::complex<double>> uniform_values() const;
@@ -99,7 +119,8 @@ class Bootstrap : public Plan {
   std::size_t slots_;
   bool real_, merges_parts_;
   BootstrapOrder order_;
-  std::size_t input_level_, fresh_level_, top_level_, eval_mod_level_;
+  std::size_t input_level_, fresh_level_, top_level_;
+  std::size_t sine_range_, sine_degree_, doublings_;
   std::vector<LinearTransform> to_coefficients_, to_slots_;
   std::shared_ptr<const EvalMod> eval_mod_;
   std::shared_ptr<const PrecisionModel> model_;

@@ -37,8 +37,15 @@ struct BootstrapSettings {
   std::vector<double> coefficients_to_slots = {48, 48, 48};
   /// log2 of the deviation that EvalMod's rounding may add to t = I + m / q_0: the scales follow from it.
   double eval_mod_error = -36.6;
-  /// Bits after the point of EvalMod's coefficients.
+  /// Bits after the point of EvalMod's coefficients, from 10 to 60.
   int constant_bits = 40;
+  /// EvalMod's sine: a Chebyshev series of a cosine, and doublings of its angle. Integers |I| of I + m / q_0
+  /// are covered below the range, from 2 to 64; an ephemeral secret leaves none above 16. The degree, from 1
+  /// to 127, is that in y = 2 (t / range)^2 - 1; all up to the next 2^k - 1 take as many levels. Doublings:
+  /// up to 10, a level each.
+  std::size_t sine_range = 16;
+  std::size_t sine_degree = 15;
+  std::size_t doublings = 3;
   /// Whether the arcsine of degree 3 corrects the sine, and the scale of its steps.
   bool arcsine = false;
   double arcsine_bits = 52;
@@ -55,8 +62,10 @@ BootstrapSettings bootstrap_preset(const std::string& name);
 
 /// Parameters with the levels, from the lowest: SlotToCoeff's (slots-first), the user's, SlotToCoeff's
 /// (standard order), EvalMod's, CoeffToSlot's. The scales of all levels are in their rescaling policy; with
-/// purposes and moduli they tell a Bootstrap all that it must know. ParameterError for settings that have no
-/// chain, and where no gadget is secure.
+/// purposes and moduli a Bootstrap reads all from them but the range of its sine, which is an option of its
+/// own. Throws ParameterError if the settings have no chain, if no gadget is secure, and if the sine is out
+/// of range, would meet an integer beyond its range in more than one of 2^30 bootstraps, or is no sine at all
+/// there: too small a degree, too few doublings.
 rlwe::Parameters parameters_for_bootstrapping(const BootstrapSettings& settings);
 
 }  // namespace hemera::circuits

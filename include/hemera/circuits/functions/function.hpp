@@ -53,6 +53,9 @@ class Function {
   Value add(Sum sum);
   /// The number of the first polynomial's value; the others follow.
   Value add(Value x, Polynomial polynomial);
+  /// The outputs of another function of these values, one for each of its inputs. Its own intervals, error
+  /// and bounds are not taken over. Throws ParameterError for another number of values, and as the others.
+  std::vector<Value> add(const Function& other, std::span<const Value> inputs);
   void set_outputs(std::vector<Value> outputs);
   /// A bound on its distance from the approximated function, for inputs in their intervals.
   void set_error(double error) { error_ = error; }
@@ -66,6 +69,8 @@ class Function {
   [[nodiscard]] double error() const { return error_; }
   /// Empty unless set.
   [[nodiscard]] const std::vector<double>& largest() const { return largest_; }
+  /// The same, or where they are not set, bounds that follow from the coefficients.
+  [[nodiscard]] std::vector<double> bounds() const;
   /// Whether it is right outside its intervals as well: made of exact polynomials of the power basis, without
   /// any of the Chebyshev basis.
   [[nodiscard]] bool is_unbounded() const { return is_of_powers_ && error_ == 0; }
@@ -78,6 +83,8 @@ class Function {
   [[nodiscard]] bool is_real() const { return kind_.is_real; }
   /// Levels that it takes.
   [[nodiscard]] std::size_t depth() const;
+  /// Levels that one of its values takes. Throws ParameterError for a value that is not there.
+  [[nodiscard]] std::size_t depth_of(Value value) const;
   /// [output][slot] from [input][slot]. Throws ParameterError for another number of inputs, rows of different
   /// length, or of another one than the width.
   [[nodiscard]] std::vector<std::vector<std::complex<double>>> evaluate(

@@ -40,12 +40,16 @@ struct FunctionPlanOptions {
   /// [...]: the last step, which has a product, joins the parts before its division, and so rounds once.
   /// Costs are those of both parts.
   bool joins_parts = false;
+  /// Whether the last step, a sum with a product, leaves its rescale to those who take the only output: the
+  /// result has the level and scale of that product, and the noise-scale degree 2.
+  bool leaves_rescale = false;
   /// Whether levels may be others than the user's, as those of a bootstrap are.
   bool reserved_levels = false;
 };
 
 /// One step: factor (sum of products) + sum of terms + constant, relinearized once and rescaled once. Where
-/// it is not rescaled it is a sum of terms, Function::Sum::fraction_bits.
+/// it is not rescaled it is a sum of terms, Function::Sum::fraction_bits, or the last step
+/// (FunctionPlanOptions::leaves_rescale).
 struct FunctionStep {
   /// Where products are taken; operands of higher levels drop limbs.
   std::size_t level = 0;
@@ -64,7 +68,7 @@ struct FunctionStep {
   double result_scale = 0;
 
   /// Whether it takes one term by its scale.
-  [[nodiscard]] bool is_mapped() const { return !rescaled && fraction_bits == 0; }
+  [[nodiscard]] bool is_mapped() const { return !rescaled && fraction_bits == 0 && products.empty(); }
 };
 
 /// A plan: how a function is taken at a level. Polynomials are split as p = q T_g + r, g a power of two (M.
@@ -99,8 +103,10 @@ class FunctionPlan : public Plan {
   friend class PreparedFunction;
 
   void lower(Lowering lowering);
-  void require_levels(const rlwe::Parameters& parameters, std::size_t level, bool reserved) const;
-  void require_join() const;
+  void require_levels(const rlwe::Parameters& parameters, const FunctionPlanOptions& options) const;
+  /// That the only output is the last step, which has a product.
+  void require_last_product(const char* option) const;
+  void leave_rescale();
   [[nodiscard]] std::vector<Input> inputs() const override;
   [[nodiscard]] Evaluation bound(const std::shared_ptr<const rlwe::Context>& context) const override;
   [[nodiscard]] std::optional<rlwe::GadgetPrimes> gadget_of(const rlwe::KeyRole& role,

@@ -58,6 +58,10 @@ class Polynomial {
   [[nodiscard]] std::span<const std::complex<double>> coefficient(std::size_t which, std::size_t power) const;
   /// Whether the map of the interval takes a level of its own; otherwise it is taken by the scale of x.
   [[nodiscard]] bool maps_by_product() const;
+  /// The same polynomial, whose map takes no level while the scales of its powers differ by at most so many
+  /// bits (2 unless set): rounding takes as many bits of its precision. Throws ParameterError unless the
+  /// number is from 0 to 60.
+  [[nodiscard]] Polynomial with_map_bits(double bits) const;
   /// Levels that it takes: ceil(log2(degree + 1)), at least 1, and one more if maps_by_product().
   [[nodiscard]] std::size_t depth() const;
   /// In the clear, by Horner's rule or Clenshaw's.
@@ -69,6 +73,7 @@ class Polynomial {
   Basis basis_;
   Interval interval_;
   PolynomialShape shape_;
+  double map_bits_ = 2;
   std::size_t powers_ = 0;  // of which coefficients were given
   std::size_t degree_ = 0;
 };

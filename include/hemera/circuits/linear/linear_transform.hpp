@@ -10,6 +10,8 @@
 #include <span>
 #include <vector>
 
+#include "hemera/circuits/linear/diagonals.hpp"
+#include "hemera/circuits/linear/slot_circuit.hpp"
 #include "hemera/circuits/plan.hpp"
 #include "hemera/rlwe/hoisting.hpp"
 #include "hemera/schemes/ckks.hpp"
@@ -17,16 +19,6 @@
 namespace hemera::circuits {
 
 struct SwitchExtent;
-
-/// The non-zero diagonals of a matrix over the slots: (M x)[k] = sum over j of diagonals[j][k] x[k + j],
-/// slots counted modulo their number, j below it, each diagonal with one entry a slot.
-using Diagonals = std::map<std::size_t, std::vector<std::complex<double>>>;
-
-/// Diagonals of a dense matrix [row, column], row-major, in the upper left corner of a square one of `slots`;
-/// those that are zero everywhere are left out. Throws ParameterError unless both extents are from 1 to
-/// `slots` and the entries are as many.
-Diagonals diagonals_of(std::span<const std::complex<double>> matrix, std::size_t rows, std::size_t columns,
-                       std::size_t slots);
 
 /// Given rotations, as those of a client's keys.
 struct RotationSteps {
@@ -52,6 +44,12 @@ struct LinearTransformOptions {
   bool fewest_keys = false;
   /// Steps in place of the transform's own choice, and so of baby_steps and fewest_keys.
   std::optional<RotationSteps> steps = std::nullopt;
+  /// As SlotCircuitOptions::own_keys, with as many special primes as cost least. Instead of a gadget.
+  bool own_keys = false;
+  /// How the diagonals are wrapped. With `result_period` the product's slots so far apart are summed at the
+  /// end, and the result repeats with that period. With `vector_period` vectors have so many slots. Not for a
+  /// result that is not rescaled, and not with a gadget.
+  Wrapping wrapping = {};
 };
 
 /// A plan: a matrix, and how its product with an encrypted vector is taken. Baby steps are rotations with one
@@ -61,17 +59,23 @@ struct LinearTransformOptions {
 class LinearTransform : public Plan {
  public:
   /// `slots`: of the vectors, a power of two up to N/2. Throws
-  /// - ParameterError for another number of slots; diagonals of another length or index, or none; entries
-  ///   that are not finite; a diagonal that is no sum of the given steps; steps that are not below `slots`,
-  ///   or together with baby_steps or fewest_keys;
+  /// - ParameterError for another number of slots; diagonals of another length (1 or `slots`) or index, or
+  ///   none; entries that are not finite; a diagonal that is no sum of the given steps; steps that are not
+  ///   below `slots`, or together with baby_steps or fewest_keys;
   /// - LevelError for level 0 or one that is not there; without a gadget, for a level that is not above the
   ///   user's lowest and up to the highest;
   /// - MismatchError for another scheme than CKKS.
-  LinearTransform(const rlwe::Parameters& parameters, Diagonals diagonals, std::size_t slots,
+  /// - ParameterError for options that exclude each other.
+  LinearTransform(const rlwe::Parameters& parameters, MatrixDiagonals diagonals, std::size_t slots,
                   const LinearTransformOptions& options = {});
+  /// Throws as the constructor does for slots, level and options, before there are diagonals.
+  static void require_options(const rlwe::Parameters& parameters, std::size_t slots,
+                              const LinearTransformOptions& options);
 
+  /// Slots of the result, and of its diagonals.
   [[nodiscard]] std::size_t slots() const { return slots_; }
-  [[nodiscard]] const Diagonals& diagonals() const { return *diagonals_; }
+  [[nodiscard]] std::size_t vector_slots() const { return vector_slots_; }
+  [[nodiscard]] const MatrixDiagonals& diagonals() const { return *diagonals_; }
   [[nodiscard]] bool has_fewest_keys() const { return fewest_keys_; }
   /// The rotations that need a key, ascending.
   [[nodiscard]] const std::vector<std::size_t>& rotations() const { return rotations_; }
@@ -81,35 +85,52 @@ class LinearTransform : public Plan {
 
  private:
   friend class PreparedLinearTransform;
+  friend class TransformGrid;
+  friend class PreparedTransformGrid;
 
   /// Terms of one giant step: baby step to diagonal.
   using Group = std::map<std::size_t, std::size_t>;
 
-  void choose_groups(const rlwe::Parameters& parameters, const LinearTransformOptions& options);
-  void choose_steps(const LinearTransformOptions& options);
+  /// The gadget that costs least, of those over the level's primes alone and the parameters'.
+  void choose_gadget(const LinearTransformOptions& options);
+  /// In words of memory traffic.
+  double choose_groups(const LinearTransformOptions& options);
+  /// How many steps are taken.
+  std::size_t choose_steps(const LinearTransformOptions& options);
   void take_steps(const RotationSteps& steps);
   [[nodiscard]] std::map<std::size_t, Group> split(std::size_t start, std::size_t steps) const;
   void choose_rotations();
   [[nodiscard]] std::vector<Input> inputs() const override;
   [[nodiscard]] Evaluation bound(const std::shared_ptr<const rlwe::Context>& context) const override;
+  [[nodiscard]] std::optional<rlwe::GadgetPrimes> gadget_of(const rlwe::KeyRole& role,
+                                                            std::size_t level) const override;
   /// Of products of vectors with values of magnitude 1: rounding of the inputs, of the encoded diagonals and
   /// of the result, and noise of the rotations. The mean is over the slots.
   [[nodiscard]] ExpectedError error_from(double input_error) const override;
 
-  std::shared_ptr<const Diagonals> diagonals_;  // shared by copies
-  std::size_t slots_;
+  std::shared_ptr<const MatrixDiagonals> diagonals_;  // shared by copies
+  std::size_t slots_, vector_slots_, result_period_;
   bool fewest_keys_;
   bool rescaled_;
+  bool own_keys_;
   std::size_t stride_ = 1;      // of which every diagonal's number is a multiple
   std::size_t baby_steps_ = 1;  // in strides
   std::size_t start_ = 0;       // of which the sum is turned at the end, with few keys
   std::size_t giant_unit_ = 0;  // of which giant steps are taken one after the other; 0: each by its own key
   rlwe::GadgetPrimes gadget_;
   std::map<std::size_t, Group> groups_;  // by giant step, from `start_` on
-  std::vector<std::size_t> rotations_;
-  double switching_ = 0;        // of a key switch, without its division
-  double plaintext_scale_ = 0;  // at which diagonals are encoded
+  std::vector<std::size_t> turns_;       // the rotations without those of `fold_`
+  std::vector<std::size_t> rotations_;   // all of them
+  std::optional<SlotCircuit> fold_;      // the sum at the end, of wrapped diagonals
+  double switching_ = 0;                 // of a key switch, without its division
+  double plaintext_scale_ = 0;           // at which diagonals are encoded
 };
+
+/// The result period for a matrix of so many rows with diagonals of these numbers that costs least, by counts
+/// of whole circuits: 0 if that is not to wrap them. `options`: those of the transform, for all slots.
+std::size_t cheapest_result_period(const rlwe::Parameters& parameters, std::span<const std::size_t> numbers,
+                                   std::size_t rows, std::size_t slots,
+                                   const LinearTransformOptions& options);
 
 /// The same with its plaintexts in a context's memory, encoded once over Q u P and stored by one period.
 class PreparedLinearTransform {
@@ -132,13 +153,26 @@ class PreparedLinearTransform {
                                             const rlwe::Ciphertext& vector) const;
 
  private:
+  friend class PreparedTransformGrid;
+
   /// One key for each rotation, of one gadget.
   struct RotationKeys {
     std::shared_ptr<const rlwe::Gadget> gadget;
     std::map<std::size_t, std::shared_ptr<const rlwe::SwitchingKey>> of;
   };
 
-  [[nodiscard]] RotationKeys keys_among(const rlwe::EvaluationKeys& keys) const;
+  /// A diagonal, and how far it is turned to the left before it is encoded.
+  struct Place {
+    std::size_t number, turn;
+  };
+
+  void encode(std::span<const Place> places);
+  [[nodiscard]] RotationKeys keys_among(const rlwe::EvaluationKeys& keys,
+                                        const std::vector<std::size_t>& rotations) const;
+  /// The vector at the plan's level: itself, or a copy in `storage`.
+  [[nodiscard]] const rlwe::Ciphertext& input(const ckks::Evaluator& evaluator,
+                                              const rlwe::Ciphertext& vector,
+                                              rlwe::Ciphertext& storage) const;
   [[nodiscard]] rlwe::ExtendedCiphertext turned(const RotationKeys& keys, const rlwe::ExtendedCiphertext& in,
                                                 std::size_t rotation) const;
   [[nodiscard]] rlwe::ExtendedCiphertext by_all_keys(const RotationKeys& keys,
@@ -154,7 +188,8 @@ class PreparedLinearTransform {
   bool is_complex_ = false;  // of one entry at least
   std::shared_ptr<const rlwe::Gadget> gadget_;
   std::map<std::size_t, rlwe::Plaintext> plaintexts_;  // by diagonal
-  double largest_row_ = 0;                             // the largest sum of the magnitudes of a row's entries
+  std::optional<PreparedSlotCircuit> fold_;
+  double largest_row_ = 0;  // the largest sum of the magnitudes of a row's entries
 };
 
 }  // namespace hemera::circuits

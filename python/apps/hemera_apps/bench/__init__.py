@@ -1,6 +1,6 @@
-"""Benchmarks from Python. A suite is a module with `add_arguments(parser)` and `run(options) -> exit status`;
-its docstring's first line is its summary on the command line."""
+"""Benchmarks from Python. A suite is a module with `add_arguments(parser)` and `run(options) -> exit status`.
+The first line of its docstring is its summary on the command line."""
 
-from hemera_apps.bench import against_seal, apps, bootstraps, multiply, operations, requests, serve
+from hemera_apps.bench import against_seal, apps, bootstraps, multiply, operations, requests, serve, times
 
-SUITES = (operations, against_seal, apps, bootstraps, multiply, requests, serve)
+SUITES = (operations, against_seal, apps, bootstraps, multiply, requests, serve, times)

@@ -1,4 +1,4 @@
-"""`hemera bench against-seal`: each operation beside SEAL's, the two alternating in one process."""
+"""`hemera bench against-seal`: each operation compared with SEAL's; the two alternate in one process."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ __all__ = ["add_arguments", "run"]
 Row = dict[str, Any]
 _SCHEMES = ["bfv", "bgv", "ckks"]
 _DEGREES = [8192, 16384, 32768]
-# CKKS results count as right when every slot is within this of the clear value.
+# CKKS results are right if every slot is within this distance of the clear value.
 _TOLERANCE = 2.0**-15
 
 
@@ -39,7 +39,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--n", type=int, choices=_DEGREES, action="append", help="only this degree (repeatable)"
     )
     parser.add_argument("--operation", action="append", help="only this operation (repeatable)")
-    parser.add_argument("--seconds", type=float, default=1.0, help="about how long to time a row (default 1)")
+    parser.add_argument("--seconds", type=float, default=1.0, help="time to measure a row (default 1)")
     parser.add_argument(
         "--secure", action="store_true", help="also Hemera at its secure parameters of each degree"
     )
@@ -99,14 +99,14 @@ def _expected(case: Case, a: NDArray[Any], b: NDArray[Any]) -> dict[str, NDArray
 
 
 def _error(case: Case, found: NDArray[Any], expected: NDArray[Any]) -> float:
-    """Largest error of a slot; for integers 0 or 1 (wrong)."""
+    """The largest error of a slot; for integers 0 (right) or 1 (wrong)."""
     if case.scheme == "ckks":
         return float(np.abs(found - expected).max())
     return 0.0 if not np.any((found - expected) % case.plain_modulus) else 1.0
 
 
 def _room(side: HemeraSide | SealSide, case: Case, result: Any, error: float) -> dict[str, float]:
-    """What a result can still take: noise budget, or levels and precision."""
+    """The room that a result has left: noise budget, or levels and precision."""
     if case.scheme == "ckks":
         return {
             "levels": side.levels(result),
@@ -158,7 +158,7 @@ def _rows(case: Case, arguments: argparse.Namespace) -> Iterator[Row]:
 
 
 def _table(rows: list[Row]) -> Table:
-    table = Table(title="Hemera beside SEAL (microseconds, median)")
+    table = Table(title="Hemera and SEAL (microseconds, median)")
     for heading in ("scheme", "N", "parameters", "operation"):
         table.add_column(heading)
     for heading in ("Hemera", "SEAL", "SEAL / Hemera", "room: Hemera", "SEAL"):

@@ -1,5 +1,5 @@
-"""Applications: encrypted trees beside SEAL doing the same operations on the same cores, and encrypted
-training, which SEAL has no bootstraps for."""
+"""Applications: encrypted trees compared with SEAL's same operations on the same cores, and encrypted
+training, for which SEAL has no bootstraps."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def run(options: argparse.Namespace) -> int:
     """Run the suite; 1 if any score or weight was wrong."""
     chosen = options.app or list(APPLICATIONS)
     if options.n and "trees" not in chosen:
-        raise ParameterError("--n is of trees: --app trees")
+        raise ParameterError("--n is an option of trees: --app trees")
     machine = _machine.describe(options.threads)
     threads = int(options.threads or machine["processors"] or 1)
     degrees = list(options.n or trees.DEGREES) if "trees" in chosen else []
@@ -114,7 +114,7 @@ def _training_table(rows: list[dict[str, Any]]) -> Table:
 
 
 def _tree_table(rows: list[dict[str, Any]]) -> Table:
-    table = Table(title="Trees: a sample (milliseconds, median), beside SEAL with the paper's circuit")
+    table = Table(title="Trees: a sample (milliseconds, median), and SEAL with the paper's circuit")
     for heading in ("circuit", "parameters", "N"):
         table.add_column(heading)
     for heading in ("Hemera", "SEAL", "SEAL / Hemera", "258 samples, s"):

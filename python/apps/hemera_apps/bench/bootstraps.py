@@ -1,4 +1,4 @@
-"""Precision of CKKS bootstraps, by their number and by the kind of input, and their time."""
+"""The precision of CKKS bootstraps by their number and by the kind of input, and their time."""
 
 from __future__ import annotations
 
@@ -29,11 +29,11 @@ KINDS = ("uniform", "equal", "one slot", "alternating")
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The command's options."""
-    parser.add_argument("--preset", default="n16-40", help="of for_bootstrapping (default n16-40)")
+    parser.add_argument("--preset", default="n16-40", help="preset of for_bootstrapping (default n16-40)")
     _options.add_bootstrap_fields(parser)
-    parser.add_argument("--slots", type=_options.positive, help="default: all")
+    parser.add_argument("--slots", type=_options.positive, help="slots (default: all)")
     parser.add_argument(
-        "--iterations", type=_options.positive, default=1, help="of each bootstrap (default 1)"
+        "--iterations", type=_options.positive, default=1, help="iterations of each bootstrap (default 1)"
     )
     parser.add_argument(
         "--count", type=_options.positive, default=50, help="bootstraps one after the other (default 50)"
@@ -51,7 +51,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Measure, or load, and write what is asked for."""
+    """Measure or load results, then write the chosen files."""
     if arguments.load is not None:
         if arguments.figure is None:
             raise ParameterError("--load draws the results of a file: add --figure FILE")
@@ -109,12 +109,12 @@ def inputs(slots: int) -> dict[str, NDArray[np.complex128]]:
 
 
 def log_modulus(need: _core.KeyNeed) -> float:
-    """log2 of what the security of a key is judged by: its primes and special primes."""
+    """log2 of the modulus that decides the security of a key: its primes and special primes."""
     return math.fsum(math.log2(prime) for prime in (*need.primes, *need.special_primes))
 
 
 def times(evaluator: Evaluator, plan: Bootstrap, runs: int) -> list[float]:
-    """Seconds of each bootstrap of one ciphertext, after one that is not counted."""
+    """The seconds of each bootstrap of one ciphertext, after a first one that does not count."""
     values = next(iter(inputs(plan.slots).values()))
     x = evaluator.at_level(evaluator.encrypt(values), plan.input_level)
     taken = []
@@ -127,8 +127,8 @@ def times(evaluator: Evaluator, plan: Bootstrap, runs: int) -> list[float]:
 
 
 def measure(evaluator: Evaluator, plan: Bootstrap, secret_key: SecretKey, count: int) -> Iterator[Row]:
-    """Mean and worst of -log2 |error| of each kind after 1 to `count` bootstraps. Errors are differences from
-    what the first input decrypts to."""
+    """The mean and the worst -log2 |error| of each kind after 1 to `count` bootstraps. Errors are differences
+    from the decrypted first input."""
     context = evaluator.context
     values = np.stack(list(inputs(plan.slots).values()))
     x = evaluator.at_level(evaluator.encrypt(values), plan.input_level)
@@ -146,8 +146,8 @@ def load(path: Path) -> dict[str, Any]:
     """Results from a file.
 
     Raises:
-        FileError: when it can not be read.
-        FormatError: when it holds no results of this suite.
+        FileError: if it can not be read.
+        FormatError: if it holds no results of this suite.
     """
     try:
         data: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
@@ -165,8 +165,8 @@ def draw(result: dict[str, Any], path: Path) -> None:
     """Bits over the number of bootstraps: means as lines, worst slots as dashed ones.
 
     Raises:
-        ParameterError: when matplotlib is not installed, or does not know the format.
-        FileError: when the file can not be written.
+        ParameterError: if matplotlib is not installed, or does not know the format.
+        FileError: if the file can not be written.
     """
     figure = new_figure(7, 4.2)
     axes = figure.add_subplot(title=f"{result['preset']}, {result['slots']} slots")

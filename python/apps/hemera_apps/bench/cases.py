@@ -1,4 +1,4 @@
-"""The parameters that Hemera and SEAL are compared at: equal degree, depth and total modulus."""
+"""Parameters for comparisons of Hemera and SEAL: equal degree, depth and total modulus."""
 
 from __future__ import annotations
 
@@ -27,9 +27,10 @@ _FAST_BITS = 49  # Hemera's primes stay below 2^49: fastest on IFMA
 class Case:
     """One scheme at one degree.
 
-    `seal_bits` are SEAL's primes, the special one last; `params` are Hemera's of the same depth and at most
-    the same total modulus, `secure` those with 128 bits of security by the 2024 guidelines. `plain_modulus`
-    is 0 for CKKS, whose scale is 2^40 in both.
+    `seal_bits`: the bits of SEAL's primes, the special one last.
+    `params`: Hemera's parameters of the same depth, with at most the same total modulus.
+    `secure`: Hemera's parameters with 128 bits of security by the 2024 guidelines.
+    `plain_modulus`: 0 for CKKS, whose scale is 2^40 in both libraries.
     """
 
     scheme: str
@@ -55,7 +56,7 @@ def _integer_case(scheme: str, n: int) -> Case:
     ).plain_modulus
 
     def parameters(primes: list[int], security: int | None) -> hm.Parameters:
-        # One special prime at least as large as each ciphertext prime, each a digit of its own: as SEAL.
+        # As SEAL: each prime is a digit of its own, and the special prime is at least as large.
         return kind.from_bits(
             degree=n,
             plain_modulus=plain,

@@ -1,4 +1,4 @@
-"""FLINT's integer product, where the system has FLINT (Debian: libflint17), to compare with."""
+"""FLINT's integer product, for comparison, if the system has FLINT (Debian: libflint17)."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ class FlintProduct:
 
     @classmethod
     def make(cls, a: NDArray[np.uint64], b: NDArray[np.uint64]) -> FlintProduct | None:
-        """None when there is no FLINT of version 2.6 to 2.9 or newer."""
+        """The product by FLINT; None if there is no FLINT of version 2.6 to 2.9 or newer."""
         name = ctypes.util.find_library("flint")
         if name is None:
             return None

@@ -1,4 +1,4 @@
-"""Results of the GPU benchmark, beside those of other libraries and as plots."""
+"""Results of the GPU benchmark, compared with other libraries, and as plots."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class Row:
 
 @dataclass(frozen=True)
 class BootstrapRow:
-    """The same of a bootstrap, or of a step of one."""
+    """One measurement of a bootstrap, or of a step of one."""
 
     operation: str
     preset: str
@@ -74,8 +74,8 @@ def load(path: str) -> Results:
     """Read a file of results.
 
     Raises:
-        FileError: when it can not be read.
-        FormatError: when it is no file of results.
+        FileError: if it can not be read.
+        FormatError: if it is no file of results.
     """
     try:
         text = Path(path).read_text(encoding="utf-8")
@@ -93,7 +93,7 @@ def load(path: str) -> Results:
         bootstraps = [
             BootstrapRow(**{name: row[name] for name in wanted if name in row})
             for row in data["rows"]
-            if "preset" in row and row["operation"] != "client_bootstrap"  # which has no steps
+            if "preset" in row and row["operation"] != "client_bootstrap"  # it has no steps
         ]
         about = {name: str(data[name]) for name in ("gpu", "driver", "commit", "date")}
         return Results(**about, rows=rows, bootstraps=bootstraps)
@@ -102,7 +102,7 @@ def load(path: str) -> Results:
 
 
 def others() -> dict[str, Any]:
-    """What other libraries take, and the goals, by parameter set."""
+    """By parameter set: the times of other libraries, and the goals."""
     text = resources.files("hemera_apps.bench").joinpath("others.json").read_text(encoding="utf-8")
     found: dict[str, Any] = json.loads(text)
     return found
@@ -121,7 +121,7 @@ def matches(row: Row, match: Mapping[str, Any]) -> bool:
 
 
 def compare(results: Results, console: Console) -> None:
-    """A table for each set that others were measured with: Hemera's times beside theirs."""
+    """Print a table for each parameter set of other libraries: Hemera's times next to theirs."""
     known = others()
     console.print(
         f"{results.gpu}, driver {results.driver}, Hemera {results.commit}, {results.date}; microseconds",
@@ -189,8 +189,8 @@ def plot(results: Results, folder: str) -> list[Path]:
     bootstraps by their steps.
 
     Raises:
-        ParameterError: when matplotlib is not installed, or the results have nothing to plot.
-        FileError: when the files can not be written.
+        ParameterError: if matplotlib is not installed, or the results have nothing to plot.
+        FileError: if the files can not be written.
     """
     made: list[tuple[str, Any]] = []
     transforms = _series(results, "ntt", lambda row: (row.limbs, row.limbs * row.n / row.microseconds))
@@ -216,8 +216,8 @@ def plot(results: Results, folder: str) -> list[Path]:
         made.append(("bootstrap-steps.svg", figure))
     if not made:
         raise ParameterError(
-            "the results have no operation at three levels or limb counts, and no bootstraps: use --sweep or "
-            "--bootstraps"
+            "the results have no operation at three levels or limb counts, and no bootstraps: use --sweep "
+            "or --bootstraps"
         )
     target = Path(folder)
     try:
@@ -246,7 +246,7 @@ def _series(results: Results, operation: str, point: Any) -> dict[str, list[tupl
 
 
 def _bootstrap_steps(results: Results) -> dict[str, dict[str, float]]:
-    """Milliseconds of each step, by bootstrap: single ones, as a graph where there is one."""
+    """By bootstrap: the milliseconds of each step. Single bootstraps, as graphs if there are any."""
     steps = {"linear_transform": "", "mod_raise": "ModRaise", "eval_mod": "EvalMod"}
     bars: dict[str, dict[str, float]] = {}
     chosen = [row for row in results.bootstraps if row.batch == row.iterations == 1 and row.checked]

@@ -1,4 +1,4 @@
-"""Hemera behind the operations that are compared with SEAL."""
+"""Hemera's operations for the comparison with SEAL."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-"""`hemera bench multiply`: ciphertext, ring and integer products by every engine, beside SEAL, GMP and FLINT.
+"""`hemera bench multiply`: ciphertext, ring and integer products by every engine, and by SEAL, GMP and FLINT.
 
-Everything of one row alternates, a round each; ciphertexts above N = 2^15 follow one another. SEAL has one
-thread and is measured beside the first number of threads only. With --figure it draws what corresponds to
-Figure 5 of PolyFHEmus (C. Gouert and N. G. Tsoutsos): the latency of one ciphertext multiplication over the
+The engines of one row alternate, a round each; with ciphertexts above N = 2^15 they follow one another. SEAL
+has one thread, and is measured for the first number of threads only. --figure draws the counterpart of Figure
+5 of PolyFHEmus (C. Gouert and N. G. Tsoutsos): the latency of one ciphertext multiplication over the
 degree, the modulus being the largest with 128 bits of security, so that it doubles with the degree.
 """
 
@@ -36,7 +36,7 @@ Row = dict[str, Any]
 Actions = Mapping[str, Callable[[], object]]
 _DEGREES = [1 << log for log in range(12, 18)]
 _BITS = [10**5, 10**6, 10**7, 10**8]
-_ALTERNATING = 1 << 15  # the largest degree at which all contexts are there at once
+_ALTERNATING = 1 << 15  # the largest degree with all contexts in memory at once
 _PARTS = ("ciphertexts", "rings", "integers")
 _ENGINES = ("ntt", "dgt", "kronecker_ss")
 
@@ -49,14 +49,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--n", type=int, choices=_DEGREES, action="append", help="only this degree (repeatable)"
     )
     parser.add_argument(
-        "--bits", type=int, action="append", help="only integers of so many bits (repeatable)"
+        "--bits", type=int, action="append", help="only integers of this many bits (repeatable)"
     )
     parser.add_argument(
         "--threads", type=int, action="append", help="threads (repeatable; default 1 and all)"
     )
-    parser.add_argument(
-        "--seconds", type=float, default=0.5, help="about how long to time an entry (default 0.5)"
-    )
+    parser.add_argument("--seconds", type=float, default=0.5, help="time to measure an entry (default 0.5)")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write the results to FILE")
     parser.add_argument(
         "--figure", type=Path, metavar="FILE", help="draw the results to FILE (.svg, .png, .pdf)"
@@ -107,7 +105,8 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _side_by_side(actions: Actions, seconds: float) -> dict[str, float]:
-    """Median seconds of one call of each, called in turn. What takes longer than `seconds` is called once."""
+    """The median seconds of one call of each action, called in turn. An action that takes longer than
+    `seconds` is called once."""
     times: dict[str, list[float]] = {name: [] for name in actions}
     for name, action in actions.items():
         first = _seconds(action)
@@ -134,7 +133,7 @@ def _seconds(action: Callable[[], object]) -> float:
 
 
 def _rows_of(times: Mapping[str, float], base: str, common: Row) -> list[Row]:
-    """A row for each time; `ratio` is its quotient by that of `base`."""
+    """A row for each time; `ratio` is the time divided by that of `base`."""
     return [
         common | {"engine": name, "ms": round(value * 1e3, 5), "ratio": round(value / times[base], 4)}
         for name, value in times.items()
@@ -207,7 +206,7 @@ def _ring_rows(n: int, threads: int, seconds: float) -> list[Row]:
 
 
 def _aligned(shape: tuple[int, ...]) -> NDArray[np.uint64]:
-    """An array on a cache line, where the arrays of ciphertexts are too."""
+    """An array that begins on a cache line, as the arrays of ciphertexts do."""
     size = int(np.prod(shape))
     buffer = np.empty(size + 7, dtype=np.uint64)
     start = -buffer.ctypes.data // 8 % 8

@@ -25,7 +25,8 @@ _PLAIN_MODULUS = 3 * 2**18 + 1  # has slots at every degree
 
 @dataclass(frozen=True)
 class Case:
-    """One scheme at one degree. `seal_bits`: SEAL's primes, the special one last; `scale_bits`: of CKKS."""
+    """One scheme at one degree. `seal_bits`: the bits of SEAL's primes, the special one last. `scale_bits`:
+    log2 of the scale of CKKS."""
 
     scheme: str
     n: int
@@ -107,7 +108,7 @@ class HemeraProducts:
 
 
 class SealProduct:
-    """The same in SEAL (one thread); a call multiplies."""
+    """The product in SEAL (one thread). A call multiplies."""
 
     def __init__(self, case: Case) -> None:
         seal = seal_api()

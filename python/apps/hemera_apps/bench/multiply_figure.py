@@ -35,8 +35,8 @@ def draw(rows: list[Row], path: Path) -> None:
     """Latency over the degree for each scheme, and of integer products over their size.
 
     Raises:
-        ParameterError: when matplotlib is not installed or does not know the format, and without rows.
-        FileError: when the file can not be written.
+        ParameterError: if matplotlib is not installed, does not know the format, or there are no rows.
+        FileError: if the file can not be written.
     """
     panels = [scheme for scheme in ("bfv", "bgv", "ckks") if any(row.get("scheme") == scheme for row in rows)]
     if any(row["part"] == "integers" for row in rows):

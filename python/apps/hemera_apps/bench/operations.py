@@ -1,4 +1,4 @@
-"""Time of each operation of each scheme, at the deepest 128-bit secure parameters of each degree."""
+"""The time of each operation of each scheme, with the deepest 128-bit secure parameters of each degree."""
 
 from __future__ import annotations
 
@@ -43,12 +43,12 @@ OPERATIONS = (
 PLAIN_BITS = 20
 SCALE_BITS = 40
 _FEWER_BITS = 6
-"""Of plaintext modulus or scale, at most, where a degree allows no product with these."""
+"""The most bits fewer, of plaintext modulus or scale, if a degree allows no product with the usual ones."""
 
 
 @dataclass(frozen=True)
 class Row:
-    """One measurement. Times are of the whole batch, in microseconds."""
+    """One measurement. Times are those of the whole batch, in microseconds."""
 
     scheme: str
     operation: str
@@ -109,11 +109,11 @@ def run(options: argparse.Namespace) -> int:
 
 
 def deepest(scheme: str, degree: int) -> Parameters:
-    """The parameters of the deepest circuit that 128-bit security allows at this degree. Where that is none,
-    those of one product with the largest plaintext modulus, or scale, that allows it.
+    """The parameters of the deepest circuit with 128-bit security at this degree. If there is none, those of
+    one product with the largest possible plaintext modulus, or scale.
 
     Raises:
-        ParameterError: when the degree allows none.
+        ParameterError: if the degree allows no product.
     """
     best: Parameters | None = None
     depth = 0
@@ -123,14 +123,14 @@ def deepest(scheme: str, degree: int) -> Parameters:
         best = best or _for_depth(scheme, 1, degree, fewer)
     if best is None:
         raise ParameterError(
-            f"{scheme.upper()} has no secure parameters with a product at degree {degree}; take --degrees of "
-            "8192 and more"
+            f"{scheme.upper()} has no secure parameters with a product at degree {degree}; take --degrees "
+            "of 8192 and more"
         )
     return best
 
 
 def _for_depth(scheme: str, depth: int, degree: int, fewer_bits: int) -> Parameters | None:
-    """Parameters of exactly this degree; None where there are none."""
+    """Parameters of exactly this degree; None if there are none."""
     try:
         if scheme == "ckks":
             found: Parameters = hemera.ckks.Parameters.for_circuit(
@@ -165,7 +165,7 @@ def measure(params: Parameters, options: argparse.Namespace) -> Iterator[Row]:
 
 
 def operations(context: hemera.Context, options: argparse.Namespace) -> dict[str, Callable[[], Any]]:
-    """A call of each operation of OPERATIONS."""
+    """By name, for each of OPERATIONS: a function that calls it."""
     params = context.params
     secret_key = context.generate_secret_key()
     keys = context.generate_keys(secret_key, rotations=[1, 2, 4, 8])
@@ -204,7 +204,8 @@ def operations(context: hemera.Context, options: argparse.Namespace) -> dict[str
 
 
 def sample(operation: Callable[[], Any], seconds: float, wait: Callable[[], None]) -> list[float]:
-    """Times of single calls until the device is done: at least three, and until `seconds` have passed."""
+    """The times of single calls, each until the device is done: at least three, and until `seconds` have
+    passed."""
     operation()
     wait()
     times: list[float] = []

@@ -1,4 +1,4 @@
-"""The clients of the benchmark of a request: SEAL, OpenFHE, and files that either left."""
+"""The clients of the benchmark of a request: SEAL, OpenFHE, and files of either."""
 
 from __future__ import annotations
 
@@ -29,21 +29,21 @@ __all__ = [
 ]
 
 LIBRARIES = {library.name.lower(): library for library in libraries()}
-"""By the names that they have on the command line."""
+"""The libraries by their names on the command line."""
 
 _SCALE = 2.0**40
 _PLAIN_MODULUS = 786433  # prime, 1 modulo 2 N for N up to 2^17
-# Which errors count as right.
+# The largest error of a right value.
 _TOLERANCE = 2.0**-12
 
-# SEAL: bits of the primes, of which it allows so many at 128-bit security; at 2^16 it has no table.
+# SEAL: the bits of the primes, as many as it allows at 128-bit security; at 2^16 it has no table.
 _SEAL_BITS = {
     8192: [60, 40, 40, 60],
     16384: [60, *[40] * 7, 60],
     32768: [60, *[40] * 18, 60],
     65536: [60, *[40] * 18, 60],
 }
-# OpenFHE: the depth and the digits of key switching, which it allows at 128-bit security.
+# OpenFHE: the largest depth at 128-bit security, and the digits of key switching.
 _OPENFHE_DEPTHS = {
     "ckks": {8192: (2, 3), 16384: (6, 4), 32768: (14, 3), 65536: (30, 3)},
     "bgv": {8192: (2, 3), 16384: (5, 3), 32768: (11, 3), 65536: (25, 3)},
@@ -61,7 +61,7 @@ class Case:
 
     @property
     def name(self) -> str:
-        """As a folder."""
+        """The name of the case's folder."""
         return f"{self.library}-{self.scheme}-{self.degree}"
 
     @property
@@ -70,14 +70,14 @@ class Case:
         return self.scheme == "ckks"
 
     def values(self) -> NDArray[Any]:
-        """What the client encrypts."""
+        """The values that the client encrypts."""
         random = np.random.default_rng(self.degree)
         if self.ckks:
             return random.uniform(-1, 1, self.degree // 2)
         return random.integers(0, _PLAIN_MODULUS, self.degree)
 
     def is_right(self, found: NDArray[Any]) -> bool:
-        """Whether these values are what the request asked for: the squares, turned left by one."""
+        """Whether these values are the squares, turned left by one."""
         values = self.values()
         if self.ckks:
             return bool(np.abs(found - np.roll(values**2, -1)).max() < _TOLERANCE)
@@ -95,18 +95,18 @@ def open_session(case: Case, context: Path, **options: Any) -> Session[Any]:
 
 
 class Client(ABC):
-    """Someone with a ciphertext: the files "context", "relin", "galois" and "x" lie in `folder`."""
+    """A client with a ciphertext: the files "context", "relin", "galois" and "x" lie in `folder`."""
 
     def __init__(self, case: Case, folder: Path) -> None:
         self.case, self.folder = case, folder
 
     @abstractmethod
     def is_right(self, data: bytes) -> bool:
-        """Whether the bytes of an answer decrypt to what the request asked for."""
+        """Whether the bytes of an answer decrypt to the right values."""
 
 
 class LiveClient(Client):
-    """One whose library is here and computes the same."""
+    """A client whose library is installed, and computes the same."""
 
     rescales: ClassVar[bool]
     """Whether the client rescales products of CKKS; else the library does, before the next product."""
@@ -117,22 +117,22 @@ class LiveClient(Client):
 
     @abstractmethod
     def multiply(self, x: Any) -> Any:
-        """Its square."""
+        """The square of a ciphertext."""
 
     @abstractmethod
     def rotate(self, x: Any) -> Any:
-        """Turned left by one."""
+        """A ciphertext with its slots turned left by one."""
 
     @abstractmethod
     def dump(self, x: Any) -> None:
-        """Into the file "y"."""
+        """Write a ciphertext to the file "y"."""
 
     @abstractmethod
     def save_secret(self, path: Path) -> None:
         """The secret key, for `PreparedClient`."""
 
     def prepare(self, folder: Path) -> None:
-        """What a `PreparedClient` needs, into a new folder of the case."""
+        """Write the files of a `PreparedClient` into a new folder of the case."""
         target = folder / self.case.name
         target.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(self.folder / "context", target / "context")
@@ -140,7 +140,7 @@ class LiveClient(Client):
 
 
 class SealClient(LiveClient):
-    """SEAL as the tenseal wheel ships it."""
+    """SEAL from the tenseal wheel."""
 
     rescales = True
 
@@ -210,7 +210,7 @@ class SealClient(LiveClient):
 
 
 class OpenFheClient(LiveClient):
-    """OpenFHE as its wheel ships it: FLEXIBLEAUTO, HYBRID, SerType::BINARY."""
+    """OpenFHE from its wheel: FLEXIBLEAUTO, HYBRID, SerType::BINARY."""
 
     rescales = False
 
@@ -248,7 +248,7 @@ class OpenFheClient(LiveClient):
         if case.ckks:
             plain = self._context.MakeCKKSPackedPlaintext(values.tolist())
         else:
-            # Centred, as it takes them.
+            # OpenFHE takes centred values.
             plain = self._context.MakePackedPlaintext(
                 (values - (values > _PLAIN_MODULUS // 2) * _PLAIN_MODULUS).tolist()
             )
@@ -287,8 +287,8 @@ class OpenFheClient(LiveClient):
 
 
 class PreparedClient(Client):
-    """One of whom only the context and the secret key are here, in files that `LiveClient.prepare` wrote: the
-    others are made by Hemera, in the library's format."""
+    """A client from the files of `LiveClient.prepare`, the context and the secret key. Hemera makes all other
+    files, in the library's format."""
 
     def __init__(self, case: Case, prepared: Path, folder: Path) -> None:
         super().__init__(case, folder)
@@ -316,7 +316,7 @@ def client_of(case: Case, folder: Path) -> LiveClient:
 
 
 CLIENTS: dict[str, type[LiveClient]] = {"seal": SealClient, "openfhe": OpenFheClient}
-"""The libraries of `LIBRARIES` that are measured."""
+"""The measured ones of `LIBRARIES`."""
 
 CASES = [
     Case(library, scheme, degree)

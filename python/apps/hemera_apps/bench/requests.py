@@ -1,4 +1,4 @@
-"""A request of a client: bytes in, multiply, rotate, bytes out, beside its library on the CPU."""
+"""A request of a client: bytes in, multiply, rotate, bytes out, compared with its library on the CPU."""
 
 from __future__ import annotations
 
@@ -54,9 +54,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         type=Path,
         help="time Hemera alone, without the library, by the contexts and secret keys in FOLDER",
     )
-    parser.add_argument(
-        "--seconds", type=float, default=2.0, help="about how long to time a part (default 2)"
-    )
+    parser.add_argument("--seconds", type=float, default=2.0, help="time to measure a part (default 2)")
     parser.add_argument("--json", metavar="FILE", help='write JSON to FILE ("-": standard output) instead')
     _options.add_machine(parser)
 

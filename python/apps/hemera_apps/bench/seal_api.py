@@ -1,4 +1,4 @@
-"""SEAL itself, as the tenseal wheel ships it."""
+"""SEAL from the tenseal wheel."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ def seal_api(purpose: str = "comparing with SEAL") -> Any:
     """The module with SEAL's own names.
 
     Raises:
-        Error: without the tenseal package, which `purpose` needs.
+        Error: if the tenseal package, which `purpose` needs, is not installed.
     """
     try:
         import tenseal.sealapi
@@ -28,7 +28,7 @@ def accepted(context: Any) -> Any:
     """A context of SEAL, which must have accepted its parameters.
 
     Raises:
-        Error: when it refuses them.
+        Error: if SEAL refuses the parameters.
     """
     if not context.parameters_set():
         raise Error(f"SEAL refuses its parameters: {context.parameters_error_message()}")

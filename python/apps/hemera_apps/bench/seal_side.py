@@ -1,4 +1,4 @@
-"""Microsoft SEAL as the tenseal wheel ships it, behind the operations that are compared."""
+"""The operations of Microsoft SEAL, from the tenseal wheel, for the comparison."""
 
 from __future__ import annotations
 
@@ -59,8 +59,8 @@ class SealSide:
             self.operations["rescale"] = self._rescaled
 
     def conversion(self) -> None:
-        """The part of encoding that comes before SEAL's: converting the Python list. Measured with one that
-        has one value too many, which SEAL refuses after the conversion."""
+        """Convert a Python list, which is the part of encoding before SEAL's. The measured list has one value
+        too many, and SEAL refuses it after the conversion."""
         too_long = self._too_long
         try:
             if self._ckks:

@@ -1,5 +1,5 @@
-"""The paper's circuit of trees with SEAL, as the tenseal wheel ships it: a process for each core, since its
-calls hold Python's lock."""
+"""The paper's circuit of trees with SEAL from the tenseal wheel: a process for each core, since calls hold
+Python's lock."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ class SealTrees:
         self._samples = [[encrypted(plane) for plane in planes[:, s]] for s in range(planes.shape[1])]
 
     def run(self, count: int) -> float:
-        """Seconds that `count` evaluations take, of one sample after the other and over again."""
+        """The seconds of `count` evaluations, of one sample after the other, round and round."""
         begin = time.perf_counter()
         for index in range(count):
             self._evaluate(self._samples[index % len(self._samples)])
@@ -121,7 +121,7 @@ class SealWorkers:
     """As many processes of `SealTrees` as cores are used, with the same samples and keys of their own."""
 
     def __init__(self, count: int, *arguments: Any) -> None:
-        # Not forked: what a library's threads hold in the parent would be held for ever in the child.
+        # Not forked: a lock that a thread of a library holds in the parent would stay locked in the child.
         spawn = multiprocessing.get_context("spawn")
         self._connections: list[Connection] = []
         self._processes = []
@@ -146,7 +146,7 @@ class SealWorkers:
             process.join()
 
     def run(self, samples: int) -> float:
-        """Seconds until all have evaluated their share of `samples`."""
+        """The seconds until all processes have evaluated their share of `samples`."""
         shares = [len(range(at, samples, len(self._connections))) for at in range(len(self._connections))]
         begin = time.perf_counter()
         for connection, share in zip(self._connections, shares, strict=True):
@@ -175,7 +175,8 @@ class SealWorkers:
 
 
 def _serve(connection: Connection, arguments: tuple[Any, ...]) -> None:
-    """Answer numbers of samples with seconds and None with slots, until the other side closes."""
+    """Answer orders until the other side closes: a number of samples with the seconds, None with the
+    slots."""
     try:
         side = SealTrees(*arguments)
     except Error as error:

@@ -1,4 +1,4 @@
-"""A server under load: requests a second and how long they take, by the number of clients at once."""
+"""A server under load: requests a second and their times, by the number of clients at once."""
 
 from __future__ import annotations
 
@@ -99,7 +99,7 @@ def run(options: argparse.Namespace) -> int:
 
 @dataclass(frozen=True)
 class Workload:
-    """A model and what its clients ask."""
+    """A model and the values that its clients send."""
 
     package: Package
     values: NDArray[np.float64]
@@ -194,7 +194,9 @@ class _Crowd:
         name = workload.package.name
         for at in range(count):
             token = Clients(home / "clients").add(f"client{at}")
-            with Client(url, token=token, security=None) as client:  # small rings are asked for by name
+            with Client(
+                url, token=token, security=None
+            ) as client:  # the workloads name small rings on purpose
                 client.upload_keys(name)
                 local = client.local(name)
                 arrays, _ = local.encode(workload.values)
@@ -206,7 +208,7 @@ class _Crowd:
         self.key_bytes = int(_json(f"{url}/v1/models/{name}/keys", token)["bytes"])
 
     def __enter__(self) -> _Crowd:
-        # Not forked: these have threads, and may have a GPU.
+        # Not forked: this process has threads, and may have a GPU.
         spawn = multiprocessing.get_context("spawn")
         self._processes = []
         self._orders: list[Connection] = []
@@ -226,8 +228,8 @@ class _Crowd:
             process.join(60)
 
     def run(self, clients: int, connections: int, seconds: float) -> list[list[Measured]]:
-        """The first of the clients ask for so long, at least one request on each connection: for each client
-        what it saw on each."""
+        """Let the first `clients` clients send requests for `seconds`, at least one on each connection. By
+        client: the measurements on each connection."""
         for orders in self._orders[:clients]:
             orders.send((connections, seconds))
         return [orders.recv() for orders in self._orders[:clients]]
@@ -253,7 +255,7 @@ def _add_model(home: Path, model: Path) -> None:
 
 @contextmanager
 def _server(home: Path, options: argparse.Namespace) -> Iterator[str]:
-    """`hemera serve` in a process of its own: its address."""
+    """Run `hemera serve` in a process of its own. Yields its address."""
     words = [sys.executable, "-W", "ignore", "-m", "hemera", "serve", str(home), "--port", "0"]
     words += ["--device", options.device, "--max-loaded-keys", "64GiB"]
     words += ["--max-graphs", str(options.max_graphs)]
@@ -290,7 +292,7 @@ def _json(url: str, token: str) -> dict[str, Any]:
 
 
 def _metrics(url: str, model: str) -> float:
-    """Seconds that the model's batches were computed so far."""
+    """The seconds of computation of the model's batches so far."""
     with urllib.request.urlopen(f"{url}/metrics", timeout=60) as response:
         for line in response.read().decode().splitlines():
             if line.startswith(f'hemera_batch_seconds_sum{{model="{model}"}} '):

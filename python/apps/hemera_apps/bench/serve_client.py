@@ -1,4 +1,4 @@
-"""One client's process in a load test: sends a request over and over, and notes how long answers take."""
+"""One client's process in a load test: it sends a request over and over, and notes the times of answers."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ __all__ = ["Job", "Measured", "work"]
 
 @dataclass(frozen=True)
 class Job:
-    """What a client sends, and where."""
+    """A client's request and its address."""
 
     host: str
     port: int
@@ -24,24 +24,25 @@ class Job:
 
 @dataclass
 class Measured:
-    """What was seen over one connection."""
+    """The measurements over one connection."""
 
     began: float = 0.0
     ended: float = 0.0
-    """By the clock of `time.monotonic`, which all processes share."""
+    """Begin and end by the clock of `time.monotonic`, which all processes share."""
     seconds: list[float] = field(default_factory=list)
-    """Of each request."""
+    """The seconds of each request."""
     batches: list[int] = field(default_factory=list)
-    """Requests that each ran with."""
+    """The size of the batch that each request ran in."""
     answers: set[bytes] = field(default_factory=set)
-    """All different ones."""
+    """All different answers."""
     refused: list[int] = field(default_factory=list)
     """Statuses other than 200."""
 
 
 def work(job: Job, orders: Connection) -> None:
-    """Takes pairs of connections and seconds from the other end, asks for that long over each of so many
-    connections at once, and gives a list of `Measured` back; until the other end closes."""
+    """Take orders, pairs of a number of connections and seconds, until the other end closes. For each order,
+    send requests for these seconds over each of these connections at once, and answer with a list of
+    `Measured`."""
     try:
         while True:
             connections, seconds = orders.recv()

@@ -1,4 +1,4 @@
-"""Timing one thing, or two side by side."""
+"""Timing one action, or two in turn."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def _seconds(action: Callable[[], object], repeats: int) -> float:
 
 
 def _repeats_for(action: Callable[[], object], least_seconds: float) -> int:
-    """How often to call an action so that one measurement lasts at least `least_seconds`."""
+    """The number of calls of an action in one measurement of at least `least_seconds`."""
     action()
     once = _seconds(action, 1)
     return max(1, int(least_seconds / max(once, 1e-7)))
@@ -26,10 +26,10 @@ def _repeats_for(action: Callable[[], object], least_seconds: float) -> int:
 def alternate(
     a: Callable[[], object], b: Callable[[], object], seconds: float, rounds: int = 7
 ) -> tuple[float, float, float]:
-    """Medians of the times of one call of a and of b, in seconds, and the median of the ratio b / a.
+    """The medians of the seconds of one call of a and of b, and the median of the ratio b / a.
 
-    The two alternate, a round each, so that a machine that changes its speed changes both; the ratio is taken
-    round by round. About `seconds` in all, never less than `rounds` rounds of one call each.
+    The two alternate, a round each, so a machine that changes its speed changes both. Each round has its
+    ratio. The measurement takes about `seconds`, but never less than `rounds` rounds of one call each.
     """
     share = seconds / (2 * rounds)
     repeats_a, repeats_b = _repeats_for(a, share), _repeats_for(b, share)
@@ -42,6 +42,6 @@ def alternate(
 
 
 def median_seconds(action: Callable[[], object], seconds: float, rounds: int = 7) -> float:
-    """Median time of one call, in seconds."""
+    """The median of the seconds of one call."""
     repeats = _repeats_for(action, seconds / rounds)
     return statistics.median(_seconds(action, repeats) for _ in range(rounds))

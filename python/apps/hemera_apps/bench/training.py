@@ -1,4 +1,4 @@
-"""Encrypted training of logistic regression: an iteration and a bootstrap, of one model and of several."""
+"""Encrypted training of logistic regression: an iteration and a bootstrap, for one model and for several."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ _SMALL = {"degree": 4096, "rows": 1_280}
 
 @dataclass(frozen=True)
 class _Case:
-    """A preset with fields in place of its own, iterations between bootstraps (None: as many as its levels
-    hold), and models."""
+    """A preset, fields in place of its own, the number of iterations between bootstraps (None: as many as the
+    levels allow), and the number of models."""
 
     preset: str
     fields: dict[str, Any]
@@ -54,7 +54,7 @@ def measure(options: argparse.Namespace, progress: StageProgress) -> Iterator[di
         what = f"training: {case.models} models, {name}" if case.models > 1 else f"training: {name}"
         progress(what)
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore", SecurityWarning)  # the row says it
+            warnings.simplefilter("ignore", SecurityWarning)  # the row has it
             params = logistic.make_parameters(case.preset, **fields)
         training, held_out = table.split(0.2, _SEED)
         tables = [training] if case.models == 1 else training.folds(case.models, _SEED)

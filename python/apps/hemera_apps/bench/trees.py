@@ -1,4 +1,4 @@
-"""Encrypted gradient-boosted trees, beside SEAL doing the paper's circuit on the same cores."""
+"""Encrypted gradient-boosted trees, compared with SEAL and the paper's circuit on the same cores."""
 
 from __future__ import annotations
 
@@ -26,12 +26,13 @@ __all__ = ["CASES", "DEGREES", "measure"]
 
 _FEATURES = 2048
 _LEVELS = 3
-# Of each degree: SEAL's modulus, and the largest of 128 bits of security by the tables of 2024.
+# By degree: the parameters of SEAL's modulus, and of the largest one with 128 bits of security by the tables
+# of 2024.
 DEGREES = {8192: ("8192-218", "8192-214"), 16384: ("16384-438", "16384-430")}
 _SEAL_SAMPLES = 2
-"""Different samples that each process of SEAL holds; it evaluates them over again."""
+"""The number of different samples of each process of SEAL, which evaluates them round and round."""
 CASES = 5
-"""Rows of each degree."""
+"""The number of rows of each degree."""
 
 
 def measure(
@@ -62,7 +63,7 @@ def measure(
                 threads=options.threads,
             )
             with warnings.catch_warnings():
-                warnings.simplefilter("ignore", SecurityWarning)  # the table of results says it
+                warnings.simplefilter("ignore", SecurityWarning)  # the table of results has it
                 client = Client(server.offer, device=options.device, threads=options.threads)
             server.accept(client.keys())
             planes = server.load(client.request(rows[:samples]))

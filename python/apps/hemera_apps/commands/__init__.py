@@ -8,4 +8,4 @@ COMMANDS = {
     "score-trees": score_trees,
     "bench": bench,
 }
-"""The same by name, as pyproject.toml has them."""
+"""The commands by name, the same as in pyproject.toml."""

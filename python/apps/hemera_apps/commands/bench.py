@@ -1,4 +1,4 @@
-"""Benchmarks: of each operation by default; `hemera bench SUITE --help` tells about the other suites."""
+"""Benchmarks of each operation; `hemera bench SUITE --help` describes the other suites."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--compare",
         metavar="FILE",
-        help="measure nothing: print a file of hemera_gpu_bench beside what other libraries take",
+        help="measure nothing: print the times in a file of hemera_gpu_bench next to other libraries'",
     )
     parser.add_argument("--plot", metavar="FOLDER", help="with --compare: also write plots to FOLDER")
     parser.set_defaults(run_suite=operations.run)

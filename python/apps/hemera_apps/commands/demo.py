@@ -15,14 +15,14 @@ from hemera_apps.demo import model, pipeline, report
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     _options.add_machine(parser)
     parser.add_argument("--rows", type=_options.positive, help="held-out rows to score (default: all)")
-    parser.add_argument("--seed", type=int, default=0, help="of the split of the table (default: 0)")
+    parser.add_argument("--seed", type=int, default=0, help="seed of the table's split (default: 0)")
     parser.add_argument("--json", metavar="FILE", help='also write JSON to FILE ("-": standard output)')
 
 
 def run(options: argparse.Namespace) -> int:
     if options.seed < 0 or options.seed >= 1 << 32:
         raise ParameterError(f"--seed must be from 0 to 2^32 - 1, not {options.seed}")
-    # With the JSON on standard output, the table goes beside it.
+    # With the JSON on standard output, the rest goes to standard error.
     console = Console(stderr=options.json == "-")
     runs = []
     with StageProgress(len(pipeline.SCHEMES) * len(pipeline.STAGES) + 1) as progress:
@@ -55,5 +55,5 @@ def run(options: argparse.Namespace) -> int:
 
 def _rows(wanted: int | None, available: int) -> int:
     if wanted is not None and wanted > available:
-        raise ParameterError(f"{wanted} rows were asked for, but {available} are held out")
+        raise ParameterError(f"{wanted} rows were requested, but {available} are held out")
     return wanted or available

@@ -27,7 +27,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="TABLE",
         help=f"{', '.join(tables.NAMES)}, or a file: comma-separated values, or .parquet (default: genome)",
     )
-    parser.add_argument("--label", metavar="COLUMN", help="of a file: the class (default: the last column)")
+    parser.add_argument(
+        "--label", metavar="COLUMN", help="column of the class in a file (default: the last one)"
+    )
     parser.add_argument(
         "--model", metavar="FILE", help="JSON of a trained model, of xgboost or LightGBM (default: train one)"
     )
@@ -35,13 +37,20 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--trainer",
         choices=("auto", *training.TRAINERS, "random"),
         default="auto",
-        help='what trains (default: the first that is installed); "random": random comparisons, for timing',
+        help='trainer (default: the first installed one); "random": random comparisons, for timing',
     )
-    parser.add_argument("--trees", type=_options.positive, default=paper.TREES, help="a score (default: 128)")
     parser.add_argument(
-        "--depth", type=_options.positive, default=2, help=f"of the trees, up to {MAX_DEPTH} (default: 2)"
+        "--trees", type=_options.positive, default=paper.TREES, help="trees of a score (default: 128)"
     )
-    parser.add_argument("--bins", type=_options.positive, default=4, help="of a real feature (default: 4)")
+    parser.add_argument(
+        "--depth",
+        type=_options.positive,
+        default=2,
+        help=f"depth of the trees, up to {MAX_DEPTH} (default: 2)",
+    )
+    parser.add_argument(
+        "--bins", type=_options.positive, default=4, help="bins of a real feature (default: 4)"
+    )
     parser.add_argument("--samples", type=_options.positive, help="held-out rows to score (default: all)")
     parser.add_argument(
         "--workload",
@@ -53,12 +62,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--parameters",
         choices=PARAMETERS,
         action="append",
-        help="the smallest for the model (auto, default), or degree and bits (repeatable)",
+        help="auto: the smallest for the model (default); or degree and bits (repeatable)",
     )
     parser.add_argument(
         "--rounds", type=_options.positive, default=pipeline.ROUNDS, help="evaluations to time"
     )
-    parser.add_argument("--seed", type=int, default=0, help="of the table and the training (default: 0)")
+    parser.add_argument("--seed", type=int, default=0, help="seed of the table and the training (default: 0)")
     parser.add_argument("--json", metavar="FILE", help='also write JSON to FILE ("-": standard output)')
     parser.add_argument("--plot", metavar="FILE", help="also draw times and operations to FILE (.svg, .png)")
     _options.add_machine(parser)
@@ -67,7 +76,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     if not 0 <= options.seed < 1 << 32:
         raise ParameterError(f"--seed must be from 0 to 2^32 - 1, not {options.seed}")
-    # With the JSON on standard output, the table goes beside it.
+    # With the JSON on standard output, the rest goes to standard error.
     console = Console(stderr=options.json == "-")
     workloads: list[Workload] = options.workload or ["packed"]
     chosen: list[str] = options.parameters or ["auto"]
@@ -78,7 +87,7 @@ def run(options: argparse.Namespace) -> int:
         model, quantiser = _model(options, table)
         if options.samples is not None and options.samples > len(table.held_out):
             raise ParameterError(
-                f"{options.samples} samples were asked for, but {len(table.held_out)} are held out"
+                f"{options.samples} samples were requested, but {len(table.held_out)} are held out"
             )
         count = options.samples or len(table.held_out)
         for parameters in chosen:
@@ -115,7 +124,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _model(options: argparse.Namespace, table: tables.Table) -> tuple[Ensemble, Quantiser]:
-    """The model on the table's values, and the bins that a client makes of them."""
+    """The model of the table's values, and their bins for a client."""
     features = table.train.shape[1]
     has_missing = bool(np.isnan(table.train).any() or np.isnan(table.held_out).any())
     if table.model is not None:

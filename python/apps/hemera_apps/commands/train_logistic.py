@@ -1,4 +1,4 @@
-"""Logistic regression trained on encrypted samples, beside the same training in the clear."""
+"""Logistic regression trained on encrypted samples, compared with the same training in the clear."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from hemera_apps.logistic_regression import report
 from hemera_apps.logistic_regression import run as whole
 
 TOLERANCE = 1e-3
-"""Encrypted weights that are further from the clear ones fail the command."""
+"""The command fails if an encrypted weight is further from the clear one."""
 HELD_OUT = 0.2
-LOAN_ROWS = 56_250  # of which 45,000 are for training
+LOAN_ROWS = 56_250  # 45,000 for training
 SMALL_ROWS = 1_280
 PRESET = "n16-40"
 SMALL_PRESET = "test-40"
 SMALL_DEGREE = 4096
-# Of each table, where no option says otherwise: tumours are told apart so well that logits grow large.
+# Degree and interval by table, unless options give others. Tumours separate so well that logits grow large.
 SIGMOIDS = {"loans": (3, 8.0), "breast-cancer": (7, 16.0)}
 
 
@@ -38,12 +38,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     table.add_argument("--rows", type=_options.positive, help=f"loan applications (default: {LOAN_ROWS})")
     table.add_argument("--table", metavar="FILE", help="your own: comma-separated values, or .parquet")
-    table.add_argument("--label", metavar="COLUMN", help="its column of two classes")
+    table.add_argument("--label", metavar="COLUMN", help="column of two classes")
     table.add_argument("--positive", metavar="VALUE", help="the class that is 1 (default: the greater)")
     table.add_argument(
         "--each-class", action="store_true", help="a model for each class of --label, against the rest"
     )
-    table.add_argument("--seed", type=int, default=0, help="of table, split and order (default: 0)")
+    table.add_argument("--seed", type=int, default=0, help="seed of table, split and order (default: 0)")
 
     algorithm = parser.add_argument_group("algorithm")
     algorithm.add_argument(
@@ -51,32 +51,39 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     length = algorithm.add_mutually_exclusive_group()
     length.add_argument("--iterations", type=_options.positive, help="mini-batches (default: 30)")
-    length.add_argument("--epochs", type=_options.positive, help="times through all samples")
-    algorithm.add_argument("--batch", type=_options.positive, help="samples (default: as many as fit)")
+    length.add_argument("--epochs", type=_options.positive, help="passes through all samples")
+    algorithm.add_argument(
+        "--batch", type=_options.positive, help="samples of a mini-batch (default: as many as fit)"
+    )
     algorithm.add_argument(
         "--rates", type=numbers, help="learning rate, or several for as many models (default: by the data)"
     )
     algorithm.add_argument("--folds", type=_options.positive, help="models for cross-validation")
     algorithm.add_argument("--decay", type=float, default=0.1, help="rate / (1 + decay t) (default: 0.1)")
-    algorithm.add_argument("--momentum", type=float, help="a fixed one (default: Nesterov's sequence)")
-    algorithm.add_argument("--degree", type=_options.positive, help="of the sigmoid (default: 3; tumours 7)")
-    algorithm.add_argument("--interval", type=float, help="of the sigmoid (default: 8; tumours 16)")
+    algorithm.add_argument("--momentum", type=float, help="fixed momentum (default: Nesterov's sequence)")
     algorithm.add_argument(
-        "--fit", choices=("least-squares", "chebyshev"), default="least-squares", help="of the sigmoid"
+        "--degree", type=_options.positive, help="degree of the sigmoid (default: 3; tumours 7)"
+    )
+    algorithm.add_argument("--interval", type=float, help="interval of the sigmoid (default: 8; tumours 16)")
+    algorithm.add_argument(
+        "--fit", choices=("least-squares", "chebyshev"), default="least-squares", help="fit of the sigmoid"
     )
     algorithm.add_argument(
-        "--weight-bound", type=float, default=4.0, help="that no weight may exceed (default: 4)"
+        "--weight-bound", type=float, default=4.0, help="bound that no weight may exceed (default: 4)"
     )
 
     encryption = parser.add_argument_group("encryption")
     encryption.add_argument(
         "--preset",
-        help="of bootstrapping parameters (default: n16-40), or paper: the paper's set, to compare with, "
-        "NOT SECURE",
+        help="preset of bootstrapping parameters (default: n16-40), or paper: the paper's parameters, for "
+        "comparison, NOT SECURE",
     )
     _options.add_bootstrap_fields(encryption)
     encryption.add_argument(
-        "--bootstrap-every", type=_options.positive, metavar="K", help="iterations (default: by the levels)"
+        "--bootstrap-every",
+        type=_options.positive,
+        metavar="K",
+        help="iterations between bootstraps (default: by the levels)",
     )
     encryption.add_argument(
         "--small", action="store_true", help="a small ring and table, in seconds: NOT SECURE"
@@ -98,7 +105,7 @@ def numbers(text: str) -> tuple[float, ...]:
 
 
 def run(options: argparse.Namespace) -> int:
-    # With the JSON on standard output, the rest goes beside it.
+    # With the JSON on standard output, the rest goes to standard error.
     console = Console(stderr=options.json == "-")
     if not 0 <= options.seed < 1 << 32:
         raise ParameterError(f"--seed must be from 0 to 2^32 - 1, not {options.seed}")

@@ -1,4 +1,4 @@
-"""The client: owns the rows and the secret key. Everything it gives away is bytes."""
+"""The client: it owns the rows and the secret key, and gives away bytes alone."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class Client:
 
     @property
     def device(self) -> str:
-        """What the client computes on."""
+        """The device that the client computes on."""
         return self._context.description
 
     def parameters(self) -> bytes:
@@ -29,7 +29,8 @@ class Client:
         return bytes(self._context.params)
 
     def keys(self, *, products: bool) -> bytes:
-        """To the server: the keys for adding up features, and for products of ciphertexts if it makes any."""
+        """To the server: the keys to add up features, and, with `products`, those of products of
+        ciphertexts."""
         return bytes(
             self._context.generate_keys(
                 self._secret_key,

@@ -1,8 +1,8 @@
-"""Where the features of many rows lie in the slots of a batch of ciphertexts: known to client and server.
+"""The places of many rows' features in the slots of a batch of ciphertexts, known to client and server.
 
 A ciphertext has one (CKKS) or two (BFV, BGV) rings of N/2 slots that rotations turn. A ring holds R = N/2 / F
 rows of data, F the number of features filled up to a power of two: feature f of row r is slot f R + r.
-Turning by R, 2R, 4R, ... and adding gives the sum over all features of each row, in all of its F slots at
+Turns by R, 2R, 4R, ..., each followed by a sum, add up the features of each row, in all of its F slots at
 once, without masks.
 """
 
@@ -34,12 +34,12 @@ class Layout:
 
     @property
     def slots(self) -> int:
-        """Slots of a ciphertext."""
+        """The number of slots of a ciphertext."""
         return self.rings * FEATURES * self.rows_per_ring
 
     @property
     def rows(self) -> int:
-        """Rows of data in a ciphertext."""
+        """The number of rows of data in a ciphertext."""
         return self.rings * self.rows_per_ring
 
     @property
@@ -57,7 +57,7 @@ class Layout:
         return np.ascontiguousarray(rings.swapaxes(2, 3)).reshape(ciphertexts, self.slots)
 
     def spread(self, weights: NDArray[Any]) -> NDArray[Any]:
-        """One weight a feature as slots: the same for every row."""
+        """One weight a feature as slots, the same for every row."""
         slots = self.pack(np.broadcast_to(weights, (self.rows, len(weights))))
         return slots.reshape(self.slots)
 

@@ -16,15 +16,15 @@ Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 
 CLIP = 2.0
-"""Standardised features are clipped to [-CLIP, CLIP], so that the score of any input has a bound."""
+"""Standardised features are clipped to [-CLIP, CLIP], so the score of any input has a bound."""
 SIGMOID_DEGREE = 7
 FEATURE_STEPS = 32
-"""Quantisation steps of a feature to a standard deviation."""
+"""The quantisation steps of a feature in a standard deviation."""
 LARGEST_WEIGHT = 127
 
 
 def _sklearn(module: str) -> Any:
-    """A module of scikit-learn, which only the demo needs. ParameterError when it is not installed."""
+    """A module of scikit-learn, which only the demo needs. ParameterError if it is not installed."""
     try:
         return importlib.import_module(f"sklearn.{module}")
     except ImportError:
@@ -33,7 +33,7 @@ def _sklearn(module: str) -> Any:
 
 @dataclass(frozen=True)
 class Table:
-    """Half of the table for training, half held out."""
+    """A table: half of it for training, half held out."""
 
     train: Floats
     train_labels: Integers
@@ -45,7 +45,7 @@ class Table:
         """The table that comes with scikit-learn (569 tumours, 30 features), split by `seed`.
 
         Raises:
-            ParameterError: when scikit-learn is not installed.
+            ParameterError: if scikit-learn is not installed.
         """
         data = _sklearn("datasets").load_breast_cancer()
         train, held_out, train_labels, labels = _sklearn("model_selection").train_test_split(
@@ -56,7 +56,7 @@ class Table:
 
 @dataclass(frozen=True)
 class Preparation:
-    """What a client does to its rows before it encrypts them: public."""
+    """The public preparation of a client's rows before encryption."""
 
     mean: Floats
     deviation: Floats
@@ -73,14 +73,14 @@ class Preparation:
 
 @dataclass(frozen=True)
 class LogisticModel:
-    """score = p((w x + b) / bound), p an odd polynomial plus 1/2 that is close to the sigmoid of its argument
-    times `bound` on [-1, 1]. `bound` is as large as |w x + b| can get, so no input leaves the range."""
+    """score = p((w x + b) / bound). p(z), an odd polynomial plus 1/2, is close to sigmoid(bound z) on [-1,
+    1]. `bound` is the largest possible |w x + b|, so no input leaves the range."""
 
     weights: Floats
     bias: float
     bound: float
     coefficients: Floats
-    """Of z, z^3, z^5, z^7."""
+    """The coefficients of z, z^3, z^5, z^7."""
 
     def logits(self, prepared: Floats) -> Floats:
         """w x + b, shape (rows,)."""
@@ -88,7 +88,7 @@ class LogisticModel:
         return logits
 
     def scores(self, prepared: Floats) -> Floats:
-        """The polynomial score in the clear: what the server computes."""
+        """The polynomial score in the clear. The server computes the same."""
         z = self.logits(prepared) / self.bound
         square = z * z
         c1, c3, c5, c7 = self.coefficients

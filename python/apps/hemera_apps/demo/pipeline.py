@@ -26,12 +26,12 @@ CKKS_SLOTS = 8192
 INTEGER_SLOTS = 8192
 
 Progress = Callable[[str], None]
-"""Called with the stage that begins."""
+"""A function that is called with the name of each stage as it begins."""
 
 
 @dataclass
 class Run:
-    """What one scheme's run found. `to_json` has the stable keys."""
+    """The results of one scheme's run. `to_json` has the stable keys."""
 
     scheme: str
     params: Parameters
@@ -41,7 +41,7 @@ class Run:
     accuracy_clear: float
     accuracy_encrypted: float
     agreement: float
-    """Part of the rows that both classify alike."""
+    """The part of the rows that both classify alike."""
     max_error_bits: float | None
     """CKKS: log2 of the largest difference from the same polynomial score in double precision."""
     sigmoid_error_bits: float | None
@@ -147,5 +147,5 @@ def run_scheme(
 
 
 def _log2(error: float) -> float:
-    """log2 of an error; of the least positive double for none, so that JSON can say it."""
+    """log2 of an error, or of the least positive double if there is none, so that JSON can hold it."""
     return math.log2(max(float(error), math.ulp(0.0)))

@@ -1,4 +1,4 @@
-"""What the demo prints: progress while it runs, a table at the end."""
+"""The demo's output: progress while it runs, a table at the end."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def _error_text(run: Run) -> str:
 
 
 def _digits(bits: float) -> str:
-    """How many digits after the point are right for an error of 2^bits, in words."""
+    """The number of right digits after the point for an error of 2^bits, in words."""
     digits = math.floor(-bits * math.log10(2))
     if digits < 1:
         return "no digit right"

@@ -1,4 +1,4 @@
-"""The server: owns a model, and gets parameters, keys and encrypted rows as bytes. It has no secret key."""
+"""The server: it owns a model, and gets parameters, keys and encrypted rows as bytes, but no secret key."""
 
 from __future__ import annotations
 

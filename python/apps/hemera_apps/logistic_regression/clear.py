@@ -1,4 +1,4 @@
-"""The same algorithm on clear numbers: what encrypted training is held to."""
+"""The same algorithm on clear numbers. Encrypted training is compared with it."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ def train_clear(settings: Settings, batches: Floats) -> Iterator[Floats]:
     polynomial.
 
     Args:
-        settings: of the training.
-        batches: z of each mini-batch, of shape (batches, m, width), or (models, batches, m, width) where each
-            model learns from its own; z of rows that fill up are 0.
+        settings: the settings of the training.
+        batches: z of each mini-batch, of shape (batches, m, width), or (models, batches, m, width) if each
+            model has its own. Rows that fill a batch up have z = 0.
 
     Yields:
         Arrays of shape (models, width).
@@ -33,8 +33,8 @@ def train_clear(settings: Settings, batches: Floats) -> Iterator[Floats]:
 
 
 def require_bounds(settings: Settings, batches: Floats) -> None:
-    """ParameterError where the same training in the clear leaves `weight_bound`, as the encrypted one then
-    does after hours; the message names settings that keep it, if there are any nearby.
+    """ParameterError if the same training in the clear leaves `weight_bound`, as the encrypted training then
+    would after hours. The message names settings nearby that keep the bound, if there are any.
 
     Args:
         settings, batches: see `train_clear`.
@@ -45,7 +45,7 @@ def require_bounds(settings: Settings, batches: Floats) -> None:
     far = f"takes weights to {weights:.3g}" if weights < _DIVERGED else "diverges"
     told = (
         f"the same training in the clear {far}, beyond weight_bound = {settings.weight_bound:g} "
-        "(--weight-bound), which encrypted training does not keep"
+        "(--weight-bound), and encrypted training would be wrong"
     )
     found = _settings_nearby(settings, batches)
     if found is None:
@@ -62,7 +62,7 @@ _SLOWER = (1.0, 0.5, 0.25, 0.1)
 _BOUNDS = (4.0, 8.0, 16.0)
 _DIVERGED = 1e4
 _MARGIN = 0.9
-"""Part of a bound that suggested settings use."""
+"""The part of a bound that suggested settings use."""
 
 
 def _settings_nearby(settings: Settings, batches: Floats) -> Settings | None:
@@ -70,7 +70,7 @@ def _settings_nearby(settings: Settings, batches: Floats) -> Settings | None:
     own = (settings.degree, settings.interval)
     for factor in _SLOWER:
         for degree, interval in (own, *(other for other in _SIGMOIDS if other[1] > own[1])):
-            # Three digits, as the message has them.
+            # Three digits, as in the message.
             rates = tuple(float(f"{factor * rate:.3g}") for rate in settings.rates)
             found = dataclasses.replace(settings, degree=degree, interval=interval, rates=rates)
             weights, logits = _extents(found, batches)
@@ -93,7 +93,7 @@ def _extents(settings: Settings, batches: Floats) -> tuple[float, float]:
 
 
 def _steps(settings: Settings, batches: Floats) -> Iterator[tuple[Floats, Floats, Floats]]:
-    """After each iteration w and v, of shape (models, width), and the logits that it began with."""
+    """By iteration: w and v after it, of shape (models, width), and the logits before it."""
     data = batches if batches.ndim == 4 else batches[None]
     shape = (settings.models, data.shape[-1])
     ahead, weights = np.zeros(shape), np.zeros(shape)

@@ -1,4 +1,4 @@
-"""The client: owns the samples and the secret key."""
+"""The client: it owns the samples and the secret key."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ __all__ = ["Client"]
 
 Floats = NDArray[np.float64]
 BEYOND = 1.001
-"""States of a larger magnitude are none that a bootstrap keeps."""
+"""The largest magnitude of a state that bootstraps keep, with a margin for noise."""
 
 
 class Client:
@@ -22,12 +22,12 @@ class Client:
 
         plan = TrainingPlan(params, settings)
         client = Client(plan)
-        keys = client.keys()            # for the server: nothing in them decrypts
+        keys = client.keys()            # for the server: they can not decrypt
         batch = bytes(client.encrypt(z))  # z of shape (batch, width), see make_batches
         weights = client.decrypt(answer)
 
     Args:
-        plan: the server's.
+        plan: the plan of the training, the same as the server's.
         device, threads: see `hemera.Context`.
     """
 
@@ -41,18 +41,13 @@ class Client:
         return self._context
 
     def keys(self) -> hemera.Keys:
-        """The evaluation keys of the plan's circuits, and no others.
+        """The evaluation keys that training asks for, and no others.
 
         Raises:
-            OutOfMemoryError: when they do not fit.
+            OutOfMemoryError: if the keys do not fit.
         """
         return self._context.generate_keys(
-            self._secret_key,
-            public_key=False,
-            relinearization=False,
-            conjugation=self._plan.settings.is_accelerated,
-            galois_level=self._plan.iterations[0].level,
-            plan=self._plan.circuits,
+            self._secret_key, public_key=False, relinearization=False, plan=self._plan.cost
         )
 
     def encrypt(self, z: ArrayLike) -> hemera.Ciphertext:
@@ -60,15 +55,16 @@ class Client:
         the shape `plan.batch_shape`.
 
         Raises:
-            ParameterError: for another shape.
+            ParameterError: if the shape is another one.
         """
         return self._encrypted(self._plan.pack(z))
 
     def start(self, weights: ArrayLike | None = None) -> hemera.Ciphertext:
-        """The encrypted state that training starts from: of these weights of shape (models, width), or 0.
+        """The encrypted state that training starts from: that of weights of shape (models, width); None: of
+        0.
 
         Raises:
-            ParameterError: for weights above `weight_bound`, or of another shape.
+            ParameterError: if weights are above `weight_bound`, or of another shape.
         """
         own = self._plan.settings
         given = np.zeros((own.models, own.width)) if weights is None else weights
@@ -78,16 +74,16 @@ class Client:
         """The weights of shape (models, width), the intercept first, of an encrypted state.
 
         Raises:
-            NoiseError: when weights are above `weight_bound`: then bootstraps were wrong.
+            NoiseError: if weights are above `weight_bound`. Bootstraps were then wrong.
         """
         loaded = self._context.load(state) if isinstance(state, bytes) else state
         values = self._context.decrypt(loaded, self._secret_key, dtype=np.complex128)
         parts = np.stack([values.real, values.imag])
         if not np.abs(parts).max() <= BEYOND:
             raise NoiseError(
-                f"the weights went beyond {self._plan.settings.weight_bound:g}, which bootstraps do not "
-                "keep; train again with a larger weight_bound (--weight-bound), a lower rate (--rates), or a "
-                "wider interval of a sigmoid of higher degree (--interval, --degree)"
+                f"the weights went beyond {self._plan.settings.weight_bound:g}, and bootstraps were wrong; "
+                "train again with a larger weight_bound (--weight-bound), a lower rate (--rates), or a "
+                "sigmoid of higher degree on a wider interval (--degree, --interval)"
             )
         return self._plan.unpack_weights(values)
 
@@ -97,6 +93,6 @@ class Client:
         return bytes(params)
 
     def _encrypted(self, slots: ArrayLike) -> hemera.Ciphertext:
-        """At the level where the first iteration begins: higher ones are of no use."""
+        """The slots, encrypted at the level of the first iteration. Higher levels are of no use."""
         encoded = self._context.encode(slots, level=self._plan.iterations[0].level)
         return self._context.encrypt(encoded, self._secret_key)

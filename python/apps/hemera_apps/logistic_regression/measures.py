@@ -1,4 +1,4 @@
-"""How good weights are."""
+"""Measures of the quality of weights."""
 
 from __future__ import annotations
 
@@ -15,22 +15,22 @@ Integers = NDArray[np.int64]
 
 @dataclass(frozen=True)
 class Quality:
-    """Of one model on samples."""
+    """The quality of one model on samples."""
 
     accuracy: float
-    """Part of the samples whose class is the sign of their logit."""
+    """The part of the samples whose class is the sign of their logit."""
     auc: float
-    """Area under the receiver operating characteristic."""
+    """The area under the receiver operating characteristic."""
 
 
 def quality(logits: Floats, labels: Integers) -> Quality:
-    """Of logits of shape (samples,) and labels 0 or 1."""
+    """The quality of logits of shape (samples,), with labels 0 or 1."""
     return Quality(float(np.mean((logits > 0) == (labels == 1))), area_under_curve(logits, labels))
 
 
 def area_under_curve(logits: Floats, labels: Integers) -> float:
-    """The probability that a sample of class 1 has a larger logit than one of class 0; equal ones count half
-    (the rank sum of F. Wilcoxon, and of H. Mann and D. Whitney)."""
+    """The probability that a sample of class 1 has a larger logit than one of class 0; equal logits count
+    half (the rank sum of F. Wilcoxon, and of H. Mann and D. Whitney)."""
     _, places, counts = np.unique(logits, return_inverse=True, return_counts=True)
     ranks = (np.cumsum(counts) - (counts - 1) / 2)[places]
     ones = int(labels.sum())

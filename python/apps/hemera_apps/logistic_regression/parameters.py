@@ -1,4 +1,4 @@
-"""Parameters to train with: the presets of bootstrapping, and the paper's set."""
+"""Parameters of training: the presets of bootstrapping, and the paper's."""
 
 from __future__ import annotations
 
@@ -13,16 +13,17 @@ _PAPER_FIELDS: dict[str, Any] = {"levels": 12, "digits": 4, "security": None}
 
 
 def make_parameters(preset: str, **fields: Any) -> Parameters:
-    """`hemera.ckks.Parameters.for_bootstrapping`, with one preset more.
+    """`hemera.ckks.Parameters.for_bootstrapping`, with the preset "paper" in addition.
 
-    "paper" is of the size of the set that encrypted training is published with (N = 2^16, L = 26, scale 2^59,
-    4 digits, so 26 x 59 = 1,534 bits): "n16-59" with 12 levels, which are 27 levels and 1,521 bits with those
-    of a bootstrap, in 4 digits. With the special primes that is 2,065 bits, above the 1,747 of 128 bits of
-    security: NOT SECURE, for comparisons alone.
+    Published results of encrypted training have N = 2^16, L = 26, scale 2^59 and 4 digits, so 26 x 59 = 1,534
+    bits. "paper" is as large: "n16-59" with 12 levels, which are 27 levels and 1,521 bits with those of a
+    bootstrap, in 4 digits. With the special primes it has 2,065 bits, above the 1,747 of 128 bits of
+    security:
+    NOT SECURE, for comparisons alone.
 
     Args:
-        preset: of `for_bootstrapping`, or "paper".
-        fields: in place of the preset's.
+        preset: a preset of `for_bootstrapping`, or "paper".
+        fields: fields in place of the preset's.
 
     Raises:
         ParameterError, SecurityError: as `for_bootstrapping`.

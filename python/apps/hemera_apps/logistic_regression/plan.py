@@ -1,85 +1,63 @@
-"""How training is taken on ciphertexts: layout, levels, keys and cost, known before anything is encrypted."""
+"""The plan of training on ciphertexts: layout, levels, keys and cost, known before any encryption."""
 
 from __future__ import annotations
 
-from collections import Counter
-from dataclasses import dataclass
+import functools
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from hemera._options import size_text
-from hemera.circuits import (
-    Bootstrap,
-    FunctionPlan,
-    InnerSum,
-    MatrixVectorProduct,
-    Polynomial,
-    Replication,
-)
+from hemera.circuits import Bootstrap, InnerSum, Polynomial, Replication
 from hemera.circuits.needs import OPERATIONS
 from hemera.circuits.plans import Plan
 from hemera.ckks import Parameters
 from hemera.errors import LevelError, ParameterError
+from hemera.objects.ciphertext import Ciphertext
+from hemera.objects.context import Context
+from hemera.objects.cost import Cost, DryRun, FreshInput
+from hemera.times import DeviceTimes
+from hemera_apps.logistic_regression.circuit import (
+    AtLevel,
+    Circuits,
+    Iteration,
+    accelerated,
+    descended,
+    joined,
+    refreshed,
+    scaled,
+)
 from hemera_apps.logistic_regression.settings import Settings
 
-__all__ = ["Iteration", "TrainingPlan"]
+__all__ = ["TrainingPlan"]
 
 Floats = NDArray[np.float64]
 
 
-@dataclass(frozen=True)
-class Iteration:
-    """The circuits of an iteration that starts at a level. Rows are samples of one model, of `width` slots
-    each."""
-
-    level: int
-    scores: InnerSum
-    """z v summed along each row, into its first slot."""
-    sigmoid: FunctionPlan
-    """The polynomial in the first slot of each row, 0 in the others: its coefficients are the mask."""
-    copies: Replication
-    """The first slot of a row in all of its slots."""
-    gradient_level: int
-    """Of the product with the z of the gradient."""
-    gradient: InnerSum
-    """The sum of all rows of each model, in each of them."""
-    products: tuple[MatrixVectorProduct, ...]
-    """Of one number with another: what the two products with z need and cost."""
-
-    @property
-    def by_ciphertext(self) -> tuple[Plan, ...]:
-        """What each ciphertext of a mini-batch goes through."""
-        return self.products[0], self.scores, self.sigmoid, self.copies
-
-    @property
-    def circuits(self) -> tuple[Plan, ...]:
-        return *self.by_ciphertext, self.products[1], self.gradient
-
-
 class TrainingPlan:
-    """Levels, keys and cost of training, and how samples and weights lie in slots.
+    """The levels, keys and cost of training, and the places of samples and weights in slots.
 
-    A ciphertext's N/2 slots are rows of `settings.width`. Of M models (filled up to a power of two) row q M
-    + m is of model m and has sample q of its mini-batch; what does not fit goes on in the next ciphertext,
-    and the gradients of all are summed before the one step. The state, v + i w (Nesterov) or v (gradient
-    descent) of each model over `weight_bound`, repeats in all of the model's rows: so it is a ciphertext of
-    M `width` slots, too, and is bootstrapped as that, for all models at once. z is encrypted times
-    `feature_factor`, so that the sums along rows are those over the sigmoid's interval, from -1 to 1.
+    A ciphertext's N/2 slots are rows of `settings.width`. With M models (filled up to a power of two), row
+    q M + m has sample q of model m's mini-batch. Samples that do not fit go on in the next ciphertext, and
+    the gradients of all ciphertexts are summed before the step. The state of a model is v + i w (Nesterov) or
+    v (gradient descent), divided by `weight_bound`. It repeats in all of the model's rows. So the
+    state is also a ciphertext of M `width` slots, and one bootstrap of that serves all models. z is encrypted
+    times `feature_factor`. Sums along rows, divided by the sigmoid's interval, are then from -1 to 1.
 
-    Models of different learning rates take the same steps on the server: with r = sqrt(rate / smallest
-    rate), the gradient of v / r on samples z r, at the smallest rate, is that of v on z over r, and z r
-    times v / r is z v.
+    Models of different learning rates take the same steps on the server. With r = sqrt(rate / smallest rate),
+    the gradient of v / r on samples z r, at the smallest rate, is that of v on z divided by r, and z r times
+    v / r is z v.
 
     Args:
-        params: of `hemera.ckks.Parameters.for_bootstrapping`, the same for client and server.
-        settings: of the training.
-        bootstrap_every: iterations from one bootstrap to the next; None: as many as the levels allow.
+        params: parameters of `hemera.ckks.Parameters.for_bootstrapping`, the same for client and server.
+        settings: the settings of the training.
+        bootstrap_every: the number of iterations from one bootstrap to the next; None: as many as the levels
+            allow.
 
     Raises:
-        LevelError: when a bootstrap leaves fewer levels than these iterations take.
-        ParameterError: when a sample of each model does not fit the slots, or for other parameters.
+        LevelError: if a bootstrap leaves fewer levels than these iterations take.
+        ParameterError: if a sample of each model does not fit the slots, or the parameters are others.
     """
 
     def __init__(self, params: Parameters, settings: Settings, *, bootstrap_every: int | None = None) -> None:
@@ -89,9 +67,8 @@ class TrainingPlan:
         if self.state_slots > slots:
             raise ParameterError(
                 f"a sample of each of {settings.models} models in rows of {settings.width} (1 + "
-                f"{settings.features} features, filled up) does not fit the {slots} slots of a "
-                f"ciphertext; take at most {slots // settings.width} models, or parameters of a "
-                "larger degree"
+                f"{settings.features} features, filled up) does not fit the {slots} slots of a ciphertext; "
+                f"take at most {slots // settings.width} models, or parameters of a larger degree"
             )
         real = not settings.is_accelerated
         self._bootstrap = Bootstrap(params, self.state_slots, real=real)
@@ -108,14 +85,19 @@ class TrainingPlan:
                 )
             )
         if not real and 4 * self.state_slots <= params.degree:
-            # One longest step in place of two, for a level: taken where that level is left over.
+            # One longest step in place of two, for a level, if a level is left over.
             merged = Bootstrap(params, self.state_slots, merge_parts=True)
             if merged.levels_left >= every * depth:
                 self._bootstrap = merged
-        start = self._bootstrap.input_level + every * depth
-        self._iterations = tuple(self._at(start - i * depth) for i in range(every))
+        level = self._start = self._bootstrap.input_level + every * depth
+        iterations = []
+        dry = self._dry_run()
+        for _ in range(every):
+            iterations.append(self._planned(dry, level))
+            level = iterations[-1].result_level
+        self._iterations = tuple(iterations)
 
-    # --- What it is. ---
+    # --- Properties. ---
 
     @property
     def params(self) -> Parameters:
@@ -127,62 +109,58 @@ class TrainingPlan:
 
     @property
     def slots(self) -> int:
-        """Of a mini-batch's ciphertext: all."""
+        """The number of slots of a mini-batch's ciphertext: all."""
         return self._params.max_slots
 
     @property
     def rows(self) -> int:
-        """Of a ciphertext, with a sample of one model each."""
+        """The number of rows of a ciphertext, each with a sample of one model."""
         return self.slots // self._settings.width
 
     @property
     def state_slots(self) -> int:
-        """Of the state: a row of each model, filled up to a power of two."""
+        """The number of slots of the state: a row for each model, filled up to a power of two."""
         return self._settings.width << (self._settings.models - 1).bit_length()
 
     @property
     def samples(self) -> int:
-        """Of each model, that fit a ciphertext."""
+        """The number of samples of each model in a ciphertext."""
         return self.slots // self.state_slots
 
     @property
     def ciphertexts(self) -> int:
-        """Of a mini-batch."""
+        """The number of ciphertexts of a mini-batch."""
         return -(-self._settings.batch // self.samples)
 
     @property
     def batch_shape(self) -> tuple[int, ...]:
-        """Of a mini-batch's ciphertexts as one batch: () where it is one alone."""
+        """The shape of a mini-batch's ciphertexts as one batch; () for a single ciphertext."""
         return () if self.ciphertexts == 1 else (self.ciphertexts,)
 
     @property
     def bootstrap(self) -> Bootstrap:
-        """Of the state: `state_slots` slots."""
+        """The bootstrap of the state, of `state_slots` slots."""
         return self._bootstrap
 
     @property
     def bootstrap_every(self) -> int:
-        """Iterations from one bootstrap to the next."""
+        """The number of iterations from one bootstrap to the next."""
         return len(self._iterations)
 
     @property
     def iterations(self) -> tuple[Iteration, ...]:
-        """Those from one bootstrap to the next, in their order."""
+        """The iterations from one bootstrap to the next, in their order."""
         return self._iterations
 
     @property
     def bootstraps(self) -> int:
-        """Of a whole training: before every `bootstrap_every`-th iteration but the first."""
+        """The number of bootstraps of a whole training: one before every `bootstrap_every`-th iteration but
+        the first."""
         return (self._settings.iterations - 1) // self.bootstrap_every
 
     @property
-    def circuits(self) -> list[Plan]:
-        """All circuits, whose keys the server needs."""
-        return [*(circuit for one in self._iterations for circuit in one.circuits), self._bootstrap]
-
-    @property
     def feature_factor(self) -> float:
-        """What z is multiplied by before it is encrypted."""
+        """The factor of z before encryption."""
         parts = 2 if self._settings.is_accelerated else 1  # the state and its conjugate are 2 v
         return self._settings.weight_bound / (parts * self._settings.interval)
 
@@ -190,8 +168,8 @@ class TrainingPlan:
 
     @property
     def model_factors(self) -> Floats:
-        """Of each model: what its z is multiplied by, and its weights are divided by, for its learning rate
-        to be the smallest one; from 1 on, of shape (models,)."""
+        """By model, shape (models,), from 1 on: the factor of its z, and divisor of its weights, that makes
+        its learning rate the smallest one."""
         rates = self._settings.rates_at(0)
         return np.asarray(np.sqrt(rates / rates.min()), dtype=np.float64)
 
@@ -200,7 +178,7 @@ class TrainingPlan:
         (*batch_shape, slots).
 
         Raises:
-            ParameterError: for another shape.
+            ParameterError: if the shape is another one.
         """
         own, given = self._settings, np.asarray(z, dtype=np.float64)
         expected = (own.batch, own.width)
@@ -218,7 +196,7 @@ class TrainingPlan:
         """The state of weights of shape (models, width), v and w alike, as slots of shape (state_slots,).
 
         Raises:
-            ParameterError: for weights above `weight_bound`, or of another shape.
+            ParameterError: if weights are above `weight_bound`, or of another shape.
         """
         own, given = self._settings, np.asarray(weights, dtype=np.float64)
         shape = (own.models, own.width)
@@ -238,11 +216,22 @@ class TrainingPlan:
         rows = part.reshape(-1, own.width)[: own.models]
         return np.asarray(own.weight_bound * self.model_factors[:, None] * rows, dtype=np.float64)
 
+    @functools.cached_property
+    def _masked_sigmoid(self) -> Polynomial:
+        """p(-u), in the first slot of each row."""
+        own = self._settings
+        signs = np.where(np.arange(own.degree + 1) % 2 == 1, -1.0, 1.0)
+        coefficients = np.zeros((own.degree + 1, self.rows, own.width))
+        coefficients[:, :, 0] = (signs * own.sigmoid.coefficients)[:, None]
+        return Polynomial(
+            coefficients.reshape(own.degree + 1, self.slots), per_slot=True, name="masked sigmoid"
+        )
+
     # --- Numbers of an iteration. ---
 
     def gradient_factor(self, iteration: int) -> complex:
-        """What z is multiplied by for the gradient: the smallest learning rate, and where the gradient
-        goes: 1 for v alone, (1 + momentum) + i for v + i w."""
+        """The factor of the gradient's z: the smallest learning rate, times 1 for v alone, or (1 + momentum)
+        + i for v + i w."""
         own = self._settings
         step = float(own.rates_at(iteration).min())
         step /= own.batch * own.weight_bound * self.feature_factor
@@ -256,50 +245,85 @@ class TrainingPlan:
 
     # --- Cost. ---
 
+    @functools.cached_property
+    def cost(self) -> Cost:
+        """Of all iterations from one bootstrap to the next, and the bootstrap: the server's keys, as they are
+        asked for."""
+
+        def whole(state: Ciphertext, z: Ciphertext) -> list[Ciphertext]:
+            ends = []
+            for position in range(self.bootstrap_every):
+                state = self._iterated(position, state, z)
+                ends.append(state)
+            return [*ends, refreshed(state.evaluator, self._bootstrap, state, self._start)]
+
+        return self._dry_run().cost(lambda _: whole, self._inputs(self._start), own_products=True)
+
+    @functools.cached_property
+    def costs(self) -> tuple[Cost, ...]:
+        """Of each iteration from one bootstrap to the next, with the keys of all."""
+        needs, dry = self.cost.needed_keys, self._dry_run()
+
+        def count(position: int) -> Cost:
+            inputs = self._inputs(self._iterations[position].level)
+            return dry.cost(lambda _: functools.partial(self._iterated, position), inputs, needs=needs)
+
+        return tuple(map(count, range(self.bootstrap_every)))
+
+    @functools.cached_property
+    def bootstrap_cost(self) -> Cost:
+        """Of a bootstrap of the state."""
+
+        def refresh(state: Ciphertext) -> Ciphertext:
+            return refreshed(state.evaluator, self._bootstrap, state, self._start)
+
+        inputs = [FreshInput(self.slots, self._iterations[-1].result_level)]
+        return self._dry_run().cost(lambda _: refresh, inputs, needs=self.cost.needed_keys)
+
     def operations(self, position: int = 0) -> dict[str, int]:
         """Operations of the iteration at a position after a bootstrap, by kind: as `Plan.operations`, and
         "rotations", those with a key of their own, conjugations among them."""
-        return _operations_of(self._iterations[position], self._settings, self.ciphertexts)
+        own, found = self._iterations[position], self.costs[position].operations
+        rotations = self.ciphertexts * _switches(own.scores, own.copies) + _switches(own.gradient)
+        found["rotations"] = rotations + self._settings.is_accelerated
+        return {kind: found[kind] for kind in _TITLES}
+
+    def seconds(self, device: str) -> dict[str, Any]:
+        """About how long iterations by their positions and a bootstrap take on a device: see `hemera.cost`.
+
+        Raises:
+            DeviceError: when there is no table of times of the device.
+        """
+        times = DeviceTimes.find(device)
+        return {
+            "iteration_by_level": [times.seconds(cost._cost) for cost in self.costs],
+            "bootstrap": times.seconds(self.bootstrap_cost._cost),
+        }
 
     @property
     def key_bytes(self) -> int:
         """Bytes of the server's keys in memory."""
-        seen: dict[Any, int] = {}
-        for circuit in self.circuits:
-            for need, told in zip(circuit.needed_keys, circuit._keys(), strict=True):
-                name = (need.kind, need.galois_element, tuple(need.primes), tuple(need.special_primes))
-                seen[name] = told["bytes"]
-        total = sum(seen.values())
-        if self._settings.is_accelerated:
-            # The key of conjugations is as large as that of a rotation at the same level.
-            level = self._iterations[0].level
-            total += InnerSum(self._params, self.slots, 2, level=level).key_bytes
-        return total
+        return self.cost.key_bytes
 
     @property
     def plaintext_bytes(self) -> int:
         """Bytes of encoded coefficients and masks."""
-        return sum(circuit.plaintext_bytes for circuit in self.circuits)
+        return self.cost.plaintext_bytes
 
     @property
     def workspace_bytes(self) -> int:
-        """Bytes of values in between at once, by a model of the CPU."""
-        once = (self._bootstrap, *(one.gradient for one in self._iterations))
-        each = (circuit for one in self._iterations for circuit in one.by_ciphertext)
-        return max(
-            max(circuit.workspace_bytes for circuit in once),
-            self.ciphertexts * max(circuit.workspace_bytes for circuit in each),
-        )
+        """The most bytes of values in between at once, of a CPU."""
+        return max(cost.workspace_bytes for cost in (*self.costs, self.bootstrap_cost))
 
     @property
     def batch_bytes(self) -> int:
-        """Bytes of a mini-batch as it comes."""
+        """The bytes of an arriving mini-batch."""
         return (
             16 * self.ciphertexts * len(self._params.primes[self._iterations[0].level]) * self._params.degree
         )
 
     def as_dict(self) -> dict[str, Any]:
-        """What it tells, for programs."""
+        """The plan for programs."""
         return {
             "degree": self._params.degree,
             "security": self._params.security,
@@ -327,7 +351,7 @@ class TrainingPlan:
         }
 
     def report(self) -> str:
-        """What it needs and costs, in some lines for people."""
+        """The plan in some lines for people: its needs and its cost."""
         own, boot = self._settings, self._bootstrap
         several = f" of each of {own.models} models" if own.models > 1 else ""
         lines = [
@@ -360,31 +384,84 @@ class TrainingPlan:
 
     # --- Making it. ---
 
-    def _at(self, level: int) -> Iteration:
-        params, own, slots = self._params, self._settings, self.slots
-        after = level - 1 - own.sigmoid.depth
-        # p(-u), in the first slot of each row.
-        signs = np.where(np.arange(own.degree + 1) % 2 == 1, -1.0, 1.0)
-        coefficients = np.zeros((own.degree + 1, self.rows, own.width))
-        coefficients[:, :, 0] = (signs * own.sigmoid.coefficients)[:, None]
-        masked = Polynomial(coefficients.reshape(own.degree + 1, slots), per_slot=True, name="masked sigmoid")
-        return Iteration(
-            level,
-            InnerSum(params, slots, own.width, level=level - 1, own_keys=True),
-            masked.plan(params, level=level - 1, own_keys=True),
-            Replication(params, slots, own.width, others_are_zero=True, level=after, own_keys=True),
-            after,
-            InnerSum(
-                params,
-                slots,
-                self.samples,
-                stride=self.state_slots,
-                everywhere=True,
-                level=after - 1,
-                own_keys=True,
-            ),
-            tuple(MatrixVectorProduct(params, 1, 1, level=at, own_keys=True) for at in (level, after)),
+    def _inputs(self, level: int) -> list[FreshInput]:
+        """A state at a level, and a mini-batch."""
+        return [FreshInput(self.slots, level), FreshInput((*self.batch_shape, self.slots), self._start)]
+
+    def _iterated(self, position: int, state: Ciphertext, z: Ciphertext) -> Ciphertext:
+        """The next state, by the iteration at a position after the first bootstrap, as on the server."""
+        own, number = self._iterations[position], self.bootstrap_every + position
+        ready = scaled(state.evaluator, z, own.gradient_level, self.gradient_factor(number))
+        return self._following(own, number, state, z, lambda _: ready)
+
+    def _following(
+        self, own: Circuits, number: int, state: Ciphertext, z: Ciphertext, factored: AtLevel
+    ) -> Ciphertext:
+        ev = state.evaluator
+        if not self._settings.is_accelerated:
+            return descended(ev, own, state, z, factored)
+        return joined(ev, *accelerated(ev, own, state, z, factored), self.state_factors(number))
+
+    def _dry_run(self) -> DryRun:
+        return DryRun(Context(self._params, "ledger", threads=1), symmetric=True)
+
+    def _planned(self, dry: DryRun, level: int) -> Iteration:
+        """The iteration that starts at a level, by a run in which each circuit is made for what comes to
+        it."""
+        planner = _Planner(self, level)
+        evaluator = dry.bind(dry.asking(own_products=True))
+        state, z = dry.encrypted(self._inputs(level), evaluator)
+        following = self._following(
+            planner, 1, state, z, lambda own: scaled(evaluator, z, own, self.gradient_factor(1))
         )
+        return planner.made(following.level)
+
+
+class _Planner:
+    """Makes the circuits of an iteration, each for the level of the ciphertext that it is called with."""
+
+    def __init__(self, plan: TrainingPlan, level: int) -> None:
+        self._plan, self.level = plan, level
+        self._made: dict[str, Any] = {}
+
+    def made(self, result_level: int) -> Iteration:
+        """The iteration."""
+        return Iteration(level=self.level, result_level=result_level, **self._made)
+
+    def scores(self, x: Ciphertext) -> Ciphertext:
+        return self._run("scores", x, InnerSum(*self._slots, self._width, level=x.level, own_keys=True))
+
+    def sigmoid(self, x: Ciphertext) -> Ciphertext:
+        masked = self._plan._masked_sigmoid
+        return self._run("sigmoid", x, masked.plan(self._plan.params, level=x.level, own_keys=True))
+
+    def copies(self, x: Ciphertext) -> Ciphertext:
+        own = Replication(*self._slots, self._width, others_are_zero=True, level=x.level, own_keys=True)
+        return self._run("copies", x, own)
+
+    def gradient(self, x: Ciphertext) -> Ciphertext:
+        own = InnerSum(
+            *self._slots,
+            self._plan.samples,
+            stride=self._plan.state_slots,
+            everywhere=True,
+            level=x.level,
+            own_keys=True,
+        )
+        return self._run("gradient", x, own)
+
+    @property
+    def _slots(self) -> tuple[Parameters, int]:
+        return self._plan.params, self._plan.slots
+
+    @property
+    def _width(self) -> int:
+        return self._plan.settings.width
+
+    def _run(self, name: str, x: Ciphertext, made: Any) -> Ciphertext:
+        self._made[name] = made
+        result: Ciphertext = made(x)
+        return result
 
 
 _TITLES = {
@@ -398,22 +475,5 @@ _TITLES = {
 }
 
 
-def _operations_of(iteration: Iteration, settings: Settings, ciphertexts: int) -> dict[str, int]:
-    total: Counter[str] = Counter()
-    for circuit in iteration.by_ciphertext:
-        total.update(circuit.operations)
-    # z comes down for both products, and for the second is multiplied by the learning rate.
-    total.update(plain_products=1, rescales=3)
-    total["rotations"] = _rotations(iteration.scores, iteration.copies)
-    total = Counter({kind: ciphertexts * count for kind, count in total.items()})
-    # The products of the gradient are relinearized and rescaled as their sum.
-    total.update(iteration.products[1].operations)
-    total.update(iteration.gradient.operations)
-    total.update(products=ciphertexts - 1, rotations=_rotations(iteration.gradient))
-    if settings.is_accelerated:
-        total.update(rotations=1, key_products=1, mod_ups=1, divisions=1, plain_products=2, rescales=3)
-    return {kind: total[kind] for kind in _TITLES}
-
-
-def _rotations(*circuits: Plan) -> int:
+def _switches(*circuits: Plan) -> int:
     return sum(circuit.operations["key_products"] for circuit in circuits)

@@ -1,4 +1,4 @@
-"""What a data owner does to samples before they are encrypted."""
+"""A data owner's preparation of samples before encryption."""
 
 from __future__ import annotations
 
@@ -21,23 +21,23 @@ CLIP = 3.0
 
 @dataclass(frozen=True)
 class Preparation:
-    """Standardises features by the mean and the deviation of the samples for training."""
+    """Standardises features by the mean and the deviation of the training samples."""
 
     mean: Floats
     deviation: Floats
 
     @classmethod
     def of(cls, features: Floats) -> Preparation:
-        """For samples of shape (samples, columns). Columns of one value become 0."""
+        """The preparation of samples of shape (samples, columns). Columns of a single value become 0."""
         deviation = features.std(axis=0)
         flat = deviation <= 1e-12 * np.abs(features).max(axis=0)
         return cls(features.mean(axis=0), np.where(flat, 1.0, deviation))
 
     def apply(self, features: Floats, width: int) -> Floats:
-        """Rows (1, features, 0, ..., 0) of `width` numbers: an intercept, and what fills them up.
+        """Rows (1, features, 0, ..., 0) of `width` numbers: 1 for the intercept, zeros to fill up.
 
         Raises:
-            MismatchError: for another number of columns.
+            MismatchError: if the number of columns is another one.
         """
         columns = len(self.mean)
         if features.ndim != 2 or features.shape[1] != columns or columns >= width:
@@ -54,21 +54,21 @@ class Preparation:
 def make_batches(
     settings: Settings, preparation: Preparation, tables: Table | Sequence[Table], seed: int
 ) -> Floats:
-    """z = y (1, x), y = -1 or 1, of shuffled mini-batches, for `train_clear` and to be encrypted.
+    """z = y (1, x), y = -1 or 1, of shuffled mini-batches, for `train_clear` and for encryption.
 
     Args:
-        settings: of the training.
-        preparation: of the features.
-        tables: one for all models, or one for each (as many batches as the smallest of them has).
-        seed: of the shuffling.
+        settings: the settings of the training.
+        preparation: the preparation of the features.
+        tables: one table for all models, or one for each (the smallest decides the number of batches).
+        seed: the seed of the shuffling.
 
     Returns:
         An array of shape (batches, batch, width), or (models, batches, batch, width). The last batch of a
-        table is filled up with zeros, which teach nothing.
+        table is filled up with zeros, which have no effect.
 
     Raises:
-        ParameterError: for another number of tables than models.
-        MismatchError: for tables of other columns than the preparation's.
+        ParameterError: if there are not as many tables as models.
+        MismatchError: if a table has other columns than the preparation.
     """
     if isinstance(tables, Table):
         return _batches_of(settings, preparation, tables, seed)
@@ -82,12 +82,12 @@ def make_batches(
 
 
 def suggest_rate(preparation: Preparation, table: Table) -> float:
-    """A learning rate that suits the samples: half of 4 / L, L the largest eigenvalue of the second moments
-    of the prepared rows (the gradient of the loss is L/4-Lipschitz). It is one number that depends on the
-    data, and that the server gets to know.
+    """A learning rate that suits the samples: half of 4 / L. L is the largest eigenvalue of the second
+    moments of the prepared rows (the gradient of the loss is L/4-Lipschitz). This number depends on the data,
+    and the server learns it.
 
     Raises:
-        MismatchError: for a table of other columns than the preparation's.
+        MismatchError: if the table has other columns than the preparation.
     """
     rows = preparation.apply(table.features, len(table.columns) + 1)
     return 2 / float(np.linalg.eigvalsh(rows.T @ rows / len(rows))[-1])

@@ -1,4 +1,4 @@
-"""What came out, for people: a table, and the losses as a plot."""
+"""The results of a run for people: a table, and the losses as a plot."""
 
 from __future__ import annotations
 
@@ -69,9 +69,8 @@ def _lines(run: Run) -> list[Text]:
     lines = []
     if run.largest_logit > own.interval:
         lines.append(
-            f"Logits went up to {run.largest_logit:.1f}, beyond the sigmoid's interval of "
-            f"{own.interval:g}: a wider "
-            "one is safer."
+            f"Logits went up to {run.largest_logit:.1f}, beyond the sigmoid's interval of {own.interval:g}: "
+            "a wider one is safer."
         )
     if run.class_accuracy is not None:
         found = run.class_accuracy
@@ -110,17 +109,17 @@ def _time(seconds: float) -> str:
 
 
 def show(console: Console, run: Run) -> None:
-    """Print it."""
+    """Print the report."""
     console.print(make_report(run))
 
 
 def draw(run: Run, path: str | Path) -> None:
-    """Losses on the training samples by iteration, encrypted and clear, to a file of the format that its
-    ending names.
+    """Draw the losses on the training samples by iteration, encrypted and clear. The file's ending names the
+    format.
 
     Raises:
-        ParameterError: when matplotlib is not installed, or does not know the format.
-        FileError: when the file can not be written.
+        ParameterError: if matplotlib is not installed, or does not know the format.
+        FileError: if the file can not be written.
     """
     figure = new_figure(7, 4.2)
     axes = figure.add_subplot(title=f"{run.table}: loss on the training samples")

@@ -1,4 +1,4 @@
-"""A whole training: table, client, server, and the comparison with clear ones."""
+"""A whole training: table, client, server, and the comparison with training in the clear."""
 
 from __future__ import annotations
 
@@ -24,52 +24,54 @@ __all__ = ["Mark", "Run", "run"]
 
 Floats = NDArray[np.float64]
 Progress = Callable[[str, int], None]
-"""Called with the stage that begins and the iterations that are done."""
+"""A function that is called with the name of a stage and the number of iterations done."""
 
 
 @dataclass(frozen=True)
 class Mark:
-    """How good one model is after some iterations, on the samples that were held out."""
+    """The quality of one model after some iterations, on the held-out samples."""
 
     iteration: int
     model: int
     encrypted: Quality
     clear: Quality
     difference: float
-    """The largest of the encrypted weights from the clear ones."""
+    """The largest difference of an encrypted weight from the clear one."""
 
 
 @dataclass
 class Run:
-    """What came out. `to_json` has the stable keys."""
+    """The results of a training. `to_json` has the stable keys."""
 
     plan: TrainingPlan
     table: str
     samples: int
     held_out: int
     batches: int
-    """Mini-batches of an epoch."""
+    """The number of mini-batches of an epoch."""
     device: str
     description: str
     marks: list[Mark] = field(default_factory=list)
-    """Of each model after each epoch, and at the end."""
+    """The marks of each model after each epoch, and at the end."""
     losses: dict[str, list[list[float]]] = field(default_factory=lambda: {"encrypted": [], "clear": []})
-    """Of each iteration the loss of each model on the training samples."""
+    """By iteration and model: the loss on the training samples."""
     class_accuracy: dict[str, float] | None = None
-    """Where models are of one class each: the part of the samples held out whose class has the largest logit,
+    """If each model is of one class: the part of the held-out samples whose class has the largest logit, for
     "encrypted", "clear" and "scikit_learn"."""
     largest_logit: float = 0.0
-    """Of the training samples during training: within the sigmoid's interval, or it was too narrow."""
+    """The largest logit of the training samples during training. Beyond the sigmoid's interval, the interval
+    was too narrow."""
     scikit_learn: list[Quality] = field(default_factory=list)
-    """Of LogisticRegression for each model's samples; one where they share them."""
+    """The quality of scikit-learn's LogisticRegression on each model's samples; one if models share
+    samples."""
     weights: Floats = field(default_factory=lambda: np.zeros((0, 0)))
-    """Decrypted, of shape (models, width)."""
+    """The decrypted weights, of shape (models, width)."""
     seconds: dict[str, Any] = field(default_factory=dict)
     memory: dict[str, int] = field(default_factory=dict)
 
     @property
     def difference(self) -> float:
-        """The largest of an encrypted weight from the clear one at the end."""
+        """The largest difference of an encrypted weight from the clear one at the end."""
         return max(mark.difference for mark in self.marks if mark.iteration == self.marks[-1].iteration)
 
     def to_json(self) -> dict[str, Any]:
@@ -108,23 +110,23 @@ def run(
     """Train encrypted and in the clear, on the same mini-batches.
 
     Args:
-        plan: of the training.
-        tables: for training: one, or one for each model.
-        held_out: the samples to measure with: one table, or one for each model, the same samples each with
-            the labels of a class.
-        seed: of the order of the samples.
+        plan: the plan of the training.
+        tables: the table of training samples, or one for each model.
+        held_out: the table of held-out samples, or one for each model: the same samples with the labels of a
+            class.
+        seed: the seed of the order of the samples.
         device, threads: see `hemera.Context`.
-        progress: told what is being done.
+        progress: called with each stage.
 
     Raises:
-        OutOfMemoryError: when keys, plaintexts and values in between do not fit.
-        NoiseError: when weights left their bound.
-        ParameterError: when scikit-learn is not installed, and when the same training in the clear leaves
-            the bound of the weights; before anything is encrypted.
+        OutOfMemoryError: if keys, plaintexts and intermediate values do not fit.
+        NoiseError: if weights left their bound.
+        ParameterError: before any encryption, if scikit-learn is not installed, or the same training in the
+            clear leaves the bound of the weights.
     """
-    extra("sklearn.linear_model", GROUP)  # which the end needs: told before the training
+    extra("sklearn.linear_model", GROUP)  # the end needs it: the error comes before the training
     settings = plan.settings
-    tell: Progress = progress or (lambda *_: None)
+    report: Progress = progress or (lambda *_: None)
     preparation = Preparation.of(tables[0].features)
     source = tables[0] if len(tables) == 1 else list(tables)
     batches = make_batches(settings, preparation, source, seed)
@@ -133,7 +135,7 @@ def run(
 
     @contextmanager
     def stage(name: str, text: str) -> Iterator[None]:
-        tell(text, 0)
+        report(text, 0)
         begin = time.perf_counter()
         yield
         seconds[name] = time.perf_counter() - begin
@@ -166,7 +168,7 @@ def run(
     largest_memory = 0
     begin = time.perf_counter()
     for done in server.train(client.start(), measure=True):
-        tell("training", done)
+        report("training", done)
         expected = next(clear)
         weights = client.decrypt(server.weights())
         largest_memory = max(largest_memory, context.memory_used)
@@ -195,7 +197,7 @@ def run(
     seconds.update(_times(server, plan))
     result.seconds = seconds
     result.memory = {"keys": keys.memory_bytes, "device": largest_memory}
-    tell("scikit-learn", settings.iterations)
+    report("scikit-learn", settings.iterations)
     theirs = [_scikit_learn(own) for own in training]
     result.scikit_learn = [
         measured[number % len(measured)].quality(weights) for number, weights in enumerate(theirs)
@@ -224,21 +226,22 @@ class _Samples:
 
 
 def _scikit_learn(training: _Samples) -> Floats:
-    """The weights of its LogisticRegression, the intercept first."""
+    """The weights of scikit-learn's LogisticRegression, the intercept first."""
     model = extra("sklearn.linear_model", GROUP).LogisticRegression(max_iter=1000)
     model.fit(training.rows[:, 1:], training.labels)
     return np.concatenate([model.intercept_, model.coef_[0]])
 
 
 def _class_accuracy(measured: Sequence[_Samples], weights: Floats) -> float:
-    """Of models of one class each, with the labels of their class."""
+    """The part of the samples whose class has the largest logit. Each model, and its labels, is of one
+    class."""
     chosen = np.argmax(measured[0].rows @ weights.T, axis=1)
     return float(np.mean(chosen == np.argmax([own.labels for own in measured], axis=0)))
 
 
 def _times(server: Server, plan: TrainingPlan) -> dict[str, Any]:
-    """Medians. The first of each kind encodes constants and captures graphs: it counts only if it is
-    alone."""
+    """Medians of the times. The first of each kind encodes constants and captures graphs, and counts only if
+    there is no other."""
     iterations, bootstraps = server.seconds["iterations"], server.seconds["bootstraps"]
     every = plan.bootstrap_every
     positions = [

@@ -1,4 +1,4 @@
-"""The server: trains on ciphertexts. It has evaluation keys, and no secret key."""
+"""The server: it trains on ciphertexts, with evaluation keys and without a secret key."""
 
 from __future__ import annotations
 
@@ -8,8 +8,9 @@ from time import perf_counter
 
 import hemera
 from hemera.errors import LevelError, MismatchError, ParameterError
-from hemera.objects.noise_warning import ranges_are_known
-from hemera_apps.logistic_regression.plan import Iteration, TrainingPlan
+from hemera_apps.logistic_regression import circuit
+from hemera_apps.logistic_regression.circuit import Iteration
+from hemera_apps.logistic_regression.plan import TrainingPlan
 
 __all__ = ["Server"]
 
@@ -25,15 +26,15 @@ class Server:
             answer = server.weights()    # a ciphertext to send back, at any time
 
     Args:
-        plan: the client's.
-        context: of the plan's parameters.
-        keys: of `Client.keys`, or their bytes.
-        capture: whether iterations and bootstraps are captured as graphs, which a GPU runs as one. None: on
-            GPUs. The learning rate and the momentum stay outside of them, so one graph for each level serves
-            all iterations there.
+        plan: the plan of the training, the same as the client's.
+        context: a context of the plan's parameters.
+        keys: the keys of `Client.keys`, or their bytes.
+        capture: whether iterations and bootstraps are captured as graphs, which a GPU runs as one; None: on
+            GPUs. The learning rate and the momentum are inputs of the graphs, so one graph for each level
+            serves all iterations there.
 
     Raises:
-        MismatchError: for a context or keys of other parameters.
+        MismatchError: if the context or the keys have other parameters.
     """
 
     def __init__(
@@ -53,8 +54,8 @@ class Server:
         self._state: hemera.Ciphertext | None = None
         self._scaled: tuple[int, hemera.Ciphertext, hemera.Ciphertext] | None = None
         self.seconds: dict[str, list[float]] = {"iterations": [], "bootstraps": []}
-        """Of each iteration without a bootstrap, and of each bootstrap, once `train` has been told to
-        measure."""
+        """The seconds of each iteration without its bootstrap, and of each bootstrap, from `train` with
+        `measure`."""
 
     @property
     def context(self) -> hemera.Context:
@@ -64,8 +65,8 @@ class Server:
         """Keep a mini-batch: ciphertexts of the shape `plan.batch_shape`.
 
         Raises:
-            LevelError: for one of a lower level than iterations begin at.
-            MismatchError: for ciphertexts of other slots, or of another shape.
+            LevelError: if the batch is at a lower level than iterations begin at.
+            MismatchError: if ciphertexts have other slots, or another shape.
         """
         loaded = self._load(batch)
         expected = self._plan.batch_shape
@@ -83,10 +84,10 @@ class Server:
         self._batches.append(loaded)
 
     def weights(self) -> hemera.Ciphertext:
-        """The state as it is, for the client: small, and of `plan.state_slots` slots.
+        """The current state, for the client: a small ciphertext of `plan.state_slots` slots.
 
         Raises:
-            ParameterError: before training.
+            ParameterError: if training has not begun.
         """
         if self._state is None:
             raise ParameterError("there are no weights yet: run train() first")
@@ -96,14 +97,14 @@ class Server:
         """Learn from the mini-batches one after the other, round and round.
 
         Args:
-            start: of `Client.start`.
-            measure: whether to wait for each step and to note how long it took in `seconds`.
+            start: the ciphertext of `Client.start`.
+            measure: whether to wait for each step and to note its time in `seconds`.
 
         Yields:
-            The number of iterations that are done, after each.
+            After each iteration, the number of iterations done.
 
         Raises:
-            ParameterError: without mini-batches.
+            ParameterError: if there is no mini-batch.
         """
         plan = self._plan
         if not self._batches:
@@ -132,9 +133,7 @@ class Server:
         level, plan = self._plan.iterations[0].level, self._plan
 
         def refresh(x: hemera.Ciphertext) -> hemera.Ciphertext:
-            with ranges_are_known():
-                fresh = plan.bootstrap(x.with_slots(plan.state_slots))
-            return self._evaluator.at_level(fresh, level).with_slots(plan.slots)
+            return circuit.refreshed(self._evaluator, plan.bootstrap, x, level)
 
         return self._run(-1, refresh, state)[0]
 
@@ -142,24 +141,25 @@ class Server:
         """The next state, some levels lower."""
         following = self._advanced(state, number)
         if number + 1 < self._plan.settings.iterations:
-            # Given to a GPU while it works on this iteration: the next one begins with its graph.
+            # A GPU gets this work during this iteration, so that the next one begins with its graph.
             self._scaled = self._scale(number + 1)
         return following
 
     def _scale(self, number: int) -> tuple[int, hemera.Ciphertext, hemera.Ciphertext]:
-        """An iteration's number, z, and z times what the gradient is multiplied by."""
-        plan, ev = self._plan, self._evaluator
+        """An iteration's number, its z, and z times the gradient's factor."""
+        plan = self._plan
         z = self._batches[number % len(self._batches)]
         level = plan.iterations[number % plan.bootstrap_every].gradient_level
-        return number, z, ev.rescale(ev.at_level(z, level + 1) * plan.gradient_factor(number))
+        return number, z, circuit.scaled(self._evaluator, z, level, plan.gradient_factor(number))
 
     def _advanced(self, state: hemera.Ciphertext, number: int) -> hemera.Ciphertext:
-        """By the circuit, and what changes from one iteration to the next outside of it."""
+        """The next state: by the circuit, and by the factors of this iteration, which are not in the
+        circuit."""
         plan, ev = self._plan, self._evaluator
         position = number % plan.bootstrap_every
         own = plan.iterations[position]
         z = self._batches[number % len(self._batches)]
-        # Others come next where training began anew, or mini-batches were added meanwhile.
+        # Other ones come next if training began anew, or mini-batches were added meanwhile.
         if self._scaled is None or self._scaled[0] != number or self._scaled[1] is not z:
             self._scaled = self._scale(number)
         scaled = self._scaled[2]
@@ -167,47 +167,27 @@ class Server:
             (following,) = self._run(position, partial(self._descended, own), state, z, scaled)
             return following
         gradient, ahead, kept = self._run(position, partial(self._accelerated, own), state, z, scaled)
-        a, b = plan.state_factors(number)
-        kept *= b
-        kept += ahead * a
-        return gradient + ev.rescale(kept)
+        return circuit.joined(ev, gradient, ahead, kept, plan.state_factors(number))
 
     def _descended(
         self, own: Iteration, state: hemera.Ciphertext, z: hemera.Ciphertext, scaled: hemera.Ciphertext
     ) -> hemera.Ciphertext:
-        """Of gradient descent: the next state."""
-        return self._gradient(own, state, z, scaled) + state
+        return circuit.descended(self._evaluator, own, state, z, lambda _: scaled)
 
     def _accelerated(
         self, own: Iteration, state: hemera.Ciphertext, z: hemera.Ciphertext, scaled: hemera.Ciphertext
     ) -> tuple[hemera.Ciphertext, ...]:
-        """Of Nesterov's method, with the state s = v + i w: the gradient, and at the level of its last
-        product s + conj s = 2 v and s."""
-        ahead = state + state.conjugate()
-        lowered = (self._evaluator.at_level(x, own.gradient_level) for x in (ahead, state))
-        return self._gradient(own, ahead, z, scaled), *lowered
+        return circuit.accelerated(self._evaluator, own, state, z, lambda _: scaled)
 
-    def _gradient(
-        self, own: Iteration, ahead: hemera.Ciphertext, z: hemera.Ciphertext, scaled: hemera.Ciphertext
-    ) -> hemera.Ciphertext:
-        """The sum over samples of p(-z v) times the scaled z, in each row of a model."""
-        ev = self._evaluator
-        scores = own.scores(ev.rescale(ev.at_level(z, own.level) * ahead))
-        with ranges_are_known():
-            spread = own.copies(own.sigmoid(scores))
-        # The products of several ciphertexts are relinearized as their sum.
-        total = ev.dot(list(spread), list(scaled)) if spread.shape else spread * scaled
-        return own.gradient(ev.rescale(total))
-
-    def _run(self, name: int, circuit: Step, *inputs: hemera.Ciphertext) -> tuple[hemera.Ciphertext, ...]:
-        """What the circuit makes of the inputs; captured once where that is wanted."""
+    def _run(self, name: int, step: Step, *inputs: hemera.Ciphertext) -> tuple[hemera.Ciphertext, ...]:
+        """The step's results for the inputs, by a captured graph if the server captures."""
         if not self._captures:
-            found = circuit(*inputs)
+            found = step(*inputs)
         else:
-            # A graph takes inputs like those that it was captured with: so are all but of odd clients.
+            # A graph takes inputs like its examples; those of usual clients are.
             key = (name, *((x.shape, x.level, x.scale) for x in inputs))
             if key not in self._graphs:
-                self._graphs[key] = self._evaluator.capture(circuit, *inputs)
+                self._graphs[key] = self._evaluator.capture(step, *inputs)
             found = self._graphs[key](*inputs)
         return (found,) if isinstance(found, hemera.Ciphertext) else tuple(found)
 
@@ -218,7 +198,7 @@ class Server:
 
 
 class _Stopwatch:
-    """Notes how long something took, when asked to."""
+    """Notes the time of a step, if `runs` is set."""
 
     def __init__(self, server: Server, what: str, runs: bool) -> None:
         self._server, self._what, self._runs = server, what, runs

@@ -1,5 +1,4 @@
-"""What client and server agree on before anything is encrypted: the algorithm with its numbers, all
-public."""
+"""The public settings of a training, on which client and server agree: the algorithm with its numbers."""
 
 from __future__ import annotations
 
@@ -25,8 +24,8 @@ Floats = NDArray[np.float64]
 class Settings:
     """Training by mini-batches.
 
-    With z = y (1, x), y = -1 or 1 the label of a sample x, an iteration t on m samples with the polynomial
-    p near the sigmoid is
+    Let z = y (1, x), where y = -1 or 1 is the label of a sample x, and p the polynomial near the sigmoid. An
+    iteration t on m samples is
 
         g = rate_t / m * sum of p(-z v) z
         gradient descent:    v <- v + g
@@ -36,21 +35,22 @@ class Settings:
     2019.) Results are v and w.
 
     Args:
-        features: columns of the table; an intercept comes to it, and both are filled up to a power of two.
-        batch: samples of a mini-batch, in as many ciphertexts as they take.
-        iterations: how many mini-batches are learned from, one after the other, round and round.
+        features: the number of columns of the table. An intercept is added, and both are filled up to a
+            power of two.
+        batch: the number of samples of a mini-batch, which takes one or more ciphertexts.
+        iterations: the number of iterations, each on the next mini-batch, round and round.
         method: "nesterov" or "gradient".
-        rates: the learning rate at the beginning; several train as many models at once.
+        rates: the learning rate at the beginning; several rates train as many models at once.
         decay: rate_t = rate / (1 + decay t).
-        momentum: None: Nesterov's sequence, up to `largest_momentum`; or a number from 0 to 1, not 1.
-        largest_momentum: bound of Nesterov's sequence; on mini-batches, whose gradients are noisy, a momentum
-            near 1 adds up their noise.
-        models: how many train at once; as many as rates, where those are several.
-        degree, interval, fit: of the polynomial: see `Sigmoid`.
-        weight_bound: weights in between and at the end must be of at most this magnitude.
+        momentum: None: Nesterov's sequence, up to `largest_momentum`; or a number in [0, 1).
+        largest_momentum: the bound of Nesterov's sequence. Gradients of mini-batches are noisy, and a
+            momentum near 1 adds up their noise.
+        models: the number of models that train at once; with several rates, their number.
+        degree, interval, fit: see `Sigmoid`.
+        weight_bound: the largest magnitude of weights, intermediate ones too.
 
     Raises:
-        ParameterError: for numbers that are out of range, or do not fit each other.
+        ParameterError: if numbers are out of range, or do not fit each other.
     """
 
     features: int
@@ -102,12 +102,12 @@ class Settings:
 
     @property
     def width(self) -> int:
-        """Slots of a sample: intercept and features, filled up to a power of two."""
+        """The number of slots of a sample: intercept and features, filled up to a power of two."""
         return 1 << self.features.bit_length()
 
     @property
     def depth(self) -> int:
-        """Levels of an iteration: z v, the polynomial with its mask, and the product with the
+        """The number of levels of an iteration: z v, the polynomial with its mask, and the product with the
         gradient's z."""
         return self.sigmoid.depth + 2
 
@@ -127,5 +127,5 @@ class Settings:
         return min(self.largest_momentum, (now - 1) / following)
 
     def as_dict(self) -> dict[str, Any]:
-        """For JSON; `Settings(**fields)` takes it back."""
+        """The settings for JSON; `Settings(**fields)` takes them back."""
         return dataclasses.asdict(self)

@@ -19,7 +19,7 @@ __all__ = ["Fit", "Sigmoid", "sigmoid"]
 Floats = NDArray[np.float64]
 Fit = Literal["least-squares", "chebyshev"]
 MOST = 15
-"""The highest degree: above it a polynomial of powers loses digits."""
+"""The highest degree. Polynomials of powers lose digits above it."""
 
 
 def sigmoid(x: ArrayLike) -> Floats:
@@ -30,16 +30,16 @@ def sigmoid(x: ArrayLike) -> Floats:
 
 @dataclass(frozen=True)
 class Sigmoid:
-    """A polynomial p with p(x / interval) near 1 / (1 + exp(-x)) for |x| <= interval: 1/2 and odd powers.
+    """A polynomial p of 1/2 and odd powers, with p(x / interval) near 1 / (1 + exp(-x)) for |x| <= interval.
 
     Args:
         degree: odd, from 1 to 15.
         interval: the largest |x|.
-        fit: "least-squares": the least mean square error over the interval (K. Han et al., AAAI 2019, section
-            3.1); "chebyshev": the least largest error (Remez' exchange).
+        fit: "least-squares": least mean square error over the interval (K. Han et al., AAAI 2019, section
+            3.1); "chebyshev": least maximum error (Remez' exchange).
 
     Raises:
-        ParameterError: for another degree, interval or fit.
+        ParameterError: if the degree, the interval or the fit is another one.
     """
 
     degree: int = 3
@@ -56,12 +56,12 @@ class Sigmoid:
 
     @property
     def depth(self) -> int:
-        """Levels that it takes."""
+        """The number of levels that the polynomial takes."""
         return self.degree.bit_length()
 
     @cached_property
     def coefficients(self) -> Floats:
-        """Of p, the lowest power first."""
+        """The coefficients of p, the lowest power first."""
         if self.fit == "chebyshev":
             nearest = approximate(lambda x: float(sigmoid(self.interval * x)), (-1, 1), self.degree)
             series: Polynomial = Chebyshev(nearest.coefficients.real).convert(kind=Polynomial)
@@ -74,14 +74,14 @@ class Sigmoid:
             series = Legendre((2 * orders + 1) / 2 * (values @ rows)).convert(kind=Polynomial)
         found = np.zeros(self.degree + 1)
         found[: len(series.coef)] = series.coef
-        # The function is 1/2 and an odd one: what else there is, is rounding.
+        # The function is 1/2 plus an odd one; all other coefficients are rounding.
         found[2::2] = 0
         found[0] = 0.5
         found.flags.writeable = False
         return found
 
     def __call__(self, x: ArrayLike) -> Floats:
-        """Near the sigmoid of x, in the clear."""
+        """The polynomial at x, in the clear."""
         scaled = np.asarray(x, dtype=np.float64) / self.interval
         return np.asarray(np.polynomial.polynomial.polyval(scaled, self.coefficients), dtype=np.float64)
 

@@ -1,4 +1,4 @@
-"""Tables of samples with labels of two classes: a generator, a real one, and those of the user."""
+"""Tables of samples with labels of two classes: a made-up one, a real one, and the user's."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 
 GROUP = "applications"
-"""Of extra requirements."""
+"""The name of the extra requirements."""
 LABEL_NOISE = 0.2
-"""Part of the labels of `loan_applications` that are exchanged."""
+"""The part of the labels of `loan_applications` that are exchanged."""
 OWNERSHIP = ("rents", "mortgage", "owns")
 PURPOSES = ("car", "house", "business", "education", "other")
 EMPLOYMENT = ("employed", "self-employed", "public", "retired", "none")
@@ -25,12 +25,12 @@ EMPLOYMENT = ("employed", "self-employed", "public", "retired", "none")
 
 @dataclass(frozen=True)
 class Table:
-    """Samples in the clear, as a data owner has them."""
+    """A data owner's samples in the clear."""
 
     name: str
     columns: tuple[str, ...]
     features: Floats
-    """Of shape (samples, columns)."""
+    """An array of shape (samples, columns)."""
     labels: Integers
     """0 or 1, one for each sample."""
 
@@ -58,10 +58,10 @@ class Table:
         return len(self.labels)
 
     def split(self, held_out: float, seed: int) -> tuple[Table, Table]:
-        """The table in two, shuffled: for training, and part `held_out` of it for measuring.
+        """The table in two, shuffled: one for training, and the part `held_out` of it for measuring.
 
         Raises:
-            ParameterError: unless both get samples of both classes.
+            ParameterError: if one part gets no sample of a class.
         """
         order = np.random.default_rng(seed).permutation(len(self))
         count = round(held_out * len(self))
@@ -70,10 +70,10 @@ class Table:
         return self._rows(order[count:]), self._rows(order[:count])
 
     def folds(self, count: int, seed: int) -> list[Table]:
-        """For cross-validation: `count` tables, each without another of `count` equal parts.
+        """The tables of a cross-validation: `count` tables, each without one of `count` equal parts.
 
         Raises:
-            ParameterError: for fewer than 2, and more than samples.
+            ParameterError: if `count` is below 2, or above the number of samples.
         """
         if not 2 <= count <= len(self):
             raise ParameterError(f"{count} folds of {len(self)} samples: there must be 2 or more samples")
@@ -89,21 +89,21 @@ class Table:
 
 
 def loan_applications(rows: int = 45_000, seed: int = 0) -> Table:
-    """Made-up loan applications, of the shape of the tables that papers on encrypted training use and that
-    are not public: 12 numbers and three choices as 13 columns of 0 and 1, 25 features in all.
+    """Made-up loan applications: 12 numbers, and three choices as 13 columns of 0 and 1, 25 features in all.
+    Papers on encrypted training use tables of this shape, which are not public.
 
-    One hidden number for each applicant (how well off) runs through age, income, savings, credit score,
-    delinquencies and the choices, so that features are correlated; incomes, loans and savings are
-    log-normal, counts are Poisson. An application is approved (1) by the sign of a linear function of the
-    standardised features, about half of them. Then 20 % of the labels (`LABEL_NOISE`) are exchanged: nothing
-    classifies them better than 80 %.
+    A hidden number for each applicant (the wealth) enters age, income, savings, credit score, delinquencies
+    and the choices, so features are correlated. Incomes, loans and savings are log-normal; counts are
+    Poisson. An application is approved (1) by the sign of a linear function of the standardised features,
+    about half of them. Then 20 % of the labels (`LABEL_NOISE`) are exchanged, so no model is right for more
+    than 80 %.
 
     Args:
-        rows: samples, at least 10.
+        rows: the number of samples, at least 10.
         seed: the same seed gives the same table.
 
     Raises:
-        ParameterError: for fewer rows.
+        ParameterError: if there are fewer rows.
     """
     if rows < 10:
         raise ParameterError(f"{rows} loan applications are too few; give 10 or more")
@@ -111,7 +111,7 @@ def loan_applications(rows: int = 45_000, seed: int = 0) -> Table:
     hidden = random.normal(size=rows)
 
     def mixed(weight: float) -> Floats:
-        """A standard normal number that goes with the hidden one."""
+        """A standard normal number that correlates with the hidden one."""
         own: Floats = weight * hidden + np.sqrt(1 - weight**2) * random.normal(size=rows)
         return own
 
@@ -142,7 +142,7 @@ def loan_applications(rows: int = 45_000, seed: int = 0) -> Table:
         ("purpose", PURPOSES, (0.1, 0.5, 0.0, 0.1, -0.4)),
         ("work", EMPLOYMENT, (0.2, 0.1, 0.4, -0.1, -1.2)),
     ):
-        # Gumbel noise draws each choice with a probability that its pull and the hidden number give.
+        # Gumbel noise draws each choice with a probability by its pull and the hidden number.
         drawn = np.argmax(np.outer(hidden, pull) + random.gumbel(size=(rows, len(names))), axis=1)
         parts.append(np.eye(len(names))[drawn])
         columns += [f"{title}: {name}" for name in names]
@@ -174,7 +174,7 @@ def breast_cancer() -> Table:
     """Scikit-learn's table of 569 tumours with 30 features; 1 is benign.
 
     Raises:
-        ParameterError: when scikit-learn is not installed.
+        ParameterError: if scikit-learn is not installed.
     """
     data = extra("sklearn.datasets", GROUP).load_breast_cancer()
     return Table(
@@ -185,18 +185,19 @@ def breast_cancer() -> Table:
 def read_table(path: str | Path, label: str, *, positive: str | None = None) -> Table:
     """A table from a file of comma-separated values or a Parquet file (by its ending, .parquet or .pq).
 
-    Columns of numbers are features as they are; others become one of 0 and 1 for each value that they have.
+    Columns of numbers are features as they are. Another column becomes a column of 0 and 1 for each of its
+    values.
 
     Args:
-        path: of the file.
+        path: the path of the file.
         label: the column of the labels, which has two different values.
-        positive: the label that counts as 1; None: the greater one.
+        positive: the label that becomes 1; None: the greater one.
 
     Raises:
-        FileError: when the file can not be read.
-        FormatError: when it is no such table.
-        ParameterError: without such a column or label, with other than two labels, for values that are
-            missing or not finite, and when pandas (for Parquet also pyarrow) is not installed.
+        FileError: if the file can not be read.
+        FormatError: if the file is no such table.
+        ParameterError: if there is no such column or label, if there are other than two labels, if values are
+            missing or not finite, or if pandas (for Parquet also pyarrow) is not installed.
     """
     file = Path(path)
     found = read_table_file(file, label, GROUP)
@@ -222,7 +223,7 @@ def read_table(path: str | Path, label: str, *, positive: str | None = None) -> 
 
 
 def read_classes(path: str | Path, label: str) -> list[Table]:
-    """A table from a file for each of its classes, the same samples with 1 for the class and 0 for the rest.
+    """By class: a table of the same samples, with the label 1 for the class and 0 for the rest.
 
     Args:
         path, label: see `read_table`.

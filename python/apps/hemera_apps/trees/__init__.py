@@ -1,6 +1,6 @@
 """Gradient-boosted trees on encrypted samples, with BFV: `read_model`, then `Server` and `Client`.
 
-docs/applications.md says how it works, and what is hidden from whom.
+docs/applications.md describes the circuit, and what is hidden from whom.
 """
 
 from hemera.trees import PARAMETERS, Ensemble, Quantiser, predicted, random_ensemble, read_model

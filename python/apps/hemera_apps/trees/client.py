@@ -1,4 +1,4 @@
-"""The client: owns the samples and the secret key. Everything it gives away is bytes."""
+"""The client: it owns the samples and the secret key, and gives away bytes alone."""
 
 from __future__ import annotations
 
@@ -12,18 +12,19 @@ from hemera.errors import MismatchError
 from hemera.trees.ensemble import Integers
 from hemera.trees.layout import Layout
 from hemera_apps.trees.offer import Offer
+from hemera_apps.trees.paper import PaperLayout
 
 
 class Client:
     """Encrypts samples for a server and decrypts their scores.
 
     Args:
-        offer: what the server tells (`Server.offer`).
-        device: of `hemera.Context`.
-        threads: of `hemera.Context`.
+        offer: the server's offer (`Server.offer`).
+        device: as for `hemera.Context`.
+        threads: as for `hemera.Context`.
 
     Raises:
-        FormatError: when the offer is damaged.
+        FormatError: if the offer is damaged.
     """
 
     def __init__(self, offer: bytes, *, device: str = "auto", threads: int | None = None) -> None:
@@ -32,44 +33,38 @@ class Client:
         self._secret_key = self._context.generate_secret_key()
 
     def keys(self) -> bytes:
-        """To the server: the keys that it evaluates with. Nothing in them decrypts."""
-        layout = self._offer.layout
-        packed = isinstance(layout, Layout)
-        products = self._offer.features.shape[2] > 1 or self._offer.quantiser.digit > 1
-        return bytes(
-            self._context.generate_keys(
-                self._secret_key,
-                public_key=not packed,
-                relinearization=products,
-                rotations=layout.rotations,
-                swap_rows=packed,
-            )
+        """To the server: the evaluation keys, which can not decrypt."""
+        # The paper's circuit encrypts a constant.
+        public = self._context.generate_keys(
+            self._secret_key,
+            public_key=isinstance(self._offer.layout, PaperLayout),
+            relinearization=False,
         )
+        return bytes(public | self._offer.keys.generate(self._context, self._secret_key))
 
     def request(self, rows: NDArray[Any]) -> bytes:
         """To the server: samples of shape (rows, features), encrypted.
 
         Raises:
-            MismatchError: for another number of features, or more rows than the offer is for.
-            ParameterError: for infinite values, and for missing ones if the model takes none.
+            MismatchError: if there are other features, or more rows than the offer is for.
+            ParameterError: if values are infinite, or missing and the model takes no missing ones.
         """
         bins = self._offer.quantiser.bins(rows)
         if len(bins) > self._offer.samples:
             raise MismatchError(
                 f"{len(bins)} samples were given, but the server's offer is for {self._offer.samples} a "
-                "request; "
-                "ask it for a larger one, or send several requests"
+                "request; ask it for a larger one, or send several requests"
             )
         return bytes(self._context.encrypt(self._planes(bins), self._secret_key))
 
     def scores(self, response: bytes, rows: int) -> Integers:
-        """From the server: the integer scores, shape (rows, K); divided by `scale` they are the model's."""
+        """From the server: the integer scores, shape (rows, K). Divided by `scale` they are the model's."""
         slots = self._context.decrypt(self._context.load(response), self._secret_key)
         return self._offer.layout.unpack(slots)[:rows]
 
     @property
     def scale(self) -> int:
-        """Integer scores are the model's times this."""
+        """The factor of integer scores: they are the model's times this number."""
         return self._offer.scale
 
     def _planes(self, bins: Integers) -> NDArray[np.int64]:

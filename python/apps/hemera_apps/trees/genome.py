@@ -1,16 +1,16 @@
 """A made-up table of tumours: mutations and copy numbers of genes, sparse, with eleven kinds of tumours.
 
-It stands for the data of the paper (the secure genome analysis competition of 2020, which is not public):
-eleven classes, one column a gene for the effect of its mutations and one for the change of its copy number,
-both 0, 1 or 2, which is what the paper's comparisons take. For each class:
+It takes the place of the paper's data (the secure genome analysis competition of 2020), which are not public.
+It has eleven classes, and two columns for each gene: the effect of its mutations, and the change of its copy
+number. Values are 0, 1 or 2, as the paper's comparisons take them. For each class:
 
 - genes mutate at a background rate that differs from tumour to tumour (log-normal: few samples have many
   mutations), and with effect 2 in a third of the cases;
 - `DRIVERS` driver genes mutate with a probability of 4 to 30 percent; a third of them are shared with another
   class;
-- copy numbers change in whole segments of neighbouring genes: each sample has some at random places, and each
-  class has `SEGMENTS` of its own, present with a probability of 10 to 40 percent, each a gain or loss of one
-  (1) or more (2).
+- copy numbers change in whole segments of neighbouring genes. Each sample has some at random places. Each
+  class has `SEGMENTS` of its own, with a probability of 10 to 40 percent each. A segment gains or loses one
+  copy (1) or more (2).
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ def generate(samples: int, genes: int, seed: int) -> tuple[Integers, Integers]:
     """A table and its labels.
 
     Args:
-        samples: rows.
+        samples: the number of rows.
         genes: at least 64; columns are 2 * genes, mutations first.
         seed: of the world (which genes drive which tumour) and of the samples.
 
@@ -40,7 +40,7 @@ def generate(samples: int, genes: int, seed: int) -> tuple[Integers, Integers]:
         Values 0, 1 and 2 of shape (samples, 2 * genes), and classes 0 to 10 of shape (samples,).
 
     Raises:
-        ParameterError: for fewer genes or samples.
+        ParameterError: if there are fewer genes or samples.
     """
     if genes < 64 or samples < 1:
         raise ParameterError(

@@ -1,8 +1,8 @@
 """The model and the labelled samples that the authors of arXiv 2110.11446 published with their prototype.
 
-Both are of the secure genome analysis competition of 2020 (iDASH): eleven classes of tumours, scored by 128
-trees of depth 2 each. The 99 samples are there as the values 0, 1 and 2 that the nodes compare, in the order
-of the nodes: so this table has a column for each node of each tree, and no names of genes.
+Both come from the secure genome analysis competition of 2020 (iDASH): eleven classes of tumours, each scored
+by 128 trees of depth 2. The 99 samples consist of the values 0, 1 and 2 that the nodes compare, in the order
+of the nodes. So the table has a column for each node of each tree, and no names of genes.
 
 Copyright (c) 2020 Ferhat Yaman, under the MIT licence of https://github.com/SU-CISEC/MLwithHE, which stands
 in idash_2020/LICENSE.
@@ -28,7 +28,7 @@ def samples() -> tuple[Integers, Integers]:
 
 
 def model() -> Ensemble:
-    """The trees, with leaves that are integers, as their circuit has them."""
+    """The trees, with the integer leaves of the authors' circuit."""
     with _file() as file:
         trees = file["trees"].astype(np.int64).reshape(CLASSES, -1, 7)
     features = np.arange(3 * trees.shape[0] * trees.shape[1]).reshape(*trees.shape[:2], 3)

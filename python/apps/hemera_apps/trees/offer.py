@@ -1,45 +1,48 @@
-"""What a server tells its clients: parameters, bins, and which feature each node compares.
+"""A server's offer to its clients: parameters, keys, bins, and the feature that each node compares.
 
-Not in it: splits, leaf scores, and the base. docs/applications.md says what this hides.
+Splits, leaf scores and the base are not in an offer. docs/applications.md describes what this hides.
 """
 
 from __future__ import annotations
 
 import base64
 import json
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 import numpy as np
 
 import hemera
 from hemera.errors import FormatError
+from hemera.serving.keys import KeyList
 from hemera.trees.ensemble import Integers
 from hemera.trees.layout import Layout
 from hemera.trees.quantise import Quantiser
 from hemera_apps.trees.paper import PaperLayout
 
-_FORMAT = "hemera trees 2"
+_FORMAT = "hemera trees 3"
 
 
 @dataclass(frozen=True)
 class Offer:
-    """Of one model, for up to `samples` samples a request."""
+    """The offer of one model, for up to `samples` samples a request."""
 
     params: hemera.bfv.Parameters
     layout: Layout | PaperLayout
     features: Integers
-    """Shape (K, T, nodes): the feature that each node of a tree compares, at those places of the tree where
-    any tree has a comparison."""
+    """Shape (K, T, nodes): the feature that each node compares, for the places where some tree has a
+    comparison."""
     quantiser: Quantiser
     scale: int
-    """Integer scores are the model's times this."""
+    """The factor of integer scores: they are the model's times this number."""
     classes: int
-    """0: a regression."""
+    """The number of classes; 0: a regression."""
     samples: int
+    keys: KeyList = field(default_factory=KeyList)
+    """That the server's circuit asks for."""
 
     def to_bytes(self) -> bytes:
-        """JSON."""
+        """The offer as JSON."""
         return json.dumps(
             {
                 "format": _FORMAT,
@@ -51,12 +54,13 @@ class Offer:
                 "scale": self.scale,
                 "classes": self.classes,
                 "samples": self.samples,
+                "keys": self.keys.to_data(),
             }
         ).encode()
 
     @classmethod
     def from_bytes(cls, data: bytes) -> Offer:
-        """The offer. FormatError when the bytes are none."""
+        """The offer from JSON. FormatError if the bytes are no offer."""
         try:
             fields: dict[str, Any] = json.loads(data)
             if fields["format"] != _FORMAT:
@@ -71,6 +75,7 @@ class Offer:
                 int(fields["scale"]),
                 int(fields["classes"]),
                 int(fields["samples"]),
+                KeyList.from_data(fields["keys"], params),
             )
         except (KeyError, TypeError, ValueError) as error:
             if isinstance(error, hemera.Error):

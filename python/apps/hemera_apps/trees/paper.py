@@ -1,12 +1,12 @@
 """The circuit of Magara et al., arXiv 2110.11446, operation by operation: one ciphertext a sample and node.
 
-Features are 0, 1 or 2 and trees have depth two. The trees of a score lie side by side, its T trees in a power
-of two of slots. The client sends, for root, left and right node, x0 = [x = 0] and x2 = [x = 2], and the
-server compares by z = (1 - x0)(x2 (y - 1) - y) + 1, with y = 1 for x < 1 and 0 for x < 2; a tree is z1 (z2
-(l1 - l2) + l2 - l4) + (z1 - 1) z3 (l4 - l3) + l4, and seven rotations add 128 trees. Per sample: 5
-multiplications, 7 rotations, 7 subtractions, 5 plain multiplications, 13 additions and 9 relinearizations,
-five of which find nothing to do. Slots between the scores hold sums of parts of the trees, which the client
-sees: `packed.py` does not have that.
+Features are 0, 1 or 2, and trees have depth two. The T trees of a score lie side by side, in a power of two
+of slots. For root, left and right node, the client sends x0 = [x = 0] and x2 = [x = 2]. The server compares
+by z = (1 - x0)(x2 (y - 1) - y) + 1, with y = 1 for x < 1 and 0 for x < 2. A tree is
+z1 (z2 (l1 - l2) + l2 - l4) + (z1 - 1) z3 (l4 - l3) + l4, and seven rotations add 128 trees. Operations of a
+sample: 5 multiplications, 7 rotations, 7 subtractions, 5 plain multiplications, 13 additions and 9
+relinearizations, five of which find nothing to do. Slots between the scores hold sums of some of the trees,
+which the client sees. (With `packed.py` it does not.)
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ SAMPLES = 258
 SCORES = 11
 TREES = 128
 PLANES = 6
-"""Ciphertexts of a sample: x0 and x2 of root, left and right node."""
+"""The number of ciphertexts of a sample: x0 and x2 of root, left and right node."""
 PER_SAMPLE = {
     "multiplications": 5,
     "plain_multiplications": 5,
@@ -36,12 +36,12 @@ PER_SAMPLE = {
     "rotations": 7,
     "relinearizations": 9,
 }
-"""Operations of a sample with 65 to 128 trees a score."""
+"""The operations of a sample with 65 to 128 trees a score."""
 
 
 @dataclass(frozen=True)
 class PaperLayout:
-    """Score k of tree t in slot k * stride + t."""
+    """The layout of the paper: score k of tree t is in slot k * stride + t."""
 
     degree: int
     scores: int
@@ -52,28 +52,26 @@ class PaperLayout:
         """The layout of a model.
 
         Raises:
-            ParameterError: for trees of another depth than two, features of other than three values, or more
-                trees than N/2 slots take.
+            ParameterError: if trees have another depth than two, features other than three values, or the
+                trees do not fit N/2 slots.
         """
         scores, trees, _ = model.features.shape
         if model.depth != 2 or model.planes != 2:
             raise ParameterError(
                 "the paper's circuit is for trees of depth 2 on features 0, 1 and 2, not depth "
-                f"{model.depth} on "
-                f"{model.planes + 1} values; take the packed workload"
+                f"{model.depth} on {model.planes + 1} values; take the packed workload"
             )
         layout = cls(degree, scores, trees)
         if layout.stride * scores > degree // 2:
             raise ParameterError(
                 f"{scores} scores of {layout.stride} trees need more than the {degree // 2} slots of a row; "
-                "take "
-                "the packed workload"
+                "take the packed workload"
             )
         return layout
 
     @property
     def stride(self) -> int:
-        """Slots of a score, a power of two."""
+        """The number of slots of a score, a power of two."""
         return 1 << (self.trees - 1).bit_length()
 
     @property
@@ -96,7 +94,7 @@ class PaperLayout:
 
 @dataclass(frozen=True)
 class PaperModel:
-    """What the circuit multiplies by and adds, each as slots of shape (N,)."""
+    """The factors and terms of the circuit, each as slots of shape (N,)."""
 
     ones: Integers
     y: tuple[Integers, Integers, Integers]
@@ -145,7 +143,7 @@ class PaperCircuit:
 
     @property
     def counts(self) -> dict[str, int]:
-        """How many ciphertexts went through each operation so far."""
+        """By operation: the number of ciphertexts that it has made so far."""
         return dict(self._ops.counts)
 
     def __call__(self, *planes: Ciphertext) -> Ciphertext:

@@ -22,16 +22,16 @@ from hemera_apps.trees.server import Server
 
 STAGES = ("setup", "keys", "server_setup", "encrypt", "load", "evaluate", "decrypt")
 ROUNDS = 5
-"""Evaluations that are timed; the median is reported, and the first, which makes constants and graphs, is
-not."""
+"""The number of timed evaluations, whose median is reported. A first one, which makes constants and graphs,
+is not timed."""
 
 Progress = Callable[[str], None]
-"""Called with the stage that begins."""
+"""A function that is called with the name of each stage as it begins."""
 
 
 @dataclass(frozen=True)
 class Run:
-    """What a run found. `to_json` has the stable keys."""
+    """The results of a run. `to_json` has the stable keys."""
 
     workload: Workload
     parameters: str
@@ -39,16 +39,16 @@ class Run:
     device: str
     samples: int
     scores: Integers
-    """Decrypted, shape (samples, K)."""
+    """The decrypted scores, shape (samples, K)."""
     exact: bool
     """Whether every encrypted score equals the clear integer score."""
     scale: int
     largest_error: float
-    """The largest difference of an integer score, divided by the scale, from the float model's."""
+    """The largest difference between an integer score, divided by the scale, and the float model's."""
     accuracy_float: float | None
     accuracy_encrypted: float | None
     agreement: float | None
-    """Part of the samples that both classify alike."""
+    """The part of the samples that both classify alike."""
     shape: dict[str, int]
     operations: dict[str, int]
     seconds: dict[str, float]
@@ -118,7 +118,7 @@ def run(
             threads=threads,
         )
         with warnings.catch_warnings():
-            # Whoever asked for such parameters reads their security in the report.
+            # The report has the security of weak parameters.
             warnings.simplefilter("ignore", SecurityWarning)
             client = Client(server.offer, device=device, threads=threads)
     with stage("keys"):

@@ -1,4 +1,4 @@
-"""What `hemera score-trees` prints, and its plot."""
+"""The table of `hemera score-trees`, and its plot."""
 
 from __future__ import annotations
 
@@ -43,8 +43,8 @@ def plot(path: str, runs: Sequence[Run]) -> None:
     """Draw the stages' times and the operations of each run.
 
     Raises:
-        ParameterError: when matplotlib is not installed, or does not know the format.
-        FileError: when the file can not be written.
+        ParameterError: if matplotlib is not installed, or does not know the format.
+        FileError: if the file can not be written.
     """
     figure = new_figure(11, 4.4)
     times, counts = figure.subplots(1, 2)

@@ -1,5 +1,5 @@
-"""Tables to train on and to score: the generated genome, scikit-learn's, and files of the user's; and one to
-score with the model that it was published with."""
+"""Tables to train on and to score: the made-up genome, scikit-learn's, the user's files, and one that was
+published with its model."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ from hemera_apps.trees import genome, idash
 
 NAMES = ("genome", "idash-2020", "breast-cancer", "digits")
 GROUP = "trees"
-"""Of extra requirements."""
+"""The name of the extra requirements."""
 GENES = 1024
 SAMPLES = 2258
-"""Of the genome: 2,000 to train, and 258 to score as in the paper."""
+"""The samples of the genome: 2,000 to train, and 258 to score, as in the paper."""
 _HELD_OUT = 258
 
 
@@ -40,7 +40,7 @@ class Table:
 
     @property
     def classes(self) -> int:
-        """Number of classes; labels go from 0."""
+        """The number of classes; labels go from 0."""
         return int(max(self.train_labels.max(initial=0), self.labels.max())) + 1
 
 
@@ -50,16 +50,16 @@ def load(name: str, seed: int, label: str | None = None) -> Table:
     Args:
         name: one of NAMES, or a path.
         seed: splits the table (and makes the genome).
-        label: of a file: the column of the classes; None: the last.
+        label: the column of the classes in a file; None: the last.
 
     Raises:
-        ParameterError: when scikit-learn is not installed, for a file with too few rows, and as
+        ParameterError: if scikit-learn is not installed, or a file has too few rows; and as
             `read_table_file`.
-        FileError: when the file can not be read.
-        FormatError: when it is no table.
+        FileError: if the file can not be read.
+        FormatError: if the file is no table.
     """
     if name in NAMES and label is not None:
-        raise ParameterError(f"a label is of a table of your own, and {name} has its classes")
+        raise ParameterError(f"{name} has its own classes; a label is for a table of yours")
     if name == "genome":
         values, kinds = genome.generate(SAMPLES, GENES, seed)
         return _split(name, values, kinds, _HELD_OUT, genome.LEVELS, seed)
@@ -80,7 +80,7 @@ def load(name: str, seed: int, label: str | None = None) -> Table:
     if len(found.classes) < 2:
         raise ParameterError(
             f"column {found.label!r} of {name} has one class alone, {str(found.classes[0])!r}: there is "
-            "nothing to tell apart; name the column of the classes with --label"
+            "nothing to learn; name the column of the classes with --label"
         )
     classes = {value: number for number, value in enumerate(found.classes)}
     labels = np.array([classes[value] for value in found.labels])
@@ -88,7 +88,7 @@ def load(name: str, seed: int, label: str | None = None) -> Table:
 
 
 def sklearn(module: str) -> Any:
-    """A module of scikit-learn. ParameterError when it is not installed."""
+    """A module of scikit-learn. ParameterError if it is not installed."""
     return extra(f"sklearn.{module}", GROUP)
 
 

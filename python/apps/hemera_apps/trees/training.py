@@ -1,4 +1,4 @@
-"""Training in the clear, by whichever library is there, in a process of its own."""
+"""Training in the clear, by an installed library, in a process of its own."""
 
 from __future__ import annotations
 
@@ -31,20 +31,20 @@ def train(
     """A model of `trees` trees a score.
 
     Args:
-        trainer: one of TRAINERS, or "auto" for the first that is installed.
-        rows: shape (rows, features); NaN where a value is missing.
+        trainer: one of TRAINERS, or "auto" for the first installed one.
+        rows: shape (rows, features); NaN for a missing value.
         labels: classes from 0, shape (rows,).
-        trees: rounds of boosting.
-        depth: of each tree.
-        seed: of what the library draws.
+        trees: the number of rounds of boosting.
+        depth: the depth of each tree.
+        seed: the seed of the library's random numbers.
 
     Raises:
-        ParameterError: when the library is not installed, or all labels are of one class.
-        Error: when the library's process ends without a model.
+        ParameterError: if the library is not installed, or all labels are of one class.
+        Error: if the library's process ends without a model.
     """
     if len(np.unique(labels)) < 2:
         raise ParameterError(
-            "the rows to train on are all of one class, and a model tells classes apart; give a table whose "
+            "the rows to train on are all of one class, so there is nothing to learn; give a table whose "
             "classes all have several rows, or another column with --label"
         )
     if trainer == "auto":
@@ -60,7 +60,7 @@ def train(
             max_iter=trees, max_depth=depth, learning_rate=RATE, early_stopping=False, random_state=seed
         )
     else:
-        # Few rows and features a tree: its exact search is slow, and boosting does not need all.
+        # Few rows and features for each tree: the exact search is slow, and boosting does not need all.
         model = ensemble.GradientBoostingClassifier(
             n_estimators=trees,
             max_depth=depth,
@@ -72,7 +72,7 @@ def train(
     return read_model(model.fit(rows, labels))
 
 
-# Libraries with threads of their own have ended whole processes in their `fit`: theirs is not this one.
+# `fit` of libraries with threads of their own has ended whole processes, so it runs in another one.
 _FIT = """
 import json, sys
 sys.path[:] = json.loads(sys.argv[1])

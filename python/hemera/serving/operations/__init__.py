@@ -13,7 +13,7 @@ from hemera.serving.operations.arithmetic import (
     Power,
     Subtract,
 )
-from hemera.serving.operations.base import Encoded, KeysOf, Operation, Place, Running, parts_of
+from hemera.serving.operations.base import Encoded, Operation, Place, Running, parts_of
 from hemera.serving.operations.circuits import (
     MAX_FUNCTIONS,
     Bootstraps,
@@ -21,7 +21,8 @@ from hemera.serving.operations.circuits import (
     OfNamedFunction,
     OfPolynomial,
 )
-from hemera.serving.operations.slots import Conjugate, Rotate, RotateRows, Sum, SwapRows, Take
+from hemera.serving.operations.maps import Map
+from hemera.serving.operations.slots import Conjugate, Lower, Rotate, RotateRows, Sum, SwapRows, Take
 
 __all__ = [
     "MAX_FUNCTIONS",
@@ -34,7 +35,8 @@ __all__ = [
     "Dot",
     "DotArrays",
     "Encoded",
-    "KeysOf",
+    "Lower",
+    "Map",
     "Matmul",
     "Multiply",
     "MultiplyArray",
@@ -76,9 +78,11 @@ OPERATIONS: dict[str, type[Operation]] = {
         Sum,
         Take,
         Matmul,
+        Map,
         OfPolynomial,
         OfNamedFunction,
         Bootstraps,
+        Lower,
     )
 }
 """By the name that files have."""

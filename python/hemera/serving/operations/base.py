@@ -1,11 +1,11 @@
-"""What all operations of programs share: the keys that they use, where they stand, and what they run with."""
+"""What all operations of programs share: where they stand, and what they run with."""
 
 from __future__ import annotations
 
 import dataclasses
 import threading
 from abc import ABC, abstractmethod
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from hemera.objects.ciphertext import Ciphertext, Plaintext
@@ -13,41 +13,10 @@ from hemera.objects.evaluator import Evaluator
 from hemera.parameters import Parameters
 from hemera.serving.values import SCHEME_NAMES, Array, Form, SchemeName, common_form
 
-__all__ = ["Encoded", "KeysOf", "Operation", "Place", "Product", "Running", "SlotBySlot", "parts_of"]
+__all__ = ["Encoded", "Operation", "Place", "Product", "Running", "SlotBySlot", "parts_of"]
 
 _ENCODINGS_KEPT = 4
 """Encoded forms of an array, for as many levels and scales of inputs. Hemera's own clients need one."""
-
-
-@dataclass
-class KeysOf:
-    """The keys that operations use: with each rotation, the highest level that it is done at."""
-
-    relinearization: bool = False
-    rotations: dict[int, int] = field(default_factory=dict)
-    conjugation: int | None = None
-    """CKKS: conjugation; BFV and BGV: the exchange of the rows. The highest level; None: not used."""
-    bootstraps: list[dict[str, Any]] = field(default_factory=list)
-    """Arguments of `hemera.circuits.Bootstrap` beside the parameters."""
-    together: list[list[int]] = field(default_factory=list, compare=False)
-    """Rotations of one matrix: each needs a key of its own, all for one level. Not told to clients, whose
-    keys are so."""
-
-    def rotate(self, steps: int, level: int) -> None:
-        self.rotations[steps] = max(level, self.rotations.get(steps, 0))
-
-    def join(self) -> None:
-        """Raises keys of one matrix to the highest level that one of them is for."""
-        changed = True
-        while changed:
-            changed = False
-            for steps in self.together:
-                level = max(self.rotations[step] for step in steps)
-                changed |= any(self.rotations[step] < level for step in steps)
-                self.rotations.update(dict.fromkeys(steps, level))
-
-    def conjugate(self, level: int) -> None:
-        self.conjugation = level if self.conjugation is None else max(level, self.conjugation)
 
 
 class Encoded:
@@ -100,7 +69,6 @@ class Operation(ABC):
     operands: ClassVar[int] = 1
     """How many values it takes; 0: one or more."""
     schemes: ClassVar[tuple[SchemeName, ...]] = SCHEME_NAMES
-    relinearizes: ClassVar[bool] = False
 
     def validated(self, scheme: SchemeName) -> Operation:
         """The operation with its fields as they are kept. ParameterError or TypeError for wrong ones."""
@@ -115,10 +83,6 @@ class Operation(ABC):
     def depth(self) -> int:
         """Multiplications one after the other: with CKKS the levels that it takes."""
         return 0
-
-    def use_keys(self, keys: KeysOf, place: Place) -> None:
-        """Adds the rotations, conjugations and bootstraps that it does."""
-        del keys, place
 
     def plan(self, place: Place) -> Any:
         """What is made once for each context."""
@@ -146,9 +110,7 @@ class SlotBySlot(Operation):
 
 
 class Product(SlotBySlot):
-    """Takes a multiplication, and relinearizes."""
-
-    relinearizes = True
+    """Takes a multiplication."""
 
     @property
     def depth(self) -> int:

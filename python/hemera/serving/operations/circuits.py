@@ -16,7 +16,6 @@ from hemera.errors import MismatchError, ParameterError
 from hemera.objects.ciphertext import Ciphertext
 from hemera.objects.noise_warning import ranges_are_known
 from hemera.serving.operations.base import (
-    KeysOf,
     Operation,
     Place,
     Product,
@@ -55,13 +54,6 @@ class Matmul(Operation):
     @property
     def depth(self) -> int:
         return 1
-
-    def use_keys(self, keys: KeysOf, place: Place) -> None:
-        rotations = self.plan(place).rotations
-        for steps in rotations:
-            keys.rotate(steps, place.level)
-        if rotations:
-            keys.together.append(rotations)
 
     def plan(self, place: Place) -> LinearTransform:
         return LinearTransform(
@@ -112,11 +104,21 @@ class _OfFunction(Product):
         return self.function
 
     def run(self, at: Running, *xs: Ciphertext) -> Ciphertext:
+        # Who made the program knows closer bounds than those that operations carry along.
+        own = [
+            at.ev.declare(x, bound) if bound < x.largest else x
+            for x, bound in zip(xs, _bounds(self.function), strict=True)
+        ]
         with ranges_are_known():
-            return at.ev.apply(at.plan, *xs)
+            return at.ev.apply(at.plan, *own)
 
     def clear(self, *xs: Array) -> Array:
         return self.function.evaluate_clear(*xs)
+
+
+def _bounds(function: Function) -> list[float]:
+    """The largest number in each interval of a function."""
+    return [max(map(abs, interval)) for interval in function.intervals]
 
 
 _MAX_DEGREE = 1023
@@ -232,27 +234,29 @@ class Bootstraps(SlotBySlot):
     real: bool = False
     iterations: int = 1
     merge_parts: bool = False
+    magnitude: float = 1.0
+    """The largest magnitude of the values."""
 
     def validated(self, scheme: SchemeName) -> Operation:
         del scheme
         iterations = integer(self.iterations, "iterations", 1, 8)
-        return Bootstraps(bool(self.real), iterations, bool(self.merge_parts))
+        magnitude = real(self.magnitude, "a magnitude")
+        if magnitude <= 0:
+            raise ParameterError(f"the magnitude of what is bootstrapped must be positive, not {magnitude:g}")
+        return Bootstraps(bool(self.real), iterations, bool(self.merge_parts), magnitude)
 
     def settings(self, form: Form) -> dict[str, Any]:
         """Arguments of `hemera.circuits.Bootstrap`."""
-        return {"slots": form.slots, **parts_of(self)}
-
-    def use_keys(self, keys: KeysOf, place: Place) -> None:
-        settings = self.settings(place.form)
-        if settings not in keys.bootstraps:
-            keys.bootstraps.append(settings)
+        settings = {"slots": form.slots, **parts_of(self)}
+        del settings["magnitude"]
+        return settings
 
     def plan(self, place: Place) -> Bootstrap:
         return Bootstrap(place.params, **self.settings(place.form))
 
     def run(self, at: Running, *xs: Ciphertext) -> Ciphertext:
         with ranges_are_known():
-            return at.ev.bootstrap(xs[0], at.plan)
+            return at.ev.bootstrap(xs[0], at.plan, magnitude=self.magnitude)
 
     def clear(self, *xs: Array) -> Array:
         return np.real(xs[0]) if self.real else xs[0]

@@ -7,10 +7,9 @@ from typing import Any, ClassVar, cast
 
 import numpy as np
 
-import hemera
 from hemera.errors import MismatchError
 from hemera.objects.ciphertext import Ciphertext
-from hemera.serving.operations.base import KeysOf, Operation, Place, Running, SlotBySlot
+from hemera.serving.operations.base import Operation, Place, Running, SlotBySlot
 from hemera.serving.values import MAX_SLOTS, Array, Form, SchemeName, integer
 
 
@@ -25,9 +24,6 @@ class Rotate(SlotBySlot):
     def validated(self, scheme: SchemeName) -> Operation:
         del scheme
         return type(self)(integer(self.steps, "the steps of a rotation", 1 - MAX_SLOTS, MAX_SLOTS - 1))
-
-    def use_keys(self, keys: KeysOf, place: Place) -> None:
-        keys.rotate(self.steps, place.level)
 
     def run(self, at: Running, *xs: Ciphertext) -> Ciphertext:
         return at.ev.rotate(xs[0], self.steps)
@@ -55,9 +51,6 @@ class Conjugate(SlotBySlot):
     name = "conjugate"
     schemes = ("ckks",)
 
-    def use_keys(self, keys: KeysOf, place: Place) -> None:
-        keys.conjugate(place.level)
-
     def run(self, at: Running, *xs: Ciphertext) -> Ciphertext:
         return at.ev.conjugate(xs[0])
 
@@ -69,9 +62,6 @@ class SwapRows(SlotBySlot):
     name = "swap rows"
     schemes = ("bfv", "bgv")
 
-    def use_keys(self, keys: KeysOf, place: Place) -> None:
-        keys.conjugate(place.level)
-
     def run(self, at: Running, *xs: Ciphertext) -> Ciphertext:
         return at.ev.swap_rows(xs[0])
 
@@ -81,12 +71,6 @@ class SwapRows(SlotBySlot):
 
 class Sum(SlotBySlot):
     name = "sum"
-
-    def use_keys(self, keys: KeysOf, place: Place) -> None:
-        for steps in hemera.rotations_for_sum(place.params, place.form.slots):
-            keys.rotate(steps, place.level)
-        if place.params.scheme != "ckks":
-            keys.conjugate(place.level)
 
     def run(self, at: Running, *xs: Ciphertext) -> Ciphertext:
         return at.ev.sum(xs[0])
@@ -120,3 +104,29 @@ class Take(Operation):
 
     def clear(self, *xs: Array) -> Array:
         raise NotImplementedError  # `Program.evaluate_clear` knows the axes
+
+
+@dataclass(frozen=True)
+class Lower(SlotBySlot):
+    """The same values so many levels lower, where what follows takes less time."""
+
+    name: ClassVar[str] = "lower"
+    schemes: ClassVar[tuple[SchemeName, ...]] = ("ckks",)
+    levels: int
+
+    def validated(self, scheme: SchemeName) -> Operation:
+        del scheme
+        return Lower(integer(self.levels, "levels", 1, 1 << 10))
+
+    @property
+    def depth(self) -> int:
+        return self.levels
+
+    def plan(self, place: Place) -> int:
+        return place.level - self.levels
+
+    def run(self, at: Running, *xs: Ciphertext) -> Ciphertext:
+        return at.ev.at_level(xs[0], at.plan)
+
+    def clear(self, *xs: Array) -> Array:
+        return xs[0]

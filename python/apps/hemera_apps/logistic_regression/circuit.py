@@ -1,0 +1,129 @@
+"""The steps of training on ciphertexts, by any evaluator: the server runs them, and plans count them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Protocol
+
+import hemera
+from hemera.circuits import Bootstrap, FunctionPlan, InnerSum, Replication
+from hemera.circuits.plans import Plan
+from hemera.objects.noise_warning import ranges_are_known
+
+__all__ = ["AtLevel", "Circuits", "Iteration", "accelerated", "descended", "joined", "refreshed", "scaled"]
+
+Step = Callable[[hemera.Ciphertext], hemera.Ciphertext]
+AtLevel = Callable[[int], hemera.Ciphertext]
+"""z times what the gradient is multiplied by, for the level of the product with it."""
+
+
+class Circuits(Protocol):
+    """What each ciphertext of a mini-batch goes through, and then the sum of all."""
+
+    @property
+    def level(self) -> int: ...
+    @property
+    def scores(self) -> Step: ...
+    @property
+    def sigmoid(self) -> Step: ...
+    @property
+    def copies(self) -> Step: ...
+    @property
+    def gradient(self) -> Step: ...
+
+
+@dataclass(frozen=True)
+class Iteration:
+    """The circuits of an iteration that starts at a level. Rows are samples of one model, of `width` slots
+    each."""
+
+    level: int
+    scores: InnerSum
+    """z v summed along each row, into its first slot."""
+    sigmoid: FunctionPlan
+    """The polynomial in the first slot of each row, 0 in the others: its coefficients are the mask."""
+    copies: Replication
+    """The first slot of a row in all of its slots."""
+    gradient: InnerSum
+    """The sum of all rows of each model, in each of them."""
+    result_level: int
+    """Of the next state."""
+
+    @property
+    def gradient_level(self) -> int:
+        """Of the product with the z of the gradient."""
+        return self.copies.result_level
+
+    @property
+    def by_ciphertext(self) -> tuple[Plan, ...]:
+        """What each ciphertext of a mini-batch goes through."""
+        return self.scores, self.sigmoid, self.copies
+
+
+def scaled(ev: hemera.Evaluator, z: hemera.Ciphertext, level: int, factor: complex) -> hemera.Ciphertext:
+    """z times what the gradient is multiplied by, at a level."""
+    return ev.rescale(ev.at_level(z, level + 1) * factor)
+
+
+def descended(
+    ev: hemera.Evaluator, own: Circuits, state: hemera.Ciphertext, z: hemera.Ciphertext, factored: AtLevel
+) -> hemera.Ciphertext:
+    """Of gradient descent: the next state."""
+    return _gradient(ev, own, _probabilities(ev, own, state, z), factored) + state
+
+
+def accelerated(
+    ev: hemera.Evaluator, own: Circuits, state: hemera.Ciphertext, z: hemera.Ciphertext, factored: AtLevel
+) -> tuple[hemera.Ciphertext, hemera.Ciphertext, hemera.Ciphertext]:
+    """Of Nesterov's method, with the state s = v + i w: the gradient, and at the level of its last product
+    s + conj s = 2 v and s."""
+    ahead = state + state.conjugate()
+    spread = _probabilities(ev, own, ahead, z)
+    return (
+        _gradient(ev, own, spread, factored),
+        ev.at_level(ahead, spread.level),
+        ev.at_level(state, spread.level),
+    )
+
+
+def joined(
+    ev: hemera.Evaluator,
+    gradient: hemera.Ciphertext,
+    ahead: hemera.Ciphertext,
+    kept: hemera.Ciphertext,
+    factors: tuple[complex, complex],
+) -> hemera.Ciphertext:
+    """The next state of the parts of `accelerated`; `factors`: of `TrainingPlan.state_factors`."""
+    a, b = factors
+    kept *= b
+    kept += ahead * a
+    return gradient + ev.rescale(kept)
+
+
+def refreshed(
+    ev: hemera.Evaluator, bootstrap: Bootstrap, state: hemera.Ciphertext, level: int
+) -> hemera.Ciphertext:
+    """A state at a level, bootstrapped as the few slots that it repeats."""
+    with ranges_are_known():
+        fresh = bootstrap(state.with_slots(bootstrap.slots))
+    return ev.at_level(fresh, level).with_slots(state.slots)
+
+
+def _probabilities(
+    ev: hemera.Evaluator, own: Circuits, ahead: hemera.Ciphertext, z: hemera.Ciphertext
+) -> hemera.Ciphertext:
+    """p(-z v) of each sample, in all slots of its row."""
+    scores = own.scores(ev.rescale(ev.at_level(z, own.level) * ahead))
+    with ranges_are_known():
+        return own.copies(own.sigmoid(scores))
+
+
+def _gradient(
+    ev: hemera.Evaluator, own: Circuits, spread: hemera.Ciphertext, factored: AtLevel
+) -> hemera.Ciphertext:
+    """The sum over samples of p(-z v) times the scaled z, in each row of a model."""
+    z = factored(spread.level)
+    # The products of several ciphertexts are relinearized as their sum.
+    total = ev.dot(list(spread), list(z)) if spread.shape else spread * z
+    return own.gradient(ev.rescale(total))

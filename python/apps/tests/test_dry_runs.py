@@ -1,0 +1,210 @@
+"""Levels, keys and costs of training and of trees, counted without values, and as they run."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+
+import hemera as hm
+from hemera import _core
+from hemera.objects.calibration import TimedContext
+from hemera_apps import logistic_regression as logistic
+from hemera_apps.trees import Client, Quantiser, Server, random_ensemble
+
+pytestmark = pytest.mark.filterwarnings("ignore::hemera.errors.SecurityWarning")
+
+SMALL = logistic.Settings(features=7, batch=64, iterations=9, rates=(0.6,))
+TRAININGS: dict[str, tuple[int | None, logistic.Settings]] = {
+    "several levels": (None, SMALL),
+    "several ciphertexts": (5, replace(SMALL, batch=300)),
+    "gradient descent": (5, replace(SMALL, method="gradient")),
+    "several models": (5, replace(SMALL, rates=(0.2, 1.0, 0.6))),
+    "another degree": (5, replace(SMALL, degree=7)),
+}
+
+
+def training(name: str) -> logistic.TrainingPlan:
+    levels, settings = TRAININGS[name]
+    fields = {} if levels is None else {"levels": levels}
+    return logistic.TrainingPlan(hm.ckks.Parameters.for_bootstrapping("test-40", **fields), settings)
+
+
+class Training:
+    """A server on the CPU, where operations are counted while they run, with mini-batches of zeros."""
+
+    def __init__(self, plan: logistic.TrainingPlan, keys: Any = None) -> None:
+        self.plan = plan
+        self.ctx = TimedContext(plan.params, "cpu", threads=1)
+        self.client = logistic.Client(plan, device="cpu")
+        self.client._context = self.ctx
+        self.client._secret_key = self.ctx.generate_secret_key()
+        if keys is not None:
+            made = _core.generate_needed_keys(self.client._secret_key._native, keys)
+            keys = hm.Keys(made, self.ctx)
+        self.keys = keys or self.client.keys()
+        self.server: Any = logistic.Server(plan, self.ctx, self.keys, capture=False)
+        own = plan.settings
+        self.server.add_batch(self.client.encrypt(np.zeros((own.batch, own.width))))
+        start = self.client.start().to(self.server._evaluator).with_slots(plan.slots)
+        self.states = [self.server._evaluator.at_level(start, plan.iterations[0].level)]
+        """Before each iteration, and before the bootstrap."""
+        for position in range(plan.bootstrap_every):
+            self.states.append(self.iterate(position))
+
+    def iterate(self, position: int) -> hm.Ciphertext:
+        self.server._scaled = None
+        result: hm.Ciphertext = self.server._advanced(
+            self.states[position], self.plan.bootstrap_every + position
+        )
+        return result
+
+    def counted(self, step: Any) -> tuple[Any, int]:
+        """The operations of a step, and the peak of its memory."""
+        step()
+        self.server._scaled = None
+        native = self.ctx._native
+        _core.clear_ledger(native)
+        native.reset_memory_peak()
+        before = native.memory_used
+        result = step()
+        peak = native.memory_peak - before
+        assert result.shape == ()
+        return _core.counted_cost(native), peak
+
+
+@pytest.mark.parametrize("name", TRAININGS)
+def test_an_iteration_and_a_bootstrap_are_counted_as_they_run(name: str) -> None:
+    plan = training(name)
+    run = Training(plan)
+    for position, counted in enumerate(plan.costs):
+        found, peak = run.counted(lambda position=position: run.iterate(position))
+        assert counted._cost.calls == found.calls
+        assert counted._cost.calls
+        assert counted.workspace_bytes == peak
+        assert {**counted.operations, "rotations": None} == {**plan.operations(position), "rotations": None}
+    found, peak = run.counted(lambda: run.server._bootstrap(run.states[-1]))
+    assert plan.bootstrap_cost._cost.calls == found.calls
+    assert plan.bootstrap_cost.workspace_bytes == peak
+
+
+@pytest.mark.parametrize("name", TRAININGS)
+def test_levels_of_iterations_are_those_of_ciphertexts(name: str) -> None:
+    """By hand: z v, the polynomial with its mask, and the product with the gradient's z take levels."""
+    plan = training(name)
+    own, start = plan.settings, plan.bootstrap.input_level + plan.bootstrap_every * plan.settings.depth
+    run = Training(plan)
+    for position, one in enumerate(plan.iterations):
+        level = start - position * own.depth
+        assert (one.level, one.result_level) == (level, level - own.depth)
+        after = level - 1 - own.sigmoid.depth
+        assert (one.scores.level, one.sigmoid.level, one.copies.level) == (level - 1, level - 1, after)
+        assert (one.gradient_level, one.gradient.level) == (after, after - 1)
+        assert run.states[position].level == level
+    assert run.states[-1].level == plan.bootstrap.input_level
+
+
+def whole_training(plan: logistic.TrainingPlan, needs: Any) -> None:
+    """All iterations from one bootstrap to the next, and the bootstrap."""
+    run = Training(plan, needs)
+    run.server._bootstrap(run.states[-1])
+
+
+def test_training_has_the_keys_that_it_asks_for_and_none_is_spare() -> None:
+    plan = training("gradient descent")
+    needs = plan.cost.needed_keys
+    assert Training(plan).keys.memory_bytes == plan.key_bytes == plan.cost.key_bytes
+    lacking = 0
+    for at in range(0, len(needs), 3):
+        if needs[at].kind.endswith("ephemeral"):
+            continue
+        with pytest.raises((hm.errors.MissingKeyError, hm.errors.LevelError)):
+            whole_training(plan, [*needs[:at], *needs[at + 1 :]])
+        lacking += 1
+    assert lacking > 8
+
+
+def test_seconds_of_training_are_those_of_the_table() -> None:
+    plan = training("several levels")
+    found = plan.seconds("cpu-avx2-16")
+    assert len(found["iteration_by_level"]) == 3
+    # Keys and ciphertexts are smaller from one iteration to the next.
+    assert found["iteration_by_level"][0] > found["iteration_by_level"][2] > 0
+    assert found["bootstrap"] > found["iteration_by_level"][0]
+    with pytest.raises(hm.errors.DeviceError, match="hemera calibrate"):
+        plan.seconds("none")
+
+
+def small(primes: int = 5) -> hm.bfv.Parameters:
+    return hm.bfv.Parameters.from_bits(
+        degree=2048, plain_modulus=786433, prime_bits=[50] * primes, special_bits=[50], security=None
+    )
+
+
+@pytest.fixture(params=["packed", "paper", "deep"])
+def trees(request: pytest.FixtureRequest) -> tuple[Server, Client, int]:
+    depth = 3 if request.param == "deep" else 2
+    workload: Any = "paper" if request.param == "paper" else "packed"
+    model = random_ensemble(2, 5, depth, feature_count=6, levels=3, seed=1)
+    own = Server(
+        model,
+        Quantiser.of_levels(6, 3),
+        samples=37,
+        workload=workload,
+        parameters=small(),
+        device="cpu",
+        threads=1,
+    )
+    own._context = TimedContext(own.params, "cpu", threads=1)
+    return own, Client(own.offer, device="cpu"), 37
+
+
+def test_trees_are_counted_as_they_run(trees: tuple[Server, Client, int]) -> None:
+    own, asking, samples = trees
+    counted = own.cost()
+    native = own.context._native
+    before = native.memory_used
+    own.accept(asking.keys())
+    assert own._evaluator is not None
+    encoded = native.memory_used - before - own._evaluator.keys.memory_bytes
+    assert counted.plaintext_bytes == encoded > 0
+    planes = own.load(asking.request(np.ones((samples, 6), int)))
+    own.evaluate(planes)
+    _core.clear_ledger(native)
+    native.reset_memory_peak()
+    before = native.memory_used
+    own.evaluate(planes)
+    assert counted.workspace_bytes == native.memory_peak - before
+    found = _core.counted_cost(native)
+    assert counted._cost.calls == found.calls
+    assert counted.operations["products"] == found.products > 0
+
+
+def test_clients_of_trees_make_the_keys_that_are_asked_for(trees: tuple[Server, Client, int]) -> None:
+    own, asking, samples = trees
+    ctx = asking._context
+    keys = ctx.load(asking.keys())
+    public = ctx.generate_keys(asking._secret_key, relinearization=False)
+    needs = own.cost().needed_keys
+    paper = keys.has_public_key
+    assert paper == (type(own.layout).__name__ == "PaperLayout")
+    assert keys.memory_bytes - paper * public.memory_bytes == own.cost().key_bytes
+    request = asking.request(np.ones((samples, 6), int))
+    for at in range(len(needs)):
+        few = _core.generate_needed_keys(asking._secret_key._native, [*needs[:at], *needs[at + 1 :]])
+        own.accept(bytes(hm.Keys(public._native.merged(few), ctx)))
+        with pytest.raises(hm.errors.MissingKeyError):
+            own.score(request)
+
+
+def test_stumps_need_no_products() -> None:
+    model = random_ensemble(1, 4, 1, feature_count=3, levels=3, seed=2)
+    own = Server(model, Quantiser.of_levels(3, 3), samples=4, parameters=small(), device="cpu")
+    asking = Client(own.offer, device="cpu")
+    assert own._offer.keys.relinearization is None
+    own.accept(asking.keys())
+    rows = np.array([[0, 1, 2], [2, 1, 0]])
+    found = asking.scores(own.score(asking.request(rows)), 2)
+    np.testing.assert_array_equal(found, own.model.scores(rows))

@@ -1,0 +1,268 @@
+"""`Array`: an encrypted array of any shape in a program that is being recorded, with NumPy's protocols."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from hemera.arrays import comparisons, contraction, elementwise, numpy_functions, order, statistics, sums
+from hemera.arrays.recorded import Axis, Recorded, moved, needs_values
+from hemera.circuits import Function
+
+__all__ = ["Array"]
+
+
+class Array(Recorded):
+    """An encrypted array of real numbers. It has the operators, methods and functions of `numpy.ndarray` that
+    make sense without its values; `hemera.arrays.numpy_functions` has those of NumPy's namespace."""
+
+    # pandas compares this with its own, of at most 4000: Series * x is then x's operation.
+    __pandas_priority__ = 10_000
+
+    def __iter__(self) -> Any:
+        return (self[at] for at in range(len(self)))
+
+    # --- Operators. ---
+
+    def __truediv__(self, other: Any) -> Array:
+        return elementwise.divide(self, other)
+
+    def __rtruediv__(self, other: Any) -> Array:
+        return elementwise.reciprocal(self).__mul__(other)
+
+    def __pow__(self, exponent: Any) -> Array:
+        return elementwise.power(self, exponent)
+
+    def __rpow__(self, base: Any) -> Array:
+        return elementwise.raised(base, self)
+
+    def __abs__(self) -> Array:
+        return elementwise.absolute(self)
+
+    def __matmul__(self, other: Any) -> Array:
+        return contraction.matmul(self, other)  # type: ignore[no-any-return]
+
+    def __rmatmul__(self, other: Any) -> Array:
+        return contraction.matmul(other, self)  # type: ignore[no-any-return]
+
+    def __eq__(self, other: object) -> Array:  # type: ignore[override]
+        return comparisons.equal(self, other)
+
+    def __ne__(self, other: object) -> Array:  # type: ignore[override]
+        return comparisons.differs(self, other)
+
+    def __gt__(self, other: Any) -> Array:
+        return comparisons.exceeds(self, other)
+
+    def __ge__(self, other: Any) -> Array:
+        return comparisons.reaches(self, other)
+
+    def __lt__(self, other: Any) -> Array:
+        return comparisons.stays_below(self, other)
+
+    def __le__(self, other: Any) -> Array:
+        return comparisons.stays_within(self, other)
+
+    def __and__(self, other: Any) -> Array:
+        return comparisons.both(self, other)
+
+    def __or__(self, other: Any) -> Array:
+        return comparisons.either(self, other)
+
+    def __xor__(self, other: Any) -> Array:
+        return comparisons.one_of(self, other)
+
+    __rand__, __ror__, __rxor__ = __and__, __or__, __xor__
+
+    def __invert__(self) -> Array:
+        return comparisons.negated(self)
+
+    __hash__ = None
+
+    # --- Functions, on the range of the values. ---
+
+    def _evaluated(self, circuit: object, others: Sequence[Any], _: None) -> Array:
+        """What `hemera.circuits` asks of values: functions are recorded, and nothing else is."""
+        if not isinstance(circuit, Function):
+            raise TypeError("a program on arrays takes functions of hm.circuits; matrices are x @ matrix")
+        return self.apply(circuit, *others)
+
+    def exp(self) -> Array:
+        """The exponential, approximated on the range of the values; so are the functions below."""
+        return elementwise.named(self, "exp")
+
+    def log(self) -> Array:
+        """The natural logarithm of positive values."""
+        return elementwise.named(self, "log")
+
+    def sqrt(self) -> Array:
+        """The square root of values from 0 on."""
+        return elementwise.named(self, "sqrt")
+
+    def tanh(self) -> Array:
+        """The hyperbolic tangent."""
+        return elementwise.named(self, "tanh")
+
+    def sigmoid(self) -> Array:
+        """1 / (1 + exp(-x))."""
+        return elementwise.named(self, "sigmoid")
+
+    def gelu(self) -> Array:
+        """x times the normal distribution's P(X <= x)."""
+        return elementwise.named(self, "gelu")
+
+    def reciprocal(self) -> Array:
+        """1 / x of values that do not come near 0."""
+        return elementwise.reciprocal(self)
+
+    def approximated(self, function: Callable[[Any], Any], *, most: int = 1023) -> Array:
+        """Any real function of one number: see `hemera.arrays.elementwise.approximated`."""
+        return elementwise.approximated(self, function, most=most)
+
+    def clip(self, min: Any = None, max: Any = None) -> Array:  # noqa: A002
+        """As of NumPy."""
+        return elementwise.clip(self, min, max)
+
+    # --- Over axes. ---
+
+    def sum(self, axis: Axis = None, *, keepdims: bool = False) -> Array:
+        """The sum over axes; None: over all. So in the methods below."""
+        return sums.total(self, axis, keepdims=keepdims)
+
+    def mean(self, axis: Axis = None, *, keepdims: bool = False) -> Array:
+        """The mean."""
+        return sums.mean(self, axis, keepdims=keepdims)
+
+    def prod(self, axis: Axis = None, *, keepdims: bool = False) -> Array:
+        """The product, in pairs: log2(n) levels."""
+        return sums.product(self, axis, keepdims=keepdims)
+
+    def var(self, axis: Axis = None, *, ddof: float = 0, keepdims: bool = False) -> Array:
+        """The variance, with the divisor n - ddof. ParameterError where that is not positive."""
+        return sums.variance(self, axis, ddof=ddof, keepdims=keepdims)
+
+    def std(self, axis: Axis = None, *, ddof: float = 0, keepdims: bool = False) -> Array:
+        """The square root of `var`."""
+        return statistics.deviation(self, axis, ddof=ddof, keepdims=keepdims)
+
+    def max(self, axis: Axis = None, *, keepdims: bool = False) -> Array:
+        """The largest element."""
+        return order.most(self, axis, keepdims=keepdims)
+
+    def min(self, axis: Axis = None, *, keepdims: bool = False) -> Array:
+        """The smallest element."""
+        return order.least(self, axis, keepdims=keepdims)
+
+    def argmax(self, axis: int | None = None, *, keepdims: bool = False) -> Array:
+        """The index of the first of the largest elements, which have a step."""
+        return order.place_of_most(self, axis, keepdims=keepdims)
+
+    def argmin(self, axis: int | None = None, *, keepdims: bool = False) -> Array:
+        """The index of the first of the smallest elements, which have a step."""
+        return order.place_of_least(self, axis, keepdims=keepdims)
+
+    def all(self, axis: Axis = None, *, keepdims: bool = False) -> Array:
+        """1 where a mask is 1 everywhere."""
+        return comparisons.all_of(self, axis, keepdims=keepdims)
+
+    def any(self, axis: Axis = None, *, keepdims: bool = False) -> Array:
+        """1 where a mask is 1 anywhere."""
+        return comparisons.any_of(self, axis, keepdims=keepdims)
+
+    def argsort(self, axis: int | None = -1) -> Array:
+        """As `numpy.argsort`, stable, of at most 64 elements with a step."""
+        return order.argsort(self, axis)
+
+    def cumsum(self, axis: int | None = None) -> Array:
+        """Running sums, as `numpy.cumsum`."""
+        return numpy_functions.running_sums(self, axis)  # type: ignore[no-any-return]
+
+    def trace(self, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Array:
+        """The sum of a diagonal, as `numpy.trace`."""
+        return sums.total(self.diagonal(offset, axis1, axis2), -1)
+
+    def dot(self, other: Any) -> Array:
+        """As `numpy.dot`."""
+        return contraction.dot(self, other)  # type: ignore[no-any-return]
+
+    # --- Shapes. ---
+
+    def _moved(self, function: Callable[[Any], Any]) -> Array:
+        return moved([self], function)  # type: ignore[no-any-return]
+
+    def reshape(self, *shape: Any, order: Any = "C") -> Array:
+        """As of NumPy, like the methods below."""
+        wanted = shape[0] if len(shape) == 1 and isinstance(shape[0], (tuple, list)) else shape
+        return self._moved(lambda x: x.reshape(wanted, order=order))
+
+    def ravel(self, order: Any = "C") -> Array:
+        """All elements on one axis."""
+        return self._moved(lambda x: x.ravel(order))
+
+    flatten = ravel
+
+    def transpose(self, *axes: Any) -> Array:
+        """The axes in another order."""
+        return self._moved(lambda x: x.transpose(*axes))
+
+    @property
+    def T(self) -> Array:  # noqa: N802
+        """The axes in reverse."""
+        return self.transpose()
+
+    @property
+    def mT(self) -> Array:  # noqa: N802
+        """The last two axes in reverse."""
+        return self._moved(lambda x: np.swapaxes(x, -1, -2))
+
+    def squeeze(self, axis: Axis = None) -> Array:
+        """Without axes of one element."""
+        return self._moved(lambda x: x.squeeze(axis))
+
+    def swapaxes(self, axis1: int, axis2: int) -> Array:
+        """With two axes in each other's place."""
+        return self._moved(lambda x: x.swapaxes(axis1, axis2))
+
+    def repeat(self, repeats: Any, axis: int | None = None) -> Array:
+        """Each element several times."""
+        return self._moved(lambda x: x.repeat(repeats, axis))
+
+    def diagonal(self, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Array:
+        """A diagonal."""
+        return self._moved(lambda x: x.diagonal(offset, axis1, axis2))
+
+    def take(self, indices: Any, axis: int | None = None) -> Array:
+        """Elements by plain integers."""
+        if isinstance(indices, Recorded):
+            raise needs_values("an encrypted index asks for them")
+        return self._moved(lambda x: x.take(indices, axis))
+
+    def compress(self, condition: Any, axis: int | None = None) -> Array:
+        """Elements by a plain mask."""
+        if isinstance(condition, Recorded):
+            raise needs_values("an encrypted mask asks for them")
+        return self._moved(lambda x: x.compress(condition, axis))
+
+    def copy(self) -> Array:
+        """The same array: arrays do not change."""
+        return self
+
+    def __getitem__(self, index: Any) -> Array:
+        """Elements by integers, slices, None, Ellipsis, and plain arrays of integers or booleans."""
+        parts = index if isinstance(index, tuple) else (index,)
+        if any(isinstance(part, Recorded) for part in parts):
+            raise needs_values("an encrypted index asks for them; (x * mask).sum() selects by a mask")
+        return self._moved(lambda x: np.asarray(x[index]))
+
+    # --- NumPy's protocols. ---
+
+    def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **options: Any) -> Any:
+        return numpy_functions.of_ufunc(ufunc, method, inputs, options)
+
+    def __array_function__(
+        self, function: Callable[..., Any], types: Any, arguments: Any, options: Any
+    ) -> Any:
+        del types
+        return numpy_functions.of_function(function, arguments, options)

@@ -1,0 +1,357 @@
+"""Comparisons of values that are multiples of a step, and masks of 0 and 1."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hemera import circuits
+from hemera.arrays.recorded import A, Recorded, as_operand, broadcast, moved, rearranged
+from hemera.arrays.recorder import common_step
+from hemera.arrays.sums import product, total
+from hemera.errors import ParameterError
+
+__all__ = [
+    "all_of",
+    "any_of",
+    "bin_counts",
+    "bins_of",
+    "both",
+    "bounded",
+    "chosen",
+    "counted",
+    "differs",
+    "either",
+    "equal",
+    "exceeds",
+    "is_in",
+    "negated",
+    "of_few",
+    "one_of",
+    "reaches",
+    "selected",
+    "sign",
+    "stays_below",
+    "stays_within",
+    "values_counted",
+]
+
+Values = NDArray[Any]
+
+_MOST_POINTS = 10
+"""Different values of which a function is a polynomial through its points: more make it too steep."""
+_MORE_BITS = 4
+"""Bits that masks have more than results: many of them are added."""
+_GAP = 15 / 16
+"""So much of the gap between different values is left by their errors."""
+
+
+def exceeds(x: A, other: Any) -> A:
+    """x > other, as 0 and 1. See `_difference` for errors."""
+    return _from(_difference(x, other, np.floor), 1)
+
+
+def reaches(x: A, other: Any) -> A:
+    """x >= other, as 0 and 1. See `_difference` for errors."""
+    return _from(_difference(x, other, np.ceil), 0)
+
+
+def stays_below(x: A, other: Any) -> A:
+    """x < other, as 0 and 1. See `_difference` for errors."""
+    return negated(reaches(x, other))
+
+
+def stays_within(x: A, other: Any) -> A:
+    """x <= other, as 0 and 1. See `_difference` for errors."""
+    return negated(exceeds(x, other))
+
+
+def equal(x: A, other: Any) -> A:
+    """x == other, as 0 and 1. See `_difference` for errors."""
+    found = _is_zero(_difference(x, other, np.round))
+    given = as_operand(other, x)
+    if isinstance(given, np.ndarray):
+        quotients = given / _step(x)
+        possible = np.abs(quotients - np.round(quotients)) < 2.0**-10
+        if not possible.all():
+            return _mask(found * np.broadcast_to(possible, found.shape))
+    return found
+
+
+def differs(x: A, other: Any) -> A:
+    """x != other, as 0 and 1. See `_difference` for errors."""
+    return negated(equal(x, other))
+
+
+def _step(x: Recorded) -> float:
+    step = x.step
+    if step is None:
+        raise TypeError(
+            "encrypted numbers are compared where they are multiples of a known step: give inputs one, "
+            "hm.ArraySpec(shape, range=, step=). For others hm.circuits.compare(gap=, largest=)(x, y) is 1 "
+            "where x > y and 0 where x < y, if they differ by the gap"
+        )
+    return step
+
+
+def _difference(x: A, other: Any, rounded: Callable[[Values], Values]) -> A:
+    """x - other, as multiples of a step; plain numbers are rounded to one.
+
+    Raises:
+        TypeError: when no step of the difference is known, and for operands that are no numbers.
+    """
+    given = as_operand(other, x)
+    if given is None:
+        raise TypeError(f"an encrypted array is compared with arrays and numbers, not {type(other).__name__}")
+    if isinstance(given, np.ndarray):
+        step = _step(x)
+        quotients = given / step
+        near = np.round(quotients)
+        found = x - step * np.where(np.abs(quotients - near) < 2.0**-10, near, rounded(quotients))
+        return _with_step(found, step)
+    _step(given)
+    found = x - given
+    _step(x)
+    _step(found)
+    return found
+
+
+def _with_step(x: A, step: float) -> A:
+    x._recorder.steps[x._number] = step
+    return x
+
+
+def _mask(x: A) -> A:
+    """The array, known to be 0 or 1."""
+    return _with_step(x, 1.0)
+
+
+def _points(x: Recorded) -> Values:
+    """The multiples of the step that an element can be."""
+    low, high = (end / _step(x) for end in x.range)
+    return np.arange(np.ceil(low - 0.25), np.floor(high + 0.25) + 1)
+
+
+def of_few(x: A, function: Callable[[Values], Values], step: float | None) -> A | None:
+    """A function of multiples of a step, exact on them, where they are few: by the polynomial through its
+    points. None where there are too many.
+
+    Args:
+        function: of arrays of multiples, in units of the step.
+        step: of the function's values.
+    """
+    points = _points(x)
+    values = np.asarray(function(points), np.float64)
+    if (values == values[0]).all():
+        return x._filled(values[0])
+    if len(points) == 2:
+        slope = float(values[1] - values[0]) / _step(x)
+        found = x * slope + float(values[0] - slope * points[0] * _step(x))
+        return found if step is None else _with_step(found, step)
+    if len(points) > _MOST_POINTS:
+        return None
+    # Values with errors lie a little beyond the points.
+    low, high = min(x.range[0], points[0] * _step(x)), max(x.range[1], points[-1] * _step(x))
+    nodes = (2 * points * _step(x) - low - high) / (high - low)
+    coefficients = np.linalg.solve(np.polynomial.chebyshev.chebvander(nodes, len(points) - 1), values)
+    polynomial = circuits.Polynomial(coefficients, basis="chebyshev", interval=(low, high))
+    room = _room(x) * float(np.ptp(values))
+    limits = (float(values.min()) - room, float(values.max()) + room)
+    return x._at(x._recorder.apply(polynomial, x._number, limits=limits, step=step))
+
+
+def _room(x: Recorded) -> float:
+    """So far from its exact values a mask is taken to be at most, in ranges."""
+    return float(2.0 ** -min(x._recorder.precision_bits, 10))
+
+
+def bounded(x: A, low: Any, high: Any) -> A:
+    """The array, known to lie between these ends but for the errors of masks."""
+    room = _room(x) * max(1.0, float(np.abs(low).max()), float(np.abs(high).max()))
+    x._recorder.narrow(x._number, low - room, high + room)
+    return x
+
+
+def _signs(x: A, gap: float) -> A:
+    """-1 or 1 of values that are at least so far from 0."""
+    low, high = x.range
+    bits = max(2.0, x._recorder.precision_bits + _MORE_BITS)
+    largest = max(-low, high, gap) * (1 + 2.0**-8)
+    return x.apply(circuits.sign(gap=gap * _GAP, bits=bits, largest=largest))
+
+
+def _from(x: A, least: int) -> A:
+    """1 where the element is at least so many steps, 0 elsewhere."""
+    found = of_few(x, lambda points: points >= least, 1.0)
+    if found is not None:
+        return found
+    step = _step(x)
+    signs = _signs(x - (least - 0.5) * step, step / 2)
+    return _mask(signs * 0.5 + 0.5)
+
+
+def _is_zero(x: A) -> A:
+    found = of_few(x, lambda points: points == 0, 1.0)
+    if found is not None:
+        return found
+    return _mask(1 - _signs(x, _step(x)).square())
+
+
+def sign(x: A) -> A:
+    """-1, 0 or 1: the sign of each element."""
+    found = of_few(x, np.sign, 1.0)
+    return _with_step(_signs(x, _step(x)), 1.0) if found is None else found
+
+
+# --- Masks. ---
+
+
+def _require_mask(x: Recorded) -> None:
+    low, high = x.range
+    if x.step is None or abs(x.step - 1) > 2.0**-10 or low < -0.25 or high > 1.25:
+        raise TypeError(
+            f"a mask of 0 and 1 is needed, not values from {low:g} to {high:g}: comparisons give one, and so "
+            "do inputs with range=(0, 1), step=1"
+        )
+
+
+def _masks(x: A, other: Any) -> tuple[A, A]:
+    y = x._encrypted(other)
+    _require_mask(x)
+    _require_mask(y)
+    return x, y
+
+
+def both(x: A, other: Any) -> A:
+    """1 where both masks are 1. TypeError for others than masks, as in the functions below."""
+    a, b = _masks(x, other)
+    return _mask(a * b)
+
+
+def either(x: A, other: Any) -> A:
+    """1 where at least one mask is 1."""
+    a, b = _masks(x, other)
+    return _mask(1 - (1 - a) * (1 - b))
+
+
+def one_of(x: A, other: Any) -> A:
+    """1 where the masks differ."""
+    a, b = _masks(x, other)
+    return _mask((a - b).square())
+
+
+def negated(x: A) -> A:
+    """1 where the mask is 0."""
+    _require_mask(x)
+    return _mask(1 - x)
+
+
+def all_of(x: A, axis: Any = None, *, keepdims: bool = False) -> A:
+    """1 where the mask is 1 everywhere along axes."""
+    _require_mask(x)
+    return _mask(product(x, axis, keepdims=keepdims))
+
+
+def any_of(x: A, axis: Any = None, *, keepdims: bool = False) -> A:
+    """1 where the mask is 1 anywhere along axes."""
+    return negated(all_of(negated(x), axis, keepdims=keepdims))
+
+
+def counted(x: A, axis: Any = None, *, keepdims: bool = False) -> A:
+    """How many elements along axes are not 0. TypeError where no step is known."""
+    low, high = x.range
+    is_mask = x.step is not None and abs(x.step - 1) < 2.0**-10 and low >= -0.25 and high <= 1.25
+    return total(x if is_mask else differs(x, 0), axis, keepdims=keepdims)
+
+
+def selected(mask: A, x: Any, y: Any) -> A:
+    """x where a mask is 1, y where it is 0."""
+    _require_mask(mask)
+    first, second = mask._encrypted(x), mask._encrypted(y)
+    found = mask * (first - second) + second
+    ends = [broadcast(each, found.shape) for each in (first, second)]
+    lows, highs = zip(*(each._recorder.bounds[each._number] for each in ends), strict=True)
+    return bounded(found, np.minimum(*lows), np.maximum(*highs))
+
+
+# --- Counts, and tables. ---
+
+
+def is_in(x: A, values: Any) -> A:
+    """`numpy.isin`: 1 where an element is one of some plain numbers."""
+    known = np.unique(np.asarray(values, np.float64))
+    step = _step(x)
+    whole = np.round(known / step)
+    whole = whole[np.abs(known / step - whole) < 2.0**-10]
+    found = of_few(x, lambda points: np.isin(points, whole), 1.0)
+    if found is not None:
+        return found
+    if not len(whole):
+        return x._filled(0.0)
+    each = equal(rearranged(x, lambda y: y[..., None]), whole * step)
+    return _mask(bounded(total(each, -1), 0, 1))
+
+
+def _edges(edges: Any) -> Values:
+    known = np.asarray(edges, np.float64)
+    if known.ndim != 1 or not len(known) or (np.diff(known) < 0).any() or not np.isfinite(known).all():
+        raise ParameterError("edges are ascending numbers, on one axis")
+    return known
+
+
+def bins_of(x: A, edges: Any, *, right: bool = False) -> A:
+    """`numpy.digitize`: how many of ascending edges are at most x; with `right`, below x."""
+    reached = (exceeds if right else reaches)(rearranged(x, lambda y: y[..., None]), _edges(edges))
+    return total(reached, -1)
+
+
+def bin_counts(x: A, edges: Any) -> A:
+    """How many elements lie between ascending edges, the last one included: `numpy.histogram`'s counts."""
+    known = _edges(edges)
+    if len(known) < 2:
+        raise ParameterError("a histogram takes two edges at least")
+    flat = rearranged(x, lambda y: y.reshape(-1, 1))
+    lower = total(reaches(flat, known[:-1]), 0)
+    last = total(exceeds(flat, known[-1:]), 0)
+    after: A = moved([lower, last], lambda a, b: np.concatenate([a[1:], b]))
+    return bounded(lower - after, 0, x.size)
+
+
+def values_counted(x: A, extent: int) -> A:
+    """How many elements are 0, 1, ... extent - 1: `numpy.bincount`."""
+    if x.ndim != 1:
+        raise ParameterError(f"bincount takes one axis, not an array of shape {x.shape}")
+    return total(equal(rearranged(x, lambda y: y[:, None]), np.arange(extent)), 0)
+
+
+def chosen(x: A, choices: Sequence[Any]) -> A:
+    """`numpy.choose`: the element of the array of which x is the number.
+
+    Raises:
+        IndexError: when x can be no integer, or the number of no array.
+    """
+    low, high = x.range
+    if _step(x) % 1 > 2.0**-10 or low < -0.25 or high > len(choices) - 0.75:
+        raise IndexError(
+            f"values from {low:g} to {high:g} with the step {_step(x):g} do not choose of {len(choices)} "
+            "arrays"
+        )
+    if all(isinstance(as_operand(each, x), np.ndarray) and np.ndim(each) == 0 for each in choices):
+        return _table(x, np.asarray(choices, np.float64))
+    first, *others = (equal(x, at) * each for at, each in enumerate(choices))
+    found: A = sum(others, start=first)
+    return found
+
+
+def _table(x: A, known: Values) -> A:
+    """The entry of a plain table for each element, which is its index."""
+    found = of_few(
+        x, lambda points: known[np.round(points * _step(x)).astype(int)], common_step(known) or None
+    )
+    if found is not None:
+        return found
+    masks = equal(rearranged(x, lambda y: y[..., None]), np.arange(len(known)))
+    return total(masks * known, -1)

@@ -1,0 +1,134 @@
+"""Convolutions and pooling of arrays, encrypted or plain."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from hemera.arrays.array import Array
+from hemera.arrays.sparse_map import SparseMap
+from hemera.errors import MismatchError, ParameterError
+
+__all__ = ["average_pool", "conv"]
+
+Extents = int | Sequence[int]
+
+_MOST_ENTRIES = 1 << 26
+
+
+def conv(
+    x: Any,
+    weights: ArrayLike,
+    bias: ArrayLike | None = None,
+    *,
+    stride: Extents = 1,
+    padding: Extents = 0,
+    dilation: Extents = 1,
+    groups: int = 1,
+) -> Any:
+    """A convolution, as neural networks have it (a correlation): `torch.nn.functional.conv1d` and `conv2d` of
+    one sample.
+
+    Args:
+        x: an encrypted or a plain array of shape (channels, *extents).
+        weights: plain, of shape (results, channels / groups, *kernel).
+        bias: plain, of shape (results,); None: 0.
+        stride, padding, dilation: one number, or one for each axis of the kernel. Outside there are zeros.
+        groups: results of each part of the channels are made of that part alone.
+
+    Returns:
+        An array of shape (results, *extents).
+
+    Raises:
+        MismatchError: for shapes that do not fit.
+        ParameterError: for a stride or dilation below 1, and for a map of too many entries.
+    """
+    kernel = np.asarray(weights, np.float64)
+    axes = kernel.ndim - 2
+    if axes < 1 or len(np.shape(x) if not isinstance(x, Array) else x.shape) != axes + 1:
+        raise MismatchError(f"a convolution of shape {np.shape(x)} with weights of {kernel.shape}")
+    strides, paddings, dilations = (_each(each, axes) for each in (stride, padding, dilation))
+    if min(*strides, *dilations, groups) < 1 or min(paddings) < 0:
+        raise ParameterError("stride, dilation and groups are at least 1, padding at least 0")
+    channels, *extents = x.shape
+    results, part = kernel.shape[:2]
+    if channels != part * groups or results % groups:
+        raise MismatchError(
+            f"weights of shape {kernel.shape} in {groups} groups do not fit {channels} channels"
+        )
+    sizes = [
+        (extent + 2 * pad - step * (width - 1) - 1) // jump + 1
+        for extent, pad, step, width, jump in zip(
+            extents, paddings, dilations, kernel.shape[2:], strides, strict=True
+        )
+    ]
+    if min(sizes) < 1:
+        raise MismatchError(f"a kernel of {kernel.shape[2:]} is larger than what it runs over: {extents}")
+    if kernel.size * math.prod(sizes) > _MOST_ENTRIES:
+        raise ParameterError(f"a convolution of {kernel.size * math.prod(sizes)} entries")
+    own = _entries(kernel, tuple(x.shape), sizes, strides, paddings, dilations, groups)
+    offset = None if bias is None else np.repeat(np.asarray(bias, np.float64), math.prod(sizes))
+    return _apply(x, own, (results, *sizes), offset)
+
+
+def _entries(
+    kernel: NDArray[np.float64],
+    shape: Sequence[int],
+    sizes: Sequence[int],
+    strides: Sequence[int],
+    paddings: Sequence[int],
+    dilations: Sequence[int],
+    groups: int,
+) -> SparseMap:
+    """The map of a convolution: axes of the grid are results, channels, kernel, places."""
+    channels, *extents = shape
+    results, part, *widths = kernel.shape
+    axes = len(widths)
+    grid = (results, part, *widths, *sizes)
+
+    def on(values: NDArray[Any], *places: int) -> NDArray[Any]:
+        """An array on the axes of the grid at these places."""
+        full = [1] * len(grid)
+        for place, extent in zip(places, values.shape, strict=True):
+            full[place] = extent
+        return values.reshape(full)
+
+    own = on(np.arange(results), 0)
+    column = on(np.arange(results) // (results // groups) * part, 0) + on(np.arange(part), 1)
+    row, inside = own, np.ones((1,) * len(grid), np.bool_)
+    for axis in range(axes):
+        place = on(np.arange(sizes[axis]), 2 + axes + axis)
+        at = place * strides[axis] + on(np.arange(widths[axis]), 2 + axis) * dilations[axis] - paddings[axis]
+        inside = inside & (at >= 0) & (at < extents[axis])
+        row, column = row * sizes[axis] + place, column * extents[axis] + at
+    kept = np.broadcast_to(inside, grid)
+    values = np.broadcast_to(on(kernel, *range(2 + axes)), grid)[kept]
+    rows, columns = np.broadcast_to(row, grid)[kept], np.broadcast_to(column, grid)[kept]
+    return SparseMap.of(results * math.prod(sizes), channels * math.prod(extents), rows, columns, values)
+
+
+def average_pool(x: Any, size: Extents, *, stride: Extents | None = None, padding: Extents = 0) -> Any:
+    """The mean over windows, of an array of shape (channels, *extents): `torch.nn.functional.avg_pool2d` of
+    one sample, with padded zeros counted. `stride`: None: the windows' own extents. Raises as `conv`."""
+    axes = len(x.shape) - 1
+    widths = _each(size, axes)
+    kernel = np.full((x.shape[0], 1, *widths), 1 / math.prod(widths))
+    return conv(x, kernel, stride=widths if stride is None else stride, padding=padding, groups=x.shape[0])
+
+
+def _each(value: Extents, axes: int) -> tuple[int, ...]:
+    found = (value,) * axes if isinstance(value, int) else tuple(value)
+    if len(found) != axes:
+        raise MismatchError(f"{found} for {axes} axes")
+    return found
+
+
+def _apply(x: Any, own: SparseMap, shape: tuple[int, ...], offset: NDArray[np.float64] | None) -> Any:
+    if isinstance(x, Array):
+        return x._linear([(x, own)], shape, offset)
+    found = own.apply(np.asarray(x, np.float64).reshape(-1))
+    return (found if offset is None else found + offset).reshape(shape)

@@ -1,0 +1,223 @@
+"""Functions of single elements of encrypted arrays, approximated on the range of the values."""
+
+from __future__ import annotations
+
+import math
+import operator
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hemera import circuits
+from hemera.arrays.recorded import A, as_operand
+from hemera.circuits import Function
+from hemera.errors import ParameterError, RangeError
+
+__all__ = [
+    "absolute",
+    "approximated",
+    "clip",
+    "divide",
+    "larger",
+    "named",
+    "polyval",
+    "power",
+    "raised",
+    "reciprocal",
+    "smaller",
+]
+
+_CLEAR: dict[str, tuple[Callable[..., Function], Callable[[Any], Any]]] = {
+    "exp": (circuits.exp, np.exp),
+    "log": (circuits.log, np.log),
+    "sqrt": (circuits.sqrt, np.sqrt),
+    "tanh": (circuits.tanh, np.tanh),
+    "sigmoid": (circuits.sigmoid, lambda x: 1 / (1 + np.exp(-x))),
+    "gelu": (circuits.gelu, lambda x: np.abs(x)),
+    "reciprocal": (circuits.inverse, np.reciprocal),
+}
+"""Functions of `hemera.circuits`, and how large their values are."""
+_WIDER = 1 + 2.0**-8
+"""So much wider than the range are the magnitudes that maxima are made for."""
+
+
+def named(x: A, name: str) -> A:
+    """A function of `hemera.circuits` on the range of the values, with the program's precision."""
+    make, clear = _CLEAR[name]
+    low, _ = x.range
+    if name in ("log", "sqrt") and (low < 0 or (low == 0 and name == "log")):
+        raise RangeError(
+            f"{name} of values from {low:g} on: give the inputs a narrower range (range=, or calibrate=)"
+        )
+    return x.apply(x._recorder.named_function(make, clear, x._number))
+
+
+def reciprocal(x: A) -> A:
+    """1 / x of values that do not come near 0. RangeError where 0 is in the range."""
+    low, high = x.range
+    if low <= 0 <= high:
+        raise RangeError(
+            f"1 / x of values from {low:g} to {high:g}: the range has 0 in it. Give the inputs a narrower "
+            "range (range=, or calibrate=)"
+        )
+    return named(x, "reciprocal")
+
+
+def divide(x: A, other: Any) -> A:
+    """x / other. ZeroDivisionError for plain zeros; see `reciprocal`."""
+    given = as_operand(other, x)
+    if given is None:
+        return NotImplemented  # type: ignore[no-any-return]
+    if not isinstance(given, np.ndarray):
+        return x * reciprocal(given)
+    if not given.all():
+        raise ZeroDivisionError("an encrypted array is divided by 0")
+    return x * (1 / given)
+
+
+def power(x: A, exponent: Any) -> A:
+    """x to integers, 0.5 and -0.5.
+
+    Raises:
+        TypeError: for other exponents, and arrays of them.
+    """
+    number = _number(exponent)
+    if number is not None and number.is_integer():
+        whole = int(number)
+        return x.power(whole) if whole >= 0 else reciprocal(x.power(-whole))
+    if number in (0.5, -0.5):
+        root = named(x, "sqrt")
+        return root if number == 0.5 else reciprocal(root)
+    raise TypeError(
+        "an encrypted array is raised to an integer, 0.5 or -0.5; of positive values (y * x.log()).exp() is "
+        "x ** y"
+    )
+
+
+def raised(base: Any, x: A) -> A:
+    """A positive plain number to the power x."""
+    number = _number(base)
+    if number is None or not 0 < number < math.inf:
+        raise TypeError("one positive plain number is raised to an encrypted array, by exp(x * log(number))")
+    return named(x * math.log(number), "exp")
+
+
+def _number(value: Any) -> float | None:
+    """A single plain number, or None."""
+    try:
+        return float(operator.index(value))
+    except TypeError:
+        known = isinstance(value, (float, np.floating)) or (isinstance(value, np.ndarray) and value.ndim == 0)
+        return float(value) if known and not np.iscomplexobj(value) else None
+
+
+def approximated(x: A, function: Callable[[Any], Any], *, most: int = 1023) -> A:
+    """Any real function of one number, by the polynomial of the least degree with the program's precision.
+
+    Raises:
+        ParameterError: where the function is not finite on the range of the values, and where no polynomial
+            up to the degree `most` has the precision.
+    """
+    low, high = x._recorder.interval(x._number)
+    with np.errstate(all="ignore"):
+        values = np.abs([float(function(at)) for at in np.linspace(low, high, 257)])
+    if not np.isfinite(values).all():
+        raise ParameterError(f"the function is not finite everywhere from {low:g} to {high:g}")
+    tolerance = 2.0 ** -x._recorder.tolerance_bits(float(values.max(initial=1.0)))
+    degree = 1
+    while degree <= most:
+        found = circuits.approximate(function, (low, high), degree)
+        if found.error <= tolerance:
+            return x.apply(found)
+        degree = 2 * degree + 1
+    raise ParameterError(
+        f"no polynomial of degree {most} is within {tolerance:g} of the function from {low:g} to {high:g}"
+    )
+
+
+def polyval(coefficients: NDArray[np.float64], x: A) -> A:
+    """A polynomial with these real coefficients, the lowest power first."""
+    known = np.trim_zeros(coefficients, "b")
+    if len(known) <= 1:
+        return x._filled(known[0] if len(known) else 0.0)
+    if len(known) == 2:
+        return x * float(known[1]) + float(known[0])
+    return x.apply(circuits.Polynomial(known))
+
+
+def larger(x: A, other: Any) -> A:
+    """The larger of two arrays, by the sign of the difference: around the middle of their range, or of x and
+    plain numbers by the rectifier, which takes fewer levels."""
+    plain = as_operand(other, x)
+    if isinstance(plain, np.ndarray):
+        return _rectified(x - plain) + plain
+    y = x._encrypted(other)
+    middle, largest, bits = _around(x, y)
+    found = (x - middle).apply(circuits.maximum(bits=bits, largest=largest), y - middle)
+    return found + middle
+
+
+def _rectified(x: A) -> A:
+    """max(x, 0)."""
+    low, high = x.range
+    if low >= 0:
+        return x
+    if high <= 0:
+        return x._filled(0.0)
+    bits = max(2.0, x._recorder.tolerance_bits(max(-low, high)))
+    function = circuits.relu((low * _WIDER, high * _WIDER), bits=bits)
+    limits = (-function.error, high * _WIDER + function.error)
+    return x._at(x._recorder.apply(function, x._number, limits=limits))
+
+
+def _around(x: A, y: A) -> tuple[float, float, float]:
+    """The middle of the ranges of two arrays, the largest distance from it, and the bits that fit it."""
+    ends = [*x.range, *y.range]
+    middle = (min(ends) + max(ends)) / 2
+    largest = max(2.0**-20, max(ends) - middle) * _WIDER
+    size = max(largest, *map(abs, ends))
+    return middle, largest, max(2.0, x._recorder.tolerance_bits(size))
+
+
+def smaller(x: A, other: Any) -> A:
+    """The smaller of two arrays."""
+    plain = as_operand(other, x)
+    if isinstance(plain, np.ndarray):
+        return -larger(-x, -plain)
+    return -larger(-x, -x._encrypted(other))
+
+
+def absolute(x: A) -> A:
+    """The magnitude of each element."""
+    low, high = x.range
+    if low >= 0:
+        return x
+    if high <= 0:
+        return -x
+    largest = max(-low, high) * _WIDER
+    bits = max(2.0, x._recorder.tolerance_bits(largest))
+    function = circuits.abs((low * _WIDER, high * _WIDER), bits=bits)
+    limits = (-function.error, largest + function.error)
+    return x._at(x._recorder.apply(function, x._number, limits=limits))
+
+
+def clip(x: A, low: Any = None, high: Any = None) -> A:
+    """`numpy.clip`. ParameterError for plain ends of which the lower one is above the higher one."""
+    least, most = x.range
+    ends = [_number(end) for end in (low, high)]
+    if ends[0] is not None and ends[1] is not None:
+        if ends[0] > ends[1]:
+            raise ParameterError(f"clip from {ends[0]:g} to {ends[1]:g}: the ends are the wrong way round")
+        if ends[0] == ends[1]:
+            return x._filled(ends[0])
+        if least < ends[0] and ends[1] < most:
+            largest = _WIDER * max(-least, most, -ends[0], ends[1])
+            bits = max(2.0, x._recorder.tolerance_bits(largest))
+            return x.apply(circuits.clip((ends[0], ends[1]), bits=bits, largest=largest))
+    if low is not None and not (ends[0] is not None and least >= ends[0]):
+        x = larger(x, low)
+    if high is not None and not (ends[1] is not None and most <= ends[1]):
+        x = smaller(x, high)
+    return x

@@ -1,0 +1,94 @@
+"""Fewer affine maps: those that follow each other become one where that is not more work."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Any
+
+from hemera.arrays.sparse_map import SparseMap
+from hemera.arrays.tensor import Affine, Apply, Input, Node, Operation, TensorProgram
+
+__all__ = ["folded"]
+
+
+def folded(program: TensorProgram) -> TensorProgram:
+    """The same program with affine maps composed, equal operations once, and without those that no output
+    takes.
+
+    Two maps become one if the product has at most as many entries as both together: a matrix after a
+    permutation does, a sum that is spread over all elements does not. If others need the result of the first
+    one too, the product has at most as many entries as the second one.
+    """
+    found = TensorProgram()
+    users = Counter(at for node in program.nodes for at in set(node.operands))
+    users.update(at for _, at in program.outputs)
+    places: list[int] = []
+    shared: set[int] = set()
+    known: dict[Any, int] = {}
+    for at, node in enumerate(program.nodes):
+        operands = [places[at] for at in node.operands]
+        operation = node.operation
+        if isinstance(operation, Affine):
+            operation, operands = _composed(found, operation, operands, shared)
+            if _is_nothing(operation, found, operands, node):
+                places.append(operands[0])
+                continue
+        key = (_identity(operation), tuple(operands), node.shape)
+        if key not in known:
+            known[key] = found.add(operation, operands, node.shape, node.where, node.range)
+        places.append(known[key])
+        if users[at] > 1:
+            shared.add(known[key])
+    found.outputs = [(name, places[at]) for name, at in program.outputs]
+    return found.pruned()
+
+
+def _identity(operation: Operation) -> Any:
+    """The same for equal operations."""
+    if isinstance(operation, Affine):
+        offset = None if operation.offset is None else operation.offset.tobytes()
+        return (*(each.digest for each in operation.maps), offset)
+    if isinstance(operation, Apply):
+        function = operation.function
+        return (function.name, *sorted(function.recipe.items())) if function.recipe else id(function)
+    return id(operation) if isinstance(operation, Input) else "product"
+
+
+def _is_nothing(operation: Affine, program: TensorProgram, operands: list[int], node: Node) -> bool:
+    """Whether a map gives its operand as it is."""
+    return (
+        len(operands) == 1
+        and operation.offset is None
+        and operation.maps[0].is_identity
+        and program.nodes[operands[0]].shape == node.shape
+    )
+
+
+def _composed(
+    program: TensorProgram, operation: Affine, operands: list[int], shared: set[int]
+) -> tuple[Affine, list[int]]:
+    """The map with its operands' maps taken in, and the operands that it then has."""
+    maps: dict[int, SparseMap] = {}
+    offset = operation.offset
+    for each, at in zip(operation.maps, operands, strict=True):
+        before = program.nodes[at].operation
+        if not isinstance(before, Affine) or not _worth_joining(each, before, at in shared):
+            maps[at] = maps[at] + each if at in maps else each
+            continue
+        if before.offset is not None:
+            moved = each.apply(before.offset)
+            offset = moved if offset is None else offset + moved
+        for first, source in zip(before.maps, program.nodes[at].operands, strict=True):
+            joined = each @ first
+            maps[source] = maps[source] + joined if source in maps else joined
+    if offset is not None and not offset.any():
+        offset = None
+    kept = {at: each for at, each in maps.items() if each.entries} or maps
+    return Affine(tuple(kept.values()), offset), list(kept)
+
+
+def _worth_joining(last: SparseMap, before: Affine, shared: bool) -> bool:
+    """Whether one map in place of two is not more work. A map whose result others need too stays anyway."""
+    return all(
+        last.entries_after(first) <= last.entries + (0 if shared else first.entries) for first in before.maps
+    )

@@ -1,0 +1,567 @@
+"""NumPy's functions of encrypted arrays: what `numpy.mean(x)` and the like do."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from hemera.arrays import comparisons, contraction, elementwise, order, statistics, sums
+from hemera.arrays.recorded import Recorded, axes_of, moved, needs_values
+
+__all__ = ["COMPUTING", "MOVING", "UFUNCS", "of_function", "of_ufunc", "running_sums"]
+
+Function = Callable[..., Any]
+
+
+def _present(*names: str) -> tuple[Function, ...]:
+    """Functions of NumPy's namespace, those that this version has."""
+    return tuple(getattr(np, name) for name in names if hasattr(np, name))
+
+
+MOVING: tuple[Function, ...] = (
+    np.append,
+    np.array_split,
+    np.atleast_1d,
+    np.atleast_2d,
+    np.atleast_3d,
+    np.block,
+    np.broadcast_to,
+    np.column_stack,
+    np.compress,
+    np.concatenate,
+    np.copy,
+    np.delete,
+    np.diag,
+    np.diagflat,
+    np.diagonal,
+    np.dsplit,
+    np.dstack,
+    np.expand_dims,
+    np.extract,
+    np.flip,
+    np.fliplr,
+    np.flipud,
+    np.hsplit,
+    np.hstack,
+    np.insert,
+    np.moveaxis,
+    np.ravel,
+    np.repeat,
+    np.reshape,
+    np.resize,
+    np.roll,
+    np.rollaxis,
+    np.rot90,
+    np.split,
+    np.squeeze,
+    np.stack,
+    np.swapaxes,
+    np.take_along_axis,
+    np.tile,
+    np.transpose,
+    np.tril,
+    np.triu,
+    np.vsplit,
+    np.vstack,
+    *_present("matrix_transpose", "unstack"),
+)
+"""Functions that move elements, repeat them, leave them out, or fill up with zeros or plain numbers."""
+
+_PLACES: dict[Function, tuple[tuple[int | str, ...], ...]] = {
+    np.append: ((0, "arr"), (1, "values")),
+    np.insert: ((0, "arr"), (2, "values")),
+    np.compress: ((1, "a"),),
+    np.extract: ((1, "arr"),),
+    np.where: ((1, "x"), (2, "y")),
+}
+"""Arguments that hold elements, by place and by name, where that is not the first one alone."""
+_NAMES = ("a", "ary", "arr", "array", "arrays", "m", "tup", "v", "x")
+"""Names of the first argument."""
+
+
+def _encrypted_in(value: Any) -> Iterator[Recorded]:
+    """The encrypted arrays in an argument."""
+    if isinstance(value, Recorded):
+        yield value
+    elif isinstance(value, (list, tuple)):
+        for part in value:
+            yield from _encrypted_in(part)
+
+
+def _is_nested(value: Any, deep: bool) -> bool:
+    """Whether an argument is a sequence of arrays; `deep`: as each list is."""
+    sequence = isinstance(value, list if deep else (list, tuple))
+    return sequence and (deep or any(True for _ in _encrypted_in(value)))
+
+
+def _leaves(value: Any, deep: bool) -> list[Any]:
+    """The arrays of an argument, which may be a nested sequence of them."""
+    return [each for part in value for each in _leaves(part, deep)] if _is_nested(value, deep) else [value]
+
+
+def _with_leaves(value: Any, leaves: Iterator[Any], deep: bool) -> Any:
+    """The argument with others in place of its arrays."""
+    if _is_nested(value, deep):
+        return type(value)([_with_leaves(each, leaves, deep) for each in value])
+    return next(leaves)
+
+
+def _refuse(function: Function, options: Mapping[str, Any], *names: str) -> None:
+    """TypeError for options that are given, and not None."""
+    given = [name for name in names if options.get(name) is not None]
+    if given:
+        raise TypeError(f"np.{function.__name__} takes no {', '.join(given)} with encrypted arrays")
+
+
+def _move(function: Function, arguments: Sequence[Any], options: Mapping[str, Any]) -> Any:
+    """A function of MOVING, of encrypted arrays and plain ones beside them in one argument."""
+    _refuse(function, options, "out", "dtype", "casting")
+    keys = _data_keys(function, arguments, options)
+    given: dict[int | str, Any] = dict(enumerate(arguments))
+    given.update(options)
+    for key, value in given.items():
+        if key not in keys and any(True for _ in _encrypted_in(value)):
+            raise needs_values(f"np.{function.__name__} asks for them in {key!r}")
+    deep = function is np.block
+    arrays = [leaf for key in keys for leaf in _leaves(given[key], deep)]
+
+    def call(*numbers: Any) -> Any:
+        rest = iter(numbers)
+        new = {key: _with_leaves(given[key], rest, deep) for key in keys}
+        return function(
+            *(new.get(at, each) for at, each in enumerate(arguments)),
+            **{name: new.get(name, each) for name, each in options.items()},
+        )
+
+    return moved(arrays, call)
+
+
+def _data_keys(function: Function, arguments: Sequence[Any], options: Mapping[str, Any]) -> list[int | str]:
+    """Places or names of the arguments that hold elements."""
+    places = _PLACES.get(function, ((0, *_NAMES),))
+    return [
+        key
+        for names in places
+        for key in names
+        if (key < len(arguments) if isinstance(key, int) else key in options)
+    ]
+
+
+# --- Functions that compute. ---
+
+
+def _reduction(function: Function, name: str, *taken: str) -> Function:
+    """A function over axes: NumPy's options that are taken, by name."""
+
+    def reduce(x: Any, axis: Any = None, **options: Any) -> Any:
+        others = {key: each for key, each in options.items() if key not in (*taken, "keepdims", "axis")}
+        _refuse(getattr(np, name), others, *others)
+        chosen = {key: each for key, each in options.items() if key in taken and each is not np._NoValue}
+        if options.get("keepdims", False) is not np._NoValue:
+            chosen["keepdims"] = bool(options.get("keepdims", False))
+        return function(x, axis, **chosen)
+
+    return _of_first(reduce, name)
+
+
+def _of_first(function: Function, name: str) -> Function:
+    """The function with its first argument by place or by name; TypeError unless it is encrypted."""
+
+    def call(*arguments: Any, **options: Any) -> Any:
+        if not arguments:
+            own = next((key for key in _NAMES if key in options), None)
+            arguments = (options.pop(own),) if own else ()
+        if not arguments or not isinstance(arguments[0], Recorded):
+            raise TypeError(f"np.{name}: the first argument is the encrypted array")
+        for value in (*arguments[1:], *options.values()):
+            if any(True for _ in _encrypted_in(value)):
+                raise needs_values(f"np.{name} asks for them")
+        return function(*arguments, **options)
+
+    return call
+
+
+def _pad(x: Any, pad_width: Any, mode: Any = "constant", **options: Any) -> Any:
+    if mode not in ("constant", "edge", "reflect", "symmetric", "wrap"):
+        raise TypeError(
+            f"np.pad: mode {mode!r} is not taken; constant, edge, reflect, symmetric and wrap are"
+        )
+    if mode != "constant":
+        if options.get("reflect_type", "even") != "even":
+            raise TypeError("np.pad: reflect_type='odd' is not taken")
+        return moved([x], lambda y: np.pad(y, pad_width, mode, **options))
+    around = np.pad(np.zeros(x.shape), pad_width, "constant", **options)
+    found = moved([x], lambda y: np.pad(y, pad_width))
+    return found + around if around.any() else found
+
+
+def _average(x: Any, axis: Any = None, weights: Any = None, returned: bool = False, **options: Any) -> Any:
+    keepdims = bool(options.pop("keepdims", False) or False)
+    if returned or options:
+        raise TypeError("np.average takes axis, weights and keepdims with encrypted arrays")
+    if weights is None:
+        return sums.mean(x, axis, keepdims=keepdims)
+    plain = np.asarray(weights, np.float64)
+    # NumPy's own checks, and its sum of weights.
+    total = np.average(np.zeros(x.shape), axis, plain, returned=True, keepdims=True)[1]
+    if plain.shape != x.shape:
+        axes = axes_of(axis, x.ndim)
+        plain = plain.transpose(np.argsort(axes))
+        plain = plain.reshape([extent if at in axes else 1 for at, extent in enumerate(x.shape)])
+    return sums.total(x * (plain / total), axis, keepdims=keepdims)
+
+
+def _diff(x: Any, n: int = 1, axis: int = -1) -> Any:
+    (at,) = axes_of(axis, x.ndim)
+    if n == 0:
+        return x
+    return contraction.along_axis(x, np.diff(np.eye(x.shape[at]), n, axis=0), at)
+
+
+def running_sums(x: Any, axis: Any = None) -> Any:
+    """`numpy.cumsum`."""
+    rows, at = (moved([x], np.ravel), 0) if axis is None else (x, axis)
+    return contraction.along_axis(rows, np.tri(rows.shape[axes_of(at, rows.ndim)[0]]), at)
+
+
+def _polyval(p: Any, x: Any) -> Any:
+    """As `numpy.polyval`: the highest power first."""
+    if isinstance(p, Recorded):
+        if isinstance(x, Recorded) or p.ndim != 1:
+            raise TypeError("np.polyval: encrypted coefficients, on one axis, go with plain points")
+        return contraction.matmul(np.asarray(x, np.float64)[..., None] ** np.arange(p.size)[::-1], p)
+    plain = np.asarray(p, np.float64)
+    if plain.ndim != 1 or not len(plain) or not np.isfinite(plain).all():
+        raise TypeError("np.polyval takes finite coefficients on one axis, the highest power first")
+    return elementwise.polyval(plain[::-1], x)
+
+
+def _trace(x: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Any:
+    return sums.total(moved([x], lambda y: np.diagonal(y, offset, axis1, axis2)), -1)
+
+
+def _einsum(subscripts: Any, *operands: Any, **options: Any) -> Any:
+    _refuse(np.einsum, options, "out", "dtype")
+    if not isinstance(subscripts, str) or len(operands) != 2:
+        raise TypeError("np.einsum takes subscripts as text and two operands, of which one is encrypted")
+    return contraction.einsum(subscripts, *operands)
+
+
+def _where(condition: Any, *sides: Any) -> Any:
+    if len(sides) != 2:
+        raise needs_values("np.where with one argument asks for them")
+    if isinstance(condition, Recorded):
+        return comparisons.selected(condition, *sides)
+    mask = np.asarray(condition, np.bool_)
+    return moved(list(sides), lambda x, y: np.where(mask, x, y))
+
+
+def _take(a: Any, indices: Any, axis: Any = None, out: Any = None, mode: Any = "raise") -> Any:
+    if out is not None:
+        raise TypeError("np.take takes no out with encrypted arrays")
+    if isinstance(indices, Recorded):
+        raise needs_values("np.take asks for its indices; np.choose(index, [x0, x1, ...]) selects")
+    return moved([a], lambda y: np.take(y, indices, axis, mode=mode))
+
+
+def _choose(a: Any, choices: Any, out: Any = None, mode: Any = "raise") -> Any:
+    if out is not None or mode != "raise":
+        raise TypeError("np.choose takes no out and no mode with encrypted arrays")
+    if isinstance(a, Recorded):
+        return comparisons.chosen(a, list(choices))
+    places = np.asarray(a)
+    return moved(list(choices), lambda *numbers: np.choose(places, numbers))
+
+
+def _histogram(x: Any, bins: Any = 10, range: Any = None, **options: Any) -> Any:  # noqa: A002
+    _refuse(np.histogram, options, *options)
+    if np.ndim(bins) == 0:
+        if range is None:
+            raise needs_values(
+                "np.histogram without edges, or range=, asks for the least and the largest one"
+            )
+        edges = np.histogram_bin_edges(np.zeros(1), bins, range)
+    else:
+        edges = np.asarray(bins, np.float64)
+    return comparisons.bin_counts(x, edges), edges
+
+
+def _digitize(x: Any, bins: Any, right: bool = False) -> Any:
+    return comparisons.bins_of(x, bins, right=right)
+
+
+def _bincount(x: Any, weights: Any = None, minlength: int = 0) -> Any:
+    low, high = x.range
+    if weights is not None or low < -0.25 or not high < minlength - 0.5:
+        raise TypeError(
+            f"np.bincount of values from {low:g} to {high:g}: minlength must be above the largest one, and "
+            "there are no weights"
+        )
+    return comparisons.values_counted(x, minlength)
+
+
+def _clip(x: Any, *ends: Any, **options: Any) -> Any:
+    known = ("min", "max", "a_min", "a_max")
+    _refuse(np.clip, options, *(name for name in options if name not in known))
+    low, high = (*ends, None, None)[:2]
+    low = options.get("min", options.get("a_min", low))
+    high = options.get("max", options.get("a_max", high))
+    return elementwise.clip(x, low, high)
+
+
+def _linear(function: Function, *names: str) -> Function:
+    """A linear function of its first argument. Names are those of options that are not taken."""
+
+    def call(x: Any, *arguments: Any, **options: Any) -> Any:
+        _refuse(function, options, *names)
+        return contraction.linear(lambda y: function(y, *arguments, **options), x)
+
+    return _of_first(call, function.__name__)
+
+
+def _gradient(x: Any, *spacing: Any, axis: Any = None, edge_order: int = 1) -> Any:
+    def gradient(y: Any) -> Any:
+        return np.gradient(y, *spacing, axis=axis, edge_order=edge_order)  # type: ignore[call-overload]
+
+    parts = gradient(np.zeros(x.shape))
+    if not isinstance(parts, (list, tuple)):
+        return contraction.linear(gradient, x)
+    found = []
+    for at in range(len(parts)):
+        found.append(contraction.linear(functools.partial(lambda which, y: gradient(y)[which], at), x))
+    return type(parts)(found)
+
+
+def _like(value: float) -> Function:
+    def like(x: Any, *_: Any, **options: Any) -> Any:
+        _refuse(np.zeros_like, options, *options)
+        return np.full(x.shape, value)
+
+    return like
+
+
+def _extent(x: Any, axis: Any = None) -> Any:
+    return x.size if axis is None else x.shape[axis]
+
+
+COMPUTING: dict[Function, Function] = {
+    np.all: _reduction(comparisons.all_of, "all"),
+    np.amax: _reduction(order.most, "amax"),
+    np.amin: _reduction(order.least, "amin"),
+    np.any: _reduction(comparisons.any_of, "any"),
+    np.argmax: _reduction(order.place_of_most, "argmax"),
+    np.argmin: _reduction(order.place_of_least, "argmin"),
+    np.argsort: _of_first(lambda x, axis=-1: order.argsort(x, axis), "argsort"),
+    np.average: _of_first(_average, "average"),
+    np.bincount: _of_first(_bincount, "bincount"),
+    np.choose: _choose,
+    np.clip: _clip,
+    np.convolve: contraction.convolve,
+    np.corrcoef: statistics.correlations,
+    np.correlate: contraction.correlate,
+    np.count_nonzero: _reduction(comparisons.counted, "count_nonzero"),
+    np.cov: statistics.covariances,
+    np.cumsum: _of_first(running_sums, "cumsum"),
+    np.diff: _of_first(_diff, "diff"),
+    np.digitize: _of_first(
+        lambda x, bins, right=False: comparisons.bins_of(x, bins, right=right), "digitize"
+    ),
+    np.dot: contraction.dot,
+    np.ediff1d: _of_first(lambda x: _diff(moved([x], np.ravel)), "ediff1d"),
+    np.einsum: _einsum,
+    np.gradient: _of_first(_gradient, "gradient"),
+    np.histogram: _of_first(_histogram, "histogram"),
+    np.inner: contraction.inner,
+    np.isin: _of_first(comparisons.is_in, "isin"),
+    np.kron: contraction.kron,
+    np.linalg.norm: _of_first(statistics.norm, "linalg.norm"),
+    np.max: _reduction(order.most, "max"),
+    np.mean: _reduction(sums.mean, "mean"),
+    np.median: _reduction(order.median, "median"),
+    np.min: _reduction(order.least, "min"),
+    np.ndim: _of_first(lambda x: x.ndim, "ndim"),
+    np.ones_like: _like(1),
+    np.outer: contraction.outer,
+    np.pad: _of_first(_pad, "pad"),
+    np.polyval: _polyval,
+    np.prod: _reduction(sums.product, "prod"),
+    np.shape: _of_first(lambda x: x.shape, "shape"),
+    np.size: _of_first(_extent, "size"),
+    np.sort: _of_first(lambda x, axis=-1: order.sorted_along(x, axis), "sort"),
+    np.std: _reduction(statistics.deviation, "std", "ddof"),
+    np.sum: _reduction(sums.total, "sum"),
+    np.take: _take,
+    np.tensordot: contraction.tensordot,
+    np.trace: _of_first(_trace, "trace"),
+    np.var: _reduction(sums.variance, "var", "ddof"),
+    np.vdot: contraction.vdot,
+    np.where: _where,
+    np.zeros_like: _like(0),
+    **{function: _linear(function) for function in _present("trapezoid")},
+}
+"""Functions that compute, and those of shapes."""
+
+
+def of_function(function: Function, arguments: Sequence[Any], options: Mapping[str, Any]) -> Any:
+    """What NumPy's `__array_function__` gives. TypeError for functions that are not there."""
+    if function in COMPUTING:
+        return COMPUTING[function](*arguments, **options)
+    if function in MOVING:
+        return _move(function, arguments, options)
+    raise TypeError(
+        f"np.{function.__name__} takes no encrypted array: {_INSTEAD.get(function.__name__, _OTHERWISE)}"
+    )
+
+
+_OTHERWISE = "docs/compile.md has the functions that do; x.approximated(f) is any function of one number"
+_INSTEAD = {
+    "ptp": "np.max(x) - np.min(x) is the same",
+    "nonzero": "its shape depends on the values; np.count_nonzero counts, and x != 0 is a mask",
+    "flatnonzero": "its shape depends on the values; np.count_nonzero counts, and x != 0 is a mask",
+    "argwhere": "its shape depends on the values; np.count_nonzero counts, and x != 0 is a mask",
+    "unique": "its shape depends on the values; np.bincount counts",
+    "round": "it jumps; give inputs a step, hm.ArraySpec(shape, range=, step=), and round in the clear",
+    "put_along_axis": "arrays do not change in place; np.where(mask, new, x) makes another one",
+    "quantile": "np.sort(x) of few elements has it",
+    "percentile": "np.sort(x) of few elements has it",
+}
+
+
+# --- Functions of single elements. ---
+
+
+_APPROXIMATED = (
+    np.arccos,
+    np.arccosh,
+    np.arcsin,
+    np.arcsinh,
+    np.arctan,
+    np.arctanh,
+    np.cbrt,
+    np.cos,
+    np.cosh,
+    np.exp2,
+    np.expm1,
+    np.log10,
+    np.log1p,
+    np.log2,
+    np.sin,
+    np.sinh,
+    np.tan,
+)
+
+
+def _approximated(clear: np.ufunc) -> Function:
+    return lambda x: elementwise.approximated(x, lambda value: float(clear(value)))
+
+
+def _named(name: str) -> Function:
+    return lambda x: elementwise.named(x, name)
+
+
+def _operator(name: str) -> Function:
+    """An operator by its method: the operator of a plain array would come back here."""
+
+    def operate(x: Any, y: Any) -> Any:
+        if isinstance(x, Recorded):
+            return getattr(x, f"__{name}__")(y)
+        return getattr(y, f"__r{name}__")(x)
+
+    return operate
+
+
+def _comparison(function: Function, mirrored: Function) -> Function:
+    return lambda x, y: function(x, y) if isinstance(x, Recorded) else mirrored(y, x)
+
+
+def _commuting(function: Function) -> Function:
+    return _comparison(function, function)
+
+
+def _heaviside(x: Any, middle: Any) -> Any:
+    if not isinstance(x, Recorded) or isinstance(middle, Recorded):
+        raise TypeError("np.heaviside takes an encrypted array and plain numbers")
+    return comparisons.exceeds(x, 0) + comparisons.equal(x, 0) * middle
+
+
+UFUNCS: dict[np.ufunc, Function] = {
+    np.absolute: elementwise.absolute,
+    np.add: _operator("add"),
+    np.bitwise_and: _commuting(comparisons.both),
+    np.bitwise_or: _commuting(comparisons.either),
+    np.bitwise_xor: _commuting(comparisons.one_of),
+    np.conjugate: lambda x: x,
+    np.deg2rad: lambda x: x * (np.pi / 180),
+    np.degrees: lambda x: x * (180 / np.pi),
+    np.divide: _operator("truediv"),
+    np.equal: _commuting(comparisons.equal),
+    np.exp: _named("exp"),
+    np.fabs: elementwise.absolute,
+    np.float_power: _operator("pow"),
+    np.fmax: _commuting(elementwise.larger),
+    np.fmin: _commuting(elementwise.smaller),
+    np.greater: _comparison(comparisons.exceeds, comparisons.stays_below),
+    np.greater_equal: _comparison(comparisons.reaches, comparisons.stays_within),
+    np.heaviside: _heaviside,
+    np.invert: comparisons.negated,
+    np.less: _comparison(comparisons.stays_below, comparisons.exceeds),
+    np.less_equal: _comparison(comparisons.stays_within, comparisons.reaches),
+    np.log: _named("log"),
+    np.logical_and: _commuting(comparisons.both),
+    np.logical_not: comparisons.negated,
+    np.logical_or: _commuting(comparisons.either),
+    np.logical_xor: _commuting(comparisons.one_of),
+    np.matmul: contraction.matmul,
+    np.maximum: _commuting(elementwise.larger),
+    np.minimum: _commuting(elementwise.smaller),
+    np.multiply: _operator("mul"),
+    np.negative: lambda x: -x,
+    np.not_equal: _commuting(comparisons.differs),
+    np.positive: lambda x: x,
+    np.power: _operator("pow"),
+    np.rad2deg: lambda x: x * (180 / np.pi),
+    np.radians: lambda x: x * (np.pi / 180),
+    np.reciprocal: elementwise.reciprocal,
+    np.sign: comparisons.sign,
+    np.sqrt: _named("sqrt"),
+    np.square: lambda x: x.square(),
+    np.subtract: _operator("sub"),
+    np.tanh: _named("tanh"),
+    **{function: _approximated(function) for function in _APPROXIMATED},
+}
+"""NumPy's functions of single elements."""
+
+_REDUCED: dict[np.ufunc, Function] = {
+    np.add: sums.total,
+    np.multiply: sums.product,
+    np.maximum: order.most,
+    np.minimum: order.least,
+    np.logical_and: comparisons.all_of,
+    np.logical_or: comparisons.any_of,
+}
+
+
+def of_ufunc(ufunc: np.ufunc, method: str, inputs: Sequence[Any], options: Mapping[str, Any]) -> Any:
+    """What NumPy's `__array_ufunc__` gives. TypeError for functions that are not there."""
+    if method == "reduce" and ufunc in _REDUCED:
+        others = [
+            key for key, each in options.items() if key not in ("axis", "keepdims") and each is not None
+        ]
+        if others:
+            raise TypeError(f"np.{ufunc.__name__}.reduce takes no {', '.join(others)} with encrypted arrays")
+        return _REDUCED[ufunc](
+            inputs[0], options.get("axis", 0), keepdims=bool(options.get("keepdims", False))
+        )
+    if method == "outer" and len(inputs) == 2:
+        a, b = inputs
+        shape = (*np.shape(a), *(1,) * np.ndim(b))
+        return of_ufunc(ufunc, "__call__", (np.reshape(a, shape), b), options)
+    if method != "__call__" or ufunc not in UFUNCS:
+        told = ufunc.__name__ if method == "__call__" else f"{ufunc.__name__}.{method}"
+        raise TypeError(f"np.{told} takes no encrypted array: {_INSTEAD.get(ufunc.__name__, _OTHERWISE)}")
+    if options:
+        raise TypeError(f"np.{ufunc.__name__} takes no {', '.join(options)} with encrypted arrays")
+    return UFUNCS[ufunc](*inputs)

@@ -1,0 +1,189 @@
+"""The largest, the smallest and the order of elements: tournaments, pairs and sorting networks."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+
+from hemera.arrays.comparisons import bounded, equal, reaches
+from hemera.arrays.elementwise import larger, smaller
+from hemera.arrays.recorded import A, axes_of, moved, rearranged
+from hemera.arrays.sums import combined, mean, product, total
+from hemera.errors import ParameterError
+
+__all__ = ["argsort", "extreme", "least", "median", "most", "place_of_least", "place_of_most", "sorted_along"]
+
+_MOST_PAIRED = 32
+"""Elements along an axis that are compared in pairs, all at once."""
+_MOST_SORTED = 64
+
+
+def most(x: A, axis: Any = None, *, keepdims: bool = False) -> A:
+    """The largest element along axes: by all pairs where a step is known, else by a tournament."""
+    return extreme(x, axis, keepdims, 1)
+
+
+def least(x: A, axis: Any = None, *, keepdims: bool = False) -> A:
+    """The smallest element along axes: see `most`."""
+    return extreme(x, axis, keepdims, -1)
+
+
+def extreme(x: A, axis: Any, keepdims: bool, sign: int) -> A:
+    """The largest element (sign 1) or the smallest (-1)."""
+    axes = axes_of(axis, x.ndim)
+    rows = _last(x, axes)
+    if x.step is None or rows.shape[-1] > _MOST_PAIRED:
+        return combined(x, axis, larger if sign > 0 else smaller, keepdims)
+    low, high = x.range
+    found = bounded(total(_first_most(rows, sign) * rows, -1), low, high)
+    kept = [1 if at in axes else extent for at, extent in enumerate(x.shape)]
+    return rearranged(found, lambda y: y.reshape(kept)) if keepdims else found
+
+
+def _last(x: A, axes: tuple[int, ...]) -> A:
+    """The array with these axes as one, the last."""
+    rest = [at for at in range(x.ndim) if at not in axes]
+    shape = [x.shape[at] for at in rest]
+    return rearranged(x, lambda y: y.transpose(*rest, *axes).reshape(*shape, -1))
+
+
+def _before(rows: A, sign: int) -> A:
+    """Of elements i and j of the last axis 1 where i comes before j, or is j: the larger one (sign 1) or the
+    smaller one (-1) comes first, and of equal ones the first. Shape (..., i, j)."""
+    count = rows.shape[-1]
+    if count > _MOST_SORTED:
+        raise ParameterError(f"{count} elements along an axis are too many to order; at most {_MOST_SORTED}")
+    ahead = rearranged(rows, lambda y: y[..., :, None])
+    behind = rearranged(rows, lambda y: y[..., None, :])
+    apart = (ahead - behind) * sign
+    if rows.step is None:
+        raise TypeError(
+            "the places of encrypted numbers are found where they are multiples of a known step: give inputs "
+            "one, hm.ArraySpec(shape, range=, step=)"
+        )
+    at = np.arange(count)
+    # Of values with a step, x > y is x >= y + step.
+    return reaches(apart, np.where(at[:, None] <= at, 0.0, rows.step))
+
+
+def _first_most(rows: A, sign: int) -> A:
+    """1 at the first of the largest elements (sign 1) or smallest (-1) of the last axis, 0 elsewhere."""
+    found = product(_before(rows, sign), -1)
+    found._recorder.steps[found._number] = 1.0
+    return found
+
+
+def place_of_most(x: A, axis: int | None = None, *, keepdims: bool = False) -> A:
+    """`numpy.argmax`: the index of the first of the largest elements.
+
+    Raises:
+        TypeError: where no step is known.
+        ParameterError: for more than 64 elements.
+    """
+    return _place(x, axis, keepdims, 1)
+
+
+def place_of_least(x: A, axis: int | None = None, *, keepdims: bool = False) -> A:
+    """`numpy.argmin`: see `place_of_most`."""
+    return _place(x, axis, keepdims, -1)
+
+
+def _place(x: A, axis: int | None, keepdims: bool, sign: int) -> A:
+    axes = axes_of(axis, x.ndim)
+    rows = _last(x, axes)
+    count = rows.shape[-1]
+    found = bounded(total(_first_most(rows, sign) * np.arange(count), -1), 0, count - 1)
+    kept = [1 if at in axes else extent for at, extent in enumerate(x.shape)]
+    return rearranged(found, lambda y: y.reshape(kept)) if keepdims else found
+
+
+def _along(x: A, axis: int | None) -> tuple[A, Callable[[A], A]]:
+    """The array with one axis last, and what brings results of its shape back."""
+    if axis is None:
+        return rearranged(x, np.ravel), lambda found: found
+    (at,) = axes_of(axis, x.ndim)
+    return (
+        rearranged(x, lambda y: np.moveaxis(y, at, -1)),
+        lambda found: rearranged(found, lambda y: np.moveaxis(y, -1, at)),
+    )
+
+
+def _ranks(rows: A) -> A:
+    """How many elements of the last axis come before each one in ascending order, equal ones in theirs."""
+    count = rows.shape[-1]
+    before = total(_before(rows, -1), -2)
+    return bounded(before - 1, 0, count - 1)
+
+
+def argsort(x: A, axis: int | None = -1) -> A:
+    """`numpy.argsort`, stable. Errors as of `place_of_most`."""
+    rows, back = _along(x, axis)
+    count = rows.shape[-1]
+    places = equal(rearranged(_ranks(rows), lambda y: y[..., None, :]), np.arange(count)[:, None])
+    return back(bounded(total(places * np.arange(count), -1), 0, count - 1))
+
+
+def sorted_along(x: A, axis: int | None = -1) -> A:
+    """`numpy.sort` of at most 64 elements: by their ranks where a step is known, else by a sorting network.
+
+    Raises:
+        ParameterError: for more elements.
+    """
+    rows, back = _along(x, axis)
+    count = rows.shape[-1]
+    if count > _MOST_SORTED:
+        raise ParameterError(f"{count} elements along an axis are too many to order; at most {_MOST_SORTED}")
+    if x.step is not None and count <= _MOST_PAIRED:
+        places = equal(rearranged(_ranks(rows), lambda y: y[..., None, :]), np.arange(count)[:, None])
+        found = total(places * rearranged(rows, lambda y: y[..., None, :]), -1)
+        return back(bounded(found, *x.range))
+    for pairs in _network(count):
+        rows = _exchanged(rows, pairs)
+    return back(rows)
+
+
+def _network(count: int) -> Iterator[list[tuple[int, int]]]:
+    """Rounds of a sorting network: pairs of which the smaller element goes to the first place (odd-even
+    merge: K. E. Batcher, "Sorting networks and their applications", 1968; D. Knuth, TAOCP 3, 5.2.2,
+    algorithm M)."""
+    bits = (count - 1).bit_length()
+    p = 1 << bits >> 1
+    while p:
+        q, r, d = 1 << bits >> 1, 0, p
+        while True:
+            yield [(at, at + d) for at in range(count - d) if (at & p) == r]
+            if q == p:
+                break
+            d, q, r = q - p, q // 2, p
+        p //= 2
+
+
+def _exchanged(rows: A, pairs: list[tuple[int, int]]) -> A:
+    """The last axis with the elements of each pair in order."""
+    first, second = (np.array(each, np.int64) for each in zip(*pairs, strict=True))
+    a = rearranged(rows, lambda y: y[..., first])
+    b = rearranged(rows, lambda y: y[..., second])
+    upper = larger(a, b)
+    ends = [*a.range, *b.range]
+    lower = bounded(a + b - upper, min(ends), max(ends))
+
+    def put(y: Any, low: Any, high: Any) -> Any:
+        found = y.copy()
+        found[..., first], found[..., second] = low, high
+        return found
+
+    found: A = moved([rows, lower, upper], put)
+    return found
+
+
+def median(x: A, axis: Any = None, *, keepdims: bool = False) -> A:
+    """`numpy.median` of at most 64 elements. Errors as of `sorted_along`."""
+    axes = axes_of(axis, x.ndim)
+    rows = sorted_along(_last(x, axes), -1)
+    count = rows.shape[-1]
+    middle = rearranged(rows, lambda y: y[..., (count - 1) // 2 : count // 2 + 1])
+    found = mean(middle, -1)
+    kept = [1 if at in axes else extent for at, extent in enumerate(x.shape)]
+    return rearranged(found, lambda y: y.reshape(kept)) if keepdims else found

@@ -1,0 +1,84 @@
+"""Linear maps between arrays in slots: by which diagonals and rotations they are done."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hemera.arrays.layout import Layout
+from hemera.arrays.sparse_map import SparseMap
+
+__all__ = ["PackedMap", "offsets", "packed"]
+
+Indices = NDArray[np.int64]
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class PackedMap:
+    """A linear map on slots: y[s] is the sum over k and over f in `folds`' sums of
+    diagonals[k][s + f] * x[s + f + numbers[k]].
+
+    Contents and diagonals repeat with `period`. After the diagonals, the result is added to itself turned by
+    each fold in its turn, so that each slot holds the sum of all slots that are `folds[0]` apart.
+    """
+
+    period: int
+    numbers: Indices
+    """Of the diagonals, ascending."""
+    diagonals: Floats
+    """Shape (numbers, period)."""
+    folds: tuple[int, ...] = ()
+    """Rotations; each is twice the one before it."""
+
+    def apply(self, x: NDArray[Any]) -> NDArray[Any]:
+        """In the clear: of slots of shape (..., slots), a multiple of the period."""
+        count = x.shape[-1] // self.period
+        found = np.zeros_like(x, dtype=np.result_type(x, np.float64))
+        for number, diagonal in zip(self.numbers.tolist(), self.diagonals, strict=True):
+            found = found + np.tile(diagonal, count) * np.roll(x, -number, axis=-1)
+        for fold in self.folds:
+            found = found + np.roll(found, -fold, axis=-1)
+        return found
+
+    @property
+    def only_scales(self) -> float | None:
+        """The number by which all used slots are multiplied, where it does nothing else; None elsewhere."""
+        if self.folds or self.numbers.tolist() != [0]:
+            return None
+        values = self.diagonals[0][self.diagonals[0] != 0]
+        return float(values[0]) if (values == values[0]).all() else None
+
+
+def offsets(rows: Indices, columns: Indices, source: Layout, target: Layout) -> Indices:
+    """The number of the diagonal of each entry, modulo the smaller of the periods."""
+    places = target.places[rows]
+    taken = source.places[columns] | (places & source.copy_mask)
+    return (taken - places) & (min(source.period, target.period) - 1)
+
+
+def packed(own: SparseMap, source: Layout, target: Layout) -> PackedMap:
+    """A map of arrays in these layouts, by its diagonals (S. Halevi, V. Shoup, "Algorithms in HElib",
+    2014/106, section 4.3). Where the target repeats sooner than the source, diagonals are wrapped: only as
+    many as the target's period, and the parts of a sum, which lie so far apart, are added by folds."""
+    copies = target.copies
+    rows = np.repeat(own.rows, len(copies))
+    places = target.places[rows] | np.tile(copies, own.entries)
+    columns = np.repeat(own.columns, len(copies))
+    taken = source.places[columns] | (places & source.copy_mask)
+    smaller, period = sorted((source.period, target.period))
+    number = (taken - places) & (smaller - 1)
+    # Where the sum is folded, an entry stands in the slot from which its element is `number` away.
+    slots = places if target.period >= source.period else (taken - number) & (period - 1)
+    numbers, which = np.unique(number, return_inverse=True)
+    diagonals = np.zeros((len(numbers), period))
+    np.add.at(diagonals, (which, slots), np.repeat(own.values, len(copies)))
+    folds = []
+    fold = target.period
+    while fold < source.period:
+        folds.append(fold)
+        fold *= 2
+    return PackedMap(period, numbers, diagonals, tuple(folds))

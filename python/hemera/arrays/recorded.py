@@ -1,0 +1,315 @@
+"""`Recorded`: an encrypted array of a program: its arithmetic, and moves of its elements."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Sequence
+from typing import Any, NoReturn, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hemera.arrays.recorder import MOST_ELEMENTS, Recorder
+from hemera.arrays.sparse_map import SparseMap
+from hemera.circuits import Function
+from hemera.errors import MismatchError, ParameterError
+
+__all__ = [
+    "A",
+    "Axis",
+    "Recorded",
+    "as_operand",
+    "axes_of",
+    "broadcast",
+    "moved",
+    "needs_values",
+    "rearranged",
+]
+
+Axis = int | tuple[int, ...] | None
+Values = NDArray[Any]
+A = TypeVar("A", bound="Recorded")
+
+_MOST_POWER = 1 << 10
+
+
+def needs_values(what: str) -> TypeError:
+    """The error for something that would depend on encrypted values."""
+    return TypeError(
+        f"its values are encrypted when the program runs, so a program can not depend on them: {what}. "
+        "Compute both sides and select by a mask of 0 and 1"
+    )
+
+
+class Recorded:
+    """An encrypted array of real numbers: a node of a program, with arithmetic as NumPy's arrays have it."""
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __init__(self, recorder: Recorder, number: int) -> None:
+        self._recorder = recorder
+        self._number = number
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """As of NumPy's arrays."""
+        return self._recorder.program.nodes[self._number].shape
+
+    @property
+    def ndim(self) -> int:
+        """Number of axes."""
+        return len(self.shape)
+
+    @property
+    def size(self) -> int:
+        """Number of elements."""
+        return self._recorder.program.nodes[self._number].size
+
+    @property
+    def dtype(self) -> np.dtype[np.float64]:
+        """float64: an encrypted array holds real numbers."""
+        return np.dtype(np.float64)
+
+    @property
+    def range(self) -> tuple[float, float]:
+        """The least and the largest value that an element can have."""
+        return self._recorder.range(self._number)
+
+    @property
+    def step(self) -> float | None:
+        """A number of which all elements are integer multiples, to the program's precision; None where none
+        is known. Values with a step can be compared."""
+        return self._recorder.steps[self._number]
+
+    def __len__(self) -> int:
+        if not self.shape:
+            raise TypeError("an array without axes has no length")
+        return self.shape[0]
+
+    def __repr__(self) -> str:
+        low, high = self.range
+        return f"<encrypted array of shape {self.shape}, from {low:g} to {high:g}>"
+
+    # --- Arithmetic. ---
+
+    def _at(self: A, number: int) -> A:
+        """The array of another node of the program."""
+        return type(self)(self._recorder, number)
+
+    def _linear(self: A, terms: Sequence[tuple[A, SparseMap]], shape: Sequence[int], offset: Any = None) -> A:
+        given = [(each._number, own) for each, own in terms]
+        return self._at(self._recorder.affine(given, tuple(shape), offset))
+
+    def _scaled(self: A, factors: Values) -> A:
+        """The product with numbers, which broadcast with it."""
+        shape = _joined_shape(self.shape, factors.shape)
+        x = broadcast(self, shape)
+        return self._linear([(x, SparseMap.scaling(np.broadcast_to(factors, shape)))], shape)
+
+    def _plus(self: A, other: Any, sign: float, own: float = 1) -> A:
+        """own * self + sign * other."""
+        given = as_operand(other, self)
+        if given is None:
+            return NotImplemented  # type: ignore[no-any-return]
+        shape = _joined_shape(self.shape, given.shape)
+        x = broadcast(self, shape)
+        terms = [(x, SparseMap.scaling(np.full(x.size, own)))]
+        if isinstance(given, np.ndarray):
+            return self._linear(terms, shape, np.broadcast_to(sign * given, shape).ravel())
+        y = broadcast(given, shape)
+        return self._linear([*terms, (y, SparseMap.scaling(np.full(y.size, sign)))], shape)
+
+    def _filled(self: A, values: Any) -> A:
+        """Plain numbers as an encrypted array, of the shape to which they broadcast with this one."""
+        plain = np.asarray(values, np.float64)
+        shape = _joined_shape(self.shape, plain.shape)
+        x = broadcast(self, shape)
+        zero = SparseMap.scaling(np.zeros(x.size))
+        return self._linear([(x, zero)], shape, np.broadcast_to(plain, shape).ravel())
+
+    def __add__(self: A, other: Any) -> A:
+        return self._plus(other, 1)
+
+    __radd__ = __add__
+
+    def __sub__(self: A, other: Any) -> A:
+        return self._plus(other, -1)
+
+    def __rsub__(self: A, other: Any) -> A:
+        return self._plus(other, 1, -1)
+
+    def __mul__(self: A, other: Any) -> A:
+        given = as_operand(other, self)
+        if given is None:
+            return NotImplemented
+        if isinstance(given, np.ndarray):
+            return self._scaled(given)
+        shape = _joined_shape(self.shape, given.shape)
+        x, y = broadcast(self, shape), broadcast(given, shape)
+        if given._number == self._number:
+            y = x
+        return self._at(self._recorder.multiply(x._number, y._number))
+
+    __rmul__ = __mul__
+
+    def __neg__(self: A) -> A:
+        return self._scaled(np.asarray(-1.0))
+
+    def __pos__(self: A) -> A:
+        return self
+
+    def square(self: A) -> A:
+        """Each element times itself."""
+        return self * self
+
+    def power(self: A, exponent: int) -> A:
+        """Each element to a power from 0 to 1024, by squaring."""
+        if not 0 <= exponent <= _MOST_POWER:
+            raise ParameterError(f"the power {exponent}; powers from 0 to {_MOST_POWER} are there")
+        if exponent == 0:
+            return self._filled(1.0)
+        if exponent == 1:
+            return self
+        square = self.power(exponent // 2).square()
+        return square * self if exponent % 2 else square
+
+    def apply(self: A, function: Function, *others: Any) -> A:
+        """A function of `hemera.circuits`, element by element; of plain numbers too where it takes two.
+
+        Raises:
+            TypeError: for polynomials with complex coefficients, for several at once, and for other operands.
+            ParameterError: for another number of operands.
+            RangeError: when values can lie outside of the function's intervals.
+        """
+        operands = [self, *(self._encrypted(other) for other in others)]
+        shape = self.shape
+        for each in operands[1:]:
+            shape = _joined_shape(shape, each.shape)
+        numbers = [broadcast(each, shape)._number for each in operands]
+        return self._at(self._recorder.apply(function, *numbers))
+
+    def _encrypted(self: A, value: Any) -> A:
+        """A value as an encrypted array."""
+        given = as_operand(value, self)
+        if given is None:
+            raise TypeError(f"arrays and numbers are needed, not {type(value).__name__}")
+        return self._filled(given) if isinstance(given, np.ndarray) else given
+
+    # --- What would depend on the data. ---
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> NoReturn:
+        del dtype, copy
+        raise needs_values("np.asarray asks for them")
+
+    def __bool__(self) -> NoReturn:
+        raise needs_values("`if`, `while`, `and`, `or`, `in`, `min` and `max` ask for them")
+
+    def _no_number(self, *_: object) -> NoReturn:
+        raise needs_values("float(), int() and round() ask for them")
+
+    __float__ = __int__ = __complex__ = __index__ = __round__ = _no_number
+
+    def __setitem__(self, index: Any, value: Any) -> NoReturn:
+        raise TypeError(
+            "encrypted arrays do not change in place: np.where(mask, new, x), np.concatenate and np.insert "
+            "make another one"
+        )
+
+
+def as_operand(value: Any, like: A) -> A | Values | None:
+    """An encrypted array of the same program, a plain array of real numbers, or None for what is neither.
+
+    Raises:
+        TypeError: for an array of another program, and for complex numbers.
+        ParameterError: for numbers that are not finite.
+    """
+    if isinstance(value, Recorded):
+        if value._recorder is not like._recorder:
+            raise TypeError("the array belongs to another program")
+        return value  # type: ignore[return-value]
+    try:
+        plain = np.asarray(value)
+    except (TypeError, ValueError):
+        return None
+    if plain.dtype.kind == "c":
+        raise TypeError("encrypted arrays hold real numbers; keep real and imaginary parts apart")
+    if plain.dtype.kind not in "biuf":
+        return None
+    if not np.isfinite(plain).all():
+        raise ParameterError("plain operands of encrypted arrays must be finite")
+    found: Values = plain.astype(np.float64)
+    return found
+
+
+def _joined_shape(a: tuple[int, ...], b: tuple[int, ...]) -> tuple[int, ...]:
+    try:
+        return np.broadcast_shapes(a, b)
+    except ValueError:
+        raise MismatchError(f"arrays of shapes {a} and {b} do not fit each other, as in NumPy") from None
+
+
+def broadcast(x: A, shape: tuple[int, ...]) -> A:
+    """The array with this shape, as NumPy broadcasts it."""
+    return x if x.shape == shape else rearranged(x, lambda y: np.broadcast_to(y, shape))
+
+
+def rearranged(x: A, function: Callable[[Values], Any]) -> A:
+    """One array moved: see `moved`."""
+    found: A = moved([x], function)
+    return found
+
+
+def moved(arrays: Sequence[Any], function: Callable[..., Any]) -> Any:
+    """What a function that moves elements, repeats them, leaves them out or adds zeros makes of arrays.
+
+    Args:
+        arrays: encrypted ones of one program, at least one, and plain ones.
+        function: is called with arrays of integers in their places, which number the elements from 1 on; 0
+            in its result stands for 0. It returns an array, or a list or tuple of arrays.
+
+    Raises:
+        TypeError: for operands that are no arrays of numbers.
+        ParameterError: for results without elements, or with too many.
+    """
+    first = next(each for each in arrays if isinstance(each, Recorded))
+    given: list[Recorded | Values] = []
+    numbers, start, places = [], 1, []
+    for each in arrays:
+        operand = as_operand(each, first)
+        if operand is None:
+            raise TypeError("arrays of numbers are needed")
+        given.append(operand)
+        size = int(operand.size)
+        numbers.append(np.arange(start, start + size).reshape(operand.shape))
+        places.append(start)
+        start += size
+    taken = function(*numbers)
+    if isinstance(taken, (list, tuple)):
+        return type(taken)([_gathered(first, given, places, np.asarray(each)) for each in taken])
+    return _gathered(first, given, places, np.asarray(taken))
+
+
+def _gathered(first: Recorded, given: Sequence[Any], places: Sequence[int], taken: Values) -> Recorded:
+    """The array of elements by their numbers: `places` has the first number of each operand."""
+    if taken.size > MOST_ELEMENTS:
+        raise ParameterError(f"an array of shape {taken.shape} has more than {MOST_ELEMENTS} elements")
+    flat = taken.ravel().astype(np.int64)
+    terms: dict[int, tuple[Recorded, SparseMap]] = {}
+    offset = None
+    for each, begin in zip(given, places, strict=True):
+        inside = (flat >= begin) & (flat < begin + each.size)
+        if isinstance(each, Recorded):
+            own = SparseMap.selection(np.where(inside, flat - begin, -1), each.size)
+            known = terms.get(each._number)
+            terms[each._number] = (each, own if known is None else known[1] + own)
+        elif inside.any():
+            offset = np.zeros(len(flat)) if offset is None else offset
+            offset[inside] = each.ravel()[flat[inside] - begin]
+    return first._linear(list(terms.values()), taken.shape, offset)
+
+
+def axes_of(axis: Any, count: int) -> tuple[int, ...]:
+    """Axes from 0 on; None stands for all. NumPy's errors for axes that are not there, or come twice."""
+    np.zeros((1,) * count).sum(axis)
+    given = range(count) if axis is None else axis if isinstance(axis, tuple) else (axis,)
+    return tuple(operator.index(each) % count for each in given)

@@ -1,0 +1,347 @@
+"""Records a program on logical arrays, with the range of each value and, if there are samples, its values."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from hemera.arrays.sparse_map import SparseMap
+from hemera.arrays.tensor import Affine, Apply, Input, Multiply, Operation, Shape, TensorProgram
+from hemera.circuits import Function, Polynomial
+from hemera.errors import ParameterError, RangeError
+
+__all__ = ["MOST_ELEMENTS", "Recorder", "common_step", "range_of"]
+
+Floats = NDArray[np.float64]
+
+_PACKAGES = (Path(__file__).parents[1], Path(np.__file__).parent)
+"""Frames of these are not the user's."""
+_GRID = 257
+"""Points of an interval at which a function's range is found."""
+MOST_ELEMENTS = 1 << 22
+"""Of one array."""
+_LARGEST = 2.0**100
+"""Of ranges: larger ones come of intervals that grow with each operation, and fit no ciphertext."""
+_MOST_DISTINCT = 1 << 12
+"""Different numbers of which a common step is looked for."""
+_LIMITS = {"sign": (-1.0, 1.0), "compare": (0.0, 1.0)}
+"""Ranges of functions by their names, without their errors."""
+_MONOTONE = ("clip", "exp", "inverse", "log", "sigmoid", "sqrt", "tanh")
+
+
+class Recorder:
+    """The program so far.
+
+    Args:
+        precision_bits: bits that results should have after the point, relative to the largest value: of this
+            precision are approximations of functions.
+        margin: the part by which ranges that samples show are widened.
+    """
+
+    def __init__(self, *, precision_bits: float = 16, margin: float = 0.1) -> None:
+        self.program = TensorProgram()
+        self.precision_bits = precision_bits
+        self.margin = margin
+        self.bounds: list[tuple[Floats, Floats]] = []
+        """The least and the largest value of each element of each node."""
+        self.steps: list[float | None] = []
+        """A number of which all elements of a node are integer multiples, to the program's precision; None
+        where there is none known."""
+        self.samples: list[NDArray[Any] | None] = []
+        """Values of each node for samples of the inputs, of shape (samples, *shape)."""
+
+    def input(
+        self,
+        name: str,
+        shape: Shape,
+        low: float,
+        high: float,
+        samples: NDArray[Any] | None = None,
+        step: float | None = None,
+    ) -> int:
+        """An encrypted array with the range of its elements, and what they are multiples of.
+
+        Raises:
+            ParameterError: for no range, no elements, and samples that are outside of the range or no
+                multiples of the step.
+        """
+        if any(extent < 1 for extent in shape):
+            raise ParameterError(f"input {name!r} of shape {shape} has no elements")
+        if step is not None and not (math.isfinite(step) and step > 0):
+            raise ParameterError(f"input {name!r}: the step must be a positive number, not {step:g}")
+        ends = (float(low), float(high))
+        if samples is not None:
+            _require_samples(name, samples, ends, step)
+        number = self.program.add(Input(name, *ends), (), shape, "", ends)
+        size = self.program.nodes[number].size
+        self.bounds.append((np.full(size, float(low)), np.full(size, float(high))))
+        self.steps.append(step)
+        self.samples.append(samples)
+        return number
+
+    def affine(
+        self, terms: Sequence[tuple[int, SparseMap]], shape: Shape, offset: Floats | None = None
+    ) -> int:
+        """The sum of maps of nodes and of an offset."""
+        maps = tuple(each for _, each in terms)
+        low = np.zeros(maps[0].outputs) if offset is None else offset.astype(np.float64)
+        high = low
+        steps: list[float | None] = [] if offset is None else [common_step(offset)]
+        for at, each in terms:
+            least, most = each.bounds(*self.bounds[at])
+            low, high = low + least, high + most
+            own, factor = self.steps[at], common_step(each.values)
+            steps.append(0.0 if factor == 0 else None if own is None or factor is None else own * factor)
+        operands = [at for at, _ in terms]
+        return self._add(Affine(maps, offset), operands, shape, low, high, _joined(steps))
+
+    def multiply(self, a: int, b: int) -> int:
+        """Products, element by element, of two nodes of one shape."""
+        with np.errstate(over="ignore", invalid="ignore"):
+            ends = [x * y for x in self.bounds[a] for y in self.bounds[b]]
+        low, high = np.minimum.reduce(ends), np.maximum.reduce(ends)
+        if a == b:
+            low = np.maximum(low, 0)
+        one, other = self.steps[a], self.steps[b]
+        step = None if one is None or other is None else one * other
+        return self._add(Multiply(), (a, b), self.program.nodes[a].shape, low, high, step)
+
+    def apply(
+        self,
+        function: Function,
+        *operands: int,
+        limits: tuple[float, float] | None = None,
+        step: float | None = None,
+    ) -> int:
+        """A function of one or two nodes of one shape, element by element.
+
+        Args:
+            limits: the least and the largest value, where the caller knows them better.
+            step: what the values are multiples of.
+
+        Raises:
+            TypeError: for polynomials with complex coefficients, and several at once.
+            ParameterError: for another number of operands.
+            RangeError: when values can lie outside of the function's intervals.
+        """
+        if len(operands) != len(function.intervals):
+            raise ParameterError(
+                f"{function.name} takes {len(function.intervals)} values, and {len(operands)} were given"
+            )
+        native = function._native
+        if not native.is_real or function._stacked or native.width != 1:
+            raise TypeError(
+                f"{function.name}: programs on arrays take functions with real values, one at a time, and "
+                "with the same coefficients for all elements"
+            )
+        self._require_inside(function, operands)
+        shape = self.program.nodes[operands[0]].shape
+        low, high = range_of(function, [self.bounds[at] for at in operands])
+        if limits is not None:
+            low, high = (np.full(low.shape, end) for end in limits)
+        return self._add(Apply(function), operands, shape, low, high, step)
+
+    def range(self, number: int) -> tuple[float, float]:
+        """The least and the largest value of a node."""
+        low, high = self.bounds[number]
+        return float(low.min()), float(high.max())
+
+    def narrow(self, number: int, low: ArrayLike, high: ArrayLike) -> None:
+        """Take the values of a node to lie in an interval, which the caller knows of them; in one for each
+        element, flat, where the ends are arrays."""
+        least, most = self.bounds[number]
+        self.bounds[number] = (np.clip(least, low, high), np.clip(most, low, high))
+        node = self.program.nodes[number]
+        self.program.nodes[number] = dataclasses.replace(node, range=self.range(number))
+
+    def interval(self, number: int) -> tuple[float, float]:
+        """The range of a node, widened where it is one number, or nearly so."""
+        low, high = self.range(number)
+        room = 2.0**-10 * max(1.0, abs(low), abs(high))
+        if high - low >= 2.0**-10 * room:
+            return low, high
+        return (low - room, high) if high < 0 else (low, high + room)
+
+    def tolerance_bits(self, largest: float) -> float:
+        """Bits after the point of values up to `largest`, for the program's precision."""
+        return self.precision_bits - max(0.0, float(np.log2(largest))) if largest > 0 else self.precision_bits
+
+    def named_function(
+        self, make: Callable[..., Function], clear: Callable[[Floats], Floats], number: int
+    ) -> Function:
+        """An approximation on the range of a node. Errors of `make` where there is none."""
+        low, high = self.interval(number)
+        with np.errstate(all="ignore"):
+            values = np.abs(clear(np.linspace(low, high, _GRID)))
+        largest = float(values[np.isfinite(values)].max(initial=1.0))
+        return make((low, high), bits=max(2.0, self.tolerance_bits(largest)))
+
+    def _require_inside(self, function: Function, operands: Sequence[int]) -> None:
+        """RangeError when values of operands can lie outside of a function's intervals."""
+        if function._native.is_unbounded:
+            return
+        for at, (least, most) in zip(operands, function.intervals, strict=True):
+            low, high = self.range(at)
+            slack = 2.0**-20 * max(abs(least), abs(most))
+            if low < least - slack or high > most + slack:
+                raise RangeError(
+                    f"{function.name} is for values from {least:g} to {most:g}, and these are from {low:g} "
+                    f"to {high:g}: make the function for a wider interval, or give the inputs a narrower "
+                    "range (range=, or calibrate=)"
+                )
+
+    def _add(
+        self,
+        operation: Affine | Multiply | Apply,
+        operands: Sequence[int],
+        shape: Shape,
+        low: Floats,
+        high: Floats,
+        step: float | None = None,
+    ) -> int:
+        count = math.prod(shape)
+        if not 1 <= count <= MOST_ELEMENTS:
+            raise ParameterError(
+                f"an array of shape {shape} has {count} elements; 1 to {MOST_ELEMENTS} can be"
+            )
+        given = [self.samples[at] for at in operands]
+        samples = None
+        if all(each is not None for each in given):
+            samples = _value(self.program, operation, operands, shape, given)
+            low, high = self._narrowed(samples, low, high)
+        ends = (float(low.min()), float(high.max()))
+        if not np.abs(ends).max() <= _LARGEST:
+            raise ParameterError(
+                f"values from {ends[0]:g} to {ends[1]:g} ({user_line()}) are too large; give the inputs a "
+                "narrower range (range=, or calibrate=), or divide them before"
+            )
+        number = self.program.add(operation, operands, shape, user_line(), ends)
+        self.samples.append(samples)
+        self.bounds.append((low, high))
+        self.steps.append(step)
+        return number
+
+    def _narrowed(self, samples: NDArray[Any], low: Floats, high: Floats) -> tuple[Floats, Floats]:
+        """Bounds by what samples show, where these are narrower."""
+        least, most = float(samples.min()), float(samples.max())
+        room = self.margin * max(most - least, 0.5 * max(abs(least), abs(most)))
+        # Samples are computed with roundings, and can lie beyond the bounds by as much.
+        low, high = np.minimum(low, most), np.maximum(high, least)
+        return np.maximum(low, least - room), np.minimum(high, most + room)
+
+
+def _require_samples(name: str, samples: NDArray[Any], ends: tuple[float, float], step: float | None) -> None:
+    low, high = ends
+    slack = 2.0**-30 * max(abs(low), abs(high))
+    if not (np.isfinite(samples).all() and samples.min() >= low - slack and samples.max() <= high + slack):
+        raise ParameterError(
+            f"input {name!r}: samples from {samples.min():g} to {samples.max():g}, and the range is from "
+            f"{low:g} to {high:g}"
+        )
+    if step is not None and np.abs(samples / step - np.round(samples / step)).max() > 2.0**-10:
+        raise ParameterError(f"input {name!r}: samples are no multiples of the step {step:g}")
+
+
+def common_step(values: Floats) -> float | None:
+    """The largest number of which all of these are integer multiples, nearly; 0 if all are 0, None if none
+    is at least 2^-20 of the largest."""
+    known = np.unique(np.abs(values))
+    known = known[known > 0]
+    if not len(known) or len(known) > _MOST_DISTINCT:
+        return None if len(known) else 0.0
+    least = 2.0**-20 * float(known[-1])
+    found = 0.0
+    for value in known.tolist():
+        a, b = value, found
+        while b > 2.0**-30 * known[-1]:
+            a, b = b, abs(a - b * round(a / b))
+        found = a
+        if found < least:
+            return None
+    quotients = known / found
+    return found if np.abs(quotients - np.round(quotients)).max() < 2.0**-12 else None
+
+
+def _joined(steps: Sequence[float | None]) -> float | None:
+    """The step of a sum of values with these steps; 0 stands for values that are all 0."""
+    if any(each is None for each in steps):
+        return None
+    return common_step(np.array([each for each in steps if each is not None])) or None
+
+
+def range_of(function: Function, bounds: Sequence[tuple[Floats, Floats]]) -> tuple[Floats, Floats]:
+    """The least and the largest value of a function's approximation of each element."""
+    error = function.error
+    size = bounds[0][0].shape
+    kind = function.name if function.recipe is not None else ""
+    ends = [
+        _inside(function, at, float(low.min()), float(high.max())) for at, (low, high) in enumerate(bounds)
+    ]
+    if kind == "maximum":
+        (a_low, a_high), (b_low, b_high) = bounds
+        return np.maximum(a_low, b_low) - error, np.maximum(a_high, b_high) + error
+    if kind in _LIMITS:
+        low, high = _LIMITS[kind]
+    elif kind in _MONOTONE:
+        values = function.evaluate_clear(np.array(ends[0]))
+        low, high = float(values.min()) - error, float(values.max()) + error
+    elif isinstance(function, Polynomial):
+        low, high = _polynomial_range(function, *ends[0])
+    else:
+        count = _GRID if len(ends) == 1 else 65
+        grid = np.meshgrid(*(np.linspace(*each, count) for each in ends), indexing="ij")
+        values = function.evaluate_clear(*grid)
+        # Between points a smooth function goes beyond its values by an eighth of their second difference.
+        room = max(float(np.abs(np.diff(values, 2, axis)).max()) for axis in range(values.ndim))
+        low, high = float(values.min()) - room, float(values.max()) + room
+    return np.full(size, low - error), np.full(size, high + error)
+
+
+def _inside(function: Function, at: int, low: float, high: float) -> tuple[float, float]:
+    """A range without what rounding puts outside of a function's interval."""
+    if function._native.is_unbounded:
+        return low, high
+    least, most = function.intervals[at]
+    return min(max(low, least), most), max(min(high, most), least)
+
+
+def _polynomial_range(function: Polynomial, low: float, high: float) -> tuple[float, float]:
+    """Bounds of a polynomial by its values at N Chebyshev nodes: in the middle of them, with their largest
+    distance times 1 / cos(n pi / 2 N) for degree n (H. Ehlich, K. Zeller, "Schwankung von Polynomen zwischen
+    Gitterpunkten", 1964)."""
+    degree = max(1, len(function.coefficients) - 1)
+    count = max(_GRID, 8 * degree)
+    nodes = np.cos((2 * np.arange(count) + 1) * (np.pi / (2 * count)))
+    values = function.evaluate_clear((low + high) / 2 + (high - low) / 2 * nodes)
+    middle = (values.min() + values.max()) / 2
+    room = (values.max() - values.min()) / 2 / np.cos(degree * np.pi / (2 * count))
+    room += 2.0**-40 * np.abs(values).max()
+    return float(middle - room), float(middle + room)
+
+
+def _value(
+    program: TensorProgram, operation: Operation, operands: Sequence[int], shape: Shape, given: Sequence[Any]
+) -> NDArray[Any]:
+    """The value of an operation of its operands' values."""
+    alone = TensorProgram()
+    own = [alone.add(Input(str(at), 0, 0), (), program.nodes[each].shape) for at, each in enumerate(operands)]
+    alone.outputs = [("y", alone.add(operation, own, shape))]
+    return alone.evaluate_clear(given)[0]
+
+
+def user_line() -> str:
+    """File and line of the nearest frame of a program that is neither Hemera's nor NumPy's."""
+    frame = sys._getframe(1)
+    while frame is not None:
+        path = Path(frame.f_code.co_filename)
+        if not any(package in path.parents for package in _PACKAGES):
+            return f"{path.name}:{frame.f_lineno}"
+        frame = frame.f_back  # type: ignore[assignment]
+    return ""

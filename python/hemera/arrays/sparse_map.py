@@ -1,0 +1,172 @@
+"""Real linear maps between flat arrays, by their non-zero entries."""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from hemera.errors import MismatchError, ParameterError
+
+__all__ = ["SparseMap"]
+
+Indices = NDArray[np.int64]
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class SparseMap:
+    """A linear map: y[rows[k]] is the sum of values[k] * x[columns[k]]. Immutable.
+
+    Entries are in the order of their rows, then of their columns; no place has two entries, and none is 0.
+    `SparseMap.of` brings entries into this form.
+    """
+
+    outputs: int
+    """Elements of y."""
+    inputs: int
+    """Elements of x."""
+    rows: Indices
+    columns: Indices
+    values: Floats
+
+    @classmethod
+    def of(
+        cls, outputs: int, inputs: int, rows: ArrayLike, columns: ArrayLike, values: ArrayLike
+    ) -> SparseMap:
+        """The map of entries in any order; those of one place are added.
+
+        Raises:
+            ParameterError: for places outside of (outputs, inputs), arrays of different lengths, and values
+                that are not finite.
+        """
+        i, j = np.asarray(rows, np.int64).ravel(), np.asarray(columns, np.int64).ravel()
+        v = np.asarray(values, np.float64).ravel()
+        if not len(i) == len(j) == len(v):
+            raise ParameterError(f"entries of {len(i)} rows, {len(j)} columns and {len(v)} values")
+        if len(i) and (min(i.min(), j.min()) < 0 or i.max() >= outputs or j.max() >= inputs):
+            raise ParameterError(f"entries outside of a map from {inputs} to {outputs} elements")
+        if not np.isfinite(v).all():
+            raise ParameterError("the entries of a linear map must be finite")
+        key = i * inputs + j
+        if not (key[1:] > key[:-1]).all():
+            order = np.argsort(key, kind="stable")
+            key, v = key[order], v[order]
+            first = np.flatnonzero(np.concatenate(([True], key[1:] != key[:-1])))
+            v = np.add.reduceat(v, first) if len(v) else v
+            key = key[first]
+        kept = v != 0
+        key, v = key[kept], v[kept]
+        return cls(outputs, inputs, key // inputs, key % inputs, v)
+
+    @classmethod
+    def selection(cls, taken: ArrayLike, inputs: int) -> SparseMap:
+        """The map to y[k] = x[taken[k]], and 0 where taken[k] is -1."""
+        indices = np.asarray(taken, np.int64).ravel()
+        rows = np.flatnonzero(indices >= 0)
+        return cls.of(len(indices), inputs, rows, indices[rows], np.ones(len(rows)))
+
+    @classmethod
+    def scaling(cls, factors: ArrayLike) -> SparseMap:
+        """The map to y[k] = factors[k] * x[k]."""
+        values = np.asarray(factors, np.float64).ravel()
+        places = np.arange(len(values))
+        return cls.of(len(values), len(values), places, places, values)
+
+    @classmethod
+    def dense(cls, matrix: ArrayLike) -> SparseMap:
+        """The map of a matrix of shape (outputs, inputs)."""
+        entries = np.asarray(matrix, np.float64)
+        rows, columns = np.nonzero(entries)
+        outputs, inputs = entries.shape
+        return cls.of(outputs, inputs, rows, columns, entries[rows, columns])
+
+    @property
+    def entries(self) -> int:
+        """How many are not 0."""
+        return len(self.values)
+
+    @functools.cached_property
+    def digest(self) -> bytes:
+        """The same for equal maps."""
+        found = hashlib.sha256(f"{self.outputs} {self.inputs}".encode())
+        for part in (self.rows, self.columns, self.values):
+            found.update(part.tobytes())
+        return found.digest()
+
+    @property
+    def is_selection(self) -> bool:
+        """Whether each element of y is one of x or 0."""
+        return bool((self.values == 1).all() and (self.rows[1:] > self.rows[:-1]).all())
+
+    @property
+    def is_identity(self) -> bool:
+        """Whether y is x."""
+        return (
+            self.outputs == self.inputs == self.entries
+            and self.is_selection
+            and bool((self.rows == self.columns).all())
+        )
+
+    def _row_starts(self) -> Indices:
+        """Where each row begins among the entries; one more for the end."""
+        return np.searchsorted(self.rows, np.arange(self.outputs + 1))
+
+    def entries_after(self, first: SparseMap) -> int:
+        """The most entries that `self @ first` can have."""
+        counts = np.diff(first._row_starts())
+        return int(counts[self.columns].sum())
+
+    def __matmul__(self, first: SparseMap) -> SparseMap:
+        """The map that does `first` and then this one. MismatchError where they do not fit."""
+        if self.inputs != first.outputs:
+            raise MismatchError(
+                f"a map of {self.inputs} elements does not follow one that gives {first.outputs}"
+            )
+        starts = first._row_starts()
+        counts = np.diff(starts)[self.columns]
+        own = np.repeat(np.arange(self.entries), counts)
+        within = np.arange(len(own)) - np.repeat(np.cumsum(counts) - counts, counts)
+        other = starts[self.columns[own]] + within
+        return SparseMap.of(
+            self.outputs,
+            first.inputs,
+            self.rows[own],
+            first.columns[other],
+            self.values[own] * first.values[other],
+        )
+
+    def __add__(self, other: SparseMap) -> SparseMap:
+        """The map to the sum of both results. MismatchError for other shapes."""
+        if (self.outputs, self.inputs) != (other.outputs, other.inputs):
+            raise MismatchError("maps of different shapes have no sum")
+        joined = (
+            np.concatenate(pair)
+            for pair in (
+                (self.rows, other.rows),
+                (self.columns, other.columns),
+                (self.values, other.values),
+            )
+        )
+        return SparseMap.of(self.outputs, self.inputs, *joined)
+
+    def apply(self, x: NDArray[Any]) -> NDArray[Any]:
+        """y of values of shape (..., inputs): an array of shape (..., outputs)."""
+        found = np.zeros((*x.shape[:-1], self.outputs), np.result_type(x, np.float64))
+        if self.entries:
+            products = x[..., self.columns] * self.values
+            first = np.flatnonzero(np.concatenate(([True], self.rows[1:] != self.rows[:-1])))
+            found[..., self.rows[first]] = np.add.reduceat(products, first, axis=-1)
+        return found
+
+    def bounds(self, low: Floats, high: Floats) -> tuple[Floats, Floats]:
+        """The least and the largest each y can be, where low <= x <= high (interval arithmetic)."""
+        up = np.maximum(self.values, 0), np.minimum(self.values, 0)
+        places = self.rows
+        lowest = np.bincount(places, up[0] * low[self.columns] + up[1] * high[self.columns], self.outputs)
+        highest = np.bincount(places, up[0] * high[self.columns] + up[1] * low[self.columns], self.outputs)
+        return lowest.astype(np.float64), highest.astype(np.float64)

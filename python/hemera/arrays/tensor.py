@@ -1,0 +1,189 @@
+"""Programs on logical arrays: inputs, affine maps, products and functions of single elements."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hemera.arrays.sparse_map import SparseMap
+from hemera.circuits import Function
+from hemera.errors import MismatchError, ParameterError
+
+__all__ = ["Affine", "Apply", "Input", "Multiply", "Node", "TensorProgram"]
+
+Floats = NDArray[np.float64]
+Values = NDArray[Any]
+Shape = tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Input:
+    """A value that is encrypted, with the range of its elements."""
+
+    name: str
+    low: float
+    high: float
+
+    def __post_init__(self) -> None:
+        if not (np.isfinite([self.low, self.high]).all() and self.low <= self.high):
+            raise ParameterError(f"input {self.name!r}: a range from {self.low:g} to {self.high:g}")
+
+
+@dataclass(frozen=True, eq=False)
+class Affine:
+    """The sum of a linear map of each operand and of an offset."""
+
+    maps: tuple[SparseMap, ...]
+    offset: Floats | None = None
+    """Flat; None: 0."""
+
+
+@dataclass(frozen=True)
+class Multiply:
+    """The products of two arrays of one shape, element by element."""
+
+
+@dataclass(frozen=True, eq=False)
+class Apply:
+    """A function of one or two arrays of one shape, element by element."""
+
+    function: Function
+
+
+Operation = Input | Affine | Multiply | Apply
+
+
+@dataclass(frozen=True, eq=False)
+class Node:
+    """One operation, the numbers of the nodes that it takes, and where the user's program has it."""
+
+    operation: Operation
+    operands: tuple[int, ...]
+    shape: Shape
+    where: str = ""
+    """File and line; empty where it is not known."""
+    range: tuple[float, float] = (-math.inf, math.inf)
+    """The least and the largest value that an element can have."""
+
+    @property
+    def size(self) -> int:
+        """Elements of the result."""
+        return int(np.prod(self.shape, dtype=np.int64))
+
+
+@dataclass(eq=False)
+class TensorProgram:
+    """Operations one after the other. Nothing in it depends on the data."""
+
+    nodes: list[Node] = field(default_factory=list)
+    outputs: list[tuple[str, int]] = field(default_factory=list)
+    """Names and numbers of nodes."""
+
+    def add(
+        self,
+        operation: Operation,
+        operands: Sequence[int],
+        shape: Shape,
+        where: str = "",
+        range: tuple[float, float] = (-math.inf, math.inf),  # noqa: A002
+    ) -> int:
+        """Append an operation.
+
+        Returns:
+            The number of its node.
+
+        Raises:
+            MismatchError: when operands do not fit it.
+        """
+        node = Node(operation, tuple(operands), tuple(shape), where, range)
+        sizes = [self.nodes[at].size for at in operands]
+        if isinstance(operation, Affine):
+            fits = [(each.inputs, each.outputs) for each in operation.maps] == [
+                (size, node.size) for size in sizes
+            ]
+        else:
+            fits = all(self.nodes[at].shape == node.shape for at in operands)
+        if not fits:
+            raise MismatchError(f"operands of shapes {[self.nodes[at].shape for at in operands]} do not fit")
+        self.nodes.append(node)
+        return len(self.nodes) - 1
+
+    @property
+    def inputs(self) -> list[int]:
+        """The numbers of the inputs, in their order."""
+        return [at for at, node in enumerate(self.nodes) if isinstance(node.operation, Input)]
+
+    @property
+    def depth(self) -> int:
+        """Products and maps one after the other, at most: maps that scale or spread elements may be less."""
+        found: list[int] = []
+        for node in self.nodes:
+            operation = node.operation
+            own = 1
+            if isinstance(operation, Input):
+                own = 0
+            elif isinstance(operation, Apply):
+                own = operation.function.depth
+            elif isinstance(operation, Affine) and all(each.is_selection for each in operation.maps):
+                own = 0
+            found.append(own + max((found[at] for at in node.operands), default=0))
+        return max(found, default=0)
+
+    def pruned(self) -> TensorProgram:
+        """The program without operations that no output takes. All inputs stay."""
+        used = {at for _, at in self.outputs} | set(self.inputs)
+        for at in reversed(range(len(self.nodes))):
+            if at in used:
+                used.update(self.nodes[at].operands)
+        found = TensorProgram()
+        places: dict[int, int] = {}
+        for at, node in enumerate(self.nodes):
+            if at in used:
+                operands = [places[each] for each in node.operands]
+                places[at] = found.add(node.operation, operands, node.shape, node.where, node.range)
+        found.outputs = [(name, places[at]) for name, at in self.outputs]
+        return found
+
+    def values(self, inputs: Sequence[Values], *, clip: bool = False) -> list[Values]:
+        """The value of each node in the clear, of shape (batch, *shape), of inputs of such shapes.
+
+        Args:
+            clip: whether what functions take is brought into their intervals; else a RangeError.
+        """
+        given = iter(inputs)
+        found: list[Values] = []
+        for node in self.nodes:
+            operation = node.operation
+            xs = [found[at] for at in node.operands]
+            if isinstance(operation, Input):
+                result = np.asarray(next(given))
+                if result.shape[1:] != node.shape:
+                    raise MismatchError(
+                        f"{operation.name}: arrays of shape {node.shape} are needed, not {result.shape[1:]}"
+                    )
+            elif isinstance(operation, Affine):
+                count = len(xs[0])
+                total = np.zeros((count, node.size))
+                for each, x in zip(operation.maps, xs, strict=True):
+                    total = total + each.apply(x.reshape(count, -1))
+                if operation.offset is not None:
+                    total = total + operation.offset
+                result = total.reshape((count, *node.shape))
+            elif isinstance(operation, Multiply):
+                result = xs[0] * xs[1]
+            else:
+                if clip:
+                    xs = [np.clip(x, *own) for x, own in zip(xs, operation.function.intervals, strict=True)]
+                result = operation.function.evaluate_clear(*xs)
+            found.append(result)
+        return found
+
+    def evaluate_clear(self, inputs: Sequence[Values]) -> list[Values]:
+        """The outputs in the clear, of inputs of shape (batch, *shape)."""
+        values = self.values(inputs)
+        return [values[at] for _, at in self.outputs]

@@ -1,0 +1,483 @@
+"""Functions of several values, written as formulas of others."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NoReturn
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hemera import _core
+from hemera.circuits.functions import Function, Interval, Polynomial
+from hemera.inputs.arguments import described, require_type
+
+__all__ = ["Composed", "Expression", "function"]
+
+# Whole factors up to this one are taken without a level.
+_LARGEST_WHOLE = 1024.0
+# Points at which the range of a function is looked at, and how much wider than these values it may be.
+_POINTS = 4096
+_ROUNDING = 2**-20
+# Points for each degree at which the slope of a polynomial is taken.
+_OVERSAMPLING = 16
+
+Real = int | float | np.integer[Any] | np.floating[Any]
+_REAL = (int, float, np.integer, np.floating)
+
+
+class Composed(Function):
+    """A function that is written as a formula of its inputs: `hemera.circuits.function` makes one."""
+
+    def __init__(
+        self, native: _core.Function, name: str, formula: Callable[..., Any], slopes: Sequence[float]
+    ) -> None:
+        super().__init__(native, name)
+        self._formula = formula
+        self._slopes = tuple(slopes)
+
+    @property
+    def formula(self) -> Callable[..., Any]:
+        """What it was made of: it takes ciphertexts and values of programs as well, step by step."""
+        return self._formula
+
+
+class Expression:
+    """A value inside of a function that is being composed, with + - * ** and functions of `hm.circuits`.
+
+    It is a sum that is not taken yet: factor (products) + terms + constant, so that one level takes all.
+    """
+
+    __slots__ = ("_builder", "_constant", "_error", "_factor", "_products", "_range", "_slopes", "_terms")
+
+    __hash__ = None  # type: ignore[assignment]
+    # NumPy's numbers leave operators to this class.
+    __array_ufunc__ = None
+
+    def __init__(
+        self,
+        builder: _core.FunctionBuilder,
+        terms: dict[int, float],
+        interval: Interval,
+        *,
+        constant: float = 0.0,
+        products: Sequence[tuple[int, int]] = (),
+        factor: int = 1,
+        error: float = 0.0,
+        slopes: NDArray[np.float64],
+    ) -> None:
+        self._builder = builder
+        self._terms = terms
+        self._constant = constant
+        self._products = tuple(products)
+        self._factor = factor
+        self._range = interval
+        self._error = error
+        self._slopes = slopes
+
+    @property
+    def interval(self) -> Interval:
+        """Where its values lie, for inputs anywhere in their intervals."""
+        return self._range
+
+    @property
+    def error(self) -> float:
+        """How far they are from the values of the formula, at most."""
+        return self._error
+
+    @property
+    def _largest(self) -> float:
+        return max(abs(end) for end in self._range)
+
+    def _with(self, **changed: Any) -> Expression:
+        parts: dict[str, Any] = {
+            "terms": self._terms,
+            "interval": self._range,
+            "constant": self._constant,
+            "products": self._products,
+            "factor": self._factor,
+            "error": self._error,
+            "slopes": self._slopes,
+        }
+        return Expression(self._builder, **(parts | changed))
+
+    # --- Values of the function that is built. ---
+
+    def _is_value(self) -> bool:
+        return not self._products and self._constant == 0 and list(self._terms.values()) == [1.0]
+
+    def _settled(self) -> Expression:
+        """The same as one value of the function."""
+        if self._is_value():
+            return self
+        # Whole factors take no level where all terms have one scale.
+        is_whole = all(f == round(f) and abs(f) <= _LARGEST_WHOLE for f in self._terms.values())
+        is_even = len(self._terms) == 1 or all(self._builder.depth(value) == 0 for value in self._terms)
+        is_free = is_whole and is_even and not self._products
+        number = self._builder.sum(
+            self._factor, list(self._products), list(self._terms.items()), self._constant, is_free
+        )
+        return self._with(terms={number: 1.0}, constant=0.0, products=(), factor=1)
+
+    def _number(self) -> int:
+        (number,) = self._settled()._terms
+        return number
+
+    def _affine(self) -> tuple[float, int, float]:
+        """factor, value and constant: a sum of several is taken."""
+        settled = self if not self._products and len(self._terms) == 1 else self._settled()
+        ((value, factor),) = settled._terms.items()
+        return factor, value, settled._constant
+
+    # --- Operators. ---
+
+    def _other(self, other: object) -> Expression | None:
+        """An expression of the same function; None for what is no operand."""
+        if not isinstance(other, Expression):
+            return None
+        if other._builder is not self._builder:
+            raise _core.ParameterError("values of two functions do not meet; compose one function of both")
+        return other
+
+    def __add__(self, other: Any) -> Expression:
+        if _is_number(other):
+            c = _finite(other)
+            low, high = self._range
+            return self._with(constant=self._constant + c, interval=(low + c, high + c))
+        right = self._other(other)
+        if right is None:
+            return NotImplemented
+        left = self
+        if left._products and right._products and left._factor != right._factor:
+            right = right._settled()
+        terms = dict(left._terms)
+        for value, factor in right._terms.items():
+            terms[value] = terms.get(value, 0.0) + factor
+            if terms[value] == 0 and len(terms) > 1:
+                del terms[value]
+        return Expression(
+            left._builder,
+            terms,
+            (left._range[0] + right._range[0], left._range[1] + right._range[1]),
+            constant=left._constant + right._constant,
+            products=left._products + right._products,
+            factor=left._factor if left._products else right._factor,
+            error=left._error + right._error,
+            slopes=left._slopes + right._slopes,
+        )
+
+    __radd__ = __add__
+
+    def __neg__(self) -> Expression:
+        return self * -1
+
+    def __pos__(self) -> Expression:
+        return self
+
+    def __sub__(self, other: Any) -> Expression:
+        if not _is_number(other) and self._other(other) is None:
+            return NotImplemented
+        return self.__add__(-other)
+
+    def __rsub__(self, other: Any) -> Expression:
+        return self.__neg__().__add__(other)
+
+    def _scaled(self, c: float) -> Expression:
+        ends = (c * self._range[0], c * self._range[1])
+        products, factor = self._products, self._factor
+        if products and c * factor in (1, 2, -1):
+            factor = int(c * factor)
+        elif products:
+            products = tuple(self._scaled_product(a, b, c * factor) for a, b in products)
+            factor = 1
+        return self._with(
+            terms={value: c * own for value, own in self._terms.items()},
+            interval=(min(ends), max(ends)),
+            constant=c * self._constant,
+            products=products,
+            factor=factor,
+            error=abs(c) * self._error,
+            slopes=abs(c) * self._slopes,
+        )
+
+    def _scaled_product(self, a: int, b: int, c: float) -> tuple[int, int]:
+        """The factors of a product, the less deep one times a number."""
+        if self._builder.depth(a) > self._builder.depth(b):
+            a, b = b, a
+        scaled = self._with(terms={a: c}, constant=0.0, products=(), factor=1)
+        return scaled._number(), b
+
+    def __mul__(self, other: Any) -> Expression:
+        if _is_number(other):
+            return self._scaled(_finite(other))
+        right = self._other(other)
+        if right is None:
+            return NotImplemented
+        (f, a, c), (g, b, d) = self._affine(), right._affine()
+        is_square = (f, a, c) == (g, b, d)
+        factor, pair = 1, (a, b)
+        if f * g in (1, 2, -1):
+            factor = int(f * g)
+        else:
+            pair = self._scaled_product(a, b, f * g)
+        terms: dict[int, float] = {}
+        for value, own in ((a, f * d), (b, g * c)):
+            if own != 0:
+                terms[value] = terms.get(value, 0.0) + own
+        e, h = self._error, right._error
+        return Expression(
+            self._builder,
+            terms,
+            _square(self._range) if is_square else _product(self._range, right._range),
+            constant=c * d,
+            products=[pair],
+            factor=factor,
+            error=self._largest * h + right._largest * e + e * h,
+            slopes=self._largest * right._slopes + right._largest * self._slopes,
+        )
+
+    __rmul__ = __mul__
+
+    def __truediv__(self, other: Any) -> Expression:
+        if _is_number(other):
+            if other == 0:
+                raise ZeroDivisionError("division of a value by zero")
+            return self._scaled(1 / _finite(other))
+        if self._other(other) is None:
+            return NotImplemented
+        raise TypeError(
+            "values of a function are divided by hm.circuits.divide(numerator, denominator)(x, y), which "
+            "takes the intervals of both"
+        )
+
+    def __pow__(self, exponent: Any) -> Expression:
+        if isinstance(exponent, bool) or not isinstance(exponent, int | np.integer) or exponent < 1:
+            raise TypeError(f"a value of a function is raised to 1, 2, 3, ..., not to {exponent!r}")
+        powers: dict[int, Expression] = {1: self}
+
+        def power(n: int) -> Expression:
+            if n not in powers:
+                for below in {n // 2, n - n // 2}:
+                    powers[below] = power(below)._settled()
+                powers[n] = powers[n // 2] * powers[n - n // 2]
+            return powers[n]
+
+        return power(int(exponent))
+
+    # --- Functions. ---
+
+    def _evaluated(self, circuit: object, others: Sequence[Any], out: object) -> Expression:
+        """What `hemera.circuits` asks of values: a function becomes part of this one."""
+        if not isinstance(circuit, Function):
+            raise TypeError(f"a function is composed of functions of slots, not of {described(circuit)}")
+        if circuit._native.outputs != 1 or not circuit._native.is_real:
+            raise TypeError(
+                f"a function is composed of functions with one real result, not of {circuit.name}"
+            )
+        if out is not None:
+            raise TypeError("values of a function have no out=")
+        inputs = [self]
+        for other in others:
+            found = self._other(other)
+            if found is None:
+                raise TypeError(f"{circuit.name} takes values of the function, not {described(other)}")
+            inputs.append(found)
+        if len(inputs) != len(circuit.intervals):
+            raise TypeError(f"{circuit.name} takes {len(circuit.intervals)} values, not {len(inputs)}")
+        if not circuit._native.is_unbounded:
+            for given, interval in zip(inputs, circuit.intervals, strict=True):
+                _require_inside(circuit.name, given._range, interval)
+        ranges = [given._range for given in inputs]
+        own = slopes_of(circuit, ranges)
+        error, slopes = circuit.error, np.zeros_like(self._slopes)
+        for slope, given in zip(own, inputs, strict=True):
+            # An exact input makes no error, however steep a function is.
+            error += slope * given._error if given._error else 0.0
+            depends = given._slopes > 0
+            slopes[depends] += slope * given._slopes[depends]
+        (number,) = self._builder.append(circuit._native, [given._number() for given in inputs])
+        return Expression(
+            self._builder, {number: 1.0}, _range_of(circuit, ranges), error=error, slopes=slopes
+        )
+
+    def __bool__(self) -> NoReturn:
+        raise TypeError(
+            "the value of a function is encrypted when it runs, so a formula can not depend on it; compute "
+            "both sides and select with hm.circuits.compare"
+        )
+
+    def __repr__(self) -> str:
+        low, high = self._range
+        return f"<a value from {low:g} to {high:g}>"
+
+
+def function(
+    formula: Callable[..., Any], intervals: Sequence[Interval], *, name: str | None = None
+) -> Composed:
+    """A function of several values from a formula, slot by slot (CKKS).
+
+        relu = hm.circuits.relu((-2, 2), bits=10)
+        gate = hm.circuits.function(lambda x, y: relu(x - y) * y + 0.5, [(-1, 1), (-1, 1)])
+        print(gate.depth, gate.error)
+        z = gate(x, y)
+
+    The formula takes a value for each interval, and returns one: by + - * and ** of values and real numbers,
+    and by other functions, composed ones too. It runs once, when the function is made.
+
+    Sums, products with numbers and one product of values take a level together. Sums of inputs times whole
+    numbers, and a value times a whole number plus a number, take none. The depth is that of the deepest path.
+
+    `error` is a bound: that of each function, and the errors of its inputs times its steepest slope. Errors
+    of a `sign` and a `compare` count where their inputs differ by more than the gap and the inputs' errors.
+
+    Args:
+        formula: of as many arguments as there are intervals.
+        intervals: where the inputs lie.
+        name: for people; None: the formula's.
+
+    Raises:
+        ParameterError: where values of the formula may lie outside of a function's interval; for intervals
+            that are empty, none at all, and numbers that are not finite.
+        TypeError: for a formula that is none, asks for the values, or returns something else.
+    """
+    if not callable(formula):
+        raise TypeError(f"a function is composed by a formula, not by {described(formula)}")
+    found = [(float(low), float(high)) for low, high in intervals]
+    builder = _core.FunctionBuilder(found)
+    inputs = [
+        Expression(builder, {i: 1.0}, interval, slopes=np.eye(len(found))[i])
+        for i, interval in enumerate(found)
+    ]
+    result = require_type(formula(*inputs), Expression, "function", "a formula that returns one value")
+    if result._builder is not builder:
+        raise _core.ParameterError("the formula returned a value of another function")
+    native = builder.finish(result._number(), result._error, result._largest)
+    own = getattr(formula, "__name__", "function")
+    title = name or (own if own.isidentifier() else "function")
+    return Composed(native, title, formula, result._slopes.tolist())
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, _REAL) and not isinstance(value, bool)
+
+
+def _finite(value: Real) -> float:
+    number = float(value)
+    if not math.isfinite(number):
+        raise _core.ParameterError(f"a formula has the number {number}, which is not finite")
+    return number
+
+
+def _product(a: Interval, b: Interval) -> Interval:
+    corners = [x * y for x in a for y in b]
+    return min(corners), max(corners)
+
+
+def _square(a: Interval) -> Interval:
+    low, high = sorted(end * end for end in a)
+    return (0.0 if a[0] <= 0 <= a[1] else low), high
+
+
+def _require_inside(name: str, given: Interval, interval: Interval) -> None:
+    """ParameterError where values of a range may lie outside of an interval."""
+    slack = _ROUNDING * max(abs(end) for end in interval)
+    if interval[0] - slack <= given[0] and given[1] <= interval[1] + slack:
+        return
+    raise _core.ParameterError(
+        f"{name} takes values from {interval[0]:g} to {interval[1]:g}, and the formula gives it values from "
+        f"{given[0]:g} to {given[1]:g}, errors among them; make it for a wider interval"
+    )
+
+
+def _range_of(function: Function, ranges: Sequence[Interval]) -> Interval:
+    """Where values of a function lie: of one input from many of its values, else from its bound."""
+    if len(ranges) > 1 or function._native.width != 1:
+        bound = function._native.bounds[0] + function.error
+        return -bound, bound
+    low, high = ranges[0]
+    if not function._native.is_unbounded:
+        low, high = max(low, function.intervals[0][0]), min(high, function.intervals[0][1])
+    middle, half = (low + high) / 2, (high - low) / 2
+    angles = np.linspace(0, np.pi, _POINTS + 1)
+    points = np.clip(middle + half * np.cos(angles), low, high)
+    values = np.real(function._native.evaluate(np.ascontiguousarray(points[None], dtype=np.complex128))[0])
+    margin = 2 * function.error + _ROUNDING * float(np.abs(values).max())
+    return float(values.min()) - margin, float(values.max()) + margin
+
+
+def slopes_of(function: Function, ranges: Sequence[Interval]) -> tuple[float, ...]:
+    """How steep a function is by each of its inputs, at most; that of a sign is 0, outside of its gap.
+
+    Raises:
+        TypeError: for functions of which it is not known.
+    """
+    if isinstance(function, Composed):
+        return function._slopes
+    if isinstance(function, Polynomial):
+        return (_slope_of_polynomial(function, ranges[0]),)
+    if function.name in _SLOPES:
+        return _SLOPES[function.name]
+    if function.name in _SLOPES_OF_RECIPES and function.recipe is not None:
+        return _SLOPES_OF_RECIPES[function.name](function.recipe)
+    raise TypeError(f"{function.name} is no function of which others are composed")
+
+
+def _slopes_of_divide(recipe: Mapping[str, float]) -> tuple[float, ...]:
+    largest = max(abs(recipe["numerator_low"]), abs(recipe["numerator_high"]))
+    nearest = min(abs(recipe["denominator_low"]), abs(recipe["denominator_high"]))
+    return 1 / nearest, largest / nearest**2
+
+
+def _slopes_of_sqrt(recipe: Mapping[str, float]) -> tuple[float, ...]:
+    return (0.5 / math.sqrt(recipe["low"]) if recipe["low"] > 0 else math.inf,)
+
+
+_SLOPES: dict[str, tuple[float, ...]] = {
+    "sigmoid": (0.25,),
+    "tanh": (1.0,),
+    "gelu": (1.129,),
+    "silu": (1.0999,),
+    "softplus": (1.0,),
+    "relu": (1.0,),
+    "abs": (1.0,),
+    "clip": (1.0,),
+    "sign": (0.0,),
+    "compare": (0.0, 0.0),
+    "maximum": (1.0, 1.0),
+}
+_SLOPES_OF_RECIPES: dict[str, Callable[[Mapping[str, float]], tuple[float, ...]]] = {
+    "exp": lambda recipe: (math.exp(recipe["high"]),),
+    "log": lambda recipe: (1 / recipe["low"],),
+    "inverse": lambda recipe: (1 / min(abs(recipe["low"]), abs(recipe["high"])) ** 2,),
+    "sqrt": _slopes_of_sqrt,
+    "leaky_relu": lambda recipe: (max(1.0, abs(recipe["slope"])),),
+    "divide": _slopes_of_divide,
+}
+
+
+def _slope_of_polynomial(function: Polynomial, given: Interval) -> float:
+    """The largest magnitude of the derivative on a range: a polynomial of degree n that is at most 1 at m > n
+    Chebyshev nodes is at most 1 / cos(pi n / 2 m) between them (H. Ehlich, K. Zeller, 1964)."""
+    coefficients = np.asarray(function.coefficients)
+    if coefficients.ndim != 1:
+        rows = np.moveaxis(coefficients, 0, -1).reshape(-1, coefficients.shape[0])
+        coefficients = np.abs(rows).max(axis=0)  # of slots
+        if function.basis == "power":
+            largest = max(abs(end) for end in given)
+            return float(sum(k * c * largest ** (k - 1) for k, c in enumerate(coefficients) if k))
+        low, high = function.interval
+        return float(sum(k * k * c for k, c in enumerate(coefficients)) * 2 / (high - low))
+    degree = max(len(coefficients) - 1, 1)
+    count = _OVERSAMPLING * (degree + 1)
+    nodes = np.cos(np.pi * (np.arange(count) + 0.5) / count)
+    points = (given[0] + given[1]) / 2 + nodes * (given[1] - given[0]) / 2
+    if function.basis == "power":
+        power = np.polynomial.polynomial  # imported at its first use: few users need it
+        values = power.polyval(points, power.polyder(coefficients))
+    else:
+        low, high = function.interval
+        t = (2 * points - low - high) / (high - low)
+        chebyshev = np.polynomial.chebyshev
+        values = chebyshev.chebval(t, chebyshev.chebder(coefficients)) * 2 / (high - low)
+    return float(np.abs(values).max() / math.cos(math.pi * degree / (2 * count)))

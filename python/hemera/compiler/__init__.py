@@ -1,0 +1,7 @@
+"""`hemera.compile`: a Python function on arrays becomes a plan and a packaged model."""
+
+from hemera.compiler.compiled import Compiled
+from hemera.compiler.specs import ArraySpec
+from hemera.compiler.verb import compile  # noqa: A004
+
+__all__ = ["ArraySpec", "Compiled", "compile"]

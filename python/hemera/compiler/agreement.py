@@ -1,0 +1,113 @@
+"""Whether a compiled program gives what the user's function gives, on samples."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hemera.arrays.tensor import TensorProgram
+from hemera.errors import MismatchError
+
+__all__ = ["Agreement", "agreement"]
+
+Values = NDArray[Any]
+
+_ROUNDING = 1e-9
+"""Part of a range by which values may be outside of it."""
+
+
+@dataclass(frozen=True)
+class Agreement:
+    """The results of a compiled program next to those of the user's function."""
+
+    samples: int
+    """How many were compared in the clear."""
+    encrypted: int
+    """How many of them were encrypted, too."""
+    largest: float
+    """The largest magnitude of the function's results."""
+    clear_error: float
+    """The largest difference of the compiled program in the clear: of approximations."""
+    error: float
+    """The largest difference of the encrypted results; NaN where none was encrypted."""
+    outside: dict[str, int]
+    """By operation, how many values were outside of the range that it is compiled for. Their results are
+    wrong where functions are approximated."""
+
+    @property
+    def bits(self) -> float:
+        """-log2 of the largest difference, relative to the largest result."""
+        worst = self.clear_error if math.isnan(self.error) else max(self.error, self.clear_error)
+        return math.inf if worst == 0 else -math.log2(worst / (self.largest or 1.0))
+
+    def __str__(self) -> str:
+        lines = [
+            f"{self.samples} samples, {self.encrypted} of them encrypted: {self.bits:.1f} bits",
+            f"largest result {self.largest:.4g}; error {self.clear_error:.2g} in the clear"
+            + ("" if math.isnan(self.error) else f", {self.error:.2g} encrypted"),
+        ]
+        lines += [f"{count} values outside of the range of {where}" for where, count in self.outside.items()]
+        return "\n".join(lines)
+
+
+def agreement(
+    function: Callable[..., Any],
+    program: TensorProgram,
+    run: Callable[..., Any] | None,
+    samples: Sequence[Values],
+    encrypted: int,
+) -> Agreement:
+    """Compares a function, its program in the clear, and `run`, the encrypted one.
+
+    Args:
+        samples: for each input, of shape (samples, *shape).
+        encrypted: how many of the samples are given to `run`.
+
+    Raises:
+        MismatchError: when the function gives another number of results, or other shapes.
+    """
+    count = len(samples[0])
+    with np.errstate(all="ignore"):
+        values = program.values(samples, clip=True)
+    outside: dict[str, int] = {}
+    for node, each in zip(program.nodes, values, strict=True):
+        low, high = node.range
+        slack = _ROUNDING * max(abs(low), abs(high))
+        beyond = int(np.count_nonzero((each < low - slack) | (each > high + slack)))
+        if beyond:
+            outside[node.where or "an input"] = outside.get(node.where or "an input", 0) + beyond
+    largest = clear_error = 0.0
+    error = math.nan
+    for at in range(count):
+        one = [each[at] for each in samples]
+        expected = _listed(function(*one))
+        found = [values[number][at] for _, number in program.outputs]
+        if [each.shape for each in expected] != [each.shape for each in found]:
+            raise MismatchError("the function gives other shapes for plain arrays than it was compiled with")
+        largest = max(largest, *(_largest(each) for each in expected))
+        clear_error = max(clear_error, _difference(expected, found))
+        if run is not None and at < encrypted:
+            result = _difference(expected, _listed(run(*one)))
+            error = result if math.isnan(error) else max(error, result)
+    return Agreement(count, min(count, encrypted) if run else 0, largest, clear_error, error, outside)
+
+
+def _listed(result: Any) -> list[Values]:
+    if isinstance(result, dict):
+        return [np.asarray(each) for each in result.values()]
+    if isinstance(result, (list, tuple)):
+        return [np.asarray(each) for each in result]
+    return [np.asarray(result)]
+
+
+def _largest(values: Values) -> float:
+    return float(np.abs(values).max(initial=0.0))
+
+
+def _difference(a: Sequence[Values], b: Sequence[Values]) -> float:
+    return max((_largest(x - y) for x, y in zip(a, b, strict=True)), default=0.0)

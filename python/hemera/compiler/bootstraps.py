@@ -1,0 +1,192 @@
+"""Bootstraps in a program on slots: where they stand, and the level of each operation."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from hemera import circuits
+from hemera.compiler.costs import CostModel
+from hemera.compiler.placement import Input, Placement, Step, place
+from hemera.errors import ParameterError
+from hemera.parameters import Parameters
+from hemera.serving.keys import top_level
+from hemera.serving.operations import Bootstraps, Lower
+from hemera.serving.program import Program
+
+__all__ = ["Placed", "bootstrap_of", "placed"]
+
+
+@dataclass(frozen=True)
+class Placed:
+    """A program with its bootstraps, and how they were placed."""
+
+    program: Program
+    placement: Placement
+
+
+def bootstrap_of(params: Parameters, slots: int) -> circuits.Bootstrap | None:
+    """The bootstrap of real slots with some parameters; None where they have none."""
+    if params.scheme != "ckks":
+        return None
+    try:
+        return circuits.Bootstrap(params, max(2, slots), real=True)
+    except ParameterError:
+        return None
+
+
+def placed(
+    program: Program, magnitudes: Mapping[int, float], params: Parameters, *, slots: int, device: str
+) -> Placed:
+    """The program with bootstraps where they cost least, by the device's table of times.
+
+    Args:
+        magnitudes: of those values of the program that may be bootstrapped, the largest number in a slot.
+
+    Raises:
+        LevelError: where no placement exists: an operation is deeper than a bootstrap leaves levels.
+        DeviceError: when there is no table of the device.
+    """
+    plan = bootstrap_of(params, slots)
+    assert plan is not None
+    top = top_level(params)
+    costs = CostModel(params, slots, max(top, plan.result_level), plan.input_level, device)
+    seconds = costs.bootstrap(plan)
+
+    def bootstrap(value: int) -> float:
+        return seconds if value in magnitudes else math.inf
+
+    groups = _groups(program, magnitudes)
+    # The number of each group's result among the values of the placement, which has inputs first.
+    first = len(program.inputs)
+    numbers = {at: at for at in range(first)} | {each.result: first + at for at, each in enumerate(groups)}
+    inputs = [Input(top, bootstrap(at), f"input {at}") for at in range(first)]
+    steps = [
+        Step(
+            tuple(numbers[value] for value in each.operands),
+            each.depth,
+            _cost_of(program, each, costs),
+            bootstrap(each.result),
+            program.nodes[each.result - first].operation.name,
+        )
+        for each in groups
+    ]
+    outputs = [numbers[value] for value in program.outputs]
+    found = place(inputs, steps, outputs, result_level=plan.result_level, lowest=plan.input_level)
+    by_value = {numbers[value]: bound for value, bound in magnitudes.items() if value in numbers}
+    return Placed(_rewritten(program, groups, numbers, found, by_value, plan.result_level), found)
+
+
+@dataclass(frozen=True)
+class _Group:
+    """Operations that are placed as one: values between them are not bootstrapped."""
+
+    nodes: tuple[int, ...]
+    operands: tuple[int, ...]
+    depth: int
+    result: int
+    before: tuple[int, ...]
+    """For each node, the levels that those before it take."""
+
+
+def _groups(program: Program, magnitudes: Mapping[int, float]) -> list[_Group]:
+    """The operations of a program. One joins those that alone take its result, if it takes no level or its
+    result is their only operand: the rotations and additions of a sum become one step."""
+    first = len(program.inputs)
+    users: dict[int, set[int]] = {}
+    for at, node in enumerate(program.nodes):
+        for value in node.operands:
+            users.setdefault(value, set()).add(at)
+    head = list(range(len(program.nodes)))  # the last node of each node's group
+    kept = {*program.outputs, *magnitudes}
+    members: dict[int, list[int]] = {at: [at] for at in head}
+    for at in reversed(range(len(program.nodes))):
+        value = first + at
+        heads = {head[user] for user in users.get(value, ())}
+        if value in kept or len(heads) != 1:
+            continue
+        (last,) = heads
+        alone = {each for node in members[last] for each in program.nodes[node].operands} - {
+            first + node for node in members[last]
+        } == {value}
+        if program.nodes[at].operation.depth == 0 or alone:
+            head[at] = last
+            members[last] = [at, *members[last]]
+            del members[at]
+    return [_group(program, sorted(each)) for _, each in sorted(members.items())]
+
+
+def _group(program: Program, nodes: list[int]) -> _Group:
+    first = len(program.inputs)
+    inside = {first + at for at in nodes}
+    taken: dict[int, int] = {}  # levels before each value
+    operands: list[int] = []
+    before = []
+    for at in nodes:
+        node = program.nodes[at]
+        operands += [value for value in node.operands if value not in inside and value not in operands]
+        own = max((taken.get(value, 0) for value in node.operands), default=0)
+        before.append(own)
+        taken[first + at] = own + node.operation.depth
+    result = first + nodes[-1]
+    return _Group(tuple(nodes), tuple(operands), taken[result], result, tuple(before))
+
+
+def _cost_of(program: Program, group: _Group, costs: CostModel) -> Callable[[int], float]:
+    """Seconds of a group by the level of its operands."""
+    parts = [
+        (costs.of(program.nodes[at].operation, len(program.nodes[at].operands)), before)
+        for at, before in zip(group.nodes, group.before, strict=True)
+    ]
+    return lambda level: sum(cost(level - before) for cost, before in parts)
+
+
+def _rewritten(
+    program: Program,
+    groups: list[_Group],
+    numbers: Mapping[int, int],
+    found: Placement,
+    magnitudes: Mapping[int, float],
+    result_level: int,
+) -> Program:
+    """The program with the bootstraps of a placement, and with its operands at their levels.
+
+    `numbers` has the placement's number of each value between groups, `magnitudes` goes by these numbers.
+    """
+    result = Program(program.scheme, program.inputs)
+    own = {at: at for at in range(len(program.inputs))}
+    raised: dict[int, int] = {}
+    lower: dict[tuple[int, int], int] = {}
+
+    def operand(value: int, level: int) -> tuple[int, int]:
+        """A value for a step at a level, and the level at which it comes."""
+        if not found.from_bootstrap(value, level):
+            return own[value], found.results[value]
+        if value not in raised:
+            magnitude = 2.0 ** math.ceil(math.log2(max(1.0, magnitudes[value])))
+            raised[value] = result.add(Bootstraps(real=True, magnitude=magnitude), own[value])
+        return raised[value], result_level
+
+    first = len(program.inputs)
+    for at, group in enumerate(groups):
+        level = found.levels[at]
+        taken = {value: operand(numbers[value], level) for value in group.operands}
+        spare = min(have for _, have in taken.values()) - level
+        if spare > 0:  # one operand at the level takes the others there
+            lowest = min(taken, key=lambda value: taken[value][1])
+            key = (taken[lowest][0], level)
+            if key not in lower:
+                lower[key] = result.add(Lower(spare), key[0])
+            taken = {
+                value: (lower[key] if number == key[0] else number, have)
+                for value, (number, have) in taken.items()
+            }
+        places = {value: number for value, (number, _) in taken.items()}
+        for each in group.nodes:
+            node = program.nodes[each]
+            places[first + each] = result.add(node.operation, *(places[value] for value in node.operands))
+        own[numbers[group.result]] = places[group.result]
+    for value in program.outputs:
+        result.give(own[numbers[value]])
+    return result

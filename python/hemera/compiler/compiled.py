@@ -1,0 +1,328 @@
+"""`compile`: from a Python function on arrays to a plan, which is a packaged model too."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hemera import ckks
+from hemera.arrays.array import Array
+from hemera.arrays.folding import folded
+from hemera.arrays.layout_search import choose_layouts
+from hemera.arrays.recorder import Recorder
+from hemera.arrays.tensor import Affine, Node, TensorProgram
+from hemera.compiler.agreement import Agreement, agreement
+from hemera.compiler.bootstraps import bootstrap_of, placed
+from hemera.compiler.local import Local
+from hemera.compiler.lowering import Lowered, lowered
+from hemera.compiler.packaged import Packaged
+from hemera.compiler.report import table
+from hemera.compiler.specs import ArraySpec, spec_of
+from hemera.errors import LevelError, MismatchError, ParameterError
+from hemera.parameters import Parameters
+from hemera.serving.encodings import Arrays
+from hemera.serving.exporting import package
+from hemera.serving.package import Package
+from hemera.serving.specs import InputSpec, OutputSpec
+
+__all__ = ["Compiled", "compile"]
+
+Values = NDArray[Any]
+
+_ROOM_BITS = 24
+"""Bits of the scale below a result's last bit: for the noise of some thousand operations."""
+_SCALE_BITS = (30, 55)
+_SLOTS = 4
+"""The fewest that a program has."""
+_MOST_SLOTS = 1 << 15
+_MOST_DEGREE = 1 << 16
+"""Without bootstraps; beyond, they cost less."""
+_MOST_MODULUS_BITS = 1500
+_LEVELS = (13, 14, 15, 16)
+"""After a bootstrap, of parameters that are tried."""
+
+
+class Compiled(Packaged):
+    """A compiled program: what it needs and costs, before there is a ciphertext, and the packaged model.
+
+    `compile` makes one. It encodes nothing and needs no device.
+    """
+
+    def __init__(
+        self,
+        function: Callable[..., Any],
+        specs: Sequence[ArraySpec],
+        program: TensorProgram,
+        steps: Lowered,
+        model: Package,
+    ) -> None:
+        super().__init__(model)
+        self._function = function
+        self._specs = tuple(specs)
+        self._program = program
+        self._lowered = steps
+
+    @property
+    def inputs(self) -> tuple[ArraySpec, ...]:
+        """What is encrypted."""
+        return self._specs
+
+    @property
+    def outputs(self) -> dict[str, tuple[int, ...]]:
+        """The shape of each result by its name."""
+        return {name: self._program.nodes[at].shape for name, at in self._program.outputs}
+
+    @property
+    def depth(self) -> int:
+        """Levels that the program takes."""
+        return self._package.interface.depth
+
+    @property
+    def slots(self) -> int:
+        """Slots of its ciphertexts."""
+        return self._lowered.slots
+
+    def report(self, device: str | None = None) -> str:
+        """The parameters, the cost, and a line for each operation: for people."""
+        return table(self._program, self._lowered, self.params, self.cost(device))
+
+    def local(self, *, device: str = "cpu", threads: int | None = None) -> Local:
+        """Both parties in this process: it encrypts its arguments, runs, and decrypts."""
+        return Local(self._package, device=device, threads=threads)
+
+    def check(self, *samples: Any, encrypted: int = 1, threads: int | None = None) -> Agreement:
+        """The compiled program next to the user's function, on samples.
+
+        Args:
+            samples: for each input, of shape (samples, *shape).
+            encrypted: how many of them are encrypted too, in this process.
+            threads: of the encrypted runs.
+
+        Raises:
+            MismatchError: for samples of other shapes.
+        """
+        given = [np.asarray(each, np.float64) for each in samples]
+        shapes = [each.shape[1:] for each in given]
+        if shapes != [spec.shape for spec in self._specs] or len({len(each) for each in given}) != 1:
+            raise MismatchError(
+                f"samples of shapes {[each.shape for each in given]}; the inputs have "
+                f"{[spec.shape for spec in self._specs]}, after an axis of samples"
+            )
+        run = self.local(threads=threads) if encrypted else None
+        return agreement(self._function, self._program, run, given, encrypted)
+
+    def evaluate_clear(self, *inputs: Any) -> Any:
+        """The results of the compiled program for arrays in the clear, of shape (..., *shape)."""
+        return self._package.evaluate_clear(inputs[0] if len(inputs) == 1 else list(inputs))
+
+    def clear(self, *inputs: Any) -> Any:
+        """The results of the user's own function for arrays in the clear, of the inputs' shapes."""
+        return self._function(*inputs)
+
+    def __repr__(self) -> str:
+        return (
+            f"<Compiled {self._package.name!r}: {len(self._program.nodes)} operations, depth {self.depth}, "
+            f"{self.params!r}>"
+        )
+
+
+def compile(  # noqa: A001
+    what: Callable[..., Any],
+    *inputs: Any,
+    calibrate: Any = None,
+    precision_bits: float = 16,
+    margin: float = 0.1,
+    params: Parameters | None = None,
+    security: int | None = 128,
+    device: str = "cpu-avx512-16",
+    name: str | None = None,
+    description: str = "",
+) -> Compiled:
+    """Compile a Python function on arrays into an encrypted program.
+
+        def study(x):
+            z = (x - x.mean()) / 10
+            return {"mean": x.mean(), "spread": (z**2).mean()}
+
+        plan = hm.compile(study, hm.ArraySpec((1000,), range=(0, 120)))
+        print(plan.report())
+        print(plan.local()(ages))
+
+    The function is called once with an encrypted array for each input, which has the operators and methods of
+    NumPy's arrays, and NumPy's functions take it. It can not depend on values. Layouts in slots, diagonals,
+    rotations, levels and parameters are chosen.
+
+    Args:
+        what: the function; returns an array, or a sequence or a dict of them.
+        inputs: for each argument an `ArraySpec`, or an array as an example of the shape.
+        calibrate: samples of the inputs, of shape (samples, *shape): an array, or one for each input. They
+            give ranges, to inputs without one and to all values in between.
+        precision_bits: bits that results should have after the point, relative to the largest value.
+        margin: the part by which the ranges of the samples are widened.
+        params: CKKS parameters; None: those of the depth that is found.
+        security: in bits, for parameters that are found; None: not checked.
+        device: the name of a table of times (`hemera calibrate --list`), by which bootstraps are placed.
+        name: of the model; None: the function's.
+
+    Raises:
+        TypeError: when the function depends on values, or calls what encrypted arrays have not.
+        ParameterError: when a range is missing or no approximation has the precision, and when there are more
+            values than slots.
+        MismatchError: when shapes do not fit.
+        LevelError: when the given parameters have too few levels.
+    """
+    if not callable(what):
+        raise TypeError(f"compile takes a function, not {type(what).__name__}")
+    if not inputs:
+        raise ParameterError("compile needs the inputs: an ArraySpec, or an example, for each argument")
+    samples = _samples(calibrate, len(inputs))
+    specs = [
+        spec_of(each, at, own, margin) for at, (each, own) in enumerate(zip(inputs, samples, strict=True))
+    ]
+    recorder = Recorder(precision_bits=precision_bits, margin=margin)
+    arguments = []
+    for spec, own in zip(specs, samples, strict=True):
+        assert spec.range is not None
+        number = recorder.input(spec.name, spec.shape, *spec.range, own, spec.step)
+        arguments.append(Array(recorder, number))
+    recorder.program.outputs = _outputs(what(*arguments), recorder)
+    program = folded(recorder.program)
+    own = params or _circuit_parameters(program, program.depth, _SLOTS, precision_bits, security)
+    choice = choose_layouts(program, most_slots=_MOST_SLOTS if own is None else own.max_slots)
+    slots = max(_SLOTS, *(layout.period for layout in choice.layouts))
+    if slots > _MOST_SLOTS:
+        raise ParameterError(f"an array of this program takes {slots} slots; at most {_MOST_SLOTS}")
+    steps = lowered(program, choice.layouts, [node.range for node in program.nodes], slots)
+    chosen, steps = _with_parameters(program, steps, params, precision_bits, security, device)
+    return Compiled(
+        what,
+        specs,
+        program,
+        steps,
+        _package(program, steps, specs, chosen, name or str(getattr(what, "__name__", "model")), description),
+    )
+
+
+def _samples(given: Any, count: int) -> list[Values | None]:
+    """The samples of each input, of shape (samples, *shape)."""
+    if given is None:
+        return [None] * count
+    listed = [given] if count == 1 and not isinstance(given, (list, tuple)) else list(given)
+    if len(listed) != count:
+        raise ParameterError(f"calibrate has samples of {len(listed)} inputs, and there are {count}")
+    return [np.asarray(each, np.float64) for each in listed]
+
+
+def _outputs(result: Any, recorder: Recorder) -> list[tuple[str, int]]:
+    """Names and nodes of the results."""
+    if isinstance(result, Mapping):
+        named = {str(key): value for key, value in result.items()}
+    elif isinstance(result, (list, tuple)) and len(result) != 1:
+        named = {f"output{at}": value for at, value in enumerate(result)}
+    else:
+        named = {"output": result[0] if isinstance(result, (list, tuple)) else result}
+    for name, value in named.items():
+        if not isinstance(value, Array) or value._recorder is not recorder:
+            raise TypeError(
+                f"the function returns {type(value).__name__} as {name!r}; return arrays that come of its "
+                "arguments"
+            )
+    if not named:
+        raise TypeError("the function returns nothing; return arrays that come of its arguments")
+    return [(name, value._number) for name, value in named.items()]
+
+
+def _with_parameters(
+    program: TensorProgram,
+    steps: Lowered,
+    params: Parameters | None,
+    precision_bits: float,
+    security: int | None,
+    device: str,
+) -> tuple[Parameters, Lowered]:
+    """Parameters, given or found, and the program with the bootstraps that it needs with them."""
+    if params is not None:
+        if bootstrap_of(params, steps.slots) is None:
+            return params, steps
+        return params, _bootstrapped(steps, params, device)
+    without = _circuit_parameters(program, steps.program.depth, steps.slots, precision_bits, security)
+    if without is not None:
+        return without, steps
+    found: list[tuple[float, Parameters, Lowered]] = []
+    for levels in _LEVELS:
+        try:
+            tried = ckks.Parameters.for_bootstrapping("n16-40", levels=levels, digits=4, security=security)
+            own = placed(steps.program, steps.magnitudes, tried, slots=steps.slots, device=device)
+        except (LevelError, ParameterError) as error:
+            reason = error
+            continue
+        found.append((own.placement.time, tried, replace(steps, program=own.program)))
+    if not found:
+        raise reason
+    _, chosen, bootstrapped = min(found, key=lambda each: each[0])
+    return chosen, bootstrapped
+
+
+def _bootstrapped(steps: Lowered, params: Parameters, device: str) -> Lowered:
+    own = placed(steps.program, steps.magnitudes, params, slots=steps.slots, device=device)
+    return replace(steps, program=own.program)
+
+
+def _circuit_parameters(
+    program: TensorProgram, depth: int, slots: int, precision_bits: float, security: int | None
+) -> Parameters | None:
+    """CKKS parameters of a depth, without bootstraps; None where the ring would be too large."""
+    # An offset is added after the maps, whose sum may be larger than the result.
+    largest = max(1.0, *(max(map(abs, node.range)) + _offset_of(node) for node in program.nodes))
+    low, high = _SCALE_BITS
+    scale_bits = int(min(high, max(low, np.ceil(precision_bits + _ROOM_BITS))))
+    try:
+        found = ckks.Parameters.for_circuit(
+            max(1, depth),
+            scale_bits=scale_bits,
+            slots=slots,
+            # In place of largest=, by which inputs would declare bounds that follow every operation, and grow
+            # beyond what samples show.
+            range_bits=1 + math.ceil(math.log2(largest)),
+            security=security,
+        )
+    except ParameterError:
+        if depth * low < _MOST_MODULUS_BITS:
+            raise
+        return None
+    return found if found.degree <= _MOST_DEGREE else None
+
+
+def _offset_of(node: Node) -> float:
+    """The largest number that an affine map adds."""
+    offset = node.operation.offset if isinstance(node.operation, Affine) else None
+    return 0.0 if offset is None else float(np.abs(offset).max(initial=0.0))
+
+
+def _package(
+    program: TensorProgram,
+    steps: Lowered,
+    specs: Sequence[ArraySpec],
+    params: Parameters,
+    name: str,
+    description: str,
+) -> Package:
+    layouts = [step.layout for step in steps.steps]
+    inputs, outputs = [], []
+    for spec in specs:
+        assert spec.range is not None
+        low, high = spec.range
+        inputs.append(InputSpec(spec.name, steps.slots, steps.slots, low=low, high=high))
+    for label, _ in program.outputs:
+        outputs.append(OutputSpec(label, steps.slots))
+    encoding = Arrays(
+        tuple(layouts[at] for at in program.inputs), tuple(layouts[at] for _, at in program.outputs)
+    )
+    return package(
+        steps.program, inputs, outputs, params, name=name, description=description, encoding=encoding
+    )

@@ -1,0 +1,73 @@
+"""The time of each operation of a program by its level, from runs that are counted and a table of times."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+import hemera
+from hemera.parameters import Parameters
+from hemera.serving.operations import Map, OfNamedFunction, OfPolynomial, Operation, Place, Running
+from hemera.serving.values import Form
+from hemera.times.table import DeviceTimes
+
+__all__ = ["CostModel"]
+
+
+class CostModel:
+    """Seconds of operations on a device.
+
+    An operation is counted at the lowest and at the highest level that it can have; in between, time is taken
+    to grow evenly.
+    """
+
+    def __init__(self, params: Parameters, slots: int, top: int, lowest: int, device: str) -> None:
+        self._params, self._form = params, Form(slots)
+        self._top, self._lowest = top, lowest
+        self._device = device
+        self._times = DeviceTimes.find(device)
+        self._known: dict[Any, Callable[[int], float]] = {}
+
+    def bootstrap(self, plan: hemera.circuits.Bootstrap) -> float:
+        """Seconds of a bootstrap."""
+        return self._times.seconds(plan._native.cost)
+
+    def of(self, operation: Operation, operands: int) -> Callable[[int], float]:
+        """Seconds of an operation by the level of its operands."""
+        key = _key(operation, operands)
+        if key not in self._known:
+            self._known[key] = self._line(operation, operands)
+        return self._known[key]
+
+    def _line(self, operation: Operation, operands: int) -> Callable[[int], float]:
+        low, high = self._lowest + operation.depth, self._top
+        if low > high:
+            return lambda _: np.inf
+        ends = [self._at(operation, operands, level) for level in dict.fromkeys((low, high))]
+        slope = (ends[-1] - ends[0]) / max(1, high - low)
+        return lambda level: max(0.0, ends[0] + slope * (level - low))
+
+    def _at(self, operation: Operation, operands: int, level: int) -> float:
+        alike = operation.without_values() if isinstance(operation, Map) else operation
+        plan = alike.plan(Place(self._params, level, self._form))
+
+        def run(*xs: Any) -> Any:
+            ev = xs[0].evaluator
+            lowered = [ev.at_level(x, level) if x.level > level else x for x in xs]
+            return alike.run(Running(ev, plan), *lowered)
+
+        shapes = [(self._form.slots,)] * operands
+        seconds = hemera.cost(run, *shapes, params=self._params, device=self._device).seconds
+        return 0.0 if seconds is None else seconds
+
+
+def _key(operation: Operation, operands: int) -> Any:
+    if isinstance(operation, Map):
+        return Map, operation.numbers
+    if isinstance(operation, OfNamedFunction):
+        return operation.of, tuple(sorted(operation.numbers.items()))
+    if isinstance(operation, OfPolynomial):
+        return OfPolynomial, operation.function.depth, len(operation.coefficients), operation.basis
+    return type(operation), operands, operation.depth

@@ -1,0 +1,280 @@
+"""From a fitted estimator of scikit-learn to a compiled program."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hemera.arrays.array import Array
+from hemera.arrays.recorder import Recorder
+from hemera.arrays.tensor import Affine, TensorProgram
+from hemera.compiler import compiled
+from hemera.compiler.estimators.compiled import CompiledEstimator
+from hemera.compiler.estimators.features import Features
+from hemera.compiler.estimators.model import Model, refuse
+from hemera.compiler.estimators.reading import read, read_steps
+from hemera.compiler.specs import ArraySpec
+from hemera.errors import MismatchError, ParameterError
+from hemera.parameters import Parameters
+from hemera.serving.agreement import of_library, thinned
+from hemera.serving.encodings import Arrays, Scaling, Table, column_ranges, finite_rows
+from hemera.serving.estimators import SCALERS, is_exactly, read_features, steps_of
+from hemera.serving.finishing import Method, Neighbours
+
+__all__ = ["compile_estimator"]
+
+Floats = NDArray[np.float64]
+
+_MARGIN = 0.5
+_SLOTS = 4096
+_MOST_ROWS = 1024
+_MOST_ENTRIES = 1 << 20
+"""Of all linear maps: more rows at a time take long to compile."""
+_MOST_SAMPLES = 1 << 24
+"""Products of samples with entries of one map."""
+_TRIED = 32
+"""Samples of the program of one row."""
+_COMPARED = 200
+"""Rows on which a reading is compared with its library."""
+_TOLERANCE = 1e-5
+_TIES = 0.02
+"""Part of the compared rows whose classes may differ, because they are near a tie."""
+
+
+@dataclass(frozen=True)
+class _Parts:
+    """What clients do first, and what is left for the program."""
+
+    scalers: list[Any]
+    threshold: float | None
+    """With which clients compare features after the scalers."""
+    model: Model
+
+
+@dataclass(frozen=True)
+class _Client:
+    """How clients prepare rows, and what that makes of the features that the program takes."""
+
+    scaling: Scaling
+    thresholds: tuple[float, ...]
+    scale: Floats
+    offset: Floats
+
+
+def compile_estimator(
+    what: Any,
+    *inputs: Any,
+    calibrate: Any = None,
+    rows: int | None = None,
+    precision_bits: float = 16,
+    margin: float = _MARGIN,
+    params: Parameters | None = None,
+    security: int | None = 128,
+    name: str | None = None,
+    description: str = "",
+) -> CompiledEstimator:
+    """Compile a fitted estimator of scikit-learn, or a Pipeline.
+
+        model = hm.compile(make_pipeline(StandardScaler(), SVC()).fit(X, y), calibrate=X)
+        model.local().predict(X_test)
+
+    Clients scale rows into [-1, 1] by the calibrated ranges, and take the last step to results: a softmax, a
+    vote, labels. docs/compile-estimators.md lists the estimators, and what clients learn of each. The reading
+    is compared with scikit-learn's own results.
+
+    Args:
+        what: the estimator, of an exact type of scikit-learn.
+        calibrate: rows of shape (rows, features) like those to come, which give ranges to all values.
+        rows: how many each run takes. None: the power of two with which the widest value of the program fills
+            4,096 slots, of up to 1,024 rows and 2^20 entries of linear maps.
+        precision_bits: bits that scores should have after the point, relative to the largest value.
+        margin: the part by which the ranges of the rows, and of values in between, are widened to both sides.
+        params, security, name, description: as of functions.
+
+    Raises:
+        TypeError: for an estimator that is not compiled; the message has the way out.
+        ParameterError: for one that is not fitted, without `calibrate`, and when a value needs more slots
+            than there are or no approximation has the precision.
+        MismatchError: for rows that do not fit it, and when the reading differs from scikit-learn's results.
+        LevelError: when the given parameters have too few levels.
+    """
+    if inputs:
+        raise ParameterError("an estimator's rows are its input: give them as calibrate=, and no others")
+    parts = _parts_of(what)
+    if calibrate is None:
+        raise ParameterError("which range are the features in? Give rows like those to come: calibrate=X")
+    count = int(getattr(what, "n_features_in_", np.shape(calibrate)[-1]))
+    given = finite_rows(calibrate, count, "calibrate")
+    names = tuple(map(str, getattr(what, "feature_names_in_", ())))
+    client = _client(parts, given, names, margin)
+
+    def program(z: Any) -> Any:
+        return parts.model.run(Features(z, client.scale, client.offset)).array
+
+    few = thinned(calibrate, _COMPARED)
+    chosen, samples = _rows_and_samples(program, _prepared(client, few), rows)
+    taken = _spread(given, samples)
+    encrypted = _prepared(client, taken)
+    methods = _compared(what, parts.model, program(_prepared(client, few)), few)
+    plan = compiled.compile(
+        program,
+        ArraySpec((chosen, count), (0.0, 1.0) if client.thresholds else (-1.0, 1.0), "rows"),
+        calibrate=_chunks(encrypted, chosen),
+        precision_bits=precision_bits,
+        margin=margin,
+        params=params,
+        security=security,
+        name=name or type(what).__name__,
+        description=description,
+    )
+    encoding = plan.package.interface.encoding
+    assert isinstance(encoding, Arrays)
+    table = Table(client.scaling, client.thresholds, encoding.inputs[0], encoding.outputs[0], methods)
+    return CompiledEstimator(plan, table)
+
+
+def _parts_of(what: Any) -> _Parts:
+    """Scalers at the start are the client's, with what they clip; so are thresholds."""
+    if not is_exactly(what, "sklearn.pipeline", "Pipeline") and not _is_scaler(what):
+        bits = is_exactly(what, "sklearn.naive_bayes", "BernoulliNB")
+        return _Parts([], what.binarize if bits else None, read(what))
+    steps = steps_of(what)
+    scalers = list(itertools.takewhile(_is_scaler, steps))
+    rest = steps[len(scalers) :]
+    threshold = None
+    if rest and is_exactly(rest[0], "sklearn.preprocessing", "Binarizer"):
+        threshold = float(rest[0].threshold)
+        if len(rest) == 1:
+            refuse(rest[0], "apply it at the client, which takes no server")
+        rest = rest[1:]
+        _require_bits(rest, threshold)
+    elif len(rest) == 1 and is_exactly(rest[0], "sklearn.naive_bayes", "BernoulliNB"):
+        threshold = rest[0].binarize
+    return _Parts(scalers, threshold, read_steps(what, rest))
+
+
+def _require_bits(steps: list[Any], threshold: float) -> None:
+    """TypeError for naive Bayes with another threshold of its own after one."""
+    for step in steps:
+        if is_exactly(step, "sklearn.naive_bayes", "BernoulliNB") and step.binarize not in (None, 0.0):
+            refuse(step, f"it compares again, after {threshold}; train it with binarize=None")
+
+
+def _client(parts: _Parts, rows: Floats, names: tuple[str, ...], margin: float) -> _Client:
+    count = rows.shape[1]
+    own = read_features(parts.scalers, count)
+    clips = bool(np.isfinite(own.low).all())
+    if parts.threshold is not None:
+        if clips:
+            refuse(parts.scalers[-1], "it clips before a threshold; train it with clip=False")
+        limits = tuple((own.mean + own.deviation * parts.threshold).tolist())
+        scaling = Scaling((0.0,) * count, (1.0,) * count, 1.0, names, True)
+        return _Client(scaling, limits, np.ones(count), np.zeros(count))
+    if clips:
+        centre, half = (own.low + own.high) / 2, (own.high - own.low) / 2
+        half = np.where(half > 0, half, 1.0)
+    else:
+        centre, half = column_ranges(rows, 1 + 2 * margin)
+    scaling = Scaling(tuple(centre.tolist()), tuple(half.tolist()), 1.0, names, clips)
+    return _Client(scaling, (), half / own.deviation, (centre - own.mean) / own.deviation)
+
+
+def _is_scaler(step: Any) -> bool:
+    return any(is_exactly(step, "sklearn.preprocessing", known) for known in SCALERS)
+
+
+def _prepared(client: _Client, rows: Any) -> Floats:
+    """What is encrypted of rows."""
+    if client.thresholds:
+        values = finite_rows(rows, len(client.thresholds), "calibrate")
+        return (values > np.asarray(client.thresholds)).astype(np.float64)
+    return client.scaling(rows)
+
+
+def _spread(rows: Floats, most: int) -> Floats:
+    """Some of the rows: evenly chosen ones, and those with the least and the largest of a column."""
+    chosen = np.unique(np.concatenate([rows.argmin(axis=0), rows.argmax(axis=0)]))
+    if len(chosen) > most // 2:
+        chosen = chosen[:: -(-2 * len(chosen) // most)]
+    return np.concatenate([rows[chosen], np.asarray(thinned(rows, most))])
+
+
+def _chunks(rows: Floats, each: int) -> Floats:
+    """Rows in arrays of so many, the last one filled up with the last row."""
+    count = -(-len(rows) // each)
+    at = np.minimum(np.arange(count * each), len(rows) - 1)
+    return rows[at].reshape(count, each, rows.shape[1])
+
+
+def _rows_and_samples(program: Callable[[Any], Any], few: Floats, rows: int | None) -> tuple[int, int]:
+    """How many rows a run takes, and how many are samples: by a program of one row, with a few samples."""
+    recorder = Recorder(precision_bits=2)
+    given = recorder.input("rows", (1, few.shape[1]), -1.0, 1.0, few[:_TRIED, None])
+    recorder.program.outputs = [("scores", program(Array(recorder, given))._number)]
+    widest, entries, most = _sizes(recorder.program)
+    samples = max(64, min(2048, _MOST_SAMPLES // max(1, most)))
+    if rows is not None:
+        if rows < 1:
+            raise ParameterError(f"a run takes at least one row, not {rows}")
+        return int(rows), samples
+    room = min(_SLOTS // widest, _MOST_ROWS, _MOST_ENTRIES // max(1, entries))
+    return 1 << (max(1, room).bit_length() - 1), samples
+
+
+def _sizes(program: TensorProgram) -> tuple[int, int, int]:
+    """Slots of the widest value, entries of all maps, and of the largest one."""
+    widest, entries, most = 1, 0, 1
+    for node in program.nodes:
+        widest = max(widest, 1 << (node.size - 1).bit_length())
+        if isinstance(node.operation, Affine):
+            own = [each.entries for each in node.operation.maps]
+            entries += sum(own)
+            most = max(most, *own)
+    return widest, entries, most
+
+
+# --- The reading against the library. ---
+
+
+def _compared(what: Any, model: Model, scores: Any, rows: Any) -> dict[str, Method]:
+    """The methods, with types and shapes of the library's results. MismatchError where results differ."""
+    found = {}
+    scores = np.asarray(scores, np.float64)
+    for name, steps in model.methods.items():
+        if not hasattr(what, name):
+            continue
+        expected = of_library(what, name, rows)
+        kind = {"U": "str", "O": "object"}.get(expected.dtype.kind, expected.dtype.name)
+        method = Method(steps, kind, expected.shape[1:])
+        own = method(scores)
+        votes = [step for step in steps if isinstance(step, Neighbours)]
+        told = ~votes[0].tied(scores) if votes else np.ones(len(own), np.bool_)
+        most = 0.0 if expected.dtype.kind == "f" else _TIES
+        _require_equal(own[told], expected[told], most, f"{type(what).__name__}.{name}")
+        found[name] = method
+    if not found:
+        refuse(what, "none of its methods is compiled; train it with other settings")
+    return found
+
+
+def _require_equal(own: Any, expected: Any, most: float, method: str) -> None:
+    """MismatchError where more than a part of the rows differ."""
+    if expected.dtype.kind == "f":
+        size = np.abs(expected[np.isfinite(expected)]).max(initial=0.0)
+        with np.errstate(invalid="ignore"):
+            good = (np.abs(own - expected) <= _TOLERANCE * (size + np.abs(expected))) | (own == expected)
+    else:
+        good = own == expected
+    bad = np.flatnonzero(~good.reshape(len(expected), -1).all(axis=1))
+    if len(bad) > most * len(expected):
+        at = int(bad[0])
+        raise MismatchError(
+            f"{method} gives {expected[at]} for row {at}, and its reading {own[at]}; {len(bad)} of "
+            f"{len(expected)} rows differ, and the estimator is not compiled. Write it as a function of an "
+            "encrypted array for hm.compile"
+        )

@@ -1,0 +1,51 @@
+"""Linear models, as the serving package reads them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from hemera.compiler.estimators.model import Model, Steps, plain
+from hemera.serving.agreement import of_library
+from hemera.serving.estimators import read_linear
+from hemera.serving.finishing import Apply, Columns, Label
+
+__all__ = ["discriminant", "linear"]
+
+
+def linear(model: Any) -> Model:
+    """A linear model with its link: `hemera.serving.estimators` has which."""
+    found = read_linear(model)
+    methods: dict[str, Steps] = {}
+    for kind in ("values", "labels", "probabilities", "scores"):
+        if kind not in found.offers or (kind == "probabilities" and found.missing):
+            continue
+        read, method = found.offers[kind]
+        steps: Steps = () if read == "values" else (Apply(read),)
+        if kind == "labels" and found.labels is not None:
+            steps = (*steps, Label(found.labels))
+        if kind == "probabilities":
+            if read in ("sigmoid", "clipped"):
+                steps = (*steps, Apply("both"))
+            if read == "softmax":
+                methods["predict_log_proba"] = (Apply("log-softmax"),)
+        methods[method] = steps
+    ordered = {name: methods[name] for name in sorted(methods, key=lambda name: name != "predict")}
+    return Model(lambda x: x.product(found.coefficients.T, found.intercept), ordered)
+
+
+def discriminant(model: Any) -> Model:
+    """LinearDiscriminantAnalysis: the classifier, and its projection."""
+    own = linear(model)
+    if model.solver == "lsqr":
+        return own
+    classifier = read_linear(model)
+    count = int(model.n_features_in_)
+    found = plain(of_library(model, "transform", np.concatenate([np.zeros((1, count)), np.eye(count)])))
+    scores = len(classifier.coefficients)
+    matrix = np.concatenate([classifier.coefficients.T, found[1:] - found[0]], axis=1)
+    bias = np.concatenate([classifier.intercept, found[0]])
+    methods = {name: (Columns(0, scores), *steps) for name, steps in own.methods.items()}
+    methods["transform"] = (Columns(scores, matrix.shape[1]),)
+    return Model(lambda x: x.product(matrix, bias), methods)

@@ -1,0 +1,45 @@
+"""A packaged model with both parties in one process."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from hemera.objects.context import Context
+from hemera.serving.package import Package
+
+__all__ = ["Local"]
+
+
+class Local:
+    """Encrypts arrays under a fresh secret key, runs the model, and decrypts: for trials.
+
+    The secret key and the evaluation keys are made at the first call and kept.
+    """
+
+    def __init__(self, package: Package, *, device: str = "cpu", threads: int | None = None) -> None:
+        self._package = package
+        self._context = Context(package.params, device=device, threads=threads)
+        self._secret_key = self._context.generate_secret_key()
+        self._prepared = package.prepare(self._context)
+        self._evaluator = self._prepared.bind(package.generate_keys(self._context, self._secret_key))
+
+    @property
+    def context(self) -> Context:
+        """Where it runs."""
+        return self._context
+
+    def __call__(self, *arrays: Any) -> Any:
+        """The results of arrays of shape (..., *shape), an argument each.
+
+        Raises:
+            MismatchError: for arrays of other shapes.
+            ParameterError: for values outside of the inputs' ranges.
+        """
+        interface = self._package.interface
+        encoded = interface.encode(arrays[0] if len(arrays) == 1 else list(arrays))
+        encrypted = [
+            self._context.encrypt(self._context.encode(values, level=spec.level), self._secret_key)
+            for values, spec in zip(encoded, interface.inputs, strict=True)
+        ]
+        results = self._prepared.run(self._evaluator, encrypted)
+        return interface.decode([self._context.decrypt(each, self._secret_key) for each in results])

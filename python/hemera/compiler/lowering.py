@@ -1,0 +1,194 @@
+"""From a program on arrays to one on slots: maps become diagonals and rotations."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from hemera.arrays.layout import Layout
+from hemera.arrays.packing import PackedMap, packed
+from hemera.arrays.recorder import range_of
+from hemera.arrays.tensor import Affine, Apply, Input, Multiply, TensorProgram
+from hemera.circuits import Polynomial
+from hemera.errors import ParameterError
+from hemera.serving import operations as op
+from hemera.serving.program import Program
+from hemera.serving.tracing import Recorder, Symbol
+from hemera.serving.values import Filling, Form
+
+__all__ = ["Lowered", "Step", "lowered"]
+
+_MOST_WHOLE = 1 << 20
+
+
+@dataclass(frozen=True)
+class Step:
+    """How one node of a program is done."""
+
+    node: int
+    layout: Layout
+    diagonals: tuple[int, ...] = ()
+    """Of each map; 0 where it moves nothing."""
+    folds: int = 0
+    """Rotations by which sums over parts are taken."""
+
+
+@dataclass(frozen=True)
+class Lowered:
+    """A program on slots, and how each node of the program on arrays is done."""
+
+    program: Program
+    slots: int
+    steps: tuple[Step, ...]
+    magnitudes: dict[int, float]
+    """Of values of `program` that are nodes' results: the largest number in a slot."""
+
+
+@dataclass(frozen=True)
+class _Value:
+    """A node's slots, and the range of those that hold no element."""
+
+    symbol: Symbol
+    low: float = 0.0
+    high: float = 0.0
+
+
+class _Lowering:
+    def __init__(
+        self,
+        program: TensorProgram,
+        layouts: tuple[Layout, ...],
+        ranges: list[tuple[float, float]],
+        slots: int,
+    ) -> None:
+        self._program, self._layouts, self._ranges, self._slots = program, layouts, ranges, slots
+        self._recorder = Recorder("ckks", [Form(slots)] * len(program.inputs))
+        self._values: list[_Value] = []
+        self.steps: list[Step] = []
+        self.magnitudes: dict[int, float] = {}
+
+    def run(self) -> Program:
+        inputs = iter(self._recorder.inputs)
+        for at, node in enumerate(self._program.nodes):
+            operation = node.operation
+            xs = [self._values[each] for each in node.operands]
+            self.steps.append(Step(at, self._layouts[at]))
+            if isinstance(operation, Input):
+                value = _Value(next(inputs))
+            elif isinstance(operation, Affine):
+                value = self._affine(at, operation)
+            elif isinstance(operation, Multiply):
+                a, b = xs
+                ends = [x * y for x in (a.low, a.high) for y in (b.low, b.high)]
+                product = a.symbol.square() if a is b else a.symbol * b.symbol
+                value = _Value(product, min(ends), max(ends))
+            else:
+                value = self._apply(at, operation)
+            self._values.append(value)
+            reached = (value.low, value.high, *self._ranges[at])
+            self.magnitudes[value.symbol._number] = max(map(abs, reached))
+        for _, at in self._program.outputs:
+            self._recorder.give(self._values[at].symbol)
+        return self._recorder.program
+
+    def _affine(self, at: int, operation: Affine) -> _Value:
+        layout = self._layouts[at]
+        total: Symbol | None = None
+        low = high = 0.0
+        counts, folds = [], 0
+        for source, own in zip(self._program.nodes[at].operands, operation.maps, strict=True):
+            if not own.entries:
+                continue
+            x = self._values[source]
+            found = packed(own, self._layouts[source], layout)
+            term, count = self._mapped(x, found, source, layout)
+            counts.append(count)
+            folds += len(found.folds)
+            total = term.symbol if total is None else total + term.symbol
+            low, high = low + term.low, high + term.high
+        if total is None:  # a constant
+            source = self._program.nodes[at].operands[0]
+            total = self._values[source].symbol * 0
+        if operation.offset is not None:
+            total = total + layout.pack(operation.offset.reshape(layout.shape), self._slots)
+        self.steps[-1] = Step(at, layout, tuple(counts), folds)
+        return _Value(total, low, high)
+
+    def _mapped(self, x: _Value, found: PackedMap, source: int, target: Layout) -> tuple[_Value, int]:
+        """A map of a value, and how many diagonals it takes: 0 where it only scales."""
+        factor = found.only_scales
+        used = target.contents >= 0
+        if (
+            factor is not None
+            and (np.tile(used, found.period // target.period) == (found.diagonals[0] != 0)).all()
+        ):
+            ends = [factor * end for end in (x.low, x.high, *self._ranges[source])]
+            scaled = x.symbol if factor == 1 else x.symbol * _whole(factor)
+            return _Value(scaled, min(0.0, *ends), max(0.0, *ends)), 0
+        if self._is_plain_sum(x, found, source):
+            symbol, count = x.symbol, 0
+            factor = float(found.diagonals[0].max(initial=0) or found.diagonals[0].min())
+            symbol = self._folded(symbol, found)
+            symbol = symbol if factor == 1 else symbol * _whole(factor)
+            return _Value(symbol), count
+        own = op.Map.of(found.numbers.tolist(), found.diagonals)
+        symbol = x.symbol._note(own, filling=Filling(self._slots))
+        return _Value(self._folded(symbol, found)), len(found.numbers)
+
+    def _is_plain_sum(self, x: _Value, found: PackedMap, source: int) -> bool:
+        """Whether all elements go into sums with one weight, and the other slots hold 0."""
+        if found.numbers.tolist() != [0] or not found.folds or (x.low, x.high) != (0, 0):
+            return False
+        held = np.tile(self._layouts[source].contents >= 0, found.period // self._layouts[source].period)
+        values = found.diagonals[0][held]
+        return bool((values == values[0]).all()) and not found.diagonals[0][~held].any()
+
+    def _folded(self, symbol: Symbol, found: PackedMap) -> Symbol:
+        for fold in found.folds:
+            symbol = symbol + symbol.rotate(fold)
+        return symbol
+
+    def _apply(self, at: int, operation: Apply) -> _Value:
+        node = self._program.nodes[at]
+        function = operation.function
+        symbols, unused = [], []
+        for each, (low, high) in zip(node.operands, function.intervals, strict=True):
+            x = self._values[each]
+            if not (low <= x.low and x.high <= high) and not function._native.is_unbounded:
+                middle = (low + high) / 2
+                x = _Value(self._inside(x, each, middle), middle, middle)
+            symbols.append(x.symbol)
+            unused.append((np.array([x.low]), np.array([x.high])))
+        if isinstance(function, Polynomial) or function.recipe is not None:
+            result = symbols[0].apply(function, *symbols[1:])
+        else:
+            raise ParameterError(f"{function.name} can not be kept in a program; take one of hm.circuits")
+        least, most = range_of(function, unused)
+        return _Value(result, float(least[0]), float(most[0]))
+
+    def _inside(self, x: _Value, at: int, value: float) -> Symbol:
+        """A value whose slots without elements hold a number of the function's interval."""
+        layout = self._layouts[at]
+        used = np.tile(layout.contents >= 0, self._slots // layout.period)
+        symbol = x.symbol
+        if (x.low, x.high) != (0, 0):
+            symbol = symbol * used.astype(np.float64)
+        return symbol + np.where(used, 0.0, value)
+
+
+def _whole(factor: float) -> float | int:
+    """Small whole numbers as such: products with them take no level."""
+    return int(factor) if factor.is_integer() and abs(factor) <= _MOST_WHOLE else factor
+
+
+def lowered(
+    program: TensorProgram, layouts: tuple[Layout, ...], ranges: list[tuple[float, float]], slots: int
+) -> Lowered:
+    """The program on slots, in these layouts; `ranges` has the least and largest value of each node.
+
+    Raises:
+        ParameterError: for a function that no file can keep.
+    """
+    lowering = _Lowering(program, layouts, ranges, slots)
+    return Lowered(lowering.run(), slots, tuple(lowering.steps), lowering.magnitudes)

@@ -1,0 +1,55 @@
+"""What all compiled programs are: packaged models, with their cost."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+from hemera.objects.context import Context
+from hemera.objects.cost import Cost
+from hemera.objects.keys import Keys, SecretKey
+from hemera.parameters import Parameters
+from hemera.serving.package import Package, PreparedModel
+
+__all__ = ["Packaged"]
+
+
+class Packaged:
+    """A program as a packaged model. It encodes nothing and needs no device."""
+
+    def __init__(self, package: Package) -> None:
+        self._package = package
+        self._costs: dict[str | None, Cost] = {}
+
+    @property
+    def package(self) -> Package:
+        """The packaged model: what `hemera serve` takes."""
+        return self._package
+
+    @property
+    def params(self) -> Parameters:
+        """The parameters that were chosen, or given."""
+        return self._package.params
+
+    def cost(self, device: str | None = None) -> Cost:
+        """Keys, operations, bytes, and with a device's name the time, counted by a run without values. See
+        `hemera.cost`."""
+        if device not in self._costs:
+            self._costs[device] = self._package.cost(device=device)
+        return self._costs[device]
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the packaged model. FileError if it can not be written."""
+        self._package.save(path)
+
+    def describe(self) -> dict[str, Any]:
+        """The description that a server shows, as JSON takes it."""
+        return self._package.describe()
+
+    def prepare(self, ctx: Context) -> PreparedModel:
+        """The model ready to run in a context: see `hemera.serving.Package.prepare`."""
+        return self._package.prepare(ctx)
+
+    def generate_keys(self, ctx: Context, secret_key: SecretKey) -> Keys:
+        """The evaluation keys that it needs."""
+        return self._package.generate_keys(ctx, secret_key)

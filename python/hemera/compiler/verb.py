@@ -1,0 +1,47 @@
+"""`compile`: of functions, and of what `hemera.compiler.readers` know."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, overload
+
+from hemera.compiler import compiled
+from hemera.compiler.compiled import Compiled
+from hemera.compiler.readers import reader_of
+
+__all__ = ["compile"]
+
+
+@overload
+def compile(what: Callable[..., Any], *inputs: Any, **options: Any) -> Compiled: ...  # noqa: A001
+
+
+@overload
+def compile(what: Any, *inputs: Any, **options: Any) -> Any: ...  # noqa: A001
+
+
+def compile(what: Any, *inputs: Any, **options: Any) -> Any:  # noqa: A001
+    """Compile a function on arrays, or a fitted estimator of scikit-learn, into an encrypted program.
+
+        plan = hm.compile(study, hm.ArraySpec((1000,), range=(0, 120)))
+        model = hm.compile(make_pipeline(StandardScaler(), PCA(16), SVC()).fit(X, y), calibrate=X)
+        model.local().predict(X_test)
+
+    Args:
+        what: a function (`hemera.compiler.compiled.compile` has its options), or a fitted estimator
+            (`hemera.compiler.estimators.compile_estimator`, of boosted trees `compile_trees`; both are in
+            docs/compile-estimators.md).
+        inputs: of functions: for each argument an `ArraySpec`, or an array as an example of the shape.
+        options: `calibrate=`, `precision_bits=`, `margin=`, `params=`, `security=`, `name=`,
+            `description=`; of estimators also `rows=`.
+
+    Returns:
+        A `Compiled`; of estimators a `CompiledEstimator`, of boosted trees a `CompiledTrees`.
+
+    Raises:
+        TypeError: for what is neither; for a function that depends on values; for an estimator that is not
+            compiled, with the way out.
+        ParameterError, MismatchError, LevelError: as the two functions say.
+    """
+    reader = reader_of(what)
+    return (compiled.compile if reader is None else reader)(what, *inputs, **options)

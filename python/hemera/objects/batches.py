@@ -1,0 +1,56 @@
+"""Several ciphertexts as one: joined to a batch, summed or multiplied."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from hemera import _core
+from hemera.objects.ciphertext import Ciphertext, all_parts
+from hemera.objects.evaluator import Evaluator
+from hemera.objects.operands import require_equally_filled
+
+__all__ = ["add_many", "concatenate", "multiply_many", "stack"]
+
+
+def _evaluator_of(parts: list[Ciphertext]) -> Evaluator:
+    """The evaluator of the first part that has keys; of the first part if none has."""
+    return next((part._evaluator for part in parts if part._evaluator.has_keys), parts[0]._evaluator)
+
+
+def stack(parts: Sequence[Ciphertext]) -> Ciphertext:
+    """Ciphertexts of equal shape as one, along a new first axis.
+
+    Raises:
+        MismatchError: if shapes, levels, scales, slots or the numbers of filled slots differ.
+        ParameterError: if there is no part.
+    """
+    found = all_parts(parts, "stack")
+    require_equally_filled("stack", [part._native for part in found])
+    return Ciphertext(_core.stack([part._native for part in found]), _evaluator_of(found))
+
+
+def concatenate(parts: Sequence[Ciphertext]) -> Ciphertext:
+    """Ciphertexts joined along their first axis.
+
+    Raises:
+        MismatchError: if other axes, levels, scales, slots or the numbers of filled slots differ, or a part
+            has no axis.
+        ParameterError: if there is no part.
+    """
+    found = all_parts(parts, "concatenate")
+    require_equally_filled("concatenate", [part._native for part in found])
+    return Ciphertext(_core.concatenate([part._native for part in found]), _evaluator_of(found))
+
+
+def add_many(terms: Sequence[Ciphertext], *, out: Ciphertext | None = None) -> Ciphertext:
+    """The sum of all terms, slot by slot; batches broadcast as in NumPy. ParameterError if there is no
+    term."""
+    found = all_parts(terms, "add_many")
+    return _evaluator_of(found).add_many(found, out=out)
+
+
+def multiply_many(factors: Sequence[Ciphertext], *, out: Ciphertext | None = None) -> Ciphertext:
+    """The product of all factors, slot by slot, in ceil(log2 count) levels; batches broadcast as in NumPy.
+    ParameterError if there is no factor."""
+    found = all_parts(factors, "multiply_many")
+    return _evaluator_of(found).multiply_many(found, out=out)

@@ -1,0 +1,68 @@
+"""Devices, and the options of a context on one: threads, memory, stream, multiplier, storage."""
+
+from __future__ import annotations
+
+import numbers
+
+from hemera import _core
+from hemera.inputs.arguments import require_type
+from hemera.inputs.device import stream_handle
+from hemera.parameters import Parameters
+
+__all__ = ["devices", "open_device"]
+
+_STORAGES = ("eight-byte", "six-byte")
+
+
+def devices() -> list[str]:
+    """The devices that contexts can be made on, best first: "cuda:0", ..., "cpu"."""
+    return _core.devices()
+
+
+def open_device(
+    params: Parameters,
+    device: str,
+    *,
+    threads: int | None,
+    memory_limit: int | None,
+    stream: object | None,
+    multiplier: str,
+    storage: str,
+    rotates_as_openfhe: bool,
+    times_operations: bool,
+) -> _core.Context:
+    """The core's context of these options. They, and the errors, are those of `hemera.Context`.
+
+    Args:
+        rotates_as_openfhe: whether rotations by N/2 steps or more are OpenFHE's.
+        times_operations: whether each operation is timed, for calibration.
+    """
+    require_type(device, str, "Context", 'a device by its name, like "cuda:0"')
+    if threads is not None and not (_is_integer(threads) and 1 <= threads < 1 << 31):
+        raise _core.ParameterError(
+            f"threads must be an integer of 1 or more, or None for all processors, not {threads!r}"
+        )
+    if memory_limit is not None and not (_is_integer(memory_limit) and memory_limit >= 1):
+        raise _core.ParameterError(
+            f"memory_limit must be an integer of 1 byte or more, or None for no limit, not {memory_limit!r}"
+        )
+    if storage not in _STORAGES:
+        raise _core.ParameterError(
+            f"storage must be one of {', '.join(map(repr, _STORAGES))}, not {storage!r}"
+        )
+    best = devices()[0] if multiplier == "ntt" else "cpu"
+    return _core.make_context(
+        params._native,
+        best if device == "auto" else device,
+        threads or 0,
+        memory_limit or 0,
+        multiplier,
+        None if stream is None else stream_handle(stream),
+        storage == "six-byte",
+        rotates_as_openfhe,
+        times_operations,
+    )
+
+
+def _is_integer(value: object) -> bool:
+    return isinstance(value, numbers.Integral) and not isinstance(value, bool)

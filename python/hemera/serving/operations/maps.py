@@ -1,0 +1,104 @@
+"""Linear maps of slots, by their diagonals (CKKS)."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from hemera.circuits import LinearTransform
+from hemera.errors import MismatchError, ParameterError
+from hemera.objects.ciphertext import Ciphertext
+from hemera.serving.operations.base import Operation, Place, Running, SlotBySlot
+from hemera.serving.values import MAX_SLOTS, Array, Form, SchemeName, constant, integer
+
+
+@dataclass(frozen=True, eq=False)
+class Map(SlotBySlot):
+    """y[s] is the sum over k of diagonals[k][s] * x[s + numbers[k]]; diagonals repeat with their length."""
+
+    name: ClassVar[str] = "map"
+    schemes: ClassVar[tuple[SchemeName, ...]] = ("ckks",)
+    numbers: tuple[int, ...]
+    values: Array
+    """The different entries of the diagonals: those of a convolution are few."""
+    places: Array
+    """Shape (numbers, period): which of the values each entry is."""
+    baby_steps: int = 0
+    """Rotations that share a preparation: decided once, so that the keys are the same for any parameters."""
+
+    @classmethod
+    def of(cls, numbers: Sequence[int], diagonals: Array) -> Map:
+        """The map of diagonals of shape (numbers, period)."""
+        values, places = np.unique(diagonals, return_inverse=True)
+        return cls(tuple(int(each) for each in numbers), values, places.reshape(diagonals.shape))
+
+    @property
+    def diagonals(self) -> Array:
+        """Shape (numbers, period)."""
+        return self.values[self.places]
+
+    def validated(self, scheme: SchemeName) -> Operation:
+        values = constant(self.values, scheme, "a map's values")
+        places = np.asarray(self.places)
+        numbers = tuple(integer(each, "a diagonal's number", 0, MAX_SLOTS - 1) for each in self.numbers)
+        fits = values.ndim == 1 and places.ndim == 2 and places.dtype.kind == "i" and places.size > 0
+        if not fits or len(places) != len(numbers) or len(set(numbers)) != len(numbers):
+            raise ParameterError(
+                f"a map of {len(numbers)} diagonals with values of shape {values.shape} at places of shape "
+                f"{places.shape}"
+            )
+        if places.min() < 0 or places.max() >= len(values) or places.shape[1] > MAX_SLOTS:
+            raise ParameterError("a map has places of values that are not there")
+        return Map(numbers, values, places, integer(self.baby_steps, "baby_steps", 0, MAX_SLOTS))
+
+    def form(self, forms: list[Form]) -> Form:
+        period, slots = self.places.shape[1], forms[0].slots
+        if slots % period or max(self.numbers) >= slots:
+            raise MismatchError(f"diagonals of period {period} and values of {slots} slots do not fit")
+        return super().form(forms)
+
+    @property
+    def depth(self) -> int:
+        return 1
+
+    def plan(self, place: Place) -> LinearTransform:
+        slots = place.form.slots
+        repeats = slots // self.places.shape[1]
+        own = {
+            number: np.tile(self.values[places], repeats)
+            for number, places in zip(self.numbers, self.places, strict=True)
+        }
+        return LinearTransform.from_diagonals(
+            own, place.params, slots=slots, level=place.level, baby_steps=self.baby_steps
+        )
+
+    def without_values(self) -> Map:
+        """A map with the same rotations and products, of ones."""
+        return Map(self.numbers, np.ones(1), np.zeros((len(self.numbers), 1), np.int64), self.baby_steps)
+
+    def decided(self, place: Place) -> Map:
+        """The same with the baby steps that cost least for these parameters."""
+        alike = self.without_values()
+        wanted = alike.plan(place).rotations
+        steps = 1
+        while steps < place.form.slots:
+            found = dataclasses.replace(alike, baby_steps=steps)
+            if found.plan(place).rotations == wanted:
+                break
+            steps *= 2
+        return dataclasses.replace(self, baby_steps=steps)
+
+    def run(self, at: Running, *xs: Ciphertext) -> Ciphertext:
+        return at.ev.transform(xs[0], at.plan)
+
+    def clear(self, *xs: Array) -> Array:
+        slots = xs[0].shape[-1]
+        tiled = np.tile(self.diagonals, slots // self.diagonals.shape[1])
+        found = np.zeros(xs[0].shape, np.result_type(xs[0], tiled))
+        for number, diagonal in zip(self.numbers, tiled, strict=True):
+            found += diagonal * np.roll(xs[0], -number, axis=-1)
+        return found

@@ -1,0 +1,80 @@
+"""Programs on arrays that are recorded, run in the clear and compared with NumPy's."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hemera.arrays.array import Array
+from hemera.arrays.folding import folded
+from hemera.arrays.recorder import Recorder
+
+Program = Callable[..., Any]
+Values = NDArray[Any]
+
+
+@dataclass
+class Given:
+    """A plain input: its values, and what is known of it before."""
+
+    values: Values
+    low: float = -2.0
+    high: float = 2.0
+    step: float | None = None
+
+
+def listed(result: Any) -> list[Any]:
+    """The arrays of a result, which may be a sequence or a dict."""
+    if isinstance(result, dict):
+        return list(result.values())
+    return list(result) if isinstance(result, (list, tuple)) else [result]
+
+
+def recorded(
+    program: Program, inputs: Sequence[Given], *, bits: float = 16, samples: bool = False
+) -> tuple[Recorder, list[Any]]:
+    """The recorder of a program, and its results: arrays and plain values."""
+    recorder = Recorder(precision_bits=bits)
+    arrays = []
+    for at, each in enumerate(inputs):
+        own = np.asarray(each.values, np.float64)[None] if samples else None
+        shape = np.shape(each.values)
+        number = recorder.input(f"x{at}", shape, each.low, each.high, own, each.step)
+        arrays.append(Array(recorder, number))
+    results = listed(program(*arrays))
+    recorder.program.outputs = [
+        (f"y{at}", each._number) for at, each in enumerate(results) if isinstance(each, Array)
+    ]
+    return recorder, results
+
+
+def check(
+    program: Program, *inputs: Given, tolerance: float = 1e-9, bits: float = 16, samples: bool = False
+) -> None:
+    """The recorded program, as it is and folded, has the values and shapes of the same function on plain
+    arrays, and all values are in the ranges and multiples of the steps that the recorder states."""
+    expected = [np.asarray(each) for each in listed(program(*(each.values for each in inputs)))]
+    recorder, results = recorded(program, inputs, bits=bits, samples=samples)
+    assert len(results) == len(expected)
+    plain = [np.asarray(each.values, np.float64)[None] for each in inputs]
+    for which in (recorder.program, folded(recorder.program)):
+        found = iter(which.evaluate_clear(plain))
+        for result, wanted in zip(results, expected, strict=True):
+            value = next(found)[0] if isinstance(result, Array) else np.asarray(result)
+            assert value.shape == wanted.shape
+            np.testing.assert_allclose(value, wanted.astype(np.float64), rtol=tolerance, atol=tolerance)
+    for number, value in enumerate(recorder.program.values(plain)):
+        low, high = recorder.bounds[number]
+        slack = 1e-9 * max(1.0, float(np.abs(value).max()))
+        assert (value.reshape(-1) >= low - slack).all(), (number, value.min(), low.min())
+        assert (value.reshape(-1) <= high + slack).all(), (number, value.max(), high.max())
+        assert recorder.program.nodes[number].range[0] <= low.min() + slack
+        assert recorder.program.nodes[number].range[1] >= high.max() - slack
+        step = recorder.steps[number]
+        if step is not None:
+            multiples = value / step
+            np.testing.assert_allclose(multiples, np.round(multiples), rtol=0, atol=0.02)

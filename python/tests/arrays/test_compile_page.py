@@ -1,0 +1,49 @@
+"""docs/compile.md: its programs run, and its tables have the functions that there are."""
+
+from __future__ import annotations
+
+import functools
+import re
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from hemera.arrays.numpy_functions import COMPUTING, MOVING, UFUNCS
+
+PAGE = (Path(__file__).parents[3] / "docs" / "compile.md").read_text(encoding="utf-8")
+
+
+def test_tables_have_all_functions_and_no_others() -> None:
+    section = PAGE.partition("\n## NumPy's functions\n")[2].partition("\n## ")[0]
+    rows = re.findall(r"^\| (`np\..*?) \|", section, re.MULTILINE)
+    rows += re.findall(r"^\*\*Shapes\*\*.*$", section, re.MULTILINE)
+    told = [name for row in rows for name in re.findall(r"`np\.([\w.]+)`", row)]
+    known = [functools.reduce(getattr, name.split("."), np) for name in told]
+    assert set(known) == {*MOVING, *COMPUTING, *UFUNCS}
+    assert len(set(known)) == len(known)
+
+
+@pytest.fixture(scope="module")
+def shown() -> dict[str, Any]:
+    """The names of the page's programs, which are run one after the other, and all that was printed."""
+    programs = re.findall(r"^```python\n(.*?)^```", PAGE, re.MULTILINE | re.DOTALL)
+    printed: list[Any] = []
+    names: dict[str, Any] = {"print": printed.append, "printed": printed}
+    for at, program in enumerate(programs):
+        exec(compile(program, f"compile.md, program {at + 1}", "exec"), names)
+    return names
+
+
+def test_programs_have_numpy_s_results(shown: dict[str, Any]) -> None:
+    report, study, agreement, survey, *_ = shown["printed"]
+    assert "operation" in report
+    ages, answers = shown["ages"], shown["answers"]
+    z = (ages - ages.mean()) / 30
+    for name, wanted in {"mean": ages.mean(), "spread": (z**2).mean(), "skew": (z**3).mean()}.items():
+        assert study[name] == pytest.approx(wanted, abs=120 * 2**-16)
+    assert "10 samples" in str(agreement)
+    counts = np.bincount(answers, minlength=6)[1:]
+    np.testing.assert_allclose(survey["counts"], counts, atol=100 * 2**-15)
+    assert survey["high"] == pytest.approx((answers > 3).mean(), abs=2**-15)

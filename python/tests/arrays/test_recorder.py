@@ -1,0 +1,293 @@
+"""Ranges and steps of values that are recorded, and folding."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from hemera import circuits
+from hemera.arrays.array import Array
+from hemera.arrays.folding import folded
+from hemera.arrays.recorder import Recorder, common_step, range_of
+from hemera.arrays.tensor import Affine, TensorProgram
+from hemera.errors import MismatchError, ParameterError, RangeError
+
+from .programs import Given, check, recorded
+
+SEEDS = st.integers(0, 2**31)
+
+
+def random_program(rng: np.random.Generator, *arrays: Array) -> list[Array]:
+    """Some of the operations of arrays, one after the other, on values that are there."""
+    values = list(arrays)
+    for _ in range(int(rng.integers(1, 9))):
+        x = values[rng.integers(len(values))]
+        y = values[rng.integers(len(values))]
+        plain = rng.integers(-2, 3, x.shape).astype(float)
+        made: list[Any] = [
+            lambda x=x, y=y: x + y if x.shape == y.shape else x + y.sum(),
+            lambda x=x, y=y: x * y if x.shape == y.shape else x * y.mean(),
+            lambda x=x: x * x,
+            lambda x=x, plain=plain: x * plain - 1,
+            lambda x=x: x - x[::-1] if x.ndim else -x,
+            lambda x=x: x**3 / 4,
+            lambda x=x: np.roll(x, 1),
+            lambda x=x: np.cumsum(x),
+            lambda x=x: x.reshape(-1)[: max(1, x.size // 2)],
+            lambda x=x: np.concatenate([x.reshape(-1), [0.5]]),
+            lambda x=x: 2 - x,
+        ]
+        values.append(made[rng.integers(len(made))]())
+    return values[len(arrays) :]
+
+
+@settings(max_examples=150, deadline=None)
+@given(SEEDS, st.booleans())
+def test_random_programs(seed: int, samples: bool) -> None:
+    """Values, ranges and steps of random programs, raw and folded, with samples and without."""
+    rng = np.random.default_rng(seed)
+    shape = tuple(rng.integers(1, 4, rng.integers(1, 3)))
+    low, width = rng.uniform(-3, 2), rng.uniform(0, 3)
+    inputs = [
+        Given(rng.uniform(low, low + width, shape), low, low + width),
+        Given(rng.integers(-3, 4, shape) * 0.5, -1.5, 1.5, 0.5),
+    ]
+    check(lambda *arrays: random_program(np.random.default_rng(seed), *arrays), *inputs, samples=samples)
+
+
+@settings(max_examples=60, deadline=None)
+@given(SEEDS)
+def test_ranges_hold_for_all_inputs_in_range(seed: int) -> None:
+    """Not only for samples: of 64 inputs, of which some are at the ends."""
+    rng = np.random.default_rng(seed)
+    low = rng.uniform(-2, 1)
+    high = low + rng.uniform(0, 2)
+    recorder, _ = recorded(
+        lambda x: random_program(np.random.default_rng(seed), x), [Given(np.zeros(3), low, high)]
+    )
+    points = np.clip(rng.uniform(low - 1, high + 1, (64, 3)), low, high)
+    for number, values in enumerate(recorder.program.values([points])):
+        least, most = recorder.bounds[number]
+        slack = 1e-9 * max(1.0, float(np.abs(values).max()))
+        assert (values.reshape(64, -1) >= least - slack).all()
+        assert (values.reshape(64, -1) <= most + slack).all()
+
+
+FUNCTIONS = [
+    circuits.exp((-2, 1), bits=12),
+    circuits.log((0.5, 4), bits=12),
+    circuits.sqrt((0.25, 4), bits=12),
+    circuits.tanh((-3, 3), bits=10),
+    circuits.sigmoid((-6, 6), bits=8),
+    circuits.sigmoid((-2, 2), bits=6, clip=8.0),
+    circuits.gelu((-4, 4), bits=8),
+    circuits.inverse((0.5, 3), bits=10),
+    circuits.inverse((-3, -0.5), bits=10),
+    circuits.clip((-1, 1), bits=5, largest=3),
+    circuits.sign(gap=0.1, bits=8),
+    circuits.Polynomial([0.5, -1, 2, 0.25]),
+    circuits.Polynomial([0] * 9 + [1], basis="chebyshev", interval=(-1, 3)),
+    circuits.approximate(lambda x: float(np.sin(40 * x)), (-1, 1), 63),
+]
+
+
+@pytest.mark.parametrize("function", FUNCTIONS, ids=lambda each: each.name)
+def test_ranges_of_functions(function: circuits.Function) -> None:
+    """They hold between the ends of random intervals, and at the whole interval are not much too wide."""
+    rng = np.random.default_rng(0)
+    (least, most) = function.intervals[0]
+    for at in range(30):
+        a, b = np.sort(rng.uniform(least, most, 2)) if at else (least, most)
+        low, high = range_of(function, [(np.array([a, a]), np.array([a, b]))])
+        values = function.evaluate_clear(np.linspace(a, b, 4000))
+        assert low.shape == (2,)
+        assert low.min() <= values.min()
+        assert values.max() <= high.max()
+        if at == 0:
+            assert high.max() - low.min() <= 1.2 * np.ptp(values) + 4 * function.error
+
+
+def test_range_of_the_maximum_is_that_of_each_element() -> None:
+    function = circuits.maximum(bits=8, largest=4)
+    low, high = range_of(
+        function, [(np.array([0.0, -3]), np.array([1.0, 2])), (np.array([0.5, -4]), np.array([4.0, -1]))]
+    )
+    np.testing.assert_allclose(low, [0.5, -3], atol=2 * function.error)
+    np.testing.assert_allclose(high, [4, 2], atol=2 * function.error)
+    low, high = range_of(circuits.compare(gap=0.1, bits=8), [(np.zeros(2), np.ones(2))] * 2)
+    assert (low > -0.01).all()
+    assert (high < 1.01).all()
+
+
+def test_range_of_a_square_is_not_negative() -> None:
+    recorder = Recorder()
+    x = Array(recorder, recorder.input("x", (2,), -3, 2))
+    assert (x * x).range == (0, 9)
+    assert x.square().range == (0, 9)
+    assert (x * -x).range == (-9, 6)
+    assert (x - x).range == (-5, 5)
+    assert x.range == (-3, 2)
+    assert repr(x) == "<encrypted array of shape (2,), from -3 to 2>"
+
+
+def test_samples_narrow_ranges_by_a_margin() -> None:
+    recorder = Recorder(margin=0.5)
+    samples = np.array([[0.0, 0.0], [1.0, 2.0]])
+    x = Array(recorder, recorder.input("x", (2,), -10, 10, samples))
+    assert x.range == (-10, 10)
+    assert (x * 1).range == (-1, 3)
+    assert (x * x).range == (0, 6)
+    # No wider than by intervals.
+    narrow = Array(recorder, recorder.input("y", (2,), 0, 2, samples))
+    assert (narrow + 0).range == (0, 2)
+
+
+def test_samples_of_one_input_alone_are_not_enough() -> None:
+    recorder = Recorder()
+    x = Array(recorder, recorder.input("x", (1,), -1, 1, np.zeros((2, 1))))
+    y = Array(recorder, recorder.input("y", (1,), -1, 1))
+    assert (x + y).range == (-2, 2)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"low": 2, "high": 1}, "a range from 2 to 1"),
+        ({"low": -np.inf}, "a range from -inf"),
+        ({"high": np.nan}, "a range from 0 to nan"),
+        ({"shape": (0,)}, "no elements"),
+        ({"shape": (2, 0)}, "no elements"),
+        ({"step": 0}, "the step must be a positive number"),
+        ({"step": -1}, "the step must be a positive number"),
+        ({"step": np.nan}, "the step must be a positive number"),
+        ({"samples": np.array([[2.0, 0]])}, "samples from 0 to 2, and the range is from 0 to 1"),
+        ({"samples": np.array([[np.nan, 0]])}, "samples from nan"),
+        ({"samples": np.array([[0.5, 1]]), "step": 1}, "no multiples of the step 1"),
+    ],
+)
+def test_wrong_inputs_are_refused(options: dict[str, Any], message: str) -> None:
+    known = {"name": "x", "shape": (2,), "low": 0.0, "high": 1.0} | options
+    with pytest.raises(ParameterError, match=message):
+        Recorder().input(**known)
+
+
+# --- Steps. ---
+
+
+@pytest.mark.parametrize(
+    ("values", "step"),
+    [
+        ([2, 4, -6], 2),
+        ([0.5, 0.75], 0.25),
+        ([0.1, 0.3, -0.7], 0.1),
+        ([1 / 3, 2 / 3, 1], 1 / 3),
+        ([0, 0], 0),
+        ([], 0),
+        ([7], 7),
+        ([1, np.pi], None),
+        ([1, 2**-21], None),
+        ([1, 2**-19], 2**-19),
+    ],
+)
+def test_common_step(values: list[float], step: float | None) -> None:
+    found = common_step(np.array(values, np.float64))
+    assert found == (step if step is None else pytest.approx(step))
+
+
+def test_steps_of_results() -> None:
+    recorder = Recorder()
+    x = Array(recorder, recorder.input("x", (3,), 0, 9, step=1))
+    y = Array(recorder, recorder.input("y", (3,), 0, 9, step=0.25))
+    z = Array(recorder, recorder.input("z", (3,), 0, 9))
+    steps = [
+        (x * 3, 3),
+        (x * 3 + 1, 1),
+        (x * 6 + 4, 2),
+        (x + y, 0.25),
+        (x * y, 0.25),
+        (x * x, 1),
+        (x**3, 1),
+        (x.sum(), 1),
+        (x.mean(), 1 / 3),
+        (x @ np.array([2.0, 4, 6]), 2),
+        (x[::-1], 1),
+        (-y, 0.25),
+        (x > 2, 1),
+    ]
+    for found, wanted in steps:
+        assert found.step == pytest.approx(wanted)
+    for each in (x + z, x * z, z, x * np.pi + 1, x * 0, np.exp(x), z.sum()):
+        assert each.step is None
+
+
+# --- Folding. ---
+
+
+def test_maps_after_each_other_become_one() -> None:
+    recorder, _ = recorded(
+        lambda x: ((x[::-1] * 2).reshape(2, 2).T + 1) @ np.ones((2, 3)), [Given(np.zeros(4))]
+    )
+    program = folded(recorder.program)
+    assert [type(node.operation).__name__ for node in program.nodes] == ["Input", "Affine"]
+
+
+def test_spread_sums_stay_apart() -> None:
+    """A sum that goes to all elements would have n^2 entries."""
+    recorder, _ = recorded(lambda x: x - x.mean(), [Given(np.zeros(100))])
+    program = folded(recorder.program)
+    maps = [
+        own for node in program.nodes if isinstance(node.operation, Affine) for own in node.operation.maps
+    ]
+    assert max(own.entries for own in maps) <= 200
+    assert len(maps) == 3
+
+
+def test_equal_operations_are_one_and_unused_ones_none() -> None:
+    def program(x: Array) -> Array:
+        x.sum().square()
+        return (x * x).sum() + (x * x).sum() + np.exp(x).sum() + np.exp(x).sum()
+
+    recorder, _ = recorded(program, [Given(np.zeros(4))])
+    kinds = [type(node.operation).__name__ for node in folded(recorder.program).nodes]
+    assert kinds.count("Multiply") == 1
+    assert kinds.count("Apply") == 1
+
+
+def test_identities_go_and_inputs_stay() -> None:
+    recorder, _ = recorded(lambda x, _: (x + 0) * 1, [Given(np.zeros(4)), Given(np.zeros(2))])
+    program = folded(recorder.program)
+    assert len(program.nodes) == 2
+    assert program.outputs == [("y0", 0)]
+
+
+def test_operations_know_the_line_of_the_program() -> None:
+    recorder, _ = recorded(lambda x: x + 1, [Given(np.zeros(4))])
+    assert recorder.program.nodes[0].where == ""
+    assert recorder.program.nodes[1].where.startswith(f"{Path(__file__).name}:")
+
+
+def test_programs_check_their_operands() -> None:
+    recorder, _ = recorded(lambda x: x + 1, [Given(np.zeros(4))])
+    own = recorder.program.nodes[1].operation
+    program = TensorProgram()
+    at = program.add(recorder.program.nodes[0].operation, (), (3,))
+    with pytest.raises(MismatchError, match="do not fit"):
+        program.add(own, (at,), (4,))
+    program.outputs = [("y", at)]
+    with pytest.raises(MismatchError, match=r"x0: arrays of shape \(3,\) are needed, not \(4,\)"):
+        program.evaluate_clear([np.zeros((1, 4))])
+
+
+def test_functions_outside_of_their_intervals_are_refused() -> None:
+    recorder = Recorder()
+    x = Array(recorder, recorder.input("x", (2,), -2, 2))
+    with pytest.raises(RangeError, match="is for values from -1 to 1, and these are from -2 to 2"):
+        circuits.tanh((-1, 1))(x)
+    with pytest.raises(RangeError, match="maximum"):
+        circuits.maximum(largest=1)(x, 0.5)
+    assert circuits.tanh((-2, 2))(x).shape == (2,)

@@ -1,0 +1,233 @@
+"""What can not be, of encrypted arrays: typed errors that say why, and the way out."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+from hemera import circuits
+from hemera.arrays.array import Array
+from hemera.arrays.recorder import Recorder
+from hemera.errors import MismatchError, ParameterError, RangeError
+
+OTHER = Array(Recorder(), 0)
+
+
+def array(
+    shape: tuple[int, ...] = (2, 3), low: float = -2, high: float = 2, step: float | None = None
+) -> Array:
+    recorder = Recorder(precision_bits=10)
+    return Array(recorder, recorder.input("x", shape, low, high, step=step))
+
+
+DEPENDS = "can not depend on them"
+
+# What is tried, the error, and a part of its message. x has the shape (2, 3) and values in [-2, 2]; n the
+# same with whole numbers.
+REFUSED: list[tuple[Callable[[Any, Any], Any], type[Exception], str]] = [
+    (lambda x, _: bool(x), TypeError, DEPENDS),
+    (lambda x, _: 1 if x.sum() else 0, TypeError, DEPENDS),
+    (lambda _, n: 1 if n[0, 0] > 1 else 0, TypeError, DEPENDS),
+    (lambda x, _: float(x.sum()), TypeError, DEPENDS),
+    (lambda x, _: int(x.sum()), TypeError, DEPENDS),
+    (lambda x, _: complex(x.sum()), TypeError, DEPENDS),
+    (lambda x, _: round(x.sum()), TypeError, DEPENDS),
+    (lambda x, _: math.sqrt(x.sum()), TypeError, DEPENDS),
+    (lambda x, _: np.asarray(x), TypeError, DEPENDS),
+    (lambda x, _: np.array([x, x]), TypeError, DEPENDS),
+    (lambda x, _: np.zeros(3)[x.sum()], TypeError, DEPENDS),
+    (lambda x, _: range(x.sum()), TypeError, DEPENDS),
+    (lambda x, _: x[x], TypeError, "encrypted index"),
+    (lambda x, _: x[0, x], TypeError, "encrypted index"),
+    (lambda _, n: n[n > 0], TypeError, "encrypted index"),
+    (lambda _, n: n.take(n), TypeError, "encrypted index"),
+    (lambda _, n: n.compress(n > 0), TypeError, "encrypted mask"),
+    (lambda _, n: np.take(n, n), TypeError, "np.choose"),
+    (lambda _, n: np.compress(n[0] > 0, n, axis=1), TypeError, "np.compress asks for them"),
+    (lambda x, _: np.repeat(x, x), TypeError, DEPENDS),
+    (lambda x, n: np.roll(x, n[0, 0]), TypeError, DEPENDS),
+    (lambda x, n: np.sum(x, n[0, 0]), TypeError, DEPENDS),
+    (lambda _, n: np.where(n > 0), TypeError, DEPENDS),
+    (lambda _, n: np.nonzero(n), TypeError, "np.count_nonzero"),
+    (lambda _, n: np.unique(n), TypeError, "np.bincount"),
+    (lambda x, _: max(x[0]), TypeError, "known step"),
+    (lambda _, n: max(n[0]), TypeError, DEPENDS),
+    (lambda _, n: 3 in n, TypeError, DEPENDS),
+    (lambda x, _: x > 1, TypeError, r"hm.circuits.compare\(gap=, largest=\)"),
+    (lambda x, _: x == 1, TypeError, "known step"),
+    (lambda _, n: n > np.exp(n), TypeError, "known step"),
+    (lambda _, n: np.exp(n) <= n, TypeError, "known step"),
+    (lambda _, n: n == n * np.pi, TypeError, "known step"),
+    (lambda _, n: n == "a", TypeError, "not str"),
+    (lambda _, n: n == None, TypeError, "not NoneType"),  # noqa: E711
+    (lambda _, n: n > 1j, TypeError, "real numbers"),
+    (lambda x, _: x.argmax(), TypeError, "known step"),
+    (lambda x, _: np.argsort(x), TypeError, "known step"),
+    (lambda x, _: np.sign(x), TypeError, "known step"),
+    (lambda x, _: np.histogram(x, 3, (0, 1)), TypeError, "known step"),
+    (lambda _, n: np.histogram(n), TypeError, "least and the largest"),
+    (lambda _, n: np.histogram(n, 3, (0, 3), density=True), TypeError, "density"),
+    (lambda _, n: np.bincount(n.ravel() + 2), TypeError, "minlength"),
+    (lambda _, n: np.bincount(n + 2, minlength=5), ParameterError, "one axis"),
+    (lambda _, n: np.choose(n, [1, 2]), IndexError, "do not choose of 2"),
+    (lambda _, n: np.choose(n / 2 + 1, [1, 2, 3]), IndexError, "the step 0.5"),
+    (lambda _, n: np.digitize(n, [3, 1]), ParameterError, "ascending"),
+    (lambda _, n: np.histogram(n, [3]), ParameterError, "two edges"),
+    (lambda _, n: n & (n > 0), TypeError, "a mask of 0 and 1"),
+    (lambda _, n: ~n, TypeError, "a mask of 0 and 1"),
+    (lambda _, n: n.all(), TypeError, "a mask of 0 and 1"),
+    (lambda _, n: np.where(n, 1, 2), TypeError, "a mask of 0 and 1"),
+    (lambda x, _: x + 1j, TypeError, "real numbers"),
+    (lambda x, _: x * np.array([1j, 2, 3]), TypeError, "real numbers"),
+    (lambda x, _: x @ np.array([1j, 2, 3]), TypeError, "real numbers"),
+    (lambda x, _: x + OTHER, TypeError, "another program"),
+    (lambda x, _: x @ OTHER, TypeError, "another program"),
+    (lambda x, _: np.stack([x, OTHER]), TypeError, "another program"),
+    (lambda x, _: x + "a", TypeError, "unsupported operand"),
+    (lambda x, _: x * None, TypeError, "unsupported operand"),
+    (lambda x, _: x / "a", TypeError, "unsupported operand"),
+    (lambda x, _: np.array(["a", "b", "c"]) + x, TypeError, "."),
+    (lambda x, _: x @ ["a", "b", "c"], TypeError, "arrays of numbers"),
+    (lambda x, _: x + np.nan, ParameterError, "finite"),
+    (lambda x, _: x * np.inf, ParameterError, "finite"),
+    (lambda x, _: x / 0, ZeroDivisionError, "divided by 0"),
+    (lambda x, _: x / [1, 0, 2], ZeroDivisionError, "divided by 0"),
+    (lambda x, _: 1 / x, RangeError, "has 0 in it"),
+    (lambda x, _: x**-1, RangeError, "has 0 in it"),
+    (lambda x, _: np.log(x), RangeError, "narrower range"),
+    (lambda x, _: np.log(x + 2), RangeError, "narrower range"),
+    (lambda x, _: np.sqrt(x), RangeError, "narrower range"),
+    (lambda x, _: x**0.5, RangeError, "narrower range"),
+    (lambda x, _: np.arcsin(x), ParameterError, "not finite everywhere from -2 to 2"),
+    (lambda x, _: np.tan(x), ParameterError, "no polynomial of degree 1023"),
+    (lambda x, _: x**1.5, TypeError, "an integer, 0.5 or -0.5"),
+    (lambda x, _: x**x, TypeError, r"is x \*\* y"),
+    (lambda x, _: x ** np.array([1, 2, 3]), TypeError, "an integer, 0.5 or -0.5"),
+    (lambda x, _: x**1j, TypeError, "an integer, 0.5 or -0.5"),
+    (lambda x, _: x ** float("nan"), TypeError, "an integer, 0.5 or -0.5"),
+    (lambda x, _: x**2000, ParameterError, "powers from 0 to 1024"),
+    (lambda x, _: x**1000, ParameterError, "too large"),
+    (lambda x, _: x * 1e200 * 1e200, ParameterError, "too large"),
+    (lambda x, _: (-2) ** x, TypeError, "positive plain number"),
+    (lambda x, _: np.array([1.0, 2, 3]) ** x, TypeError, "positive plain number"),
+    (lambda x, _: x // 2, TypeError, "unsupported operand"),
+    (lambda x, _: x % 2, TypeError, "unsupported operand"),
+    (lambda x, _: x.astype(int), AttributeError, "astype"),
+    (lambda x, _: x + np.ones(4), MismatchError, "do not fit"),
+    (lambda x, _: x * x[:, :2], MismatchError, "do not fit"),
+    (lambda x, _: x @ np.ones(2), MismatchError, "do not fit"),
+    (lambda x, _: np.ones((2, 2, 2)) @ np.ones((3, 1, 1)) @ x, ValueError, "."),
+    (lambda x, _: np.ones((3, 5, 2)) @ np.broadcast_to(x, (2, 2, 3)), MismatchError, "do not fit"),
+    (lambda x, _: x @ 2, MismatchError, "single numbers"),
+    (lambda x, _: np.dot(x, np.ones(2)), MismatchError, "do not fit"),
+    (lambda x, _: np.inner(x, np.ones(2)), MismatchError, "do not fit"),
+    (lambda x, _: np.tensordot(x, np.ones(2), 1), MismatchError, "do not fit"),
+    (lambda x, _: np.tensordot(x, x, 3), MismatchError, "3 axes"),
+    (lambda x, _: np.tensordot(x, x, ([0], [0, 1])), MismatchError, "1 axes and 2 axes"),
+    (lambda x, _: np.vdot(x, np.ones(2)), MismatchError, "stands for"),
+    (lambda x, _: np.einsum("ii,ij", x, x), ParameterError, "does not name"),
+    (lambda x, _: np.einsum("...j,j", x, np.ones(3)), ParameterError, "does not name"),
+    (lambda x, _: np.einsum("ij,jk->il", x, x), ParameterError, "does not name"),
+    (lambda x, _: np.einsum("ij,ij->ii", x, x), ParameterError, "does not name"),
+    (lambda x, _: np.einsum("ij,jk", x, x), MismatchError, "'j' stands for 3 and for 2"),
+    (lambda x, _: np.einsum("ij->i", x), TypeError, "two operands"),
+    (lambda x, _: np.einsum(x, [0, 1], x, [0, 1]), TypeError, "two operands"),
+    (lambda x, _: x.sum(2), np.exceptions.AxisError, "axis 2 is out of bounds"),
+    (lambda x, _: x.mean((0, 0)), ValueError, "duplicate"),
+    (lambda x, _: x.sum("a"), TypeError, "."),
+    (lambda x, _: x.sum(0.5), TypeError, "."),
+    (lambda x, _: np.cumsum(x, 5), np.exceptions.AxisError, "out of bounds"),
+    (lambda x, _: np.diff(x, axis=2), np.exceptions.AxisError, "out of bounds"),
+    (lambda x, _: np.sort(x, 2), np.exceptions.AxisError, "out of bounds"),
+    (lambda x, _: np.prod(x, -3), np.exceptions.AxisError, "out of bounds"),
+    (lambda x, _: np.moveaxis(x, 0, 3), np.exceptions.AxisError, "out of bounds"),
+    (lambda x, _: x.reshape(4), ValueError, "cannot reshape"),
+    (lambda x, _: x.transpose(0), ValueError, "axes"),
+    (lambda x, _: x.squeeze(0), ValueError, "cannot select an axis"),
+    (lambda x, _: x[2], IndexError, "out of bounds"),
+    (lambda x, _: x["a"], IndexError, "only integers"),
+    (lambda x, _: x[0.5], IndexError, "only integers"),
+    (lambda x, _: np.concatenate([x, np.ones((3, 2))]), ValueError, "must match exactly"),
+    (lambda x, _: np.stack([x, x[0]]), ValueError, "same shape"),
+    (lambda x, _: np.broadcast_to(x, (3, 2)), ValueError, "could not be broadcast"),
+    (lambda x, _: np.stack([x, ["a"]]), TypeError, "arrays of numbers"),
+    (lambda x, _: np.stack([x, np.full((2, 3), np.nan)]), ParameterError, "finite"),
+    (lambda x, _: np.stack([x, np.full((2, 3), 1j)]), TypeError, "real numbers"),
+    (lambda x, _: np.concatenate([x, x], dtype=np.float32), TypeError, "dtype"),
+    (lambda x, _: np.take(x, 0, out=np.zeros(())), TypeError, "no out"),
+    (lambda x, _: np.sum(x, dtype=int), TypeError, "dtype"),
+    (lambda x, _: np.sum(x, where=[True, False, True]), TypeError, "where"),
+    (lambda x, _: np.sum(x, initial=3), TypeError, "initial"),
+    (lambda x, _: np.add.reduce(x, initial=3), TypeError, "initial"),
+    (lambda x, _: np.add.accumulate(x), TypeError, "add.accumulate"),
+    (lambda x, _: np.add.at(np.zeros(3), [0], x), TypeError, "add.at"),
+    (lambda x, _: np.add(x, 1, out=np.zeros((2, 3))), TypeError, "out"),
+    (lambda x, _: np.add(x, 1, where=False), TypeError, "where"),
+    (lambda x, _: np.pad(x, 1, "mean"), TypeError, "'mean' is not taken"),
+    (lambda x, _: np.pad(x, 1, "reflect", reflect_type="odd"), TypeError, "odd"),
+    (lambda x, _: np.average(x, weights=[1, 2]), Exception, "."),
+    (lambda x, _: np.average(x, 0, [1, -1]), ZeroDivisionError, "."),
+    (lambda x, _: np.average(x, returned=True), TypeError, "np.average takes"),
+    (lambda x, _: x.var(ddof=6), ParameterError, "ddof=6"),
+    (lambda x, _: np.cov(x, ddof=3), ParameterError, "3 observations"),
+    (lambda x, _: np.cov(x, x.T), MismatchError, "2 and 3 observations"),
+    (lambda x, _: np.cov(x[None]), ParameterError, "two axes"),
+    (lambda x, _: np.linalg.norm(x, 3), ParameterError, "order 3"),
+    (lambda x, _: np.linalg.norm(x, 2), ParameterError, "order 2"),
+    (lambda x, _: np.clip(x, 2, 1), ParameterError, "wrong way round"),
+    (lambda x, _: np.polyval([[1.0]], x), TypeError, "one axis"),
+    (lambda x, _: np.polyval([np.nan, 1], x), TypeError, "finite"),
+    (lambda x, _: np.polyval(x[0], x[0]), TypeError, "plain points"),
+    (lambda x, _: np.convolve(x, [1.0]), MismatchError, "two vectors"),
+    (lambda x, _: np.ptp(x), TypeError, r"np.max\(x\) - np.min\(x\)"),
+    (lambda x, _: np.percentile(x, 50), TypeError, "np.sort"),
+    (lambda x, _: np.floor(x), TypeError, "docs/compile.md"),
+    (lambda x, _: np.round(x), TypeError, "it jumps"),
+    (lambda x, _: np.linalg.inv(x), TypeError, "docs/compile.md"),
+    (lambda x, _: np.fft.fft(x), TypeError, "."),
+    (lambda x, _: np.isfinite(x), TypeError, "docs/compile.md"),
+    (lambda x, _: np.put_along_axis(x, np.zeros((1, 3), int), 1, 0), TypeError, "in place"),
+    (lambda x, _: np.sum([x, x], axis=0), TypeError, "."),
+    (lambda x, _: np.diag(np.zeros((2, 2)), k=x.sum()), TypeError, DEPENDS),
+    (lambda x, _: np.heaviside(1.0, x), TypeError, "np.heaviside"),
+    (lambda x, _: len(x.sum()), TypeError, "no length"),
+    (lambda x, _: list(x.sum()), TypeError, "no length"),
+    (lambda x, _: hash(x), TypeError, "unhashable"),
+    (lambda x, _: x[:, :0], ParameterError, "0 elements"),
+    (lambda x, _: np.array_split(x, 5), ParameterError, "0 elements"),
+    (lambda x, _: np.broadcast_to(x, (10**6, 2, 3)), ParameterError, "more than 4194304"),
+    (lambda x, _: np.outer(np.broadcast_to(x, (1000, 2, 3)), np.ones(10**6)), ParameterError, "entries"),
+    (lambda x, _: np.sort(np.broadcast_to(x, (100, 2, 3)), 0), ParameterError, "at most 64"),
+    (lambda _, n: np.argmax(np.tile(n, 30), -1), ParameterError, "at most 64"),
+    (lambda x, _: circuits.maximum(largest=4)(x), ParameterError, "takes 2 values"),
+    (lambda x, _: circuits.tanh((-4, 4))(x, x), ParameterError, "takes 1 values"),
+    (lambda x, _: circuits.maximum(largest=4)(x, "a"), TypeError, "not str"),
+    (lambda x, _: circuits.Polynomial([1, 1j])(x), TypeError, "real values"),
+    (lambda x, _: circuits.Polynomial([[1, 2], [3, 4]])(x), TypeError, "one at a time"),
+    (lambda x, _: circuits.Polynomial(np.ones((2, 4)), per_slot=True)(x), TypeError, "same coefficients"),
+    (lambda x, _: x.approximated(lambda v: abs(v) ** 0.5, most=15), ParameterError, "degree 15"),
+]
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("at", range(len(REFUSED)))
+def test_refused(at: int) -> None:
+    tried, error, message = REFUSED[at]
+    with pytest.raises(error, match=message):
+        tried(array(), array(step=1))
+
+
+def test_arrays_do_not_change_in_place() -> None:
+    x = array()
+    with pytest.raises(TypeError, match="do not change in place"):
+        x[0] = 1
+    y = x
+    y += 1
+    assert y is not x
+    z = np.zeros((2, 3))
+    with pytest.raises(TypeError, match="out"):
+        z += x

@@ -1,0 +1,326 @@
+"""Compiled programs: their results are NumPy's, and what they state of themselves is so."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+import hemera as hm
+from hemera.arrays import average_pool, conv
+from hemera.compiler import Compiled
+
+Values = NDArray[Any]
+
+
+@functools.cache
+def shallow() -> hm.Parameters:
+    """Insecure ones for programs of up to eight levels."""
+    return hm.ckks.Parameters.for_circuit(8, scale_bits=40, slots=1024, range_bits=10, security=None)
+
+
+def deep() -> hm.Parameters:
+    """Insecure ones with bootstraps."""
+    return hm.ckks.Parameters.for_bootstrapping("test-40")
+
+
+def compiled(function: Callable[..., Any], *samples: Values, **options: Any) -> Compiled:
+    """The function for inputs as these samples are, of shape (samples, *shape)."""
+    given = [each[0] for each in samples]
+    calibrate = samples[0] if len(samples) == 1 else list(samples)
+    return hm.compile(function, *given, calibrate=calibrate, **{"params": shallow(), **options})
+
+
+def assert_gives(
+    function: Callable[..., Any], *samples: Values, bits: float = 14, **options: Any
+) -> Compiled:
+    """The encrypted results of the first sample are the function's, relative to the largest."""
+    plan = compiled(function, *samples, **options)
+    own = [each[0] for each in samples]
+    expected = function(*own)
+    found = plan.local(threads=1)(*own)
+    if not isinstance(expected, dict):
+        expected, found = {"": expected}, {"": found}
+    assert expected.keys() == found.keys()
+    for name, value in expected.items():
+        assert np.shape(found[name]) == np.shape(value), name
+        room = 2.0**-bits * max(1.0, float(np.abs(value).max()))
+        np.testing.assert_allclose(found[name], value, rtol=0, atol=room, err_msg=name)
+    return plan
+
+
+def test_statistics_of_a_column() -> None:
+    rng = np.random.default_rng(1)
+
+    def study(ages: Any) -> Any:
+        z = (ages - ages.mean()) / 30
+        return {"mean": ages.mean(), "spread": (z**2).mean(), "skew": (z**3).mean()}
+
+    plan = assert_gives(study, rng.uniform(0, 90, (3, 1000)))
+    assert plan.outputs == {"mean": (), "spread": (), "skew": ()}
+    assert plan.package.program.depth <= shallow().levels - 1
+
+
+def test_a_network_of_convolutions() -> None:
+    rng = np.random.default_rng(2)
+    kernel, bias = rng.normal(size=(4, 1, 3, 3)) / 3, rng.normal(size=4) / 4
+    dense = rng.normal(size=(4 * 4 * 4, 10)) / 8
+
+    def network(image: Any) -> Any:
+        x = conv(image, kernel, bias, stride=2, padding=1) ** 2
+        return (x.reshape(-1) @ dense) ** 2
+
+    plan = assert_gives(network, rng.uniform(0, 1, (4, 1, 8, 8)))
+    # A stride of 2 leaves gaps between the results, where other channels go: few diagonals.
+    assert plan._lowered.steps[1].diagonals[0] <= 9
+
+
+def test_several_inputs_of_several_shapes() -> None:
+    rng = np.random.default_rng(3)
+    a, b, c = (rng.uniform(-1, 1, (4, *shape)) for shape in ((3, 5), (5, 4), (4,)))
+    assert_gives(lambda a, b, c: {"y": a @ b + c, "z": (a @ b) @ c}, a, b, c)
+
+
+def test_functions_by_ranges_of_samples() -> None:
+    rng = np.random.default_rng(4)
+    x = rng.uniform(0.5, 2, (20, 6))
+    assert_gives(lambda x: {"root": np.sqrt(x), "exp": np.exp(-x), "inverse": 1 / x}, x, bits=12)
+
+
+def test_slots_without_elements_are_bounded() -> None:
+    """5 elements of 8 slots: the others go through an inverse and a logarithm of an interval without 0."""
+    rng = np.random.default_rng(15)
+    samples = rng.uniform(2, 4, (20, 5))
+    plan = compiled(lambda x: 1 / x + np.log(x), samples, precision_bits=12)
+    program = plan.package.program
+    slots = plan.package.interface.encode(samples[0])
+    values = [np.asarray(slots[0])]
+    for node in program.nodes:
+        values.append(node.operation.clear(*(values[at] for at in node.operands)))
+    for at, bound in plan._lowered.magnitudes.items():
+        assert np.abs(values[at]).max() <= bound * 1.01, at
+
+
+def test_inputs_by_name_and_in_order() -> None:
+    x, y = np.array([[1.0, 2.0]]), np.array([[3.0, 5.0]])
+    plan = hm.compile(
+        lambda x, y: x - 2 * y,
+        hm.ArraySpec((2,), (0, 9), "first"),
+        hm.ArraySpec((2,), (0, 9), "second"),
+        params=shallow(),
+    )
+    run = plan.local(threads=1)
+    np.testing.assert_allclose(run(x[0], y[0]), [-5, -8], atol=1e-4)
+    interface = plan.package.interface
+    by_name = interface.encode({"second": y[0], "first": x[0]})
+    np.testing.assert_array_equal(by_name[0], interface.encode([x[0], y[0]])[0])
+
+
+def test_deep_programs_bootstrap() -> None:
+    rng = np.random.default_rng(5)
+    matrices = rng.normal(size=(9, 16, 16)) / 16
+
+    def long(x: Any) -> Any:
+        for matrix in matrices:
+            x = matrix @ x
+            x = 3 * x + x * x
+        return x
+
+    samples = rng.uniform(-4, 4, (20, 16))
+    plan = assert_gives(long, samples, bits=10, params=deep())
+    names = [node.operation.name for node in plan.package.program.nodes]
+    assert names.count("bootstrap") >= 1
+    assert plan.package.interface.keys.bootstraps
+    # Values up to 4 are scaled: no magnitude of 1 is taken for granted.
+    magnitudes = [
+        node.operation.magnitude
+        for node in plan.package.program.nodes
+        if isinstance(node.operation, hm.serving.operations.Bootstraps)
+    ]
+    assert all(each >= 1 for each in magnitudes)
+
+
+def test_magnitudes_of_bootstraps() -> None:
+    """Values of 100 through a bootstrap: without their magnitude its sine would lose them (1e-2)."""
+    rng = np.random.default_rng(6)
+    samples = rng.uniform(-100, 100, (20, 16))
+
+    def long(x: Any) -> Any:
+        for _ in range(8):
+            x = 0.7 * np.roll(x, 3) + x * x / 500
+        return x
+
+    plan = assert_gives(long, samples, bits=12, params=deep())
+    found = [node.operation for node in plan.package.program.nodes if node.operation.name == "bootstrap"]
+    assert found
+    assert max(each.magnitude for each in found) > 1  # type: ignore[attr-defined]
+
+
+def test_files_and_servers_take_it(tmp_path: Path) -> None:
+    rng = np.random.default_rng(7)
+    kernel = rng.normal(size=(2, 1, 3))
+    samples = rng.uniform(-1, 1, (5, 1, 30))
+    plan = compiled(lambda x: conv(x, kernel, padding=1) ** 2, samples, name="waves")
+    plan.save(tmp_path / "waves.hemera-model")
+    loaded = hm.serving.Package.load(tmp_path / "waves.hemera-model")
+    assert loaded.name == "waves"
+    expected = conv(samples[0], kernel, padding=1) ** 2
+    np.testing.assert_allclose(loaded.evaluate_clear(samples[0]), expected, atol=1e-12)
+    np.testing.assert_allclose(plan.evaluate_clear(samples[0]), expected, atol=1e-12)
+    # Every request of several.
+    np.testing.assert_allclose(
+        loaded.evaluate_clear(samples)[3], conv(samples[3], kernel, padding=1) ** 2, atol=1e-12
+    )
+    with pytest.raises(hm.errors.ParameterError, match="from"):
+        loaded.evaluate_clear(5 * samples[0])
+
+
+def test_files_of_convolutions_are_small() -> None:
+    """The map of a convolution has few different entries: not a dense matrix of 4,096 slots (134 MB)."""
+    kernel = np.random.default_rng(8).normal(size=(16, 16, 3, 3))
+    plan = hm.compile(
+        lambda x: conv(x, kernel, padding=1),
+        hm.ArraySpec((16, 16, 16), (-1, 1)),
+        params=hm.ckks.Parameters.for_circuit(2, slots=4096, range_bits=12, security=None),
+    )
+    assert len(bytes(plan.package)) < 1_000_000
+
+
+def test_layouts_take_no_larger_ring() -> None:
+    """Copies in slots could save rotations, but not at the price of a ring that the depth does not need."""
+    weights = np.random.default_rng(16).normal(size=(4, 3))
+    plan = hm.compile(lambda x: x @ weights + 1, hm.ArraySpec((100, 4), (-1, 1)))
+    assert plan.params.degree == hm.ckks.Parameters.for_circuit(1, scale_bits=40, slots=512).degree
+
+
+def test_the_cost_is_that_of_the_package() -> None:
+    samples = np.random.default_rng(9).uniform(-1, 1, (3, 12))
+    plan = compiled(lambda x: (x @ np.arange(36.0).reshape(12, 3)) ** 2, samples)
+    cost = plan.cost("cpu-avx512-16")
+    assert cost.seconds is not None
+    assert cost.seconds > 0
+    assert cost.operations == plan.package.cost().operations
+    report = plan.report()
+    for word in ("input x", "linear map", "square", "(12,)", "(3,)", "test_compile.py:"):
+        assert word in report
+
+
+def test_check_compares_and_counts() -> None:
+    rng = np.random.default_rng(10)
+    samples = rng.uniform(-1, 1, (10, 4))
+    plan = compiled(lambda x: np.tanh(2 * x), samples, precision_bits=12)
+    found = plan.check(samples, encrypted=2, threads=1)
+    assert (found.samples, found.encrypted) == (10, 2)
+    assert found.bits > 10
+    assert not found.outside
+    far = samples.copy()
+    far[3, 2] = 5.0
+    outside = plan.check(far, encrypted=0)
+    assert sum(outside.outside.values()) >= 1
+    assert "outside" in str(outside)
+    with pytest.raises(hm.errors.MismatchError):
+        plan.check(samples[:, :3])
+
+
+# --- What is refused. ---
+
+
+def test_branches_name_the_way_out() -> None:
+    def branch(x: Any) -> Any:
+        return x if x[0] > 0 else -x
+
+    with pytest.raises(TypeError, match=r"gap|depend"):
+        hm.compile(branch, hm.ArraySpec((3,), (0, 1)))
+
+
+def test_missing_and_infinite_ranges() -> None:
+    with pytest.raises(hm.errors.ParameterError, match="range"):
+        hm.compile(lambda x: x * 2, np.zeros(3))
+    with pytest.raises(hm.errors.ParameterError):
+        hm.compile(lambda x: x * 2, hm.ArraySpec((3,), (0, np.inf)))
+
+    def explodes(x: Any) -> Any:
+        for _ in range(12):
+            x = x * x
+        return x
+
+    with pytest.raises(hm.errors.ParameterError, match=r"test_compile\.py"):
+        hm.compile(explodes, hm.ArraySpec((3,), (0, 10)))
+
+
+def test_other_results_and_inputs() -> None:
+    spec = hm.ArraySpec((3,), (0, 1))
+    with pytest.raises(TypeError, match="returns"):
+        hm.compile(lambda _: np.ones(3), spec)
+    with pytest.raises(TypeError, match="function"):
+        hm.compile(3, spec)  # type: ignore[arg-type]
+    with pytest.raises(hm.errors.ParameterError, match="inputs"):
+        hm.compile(lambda: 1)
+    with pytest.raises(hm.errors.MismatchError, match="samples"):
+        hm.compile(lambda x: x, spec, calibrate=np.zeros((5, 4)))
+
+
+def test_more_values_than_slots() -> None:
+    with pytest.raises(hm.errors.ParameterError):
+        hm.compile(lambda x: x * x, hm.ArraySpec((1 << 17,), (0, 1)))
+
+
+def test_too_few_levels() -> None:
+    params = hm.ckks.Parameters.for_circuit(1, slots=64, security=None)
+    with pytest.raises(hm.errors.LevelError):
+        hm.compile(lambda x: (x * x) ** 2, hm.ArraySpec((64,), (0, 1)), params=params)
+
+
+# --- Convolutions against sums. ---
+
+
+@pytest.mark.parametrize(
+    ("shape", "weights", "options"),
+    [
+        ((2, 9), (4, 2, 3), {}),
+        ((2, 9), (4, 2, 3), {"stride": 2, "padding": 1}),
+        ((4, 7, 8), (6, 2, 3, 2), {"stride": (2, 1), "padding": (1, 0), "groups": 2}),
+        ((3, 10, 9), (2, 3, 3, 3), {"dilation": (2, 3), "padding": 2}),
+    ],
+)
+def test_convolutions_are_sums(shape: Any, weights: Any, options: Any) -> None:
+    """By the definition: y[o, p] sums over c, k w[o, c, k] x[group + c, p stride + k dilation - pad]."""
+    rng = np.random.default_rng(11)
+    x, w, bias = rng.normal(size=shape), rng.normal(size=weights), rng.normal(size=weights[0])
+    axes = len(shape) - 1
+
+    def each(name: str, default: int) -> tuple[int, ...]:
+        value = options.get(name, default)
+        return (value,) * axes if isinstance(value, int) else value
+
+    stride, padding, dilation = each("stride", 1), each("padding", 0), each("dilation", 1)
+    groups = options.get("groups", 1)
+    padded = np.pad(x, [(0, 0), *((pad, pad) for pad in padding)])
+    found = conv(x, w, bias, **options)
+    expected = np.empty_like(found)
+    for place in np.ndindex(*found.shape):
+        o, own = place[0], place[1:]
+        first = o // (weights[0] // groups) * weights[1]
+        total = bias[o]
+        for c, *k in np.ndindex(*weights[1:]):
+            at = tuple(p * s + d * t for p, s, d, t in zip(own, stride, dilation, k, strict=True))
+            total += w[(o, c, *k)] * padded[(first + c, *at)]
+        expected[place] = total
+    np.testing.assert_allclose(found, expected, atol=1e-12)
+
+
+def test_pooling_is_a_mean() -> None:
+    x = np.random.default_rng(12).normal(size=(3, 8, 6))
+    expected = x.reshape(3, 4, 2, 3, 2).mean((2, 4))
+    np.testing.assert_allclose(average_pool(x, 2), expected, atol=1e-12)
+    assert average_pool(x, (3, 2), stride=1).shape == (3, 6, 5)
+    for wrong in ({"size": (1, 2, 3)}, {"size": 9}):
+        with pytest.raises(hm.errors.MismatchError):
+            average_pool(x, **wrong)
+    with pytest.raises(hm.errors.ParameterError):
+        conv(x, np.ones((1, 3, 2, 2)), stride=0)

@@ -1,0 +1,554 @@
+"""Compiled estimators on rows held out, against scikit-learn: in the clear and encrypted."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import warnings
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.base import BaseEstimator
+from sklearn.cluster import KMeans
+from sklearn.compose import make_column_transformer
+from sklearn.datasets import load_breast_cancer, load_diabetes, load_digits, load_iris
+from sklearn.decomposition import PCA, KernelPCA
+from sklearn.discriminant_analysis import LinearDiscriminantAnalysis, QuadraticDiscriminantAnalysis
+from sklearn.ensemble import (
+    BaggingClassifier,
+    BaggingRegressor,
+    GradientBoostingClassifier,
+    HistGradientBoostingRegressor,
+    RandomForestClassifier,
+    StackingClassifier,
+    StackingRegressor,
+    VotingClassifier,
+    VotingRegressor,
+)
+from sklearn.gaussian_process import GaussianProcessRegressor
+from sklearn.gaussian_process.kernels import RBF, ConstantKernel, DotProduct, RationalQuadratic, WhiteKernel
+from sklearn.kernel_ridge import KernelRidge
+from sklearn.linear_model import LogisticRegression, PoissonRegressor, Ridge, SGDClassifier
+from sklearn.mixture import GaussianMixture
+from sklearn.multiclass import OneVsOneClassifier, OneVsRestClassifier
+from sklearn.multioutput import MultiOutputRegressor, RegressorChain
+from sklearn.naive_bayes import BernoulliNB, GaussianNB, MultinomialNB
+from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor, NearestCentroid
+from sklearn.neural_network import MLPClassifier, MLPRegressor
+from sklearn.pipeline import make_pipeline, make_union
+from sklearn.preprocessing import (
+    Binarizer,
+    FunctionTransformer,
+    MinMaxScaler,
+    PolynomialFeatures,
+    StandardScaler,
+)
+from sklearn.svm import SVC, SVR, LinearSVC, NuSVC, OneClassSVM
+
+import hemera as hm
+from hemera.serving.encodings import Table
+
+BITS = 16
+OPTIONS = {"precision_bits": BITS, "security": None}
+COUNT = 200
+"""Rows of the training; the next 60 are the unseen ones."""
+
+
+def _data(load: Any) -> tuple[Any, Any, Any]:
+    """Rows and targets of the training, and rows held out."""
+    rows, targets = load(return_X_y=True)
+    order = np.random.default_rng(1).permutation(len(rows))
+    rows, targets = rows[order], targets[order]
+    count = min(COUNT, len(rows) // 2)
+    return rows[:count], targets[:count], rows[count : count + 60]
+
+
+DATA = {
+    name: _data(load)
+    for name, load in {
+        "iris": load_iris,
+        "cancer": load_breast_cancer,
+        "diabetes": load_diabetes,
+        "digits": load_digits,
+    }.items()
+}
+
+
+def _network(activation: str, **options: Any) -> Any:
+    return MLPClassifier((8,), activation=activation, max_iter=400, random_state=0, **options)  # type: ignore[arg-type]
+
+
+MODELS: dict[str, tuple[str, Any]] = {
+    "linear with a link": ("diabetes", PoissonRegressor(alpha=1e-3)),
+    "linear, several classes": ("digits", make_pipeline(MinMaxScaler(clip=True), LogisticRegression())),
+    "one against the rest, log loss": (
+        "iris",
+        make_pipeline(StandardScaler(), SGDClassifier(loss="log_loss", random_state=0)),
+    ),
+    "modified Huber, two classes": (
+        "cancer",
+        make_pipeline(StandardScaler(), SGDClassifier(loss="modified_huber", random_state=0)),
+    ),
+    "kernel rbf, two classes": ("cancer", make_pipeline(StandardScaler(), SVC())),
+    "kernel rbf, ten classes": ("digits", SVC()),
+    "kernel rbf, pairs": ("iris", SVC(decision_function_shape="ovo")),
+    "kernel rbf, ties": ("iris", SVC(break_ties=True)),
+    "kernel poly": ("iris", make_pipeline(StandardScaler(), SVC(kernel="poly", degree=3, coef0=1))),
+    "kernel rbf, narrow": ("iris", SVC(gamma=50.0)),
+    "kernel sigmoid": ("iris", make_pipeline(StandardScaler(), NuSVC(kernel="sigmoid", gamma=0.05, nu=0.3))),
+    "kernel linear, three classes": ("iris", SVC(kernel="linear")),
+    "support vectors, regression": ("diabetes", make_pipeline(StandardScaler(), SVR(C=100))),
+    "one class": ("iris", OneClassSVM(nu=0.2)),
+    "kernel ridge": ("diabetes", KernelRidge(kernel="rbf", gamma=5.0, alpha=0.1)),
+    "kernel ridge, poly": ("diabetes", KernelRidge(kernel="poly", degree=2)),
+    "kernel components": ("iris", make_pipeline(KernelPCA(3, kernel="rbf", gamma=0.1), LogisticRegression())),
+    "network, tanh": ("cancer", make_pipeline(StandardScaler(), PCA(8), _network("tanh"))),
+    "network, logistic, three classes": ("iris", make_pipeline(StandardScaler(), _network("logistic"))),
+    "network, identity": ("iris", _network("identity")),
+    "network, relu": ("iris", make_pipeline(StandardScaler(), _network("relu"))),
+    "network, regression": (
+        "diabetes",
+        make_pipeline(
+            StandardScaler(),
+            MLPRegressor(hidden_layer_sizes=(8, 4), activation="tanh", max_iter=300, random_state=0),
+        ),
+    ),
+    "naive Bayes, Gaussian": ("cancer", GaussianNB()),
+    "naive Bayes, multinomial": ("digits", MultinomialNB()),
+    "naive Bayes, bits": ("digits", BernoulliNB(binarize=7.5)),
+    "naive Bayes, scaled bits": (
+        "digits",
+        make_pipeline(MinMaxScaler(), Binarizer(threshold=0.4), BernoulliNB()),
+    ),
+    "linear discriminant": ("iris", LinearDiscriminantAnalysis()),
+    "quadratic discriminant": ("iris", QuadraticDiscriminantAnalysis()),
+    "quadratic discriminant, two classes": ("cancer", QuadraticDiscriminantAnalysis(reg_param=0.1)),
+    "mixture, full": ("iris", GaussianMixture(3, random_state=0)),
+    "mixture, tied": ("iris", GaussianMixture(3, covariance_type="tied", random_state=0)),
+    "mixture, diagonal": ("iris", GaussianMixture(3, covariance_type="diag", random_state=0)),
+    "mixture, spherical": ("iris", GaussianMixture(3, covariance_type="spherical", random_state=0)),
+    "clusters": ("digits", KMeans(10, random_state=0)),
+    "centroids": ("iris", NearestCentroid()),
+    "centroids with priors": ("cancer", make_pipeline(StandardScaler(), NearestCentroid(priors="empirical"))),
+    "neighbours": ("cancer", KNeighborsClassifier(3)),
+    "neighbours by distance": ("cancer", KNeighborsClassifier(7, weights="distance")),
+    "neighbours, values": ("diabetes", KNeighborsRegressor(5, weights="distance")),
+    "Gaussian process": (
+        "diabetes",
+        GaussianProcessRegressor(
+            ConstantKernel(1.0) * RBF(0.2) + WhiteKernel(0.5), normalize_y=True, optimizer=None
+        ),
+    ),
+    "Gaussian process, several scales": (
+        "diabetes",
+        GaussianProcessRegressor(
+            DotProduct() + RBF(np.linspace(0.1, 0.4, 10)) * RationalQuadratic(0.3, 2.0) + WhiteKernel(0.5),
+            normalize_y=True,
+            optimizer=None,
+        ),
+    ),
+    "products of features": ("diabetes", make_pipeline(PolynomialFeatures(2), Ridge())),
+    "products of features, degree 3": (
+        "iris",
+        make_pipeline(MinMaxScaler(), PolynomialFeatures(3, interaction_only=True), LogisticRegression()),
+    ),
+    "columns": (
+        "cancer",
+        make_pipeline(
+            make_column_transformer(
+                (StandardScaler(), [3, 1, 0]), (MinMaxScaler(), slice(5, 9)), remainder="drop"
+            ),
+            LogisticRegression(),
+        ),
+    ),
+    "union": ("iris", make_pipeline(make_union(PCA(2), StandardScaler()), LogisticRegression())),
+    "soft votes": (
+        "iris",
+        VotingClassifier([("a", LogisticRegression()), ("b", GaussianNB())], voting="soft", weights=[1, 2]),
+    ),
+    "hard votes": (
+        "iris",
+        VotingClassifier([("a", LogisticRegression()), ("b", GaussianNB()), ("c", SVC())]),
+    ),
+    "mean of values": ("diabetes", VotingRegressor([("a", Ridge()), ("b", KernelRidge(kernel="poly"))])),
+    "mean with a link": ("diabetes", VotingRegressor([("a", Ridge()), ("b", PoissonRegressor())])),
+    "bags": ("iris", BaggingClassifier(LogisticRegression(), 4, max_features=0.6, random_state=0)),
+    "bags of values": ("diabetes", BaggingRegressor(Ridge(), 4, max_features=0.6, random_state=0)),
+    "stack": ("diabetes", StackingRegressor([("a", Ridge()), ("b", SVR(C=10))], passthrough=True)),
+    "stack of classes": (
+        "iris",
+        StackingClassifier(
+            [("a", LinearSVC()), ("b", SVC(decision_function_shape="ovo"))], stack_method="decision_function"
+        ),
+    ),
+    "one against one": ("iris", OneVsOneClassifier(LinearSVC())),
+    "one against the rest, kernels": ("iris", OneVsRestClassifier(SVC())),
+    "targets": ("diabetes", MultiOutputRegressor(PoissonRegressor())),
+    "chain of targets": ("diabetes", RegressorChain(Ridge(), order=[2, 0, 1])),
+}
+
+
+def _fitted(name: str) -> tuple[Any, Any, Any]:
+    """A model, rows of its training, and rows held out."""
+    data, model = MODELS[name]
+    rows, targets, unseen = DATA[data]
+    if data == "iris":
+        targets = load_iris().target_names[targets]
+    if name in ("targets", "chain of targets"):
+        targets = np.stack([targets, targets[::-1], targets**0.5], axis=1)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return model.fit(rows, targets), rows, unseen
+
+
+def _quiet(model: Any, method: str, rows: Any) -> Any:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return np.asarray(getattr(model, method)(rows))
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_scores_are_within_the_stated_error_and_results_are_the_librarys(name: str) -> None:
+    model, rows, unseen = _fitted(name)
+    plan = hm.compile(model, calibrate=rows, **OPTIONS)
+    exact, found = (plan.scores(unseen, exact=each) for each in (True, False))
+    size = max(1.0, np.abs(exact).max())
+    # Rounding of numbers in double precision comes on top.
+    assert np.abs(found - exact).max() <= plan.approximation_error + 1e-9 * size
+    assert plan.approximation_error <= size * 2.0 ** (4 - BITS)
+    for method in plan.methods:
+        expected = _quiet(model, method, unseen)
+        own, ideal = (each(unseen, method=method) for each in (plan.evaluate_clear, plan.clear))
+        for result in (own, ideal):
+            assert result.shape == expected.shape
+            assert result.dtype == expected.dtype or expected.dtype.kind in "UO"
+        if expected.dtype.kind == "f":
+            whole = np.abs(expected).max()
+            np.testing.assert_allclose(ideal, expected, rtol=1e-6, atol=1e-6 * whole)
+            np.testing.assert_allclose(own, expected, rtol=2e-3, atol=2e-3 * whole)
+        else:
+            np.testing.assert_array_equal(ideal, expected)
+            np.testing.assert_array_equal(own, expected)
+
+
+def test_labels_are_equal_wherever_the_margin_is_above_the_error() -> None:
+    model, rows, unseen = _fitted("kernel rbf, two classes")
+    plan = hm.compile(model, calibrate=rows, precision_bits=3, security=None)
+    # Rows between the classes: their scores cross 0.
+    parts = np.linspace(0, 1, 400)[:, None]
+    expected = model.predict(unseen)
+    first, second = unseen[expected == 0][0], unseen[expected == 1][0]
+    path = first * (1 - parts) + second * parts
+    score = model.decision_function(path)
+    error = plan.approximation_error
+    clear = np.abs(score) > error
+    assert 0 < error < 0.5
+    assert clear.sum() > 100
+    np.testing.assert_array_equal(plan.evaluate_clear(path)[clear], model.predict(path)[clear])
+
+
+ENCRYPTED = (
+    "linear with a link",
+    "linear, several classes",
+    "kernel rbf, two classes",
+    "kernel poly",
+    "network, tanh",
+    "naive Bayes, bits",
+    "quadratic discriminant",
+    "clusters",
+    "neighbours by distance",
+    "products of features",
+    "soft votes",
+)
+
+
+@pytest.mark.parametrize("name", ENCRYPTED)
+def test_encrypted_results_are_the_clear_ones(name: str) -> None:
+    model, rows, unseen = _fitted(name)
+    plan = hm.compile(model, calibrate=rows, rows=16, **OPTIONS)
+    local = plan.local()
+    given = unseen[:21]  # two chunks, the last one not full
+    clear = plan.scores(given)
+    size = max(1.0, np.abs(clear).max())
+    np.testing.assert_allclose(local.scores(given), clear, atol=size * 2.0**-BITS)
+    method = plan.methods[0]
+    expected = _quiet(model, method, given)
+    own = getattr(local, method)(given)
+    assert own.shape == expected.shape
+    if expected.dtype.kind == "f":
+        np.testing.assert_allclose(own, expected, rtol=2e-3, atol=2e-3 * np.abs(expected).max())
+    else:
+        np.testing.assert_array_equal(own, expected)
+
+
+def test_methods_are_those_of_the_estimator() -> None:
+    model, rows, unseen = _fitted("linear, several classes")
+    local = hm.compile(model, calibrate=rows, rows=8, **OPTIONS).local()
+    assert hasattr(local, "predict_proba")
+    assert not hasattr(local, "transform")
+    assert {"predict", "predict_proba", "decision_function", "predict_log_proba"} <= set(dir(local))
+    with pytest.raises(AttributeError, match="it has predict, "):
+        _ = local.transform
+    for method in ("predict_proba", "predict_log_proba", "decision_function"):
+        expected = getattr(model, method)(unseen[:3])
+        np.testing.assert_allclose(getattr(local, method)(unseen[:3]), expected, atol=1e-3)
+
+
+def test_neighbours_at_one_distance_may_be_others() -> None:
+    """Iris has flowers at equal distances, of which either may count: rows without them agree."""
+    rows, targets = load_iris(return_X_y=True)
+    model = KNeighborsRegressor(5).fit(rows, targets)
+    far = np.sort(model.kneighbors(rows, 6)[0], axis=1)
+    alone = far[:, 5] - far[:, 4] > 1e-6
+    assert 100 < alone.sum() < 150
+    plan = hm.compile(model, calibrate=rows, rows=4, **OPTIONS)
+    np.testing.assert_allclose(plan.evaluate_clear(rows)[alone], model.predict(rows)[alone], atol=1e-9)
+
+
+@pytest.mark.parametrize("count", [1, 7, 8, 9])
+def test_any_number_of_rows(count: int) -> None:
+    model, rows, unseen = _fitted("quadratic discriminant")
+    plan = hm.compile(model, calibrate=rows, rows=8, **OPTIONS)
+    assert plan.rows == 8
+    np.testing.assert_array_equal(plan.evaluate_clear(unseen[:count]), model.predict(unseen[:count]))
+
+
+def test_the_last_chunk_is_filled_up_with_rows_of_the_table() -> None:
+    """What is filled up is within the ranges of values in between, as the rows are."""
+    model, rows, unseen = _fitted("linear with a link")
+    plan = hm.compile(model, calibrate=rows, rows=8, **OPTIONS)
+    encoding = plan.package.interface.encoding
+    assert isinstance(encoding, Table)
+    chunks = encoding.prepared(unseen[:11])
+    assert chunks.shape == (2, 8, 10)
+    flat = chunks.reshape(16, 10)
+    np.testing.assert_array_equal(flat[11:], np.repeat(flat[10:11], 5, axis=0))
+    np.testing.assert_array_equal(flat[:11], encoding.scaling(unseen[:11]))
+
+
+@pytest.mark.parametrize(
+    ("name", "depth"),
+    [
+        ("linear with a link", 1),
+        ("linear, several classes", 1),
+        ("kernel linear, three classes", 1),
+        ("kernel poly", 2 + 2),
+        ("naive Bayes, Gaussian", 2),
+        ("naive Bayes, bits", 1),
+        ("linear discriminant", 1),
+        ("quadratic discriminant", 3),
+        ("clusters", 2),
+        ("centroids", 2),
+        ("neighbours", 2),
+        ("columns", 1),
+        ("products of features", 2 + 1),
+    ],
+)
+def test_depths_are_those_of_the_page(name: str, depth: int) -> None:
+    model, rows, _ = _fitted(name)
+    assert hm.compile(model, calibrate=rows, rows=2, **OPTIONS).depth == depth
+
+
+def test_default_rows_fill_4096_slots_with_the_widest_value() -> None:
+    rows, targets, _ = DATA["digits"]
+    linear = hm.compile(LogisticRegression(max_iter=20).fit(rows, targets), calibrate=rows, **OPTIONS)
+    assert linear.rows == 4096 // 64
+    near = hm.compile(KNeighborsClassifier(3).fit(rows, targets), calibrate=rows, **OPTIONS)
+    assert near.rows == 4096 // 256  # distances to 200 rows
+
+
+# --- Trees. ---
+
+
+def test_boosted_trees_are_compiled_to_integers() -> None:
+    frame = load_iris(as_frame=True)
+    named = load_iris().target_names[frame.target]
+    classes = GradientBoostingClassifier(n_estimators=3, max_depth=2, random_state=0).fit(frame.data, named)
+    plan = hm.compile(classes, calibrate=frame.data, name="irises")
+    assert (plan.package.scheme, plan.package.name, plan.methods) == ("bfv", "irises", ("predict",))
+    np.testing.assert_array_equal(plan.evaluate_clear(frame.data), classes.predict(frame.data))
+    local = plan.local()
+    for count in (1, 33):
+        own = local.predict(frame.data[:count])
+        np.testing.assert_array_equal(own, classes.predict(frame.data[:count]))
+    values = HistGradientBoostingRegressor(max_iter=3, max_depth=2, min_samples_leaf=5)
+    values.fit(frame.data, frame.target)
+    found = hm.compile(values, calibrate=frame.data).local().predict(frame.data[::10])
+    np.testing.assert_allclose(found, values.predict(frame.data[::10]), atol=1e-3)
+    with pytest.raises(hm.errors.ParameterError, match="take no rows, precision_bits"):
+        hm.compile(values, rows=4, precision_bits=12)
+
+
+# --- Clients. ---
+
+
+def test_tables_of_pandas_by_the_names_of_their_columns() -> None:
+    frame = load_iris(as_frame=True)
+    model = make_pipeline(StandardScaler(), LogisticRegression()).fit(frame.data, frame.target)
+    plan = hm.compile(model, calibrate=frame.data, rows=32, **OPTIONS)
+    np.testing.assert_array_equal(plan.evaluate_clear(frame.data), model.predict(frame.data))
+    np.testing.assert_array_equal(plan.local().predict(frame.data[:5]), model.predict(frame.data[:5]))
+    with pytest.raises(hm.errors.MismatchError, match="give the columns in the model's order"):
+        plan.evaluate_clear(frame.data[frame.data.columns[::-1]])
+
+
+def test_columns_by_name_in_a_column_transformer() -> None:
+    frame = load_breast_cancer(as_frame=True)
+    chosen = ["worst area", "mean radius"]
+    columns = make_column_transformer((StandardScaler(), chosen), ("passthrough", ["mean texture"]))
+    model = make_pipeline(columns, LogisticRegression()).fit(frame.data, frame.target)
+    plan = hm.compile(model, calibrate=frame.data, rows=16, **OPTIONS)
+    own = plan.evaluate_clear(frame.data[:50], method="decision_function")
+    np.testing.assert_allclose(own, model.decision_function(frame.data[:50]), atol=1e-6)
+
+
+def test_rows_beyond_the_range_are_clipped_with_a_warning() -> None:
+    model, rows, _ = _fitted("quadratic discriminant")
+    plan = hm.compile(model, calibrate=rows, rows=4, **OPTIONS)
+    far = rows[:3] + np.array([0, 1e6, 0, 0])
+    with pytest.warns(hm.errors.HemeraWarning, match="column 1 has"):
+        found = plan.evaluate_clear(far, method="decision_function")
+    low, high = rows[:, 1].min(), rows[:, 1].max()
+    far[:, 1] = high + (high - low) / 2  # the margin of a half
+    np.testing.assert_allclose(found, model.decision_function(far), rtol=1e-6)
+
+
+def test_a_scaler_that_clips_at_the_start_is_the_clients() -> None:
+    rows, targets, unseen = DATA["iris"]
+    model = make_pipeline(MinMaxScaler(clip=True), SVC()).fit(rows, targets)
+    plan = hm.compile(model, calibrate=rows, rows=16, **OPTIONS)
+    far = unseen * 3
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        own = plan.evaluate_clear(far, method="decision_function")
+    np.testing.assert_allclose(own, model.decision_function(far), atol=1e-3)
+
+
+def test_a_packaged_model_is_loaded_and_read() -> None:
+    from hemera.serving import Package
+
+    for name in ("soft votes", "neighbours by distance", "naive Bayes, scaled bits", "kernel rbf, pairs"):
+        model, rows, unseen = _fitted(name)
+        plan = hm.compile(model, calibrate=rows, rows=16, name="a model", **OPTIONS)
+        package = Package.load(bytes(plan.package))
+        assert package.interface.name == "a model"
+        expected = model.predict(unseen)
+        found = package.evaluate_clear(unseen)
+        np.testing.assert_array_equal(found, expected)
+        assert found.dtype == expected.dtype
+        local = package.interface.encode(unseen[:3])
+        assert [each.shape for each in local] == [(1, package.inputs[0].slots)]
+
+
+# --- Refusals. ---
+
+
+def test_rows_that_do_not_fit() -> None:
+    model, rows, _ = _fitted("quadratic discriminant")
+    with pytest.raises(hm.errors.ParameterError, match="calibrate=X"):
+        hm.compile(model)
+    with pytest.raises(hm.errors.MismatchError, match="4 features"):
+        hm.compile(model, calibrate=rows[:, :3])
+    with pytest.raises(hm.errors.ParameterError, match="missing or infinite"):
+        hm.compile(model, calibrate=np.full((3, 4), np.nan))
+    with pytest.raises(hm.errors.ParameterError, match="at least one row"):
+        hm.compile(model, calibrate=rows, rows=0)
+    with pytest.raises(hm.errors.ParameterError, match="give them as calibrate="):
+        hm.compile(model, rows, calibrate=rows)
+    plan = hm.compile(model, calibrate=rows, rows=4, **OPTIONS)
+    for bad in (rows[:, :3], rows[0], rows[:0], np.full((1, 4), np.nan), [["a"] * 4]):
+        with pytest.raises(hm.errors.Error):
+            plan.evaluate_clear(bad)
+
+
+REFUSED: dict[str, tuple[Any, str]] = {
+    "a kernel of its own": (SVC(kernel=lambda a, b: a @ b.T), "train it with one of linear"),
+    "a kernel without a polynomial": (KernelRidge(kernel="laplacian"), "train it with one of linear"),
+    "a metric": (KNeighborsClassifier(metric="manhattan"), "train it with metric='euclidean'"),
+    "weights by a function": (KNeighborsClassifier(weights=lambda d: d), "weights='uniform' or 'distance'"),
+    "a function": (
+        make_pipeline(FunctionTransformer(np.log1p), LogisticRegression()),
+        "apply it to the rows at the client",
+    ),
+    "a clip in the middle": (
+        make_pipeline(PCA(2), MinMaxScaler(clip=True), LogisticRegression()),
+        "train it with clip=False",
+    ),
+    "distances in the middle": (make_pipeline(KMeans(3), LogisticRegression()), "ends at the client"),
+    "a forest": (RandomForestClassifier(2), "train a GradientBoostingClassifier"),
+    "a forest in a pipeline": (
+        make_pipeline(PCA(2), RandomForestClassifier(2)),
+        "compiled to BFV",
+    ),
+    "boosted trees after a scaler": (
+        make_pipeline(StandardScaler(), GradientBoostingClassifier(n_estimators=2)),
+        "and compile the trees",
+    ),
+    "probabilities in a stack": (
+        StackingClassifier([("a", LogisticRegression())]),
+        "stack_method='decision_function'",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_settings_that_are_refused_with_a_way_out(name: str) -> None:
+    model, way = REFUSED[name]
+    rows, targets, _ = DATA["iris"]
+    with pytest.raises(TypeError, match=way):
+        hm.compile(model.fit(rows, targets), calibrate=rows, **OPTIONS)
+
+
+def test_estimators_that_are_not_fitted_and_types_that_are_not_theirs() -> None:
+    rows, targets, _ = DATA["iris"]
+    for model in (
+        SVC(),
+        PCA(),
+        make_pipeline(StandardScaler(), LogisticRegression()),
+        KMeans(),
+        MLPClassifier(),
+    ):
+        with pytest.raises(hm.errors.ParameterError, match="not fitted"):
+            hm.compile(model, calibrate=rows)
+
+    class Own(LogisticRegression):
+        """A subclass may predict otherwise."""
+
+    class Another(BaseEstimator):
+        pass
+
+    with pytest.raises(TypeError, match="types are taken exactly"):
+        hm.compile(make_pipeline(StandardScaler(), Own()).fit(rows, targets), calibrate=rows)
+    for model in (Own().fit(rows, targets), Another()):
+        with pytest.raises(TypeError):
+            hm.compile(model, calibrate=rows)
+
+
+def test_a_reading_that_differs_from_the_library_is_refused() -> None:
+    rows, targets, _ = DATA["iris"]
+    model = LogisticRegression().fit(rows, targets)
+    model.predict = lambda given: np.zeros(len(given), np.int64)  # type: ignore[method-assign]
+    with pytest.raises(hm.errors.MismatchError, match=r"LogisticRegression\.predict gives 0"):
+        hm.compile(model, calibrate=rows)
+
+
+def test_compile_of_a_function_does_not_import_scikit_learn() -> None:
+    code = (
+        "import sys, numpy as np, hemera as hm; "
+        "hm.compile(lambda x: x * 2, np.ones(4), calibrate=np.ones((1, 4))); "
+        "assert 'sklearn' not in sys.modules"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_the_table_is_a_frame_of_the_package() -> None:
+    """Rows of a frame with other columns than numbers are refused by name."""
+    frame = load_iris(as_frame=True).data
+    model = PCA(2).fit(frame)
+    plan = hm.compile(model, calibrate=frame, rows=4, **OPTIONS)
+    np.testing.assert_allclose(plan.evaluate_clear(frame), model.transform(frame), atol=1e-9)
+    text = pd.DataFrame({name: ["x"] for name in frame.columns})
+    with pytest.raises(hm.errors.ParameterError, match="no table of numbers"):
+        plan.evaluate_clear(text)

@@ -1,0 +1,110 @@
+"""Ranges of features: from calibration rows or declared, and rows beyond them."""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn import linear_model
+from sklearn.cross_decomposition import PLSRegression
+from sklearn.datasets import load_breast_cancer
+from sklearn.ensemble import GradientBoostingRegressor
+from sklearn.linear_model import LogisticRegression, Ridge
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+import hemera as hm
+from hemera import serving
+
+from .estimator_cases import ROWS, SMALL, TWO, TYPED, VALUES, fitted, library_results, packaged, require_same
+
+
+def test_the_range_comes_from_rows_or_is_demanded() -> None:
+    rows, labels = load_breast_cancer(return_X_y=True)
+    model = fitted(LogisticRegression(), rows, labels)
+    with pytest.raises(TYPED, match=r"calibrate=rows .*--calibrate FILE.*clip="):
+        serving.export_linear(model, name="m", **SMALL)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", hm.errors.HemeraWarning)
+        warnings.simplefilter("ignore", hm.errors.SecurityWarning)
+        require_same(packaged(model, rows).evaluate_clear(rows), library_results(model, rows))
+    with pytest.raises(TYPED, match="give one of them"):
+        packaged(model, rows, clip=3)
+    for clip in (0, -1, np.inf, np.nan):
+        with pytest.raises(TYPED, match="above 0 and finite"):
+            serving.export_linear(model, name="m", clip=clip, **SMALL)
+    with pytest.raises(TYPED, match="one for each of 30"):
+        serving.export_linear(model, name="m", clip=[1, 2], **SMALL)
+    for bad, said in ((rows[:, :5], "30 features"), (rows[:0], "at least"), (rows * np.nan, "missing")):
+        with pytest.raises(TYPED, match=said):
+            packaged(model, bad)
+    with pytest.raises(TYPED, match="scale them"):
+        packaged(model, rows * 1e200)
+    with pytest.raises(TYPED, match="no table of numbers"):
+        packaged(model, [["a"] * 30])
+
+
+def test_rows_to_twice_the_range_are_right_and_further_ones_are_told() -> None:
+    frame = pd.DataFrame(ROWS, columns=["age", "dose", "ratio", "days"])
+    model = make_pipeline(StandardScaler(), Ridge()).fit(frame, VALUES)
+    package = packaged(model, frame)
+    middle = (ROWS.max(axis=0) + ROWS.min(axis=0)) / 2
+    width = ROWS.max(axis=0) - ROWS.min(axis=0)
+    ends = pd.DataFrame(np.stack([middle - width, middle + width]), columns=frame.columns)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", hm.errors.HemeraWarning)
+        warnings.simplefilter("ignore", hm.errors.SecurityWarning)
+        require_same(package.evaluate_clear(ends), model.predict(ends))
+    beyond = frame.copy()
+    beyond.loc[3, "dose"] = middle[1] + 1.1 * width[1]
+    beyond.loc[4, "dose"] = middle[1] - 3 * width[1]
+    with pytest.warns(hm.errors.HemeraWarning, match=r"2 of 90 rows.*column 1 \(dose\) has -") as told:
+        found = package.evaluate_clear(beyond)
+    assert len(told) == 1
+    inside = beyond.clip(ends.iloc[0], ends.iloc[1], axis=1)
+    require_same(found, model.predict(inside))
+
+
+def test_a_declared_range_is_of_scaled_features() -> None:
+    model = make_pipeline(StandardScaler(), Ridge()).fit(ROWS, VALUES)
+    package = serving.export_linear(model, name="m", clip=[9, 9, 9, 2], **SMALL)
+    scaler = model[0]
+    for column, size in enumerate([9, 9, 9, 2]):
+        row = scaler.mean_.copy()
+        row[column] += size * scaler.scale_[column]
+        with warnings.catch_warnings():
+            warnings.simplefilter("error", hm.errors.HemeraWarning)
+            warnings.simplefilter("ignore", hm.errors.SecurityWarning)
+            require_same(package.evaluate_clear([row]), model.predict([row]))
+        row[column] += 0.01 * scaler.scale_[column]
+        with pytest.warns(hm.errors.HemeraWarning, match=f"1 of 1 rows.*column {column} "):
+            package.evaluate_clear([row])
+
+
+def test_columns_in_another_order_are_refused() -> None:
+    frame = pd.DataFrame(ROWS, columns=["age", "dose", "ratio", "days"])
+    model = Ridge().fit(frame, VALUES)
+    package = packaged(model, frame)
+    with pytest.raises(hm.errors.MismatchError, match="column 0 is 'dose', and the model's is 'age'"):
+        package.interface.encode(frame[["dose", "age", "ratio", "days"]])
+    require_same(package.evaluate_clear(frame), model.predict(frame))
+    with pytest.raises(TYPED, match="column 2"):
+        packaged(model, frame[["age", "dose", "days", "ratio"]])
+    boosted = GradientBoostingRegressor(n_estimators=2, max_depth=1).fit(frame, VALUES)
+    package = serving.Package.load(bytes(serving.export_trees(boosted, name="t")))
+    with pytest.raises(hm.errors.MismatchError, match="column 0 is 'dose', and the model's is 'age'"):
+        package.interface.encode(frame[["dose", "age", "ratio", "days"]])
+    np.testing.assert_allclose(package.evaluate_clear(frame), boosted.predict(frame), atol=1e-2)
+
+
+def test_exporting_warns_of_nothing() -> None:
+    frame = pd.DataFrame(ROWS, columns=["age", "dose", "ratio", "days"])
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for given in ({"calibrate": frame}, {"clip": 9}):
+            serving.export_linear(PLSRegression(1).fit(frame, VALUES), name="m", **given)
+            serving.export_linear(linear_model.RidgeClassifier().fit(frame, TWO), name="m", **given)
+        boosted = GradientBoostingRegressor(n_estimators=2, max_depth=1).fit(frame, VALUES)
+        serving.export_trees(boosted, name="t")

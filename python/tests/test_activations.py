@@ -1,0 +1,257 @@
+"""Rectifiers, smooth units and quotients, beside NumPy; and functions composed of others."""
+
+import math
+
+import numpy as np
+import pytest
+
+import hemera as hm
+from hemera import circuits
+
+from .conftest import CIRCUIT_SLOTS as SLOTS
+
+
+@pytest.fixture(scope="module")
+def deep():
+    params = hm.ckks.Parameters.for_circuit(depth=15, scale_bits=40, slots=SLOTS, security=None, degree=1024)
+    ctx = hm.Context(params, device="cpu")
+    sk = ctx.generate_secret_key()
+    return ctx, sk, ctx.bind(ctx.generate_keys(sk))
+
+
+def _leaky(slope):
+    return lambda x: np.where(x > 0, x, slope * x)
+
+
+CASES = {
+    "relu": (lambda: circuits.relu(), lambda x: np.maximum(x, 0), 12),
+    "relu, wider": (lambda: circuits.relu((-8, 8), bits=8), lambda x: np.maximum(x, 0), 12),
+    "relu, more bits": (lambda: circuits.relu(bits=13), lambda x: np.maximum(x, 0), 14),
+    "relu, one side": (lambda: circuits.relu((0, 2)), lambda x: x, 0),
+    "abs": (lambda: circuits.abs((-3, 2), bits=7), np.abs, 11),
+    "leaky": (lambda: circuits.leaky_relu(0.1, (-2, 2), bits=8), _leaky(0.1), 10),
+    "leaky, default": (lambda: circuits.leaky_relu(), _leaky(0.01), 12),
+    "silu": (lambda: circuits.silu((-8, 8), bits=11), lambda x: x / (1 + np.exp(-x)), 6),
+    "softplus": (lambda: circuits.softplus((-8, 4), bits=11), lambda x: np.log1p(np.exp(x)), 6),
+}
+
+
+@pytest.mark.parametrize(("make", "expected", "depth"), CASES.values(), ids=CASES)
+def test_activations_are_those_of_numpy(deep, make, expected, depth):
+    ctx, sk, ev = deep
+    function = make()
+    low, high = function.intervals[0]
+    assert function.depth <= depth
+    dense = np.concatenate([np.linspace(low, high, 20001), np.geomspace(1e-7, high, 5000)])
+    random = np.random.default_rng(7).uniform(low, high, 5000)
+    for x in (dense, random):
+        assert np.abs(function(x) - expected(x)).max() <= function.error + 1e-13
+    x = np.linspace(low, high, SLOTS)
+    y = function(ev.encrypt(x, largest=max(-low, high)))
+    assert ctx.params.levels - 1 - y.level == function.depth
+    np.testing.assert_allclose(ctx.decrypt(y, sk), function(x), atol=1e-4)
+    # The bound that a result declares is that of the function on the interval.
+    assert y.largest == pytest.approx(np.abs(expected(dense)).max(), rel=1e-6)
+    again = circuits.from_recipe(function.name, function.recipe)
+    np.testing.assert_array_equal(again(x), function(x))
+    assert (again.depth, again.recipe) == (function.depth, function.recipe)
+
+
+def test_a_rectifier_takes_two_levels_less_than_a_maximum(deep):
+    ctx, _, _ = deep
+    for bits in (11, 13):
+        relu = circuits.relu(bits=bits)
+        assert relu.error <= 2**-bits
+        assert relu.depth + 2 == circuits.maximum(bits=bits).depth
+        assert relu.depth == {11: 12, 13: 14}[bits]
+    plan = circuits.relu().plan(ctx.params)
+    assert plan.depth == 12
+    assert "its own error: 2^-11" in plan.report()
+    cost = hm.cost(circuits.relu(), SLOTS, params=ctx.params)
+    assert cost.depth == 12
+    assert cost.operations["key_products"] >= plan.relinearizations
+
+
+def test_quotients(deep):
+    ctx, sk, ev = deep
+    ratio = circuits.divide((-2, 2), (0.5, 4), bits=10)
+    x, y = np.random.default_rng(8).uniform((-2, 0.5), (2, 4), (SLOTS, 2)).T
+    assert np.abs(ratio(x, y) - x / y).max() <= ratio.error <= 2**-10
+    z = ratio(ev.encrypt(x, largest=2), ev.encrypt(y, largest=4))
+    np.testing.assert_allclose(ctx.decrypt(z, sk), x / y, atol=2**-10 + 1e-4)
+    assert z.largest == pytest.approx(4)
+    again = circuits.from_recipe("divide", ratio.recipe)
+    np.testing.assert_array_equal(again(x, y), ratio(x, y))
+    with pytest.raises(hm.errors.RangeError, match=r"from 0\.5 to 4"):
+        ratio(1, 0.25)
+    for numerator, denominator in (
+        ((-1, 1), (-1, 1)),
+        ((-1, 1), (0, 1)),
+        ((1, 1), (1, 2)),
+        ((-1, 1), (2, 1)),
+    ):
+        with pytest.raises(hm.errors.ParameterError):
+            circuits.divide(numerator, denominator)
+
+
+@pytest.mark.parametrize("bits", [-2000, 40, 2000, math.nan, math.inf, -math.inf])
+def test_bits_that_can_not_be(bits):
+    for make in (circuits.relu, circuits.abs, circuits.leaky_relu):
+        with pytest.raises(hm.errors.ParameterError):
+            make(bits=bits)
+    with pytest.raises(hm.errors.ParameterError):
+        circuits.silu((-2, 2), bits=bits if bits != 40 else 70)
+
+
+@pytest.mark.parametrize("interval", [(1, 1), (1, -1), (-1, math.inf), (math.nan, 1)])
+def test_intervals_that_can_not_be(interval):
+    for make in (circuits.relu, circuits.abs, circuits.silu, circuits.softplus):
+        with pytest.raises(hm.errors.ParameterError):
+            make(interval)
+    with pytest.raises(hm.errors.ParameterError):
+        circuits.leaky_relu(0.1, interval)
+
+
+def test_values_outside_are_refused(deep):
+    _, _, ev = deep
+    relu = circuits.relu()
+    with pytest.raises(hm.errors.RangeError, match="outside of its interval"):
+        relu(1.01)
+    with pytest.raises(hm.errors.RangeError, match="declared"):
+        relu(ev.encrypt(np.ones(SLOTS), largest=2))
+    with pytest.raises(hm.errors.ParameterError, match="finite"):
+        circuits.leaky_relu(math.nan)
+
+
+# --- Functions of several values, written as formulas ---
+
+
+def test_formulas_are_functions(deep):
+    ctx, sk, ev = deep
+    relu = circuits.relu((-2, 2), bits=9)
+    formulas = {
+        "sum": (lambda x, y: x + y, 0),
+        "whole": (lambda x, y: 3 * x - 2 * y + 1, 0),
+        "shifted": (lambda x, _: 0.5 - x, 0),
+        "weighted": (lambda x, y: 0.3 * x + 0.7 * y, 1),
+        "halves": (lambda x, y: 0.5 * x - 1.5 * y, 1),
+        "product": (lambda x, y: x * y, 1),
+        "affine": (lambda x, y: (x + 1) * (2 * y - 0.5) + x / 4, 1),
+        "negative": (lambda x, y: 0.25 - x * y, 1),
+        "a value less a product": (lambda x, y: x - x * y, 1),
+        "difference of squares": (lambda x, y: (x + y) * (x - y), 1),
+        "two products": (lambda x, y: x * x + y * y - x, 1),
+        "unlike products": (lambda x, y: x * x - y * y, 2),
+        "scaled product": (lambda x, y: 0.3 * (x * y), 2),
+        "power": (lambda x, y: x**5 + y, 3),
+        "whole multiple of a power": (lambda x, y: (1 - 3 * x**4) * y, 3),
+        "deep and shallow": (lambda x, y: 0.7 * (x**4 * y), 3),
+        "rectified": (lambda x, y: relu(x - y) * y + 0.5, relu.depth + 1),
+        "numpy's numbers": (lambda x, y: np.float64(2) * x * y + np.int64(1), 1),
+        "nothing": (lambda x, _: x - x, 0),
+    }
+    x, y = np.random.default_rng(9).uniform(-1, 1, (2, SLOTS))
+    a, b = ev.encrypt(x, largest=1), ev.encrypt(y, largest=1)
+    exact = {
+        name: formula if name != "rectified" else lambda x, y: np.maximum(x - y, 0) * y + 0.5
+        for name, (formula, _) in formulas.items()
+    }
+    for name, (formula, depth) in formulas.items():
+        function = circuits.function(formula, [(-1, 1), (-1, 1)])
+        expected = exact[name](x, y)
+        assert function.depth == depth, name
+        assert np.abs(function(x, y) - expected).max() <= function.error + 1e-13, name
+        assert (function.error > 0) == (name == "rectified"), name
+        z = function(a, b)
+        assert a.level - z.level == depth, name
+        np.testing.assert_allclose(ctx.decrypt(z, sk), expected, atol=function.error + 1e-5, err_msg=name)
+        assert z.largest >= np.abs(expected).max(), name
+        assert z.largest <= 10, name
+
+
+def test_errors_of_formulas_are_bounds():
+    x, y = np.random.default_rng(10).uniform(-1, 1, (2, 20000))
+    sigmoid, tanh = circuits.sigmoid((-8, 8), bits=5), circuits.tanh((-5, 5), bits=4)
+    exp, sqrt = circuits.exp((-3, 3), bits=3), circuits.sqrt((0.2, 3), bits=4)
+    larger, relu = circuits.maximum(bits=4, largest=2), circuits.relu((-2, 2), bits=5)
+    ratio, leaky = circuits.divide((-2, 2), (0.4, 3), bits=4), circuits.leaky_relu(0.1, (-2, 2), bits=7)
+    pairs = [
+        (
+            lambda x, y: 4 * tanh(3 * sigmoid(8 * x) - y),
+            lambda x, y: 4 * np.tanh(3 / (1 + np.exp(-8 * x)) - y),
+        ),
+        (lambda x, y: exp(tanh(x) + tanh(y)), lambda x, y: np.exp(np.tanh(x) + np.tanh(y))),
+        (lambda x, y: larger(tanh(x), y) ** 2, lambda x, y: np.maximum(np.tanh(x), y) ** 2),
+        (
+            lambda x, y: relu(tanh(x) * tanh(y)) * tanh(x),
+            lambda x, y: np.maximum(np.tanh(x) * np.tanh(y), 0) * np.tanh(x),
+        ),
+        (lambda x, _: 5 * leaky(tanh(x)), lambda x, _: 5 * _leaky(0.1)(np.tanh(x))),
+        (lambda x, _: sqrt(1.5 + tanh(x)), lambda x, _: np.sqrt(1.5 + np.tanh(x))),
+        (lambda x, y: ratio(tanh(x), 1.5 + tanh(y)), lambda x, y: np.tanh(x) / (1.5 + np.tanh(y))),
+    ]
+    for formula, exact in pairs:
+        function = circuits.function(formula, [(-1, 1), (-1, 1)])
+        found = np.abs(function(x, y) - exact(x, y)).max()
+        assert found <= function.error
+        assert found > function.error / 100
+    # Composed functions are parts of others.
+    inner = circuits.function(lambda x, y: tanh(x) - y, [(-1, 1), (-1, 1)])
+    outer = circuits.function(lambda x: inner(x, x * x) * 2, [(-1, 1)])
+    assert np.abs(outer(x) - 2 * (np.tanh(x) - x * x)).max() <= outer.error
+    assert outer.depth == tanh.depth + 1
+    steep = circuits.function(lambda x: exp(2 * x), [(-1.2, 1.2)])
+    outer = circuits.function(lambda x: steep(tanh(x)), [(-1, 1)])
+    found = np.abs(outer(x) - np.exp(2 * np.tanh(x))).max()
+    assert steep.error < found <= outer.error
+    polynomial = circuits.Polynomial([0.5, -1, 2], basis="power")
+    squared = circuits.function(lambda x: polynomial(tanh(3 * x)), [(-1, 1)])
+    t = np.tanh(3 * x)
+    assert np.abs(squared(x) - (0.5 - t + 2 * t * t)).max() <= squared.error
+
+
+def test_formulas_that_can_not_be():
+    one = [(-1, 1)]
+    relu = circuits.relu()
+    with pytest.raises(hm.errors.ParameterError, match="from -2 to 2"):
+        circuits.function(lambda x: relu(2 * x), one)
+    with pytest.raises(TypeError, match="compare"):
+        circuits.function(lambda x: x if x else -x, one)
+    with pytest.raises(TypeError, match="divide"):
+        circuits.function(lambda x: x / (x + 2), one)
+    with pytest.raises(TypeError, match="returns one value"):
+        circuits.function(lambda _: 1.0, one)
+    with pytest.raises(TypeError, match="formula"):
+        circuits.function(3, one)
+    with pytest.raises(TypeError, match="2 values"):
+        circuits.function(lambda x: circuits.maximum()(x), one)
+    with pytest.raises(TypeError, match="values of the function"):
+        circuits.function(lambda x: circuits.maximum()(x, 1.0), one)
+    for coefficients in ([[1, 2], [3, 4]], [1, 2j]):
+        with pytest.raises(TypeError, match="one real result"):
+            circuits.function(lambda x, c=coefficients: circuits.Polynomial(c)(x), one)
+    with pytest.raises(TypeError, match="takes vectors"):
+        circuits.function(lambda x: circuits.softmax(2, (-1, 1))(x), one)
+    transform = circuits.Mask(np.ones(4, bool), hm.ckks.Parameters.for_circuit(1, slots=4))
+    with pytest.raises(TypeError, match="functions of slots"):
+        circuits.function(lambda x: transform(x), one)
+    with pytest.raises(TypeError, match="raised to"):
+        circuits.function(lambda x: x**0.5, one)
+    with pytest.raises(TypeError, match="unsupported operand"):
+        circuits.function(lambda x: x + "1", one)
+    with pytest.raises(TypeError, match="operand"):
+        circuits.function(lambda x: x * np.ones(3), one)
+    with pytest.raises(hm.errors.ParameterError, match="not finite"):
+        circuits.function(lambda x: x * math.inf, one)
+    with pytest.raises(ZeroDivisionError):
+        circuits.function(lambda x: x / 0, one)
+    with pytest.raises(hm.errors.ParameterError):
+        circuits.function(lambda: 1, [])
+    with pytest.raises(hm.errors.ParameterError):
+        circuits.function(lambda x: x, [(1, 1)])
+    kept = []
+    circuits.function(lambda x: kept.append(x) or x, one)
+    with pytest.raises(hm.errors.ParameterError, match="two functions"):
+        circuits.function(lambda x: x + kept[0], one)
+    with pytest.raises(hm.errors.ParameterError, match="another function"):
+        circuits.function(lambda _: kept[0], one)

@@ -1,0 +1,59 @@
+"""What `import hemera` adds to NumPy in a fresh process: few modules, and none of the heavy ones."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+
+import pytest
+
+OWN = 50
+"""The most modules of Hemera. Modules that few users need are imported at their first use."""
+OTHERS = 22
+"""The most other modules, beyond those of `import numpy.typing`: today 18, all of the standard library."""
+# Each takes milliseconds, or imports many others, or is a package that a user of ciphertexts may lack.
+HEAVY = {
+    *("asyncio", "concurrent", "ctypes.util", "email", "http", "importlib.metadata", "importlib.resources"),
+    *("logging", "multiprocessing", "socket", "sqlite3", "ssl", "subprocess", "unittest", "urllib.request"),
+    *("fastapi", "httptools", "httpx", "prometheus_client", "pydantic", "rich", "starlette", "uvicorn"),
+    *("cupy", "jax", "lightgbm", "matplotlib", "pandas", "pyarrow", "scipy", "sklearn", "tenseal", "torch"),
+    *("xgboost", "hemera.cli", "hemera.commands", "hemera.serving", "hemera.trees", "hemera_apps"),
+}
+SCRIPT = """
+import json, sys
+import numpy.typing
+before = set(sys.modules)
+import hemera
+print(json.dumps(sorted(set(sys.modules) - before)))
+"""
+
+
+@pytest.fixture(scope="module")
+def added() -> list[str]:
+    """The names of the modules that `import hemera` adds."""
+    done = subprocess.run([sys.executable, "-c", SCRIPT], check=True, capture_output=True, text=True)
+    names: list[str] = json.loads(done.stdout)
+    return names
+
+
+def test_heavy_modules_stay_away(added: list[str]) -> None:
+    assert "hemera._core" in added
+    found = [name for name in added if any(name == heavy or name.startswith(heavy + ".") for heavy in HEAVY)]
+    assert found == []
+
+
+def test_the_number_of_modules_does_not_creep(added: list[str]) -> None:
+    own = [name for name in added if name.partition(".")[0] == "hemera"]
+    others = sorted(set(added) - set(own))
+    assert len(own) <= OWN, own
+    assert len(others) <= OTHERS, others
+
+
+def test_names_that_are_imported_at_their_first_use() -> None:
+    script = (
+        "import sys, hemera; from hemera import *; "
+        "assert isinstance(__version__, str) and hemera.__version__ is __version__; "
+        "assert set(hemera.__all__) <= set(globals())"
+    )
+    subprocess.run([sys.executable, "-c", script], check=True)

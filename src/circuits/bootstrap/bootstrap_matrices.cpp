@@ -1,0 +1,105 @@
+#include "circuits/bootstrap/bootstrap_matrices.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <complex>
+#include <utility>
+
+#include "circuits/bootstrap/dft_factors.hpp"
+#include "circuits/circuit_gadgets.hpp"
+
+namespace hemera::circuits {
+namespace {
+
+using Complex = std::complex<double>;
+
+// A row of transforms, one level each from `level` down.
+std::vector<LinearTransform> transforms(const rlwe::Parameters& parameters, std::vector<Diagonals> matrices,
+                                        std::size_t level) {
+  std::vector<LinearTransform> result;
+  for (Diagonals& matrix : matrices) {
+    const std::size_t slots = matrix.begin()->second.size();
+    result.emplace_back(parameters, std::move(matrix), slots,
+                        LinearTransformOptions{
+                            .level = level,
+                            .gadget = rotation_gadget(parameters, level, most_special_primes),
+                        });
+    --level;
+  }
+  return result;
+}
+
+// From a matrix with result u to one over twice the slots, with (u, -i u): with its conjugate that is twice
+// the real and the imaginary parts, side by side.
+void widen(Diagonals& matrix) {
+  for (auto& [number, diagonal] : matrix) {
+    const std::size_t slots = diagonal.size();
+    for (std::size_t i = 0; i < slots; ++i) diagonal.push_back(Complex(0, -1) * diagonal[i]);
+  }
+}
+
+// From (a, b) to a + i b, twice.
+Diagonals joining(std::size_t slots) {
+  Diagonals result;
+  for (std::size_t half = 0; half < 2; ++half) {
+    std::vector<Complex>& diagonal = result[half * slots];
+    diagonal.assign(2 * slots, half == 0 ? 1 : Complex(0, 1));
+    std::fill(diagonal.begin() + static_cast<std::ptrdiff_t>(slots), diagonal.end(),
+              half == 0 ? Complex(0, 1) : 1);
+  }
+  return result;
+}
+
+// From a matrix to the same over twice the slots, whose values stand there twice.
+Diagonals twice(Diagonals matrix) {
+  for (auto& [number, diagonal] : matrix) {
+    const std::vector<Complex> once = diagonal;
+    diagonal.insert(diagonal.end(), once.begin(), once.end());
+  }
+  return matrix;
+}
+
+}  // namespace
+
+BootstrapMatrices bootstrap_matrices(const rlwe::Parameters& parameters, const BootstrapLayout& layout,
+                                     std::size_t slots, bool merges_parts) {
+  const auto log_slots = static_cast<std::size_t>(std::countr_zero(slots));
+  auto short_first = split_stages(log_slots, layout.slots_to_coefficients);
+  std::reverse(short_first.begin(), short_first.end());
+  auto to_slots = coefficients_to_slots_factors(slots, split_stages(log_slots, layout.coefficients_to_slots));
+  // Down to v = t / range, half of it, for real and imaginary part are each a sum of two; the trace has
+  // multiplied by the number of repetitions.
+  const double factor = static_cast<double>(slots) / static_cast<double>(parameters.max_slots()) /
+                        (2 * static_cast<double>(layout.sine.range));
+  for (Diagonals& matrix : to_slots) {
+    scale_inplace(matrix, std::pow(factor, 1 / static_cast<double>(to_slots.size())));
+  }
+  auto to_coefficients = slots_to_coefficients_factors(slots, short_first);
+  const bool is_slots_first = layout.order == BootstrapOrder::slots_first;
+  BootstrapMatrices result;
+  if (merges_parts) {
+    widen(to_slots.back());
+    // What comes after EvalMod in the standard order joins them beside its own work.
+    if (is_slots_first) {
+      result.join = transforms(parameters, {joining(slots)}, layout.eval_mod_end());
+    } else {
+      to_coefficients.front() = product(twice(to_coefficients.front()), joining(slots), 2 * slots);
+    }
+  }
+  result.to_coefficients =
+      transforms(parameters, std::move(to_coefficients), layout.slots_to_coefficients_level);
+  result.to_slots = transforms(parameters, std::move(to_slots), layout.top_level);
+  return result;
+}
+
+LinearTransform scaled(const rlwe::Parameters& parameters, const LinearTransform& transform, double factor) {
+  return {parameters, transform.diagonals().times(factor), transform.slots(),
+          LinearTransformOptions{
+              .level = transform.level(),
+              .gadget = rotation_gadget(parameters, transform.level(), most_special_primes),
+              .fewest_keys = transform.has_fewest_keys(),
+          }};
+}
+
+}  // namespace hemera::circuits

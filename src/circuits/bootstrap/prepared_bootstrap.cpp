@@ -1,0 +1,194 @@
+// A bootstrap of ciphertexts: magnitudes, levels, iterations around the engine.
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <limits>
+#include <string>
+#include <utility>
+
+#include "circuits/bootstrap/bootstrap_engine.hpp"
+#include "circuits/bootstrap/bootstrap_matrices.hpp"
+#include "circuits/bootstrap/refinement.hpp"
+#include "hemera/circuits/bootstrap/bootstrap.hpp"
+#include "hemera/runtime/error.hpp"
+#include "rlwe/descent.hpp"
+#include "rlwe/requirements.hpp"
+
+namespace hemera::circuits {
+namespace {
+
+using rlwe::Ciphertext;
+
+// Up to here values of a declared bound are bootstrapped as they are where no level is left to make them
+// smaller: errors are 8 times those of 1.
+constexpr double largest_as_it_is = 2;
+// Factors that are tried for one whose quotient with the moduli is nearly a whole number, and bits that such
+// a number has at least.
+constexpr int most_factors = 1024;
+constexpr double least_quotient = 0x1p10;
+}  // namespace
+
+PreparedBootstrap::PreparedBootstrap(std::shared_ptr<const rlwe::Context> context, const Bootstrap& plan,
+                                     std::optional<double> magnitude)
+    : context_(std::move(context)), plan_(plan), magnitude_(magnitude) {
+  const double most = Bootstrap::divisor_for(magnitude.value_or(1));
+  plan_.require_binding(*context_, "bootstrap");
+  engine_ = std::make_shared<const BootstrapEngine>(context_, plan_.stages());
+  none_ = division_by(1);
+  if (most > 1 && plan_.order_ == BootstrapOrder::slots_first) at_input_ = division_by(most);
+}
+
+PreparedBootstrap::Division PreparedBootstrap::division_by(double divisor) const {
+  const double each = plan_.matrix_divisor(divisor);
+  Division result{.divisor = divisor};
+  const rlwe::Parameters& parameters = context_->parameters();
+  for (const LinearTransform& transform : plan_.to_coefficients_) {
+    if (divisor != 1) result.to_coefficients.emplace_back(context_, scaled(parameters, transform, 1 / each));
+  }
+  const std::vector<int> factors_log2 = plan_.factors_log2_of(divisor);
+  for (std::size_t i = 0; i < factors_log2.size(); ++i) {
+    result.refinements.push_back(std::make_shared<const Refinement>(
+        plan_.input_level_, plan_.fresh_level_ - i, plan_.fresh_level_, factors_log2[i]));
+  }
+  return result;
+}
+
+// Whatever may be wrong is found before the first step.
+void PreparedBootstrap::check(const ckks::Evaluator& evaluator, const Ciphertext& in) const {
+  rlwe::require_filled(in, "bootstrap");
+  rlwe::require_same_context(*context_, *in.context, "bootstrap");
+  rlwe::require_same_context(*context_, *evaluator.context(), "bootstrap");
+  if (in.meta.slots != plan_.slots_) {
+    throw MismatchError("bootstrap: a plan for " + std::to_string(plan_.slots_) +
+                        " slots and a ciphertext of " + std::to_string(in.meta.slots) +
+                        "; make the plan for as many");
+  }
+  if (in.meta.level < plan_.input_level_) {
+    throw LevelError("bootstrap: the ciphertext is at level " + std::to_string(in.meta.level) +
+                     ", below the user's lowest, " + std::to_string(plan_.input_level_));
+  }
+  // From higher levels a rescale leads to the scale.
+  const rlwe::ScalePolicy& scales = context_->scales();
+  if (in.meta.level == plan_.input_level_ &&
+      !scales.close(in.meta.scale, scales.level_scale(plan_.input_level_))) {
+    throw ScaleError("bootstrap: the ciphertext's scale 2^" + std::to_string(std::log2(in.meta.scale)) +
+                     " is not that of its level, 2^" +
+                     std::to_string(std::log2(scales.level_scale(plan_.input_level_))) +
+                     "; bootstrap before the product that takes the last level");
+  }
+  plan_.require_keys(*context_, evaluator.keys());
+  plan_.require_workspace(*context_, in.poly.shape().batch, "bootstrap");
+}
+
+double PreparedBootstrap::bound_of(const Ciphertext& in) const {
+  return std::isfinite(in.meta.largest) ? in.meta.largest : magnitude_.value_or(1);
+}
+
+bool PreparedBootstrap::is_divided_at_input(const Ciphertext& in) const {
+  const std::size_t level = context_->scales().finished(in.meta).meta.level;
+  const double bound = bound_of(in);
+  return at_input_ && level <= plan_.input_level_ && bound > 1 && bound <= at_input_->divisor;
+}
+
+// A ciphertext of x at a scale S / f is one of x / f at the scale S: the smallest f, or near it, for which
+// the bound is at most 1.
+double PreparedBootstrap::divisor(const Ciphertext& in) const {
+  const double bound = bound_of(in);
+  if (!(bound > 1)) return 1;
+  const rlwe::ScalePolicy& scales = context_->scales();
+  const rlwe::Metadata meta = scales.finished(in.meta).meta;
+  const std::size_t level = plan_.input_level_;
+  char text[320];
+  if (meta.level <= level) {
+    if (bound <= largest_as_it_is) return 1;
+    std::snprintf(
+        text, sizeof(text),
+        "bootstrap: values of a magnitude of up to %.6g are declared, and at level %zu, the lowest, "
+        "they must be from -1 to %.6g; bootstrap at a higher level, where they are made smaller before "
+        "and larger after, prepare the bootstrap for their magnitude (slots first), or declare a smaller "
+        "bound",
+        bound, level, largest_at_input());
+    throw RangeError(text);
+  }
+  // What is multiplied by before the descent divides: a whole number.
+  const double whole =
+      context_->descent(meta.level, level).quotient * (scales.level_scale(level) / meta.scale);
+  const double least = std::ceil(bound);
+  if (whole / least < least_quotient) {
+    std::snprintf(
+        text, sizeof(text),
+        "bootstrap: values of a magnitude of up to %.6g are declared, and at level %zu they can be "
+        "made smaller by a factor of up to %.6g; bootstrap earlier or at a higher level, or declare a "
+        "smaller bound",
+        bound, meta.level, whole / least_quotient);
+    throw RangeError(text);
+  }
+  double best = least, error = HUGE_VAL;
+  for (double factor = least; factor <= 1.25 * least && factor < least + most_factors; ++factor) {
+    const double quotient = whole / factor, own = std::abs(std::nearbyint(quotient) / quotient - 1);
+    if (own >= error) continue;
+    best = factor;
+    error = own;
+  }
+  return best;
+}
+
+// At the input level, with its scale, for values divided by the divisor.
+Ciphertext PreparedBootstrap::fitted(const ckks::Evaluator& evaluator, const Ciphertext& in,
+                                     double divisor) const {
+  Ciphertext x = in.clone();
+  if (x.size() > 2) evaluator.relinearize_inplace(x);
+  const std::size_t level = plan_.input_level_;
+  const double scale = context_->scales().level_scale(level);
+  if (x.meta.noise_scale_degree > 1 && x.meta.level > level) evaluator.rescale_inplace(x);
+  if (x.meta.level > level) {
+    const double ratio = scale / x.meta.scale / divisor;
+    x.poly = rlwe::descended_by_ratio(*context_, x.poly, x.meta.level, level, ratio);
+  }
+  x.seed.reset();
+  x.meta.level = level;
+  x.meta.scale = scale;
+  x.meta.noise_scale_degree = 1;
+  x.meta.largest = std::numeric_limits<double>::infinity();
+  return x;
+}
+
+Ciphertext PreparedBootstrap::once(const ckks::Evaluator& evaluator, Ciphertext x,
+                                   const Division& division) const {
+  const bool is_own = division.to_coefficients.empty();
+  Ciphertext result = (*engine_)(evaluator, std::move(x), is_own ? nullptr : &division.to_coefficients);
+  result.meta.slots = plan_.slots_;  // of merged parts, twice as many that repeat
+  if (!is_own) evaluator.multiply_scalar_inplace(result, {.value = division.divisor, .integer = 0});
+  return result;
+}
+
+Ciphertext PreparedBootstrap::operator()(const ckks::Evaluator& evaluator, const Ciphertext& in) const {
+  check(evaluator, in);
+  const bool at_input = is_divided_at_input(in);
+  const double factor = at_input ? 1 : divisor(in);
+  Ciphertext result = iterated(evaluator, fitted(evaluator, in, factor), at_input ? *at_input_ : none_);
+  if (factor != 1) evaluator.multiply_scalar_inplace(result, {.value = factor, .integer = 0});
+  rlwe::copy_declarations(result.meta, in.meta);
+  evaluator.count_bootstrap(in, !magnitude_ && std::isinf(in.meta.largest));
+  return result;
+}
+
+Ciphertext PreparedBootstrap::iterated(const ckks::Evaluator& evaluator, Ciphertext x,
+                                       const Division& division) const {
+  if (division.refinements.empty()) return once(evaluator, std::move(x), division);
+  Ciphertext result = once(evaluator, x.clone(), division);
+  if (plan_.real_) {
+    // Magnified, imaginary parts of x would be too large for the transforms, and the noise in those of the
+    // result is not made smaller. Left are twice the real parts.
+    for (Ciphertext* each : {&x, &result}) {
+      *each = evaluator.add(*each, evaluator.conjugate(*each));
+      each->meta.scale *= 2;
+    }
+  }
+  for (const auto& refinement : division.refinements) {
+    result = refinement->sum(result, once(evaluator, refinement->difference(x, result), division));
+  }
+  return result;
+}
+
+}  // namespace hemera::circuits

@@ -1,0 +1,57 @@
+#include "circuits/bootstrap/sine_steps.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+
+namespace hemera::circuits {
+namespace {
+
+// By which a gain that is read from scales may differ from a whole number.
+constexpr double most_off = 0x1p-10;
+
+}  // namespace
+
+std::size_t series_log_size(std::size_t degree) {
+  return std::max<std::size_t>(2, static_cast<std::size_t>(std::bit_width(degree)));
+}
+
+std::size_t sine_step_count(const SineShape& shape) {
+  return 1 + series_log_size(shape.degree) + shape.doublings;
+}
+
+std::size_t sine_parts_step(std::size_t log_size) { return log_size / 2 + 1; }
+
+std::vector<int> sine_step_gains(const SineShape& shape, int constant_bits) {
+  const std::size_t log_size = series_log_size(shape.degree);
+  std::vector<int> gains(sine_step_count(shape), 0);
+  const std::size_t giant = sine_parts_step(log_size);
+  gains[giant] = constant_bits;
+  // Parts have twice the scale of T_2m, sums of two 4 times that of T_4m, and so on: the last one shows it.
+  gains[log_size] += static_cast<int>(log_size - giant) + 1;
+  return gains;
+}
+
+std::optional<SineLevels> find_sine(std::span<const double> gains) {
+  const std::size_t levels = gains.size() + 1;
+  for (const bool arcsine : {false, true}) {
+    const std::size_t corrections = arcsine ? arcsine_steps : 0;
+    // Of a series alone the last step is not known.
+    for (std::size_t log_size = 2; corrections + 1 + log_size <= levels; ++log_size) {
+      SineShape shape{.degree = (std::size_t{1} << log_size) - 1,
+                      .doublings = levels - corrections - 1 - log_size};
+      const std::size_t giant = sine_parts_step(log_size);
+      if (giant >= gains.size() || !(std::abs(gains[giant]) < 64)) continue;
+      const int constant_bits = static_cast<int>(std::lround(gains[giant])) - (giant == log_size ? 1 : 0);
+      std::vector<int> expected = sine_step_gains(shape, constant_bits);
+      if (arcsine) expected.push_back(1);  // its square has no factor 2
+      const bool fits =
+          constant_bits > 0 && std::equal(gains.begin(), gains.end(), expected.begin(),
+                                          [](double a, int b) { return std::abs(a - b) < most_off; });
+      if (fits) return SineLevels{shape.degree, shape.doublings, constant_bits, arcsine};
+    }
+  }
+  return std::nullopt;
+}
+
+}  // namespace hemera::circuits

@@ -1,0 +1,210 @@
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cmath>
+#include <compare>
+#include <complex>
+#include <cstddef>
+#include <map>
+#include <optional>
+#include <string>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "circuits/functions/sign_stages.hpp"
+#include "hemera/circuits/functions/elementary.hpp"
+#include "hemera/runtime/error.hpp"
+
+namespace hemera::circuits {
+namespace {
+
+using Value = Function::Value;
+
+// Odd degrees and the relinearizations that their polynomials take: of each number of them the highest.
+struct StageDegree {
+  std::size_t degree, products;
+};
+constexpr std::array<StageDegree, 10> absolute_degrees{
+    {{3, 2}, {5, 3}, {7, 4}, {11, 5}, {13, 6}, {15, 7}, {19, 7}, {27, 8}, {29, 9}, {31, 10}}};
+constexpr std::size_t most_absolute_depth = 40;
+
+// Bits of precision that the map of an interval may take in place of a level.
+constexpr double absolute_map_bits = 6;
+// Nearer ones would take depths that no parameters have.
+constexpr double least_absolute_tolerance = 0x1p-30;
+
+// Gaps of the sign that are tried, as multiples of the error |t - t s(t)| for t in [0, 1]. Below the gap s is
+// concave, so that this error is a fourth of the gap or less.
+constexpr std::array<double, 6> gap_multiples{8, 7, 6, 5.25, 4.6, 4.1};
+constexpr double widest_absolute_gap = 0.9;
+constexpr int balancing_steps = 24;
+
+constexpr std::size_t points_below_gap = 4096;
+
+// A sign of values in [-1, 1], and the largest |t - t s(t)| on both sides of its gap.
+struct Composition {
+  std::vector<SignStage> stages;
+  double above_gap = 1, below_gap = 1;
+
+  [[nodiscard]] double error() const { return std::max(above_gap, below_gap); }
+};
+
+// From the gap on the error is the last stage's. Below it each stage grows from 0 to its value at the end of
+// its own gap, as all its extrema are beyond: so between two points t is at most the second and s(t) at least
+// that of the first.
+Composition composed(const std::vector<std::size_t>& degrees, double gap) {
+  Composition result;
+  std::vector<double> values;
+  for (std::size_t i = 0; i <= points_below_gap; ++i) {
+    values.push_back(gap * static_cast<double>(i) / static_cast<double>(points_below_gap));
+  }
+  double from = gap;
+  for (const std::size_t degree : degrees) {
+    SignStage stage = measured_stage(from, degree);
+    if (!(stage.error < 1)) return result;
+    const bool is_last = result.stages.size() + 1 == degrees.size();
+    for (double& value : values) value = value_at(stage, value) / (is_last ? 1 : 1 + stage.error);
+    from = stage.next();
+    result.stages.push_back(std::move(stage));
+  }
+  if (!std::is_sorted(values.begin(), values.end())) return result;
+  double found = 0;
+  for (std::size_t i = 0; i < points_below_gap; ++i) {
+    const double next = gap * static_cast<double>(i + 1) / static_cast<double>(points_below_gap);
+    found = std::max(found, next * (1 - values[i]));
+  }
+  result.below_gap = found * (1 + 0x1p-40);
+  result.above_gap = result.stages.back().error;
+  return result;
+}
+
+// With the gap of the least error: a wider one has a smaller error above it and a larger one below.
+Composition balanced(const std::vector<std::size_t>& degrees, double tolerance) {
+  Composition best;
+  double low = std::log2(std::min(tolerance, widest_absolute_gap)), high = std::log2(widest_absolute_gap);
+  for (int i = 0; i < balancing_steps; ++i) {
+    const double middle = (low + high) / 2;
+    Composition found = composed(degrees, std::exp2(middle));
+    (found.above_gap > found.below_gap ? low : high) = middle;
+    if (best.stages.empty() || found.error() < best.error()) best = std::move(found);
+  }
+  return best;
+}
+
+// Degrees of stages one after the other.
+struct Row {
+  std::vector<std::size_t> degrees;
+  double from = 0;  // where they leave values, the largest one as 1
+
+  [[nodiscard]] double error() const { return (1 - from) / (1 + from); }
+};
+
+struct Costs {
+  std::size_t depth = most_absolute_depth + 1, products = 0;
+
+  friend auto operator<=>(const Costs&, const Costs&) = default;
+};
+
+// The row of the least depth, then the fewest products, that leaves values from the gap on within the
+// tolerance of 1. `depth_of_first` is that of a first stage; `most` is what the row may cost.
+class Search {
+ public:
+  Search(double gap, double tolerance) : tolerance_(tolerance) { rows_[0][0] = {.degrees = {}, .from = gap}; }
+
+  template <typename DepthOfFirst>
+  std::optional<std::pair<Costs, Row>> run(const DepthOfFirst& depth_of_first, const Costs& most) {
+    for (std::size_t depth = 1; depth <= std::min(most.depth, most_absolute_depth); ++depth) {
+      for (const auto& [degree, products] : absolute_degrees) {
+        const std::size_t own = std::bit_width(degree), first = depth_of_first(degree);
+        if (first == depth) extend({depth, products}, rows_[0].at(0), degree);
+        if (own >= depth) continue;
+        for (const auto& [before, row] : rows_[depth - own]) extend({depth, before + products}, row, degree);
+      }
+      for (const auto& [products, row] : rows_[depth]) {
+        if (row.error() <= tolerance_) return std::pair(Costs{depth, products}, row);
+      }
+    }
+    return std::nullopt;
+  }
+
+ private:
+  void extend(const Costs& costs, const Row& row, std::size_t degree) {
+    const SignStage stage = measured_stage(row.from, degree);
+    if (!(stage.error < 1)) return;
+    Row longer{.degrees = row.degrees, .from = stage.next()};
+    longer.degrees.push_back(degree);
+    for (std::size_t depth = 1; depth <= costs.depth; ++depth) {
+      for (const auto& [products, other] : rows_[depth]) {
+        if (products <= costs.products && other.from >= longer.from) return;
+      }
+    }
+    rows_[costs.depth][costs.products] = std::move(longer);
+  }
+
+  double tolerance_;
+  std::array<std::map<std::size_t, Row>, most_absolute_depth + 1> rows_;  // by depth and products
+};
+
+Polynomial of_degree(std::size_t degree, const Interval& interval) {
+  std::vector<std::complex<double>> coefficients(degree + 1);
+  coefficients.back() = 1;
+  return Polynomial(std::move(coefficients), Basis::chebyshev, interval).with_map_bits(absolute_map_bits);
+}
+
+// Within the tolerance of |t| for t in [-1, 1], to which the first stage maps an interval.
+Composition nearest_to_absolute(const Interval& interval, double tolerance) {
+  const auto depth_of_first = [&](std::size_t degree) { return of_degree(degree, interval).depth(); };
+  std::optional<std::pair<Costs, Composition>> best;
+  for (const double multiple : gap_multiples) {
+    if (tolerance < least_absolute_tolerance) break;
+    Search search(std::min(multiple * tolerance, widest_absolute_gap), tolerance);
+    auto found = search.run(depth_of_first, best ? best->first : Costs{});
+    if (!found || (best && best->first <= found->first)) continue;
+    Composition composition = balanced(found->second.degrees, tolerance);
+    if (composition.error() <= tolerance) best = {found->first, std::move(composition)};
+  }
+  if (best) return std::move(best->second);
+  throw ParameterError("no absolute value within 2^" + std::to_string(std::log2(tolerance)) +
+                       " of the largest one was found; allow a larger error, or use a smaller interval");
+}
+
+// below x where x < 0, above x where x > 0.
+Function bent(const Interval& interval, double below, double above, double tolerance) {
+  if (!(tolerance > 0) || !std::isfinite(tolerance)) {
+    throw ParameterError("a function needs an error above 0 that it may have, not " +
+                         std::to_string(tolerance));
+  }
+  Function function(std::vector{interval});
+  const double largest = std::max(std::abs(interval.low), std::abs(interval.high));
+  const double of_x = (above + below) / 2, of_absolute = (above - below) / 2;
+  if (interval.low >= 0 || interval.high <= 0 || of_absolute == 0) {
+    const double slope = interval.low >= 0 ? above : below;
+    function.set_outputs({slope == 1 ? 0 : function.add({.terms = {{0, {slope}}}})});
+  } else {
+    const Interval both{-largest, largest};
+    const double unit = std::abs(of_absolute) * largest;
+    const Composition composition = nearest_to_absolute(both, tolerance / unit);
+    const Value sign = add_sign(function, 0, composition.stages, both, of_absolute, of_x, absolute_map_bits);
+    function.set_outputs({function.add({.products = {{0, sign}}})});
+    function.set_error(composition.error() * unit);
+  }
+  const double left = std::min(interval.low, 0.0), right = std::max(interval.high, 0.0);
+  function.set_largest({std::max(std::abs(below * left), std::abs(above * right))});
+  return function;
+}
+
+}  // namespace
+
+Function absolute(const Interval& interval, double tolerance) { return bent(interval, -1, 1, tolerance); }
+
+Function relu(const Interval& interval, double tolerance) { return bent(interval, 0, 1, tolerance); }
+
+Function leaky_relu(const Interval& interval, double slope, double tolerance) {
+  if (!std::isfinite(slope)) {
+    throw ParameterError("a leaky rectifier of slope " + std::to_string(slope) + ", which must be finite");
+  }
+  return bent(interval, slope, 1, tolerance);
+}
+
+}  // namespace hemera::circuits
