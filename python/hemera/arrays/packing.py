@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,10 +12,24 @@ from numpy.typing import NDArray
 from hemera.arrays.layout import Layout
 from hemera.arrays.sparse_map import SparseMap
 
-__all__ = ["PackedMap", "offsets", "packed"]
+__all__ = ["PackedMap", "by_diagonals", "offsets", "packed"]
 
 Indices = NDArray[np.int64]
 Floats = NDArray[np.float64]
+
+
+def by_diagonals(numbers: Sequence[int], diagonals: NDArray[Any], x: NDArray[Any]) -> NDArray[Any]:
+    """The sum over k of diagonals[k][s] * x[s + numbers[k]], in the clear.
+
+    Args:
+        diagonals: of shape (numbers, period); they repeat with the period.
+        x: slots of shape (..., slots), a multiple of the period.
+    """
+    repeats = x.shape[-1] // diagonals.shape[1]
+    found = np.zeros(x.shape, np.result_type(x, diagonals))
+    for number, diagonal in zip(numbers, diagonals, strict=True):
+        found += np.tile(diagonal, repeats) * np.roll(x, -number, axis=-1)
+    return found
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,10 +51,7 @@ class PackedMap:
 
     def apply(self, x: NDArray[Any]) -> NDArray[Any]:
         """In the clear: of slots of shape (..., slots), a multiple of the period."""
-        count = x.shape[-1] // self.period
-        found = np.zeros_like(x, dtype=np.result_type(x, np.float64))
-        for number, diagonal in zip(self.numbers.tolist(), self.diagonals, strict=True):
-            found = found + np.tile(diagonal, count) * np.roll(x, -number, axis=-1)
+        found = by_diagonals(self.numbers.tolist(), self.diagonals, x)
         for fold in self.folds:
             found = found + np.roll(found, -fold, axis=-1)
         return found

@@ -9,7 +9,7 @@ import numpy as np
 
 import hemera
 from hemera.parameters import Parameters
-from hemera.serving.operations import Map, OfNamedFunction, OfPolynomial, Operation, Place, Running
+from hemera.serving.operations import Map, OfMatrix, OfNamedFunction, OfPolynomial, Operation, Place, Running
 from hemera.serving.values import Form
 from hemera.times.table import DeviceTimes
 
@@ -50,7 +50,7 @@ class CostModel:
         return lambda level: max(0.0, ends[0] + slope * (level - low))
 
     def _at(self, operation: Operation, operands: int, level: int) -> float:
-        alike = operation.without_values() if isinstance(operation, Map) else operation
+        alike = operation.without_values() if isinstance(operation, OfMatrix) else operation
         plan = alike.plan(Place(self._params, level, self._form))
 
         def run(*xs: Any) -> Any:

@@ -17,8 +17,7 @@ from hemera.serving.operations import (
     MAX_FUNCTIONS,
     OPERATIONS,
     Bootstraps,
-    Map,
-    Matmul,
+    OfMatrix,
     OfNamedFunction,
     Operation,
     Place,
@@ -164,7 +163,7 @@ class Program:
     def decide(self, params: Parameters, levels: Sequence[int]) -> None:
         """Fix what would be chosen by parameters, so that the keys are the same for any."""
         for number, node in enumerate(self.nodes):
-            if isinstance(node.operation, (Map, Matmul)) and node.operation.baby_steps == 0:
+            if isinstance(node.operation, OfMatrix) and node.operation.baby_steps == 0:
                 chosen = node.operation.decided(self.place(node, params, levels))
                 self.nodes[number] = Node(chosen, node.operands)
 

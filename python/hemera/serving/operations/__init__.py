@@ -13,7 +13,7 @@ from hemera.serving.operations.arithmetic import (
     Power,
     Subtract,
 )
-from hemera.serving.operations.base import Encoded, Operation, Place, Running, parts_of
+from hemera.serving.operations.base import Encoded, OfMatrix, Operation, Place, Running, parts_of
 from hemera.serving.operations.circuits import (
     MAX_FUNCTIONS,
     Bootstraps,
@@ -42,6 +42,7 @@ __all__ = [
     "MultiplyArray",
     "MultiplyNumber",
     "Negate",
+    "OfMatrix",
     "OfNamedFunction",
     "OfPolynomial",
     "Operation",

@@ -6,14 +6,17 @@ import dataclasses
 import threading
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, cast
 
 from hemera.objects.ciphertext import Ciphertext, Plaintext
 from hemera.objects.evaluator import Evaluator
 from hemera.parameters import Parameters
 from hemera.serving.values import SCHEME_NAMES, Array, Form, SchemeName, common_form
 
-__all__ = ["Encoded", "Operation", "Place", "Product", "Running", "SlotBySlot", "parts_of"]
+if TYPE_CHECKING:
+    from typing_extensions import Self
+
+__all__ = ["Encoded", "OfMatrix", "Operation", "Place", "Product", "Running", "SlotBySlot", "parts_of"]
 
 _ENCODINGS_KEPT = 4
 """Encoded forms of an array, for as many levels and scales of inputs. Hemera's own clients need one."""
@@ -115,3 +118,34 @@ class Product(SlotBySlot):
     @property
     def depth(self) -> int:
         return 1
+
+
+class OfMatrix(Operation):
+    """A linear map of the slots, whose plan is a `hemera.circuits.LinearTransform`."""
+
+    schemes = ("ckks",)
+    baby_steps: int
+    """Rotations that share a preparation: decided once, so that the keys are the same for any parameters."""
+
+    @property
+    def depth(self) -> int:
+        return 1
+
+    def without_values(self) -> Self:
+        """A map with the same rotations and products, whose plan takes less memory."""
+        return self
+
+    def decided(self, place: Place) -> Self:
+        """The same with the baby steps that cost least for these parameters."""
+        alike: Any = self.without_values()
+        wanted = alike.plan(place).rotations
+        steps = 1
+        while steps < place.form.slots:
+            if dataclasses.replace(alike, baby_steps=steps).plan(place).rotations == wanted:
+                break
+            steps *= 2
+        own: Any = self
+        return cast("Self", dataclasses.replace(own, baby_steps=steps))
+
+    def run(self, at: Running, *xs: Ciphertext) -> Ciphertext:
+        return at.ev.transform(xs[0], at.plan)

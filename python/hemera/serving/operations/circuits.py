@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import functools
 from abc import abstractmethod
 from dataclasses import dataclass
@@ -16,6 +15,7 @@ from hemera.errors import MismatchError, ParameterError
 from hemera.objects.ciphertext import Ciphertext
 from hemera.objects.noise_warning import ranges_are_known
 from hemera.serving.operations.base import (
+    OfMatrix,
     Operation,
     Place,
     Product,
@@ -27,14 +27,12 @@ from hemera.serving.values import MAX_SLOTS, Array, Form, SchemeName, constant, 
 
 
 @dataclass(frozen=True, eq=False)
-class Matmul(Operation):
+class Matmul(OfMatrix):
     """Each vector as a row times a plain matrix of shape (values, columns)."""
 
     name: ClassVar[str] = "matmul"
-    schemes: ClassVar[tuple[SchemeName, ...]] = ("ckks",)
     matrix: Array
     baby_steps: int = 0
-    """Rotations that share a preparation: decided once, so that the keys are the same for any parameters."""
     fewest_keys: bool = False
 
     def validated(self, scheme: SchemeName) -> Operation:
@@ -51,10 +49,6 @@ class Matmul(Operation):
             )
         return forms[0]
 
-    @property
-    def depth(self) -> int:
-        return 1
-
     def plan(self, place: Place) -> LinearTransform:
         return LinearTransform(
             self.matrix.T,
@@ -64,20 +58,6 @@ class Matmul(Operation):
             baby_steps=self.baby_steps,
             fewest_keys=self.fewest_keys,
         )
-
-    def decided(self, place: Place) -> Matmul:
-        """The same with the baby steps that cost least for these parameters."""
-        wanted = self.plan(place).rotations
-        steps = 1
-        while steps < place.form.slots:
-            found = dataclasses.replace(self, baby_steps=steps)
-            if found.plan(place).rotations == wanted:
-                return found
-            steps *= 2
-        return dataclasses.replace(self, baby_steps=steps)
-
-    def run(self, at: Running, *xs: Ciphertext) -> Ciphertext:
-        return at.ev.transform(xs[0], at.plan)
 
     def clear(self, *xs: Array) -> Array:
         rows, columns = self.matrix.shape

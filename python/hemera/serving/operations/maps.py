@@ -2,33 +2,30 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
 
+from hemera.arrays.packing import by_diagonals
 from hemera.circuits import LinearTransform
 from hemera.errors import MismatchError, ParameterError
-from hemera.objects.ciphertext import Ciphertext
-from hemera.serving.operations.base import Operation, Place, Running, SlotBySlot
+from hemera.serving.operations.base import OfMatrix, Operation, Place
 from hemera.serving.values import MAX_SLOTS, Array, Form, SchemeName, constant, integer
 
 
 @dataclass(frozen=True, eq=False)
-class Map(SlotBySlot):
+class Map(OfMatrix):
     """y[s] is the sum over k of diagonals[k][s] * x[s + numbers[k]]; diagonals repeat with their length."""
 
     name: ClassVar[str] = "map"
-    schemes: ClassVar[tuple[SchemeName, ...]] = ("ckks",)
     numbers: tuple[int, ...]
     values: Array
     """The different entries of the diagonals: those of a convolution are few."""
     places: Array
     """Shape (numbers, period): which of the values each entry is."""
     baby_steps: int = 0
-    """Rotations that share a preparation: decided once, so that the keys are the same for any parameters."""
 
     @classmethod
     def of(cls, numbers: Sequence[int], diagonals: Array) -> Map:
@@ -59,11 +56,7 @@ class Map(SlotBySlot):
         period, slots = self.places.shape[1], forms[0].slots
         if slots % period or max(self.numbers) >= slots:
             raise MismatchError(f"diagonals of period {period} and values of {slots} slots do not fit")
-        return super().form(forms)
-
-    @property
-    def depth(self) -> int:
-        return 1
+        return forms[0]
 
     def plan(self, place: Place) -> LinearTransform:
         slots = place.form.slots
@@ -80,25 +73,5 @@ class Map(SlotBySlot):
         """A map with the same rotations and products, of ones."""
         return Map(self.numbers, np.ones(1), np.zeros((len(self.numbers), 1), np.int64), self.baby_steps)
 
-    def decided(self, place: Place) -> Map:
-        """The same with the baby steps that cost least for these parameters."""
-        alike = self.without_values()
-        wanted = alike.plan(place).rotations
-        steps = 1
-        while steps < place.form.slots:
-            found = dataclasses.replace(alike, baby_steps=steps)
-            if found.plan(place).rotations == wanted:
-                break
-            steps *= 2
-        return dataclasses.replace(self, baby_steps=steps)
-
-    def run(self, at: Running, *xs: Ciphertext) -> Ciphertext:
-        return at.ev.transform(xs[0], at.plan)
-
     def clear(self, *xs: Array) -> Array:
-        slots = xs[0].shape[-1]
-        tiled = np.tile(self.diagonals, slots // self.diagonals.shape[1])
-        found = np.zeros(xs[0].shape, np.result_type(xs[0], tiled))
-        for number, diagonal in zip(self.numbers, tiled, strict=True):
-            found += diagonal * np.roll(xs[0], -number, axis=-1)
-        return found
+        return by_diagonals(self.numbers, self.diagonals, xs[0])
