@@ -192,8 +192,8 @@ def compile(  # noqa: A001
         arguments.append(Array(recorder, number))
     recorder.program.outputs = _outputs(what(*arguments), recorder)
     program = folded(recorder.program)
-    own = params or _circuit_parameters(program, program.depth, _SLOTS, precision_bits, security)
-    choice = choose_layouts(program, most_slots=_MOST_SLOTS if own is None else own.max_slots)
+    ring = params or _circuit_parameters(program, program.depth, _SLOTS, precision_bits, security)
+    choice = choose_layouts(program, most_slots=_MOST_SLOTS if ring is None else ring.max_slots)
     slots = max(_SLOTS, *(layout.period for layout in choice.layouts))
     if slots > _MOST_SLOTS:
         raise ParameterError(f"an array of this program takes {slots} slots; at most {_MOST_SLOTS}")
