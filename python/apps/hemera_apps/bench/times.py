@@ -110,9 +110,9 @@ class _Bench:
     def context(self, params: AnyParameters) -> Context:
         return Context(params, **self.machine)
 
-    def estimate(self, counted: Cost) -> float:
-        """Seconds of what a dry run counted."""
-        return self.table.seconds(counted._counted()[1])
+    def estimate(self, counted: Cost, *, graph: bool = False) -> float:
+        """Seconds of what a dry run counted, called one by one or as a graph."""
+        return self.table.seconds(counted._counted()[1], graph=graph)
 
     def measure(self, context: Context, action: Callable[[], object]) -> float:
         """The median of a few runs."""
@@ -123,14 +123,19 @@ class _Bench:
 
         return median_seconds(finished, self._seconds, rounds=3)
 
-    def plan(self, context: Context, name: str, plan: Plan, slots: int) -> Measured:
-        """A circuit, at its level."""
+    def plan(self, context: Context, name: str, plan: Plan, slots: int) -> Iterator[Measured]:
+        """A circuit at its level; on a GPU, also as a captured graph."""
         secret = context.generate_secret_key()
         evaluator = context.bind(context.generate_keys(secret, plan=plan))
         x = evaluator.at_level(evaluator.encrypt(np.full(slots, 0.5)), plan.level)
+        degree, counted = context.params.degree, plan._native.cost
         with ranges_are_known():
             measured = self.measure(context, lambda: evaluator._evaluated(plan, [x], None))
-        return name, context.params.degree, self.table.seconds(plan._native.cost), measured
+            yield name, degree, self.table.seconds(counted), measured
+            if context.device != "cpu":
+                graph = evaluator.capture(lambda y: evaluator._evaluated(plan, [y], None), x)
+                measured = self.measure(context, lambda: graph(x))
+                yield f"{name}, graph", degree, self.table.seconds(counted, graph=True), measured
 
 
 def _circuits(bench: _Bench) -> Iterator[Measured]:
@@ -143,10 +148,10 @@ def _circuits(bench: _Bench) -> Iterator[Measured]:
         for rows in _ROWS[:2] if bench.small else _ROWS:
             matrix = random.uniform(-1, 1, (rows, rows)) / rows
             transform = LinearTransform(matrix, params, slots=_SLOTS)
-            yield bench.plan(context, f"transform of {rows} rows", transform, _SLOTS)
+            yield from bench.plan(context, f"transform of {rows} rows", transform, _SLOTS)
         functions = {"sigmoid": sigmoid((-8, 8), bits=12), "inverse": inverse((0.25, 1), bits=12)}
         for name, function in functions.items():
-            yield bench.plan(context, name, function.plan(params), _SLOTS)
+            yield from bench.plan(context, name, function.plan(params), _SLOTS)
 
 
 def _bootstraps(bench: _Bench) -> Iterator[Measured]:
@@ -155,7 +160,7 @@ def _bootstraps(bench: _Bench) -> Iterator[Measured]:
     params = Parameters.for_bootstrapping(preset)
     for slots in (params.max_slots, _SLOTS):
         plan = Bootstrap(params, slots)
-        yield bench.plan(bench.context(params), f"bootstrap {preset}, {slots} slots", plan, slots)
+        yield from bench.plan(bench.context(params), f"bootstrap {preset}, {slots} slots", plan, slots)
 
 
 def _applications(bench: _Bench) -> Iterator[Measured]:
@@ -183,7 +188,8 @@ def _applications(bench: _Bench) -> Iterator[Measured]:
         server.accept(client.keys())
         planes = server.load(client.request(np.zeros((_SAMPLES, _FEATURES))))
         measured = bench.measure(server.context, functools.partial(server.evaluate, planes))
-        yield f"trees, {name}", server.params.degree, bench.estimate(server.cost()), measured
+        estimated = bench.estimate(server.cost(), graph=server.context.device != "cpu")
+        yield f"trees, {name}", server.params.degree, estimated, measured
 
 
 def _packages() -> Iterable[serving.Package]:
