@@ -226,10 +226,13 @@ std::pair<AskedNeeds, AskedNeeds> asked_keys(const rlwe::EvaluationKeys& asking)
   return {std::move(by_gadget), std::move(by_level)};
 }
 
-/// A key with the default gadget of a level. power: 2 for a relinearization key.
+/// A key with the default gadget of a level, or one over its primes alone with at most so many special primes.
+/// power: 2 for a relinearization key.
 KeyNeed key_need(const rlwe::Parameters& parameters, std::uint32_t power, std::uint64_t galois_element,
-                 std::size_t level) {
-  return {{.power = power, .galois_element = galois_element}, parameters.default_gadget(level)};
+                 std::size_t level, std::optional<std::size_t> special) {
+  return {{.power = power, .galois_element = galois_element},
+          special ? circuits::own_gadget(parameters, power, level, *special)
+                  : parameters.default_gadget(level)};
 }
 
 // Operation, limbs in and out, limbs of extended digits, digits, batch, components, terms, and how often.
@@ -342,7 +345,15 @@ void bind_circuits(nb::module_& m) {
   bind_linear_transforms(m);
   m.def("asking_keys", &asking_keys, "keys"_a, "own_products"_a);
   m.def("asked_keys", &asked_keys, "asking"_a);
-  m.def("key_need", &key_need, "parameters"_a, "power"_a, "galois_element"_a, "level"_a);
+  m.def("key_need", &key_need, "parameters"_a, "power"_a, "galois_element"_a, "level"_a,
+        "special"_a = nb::none());
+  m.def("own_special_primes", &circuits::own_special_primes, "parameters"_a, "need"_a, "level"_a);
+  m.def(
+      "has_key",
+      [](const rlwe::EvaluationKeys& keys, const KeyNeed& need) {
+        return keys.find(need.role, need.gadget) != nullptr;
+      },
+      "keys"_a, "need"_a);
   m.def(
       "needs_of",
       [](const rlwe::EvaluationKeys& asking) { return circuits::needs_of(*asking.context, *asking.asked); },

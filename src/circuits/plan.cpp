@@ -57,6 +57,21 @@ std::map<std::uint64_t, std::size_t> rotation_steps(const rlwe::Parameters& para
   return steps;
 }
 
+rlwe::GadgetPrimes own_gadget(const rlwe::Parameters& parameters, std::uint32_t power, std::size_t level,
+                              std::size_t special) {
+  return power == 2 ? product_gadget(parameters, level, special)
+                    : rotation_gadget(parameters, level, special);
+}
+
+std::optional<std::size_t> own_special_primes(const rlwe::Parameters& parameters, const KeyNeed& need,
+                                              std::size_t level) {
+  if (need.gadget == parameters.default_gadget(level)) return std::nullopt;
+  for (std::size_t special = 1; special <= most_special_primes; ++special) {
+    if (need.gadget == own_gadget(parameters, need.role.power, level, special)) return special;
+  }
+  throw ParameterError("a key of a circuit's own gadget, which its level does not tell");
+}
+
 rlwe::EvaluationKeys generate_keys(const rlwe::SecretKey& secret, std::span<const KeyNeed> needs) {
   const rlwe::Context& context = *secret.context;
   rlwe::EvaluationKeys keys;

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstdint>
 #include <cstdlib>
+#include <iterator>
 #include <map>
 #include <string>
 #include <tuple>
@@ -38,6 +39,16 @@ double mod_up_work(double base, double digits, double extended) {
 double division_work(double from, double to) {
   const double dropped = from > to ? from - to : 1;
   return transform * (dropped + to) + 2 * to + conversion * dropped * to;
+}
+
+// The time beyond the row at the end of a table: along the line through another one, but neither faster than
+// in proportion to work nor, for more work, slower. In proportion where there is no other row.
+double beyond(const UnitTime& end, const UnitTime* other, double work) {
+  const double proportional = end.seconds * work / end.work;
+  if (other == nullptr) return proportional;
+  const double slope = (other->seconds - end.seconds) / (other->work - end.work);
+  const double line = end.seconds + slope * (work - end.work);
+  return std::clamp(line, std::min(end.seconds, proportional), std::max(end.seconds, proportional));
 }
 
 // Halves the interval until it is below a part in 10^12 of itself.
@@ -140,10 +151,14 @@ double UnitTimes::of_call(const poly::LedgerEntry& entry) const {
       std::lower_bound(begin, end, work, [](const UnitTime& row, double at) { return row.work < at; });
   double seconds = 0;
   if (above == begin) {
-    // Below the least work a call is hardly faster than its beginning.
-    seconds = begin->seconds * std::max(work / begin->work, 0.5);
+    const auto other =
+        std::find_if(begin, end, [&](const UnitTime& row) { return row.work >= 2 * begin->work; });
+    seconds = beyond(*begin, other == end ? nullptr : &*other, work);
   } else if (above == end) {
-    seconds = std::prev(end)->seconds * work / std::prev(end)->work;
+    const UnitTime& last = *std::prev(end);
+    const auto other = std::find_if(std::make_reverse_iterator(end), std::make_reverse_iterator(begin),
+                                    [&](const UnitTime& row) { return 2 * row.work <= last.work; });
+    seconds = beyond(last, other == std::make_reverse_iterator(begin) ? nullptr : &*other, work);
   } else {
     const auto below = std::prev(above);
     const double part = (work - below->work) / (above->work - below->work);

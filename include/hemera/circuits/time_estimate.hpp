@@ -35,9 +35,9 @@ class UnitTimes {
   [[nodiscard]] const std::vector<UnitTime>& times() const { return times_; }
   [[nodiscard]] double waiting() const { return waiting_; }
 
-  /// Seconds of all calls. Between two rows of an operation and a degree time is linear in work, beyond them
-  /// it is proportional; other degrees and moduli take the nearest rows. Calls of an operation that the table
-  /// does not have take no time.
+  /// Seconds of all calls. Between two rows of an operation and a degree time is linear in work; beyond them
+  /// too, between none that grows with it and one in proportion. Other degrees and moduli take the nearest
+  /// rows. Calls of an operation that the table does not have take no time.
   [[nodiscard]] double seconds(const poly::Ledger::Entries& entries) const;
 
  private:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -21,6 +22,9 @@ Indices = NDArray[np.int64]
 _SAMPLE = 30_000
 """Entries of a map by which its diagonals are counted during the search."""
 _MOST_TRIALS = 40_000
+_CORRELATED = 0.1
+"""Bits of two indices go along with each other from here: of neighbours that a kernel of three numbers joins
+the lowest bits have the correlation 1/3; noise of the sample is below a hundredth."""
 _DIAGONAL, _ROTATION, _LEVEL = 0.06, 0.7, 2.0
 """Costs in units of a rotation with its own preparation: of a diagonal; of a rotation of baby and giant
 steps, on average; of the level that a map takes."""
@@ -42,8 +46,8 @@ class _Edge:
     target: int
     rows: Indices
     columns: Indices
-    part: float  # of the entries
     unit: bool  # all values are equal
+    kind: bytes  # equal for maps between the same elements
 
 
 def _edge(source: int, target: int, own: SparseMap) -> _Edge:
@@ -51,7 +55,9 @@ def _edge(source: int, target: int, own: SparseMap) -> _Edge:
     if own.entries > _SAMPLE:
         chosen = np.sort(np.random.default_rng(0).choice(own.entries, _SAMPLE, replace=False))
     unit = own.entries > 0 and bool((own.values == own.values[0]).all())
-    return _Edge(source, target, own.rows[chosen], own.columns[chosen], len(chosen), unit)
+    rows, columns = own.rows[chosen], own.columns[chosen]
+    kind = hashlib.sha256(bytes([unit]) + rows.tobytes() + columns.tobytes()).digest()
+    return _Edge(source, target, rows, columns, unit, kind)
 
 
 class _Groups:
@@ -74,7 +80,8 @@ class _Groups:
 
 def choose_layouts(program: TensorProgram, *, most_slots: int = 1 << 15) -> LayoutChoice:
     """Layouts of all nodes by local search: from the order of memory, and from layouts that neighbours
-    suggest, single bits of the slot's number are moved as long as the maps cost less. Deterministic.
+    suggest, single bits of the slot's number are moved as long as the maps cost less: of one group at a time,
+    and of all groups of a shape that maps join, such as the layers between two strides. Deterministic.
 
     Args:
         most_slots: no layout has a longer period, unless an array has more elements.
@@ -101,6 +108,7 @@ class _Search:
         self._most_bits = most_slots.bit_length() - 1
         self._layouts: dict[int, Layout] = {}
         self._trials = 0
+        self._known: dict[tuple[bytes, Layout, Layout], float] = {}
         self._near: dict[int, list[_Edge]] = {name: [] for name in shapes}
         for edge in edges:
             for name in {edge.source, edge.target}:
@@ -108,77 +116,101 @@ class _Search:
 
     def run(self, names: Sequence[int]) -> dict[int, Layout]:
         """The layouts of groups, in the order in which their first nodes come."""
-        for name in names:
-            candidates = [Layout.raster(self._shapes[name]), *self._suggested(name)]
-            self._take_best(name, candidates)
-            self._improve(name)
+        alike, single = self._alike(names), [(name,) for name in names]
+        for each in alike:
+            self._settle(each)
         changed = True
         while changed and self._trials < _MOST_TRIALS:
             # All of them, not only up to the first that changes.
-            changed = any([self._resettle(name) for name in names])  # noqa: C419
+            changed = any([self._settle(each) for each in [*alike, *single]])  # noqa: C419
         return self._layouts
 
     def total(self) -> float:
         """The cost of all maps."""
         return sum(self._cost(edge, self._layouts) for edge in self._edges)
 
-    def _resettle(self, name: int) -> bool:
-        before = self._around(name, self._layouts[name])
-        self._take_best(name, [self._layouts[name], *self._suggested(name)])
-        self._improve(name)
-        return self._around(name, self._layouts[name]) < before - 1e-9
+    def _alike(self, names: Sequence[int]) -> list[tuple[int, ...]]:
+        """The groups, those of one shape that maps join together, in the order of their first ones."""
+        classes = {name: {name} for name in names}
+        for edge in self._edges:
+            a, b = classes[edge.source], classes[edge.target]
+            if a is not b and self._shapes[edge.source] == self._shapes[edge.target]:
+                a |= b
+                classes.update(dict.fromkeys(b, a))
+        return list(dict.fromkeys(tuple(sorted(classes[name])) for name in names))
 
-    def _take_best(self, name: int, candidates: Sequence[Layout]) -> None:
-        self._layouts[name] = min(candidates, key=lambda each: self._around(name, each))
+    def _settle(self, names: tuple[int, ...]) -> bool:
+        """Gives groups of one shape the one layout that costs least; whether that changes anything."""
+        known = [self._layouts[name] for name in names if name in self._layouts]
+        before = self._around(names, self._layouts) if known else math.inf
+        candidates = dict.fromkeys([*known, Layout.raster(self._shapes[names[0]]), *self._suggested(names)])
+        costs = {each: self._with(names, each) for each in candidates}
+        best = min(costs, key=lambda each: costs[each])
+        best, cost = self._improved(names, best, costs[best])
+        if cost >= before - 1e-9:
+            return False
+        self._layouts.update(dict.fromkeys(names, best))
+        return True
 
-    def _improve(self, name: int) -> None:
-        """Moves single bits as long as that costs less."""
-        best = self._around(name, self._layouts[name])
+    def _improved(self, names: tuple[int, ...], best: Layout, cost: float) -> tuple[Layout, float]:
+        """Single bits are moved as long as that costs less."""
         while self._trials < _MOST_TRIALS:
-            found, cost = self._layouts[name], best
-            for moved in _moves(self._layouts[name]):
-                tried = self._around(name, moved)
+            found = best
+            for moved in _moves(best):
+                tried = self._with(names, moved)
                 if tried < cost - 1e-9:
                     found, cost = moved, tried
-            if found is self._layouts[name]:
-                return
-            self._layouts[name], best = found, cost
+            if found is best:
+                break
+            best = found
+        return best, cost
 
-    def _suggested(self, name: int) -> Iterator[Layout]:
+    def _suggested(self, names: tuple[int, ...]) -> Iterator[Layout]:
         """Layouts that neighbours suggest."""
-        for edge in self._near[name]:
-            other = edge.target if edge.source == name else edge.source
+        shape = self._shapes[names[0]]
+        for edge in (edge for name in names for edge in self._near[name]):
+            other = edge.target if edge.source in names else edge.source
             known = self._layouts.get(other)
-            if known is None or other == name:
+            if known is None or other in names:
                 continue
-            if known.shape == self._shapes[name]:
+            if known.shape == shape:
                 yield known
-            own, theirs = (edge.columns, edge.rows) if edge.source == name else (edge.rows, edge.columns)
-            yield from _carried(known, theirs, own, self._shapes[name], self._most_bits)
+            own, theirs = (edge.rows, edge.columns) if other == edge.source else (edge.columns, edge.rows)
+            yield from _carried(known, theirs, own, shape, self._most_bits)
 
-    def _around(self, name: int, layout: Layout) -> float:
-        """The cost of the maps of a group with a layout, as far as their other groups have one."""
+    def _with(self, names: tuple[int, ...], layout: Layout) -> float:
+        """The cost of the maps of groups that all have this layout."""
         if len(layout.bits) > self._most_bits:
             return math.inf
         self._trials += 1
-        layouts = {**self._layouts, name: layout}
-        near = (edge for edge in self._near[name] if edge.source in layouts and edge.target in layouts)
-        return sum(self._cost(edge, layouts) for edge in near) + 1e-6 * layout.period
+        return self._around(names, {**self._layouts, **dict.fromkeys(names, layout)})
 
-    @staticmethod
-    def _cost(edge: _Edge, layouts: dict[int, Layout]) -> float:
-        source, target = layouts[edge.source], layouts[edge.target]
-        if not len(edge.rows):
-            return 0
-        number = offsets(edge.rows, edge.columns, source, target)
-        present = np.zeros(min(source.period, target.period), np.bool_)
-        present[number] = True
-        count = int(np.count_nonzero(present)) * len(target.copies) ** 0.5
-        folds = max(0, (source.period // target.period).bit_length() - 1)
-        if count == 1 and present[0] and edge.unit and not folds:
-            return 0
-        rotations = 2 * math.sqrt(count) - (2 if present[0] else 1)
-        return float(_LEVEL + _DIAGONAL * count + _ROTATION * max(0.0, rotations) + folds)
+    def _around(self, names: tuple[int, ...], layouts: dict[int, Layout]) -> float:
+        """The cost of the maps of groups, as far as the others have a layout."""
+        near = dict.fromkeys(edge for name in names for edge in self._near[name])
+        costs = (self._cost(edge, layouts) for edge in near if {edge.source, edge.target} <= layouts.keys())
+        return sum(costs) + 1e-6 * sum(layouts[name].period for name in names)
+
+    def _cost(self, edge: _Edge, layouts: dict[int, Layout]) -> float:
+        key = edge.kind, layouts[edge.source], layouts[edge.target]
+        if key not in self._known:
+            self._known[key] = _cost_of(edge, *key[1:])
+        return self._known[key]
+
+
+def _cost_of(edge: _Edge, source: Layout, target: Layout) -> float:
+    """In units of a rotation."""
+    if not len(edge.rows):
+        return 0
+    number = offsets(edge.rows, edge.columns, source, target)
+    present = np.zeros(min(source.period, target.period), np.bool_)
+    present[number] = True
+    count = int(np.count_nonzero(present)) * len(target.copies) ** 0.5
+    folds = max(0, (source.period // target.period).bit_length() - 1)
+    if count == 1 and present[0] and edge.unit and not folds:
+        return 0
+    rotations = 2 * math.sqrt(count) - (2 if present[0] else 1)
+    return float(_LEVEL + _DIAGONAL * count + _ROTATION * max(0.0, rotations) + folds)
 
 
 def _moves(layout: Layout) -> Iterator[Layout]:
@@ -193,29 +225,31 @@ def _moves(layout: Layout) -> Iterator[Layout]:
                 yield Layout(layout.shape, (*rest[:place], bits[at], *rest[place:]))
 
 
+def _correlations(a: Indices, b: Indices) -> NDArray[np.float64]:
+    """The magnitude of the correlation of each bit of one number and each of another, in pairs of them."""
+    counts = [max(1, int(each.max(initial=0)).bit_length()) for each in (a, b)]
+    first, second = (
+        (each[:, None] >> np.arange(count) & 1).astype(np.float64)
+        for each, count in zip((a, b), counts, strict=True)
+    )
+    first, second = first - first.mean(0), second - second.mean(0)
+    size = np.sqrt(np.outer((first**2).sum(0), (second**2).sum(0)))
+    products: NDArray[np.float64] = np.abs(first.T @ second)
+    return np.divide(products, size, out=np.zeros_like(products), where=size > 0)
+
+
 def _carried(known: Layout, theirs: Indices, own: Indices, shape: Shape, most_bits: int) -> Iterator[Layout]:
     """Layouts of an array by that of a neighbour: where a bit of the neighbour's indices goes along with one
     bit of the array's, both lie at the same place."""
-    raster, plain = Layout.raster(shape), Layout.raster(known.shape)
-    numbers = index_bits(shape)
-    place_of = np.full(1 << len(plain.bits), -1, np.int64)  # an entry by the neighbour's element
-    # Of elements that meet several, one stands for all.
-    place_of[plain.places[theirs]] = raster.places[own]
-    bits: list[Place] = []
-    for bit in known.bits:
-        if bit == COPY:
-            bits.append(COPY)
-            continue
-        mask = 1 << index_bits(known.shape).index(bit)
-        at = np.flatnonzero(place_of >= 0)
-        at = at[(at & mask) == 0]
-        both = at[place_of[at | mask] >= 0]
-        changes = np.unique(place_of[both] ^ place_of[both | mask])
-        if len(changes) == 1 and changes[0] and not changes[0] & (changes[0] - 1):
-            found = numbers[int(changes[0]).bit_length() - 1]
-            bits.append(COPY if found in bits else found)
-        else:
-            bits.append(COPY)
+    numbers, others = index_bits(shape), index_bits(known.shape)
+    along = _correlations(Layout.raster(known.shape).places[theirs], Layout.raster(shape).places[own])
+    along = along[: len(others), : len(numbers)]
+    partner: dict[Place, Place] = {}
+    while along.size and along.max() > _CORRELATED:
+        other, mine = np.unravel_index(int(along.argmax()), along.shape)
+        partner[others[other]] = numbers[mine]
+        along[other], along[:, mine] = 0, 0
+    bits = [partner.get(bit, COPY) for bit in known.bits]
     missing = [bit for bit in numbers if bit not in bits]
     while bits and bits[-1] == COPY:
         bits.pop()

@@ -85,6 +85,7 @@ def _show_model(package: Package, json: str | None, device: str | None) -> int:
         *([] if keys.relinearization is None else [f"relinearization up to level {keys.relinearization}"]),
         *(f"rotation {steps} up to level {level}" for steps, level in sorted(keys.rotations.items())),
         *([] if keys.conjugation is None else [f"{conjugation} up to level {keys.conjugation}"]),
+        *(str(each) for each in keys.own),
         *(f"bootstrap of {settings['slots']} slots" for settings in keys.bootstraps),
     ]
     rows = {

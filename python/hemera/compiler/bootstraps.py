@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from hemera import circuits
 from hemera.compiler.costs import CostModel
@@ -12,7 +12,7 @@ from hemera.compiler.placement import Input, Placement, Step, place
 from hemera.errors import ParameterError
 from hemera.parameters import Parameters
 from hemera.serving.keys import top_level
-from hemera.serving.operations import Bootstraps, Lower
+from hemera.serving.operations import Bootstraps, Lower, Map
 from hemera.serving.program import Program
 
 __all__ = ["Placed", "bootstrap_of", "placed"]
@@ -50,6 +50,7 @@ def placed(
     """
     plan = bootstrap_of(params, slots)
     assert plan is not None
+    program = _with_own_keys(program)
     top = top_level(params)
     costs = CostModel(params, slots, max(top, plan.result_level), plan.input_level, device)
     seconds = costs.bootstrap(plan)
@@ -76,6 +77,18 @@ def placed(
     found = place(inputs, steps, outputs, result_level=plan.result_level, lowest=plan.input_level)
     by_value = {numbers[value]: bound for value, bound in magnitudes.items() if value in numbers}
     return Placed(_rewritten(program, groups, numbers, found, by_value, plan.result_level), found)
+
+
+def _with_own_keys(program: Program) -> Program:
+    """The program whose maps take keys of their levels alone: most run at the lowest ones, where keys for all
+    levels would be twice as long."""
+    result = Program(program.scheme, program.inputs)
+    for node in program.nodes:
+        own = node.operation
+        result.add(replace(own, own_keys=True) if isinstance(own, Map) else own, *node.operands)
+    for value in program.outputs:
+        result.give(value)
+    return result
 
 
 @dataclass(frozen=True)

@@ -193,7 +193,9 @@ def compile(  # noqa: A001
     recorder.program.outputs = _outputs(what(*arguments), recorder)
     program = folded(recorder.program)
     ring = params or _circuit_parameters(program, program.depth, _SLOTS, precision_bits, security)
-    choice = choose_layouts(program, most_slots=_MOST_SLOTS if ring is None else ring.max_slots)
+    # Bootstraps of more slots take longer than copies in them save.
+    refreshed = ring is None or bootstrap_of(ring, _SLOTS) is not None
+    choice = choose_layouts(program, most_slots=1 if ring is None or refreshed else ring.max_slots)
     slots = max(_SLOTS, *(layout.period for layout in choice.layouts))
     if slots > _MOST_SLOTS:
         raise ParameterError(f"an array of this program takes {slots} slots; at most {_MOST_SLOTS}")

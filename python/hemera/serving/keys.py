@@ -3,16 +3,60 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import astuple, dataclass, field, replace
 from typing import Any
 
 from hemera import _core, circuits
+from hemera.errors import ParameterError
 from hemera.objects.context import Context
 from hemera.objects.keys import Keys, SecretKey
 from hemera.parameters import Parameters
 from hemera.serving.values import MAX_SLOTS, integer
 
-__all__ = ["AskedKeys", "KeyList", "top_level"]
+__all__ = ["AskedKeys", "KeyList", "OwnKey", "top_level"]
+
+_MOST_SPECIAL = 64
+_POWERS = {"rotation": 1, "conjugation": 1, "relinearization": 2}
+
+
+@dataclass(frozen=True, order=True)
+class OwnKey:
+    """A key over the primes of one level alone: shorter than one for all levels up to it, and faster."""
+
+    use: str
+    """"rotation", "conjugation" or "relinearization"."""
+    steps: int
+    """Of a rotation; else 0."""
+    level: int
+    special: int
+    """Its special primes, at most."""
+
+    def __str__(self) -> str:
+        steps = f" by {self.steps}" if self.use == "rotation" else ""
+        return f"{self.use}{steps} at level {self.level} alone"
+
+    @classmethod
+    def from_data(cls, data: Any, top: int) -> OwnKey:
+        """Of a list of its four parts."""
+        use, steps, level, special = data
+        if use not in _POWERS:
+            raise ParameterError(f"a key for {use!r}")
+        return cls(
+            use,
+            integer(steps, "steps", -MAX_SLOTS, MAX_SLOTS),
+            integer(level, "a level", 0, top),
+            integer(special, "special primes", 1, _MOST_SPECIAL),
+        )
+
+    def need(self, ctx: Context) -> _core.KeyNeed:
+        """The key with its gadget."""
+        native = ctx._native
+        elements = {
+            "rotation": native.galois_element(self.steps),
+            "conjugation": native.conjugation_element(),
+        }
+        element = elements.get(self.use, 1)
+        return _core.key_need(ctx.params._native, _POWERS[self.use], element, self.level, self.special)
 
 
 @dataclass(frozen=True)
@@ -31,6 +75,22 @@ class AskedKeys:
         """Both."""
         return [*self.by_gadget, *self.by_level]
 
+    def without_own(self, params: Parameters) -> AskedKeys:
+        """Those whose gadgets serve all levels up to theirs."""
+        return replace(
+            self, by_gadget=[each for each in self.by_gadget if _special_primes(params, *each) is None]
+        )
+
+    def own(self, params: Parameters) -> list[OwnKey]:
+        """Those of `by_gadget` that are for one level alone."""
+        found = [(need, level, _special_primes(params, need, level)) for need, level in self.by_gadget]
+        steps = _core.rotation_steps(params._native, [need for need, _, special in found if special])
+        return [
+            OwnKey(_use_of(need, steps), steps.get(need.galois_element, 0), level, special)
+            for need, level, special in found
+            if special is not None
+        ]
+
 
 @dataclass(frozen=True)
 class KeyList:
@@ -44,23 +104,28 @@ class KeyList:
     """CKKS: conjugation; BFV and BGV: the exchange of the rows."""
     bootstraps: tuple[dict[str, Any], ...] = ()
     """Arguments of `hemera.circuits.Bootstrap` besides the parameters."""
+    own: tuple[OwnKey, ...] = ()
+    """Keys of single levels."""
 
     @classmethod
     def of(cls, params: Parameters, asked: Sequence[AskedKeys]) -> KeyList:
         """One key for each rotation, for all operations that asked for keys."""
-        relinearization, steps = _levels(params, [each for each in asked if each.bootstrap is None])
+        usual = [each for each in asked if each.bootstrap is None]
+        relinearization, steps = _levels(params, [each.without_own(params) for each in usual])
         conjugation = steps.pop(None, None)
         bootstraps: list[dict[str, Any]] = []
         for each in asked:
             if each.bootstrap is not None and dict(each.bootstrap) not in bootstraps:
                 bootstraps.append(dict(each.bootstrap))
         rotations = {step: level for step, level in steps.items() if step is not None}
-        return cls(relinearization, rotations, conjugation, tuple(bootstraps))
+        own = {key for each in usual for key in each.own(params)}
+        return cls(relinearization, rotations, conjugation, tuple(bootstraps), tuple(sorted(own)))
 
     @property
     def count(self) -> int:
         """Of keys, without those of bootstraps."""
-        return len(self.rotations) + sum(x is not None for x in (self.relinearization, self.conjugation))
+        single = sum(x is not None for x in (self.relinearization, self.conjugation))
+        return len(self.rotations) + single + len(self.own)
 
     def plans(self, params: Parameters) -> list[circuits.Bootstrap]:
         """The bootstraps."""
@@ -75,7 +140,7 @@ class KeyList:
         needs = [_core.key_need(params, 1, element, level) for element, level in elements]
         if self.relinearization is not None:
             needs.append(_core.key_need(params, 2, 1, self.relinearization))
-        return needs
+        return needs + [each.need(ctx) for each in self.own]
 
     def generate(self, ctx: Context, secret_key: SecretKey) -> Keys:
         """The keys, with those of bootstraps; see `Context.generate_keys`."""
@@ -86,13 +151,15 @@ class KeyList:
     # --- As data. ---
 
     def to_data(self) -> dict[str, Any]:
-        """What JSON takes."""
+        """What JSON takes. Keys of single levels are named where there are some."""
+        own = {"own": [list(astuple(each)) for each in self.own]} if self.own else {}
         return {
             "relinearization": self.relinearization is not None,
             "relinearization_level": self.relinearization,
             "rotations": [[steps, level] for steps, level in sorted(self.rotations.items())],
             "conjugation": self.conjugation,
             "bootstraps": [dict(each) for each in self.bootstraps],
+            **own,
         }
 
     @classmethod
@@ -116,6 +183,7 @@ class KeyList:
             },
             level(data["conjugation"]),
             tuple(_bootstrap(each) for each in data["bootstraps"]),
+            tuple(OwnKey.from_data(each, top) for each in data.get("own", ())),
         )
 
 
@@ -147,6 +215,17 @@ def _levels(params: Parameters, asked: Sequence[AskedKeys]) -> tuple[int | None,
             levels.update(dict.fromkeys(elements, level))
     steps = _core.rotation_steps(params._native, [need for need, _ in needs])
     return relinearization, {steps.get(element): level for element, level in levels.items()}
+
+
+def _special_primes(params: Parameters, need: _core.KeyNeed, level: int) -> int | None:
+    """Of a key for one level alone; None: of a gadget for all levels up to it."""
+    return _core.own_special_primes(params._native, need, level)
+
+
+def _use_of(need: _core.KeyNeed, steps: Mapping[int, int]) -> str:
+    if need.kind == "relinearization":
+        return "relinearization"
+    return "rotation" if need.galois_element in steps else "conjugation"
 
 
 def _bootstrap(data: Mapping[str, Any]) -> dict[str, Any]:

@@ -221,7 +221,9 @@ class Package:
     def _missing(self, ctx: Context, keys: Keys, slots: int) -> list[str]:
         """The keys that the program asks for and that are not there, for people."""
         asked = self._asked(ctx)
-        usual = [each for each in asked if each.bootstrap is None]
+        all_usual = [each for each in asked if each.bootstrap is None]
+        own = {key for each in all_usual for key in each.own(ctx.params)}
+        usual = [each.without_own(ctx.params) for each in all_usual]
         whole = {need.galois_element for each in usual for need, _ in each.by_gadget}
         needs = [need for each in usual for need, _ in each.needs]
         elements = {need.galois_element for need in needs if need.kind == "galois"}
@@ -241,6 +243,7 @@ class Package:
             found.append(f"rotations by {', '.join(map(str, rotations))}")
         if conjugation in lacking:
             found.append("conjugation" if self.scheme == "ckks" else "swap of rows")
+        found += [str(key) for key in sorted(own) if not _core.has_key(keys._native, key.need(ctx))]
         for each in asked:
             wanted = {need.galois_element for need, _ in each.needs if need.kind == "galois"}
             if each.bootstrap is not None and not wanted <= set(keys.galois_elements):

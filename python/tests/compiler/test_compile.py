@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -143,6 +144,61 @@ def test_deep_programs_bootstrap() -> None:
         if isinstance(node.operation, hm.serving.operations.Bootstraps)
     ]
     assert all(each >= 1 for each in magnitudes)
+
+
+def test_maps_between_bootstraps_have_keys_of_their_levels() -> None:
+    """By which keys and weights are shorter than with keys for all levels; files, clients and checks know
+    them."""
+    rng = np.random.default_rng(15)
+    matrices = rng.normal(size=(5, 16, 16)) / 16
+
+    def long(x: Any) -> Any:
+        for matrix in matrices:
+            x = np.tanh(matrix @ x)
+        return x
+
+    plan = compiled(long, rng.uniform(-1, 1, (20, 16)), precision_bits=10, params=deep())
+    keys = plan.package.interface.keys
+    assert len({key.level for key in keys.own}) > 1
+    loaded = hm.serving.Package.load(bytes(plan.package))
+    assert loaded.interface.keys == keys
+
+    ctx = hm.Context(plan.params, threads=2)
+    secret = ctx.generate_secret_key()
+    made = loaded.generate_keys(ctx, secret)
+    loaded.check(ctx, made)
+    # The same rotations for all levels do not do.
+    steps = sorted({key.steps for key in keys.own})
+    others = [
+        ctx.generate_keys(secret, rotations=[*keys.rotations, *steps], relinearization=True),
+        *(ctx.generate_keys(secret, plan=bootstrap) for bootstrap in keys.plans(plan.params)),
+    ]
+    with pytest.raises(hm.errors.MissingKeyError, match=f"rotation by {steps[0]} at level"):
+        loaded.check(ctx, functools.reduce(lambda a, b: a | b, others))
+    need = keys.own[0].need(ctx)
+    usual = hm._core.key_need(plan.params._native, 1, need.galois_element, keys.own[0].level)
+    assert len(need.primes) + len(need.special_primes) < len(usual.primes) + len(usual.special_primes)
+
+
+@pytest.mark.parametrize(
+    "key",
+    [
+        ["turning", 1, 4, 2],
+        ["rotation", 1, 99, 2],
+        ["rotation", 1 << 30, 4, 2],
+        ["rotation", 1, 4, 0],
+        ["rotation", 1, 4, 1 << 20],
+        ["rotation", 1, 4],
+        "rotation",
+        7,
+    ],
+)
+def test_files_with_wrong_keys_are_refused(key: Any) -> None:
+    plan = compiled(lambda x: x @ np.ones((4, 2)), np.ones((2, 4)))
+    told = json.loads(json.dumps(plan.package.interface.describe()))
+    told["keys"]["own"] = [key]
+    with pytest.raises(hm.errors.FormatError):
+        hm.serving.Interface.from_dict(told)
 
 
 def test_magnitudes_of_bootstraps() -> None:

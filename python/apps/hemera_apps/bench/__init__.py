@@ -1,6 +1,16 @@
 """Benchmarks from Python. A suite is a module with `add_arguments(parser)` and `run(options) -> exit status`.
 The first line of its docstring is its summary on the command line."""
 
-from hemera_apps.bench import against_seal, apps, bootstraps, multiply, operations, requests, serve, times
+from hemera_apps.bench import (
+    against_seal,
+    apps,
+    bootstraps,
+    multiply,
+    networks,
+    operations,
+    requests,
+    serve,
+    times,
+)
 
-SUITES = (operations, against_seal, apps, bootstraps, multiply, requests, serve, times)
+SUITES = (operations, against_seal, apps, bootstraps, multiply, networks, requests, serve, times)

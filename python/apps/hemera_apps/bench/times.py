@@ -143,7 +143,8 @@ def _circuits(bench: _Bench) -> Iterator[Measured]:
     random = np.random.default_rng(0)
     for degree, depth in _DEPTHS.items():
         own = 4096 if bench.small else degree
-        params = Parameters.for_circuit(depth, degree=own, slots=_SLOTS, security=None)
+        security = None if bench.small else 128
+        params = Parameters.for_circuit(depth, degree=own, slots=_SLOTS, security=security)
         context = bench.context(params)
         for rows in _ROWS[:2] if bench.small else _ROWS:
             matrix = random.uniform(-1, 1, (rows, rows)) / rows

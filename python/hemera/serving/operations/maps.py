@@ -26,12 +26,15 @@ class Map(OfMatrix):
     places: Array
     """Shape (numbers, period): which of the values each entry is."""
     baby_steps: int = 0
+    own_keys: bool = False
+    """Keys over the primes of its level alone, with the baby steps that cost least with them."""
 
     @classmethod
     def of(cls, numbers: Sequence[int], diagonals: Array) -> Map:
         """The map of diagonals of shape (numbers, period)."""
         values, places = np.unique(diagonals, return_inverse=True)
-        return cls(tuple(int(each) for each in numbers), values, places.reshape(diagonals.shape))
+        small = places.reshape(diagonals.shape).astype(np.int32)
+        return cls(tuple(int(each) for each in numbers), values, small)
 
     @property
     def diagonals(self) -> Array:
@@ -50,7 +53,8 @@ class Map(OfMatrix):
             )
         if places.min() < 0 or places.max() >= len(values) or places.shape[1] > MAX_SLOTS:
             raise ParameterError("a map has places of values that are not there")
-        return Map(numbers, values, places, integer(self.baby_steps, "baby_steps", 0, MAX_SLOTS))
+        steps = integer(self.baby_steps, "baby_steps", 0, MAX_SLOTS)
+        return Map(numbers, values, places, steps, bool(self.own_keys))
 
     def form(self, forms: list[Form]) -> Form:
         period, slots = self.places.shape[1], forms[0].slots
@@ -66,12 +70,18 @@ class Map(OfMatrix):
             for number, places in zip(self.numbers, self.places, strict=True)
         }
         return LinearTransform.from_diagonals(
-            own, place.params, slots=slots, level=place.level, baby_steps=self.baby_steps
+            own,
+            place.params,
+            slots=slots,
+            level=place.level,
+            baby_steps=self.baby_steps,
+            own_keys=self.own_keys,
         )
 
     def without_values(self) -> Map:
         """A map with the same rotations and products, of ones."""
-        return Map(self.numbers, np.ones(1), np.zeros((len(self.numbers), 1), np.int64), self.baby_steps)
+        places = np.zeros((len(self.numbers), 1), np.int64)
+        return Map(self.numbers, np.ones(1), places, self.baby_steps, self.own_keys)
 
     def clear(self, *xs: Array) -> Array:
         return by_diagonals(self.numbers, self.diagonals, xs[0])

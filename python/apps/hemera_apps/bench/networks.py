@@ -1,0 +1,146 @@
+"""Compiled neural networks: the time of an encrypted image, next to the network in the clear."""
+
+from __future__ import annotations
+
+import argparse
+import functools
+import resource
+import time
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from rich.console import Console
+
+import hemera as hm
+from hemera import _machine, _options
+from hemera.compiler import Compiled
+from hemera_apps.bench.timing import median_seconds
+from hemera_apps.networks import ACTIVATIONS, Network, lola, resnet
+
+_SAMPLES = 24
+_BITS = 11
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """The command's options."""
+    parser.add_argument("--network", choices=["resnet-20", "lola"], default="resnet-20")
+    parser.add_argument(
+        "--activation", choices=list(ACTIVATIONS), default="relu", help="of ResNet-20 (default: relu)"
+    )
+    parser.add_argument("--images", type=_options.positive, default=1, help="at once (default: 1)")
+    parser.add_argument(
+        "--times",
+        metavar="NAME",
+        help="of the table of times by which bootstraps are placed",
+    )
+    parser.add_argument("--seconds", type=float, default=2.0, help="to measure for, at least (default: 2)")
+    parser.add_argument("--small", action="store_true", help="a small network on a small ring: NOT SECURE")
+    _options.add_machine(parser)
+    parser.add_argument("--json", metavar="FILE", help='write the results to FILE ("-": standard output)')
+
+
+def run(options: argparse.Namespace) -> int:
+    """Compile, measure, compare, and write what is asked for."""
+    console = Console(stderr=options.json == "-")
+    say = functools.partial(console.print, highlight=False, markup=False)
+    function, shape = _network(options)
+    rng = np.random.default_rng(3)
+    images = rng.uniform(-1, 1, (_SAMPLES, *shape))
+    began = time.perf_counter()
+    plan = hm.compile(function, images[0], calibrate=images, precision_bits=_BITS, **_settings(options))
+    found: dict[str, Any] = {
+        "network": options.network if not options.small else "small",
+        "activation": options.activation if options.network == "resnet-20" else "square",
+        "images": options.images,
+        "compile_seconds": round(time.perf_counter() - began, 2),
+        "compile_peak_bytes": 1024 * resource.getrusage(resource.RUSAGE_SELF).ru_maxrss,
+        **_described(plan),
+    }
+    say(f"compiled in {found['compile_seconds']} s: {plan!r}, {found['bootstraps']} bootstraps")
+    found |= _measured(plan, function, images[: options.images], options, say)
+    if options.json is not None:
+        _options.write_json(options.json, {"made": _machine.describe(options.threads), "rows": [found]})
+    return 0
+
+
+def _network(options: argparse.Namespace) -> tuple[Network, tuple[int, ...]]:
+    if options.network == "lola":
+        return lola(), (1, 28, 28)
+    if options.small:
+        return resnet(1, options.activation, width=2), (3, 8, 8)
+    return resnet(3, options.activation), (3, 32, 32)
+
+
+def _settings(options: argparse.Namespace) -> dict[str, Any]:
+    settings: dict[str, Any] = {} if options.times is None else {"device": options.times}
+    if options.small:
+        settings["params"] = hm.ckks.Parameters.for_bootstrapping("test-40", levels=14, degree=2048)
+    return settings
+
+
+def _described(plan: Compiled) -> dict[str, Any]:
+    params, cost = plan.params, plan.cost()
+    return {
+        "degree": params.degree,
+        "log_modulus": round(params.log_modulus, 1),
+        "security": params.security,
+        "slots": plan.slots,
+        "bootstraps": plan.package.program.operations.get("bootstrap", 0),
+        "keys": len(cost.needed_keys),
+        "key_bytes": cost.key_bytes,
+        "plaintext_bytes": cost.plaintext_bytes,
+        "file_bytes": len(bytes(plan.package)),
+    }
+
+
+def _measured(
+    plan: Compiled,
+    function: Network,
+    images: np.ndarray[Any, Any],
+    options: argparse.Namespace,
+    say: Callable[[str], object],
+) -> dict[str, Any]:
+    """Seconds of a run, called and as a graph, and how far results are from the network in the clear."""
+    package = plan.package
+    ctx = hm.Context(plan.params, options.device, threads=options.threads)
+    secret = ctx.generate_secret_key()
+    began = time.perf_counter()
+    model = package.prepare(ctx)
+    evaluator = model.bind(package.generate_keys(ctx, secret))
+    encoded = package.interface.encode(images if len(images) > 1 else images[0])
+    inputs = [
+        ctx.encrypt(ctx.encode(values, level=spec.level), secret)
+        for values, spec in zip(encoded, package.inputs, strict=True)
+    ]
+    results = model.run(evaluator, inputs)
+    found = package.interface.decode([ctx.decrypt(each, secret) for each in results])
+    first = time.perf_counter() - began
+    expected = np.stack([function(image) for image in images])
+    error = float(np.abs(np.reshape(found, expected.shape) - expected).max())
+
+    def finished(action: Callable[[], object]) -> None:
+        action()
+        ctx.synchronize()
+
+    measured = {
+        "device": ctx.description,
+        "first_seconds": round(first, 2),
+        "seconds": median_seconds(
+            functools.partial(finished, lambda: model.run(evaluator, inputs)), options.seconds, rounds=3
+        ),
+    }
+    if model.captures:
+        graph = evaluator.capture(lambda *xs: model.run(evaluator, xs), *inputs)
+        measured["graph_seconds"] = median_seconds(
+            functools.partial(finished, lambda: graph(*inputs)), options.seconds, rounds=3
+        )
+    best = measured.get("graph_seconds", measured["seconds"])
+    say(f"{best:.4f} s for {len(images)} images, on {ctx.description}; error {error:.2e}")
+    return {
+        **measured,
+        "memory_bytes": ctx.memory_used,
+        "error": error,
+        "bits": round(-float(np.log2(error / max(1.0, np.abs(expected).max()))), 2),
+        "same_label": bool((expected.argmax(-1) == np.reshape(found, expected.shape).argmax(-1)).all()),
+    }

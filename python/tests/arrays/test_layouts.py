@@ -1,0 +1,93 @@
+"""The layouts that the search chooses, by the diagonals that their maps take."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+from hemera.arrays import conv
+from hemera.arrays.array import Array
+from hemera.arrays.folding import folded
+from hemera.arrays.layout import Layout
+from hemera.arrays.layout_search import choose_layouts
+from hemera.arrays.packing import packed
+from hemera.arrays.recorder import Recorder
+from hemera.arrays.tensor import Affine
+
+
+def diagonals(function: Callable[[Any], Any], shape: tuple[int, ...], most_slots: int = 1) -> list[int]:
+    """Of each linear map of a program, those that only scale left out."""
+    recorder = Recorder()
+    x = Array(recorder, recorder.input("x", shape, -1, 1))
+    recorder.program.outputs = [("y", function(x)._number)]
+    program = folded(recorder.program)
+    layouts = choose_layouts(program, most_slots=most_slots).layouts
+    maps = [
+        packed(own, layouts[operand], layouts[at])
+        for at, node in enumerate(program.nodes)
+        if isinstance(node.operation, Affine)
+        for operand, own in zip(node.operands, node.operation.maps, strict=True)
+    ]
+    return [len(each.numbers) for each in maps if each.only_scales is None]
+
+
+def residual(x: Any, widths: tuple[int, ...]) -> Any:
+    """Groups of two residual blocks: each group after the first one halves the image."""
+    rng = np.random.default_rng(0)
+    channels = x.shape[0]
+    for width in widths:
+        for _ in range(2):
+            stride = 1 if width == channels else 2
+            weights = rng.normal(size=(2, width, max(width, channels), 3, 3)) / 1000
+            y = conv(x, weights[0][:, :channels], stride=stride, padding=1) ** 2
+            y = conv(y, weights[1][:, :width], padding=1)
+            x = y + (x if stride == 1 else conv(x, weights[0][:, :channels, :1, :1], stride=stride))
+            channels = width
+    return x
+
+
+def test_residual_networks_take_multiplexed_packing() -> None:
+    """The counts of ResNet-20's layers packed by hand: with channels between the pixels of one after each
+    stride of 2 (E. Lee et al., "Low-complexity deep convolutional neural networks on fully homomorphic
+    encryption using multiplexed parallel convolutions", ICML 2022, section 4)."""
+    found = diagonals(lambda x: residual(x, (16, 32, 64)), (16, 32, 32))
+    assert found == [144] * 4 + [128, 392, 32, 392, 392] + [324, 900, 100, 900, 900]
+
+
+def test_joined_layers_get_one_layout() -> None:
+    """By moves of single values, which fit their neighbours, a chain of equal layers would not leave the
+    layout of its first one."""
+    rng = np.random.default_rng(1)
+    kernels = rng.normal(size=(3, 8, 8, 3, 3))
+
+    def chain(x: Any) -> Any:
+        x = conv(x, rng.normal(size=(8, 4, 3, 3)), stride=2, padding=1)
+        for kernel in kernels:
+            x = conv(x**2, kernel, padding=1)
+        return x
+
+    _, *others = diagonals(chain, (4, 16, 16))
+    assert others == [others[0]] * 3
+    assert others[0] <= 2 * 9 * 8
+
+
+def test_the_search_is_deterministic() -> None:
+    first, second = (diagonals(lambda x: residual(x, (2, 4)), (2, 8, 8)) for _ in range(2))
+    assert first == second
+
+
+@pytest.mark.parametrize("shape", [(3, 5), (4, 8), (1, 7), (6,)])
+def test_layouts_of_neighbours_carry_over_a_transposition(shape: tuple[int, ...]) -> None:
+    """A transposed array lies as the array does: the map moves nothing."""
+    assert diagonals(lambda x: (x**2).T ** 2, shape) == []
+
+
+def test_copies_only_where_there_is_room() -> None:
+    kernel = np.random.default_rng(2).normal(size=(8, 8, 3, 3))
+    tight = diagonals(lambda x: conv(x, kernel, padding=1) ** 2, (8, 8, 8))
+    wide = diagonals(lambda x: conv(x, kernel, padding=1) ** 2, (8, 8, 8), most_slots=1 << 13)
+    assert sum(wide) <= sum(tight)
+    assert Layout.raster((8, 8, 8)).period == 512
