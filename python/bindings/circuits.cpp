@@ -226,13 +226,13 @@ std::pair<AskedNeeds, AskedNeeds> asked_keys(const rlwe::EvaluationKeys& asking)
   return {std::move(by_gadget), std::move(by_level)};
 }
 
-/// A key with the default gadget of a level, or one over its primes alone with at most so many special primes.
-/// power: 2 for a relinearization key.
+/// A key with the default gadget of a level, or one over its primes alone with at most so many special
+/// primes. power: 2 for a relinearization key.
 KeyNeed key_need(const rlwe::Parameters& parameters, std::uint32_t power, std::uint64_t galois_element,
                  std::size_t level, std::optional<std::size_t> special) {
-  return {{.power = power, .galois_element = galois_element},
-          special ? circuits::own_gadget(parameters, power, level, *special)
-                  : parameters.default_gadget(level)};
+  return {
+      {.power = power, .galois_element = galois_element},
+      special ? circuits::own_gadget(parameters, power, level, *special) : parameters.default_gadget(level)};
 }
 
 // Operation, limbs in and out, limbs of extended digits, digits, batch, components, terms, and how often.
@@ -246,6 +246,14 @@ std::vector<CallRow> calls_of(const Cost& cost) {
                       entry.digits, entry.batch, entry.components, entry.terms, calls);
   }
   return rows;
+}
+
+poly::Ledger::Entries entries_of(const std::vector<const Cost*>& costs) {
+  poly::Ledger::Entries entries;
+  for (const Cost* cost : costs) {
+    for (const auto& [entry, calls] : cost->entries) entries[entry] += calls;
+  }
+  return entries;
 }
 
 void bind_plans(nb::module_& m) {
@@ -287,10 +295,10 @@ void bind_plans(nb::module_& m) {
   nb::class_<UnitTimes>(m, "UnitTimes")
       .def(
           "__init__",
-          [](UnitTimes* self, const std::vector<TimeRow>& rows, double waiting) {
-            new (self) UnitTimes(times_of(rows), waiting);
+          [](UnitTimes* self, const std::vector<TimeRow>& rows, double waiting, double least) {
+            new (self) UnitTimes(times_of(rows), waiting, least);
           },
-          "rows"_a, "waiting"_a)
+          "rows"_a, "waiting"_a, "least"_a = 0.0)
       .def("seconds", [](const UnitTimes& self, const Cost& cost) { return self.seconds(cost.entries); });
   m.def(
       "unit_times",
@@ -301,13 +309,14 @@ void bind_plans(nb::module_& m) {
   m.def(
       "waiting_of",
       [](const std::vector<TimeRow>& rows, const std::vector<const Cost*>& costs, double seconds) {
-        poly::Ledger::Entries entries;
-        for (const Cost* cost : costs) {
-          for (const auto& [entry, calls] : cost->entries) entries[entry] += calls;
-        }
-        return circuits::waiting_of(times_of(rows), entries, seconds);
+        return circuits::waiting_of(times_of(rows), entries_of(costs), seconds);
       },
       "rows"_a, "costs"_a, "seconds"_a);
+  m.def(
+      "least_of",
+      [](const std::vector<TimeRow>& rows, double waiting, const std::vector<const Cost*>& costs,
+         double seconds) { return circuits::least_of(times_of(rows), waiting, entries_of(costs), seconds); },
+      "rows"_a, "waiting"_a, "costs"_a, "seconds"_a);
 
   nb::class_<KeyNeed>(m, "KeyNeed", "A switching key that a circuit needs: its kind and its gadget.")
       .def_prop_ro(

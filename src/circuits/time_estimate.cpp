@@ -115,8 +115,8 @@ double work_of(const poly::LedgerEntry& entry) {
   return std::max(once() * static_cast<double>(entry.batch), 1e-3);
 }
 
-UnitTimes::UnitTimes(std::vector<UnitTime> times, double waiting)
-    : times_(std::move(times)), waiting_(waiting) {
+UnitTimes::UnitTimes(std::vector<UnitTime> times, double waiting, double least)
+    : times_(std::move(times)), waiting_(waiting), least_(least) {
   if (times_.empty()) throw ParameterError("a table of times without a row; measure some (hemera calibrate)");
   for (const UnitTime& time : times_) {
     if (time.degree != 0 && time.work > 0 && time.seconds > 0 && std::isfinite(time.seconds)) continue;
@@ -164,7 +164,7 @@ double UnitTimes::of_call(const poly::LedgerEntry& entry) const {
     const double part = (work - below->work) / (above->work - below->work);
     seconds = part * above->seconds + (1 - part) * below->seconds;
   }
-  return std::max(seconds - waiting_, seconds / 10);
+  return std::max({seconds - waiting_, seconds / 10, least_});
 }
 
 double UnitTimes::seconds(const poly::Ledger::Entries& entries) const {
@@ -208,6 +208,14 @@ double waiting_of(const std::vector<UnitTime>& times, const poly::Ledger::Entrie
   for (const UnitTime& time : times) longest = std::max(longest, time.seconds);
   const auto excess = [&](double waiting) { return UnitTimes(times, waiting).seconds(entries) - seconds; };
   return excess(0) <= 0 ? 0 : root_of(excess, 0, longest);
+}
+
+double least_of(const std::vector<UnitTime>& times, double waiting, const poly::Ledger::Entries& entries,
+                double seconds) {
+  const auto missing = [&](double least) {
+    return seconds - UnitTimes(times, waiting, least).seconds(entries);
+  };
+  return missing(0) <= 0 ? 0 : root_of(missing, 0, seconds);
 }
 
 }  // namespace hemera::circuits

@@ -45,8 +45,22 @@ TEST(TimeEstimate, IsLinearBetweenRows) {
   EXPECT_EQ(seconds_of(table(), sum_of(4)), 10);
   EXPECT_EQ(seconds_of(table(), sum_of(6)), 20);
   EXPECT_EQ(seconds_of(table(), sum_of(2, 3)), 20);
-  EXPECT_EQ(seconds_of(table(), sum_of(16)), 60);  // beyond the last row
-  EXPECT_EQ(seconds_of(table(), sum_of(1)), 4);    // before the first
+}
+
+TEST(TimeEstimate, GoesOnAlongALineBeyondTheRows) {
+  EXPECT_EQ(seconds_of(table(), sum_of(16)), 60);  // in proportion: the line through 4 limbs is steeper
+  EXPECT_EQ(seconds_of(table(), sum_of(1)), 7);    // with 4 limbs, the row of at least twice the work
+  const UnitTimes flat({{Operation::add, 1024, 40, 2, 8}, {Operation::add, 1024, 40, 8, 14}});
+  EXPECT_EQ(seconds_of(flat, sum_of(16)), 22);
+  EXPECT_EQ(seconds_of(flat, sum_of(1)), 7);
+  // Rows that fall with work are noise: times do not.
+  const UnitTimes falling({{Operation::add, 1024, 40, 2, 8}, {Operation::add, 1024, 40, 8, 6}});
+  EXPECT_EQ(seconds_of(falling, sum_of(16)), 6);
+  EXPECT_EQ(seconds_of(falling, sum_of(1)), 8);
+  // Of one row there is no line.
+  const UnitTimes one({{Operation::add, 1024, 40, 2, 8}});
+  EXPECT_EQ(seconds_of(one, sum_of(16)), 64);
+  EXPECT_EQ(seconds_of(one, sum_of(1)), 4);
 }
 
 TEST(TimeEstimate, TakesTheNearestDegreeAndArithmetic) {
@@ -73,6 +87,17 @@ TEST(TimeEstimate, WaitingIsFittedToARun) {
   EXPECT_NEAR(UnitTimes(table().times(), waiting).seconds(run), 34, 1e-9);
   EXPECT_EQ(waiting_of(table().times(), run, 44), 0);
   EXPECT_EQ(waiting_of(table().times(), run, 100), 0);
+}
+
+TEST(TimeEstimate, TheShortestCallsTakeTheProgramsTime) {
+  const UnitTimes times(table().times(), 3, 6);
+  EXPECT_EQ(seconds_of(times, sum_of(2)), 6);
+  EXPECT_EQ(seconds_of(times, sum_of(8)), 27);
+  const poly::Ledger::Entries run = {{sum_of(2), 3}, {sum_of(8), 2}};
+  const double least = least_of(table().times(), 3, run, 81);
+  EXPECT_NEAR(least, 9, 1e-9);  // of three calls: 81 = 3 * 9 + 2 * 27
+  EXPECT_EQ(least_of(table().times(), 3, run, 69), 0);
+  EXPECT_EQ(least_of(table().times(), 3, run, 10), 0);
 }
 
 TEST(TimeEstimate, RowsAreRefusedThatAreNoTimes) {

@@ -27,9 +27,10 @@ double work_of(const poly::LedgerEntry& entry);
 class UnitTimes {
  public:
   /// `waiting`: seconds that a call takes longer when it is timed alone than among others, on devices that
-  /// begin one call before the last one ends. Throws ParameterError without times, and for times, degrees or
+  /// begin one call before the last one ends. `least`: seconds of the shortest calls among others, whose time
+  /// is that of the program which makes them. Throws ParameterError without times, and for times, degrees or
   /// work that are not positive.
-  explicit UnitTimes(std::vector<UnitTime> times, double waiting = 0);
+  explicit UnitTimes(std::vector<UnitTime> times, double waiting = 0, double least = 0);
 
   /// The table, ordered.
   [[nodiscard]] const std::vector<UnitTime>& times() const { return times_; }
@@ -44,7 +45,7 @@ class UnitTimes {
   [[nodiscard]] double of_call(const poly::LedgerEntry& entry) const;
 
   std::vector<UnitTime> times_;
-  double waiting_;
+  double waiting_, least_;
 };
 
 /// The rows of a ledger whose calls were timed: for each operation, degree and arithmetic at most `most` of
@@ -54,5 +55,8 @@ std::vector<UnitTime> unit_times(const poly::Ledger::Times& times, std::size_t m
 /// The `waiting` of a table with which it gives `seconds` for a run, from its entries; 0 where the calls
 /// alone take less.
 double waiting_of(const std::vector<UnitTime>& times, const poly::Ledger::Entries& entries, double seconds);
+/// The `least` of a table with which it gives `seconds` for a run of short calls; 0 where these take longer.
+double least_of(const std::vector<UnitTime>& times, double waiting, const poly::Ledger::Entries& entries,
+                double seconds);
 
 }  // namespace hemera::circuits

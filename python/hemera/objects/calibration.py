@@ -60,6 +60,7 @@ def calibrate(
     costs: list[_core.Cost] = []
     captured_costs: list[_core.Cost] = []
     eager = captured = last = 0.0
+    smallest: tuple[list[_core.Cost], float] | None = None
     name = ""
     for params in _parameters():
         before = time.monotonic()
@@ -80,16 +81,20 @@ def calibrate(
         eager += own_eager
         captured += own_captured
         counted = [cost(circuit, SLOTS, SLOTS, params=params)._counted()[1] for circuit in own]
+        smallest = smallest or (counted, own_eager)
         costs += counted
         captured_costs += counted[: len(captures)]
         last = time.monotonic() - before
     # Time between calls, if there is any, is shared out among the operations.
     between = max(1.0, eager / sum(map(_core.UnitTimes(rows, 0).seconds, costs)))
     rows = [(operation, degree, bits, work, took * between) for operation, degree, bits, work, took in rows]
+    waiting = _core.waiting_of(rows, costs, eager)
+    assert smallest is not None
     return DeviceTimes(
         device=name,
         rows=rows,
-        waiting=_core.waiting_of(rows, costs, eager),
+        waiting=waiting,
+        least=_core.least_of(rows, waiting, *smallest),
         graph_waiting=_core.waiting_of(rows, captured_costs, captured) if chosen != "cpu" else None,
         made={**_machine.describe(threads), "date": datetime.now(timezone.utc).date().isoformat()},
     )

@@ -48,6 +48,7 @@ class DeviceTimes:
 
     `waiting`: the seconds that a call takes longer when it is timed by itself than among others.
     `graph_waiting`: the same for calls of captured graphs.
+    `least`: the seconds of the shortest calls among others, when a program makes them one by one.
     `made`: the version, the date and the machine of the measurement.
     """
 
@@ -55,11 +56,12 @@ class DeviceTimes:
     rows: list[Row]
     waiting: float = 0.0
     graph_waiting: float | None = None
+    least: float = 0.0
     made: dict[str, Any] = field(default_factory=dict)
 
     @cached_property
     def _eager(self) -> _core.UnitTimes:
-        return _core.UnitTimes(self.rows, self.waiting)
+        return _core.UnitTimes(self.rows, self.waiting, self.least)
 
     @cached_property
     def _captured(self) -> _core.UnitTimes:
@@ -98,6 +100,7 @@ class DeviceTimes:
                 rows=rows,
                 waiting=float(found["waiting"]),
                 graph_waiting=None if graph is None else float(graph),
+                least=float(found.get("least", 0.0)),
                 made=dict(found["made"]),
             )
             _ = table._eager
