@@ -27,7 +27,7 @@ def _silu(x: Any) -> Any:
 ACTIVATIONS: dict[str, Network] = {
     "relu": lambda x: np.maximum(x, 0),
     "silu": _silu,
-    "square": lambda x: x * (0.25 * x + 0.5) + 0.1,
+    "square": lambda x: x * (0.1 * x + 0.5),
 }
 
 

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from hemera import circuits
 from hemera.arrays.recorded import A, as_operand
+from hemera.arrays.tensor import Affine
 from hemera.circuits import Function
 from hemera.errors import ParameterError, RangeError
 
@@ -166,10 +167,24 @@ def _rectified(x: A) -> A:
         return x
     if high <= 0:
         return x._filled(0.0)
-    bits = max(2.0, x._recorder.tolerance_bits(max(-low, high)))
-    function = circuits.relu((low * _WIDER, high * _WIDER), bits=bits)
-    limits = (-function.error, high * _WIDER + function.error)
-    return x._at(x._recorder.apply(function, x._number, limits=limits))
+    return _homogeneous(x, circuits.relu, high)
+
+
+def _homogeneous(x: A, make: Callable[..., Function], most: float) -> A:
+    """A function of values around 0 with f(s x) = s f(x) for s > 0, from 0 to `most`. On (-1, 1), where that
+    takes fewer levels: maps before and after it take the scaling in."""
+    low, high = (end * _WIDER for end in x.range)
+    largest = max(-low, high)
+    bits = max(2.0, x._recorder.tolerance_bits(largest))
+    function, scale = make((low, high), bits=bits), 1.0
+    if isinstance(x._recorder.program.nodes[x._number].operation, Affine):
+        unit = make((low / largest, high / largest), bits=bits + math.log2(largest))
+        if unit.depth < function.depth:
+            function, scale = unit, largest
+    limits = (-function.error, most * _WIDER / scale + function.error)
+    operand = x if scale == 1 else x * (1 / scale)
+    found = x._at(x._recorder.apply(function, operand._number, limits=limits))
+    return found if scale == 1 else found * scale
 
 
 def _around(x: A, y: A) -> tuple[float, float, float]:
@@ -196,11 +211,7 @@ def absolute(x: A) -> A:
         return x
     if high <= 0:
         return -x
-    largest = max(-low, high) * _WIDER
-    bits = max(2.0, x._recorder.tolerance_bits(largest))
-    function = circuits.abs((low * _WIDER, high * _WIDER), bits=bits)
-    limits = (-function.error, largest + function.error)
-    return x._at(x._recorder.apply(function, x._number, limits=limits))
+    return _homogeneous(x, circuits.abs, max(-low, high))
 
 
 def clip(x: A, low: Any = None, high: Any = None) -> A:

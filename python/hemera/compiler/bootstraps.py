@@ -178,7 +178,7 @@ def _rewritten(
             return own[value], found.results[value]
         if value not in raised:
             magnitude = 2.0 ** math.ceil(math.log2(max(1.0, magnitudes[value])))
-            raised[value] = result.add(Bootstraps(real=True, magnitude=magnitude), own[value])
+            raised[value] = result.add(Bootstraps(real=True, magnitude=magnitude, known=True), own[value])
         return raised[value], result_level
 
     first = len(program.inputs)

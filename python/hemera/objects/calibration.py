@@ -129,7 +129,10 @@ def _circuits(params: Parameters) -> Iterator[Circuit]:
     if params.scheme != "ckks":
         return
     # Groups of rotations and products with plaintexts, and of products.
-    for size, level in ((16, top), (64, top), (64, (top + 1) // 2)):
+    sizes = [(16, top), (64, top), (64, (top + 1) // 2)]
+    if params.degree <= 16384:  # larger ones take too much memory
+        sizes.append((256, top))
+    for size, level in sizes:
         if level < 1:
             continue
         matrix = np.random.default_rng(size).uniform(-1, 1, (size, size))

@@ -216,6 +216,8 @@ class Bootstraps(SlotBySlot):
     merge_parts: bool = False
     magnitude: float = 1.0
     """The largest magnitude of the values."""
+    known: bool = False
+    """Whether it holds whatever the operations before it declare, which can be wider."""
 
     def validated(self, scheme: SchemeName) -> Operation:
         del scheme
@@ -223,20 +225,22 @@ class Bootstraps(SlotBySlot):
         magnitude = real(self.magnitude, "a magnitude")
         if magnitude <= 0:
             raise ParameterError(f"the magnitude of what is bootstrapped must be positive, not {magnitude:g}")
-        return Bootstraps(bool(self.real), iterations, bool(self.merge_parts), magnitude)
+        return Bootstraps(bool(self.real), iterations, bool(self.merge_parts), magnitude, bool(self.known))
 
     def settings(self, form: Form) -> dict[str, Any]:
         """Arguments of `hemera.circuits.Bootstrap`."""
         settings = {"slots": form.slots, **parts_of(self)}
-        del settings["magnitude"]
-        return settings
+        return {name: value for name, value in settings.items() if name not in ("magnitude", "known")}
 
     def plan(self, place: Place) -> Bootstrap:
         return Bootstrap(place.params, **self.settings(place.form))
 
     def run(self, at: Running, *xs: Ciphertext) -> Ciphertext:
+        (x,) = xs
+        if self.known and self.magnitude < x.largest:
+            x = at.ev.declare(x, self.magnitude)
         with ranges_are_known():
-            return at.ev.bootstrap(xs[0], at.plan, magnitude=self.magnitude)
+            return at.ev.bootstrap(x, at.plan, magnitude=self.magnitude)
 
     def clear(self, *xs: Array) -> Array:
         return np.real(xs[0]) if self.real else xs[0]
