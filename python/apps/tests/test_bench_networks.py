@@ -29,6 +29,7 @@ def row(tmp_path: Path, *options: str) -> dict[str, Any]:
 def test_a_small_residual_network(tmp_path: Path, activation: str) -> None:
     found = row(tmp_path, "--small", "--activation", activation)
     assert found["bootstraps"] > 0
+    assert found["slots"] == 4 * 8 * 8  # of the image: no copies, which bootstraps would pay
     assert found["bits"] > 7
     assert found["seconds"] > 0
     assert "graph_seconds" not in found

@@ -80,8 +80,7 @@ class _Groups:
 
 def choose_layouts(program: TensorProgram, *, most_slots: int = 1 << 15) -> LayoutChoice:
     """Layouts of all nodes by local search: from the order of memory, and from layouts that neighbours
-    suggest, single bits of the slot's number are moved as long as the maps cost less: of one group at a time,
-    and of all groups of a shape that maps join, such as the layers between two strides. Deterministic.
+    suggest, single bits of the slot's number are moved as long as the maps cost less. Deterministic.
 
     Args:
         most_slots: no layout has a longer period, unless an array has more elements.
@@ -116,80 +115,62 @@ class _Search:
 
     def run(self, names: Sequence[int]) -> dict[int, Layout]:
         """The layouts of groups, in the order in which their first nodes come."""
-        alike, single = self._alike(names), [(name,) for name in names]
-        for each in alike:
-            self._settle(each)
+        for name in names:
+            candidates = [Layout.raster(self._shapes[name]), *self._suggested(name)]
+            self._take_best(name, candidates)
+            self._improve(name)
         changed = True
         while changed and self._trials < _MOST_TRIALS:
             # All of them, not only up to the first that changes.
-            changed = any([self._settle(each) for each in [*alike, *single]])  # noqa: C419
+            changed = any([self._resettle(name) for name in names])  # noqa: C419
         return self._layouts
 
     def total(self) -> float:
         """The cost of all maps."""
         return sum(self._cost(edge, self._layouts) for edge in self._edges)
 
-    def _alike(self, names: Sequence[int]) -> list[tuple[int, ...]]:
-        """The groups, those of one shape that maps join together, in the order of their first ones."""
-        classes = {name: {name} for name in names}
-        for edge in self._edges:
-            a, b = classes[edge.source], classes[edge.target]
-            if a is not b and self._shapes[edge.source] == self._shapes[edge.target]:
-                a |= b
-                classes.update(dict.fromkeys(b, a))
-        return list(dict.fromkeys(tuple(sorted(classes[name])) for name in names))
+    def _resettle(self, name: int) -> bool:
+        before = self._around(name, self._layouts[name])
+        self._take_best(name, [self._layouts[name], *self._suggested(name)])
+        self._improve(name)
+        return self._around(name, self._layouts[name]) < before - 1e-9
 
-    def _settle(self, names: tuple[int, ...]) -> bool:
-        """Gives groups of one shape the one layout that costs least; whether that changes anything."""
-        known = [self._layouts[name] for name in names if name in self._layouts]
-        before = self._around(names, self._layouts) if known else math.inf
-        candidates = dict.fromkeys([*known, Layout.raster(self._shapes[names[0]]), *self._suggested(names)])
-        costs = {each: self._with(names, each) for each in candidates}
-        best = min(costs, key=lambda each: costs[each])
-        best, cost = self._improved(names, best, costs[best])
-        if cost >= before - 1e-9:
-            return False
-        self._layouts.update(dict.fromkeys(names, best))
-        return True
+    def _take_best(self, name: int, candidates: Sequence[Layout]) -> None:
+        self._layouts[name] = min(candidates, key=lambda each: self._around(name, each))
 
-    def _improved(self, names: tuple[int, ...], best: Layout, cost: float) -> tuple[Layout, float]:
-        """Single bits are moved as long as that costs less."""
+    def _improve(self, name: int) -> None:
+        """Moves single bits as long as that costs less."""
+        best = self._around(name, self._layouts[name])
         while self._trials < _MOST_TRIALS:
-            found = best
-            for moved in _moves(best):
-                tried = self._with(names, moved)
+            found, cost = self._layouts[name], best
+            for moved in _moves(self._layouts[name]):
+                tried = self._around(name, moved)
                 if tried < cost - 1e-9:
                     found, cost = moved, tried
-            if found is best:
-                break
-            best = found
-        return best, cost
+            if found is self._layouts[name]:
+                return
+            self._layouts[name], best = found, cost
 
-    def _suggested(self, names: tuple[int, ...]) -> Iterator[Layout]:
+    def _suggested(self, name: int) -> Iterator[Layout]:
         """Layouts that neighbours suggest."""
-        shape = self._shapes[names[0]]
-        for edge in (edge for name in names for edge in self._near[name]):
-            other = edge.target if edge.source in names else edge.source
+        for edge in self._near[name]:
+            other = edge.target if edge.source == name else edge.source
             known = self._layouts.get(other)
-            if known is None or other in names:
+            if known is None or other == name or not len(edge.rows):
                 continue
-            if known.shape == shape:
+            if known.shape == self._shapes[name]:
                 yield known
-            own, theirs = (edge.rows, edge.columns) if other == edge.source else (edge.columns, edge.rows)
-            yield from _carried(known, theirs, own, shape, self._most_bits)
+            own, theirs = (edge.columns, edge.rows) if edge.source == name else (edge.rows, edge.columns)
+            yield from _carried(known, theirs, own, self._shapes[name], self._most_bits)
 
-    def _with(self, names: tuple[int, ...], layout: Layout) -> float:
-        """The cost of the maps of groups that all have this layout."""
+    def _around(self, name: int, layout: Layout) -> float:
+        """The cost of the maps of a group with a layout, as far as their other groups have one."""
         if len(layout.bits) > self._most_bits:
             return math.inf
         self._trials += 1
-        return self._around(names, {**self._layouts, **dict.fromkeys(names, layout)})
-
-    def _around(self, names: tuple[int, ...], layouts: dict[int, Layout]) -> float:
-        """The cost of the maps of groups, as far as the others have a layout."""
-        near = dict.fromkeys(edge for name in names for edge in self._near[name])
-        costs = (self._cost(edge, layouts) for edge in near if {edge.source, edge.target} <= layouts.keys())
-        return sum(costs) + 1e-6 * sum(layouts[name].period for name in names)
+        layouts = {**self._layouts, name: layout}
+        near = (edge for edge in self._near[name] if edge.source in layouts and edge.target in layouts)
+        return sum(self._cost(edge, layouts) for edge in near) + 1e-6 * layout.period
 
     def _cost(self, edge: _Edge, layouts: dict[int, Layout]) -> float:
         key = edge.kind, layouts[edge.source], layouts[edge.target]

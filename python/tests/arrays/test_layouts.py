@@ -57,9 +57,8 @@ def test_residual_networks_take_multiplexed_packing() -> None:
     assert found == [144] * 4 + [128, 392, 32, 392, 392] + [324, 900, 100, 900, 900]
 
 
-def test_joined_layers_get_one_layout() -> None:
-    """By moves of single values, which fit their neighbours, a chain of equal layers would not leave the
-    layout of its first one."""
+def test_strides_without_shortcuts() -> None:
+    """Bits of an image's indices are followed through a kernel, whose numbers blur them."""
     rng = np.random.default_rng(1)
     kernels = rng.normal(size=(3, 8, 8, 3, 3))
 
@@ -69,9 +68,7 @@ def test_joined_layers_get_one_layout() -> None:
             x = conv(x**2, kernel, padding=1)
         return x
 
-    _, *others = diagonals(chain, (4, 16, 16))
-    assert others == [others[0]] * 3
-    assert others[0] <= 2 * 9 * 8
+    assert diagonals(chain, (4, 16, 16)) == [32, 98, 98, 98]
 
 
 def test_the_search_is_deterministic() -> None:

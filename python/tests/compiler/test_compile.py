@@ -398,3 +398,16 @@ def test_maps_take_in_the_range_of_functions_around_0(name: str) -> None:
     assert plan.depth == unit + 2
     expected = function(samples @ weights[0]) @ weights[1]
     assert np.abs(plan.evaluate_clear(samples) - expected).max() < 2**-8 * np.abs(expected).max()
+
+
+def test_programs_with_bootstraps_have_no_slots_for_copies() -> None:
+    """Copies in slots save rotations here, and bootstraps of more slots would take longer than that."""
+    rng = np.random.default_rng(18)
+    first, second = rng.normal(size=(8, 4, 3, 3)), rng.normal(size=(8, 8, 3, 3))
+
+    def network(x: Any) -> Any:
+        return conv(conv(x, first, stride=2, padding=1) ** 2, second, padding=1)
+
+    spec = hm.ArraySpec((4, 8, 8), (-1, 1))
+    without = hm.compile(network, spec, params=shallow())
+    assert hm.compile(network, spec, params=deep()).slots == 4 * 8 * 8 < without.slots

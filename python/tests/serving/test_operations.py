@@ -12,7 +12,8 @@ import pytest
 import hemera as hm
 from hemera import serving
 from hemera.serving.interface import Interface
-from hemera.serving.operations import Encoded
+from hemera.serving.operations import Bootstraps, Encoded, Place, Running
+from hemera.serving.values import Form
 
 from ..conftest import Party
 
@@ -288,6 +289,21 @@ def test_bootstrap() -> None:
     flat = hm.Context(hm.ckks.Parameters.for_circuit(depth=20, slots=16, security=None), "cpu")
     with pytest.raises(hm.errors.MismatchError, match="takes its own parameters"):
         package.check(flat, flat.generate_keys(flat.generate_secret_key()))
+
+
+def test_a_bootstrap_of_values_whose_magnitude_is_known() -> None:
+    """Bounds that operations declare are wider than what samples show: whoever made the program knows."""
+    params = hm.ckks.Parameters.for_bootstrapping("test-40")
+    ctx = hm.Context(params, "cpu", threads=1)
+    secret = ctx.generate_secret_key()
+    known, unknown = (Bootstraps(real=True, magnitude=8, known=each) for each in (True, False))
+    plan = known.plan(Place(params, 0, Form(16)))
+    ev = ctx.bind(ctx.generate_keys(secret, plan=plan))
+    values = RNG.uniform(-8, 8, 16)
+    x = ctx.encrypt(ctx.encode(values, level=plan.input_level, largest=8.4), secret)
+    np.testing.assert_allclose(ctx.decrypt(known.run(Running(ev, plan), x), secret), values, atol=2**-6)
+    with pytest.raises(hm.errors.RangeError, match=r"8\.4"):
+        unknown.run(Running(ev, plan), x)
 
 
 def test_a_bootstrap_begins_above_its_own_levels() -> None:
