@@ -22,12 +22,14 @@ from hemera.compiler.local import Local
 from hemera.compiler.lowering import Lowered, lowered
 from hemera.compiler.packaged import Packaged
 from hemera.compiler.report import table
+from hemera.compiler.sharing import room_of
 from hemera.compiler.specs import ArraySpec, spec_of
 from hemera.errors import LevelError, MismatchError, ParameterError
 from hemera.parameters import Parameters
 from hemera.serving.encodings import Arrays
 from hemera.serving.exporting import package
 from hemera.serving.package import Package
+from hemera.serving.sharing import Sharing
 from hemera.serving.specs import InputSpec, OutputSpec
 
 __all__ = ["Compiled", "compile"]
@@ -140,6 +142,8 @@ def compile(  # noqa: A001
     params: Parameters | None = None,
     security: int | None = 128,
     device: str = "cpu-avx512-16",
+    share: bool = False,
+    shares: int = 1024,
     name: str | None = None,
     description: str = "",
 ) -> Compiled:
@@ -167,6 +171,9 @@ def compile(  # noqa: A001
         params: CKKS parameters; None: those of the depth that is found.
         security: in bits, for parameters that are found; None: not checked.
         device: the name of a table of times (`hemera calibrate --list`), by which bootstraps are placed.
+        share: whether others will see the results. The scale has room for the noise that hides their errors
+            (docs/security.md), which leaves `precision_bits`, and the plan decrypts with it.
+        shares: with `share`: how many results, a ciphertext each, may be shown under one secret key.
         name: of the model; None: the function's.
 
     Raises:
@@ -175,6 +182,8 @@ def compile(  # noqa: A001
             values than slots.
         MismatchError: when shapes do not fit.
         LevelError: when the given parameters have too few levels.
+        ParameterError: with `share`: when the given parameters lack the room, by the bits that the message
+            tells, or none have it without bootstraps.
     """
     if not callable(what):
         raise TypeError(f"compile takes a function, not {type(what).__name__}")
@@ -192,7 +201,9 @@ def compile(  # noqa: A001
         arguments.append(Array(recorder, number))
     recorder.program.outputs = _outputs(what(*arguments), recorder)
     program = folded(recorder.program)
-    ring = params or _circuit_parameters(program, program.depth, _SLOTS, precision_bits, security)
+    ring = params or _circuit_parameters(
+        program, program.depth, _SLOTS, _scale_bits(precision_bits), security
+    )
     # Bootstraps of more slots take longer than copies in them save.
     refreshed = ring is None or bootstrap_of(ring, _SLOTS) is not None
     choice = choose_layouts(program, most_slots=1 if ring is None or refreshed else ring.max_slots)
@@ -200,13 +211,32 @@ def compile(  # noqa: A001
     if slots > _MOST_SLOTS:
         raise ParameterError(f"an array of this program takes {slots} slots; at most {_MOST_SLOTS}")
     steps = lowered(program, choice.layouts, [node.range for node in program.nodes], slots)
-    chosen, steps = _with_parameters(program, steps, params, precision_bits, security, device)
+    sharing = None
+    if share:
+        room = room_of(program, steps, specs, precision_bits, shares)
+        if params is None:
+            chosen, sharing = room.found(
+                lambda bits: _circuit_parameters(program, steps.program.depth, steps.slots, bits, security),
+                _scale_bits(precision_bits),
+            )
+        else:
+            chosen, sharing = params, room.given(params)
+    else:
+        chosen, steps = _with_parameters(program, steps, params, precision_bits, security, device)
     return Compiled(
         what,
         specs,
         program,
         steps,
-        _package(program, steps, specs, chosen, name or str(getattr(what, "__name__", "model")), description),
+        _package(
+            program,
+            steps,
+            specs,
+            chosen,
+            sharing,
+            name or str(getattr(what, "__name__", "model")),
+            description,
+        ),
     )
 
 
@@ -252,7 +282,8 @@ def _with_parameters(
         if bootstrap_of(params, steps.slots) is None:
             return params, steps
         return params, _bootstrapped(steps, params, device)
-    without = _circuit_parameters(program, steps.program.depth, steps.slots, precision_bits, security)
+    scale_bits = _scale_bits(precision_bits)
+    without = _circuit_parameters(program, steps.program.depth, steps.slots, scale_bits, security)
     if without is not None:
         return without, steps
     found: list[tuple[float, Parameters, Lowered]] = []
@@ -275,14 +306,18 @@ def _bootstrapped(steps: Lowered, params: Parameters, device: str) -> Lowered:
     return replace(steps, program=own.program)
 
 
+def _scale_bits(precision_bits: float) -> int:
+    """Of results that nobody else sees."""
+    low, high = _SCALE_BITS
+    return int(min(high, max(low, np.ceil(precision_bits + _ROOM_BITS))))
+
+
 def _circuit_parameters(
-    program: TensorProgram, depth: int, slots: int, precision_bits: float, security: int | None
+    program: TensorProgram, depth: int, slots: int, scale_bits: int, security: int | None
 ) -> Parameters | None:
     """CKKS parameters of a depth, without bootstraps; None where the ring would be too large."""
     # An offset is added after the maps, whose sum may be larger than the result.
     largest = max(1.0, *(max(map(abs, node.range)) + _offset_of(node) for node in program.nodes))
-    low, high = _SCALE_BITS
-    scale_bits = int(min(high, max(low, np.ceil(precision_bits + _ROOM_BITS))))
     try:
         found = ckks.Parameters.for_circuit(
             max(1, depth),
@@ -294,7 +329,7 @@ def _circuit_parameters(
             security=security,
         )
     except ParameterError:
-        if depth * low < _MOST_MODULUS_BITS:
+        if depth * _SCALE_BITS[0] < _MOST_MODULUS_BITS:
             raise
         return None
     return found if found.degree <= _MOST_DEGREE else None
@@ -311,6 +346,7 @@ def _package(
     steps: Lowered,
     specs: Sequence[ArraySpec],
     params: Parameters,
+    sharing: Sharing | None,
     name: str,
     description: str,
 ) -> Package:
@@ -326,5 +362,12 @@ def _package(
         tuple(layouts[at] for at in program.inputs), tuple(layouts[at] for _, at in program.outputs)
     )
     return package(
-        steps.program, inputs, outputs, params, name=name, description=description, encoding=encoding
+        steps.program,
+        inputs,
+        outputs,
+        params,
+        name=name,
+        description=description,
+        encoding=encoding,
+        sharing=sharing,
     )

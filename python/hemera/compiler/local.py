@@ -6,6 +6,7 @@ from typing import Any
 
 from hemera.objects.context import Context
 from hemera.serving.package import Package
+from hemera.serving.sharing import Shown
 
 __all__ = ["Local"]
 
@@ -20,6 +21,7 @@ class Local:
         self._package = package
         self._context = Context(package.params, device=device, threads=threads)
         self._secret_key = self._context.generate_secret_key()
+        self._shown = Shown()
         self._prepared = package.prepare(self._context)
         self._evaluator = self._prepared.bind(package.generate_keys(self._context, self._secret_key))
 
@@ -34,6 +36,7 @@ class Local:
         Raises:
             MismatchError: for arrays of other shapes.
             ParameterError: for values outside of the inputs' ranges.
+            SecurityError: where more results would be shown to others than the noise is for.
         """
         interface = self._package.interface
         encoded = interface.encode(arrays[0] if len(arrays) == 1 else list(arrays))
@@ -42,4 +45,4 @@ class Local:
             for values, spec in zip(encoded, interface.inputs, strict=True)
         ]
         results = self._prepared.run(self._evaluator, encrypted)
-        return interface.decode([self._context.decrypt(each, self._secret_key) for each in results])
+        return interface.decode(interface.decrypt(self._context, results, self._secret_key, self._shown))

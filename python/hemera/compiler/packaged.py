@@ -5,11 +5,13 @@ from __future__ import annotations
 import os
 from typing import Any
 
+from hemera.errors import ParameterError
 from hemera.objects.context import Context
 from hemera.objects.cost import Cost
 from hemera.objects.keys import Keys, SecretKey
 from hemera.parameters import Parameters
 from hemera.serving.package import Package, PreparedModel
+from hemera.serving.sharing import Sharing
 
 __all__ = ["Packaged"]
 
@@ -30,6 +32,21 @@ class Packaged:
     def params(self) -> Parameters:
         """The parameters that were chosen, or given."""
         return self._package.params
+
+    @property
+    def sharing(self) -> Sharing:
+        """How results are decrypted for others: the worst-case bound of each, and how many may be shown.
+
+        Raises:
+            ParameterError: without `share=True`.
+        """
+        found = self._package.interface.sharing
+        if found is None:
+            raise ParameterError(
+                f"the results of {self._package.name!r} are for the key's owner alone, since its scale has "
+                "no room for noise that hides their errors; compile it with share=True"
+            )
+        return found
 
     def cost(self, device: str | None = None) -> Cost:
         """Keys, operations, bytes, and with a device's name the time, counted by a run without values. See

@@ -32,8 +32,8 @@ def compile(what: Any, *inputs: Any, **options: Any) -> Any:  # noqa: A001
             (`hemera.compiler.estimators.compile_estimator`, of boosted trees `compile_trees`; both are in
             docs/compile-estimators.md).
         inputs: of functions: for each argument an `ArraySpec`, or an array as an example of the shape.
-        options: `calibrate=`, `precision_bits=`, `margin=`, `params=`, `security=`, `name=`,
-            `description=`; of estimators also `rows=`.
+        options: `calibrate=`, `precision_bits=`, `margin=`, `params=`, `security=`, `share=`,
+            `shares=`, `name=`, `description=`; of estimators also `rows=`.
 
     Returns:
         A `Compiled`; of estimators a `CompiledEstimator`, of boosted trees a `CompiledTrees`.

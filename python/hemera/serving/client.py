@@ -27,6 +27,7 @@ from hemera.parameters import check_security, require_security
 from hemera.serving.files import locked, write_atomically
 from hemera.serving.interface import Interface
 from hemera.serving.problems import ServerError, error_of
+from hemera.serving.sharing import Shown
 from hemera.serving.specs import InputSpec
 from hemera.serving.uploads import OWN
 from hemera.serving.wire import KEYS_HEADER, OCTETS, read_body, write_body
@@ -76,11 +77,17 @@ class LocalModel:
         self.folder = folder
         self._security = security
         self.secret_key = self._secret_key()
+        self._shown = Shown(None if folder is None else folder / f"shown-{self._place}.json")
+
+    @property
+    def _place(self) -> str:
+        """In the names of files of one secret key."""
+        return self.interface.params.fingerprint[:16]
 
     def _secret_key(self) -> SecretKey:
         if self.folder is None:
             return self.context.generate_secret_key()
-        path = self.folder / f"secret-{self.interface.params.fingerprint[:16]}.hemera"
+        path = self.folder / f"secret-{self._place}.hemera"
         with locked(self.folder / ".lock", wait=True):  # or two processes would each make a key
             if not path.exists():
                 made = self.context.generate_secret_key()
@@ -118,13 +125,15 @@ class LocalModel:
         return self.context.encrypt(self.context.encode(array, level=spec.level), self.secret_key)
 
     def decrypt(self, files: Mapping[str, bytes]) -> list[NDArray[Any]]:
-        """The decrypted outputs of an answer, in the model's order."""
+        """The decrypted outputs of an answer, in the model's order. SecurityError where more would be shown
+        to others than the noise is for."""
         wanted = [spec.name for spec in self.interface.outputs]
         if len(wanted) == 1 and len(files) == 1:
             files = {wanted[0]: next(iter(files.values()))}
         if set(files) != set(wanted):
             raise FormatError(f"the answer has {', '.join(files)}, and the outputs are {', '.join(wanted)}")
-        return [self.context.decrypt(self.context.load(files[name]), self.secret_key) for name in wanted]
+        outputs = [self.context.load(files[name]) for name in wanted]
+        return self.interface.decrypt(self.context, outputs, self.secret_key, self._shown)
 
     def decode(self, arrays: Sequence[NDArray[Any]], single: bool, rows: int | None) -> Any:
         """The results of decrypted outputs with a first axis of evaluations."""
@@ -275,7 +284,8 @@ class Client:
 
         Raises:
             MismatchError, ParameterError: for rows that the model does not take.
-            SecurityError: for a model of less security than this client asks for.
+            SecurityError: for a model of less security than this client asks for, and where more results
+                would be shown to others than its noise is for.
             ServerError: when the server refuses, is not to be reached, or remains too busy.
             NoiseError: when an answer can not be decrypted. The server must not learn it: what this client
                 sends never depends on it, and neither should what its caller does.

@@ -16,6 +16,7 @@ from hemera.serving.keys import KeyList
 from hemera.serving.package import Package
 from hemera.serving.program import Program
 from hemera.serving.readings import READINGS
+from hemera.serving.sharing import Sharing
 from hemera.serving.specs import InputSpec, OutputSpec
 from hemera.serving.tracing import record
 from hemera.serving.values import Form, SchemeName
@@ -88,6 +89,7 @@ def package(
     name: str,
     description: str,
     encoding: Encoding,
+    sharing: Sharing | None = None,
 ) -> Package:
     """The package of a recorded program. Raises as `export`."""
     own = params.with_rescaling("automatic") if params.rescaling == "manual" else params
@@ -98,7 +100,7 @@ def package(
     elif any(form.slots != params.max_slots for form in program.inputs):
         raise ParameterError(f"inputs of {program.scheme.upper()} have all {params.max_slots} slots")
     interface = Interface(
-        name, description, own, tuple(inputs), tuple(outputs), KeyList(), program.depth, encoding
+        name, description, own, tuple(inputs), tuple(outputs), KeyList(), program.depth, encoding, sharing
     )
     return Package(with_keys(interface, program), program)
 

@@ -13,12 +13,14 @@ from numpy.typing import ArrayLike, NDArray
 
 import hemera
 from hemera.errors import FormatError, MismatchError
+from hemera.objects.ciphertext import Ciphertext
 from hemera.objects.context import Context
 from hemera.objects.keys import Keys, SecretKey
 from hemera.parameters import Parameters
 from hemera.serving.encodings import Encoding, Vectors, encoding_from_data
 from hemera.serving.keys import KeyList
 from hemera.serving.readings import READINGS, Labels
+from hemera.serving.sharing import Sharing, Shown
 from hemera.serving.specs import InputSpec, OutputSpec
 from hemera.serving.values import MALFORMED, MAX_ELEMENTS, MAX_SLOTS, integer, real
 
@@ -41,6 +43,8 @@ class Interface:
     """Multiplications one after the other."""
     encoding: Encoding = field(default_factory=Vectors)
     """How a client's rows become the inputs, and the outputs results."""
+    sharing: Sharing | None = None
+    """How results are decrypted, where others will see them."""
 
     @property
     def scheme(self) -> str:
@@ -80,6 +84,23 @@ class Interface:
         """
         return self.encoding.encode(rows, self.inputs)
 
+    def decrypt(
+        self, ctx: Context, outputs: Sequence[Ciphertext], secret_key: SecretKey, shown: Shown
+    ) -> list[NDArray[Any]]:
+        """The values of the outputs, with the noise of `sharing` where others will see them.
+
+        Args:
+            ctx: of the model's params.
+            shown: counts the results of this secret key that are shown.
+
+        Raises:
+            SecurityError: where more would be shown than the noise is for.
+            NoiseError: when a result can not be decrypted.
+        """
+        if self.sharing is None:
+            return [ctx.decrypt(each, secret_key) for each in outputs]
+        return self.sharing.decrypt(ctx, outputs, secret_key, shown)
+
     def decode(self, values: Sequence[ArrayLike], rows: int | None = None) -> Any:
         """Results from the decrypted outputs, an array for each: see `OutputSpec.read`.
 
@@ -111,6 +132,8 @@ class Interface:
             "outputs": [_described(spec) for spec in self.outputs],
             "encoding": self.encoding.to_data(),
             "parameters": base64.b64encode(bytes(params)).decode(),
+            # Models whose results nobody else sees are files as before there was sharing.
+            **({} if self.sharing is None else {"sharing": self.sharing.to_data()}),
         }
 
     @functools.cached_property
@@ -137,7 +160,10 @@ class Interface:
                 KeyList.from_data(data["keys"], params),
                 integer(data["depth"], "depth", 0, 1 << 20),
                 encoding_from_data(data["encoding"]),
+                None if "sharing" not in data else Sharing.from_data(data["sharing"], len(outputs)),
             )
+            if interface.sharing is not None and interface.scheme != "ckks":
+                raise FormatError("noise bounds are of CKKS")
             if interface.keys.bootstraps:
                 _ = interface.key_bytes_at_most  # raises where the parameters have no such bootstrap
         except FormatError:

@@ -75,6 +75,8 @@ def compile_estimator(
     margin: float = _MARGIN,
     params: Parameters | None = None,
     security: int | None = 128,
+    share: bool = False,
+    shares: int = 1024,
     name: str | None = None,
     description: str = "",
 ) -> CompiledEstimator:
@@ -94,7 +96,7 @@ def compile_estimator(
             4,096 slots, of up to 1,024 rows and 2^20 entries of linear maps.
         precision_bits: bits that scores should have after the point, relative to the largest value.
         margin: the part by which the ranges of the rows, and of values in between, are widened to both sides.
-        params, security, name, description: as of functions.
+        params, security, share, shares, name, description: as of functions.
 
     Raises:
         TypeError: for an estimator that is not compiled; the message has the way out.
@@ -129,6 +131,8 @@ def compile_estimator(
         margin=margin,
         params=params,
         security=security,
+        share=share,
+        shares=shares,
         name=name or type(what).__name__,
         description=description,
     )
