@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from typing import Any
 
@@ -9,12 +10,18 @@ __all__ = ["reader_of"]
 
 
 def reader_of(what: Any) -> Callable[..., Any] | None:
-    """The function that compiles an object of another library, called as `compile`; None: there is none.
+    """The function that compiles a file or an object of another library, called as `compile`; None: there is
+    none.
 
     Libraries are told by the module of the object's class, and never imported for it.
     """
-    if type(what).__module__.partition(".")[0] == "sklearn":
+    library = type(what).__module__.partition(".")[0]
+    if library == "sklearn":
         from hemera.compiler.estimators import compile_fitted
 
         return compile_fitted
+    if library == "onnx" or isinstance(what, (str, os.PathLike, bytes, bytearray, memoryview)):
+        from hemera.compiler.networks import compile_onnx
+
+        return compile_onnx
     return None

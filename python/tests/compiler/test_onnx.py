@@ -1,0 +1,474 @@
+"""Networks of ONNX files: their results are those of ONNX's own reference implementation."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import onnx
+import pytest
+from numpy.typing import NDArray
+from onnx import TensorProto, helper, numpy_helper
+from onnx.reference import ReferenceEvaluator
+
+import hemera as hm
+from hemera.compiler.networks.operators import OPERATORS
+from hemera.compiler.networks.reader import graph_of
+
+Floats = NDArray[np.float64]
+RNG = np.random.default_rng(9)
+MUTANTS = int(os.environ.get("HEMERA_ONNX_MUTANTS", "300"))
+
+
+def node(operator: str, inputs: str, output: str, **attributes: Any) -> onnx.NodeProto:
+    return helper.make_node(operator, inputs.split(" ") if inputs else [], output.split(" "), **attributes)
+
+
+def model(
+    nodes: Sequence[onnx.NodeProto],
+    shape: Sequence[int | str],
+    constants: dict[str, Any] | None = None,
+    outputs: Sequence[str] = ("y",),
+    opset: int = 20,
+) -> onnx.ModelProto:
+    """A network from `x` of the shape, with its axis of samples."""
+    initializers = [
+        numpy_helper.from_array(
+            np.asarray(value, np.int64 if np.asarray(value).dtype.kind == "i" else np.float32), name
+        )
+        for name, value in (constants or {}).items()
+    ]
+    return helper.make_model(
+        helper.make_graph(
+            list(nodes),
+            "made",
+            [helper.make_tensor_value_info("x", TensorProto.FLOAT, shape)],
+            [helper.make_tensor_value_info(name, TensorProto.FLOAT, None) for name in outputs],
+            initializers,
+        ),
+        opset_imports=[helper.make_opsetid("", opset)],
+    )
+
+
+def reference(network: onnx.ModelProto, sample: Floats) -> Floats:
+    """Of one sample, without its axis where the result has it."""
+    (found,) = ReferenceEvaluator(network).run(None, {"x": sample[None].astype(np.float32)})
+    result = np.asarray(found, np.float64)
+    return result[0] if result.ndim and result.shape[0] == 1 else result
+
+
+IMAGE = (2, 6, 6)
+WEIGHTS = RNG.normal(size=(4, 2, 3, 3))
+SINGLE: dict[str, tuple[list[onnx.NodeProto], tuple[int, ...], dict[str, Any]]] = {
+    "conv": ([node("Conv", "x w b", "y")], IMAGE, {"w": WEIGHTS, "b": RNG.normal(size=4)}),
+    "conv with strides and pads": (
+        [node("Conv", "x w", "y", strides=[2, 1], pads=[1, 0, 0, 2])],
+        IMAGE,
+        {"w": WEIGHTS},
+    ),
+    "conv with same pads": (
+        [node("Conv", "x w", "y", strides=[2, 2], auto_pad="SAME_UPPER")],
+        IMAGE,
+        {"w": WEIGHTS},
+    ),
+    "conv with same lower pads": (
+        [node("Conv", "x w", "y", strides=[2, 2], auto_pad="SAME_LOWER")],
+        (2, 7, 6),
+        {"w": WEIGHTS},
+    ),
+    "conv in groups": (
+        [node("Conv", "x w", "y", group=2, dilations=[2, 2])],
+        IMAGE,
+        {"w": RNG.normal(size=(4, 1, 3, 3))},
+    ),
+    "conv of one axis": ([node("Conv", "x w", "y", pads=[1, 1])], (2, 9), {"w": RNG.normal(size=(3, 2, 3))}),
+    "gemm": (
+        [node("Gemm", "x w c", "y", transB=1, alpha=0.5, beta=2.0)],
+        (5,),
+        {"w": RNG.normal(size=(3, 5)), "c": RNG.normal(size=3)},
+    ),
+    "matmul": ([node("MatMul", "x w", "y")], (3, 5), {"w": RNG.normal(size=(5, 4))}),
+    "einsum": ([node("Einsum", "x w", "y", equation="bij,jk->bik")], (3, 5), {"w": RNG.normal(size=(5, 4))}),
+    "batch norm": (
+        [node("BatchNormalization", "x s b m v", "y", epsilon=0.01)],
+        IMAGE,
+        {"s": [1.0, 2], "b": [0.5, -1], "m": [0.1, 0.2], "v": [0.5, 2]},
+    ),
+    "layer norm": (
+        [node("LayerNormalization", "x s b", "y", epsilon=0.1)],
+        (3, 8),
+        {"s": RNG.normal(size=8), "b": RNG.normal(size=8)},
+    ),
+    "average pool": ([node("AveragePool", "x", "y", kernel_shape=[2, 2], strides=[2, 2])], IMAGE, {}),
+    "average pool with pads": (
+        [node("AveragePool", "x", "y", kernel_shape=[3, 3], strides=[2, 2], pads=[1, 1, 1, 1])],
+        IMAGE,
+        {},
+    ),
+    "average pool that counts pads": (
+        [node("AveragePool", "x", "y", kernel_shape=[3, 3], pads=[1, 1, 1, 1], count_include_pad=1)],
+        IMAGE,
+        {},
+    ),
+    "max pool": ([node("MaxPool", "x", "y", kernel_shape=[2, 2], strides=[2, 2])], IMAGE, {}),
+    "max pool with pads": (
+        [node("MaxPool", "x", "y", kernel_shape=[3, 2], strides=[2, 1], pads=[1, 0, 1, 1])],
+        IMAGE,
+        {},
+    ),
+    "global pools": (
+        [node("GlobalAveragePool", "x", "a"), node("GlobalMaxPool", "x", "m"), node("Sub", "m a", "y")],
+        IMAGE,
+        {},
+    ),
+    "reductions": (
+        [
+            node("ReduceMean", "x axes", "a", keepdims=0),
+            node("ReduceSum", "x axes", "s", keepdims=0),
+            node("Sub", "a s", "y"),
+        ],
+        IMAGE,
+        {"axes": [2, 3]},
+    ),
+    "extremes": (
+        [
+            node("ReduceMax", "x axes", "a"),
+            node("ReduceMin", "x axes", "s"),
+            node("Sub", "a s", "y"),
+        ],
+        (3, 4),
+        {"axes": [-1]},
+    ),
+    "arithmetic": (
+        [
+            node("Add", "x c", "a"),
+            node("Mul", "a a", "b"),
+            node("Sub", "b x", "d"),
+            node("Div", "d c", "e"),
+            node("Neg", "e", "f"),
+            node("Pow", "f two", "g"),
+            node("Mean", "g x", "h"),
+            node("Sum", "h x c", "y"),
+        ],
+        (2, 3),
+        {"c": [1.5, 2, 3], "two": 2.0},
+    ),
+    "flatten": (
+        [node("Flatten", "x", "a"), node("MatMul", "a w", "y")],
+        IMAGE,
+        {"w": RNG.normal(size=(72, 2))},
+    ),
+    "moves": (
+        [
+            node("Transpose", "x", "a", perm=[0, 2, 3, 1]),
+            node("Reshape", "a s", "b"),
+            node("Unsqueeze", "b one", "c"),
+            node("Squeeze", "c one", "d"),
+            node("Split", "d", "e f", axis=2, num_outputs=2),
+            node("Concat", "f e d", "g", axis=2),
+            node("Slice", "g from to at by", "h"),
+            node("Gather", "h i", "k", axis=1),
+            node("Pad", "k pads", "y"),
+        ],
+        (2, 4, 6),
+        {
+            "s": [0, -1, 4],
+            "one": [1],
+            "from": [0, -1],
+            "to": [9, -9],
+            "at": [1, 2],
+            "by": [2, -2],
+            "i": [1, 0, 2],
+            "pads": [0, 1, 0, 0, 0, 2],
+        },
+    ),
+    "shapes": (
+        [
+            node("Shape", "x", "s"),
+            node("Gather", "s zero", "n"),
+            node("Concat", "n rest", "t", axis=0),
+            node("Reshape", "x t", "a"),
+            node(
+                "ConstantOfShape", "three", "z", value=helper.make_tensor("v", TensorProto.FLOAT, [1], [2.0])
+            ),
+            node("Expand", "a e", "b"),
+            node("Mul", "b z", "y"),
+        ],
+        (2, 3),
+        {"zero": [0], "rest": [3, 2], "three": [2], "e": [1, 3, 2]},
+    ),
+    "where and tile": (
+        [node("Where", "m x c", "a"), node("Tile", "a r", "y")],
+        (3,),
+        {"m": [1, 0, 1], "c": [9.0, 9, 9], "r": [1, 2]},
+    ),
+}
+POINTWISE = {
+    "Abs": {},
+    "Clip": {},
+    "Cos": {},
+    "Elu": {"alpha": 0.7},
+    "Erf": {},
+    "Exp": {},
+    "Gelu": {"approximate": "tanh"},
+    "HardSigmoid": {"alpha": 0.3},
+    "HardSwish": {},
+    "LeakyRelu": {"alpha": 0.2},
+    "Relu": {},
+    "Sigmoid": {},
+    "Sin": {},
+    "Softmax": {"axis": -1},
+    "Softplus": {},
+    "Tanh": {},
+}
+
+
+def compiled(network: onnx.ModelProto, samples: Floats, **options: Any) -> hm.compiler.Compiled:
+    found = hm.compile(network, calibrate=samples, **{"precision_bits": 12, "security": None, **options})
+    assert isinstance(found, hm.compiler.Compiled)
+    return found
+
+
+def assert_agrees(network: onnx.ModelProto, samples: Floats) -> hm.compiler.Compiled:
+    """The graph in the clear, and the compiled program in the clear, are the reference's."""
+    graph = graph_of(network, {})
+    expected = np.stack([reference(network, each) for each in samples[:3]])
+    for sample, own in zip(samples, expected, strict=False):
+        np.testing.assert_allclose(graph(sample), own, rtol=1e-5, atol=1e-5)
+    plan = compiled(network, samples)
+    found = np.stack([plan.evaluate_clear(each) for each in samples[:3]])
+    assert found.shape == expected.shape
+    np.testing.assert_allclose(found, expected, atol=2**-9 * max(1.0, float(np.abs(expected).max())))
+    return plan
+
+
+@pytest.mark.parametrize("name", list(SINGLE))
+def test_operators_are_the_references(name: str) -> None:
+    nodes, shape, constants = SINGLE[name]
+    if name == "where and tile":
+        constants = {**constants, "m": np.array([1, 0, 1])}
+        nodes = [node("Cast", "m", "t", to=TensorProto.BOOL), node("Where", "t x c", "a"), *nodes[1:]]
+    network = model(nodes, [1, *shape], constants)
+    assert_agrees(network, RNG.uniform(-1, 1, (12, *shape)))
+
+
+@pytest.mark.parametrize("operator", list(POINTWISE))
+def test_activations_are_the_references(operator: str) -> None:
+    network = model([node(operator, "x", "y", **POINTWISE[operator])], ["n", 6])
+    assert_agrees(network, RNG.uniform(-3, 3, (20, 6)))
+
+
+def test_functions_of_positive_values() -> None:
+    nodes = [
+        node("Sqrt", "x", "a"),
+        node("Log", "x", "b"),
+        node("Reciprocal", "x", "c"),
+        node("Sum", "a b c", "y"),
+    ]
+    assert_agrees(model(nodes, ["n", 4]), RNG.uniform(0.5, 2, (20, 4)))
+
+
+def others() -> list[onnx.NodeProto]:
+    return [
+        node("Constant", "", "one", value_float=1.0),
+        node("Identity", "one", "c"),
+        node("Max", "x c x", "a"),
+        node("Min", "a x", "b"),
+        node("Silu", "b", "d"),
+        node("Swish", "d", "y"),
+    ]
+
+
+def test_operators_without_a_reference() -> None:
+    """SiLU is younger than the reference implementation."""
+    network = model(others(), [1, 4])
+    samples = RNG.uniform(-2, 2, (20, 4))
+    d = np.minimum(np.maximum(samples, 1), samples)
+    for _ in range(2):
+        d = d / (1 + np.exp(-d))
+    plan = compiled(network, samples)
+    np.testing.assert_allclose(plan.evaluate_clear(samples[0]), d[0], atol=2**-9)
+
+
+def test_every_operator_is_tested() -> None:
+    used = {each.op_type for nodes, _, _ in SINGLE.values() for each in nodes} | set(POINTWISE)
+    used |= {
+        "Sqrt",
+        "Log",
+        "Reciprocal",
+        "Cast",
+        "Identity",
+        "Dropout",
+        "Constant",
+        "Max",
+        "Min",
+        "Silu",
+        "Swish",
+    }
+    assert set(OPERATORS) == used
+
+
+def residual() -> onnx.ModelProto:
+    """A block with batch normalisation and a stride, joined with its input by a sum and by concatenation."""
+    nodes = [
+        node("Conv", "x w1", "a", strides=[2, 2], pads=[1, 1, 1, 1]),
+        node("BatchNormalization", "a s b m v", "c"),
+        node("Relu", "c", "d"),
+        node("Dropout", "d", "d2"),
+        node("Conv", "d2 w2", "e", pads=[1, 1, 1, 1]),
+        node("Conv", "x w3", "f", strides=[2, 2]),
+        node("Add", "e f", "g"),
+        node("Concat", "g d", "h", axis=1),
+        node("GlobalAveragePool", "h", "i"),
+        node("Flatten", "i", "j"),
+        node("Gemm", "j w4 b4", "y", transB=1),
+    ]
+    return model(
+        nodes,
+        ["batch", 2, 8, 8],
+        {
+            "w1": RNG.normal(size=(3, 2, 3, 3)) / 4,
+            "s": [1.0, 0.5, 2],
+            "b": [0.1, 0.2, 0.3],
+            "m": [0.0, 0.1, -0.1],
+            "v": [1.0, 0.5, 2],
+            "w2": RNG.normal(size=(3, 3, 3, 3)) / 5,
+            "w3": RNG.normal(size=(3, 2, 1, 1)),
+            "w4": RNG.normal(size=(4, 6)),
+            "b4": RNG.normal(size=4),
+        },
+    )
+
+
+def test_a_residual_block_encrypted(tmp_path: Path) -> None:
+    network = residual()
+    path = tmp_path / "block.onnx"
+    onnx.save(network, path)
+    images = RNG.uniform(-1, 1, (20, 2, 8, 8))
+    plan = hm.compile(str(path), calibrate=images, precision_bits=9, security=None)
+    assert plan.package.name == "block"
+    expected = reference(network, images[0])
+    np.testing.assert_allclose(
+        plan.local(threads=2)(images[0]), expected, atol=2**-7 * np.abs(expected).max()
+    )
+    # Normalisation, dropout, the sum with the shortcut, the mean and the scores are parts of other maps.
+    assert sum(type(each.operation).__name__ == "Affine" for each in plan._program.nodes) <= 3
+    agreement = plan.check(images[:4], encrypted=0)
+    assert "block" in repr(plan)
+    assert agreement is not None
+
+
+def test_a_mixer_and_a_depthwise_block() -> None:
+    mixer = [
+        node("LayerNormalization", "x s", "a", epsilon=0.1),
+        node("Transpose", "a", "b", perm=[0, 2, 1]),
+        node("MatMul", "b w1", "c"),
+        node("Gelu", "c", "d"),
+        node("Transpose", "d", "e", perm=[0, 2, 1]),
+        node("Add", "e x", "y"),
+    ]
+    constants = {"s": np.ones(6), "w1": RNG.normal(size=(4, 4)) / 3}
+    assert_agrees(model(mixer, [1, 4, 6], constants), RNG.uniform(-1, 1, (20, 4, 6)))
+    depthwise = [
+        node("Conv", "x w", "a", group=3, pads=[1, 1, 1, 1]),
+        node("Clip", "a low high", "b"),
+        node("Conv", "b w2", "y"),
+    ]
+    constants = {
+        "w": RNG.normal(size=(3, 1, 3, 3)),
+        "w2": RNG.normal(size=(5, 3, 1, 1)),
+        "low": 0.0,
+        "high": 6.0,
+    }
+    assert_agrees(model(depthwise, [1, 3, 5, 5], constants), RNG.uniform(-3, 3, (20, 3, 5, 5)))
+
+
+def test_several_inputs_and_results() -> None:
+    nodes = [node("Add", "x z", "y"), node("Mul", "x z", "w")]
+    network = model(nodes, [1, 3], outputs=["y", "w"])
+    network.graph.input.append(helper.make_tensor_value_info("z", TensorProto.FLOAT, [1, 3]))
+    x, z = RNG.uniform(-1, 1, (2, 9, 3))
+    plan = hm.compile(network, calibrate=[x, z], security=None)
+    found = plan.evaluate_clear(x[0], z[0])
+    np.testing.assert_allclose(found["y"], x[0] + z[0], atol=1e-9)
+    np.testing.assert_allclose(found["w"], x[0] * z[0], atol=1e-9)
+
+
+def test_replaced_operators() -> None:
+    network = model([node("Mish", "x", "y")], [1, 4])
+    with pytest.raises(hm.errors.ParameterError, match=r'no operators Mish.*replace=\{"Mish": function\}'):
+        compiled(network, np.ones((2, 4)))
+    samples = RNG.uniform(-1, 1, (9, 4))
+    plan = compiled(network, samples, replace={"Mish": lambda x: 0.6 * x + 0.3 * x * x})
+    np.testing.assert_allclose(
+        plan.evaluate_clear(samples[0]), 0.6 * samples[0] + 0.3 * samples[0] ** 2, atol=1e-9
+    )
+
+
+def test_errors_name_the_operator() -> None:
+    network = model([helper.make_node("Log", ["x"], ["y"], name="/head/Log")], [1, 4])
+    with pytest.raises(hm.errors.RangeError, match="made, Log '/head/Log': log of values from -"):
+        compiled(network, RNG.uniform(-1, 1, (9, 4)))
+    network = model([node("MatMul", "x w", "y")], [1, 4], {"w": np.ones((3, 2))})
+    with pytest.raises(hm.Error, match="MatMul 'number 0'"):
+        compiled(network, np.ones((2, 4)))
+    with pytest.raises(hm.errors.ParameterError, match="shape of input 'x' is not in the file"):
+        compiled(model([node("Relu", "x", "y")], [1, "width"]), np.ones((2, 4)))
+    with pytest.raises(hm.errors.FormatError, match="takes 'z', which is not there"):
+        compiled(model([node("Add", "x z", "y")], [1, 4]), np.ones((2, 4)))
+
+
+def test_files_that_are_no_networks(tmp_path: Path) -> None:
+    with pytest.raises(hm.errors.FileError, match="missing"):
+        hm.compile(str(tmp_path / "missing.onnx"))
+    for content in (b"", b"not a network", bytes(100)):
+        with pytest.raises(hm.errors.FormatError):
+            hm.compile(content)
+    network = model([node("MatMul", "x w", "y")], [1, 4], {"w": np.ones((4, 2))})
+    outside = onnx.ModelProto.FromString(network.SerializeToString())
+    tensor = outside.graph.initializer[0]
+    tensor.data_location = TensorProto.EXTERNAL
+    tensor.external_data.add(key="location", value="/etc/passwd")
+    with pytest.raises(hm.errors.FormatError, match="in another file"):
+        hm.compile(outside)
+    short = onnx.ModelProto.FromString(network.SerializeToString())
+    short.graph.initializer[0].dims[0] = 1 << 40
+    with pytest.raises(hm.errors.FormatError, match="no such array"):
+        hm.compile(short)
+    short.graph.initializer[0].dims[0] = 5
+    with pytest.raises(hm.errors.FormatError, match="other bytes"):
+        hm.compile(short)
+
+
+def test_mutated_files_are_refused_or_read() -> None:
+    """Nothing but Hemera's errors comes of damaged files, and no array larger than the limit."""
+    content = residual().SerializeToString()
+    sample = np.zeros((2, 8, 8))
+    rng = np.random.default_rng(int(os.environ.get("HEMERA_ONNX_SEED", "1")))
+    refused = 0
+    for _ in range(MUTANTS):
+        mutant = bytearray(content)
+        for _ in range(int(rng.integers(1, 4))):
+            at = int(rng.integers(len(mutant)))
+            if rng.random() < 0.5:
+                mutant[at] = int(rng.integers(256))
+            else:
+                mutant[at : at + int(rng.integers(1, 9))] = rng.bytes(int(rng.integers(0, 9)))
+        try:
+            graph = graph_of(bytes(mutant), {})
+            graph.require_known()
+            with np.errstate(all="ignore"):
+                graph(sample)
+        except hm.Error:
+            refused += 1
+    assert 0 < refused < MUTANTS
+
+
+def test_onnx_is_imported_for_networks_alone() -> None:
+    script = "import sys, hemera, hemera.compiler; hemera.compile; assert 'onnx' not in sys.modules"
+    subprocess.run([sys.executable, "-c", script], check=True, env={**os.environ})
