@@ -7,6 +7,7 @@ __all__ = ["EXTRAS", "how_to_install"]
 EXTRAS = {
     "models": ("scikit-learn",),
     "onnx": ("onnx",),
+    "torch": ("onnx", "onnxscript", "torch"),
     "serving": ("fastapi", "httptools", "httpx", "prometheus-client", "python-multipart", "uvicorn"),
 }
 """The same as in pyproject.toml."""

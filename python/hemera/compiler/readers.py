@@ -24,4 +24,8 @@ def reader_of(what: Any) -> Callable[..., Any] | None:
         from hemera.compiler.networks import compile_onnx
 
         return compile_onnx
+    if any(each.__module__ == "torch.nn.modules.module" for each in type(what).__mro__):
+        from hemera.compiler.networks import compile_module
+
+        return compile_module
     return None

@@ -21,19 +21,19 @@ def compile(what: Any, *inputs: Any, **options: Any) -> Any: ...  # noqa: A001
 
 
 def compile(what: Any, *inputs: Any, **options: Any) -> Any:  # noqa: A001
-    """Compile a function on arrays, a fitted estimator of scikit-learn, or a network of an ONNX file, into an
-    encrypted program.
+    """Compile a function on arrays, a fitted estimator of scikit-learn, or a network of PyTorch or of an ONNX
+    file, into an encrypted program.
 
         plan = hm.compile(study, hm.ArraySpec((1000,), range=(0, 120)))
         model = hm.compile(make_pipeline(StandardScaler(), PCA(16), SVC()).fit(X, y), calibrate=X)
         model.local().predict(X_test)
-        network = hm.compile("network.onnx", calibrate=images)
+        network = hm.compile("network.onnx", calibrate=images)  # or a torch.nn.Module
 
     Args:
         what: a function (`hemera.compiler.compiled.compile` has its options), a fitted estimator
             (`hemera.compiler.estimators.compile_estimator`, of boosted trees `compile_trees`; both are in
-            docs/compile-estimators.md), or the path, the bytes or the `onnx.ModelProto` of a network
-            (`hemera.compiler.networks.compile_onnx`, docs/compile-networks.md).
+            docs/compile-estimators.md), a `torch.nn.Module`, or the path, the bytes or the `onnx.ModelProto`
+            of a network (`hemera.compiler.networks`, docs/compile-networks.md).
         inputs: of functions: for each argument an `ArraySpec`, or an array as an example of the shape.
         options: `calibrate=`, `precision_bits=`, `margin=`, `params=`, `security=`, `share=`,
             `shares=`, `name=`, `description=`; of estimators also `rows=`.
