@@ -37,6 +37,7 @@ ROWS = (
         "objects.noise_warning",
         "objects.operands",
     ),
+    ("_bootstrap_search",),
     (
         "bfv",
         "bgv",

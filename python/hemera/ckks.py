@@ -10,13 +10,17 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from hemera import _core, parameters
+from hemera import _bootstrap_search, _core, parameters
 from hemera.parameters import chain_levels, check_security, require_naturals
 
 if TYPE_CHECKING:
     from typing_extensions import Self
 
 __all__ = ["Parameters", "Precision", "precision"]
+
+
+_MOST_DEGREE = 1 << 16
+"""Of circuits whose depth alone asks for more."""
 
 
 class Parameters(parameters.Parameters):
@@ -122,11 +126,13 @@ class Parameters(parameters.Parameters):
                 0: no results are shown.
             shares: with `sharing_bits`: the number of results that will be shown.
             digits: the number of digits of key-switching; 0: chosen.
-            degree: the least degree N; 0: the smallest that is secure and has the slots.
+            degree: the least degree N; 0: the smallest that is secure and has the slots, up to 2^16, or
+                2^17 for more than 2^15 slots. Deeper circuits are cheaper with bootstraps.
             security: the least bits of security (128, 192, 256); None: any.
 
         Raises:
-            ParameterError: if there are no such parameters; the message has the reason.
+            ParameterError: if there are no such parameters; the message has the reason. If they would have N
+                = 2^17 for their depth alone, it names `for_bootstrapping`.
         """
         require_naturals(
             depth=depth,
@@ -142,20 +148,24 @@ class Parameters(parameters.Parameters):
         if largest is not None and not largest > 0:
             raise _core.ParameterError(f"largest must be above 0, not {largest}")
         check_security(security)
-        return cls._wrap(
-            _core.ckks_for_circuit(
-                depth,
-                scale_bits,
-                slots,
-                range_bits,
-                largest or 0.0,
-                sharing_bits,
-                shares,
-                digits,
-                degree,
-                security,
-            )
+        native = _core.ckks_for_circuit(
+            depth,
+            scale_bits,
+            slots,
+            range_bits,
+            largest or 0.0,
+            sharing_bits,
+            shares,
+            digits,
+            degree,
+            security,
         )
+        if native.degree > _MOST_DEGREE >= max(degree, 2 * slots):
+            raise _core.ParameterError(
+                f"depth {depth} at a scale of {scale_bits} bits takes N = 2^17, where bootstraps at N = 2^16 "
+                "cost less: take hemera.ckks.Parameters.for_bootstrapping, or degree=2**17 for this ring"
+            )
+        return cls._wrap(native)
 
     @classmethod
     def for_bootstrapping(cls, preset: str = "n16-40", **fields: Any) -> Self:
@@ -169,10 +179,13 @@ class Parameters(parameters.Parameters):
                 ("slots-first" or "standard"), last_bits, ratio_bits, slots_to_coefficients and
                 coefficients_to_slots (the bits that each matrix drops), eval_mod_error, constant_bits,
                 sine_range, sine_degree, doublings, arcsine, arcsine_bits, special_primes, digits,
-                secret_weight (0: uniform ternary), security (128, 192, 256 or None).
+                secret_weight (0: uniform ternary), security (128, 192, 256 or None). Where the preset's
+                digits are not secure with other fields, they are the fewest that are.
 
         Raises:
             ParameterError: if the preset or a field is unknown, or fields do not fit; the message names them.
+                If the levels are too many to be secure, it has the most that are, and the largest security of
+                these.
             SecurityError: if the parameters are weaker than `security`.
         """
         settings = _core.bootstrap_preset(preset)
@@ -189,7 +202,8 @@ class Parameters(parameters.Parameters):
                     f"for_bootstrapping: {name} is {value!r}, no {type(getattr(settings, name)).__name__}"
                 ) from None
         check_security(settings.security)
-        return cls._wrap(_core.parameters_for_bootstrapping(settings))
+        search = "digits" not in fields
+        return cls._wrap(_bootstrap_search.found(settings, search=search))
 
     @classmethod
     def from_bits(

@@ -45,8 +45,13 @@ _MOST_SLOTS = 1 << 15
 _MOST_DEGREE = 1 << 16
 """Without bootstraps; beyond, they cost less."""
 _MOST_MODULUS_BITS = 1500
-_LEVELS = (13, 14, 15, 16)
-"""After a bootstrap, of parameters that are tried."""
+_PRESETS = (
+    (18, "n16-40", (10, 13, 14, 15, 16, 17, 18)),
+    (20, "n16-40-precise", (10, 12, 13, 14, 16)),
+    (math.inf, "n16-45", (8, 9, 10)),
+)
+_DIGITS = 4
+"""Of bootstraps: the most precision_bits, two or more below the worst slot's, and levels that are tried."""
 
 
 class Compiled(Packaged):
@@ -287,9 +292,10 @@ def _with_parameters(
     if without is not None:
         return without, steps
     found: list[tuple[float, Parameters, Lowered]] = []
-    for levels in _LEVELS:
+    preset, tried_levels = next(own[1:] for own in _PRESETS if precision_bits <= own[0])
+    for levels in tried_levels:
         try:
-            tried = ckks.Parameters.for_bootstrapping("n16-40", levels=levels, digits=4, security=security)
+            tried = _of_preset(preset, levels, security)
             own = placed(steps.program, steps.magnitudes, tried, slots=steps.slots, device=device)
         except (LevelError, ParameterError) as error:
             reason = error
@@ -299,6 +305,15 @@ def _with_parameters(
         raise reason
     _, chosen, bootstrapped = min(found, key=lambda each: each[0])
     return chosen, bootstrapped
+
+
+def _of_preset(preset: str, levels: int, security: int | None) -> Parameters:
+    """Parameters of bootstraps, with the digits that are mostly the fastest, or else those that are found."""
+    of = ckks.Parameters.for_bootstrapping
+    try:
+        return of(preset, levels=levels, digits=_DIGITS, security=security)
+    except ParameterError:
+        return of(preset, levels=levels, security=security)
 
 
 def _bootstrapped(steps: Lowered, params: Parameters, device: str) -> Lowered:
@@ -318,21 +333,25 @@ def _circuit_parameters(
     """CKKS parameters of a depth, without bootstraps; None where the ring would be too large."""
     # An offset is added after the maps, whose sum may be larger than the result.
     largest = max(1.0, *(max(map(abs, node.range)) + _offset_of(node) for node in program.nodes))
-    try:
-        found = ckks.Parameters.for_circuit(
+
+    def found(degree: int) -> Parameters:
+        return ckks.Parameters.for_circuit(
             max(1, depth),
             scale_bits=scale_bits,
             slots=slots,
             # In place of largest=, by which inputs would declare bounds that follow every operation, and grow
             # beyond what samples show.
             range_bits=1 + math.ceil(math.log2(largest)),
+            degree=degree,
             security=security,
         )
+
+    try:
+        return found(0)
     except ParameterError:
         if depth * _SCALE_BITS[0] < _MOST_MODULUS_BITS:
-            raise
+            found(2 * _MOST_DEGREE)  # raises where the ring is not the reason
         return None
-    return found if found.degree <= _MOST_DEGREE else None
 
 
 def _offset_of(node: Node) -> float:

@@ -411,3 +411,20 @@ def test_programs_with_bootstraps_have_no_slots_for_copies() -> None:
     spec = hm.ArraySpec((4, 8, 8), (-1, 1))
     without = hm.compile(network, spec, params=shallow())
     assert hm.compile(network, spec, params=deep()).slots == 4 * 8 * 8 < without.slots
+
+
+@pytest.mark.parametrize(("bits", "preset"), [(16, "n16-40"), (19, "n16-40-precise"), (22, "n16-45")])
+def test_presets_of_deep_programs_have_the_precision(bits: int, preset: str) -> None:
+    matrix = np.random.default_rng(4).normal(size=(8, 8)) / 16
+
+    def network(x: Any) -> Any:
+        for _ in range(14):
+            x = np.tanh(x @ matrix)
+        return x
+
+    plan = hm.compile(network, hm.ArraySpec((8,), range=(-1, 1)), precision_bits=bits)
+    assert plan.package.program.operations["bootstrap"] > 0
+    boot = hm.circuits.Bootstrap(plan.params, plan.slots, real=True)
+    of = hm.ckks.Parameters.for_bootstrapping
+    assert plan.params == of(preset, levels=boot.levels_left, digits=4)
+    assert boot.expected_precision()[1] >= bits + 2
