@@ -18,6 +18,7 @@ from hemera import _core
 
 ROOT = Path(__file__).parents[2]
 EXAMPLES = sorted((ROOT / "examples").glob("*.py"))
+RECIPES = sorted((ROOT / "examples" / "recipes").glob("*.py"))
 EXPECTED = {
     "01_first_steps": ["BFV:  [  5  35  85 155]"],
     "02_statistics_on_a_table": ["correlation of height and weight"],
@@ -70,14 +71,15 @@ def test_types() -> None:
     if "site-packages" not in folder.parts:
         environment["MYPYPATH"] = str(folder)
     shown = subprocess.run(
-        [sys.executable, "-m", "mypy", "--strict", "--follow-imports=silent", *map(str, EXAMPLES)],
+        [sys.executable, "-m", "mypy", "--strict", "--follow-imports=silent", *map(str, EXAMPLES + RECIPES)],
         capture_output=True,
         text=True,
         check=False,
         cwd=ROOT,
         env=environment,
     )
-    assert shown.stdout == f"Success: no issues found in {len(EXAMPLES)} source files\n", shown.stderr
+    count = len(EXAMPLES) + len(RECIPES)
+    assert shown.stdout == f"Success: no issues found in {count} source files\n", shown.stderr
 
 
 def test_stub_names_what_the_compiled_module_has() -> None:
