@@ -15,12 +15,16 @@ import runpy
 import statistics
 import time
 from collections.abc import Callable
+from datetime import date
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from rich.console import Console
 from rich.table import Table
+
+from hemera import _machine
 
 HERE = Path(__file__).parent
 ROUNDS = 7
@@ -85,7 +89,9 @@ def main() -> None:
         table.add_row(row["recipe"], *map(str, cells))
     Console().print(table)
     if options.json is not None:
-        options.json.write_text(json.dumps({"rows": rows}, indent=2) + "\n", encoding="utf-8")
+        made = {**_machine.describe(2), "tenseal": version("tenseal"), "date": date.today().isoformat()}
+        text = json.dumps({"made": made, "rows": rows}, indent=2)
+        options.json.write_text(text + "\n", encoding="utf-8")
 
 
 if __name__ == "__main__":

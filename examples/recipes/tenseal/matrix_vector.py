@@ -8,7 +8,8 @@ import tenseal as ts
 rng = np.random.default_rng(2)
 matrix, values = rng.normal(size=(128, 64)), rng.uniform(-1, 1, 128)
 expected = values @ matrix
-context = ts.context(ts.SCHEME_TYPE.CKKS, 8192, coeff_mod_bit_sizes=[60, 40, 60], n_threads=2)
+symmetric = ts.ENCRYPTION_TYPE.SYMMETRIC
+context = ts.context(ts.SCHEME_TYPE.CKKS, 8192, -1, [60, 40, 60], symmetric, 2)
 context.global_scale = 2**40
 context.generate_galois_keys()
 

@@ -7,7 +7,8 @@ import tenseal as ts
 
 values = np.random.default_rng(1).uniform(18, 90, 1000)
 expected = np.array([values.mean(), values.var()])
-context = ts.context(ts.SCHEME_TYPE.CKKS, 8192, coeff_mod_bit_sizes=[60, 40, 40, 60], n_threads=2)
+symmetric = ts.ENCRYPTION_TYPE.SYMMETRIC
+context = ts.context(ts.SCHEME_TYPE.CKKS, 8192, -1, [60, 40, 40, 60], symmetric, 2)
 context.global_scale = 2**40
 context.generate_galois_keys()
 

@@ -13,7 +13,8 @@ first, second = rng.normal(size=(256, 64)) / 16, rng.normal(size=(64, 10)) / 8
 values = rng.uniform(0, 1, (20, 1, 28, 28))[0]
 expected = ((conv(values, kernels, stride=3) ** 2).reshape(256) @ first) ** 2 @ second
 bits = [31, 26, 26, 26, 26, 26, 26, 31]
-context = ts.context(ts.SCHEME_TYPE.CKKS, 8192, coeff_mod_bit_sizes=bits, n_threads=2)
+symmetric = ts.ENCRYPTION_TYPE.SYMMETRIC
+context = ts.context(ts.SCHEME_TYPE.CKKS, 8192, -1, bits, symmetric, 2)
 context.global_scale = 2**26
 context.generate_galois_keys()
 

@@ -9,7 +9,8 @@ rng = np.random.default_rng(6)
 coefficients, values = rng.uniform(-1, 1, 8), rng.uniform(-1, 1, 4096)
 expected = np.polyval(coefficients, values)
 bits = [40, 30, 30, 30, 30, 40]
-context = ts.context(ts.SCHEME_TYPE.CKKS, 8192, coeff_mod_bit_sizes=bits, n_threads=2)
+symmetric = ts.ENCRYPTION_TYPE.SYMMETRIC
+context = ts.context(ts.SCHEME_TYPE.CKKS, 8192, -1, bits, symmetric, 2)
 context.global_scale = 2**30
 context.generate_galois_keys()
 

@@ -8,7 +8,8 @@ import tenseal as ts
 rng = np.random.default_rng(3)
 weights, values = rng.normal(size=30) / 6, rng.uniform(-1, 1, 30)
 expected = np.polyval([-0.004, 0, 0.197, 0.5], values @ weights + 0.1)
-context = ts.context(ts.SCHEME_TYPE.CKKS, 8192, coeff_mod_bit_sizes=[40, 30, 30, 30, 30, 40], n_threads=2)
+symmetric = ts.ENCRYPTION_TYPE.SYMMETRIC
+context = ts.context(ts.SCHEME_TYPE.CKKS, 8192, -1, [40, 30, 30, 30, 30, 40], symmetric, 2)
 context.global_scale = 2**30
 context.generate_galois_keys()
 
