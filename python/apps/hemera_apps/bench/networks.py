@@ -15,7 +15,7 @@ from rich.console import Console
 import hemera as hm
 from hemera import _machine, _options
 from hemera.compiler import Compiled
-from hemera_apps.bench.timing import median_seconds
+from hemera_apps.bench.timing import median_seconds_in
 from hemera_apps.networks import ACTIVATIONS, Network, lola, resnet
 
 _SAMPLES = 24
@@ -119,22 +119,14 @@ def _measured(
     expected = np.stack([function(image) for image in images])
     error = float(np.abs(np.reshape(found, expected.shape) - expected).max())
 
-    def finished(action: Callable[[], object]) -> None:
-        action()
-        ctx.synchronize()
-
     measured = {
         "device": ctx.description,
         "first_seconds": round(first, 2),
-        "seconds": median_seconds(
-            functools.partial(finished, lambda: model.run(evaluator, inputs)), options.seconds, rounds=3
-        ),
+        "seconds": median_seconds_in(ctx, lambda: model.run(evaluator, inputs), options.seconds),
     }
     if model.captures:
         graph = evaluator.capture(lambda *xs: model.run(evaluator, xs), *inputs)
-        measured["graph_seconds"] = median_seconds(
-            functools.partial(finished, lambda: graph(*inputs)), options.seconds, rounds=3
-        )
+        measured["graph_seconds"] = median_seconds_in(ctx, lambda: graph(*inputs), options.seconds)
     best = measured.get("graph_seconds", measured["seconds"])
     say(f"{best:.4f} s for {len(images)} images, on {ctx.description}; error {error:.2e}")
     return {

@@ -24,7 +24,7 @@ from hemera.times import DeviceTimes, device_name
 from hemera.trees.ensemble import random_ensemble
 from hemera.trees.quantise import Quantiser
 from hemera_apps import logistic_regression as logistic
-from hemera_apps.bench.timing import median_seconds
+from hemera_apps.bench.timing import median_seconds_in
 from hemera_apps.trees.client import Client
 from hemera_apps.trees.server import Server
 
@@ -116,12 +116,7 @@ class _Bench:
 
     def measure(self, context: Context, action: Callable[[], object]) -> float:
         """The median of a few runs."""
-
-        def finished() -> None:
-            action()
-            context.synchronize()
-
-        return median_seconds(finished, self._seconds, rounds=3)
+        return median_seconds_in(context, action, self._seconds)
 
     def plan(self, context: Context, name: str, plan: Plan, slots: int) -> Iterator[Measured]:
         """A circuit at its level; on a GPU, also as a captured graph."""

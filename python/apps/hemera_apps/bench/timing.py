@@ -6,7 +6,9 @@ import statistics
 import time
 from collections.abc import Callable
 
-__all__ = ["alternate", "median_seconds"]
+from hemera import Context
+
+__all__ = ["alternate", "median_seconds", "median_seconds_in"]
 
 
 def _seconds(action: Callable[[], object], repeats: int) -> float:
@@ -45,3 +47,13 @@ def median_seconds(action: Callable[[], object], seconds: float, rounds: int = 7
     """The median of the seconds of one call."""
     repeats = _repeats_for(action, seconds / rounds)
     return statistics.median(_seconds(action, repeats) for _ in range(rounds))
+
+
+def median_seconds_in(context: Context, action: Callable[[], object], seconds: float) -> float:
+    """The median of the seconds of one call, each until the context's device has done it."""
+
+    def finished() -> None:
+        action()
+        context.synchronize()
+
+    return median_seconds(finished, seconds, rounds=3)

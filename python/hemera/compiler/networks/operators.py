@@ -33,6 +33,11 @@ def _integers(value: Any, what: str) -> list[int]:
     return [int(each) for each in np.asarray(_plain(value, what)).reshape(-1).tolist()]
 
 
+def _listed(attributes: Attributes, name: str, operand: Any) -> Any:
+    """Integers of an operand, or of the attribute that older versions have in its place; None: neither."""
+    return attributes.get(name) if operand is None else _integers(operand, f"`{name}`")
+
+
 def _bounded(shape: Sequence[int]) -> tuple[int, ...]:
     """A shape that is not too large to make."""
     if any(extent < 0 for extent in shape) or math.prod(shape) > MOST_ELEMENTS:
@@ -213,8 +218,8 @@ def _reduced(function: Callable[..., Any]) -> Operator:
     """A reduction over the axes of an attribute, or of the second operand."""
 
     def operator(attributes: Attributes, x: Any, axes: Any = None) -> Any:
-        given = attributes.get("axes") if axes is None else _integers(axes, "axes")
-        if given is None or not len(given):
+        given = _listed(attributes, "axes", axes)
+        if not given:
             if attributes.get("noop_with_empty_axes"):
                 return x
             given = range(x.ndim)
@@ -255,7 +260,7 @@ def _flatten(attributes: Attributes, x: Any) -> Any:
 
 
 def _axes(attributes: Attributes, axes: Any) -> tuple[int, ...] | None:
-    given = attributes.get("axes") if axes is None else _integers(axes, "axes")
+    given = _listed(attributes, "axes", axes)
     return None if given is None else tuple(given)
 
 
@@ -277,9 +282,8 @@ def _concat(attributes: Attributes, *xs: Any) -> Any:
 
 def _slice(attributes: Attributes, x: Any, *others: Any) -> Any:
     names = ("starts", "ends", "axes", "steps")
-    given = [_integers(each, "a slice") if each is not None else None for each in others]
     starts, ends, axes, steps = (
-        given[at] if at < len(given) else attributes.get(name) for at, name in enumerate(names)
+        _listed(attributes, name, each) for name, each in itertools.zip_longest(names, others)
     )
     if starts is None or ends is None:
         raise ParameterError("a slice without starts or ends")
@@ -293,7 +297,7 @@ def _slice(attributes: Attributes, x: Any, *others: Any) -> Any:
 
 def _split(attributes: Attributes, x: Any, sizes: Any = None) -> Any:
     axis = attributes.get("axis", 0)
-    own = attributes.get("split") if sizes is None else _integers(sizes, "sizes of Split")
+    own = _listed(attributes, "split", sizes)
     if own is None:
         count = attributes.get("num_outputs")
         if not count:
@@ -305,7 +309,7 @@ def _split(attributes: Attributes, x: Any, sizes: Any = None) -> Any:
 
 def _pad(attributes: Attributes, x: Any, pads: Any = None, value: Any = None, axes: Any = None) -> Any:
     mode = attributes.get("mode", "constant")
-    own = attributes.get("pads") if pads is None else _integers(pads, "pads")
+    own = _listed(attributes, "pads", pads)
     where = range(x.ndim) if axes is None else _integers(axes, "axes")
     if own is None or min(own, default=0) < 0 or len(own) != 2 * len(where):
         raise ParameterError(f"pads {own}")

@@ -85,15 +85,17 @@ class _OfFunction(Product):
 
     def run(self, at: Running, *xs: Ciphertext) -> Ciphertext:
         # Who made the program knows closer bounds than those that operations carry along.
-        own = [
-            at.ev.declare(x, bound) if bound < x.largest else x
-            for x, bound in zip(xs, _bounds(self.function), strict=True)
-        ]
+        own = [_narrowed(at, x, bound) for x, bound in zip(xs, _bounds(self.function), strict=True)]
         with ranges_are_known():
             return at.ev.apply(at.plan, *own)
 
     def clear(self, *xs: Array) -> Array:
         return self.function.evaluate_clear(*xs)
+
+
+def _narrowed(at: Running, x: Ciphertext, bound: float) -> Ciphertext:
+    """The value with this bound declared, where its own one is wider."""
+    return at.ev.declare(x, bound) if bound < x.largest else x
 
 
 def _bounds(function: Function) -> list[float]:
@@ -236,9 +238,7 @@ class Bootstraps(SlotBySlot):
         return Bootstrap(place.params, **self.settings(place.form))
 
     def run(self, at: Running, *xs: Ciphertext) -> Ciphertext:
-        (x,) = xs
-        if self.known and self.magnitude < x.largest:
-            x = at.ev.declare(x, self.magnitude)
+        x = _narrowed(at, xs[0], self.magnitude) if self.known else xs[0]
         with ranges_are_known():
             return at.ev.bootstrap(x, at.plan, magnitude=self.magnitude)
 
