@@ -9,12 +9,10 @@ from __future__ import annotations
 import argparse
 import ast
 import contextlib
+import functools
 import io
 import json
 import runpy
-import statistics
-import time
-from collections.abc import Callable
 from datetime import date
 from importlib.metadata import version
 from pathlib import Path
@@ -25,9 +23,9 @@ from rich.console import Console
 from rich.table import Table
 
 from hemera import _machine
+from hemera_apps.bench.timing import alternate
 
 HERE = Path(__file__).parent
-ROUNDS = 7
 
 
 def code_lines(path: Path) -> int:
@@ -51,27 +49,19 @@ def loaded(path: Path) -> dict[str, Any]:
         return runpy.run_path(str(path))
 
 
-def seconds(run: Callable[[Any], Any], values: Any, least: float) -> float:
-    """Of one call, over at least so many seconds."""
-    began, calls = time.perf_counter(), 0
-    while calls == 0 or time.perf_counter() - began < least:
-        run(values)
-        calls += 1
-    return (time.perf_counter() - began) / calls
-
-
 def compared(name: str) -> dict[str, Any]:
     """A row of one recipe."""
     paths = HERE / f"{name}.py", HERE / "tenseal" / f"{name}.py"
     own, twin = map(loaded, paths)
     np.testing.assert_allclose(twin["expected"], own["expected"])
-    rounds = [[seconds(each["run"], each["values"], 0.2) for each in (own, twin)] for _ in range(ROUNDS)]
+    first, second = (functools.partial(each["run"], each["values"]) for each in (own, twin))
+    mine, theirs, ratio = alternate(first, second, seconds=3)
     errors = [float(np.abs(each["run"](each["values"]) - each["expected"]).max()) for each in (own, twin)]
     return {
         "recipe": name,
         "lines": [code_lines(path) for path in paths],
-        "milliseconds": [round(1e3 * statistics.median(each), 3) for each in zip(*rounds, strict=True)],
-        "faster": round(statistics.median(b / a for a, b in rounds), 2),
+        "milliseconds": [round(1e3 * each, 3) for each in (mine, theirs)],
+        "faster": round(ratio, 2),
         "errors": errors,
     }
 

@@ -226,7 +226,7 @@ std::pair<AskedNeeds, AskedNeeds> asked_keys(const rlwe::EvaluationKeys& asking)
   return {std::move(by_gadget), std::move(by_level)};
 }
 
-/// A key with the default gadget of a level, or one over its primes alone with at most so many special
+/// A key with the default gadget of a level, or one over its primes alone with at most `special` special
 /// primes. power: 2 for a relinearization key.
 KeyNeed key_need(const rlwe::Parameters& parameters, std::uint32_t power, std::uint64_t galois_element,
                  std::size_t level, std::optional<std::size_t> special) {

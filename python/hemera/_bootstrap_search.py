@@ -63,7 +63,7 @@ def _with_keys(settings: _core.BootstrapSettings) -> _core.Parameters:
 def _of_any_digits(
     settings: _core.BootstrapSettings, levels: int, security: int | None
 ) -> _core.Parameters | None:
-    """The parameters with the fewest digits that are secure, at so many levels."""
+    """The parameters with the fewest digits that are secure at `levels`."""
     kept = settings.levels, settings.security, settings.digits
     settings.levels, settings.security, settings.digits = levels, security, 0
     try:

@@ -92,9 +92,9 @@ std::size_t key_bytes(std::size_t degree, std::span<const KeyNeed> needs);
 std::map<std::uint64_t, std::size_t> rotation_steps(const rlwe::Parameters& parameters,
                                                     std::span<const KeyNeed> needs);
 
-/// The gadget of a key over the primes of one level alone, with at most so many special primes: of a rotation
-/// or the conjugation, or with `power` 2 of a product. ParameterError where the security leaves room for
-/// none.
+/// The gadget of a key over the primes of one level alone, with at most `special` special primes: of a
+/// rotation or the conjugation, or with `power` 2 of a product. ParameterError where the security leaves room
+/// for none.
 rlwe::GadgetPrimes own_gadget(const rlwe::Parameters& parameters, std::uint32_t power, std::size_t level,
                               std::size_t special);
 /// The `special` that gives the gadget of a need, which serves levels up to this one; empty where it is the

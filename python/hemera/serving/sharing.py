@@ -81,7 +81,7 @@ class Sharing:
 
     @classmethod
     def from_data(cls, data: Any, outputs: int) -> Sharing:
-        """What `to_data` gave, of a model with so many outputs. FormatError for anything else."""
+        """What `to_data` gave, of a model with as many outputs. FormatError for anything else."""
         bounds = tuple(real(each, "a noise bound") for each in data["noise_bounds"])
         if len(bounds) != outputs:
             raise FormatError(f"{len(bounds)} noise bounds, and the model has {outputs} outputs")
