@@ -303,7 +303,9 @@ void bind_plans(nb::module_& m) {
   m.def(
       "unit_times",
       [](const ContextHandle& context) {
-        return rows_of(circuits::unit_times(context.context->ledger()->times()));
+        const auto& ledger = context.context->ledger();
+        if (ledger == nullptr) throw ParameterError("this context notes no times");
+        return rows_of(circuits::unit_times(ledger->times()));
       },
       "context"_a);
   m.def(

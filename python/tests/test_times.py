@@ -71,3 +71,9 @@ def test_devices_are_named_by_what_makes_them_fast():
     assert device_name(hm.Context(PARAMS, "cpu", threads=2).description).endswith("-2")
     assert device_name("cpu (avx512, 16 threads)") == "cpu-avx512-16"
     assert device_name("cuda:0 (NVIDIA H200, in passes)") == "nvidia-h200"
+
+
+def test_a_context_without_times_is_refused() -> None:
+    context = hm.Context(hm.ckks.Parameters.for_circuit(1, degree=4096, security=None), "cpu")
+    with pytest.raises(hm.ParameterError, match="notes no times"):
+        _core.unit_times(context._native)
