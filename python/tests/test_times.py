@@ -7,6 +7,7 @@ import json
 import pytest
 
 import hemera as hm
+from hemera import _core
 from hemera.times import DeviceTimes, cache_folder, device_name, known_devices
 
 PARAMS = hm.ckks.Parameters.for_circuit(depth=2, scale_bits=40, slots=512)
