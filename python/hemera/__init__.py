@@ -78,7 +78,9 @@ __all__ = [
 _WHEN_ASKED_FOR = {
     "ArraySpec": "hemera.compiler",
     "Client": "hemera.serving.client",
+    "array": "hemera.compiler",
     "compile": "hemera.compiler",
+    "compute": "hemera.compiler",
     "serving": "hemera.serving",
 }
 """What is imported when it is first used, with its module."""

@@ -1,7 +1,8 @@
 """`hemera.compile`: a Python function on arrays becomes a plan and a packaged model."""
 
 from hemera.compiler.compiled import Compiled
+from hemera.compiler.eager import EagerArray, array, compute
 from hemera.compiler.specs import ArraySpec
 from hemera.compiler.verb import compile  # noqa: A004
 
-__all__ = ["ArraySpec", "Compiled", "compile"]
+__all__ = ["ArraySpec", "Compiled", "EagerArray", "array", "compile", "compute"]

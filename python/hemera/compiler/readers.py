@@ -6,6 +6,8 @@ import os
 from collections.abc import Callable
 from typing import Any
 
+from hemera.compiler.eager import compile_arrays, is_of_arrays
+
 __all__ = ["reader_of"]
 
 
@@ -15,6 +17,8 @@ def reader_of(what: Any) -> Callable[..., Any] | None:
 
     Libraries are told by the module of the object's class, and never imported for it.
     """
+    if is_of_arrays(what):
+        return compile_arrays
     library = type(what).__module__.partition(".")[0]
     if library == "sklearn":
         from hemera.compiler.estimators import compile_fitted

@@ -1,0 +1,250 @@
+"""`array`: values with NumPy's operations, which are recorded, and computed when a result is asked for."""
+
+from __future__ import annotations
+
+import dataclasses
+import threading
+import weakref
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from hemera.arrays.array import Array
+from hemera.arrays.recorder import Recorder
+from hemera.arrays.tensor import Affine, Input, Multiply, TensorProgram
+from hemera.compiler import compiled
+from hemera.compiler.compiled import Compiled
+from hemera.compiler.specs import ArraySpec, spec_of
+from hemera.errors import ParameterError, RangeError
+
+__all__ = ["EagerArray", "array", "compile_arrays", "compute", "is_of_arrays"]
+
+Floats = NDArray[np.float64]
+_LOCAL = ("device", "threads")
+"""Options of `Compiled.local`; those of `compute` that are none are of `compile`."""
+
+
+class _Values(Recorder):
+    """What one thread has recorded to one precision, with the values of the inputs. It lives as long as an
+    array of it."""
+
+    def __init__(self, precision_bits: float) -> None:
+        super().__init__(precision_bits=precision_bits)
+        self.given: dict[int, Floats] = {}
+
+
+class _Recorders(threading.local):
+    def __init__(self) -> None:
+        self.by_precision: weakref.WeakValueDictionary[float, _Values] = weakref.WeakValueDictionary()
+
+
+_recorders = _Recorders()
+
+
+class EagerArray(Array):
+    """An array that is encrypted when a result of it is asked for; `array` makes it. It has what `Array` has:
+    the operators, methods and functions of NumPy that make sense without the values."""
+
+    def decrypt(self, **options: Any) -> Any:
+        """The result, encrypted, computed and decrypted in this process: see `compute`."""
+        return compute(self, **options)
+
+    def __repr__(self) -> str:
+        low, high = self.range
+        return f"<hemera array of shape {self.shape}, from {low:g} to {high:g}; decrypt() computes it>"
+
+
+def array(
+    values: ArrayLike,
+    *,
+    range: tuple[float, float] | None = None,  # noqa: A002
+    step: float | None = None,
+    name: str = "",
+    precision_bits: float = 16,
+) -> EagerArray:
+    """Values to compute with encrypted, as NumPy's arrays are.
+
+        ages = hm.array(table["age"], range=(0, 120))
+        spread = ((ages - ages.mean()) ** 2).mean()
+        print(spread.decrypt())  # encrypts, computes and decrypts in this process
+        plan = hm.compile({"mean": ages.mean(), "spread": spread})  # for a client and a server
+
+    Operations are recorded, in the thread that calls them. `decrypt`, `compute` and `hemera.compile` take
+    what a result needs.
+
+    Args:
+        values: real numbers, of any shape.
+        range: the least and the largest number that there may be. It is public: the program depends on it,
+            and not on the values. Of booleans it is known.
+        step: values are integer multiples of it, and can be compared; None: 1 for integers and booleans,
+            else any numbers.
+        name: of the input, for people and for clients.
+        precision_bits: of results: see `hemera.compile`. Arrays of one program have the same.
+
+    Raises:
+        TypeError: for what holds no real numbers.
+        ParameterError: without a range, and for values that are no multiples of the step.
+        RangeError: for values outside of the range.
+    """
+    plain = np.asarray(values)
+    if plain.dtype.kind not in "biuf":
+        raise TypeError(f"array takes real numbers, not {plain.dtype}")
+    if plain.dtype.kind == "b":
+        range = range or (0, 1)  # noqa: A001
+    if plain.dtype.kind != "f":
+        step = 1 if step is None else step
+    if range is None:
+        raise ParameterError(
+            "array needs range=(low, high), between which all numbers lie: the program depends on it, and "
+            "must not depend on the values"
+        )
+    given = plain.astype(np.float64)
+    low, high = map(float, range)
+    if not (np.isfinite(given).all() and given.min(initial=low) >= low and given.max(initial=high) <= high):
+        raise RangeError(
+            f"array: values from {given.min():g} to {given.max():g} are not in the range from {low:g} to "
+            f"{high:g}; give a wider one"
+        )
+    recorder = _recorders.by_precision.get(precision_bits)
+    if recorder is None:
+        recorder = _Values(precision_bits)
+        _recorders.by_precision[precision_bits] = recorder
+    name = name or f"x{len(recorder.given)}"
+    spec = spec_of(ArraySpec(given.shape, (low, high), name, step), 0, None, recorder.margin)
+    if step is not None and np.abs(given / step - np.round(given / step)).max(initial=0) > 2.0**-10:
+        raise ParameterError(f"array: values are no multiples of the step {step:g}; give step=, or floats")
+    number = recorder.input(spec.name, spec.shape, low, high, None, spec.step)
+    recorder.given[number] = given
+    return EagerArray(recorder, number)
+
+
+def compute(*arrays: Array, **options: Any) -> Any:
+    """The values of arrays, encrypted under a fresh secret key, computed as one program, and decrypted: all
+    in this process.
+
+    Args:
+        arrays: made from those of `array`, of one thread and one precision.
+        options: `device=` and `threads=` of `Compiled.local`; others as of `hemera.compile`.
+
+    Returns:
+        For one array its values; for several a tuple of them.
+
+    Raises:
+        TypeError: for other arrays.
+        ParameterError, MismatchError, LevelError: as `hemera.compile` does.
+    """
+    replay = _Replay(arrays)
+    local = {name: options.pop(name) for name in _LOCAL if name in options}
+    found = replay.compiled(options).local(**local)(*replay.given)
+    return tuple(found.values()) if isinstance(found, dict) else found
+
+
+def is_of_arrays(what: Any) -> bool:
+    """Whether these are arrays of `array`: one, a list or a tuple, or a dict of them."""
+    listed = what.values() if isinstance(what, Mapping) else what
+    if isinstance(what, EagerArray):
+        return True
+    return isinstance(what, (list, tuple, Mapping)) and any(isinstance(each, EagerArray) for each in listed)
+
+
+def compile_arrays(what: Any, **options: Any) -> Compiled:
+    """Compile arrays into an encrypted program, whose inputs are those of `array` that they are made from, in
+    the order in which these were made.
+
+    Args:
+        what: arrays of one thread and one precision: one, a list or a tuple, or a dict by the names of the
+            results.
+        options: those of functions, without `calibrate=` and `precision_bits=`.
+
+    Raises:
+        TypeError: for other arrays, and for these options.
+    """
+    if isinstance(what, Mapping):
+        return _Replay(tuple(what.values()), [str(name) for name in what]).compiled(options)
+    return _Replay((what,) if isinstance(what, EagerArray) else tuple(what)).compiled(options)
+
+
+class _Replay:
+    """What was recorded for results, as a function: of encrypted arrays, and of plain ones."""
+
+    __name__ = "arrays"
+
+    def __init__(self, arrays: Sequence[Any], names: Sequence[str] | None = None) -> None:
+        for each in arrays:
+            if not isinstance(each, EagerArray):
+                raise TypeError(f"arrays of hm.array are needed, not {type(each).__name__}")
+        if not arrays or any(each._recorder is not arrays[0]._recorder for each in arrays):
+            raise TypeError(
+                "arrays of one thread and of one precision_bits are computed together, and at least one"
+            )
+        own = arrays[0]._recorder
+        assert isinstance(own, _Values)
+        self._recorder = own
+        self._needed = _needed(own.program, [each._number for each in arrays])
+        self._results = [each._number for each in arrays]
+        self._names = names
+        self._inputs = [at for at in self._needed if at in own.given]
+
+    @property
+    def given(self) -> list[Floats]:
+        """The values of the inputs."""
+        return [self._recorder.given[at] for at in self._inputs]
+
+    def compiled(self, options: Mapping[str, Any]) -> Compiled:
+        """The program."""
+        for name in ("calibrate", "precision_bits"):
+            if name in options:
+                raise TypeError(f"{name}= is not for arrays: hm.array has their ranges and precision")
+        specs = []
+        for at in self._inputs:
+            node = self._recorder.program.nodes[at]
+            assert isinstance(node.operation, Input)
+            ends = (node.operation.low, node.operation.high)
+            specs.append(ArraySpec(node.shape, ends, node.operation.name, self._recorder.steps[at]))
+        bits = self._recorder.precision_bits
+        return compiled.compile(self, *specs, **{**options, "precision_bits": bits})
+
+    def __call__(self, *inputs: Any) -> Any:
+        found = self._recorded(inputs) if isinstance(inputs[0], Array) else self._plain(inputs)
+        if self._names is not None:
+            return dict(zip(self._names, found, strict=True))
+        return found[0] if len(found) == 1 else found
+
+    def _plain(self, inputs: Sequence[Any]) -> list[Any]:
+        program, places = TensorProgram(), {at: place for place, at in enumerate(self._needed)}
+        for at in self._needed:
+            node = self._recorder.program.nodes[at]
+            program.add(node.operation, [places[each] for each in node.operands], node.shape)
+        values = program.values([np.asarray(each, np.float64)[np.newaxis] for each in inputs])
+        return [values[places[at]][0] for at in self._results]
+
+    def _recorded(self, inputs: Sequence[Array]) -> list[Array]:
+        target, own = inputs[0]._recorder, self._recorder
+        places = {at: given._number for at, given in zip(self._inputs, inputs, strict=True)}
+        for at in self._needed:
+            node = own.program.nodes[at]
+            operation, operands = node.operation, [places[each] for each in node.operands]
+            if isinstance(operation, Input):
+                continue
+            if isinstance(operation, Affine):
+                terms = list(zip(operands, operation.maps, strict=True))
+                number = target.affine(terms, node.shape, operation.offset)
+            elif isinstance(operation, Multiply):
+                number = target.multiply(*operands)
+            else:
+                number = target.apply(operation.function, *operands, limits=node.range, step=own.steps[at])
+            target.narrow(number, *own.bounds[at])
+            target.program.nodes[number] = dataclasses.replace(target.program.nodes[number], where=node.where)
+            places[at] = number
+        return [inputs[0]._at(places[at]) for at in self._results]
+
+
+def _needed(program: TensorProgram, results: Sequence[int]) -> list[int]:
+    """The nodes of which results are made, in their order."""
+    found = set(results)
+    for at in range(max(results), -1, -1):
+        if at in found:
+            found.update(program.nodes[at].operands)
+    return sorted(found)

@@ -1,0 +1,189 @@
+"""`hm.array`: results are NumPy's on the same values."""
+
+from __future__ import annotations
+
+import gc
+import threading
+import weakref
+from typing import Any
+
+import numpy as np
+import pytest
+
+import hemera as hm
+from hemera.compiler import EagerArray
+from hemera.errors import ParameterError, RangeError
+
+RNG = np.random.default_rng(7)
+AGES = RNG.uniform(0, 120, 60)
+TABLE = RNG.uniform(-1, 1, (6, 10))
+
+
+def shallow() -> hm.Parameters:
+    """Insecure ones for programs of up to eight levels."""
+    return hm.ckks.Parameters.for_circuit(8, scale_bits=40, slots=1024, range_bits=15, security=None)
+
+
+def close(found: Any, expected: Any, bits: float = 14) -> None:
+    expected = np.asarray(expected)
+    assert np.shape(found) == expected.shape
+    room = 2.0**-bits * max(1.0, float(np.abs(expected).max()))
+    np.testing.assert_allclose(found, expected, rtol=0, atol=room)
+
+
+def test_results_are_numpy_s() -> None:
+    x = hm.array(AGES, range=(0, 120))
+    z = (x - x.mean()) / 30
+    close((z**2).mean().decrypt(params=shallow()), (((AGES - AGES.mean()) / 30) ** 2).mean())
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_random_expressions_of_two_arrays(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    a, b, w = rng.uniform(-1, 1, (4, 6)), rng.uniform(-1, 1, (6,)), rng.uniform(-1, 1, (6, 3))
+    choices = [
+        lambda x, y: x * y + 1,
+        lambda x, y: (x @ w).sum(axis=1) - y[:4],
+        lambda x, y: np.tanh(x + y).T,
+        lambda x, y: np.concatenate([x, y[np.newaxis]])[1:, ::2],
+        lambda x, y: (x - y).reshape(2, 12) ** 3,
+        lambda x, y: np.einsum("ij,j->i", x, y) * 0.5,
+    ]
+    first, second = rng.permutation(len(choices))[:2]
+
+    def both(x: Any, y: Any) -> tuple[Any, Any]:
+        return choices[first](x, y), choices[second](x, y)
+
+    x, y = hm.array(a, range=(-1, 1)), hm.array(b, range=(-1, 1))
+    found = hm.compute(*both(x, y), params=shallow(), threads=1)
+    for own, expected in zip(found, both(a, b), strict=True):
+        close(own, expected, bits=12)
+    # A second call, of one of them, by itself.
+    close(both(x, y)[0].decrypt(params=shallow()), both(a, b)[0], bits=12)
+
+
+def test_only_what_a_result_is_made_of_is_encrypted() -> None:
+    x, y = hm.array(TABLE, range=(-1, 1), name="x"), hm.array(AGES, range=(0, 120), name="y")
+    kept = (x * x).sum(axis=1)
+    (y * y).sum()
+    plan = hm.compile({"of y": y.sum()}, params=shallow())
+    assert [spec.name for spec in plan.inputs] == ["y"]
+    assert plan.outputs == {"of y": ()}
+    assert [spec.name for spec in hm.compile(kept, params=shallow()).inputs] == ["x"]
+
+
+def test_a_plan_takes_other_values_and_is_a_model(tmp_path: Any) -> None:
+    x = hm.array(TABLE, range=(-1, 1))
+    plan = hm.compile({"squares": x**2, "sums": x.sum(axis=0)}, params=shallow())
+    other = RNG.uniform(-1, 1, TABLE.shape)
+    found = plan.local(threads=1)(other)
+    close(found["squares"], other**2)
+    close(found["sums"], other.sum(axis=0))
+    agreed = plan.check(RNG.uniform(-1, 1, (4, *TABLE.shape)), threads=1)
+    assert agreed.bits > 16
+    plan.save(tmp_path / "sums.hemera-model")
+    package = hm.serving.Package.load(tmp_path / "sums.hemera-model")
+    clear = package.evaluate_clear(other)
+    close(clear["sums"], other.sum(axis=0))
+
+
+def test_order_of_inputs_is_that_of_their_making() -> None:
+    x, y = hm.array([1.0, 2.0], range=(0, 2), name="x"), hm.array([3.0, 4.0], range=(0, 4), name="y")
+    plan = hm.compile(y - x, params=shallow())
+    assert [spec.name for spec in plan.inputs] == ["x", "y"]
+    close(plan.local()(np.array([2.0, 0.0]), np.array([1.0, 1.0])), [-1, 1])
+
+
+def test_integers_and_booleans_can_be_compared() -> None:
+    answers = RNG.integers(1, 6, 40)
+    member = RNG.integers(0, 2, 40).astype(bool)
+    x, m = hm.array(answers, range=(1, 5)), hm.array(member)
+    assert (x.step, m.step, m.range) == (1, 1, (0, 1))
+    found = hm.compute((x > 3).sum(), ((x == 2) & m).sum(), params=shallow())
+    assert np.round(found).tolist() == [(answers > 3).sum(), ((answers == 2) & member).sum()]
+
+
+def test_functions_keep_their_ranges_and_lines() -> None:
+    x = hm.array(AGES / 120, range=(0, 1))
+    y = np.exp(x)
+    y = y * x
+    plan = hm.compile(y, params=shallow())
+    assert plan.report().count("test_eager.py") >= 2
+    close(plan.local()(AGES / 120), np.exp(AGES / 120) * AGES / 120, bits=12)
+
+
+def test_values_must_fit() -> None:
+    with pytest.raises(ParameterError, match="range="):
+        hm.array([1.0, 2.0])
+    with pytest.raises(RangeError, match=r"from 1 to 5 .* from 0 to 4"):
+        hm.array([1.0, 5.0], range=(0, 4))
+    with pytest.raises(RangeError):
+        hm.array([1.0, np.nan], range=(0, 4))
+    with pytest.raises(ParameterError, match="step"):
+        hm.array([1.0, 2.5], range=(0, 4), step=1)
+    with pytest.raises(TypeError, match="complex"):
+        hm.array([1j], range=(0, 1))
+    with pytest.raises(TypeError, match="real numbers"):
+        hm.array(["a"], range=(0, 1))
+    with pytest.raises(ParameterError, match="no elements"):
+        hm.array([], range=(0, 1))
+
+
+def test_arrays_of_one_precision_go_together() -> None:
+    x = hm.array([1.0], range=(0, 1))
+    y = hm.array([1.0], range=(0, 1), precision_bits=10)
+    with pytest.raises(TypeError, match="another program"):
+        x + y
+    with pytest.raises(TypeError, match="precision_bits"):
+        hm.compute(x, y)
+    with pytest.raises(TypeError, match=r"hm\.array"):
+        hm.compute(np.ones(2))  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match="at least one"):
+        hm.compute()
+    with pytest.raises(TypeError, match="precision_bits= is not for arrays"):
+        hm.compile(x, precision_bits=12)
+
+
+def test_precision_is_that_of_the_arrays() -> None:
+    exact, rough = (
+        hm.compile(np.tanh(hm.array(TABLE, range=(-1, 1), precision_bits=bits))) for bits in (20, 8)
+    )
+    assert rough.depth < exact.depth
+    assert rough.params.degree <= exact.params.degree
+
+
+def test_threads_record_for_themselves() -> None:
+    found: dict[str, Any] = {}
+
+    def other() -> None:
+        found["x"] = hm.array([1.0, 2.0], range=(0, 2))
+        found["sum"] = found["x"].sum().decrypt(params=shallow())
+
+    thread = threading.Thread(target=other)
+    thread.start()
+    thread.join()
+    close(found["sum"], 3.0)
+    with pytest.raises(TypeError, match="another program"):
+        found["x"] + hm.array([1.0, 2.0], range=(0, 2))
+
+
+def test_what_was_recorded_goes_with_its_arrays() -> None:
+    gc.collect()
+    x = hm.array(TABLE, range=(-1, 1), precision_bits=11)
+    kept = weakref.ref(x._recorder)
+    y = x * 2
+    del x
+    gc.collect()
+    assert kept() is y._recorder
+    del y
+    gc.collect()
+    assert kept() is None
+
+
+def test_values_are_not_given_away() -> None:
+    x = hm.array([0.25], range=(0, 1))
+    assert isinstance(x + 1, EagerArray)
+    assert "0.25" not in repr(x)
+    assert "decrypt()" in repr(x + 1)
+    with pytest.raises(TypeError, match="its values are encrypted"):
+        bool(x > 0.5 if x.step else x)
