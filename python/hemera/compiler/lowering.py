@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from hemera.arrays.layout import Layout
 from hemera.arrays.packing import PackedMap, packed
@@ -123,9 +125,9 @@ class _Lowering:
             factor is not None
             and (np.tile(used, found.period // target.period) == (found.diagonals[0] != 0)).all()
         ):
-            ends = [factor * end for end in (x.low, x.high, *self._ranges[source])]
+            ends = [0.0, *(factor * end for end in self._left_over(x, source, used))]
             scaled = x.symbol if factor == 1 else x.symbol * _whole(factor)
-            return _Value(scaled, min(0.0, *ends), max(0.0, *ends)), 0
+            return _Value(scaled, min(ends), max(ends)), 0
         if self._is_plain_sum(x, found, source):
             symbol, count = x.symbol, 0
             factor = float(found.diagonals[0].max(initial=0) or found.diagonals[0].min())
@@ -135,6 +137,14 @@ class _Lowering:
         own = op.Map.of(found.numbers.tolist(), found.diagonals)
         symbol = x.symbol._note(own, filling=Filling(self._slots))
         return _Value(self._folded(symbol, found)), len(found.numbers)
+
+    def _left_over(self, x: _Value, source: int, used: NDArray[np.bool_]) -> list[float]:
+        """The range of a value in slots that hold no element of what is made of it: `used` says which do."""
+        held = self._layouts[source].contents >= 0
+        period = math.lcm(len(held), len(used))
+        free, held = ~np.tile(used, period // len(used)), np.tile(held, period // len(held))
+        elements = self._ranges[source] if (free & held).any() else ()
+        return [*elements, *((x.low, x.high) if (free & ~held).any() else ())]
 
     def _is_plain_sum(self, x: _Value, found: PackedMap, source: int) -> bool:
         """Whether all elements go into sums with one weight, and the other slots hold 0."""

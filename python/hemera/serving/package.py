@@ -168,7 +168,7 @@ class Package:
         """
         require_naturals(threads=threads, **({} if requests is None else {"requests": requests}))
         times = None if device is None else DeviceTimes.find(device)
-        return cost_of(self.prepare(Context(self.params, "ledger", threads=threads)), requests, times)
+        return cost_of(self._planned(Context(self.params, "ledger", threads=threads)), requests, times)
 
     def evaluate_clear(self, rows: Any) -> Any:
         """What a client would read for these rows, computed in the clear: see `Interface.encode`."""
@@ -251,12 +251,18 @@ class Package:
         return list(dict.fromkeys(found))
 
     def prepare(self, ctx: Context) -> PreparedModel:
-        """The model ready to run in a context: make it once, and keep it. Encoded weights stay in the
-        context's memory from the first request on.
+        """The model ready to run in a context: make it once, and keep it. Its matrices are encoded here, on
+        all threads and on the device, and stay in the context's memory.
 
         Raises:
             MismatchError, LevelError, ParameterError: as `check`.
         """
+        model = self._planned(ctx)
+        model.encode()
+        return model
+
+    def _planned(self, ctx: Context) -> PreparedModel:
+        """The model in a context, whose matrices are encoded as they are needed."""
         return PreparedModel(self._interface, self._program, ctx)
 
     def _asked(self, ctx: Context) -> list[AskedKeys]:
@@ -267,7 +273,7 @@ class Package:
         found = self._keys.get(place)
         if found is None:
             # Libraries have contexts of their own kind, with their own rules of rotations.
-            found = asked_keys(self.prepare(type(ctx)(own, "ledger", threads=1)))
+            found = asked_keys(self._planned(type(ctx)(own, "ledger", threads=1)))
             if len(self._keys) >= _PARAMETERS_KEPT:
                 self._keys.clear()
             self._keys[place] = found

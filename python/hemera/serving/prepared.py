@@ -40,6 +40,12 @@ class PreparedModel:
         self._settled = _before_rotations(program) if program.scheme == "ckks" else set()
         self._last_use = _last_uses(program)
 
+    def encode(self) -> None:
+        """Encode matrices into the context's memory: what the first run would wait for otherwise. Numbers
+        that are added or multiplied slot by slot are encoded at the first run, for its scales."""
+        for node, plan in zip(self._program.nodes, self._plans, strict=True):
+            node.operation.encode(plan, self._inner)
+
     @property
     def context(self) -> Context:
         """Where it runs."""

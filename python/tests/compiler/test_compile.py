@@ -146,6 +146,30 @@ def test_deep_programs_bootstrap() -> None:
     assert all(each >= 1 for each in magnitudes)
 
 
+def test_alike_bootstraps_share_matrices_which_prepare_encodes() -> None:
+    def chain(x: Any, times: int) -> Any:
+        for _ in range(times):
+            x = (x * x - 0.5) * 1.25
+        return x
+
+    samples = np.random.default_rng(3).uniform(-1, 1, (4, 8))
+    # Squares one after the other, whose scales drift apart from those of their levels.
+    plans = [
+        assert_gives(functools.partial(chain, times=times), samples, bits=10, params=deep(), name="chain")
+        for times in (8, 24)
+    ]
+    counts = [plan.package.program.operations.get("bootstrap", 0) for plan in plans]
+    assert counts[1] > counts[0] >= 1
+    one = hm.circuits.Bootstrap(deep(), 8, real=True)._native.cost.plaintext_bytes
+    for plan in plans:
+        ctx = hm.Context(deep(), threads=1)
+        before = ctx.memory_used
+        model = plan.prepare(ctx)
+        # There are no other matrices, and all values are up to 1.
+        assert 0.9 * one <= ctx.memory_used - before < 1.5 * one
+        del model
+
+
 def test_maps_between_bootstraps_have_keys_of_their_levels() -> None:
     """By which keys and weights are shorter than with keys for all levels; files, clients and checks know
     them."""

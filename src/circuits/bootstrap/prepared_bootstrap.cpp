@@ -22,6 +22,10 @@ using rlwe::Ciphertext;
 // Up to here values of a declared bound are bootstrapped as they are where no level is left to make them
 // smaller: errors are 8 times those of 1.
 constexpr double largest_as_it_is = 2;
+// By how much the scale of an input may differ from that of its level, relatively, and be taken for it. A
+// level is reached to half a bit of the scale, and each square after that doubles the difference; it doubles
+// the relative noise as well, which is larger.
+constexpr double largest_drift = 0x1p-20;
 // Factors that are tried for one whose quotient with the moduli is nearly a whole number, and bits that such
 // a number has at least.
 constexpr int most_factors = 1024;
@@ -70,7 +74,7 @@ void PreparedBootstrap::check(const ckks::Evaluator& evaluator, const Ciphertext
   // From higher levels a rescale leads to the scale.
   const rlwe::ScalePolicy& scales = context_->scales();
   if (in.meta.level == plan_.input_level_ &&
-      !scales.close(in.meta.scale, scales.level_scale(plan_.input_level_))) {
+      std::abs(in.meta.scale / scales.level_scale(plan_.input_level_) - 1) > largest_drift) {
     throw ScaleError("bootstrap: the ciphertext's scale 2^" + std::to_string(std::log2(in.meta.scale)) +
                      " is not that of its level, 2^" +
                      std::to_string(std::log2(scales.level_scale(plan_.input_level_))) +

@@ -8,7 +8,9 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, cast
 
+from hemera.circuits import LinearTransform
 from hemera.objects.ciphertext import Ciphertext, Plaintext
+from hemera.objects.context import Context
 from hemera.objects.evaluator import Evaluator
 from hemera.parameters import Parameters
 from hemera.serving.values import SCHEME_NAMES, Array, Form, SchemeName, common_form
@@ -91,6 +93,10 @@ class Operation(ABC):
         """What is made once for each context."""
         del place
 
+    def encode(self, plan: Any, context: Context) -> None:
+        """Encode the plan's numbers into a context's memory, which the first run would do otherwise."""
+        del plan, context
+
     @abstractmethod
     def run(self, at: Running, *xs: Ciphertext) -> Ciphertext:
         """The result, of operands with equally many axes."""
@@ -146,6 +152,9 @@ class OfMatrix(Operation):
             steps *= 2
         own: Any = self
         return cast("Self", dataclasses.replace(own, baby_steps=steps))
+
+    def encode(self, plan: LinearTransform, context: Context) -> None:
+        plan._in(context)
 
     def run(self, at: Running, *xs: Ciphertext) -> Ciphertext:
         return at.ev.transform(xs[0], at.plan)

@@ -13,7 +13,9 @@ from hemera import circuits
 from hemera.circuits import Bootstrap, Function, LinearTransform, Polynomial
 from hemera.errors import MismatchError, ParameterError
 from hemera.objects.ciphertext import Ciphertext
+from hemera.objects.context import Context
 from hemera.objects.noise_warning import ranges_are_known
+from hemera.parameters import Parameters
 from hemera.serving.operations.base import (
     OfMatrix,
     Operation,
@@ -207,6 +209,13 @@ class OfNamedFunction(_OfFunction):
         return super().form(forms)
 
 
+@functools.lru_cache(maxsize=16)
+def _bootstrap(params: Parameters, **settings: Any) -> Bootstrap:
+    """One plan for all bootstraps of the same settings, whose matrices then stand in a context's memory
+    once."""
+    return Bootstrap(params, **settings)
+
+
 @dataclass(frozen=True)
 class Bootstraps(SlotBySlot):
     """A bootstrap by `hemera.circuits.Bootstrap` with these settings."""
@@ -235,7 +244,10 @@ class Bootstraps(SlotBySlot):
         return {name: value for name, value in settings.items() if name not in ("magnitude", "known")}
 
     def plan(self, place: Place) -> Bootstrap:
-        return Bootstrap(place.params, **self.settings(place.form))
+        return _bootstrap(place.params, **self.settings(place.form))
+
+    def encode(self, plan: Bootstrap, context: Context) -> None:
+        plan._in_for(context, self.magnitude)
 
     def run(self, at: Running, *xs: Ciphertext) -> Ciphertext:
         x = _narrowed(at, xs[0], self.magnitude) if self.known else xs[0]
