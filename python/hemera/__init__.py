@@ -33,7 +33,7 @@ from hemera.parameters import Parameters
 
 if TYPE_CHECKING:
     from hemera import serving
-    from hemera.compiler import ArraySpec, compile  # noqa: A004
+    from hemera.compiler import ArraySpec, Table, TableSpec, array, compile, compute  # noqa: A004
     from hemera.serving.client import Client
 
     __version__: str
@@ -53,14 +53,18 @@ __all__ = [
     "Plaintext",
     "SecretKey",
     "SwitchingKey",
+    "Table",
+    "TableSpec",
     "__version__",
     "add_many",
     "approximate",
+    "array",
     "bfv",
     "bgv",
     "circuits",
     "ckks",
     "compile",
+    "compute",
     "concatenate",
     "cost",
     "devices",
@@ -78,6 +82,8 @@ __all__ = [
 _WHEN_ASKED_FOR = {
     "ArraySpec": "hemera.compiler",
     "Client": "hemera.serving.client",
+    "Table": "hemera.compiler",
+    "TableSpec": "hemera.compiler",
     "array": "hemera.compiler",
     "compile": "hemera.compiler",
     "compute": "hemera.compiler",

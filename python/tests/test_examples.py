@@ -38,6 +38,7 @@ EXPECTED = {
         "stopped with 0",
     ],
     "14_compile": ["linear map", "largest difference", "10 samples, 0 of them encrypted"],
+    "15_tables": ["by ward", "largest difference by ward", "north"],
 }
 
 
@@ -48,7 +49,7 @@ def test_examples_are_numbered() -> None:
 
 def test_applications_tell_what_is_hidden_from_whom() -> None:
     """Before anything else, in their first comment."""
-    for path in EXAMPLES[9:14]:
+    for path in EXAMPLES[9:15]:
         before = path.read_text().partition("\nimport ")[0]
         assert re.search("^# (Hidden from|In the file)", before, re.MULTILINE), path
         assert "client" in before or "server" in before, path

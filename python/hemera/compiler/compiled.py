@@ -24,7 +24,7 @@ from hemera.compiler.packaged import Packaged
 from hemera.compiler.report import table
 from hemera.compiler.sharing import room_of
 from hemera.compiler.specs import ArraySpec, spec_of
-from hemera.errors import LevelError, MismatchError, ParameterError
+from hemera.errors import LevelError, MismatchError, ParameterError, RangeError
 from hemera.parameters import Parameters
 from hemera.serving.encodings import Arrays
 from hemera.serving.exporting import package
@@ -187,6 +187,7 @@ def compile(  # noqa: A001
             values than slots.
         MismatchError: when shapes do not fit.
         LevelError: when the given parameters have too few levels.
+        RangeError: when results do not fit the given parameters.
         ParameterError: with `share`: when the given parameters lack the room, by the bits that the message
             tells, or none have it without bootstraps.
     """
@@ -228,6 +229,8 @@ def compile(  # noqa: A001
             chosen, sharing = params, room.given(params)
     else:
         chosen, steps = _with_parameters(program, steps, params, precision_bits, security, device)
+    if params is not None:
+        _require_room(program, steps, params)
     return Compiled(
         what,
         specs,
@@ -305,6 +308,27 @@ def _with_parameters(
         raise reason
     _, chosen, bootstrapped = min(found, key=lambda each: each[0])
     return chosen, bootstrapped
+
+
+def _require_room(program: TensorProgram, steps: Lowered, params: Parameters) -> None:
+    """RangeError for parameters with which a result is sent over too small a modulus: it would be wrong by
+    multiples of the modulus."""
+    assert isinstance(params, ckks.Parameters)
+    boot = bootstrap_of(params, steps.slots)
+    # `Ciphertext.shrink` takes the lowest level that holds values of range_bits.
+    room = next(
+        bits
+        for primes in params.primes[0 if boot is None else boot.input_level :]
+        if (bits := math.fsum(map(math.log2, primes)) - math.log2(params.scale)) >= params.range_bits - 0.5
+    )
+    for name, at in program.outputs:
+        largest = max(map(abs, program.nodes[at].range))
+        if largest > 2.0 ** (room - 1):
+            raise RangeError(
+                f"result {name!r} can be as large as {largest:g}, and these parameters are for results up to "
+                f"{2.0 ** (room - 1):g}: give some with range_bits={1 + math.ceil(math.log2(largest))}, or "
+                "return the result divided by a number"
+            )
 
 
 def _of_preset(preset: str, levels: int, security: int | None) -> Parameters:

@@ -7,18 +7,21 @@ from collections.abc import Callable
 from typing import Any
 
 from hemera.compiler.eager import compile_arrays, is_of_arrays
+from hemera.compiler.tables import TableSpec, compile_table
 
 __all__ = ["reader_of"]
 
 
-def reader_of(what: Any) -> Callable[..., Any] | None:
-    """The function that compiles a file or an object of another library, called as `compile`; None: there is
-    none.
+def reader_of(what: Any, *inputs: Any) -> Callable[..., Any] | None:
+    """The function that compiles arrays, functions on tables, a file or an object of another library, called
+    as `compile`; None: there is none.
 
     Libraries are told by the module of the object's class, and never imported for it.
     """
     if is_of_arrays(what):
         return compile_arrays
+    if any(isinstance(each, TableSpec) for each in inputs):
+        return compile_table
     library = type(what).__module__.partition(".")[0]
     if library == "sklearn":
         from hemera.compiler.estimators import compile_fitted

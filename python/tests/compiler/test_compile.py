@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 import hemera as hm
 from hemera.arrays import average_pool, conv
 from hemera.compiler import Compiled
+from hemera.errors import RangeError
 
 Values = NDArray[Any]
 
@@ -280,7 +281,7 @@ def test_layouts_take_no_larger_ring() -> None:
 
 def test_the_cost_is_that_of_the_package() -> None:
     samples = np.random.default_rng(9).uniform(-1, 1, (3, 12))
-    plan = compiled(lambda x: (x @ np.arange(36.0).reshape(12, 3)) ** 2, samples)
+    plan = compiled(lambda x: (x @ np.arange(36.0).reshape(12, 3) / 36) ** 2, samples)
     cost = plan.cost("cpu-avx512-16")
     assert cost.seconds is not None
     assert cost.seconds > 0
@@ -427,7 +428,7 @@ def test_maps_take_in_the_range_of_functions_around_0(name: str) -> None:
 def test_programs_with_bootstraps_have_no_slots_for_copies() -> None:
     """Copies in slots save rotations here, and bootstraps of more slots would take longer than that."""
     rng = np.random.default_rng(18)
-    first, second = rng.normal(size=(8, 4, 3, 3)), rng.normal(size=(8, 8, 3, 3))
+    first, second = rng.normal(size=(8, 4, 3, 3)) / 36, rng.normal(size=(8, 8, 3, 3)) / 72
 
     def network(x: Any) -> Any:
         return conv(conv(x, first, stride=2, padding=1) ** 2, second, padding=1)
@@ -435,6 +436,19 @@ def test_programs_with_bootstraps_have_no_slots_for_copies() -> None:
     spec = hm.ArraySpec((4, 8, 8), (-1, 1))
     without = hm.compile(network, spec, params=shallow())
     assert hm.compile(network, spec, params=deep()).slots == 4 * 8 * 8 < without.slots
+
+
+def test_results_must_fit_given_parameters() -> None:
+    """Over too small a modulus a result is wrong by multiples of it."""
+    spec = hm.ArraySpec((64,), range=(0, 100))
+    with pytest.raises(RangeError, match=r"'output' can be as large as 6400.* range_bits=14"):
+        hm.compile(lambda x: x.sum(), spec, params=shallow())
+    for params in (
+        deep(),
+        hm.ckks.Parameters.for_circuit(8, scale_bits=40, slots=1024, range_bits=14, security=None),
+    ):
+        plan = hm.compile(lambda x: x.sum(), spec, params=params)
+        assert plan.local()(np.full(64, 100.0)) == pytest.approx(6400, rel=1e-3)
 
 
 @pytest.mark.parametrize(("bits", "preset"), [(16, "n16-40"), (19, "n16-40-precise"), (22, "n16-45")])

@@ -123,7 +123,7 @@ def random_program(seed: int) -> tuple[Any, Any]:
 @pytest.mark.parametrize("seed", range(12))
 def test_bounds_cover_the_errors_of_random_programs(seed: int) -> None:
     program, samples = random_program(seed)
-    params = hm.ckks.Parameters.for_circuit(26, scale_bits=45, slots=64, range_bits=14, security=None)
+    params = hm.ckks.Parameters.for_circuit(26, scale_bits=45, slots=64, range_bits=22, security=None)
     spec = hm.ArraySpec((8,), range=(-1, 1))
     plan = hm.compile(program, spec, calibrate=samples, params=params, precision_bits=10)
     (bound,) = noise_bounds(plan._lowered.program, plan.params, [1.0], plan._lowered.magnitudes)
@@ -134,7 +134,7 @@ def test_bounds_cover_the_errors_of_random_programs(seed: int) -> None:
 
 
 def test_bounds_grow_with_what_is_done() -> None:
-    params = hm.ckks.Parameters.for_circuit(8, scale_bits=45, slots=64, range_bits=14, security=None)
+    params = hm.ckks.Parameters.for_circuit(8, scale_bits=45, slots=64, range_bits=22, security=None)
 
     def bound(function: Any, largest: float = 1) -> float:
         plan = hm.compile(function, hm.ArraySpec((8,), range=(-largest, largest)), params=params)

@@ -1,0 +1,313 @@
+"""Compiled programs on tables: tables in, statistics out."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hemera.compiler import compiled
+from hemera.compiler.compiled import Compiled
+from hemera.compiler.local import Local
+from hemera.compiler.packaged import Packaged
+from hemera.compiler.specs import ArraySpec
+from hemera.compiler.tables.columns import Column
+from hemera.compiler.tables.frames import is_of_pandas
+from hemera.compiler.tables.results import Frame, Result, labelled
+from hemera.compiler.tables.spec import TableSpec
+from hemera.compiler.tables.table import Table
+from hemera.errors import ParameterError
+from hemera.objects.context import Context
+
+__all__ = ["CompiledTable", "LocalTable", "TableAgreement", "compile_table"]
+
+Study = Callable[[Table], Any]
+Values = NDArray[Any]
+
+
+class _Readings:
+    """The results of a study by name: what is encrypted of each, and what clients make of it."""
+
+    def __init__(self, found: Any) -> None:
+        self.is_one = not isinstance(found, Mapping)
+        named = {"result": found} if self.is_one else {str(name): each for name, each in found.items()}
+        if not named:
+            raise ParameterError("the function returns nothing; return statistics of the table")
+        self._results = {name: _as_result(name, each) for name, each in named.items()}
+
+    def encrypted(self) -> dict[str, Any]:
+        """The outputs of the program."""
+        return {
+            f"{at} {part}".strip(): each
+            for at, result in self._listed()
+            for part, each in result.parts.items()
+        }
+
+    def finished(self, outputs: Mapping[str, Values], *, pandas: bool) -> Any:
+        """The results, of the program's outputs by name."""
+        values = {
+            at: result.finished({part: outputs[f"{at} {part}".strip()] for part in result.parts})
+            for at, result in self._listed()
+        }
+        found = {}
+        for name, each in self._results.items():
+            own = [value for at, value in values.items() if at == name or at.startswith(f"{name}: ")]
+            found[name] = labelled(each, own if isinstance(each, Frame) else own[0], pandas=pandas)
+        return found["result"] if self.is_one else found
+
+    def numbers(self, outputs: Mapping[str, Values]) -> list[Values]:
+        """The finished values as arrays, one after the other."""
+        return [
+            np.atleast_1d(result.finished({part: outputs[f"{at} {part}".strip()] for part in result.parts}))
+            for at, result in self._listed()
+        ]
+
+    def _listed(self) -> Iterator[tuple[str, Result]]:
+        for name, each in self._results.items():
+            if isinstance(each, Frame):
+                for column, result in each.columns.items():
+                    yield f"{name}: {' '.join(column)}", result
+            else:
+                yield name, each
+
+
+def _as_result(name: str, found: Any) -> Result | Frame:
+    if isinstance(found, (Result, Frame)):
+        return found
+    if isinstance(found, Table) or (isinstance(found, Column) and found._weight is not None):
+        raise TypeError(
+            f"{name!r} is filtered by encrypted values: which rows are left is not known. Return statistics "
+            "of it, or the whole column and its mask"
+        )
+    if isinstance(found, Column):
+        parts = {"": found.values}
+        if found._present is not None:
+            parts["present"] = found._present
+        return _Rows(name, parts, _with_missing)
+    # Encrypted numbers and arrays, and plain ones where the function runs in the clear.
+    return _Rows(name, {"": found}, lambda values: values[""])
+
+
+class _Rows(Result):
+    """A value as it is decrypted."""
+
+    def finished(self, values: Mapping[str, Values]) -> Any:
+        found = np.asarray(self.finish(values))
+        return found if found.ndim else found.item()
+
+
+def _with_missing(values: Mapping[str, Values]) -> Values:
+    present = values.get("present")
+    return values[""] if present is None else np.where(present > 0.5, values[""], np.nan)
+
+
+class LocalTable:
+    """Both parties in this process: statistics of tables, encrypted under a fresh secret key."""
+
+    def __init__(self, plan: CompiledTable, *, device: str, threads: int | None) -> None:
+        self._plan = plan
+        self._local = Local(plan.package, device=device, threads=threads)
+
+    @property
+    def context(self) -> Context:
+        """Where it runs."""
+        return self._local.context
+
+    def __call__(self, frame: Any) -> Any:
+        """The study's results of a table: numbers, and for groups Series and DataFrames of pandas where the
+        table is of pandas, else dicts by the groups' labels.
+
+        Raises:
+            MismatchError: for a table with other rows, columns or public keys.
+            RangeError: for values outside of their ranges.
+        """
+        return self._plan.decode(self._local(*self._plan.encode(frame)), frame)
+
+
+@dataclass(frozen=True)
+class TableAgreement:
+    """The results of a compiled table next to those of the same function on the table in the clear."""
+
+    tables: int
+    """How many were compared in the clear."""
+    encrypted: int
+    """How many of them were encrypted, too."""
+    largest: float
+    """The largest magnitude of a result."""
+    clear_error: float
+    """The largest difference of the compiled program in the clear: of approximations."""
+    error: float
+    """The largest difference of the encrypted results; NaN where none was encrypted."""
+
+    @property
+    def bits(self) -> float:
+        """-log2 of the largest difference, relative to the largest result."""
+        worst = float(np.nanmax([self.clear_error, self.error]))
+        return math.inf if worst == 0 else -math.log2(worst / (self.largest or 1.0))
+
+    def __str__(self) -> str:
+        return (
+            f"{self.tables} tables, {self.encrypted} of them encrypted: {self.bits:.1f} bits\n"
+            f"largest result {self.largest:.4g}; error {self.clear_error:.2g} in the clear"
+            + ("" if math.isnan(self.error) else f", {self.error:.2g} encrypted")
+        )
+
+
+class CompiledTable(Packaged):
+    """A compiled program on tables. `compile_table` makes one.
+
+    Its packaged model takes the arrays of `encode`, and gives what `decode` takes.
+    """
+
+    def __init__(self, study: Study, spec: TableSpec, plan: Compiled, readings: _Readings) -> None:
+        super().__init__(plan.package)
+        self._study, self._spec, self._plan, self._readings = study, spec, plan, readings
+
+    @property
+    def spec(self) -> TableSpec:
+        """The public side of its tables."""
+        return self._spec
+
+    @property
+    def inputs(self) -> tuple[ArraySpec, ...]:
+        """What is encrypted."""
+        return self._plan.inputs
+
+    @property
+    def outputs(self) -> dict[str, tuple[int, ...]]:
+        """The shape of what is decrypted, by name."""
+        return self._plan.outputs
+
+    @property
+    def depth(self) -> int:
+        """Levels that the program takes."""
+        return self._plan.depth
+
+    def report(self, device: str | None = None) -> str:
+        """The parameters, the cost, and a line for each operation: for people."""
+        return self._plan.report(device)
+
+    explain = report
+
+    def encode(self, frame: Any) -> list[Values]:
+        """The arrays of a table, an argument each of clients and of `Compiled.local`.
+
+        Raises:
+            MismatchError, RangeError: as `TableSpec.arrays`.
+        """
+        return list(self._spec.arrays(frame))
+
+    def decode(self, outputs: Any, frame: Any = None) -> Any:
+        """The study's results, of what a client decrypted: an array, or arrays by name.
+
+        Args:
+            outputs: as clients get them.
+            frame: the table, whose library labels groups.
+        """
+        names = list(self.outputs)
+        named = outputs if isinstance(outputs, Mapping) else {names[0]: outputs}
+        return self._readings.finished(
+            {name: np.asarray(named[name]) for name in names}, pandas=is_of_pandas(frame)
+        )
+
+    def local(self, *, device: str = "cpu", threads: int | None = None) -> LocalTable:
+        """Both parties in this process."""
+        return LocalTable(self, device=device, threads=threads)
+
+    def clear(self, frame: Any) -> Any:
+        """The function's results of a table in the clear."""
+        table = Table.of_arrays(self._spec, self._spec.arrays(frame))
+        readings = _Readings(self._study(table))
+        outputs = {name: np.asarray(each) for name, each in readings.encrypted().items()}
+        return readings.finished(outputs, pandas=is_of_pandas(frame))
+
+    def check(self, *frames: Any, encrypted: int = 1, threads: int | None = None) -> TableAgreement:
+        """The compiled program next to the function, on tables.
+
+        Args:
+            frames: tables.
+            encrypted: how many of them are encrypted too, in this process.
+            threads: of the encrypted runs.
+
+        Raises:
+            MismatchError, RangeError: as `encode`.
+        """
+        if not frames:
+            raise ParameterError("check needs a table")
+        run = Local(self._package, threads=threads) if encrypted else None
+        largest = clear_error = 0.0
+        error = np.nan
+        for at, frame in enumerate(frames):
+            arrays = self.encode(frame)
+            readings = _Readings(self._study(Table.of_arrays(self._spec, arrays)))
+            plain = {name: np.asarray(each) for name, each in readings.encrypted().items()}
+            expected = readings.numbers(plain)
+            largest = max(largest, *(float(np.nanmax(np.abs(each), initial=0)) for each in expected))
+            clear_error = max(clear_error, self._difference(expected, self._plan.evaluate_clear(*arrays)))
+            if run is not None and at < encrypted:
+                error = np.nanmax([error, self._difference(expected, run(*arrays))])
+        return TableAgreement(len(frames), min(encrypted, len(frames)), largest, clear_error, float(error))
+
+    def _difference(self, expected: Sequence[Values], outputs: Any) -> float:
+        names = list(self.outputs)
+        named = outputs if isinstance(outputs, Mapping) else {names[0]: outputs}
+        found = self._readings.numbers({name: np.asarray(named[name]) for name in names})
+        worst = 0.0
+        for own, other in zip(expected, found, strict=True):
+            if (np.isnan(own) != np.isnan(other)).any():
+                return float("inf")
+            worst = max(worst, float(np.nanmax(np.abs(own - other), initial=0)))
+        return worst
+
+    def __repr__(self) -> str:
+        return (
+            f"<CompiledTable {self._package.name!r} of {self._spec!r}: depth {self.depth}, {self.params!r}>"
+        )
+
+
+def compile_table(what: Study, *inputs: Any, calibrate: Any = None, **options: Any) -> CompiledTable:
+    """Compile a function on a table into an encrypted program.
+
+        def study(t):
+            old = t[t.age > 60]
+            return {"stay": old.stay.mean(), "by ward": t.groupby("ward").stay.mean()}
+
+        ranges = {"age": (0, 120), "stay": (0, 90)}
+        plan = hm.compile(study, hm.TableSpec.of(frame, ranges=ranges, keys=["ward"]))
+        print(plan.local()(frame))
+
+    Args:
+        what: the function of a `Table`. Returns a statistic or a column, or a dict of them.
+        inputs: the `TableSpec`.
+        calibrate: tables, which give ranges to values in between.
+        options: those of functions.
+
+    Raises:
+        TypeError: for other inputs, and as functions.
+        ParameterError: for a function whose results are all public, and as functions.
+        MismatchError, LevelError: as functions.
+    """
+    if len(inputs) != 1:
+        raise TypeError(f"a function on a table takes one table, and {len(inputs)} inputs were given")
+    (spec,) = inputs
+    found: list[_Readings] = []
+
+    def program(*arrays: Any) -> dict[str, Any]:
+        readings = _Readings(what(Table.of_arrays(spec, arrays)))
+        found.append(readings)
+        encrypted = readings.encrypted()
+        if not encrypted:
+            raise ParameterError("all results are public: nothing is computed encrypted")
+        return encrypted
+
+    samples = None
+    if calibrate is not None:
+        listed = list(calibrate) if isinstance(calibrate, (list, tuple)) else [calibrate]
+        samples = [np.stack(each) for each in zip(*(spec.arrays(frame) for frame in listed), strict=True)]
+    options.setdefault("name", str(getattr(what, "__name__", "table")))
+    plan = compiled.compile(program, *spec.inputs, calibrate=samples, **options)
+    return CompiledTable(what, spec, plan, found[0])

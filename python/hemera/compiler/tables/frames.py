@@ -1,0 +1,107 @@
+"""Columns of tables of other libraries: values, and which are missing."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hemera.errors import MismatchError
+
+__all__ = ["ReadColumn", "is_of_pandas", "read_frame"]
+
+Values = NDArray[Any]
+
+
+@dataclass(frozen=True, eq=False)
+class ReadColumn:
+    """One column. Values at missing places mean nothing."""
+
+    values: Values
+    """Shape (rows,)."""
+    missing: NDArray[np.bool_]
+
+    @property
+    def kind(self) -> str:
+        """ "b", "i" or "f" for booleans, integers and other numbers, "O" for anything else."""
+        known = self.values[~self.missing]
+        if known.dtype.kind in "OUST":
+            types = {type(each) for each in known.tolist()}
+            if types and all(issubclass(each, (bool, np.bool_)) for each in types):
+                return "b"
+            if types and all(issubclass(each, (int, np.integer)) for each in types):
+                return "i"
+            if types and all(issubclass(each, (int, float, np.number)) for each in types):
+                return "f"
+            return "O"
+        if known.dtype.kind == "f" and self.missing.any() and len(known) and (known == np.rint(known)).all():
+            return "i"  # as pandas keeps integers next to missing ones
+        return {"b": "b", "i": "i", "u": "i", "f": "f"}.get(known.dtype.kind, "O")
+
+
+def read_frame(frame: Any) -> dict[str, ReadColumn]:
+    """The columns of a DataFrame of pandas or Polars, of a Table of Arrow, or of a mapping of sequences.
+
+    The libraries are told by their methods, and never imported.
+
+    Raises:
+        TypeError: for anything else.
+        MismatchError: for columns of different lengths, and for two of one name.
+    """
+    if isinstance(frame, Mapping):
+        found = {str(name): _of_values(values) for name, values in frame.items()}
+    elif hasattr(frame, "column_names"):  # Arrow
+        found = {
+            name: _read(
+                frame.column(name).to_numpy(zero_copy_only=False),
+                frame.column(name).is_null().to_numpy(zero_copy_only=False),
+            )
+            for name in frame.column_names
+        }
+    elif hasattr(frame, "columns") and hasattr(frame, "__getitem__"):
+        names = [str(name) for name in frame.columns]
+        if len(set(names)) != len(names):
+            raise MismatchError(f"two columns of one name: {', '.join(names)}")
+        found = {str(name): _of_series(frame[name]) for name in frame.columns}
+    else:
+        raise TypeError(
+            "a table is a DataFrame of pandas or Polars, a Table of Arrow, or a dict of columns, not "
+            + type(frame).__name__
+        )
+    lengths = {len(column.values) for column in found.values()}
+    if len(lengths) > 1:
+        raise MismatchError(f"columns of {', '.join(map(str, sorted(lengths)))} rows")
+    return found
+
+
+def is_of_pandas(frame: Any) -> bool:
+    """Whether results of a table are given as pandas has them."""
+    return type(frame).__module__.partition(".")[0] == "pandas"
+
+
+def _of_series(series: Any) -> ReadColumn:
+    """A column of pandas, or of Polars."""
+    missing = series.isna() if hasattr(series, "isna") else series.is_null()
+    return _read(series.to_numpy(), np.asarray(missing))
+
+
+def _of_values(values: Any) -> ReadColumn:
+    if isinstance(values, np.ma.MaskedArray):
+        return _read(values.data, np.ma.getmaskarray(values))
+    plain = np.asarray(values)
+    if plain.ndim != 1:
+        raise MismatchError(f"a column has one axis, not the shape {plain.shape}")
+    return _read(plain, np.array([each is None for each in plain.tolist()], np.bool_))
+
+
+def _read(values: Any, missing: Any) -> ReadColumn:
+    plain = np.asarray(values)
+    absent = np.array(missing, np.bool_)
+    if plain.dtype.kind == "f":
+        absent |= np.isnan(plain)
+    elif plain.dtype.kind == "O":
+        absent |= np.array([isinstance(each, float) and each != each for each in plain], np.bool_)
+    return ReadColumn(plain, absent)

@@ -1,0 +1,152 @@
+"""Results of tables: what is computed encrypted, and what clients make of it."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, NoReturn
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hemera.compiler.compiled import Compiled
+from hemera.compiler.eager import compile_arrays, compute
+from hemera.errors import ParameterError
+
+__all__ = ["Frame", "Groups", "Result", "labelled"]
+
+Values = NDArray[Any]
+
+
+@dataclass(frozen=True, eq=False)
+class Groups:
+    """The groups of a table by public keys."""
+
+    names: tuple[str, ...]
+    """Of the keys."""
+    labels: tuple[Any, ...]
+    """Of each group: a value, or a tuple of those of several keys."""
+    members: NDArray[np.float64]
+    """Shape (groups, rows): 1 where a row belongs to a group, else 0."""
+    pandas: bool = False
+    """Whether results are given as pandas has them."""
+
+
+@dataclass(frozen=True, eq=False)
+class Result:
+    """A statistic that the client finishes: quotients and roots of encrypted sums are taken after decryption,
+    exactly, in place of approximations."""
+
+    name: str
+    parts: Mapping[str, Any]
+    """What is encrypted, by name: arrays."""
+    finish: Callable[[Mapping[str, Values]], Any]
+    """The statistic of the parts' decrypted values."""
+    groups: Groups | None = None
+    kind: type = field(default=float)
+    """int: the statistic is a whole number."""
+
+    def finished(self, values: Mapping[str, Values]) -> Any:
+        """A number; of groups an array of shape (groups,)."""
+        with np.errstate(all="ignore"):
+            found = np.asarray(self.finish(values))
+        if self.kind is int:
+            found = np.rint(found).astype(np.int64)
+        return found if self.groups is not None else found.item()
+
+    def decrypt(self, **options: Any) -> Any:
+        """The statistic of a table of `Table.encrypt`: see `hemera.compute`. Of groups a Series of pandas
+        where the table was of pandas, else a dict by the groups' labels."""
+        (values,) = _decrypted([self], options)
+        return labelled(self, values, pandas=self.groups is not None and self.groups.pandas)
+
+    def explain(self, device: str | None = None) -> str:
+        """What it takes: see `Compiled.report`."""
+        return _plan([self]).report(device)
+
+    def _no_arithmetic(self, *_: object) -> NoReturn:
+        raise TypeError(
+            f"{self.name} is finished by the client, after decryption: return it as it is. Encrypted "
+            "arithmetic goes on with sum(), and with the mean of all rows where none is missing"
+        )
+
+    __add__ = __radd__ = __sub__ = __rsub__ = __mul__ = __rmul__ = _no_arithmetic
+    __truediv__ = __rtruediv__ = __pow__ = __neg__ = __abs__ = _no_arithmetic
+    __lt__ = __le__ = __gt__ = __ge__ = __float__ = __int__ = __array__ = _no_arithmetic
+
+    def __repr__(self) -> str:
+        return f"<{self.name}, finished by the client>"
+
+
+@dataclass(frozen=True, eq=False)
+class Frame:
+    """Several statistics of groups, by column and name of the statistic."""
+
+    columns: Mapping[tuple[str, ...], Result]
+
+    def decrypt(self, **options: Any) -> Any:
+        """As `Result.decrypt`: a DataFrame of pandas, or a dict by groups and columns."""
+        listed = list(self.columns.values())
+        groups = listed[0].groups
+        return labelled(self, _decrypted(listed, options), pandas=groups is not None and groups.pandas)
+
+    def explain(self, device: str | None = None) -> str:
+        """What it takes: see `Compiled.report`."""
+        return _plan(list(self.columns.values())).report(device)
+
+
+def _decrypted(results: Sequence[Result], options: Mapping[str, Any]) -> list[Any]:
+    """The finished values, all of one program."""
+    arrays = [each for result in results for each in result.parts.values()]
+    found = iter(_listed(compute(*arrays, **options)) if arrays else [])
+    return [result.finished({name: next(found) for name in result.parts}) for result in results]
+
+
+def _listed(values: Any) -> Sequence[Any]:
+    return values if isinstance(values, tuple) else (values,)
+
+
+def _plan(results: Sequence[Result]) -> Compiled:
+    named = {f"{result.name} {part}": each for result in results for part, each in result.parts.items()}
+    if not named:
+        raise ParameterError(f"{results[0].name} is public: nothing is computed encrypted")
+    return compile_arrays(named)
+
+
+def labelled(result: Any, values: Any, *, pandas: bool) -> Any:
+    """The finished values with the labels of their groups: of pandas, or dicts.
+
+    Args:
+        values: what `Result.finished` gave; of a `Frame` a list of them.
+    """
+    if isinstance(result, Frame):
+        groups = next(iter(result.columns.values())).groups
+        assert groups is not None
+        if pandas:
+            pd = importlib.import_module("pandas")
+            named = [name[0] if len(name) == 1 else name for name in result.columns]
+            table = pd.DataFrame(dict(enumerate(values)), index=_index(groups))
+            table.columns = pd.MultiIndex.from_tuples(named) if isinstance(named[0], tuple) else named
+            return table
+        return {
+            label: {
+                name[0] if len(name) == 1 else name: each[at].item()
+                for name, each in zip(result.columns, values, strict=True)
+            }
+            for at, label in enumerate(groups.labels)
+        }
+    groups = result.groups
+    if groups is None:
+        return values
+    if pandas:
+        pd = importlib.import_module("pandas")
+        return pd.Series(values, index=_index(groups), name=result.name.partition(".")[0])
+    return {label: each.item() for label, each in zip(groups.labels, values, strict=True)}
+
+
+def _index(groups: Groups) -> Any:
+    pd = importlib.import_module("pandas")
+    if len(groups.names) == 1:
+        return pd.Index(list(groups.labels), name=groups.names[0])
+    return pd.MultiIndex.from_tuples(list(groups.labels), names=list(groups.names))

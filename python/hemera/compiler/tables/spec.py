@@ -1,0 +1,229 @@
+"""What a program on tables takes: the columns, their types and ranges, and public keys."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hemera.compiler.specs import ArraySpec
+from hemera.compiler.tables.frames import ReadColumn, read_frame
+from hemera.errors import MismatchError, ParameterError, RangeError
+
+__all__ = ["MOST_ROWS", "ColumnSpec", "TableSpec"]
+
+Floats = NDArray[np.float64]
+
+MOST_ROWS = 1 << 15
+"""As many as there are slots."""
+_PRESENT = " (present)"
+"""Ends the name of the input that says which values of a column there are."""
+
+
+@dataclass(frozen=True)
+class ColumnSpec:
+    """An encrypted column.
+
+    Args:
+        name: as in the table.
+        range: the least and the largest number.
+        step: values are integer multiples of it, and can be compared; None: any numbers.
+        categories: what the numbers 0, 1, ... stand for; empty for numbers themselves.
+        may_miss: whether values may be missing: a column of 0 and 1 is encrypted next to it then.
+    """
+
+    name: str
+    range: tuple[float, float]
+    step: float | None = None
+    categories: tuple[Any, ...] = ()
+    may_miss: bool = False
+
+    @property
+    def inputs(self) -> list[tuple[str, tuple[float, float], float | None]]:
+        """Names, ranges and steps of what is encrypted. Where a value is missing, 0 stands in its place."""
+        low, high = self.range
+        if not self.may_miss:
+            return [(self.name, (low, high), self.step)]
+        step = self.step if self.step is None or _is_multiple(low, self.step) else None
+        own = (self.name, (min(low, 0.0), max(high, 0.0)), step)
+        return [own, (self.name + _PRESENT, (0.0, 1.0), 1)]
+
+    def arrays(self, column: ReadColumn) -> list[Floats]:
+        """What is encrypted of a table's column."""
+        missing = column.missing
+        if missing.any() and not self.may_miss:
+            raise MismatchError(
+                f"column {self.name!r}: {int(missing.sum())} values are missing, and the program is for a "
+                f"column without; make the spec with missing=[{self.name!r}]"
+            )
+        values = np.zeros(len(missing))
+        values[~missing] = self._numbers(column.values[~missing])
+        low, high = self.range
+        known = values[~missing]
+        if not (
+            np.isfinite(known).all() and known.min(initial=low) >= low and known.max(initial=high) <= high
+        ):
+            raise RangeError(
+                f"column {self.name!r}: values from {known.min():g} to {known.max():g} are not in its range "
+                f"from {low:g} to {high:g}"
+            )
+        if (
+            self.step is not None
+            and np.abs(values / self.step - np.rint(values / self.step)).max(initial=0) > 1e-3
+        ):
+            raise ParameterError(f"column {self.name!r}: values are no multiples of its step {self.step:g}")
+        return [values, (~missing).astype(np.float64)] if self.may_miss else [values]
+
+    def _numbers(self, values: NDArray[Any]) -> NDArray[Any]:
+        if not self.categories:
+            try:
+                return values.astype(np.float64)
+            except (TypeError, ValueError):
+                raise MismatchError(f"column {self.name!r} has values that are no numbers") from None
+        codes = {each: code for code, each in enumerate(self.categories)}
+        unknown = sorted({str(each) for each in values.tolist() if each not in codes})
+        if unknown:
+            raise MismatchError(
+                f"column {self.name!r} has {', '.join(unknown)}, which its categories have not: "
+                f"{', '.join(map(str, self.categories))}"
+            )
+        return np.array([codes[each] for each in values.tolist()], np.float64)
+
+
+@dataclass(frozen=True, eq=False)
+class TableSpec:
+    """The public side of a table: names, types and ranges of its columns, the number of rows, and the columns
+    that are public themselves, with their values. `TableSpec.of` makes one.
+
+    Args:
+        columns: those that are encrypted.
+        keys: the public ones by name, of shape (rows,): tables are grouped by them.
+        rows: how many there are.
+    """
+
+    columns: tuple[ColumnSpec, ...]
+    keys: Mapping[str, NDArray[Any]]
+    rows: int
+
+    def __post_init__(self) -> None:
+        if not self.columns:
+            raise ParameterError("a table needs a column that is encrypted")
+        if not 1 <= self.rows <= MOST_ROWS:
+            raise ParameterError(
+                f"a table of {self.rows} rows; from 1 to {MOST_ROWS} fit. Take parts, and add their sums and "
+                "counts"
+            )
+
+    @classmethod
+    def of(
+        cls,
+        frame: Any,
+        *,
+        ranges: Mapping[str, tuple[float, float]] | None = None,
+        keys: Sequence[str] = (),
+        steps: Mapping[str, float] | None = None,
+        missing: Sequence[str] = (),
+        columns: Sequence[str] | None = None,
+    ) -> TableSpec:
+        """The spec of a table. What it takes from the values is public: the number of rows, which columns
+        have missing values, the categories of text, and the values of `keys`.
+
+        Args:
+            frame: a DataFrame of pandas or Polars, a Table of Arrow, or a dict of columns.
+            ranges: the least and the largest number of each column of numbers. Booleans need none.
+            keys: columns that are not encrypted.
+            steps: of columns whose values are integer multiples of it. Integers and booleans have 1.
+            missing: columns in which values may be missing in other tables, beside those in which some are.
+            columns: those that are encrypted; None: all but the keys.
+
+        Raises:
+            TypeError: for what is no table.
+            ParameterError: for numbers without a range, too many rows, and names that the table has not.
+            RangeError: for values outside of their ranges.
+        """
+        read = read_frame(frame)
+        ranges, steps = dict(ranges or {}), dict(steps or {})
+        names = [name for name in read if name not in keys] if columns is None else list(columns)
+        unknown = sorted({*ranges, *steps, *keys, *missing, *names} - set(read))
+        if unknown:
+            raise ParameterError(f"the table has no columns {', '.join(unknown)}; it has {', '.join(read)}")
+        for name in keys:
+            if read[name].missing.any():
+                raise ParameterError(f"key {name!r}: values are missing; give them a value of their own")
+        found = []
+        for name in names:
+            own = _spec_of(name, read[name], ranges.get(name), steps.get(name), name in missing)
+            own.arrays(read[name])
+            found.append(own)
+        rows = len(next(iter(read.values())).values) if read else 0
+        return cls(tuple(found), {name: read[name].values for name in keys}, rows)
+
+    @property
+    def inputs(self) -> list[ArraySpec]:
+        """What is encrypted: a column each, and after one in which values may be missing one of 0 and 1."""
+        return [
+            ArraySpec((self.rows,), ends, name, step)
+            for column in self.columns
+            for name, ends, step in column.inputs
+        ]
+
+    def arrays(self, frame: Any) -> list[Floats]:
+        """What is encrypted of a table, in the order of `inputs`, of shape (rows,) each.
+
+        Raises:
+            TypeError: for what is no table.
+            MismatchError: for a table with other rows or public keys, or without a column.
+            RangeError: for values outside of their ranges.
+        """
+        read = read_frame(frame)
+        lacking = [name for name in (*self.keys, *(own.name for own in self.columns)) if name not in read]
+        if lacking:
+            raise MismatchError(f"the table lacks the columns {', '.join(lacking)}")
+        rows = len(next(iter(read.values())).values)
+        if rows != self.rows:
+            raise MismatchError(f"a table of {rows} rows, and the program is for {self.rows}")
+        for name, values in self.keys.items():
+            if read[name].values.tolist() != values.tolist():
+                at = next(
+                    i
+                    for i, (a, b) in enumerate(zip(read[name].values.tolist(), values.tolist(), strict=True))
+                    if a != b
+                )
+                raise MismatchError(
+                    f"key {name!r} differs in row {at}: {read[name].values[at]!r}, and the program is for "
+                    f"{values[at]!r}. Public keys are part of the program: compile one for this table"
+                )
+        return [array for own in self.columns for array in own.arrays(read[own.name])]
+
+    def __repr__(self) -> str:
+        names = ", ".join(own.name for own in self.columns)
+        keys = f", by {', '.join(self.keys)}" if self.keys else ""
+        return f"<TableSpec of {self.rows} rows: {names}{keys}>"
+
+
+def _is_multiple(number: float, step: float) -> bool:
+    return abs(number / step - round(number / step)) < 1e-9
+
+
+def _spec_of(
+    name: str, column: ReadColumn, ends: tuple[float, float] | None, step: float | None, may_miss: bool
+) -> ColumnSpec:
+    absent = may_miss or bool(column.missing.any())
+    kind = column.kind
+    if kind == "O":
+        categories = tuple(sorted(set(column.values[~column.missing].tolist()), key=str))
+        return ColumnSpec(name, (0.0, float(max(1, len(categories) - 1))), 1, categories, absent)
+    if kind == "b":
+        return ColumnSpec(name, (0.0, 1.0), 1, (), absent)
+    if ends is None:
+        raise ParameterError(
+            f"the range of column {name!r} is not known: give ranges={{{name!r}: (low, high)}}, which is "
+            "public; or make it a key, or leave it out by columns="
+        )
+    low, high = map(float, ends)
+    if not (np.isfinite([low, high]).all() and low <= high):
+        raise ParameterError(f"column {name!r}: a range from {low:g} to {high:g}")
+    return ColumnSpec(name, (low, high), 1 if step is None and kind == "i" else step, (), absent)

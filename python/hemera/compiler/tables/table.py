@@ -1,0 +1,248 @@
+"""A table in a program, its filters and its groups."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from hemera.compiler.eager import array
+from hemera.compiler.tables.columns import STATISTICS, Column, joined
+from hemera.compiler.tables.frames import is_of_pandas
+from hemera.compiler.tables.results import Frame, Groups, Result
+from hemera.compiler.tables.spec import TableSpec
+from hemera.errors import ParameterError
+
+__all__ = ["GroupBy", "Table"]
+
+
+class Table:
+    """A table whose columns are encrypted, but for its public keys: `t.age`, `t["age"]`, `t[t.age > 60]`,
+    `t.groupby("ward")`."""
+
+    def __init__(
+        self, spec: TableSpec, columns: Mapping[str, Column], weight: Any = None, *, pandas: bool = False
+    ) -> None:
+        self._spec = spec
+        self._columns = dict(columns)
+        self._weight = weight
+        self._pandas = pandas
+
+    @classmethod
+    def encrypt(cls, frame: Any, *, precision_bits: float = 16, **options: Any) -> Table:
+        """A table with its values, which are encrypted when a statistic is asked for, as those of
+        `hemera.array`: `t.age.mean().decrypt()`.
+
+        Args:
+            frame: a DataFrame of pandas or Polars, a Table of Arrow, or a dict of columns.
+            precision_bits: of results.
+            options: those of `TableSpec.of`: `ranges=`, `keys=`, ...
+
+        Raises:
+            TypeError, ParameterError, RangeError: as `TableSpec.of`.
+        """
+        spec = TableSpec.of(frame, **options)
+        arrays = [
+            array(values, range=own.range, step=own.step, name=own.name, precision_bits=precision_bits)
+            for own, values in zip(spec.inputs, spec.arrays(frame), strict=True)
+        ]
+        return cls.of_arrays(spec, arrays, pandas=is_of_pandas(frame))
+
+    @classmethod
+    def of_arrays(cls, spec: TableSpec, arrays: Sequence[Any], *, pandas: bool = False) -> Table:
+        """The table of arrays, encrypted or plain, in the order of `TableSpec.inputs`."""
+        given = iter(arrays)
+        columns = {}
+        for own in spec.columns:
+            values = next(given)
+            present = next(given) if own.may_miss else None
+            columns[own.name] = Column(values, name=own.name, present=present, categories=own.categories)
+        return cls(spec, columns, pandas=pandas)
+
+    @property
+    def spec(self) -> TableSpec:
+        """The public side: what `hemera.compile` takes."""
+        return self._spec
+
+    @property
+    def columns(self) -> list[str]:
+        """The names of the encrypted columns."""
+        return list(self._columns)
+
+    @property
+    def keys(self) -> list[str]:
+        """The names of the public columns."""
+        return list(self._spec.keys)
+
+    def __len__(self) -> int:
+        return self._spec.rows
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("_") or (name not in self._columns and name not in self._spec.keys):
+            raise AttributeError(f"the table has no column {name!r}; it has {', '.join(self._names)}")
+        return self[name]
+
+    def __getitem__(self, item: Any) -> Any:
+        """A column by its name, a public key as a plain array, some columns by a list of names, or the rows
+        where a mask is 1.
+
+        Raises:
+            ParameterError: for a name that the table has not.
+            TypeError: for what is no mask.
+        """
+        if isinstance(item, str):
+            if item in self._spec.keys:
+                return self._spec.keys[item]
+            self._require([item])
+            own = self._columns[item]
+            return Column(
+                own._values,
+                name=item,
+                present=own._present,
+                weight=self._weight,
+                is_zeroed=own._is_zeroed,
+                categories=own._categories,
+            )
+        if isinstance(item, Column):
+            if item._present is not None or item._categories:
+                raise TypeError("tables are filtered by masks: comparisons of columns")
+            # A mask of the filtered table is one of all rows, too.
+            return self._with(self._columns, joined(self._weight, item._values))
+        if isinstance(item, np.ndarray) and item.dtype.kind == "b" and item.shape == (self._spec.rows,):
+            return self._with(self._columns, joined(self._weight, item.astype(np.float64)))
+        if isinstance(item, (list, tuple)) and all(isinstance(each, str) for each in item):
+            self._require(item)
+            return self._with({name: self._columns[name] for name in item}, self._weight)
+        raise TypeError(f"a column's name, a list of names or a mask is needed, not {type(item).__name__}")
+
+    def assign(self, **columns: Column) -> Table:
+        """The table with more columns."""
+        return self._with({**self._columns, **columns}, self._weight)
+
+    def groupby(self, by: str | Sequence[str]) -> GroupBy:
+        """Groups by public keys.
+
+        Raises:
+            ParameterError: for a key that is not public.
+        """
+        names = (by,) if isinstance(by, str) else tuple(by)
+        for name in names:
+            if name not in self._spec.keys:
+                raise ParameterError(
+                    f"groups are by public keys, and {name!r} is none; the table has "
+                    f"{', '.join(self._spec.keys) or 'none'}. Encrypted values are selected by masks: "
+                    f"t[t[{name!r}] == value]"
+                )
+        if not names:
+            raise ParameterError("groupby needs a key")
+        rows = list(zip(*(self._spec.keys[name].tolist() for name in names), strict=True))
+        labels = sorted(set(rows))
+        places = {label: at for at, label in enumerate(labels)}
+        members = np.zeros((len(labels), len(rows)))
+        members[[places[row] for row in rows], np.arange(len(rows))] = 1
+        own = tuple(label[0] if len(names) == 1 else label for label in labels)
+        return GroupBy(self, Groups(names, own, members, self._pandas), None)
+
+    def count(self) -> Result:
+        """How many rows there are."""
+        found = STATISTICS["size"](self._any, None, 0)
+        assert isinstance(found, Result)
+        return found
+
+    @property
+    def _any(self) -> Column:
+        return self[next(iter(self._columns))]  # type: ignore[no-any-return]
+
+    @property
+    def _names(self) -> list[str]:
+        return [*self._columns, *self._spec.keys]
+
+    def _with(self, columns: Mapping[str, Column], weight: Any) -> Table:
+        return Table(self._spec, columns, weight, pandas=self._pandas)
+
+    def _require(self, names: Sequence[str]) -> None:
+        lacking = [name for name in names if name not in self._columns]
+        if lacking:
+            raise ParameterError(
+                f"the table has no encrypted columns {', '.join(lacking)}; it has {', '.join(self._columns)}"
+            )
+
+    def __repr__(self) -> str:
+        return f"<table of {len(self)} rows: {', '.join(self._names)}>"
+
+
+class GroupBy:
+    """The groups of a table: statistics of each by `sum`, `mean`, `count`, `var`, `std`, `size` and `agg`."""
+
+    def __init__(self, table: Table, groups: Groups, column: str | None) -> None:
+        self._table, self._groups, self._column = table, groups, column
+
+    def __getattr__(self, name: str) -> GroupBy:
+        if name.startswith("_") or name not in self._table._columns:
+            raise AttributeError(f"the table has no column {name!r}; it has {', '.join(self._table.columns)}")
+        return GroupBy(self._table, self._groups, name)
+
+    def __getitem__(self, item: str | Sequence[str]) -> GroupBy:
+        """The groups of one column, or of some."""
+        if isinstance(item, str):
+            self._table._require([item])
+            return GroupBy(self._table, self._groups, item)
+        return GroupBy(self._table[list(item)], self._groups, None)
+
+    def sum(self) -> Result | Frame:
+        """The sum of each group."""
+        return self._of("sum")
+
+    def count(self) -> Result | Frame:
+        """How many values each group has."""
+        return self._of("count")
+
+    def mean(self) -> Result | Frame:
+        """The mean of each group; NaN for one without values."""
+        return self._of("mean")
+
+    def var(self, ddof: int = 1) -> Result | Frame:
+        """The variance of each group."""
+        return self._of("var", ddof)
+
+    def std(self, ddof: int = 1) -> Result | Frame:
+        """The standard deviation of each group."""
+        return self._of("std", ddof)
+
+    def size(self) -> Result:
+        """How many rows each group has, missing values or not."""
+        found = STATISTICS["size"](self._table._any, self._groups, 0)
+        assert isinstance(found, Result)
+        return found
+
+    def agg(self, statistics: str | Sequence[str]) -> Result | Frame:
+        """Several statistics, by name.
+
+        Raises:
+            ParameterError: for an unknown one.
+        """
+        if isinstance(statistics, str):
+            return self._of(statistics)
+        found: dict[tuple[str, ...], Result] = {
+            (name,) if self._column is not None else (column, name): self._one(column, name, 1)
+            for column in self._names
+            for name in statistics
+        }
+        return Frame(found)
+
+    @property
+    def _names(self) -> list[str]:
+        return [self._column] if self._column is not None else self._table.columns
+
+    def _of(self, name: str, ddof: int = 1) -> Result | Frame:
+        if self._column is not None:
+            return self._one(self._column, name, ddof)
+        return Frame({(column,): self._one(column, name, ddof) for column in self._names})
+
+    def _one(self, column: str, name: str, ddof: int) -> Result:
+        if name not in STATISTICS:
+            raise ParameterError(f"no statistic {name!r}; there are {', '.join(STATISTICS)}")
+        found = STATISTICS[name](self._table[column], self._groups, ddof)
+        assert isinstance(found, Result)
+        return found

@@ -1,0 +1,456 @@
+"""Programs on tables: their results are those of pandas."""
+
+from __future__ import annotations
+
+import functools
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import hemera as hm
+from hemera.compiler.tables import CompiledTable
+from hemera.errors import MismatchError, ParameterError, RangeError
+
+ROWS = 90
+RANGES = {"age": (0, 120), "income": (-1000, 9000), "stay": (0, 60), "visits": (1, 9)}
+
+
+def patients(seed: int = 1) -> pd.DataFrame:
+    """Integers, numbers, integers some of which are missing, booleans, text, and two public keys that are the
+    same for all seeds."""
+    rng = np.random.default_rng(seed)
+    wards = np.random.default_rng(0).choice(["A", "B", "C"], ROWS)
+    return pd.DataFrame(
+        {
+            "age": rng.integers(18, 95, ROWS),
+            "income": rng.normal(3000, 1500, ROWS).clip(-1000, 9000),
+            "stay": np.where(rng.random(ROWS) < 0.15, np.nan, rng.uniform(0, 60, ROWS)),
+            "visits": np.where(rng.random(ROWS) < 0.15, np.nan, rng.integers(1, 10, ROWS)),
+            "smokes": rng.random(ROWS) < 0.4,
+            "blood": rng.choice(["0", "A", "AB", "B"], ROWS),
+            "ward": wards,
+            "year": np.random.default_rng(0).integers(2020, 2022, ROWS),
+        }
+    )
+
+
+def spec_of(frame: pd.DataFrame, **options: Any) -> hm.TableSpec:
+    return hm.TableSpec.of(frame, **{"ranges": RANGES, "keys": ["ward", "year"], **options})
+
+
+@functools.cache
+def shallow() -> hm.Parameters:
+    """Insecure ones for programs of up to 26 levels."""
+    return hm.ckks.Parameters.for_circuit(26, scale_bits=45, slots=128, range_bits=31, security=None)
+
+
+def close(found: Any, expected: Any, bits: float = 14) -> None:
+    a, b = np.asarray(found, np.float64), np.asarray(expected, np.float64)
+    assert a.shape == b.shape
+    np.testing.assert_array_equal(np.isnan(a), np.isnan(b))
+    room = 2.0**-bits * max(1.0, float(np.nanmax(np.abs(b), initial=0)))
+    np.testing.assert_allclose(a, b, rtol=0, atol=room)
+
+
+def assert_is_pandas_s(
+    study: Callable[[Any], Any],
+    expected: Callable[[pd.DataFrame], Any],
+    *frames: pd.DataFrame,
+    **options: Any,
+) -> CompiledTable:
+    """For two tables, of which the program was made for the first one."""
+    tables = frames or (patients(1), patients(2))
+    plan = hm.compile(study, spec_of(tables[0]), params=shallow(), **options)
+    run = plan.local(threads=1)
+    for frame in tables:
+        found, wanted = run(frame), expected(frame)
+        if isinstance(wanted, pd.DataFrame):
+            pd.testing.assert_frame_equal(found, wanted, atol=1e-3, rtol=1e-4, check_dtype=False)
+        elif isinstance(wanted, pd.Series):
+            pd.testing.assert_series_equal(
+                found, wanted, atol=1e-3, rtol=1e-4, check_dtype=False, check_names=False
+            )
+        else:
+            close(found, wanted)
+    return plan
+
+
+STATISTICS = ["sum", "count", "mean", "var", "std"]
+
+
+@pytest.mark.parametrize("column", ["age", "income", "stay", "visits", "smokes"])
+@pytest.mark.parametrize("statistic", STATISTICS)
+def test_statistics_of_a_column(column: str, statistic: str) -> None:
+    def of(t: Any) -> Any:
+        found = t[column] * 1.0 if isinstance(t, pd.DataFrame) else t[column]
+        return getattr(found, statistic)()
+
+    if statistic == "count" and column in ("age", "income", "smokes"):
+        with pytest.raises(ParameterError, match="public"):  # how many rows there are
+            hm.compile(of, spec_of(patients()), params=shallow())
+        return
+    assert_is_pandas_s(of, of)
+
+
+@pytest.mark.parametrize("statistic", [*STATISTICS, "size"])
+@pytest.mark.parametrize("column", ["income", "stay"])
+def test_statistics_of_groups(column: str, statistic: str) -> None:
+    def of(t: Any) -> Any:
+        return getattr(t[t.age > 50].groupby("ward")[column], statistic)()
+
+    assert_is_pandas_s(of, of)
+
+
+def test_groups_by_two_keys_and_several_statistics() -> None:
+    def of(t: Any) -> Any:
+        return t.groupby(["ward", "year"])[["stay", "income"]].agg(["mean", "count", "sum", "std"])
+
+    assert_is_pandas_s(of, of)
+
+
+def test_one_statistic_of_several_columns_and_several_of_one() -> None:
+    assert_is_pandas_s(
+        lambda t: t.groupby("year")[["stay", "age"]].mean(),
+        lambda f: f.groupby("year")[["stay", "age"]].mean(),
+    )
+    assert_is_pandas_s(
+        lambda t: t.groupby("ward").stay.agg(["mean", "count"]),
+        lambda f: f.groupby("ward").stay.agg(["mean", "count"]),
+    )
+
+
+@pytest.mark.parametrize(
+    "mask",
+    [
+        lambda t: t.age > 60,
+        lambda t: (t.age >= 30) & (t.age <= 60),
+        lambda t: (t.age < 30) | (t.smokes == 1),
+        lambda t: ~(t.visits > 5),  # true where it is missing
+        lambda t: t.visits != 3,
+        lambda t: t.visits < 4,  # not where it is missing
+        lambda t: ~(t.visits <= 4) | (t.stay.isna()),
+        lambda t: t.visits.between(2, 4),
+        lambda t: t.visits.isna(),
+        lambda t: t.visits.notna() & (t.blood == "AB"),
+        lambda t: t.blood.isin(["A", "B"]),
+        lambda t: t.blood != "0",
+        lambda t: (t.age > 60) ^ (t.smokes == 1),
+        lambda t: t.age == t.age,
+    ],
+)
+def test_filters(mask: Callable[[Any], Any]) -> None:
+    assert_is_pandas_s(lambda t: t[mask(t)].stay.mean(), lambda f: f[mask(f).astype(bool)].stay.mean())
+    assert_is_pandas_s(lambda t: t[mask(t)].count(), lambda f: len(f[mask(f).astype(bool)]))
+
+
+def test_filters_of_filters_and_by_public_keys() -> None:
+    def of(t: Any) -> Any:
+        some = t[t.ward != "A"]
+        return some[some.age > 40].groupby("year").stay.mean()
+
+    assert_is_pandas_s(of, of)
+    plan = assert_is_pandas_s(
+        lambda t: t[t.ward == "B"].income.mean(), lambda f: f[f.ward == "B"].income.mean()
+    )
+    assert "product" not in plan.explain().partition("operation")[2]
+
+
+def test_empty_groups_are_nan_and_0() -> None:
+    def of(t: Any) -> Any:
+        return t[t.age > 94].groupby("ward").stay.agg(["mean", "count", "std"])
+
+    frame = patients()
+    frame.loc[frame.ward == "A", "age"] = 20
+    frame.loc[frame.index[frame.ward == "B"][:1], "age"] = 95
+    plan = hm.compile(of, spec_of(frame), params=shallow())
+    found = plan.local(threads=1)(frame)
+    expected = of(frame).reindex(["A", "B", "C"])
+    assert found["count"].tolist() == expected["count"].fillna(0).astype(int).tolist()
+    close(found["mean"], expected["mean"])
+    close(found["std"], expected["std"])
+
+
+def test_arithmetic_of_columns() -> None:
+    def of(t: Any) -> Any:
+        z = (t.income - t.income.mean()) / 1000
+        return (z**2 + t.stay * 0.01 - t.age / 100).mean()
+
+    assert_is_pandas_s(of, of)
+    assert_is_pandas_s(
+        lambda t: (np.tanh(t.stay / 30) * t.visits).sum(), lambda f: (np.tanh(f.stay / 30) * f.visits).sum()
+    )
+    assert_is_pandas_s(lambda t: (1 - t.visits).fillna(4).mean(), lambda f: (1 - f.visits).fillna(4).mean())
+    # Either is missing in places, and neither is 0 there.
+    assert_is_pandas_s(
+        lambda t: ((t.stay + 1) * (t.visits - 3)).sum(), lambda f: ((f.stay + 1) * (f.visits - 3)).sum()
+    )
+    assert_is_pandas_s(lambda t: ((t.stay + 1) * t.visits).std(), lambda f: ((f.stay + 1) * f.visits).std())
+    assert_is_pandas_s(lambda t: abs(-t.visits).sum(), lambda f: abs(-f.visits).sum())
+
+
+def test_columns_are_results_too() -> None:
+    assert_is_pandas_s(lambda t: t.stay * 2 + 1, lambda f: (f.stay * 2 + 1).to_numpy())
+    assert_is_pandas_s(lambda t: t.age > 60, lambda f: (f.age > 60).to_numpy())
+    with pytest.raises(TypeError, match="which rows are left is not known"):
+        hm.compile(lambda t: t[t.age > 60].stay, spec_of(patients()), params=shallow())
+
+
+def test_assigned_columns() -> None:
+    def of(t: Any) -> Any:
+        return t.assign(double=t.stay * 2).groupby("ward").double.mean()
+
+    assert_is_pandas_s(of, of)
+
+
+def test_several_results_and_what_is_public_among_them() -> None:
+    plan = hm.compile(
+        lambda t: {"rows": t.count(), "old": t[t.age > 60].age.count(), "mean": t.age.mean()},
+        spec_of(patients()),
+        params=shallow(),
+    )
+    found, frame = plan.local(threads=1)(patients(2)), patients(2)
+    assert found["rows"] == ROWS
+    assert found["old"] == (frame.age > 60).sum()
+    assert type(found["old"]) is int
+    close(found["mean"], frame.age.mean())
+    assert set(plan.outputs) == {"old n", "mean"}
+
+
+def test_masks_of_other_tables_and_sums_go_on() -> None:
+    def of(t: Any) -> Any:
+        return (t.income - t[t.ward == "A"].income.mean()).sum() / 1000
+
+    assert_is_pandas_s(of, of)
+
+
+def test_tables_with_values() -> None:
+    frame = patients()
+    table = hm.Table.encrypt(frame, ranges=RANGES, keys=["ward", "year"])
+    found = table[table.age > 50].groupby("ward").stay.mean().decrypt(params=shallow(), threads=1)
+    pd.testing.assert_series_equal(found, frame[frame.age > 50].groupby("ward").stay.mean(), atol=1e-3)
+    both = table.groupby("ward")[["stay"]].agg(["mean", "count"])
+    pd.testing.assert_frame_equal(
+        both.decrypt(params=shallow()), frame.groupby("ward")[["stay"]].agg(["mean", "count"]), atol=1e-3
+    )
+    close(table.stay.std().decrypt(params=shallow()), frame.stay.std())
+    close(table.income.sum().decrypt(params=shallow()), frame.income.sum())
+    assert "linear map" in both.explain()
+    assert table.age.count().decrypt() == ROWS  # public: nothing is encrypted
+    with pytest.raises(ParameterError, match="public"):
+        table.age.count().explain()
+    plan = hm.compile(lambda t: t.age.mean(), table.spec, params=shallow())
+    close(plan.local()(frame), frame.age.mean())
+
+
+def test_dicts_have_dicts_as_results() -> None:
+    frame = {
+        "x": np.array([1.0, np.nan, 3.0, 4.5]),
+        "n": np.array([1, 2, 3, 4]),
+        "b": [True, False, None, True],
+        "m": np.ma.masked_array([5, 6, 7, 8], mask=[False, True, False, False]),
+        "k": ["u", "v", "u", "v"],
+    }
+    spec = hm.TableSpec.of(frame, ranges={"x": (0, 5), "n": (0, 5), "m": (0, 9)}, keys=["k"])
+    assert [(own.name, own.step, own.may_miss) for own in spec.columns] == [
+        ("x", None, True),
+        ("n", 1, False),
+        ("b", 1, True),
+        ("m", 1, True),
+    ]
+    plan = hm.compile(
+        lambda t: {
+            "x": t.x.mean(),
+            "by": t.groupby("k").x.sum(),
+            "table": t.groupby("k")[["n", "m"]].mean(),
+            "b": t[t.b == 1].n.sum(),
+        },
+        spec,
+        params=shallow(),
+    )
+    found = plan.local()(frame)
+    close(found["x"], 8.5 / 3)
+    close([found["by"]["u"], found["by"]["v"]], [4, 4.5])
+    close([found["table"]["u"]["n"], found["table"]["u"]["m"], found["table"]["v"]["m"]], [2, 6, 8])
+    close(found["b"], 5)
+
+
+@pytest.mark.parametrize("library", ["polars", "pyarrow"])
+def test_tables_of_other_libraries(library: str) -> None:
+    module = pytest.importorskip(library, reason=f"{library} is an optional library of users")
+    columns = {
+        "x": [1.5, None, 3.0, 4.0],
+        "n": [1, None, 3, 4],
+        "b": [True, False, None, True],
+        "k": list("uvuv"),
+    }
+    frame = module.DataFrame(columns) if library == "polars" else module.table(columns)
+    spec = hm.TableSpec.of(frame, ranges={"x": (0, 5), "n": (0, 5)}, keys=["k"])
+    assert [(own.name, own.step, own.may_miss) for own in spec.columns] == [
+        ("x", None, True),
+        ("n", 1, True),
+        ("b", 1, True),
+    ]
+    plan = hm.compile(
+        lambda t: {"x": t.x.mean(), "n": t.groupby("k").n.sum(), "b": t[t.b == 1].x.sum()},
+        spec,
+        params=shallow(),
+    )
+    found = plan.local()(frame)
+    close(found["x"], 8.5 / 3)
+    close([found["n"]["u"], found["n"]["v"]], [4, 4])
+    close(found["b"], 5.5)
+
+
+def test_other_tables_must_fit() -> None:
+    frame = patients()
+    plan = hm.compile(lambda t: t.age.mean(), spec_of(frame), params=shallow())
+    run = plan.local()
+    cases: list[tuple[Any, type[Exception], str]] = [
+        (frame.drop(columns="age"), MismatchError, "lacks the columns age"),
+        (frame.drop(columns="ward"), MismatchError, "lacks the columns ward"),
+        (frame[:50], MismatchError, "50 rows, and the program is for 90"),
+        (frame.assign(ward="A"), MismatchError, "key 'ward' differs in row"),
+        (frame.assign(age=200), RangeError, "column 'age': values from 200 to 200"),
+        (frame.assign(age=np.inf), RangeError, "column 'age'"),
+        (frame.assign(age=20.5), ParameterError, "no multiples of its step 1"),
+        (frame.assign(age=[None, *frame.age[1:]]), MismatchError, "1 values are missing"),
+        (frame.assign(blood="C"), MismatchError, "categories have not: 0, A, AB, B"),
+        (frame.assign(income="a"), MismatchError, "no numbers"),
+        ([1, 2], TypeError, "a table is a DataFrame"),
+        ({"x": [1], "y": [1, 2]}, MismatchError, "columns of 1, 2 rows"),
+    ]
+    for other, error, words in cases:
+        with pytest.raises(error, match=words):
+            run(other)
+
+
+def test_specs_say_what_lacks() -> None:
+    frame = patients()
+    with pytest.raises(ParameterError, match="the range of column 'age' is not known"):
+        hm.TableSpec.of(frame)
+    with pytest.raises(ParameterError, match="no columns weight"):
+        spec_of(frame, keys=["weight"])
+    with pytest.raises(RangeError, match="column 'age'"):
+        spec_of(frame, ranges={**RANGES, "age": (0, 50)})
+    with pytest.raises(ParameterError, match="key 'stay': values are missing"):
+        spec_of(frame, keys=["stay"])
+    with pytest.raises(ParameterError, match="from 1 to 32768 fit"):
+        hm.TableSpec.of({"x": np.zeros((1 << 15) + 1)}, ranges={"x": (0, 1)})
+    with pytest.raises(ParameterError, match="a range from 5 to 1"):
+        hm.TableSpec.of({"x": [1.5]}, ranges={"x": (5, 1)})
+    with pytest.raises(ParameterError, match="encrypted"):
+        hm.TableSpec.of({"x": [1.5]}, keys=["x"])
+    spec = hm.TableSpec.of(frame, ranges={"age": (0, 120)}, columns=["age"], missing=["age"])
+    assert spec.columns[0].may_miss
+    assert repr(spec) == "<TableSpec of 90 rows: age>"
+    # A range without 0, where values may be missing: 0 stands in their place.
+    assert spec_of(frame).columns[3].inputs[0][1] == (0, 9)
+
+
+@pytest.mark.parametrize(
+    ("study", "error", "words"),
+    [
+        (lambda t: t.weight.mean(), AttributeError, "no column 'weight'"),
+        (lambda t: t["weight"].mean(), ParameterError, "weight"),
+        (lambda t: t.groupby("blood").age.mean(), ParameterError, "by public keys"),
+        (lambda t: t.blood.mean(), TypeError, "categories"),
+        (lambda t: t.blood == "X", ParameterError, "no category 'X'"),
+        (lambda t: t.blood > "A", TypeError, "== and != compare"),
+        (lambda t: t.stay - t.stay.mean(), TypeError, "finished by the client"),
+        (lambda t: t.stay.mean() * 2, TypeError, "finished by the client"),
+        (lambda t: t.groupby("ward").age.agg(["mode"]), ParameterError, "no statistic 'mode'"),
+        (lambda t: t[t.age].age.mean() if t.age > 3 else t, TypeError, "can not depend on them"),
+        (lambda t: t[3], TypeError, "a column's name"),
+        (lambda t: t[t.stay].age.mean(), TypeError, "filtered by masks"),
+        (lambda t: t[t.age > 3].age + t.income, MismatchError, "different filters"),
+        (lambda _: {}, ParameterError, "returns nothing"),
+        (lambda t: t[t.age > 3], TypeError, "which rows are left"),
+    ],
+)
+def test_what_tables_refuse(study: Callable[[Any], Any], error: type[Exception], words: str) -> None:
+    with pytest.raises(error, match=words):
+        hm.compile(study, spec_of(patients()), params=shallow())
+
+
+def test_one_table_is_taken() -> None:
+    spec = spec_of(patients())
+    with pytest.raises(TypeError, match="takes one table"):
+        hm.compile(lambda t: t.age.mean(), spec, spec)
+
+
+def test_checks_and_files(tmp_path: Any) -> None:
+    plan = hm.compile(
+        lambda t: {"a": t[t.age > 60].stay.mean(), "b": t.groupby("ward").income.std()},
+        spec_of(patients()),
+        params=shallow(),
+    )
+    either = hm.compile(
+        lambda t: t[(t.age < 30) | (t.smokes == 1)].stay.sum(), spec_of(patients()), params=shallow()
+    )
+    assert either.check(patients(2), threads=1).bits > 12
+    agreed = plan.check(patients(1), patients(2), encrypted=2, threads=1)
+    assert (agreed.tables, agreed.encrypted) == (2, 2)
+    assert agreed.bits > 12
+    assert "bits" in str(agreed)
+    frame = patients(3)
+    close(plan.clear(frame)["a"], frame[frame.age > 60].stay.mean())
+    plan.save(tmp_path / "study.hemera-model")
+    package = hm.serving.Package.load(tmp_path / "study.hemera-model")
+    outputs = package.evaluate_clear(plan.encode(frame))
+    found = plan.decode(outputs, frame)
+    close(found["a"], frame[frame.age > 60].stay.mean())
+    close(found["b"], frame.groupby("ward").income.std())
+
+
+def test_ranges_by_tables() -> None:
+    def of(t: Any) -> Any:
+        return ((t.income / 1000) ** 3).mean()
+
+    frames = [patients(seed) for seed in range(3)]
+    plain = hm.compile(of, spec_of(frames[0]))
+    tables = hm.compile(of, spec_of(frames[0]), calibrate=frames)
+    assert tables.params.degree <= plain.params.degree
+    assert_is_pandas_s(of, of, *frames, calibrate=frames)
+
+
+def test_names_that_are_methods() -> None:
+    frame = pd.DataFrame({"count": [1.5, 2.5], "a b": [3.5, 4.5], "_x": [1.5, 1.5]})
+    spec = hm.TableSpec.of(frame, ranges=dict.fromkeys(frame, (0, 5)))
+    plan = hm.compile(
+        lambda t: {name: t[name].mean() for name in t.columns}, spec, params=shallow(), precision_bits=12
+    )
+    found = plan.local()(frame)
+    close([found[name] for name in frame], [2, 4, 1.5])
+
+
+def test_results_for_others() -> None:
+    plan = hm.compile(
+        lambda t: t.groupby("ward").age.mean(), spec_of(patients()), precision_bits=10, share=True
+    )
+    frame = patients()
+    pd.testing.assert_series_equal(
+        plan.local()(frame), frame.groupby("ward").age.mean(), atol=0.2, check_names=False
+    )
+    assert plan.sharing.shares == 1024
+
+
+def test_the_page_s_programs() -> None:
+    page = (Path(__file__).parents[3] / "docs" / "tables.md").read_text(encoding="utf-8")
+    printed: list[Any] = []
+    names: dict[str, Any] = {"print": printed.append}
+    for program in re.findall(r"^```python\n(.*?)^```", page, re.MULTILINE | re.DOTALL):
+        exec(compile(program, "tables.md", "exec"), names)
+    _, found, _, question = printed
+    frame = names["frame"]
+    z = (frame.income - frame.income.mean()) / 1e5
+    close([found["age"], found["skew"]], [frame.age.mean(), (z**3).mean()], bits=10)
+    close(found["spread"], frame.income.std(), bits=10)
+    close(found["stay of the old"], frame[frame.age > 60].stay.mean(), bits=10)
+    for result, table in ((found["by sex"], frame), (question, frame[frame.age.between(60, 80)])):
+        expected = table.groupby("sex")[["stay", "income"]].agg(["mean", "count"])
+        pd.testing.assert_frame_equal(result, expected[result.columns], rtol=1e-3)
