@@ -6,6 +6,7 @@ import copy
 import hashlib
 import io
 import json
+import os
 import subprocess
 import sys
 import tracemalloc
@@ -405,3 +406,30 @@ def test_serving_is_imported_when_it_is_used() -> None:
         "assert hm.serving.export and 'fastapi' not in sys.modules"
     )
     subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_any_change_of_bytes_loads_or_is_an_error() -> None:
+    """With a checksum that is right, so that what is behind it is reached: HEMERA_MODEL_MUTANTS of them."""
+    plan = hm.compile(
+        lambda x: (np.tanh(x @ np.linspace(-1, 1, 12).reshape(4, 3)) + 0.5).sum(),
+        hm.ArraySpec((4,), range=(-1, 1)),
+        params=hm.ckks.Parameters.for_circuit(8, degree=1024, slots=16, security=None),
+        precision_bits=8,
+    )
+    body = plan.package.to_bytes()[:-32]
+    rng = np.random.default_rng(int(os.environ.get("HEMERA_MODEL_SEED", "1")))
+    count = int(os.environ.get("HEMERA_MODEL_MUTANTS", "300"))
+    refused = 0
+    for _ in range(count):
+        mutant = bytearray(body)
+        for _ in range(int(rng.integers(1, 4))):
+            at = int(rng.integers(len(mutant)))
+            if rng.random() < 0.5:
+                mutant[at] = int(rng.integers(256))
+            else:
+                mutant[at : at + int(rng.integers(1, 9))] = rng.bytes(int(rng.integers(0, 9)))
+        try:
+            hm.serving.Package.load(bytes(mutant) + hashlib.sha256(mutant).digest())
+        except hm.Error:
+            refused += 1
+    assert 0 < refused < count
