@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import itertools
 import math
 from collections.abc import Callable, Sequence
@@ -11,8 +12,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from hemera.compiler import placement
-from hemera.compiler.placement import Input, Placement, Step, place
+from hemera.compiler.placement import Input, Placement, Step, choosing, frontier, place
 from hemera.errors import LevelError, ParameterError
 
 INF = math.inf
@@ -228,9 +228,9 @@ def test_an_integer_program_equals_exhaustive_search():
 @pytest.mark.parametrize("grid", [True, False])
 def test_a_narrow_beam_never_claims_too_much(monkeypatch, grid):
     """With few states the placement may be slower, but its bound holds and `exact` is true."""
-    monkeypatch.setattr(placement, "_NARROW", 1)
-    monkeypatch.setattr(placement, "_BEAM", 1)
-    monkeypatch.setattr(placement, "_GRID", placement._GRID if grid else 0)
+    monkeypatch.setattr(frontier, "NARROW", 1)
+    monkeypatch.setattr(choosing, "_BEAM", 1)
+    monkeypatch.setattr(frontier, "_GRID", frontier._GRID if grid else 0)
     slower = proven = 0
     for seed in range(8_000_000, 8_000_200):
         program = random_program(seed, most_steps=9)
@@ -250,7 +250,7 @@ def test_a_narrow_beam_never_claims_too_much(monkeypatch, grid):
 
 def test_a_wider_search_proves_what_a_narrow_one_found(monkeypatch):
     """With one state a step at first: the next search has a ceiling, and keeps all that may be below."""
-    monkeypatch.setattr(placement, "_NARROW", 1)
+    monkeypatch.setattr(frontier, "NARROW", 1)
     for seed in range(10_000_000, 10_000_080):
         program = random_program(seed, most_steps=9)
         least = exhaustive(program)
@@ -261,8 +261,8 @@ def test_a_wider_search_proves_what_a_narrow_one_found(monkeypatch):
 
 
 def test_states_without_a_table_are_compared_with_the_fastest(monkeypatch):
-    monkeypatch.setattr(placement, "_GRID", 0)
-    monkeypatch.setattr(placement, "_RIVALS", 2)
+    monkeypatch.setattr(frontier, "_GRID", 0)
+    monkeypatch.setattr(frontier, "_RIVALS", 2)
     for seed in range(9_000_000, 9_000_100):
         program = random_program(seed, most_steps=9)
         assert least_or_none(program) == exhaustive(program), seed
@@ -519,19 +519,19 @@ def wide(seed: int, size: int) -> Program:
 
 def test_a_wide_program_is_solved_by_an_integer_program_or_a_beam(monkeypatch):
     program = wide(3, 30)
-    monkeypatch.setattr(placement, "_NARROW", 4)
-    monkeypatch.setattr(placement, "_BEAM", 8)
-    monkeypatch.setattr(placement, "_WIDEST", 16)
-    monkeypatch.setattr(placement, "_has_scipy", lambda: False)
+    monkeypatch.setattr(frontier, "NARROW", 4)
+    monkeypatch.setattr(choosing, "_BEAM", 8)
+    monkeypatch.setattr(choosing, "_WIDEST", 16)
+    monkeypatch.setattr(choosing, "has_scipy", lambda: False)
     beam = program.place()
     check(program, beam)
     assert (beam.method, beam.exact) == ("beam", False)
     assert program.place("dynamic programming").method == "beam"
     monkeypatch.undo()
     pytest.importorskip("scipy", reason="the integer program needs SciPy, which is not a dependency")
-    monkeypatch.setattr(placement, "_NARROW", 4)
-    monkeypatch.setattr(placement, "_BEAM", 8)
-    monkeypatch.setattr(placement, "_WIDEST", 16)
+    monkeypatch.setattr(frontier, "NARROW", 4)
+    monkeypatch.setattr(choosing, "_BEAM", 8)
+    monkeypatch.setattr(choosing, "_WIDEST", 16)
     solved = program.place()
     check(program, solved)
     assert (solved.method, solved.exact) == ("integer program", True)
@@ -542,8 +542,8 @@ def test_a_wide_program_is_solved_by_an_integer_program_or_a_beam(monkeypatch):
 def test_a_beam_of_few_states_comes_within_three_percent(monkeypatch, seed):
     """Kept by their bounds alone, the states lead to placements that are up to 31 % slower than the best."""
     pytest.importorskip("scipy", reason="the integer program needs SciPy, which is not a dependency")
-    monkeypatch.setattr(placement, "_NARROW", 8)
-    monkeypatch.setattr(placement, "_BEAM", 16)
+    monkeypatch.setattr(frontier, "NARROW", 8)
+    monkeypatch.setattr(choosing, "_BEAM", 16)
     program = wide(seed, 30)
     best = program.place("integer program")
     beam = program.place("beam")
@@ -587,14 +587,14 @@ def test_an_integer_program_without_choices_or_with_a_prohibitive_cost_is_left_t
 
 
 def test_without_scipy_the_integer_program_is_refused(monkeypatch):
-    import_module = placement.importlib.import_module
+    import_module = importlib.import_module
 
     def without(name: str) -> object:
         if name.startswith("scipy"):
             raise ModuleNotFoundError("No module named 'scipy'")
         return import_module(name)
 
-    monkeypatch.setattr(placement.importlib, "import_module", without)
+    monkeypatch.setattr(importlib, "import_module", without)
     with pytest.raises(ModuleNotFoundError, match="scipy"):
         chain_of(activation(2, 1), 13).place("integer program")
     assert chain_of(activation(2, 1), 13).place().exact

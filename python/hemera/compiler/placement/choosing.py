@@ -1,0 +1,137 @@
+"""`place`: which method, and what it found."""
+
+from __future__ import annotations
+
+import importlib
+import math
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from hemera.compiler.placement import frontier
+from hemera.compiler.placement.frontier import order_of, search, width_of
+from hemera.compiler.placement.integer_program import integer_program
+from hemera.compiler.placement.problem import (
+    BEAM,
+    DYNAMIC_PROGRAMMING,
+    INTEGER_PROGRAM,
+    SAME,
+    Found,
+    Input,
+    Placement,
+    Problem,
+    Step,
+    bootstrapped_of,
+    results_of,
+    tables_of,
+)
+from hemera.errors import ParameterError
+
+__all__ = ["place"]
+
+METHODS = (DYNAMIC_PROGRAMMING, INTEGER_PROGRAM, BEAM)
+
+_BEAM, _WIDEST = 2048, 32768  # states that are kept of each step
+_BEAM_WORK, _WORK = 1 << 26, 1 << 28  # levels that a search writes at most: 4 and 15 seconds
+
+
+def place(
+    inputs: Sequence[Input],
+    steps: Sequence[Step],
+    outputs: Sequence[int],
+    *,
+    result_level: int,
+    lowest: int = 0,
+    output_level: int | None = None,
+    method: str | None = None,
+) -> Placement:
+    """The placement of least time of a program.
+
+    The same arguments give the same placement. An integer program that is stopped after a minute is the
+    exception: it is not exact. Without SciPy an exact placement has the same time, but may be another one.
+
+    Args:
+        inputs: the values that come from outside; levels from `lowest` on.
+        steps: in an order in which each can run.
+        outputs: the values that the program gives.
+        result_level: the level at which each bootstrap gives its value.
+        lowest: the level that a value has at least, and so the least at which a bootstrap takes it.
+        output_level: the level that each output has at least; None: `lowest`. An output below it is
+            bootstrapped.
+        method: None: dynamic programming, else an integer program, else a beam, as far as each is needed.
+            `"dynamic programming"`, `"integer program"` or `"beam"`: this one alone. Dynamic programming that
+            meets its limit of states gives what a beam would, and says so.
+
+    Raises:
+        LevelError: if there is no placement. The message names the step.
+        ParameterError: if a step takes a value that is not there before it, or a level, a depth, a time or
+            `method` is outside of its range.
+        ModuleNotFoundError: if `method="integer program"` and SciPy is not installed.
+    """
+    if method is not None and method not in METHODS:
+        raise ParameterError(f"method must be None or one of {', '.join(map(repr, METHODS))}, not {method!r}")
+    problem = tables_of(inputs, steps, outputs, result_level, lowest, output_level)
+    found = _solve(problem, method)
+    return _placement(problem, found, len(steps), lowest)
+
+
+def _better(known: Found, new: Found) -> Found:
+    """The faster of two, the first of equals, with the better bound. `known` is not exact."""
+    best = new if new.time < known.time * (1 - SAME) else known
+    found = replace(best, bound=min(max(known.bound, new.bound), best.time))
+    if not found.exact:
+        return found
+    # The method that closed the gap; one search may find what another one proves.
+    return replace(found, method=INTEGER_PROGRAM if new.method == INTEGER_PROGRAM else DYNAMIC_PROGRAMMING)
+
+
+def _solve(problem: Problem, method: str | None) -> Found:
+    if method == INTEGER_PROGRAM:
+        importlib.import_module("scipy.optimize")
+    order = order_of(problem)
+    found = _searched(problem, order, frontier.NARROW, Found(None, math.inf, 0.0, BEAM))
+    if method == INTEGER_PROGRAM:
+        solved = integer_program(problem, found.time)
+        return found if solved.levels is None else solved
+    if method is None and not found.exact and has_scipy():
+        found = _better(found, integer_program(problem, found.time))
+    found = _searched(problem, order, width_of(problem, order, _BEAM, _BEAM_WORK), found)
+    if method == BEAM:
+        return replace(found, method=BEAM)
+    return _searched(problem, order, width_of(problem, order, _WIDEST, _WORK), found)
+
+
+def _searched(problem: Problem, order: Sequence[int], width: int, found: Found) -> Found:
+    """The best of what is known and, while this is not exact, of searches by each ranking."""
+    for crowded in (False, True):
+        if found.exact:
+            break
+        found = _better(found, search(problem, order, width, found.time, crowded))
+    return found
+
+
+def has_scipy() -> bool:
+    try:
+        importlib.import_module("scipy.optimize")
+    except ImportError:
+        return False
+    return True
+
+
+def _placement(problem: Problem, found: Found, steps: int, lowest: int) -> Placement:
+    assert found.levels is not None
+    results = results_of(problem, found.levels)
+    bootstrapped = {}
+    for v in bootstrapped_of(problem, found.levels, results):
+        table = problem.raw_bootstraps[v][: results[v] + 1]
+        bootstrapped[v] = int(np.flatnonzero(table == table.min())[-1]) + lowest
+    return Placement(
+        levels=tuple(level + lowest for level in found.levels[:steps]),
+        results=tuple(level + lowest for level in results),
+        bootstrapped=bootstrapped,
+        time=found.time,
+        bound=found.time if found.exact else found.bound,
+        exact=found.exact,
+        method=found.method,
+    )
