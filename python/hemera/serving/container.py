@@ -164,10 +164,10 @@ def _expanded(block: memoryview, size: int) -> bytes:
     expander = zlib.decompressobj()
     try:
         whole = expander.decompress(block, size)
+        is_longer = not expander.eof and (expander.unconsumed_tail or expander.decompress(b"", 1))
     except zlib.error as error:
         raise FormatError(f"an array of the model is damaged: {error}") from None
-    rest = expander.unconsumed_tail
-    if len(whole) != size or (not expander.eof and (rest or expander.decompress(b"", 1))):
+    if len(whole) != size or is_longer:
         raise FormatError(f"a compressed array of the model has not the {size} bytes of its shape")
     return whole
 
