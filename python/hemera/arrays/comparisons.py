@@ -143,6 +143,10 @@ def of_few(x: A, function: Callable[[Values], Values], step: float | None) -> A 
         function: of arrays of multiples, in units of the step.
         step: of the function's values.
     """
+    unit = _step(x)
+    exact = x._recorder.tabulated(x._number, lambda values: function(values / unit))
+    if exact is not None:
+        return x._at(exact)
     points = _points(x)
     values = np.asarray(function(points), np.float64)
     if (values == values[0]).all():
@@ -165,6 +169,8 @@ def of_few(x: A, function: Callable[[Values], Values], step: float | None) -> A 
 
 def _room(x: Recorded) -> float:
     """So far from its exact values a mask is taken to be at most, in ranges."""
+    if x._recorder.is_exact:
+        return 0.0
     return float(2.0 ** -min(x._recorder.precision_bits, 10))
 
 

@@ -46,6 +46,7 @@ _WIDER = 1 + 2.0**-8
 
 def named(x: A, name: str) -> A:
     """A function of `hemera.circuits` on the range of the values, with the program's precision."""
+    x._recorder.approximates(name)
     make, clear = _CLEAR[name]
     low, _ = x.range
     if name in ("log", "sqrt") and (low < 0 or (low == 0 and name == "log")):
@@ -57,6 +58,7 @@ def named(x: A, name: str) -> A:
 
 def reciprocal(x: A) -> A:
     """1 / x of values that do not come near 0. RangeError where 0 is in the range."""
+    x._recorder.approximates("1 / x")
     low, high = x.range
     if low <= 0 <= high:
         raise RangeError(
@@ -121,6 +123,9 @@ def approximated(x: A, function: Callable[[Any], Any], *, most: int = 1023) -> A
         ParameterError: where the function is not finite on the range of the values, and where no polynomial
             up to the degree `most` has the precision.
     """
+    exact = _tabulated(x, np.vectorize(function, otypes=[np.float64]))
+    if exact is not None:
+        return exact
     low, high = x._recorder.interval(x._number)
     with np.errstate(all="ignore"):
         values = np.abs([float(function(at)) for at in np.linspace(low, high, 257)])
@@ -145,6 +150,10 @@ def polyval(coefficients: NDArray[np.float64], x: A) -> A:
         return x._filled(known[0] if len(known) else 0.0)
     if len(known) == 2:
         return x * float(known[1]) + float(known[0])
+    if x._recorder.is_exact:
+        first, *others = (x.power(at) * each for at, each in enumerate(known.tolist()) if at and each)
+        total: A = sum(others, start=first)
+        return total + float(known[0])
     return x.apply(circuits.Polynomial(known))
 
 
@@ -155,6 +164,8 @@ def larger(x: A, other: Any) -> A:
     if isinstance(plain, np.ndarray):
         return _rectified(x - plain) + plain
     y = x._encrypted(other)
+    if x._recorder.is_exact:
+        return _rectified(x - y) + y
     middle, largest, bits = _around(x, y)
     found = (x - middle).apply(circuits.maximum(bits=bits, largest=largest), y - middle)
     return found + middle
@@ -167,7 +178,14 @@ def _rectified(x: A) -> A:
         return x
     if high <= 0:
         return x._filled(0.0)
-    return _homogeneous(x, circuits.relu, high)
+    exact = _tabulated(x, lambda values: np.maximum(values, 0))
+    return _homogeneous(x, circuits.relu, high) if exact is None else exact
+
+
+def _tabulated(x: A, function: Callable[[Any], Any]) -> A | None:
+    """A function of arrays of values by its table, in exact programs; None in others."""
+    found = x._recorder.tabulated(x._number, function)
+    return None if found is None else x._at(found)
 
 
 def _homogeneous(x: A, make: Callable[..., Function], most: float) -> A:
@@ -211,7 +229,8 @@ def absolute(x: A) -> A:
         return x
     if high <= 0:
         return -x
-    return _homogeneous(x, circuits.abs, max(-low, high))
+    exact = _tabulated(x, np.abs)
+    return _homogeneous(x, circuits.abs, max(-low, high)) if exact is None else exact
 
 
 def clip(x: A, low: Any = None, high: Any = None) -> A:
@@ -224,6 +243,9 @@ def clip(x: A, low: Any = None, high: Any = None) -> A:
         if ends[0] == ends[1]:
             return x._filled(ends[0])
         if least < ends[0] and ends[1] < most:
+            exact = _tabulated(x, lambda values: np.clip(values, ends[0] or 0.0, ends[1] or 0.0))
+            if exact is not None:
+                return exact
             largest = _WIDER * max(-least, most, -ends[0], ends[1])
             bits = max(2.0, x._recorder.tolerance_bits(largest))
             return x.apply(circuits.clip((ends[0], ends[1]), bits=bits, largest=largest))
