@@ -21,12 +21,14 @@ __all__ = [
     "approximated",
     "clip",
     "divide",
+    "floor_divide",
     "larger",
     "named",
     "polyval",
     "power",
     "raised",
     "reciprocal",
+    "remainder",
     "smaller",
 ]
 
@@ -80,6 +82,36 @@ def divide(x: A, other: Any) -> A:
     return x * (1 / given)
 
 
+def floor_divide(x: A, divisor: Any) -> A:
+    """x // divisor, in exact programs. See `_by_number` for errors."""
+    return _by_number(x, divisor, np.floor_divide)
+
+
+def remainder(x: A, divisor: Any) -> A:
+    """x % divisor, in exact programs. See `_by_number` for errors."""
+    return _by_number(x, divisor, np.remainder)
+
+
+def _by_number(x: A, divisor: Any, function: Callable[[Any, Any], Any]) -> A:
+    """A function of whole numbers and one plain whole number, by a table.
+
+    Raises:
+        TypeError: in approximate programs, and for other divisors.
+        ZeroDivisionError: for 0.
+    """
+    number = _number(divisor)
+    if number is None or not number.is_integer() or not x._recorder.is_exact:
+        raise TypeError(
+            "encrypted whole numbers are divided by one plain whole number, in exact programs: "
+            'hm.compile(..., scheme="bfv")'
+        )
+    if not number:
+        raise ZeroDivisionError("an encrypted array is divided by 0")
+    found = _tabulated(x, lambda values: function(values, int(number)))
+    assert found is not None
+    return found
+
+
 def power(x: A, exponent: Any) -> A:
     """x to integers, 0.5 and -0.5.
 
@@ -104,6 +136,7 @@ def raised(base: Any, x: A) -> A:
     number = _number(base)
     if number is None or not 0 < number < math.inf:
         raise TypeError("one positive plain number is raised to an encrypted array, by exp(x * log(number))")
+    x._recorder.approximates(f"{number:g} ** x")
     return named(x * math.log(number), "exp")
 
 

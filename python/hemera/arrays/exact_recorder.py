@@ -24,11 +24,13 @@ Values = NDArray[Any]
 MOST_POINTS = 64
 """Different values of an element that is looked up: a table is a polynomial of that many terms."""
 MOST_WHOLE = 1 << 53
-"""Up to here, float64 holds each whole number; maps and offsets are kept in it."""
+"""Below, float64 holds each whole number; maps and offsets are kept in it."""
 
 
 class ExactRecorder(Recorder):
     """The program so far, on whole numbers. Its results are exact, so it refuses all approximations."""
+
+    _narrower = "range="
 
     def __init__(self) -> None:
         super().__init__(precision_bits=math.inf, margin=0.0)
@@ -174,7 +176,8 @@ def _require_whole(values: Floats) -> None:
             "mean and no fractions; return the sum and divide after decryption, or scale constants to whole "
             "numbers"
         )
-    if len(values) and np.abs(values).max() > MOST_WHOLE:
+    # Integers beyond 2^53 were rounded to float64, at least to 2^53.
+    if len(values) and np.abs(values).max() >= MOST_WHOLE:
         raise ParameterError(
             f"{user_line()}: the number {np.abs(values).max():g} is beyond 2^53, up to which constants are "
             "exact"

@@ -45,6 +45,9 @@ class Recorder:
         margin: the part by which ranges that samples show are widened.
     """
 
+    _narrower = "range=, or calibrate="
+    """By what inputs get a narrower range."""
+
     def __init__(self, *, precision_bits: float = 16, margin: float = 0.1) -> None:
         self.program = TensorProgram()
         self.is_exact = math.isinf(precision_bits)
@@ -234,7 +237,7 @@ class Recorder:
         if not np.abs(ends).max() <= _LARGEST:
             raise ParameterError(
                 f"values from {ends[0]:g} to {ends[1]:g} ({user_line()}) are too large; give the inputs a "
-                "narrower range (range=, or calibrate=), or divide them before"
+                f"narrower range ({self._narrower}), or divide them before"
             )
         number = self.program.add(operation, operands, shape, user_line(), ends)
         self.samples.append(samples)

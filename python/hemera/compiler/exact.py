@@ -94,7 +94,7 @@ def _whole_spec(given: Any, at: int) -> ArraySpec:
         )
     step = 1 if given.step is None else given.step
     for what, value in (("range", given.range[0]), ("range", given.range[1]), ("step", step)):
-        if not math.isfinite(value) or value != int(value) or abs(value) > MOST_WHOLE:
+        if not math.isfinite(value) or value != int(value) or abs(value) >= MOST_WHOLE:
             raise ParameterError(
                 f"input {given.name or at!r}: the {what} has {value:g}, and exact programs take whole "
                 "numbers up to 2^53; scale values before they are encrypted, such as prices to cents"

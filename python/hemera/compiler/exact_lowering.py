@@ -118,8 +118,7 @@ class _ExactLowering(Lowering):
         x, layout = self._values[source], self._layouts[at]
         coefficients = interpolated(operation.values, operation.step, self._modulus)
         shared = operation.values.shape[1] == 1
-        symbol, number = x.symbol, source
-        is_zero = False
+        symbol, is_zero = x.symbol, False
         if shared and (x.low, x.high) == (0, 0):
             # Slots without elements look up an entry that is 0, so that sums need no mask.
             zeros = np.flatnonzero(operation.values[:, 0] == 0)
@@ -137,7 +136,6 @@ class _ExactLowering(Lowering):
             kinds = operation.kinds.reshape(layout.shape)
             plain = [layout.pack(row.astype(np.int64)[kinds], self._slots) for row in coefficients]
         found = _polynomial(powers, plain)
-        del number
         return Value(found) if is_zero else Value(found, -1.0, 1.0)
 
 
