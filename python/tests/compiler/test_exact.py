@@ -78,8 +78,14 @@ def assert_exact(
     the clear."""
     plan: Compiled = hm.compile(function, *specs, scheme=scheme, **{"security": None, **options})
     assert plan.params.scheme == scheme
+    for node in plan._program.nodes:
+        assert all(end.is_integer() for end in node.range)
     run = plan.local(threads=1)
     for at, own in enumerate(samples(specs, seed)):
+        for node, value in zip(
+            plan._program.nodes, plan._program.values([x[None] for x in own]), strict=True
+        ):
+            assert node.range[0] <= value.min() <= value.max() <= node.range[1], node.where
         expected = function(*own)
         assert_equal(run(*own), expected)
         if at == 2:
@@ -167,6 +173,18 @@ PROGRAMS: dict[str, tuple[Callable[..., Any], tuple[Any, ...]]] = {
     "sums of masked tables": (
         lambda x: {"sum": (x * 0 + (x != 0)).sum(), "of 1": (1 - (x == 1)).sum(), "all": (x % 3 + 1).sum()},
         (Spec((5, 3), (0, 8)),),
+    ),
+    "sums of look-ups": (
+        lambda x: {"zero later": abs(x).sum(), "no zero": (x % 3 + (x == 10) * 2 + 1).sum(1)},
+        (Spec((3, 5), (-10, 10), step=5),),
+    ),
+    "sums of a table without 0": (
+        lambda x: TABLE[:3][x].sum() if isinstance(x, np.ndarray) else np.choose(x, TABLE[:3]).sum(),
+        (Spec((5,), (0, 2)),),
+    ),
+    "look-ups of products": (
+        lambda x, y: (x * y == 6) + (x * y * 2 > 14) + (x * y + y <= 5),
+        (Spec((6,), (0, 4)), Spec((6,), (-2, 5))),
     ),
     "squares of sums": (
         lambda x: (x - x.sum()).square().sum() if hasattr(x, "square") else ((x - x.sum()) ** 2).sum(),
@@ -332,6 +350,14 @@ def test_look_ups_take_the_least_depth_and_few_products() -> None:
         )
         assert plan.depth <= (points - 1).bit_length(), points
         assert products(plan) <= 3 * points**0.5, points
+
+
+def test_tables_of_like_ranges_are_one() -> None:
+    """Elements from 0 to 4 and from -1 to 3: six points in all take the products of five."""
+    plan = assert_exact(lambda x: x[:, None] == np.arange(2), Spec((3,), (0, 4)))
+    assert "dot arrays" not in plan.package.program.operations
+    apart = assert_exact(lambda x: x[:, None] == np.arange(5), Spec((3,), (0, 4)))
+    assert "dot arrays" in apart.package.program.operations
 
 
 def test_equal_powers_are_computed_once() -> None:
