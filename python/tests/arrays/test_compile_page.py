@@ -37,7 +37,7 @@ def shown() -> dict[str, Any]:
 
 
 def test_programs_have_numpy_s_results(shown: dict[str, Any]) -> None:
-    report, study, agreement, survey, *_ = shown["printed"]
+    report, study, agreement, survey, _, _, exact, mean, exact_agreement = shown["printed"]
     assert "operation" in report
     ages, answers = shown["ages"], shown["answers"]
     z = (ages - ages.mean()) / 30
@@ -46,4 +46,8 @@ def test_programs_have_numpy_s_results(shown: dict[str, Any]) -> None:
     assert "10 samples" in str(agreement)
     counts = np.bincount(answers, minlength=6)[1:]
     np.testing.assert_allclose(survey["counts"], counts, atol=100 * 2**-15)
+    np.testing.assert_array_equal(exact["counts"], counts)
+    assert (exact["sum"], exact["high"]) == (answers.sum(), (answers > 3).sum())
+    assert mean == answers.mean()
+    assert "exactly equal" in str(exact_agreement)
     assert survey["high"] == pytest.approx((answers > 3).mean(), abs=2**-15)
