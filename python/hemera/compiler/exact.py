@@ -102,7 +102,15 @@ def _whole_spec(given: Any, at: int) -> ArraySpec:
     if step < 1:
         raise ParameterError(f"input {given.name or at!r}: the step must be 1 or more, not {step:g}")
     spec = spec_of(given, at, None, 0.0)
-    return ArraySpec(spec.shape, spec.range, spec.name, float(step))
+    assert spec.range is not None
+    # The least and the largest multiple of the step.
+    low, high = -(-spec.range[0] // step) * step, spec.range[1] // step * step
+    if low > high:
+        raise ParameterError(
+            f"input {spec.name!r}: no multiple of {step:g} is in the range from {spec.range[0]:g} to "
+            f"{spec.range[1]:g}"
+        )
+    return ArraySpec(spec.shape, (low, high), spec.name, float(step))
 
 
 class _Search:

@@ -481,6 +481,11 @@ def test_a_server(tmp_path: Path) -> None:
             client.predict("survey", x + 1)
 
 
+def test_ranges_end_at_multiples_of_the_step() -> None:
+    plan = assert_exact(lambda x: x * x, Spec((2,), (-13, 10), step=4))
+    assert plan.inputs[0].range == (-12, 8)
+
+
 def test_encodings_take_whole_numbers_alone() -> None:
     plan = hm.compile(lambda x: x > 6, Spec((2,), (-12, 12), step=3), scheme="bfv", security=None)
     interface = plan.package.interface
@@ -583,6 +588,7 @@ def test_options_of_approximate_programs_are_refused(options: dict[str, Any], me
         Spec((4,), (0, 1), step=0.5),
         Spec((4,), (0, 1), step=0),
         Spec((4,), (0, 1), step=-1),
+        Spec((4,), (1, 2), step=3),
         Spec((4,), (0, 2**53)),
         Spec((4,), (0, float("inf"))),
         Spec((4,), (float("nan"), 1)),
