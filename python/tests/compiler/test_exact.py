@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,7 @@ import pytest
 from numpy.typing import NDArray
 
 import hemera as hm
+from hemera.arrays.array import Array
 from hemera.arrays.exact_recorder import ExactRecorder
 from hemera.arrays.folding import folded
 from hemera.arrays.sparse_map import SparseMap
@@ -25,6 +27,15 @@ from hemera.serving.program import Program
 from hemera.serving.service import Home
 from hemera.serving.values import Form
 
+from ..arrays.test_numpy_functions import (
+    COMPUTED,
+    COUNTED,
+    COUNTED_METHODS,
+    COUNTED_UFUNCS,
+    METHODS,
+    MOVED,
+    UFUNC_PROGRAMS,
+)
 from ..serving.conftest import client_of
 from ..serving.conftest import serving as running
 
@@ -251,6 +262,54 @@ def random_program(seed: int) -> tuple[Callable[..., Any], tuple[Any, ...]]:
 def test_random_programs(seed: int) -> None:
     program, specs = random_program(seed)
     assert_exact(program, *specs, scheme=SCHEMES[seed % 2], seed=seed)
+
+
+TABLES = (MOVED, METHODS, COMPUTED, COUNTED, COUNTED_METHODS, UFUNC_PROGRAMS, COUNTED_UFUNCS)
+NUMPY = [(key, program) for table in TABLES for key, programs in table.items() for program in programs]
+
+
+def encrypted_of(program: Callable[[Any], Any], x: Any) -> dict[str, Any]:
+    """The results that are encrypted arrays: shapes and edges are plain."""
+    return {name: value for name, value in listed(program(x)).items() if isinstance(value, Array)}
+
+
+def refusal(program: Callable[[Any], Any], scheme: str) -> Compiled | str | None:
+    """The plan of a program, the message with which it is refused, or None for plain results alone."""
+    names: list[str] = []
+
+    def kept(x: Any) -> Any:
+        found = encrypted_of(program, x)
+        names.extend(found)
+        return found if found else {"none": x}
+
+    try:
+        plan = hm.compile(kept, Spec((3, 4), (0, 9)), scheme=scheme, security=None)
+    except ParameterError as error:
+        return str(error)
+    return plan if names else None
+
+
+@pytest.mark.filterwarnings("ignore:.*encountered in:RuntimeWarning")
+@pytest.mark.parametrize("part", range(4))
+def test_numpy_s_functions_are_exact_or_refused(part: int) -> None:
+    """All that approximate programs are tested with."""
+    x = np.random.default_rng(part).integers(0, 10, (3, 4))
+    exact = refused = 0
+    for key, program in NUMPY[part::4]:
+        plan = refusal(program, SCHEMES[exact % 2])
+        if isinstance(plan, str):
+            assert re.search("is not whole|is an approximation|at most 64|look up whole numbers", plan), key
+            refused += 1
+        elif plan is not None:
+            expected = listed(program(x))
+            found = plan.local(threads=1)(x)
+            names = list(plan.outputs)
+            assert_equal(
+                found if len(names) > 1 else {names[0]: found}, {name: expected[name] for name in names}
+            )
+            exact += 1
+    assert exact > 60
+    assert 5 < refused < 30
 
 
 def test_many_elements_in_many_slots() -> None:
