@@ -129,6 +129,14 @@ class _Search:
         self._name, self._description = name, description
         self._least = _least_modulus(program)
         self._layouts: dict[int, LayoutChoice] = {}
+        for node in program.nodes:
+            slots = 1 << sum((extent - 1).bit_length() for extent in node.shape)
+            if 2 * slots > _MOST_SLOTS:
+                raise ParameterError(
+                    f"an array of shape {node.shape} ({node.where or 'an input'}) takes {slots} slots, axes "
+                    f"filled up to powers of two; a ciphertext holds {_MOST_SLOTS // 2}. Take fewer elements "
+                    "at once"
+                )
 
     def given(self, params: Parameters) -> tuple[Lowered, Package]:
         """With parameters of the user's."""
@@ -180,10 +188,6 @@ class _Search:
     def _parameters(self, depth: int) -> Parameters:
         """The smallest with a prime that results and slots fit. ParameterError where there are none."""
         slots = 2 * max(layout.period for layout in self._choice(1).layouts)
-        if slots > _MOST_SLOTS:
-            raise ParameterError(
-                f"an array of this program takes {slots // 2} slots of a row; at most {_MOST_SLOTS // 2}"
-            )
         reason: Exception | None = None
         for bits in range(max(14, self._least.bit_length()), _MOST_BITS + 1):
             try:

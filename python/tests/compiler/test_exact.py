@@ -321,6 +321,19 @@ def test_many_elements_in_many_slots() -> None:
     assert plan.params.max_slots == plan.slots >= 8192
 
 
+def test_counts_beyond_a_row_of_slots() -> None:
+    """9000 elements and 5 bins would take 131072 slots: bins come one after the other."""
+    x = np.random.default_rng(3).integers(0, 4, 9000)
+
+    def counts(x: Any) -> Any:
+        return {"bins": np.bincount(x, minlength=5), "edges": np.histogram(x, [0, 1, 2, 4, 5])[0]}
+
+    plan = hm.compile(counts, Spec((9000,), (0, 3)), scheme="bfv", security=None)
+    assert_equal(plan.local(threads=1)(x), counts(x))
+    with pytest.raises(ParameterError, match=r"shape \(9000, 5\) \(test_exact.py:\d+\) takes 131072 slots"):
+        hm.compile(lambda x: (x[:, None] == np.arange(5)).sum(0), Spec((9000,), (0, 3)), scheme="bfv")
+
+
 def test_several_requests_at_once() -> None:
     plan = hm.compile(lambda x: (x > 2).sum(-1), Spec((4,), (0, 5)), scheme="bgv", security=None)
     x = np.random.default_rng(1).integers(0, 6, (3, 2, 4))
