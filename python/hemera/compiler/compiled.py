@@ -92,7 +92,7 @@ class Compiled(Packaged):
 
     @property
     def depth(self) -> int:
-        """Levels that the program takes."""
+        """Levels that the program takes; with BFV and BGV its products one after the other."""
         return self._package.interface.depth
 
     @property
@@ -109,10 +109,10 @@ class Compiled(Packaged):
         return Local(self._package, device=device, threads=threads)
 
     def check(self, *samples: Any, encrypted: int = 1, threads: int | None = None) -> Agreement:
-        """The compiled program next to the user's function, on samples.
+        """The compiled program next to the user's function, on samples. Exact results are compared exactly.
 
         Args:
-            samples: for each input, of shape (samples, *shape).
+            samples: for each input, of shape (samples, *shape); whole numbers for exact programs.
             encrypted: how many of them are encrypted too, in this process.
             threads: of the encrypted runs.
 
