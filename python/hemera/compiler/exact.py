@@ -151,6 +151,11 @@ class _Search:
                 f"results up to {(self._least - 1) // 2:.4g} need a plaintext modulus from {self._least} on "
                 f"({self._least.bit_length()} bits), and the given one is {params.plain_modulus}"
             )
+        if not self._tells_apart(params.plain_modulus):
+            raise ParameterError(
+                f"values that are looked up are multiples of the plaintext modulus {params.plain_modulus}; "
+                "take another one"
+            )
         steps, found = self._with(params)
         if not _has_budget(found):
             raise NoiseError(
@@ -198,12 +203,17 @@ class _Search:
                 if bits >= 30:
                     raise
                 continue
-            if params.plain_modulus >= self._least:
+            if params.plain_modulus >= self._least and self._tells_apart(params.plain_modulus):
                 return params
         raise ParameterError(
             f"results up to {(self._least - 1) // 2:.4g} need a plaintext modulus of "
             f"{self._least.bit_length()} bits; there are at most {_MOST_BITS}. {_WAYS_OUT}"
         ) from reason
+
+    def _tells_apart(self, modulus: int) -> bool:
+        """Whether different values of what is looked up differ modulo a prime above their number."""
+        tables = [node.operation for node in self._program.nodes if isinstance(node.operation, LookUp)]
+        return all(each.step % modulus for each in tables)
 
     def _choice(self, most_slots: int) -> LayoutChoice:
         if most_slots not in self._layouts:
@@ -251,7 +261,7 @@ class _Search:
 
 
 def _least_modulus(program: TensorProgram) -> int:
-    """The least modulus under which all results fit with their signs, and tables have different points.
+    """The least modulus under which all results fit with their signs, and above the points of tables.
 
     Raises:
         ParameterError: where no plaintext modulus is that large.
@@ -264,8 +274,7 @@ def _least_modulus(program: TensorProgram) -> int:
     least = 2 * int(largest) + 1
     for node in program.nodes:
         if isinstance(node.operation, LookUp):
-            # A prime of this size divides no step, nor a number of points.
-            least = max(least, node.operation.step * len(node.operation.values) + 1)
+            least = max(least, len(node.operation.values))
     if least.bit_length() > _MOST_BITS:
         at = max(program.outputs, key=lambda each: max(map(abs, program.nodes[each[1]].range)))
         node = program.nodes[at[1]]

@@ -370,6 +370,23 @@ def test_large_results(scheme: str) -> None:
         hm.compile(lambda x: x * x, Spec((3,), (0, 2**29 + 1)), scheme=scheme)
 
 
+@both_schemes
+def test_values_in_between_may_wrap(scheme: str) -> None:
+    """Only results, and numbers of different values, must fit under the modulus."""
+    plan = assert_exact(
+        lambda x: {"above": x * 10**9 > 3 * 10**9, "table": (x * 10**9) // 10**8 % 8 * 3},
+        Spec((5,), (-9, 9)),
+        scheme=scheme,
+    )
+    t = plan.params.plain_modulus
+    assert t < 2**20
+    # Multiples of the modulus are all 0 modulo it: another one is taken.
+    own = assert_exact(lambda x: x * t > 0, Spec((5,), (-2, 2)), scheme=scheme)
+    assert own.params.plain_modulus != t
+    with pytest.raises(ParameterError, match="are multiples of the plaintext modulus"):
+        hm.compile(lambda x: x * t > 0, Spec((5,), (-2, 2)), scheme=scheme, params=plan.params)
+
+
 def test_maps_are_composed_without_rounding() -> None:
     """Maps whose product would be rounded are not composed."""
     recorder = ExactRecorder()
