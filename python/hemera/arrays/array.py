@@ -32,6 +32,12 @@ class Array(Recorded):
     def __rtruediv__(self, other: Any) -> Array:
         return elementwise.reciprocal(self).__mul__(other)
 
+    def __floordiv__(self, divisor: Any) -> Array:
+        return elementwise.floor_divide(self, divisor)
+
+    def __mod__(self, divisor: Any) -> Array:
+        return elementwise.remainder(self, divisor)
+
     def __pow__(self, exponent: Any) -> Array:
         return elementwise.power(self, exponent)
 

@@ -43,6 +43,8 @@ Values = NDArray[Any]
 
 _MOST_POINTS = 10
 """Different values of which a function is a polynomial through its points: more make it too steep."""
+_MOST_TOGETHER = 1 << 15
+"""Elements times plain numbers that exact programs compare at once: the largest rows have no more slots."""
 _MORE_BITS = 4
 """Bits that masks have more than results: many of them are added."""
 _GAP = 15 / 16
@@ -143,6 +145,10 @@ def of_few(x: A, function: Callable[[Values], Values], step: float | None) -> A 
         function: of arrays of multiples, in units of the step.
         step: of the function's values.
     """
+    unit = _step(x)
+    exact = x._recorder.tabulated(x._number, lambda values: function(values / unit))
+    if exact is not None:
+        return x._at(exact)
     points = _points(x)
     values = np.asarray(function(points), np.float64)
     if (values == values[0]).all():
@@ -165,6 +171,8 @@ def of_few(x: A, function: Callable[[Values], Values], step: float | None) -> A 
 
 def _room(x: Recorded) -> float:
     """So far from its exact values a mask is taken to be at most, in ranges."""
+    if x._recorder.is_exact:
+        return 0.0
     return float(2.0 ** -min(x._recorder.precision_bits, 10))
 
 
@@ -314,7 +322,7 @@ def bin_counts(x: A, edges: Any) -> A:
     if len(known) < 2:
         raise ParameterError("a histogram takes two edges at least")
     flat = rearranged(x, lambda y: y.reshape(-1, 1))
-    lower = total(reaches(flat, known[:-1]), 0)
+    lower = _counts(reaches, flat, known[:-1])
     last = total(exceeds(flat, known[-1:]), 0)
     after: A = moved([lower, last], lambda a, b: np.concatenate([a[1:], b]))
     return bounded(lower - after, 0, x.size)
@@ -324,7 +332,18 @@ def values_counted(x: A, extent: int) -> A:
     """How many elements are 0, 1, ... extent - 1: `numpy.bincount`."""
     if x.ndim != 1:
         raise ParameterError(f"bincount takes one axis, not an array of shape {x.shape}")
-    return total(equal(rearranged(x, lambda y: y[:, None]), np.arange(extent)), 0)
+    return _counts(equal, rearranged(x, lambda y: y[:, None]), np.arange(extent))
+
+
+def _counts(comparison: Callable[[A, Any], A], column: A, others: Values) -> A:
+    """How many elements of an array of shape (elements, 1) compare so with each plain number."""
+    slots = 1 << ((column.size - 1).bit_length() + (len(others) - 1).bit_length())
+    if not column._recorder.is_exact or slots <= _MOST_TOGETHER:
+        return total(comparison(column, others), 0)
+    # One after the other, which takes some times longer: tables of the same elements share their powers.
+    each = [total(comparison(column, other), 0) for other in others]
+    found: A = moved(each, lambda *counts: np.concatenate(counts))
+    return found
 
 
 def chosen(x: A, choices: Sequence[Any]) -> A:

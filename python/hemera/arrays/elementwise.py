@@ -21,12 +21,14 @@ __all__ = [
     "approximated",
     "clip",
     "divide",
+    "floor_divide",
     "larger",
     "named",
     "polyval",
     "power",
     "raised",
     "reciprocal",
+    "remainder",
     "smaller",
 ]
 
@@ -46,6 +48,7 @@ _WIDER = 1 + 2.0**-8
 
 def named(x: A, name: str) -> A:
     """A function of `hemera.circuits` on the range of the values, with the program's precision."""
+    x._recorder.approximates(name)
     make, clear = _CLEAR[name]
     low, _ = x.range
     if name in ("log", "sqrt") and (low < 0 or (low == 0 and name == "log")):
@@ -57,6 +60,7 @@ def named(x: A, name: str) -> A:
 
 def reciprocal(x: A) -> A:
     """1 / x of values that do not come near 0. RangeError where 0 is in the range."""
+    x._recorder.approximates("1 / x")
     low, high = x.range
     if low <= 0 <= high:
         raise RangeError(
@@ -76,6 +80,36 @@ def divide(x: A, other: Any) -> A:
     if not given.all():
         raise ZeroDivisionError("an encrypted array is divided by 0")
     return x * (1 / given)
+
+
+def floor_divide(x: A, divisor: Any) -> A:
+    """x // divisor, in exact programs. See `_by_number` for errors."""
+    return _by_number(x, divisor, np.floor_divide)
+
+
+def remainder(x: A, divisor: Any) -> A:
+    """x % divisor, in exact programs. See `_by_number` for errors."""
+    return _by_number(x, divisor, np.remainder)
+
+
+def _by_number(x: A, divisor: Any, function: Callable[[Any, Any], Any]) -> A:
+    """A function of whole numbers and one plain whole number, by a table.
+
+    Raises:
+        TypeError: in approximate programs, and for other divisors.
+        ZeroDivisionError: for 0.
+    """
+    number = _number(divisor)
+    if number is None or not number.is_integer() or not x._recorder.is_exact:
+        raise TypeError(
+            "encrypted whole numbers are divided by one plain whole number, in exact programs: "
+            'hm.compile(..., scheme="bfv")'
+        )
+    if not number:
+        raise ZeroDivisionError("an encrypted array is divided by 0")
+    found = _tabulated(x, lambda values: function(values, int(number)))
+    assert found is not None
+    return found
 
 
 def power(x: A, exponent: Any) -> A:
@@ -102,6 +136,7 @@ def raised(base: Any, x: A) -> A:
     number = _number(base)
     if number is None or not 0 < number < math.inf:
         raise TypeError("one positive plain number is raised to an encrypted array, by exp(x * log(number))")
+    x._recorder.approximates(f"{number:g} ** x")
     return named(x * math.log(number), "exp")
 
 
@@ -121,6 +156,9 @@ def approximated(x: A, function: Callable[[Any], Any], *, most: int = 1023) -> A
         ParameterError: where the function is not finite on the range of the values, and where no polynomial
             up to the degree `most` has the precision.
     """
+    exact = _tabulated(x, np.vectorize(function, otypes=[np.float64]))
+    if exact is not None:
+        return exact
     low, high = x._recorder.interval(x._number)
     with np.errstate(all="ignore"):
         values = np.abs([float(function(at)) for at in np.linspace(low, high, 257)])
@@ -145,6 +183,10 @@ def polyval(coefficients: NDArray[np.float64], x: A) -> A:
         return x._filled(known[0] if len(known) else 0.0)
     if len(known) == 2:
         return x * float(known[1]) + float(known[0])
+    if x._recorder.is_exact:
+        first, *others = (x.power(at) * each for at, each in enumerate(known.tolist()) if at and each)
+        total: A = sum(others, start=first)
+        return total + float(known[0])
     return x.apply(circuits.Polynomial(known))
 
 
@@ -155,6 +197,8 @@ def larger(x: A, other: Any) -> A:
     if isinstance(plain, np.ndarray):
         return _rectified(x - plain) + plain
     y = x._encrypted(other)
+    if x._recorder.is_exact:
+        return _rectified(x - y) + y
     middle, largest, bits = _around(x, y)
     found = (x - middle).apply(circuits.maximum(bits=bits, largest=largest), y - middle)
     return found + middle
@@ -167,7 +211,14 @@ def _rectified(x: A) -> A:
         return x
     if high <= 0:
         return x._filled(0.0)
-    return _homogeneous(x, circuits.relu, high)
+    exact = _tabulated(x, lambda values: np.maximum(values, 0))
+    return _homogeneous(x, circuits.relu, high) if exact is None else exact
+
+
+def _tabulated(x: A, function: Callable[[Any], Any]) -> A | None:
+    """A function of arrays of values by its table, in exact programs; None in others."""
+    found = x._recorder.tabulated(x._number, function)
+    return None if found is None else x._at(found)
 
 
 def _homogeneous(x: A, make: Callable[..., Function], most: float) -> A:
@@ -211,7 +262,8 @@ def absolute(x: A) -> A:
         return x
     if high <= 0:
         return -x
-    return _homogeneous(x, circuits.abs, max(-low, high))
+    exact = _tabulated(x, np.abs)
+    return _homogeneous(x, circuits.abs, max(-low, high)) if exact is None else exact
 
 
 def clip(x: A, low: Any = None, high: Any = None) -> A:
@@ -224,6 +276,9 @@ def clip(x: A, low: Any = None, high: Any = None) -> A:
         if ends[0] == ends[1]:
             return x._filled(ends[0])
         if least < ends[0] and ends[1] < most:
+            exact = _tabulated(x, lambda values: np.clip(values, ends[0] or 0.0, ends[1] or 0.0))
+            if exact is not None:
+                return exact
             largest = _WIDER * max(-least, most, -ends[0], ends[1])
             bits = max(2.0, x._recorder.tolerance_bits(largest))
             return x.apply(circuits.clip((ends[0], ends[1]), bits=bits, largest=largest))

@@ -5,19 +5,28 @@ from __future__ import annotations
 from collections import Counter
 from typing import Any
 
+import numpy as np
+
 from hemera.arrays.sparse_map import SparseMap
-from hemera.arrays.tensor import Affine, Apply, Input, Node, Operation, TensorProgram
+from hemera.arrays.tensor import Affine, Apply, Input, LookUp, Node, Operation, TensorProgram
 
 __all__ = ["folded"]
 
 
-def folded(program: TensorProgram) -> TensorProgram:
+_MOST_WHOLE = 2.0**53
+"""Sums of products of whole numbers are exact up to here."""
+
+
+def folded(program: TensorProgram, *, exact: bool = False) -> TensorProgram:
     """The same program with affine maps composed, equal operations once, and without those that no output
     takes.
 
     Two maps become one if the product has at most as many entries as both together: a matrix after a
     permutation does, a sum that is spread over all elements does not. If others need the result of the first
     one too, the product has at most as many entries as the second one.
+
+    Args:
+        exact: of programs on whole numbers: maps are composed where no coefficient is rounded.
     """
     found = TensorProgram()
     users = Counter(at for node in program.nodes for at in set(node.operands))
@@ -29,7 +38,7 @@ def folded(program: TensorProgram) -> TensorProgram:
         operands = [places[at] for at in node.operands]
         operation = node.operation
         if isinstance(operation, Affine):
-            operation, operands = _composed(found, operation, operands, shared)
+            operation, operands = _composed(found, operation, operands, shared, exact)
             if _is_nothing(operation, found, operands, node):
                 places.append(operands[0])
                 continue
@@ -51,6 +60,8 @@ def _identity(operation: Operation) -> Any:
     if isinstance(operation, Apply):
         function = operation.function
         return (function.name, *sorted(function.recipe.items())) if function.recipe else id(function)
+    if isinstance(operation, LookUp):
+        return operation.values.tobytes(), operation.kinds.tobytes(), operation.step
     return id(operation) if isinstance(operation, Input) else "product"
 
 
@@ -65,14 +76,15 @@ def _is_nothing(operation: Affine, program: TensorProgram, operands: list[int], 
 
 
 def _composed(
-    program: TensorProgram, operation: Affine, operands: list[int], shared: set[int]
+    program: TensorProgram, operation: Affine, operands: list[int], shared: set[int], exact: bool
 ) -> tuple[Affine, list[int]]:
     """The map with its operands' maps taken in, and the operands that it then has."""
     maps: dict[int, SparseMap] = {}
     offset = operation.offset
     for each, at in zip(operation.maps, operands, strict=True):
         before = program.nodes[at].operation
-        if not isinstance(before, Affine) or not _worth_joining(each, before, at in shared):
+        joins = isinstance(before, Affine) and not (exact and _rounds(operation, before))
+        if not isinstance(before, Affine) or not joins or not _worth_joining(each, before, at in shared):
             maps[at] = maps[at] + each if at in maps else each
             continue
         if before.offset is not None:
@@ -85,6 +97,17 @@ def _composed(
         offset = None
     kept = {at: each for at, each in maps.items() if each.entries} or maps
     return Affine(tuple(kept.values()), offset), list(kept)
+
+
+def _rounds(last: Affine, before: Affine) -> bool:
+    """Whether coefficients of the composed maps, or their offsets, can be larger than what is exact."""
+    first = max([1.0, *(_largest(each.values) for each in before.maps), _largest(before.offset)])
+    terms = sum(_largest(each.values) * each.inputs for each in last.maps)
+    return terms * first + _largest(last.offset) > _MOST_WHOLE
+
+
+def _largest(values: Any) -> float:
+    return 0.0 if values is None else float(np.abs(values).max(initial=0.0))
 
 
 def _worth_joining(last: SparseMap, before: Affine, shared: bool) -> bool:

@@ -481,6 +481,17 @@ def _commuting(function: Function) -> Function:
     return _comparison(function, function)
 
 
+def _divided(function: Function) -> Function:
+    """A function of an encrypted array and a plain number. TypeError for encrypted divisors."""
+
+    def divide(x: Any, divisor: Any) -> Any:
+        if not isinstance(x, Recorded) or isinstance(divisor, Recorded):
+            raise TypeError("an encrypted array is divided by one plain whole number")
+        return function(x, divisor)
+
+    return divide
+
+
 def _heaviside(x: Any, middle: Any) -> Any:
     if not isinstance(x, Recorded) or isinstance(middle, Recorded):
         raise TypeError("np.heaviside takes an encrypted array and plain numbers")
@@ -501,6 +512,7 @@ UFUNCS: dict[np.ufunc, Function] = {
     np.exp: _named("exp"),
     np.fabs: elementwise.absolute,
     np.float_power: _operator("pow"),
+    np.floor_divide: _divided(elementwise.floor_divide),
     np.fmax: _commuting(elementwise.larger),
     np.fmin: _commuting(elementwise.smaller),
     np.greater: _comparison(comparisons.exceeds, comparisons.stays_below),
@@ -525,6 +537,7 @@ UFUNCS: dict[np.ufunc, Function] = {
     np.rad2deg: lambda x: x * (180 / np.pi),
     np.radians: lambda x: x * (np.pi / 180),
     np.reciprocal: elementwise.reciprocal,
+    np.remainder: _divided(elementwise.remainder),
     np.sign: comparisons.sign,
     np.sqrt: _named("sqrt"),
     np.square: lambda x: x.square(),

@@ -66,9 +66,9 @@ class Recorded:
         return self._recorder.program.nodes[self._number].size
 
     @property
-    def dtype(self) -> np.dtype[np.float64]:
-        """float64: an encrypted array holds real numbers."""
-        return np.dtype(np.float64)
+    def dtype(self) -> np.dtype[Any]:
+        """float64: an encrypted array holds real numbers; int64 in exact programs."""
+        return np.dtype(np.int64 if self._recorder.is_exact else np.float64)
 
     @property
     def range(self) -> tuple[float, float]:

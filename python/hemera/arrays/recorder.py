@@ -13,11 +13,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from hemera.arrays.sparse_map import SparseMap
-from hemera.arrays.tensor import Affine, Apply, Input, Multiply, Operation, Shape, TensorProgram
+from hemera.arrays.tensor import Affine, Apply, Input, LookUp, Multiply, Operation, Shape, TensorProgram
 from hemera.circuits import Function, Polynomial
 from hemera.errors import ParameterError, RangeError
 
-__all__ = ["MOST_ELEMENTS", "Recorder", "common_step", "range_of"]
+__all__ = ["MOST_ELEMENTS", "Recorder", "common_step", "range_of", "user_line"]
 
 Floats = NDArray[np.float64]
 
@@ -41,12 +41,16 @@ class Recorder:
 
     Args:
         precision_bits: bits that results should have after the point, relative to the largest value: of this
-            precision are approximations of functions.
+            precision are approximations of functions. Infinite: results are exact.
         margin: the part by which ranges that samples show are widened.
     """
 
+    _narrower = "range=, or calibrate="
+    """By what inputs get a narrower range."""
+
     def __init__(self, *, precision_bits: float = 16, margin: float = 0.1) -> None:
         self.program = TensorProgram()
+        self.is_exact = math.isinf(precision_bits)
         self.precision_bits = precision_bits
         self.margin = margin
         self.bounds: list[tuple[Floats, Floats]] = []
@@ -148,6 +152,19 @@ class Recorder:
             low, high = (np.full(low.shape, end) for end in limits)
         return self._add(Apply(function), operands, shape, low, high, step)
 
+    def approximates(self, what: str) -> None:
+        """Tell that a function is approximated; recorders of exact programs refuse it."""
+        del what
+
+    def tabulated(self, number: int, function: Callable[[NDArray[Any]], Any]) -> int | None:
+        """A function of single elements by a table of its values, in exact programs; None in others.
+
+        Args:
+            function: of arrays of values.
+        """
+        del number, function
+        return None
+
     def range(self, number: int) -> tuple[float, float]:
         """The least and the largest value of a node."""
         low, high = self.bounds[number]
@@ -199,7 +216,7 @@ class Recorder:
 
     def _add(
         self,
-        operation: Affine | Multiply | Apply,
+        operation: Affine | Multiply | Apply | LookUp,
         operands: Sequence[int],
         shape: Shape,
         low: Floats,
@@ -220,7 +237,7 @@ class Recorder:
         if not np.abs(ends).max() <= _LARGEST:
             raise ParameterError(
                 f"values from {ends[0]:g} to {ends[1]:g} ({user_line()}) are too large; give the inputs a "
-                "narrower range (range=, or calibrate=), or divide them before"
+                f"narrower range ({self._narrower}), or divide them before"
             )
         number = self.program.add(operation, operands, shape, user_line(), ends)
         self.samples.append(samples)

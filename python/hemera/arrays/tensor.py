@@ -1,4 +1,4 @@
-"""Programs on logical arrays: inputs, affine maps, products and functions of single elements."""
+"""Programs on logical arrays: inputs, affine maps, products, functions of single elements and look-ups."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from hemera.arrays.sparse_map import SparseMap
 from hemera.circuits import Function
 from hemera.errors import MismatchError, ParameterError
 
-__all__ = ["Affine", "Apply", "Input", "Multiply", "Node", "TensorProgram"]
+__all__ = ["Affine", "Apply", "Input", "LookUp", "Multiply", "Node", "TensorProgram"]
 
 Floats = NDArray[np.float64]
 Values = NDArray[Any]
@@ -55,7 +55,33 @@ class Apply:
     function: Function
 
 
-Operation = Input | Affine | Multiply | Apply
+@dataclass(frozen=True, eq=False)
+class LookUp:
+    """A table of whole numbers, looked up by each element: of exact programs alone.
+
+    An element is `step` times a number from 0 to points - 1, the number of its entry.
+    """
+
+    values: NDArray[np.int64]
+    """Shape (points, kinds): a table for each kind of element."""
+    kinds: NDArray[np.int64]
+    """Shape (size,): the kind of each element."""
+    step: int = 1
+
+    @property
+    def depth(self) -> int:
+        """Products one after the other, of the polynomial modulo a prime; one more for tables that differ."""
+        points, kinds = self.values.shape
+        return int(points - 1).bit_length() + int(kinds > 1)
+
+    def apply(self, x: Values) -> Values:
+        """The entries for values of shape (batch, *shape)."""
+        places = np.asarray(x.reshape(len(x), -1) // self.step, np.int64)
+        found = self.values[np.clip(places, 0, len(self.values) - 1), self.kinds]
+        return found.reshape(x.shape)
+
+
+Operation = Input | Affine | Multiply | Apply | LookUp
 
 
 @dataclass(frozen=True, eq=False)
@@ -129,6 +155,8 @@ class TensorProgram:
                 own = 0
             elif isinstance(operation, Apply):
                 own = operation.function.depth
+            elif isinstance(operation, LookUp):
+                own = operation.depth
             elif isinstance(operation, Affine) and all(each.is_selection for each in operation.maps):
                 own = 0
             found.append(own + max((found[at] for at in node.operands), default=0))
@@ -176,6 +204,8 @@ class TensorProgram:
                 result = total.reshape((count, *node.shape))
             elif isinstance(operation, Multiply):
                 result = xs[0] * xs[1]
+            elif isinstance(operation, LookUp):
+                result = operation.apply(xs[0])
             else:
                 if clip:
                     xs = [np.clip(x, *own) for x, own in zip(xs, operation.function.intervals, strict=True)]

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from hemera.arrays.tensor import TensorProgram
 from hemera.errors import MismatchError
 
-__all__ = ["Agreement", "agreement"]
+__all__ = ["Agreement", "agreement", "exact_agreement"]
 
 Values = NDArray[Any]
 
@@ -47,7 +47,8 @@ class Agreement:
 
     def __str__(self) -> str:
         lines = [
-            f"{self.samples} samples, {self.encrypted} of them encrypted: {self.bits:.1f} bits",
+            f"{self.samples} samples, {self.encrypted} of them encrypted: "
+            + ("exactly equal" if math.isinf(self.bits) else f"{self.bits:.1f} bits"),
             f"largest result {self.largest:.4g}; error {self.clear_error:.2g} in the clear"
             + ("" if math.isnan(self.error) else f", {self.error:.2g} encrypted"),
         ]
@@ -97,6 +98,39 @@ def agreement(
     return Agreement(count, min(count, encrypted) if run else 0, largest, clear_error, error, outside)
 
 
+def exact_agreement(
+    function: Callable[..., Any],
+    clear: Callable[..., Any],
+    run: Callable[..., Any] | None,
+    samples: Sequence[Values],
+    encrypted: int,
+) -> Agreement:
+    """Compares a function of whole numbers, its program in the clear and encrypted, without any rounding.
+
+    Args:
+        clear: the program in the clear.
+        run, samples, encrypted: as of `agreement`.
+
+    Raises:
+        MismatchError: when the function gives another number of results, or other shapes.
+    """
+    largest = clear_error = 0.0
+    error = math.nan
+    for at in range(len(samples[0])):
+        one = [each[at] for each in samples]
+        expected = [each.astype(object) for each in _listed(function(*one))]
+        found = _listed(clear(*one))
+        if [each.shape for each in expected] != [each.shape for each in found]:
+            raise MismatchError("the function gives other shapes for plain arrays than it was compiled with")
+        largest = max(largest, *(_largest(each) for each in expected))
+        clear_error = max(clear_error, _difference(expected, found))
+        if run is not None and at < encrypted:
+            result = _difference(expected, _listed(run(*one)))
+            error = result if math.isnan(error) else max(error, result)
+    count = len(samples[0])
+    return Agreement(count, min(count, encrypted) if run else 0, largest, clear_error, error, {})
+
+
 def _listed(result: Any) -> list[Values]:
     if isinstance(result, dict):
         return [np.asarray(each) for each in result.values()]
@@ -106,7 +140,8 @@ def _listed(result: Any) -> list[Values]:
 
 
 def _largest(values: Values) -> float:
-    return float(np.abs(values).max(initial=0.0))
+    # Of arrays of objects without axes, the magnitude is a plain number.
+    return float(np.asarray(np.abs(values)).max(initial=0.0))
 
 
 def _difference(a: Sequence[Values], b: Sequence[Values]) -> float:

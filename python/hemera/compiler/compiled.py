@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -16,12 +16,14 @@ from hemera.arrays.folding import folded
 from hemera.arrays.layout_search import choose_layouts
 from hemera.arrays.recorder import Recorder
 from hemera.arrays.tensor import Affine, Node, TensorProgram
-from hemera.compiler.agreement import Agreement, agreement
+from hemera.compiler.agreement import Agreement, agreement, exact_agreement
 from hemera.compiler.bootstraps import bootstrap_of, placed
+from hemera.compiler.exact import exact_parts, require_no_approximations
 from hemera.compiler.local import Local
 from hemera.compiler.lowering import Lowered, lowered
 from hemera.compiler.packaged import Packaged
 from hemera.compiler.report import table
+from hemera.compiler.results import named_results
 from hemera.compiler.sharing import room_of
 from hemera.compiler.specs import ArraySpec, spec_of
 from hemera.errors import LevelError, MismatchError, ParameterError, RangeError
@@ -36,6 +38,10 @@ __all__ = ["Compiled", "compile"]
 
 Values = NDArray[Any]
 
+_PRECISION_BITS = 16
+_MARGIN = 0.1
+_DEVICE = "cpu-avx512-16"
+_SHARES = 1024
 _ROOM_BITS = 24
 """Bits of the scale below a result's last bit: for the noise of some thousand operations."""
 _SCALE_BITS = (30, 55)
@@ -86,7 +92,7 @@ class Compiled(Packaged):
 
     @property
     def depth(self) -> int:
-        """Levels that the program takes."""
+        """Levels that the program takes; with BFV and BGV its products one after the other."""
         return self._package.interface.depth
 
     @property
@@ -103,17 +109,18 @@ class Compiled(Packaged):
         return Local(self._package, device=device, threads=threads)
 
     def check(self, *samples: Any, encrypted: int = 1, threads: int | None = None) -> Agreement:
-        """The compiled program next to the user's function, on samples.
+        """The compiled program next to the user's function, on samples. Exact results are compared exactly.
 
         Args:
-            samples: for each input, of shape (samples, *shape).
+            samples: for each input, of shape (samples, *shape); whole numbers for exact programs.
             encrypted: how many of them are encrypted too, in this process.
             threads: of the encrypted runs.
 
         Raises:
             MismatchError: for samples of other shapes.
         """
-        given = [np.asarray(each, np.float64) for each in samples]
+        exact = self.params.scheme != "ckks"
+        given = [np.asarray(each) if exact else np.asarray(each, np.float64) for each in samples]
         shapes = [each.shape[1:] for each in given]
         if shapes != [spec.shape for spec in self._specs] or len({len(each) for each in given}) != 1:
             raise MismatchError(
@@ -121,6 +128,8 @@ class Compiled(Packaged):
                 f"{[spec.shape for spec in self._specs]}, after an axis of samples"
             )
         run = self.local(threads=threads) if encrypted else None
+        if exact:
+            return exact_agreement(self._function, self.evaluate_clear, run, given, encrypted)
         return agreement(self._function, self._program, run, given, encrypted)
 
     def evaluate_clear(self, *inputs: Any) -> Any:
@@ -142,13 +151,14 @@ def compile(  # noqa: A001
     what: Callable[..., Any],
     *inputs: Any,
     calibrate: Any = None,
-    precision_bits: float = 16,
-    margin: float = 0.1,
+    scheme: str = "ckks",
+    precision_bits: float | None = None,
+    margin: float | None = None,
     params: Parameters | None = None,
     security: int | None = 128,
-    device: str = "cpu-avx512-16",
+    device: str | None = None,
     share: bool = False,
-    shares: int = 1024,
+    shares: int | None = None,
     name: str | None = None,
     description: str = "",
 ) -> Compiled:
@@ -171,14 +181,17 @@ def compile(  # noqa: A001
         inputs: for each argument an `ArraySpec`, or an array as an example of the shape.
         calibrate: samples of the inputs, of shape (samples, *shape): an array, or one for each input. They
             give ranges, to inputs without one and to all values in between.
-        precision_bits: bits that results should have after the point, relative to the largest value.
-        margin: the part by which the ranges of the samples are widened.
-        params: CKKS parameters; None: those of the depth that is found.
+        scheme: "ckks"; or "bfv" or "bgv" for exact programs on whole numbers, whose inputs are specs with a
+            range. `calibrate`, `precision_bits`, `margin`, `device`, `share` and `shares` are of "ckks".
+        precision_bits: bits that results should have after the point, relative to the largest value (16).
+        margin: the part by which the ranges of the samples are widened (0.1).
+        params: parameters of the scheme; None: those of the depth that is found.
         security: in bits, for parameters that are found; None: not checked.
-        device: the name of a table of times (`hemera calibrate --list`), by which bootstraps are placed.
+        device: the name of a table of times (`hemera calibrate --list`), by which bootstraps are placed
+            ("cpu-avx512-16").
         share: whether others will see the results. The scale has room for the noise that hides their errors
             (docs/security.md), which leaves `precision_bits`, and the plan decrypts with it.
-        shares: with `share`: how many results, a ciphertext each, may be shown under one secret key.
+        shares: with `share`: how many results, a ciphertext each, may be shown under one secret key (1024).
         name: of the model; None: the function's.
 
     Raises:
@@ -190,11 +203,31 @@ def compile(  # noqa: A001
         RangeError: when results do not fit the given parameters.
         ParameterError: with `share`: when the given parameters lack the room, by the bits that the message
             tells, or none have it without bootstraps.
+        ParameterError: with "bfv" and "bgv": for fractions, divisions and approximations, with the line of
+            the function; for results and look-ups that are too large.
+        NoiseError: with "bfv" and "bgv": when the given parameters leave no noise budget.
     """
     if not callable(what):
         raise TypeError(f"compile takes a function, not {type(what).__name__}")
     if not inputs:
         raise ParameterError("compile needs the inputs: an ArraySpec, or an example, for each argument")
+    title = name or str(getattr(what, "__name__", "model"))
+    if scheme != "ckks":
+        refused = {
+            "calibrate": calibrate,
+            "precision_bits": precision_bits,
+            "margin": margin,
+            "device": device,
+            "share": share or None,
+            "shares": shares,
+        }
+        require_no_approximations(scheme, refused)
+        parts = exact_parts(
+            what, inputs, scheme, params=params, security=security, name=title, description=description
+        )
+        return Compiled(what, *parts)
+    precision_bits = _PRECISION_BITS if precision_bits is None else precision_bits
+    margin = _MARGIN if margin is None else margin
     samples = _samples(calibrate, len(inputs))
     specs = [
         spec_of(each, at, own, margin) for at, (each, own) in enumerate(zip(inputs, samples, strict=True))
@@ -205,7 +238,7 @@ def compile(  # noqa: A001
         assert spec.range is not None
         number = recorder.input(spec.name, spec.shape, *spec.range, own, spec.step)
         arguments.append(Array(recorder, number))
-    recorder.program.outputs = _outputs(what(*arguments), recorder)
+    recorder.program.outputs = named_results(what(*arguments), recorder)
     program = folded(recorder.program)
     ring = params or _circuit_parameters(
         program, program.depth, _SLOTS, _scale_bits(precision_bits), security
@@ -219,7 +252,7 @@ def compile(  # noqa: A001
     steps = lowered(program, choice.layouts, [node.range for node in program.nodes], slots)
     sharing = None
     if share:
-        room = room_of(program, steps, specs, precision_bits, shares)
+        room = room_of(program, steps, specs, precision_bits, _SHARES if shares is None else shares)
         if params is None:
             chosen, sharing = room.found(
                 lambda bits: _circuit_parameters(program, steps.program.depth, steps.slots, bits, security),
@@ -228,7 +261,8 @@ def compile(  # noqa: A001
         else:
             chosen, sharing = params, room.given(params)
     else:
-        chosen, steps = _with_parameters(program, steps, params, precision_bits, security, device)
+        times = device or _DEVICE
+        chosen, steps = _with_parameters(program, steps, params, precision_bits, security, times)
     if params is not None:
         _require_room(program, steps, params)
     return Compiled(
@@ -242,7 +276,7 @@ def compile(  # noqa: A001
             specs,
             chosen,
             sharing,
-            name or str(getattr(what, "__name__", "model")),
+            title,
             description,
         ),
     )
@@ -256,25 +290,6 @@ def _samples(given: Any, count: int) -> list[Values | None]:
     if len(listed) != count:
         raise ParameterError(f"calibrate has samples of {len(listed)} inputs, and there are {count}")
     return [np.asarray(each, np.float64) for each in listed]
-
-
-def _outputs(result: Any, recorder: Recorder) -> list[tuple[str, int]]:
-    """Names and nodes of the results."""
-    if isinstance(result, Mapping):
-        named = {str(key): value for key, value in result.items()}
-    elif isinstance(result, (list, tuple)) and len(result) != 1:
-        named = {f"output{at}": value for at, value in enumerate(result)}
-    else:
-        named = {"output": result[0] if isinstance(result, (list, tuple)) else result}
-    for name, value in named.items():
-        if not isinstance(value, Array) or value._recorder is not recorder:
-            raise TypeError(
-                f"the function returns {type(value).__name__} as {name!r}; return arrays that come of its "
-                "arguments"
-            )
-    if not named:
-        raise TypeError("the function returns nothing; return arrays that come of its arguments")
-    return [(name, value._number) for name, value in named.items()]
 
 
 def _with_parameters(

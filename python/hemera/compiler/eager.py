@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from hemera.arrays.array import Array
 from hemera.arrays.recorder import Recorder
-from hemera.arrays.tensor import Affine, Input, Multiply, TensorProgram
+from hemera.arrays.tensor import Affine, Apply, Input, Multiply, TensorProgram
 from hemera.compiler import compiled
 from hemera.compiler.compiled import Compiled
 from hemera.compiler.specs import ArraySpec, spec_of
@@ -156,7 +156,7 @@ def compile_arrays(what: Any, **options: Any) -> Compiled:
     Args:
         what: arrays of one thread and one precision: one, a list or a tuple, or a dict by the names of the
             results.
-        options: those of functions, without `calibrate=` and `precision_bits=`.
+        options: those of functions, without `calibrate=`, `precision_bits=` and `scheme=`.
 
     Raises:
         TypeError: for other arrays, and for these options.
@@ -194,9 +194,12 @@ class _Replay:
 
     def compiled(self, options: Mapping[str, Any]) -> Compiled:
         """The program."""
-        for name in ("calibrate", "precision_bits"):
+        for name in ("calibrate", "precision_bits", "scheme"):
             if name in options:
-                raise TypeError(f"{name}= is not for arrays: hm.array has their ranges and precision")
+                raise TypeError(
+                    f"{name}= is not for arrays: hm.array gives their ranges and precision, for CKKS; a "
+                    "function on ArraySpecs takes it"
+                )
         specs = []
         for at in self._inputs:
             node = self._recorder.program.nodes[at]
@@ -234,6 +237,7 @@ class _Replay:
             elif isinstance(operation, Multiply):
                 number = target.multiply(*operands)
             else:
+                assert isinstance(operation, Apply)
                 number = target.apply(operation.function, *operands, limits=node.range, step=own.steps[at])
             target.narrow(number, *own.bounds[at])
             target.program.nodes[number] = dataclasses.replace(target.program.nodes[number], where=node.where)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,15 +12,16 @@ from numpy.typing import NDArray
 from hemera.arrays.layout import Layout
 from hemera.arrays.packing import PackedMap, packed
 from hemera.arrays.recorder import range_of
-from hemera.arrays.tensor import Affine, Apply, Input, Multiply, TensorProgram
+from hemera.arrays.tensor import Affine, Apply, Input, LookUp, Multiply, TensorProgram
 from hemera.circuits import Polynomial
 from hemera.errors import ParameterError
 from hemera.serving import operations as op
+from hemera.serving.operations import Operation
 from hemera.serving.program import Program
 from hemera.serving.tracing import Recorder, Symbol
-from hemera.serving.values import Filling, Form
+from hemera.serving.values import Filling, Form, SchemeName
 
-__all__ = ["Lowered", "Step", "lowered"]
+__all__ = ["Lowered", "Lowering", "Step", "Value", "lowered"]
 
 _MOST_WHOLE = 1 << 20
 
@@ -48,7 +50,7 @@ class Lowered:
 
 
 @dataclass(frozen=True)
-class _Value:
+class Value:
     """A node's slots, and the range of those that hold no element."""
 
     symbol: Symbol
@@ -56,37 +58,41 @@ class _Value:
     high: float = 0.0
 
 
-class _Lowering:
+class Lowering:
+    """The rules for CKKS; `hemera.compiler.exact_lowering` has those that differ with BFV and BGV."""
+
     def __init__(
         self,
         program: TensorProgram,
         layouts: tuple[Layout, ...],
         ranges: list[tuple[float, float]],
         slots: int,
+        scheme: SchemeName = "ckks",
     ) -> None:
         self._program, self._layouts, self._ranges, self._slots = program, layouts, ranges, slots
-        self._recorder = Recorder("ckks", [Form(slots)] * len(program.inputs))
-        self._values: list[_Value] = []
+        self._recorder = Recorder(scheme, [Form(slots)] * len(program.inputs))
+        self._values: list[Value] = []
         self.steps: list[Step] = []
         self.magnitudes: dict[int, float] = {}
 
     def run(self) -> Program:
+        """The program on slots."""
         inputs = iter(self._recorder.inputs)
         for at, node in enumerate(self._program.nodes):
             operation = node.operation
             xs = [self._values[each] for each in node.operands]
             self.steps.append(Step(at, self._layouts[at]))
             if isinstance(operation, Input):
-                value = _Value(next(inputs))
+                value = Value(next(inputs))
             elif isinstance(operation, Affine):
                 value = self._affine(at, operation)
             elif isinstance(operation, Multiply):
                 a, b = xs
                 ends = [x * y for x in (a.low, a.high) for y in (b.low, b.high)]
                 product = a.symbol.square() if a is b else a.symbol * b.symbol
-                value = _Value(product, min(ends), max(ends))
+                value = Value(product, min(ends), max(ends))
             else:
-                value = self._apply(at, operation)
+                value = self._function(at, operation)
             self._values.append(value)
             reached = (value.low, value.high, *self._ranges[at])
             self.magnitudes[value.symbol._number] = max(map(abs, reached))
@@ -94,7 +100,7 @@ class _Lowering:
             self._recorder.give(self._values[at].symbol)
         return self._recorder.program
 
-    def _affine(self, at: int, operation: Affine) -> _Value:
+    def _affine(self, at: int, operation: Affine) -> Value:
         layout = self._layouts[at]
         total: Symbol | None = None
         low = high = 0.0
@@ -113,11 +119,11 @@ class _Lowering:
             source = self._program.nodes[at].operands[0]
             total = self._values[source].symbol * 0
         if operation.offset is not None:
-            total = total + layout.pack(operation.offset.reshape(layout.shape), self._slots)
+            total = total + self._plain(layout.pack(operation.offset.reshape(layout.shape), self._slots))
         self.steps[-1] = Step(at, layout, tuple(counts), folds)
-        return _Value(total, low, high)
+        return Value(total, low, high)
 
-    def _mapped(self, x: _Value, found: PackedMap, source: int, target: Layout) -> tuple[_Value, int]:
+    def _mapped(self, x: Value, found: PackedMap, source: int, target: Layout) -> tuple[Value, int]:
         """A map of a value, and how many diagonals it takes: 0 where it only scales."""
         factor = found.only_scales
         used = target.contents >= 0
@@ -126,19 +132,16 @@ class _Lowering:
             and (np.tile(used, found.period // target.period) == (found.diagonals[0] != 0)).all()
         ):
             ends = [0.0, *(factor * end for end in self._left_over(x, source, used))]
-            scaled = x.symbol if factor == 1 else x.symbol * _whole(factor)
-            return _Value(scaled, min(ends), max(ends)), 0
+            return Value(self._scaled(x.symbol, factor), min(ends), max(ends)), 0
         if self._is_plain_sum(x, found, source):
             symbol, count = x.symbol, 0
             factor = float(found.diagonals[0].max(initial=0) or found.diagonals[0].min())
             symbol = self._folded(symbol, found)
-            symbol = symbol if factor == 1 else symbol * _whole(factor)
-            return _Value(symbol), count
-        own = op.Map.of(found.numbers.tolist(), found.diagonals)
-        symbol = x.symbol._note(own, filling=Filling(self._slots))
-        return _Value(self._folded(symbol, found)), len(found.numbers)
+            return Value(self._scaled(symbol, factor)), count
+        symbol = x.symbol._note(self._diagonals(found), filling=Filling(self._slots))
+        return Value(self._folded(symbol, found)), len(found.numbers)
 
-    def _left_over(self, x: _Value, source: int, used: NDArray[np.bool_]) -> list[float]:
+    def _left_over(self, x: Value, source: int, used: NDArray[np.bool_]) -> list[float]:
         """The range of a value in slots that hold no element of what is made of it: `used` says which do."""
         held = self._layouts[source].contents >= 0
         period = math.lcm(len(held), len(used))
@@ -146,7 +149,7 @@ class _Lowering:
         elements = self._ranges[source] if (free & held).any() else ()
         return [*elements, *((x.low, x.high) if (free & ~held).any() else ())]
 
-    def _is_plain_sum(self, x: _Value, found: PackedMap, source: int) -> bool:
+    def _is_plain_sum(self, x: Value, found: PackedMap, source: int) -> bool:
         """Whether all elements go into sums with one weight, and the other slots hold 0."""
         if found.numbers.tolist() != [0] or not found.folds or (x.low, x.high) != (0, 0):
             return False
@@ -159,7 +162,19 @@ class _Lowering:
             symbol = symbol + symbol.rotate(fold)
         return symbol
 
-    def _apply(self, at: int, operation: Apply) -> _Value:
+    def _scaled(self, symbol: Symbol, factor: float) -> Symbol:
+        return symbol if factor == 1 else symbol * _whole(factor)
+
+    def _plain(self, values: NDArray[Any]) -> NDArray[Any]:
+        """Numbers of a plain operand, as the scheme takes them."""
+        return values
+
+    def _diagonals(self, found: PackedMap) -> Operation:
+        """The operation of a map, without its folds."""
+        return op.Map.of(found.numbers.tolist(), found.diagonals)
+
+    def _function(self, at: int, operation: Apply | LookUp) -> Value:
+        assert isinstance(operation, Apply)
         node = self._program.nodes[at]
         function = operation.function
         symbols, unused = [], []
@@ -167,7 +182,7 @@ class _Lowering:
             x = self._values[each]
             if not (low <= x.low and x.high <= high) and not function._native.is_unbounded:
                 middle = (low + high) / 2
-                x = _Value(self._inside(x, each, middle), middle, middle)
+                x = Value(self._inside(x, each, middle), middle, middle)
             symbols.append(x.symbol)
             unused.append((np.array([x.low]), np.array([x.high])))
         if isinstance(function, Polynomial) or function.recipe is not None:
@@ -175,9 +190,9 @@ class _Lowering:
         else:
             raise ParameterError(f"{function.name} can not be kept in a program; take one of hm.circuits")
         least, most = range_of(function, unused)
-        return _Value(result, float(least[0]), float(most[0]))
+        return Value(result, float(least[0]), float(most[0]))
 
-    def _inside(self, x: _Value, at: int, value: float) -> Symbol:
+    def _inside(self, x: Value, at: int, value: float) -> Symbol:
         """A value whose slots without elements hold a number of the function's interval."""
         layout = self._layouts[at]
         used = np.tile(layout.contents >= 0, self._slots // layout.period)
@@ -200,5 +215,5 @@ def lowered(
     Raises:
         ParameterError: for a function that no file can keep.
     """
-    lowering = _Lowering(program, layouts, ranges, slots)
+    lowering = Lowering(program, layouts, ranges, slots)
     return Lowered(lowering.run(), slots, tuple(lowering.steps), lowering.magnitudes)

@@ -41,6 +41,11 @@ class Packaged:
             ParameterError: without `share=True`.
         """
         found = self._package.interface.sharing
+        if found is None and self.params.scheme != "ckks":
+            raise ParameterError(
+                f"the results of {self._package.name!r} are exact: they have no errors that noise would "
+                "hide; show them as they are"
+            )
         if found is None:
             raise ParameterError(
                 f"the results of {self._package.name!r} are for the key's owner alone, since its scale has "

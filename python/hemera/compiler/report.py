@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hemera.arrays.tensor import Affine, Apply, Input, Node, TensorProgram
+from hemera.arrays.tensor import Affine, Apply, Input, LookUp, Node, TensorProgram
 from hemera.compiler.lowering import Lowered, Step
 from hemera.objects.cost import Cost
 from hemera.parameters import Parameters
@@ -34,6 +34,8 @@ def _title(node: Node) -> str:
         return "linear map" if len(operation.maps) == 1 else f"{len(operation.maps)} linear maps"
     if isinstance(operation, Apply):
         return operation.function.name
+    if isinstance(operation, LookUp):
+        return f"look-up of {len(operation.values)} values"
     return "square" if node.operands[0] == node.operands[1] else "product"
 
 

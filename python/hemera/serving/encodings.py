@@ -400,6 +400,50 @@ class Arrays(Encoding):
         )
 
 
+@dataclass(frozen=True)
+class WholeArrays(Arrays):
+    """Arrays of whole numbers, in layouts of `hemera.compile` with BFV or BGV."""
+
+    kind: ClassVar[str] = "whole arrays"
+    steps: tuple[int, ...] = ()
+    """Of each input: its elements are multiples of it."""
+
+    def encode(self, rows: Any, inputs: Sequence[InputSpec]) -> list[Array]:
+        given = arrays_by_name(rows, inputs)
+        return [
+            layout.pack(_whole(values, spec, step), spec.slots)
+            for values, spec, layout, step in zip(given, inputs, self.inputs, self.steps, strict=True)
+        ]
+
+    def to_data(self) -> dict[str, Any]:
+        return {**super().to_data(), "steps": list(self.steps)}
+
+    @classmethod
+    def from_data(cls, data: Mapping[str, Any]) -> WholeArrays:
+        plain = Arrays.from_data(data)
+        steps = tuple(integer(each, "a step", 1, 1 << 53) for each in data["steps"])
+        if len(steps) != len(plain.inputs):
+            raise FormatError(f"{len(plain.inputs)} inputs have {len(steps)} steps")
+        return cls(plain.inputs, plain.outputs, steps)
+
+
+def _whole(given: Any, spec: InputSpec, step: int) -> NDArray[np.int64]:
+    """Whole numbers as int64. ParameterError for others, for values out of the range, and for values that
+    are no multiples of the step."""
+    values = np.asarray(given)
+    if values.dtype.kind == "O" and all(isinstance(each, (int, np.integer)) for each in values.flat):
+        # Python's integers beyond int64 are out of every range.
+        values = np.clip(values, -(1 << 62), 1 << 62).astype(np.int64)
+    if values.dtype.kind not in "biuf":
+        raise ParameterError(f"{spec.name}: whole numbers are needed, not values of {values.dtype}")
+    _require_range(values, spec)
+    found = values.astype(np.int64)
+    wrong = values[(found != values) | (found % step != 0)]
+    if wrong.size:
+        raise ParameterError(f"{spec.name}: the model is for multiples of {step}, and {wrong[0]} is none")
+    return found
+
+
 @dataclass(frozen=True, eq=False)
 class Table(Encoding):
     """Rows of a table, several in an array: scaled as `Scaling` does, or compared with thresholds. The
@@ -494,6 +538,8 @@ def encoding_from_data(data: Mapping[str, Any]) -> Encoding:
         return TreeRows.from_data(data)
     if kind == Arrays.kind:
         return Arrays.from_data(data)
+    if kind == WholeArrays.kind:
+        return WholeArrays.from_data(data)
     if kind == Table.kind:
         return Table.from_data(data)
     raise FormatError(f"rows are encoded as {kind!r}, which this Hemera does not know")

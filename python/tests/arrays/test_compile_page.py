@@ -37,13 +37,20 @@ def shown() -> dict[str, Any]:
 
 
 def test_programs_have_numpy_s_results(shown: dict[str, Any]) -> None:
-    report, study, agreement, survey, *_ = shown["printed"]
+    report, study, agreement, survey, spread, *_, exact, mean, exact_agreement = shown["printed"]
     assert "operation" in report
     ages, answers = shown["ages"], shown["answers"]
     z = (ages - ages.mean()) / 30
     for name, wanted in {"mean": ages.mean(), "spread": (z**2).mean(), "skew": (z**3).mean()}.items():
         assert study[name] == pytest.approx(wanted, abs=120 * 2**-16)
     assert "10 samples" in str(agreement)
+    heights = np.random.default_rng(4).normal(170, 8, 400)
+    assert spread == pytest.approx(((heights - heights.mean()) ** 2).mean() / 100, abs=2**-12)
+    assert shown["spread"] == pytest.approx(spread, abs=2**-12)
     counts = np.bincount(answers, minlength=6)[1:]
     np.testing.assert_allclose(survey["counts"], counts, atol=100 * 2**-15)
+    np.testing.assert_array_equal(exact["counts"], counts)
+    assert (exact["sum"], exact["high"]) == (answers.sum(), (answers > 3).sum())
+    assert mean == answers.mean()
+    assert "exactly equal" in str(exact_agreement)
     assert survey["high"] == pytest.approx((answers > 3).mean(), abs=2**-15)

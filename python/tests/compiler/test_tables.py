@@ -418,6 +418,33 @@ def test_ranges_by_tables() -> None:
     assert_is_pandas_s(of, of, *frames, calibrate=frames)
 
 
+@pytest.mark.parametrize("scheme", ["bfv", "bgv"])
+def test_exact_tables(scheme: str) -> None:
+    """Sums and counts of whole numbers are NumPy's, and quotients of them the client's."""
+    rng = np.random.default_rng(5)
+    frame = pd.DataFrame(
+        {"cents": rng.integers(-5000, 5001, 50), "n": rng.integers(0, 5, 50), "k": rng.choice(["a", "b"], 50)}
+    )
+    ranges = {"cents": (-5000, 5000), "n": (0, 5)}
+    spec = hm.TableSpec.of(frame, ranges=ranges, keys=["k"], missing=["n"])
+    plan = hm.compile(
+        lambda t: {
+            "total": t.cents.sum(),
+            "by": t.groupby("k")[["cents", "n"]].agg(["sum", "mean"]),
+            "some": t[t.n == 3].cents.sum(),
+        },
+        spec,
+        scheme=scheme,
+    )
+    found = plan.local()(frame)
+    assert found["total"] == frame.cents.sum()
+    assert found["some"] == frame[frame.n == 3].cents.sum()
+    expected = frame.groupby("k")[["cents", "n"]].agg(["sum", "mean"])
+    pd.testing.assert_frame_equal(found["by"], expected, rtol=1e-15, check_dtype=False)
+    with pytest.raises(ParameterError):
+        hm.compile(lambda t: t.cents.mean(), spec, scheme=scheme)
+
+
 def test_names_that_are_methods() -> None:
     frame = pd.DataFrame({"count": [1.5, 2.5], "a b": [3.5, 4.5], "_x": [1.5, 1.5]})
     spec = hm.TableSpec.of(frame, ranges=dict.fromkeys(frame, (0, 5)))

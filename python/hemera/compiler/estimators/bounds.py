@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hemera.arrays.sparse_map import SparseMap
-from hemera.arrays.tensor import Affine, Input, Multiply, TensorProgram
+from hemera.arrays.tensor import Affine, Apply, Input, Multiply, TensorProgram
 from hemera.circuits import Function
 
 __all__ = ["error_bounds"]
@@ -36,6 +36,7 @@ def error_bounds(program: TensorProgram) -> list[Floats]:
             a, b = (max(map(abs, program.nodes[at].range)) for at in node.operands)
             error = a * own[1] + b * own[0] + own[0] * own[1]
         else:
+            assert isinstance(operation, Apply)  # look-ups are of exact programs
             error = np.full(node.size, operation.function.error)
             for at, before in enumerate(own):
                 if before.any():

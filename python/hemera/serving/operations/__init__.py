@@ -21,7 +21,7 @@ from hemera.serving.operations.circuits import (
     OfNamedFunction,
     OfPolynomial,
 )
-from hemera.serving.operations.maps import Map
+from hemera.serving.operations.maps import Map, RowMap
 from hemera.serving.operations.slots import Conjugate, Lower, Rotate, RotateRows, Sum, SwapRows, Take
 
 __all__ = [
@@ -50,6 +50,7 @@ __all__ = [
     "Power",
     "Rotate",
     "RotateRows",
+    "RowMap",
     "Running",
     "Subtract",
     "Sum",
@@ -80,6 +81,7 @@ OPERATIONS: dict[str, type[Operation]] = {
         Take,
         Matmul,
         Map,
+        RowMap,
         OfPolynomial,
         OfNamedFunction,
         Bootstraps,

@@ -1,17 +1,19 @@
-"""Linear maps of slots, by their diagonals (CKKS)."""
+"""Linear maps of slots, by their diagonals."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
 from hemera.arrays.packing import by_diagonals
 from hemera.circuits import LinearTransform
 from hemera.errors import MismatchError, ParameterError
-from hemera.serving.operations.base import OfMatrix, Operation, Place
+from hemera.objects.ciphertext import Ciphertext
+from hemera.serving.operations.base import Encoded, OfMatrix, Operation, Place, Running
+from hemera.serving.operations.slots import rows_of
 from hemera.serving.values import MAX_SLOTS, Array, Form, SchemeName, constant, integer
 
 
@@ -42,24 +44,12 @@ class Map(OfMatrix):
         return self.values[self.places]
 
     def validated(self, scheme: SchemeName) -> Operation:
-        values = constant(self.values, scheme, "a map's values")
-        places = np.asarray(self.places)
-        numbers = tuple(integer(each, "a diagonal's number", 0, MAX_SLOTS - 1) for each in self.numbers)
-        fits = values.ndim == 1 and places.ndim == 2 and places.dtype.kind == "i" and places.size > 0
-        if not fits or len(places) != len(numbers) or len(set(numbers)) != len(numbers):
-            raise ParameterError(
-                f"a map of {len(numbers)} diagonals with values of shape {values.shape} at places of shape "
-                f"{places.shape}"
-            )
-        if places.min() < 0 or places.max() >= len(values) or places.shape[1] > MAX_SLOTS:
-            raise ParameterError("a map has places of values that are not there")
+        numbers, values, places = _checked(self.numbers, self.values, self.places, scheme)
         steps = integer(self.baby_steps, "baby_steps", 0, MAX_SLOTS)
         return Map(numbers, values, places, steps, bool(self.own_keys))
 
     def form(self, forms: list[Form]) -> Form:
-        period, slots = self.places.shape[1], forms[0].slots
-        if slots % period or max(self.numbers) >= slots:
-            raise MismatchError(f"diagonals of period {period} and values of {slots} slots do not fit")
+        _require_period(self.numbers, self.places, forms[0].slots)
         return forms[0]
 
     def plan(self, place: Place) -> LinearTransform:
@@ -85,3 +75,102 @@ class Map(OfMatrix):
 
     def clear(self, *xs: Array) -> Array:
         return by_diagonals(self.numbers, self.diagonals, xs[0])
+
+
+def _checked(
+    numbers: Sequence[int], given: Array, taken: Array, scheme: SchemeName
+) -> tuple[tuple[int, ...], Array, Array]:
+    """The parts of a map as they are kept. ParameterError or TypeError for wrong ones."""
+    values = constant(given, scheme, "a map's values")
+    places = np.asarray(taken)
+    numbers = tuple(integer(each, "a diagonal's number", 0, MAX_SLOTS - 1) for each in numbers)
+    fits = values.ndim == 1 and places.ndim == 2 and places.dtype.kind == "i" and places.size > 0
+    if not fits or len(places) != len(numbers) or len(set(numbers)) != len(numbers):
+        raise ParameterError(
+            f"a map of {len(numbers)} diagonals with values of shape {values.shape} at places of shape "
+            f"{places.shape}"
+        )
+    if places.min() < 0 or places.max() >= len(values) or places.shape[1] > MAX_SLOTS:
+        raise ParameterError("a map has places of values that are not there")
+    return numbers, values, places
+
+
+def _require_period(numbers: Sequence[int], places: Array, slots: int) -> None:
+    """MismatchError where diagonals do not fit so many slots."""
+    period = places.shape[1]
+    if slots % period or max(numbers) >= slots:
+        raise MismatchError(f"diagonals of period {period} and values of {slots} slots do not fit")
+
+
+@dataclass(frozen=True, eq=False)
+class RowMap(Operation):
+    """BFV and BGV: the map of `Map` in each of the two rows of slots. Baby rotations are of the operand;
+    giant ones are of sums of products (S. Halevi, V. Shoup, "Algorithms in HElib", 2014/106)."""
+
+    name: ClassVar[str] = "map rows"
+    schemes: ClassVar[tuple[SchemeName, ...]] = ("bfv", "bgv")
+    numbers: tuple[int, ...]
+    values: Array
+    """The different entries of the diagonals."""
+    places: Array
+    """Shape (numbers, period): which of the values each entry is."""
+    baby_steps: int
+    """Diagonal b + g is by the baby rotation b below `baby_steps`, and the giant one g, a multiple of it."""
+
+    @classmethod
+    def of(cls, numbers: Sequence[int], diagonals: Array) -> RowMap:
+        """The map of diagonals of shape (numbers, period), by the fewest rotations."""
+        values, places = np.unique(diagonals, return_inverse=True)
+        small = places.reshape(diagonals.shape).astype(np.int32)
+        known = np.asarray(numbers)
+        steps = [1 << bits for bits in range(int(known.max()).bit_length() + 1)]
+
+        def rotations(each: int) -> int:
+            return len(np.unique(known % each)) + len(np.unique(known // each))
+
+        return cls(tuple(int(each) for each in numbers), values, small, min(steps, key=rotations))
+
+    @property
+    def diagonals(self) -> Array:
+        """Shape (numbers, period)."""
+        return self.values[self.places]
+
+    @property
+    def depth(self) -> int:
+        return 1
+
+    def validated(self, scheme: SchemeName) -> Operation:
+        numbers, values, places = _checked(self.numbers, self.values, self.places, scheme)
+        return RowMap(numbers, values, places, integer(self.baby_steps, "baby_steps", 1, MAX_SLOTS))
+
+    def form(self, forms: list[Form]) -> Form:
+        _require_period(self.numbers, self.places, forms[0].slots // 2)
+        return forms[0]
+
+    def plan(self, place: Place) -> dict[int, dict[int, Encoded]]:
+        """By giant and baby rotations, the diagonals turned back by the giant one."""
+        repeats = place.form.slots // self.places.shape[1]
+        found: dict[int, dict[int, Encoded]] = {}
+        for number, places in zip(self.numbers, self.places, strict=True):
+            baby = number % self.baby_steps
+            turned = np.roll(self.values[places], number - baby)
+            own = found.setdefault(number - baby, {})
+            own[baby] = Encoded(np.tile(turned, repeats), product=True)
+        return found
+
+    def run(self, at: Running, *xs: Ciphertext) -> Ciphertext:
+        ev, plan = at.ev, at.plan
+        turned = {
+            baby: xs[0] if baby == 0 else ev.rotate(xs[0], baby)
+            for baby in sorted({number % self.baby_steps for number in self.numbers})
+        }
+        total: Any = None
+        for giant, own in plan.items():
+            operands = [turned[baby] for baby in own]
+            part = ev.dot(operands, [own[baby].for_operand(ev, turned[baby]) for baby in own])
+            part = part if giant == 0 else ev.rotate(part, giant)
+            total = part if total is None else ev.add(total, part)
+        return total  # type: ignore[no-any-return]
+
+    def clear(self, *xs: Array) -> Array:
+        return by_diagonals(self.numbers, self.diagonals, rows_of(xs[0])).reshape(xs[0].shape)

@@ -39,10 +39,10 @@ class RotateRows(Rotate):
     schemes = ("bfv", "bgv")
 
     def clear(self, *xs: Array) -> Array:
-        return np.roll(_rows(xs[0]), -self.steps, axis=-1).reshape(xs[0].shape)
+        return np.roll(rows_of(xs[0]), -self.steps, axis=-1).reshape(xs[0].shape)
 
 
-def _rows(values: Array) -> Array:
+def rows_of(values: Array) -> Array:
     """Slots of BFV and BGV as their two rows."""
     return values.reshape(*values.shape[:-1], 2, -1)
 
@@ -66,7 +66,7 @@ class SwapRows(SlotBySlot):
         return at.ev.swap_rows(xs[0])
 
     def clear(self, *xs: Array) -> Array:
-        return _rows(xs[0])[..., ::-1, :].reshape(xs[0].shape)
+        return rows_of(xs[0])[..., ::-1, :].reshape(xs[0].shape)
 
 
 class Sum(SlotBySlot):

@@ -1,0 +1,296 @@
+"""Exact programs on whole numbers: by BFV or BGV, modulo a prime that all results fit under."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from hemera import bfv, bgv
+from hemera.arrays.array import Array
+from hemera.arrays.exact_recorder import MOST_WHOLE, ExactRecorder
+from hemera.arrays.folding import folded
+from hemera.arrays.layout_search import LayoutChoice, choose_layouts
+from hemera.arrays.tensor import LookUp, TensorProgram
+from hemera.compiler.exact_lowering import exactly_lowered
+from hemera.compiler.lowering import Lowered
+from hemera.compiler.results import named_results
+from hemera.compiler.specs import ArraySpec, spec_of
+from hemera.errors import MismatchError, NoiseError, ParameterError
+from hemera.objects.noise_warning import budgets_are_known
+from hemera.parameters import IntegerParameters, Parameters
+from hemera.serving.encodings import WholeArrays
+from hemera.serving.exporting import package
+from hemera.serving.package import Package
+from hemera.serving.specs import InputSpec, OutputSpec
+from hemera.serving.values import SchemeName
+
+__all__ = ["ExactParts", "exact_parts", "require_no_approximations"]
+
+ExactParts = tuple[list[ArraySpec], TensorProgram, Lowered, Package]
+
+_SCHEMES: dict[str, type[IntegerParameters]] = {"bfv": bfv.Parameters, "bgv": bgv.Parameters}
+_MOST_BITS = 59
+"""Of the plaintext modulus."""
+_WAYS_OUT = "Give the inputs narrower ranges, or return parts of the result"
+_MOST_DEPTH = 60
+_MOST_SLOTS = 1 << 16
+_REASONS = {
+    "precision_bits": "results are exact",
+    "share": "exact results have no errors that noise would hide; show them as they are",
+    "shares": "exact results have no errors that noise would hide; show them as they are",
+    "device": "there are no bootstraps to place",
+    "calibrate": "ranges that samples show are no bounds; give each input an ArraySpec(shape, range=)",
+    "margin": "ranges that samples show are no bounds; give each input an ArraySpec(shape, range=)",
+}
+
+
+def require_no_approximations(scheme: str, options: Mapping[str, Any]) -> None:
+    """ParameterError for options that are not None and belong to approximate programs, with the reason."""
+    for name, value in options.items():
+        if value is not None:
+            raise ParameterError(f"{name}= does not go with scheme={scheme!r}: {_REASONS[name]}")
+
+
+def exact_parts(
+    what: Callable[..., Any],
+    inputs: Sequence[Any],
+    scheme: str,
+    *,
+    params: Parameters | None,
+    security: int | None,
+    name: str,
+    description: str,
+) -> ExactParts:
+    """The inputs, the program on arrays, the one on slots, and the packaged model.
+
+    Raises:
+        TypeError: when the function depends on values.
+        ParameterError: for another scheme, ranges and steps that are not whole, operations that are not
+            exact, and results or look-ups that are too large.
+        MismatchError: for given parameters of another scheme.
+        NoiseError: where given parameters leave no noise budget.
+    """
+    if scheme not in _SCHEMES:
+        raise ParameterError(f"scheme must be 'ckks', 'bfv' or 'bgv', not {scheme!r}")
+    specs = [_whole_spec(each, at) for at, each in enumerate(inputs)]
+    recorder = ExactRecorder()
+    arguments = []
+    for spec in specs:
+        assert spec.range is not None
+        arguments.append(Array(recorder, recorder.input(spec.name, spec.shape, *spec.range, None, spec.step)))
+    recorder.program.outputs = named_results(what(*arguments), recorder)
+    program = folded(recorder.program, exact=True)
+    search = _Search(program, specs, _SCHEMES[scheme], security, name, description)
+    steps, found = search.best() if params is None else search.given(params)
+    return specs, program, steps, found
+
+
+def _whole_spec(given: Any, at: int) -> ArraySpec:
+    """The spec of an input, with the step 1 where it has none. ParameterError for one that is not whole."""
+    if not isinstance(given, ArraySpec) or given.range is None:
+        raise ParameterError(
+            f"input {at}: exact programs need the range of each input: hm.ArraySpec(shape, range=(low, high))"
+        )
+    step = 1 if given.step is None else given.step
+    for what, value in (("range", given.range[0]), ("range", given.range[1]), ("step", step)):
+        if not math.isfinite(value) or value != int(value) or abs(value) >= MOST_WHOLE:
+            raise ParameterError(
+                f"input {given.name or at!r}: the {what} has {value:g}, and exact programs take whole "
+                "numbers up to 2^53; scale values before they are encrypted, such as prices to cents"
+            )
+    if step < 1:
+        raise ParameterError(f"input {given.name or at!r}: the step must be 1 or more, not {step:g}")
+    spec = spec_of(given, at, None, 0.0)
+    assert spec.range is not None
+    # The least and the largest multiple of the step.
+    low, high = -(-spec.range[0] // step) * step, spec.range[1] // step * step
+    if low > high:
+        raise ParameterError(
+            f"input {spec.name!r}: no multiple of {step:g} is in the range from {spec.range[0]:g} to "
+            f"{spec.range[1]:g}"
+        )
+    return ArraySpec(spec.shape, (low, high), spec.name, float(step))
+
+
+class _Search:
+    """Parameters, and the program on their slots modulo their prime."""
+
+    def __init__(
+        self,
+        program: TensorProgram,
+        specs: Sequence[ArraySpec],
+        kind: type[IntegerParameters],
+        security: int | None,
+        name: str,
+        description: str,
+    ) -> None:
+        self._program, self._specs, self._kind, self._security = program, specs, kind, security
+        self._name, self._description = name, description
+        self._least = _least_modulus(program)
+        self._layouts: dict[int, LayoutChoice] = {}
+        for node in program.nodes:
+            slots = 1 << sum((extent - 1).bit_length() for extent in node.shape)
+            if 2 * slots > _MOST_SLOTS:
+                raise ParameterError(
+                    f"an array of shape {node.shape} ({node.where or 'an input'}) takes {slots} slots, axes "
+                    f"filled up to powers of two; a ciphertext holds {_MOST_SLOTS // 2}. Take fewer elements "
+                    "at once"
+                )
+
+    def given(self, params: Parameters) -> tuple[Lowered, Package]:
+        """With parameters of the user's."""
+        if not isinstance(params, self._kind):
+            raise MismatchError(
+                f"scheme={self._scheme!r} takes parameters of {self._scheme.upper()}, not {params!r}"
+            )
+        if params.max_slots == 0:
+            raise ParameterError(f"the plaintext modulus {params.plain_modulus} has no slots")
+        if params.plain_modulus < self._least:
+            raise ParameterError(
+                f"results up to {(self._least - 1) // 2:.4g} need a plaintext modulus from {self._least} on "
+                f"({self._least.bit_length()} bits), and the given one is {params.plain_modulus}"
+            )
+        if not self._tells_apart(params.plain_modulus):
+            raise ParameterError(
+                f"values that are looked up are multiples of the plaintext modulus {params.plain_modulus}; "
+                "take another one"
+            )
+        steps, found = self._with(params)
+        if not _has_budget(found):
+            raise NoiseError(
+                f"a program of depth {steps.program.depth} leaves {params!r} no noise budget that is "
+                "certain; leave params= out, or take for_circuit of a larger depth"
+            )
+        return steps, found
+
+    def best(self) -> tuple[Lowered, Package]:
+        """With the parameters of the least depth that leave a noise budget."""
+        depth = max(1, self._program.depth)
+        found = self._at(depth)
+        if found is not None:
+            while depth > 1:
+                smaller = self._at(depth - 1)
+                if smaller is None:
+                    break
+                found, depth = smaller, depth - 1
+            return found
+        while depth < _MOST_DEPTH:
+            depth += 1
+            found = self._at(depth)
+            if found is not None:
+                return found
+        raise ParameterError(
+            f"no {self._scheme.upper()} parameters hold this program, of {self._program.depth} products one "
+            "after the other; look up smaller ranges, or take fewer products"
+        )
+
+    def _at(self, depth: int) -> tuple[Lowered, Package] | None:
+        """With parameters of a depth; None where they leave no noise budget."""
+        steps, found = self._with(self._parameters(depth))
+        return (steps, found) if _has_budget(found) else None
+
+    def _parameters(self, depth: int) -> Parameters:
+        """The smallest with a prime that results and slots fit. ParameterError where there are none."""
+        slots = 2 * max(layout.period for layout in self._choice(1).layouts)
+        reason: Exception | None = None
+        for bits in range(max(14, self._least.bit_length()), _MOST_BITS + 1):
+            try:
+                params = self._kind.for_circuit(depth, plain_bits=bits, slots=slots, security=self._security)
+            except ParameterError as error:
+                reason = reason or error
+                # With fewer bits there is no such prime; with 30 there are primes for all rings.
+                if bits >= 30:
+                    raise
+                continue
+            if params.plain_modulus >= self._least and self._tells_apart(params.plain_modulus):
+                return params
+        raise ParameterError(
+            f"results up to {(self._least - 1) // 2:.4g} need a plaintext modulus of "
+            f"{self._least.bit_length()} bits; there are at most {_MOST_BITS}. {_WAYS_OUT}"
+        ) from reason
+
+    def _tells_apart(self, modulus: int) -> bool:
+        """Whether different values of what is looked up differ modulo a prime above their number."""
+        tables = [node.operation for node in self._program.nodes if isinstance(node.operation, LookUp)]
+        return all(each.step % modulus for each in tables)
+
+    def _choice(self, most_slots: int) -> LayoutChoice:
+        if most_slots not in self._layouts:
+            self._layouts[most_slots] = choose_layouts(self._program, most_slots=most_slots)
+        return self._layouts[most_slots]
+
+    def _with(self, params: Parameters) -> tuple[Lowered, Package]:
+        """With some parameters. ParameterError where their slots are too few."""
+        assert isinstance(params, IntegerParameters)
+        slots, scheme = params.max_slots, self._scheme
+        # Both rows hold the same values, so that a rotation of rows turns each by itself.
+        layouts = self._choice(slots // 2).layouts
+        period = max(layout.period for layout in layouts)
+        if 2 * period > slots:
+            raise ParameterError(
+                f"an array of this program takes {period} slots of a row; there are {slots // 2}"
+            )
+        steps = exactly_lowered(self._program, layouts, slots, scheme, params.plain_modulus)
+        return steps, self._packaged(steps, params)
+
+    @property
+    def _scheme(self) -> SchemeName:
+        return "bfv" if self._kind is bfv.Parameters else "bgv"
+
+    def _packaged(self, steps: Lowered, params: Parameters) -> Package:
+        program, layouts = self._program, [step.layout for step in steps.steps]
+        inputs = []
+        for spec in self._specs:
+            low, high = spec.range or (0.0, 0.0)
+            inputs.append(InputSpec(spec.name, steps.slots, steps.slots, low=low, high=high))
+        encoding = WholeArrays(
+            tuple(layouts[at] for at in program.inputs),
+            tuple(layouts[at] for _, at in program.outputs),
+            tuple(int(spec.step or 1) for spec in self._specs),
+        )
+        return package(
+            steps.program,
+            inputs,
+            [OutputSpec(label, steps.slots) for label, _ in program.outputs],
+            params,
+            name=self._name,
+            description=self._description,
+            encoding=encoding,
+        )
+
+
+def _least_modulus(program: TensorProgram) -> int:
+    """The least modulus under which all results fit with their signs, and above the points of tables.
+
+    Raises:
+        ParameterError: where no plaintext modulus is that large.
+    """
+    largest = max(max(map(abs, program.nodes[at].range)) for _, at in program.outputs)
+    # Bounds beyond 2^53 are rounded, by less than 2^-30 of the largest number that they came of.
+    everywhere = max(max(map(abs, node.range)) for node in program.nodes)
+    if everywhere > MOST_WHOLE:
+        largest += everywhere * 2.0**-30
+    least = 2 * int(largest) + 1
+    for node in program.nodes:
+        if isinstance(node.operation, LookUp):
+            least = max(least, len(node.operation.values))
+    if least.bit_length() > _MOST_BITS:
+        at = max(program.outputs, key=lambda each: max(map(abs, program.nodes[each[1]].range)))
+        node = program.nodes[at[1]]
+        raise ParameterError(
+            f"result {at[0]!r} ({node.where}) has values from {node.range[0]:.4g} to {node.range[1]:.4g}, "
+            f"which need a plaintext modulus of {least.bit_length()} bits; there are at most {_MOST_BITS}. "
+            + _WAYS_OUT
+        )
+    return least
+
+
+def _has_budget(model: Package) -> bool:
+    """Whether results can be decrypted for certain, by a run without values."""
+    try:
+        with budgets_are_known():
+            model.cost()
+    except NoiseError:
+        return False
+    return True
