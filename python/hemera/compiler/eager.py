@@ -238,7 +238,7 @@ class _Replay:
                 number = target.multiply(*operands)
             else:
                 assert isinstance(operation, Apply)
-                number = target.apply(operation.function, *operands, limits=node.range, step=own.steps[at])
+                number = target.apply(operation.function, *operands)
             target.narrow(number, *own.bounds[at])
             target.program.nodes[number] = dataclasses.replace(target.program.nodes[number], where=node.where)
             places[at] = number

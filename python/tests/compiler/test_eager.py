@@ -112,11 +112,29 @@ def test_functions_keep_their_ranges_and_lines() -> None:
     close(plan.local()(AGES / 120), np.exp(AGES / 120) * AGES / 120, bits=12)
 
 
+def test_ranges_are_those_of_the_arrays() -> None:
+    x = hm.array(RNG.integers(1, 6, 12), range=(1, 5))
+    results = {
+        "mask": x > 3,
+        "rare": np.maximum(x, 4),
+        "spread": ((x - 3) ** 2).mean(),
+        "distance": abs(x - 2),
+        "deviation": (x - x.mean()).var(),
+        "sorted": np.sort(x[:4]),
+    }
+    plan = hm.compile(results, params=None)
+    for name, number in plan._program.outputs:
+        found, expected = plan._program.nodes[number].range, results[name].range
+        assert found == pytest.approx(expected, abs=1e-9), name
+
+
 def test_values_must_fit() -> None:
     with pytest.raises(ParameterError, match="range="):
         hm.array([1.0, 2.0])
     with pytest.raises(RangeError, match=r"from 1 to 5 .* from 0 to 4"):
         hm.array([1.0, 5.0], range=(0, 4))
+    with pytest.raises(RangeError, match="from -1 to 3"):
+        hm.array([-1.0, 3.0], range=(0, 4))
     with pytest.raises(RangeError):
         hm.array([1.0, np.nan], range=(0, 4))
     with pytest.raises(ParameterError, match="step"):
@@ -149,7 +167,9 @@ def test_precision_is_that_of_the_arrays() -> None:
         hm.compile(np.tanh(hm.array(TABLE, range=(-1, 1), precision_bits=bits))) for bits in (20, 8)
     )
     assert rough.depth < exact.depth
-    assert rough.params.degree <= exact.params.degree
+    assert isinstance(rough.params, hm.ckks.Parameters)
+    assert isinstance(exact.params, hm.ckks.Parameters)
+    assert rough.params.scale < exact.params.scale
 
 
 def test_threads_record_for_themselves() -> None:

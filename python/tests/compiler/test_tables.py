@@ -13,6 +13,7 @@ import pandas as pd
 import pytest
 
 import hemera as hm
+from hemera.compiler.approximation_errors import error_bounds
 from hemera.compiler.tables import CompiledTable
 from hemera.errors import MismatchError, ParameterError, RangeError
 
@@ -308,7 +309,9 @@ def test_tables_of_other_libraries(library: str) -> None:
 
 def test_other_tables_must_fit() -> None:
     frame = patients()
-    plan = hm.compile(lambda t: t.age.mean(), spec_of(frame), params=shallow())
+    plan = hm.compile(
+        lambda t: (t.age + t.income + (t.blood == "A")).mean(), spec_of(frame), params=shallow()
+    )
     run = plan.local()
     cases: list[tuple[Any, type[Exception], str]] = [
         (frame.drop(columns="age"), MismatchError, "lacks the columns age"),
@@ -453,6 +456,27 @@ def test_names_that_are_methods() -> None:
     )
     found = plan.local()(frame)
     close([found[name] for name in frame], [2, 4, 1.5])
+
+
+@pytest.mark.parametrize("bits", [4, 8])
+def test_counts_are_exact_at_any_precision(bits: int) -> None:
+    """Masks that are 0 and 1 to 2^-bits would add up to more than a half."""
+    rng = np.random.default_rng(11)
+    frame = pd.DataFrame({"age": rng.integers(0, 121, 4000), "other": rng.uniform(0, 1, 4000)})
+    spec = hm.TableSpec.of(frame, ranges={"age": (0, 120), "other": (0, 1)})
+
+    def of(t: Any) -> Any:
+        return t[(t.age > 60) & (t.age <= 80)].age.count()
+
+    plan = hm.compile(of, spec, precision_bits=bits)
+    assert plan.local()(frame) == of(frame)
+    # Before it is rounded, for any values.
+    (bound,) = error_bounds(plan._plan._program)
+    (count,) = plan._plan.evaluate_clear(*plan.encode(frame)).ravel()
+    assert abs(count - of(frame)) <= bound <= 0.25
+    # What no result takes is not encrypted.
+    assert [own.name for own in plan.inputs] == ["age"]
+    assert plan.local()(frame.drop(columns="other")) == of(frame)
 
 
 def test_results_for_others() -> None:

@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hemera.compiler.agreement import Agreement, agreement
+from hemera.compiler.approximation_errors import error_bounds
 from hemera.compiler.compiled import Compiled
-from hemera.compiler.estimators.bounds import error_bounds
 from hemera.compiler.local import Local
 from hemera.objects.context import Context
 from hemera.serving.encodings import Table

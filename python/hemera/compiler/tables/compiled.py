@@ -10,10 +10,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from hemera.arrays.array import Array
+from hemera.arrays.exact_recorder import ExactRecorder
+from hemera.arrays.recorder import Recorder
+from hemera.arrays.tensor import Input, TensorProgram
 from hemera.compiler import compiled
+from hemera.compiler.approximation_errors import error_bounds
 from hemera.compiler.compiled import Compiled
 from hemera.compiler.local import Local
 from hemera.compiler.packaged import Packaged
+from hemera.compiler.results import named_results
 from hemera.compiler.specs import ArraySpec
 from hemera.compiler.tables.columns import Column
 from hemera.compiler.tables.frames import is_of_pandas
@@ -26,6 +32,10 @@ from hemera.objects.context import Context
 __all__ = ["CompiledTable", "LocalTable", "TableAgreement", "compile_table"]
 
 Study = Callable[[Table], Any]
+
+_PRECISION_BITS = 16
+_COUNT_ERROR = 0.25
+"""Of encrypted counts, which are rounded, by approximations; noise is less than as much."""
 Values = NDArray[Any]
 
 
@@ -58,6 +68,10 @@ class _Readings:
             own = [value for at, value in values.items() if at == name or at.startswith(f"{name}: ")]
             found[name] = labelled(each, own if isinstance(each, Frame) else own[0], pandas=pandas)
         return found["result"] if self.is_one else found
+
+    def counts(self) -> list[str]:
+        """The outputs that are counts: clients round them."""
+        return [f"{at} {part}" for at, result in self._listed() for part in result.parts if part == "n"]
 
     def numbers(self, outputs: Mapping[str, Values]) -> list[Values]:
         """The finished values as arrays, one after the other."""
@@ -157,19 +171,64 @@ class TableAgreement:
         )
 
 
+class _TableProgram:
+    """A function on a table as one on the arrays of the columns that it takes."""
+
+    def __init__(
+        self, study: Study, spec: TableSpec, samples: list[Values] | None, recorder: Recorder
+    ) -> None:
+        self._study, self._whole = study, spec
+        arrays = []
+        for at, each in enumerate(spec.inputs):
+            assert each.range is not None
+            own = None if samples is None else samples[at]
+            number = recorder.input(each.name, each.shape, *each.range, own, each.step)
+            arrays.append(Array(recorder, number))
+        self.readings = _Readings(study(Table.of_arrays(spec, arrays)))
+        encrypted = self.readings.encrypted()
+        if not encrypted:
+            raise ParameterError("all results are public: nothing is computed encrypted")
+        recorder.program.outputs = named_results(encrypted, recorder)
+        used = {own.name for own in _taken(recorder.program)}
+        columns = [own for own in spec.columns if any(name in used for name, *_ in own.inputs)]
+        self.spec = TableSpec(tuple(columns), spec.keys, spec.rows)
+        """Of the columns that are encrypted."""
+
+    def readings_of(self, arrays: Sequence[Any]) -> _Readings:
+        """The results for the arrays of `spec`; 0 stands in columns that no result takes."""
+        given = dict(zip((own.name for own in self.spec.inputs), arrays, strict=True))
+        rows = [given.get(own.name, np.zeros(self.spec.rows)) for own in self._whole.inputs]
+        return _Readings(self._study(Table.of_arrays(self._whole, rows)))
+
+    def __call__(self, *arrays: Any) -> dict[str, Any]:
+        self.readings = self.readings_of(arrays)
+        return self.readings.encrypted()
+
+
+def _taken(program: TensorProgram) -> list[Input]:
+    """The inputs that outputs are made of."""
+    found = {at for _, at in program.outputs}
+    for at in reversed(range(len(program.nodes))):
+        if at in found:
+            found.update(program.nodes[at].operands)
+    taken = (program.nodes[at].operation for at in sorted(found))
+    return [own for own in taken if isinstance(own, Input)]
+
+
 class CompiledTable(Packaged):
     """A compiled program on tables. `compile_table` makes one.
 
     Its packaged model takes the arrays of `encode`, and gives what `decode` takes.
     """
 
-    def __init__(self, study: Study, spec: TableSpec, plan: Compiled, readings: _Readings) -> None:
+    def __init__(self, program: _TableProgram, plan: Compiled) -> None:
         super().__init__(plan.package)
-        self._study, self._spec, self._plan, self._readings = study, spec, plan, readings
+        self._program, self._plan, self._spec = program, plan, program.spec
+        self._readings = program.readings
 
     @property
     def spec(self) -> TableSpec:
-        """The public side of its tables."""
+        """The public side of its tables: the columns that the function takes."""
         return self._spec
 
     @property
@@ -220,8 +279,7 @@ class CompiledTable(Packaged):
 
     def clear(self, frame: Any) -> Any:
         """The function's results of a table in the clear."""
-        table = Table.of_arrays(self._spec, self._spec.arrays(frame))
-        readings = _Readings(self._study(table))
+        readings = self._program.readings_of(self.encode(frame))
         outputs = {name: np.asarray(each) for name, each in readings.encrypted().items()}
         return readings.finished(outputs, pandas=is_of_pandas(frame))
 
@@ -243,7 +301,7 @@ class CompiledTable(Packaged):
         error = np.nan
         for at, frame in enumerate(frames):
             arrays = self.encode(frame)
-            readings = _Readings(self._study(Table.of_arrays(self._spec, arrays)))
+            readings = self._program.readings_of(arrays)
             plain = {name: np.asarray(each) for name, each in readings.encrypted().items()}
             expected = readings.numbers(plain)
             largest = max(largest, *(float(np.nanmax(np.abs(each), initial=0)) for each in expected))
@@ -284,7 +342,7 @@ def compile_table(what: Study, *inputs: Any, calibrate: Any = None, **options: A
         what: the function of a `Table`. Returns a statistic or a column, or a dict of them.
         inputs: the `TableSpec`.
         calibrate: tables, which give ranges to values in between.
-        options: those of functions.
+        options: those of functions. `precision_bits=` is raised where encrypted counts would not be exact.
 
     Raises:
         TypeError: for other inputs, and as functions.
@@ -294,20 +352,30 @@ def compile_table(what: Study, *inputs: Any, calibrate: Any = None, **options: A
     if len(inputs) != 1:
         raise TypeError(f"a function on a table takes one table, and {len(inputs)} inputs were given")
     (spec,) = inputs
-    found: list[_Readings] = []
-
-    def program(*arrays: Any) -> dict[str, Any]:
-        readings = _Readings(what(Table.of_arrays(spec, arrays)))
-        found.append(readings)
-        encrypted = readings.encrypted()
-        if not encrypted:
-            raise ParameterError("all results are public: nothing is computed encrypted")
-        return encrypted
-
-    samples = None
-    if calibrate is not None:
-        listed = list(calibrate) if isinstance(calibrate, (list, tuple)) else [calibrate]
-        samples = [np.stack(each) for each in zip(*(spec.arrays(frame) for frame in listed), strict=True)]
+    frames = () if calibrate is None else calibrate if isinstance(calibrate, (list, tuple)) else (calibrate,)
+    bits = float(options.pop("precision_bits", None) or _PRECISION_BITS)
+    exact = options.get("scheme", "ckks") != "ckks"
+    program = _TableProgram(
+        what, spec, _samples(spec, frames), ExactRecorder() if exact else Recorder(precision_bits=bits)
+    )
+    samples = _samples(program.spec, frames)
     options.setdefault("name", str(getattr(what, "__name__", "table")))
-    plan = compiled.compile(program, *spec.inputs, calibrate=samples, **options)
-    return CompiledTable(what, spec, plan, found[0])
+    if exact:
+        return CompiledTable(program, compiled.compile(program, *program.spec.inputs, **options))
+    while True:
+        plan = compiled.compile(
+            program, *program.spec.inputs, calibrate=samples, precision_bits=bits, **options
+        )
+        # Errors of masks add up over the rows.
+        errors = dict(zip(plan.outputs, error_bounds(plan._program), strict=True))
+        error = max((float(errors[name].max()) for name in program.readings.counts()), default=0.0)
+        if error <= _COUNT_ERROR:
+            return CompiledTable(program, plan)
+        bits += math.ceil(math.log2(error / _COUNT_ERROR))
+
+
+def _samples(spec: TableSpec, frames: Sequence[Any]) -> list[Values] | None:
+    """The arrays of tables, of shape (tables, rows) each; None without tables."""
+    if not frames:
+        return None
+    return [np.stack(each) for each in zip(*(spec.arrays(frame) for frame in frames), strict=True)]
