@@ -416,8 +416,11 @@ def _package(
         inputs.append(InputSpec(spec.name, steps.slots, steps.slots, low=low, high=high))
     for label, _ in program.outputs:
         outputs.append(OutputSpec(label, steps.slots))
+    multiples = tuple(spec.step for spec in specs)
     encoding = Arrays(
-        tuple(layouts[at] for at in program.inputs), tuple(layouts[at] for _, at in program.outputs)
+        tuple(layouts[at] for at in program.inputs),
+        tuple(layouts[at] for _, at in program.outputs),
+        multiples if any(multiples) else (),
     )
     return package(
         steps.program,

@@ -24,6 +24,8 @@ Floats = NDArray[np.float64]
 
 _ROUNDING = 1e-9
 """Part of the range by which a value on its end may lie outside."""
+_STEP_ROUNDING = 2.0**-10
+"""Part of a step by which a value may differ from a multiple."""
 _LARGEST = 1e150
 _COLUMNS_TOLD = 3
 """Columns that a warning names."""
@@ -366,14 +368,19 @@ class Arrays(Encoding):
     kind: ClassVar[str] = "arrays"
     inputs: tuple[Layout, ...]
     outputs: tuple[Layout, ...]
+    steps: tuple[float | None, ...] = ()
+    """Of each input: its elements are multiples of it; None: any numbers. (): of no input."""
 
     def encode(self, rows: Any, inputs: Sequence[InputSpec]) -> list[Array]:
         given = arrays_by_name(rows, inputs)
         found = []
-        for values, spec, layout in zip(given, inputs, self.inputs, strict=True):
+        steps = self.steps or (None,) * len(self.inputs)
+        for values, spec, layout, step in zip(given, inputs, self.inputs, steps, strict=True):
             array = np.asarray(values, np.float64)
             packed = layout.pack(array, spec.slots)
             _require_range(array, spec)
+            if step is not None:
+                _require_step(array, spec, step)
             found.append(packed)
         return found
 
@@ -386,18 +393,29 @@ class Arrays(Encoding):
         return read[0] if len(read) == 1 else dict(zip((spec.name for spec in outputs), read, strict=True))
 
     def to_data(self) -> dict[str, Any]:
-        return {
+        found = {
             "kind": self.kind,
             "inputs": [layout.to_data() for layout in self.inputs],
             "outputs": [layout.to_data() for layout in self.outputs],
         }
+        return {**found, "steps": list(self.steps)} if self.steps else found
 
     @classmethod
     def from_data(cls, data: Mapping[str, Any]) -> Arrays:
-        return cls(
-            tuple(Layout.from_data(each) for each in data["inputs"]),
-            tuple(Layout.from_data(each) for each in data["outputs"]),
+        inputs, outputs = (
+            tuple(Layout.from_data(each) for each in data[name]) for name in ("inputs", "outputs")
         )
+        steps = tuple(None if each is None else cls._step(each) for each in data.get("steps", ()))
+        if steps and len(steps) != len(inputs):
+            raise FormatError(f"{len(inputs)} inputs have {len(steps)} steps")
+        return cls(inputs, outputs, steps)
+
+    @staticmethod
+    def _step(value: Any) -> float:
+        step = real(value, "a step")
+        if step <= 0:
+            raise FormatError(f"a step must be positive, not {step:g}")
+        return step
 
 
 @dataclass(frozen=True)
@@ -405,26 +423,34 @@ class WholeArrays(Arrays):
     """Arrays of whole numbers, in layouts of `hemera.compile` with BFV or BGV."""
 
     kind: ClassVar[str] = "whole arrays"
-    steps: tuple[int, ...] = ()
-    """Of each input: its elements are multiples of it."""
 
     def encode(self, rows: Any, inputs: Sequence[InputSpec]) -> list[Array]:
         given = arrays_by_name(rows, inputs)
         return [
-            layout.pack(_whole(values, spec, step), spec.slots)
+            layout.pack(_whole(values, spec, int(step or 1)), spec.slots)
             for values, spec, layout, step in zip(given, inputs, self.inputs, self.steps, strict=True)
         ]
 
-    def to_data(self) -> dict[str, Any]:
-        return {**super().to_data(), "steps": list(self.steps)}
-
     @classmethod
     def from_data(cls, data: Mapping[str, Any]) -> WholeArrays:
-        plain = Arrays.from_data(data)
-        steps = tuple(integer(each, "a step", 1, 1 << 53) for each in data["steps"])
-        if len(steps) != len(plain.inputs):
-            raise FormatError(f"{len(plain.inputs)} inputs have {len(steps)} steps")
-        return cls(plain.inputs, plain.outputs, steps)
+        found = super().from_data(data)
+        assert isinstance(found, cls)
+        if None in found.steps or len(found.steps) != len(found.inputs):
+            raise FormatError(f"{len(found.inputs)} inputs of whole numbers have the steps {found.steps}")
+        return found
+
+    @staticmethod
+    def _step(value: Any) -> float:
+        return integer(value, "a step", 1, 1 << 53)
+
+
+def _require_step(values: Array, spec: InputSpec, step: float) -> None:
+    """ParameterError for values that are no multiples of the step: comparisons of them would be wrong."""
+    wrong = np.abs(values / step - np.rint(values / step)) > _STEP_ROUNDING
+    if wrong.any():
+        raise ParameterError(
+            f"{spec.name}: the model is for multiples of {step:g}, and {values[wrong][0]:g} is none"
+        )
 
 
 def _whole(given: Any, spec: InputSpec, step: int) -> NDArray[np.int64]:

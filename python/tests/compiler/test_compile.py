@@ -466,3 +466,26 @@ def test_presets_of_deep_programs_have_the_precision(bits: int, preset: str) -> 
     of = hm.ckks.Parameters.for_bootstrapping
     assert plan.params == of(preset, levels=boot.levels_left, digits=4)
     assert boot.expected_precision()[1] >= bits + 2
+
+
+def test_clients_give_multiples_of_the_step(tmp_path: Path) -> None:
+    """Comparisons of others would be wrong without a word."""
+    params = hm.ckks.Parameters.for_circuit(12, scale_bits=40, slots=64, range_bits=10, security=None)
+    plan = hm.compile(
+        lambda x, y: ((x > 1.5).sum(), y * 2),
+        hm.ArraySpec((4,), range=(0, 3), name="x", step=0.5),
+        hm.ArraySpec((4,), range=(0, 3), name="y"),
+        params=params,
+    )
+    found = plan.local()(np.array([0, 1.5, 2, 3]), np.array([0.1, 0.2, 0.3, 0.4]))
+    assert found["output0"] == pytest.approx(2, abs=1e-3)
+    plan.save(tmp_path / "steps.hemera-model")
+    package = hm.serving.Package.load(tmp_path / "steps.hemera-model")
+    for interface in (plan.package.interface, package.interface):
+        interface.encode({"x": [0, 0.5, 1, 3], "y": [0.3] * 4})
+        with pytest.raises(hm.errors.ParameterError, match=r"x: .* multiples of 0\.5, and 0\.7 is none"):
+            interface.encode({"x": [0, 0.7, 1, 3], "y": [0.3] * 4})
+    data = package.interface.encoding.to_data()
+    for steps in ([0.5], [0.5, None, None], [0, None], [-1, None], ["a", None]):
+        with pytest.raises((hm.errors.FormatError, TypeError, hm.errors.ParameterError)):
+            type(package.interface.encoding).from_data({**data, "steps": steps})
