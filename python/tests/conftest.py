@@ -151,3 +151,20 @@ def calibrated(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[hm.
         DeviceTimes(device_name(context.description), rows).save()
 
     return write
+
+
+@pytest.fixture(scope="session")
+def with_changed_bytes() -> Callable[[bytes, np.random.Generator], bytearray]:
+    """One to three bytes, or runs of up to eight of them, are replaced by others; lengths may change."""
+
+    def changed(content: bytes, rng: np.random.Generator) -> bytearray:
+        found = bytearray(content)
+        for _ in range(int(rng.integers(1, 4))):
+            at = int(rng.integers(len(found)))
+            if rng.random() < 0.5:
+                found[at] = int(rng.integers(256))
+            else:
+                found[at : at + int(rng.integers(1, 9))] = rng.bytes(int(rng.integers(0, 9)))
+        return found
+
+    return changed

@@ -445,20 +445,14 @@ def test_files_that_are_no_networks(tmp_path: Path) -> None:
         hm.compile(short)
 
 
-def test_mutated_files_are_refused_or_read() -> None:
+def test_mutated_files_are_refused_or_read(with_changed_bytes: Any) -> None:
     """Nothing but Hemera's errors comes of damaged files, and no array larger than the limit."""
     content = residual().SerializeToString()
     sample = np.zeros((2, 8, 8))
     rng = np.random.default_rng(int(os.environ.get("HEMERA_ONNX_SEED", "1")))
     refused = 0
     for _ in range(MUTANTS):
-        mutant = bytearray(content)
-        for _ in range(int(rng.integers(1, 4))):
-            at = int(rng.integers(len(mutant)))
-            if rng.random() < 0.5:
-                mutant[at] = int(rng.integers(256))
-            else:
-                mutant[at : at + int(rng.integers(1, 9))] = rng.bytes(int(rng.integers(0, 9)))
+        mutant = with_changed_bytes(content, rng)
         try:
             graph = graph_of(bytes(mutant), {})
             graph.require_known()

@@ -408,7 +408,7 @@ def test_serving_is_imported_when_it_is_used() -> None:
     subprocess.run([sys.executable, "-c", code], check=True)
 
 
-def test_any_change_of_bytes_loads_or_is_an_error() -> None:
+def test_any_change_of_bytes_loads_or_is_an_error(with_changed_bytes: Any) -> None:
     """With a checksum that is right, so that what is behind it is reached: HEMERA_MODEL_MUTANTS of them."""
     plan = hm.compile(
         lambda x: (np.tanh(x @ np.linspace(-1, 1, 12).reshape(4, 3)) + 0.5).sum(),
@@ -421,13 +421,7 @@ def test_any_change_of_bytes_loads_or_is_an_error() -> None:
     count = int(os.environ.get("HEMERA_MODEL_MUTANTS", "300"))
     refused = 0
     for _ in range(count):
-        mutant = bytearray(body)
-        for _ in range(int(rng.integers(1, 4))):
-            at = int(rng.integers(len(mutant)))
-            if rng.random() < 0.5:
-                mutant[at] = int(rng.integers(256))
-            else:
-                mutant[at : at + int(rng.integers(1, 9))] = rng.bytes(int(rng.integers(0, 9)))
+        mutant = with_changed_bytes(body, rng)
         try:
             hm.serving.Package.load(bytes(mutant) + hashlib.sha256(mutant).digest())
         except hm.Error:
