@@ -466,7 +466,8 @@ def _whole(given: Any, spec: InputSpec, step: int) -> NDArray[np.int64]:
     found = values.astype(np.int64)
     wrong = values[(found != values) | (found % step != 0)]
     if wrong.size:
-        raise ParameterError(f"{spec.name}: the model is for multiples of {step}, and {wrong[0]} is none")
+        wanted = "whole numbers" if step == 1 else f"multiples of {step}"
+        raise ParameterError(f"{spec.name}: the model is for {wanted}, and {wrong[0]} is none")
     return found
 
 
