@@ -17,7 +17,7 @@ from hemera.arrays.tensor import Affine, Apply, Input, LookUp, Multiply, Operati
 from hemera.circuits import Function, Polynomial
 from hemera.errors import ParameterError, RangeError
 
-__all__ = ["MOST_ELEMENTS", "Recorder", "common_step", "range_of", "user_line"]
+__all__ = ["MOST_ELEMENTS", "Recorder", "beside_steps", "common_step", "range_of", "user_line"]
 
 Floats = NDArray[np.float64]
 
@@ -262,8 +262,15 @@ def _require_samples(name: str, samples: NDArray[Any], ends: tuple[float, float]
             f"input {name!r}: samples from {samples.min():g} to {samples.max():g}, and the range is from "
             f"{low:g} to {high:g}"
         )
-    if step is not None and np.abs(samples / step - np.round(samples / step)).max() > 2.0**-10:
+    if step is not None and beside_steps(samples, step).any():
         raise ParameterError(f"input {name!r}: samples are no multiples of the step {step:g}")
+
+
+def beside_steps(values: NDArray[Any], step: float) -> NDArray[np.bool_]:
+    """Which values are no integer multiples of a step, by more than a thousandth of it."""
+    quotients = values / step
+    found: NDArray[np.bool_] = np.abs(quotients - np.rint(quotients)) > 2.0**-10
+    return found
 
 
 def common_step(values: Floats) -> float | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -162,12 +162,17 @@ class TensorProgram:
             found.append(own + max((found[at] for at in node.operands), default=0))
         return max(found, default=0)
 
+    def needed(self, results: Iterable[int]) -> list[int]:
+        """The nodes of which some nodes are made, and these, in their order."""
+        found = set(results)
+        for at in range(max(found, default=-1), -1, -1):
+            if at in found:
+                found.update(self.nodes[at].operands)
+        return sorted(found)
+
     def pruned(self) -> TensorProgram:
         """The program without operations that no output takes. All inputs stay."""
-        used = {at for _, at in self.outputs} | set(self.inputs)
-        for at in reversed(range(len(self.nodes))):
-            if at in used:
-                used.update(self.nodes[at].operands)
+        used = {*self.needed(at for _, at in self.outputs), *self.inputs}
         found = TensorProgram()
         places: dict[int, int] = {}
         for at, node in enumerate(self.nodes):

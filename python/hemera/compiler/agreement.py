@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -72,7 +72,6 @@ def agreement(
     Raises:
         MismatchError: when the function gives another number of results, or other shapes.
     """
-    count = len(samples[0])
     with np.errstate(all="ignore"):
         values = program.values(samples, clip=True)
     outside: dict[str, int] = {}
@@ -82,20 +81,9 @@ def agreement(
         beyond = int(np.count_nonzero((each < low - slack) | (each > high + slack)))
         if beyond:
             outside[node.where or "an input"] = outside.get(node.where or "an input", 0) + beyond
-    largest = clear_error = 0.0
-    error = math.nan
-    for at in range(count):
-        one = [each[at] for each in samples]
-        expected = _listed(function(*one))
-        found = [values[number][at] for _, number in program.outputs]
-        if [each.shape for each in expected] != [each.shape for each in found]:
-            raise MismatchError("the function gives other shapes for plain arrays than it was compiled with")
-        largest = max(largest, *(_largest(each) for each in expected))
-        clear_error = max(clear_error, _difference(expected, found))
-        if run is not None and at < encrypted:
-            result = _difference(expected, _listed(run(*one)))
-            error = result if math.isnan(error) else max(error, result)
-    return Agreement(count, min(count, encrypted) if run else 0, largest, clear_error, error, outside)
+    expected = (_listed(function(*one)) for one in zip(*samples, strict=True))
+    clear = ([values[number][at] for _, number in program.outputs] for at in range(len(samples[0])))
+    return _compared(expected, clear, run, samples, encrypted, outside)
 
 
 def exact_agreement(
@@ -114,21 +102,32 @@ def exact_agreement(
     Raises:
         MismatchError: when the function gives another number of results, or other shapes.
     """
+    whole = ([each.astype(object) for each in _listed(function(*one))] for one in zip(*samples, strict=True))
+    found = (_listed(clear(*one)) for one in zip(*samples, strict=True))
+    return _compared(whole, found, run, samples, encrypted, {})
+
+
+def _compared(
+    expected: Iterable[list[Values]],
+    clear: Iterable[list[Values]],
+    run: Callable[..., Any] | None,
+    samples: Sequence[Values],
+    encrypted: int,
+    outside: dict[str, int],
+) -> Agreement:
+    """Results for each sample next to the expected ones: in the clear, and of the first samples encrypted."""
     largest = clear_error = 0.0
     error = math.nan
-    for at in range(len(samples[0])):
-        one = [each[at] for each in samples]
-        expected = [each.astype(object) for each in _listed(function(*one))]
-        found = _listed(clear(*one))
-        if [each.shape for each in expected] != [each.shape for each in found]:
+    for at, (wanted, found) in enumerate(zip(expected, clear, strict=True)):
+        if [each.shape for each in wanted] != [each.shape for each in found]:
             raise MismatchError("the function gives other shapes for plain arrays than it was compiled with")
-        largest = max(largest, *(_largest(each) for each in expected))
-        clear_error = max(clear_error, _difference(expected, found))
+        largest = max(largest, *(_largest(each) for each in wanted))
+        clear_error = max(clear_error, _difference(wanted, found))
         if run is not None and at < encrypted:
-            result = _difference(expected, _listed(run(*one)))
+            result = _difference(wanted, _listed(run(*(each[at] for each in samples))))
             error = result if math.isnan(error) else max(error, result)
     count = len(samples[0])
-    return Agreement(count, min(count, encrypted) if run else 0, largest, clear_error, error, {})
+    return Agreement(count, min(count, encrypted) if run else 0, largest, clear_error, error, outside)
 
 
 def _listed(result: Any) -> list[Values]:

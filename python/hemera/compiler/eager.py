@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from hemera.arrays.array import Array
-from hemera.arrays.recorder import Recorder
+from hemera.arrays.recorder import Recorder, beside_steps
 from hemera.arrays.tensor import Affine, Apply, Input, Multiply, TensorProgram
 from hemera.compiler import compiled
 from hemera.compiler.compiled import Compiled
@@ -113,7 +113,7 @@ def array(
         _recorders.by_precision[precision_bits] = recorder
     name = name or f"x{len(recorder.given)}"
     spec = spec_of(ArraySpec(given.shape, (low, high), name, step), 0, None, recorder.margin)
-    if step is not None and np.abs(given / step - np.round(given / step)).max(initial=0) > 2.0**-10:
+    if step is not None and beside_steps(given, step).any():
         raise ParameterError(f"array: values are no multiples of the step {step:g}; give step=, or floats")
     number = recorder.input(spec.name, spec.shape, low, high, None, spec.step)
     recorder.given[number] = given
@@ -182,7 +182,7 @@ class _Replay:
         own = arrays[0]._recorder
         assert isinstance(own, _Values)
         self._recorder = own
-        self._needed = _needed(own.program, [each._number for each in arrays])
+        self._needed = own.program.needed(each._number for each in arrays)
         self._results = [each._number for each in arrays]
         self._names = names
         self._inputs = [at for at in self._needed if at in own.given]
@@ -243,12 +243,3 @@ class _Replay:
             target.program.nodes[number] = dataclasses.replace(target.program.nodes[number], where=node.where)
             places[at] = number
         return [inputs[0]._at(places[at]) for at in self._results]
-
-
-def _needed(program: TensorProgram, results: Sequence[int]) -> list[int]:
-    """The nodes of which results are made, in their order."""
-    found = set(results)
-    for at in range(max(results), -1, -1):
-        if at in found:
-            found.update(program.nodes[at].operands)
-    return sorted(found)

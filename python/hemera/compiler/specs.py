@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from hemera.errors import MismatchError, ParameterError
 
-__all__ = ["ArraySpec", "spec_of"]
+__all__ = ["ArraySpec", "checked_range", "spec_of"]
 
 
 @dataclass(frozen=True)
@@ -55,7 +55,12 @@ def spec_of(given: Any, at: int, samples: NDArray[Any] | None, margin: float) ->
             f"the range of input {name!r} is not known: give ArraySpec({shape}, range=(low, high)), or "
             "samples by calibrate="
         )
+    return ArraySpec(shape, checked_range(f"input {name!r}", limits), name, step)
+
+
+def checked_range(what: str, limits: tuple[float, float]) -> tuple[float, float]:
+    """The least and the largest number. ParameterError for a range of others than finite ones, or none."""
     low, high = map(float, limits)
     if not (np.isfinite([low, high]).all() and low <= high):
-        raise ParameterError(f"input {name!r}: a range from {low:g} to {high:g}")
-    return ArraySpec(shape, (low, high), name, step)
+        raise ParameterError(f"{what}: a range from {low:g} to {high:g}")
+    return low, high

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hemera.arrays.layout import Layout
+from hemera.arrays.recorder import beside_steps
 from hemera.errors import FormatError, HemeraWarning, MismatchError, ParameterError
 from hemera.serving.finishing import Method
 from hemera.serving.readings import read_as
@@ -24,8 +25,6 @@ Floats = NDArray[np.float64]
 
 _ROUNDING = 1e-9
 """Part of the range by which a value on its end may lie outside."""
-_STEP_ROUNDING = 2.0**-10
-"""Part of a step by which a value may differ from a multiple."""
 _LARGEST = 1e150
 _COLUMNS_TOLD = 3
 """Columns that a warning names."""
@@ -446,7 +445,7 @@ class WholeArrays(Arrays):
 
 def _require_step(values: Array, spec: InputSpec, step: float) -> None:
     """ParameterError for values that are no multiples of the step: comparisons of them would be wrong."""
-    wrong = np.abs(values / step - np.rint(values / step)) > _STEP_ROUNDING
+    wrong = beside_steps(values, step)
     if wrong.any():
         raise ParameterError(
             f"{spec.name}: the model is for multiples of {step:g}, and {values[wrong][0]:g} is none"

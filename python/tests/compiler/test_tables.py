@@ -222,6 +222,18 @@ def test_several_results_and_what_is_public_among_them() -> None:
     assert set(plan.outputs) == {"old n", "mean"}
 
 
+def test_results_whose_names_look_like_parts_of_others() -> None:
+    plan = hm.compile(
+        lambda t: {"a": t.groupby("ward")[["stay"]].mean(), "a: stay": t.age.mean()},
+        spec_of(patients()),
+        params=shallow(),
+    )
+    frame = patients()
+    with_names = plan.local(threads=1)(frame)
+    close(with_names["a"]["stay"], frame.groupby("ward").stay.mean())
+    close(with_names["a: stay"], frame.age.mean())
+
+
 def test_masks_of_other_tables_and_sums_go_on() -> None:
     def of(t: Any) -> Any:
         return (t.income - t[t.ward == "A"].income.mean()).sum() / 1000

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from hemera.arrays.array import Array
 from hemera.arrays.exact_recorder import ExactRecorder
 from hemera.arrays.recorder import Recorder
-from hemera.arrays.tensor import Input, TensorProgram
+from hemera.arrays.tensor import Input
 from hemera.compiler import compiled
 from hemera.compiler.approximation_errors import error_bounds
 from hemera.compiler.compiled import Compiled
@@ -32,11 +32,11 @@ from hemera.objects.context import Context
 __all__ = ["CompiledTable", "LocalTable", "TableAgreement", "compile_table"]
 
 Study = Callable[[Table], Any]
+Values = NDArray[Any]
 
 _PRECISION_BITS = 16
 _COUNT_ERROR = 0.25
 """Of encrypted counts, which are rounded, by approximations; noise is less than as much."""
-Values = NDArray[Any]
 
 
 class _Readings:
@@ -52,31 +52,26 @@ class _Readings:
     def encrypted(self) -> dict[str, Any]:
         """The outputs of the program."""
         return {
-            f"{at} {part}".strip(): each
-            for at, result in self._listed()
-            for part, each in result.parts.items()
+            _output(at, part): each for at, result in self._listed() for part, each in result.parts.items()
         }
 
     def finished(self, outputs: Mapping[str, Values], *, pandas: bool) -> Any:
         """The results, of the program's outputs by name."""
-        values = {
-            at: result.finished({part: outputs[f"{at} {part}".strip()] for part in result.parts})
-            for at, result in self._listed()
-        }
+        values = iter(self.values(outputs))
         found = {}
         for name, each in self._results.items():
-            own = [value for at, value in values.items() if at == name or at.startswith(f"{name}: ")]
-            found[name] = labelled(each, own if isinstance(each, Frame) else own[0], pandas=pandas)
+            own = [next(values) for _ in each.columns] if isinstance(each, Frame) else next(values)
+            found[name] = labelled(each, own, pandas=pandas)
         return found["result"] if self.is_one else found
 
     def counts(self) -> list[str]:
         """The outputs that are counts: clients round them."""
-        return [f"{at} {part}" for at, result in self._listed() for part in result.parts if part == "n"]
+        return [_output(at, part) for at, result in self._listed() for part in result.parts if part == "n"]
 
-    def numbers(self, outputs: Mapping[str, Values]) -> list[Values]:
-        """The finished values as arrays, one after the other."""
+    def values(self, outputs: Mapping[str, Values]) -> list[Any]:
+        """The finished values, one after the other."""
         return [
-            np.atleast_1d(result.finished({part: outputs[f"{at} {part}".strip()] for part in result.parts}))
+            result.finished({part: outputs[_output(at, part)] for part in result.parts})
             for at, result in self._listed()
         ]
 
@@ -87,6 +82,11 @@ class _Readings:
                     yield f"{name}: {' '.join(column)}", result
             else:
                 yield name, each
+
+
+def _output(result: str, part: str) -> str:
+    """The name of a part of a result among the program's outputs."""
+    return f"{result} {part}".strip()
 
 
 def _as_result(name: str, found: Any) -> Result | Frame:
@@ -189,7 +189,10 @@ class _TableProgram:
         if not encrypted:
             raise ParameterError("all results are public: nothing is computed encrypted")
         recorder.program.outputs = named_results(encrypted, recorder)
-        used = {own.name for own in _taken(recorder.program)}
+        recorded = recorder.program
+        taken = recorded.needed(at for _, at in recorded.outputs)
+        operations = [recorded.nodes[at].operation for at in taken]
+        used = {own.name for own in operations if isinstance(own, Input)}
         columns = [own for own in spec.columns if any(name in used for name, *_ in own.inputs)]
         self.spec = TableSpec(tuple(columns), spec.keys, spec.rows)
         """Of the columns that are encrypted."""
@@ -203,16 +206,6 @@ class _TableProgram:
     def __call__(self, *arrays: Any) -> dict[str, Any]:
         self.readings = self.readings_of(arrays)
         return self.readings.encrypted()
-
-
-def _taken(program: TensorProgram) -> list[Input]:
-    """The inputs that outputs are made of."""
-    found = {at for _, at in program.outputs}
-    for at in reversed(range(len(program.nodes))):
-        if at in found:
-            found.update(program.nodes[at].operands)
-    taken = (program.nodes[at].operation for at in sorted(found))
-    return [own for own in taken if isinstance(own, Input)]
 
 
 class CompiledTable(Packaged):
@@ -267,11 +260,7 @@ class CompiledTable(Packaged):
             outputs: as clients get them.
             frame: the table, whose library labels groups.
         """
-        names = list(self.outputs)
-        named = outputs if isinstance(outputs, Mapping) else {names[0]: outputs}
-        return self._readings.finished(
-            {name: np.asarray(named[name]) for name in names}, pandas=is_of_pandas(frame)
-        )
+        return self._readings.finished(self._by_name(outputs), pandas=is_of_pandas(frame))
 
     def local(self, *, device: str = "cpu", threads: int | None = None) -> LocalTable:
         """Both parties in this process."""
@@ -303,19 +292,23 @@ class CompiledTable(Packaged):
             arrays = self.encode(frame)
             readings = self._program.readings_of(arrays)
             plain = {name: np.asarray(each) for name, each in readings.encrypted().items()}
-            expected = readings.numbers(plain)
+            expected = readings.values(plain)
             largest = max(largest, *(float(np.nanmax(np.abs(each), initial=0)) for each in expected))
             clear_error = max(clear_error, self._difference(expected, self._plan.evaluate_clear(*arrays)))
             if run is not None and at < encrypted:
                 error = np.nanmax([error, self._difference(expected, run(*arrays))])
         return TableAgreement(len(frames), min(encrypted, len(frames)), largest, clear_error, float(error))
 
-    def _difference(self, expected: Sequence[Values], outputs: Any) -> float:
+    def _by_name(self, outputs: Any) -> dict[str, Values]:
+        """What clients decrypted, by the names of the outputs."""
         names = list(self.outputs)
         named = outputs if isinstance(outputs, Mapping) else {names[0]: outputs}
-        found = self._readings.numbers({name: np.asarray(named[name]) for name in names})
+        return {name: np.asarray(named[name]) for name in names}
+
+    def _difference(self, expected: Sequence[Any], outputs: Any) -> float:
         worst = 0.0
-        for own, other in zip(expected, found, strict=True):
+        for wanted, found in zip(expected, self._readings.values(self._by_name(outputs)), strict=True):
+            own, other = np.atleast_1d(wanted), np.atleast_1d(found)
             if (np.isnan(own) != np.isnan(other)).any():
                 return float("inf")
             worst = max(worst, float(np.nanmax(np.abs(own - other), initial=0)))

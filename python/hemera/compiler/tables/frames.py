@@ -45,7 +45,7 @@ class ReadColumn:
 def read_frame(frame: Any) -> dict[str, ReadColumn]:
     """The columns of a DataFrame of pandas or Polars, of a Table of Arrow, or of a mapping of sequences.
 
-    The libraries are told by their methods, and never imported.
+    The libraries are recognised by their methods, and never imported.
 
     Raises:
         TypeError: for anything else.

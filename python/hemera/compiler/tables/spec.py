@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hemera.compiler.specs import ArraySpec
+from hemera.arrays.recorder import beside_steps
+from hemera.compiler.specs import ArraySpec, checked_range
 from hemera.compiler.tables.frames import ReadColumn, read_frame
 from hemera.errors import MismatchError, ParameterError, RangeError
 
@@ -70,10 +71,7 @@ class ColumnSpec:
                 f"column {self.name!r}: values from {known.min():g} to {known.max():g} are not in its range "
                 f"from {low:g} to {high:g}"
             )
-        if (
-            self.step is not None
-            and np.abs(values / self.step - np.rint(values / self.step)).max(initial=0) > 1e-3
-        ):
+        if self.step is not None and beside_steps(values, self.step).any():
             raise ParameterError(f"column {self.name!r}: values are no multiples of its step {self.step:g}")
         return [values, (~missing).astype(np.float64)] if self.may_miss else [values]
 
@@ -223,7 +221,5 @@ def _spec_of(
             f"the range of column {name!r} is not known: give ranges={{{name!r}: (low, high)}}, which is "
             "public; or make it a key, or leave it out by columns="
         )
-    low, high = map(float, ends)
-    if not (np.isfinite([low, high]).all() and low <= high):
-        raise ParameterError(f"column {name!r}: a range from {low:g} to {high:g}")
-    return ColumnSpec(name, (low, high), 1 if step is None and kind == "i" else step, (), absent)
+    limits = checked_range(f"column {name!r}", ends)
+    return ColumnSpec(name, limits, 1 if step is None and kind == "i" else step, (), absent)
