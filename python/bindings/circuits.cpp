@@ -305,7 +305,7 @@ void bind_plans(nb::module_& m) {
       [](const ContextHandle& context) {
         const auto& ledger = context.context->ledger();
         if (ledger == nullptr) throw ParameterError("this context notes no times");
-        return rows_of(circuits::unit_times(ledger->times()));
+        return rows_of(circuits::unit_times(ledger->take_times()));
       },
       "context"_a);
   m.def(

@@ -95,21 +95,21 @@ struct LedgerEntry {
 class Ledger {
  public:
   using Entries = std::map<LedgerEntry, std::size_t>;
-  /// Seconds of one call, the least that were measured.
+  /// Mean seconds of one call.
   using Times = std::map<LedgerEntry, double>;
 
   void note(const LedgerEntry& entry);
   void note_time(const LedgerEntry& entry, double seconds);
   [[nodiscard]] Entries entries() const;
-  /// Of the entries whose calls were timed.
-  [[nodiscard]] Times times() const;
+  /// Of the entries whose calls were timed; forgets them.
+  [[nodiscard]] Times take_times();
   /// Forgets all entries.
   void clear();
 
  private:
   mutable std::mutex mutex_;
   Entries entries_;
-  Times times_;
+  std::map<LedgerEntry, std::pair<double, std::size_t>> times_;  // sums of seconds, and calls
 };
 
 /// A backend that notes each operation and computes nothing. Its memory hands out addresses without memory

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import itertools
 import time
 from collections.abc import Callable, Iterator
 from datetime import datetime, timezone
@@ -23,12 +24,15 @@ __all__ = ["calibrate"]
 
 LEVELS = {4096: 1, 8192: 2, 16384: 7, 32768: 16, 65536: 32}
 """By degree: about the largest depth at 128 bits of security, which N = 4096 has not."""
+ROUNDS = 3
 REPEATS = 3
 SECONDS = 0.05
 """Each circuit runs for so long, at least: short ones take turns with what else the machine does."""
 SLOTS = 1024
 
 Circuit = Callable[[Ciphertext, Ciphertext], Any]
+_Kind = tuple[str, int, int, float]
+"""Of a row: all but its seconds."""
 
 
 class TimedContext(Context):
@@ -44,13 +48,14 @@ def calibrate(
     seconds: float = 120,
     report: Callable[[str], object] = str,
 ) -> DeviceTimes:
-    """Measure the times of a device's operations, from N = 2^12 to 2^16.
+    """Measure the times of a device's operations, from N = 2^12 to 2^16, in up to three rounds: the least
+    times count, since others may use the machine for a while.
 
     Args:
         device: "auto": the best that there is.
         threads: the number of threads of the CPU.
-        seconds: about the time that the measurement may take. The largest degrees come last, and are left
-            out if the time does not suffice.
+        seconds: about the time that the measurement may take. Each round begins with the smallest degrees;
+            those for which the time does not suffice are left out.
         report: gets a line before each step.
 
     Raises:
@@ -58,48 +63,105 @@ def calibrate(
     """
     chosen = devices()[0] if device == "auto" else device
     began = time.monotonic()
-    rows: list[Row] = []
-    costs: list[_core.Cost] = []
-    captured_costs: list[_core.Cost] = []
-    eager = captured = last = 0.0
-    smallest: tuple[list[_core.Cost], float] | None = None
-    name = ""
+    measured: list[_Measurement] = []
+    expected = 0.0
     for params in _parameters():
-        before = time.monotonic()
-        # Twice the degree takes about thrice as long.
-        if rows and before - began + 3 * last > seconds:
+        if time.monotonic() - began + expected > seconds and measured:
             report(f"left out: {params.scheme} at N = {params.degree}, for want of time")
             continue
         report(f"measuring {params.scheme} at N = {params.degree}")
-        captures, others = list(_circuits(params)), list(_with_numbers(params))
-        own = captures + others
-        needs = cost(lambda x, y, own=own: [circuit(x, y) for circuit in own], SLOTS, SLOTS, params=params)
-        timed = TimedContext(params, chosen, threads=threads)
-        _seconds(timed, needs, [], own)
-        rows += _core.unit_times(timed._native)
-        plain = Context(params, chosen, threads=threads)
-        name = device_name(plain.description)
-        own_eager, own_captured = _seconds(plain, needs, captures if chosen != "cpu" else [], own)
-        eager += own_eager
-        captured += own_captured
-        counted = [cost(circuit, SLOTS, SLOTS, params=params)._counted()[1] for circuit in own]
-        smallest = smallest or (counted, own_eager)
-        costs += counted
-        captured_costs += counted[: len(captures)]
-        last = time.monotonic() - before
-    # Time between calls, if there is any, is shared out among the operations.
-    between = max(1.0, eager / sum(map(_core.UnitTimes(rows, 0).seconds, costs)))
-    rows = [(operation, degree, bits, work, took * between) for operation, degree, bits, work, took in rows]
+        measured.append(_Measurement(params, chosen, threads))
+        measured[-1].run()
+        expected = 3 * measured[-1].took  # of twice the degree
+    for repeat in range(2, ROUNDS + 1):
+        for measurement in measured:
+            if time.monotonic() - began + measurement.took > seconds:
+                continue
+            params = measurement.params
+            report(f"measuring {params.scheme} at N = {params.degree}, round {repeat}")
+            measurement.run()
+    rows = [row for measurement in measured for row in measurement.rows()]
+    costs = [cost for measurement in measured for cost in measurement.costs]
+    eager = sum(sum(measurement.eager) for measurement in measured)
+    captured_costs = [cost for each in measured for cost in each.costs[: len(each.captured)]]
+    captured = sum(sum(measurement.captured) for measurement in measured)
     waiting = _core.waiting_of(rows, costs, eager)
-    assert smallest is not None
     return DeviceTimes(
-        device=name,
+        device=measured[0].device_name,
         rows=rows,
         waiting=waiting,
-        least=_core.least_of(rows, waiting, *smallest),
-        graph_waiting=_core.waiting_of(rows, captured_costs, captured) if chosen != "cpu" else None,
+        least=_core.least_of(rows, waiting, measured[0].costs, sum(measured[0].eager)),
+        graph_waiting=_core.waiting_of(rows, captured_costs, captured) if captured_costs else None,
         made={**_machine.describe(threads), "date": datetime.now(timezone.utc).date().isoformat()},
     )
+
+
+class _Measurement:
+    """The least times of one set of parameters: of its operations, and of circuits of them.
+
+    Attributes:
+        took: the seconds of the last run.
+        costs: what each circuit counts; those that graphs capture come first.
+        eager: the seconds of each circuit, called operation by operation.
+        captured: the seconds of circuits as graphs, on a GPU.
+    """
+
+    def __init__(self, params: Parameters, device: str, threads: int | None) -> None:
+        self.params = params
+        self.took = 0.0
+        self.device_name = ""
+        self._device, self._threads = device, threads
+        captures, others = list(_circuits(params)), list(_with_numbers(params))
+        self._own = captures + others
+        self._captures = captures if device != "cpu" else []
+        self.costs = [cost(circuit, SLOTS, SLOTS, params=params)._counted()[1] for circuit in self._own]
+        self.eager = [float("inf")] * len(self._own)
+        self.captured = [float("inf")] * len(self._captures)
+        self._times: dict[int, dict[_Kind, float]] = {}  # of the preparation and of each circuit
+
+    def run(self) -> None:
+        """Measure once; the least times of all runs are kept."""
+        began = time.monotonic()
+        own, params = self._own, self.params
+        needs = cost(lambda x, y: [circuit(x, y) for circuit in own], SLOTS, SLOTS, params=params)
+        timed = TimedContext(params, self._device, threads=self._threads)
+        x, y = _encrypted(timed, needs)
+        self._keep(0, timed)
+        for place, circuit in enumerate(own, 1):
+            for _ in _runs(timed, functools.partial(circuit, x, y)):
+                self._keep(place, timed)
+        del timed, x, y
+        plain = Context(params, self._device, threads=self._threads)
+        self.device_name = device_name(plain.description)
+        x, y = _encrypted(plain, needs)
+        for place, circuit in enumerate(own):
+            took = min(_runs(plain, functools.partial(circuit, x, y)))
+            self.eager[place] = min(self.eager[place], took)
+        for place, circuit in enumerate(self._captures):
+            graph = x.evaluator.capture(circuit, x, y)
+            took = min(_runs(plain, functools.partial(graph, x, y)))
+            self.captured[place] = min(self.captured[place], took)
+        self.took = time.monotonic() - began
+
+    def _keep(self, place: int, context: TimedContext) -> None:
+        """Keep a circuit's times, if they are the least so far."""
+        times = self._times.setdefault(place, {})
+        for operation, degree, bits, work, seconds in _core.unit_times(context._native):
+            kind = operation, degree, bits, work
+            times[kind] = min(times.get(kind, float("inf")), seconds)
+
+    def rows(self) -> list[Row]:
+        """The times of operations, the mean of the circuits that have them; time between calls, if there
+        is any, is shared out among them."""
+
+        kinds: dict[_Kind, list[float]] = {}
+        for times in self._times.values():
+            for kind, seconds in times.items():
+                kinds.setdefault(kind, []).append(seconds)
+        rows = [(*kind, sum(seconds) / len(seconds)) for kind, seconds in kinds.items()]
+        estimated = sum(map(_core.UnitTimes(rows, 0).seconds, self.costs))
+        between = max(1.0, sum(self.eager) / estimated)
+        return [(*row[:4], row[4] * between) for row in rows]
 
 
 def _parameters() -> Iterator[Parameters]:
@@ -127,6 +189,7 @@ def _circuits(params: Parameters) -> Iterator[Circuit]:
             ]
 
         yield operations
+        yield _of_many(level, 10 if params.degree <= 16384 else 4)
     yield _batched(min(16, 2**18 // params.degree), max(1, top // 2))
     if params.scheme != "ckks":
         return
@@ -146,12 +209,25 @@ def _circuits(params: Parameters) -> Iterator[Circuit]:
             yield _of_the_first(functools.partial(Ciphertext.polyval, coefficients=polynomial))
 
 
+def _of_many(level: int, count: int) -> Circuit:
+    """Operations of several ciphertexts by several keys, as in programs: caches do not hold them all."""
+
+    def circuit(x: Ciphertext, y: Ciphertext) -> list[Ciphertext]:
+        a, b = x.at_level(level), y.at_level(level)
+        rotated = [a.rotate(2**i) if i % 2 == 0 else b.rotate(2**i) for i in range(count)]
+        sums = [first + second for first, second in itertools.pairwise(rotated)]
+        products = [first * second for first, second in zip(rotated[:2], sums, strict=False)]
+        return [*sums, *products]
+
+    return circuit
+
+
 def _batched(count: int, level: int) -> Circuit:
     """The operations on batches, and on several ciphertexts at once."""
 
     def circuit(x: Ciphertext, y: Ciphertext) -> list[Ciphertext]:
         a, b = (stack([each.at_level(level)] * count) for each in (x, y))
-        return [a * b, a + b, a.rotate(1), x.evaluator.dot([a] * 4, [b] * 4)]
+        return [a * b, a + b, a.rotate(1), x.evaluator.dot([a, b, a, b], [b, a, a, b])]
 
     return circuit
 
@@ -159,11 +235,18 @@ def _batched(count: int, level: int) -> Circuit:
 def _with_numbers(params: Parameters) -> Iterator[Circuit]:
     """Operations with plain numbers, which each call encodes."""
     numbers = np.linspace(-1, 1, SLOTS) if params.scheme == "ckks" else np.arange(SLOTS)
+    # About what programs use: more than caches of one core hold.
+    sets = max(1, 3 * 2**15 // params.degree)
     for level in _levels(params):
 
         def operations(x: Ciphertext, _: Ciphertext, level: int = level) -> list[Ciphertext]:
             a = x.at_level(level)
-            return [a * numbers, a + numbers, x.evaluator.dot([a] * 8, [numbers] * 8)]
+            others = [a + i for i in range(1, 9)]
+            encode = functools.partial(x.context.encode, level=level)
+            plains = [[encode(np.roll(numbers, 8 * i + j)) for j in range(8)] for i in range(sets)]
+            dots = [x.evaluator.dot(others, each) for each in plains]
+            pairs = [x.evaluator.dot(others[:2], each[:2]) for each in plains]
+            return [a * numbers, a + numbers, *dots, *pairs]
 
         yield operations
 
@@ -180,32 +263,24 @@ def _of_the_first(function: Callable[[Ciphertext], Ciphertext]) -> Circuit:
     return circuit
 
 
-def _seconds(
-    context: Context, needs: Any, captures: list[Circuit], own: list[Circuit]
-) -> tuple[float, float]:
-    """Two sums of the least seconds of each circuit: of all, called one by one, and of `captures` as
-    graphs."""
+def _encrypted(context: Context, needs: Any) -> list[Ciphertext]:
+    """Two ciphertexts, of a user who has made the keys."""
     context.generate_secret_key()  # what makes the tables of the ring
     secret = context.generate_secret_key()
     evaluator = context.bind(context.generate_keys(secret, plan=needs))
     values = np.full(SLOTS, 0.5) if context.params.scheme == "ckks" else np.ones(SLOTS, dtype=np.int64)
-    x, y = evaluator.encrypt(values), evaluator.encrypt(values)
-    eager = captured = 0.0
-    for circuit in own:
-        eager += _least(context, functools.partial(circuit, x, y))
-    for circuit in captures:
-        captured += _least(context, functools.partial(evaluator.capture(circuit, x, y), x, y))
-    return eager, captured
+    return [evaluator.encrypt(values), evaluator.encrypt(values)]
 
 
-def _least(context: Context, run: Callable[[], Any]) -> float:
+def _runs(context: Context, run: Callable[[], Any]) -> Iterator[float]:
+    """The seconds of each of some runs."""
     run()
-    least, total, runs = float("inf"), 0.0, 0
+    total, runs = 0.0, 0
     while runs < REPEATS or total < SECONDS:
         context.synchronize()
         began = time.perf_counter()
         run()
         context.synchronize()
         took = time.perf_counter() - began
-        least, total, runs = min(least, took), total + took, runs + 1
-    return least
+        total, runs = total + took, runs + 1
+        yield took

@@ -66,13 +66,17 @@ void Ledger::note(const LedgerEntry& entry) {
 
 void Ledger::note_time(const LedgerEntry& entry, double seconds) {
   const std::lock_guard lock(mutex_);
-  const auto [known, is_new] = times_.emplace(entry, seconds);
-  if (!is_new) known->second = std::min(known->second, seconds);
+  auto& [sum, calls] = times_[entry];
+  sum += seconds;
+  ++calls;
 }
 
-Ledger::Times Ledger::times() const {
+Ledger::Times Ledger::take_times() {
   const std::lock_guard lock(mutex_);
-  return times_;
+  Times means;
+  for (const auto& [entry, taken] : std::exchange(times_, {}))
+    means[entry] = taken.first / static_cast<double>(taken.second);
+  return means;
 }
 
 Ledger::Entries Ledger::entries() const {

@@ -222,8 +222,12 @@ def _models(bench: _Bench) -> Iterator[Measured]:
         for spec in package.inputs:
             plain = context.encode(np.ones((*spec.shape, spec.slots), kind), level=spec.level)
             inputs.append(context.encrypt(plain, secret))
-        measured = bench.measure(context, functools.partial(model.run, evaluator, inputs))
-        yield f"model: {package.name}", package.params.degree, bench.estimate(package.cost()), measured
+        name, degree = f"model: {package.name}", package.params.degree
+        run: Callable[[], object] = functools.partial(model.run, evaluator, inputs)
+        if model.captures:  # as servers run it
+            name += ", graph"
+            run = functools.partial(model.capture(evaluator, inputs), *inputs)
+        yield name, degree, bench.estimate(package.cost(), graph=model.captures), bench.measure(context, run)
 
 
 GROUPS: dict[str, Callable[[_Bench], Iterator[Measured]]] = {
