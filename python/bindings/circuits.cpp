@@ -302,12 +302,12 @@ void bind_plans(nb::module_& m) {
       .def("seconds", [](const UnitTimes& self, const Cost& cost) { return self.seconds(cost.entries); });
   m.def(
       "unit_times",
-      [](const ContextHandle& context) {
+      [](const ContextHandle& context, bool least) {
         const auto& ledger = context.context->ledger();
         if (ledger == nullptr) throw ParameterError("this context notes no times");
-        return rows_of(circuits::unit_times(ledger->take_times()));
+        return rows_of(circuits::unit_times(ledger->take_times(least)));
       },
-      "context"_a);
+      "context"_a, "least"_a);
   m.def(
       "waiting_of",
       [](const std::vector<TimeRow>& rows, const std::vector<const Cost*>& costs, double seconds) {

@@ -77,4 +77,4 @@ def test_devices_are_named_by_what_makes_them_fast():
 def test_a_context_without_times_is_refused() -> None:
     context = hm.Context(hm.ckks.Parameters.for_circuit(1, degree=4096, security=None), "cpu")
     with pytest.raises(hm.errors.ParameterError, match="notes no times"):
-        _core.unit_times(context._native)
+        _core.unit_times(context._native, least=False)

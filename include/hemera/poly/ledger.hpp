@@ -4,6 +4,7 @@
 #include <compare>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -95,21 +96,26 @@ struct LedgerEntry {
 class Ledger {
  public:
   using Entries = std::map<LedgerEntry, std::size_t>;
-  /// Mean seconds of one call.
+  /// Seconds of one call.
   using Times = std::map<LedgerEntry, double>;
 
   void note(const LedgerEntry& entry);
   void note_time(const LedgerEntry& entry, double seconds);
   [[nodiscard]] Entries entries() const;
-  /// Of the entries whose calls were timed; forgets them.
-  [[nodiscard]] Times take_times();
+  /// Of the entries whose calls were timed, their mean times, or the least; forgets them.
+  [[nodiscard]] Times take_times(bool least);
   /// Forgets all entries.
   void clear();
 
  private:
   mutable std::mutex mutex_;
   Entries entries_;
-  std::map<LedgerEntry, std::pair<double, std::size_t>> times_;  // sums of seconds, and calls
+  struct Taken {
+    double sum = 0;  // seconds
+    double least = std::numeric_limits<double>::infinity();
+    std::size_t calls = 0;
+  };
+  std::map<LedgerEntry, Taken> times_;
 };
 
 /// A backend that notes each operation and computes nothing. Its memory hands out addresses without memory

@@ -29,6 +29,7 @@ REPEATS = 3
 SECONDS = 0.05
 """Each circuit runs for so long, at least: short ones take turns with what else the machine does."""
 SLOTS = 1024
+SMALL_DEGREE = 8192
 
 Circuit = Callable[[Ciphertext, Ciphertext], Any]
 _Kind = tuple[str, int, int, float]
@@ -81,17 +82,17 @@ def calibrate(
             report(f"measuring {params.scheme} at N = {params.degree}, round {repeat}")
             measurement.run()
     rows = [row for measurement in measured for row in measurement.rows()]
-    costs = [cost for measurement in measured for cost in measurement.costs]
-    eager = sum(sum(measurement.eager) for measurement in measured)
-    captured_costs = [cost for each in measured for cost in each.costs[: len(each.captured)]]
-    captured = sum(sum(measurement.captured) for measurement in measured)
-    waiting = _core.waiting_of(rows, costs, eager)
+    waiting = 0.0
+    if chosen != "cpu":
+        # From short calls, of which waiting is a large part.
+        small = [each for each in measured if each.params.degree <= SMALL_DEGREE] or measured[:1]
+        costs = [cost for measurement in small for cost in measurement.costs]
+        waiting = _core.waiting_of(rows, costs, sum(sum(measurement.captured) for measurement in small))
     return DeviceTimes(
         device=measured[0].device_name,
         rows=rows,
         waiting=waiting,
         least=_core.least_of(rows, waiting, measured[0].costs, sum(measured[0].eager)),
-        graph_waiting=_core.waiting_of(rows, captured_costs, captured) if captured_costs else None,
         made={**_machine.describe(threads), "date": datetime.now(timezone.utc).date().isoformat()},
     )
 
@@ -101,9 +102,9 @@ class _Measurement:
 
     Attributes:
         took: the seconds of the last run.
-        costs: what each circuit counts; those that graphs capture come first.
+        costs: what each circuit counts.
         eager: the seconds of each circuit, called operation by operation.
-        captured: the seconds of circuits as graphs, on a GPU.
+        captured: the seconds of each circuit as a graph, on a GPU.
     """
 
     def __init__(self, params: Parameters, device: str, threads: int | None) -> None:
@@ -111,42 +112,44 @@ class _Measurement:
         self.took = 0.0
         self.device_name = ""
         self._device, self._threads = device, threads
-        captures, others = list(_circuits(params)), list(_with_numbers(params))
-        self._own = captures + others
-        self._captures = captures if device != "cpu" else []
-        self.costs = [cost(circuit, SLOTS, SLOTS, params=params)._counted()[1] for circuit in self._own]
-        self.eager = [float("inf")] * len(self._own)
-        self.captured = [float("inf")] * len(self._captures)
-        self._times: dict[int, dict[_Kind, float]] = {}  # of the preparation and of each circuit
+        self._circuits, self._others = list(_circuits(params)), list(_with_numbers(params))
+        self.costs = [cost(circuit, SLOTS, SLOTS, params=params)._counted()[1] for circuit in self._circuits]
+        self.eager = [float("inf")] * len(self.costs)
+        self.captured = [] if device == "cpu" else [float("inf")] * len(self.costs)
+        self._times: dict[int, dict[_Kind, float]] = {}  # of each circuit
 
     def run(self) -> None:
         """Measure once; the least times of all runs are kept."""
         began = time.monotonic()
-        own, params = self._own, self.params
-        needs = cost(lambda x, y: [circuit(x, y) for circuit in own], SLOTS, SLOTS, params=params)
+        own, params = [_prepared, *self._circuits, *self._others], self.params
+        needs = cost(lambda x, y: [circuit(x, y) for circuit in own[1:]], SLOTS, SLOTS, params=params)
         timed = TimedContext(params, self._device, threads=self._threads)
         x, y = _encrypted(timed, needs)
-        self._keep(0, timed)
-        for place, circuit in enumerate(own, 1):
+        _core.unit_times(timed._native, least=False)  # of what is done once
+        for place, circuit in enumerate(own):
             for _ in _runs(timed, functools.partial(circuit, x, y)):
                 self._keep(place, timed)
         del timed, x, y
         plain = Context(params, self._device, threads=self._threads)
         self.device_name = device_name(plain.description)
         x, y = _encrypted(plain, needs)
-        for place, circuit in enumerate(own):
+        for place, circuit in enumerate(self._circuits):
             took = min(_runs(plain, functools.partial(circuit, x, y)))
             self.eager[place] = min(self.eager[place], took)
-        for place, circuit in enumerate(self._captures):
+            if self._device == "cpu":
+                continue
             graph = x.evaluator.capture(circuit, x, y)
             took = min(_runs(plain, functools.partial(graph, x, y)))
             self.captured[place] = min(self.captured[place], took)
         self.took = time.monotonic() - began
 
     def _keep(self, place: int, context: TimedContext) -> None:
-        """Keep a circuit's times, if they are the least so far."""
+        """Keep a circuit's times, if they are the least so far. Of a CPU the mean of alike calls: the first
+        ones find less in its caches. Of a GPU the least: delays of the host are not its own."""
         times = self._times.setdefault(place, {})
-        for operation, degree, bits, work, seconds in _core.unit_times(context._native):
+        for operation, degree, bits, work, seconds in _core.unit_times(
+            context._native, least=self._device != "cpu"
+        ):
             kind = operation, degree, bits, work
             times[kind] = min(times.get(kind, float("inf")), seconds)
 
@@ -270,6 +273,12 @@ def _encrypted(context: Context, needs: Any) -> list[Ciphertext]:
     evaluator = context.bind(context.generate_keys(secret, plan=needs))
     values = np.full(SLOTS, 0.5) if context.params.scheme == "ckks" else np.ones(SLOTS, dtype=np.int64)
     return [evaluator.encrypt(values), evaluator.encrypt(values)]
+
+
+def _prepared(x: Ciphertext, _: Ciphertext) -> Any:
+    """What the owner of the data does."""
+    values = np.ones(SLOTS, dtype=np.int64)
+    return x.context.generate_secret_key(), x.evaluator.encrypt(values)
 
 
 def _runs(context: Context, run: Callable[[], Any]) -> Iterator[float]:

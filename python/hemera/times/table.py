@@ -46,8 +46,8 @@ def known_devices() -> list[str]:
 class DeviceTimes:
     """The times of one device.
 
-    `waiting`: the seconds that a call takes longer when it is timed by itself than among others.
-    `graph_waiting`: the same for calls of captured graphs.
+    `waiting`: the seconds that a call takes longer when it is timed by itself than in a captured graph; 0 for
+    CPUs.
     `least`: the seconds of the shortest calls among others, when a program makes them one by one.
     `made`: the version, the date and the machine of the measurement.
     """
@@ -55,7 +55,6 @@ class DeviceTimes:
     device: str
     rows: list[Row]
     waiting: float = 0.0
-    graph_waiting: float | None = None
     least: float = 0.0
     made: dict[str, Any] = field(default_factory=dict)
 
@@ -65,8 +64,7 @@ class DeviceTimes:
 
     @cached_property
     def _captured(self) -> _core.UnitTimes:
-        own = self.waiting if self.graph_waiting is None else self.graph_waiting
-        return _core.UnitTimes(self.rows, own)
+        return _core.UnitTimes(self.rows, self.waiting)
 
     def seconds(self, counted: _core.Cost, *, graph: bool = False) -> float:
         """The seconds of the counted calls, one after the other, or in a captured graph."""
@@ -94,12 +92,10 @@ class DeviceTimes:
                 (str(name), int(degree), int(bits), float(work), float(seconds))
                 for name, degree, bits, work, seconds in found["rows"]
             ]
-            graph = found["graph_waiting"]
             table = cls(
                 device=str(found["device"]),
                 rows=rows,
                 waiting=float(found["waiting"]),
-                graph_waiting=None if graph is None else float(graph),
                 least=float(found.get("least", 0.0)),
                 made=dict(found["made"]),
             )

@@ -66,17 +66,18 @@ void Ledger::note(const LedgerEntry& entry) {
 
 void Ledger::note_time(const LedgerEntry& entry, double seconds) {
   const std::lock_guard lock(mutex_);
-  auto& [sum, calls] = times_[entry];
-  sum += seconds;
-  ++calls;
+  Taken& taken = times_[entry];
+  taken.sum += seconds;
+  taken.least = std::min(taken.least, seconds);
+  ++taken.calls;
 }
 
-Ledger::Times Ledger::take_times() {
+Ledger::Times Ledger::take_times(bool least) {
   const std::lock_guard lock(mutex_);
-  Times means;
+  Times result;
   for (const auto& [entry, taken] : std::exchange(times_, {}))
-    means[entry] = taken.first / static_cast<double>(taken.second);
-  return means;
+    result[entry] = least ? taken.least : taken.sum / static_cast<double>(taken.calls);
+  return result;
 }
 
 Ledger::Entries Ledger::entries() const {
