@@ -13,12 +13,14 @@ from numpy.typing import NDArray
 from hemera.arrays.tensor import TensorProgram
 from hemera.errors import MismatchError
 
-__all__ = ["Agreement", "agreement", "exact_agreement"]
+__all__ = ["Agreement", "agreement", "exact_agreement", "expected_bits"]
 
 Values = NDArray[Any]
 
 _ROUNDING = 1e-9
 """Part of a range by which values may be outside of it."""
+_DRAWS = 16
+"""Results whose errors are drawn, at least: the error of a single one is often close to zero by chance."""
 
 
 @dataclass(frozen=True)
@@ -105,6 +107,27 @@ def exact_agreement(
     whole = ([each.astype(object) for each in _listed(function(*one))] for one in zip(*samples, strict=True))
     found = (_listed(clear(*one)) for one in zip(*samples, strict=True))
     return _compared(whole, found, run, samples, encrypted, {})
+
+
+def expected_bits(
+    function: Callable[..., Any], noisy: Callable[..., Any], samples: Sequence[Values]
+) -> float:
+    """-log2 of the error that a noisy run is expected to have, relative to the largest result: the root mean
+    square of the worst errors of runs, so many that they have `_DRAWS` results.
+
+    Args:
+        function: without errors.
+        noisy: the same with noise, new at each call.
+        samples: for each input, of shape (samples, *shape).
+    """
+    largest, errors = 0.0, []
+    for one in zip(*samples, strict=True):
+        wanted = _listed(function(*one))
+        largest = max(largest, *(_largest(each) for each in wanted))
+        for _ in range(math.ceil(_DRAWS / sum(each.size for each in wanted))):
+            errors.append(_difference(wanted, _listed(noisy(*one))))
+    worst = math.sqrt(float(np.mean(np.square(errors))))
+    return math.inf if worst == 0 else -math.log2(worst / (largest or 1.0))
 
 
 def _compared(

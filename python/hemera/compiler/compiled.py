@@ -16,7 +16,7 @@ from hemera.arrays.folding import folded
 from hemera.arrays.layout_search import choose_layouts
 from hemera.arrays.recorder import Recorder
 from hemera.arrays.tensor import Affine, Node, TensorProgram
-from hemera.compiler.agreement import Agreement, agreement, exact_agreement
+from hemera.compiler.agreement import Agreement, agreement, exact_agreement, expected_bits
 from hemera.compiler.bootstraps import bootstrap_of, placed
 from hemera.compiler.exact import exact_parts, require_no_approximations
 from hemera.compiler.local import Local
@@ -30,6 +30,7 @@ from hemera.errors import LevelError, MismatchError, ParameterError, RangeError
 from hemera.parameters import Parameters
 from hemera.serving.encodings import Arrays
 from hemera.serving.exporting import package
+from hemera.serving.noise import ExpectedNoise
 from hemera.serving.package import Package
 from hemera.serving.sharing import Sharing
 from hemera.serving.specs import InputSpec, OutputSpec
@@ -79,6 +80,9 @@ class Compiled(Packaged):
         self._specs = tuple(specs)
         self._program = program
         self._lowered = steps
+        self._arrays = model
+        """The model whose clients give arrays."""
+        self._bits: float | None = None
 
     @property
     def inputs(self) -> tuple[ArraySpec, ...]:
@@ -101,8 +105,48 @@ class Compiled(Packaged):
         return self._lowered.slots
 
     def report(self, device: str | None = None) -> str:
-        """The parameters, the cost, and a line for each operation: for people."""
-        return table(self._program, self._lowered, self.params, self.cost(device))
+        """The parameters, the cost, the bits, and a line for each operation: for people."""
+        if self._bits is None:
+            self._bits = self.expected_bits()
+        return table(self._program, self._lowered, self.params, self.cost(device), self._bits)
+
+    def expected_bits(self, *samples: Any) -> float:
+        """The bits that results are expected to have after the point, relative to the largest one: by
+        approximations, and by noise that is drawn at random for values in the clear, as encryption and each
+        operation add it. `check` measures them. Infinite for exact programs.
+
+        Args:
+            samples: for each input, of shape (samples, *shape); none: uniform draws from the inputs' ranges.
+
+        Raises:
+            MismatchError: for samples of other shapes.
+        """
+        if self.params.scheme != "ckks":
+            return math.inf
+        given = self._given(samples) if samples else self._drawn()
+        noise = ExpectedNoise(self._arrays.program, self.params)
+
+        def run(*inputs: Any) -> Any:
+            return self._arrays.evaluate_clear(inputs[0] if len(inputs) == 1 else list(inputs), noise=noise)
+
+        return expected_bits(self._function, run, given)
+
+    def _drawn(self) -> list[Values]:
+        """A sample of each input, from the whole of its range."""
+        random = np.random.default_rng(0)
+        return [random.uniform(*(spec.range or (0.0, 0.0)), (1, *spec.shape)) for spec in self._specs]
+
+    def _given(self, samples: Sequence[Any]) -> list[Values]:
+        """Samples of the inputs as arrays. MismatchError for other shapes."""
+        exact = self.params.scheme != "ckks"
+        given = [np.asarray(each) if exact else np.asarray(each, np.float64) for each in samples]
+        shapes = [each.shape[1:] for each in given]
+        if shapes != [spec.shape for spec in self._specs] or len({len(each) for each in given}) != 1:
+            raise MismatchError(
+                f"samples of shapes {[each.shape for each in given]}; the inputs have "
+                f"{[spec.shape for spec in self._specs]}, after an axis of samples"
+            )
+        return given
 
     def local(self, *, device: str = "cpu", threads: int | None = None) -> Local:
         """Both parties in this process: it encrypts its arguments, runs, and decrypts."""
@@ -119,16 +163,9 @@ class Compiled(Packaged):
         Raises:
             MismatchError: for samples of other shapes.
         """
-        exact = self.params.scheme != "ckks"
-        given = [np.asarray(each) if exact else np.asarray(each, np.float64) for each in samples]
-        shapes = [each.shape[1:] for each in given]
-        if shapes != [spec.shape for spec in self._specs] or len({len(each) for each in given}) != 1:
-            raise MismatchError(
-                f"samples of shapes {[each.shape for each in given]}; the inputs have "
-                f"{[spec.shape for spec in self._specs]}, after an axis of samples"
-            )
+        given = self._given(samples)
         run = self.local(threads=threads) if encrypted else None
-        if exact:
+        if self.params.scheme != "ckks":
             return exact_agreement(self._function, self.evaluate_clear, run, given, encrypted)
         return agreement(self._function, self._program, run, given, encrypted)
 

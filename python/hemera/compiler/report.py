@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 from hemera.arrays.tensor import Affine, Apply, Input, LookUp, Node, TensorProgram
 from hemera.compiler.lowering import Lowered, Step
 from hemera.objects.cost import Cost
@@ -10,11 +12,16 @@ from hemera.parameters import Parameters
 __all__ = ["table"]
 
 
-def table(program: TensorProgram, steps: Lowered, params: Parameters, cost: Cost) -> str:
-    """A few lines of the whole, and one for each operation."""
+def table(program: TensorProgram, steps: Lowered, params: Parameters, cost: Cost, bits: float) -> str:
+    """A few lines of the whole, and one for each operation.
+
+    Args:
+        bits: that results are expected to have.
+    """
     lines = [
         f"{params!r}, {steps.slots} slots, depth {steps.program.depth}",
         cost.report(),
+        "exact results" if math.isinf(bits) else f"about {bits:.0f} bits, relative to the largest result",
         f"{'operation':<28}{'shape':<18}{'diagonals':>10}{'sums':>6}  {'range':<24}where",
     ]
     for node, step in zip(program.nodes, steps.steps, strict=True):

@@ -21,6 +21,7 @@ from hemera.serving import container
 from hemera.serving.dry_run import asked_keys, cost_of
 from hemera.serving.interface import Interface
 from hemera.serving.keys import AskedKeys
+from hemera.serving.noise import ExpectedNoise
 from hemera.serving.prepared import PreparedModel, rules_for
 from hemera.serving.program import Program
 from hemera.serving.specs import InputSpec, OutputSpec
@@ -170,10 +171,12 @@ class Package:
         times = None if device is None else DeviceTimes.find(device)
         return cost_of(self._planned(Context(self.params, "ledger", threads=threads)), requests, times)
 
-    def evaluate_clear(self, rows: Any) -> Any:
-        """What a client would read for these rows, computed in the clear: see `Interface.encode`."""
+    def evaluate_clear(self, rows: Any, *, noise: ExpectedNoise | None = None) -> Any:
+        """What a client would read for these rows, computed in the clear: see `Interface.encode`. With
+        `noise`, that which encrypted runs are expected to have is added."""
         modulus = self.params.plain_modulus if isinstance(self.params, IntegerParameters) else 0
-        values = self._program.evaluate_clear(self._interface.encode(rows), modulus)
+        changed = None if noise is None else noise.added
+        values = self._program.evaluate_clear(self._interface.encode(rows), modulus, changed=changed)
         count = len(rows) if hasattr(rows, "__len__") else None
         return self._interface.decode(values, count)
 

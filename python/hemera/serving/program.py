@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -27,6 +27,8 @@ from hemera.serving.operations import (
 from hemera.serving.values import MALFORMED, Array, Form, SchemeName, integer
 
 MAX_NODES = 100_000
+
+Changed = Callable[[int, Array, Sequence[Array]], Array]
 
 
 @dataclass(frozen=True)
@@ -169,10 +171,20 @@ class Program:
 
     # --- In the clear. ---
 
-    def evaluate_clear(self, inputs: Sequence[Array], modulus: int = 0) -> list[Array]:
+    def evaluate_clear(
+        self, inputs: Sequence[Array], modulus: int = 0, *, changed: Changed | None = None
+    ) -> list[Array]:
         """The outputs of inputs in the clear, of shape (..., batch of a request, slots), with BFV and BGV
-        modulo the plaintext modulus, from -(t-1)/2 to t/2."""
+        modulo the plaintext modulus, from -(t-1)/2 to t/2.
+
+        Args:
+            modulus: the plaintext modulus; 0 with CKKS.
+            changed: gives what to go on with in place of a value, from its number, the value and the operands
+                of its operation; inputs have none.
+        """
         values: list[Array] = [np.asarray(x, object if modulus else None) for x in inputs]
+        if changed is not None:
+            values = [changed(number, x, ()) for number, x in enumerate(values)]
         for node in self.nodes:
             xs = self._aligned_clear([values[at] for at in node.operands], node.operands)
             if isinstance(node.operation, Take):
@@ -180,6 +192,8 @@ class Program:
                 result = np.take(xs[0], node.operation.index, axis=axis)
             else:
                 result = node.operation.clear(*xs)
+            if changed is not None:
+                result = changed(len(values), result, xs)
             values.append(result % modulus if modulus else result)
         found = [values[at] for at in self.outputs]
         if not modulus:

@@ -8,9 +8,10 @@ from hemera_apps.bench import (
     multiply,
     networks,
     operations,
+    plans,
     requests,
     serve,
     times,
 )
 
-SUITES = (operations, against_seal, apps, bootstraps, multiply, networks, requests, serve, times)
+SUITES = (operations, against_seal, apps, bootstraps, multiply, networks, plans, requests, serve, times)

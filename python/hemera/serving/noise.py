@@ -1,0 +1,113 @@
+"""The noise that encrypted runs of a CKKS program are expected to have, drawn at random, in the clear.
+
+Slots get normal errors after each operation, of the deviation that a rescale, a key switch or an encoding
+adds, or of the model of the operation's own plan (`hemera.circuits.Plan.expected_error`). Operations that
+follow scale and add errors as they do values, so the program itself is the rule of propagation.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from hemera.circuits import Function, LinearTransform
+from hemera.errors import ParameterError
+from hemera.parameters import Parameters
+from hemera.serving import operations as op
+from hemera.serving.program import Program
+from hemera.serving.values import Array
+
+__all__ = ["ExpectedNoise"]
+
+_EXACT = (op.Negate, op.AddNumber, op.Take, op.Lower)
+"""These add nothing that counts."""
+_WITH_A_PLAN = (op.OfMatrix, op.OfPolynomial, op.OfNamedFunction, op.Bootstraps)
+
+
+class ExpectedNoise:
+    """Draws of the noise of one program's values.
+
+    Args:
+        program: of CKKS.
+        params: that it runs with.
+        seed: of the draws.
+
+    Raises:
+        ParameterError: for another scheme, whose results are exact.
+        LevelError: where the parameters have too few levels.
+    """
+
+    def __init__(self, program: Program, params: Parameters, seed: int = 0) -> None:
+        if program.scheme != "ckks":
+            raise ParameterError(
+                f"programs of {program.scheme.upper()} are exact: they have no expected noise"
+            )
+        self._program, self._params = program, params
+        self._levels = program.levels(params)
+        self._scale: float = params._native.scale
+        self._weight = params._native.secret_weight or 2 * params.degree / 3
+        self._random = np.random.default_rng(seed)
+
+    def added(self, value: int, x: Array, operands: Sequence[Array]) -> Array:
+        """A value of the program with the noise of the operation that made it.
+
+        Args:
+            value: its number: inputs first.
+            operands: what the operation took; none for inputs.
+        """
+        deviation = self._deviation(value, operands)
+        if np.ndim(deviation) == 0 and deviation == 0:
+            return x
+        # Half of the variance is in the imaginary part, which real values do not keep.
+        part = deviation / math.sqrt(2)
+        noisy: Array = x + part * self._random.standard_normal(x.shape)
+        return noisy + 1j * part * self._random.standard_normal(x.shape) if np.iscomplexobj(x) else noisy
+
+    def _deviation(self, value: int, operands: Sequence[Array]) -> Any:
+        """The root mean square of the complex errors that are new, for all slots or for each."""
+        slots = self._program.forms[value].slots
+        rounding = math.sqrt(2 * slots * (1 + self._weight) / 12) / self._scale
+        encoding = math.sqrt(2 * slots / 12) / self._scale
+        first = len(self._program.inputs)
+        if value < first:
+            return math.hypot(encoding, math.sqrt(2 * slots) * self._params._native.sigma / self._scale)
+        node = self._program.nodes[value - first]
+        operation = node.operation
+        # Operands at different levels come to one scale by a rescale.
+        aligned = rounding * (len({self._levels[at] for at in node.operands}) - 1)
+        if isinstance(operation, _WITH_A_PLAN):
+            place = self._program.place(node, self._params, self._levels)
+            plan = operation.plan(place)
+            if isinstance(plan, Function):
+                plan = plan.plan(self._params, level=place.level, slots=place.form.slots)
+            own = plan.expected_error(0.0)[0]
+            if isinstance(operation, op.Bootstraps):
+                return own * operation.magnitude  # which it scales to 1
+            if isinstance(plan, LinearTransform):
+                # Encoded numbers are as wrong as values are large, and the model has values of magnitude 1.
+                squares: Any = np.mean(np.abs(operands[0]) ** 2)
+                own = math.sqrt(own**2 + plan.diagonals * encoding**2 * max(0.0, squares - 1))
+            return own
+        if isinstance(operation, _EXACT):
+            return 0.0
+        if isinstance(operation, op.AddArray):
+            return encoding
+        if isinstance(operation, op.MultiplyNumber):
+            return rounding * operation.depth
+        if isinstance(operation, op.MultiplyArray):
+            return np.hypot(rounding, encoding * np.abs(operands[0]))
+        if isinstance(operation, op.DotArrays):
+            squares = sum(np.abs(each) ** 2 for each in operands)
+            return np.sqrt(rounding**2 + encoding**2 * squares)
+        if isinstance(operation, op.Sum):
+            return rounding * math.sqrt(slots - 1)
+        if isinstance(operation, (op.Add, op.Subtract)):
+            return aligned
+        if isinstance(operation, op.Power):
+            # The last square's, and those before it, as the power grows with them.
+            grown = np.abs(operands[0]) ** max(0, operation.exponent // 2) * operation.exponent / 2
+            return rounding * np.hypot(1.0, grown if operation.depth > 1 else 0.0)
+        return rounding + aligned  # products of values, rotations
