@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 
 import pytest
 
 import hemera as hm
 from hemera import _core
+from hemera.objects import calibration
 from hemera.times import DeviceTimes, cache_folder, device_name, known_devices
 
 PARAMS = hm.ckks.Parameters.for_circuit(depth=2, scale_bits=40, slots=512)
@@ -72,6 +74,44 @@ def test_devices_are_named_by_what_makes_them_fast():
     assert device_name(hm.Context(PARAMS, "cpu", threads=2).description).endswith("-2")
     assert device_name("cpu (avx512, 16 threads)") == "cpu-avx512-16"
     assert device_name("cuda:0 (NVIDIA H200, in passes)") == "nvidia-h200"
+
+
+def test_calibration_keeps_the_least_times_of_three_rounds(monkeypatch):
+    monkeypatch.setattr(calibration, "LEVELS", {4096: 1})
+    monkeypatch.setattr(calibration, "SECONDS", 1e-3)
+    rounds = []
+    kept = calibration._Measurement.run
+
+    def run(measurement):
+        kept(measurement)
+        rounds.append((list(measurement.eager), {row[:4]: row[4] for row in measurement.rows()}))
+
+    monkeypatch.setattr(calibration._Measurement, "run", run)
+    lines = []
+    found = calibration.calibrate("cpu", threads=1, report=lines.append)
+    assert lines == ["measuring ckks at N = 4096", *(f"{lines[0]}, round {i}" for i in (2, 3))]
+    assert [row[:4] for row in found.rows] == list(rounds[0][1])
+    for before, after in itertools.pairwise(eager for eager, _ in rounds):
+        assert all(b <= a for a, b in zip(before, after, strict=True))
+    assert (found.waiting, found.device.endswith("-1")) == (0.0, True)
+    # Rows are such that circuits take what they took, which are of all operations that they are made of.
+    program = hm.cost(lambda x, y: x * y + x, 1024, 1024, params=next(calibration._parameters()))
+    assert 0 < found.seconds(program._counted()[1]) < 1
+    assert {"add", "multiply_relinearize", "switch_keys", "inner_product", "transform"} <= {
+        row[0] for row in found.rows
+    }
+
+
+def test_calibration_leaves_out_what_there_is_no_time_for(monkeypatch):
+    monkeypatch.setattr(calibration, "LEVELS", {4096: 1, 8192: 2})
+    monkeypatch.setattr(calibration, "SECONDS", 1e-3)
+    lines = []
+    found = calibration.calibrate("cpu", threads=1, seconds=1e-3, report=lines.append)
+    assert {row[1] for row in found.rows} <= {1, 128, 1024, 2048, 4096}
+    assert lines[0] == "measuring ckks at N = 4096"
+    assert lines[1:] == [
+        f"left out: {scheme} at N = 8192, for want of time" for scheme in ("ckks", "bfv", "bgv")
+    ]
 
 
 def test_a_context_without_times_is_refused() -> None:

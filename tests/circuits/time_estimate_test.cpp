@@ -121,6 +121,17 @@ TEST(TimeEstimate, NeighboursShareARowWhereThereAreMany) {
   EXPECT_EQ(few.front().seconds, 1.5);
 }
 
+TEST(TimeEstimate, TimesOfCallsAreTheirMeanOrTheLeast) {
+  poly::Ledger ledger;
+  for (const double seconds : {3.0, 1.0, 8.0}) ledger.note_time(sum_of(2), seconds);
+  ledger.note_time(sum_of(5), 7);
+  EXPECT_EQ(ledger.take_times(false), (poly::Ledger::Times{{sum_of(2), 4}, {sum_of(5), 7}}));
+  EXPECT_TRUE(ledger.take_times(false).empty());
+  for (const double seconds : {3.0, 1.0, 8.0}) ledger.note_time(sum_of(2), seconds);
+  EXPECT_EQ(ledger.take_times(true), (poly::Ledger::Times{{sum_of(2), 1}}));
+  EXPECT_TRUE(ledger.take_times(true).empty());
+}
+
 // The calls of a run, each waited for: no longer than the run, and most of it.
 TEST(TimeEstimate, TimesOfARunAddUpToIt) {
   const rlwe::Parameters own = ckks::small_parameters(6, 3);

@@ -46,6 +46,8 @@ _SHARES = 1024
 _ROOM_BITS = 24
 """Bits of the scale below a result's last bit: for the noise of some thousand operations."""
 _SCALE_BITS = (30, 55)
+_RANGE_BITS = 2
+"""The fewest: primes are not exactly powers of two, so a single bit leaves no room for values of 1."""
 _SLOTS = 4
 """The fewest that a program has."""
 _MOST_SLOTS = 1 << 15
@@ -417,7 +419,7 @@ def _circuit_parameters(
             slots=slots,
             # In place of largest=, by which inputs would declare bounds that follow every operation, and grow
             # beyond what samples show.
-            range_bits=1 + math.ceil(math.log2(largest)),
+            range_bits=max(_RANGE_BITS, 1 + math.ceil(math.log2(largest))),
             degree=degree,
             security=security,
         )

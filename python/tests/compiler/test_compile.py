@@ -88,6 +88,19 @@ def test_several_inputs_of_several_shapes() -> None:
     assert_gives(lambda a, b, c: {"y": a @ b + c, "z": (a @ b) @ c}, a, b, c)
 
 
+@pytest.mark.parametrize("largest", [1.0, 0.5, 1e-3])
+@pytest.mark.parametrize("factor", [0.5, 0.3, -1.0])
+@pytest.mark.parametrize("precision", [6, 24])
+def test_values_up_to_1_times_numbers(largest: float, factor: float, precision: float) -> None:
+    def function(x: Any) -> Any:
+        return (factor * x + largest / 10) * factor
+
+    plan = hm.compile(function, hm.ArraySpec((8,), range=(-largest, largest)), precision_bits=precision)
+    values = np.linspace(-largest, largest, 8)
+    # Relative to values of about 1: the scale does not grow for small ones.
+    np.testing.assert_allclose(plan.local(threads=1)(values), function(values), rtol=0, atol=2.0**-precision)
+
+
 def test_functions_by_ranges_of_samples() -> None:
     rng = np.random.default_rng(4)
     x = rng.uniform(0.5, 2, (20, 6))

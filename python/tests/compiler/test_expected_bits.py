@@ -1,0 +1,130 @@
+"""The bits that plans expect, next to the errors of encrypted runs: the judge is NumPy in float64."""
+
+from __future__ import annotations
+
+import math
+import statistics
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import hemera as hm
+from hemera.arrays import conv
+from hemera.serving.noise import ExpectedNoise
+
+RNG = np.random.default_rng(11)
+MATRIX = RNG.normal(size=(48, 32)) / 7
+WIDE = 40 * RNG.normal(size=(16, 16))
+KERNEL = np.array([1.0, 4, 6, 4, 1]).reshape(1, 1, 5) / 16
+
+
+def measured(plan: hm.Compiled, *samples: Any) -> float:
+    """The median of five encryptions, so that no lucky draw counts."""
+    return statistics.median(plan.check(*samples).bits for _ in range(5))
+
+
+def agree(plan: hm.Compiled, *samples: Any) -> None:
+    assert plan.expected_bits(*samples) == pytest.approx(measured(plan, *samples), abs=2)
+
+
+def spread(x: Any) -> Any:
+    return {"mean": x.mean(), "variance": ((x - x.mean()) ** 2).mean()}
+
+
+PROGRAMS: dict[str, tuple[Callable[[Any], Any], tuple[int, ...], tuple[float, float]]] = {
+    "matrix": (lambda x: x @ MATRIX, (48,), (-1, 1)),
+    "large matrix": (lambda x: x @ WIDE, (16,), (-1, 1)),
+    "large values": (spread, (500,), (0, 120)),
+    "small values": (lambda x: x * 0.25 + x, (100,), (-1e-3, 1e-3)),
+    "sum of squares": (lambda x: (x**2).sum(), (64,), (-1, 1)),
+    "powers": (lambda x: x**7 - 0.5 * x**2, (200,), (-1, 1)),
+    "polynomial": (lambda x: np.polyval([0.3, -0.2, 0.7, 0.1], x), (300,), (-1, 1)),
+    "smoothing": (lambda x: conv(x, KERNEL), (1, 64), (-4, 4)),
+    "only masks": (lambda x: x * np.linspace(-30, 30, 64), (64,), (-1, 1)),
+    "reversed": (lambda x: x[::-1] + x, (30,), (-1, 1)),
+}
+
+
+@pytest.mark.parametrize("precision", [10, 26])
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_noise_is_as_expected(name: str, precision: float) -> None:
+    function, shape, (low, high) = PROGRAMS[name]
+    plan = hm.compile(function, hm.ArraySpec(shape, range=(low, high)), precision_bits=precision)
+    agree(plan, RNG.uniform(low, high, (1, *shape)))
+
+
+@pytest.mark.parametrize("precision", [6, 12])
+def test_approximations_count(precision: float) -> None:
+    plan = hm.compile(
+        lambda x: np.tanh(x @ MATRIX), hm.ArraySpec((48,), range=(-1, 1)), precision_bits=precision
+    )
+    sample = RNG.uniform(-1, 1, (1, 48))
+    agree(plan, sample)
+    assert plan.expected_bits(sample) < precision + 8  # far less than the noise alone leaves
+
+
+def test_several_inputs_and_levels() -> None:
+    specs = [hm.ArraySpec((40,), range=(-2, 2)), hm.ArraySpec((40,), range=(0, 5))]
+    plan = hm.compile(lambda x, y: x * y + (x - y) ** 4 / 100 + x, *specs, precision_bits=14)
+    agree(plan, RNG.uniform(-2, 2, (2, 40)), RNG.uniform(0, 5, (2, 40)))
+
+
+def test_bootstraps_count() -> None:
+    params = hm.ckks.Parameters.for_bootstrapping("test-40")
+
+    def chain(x: Any) -> Any:
+        for _ in range(12):
+            x = x * 0.75 - 0.25 * x**3  # stays in its range
+        return x
+
+    sample = RNG.uniform(-1, 1, (1, 64))
+    plan = hm.compile(
+        chain, hm.ArraySpec((64,), range=(-1, 1)), calibrate=sample, params=params, precision_bits=10
+    )
+    assert plan.package.program.operations["bootstrap"] >= 1
+    agree(plan, sample)
+    exact = plan.package.evaluate_clear(sample[0])
+    assert np.abs(exact - chain(sample[0])).max() < 1e-12  # so the bits are those of noise
+
+
+def test_estimators() -> None:
+    linear = pytest.importorskip("sklearn.linear_model")
+    rows = RNG.normal(size=(80, 6))
+    model = linear.LogisticRegression().fit(rows, rows[:, 0] > 0)
+    plan = hm.compile(model, calibrate=rows, rows=4)
+    samples = plan._table.prepared(rows[:8])
+    assert plan.expected_bits(samples) == pytest.approx(plan.check(rows[:8], encrypted=2).bits, abs=2)
+
+
+def test_exact_programs_have_all_bits() -> None:
+    plan = hm.compile(lambda x: x * 3 + 1, hm.ArraySpec((8,), range=(0, 9)), scheme="bfv")
+    assert plan.expected_bits() == math.inf
+    assert "exact results" in plan.report()
+    with pytest.raises(hm.errors.ParameterError, match="exact"):
+        ExpectedNoise(plan.package.program, plan.params)
+
+
+def test_reports_have_them_for_the_whole_range() -> None:
+    plan = hm.compile(lambda x: x @ MATRIX, hm.ArraySpec((48,), range=(-1, 1)))
+    bits = plan.expected_bits()
+    assert f"about {bits:.0f} bits" in plan.report()
+    assert bits == plan.expected_bits()  # the same draws
+    assert bits == pytest.approx(measured(plan, RNG.uniform(-1, 1, (1, 48))), abs=2)
+
+
+def test_more_scale_gives_as_many_more_bits() -> None:
+    def bits(scale: int) -> float:
+        params = hm.ckks.Parameters.for_circuit(2, scale_bits=scale, slots=64)
+        return hm.compile(
+            lambda x: x @ MATRIX, hm.ArraySpec((48,), range=(-1, 1)), params=params
+        ).expected_bits()
+
+    assert bits(45) - bits(35) == pytest.approx(10, abs=0.5)
+
+
+def test_samples_of_other_shapes_are_refused() -> None:
+    plan = hm.compile(lambda x: x + 1, hm.ArraySpec((8,), range=(0, 1)))
+    with pytest.raises(hm.errors.MismatchError, match="shapes"):
+        plan.expected_bits(np.zeros((1, 9)))
