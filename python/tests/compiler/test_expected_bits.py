@@ -12,6 +12,7 @@ import pytest
 
 import hemera as hm
 from hemera.arrays import conv
+from hemera.compiler.local import Local
 from hemera.serving.noise import ExpectedNoise
 
 RNG = np.random.default_rng(11)
@@ -69,6 +70,34 @@ def test_several_inputs_and_levels() -> None:
     specs = [hm.ArraySpec((40,), range=(-2, 2)), hm.ArraySpec((40,), range=(0, 5))]
     plan = hm.compile(lambda x, y: x * y + (x - y) ** 4 / 100 + x, *specs, precision_bits=14)
     agree(plan, RNG.uniform(-2, 2, (2, 40)), RNG.uniform(0, 5, (2, 40)))
+
+
+ARRAY = RNG.uniform(-1, 1, 256)
+OPERATIONS: dict[str, Callable[[Any], Any]] = {
+    "nothing": lambda x: x,
+    "rotate": lambda x: x.rotate(3) + x.rotate(7) + x.rotate(11),
+    "square": lambda x: x * x,
+    "power": lambda x: x**4,
+    "mask": lambda x: x * ARRAY,
+    "large values times a mask": lambda x: (x * 900) * ARRAY,
+    "array": lambda x: x + ARRAY,
+    "number": lambda x: x * 0.3,
+    "two levels": lambda x: x * x + x,
+    "sum": lambda x: x.sum(),
+    "conjugate": lambda x: x.conjugate() + x,
+}
+
+
+@pytest.mark.parametrize("name", OPERATIONS)
+def test_the_noise_of_each_operation(name: str) -> None:
+    package = hm.serving.export(OPERATIONS[name], inputs=256, name=name)
+    x = RNG.uniform(-1, 1, 256)
+    exact = package.evaluate_clear([x])
+    local = Local(package)
+    measured = np.std([local(x) - exact for _ in range(4)])
+    noises = [ExpectedNoise(package.program, package.params, seed) for seed in range(4)]
+    drawn = np.std([package.evaluate_clear([x], noise=noise) - exact for noise in noises])
+    assert 0.6 < drawn / measured < 1.7
 
 
 def test_bootstraps_count() -> None:
