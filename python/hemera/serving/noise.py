@@ -22,7 +22,7 @@ from hemera.serving.values import Array
 
 __all__ = ["ExpectedNoise"]
 
-_EXACT = (op.Negate, op.AddNumber, op.Take, op.Lower)
+_EXACT = (op.Add, op.Subtract, op.Negate, op.AddNumber, op.Take, op.Lower)
 """These add nothing that counts."""
 _WITH_A_PLAN = (op.OfMatrix, op.OfPolynomial, op.OfNamedFunction, op.Bootstraps)
 
@@ -70,14 +70,16 @@ class ExpectedNoise:
         """The root mean square of the complex errors that are new, for all slots or for each."""
         slots = self._program.forms[value].slots
         rounding = math.sqrt(2 * slots * (1 + self._weight) / 12) / self._scale
-        encoding = math.sqrt(2 * slots / 12) / self._scale
+        modelled = encoding = math.sqrt(2 * slots / 12) / self._scale
         first = len(self._program.inputs)
         if value < first:
             return math.hypot(encoding, math.sqrt(2 * slots) * self._params._native.sigma / self._scale)
         node = self._program.nodes[value - first]
         operation = node.operation
-        # Operands at different levels come to one scale by a rescale.
-        aligned = rounding * (len({self._levels[at] for at in node.operands}) - 1)
+        arrays = getattr(operation, "values", ())
+        if not any(map(np.iscomplexobj, arrays if isinstance(arrays, tuple) else (arrays,))):
+            # Polynomials of real numbers are symmetric, and so are their errors: real, with all the variance.
+            encoding *= math.sqrt(2)
         if isinstance(operation, _WITH_A_PLAN):
             place = self._program.place(node, self._params, self._levels)
             plan = operation.plan(place)
@@ -89,7 +91,7 @@ class ExpectedNoise:
             if isinstance(plan, LinearTransform):
                 # Encoded numbers are as wrong as values are large, and the model has values of magnitude 1.
                 squares: Any = np.mean(np.abs(operands[0]) ** 2)
-                own = math.sqrt(own**2 + plan.diagonals * encoding**2 * max(0.0, squares - 1))
+                own = math.sqrt(own**2 + plan.diagonals * max(0.0, encoding**2 * squares - modelled**2))
             return own
         if isinstance(operation, _EXACT):
             return 0.0
@@ -104,10 +106,8 @@ class ExpectedNoise:
             return np.sqrt(rounding**2 + encoding**2 * squares)
         if isinstance(operation, op.Sum):
             return rounding * math.sqrt(slots - 1)
-        if isinstance(operation, (op.Add, op.Subtract)):
-            return aligned
         if isinstance(operation, op.Power):
             # The last square's, and those before it, as the power grows with them.
             grown = np.abs(operands[0]) ** max(0, operation.exponent // 2) * operation.exponent / 2
             return rounding * np.hypot(1.0, grown if operation.depth > 1 else 0.0)
-        return rounding + aligned  # products of values, rotations
+        return rounding  # products of values, rotations
