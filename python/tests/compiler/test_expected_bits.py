@@ -12,9 +12,13 @@ import pytest
 
 import hemera as hm
 from hemera.arrays import conv
+from hemera.circuits import Bootstrap
 from hemera.compiler.local import Local
+from hemera.serving import operations as op
 from hemera.serving.noise import ExpectedNoise
+from hemera.serving.program import Program
 from hemera.serving.tracing import dot
+from hemera.serving.values import Form
 
 RNG = np.random.default_rng(11)
 MATRIX = RNG.normal(size=(48, 32)) / 7
@@ -103,6 +107,26 @@ def test_the_noise_of_each_operation(name: str) -> None:
     # A sum is one number, whose 60 errors have a deviation that varies by a tenth.
     room = 2 if name == "sum" else 1.15
     assert 1 / room < drawn / measured < room
+
+
+@pytest.mark.parametrize("part", [1.0, 0.1, 0.01])
+@pytest.mark.parametrize("magnitude", [1.0, 8.0])
+@pytest.mark.parametrize("real", [True, False])
+def test_the_noise_of_bootstraps_is_that_of_the_values(part: float, magnitude: float, real: bool) -> None:
+    params = hm.ckks.Parameters.for_bootstrapping("test-40")
+    program = Program("ckks", [Form(64)])
+    program.give(program.add(op.Bootstraps(real=real, iterations=1, magnitude=magnitude), 0))
+    x = part * RNG.uniform(-magnitude, magnitude, 64)
+    noise = ExpectedNoise(program, params)
+    drawn = np.std([program.evaluate_clear([x], changed=noise.added)[0] - x for _ in range(20)])
+
+    ctx = hm.Context(params, "cpu")
+    secret = ctx.generate_secret_key()
+    plan = Bootstrap(params, 64, real=real)
+    evaluator = ctx.bind(ctx.generate_keys(secret, plan=plan))
+    given = ctx.encrypt(ctx.encode(x, level=plan.input_level), secret)
+    found = evaluator.bootstrap(given, plan, magnitude=magnitude)
+    assert 0.6 < drawn / np.std(np.real(ctx.decrypt(found, secret)) - x) < 1.7
 
 
 def test_bootstraps_count() -> None:
