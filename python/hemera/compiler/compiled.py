@@ -110,7 +110,10 @@ class Compiled(Packaged):
         """The parameters, the cost, the bits, and a line for each operation: for people."""
         if self._bits is None:
             self._bits = self.expected_bits()
-        return table(self._program, self._lowered, self.params, self.cost(device), self._bits)
+        return self._report(device, self._bits)
+
+    def _report(self, device: str | None, bits: float | None) -> str:
+        return table(self._program, self._lowered, self.params, self.cost(device), bits)
 
     def expected_bits(self, *samples: Any) -> float:
         """The bits that results are expected to have after the point, relative to the largest one: by
@@ -136,7 +139,16 @@ class Compiled(Packaged):
     def _drawn(self) -> list[Values]:
         """A sample of each input, from the whole of its range."""
         random = np.random.default_rng(0)
-        return [random.uniform(*(spec.range or (0.0, 0.0)), (1, *spec.shape)) for spec in self._specs]
+        drawn = []
+        for spec in self._specs:
+            low, high = spec.range or (0.0, 0.0)
+            own = random.uniform(low, high, (1, *spec.shape))
+            if spec.step is not None:
+                own = spec.step * np.clip(
+                    np.rint(own / spec.step), math.ceil(low / spec.step), math.floor(high / spec.step)
+                )
+            drawn.append(own)
+        return drawn
 
     def _given(self, samples: Sequence[Any]) -> list[Values]:
         """Samples of the inputs as arrays. MismatchError for other shapes."""

@@ -12,16 +12,16 @@ from hemera.parameters import Parameters
 __all__ = ["table"]
 
 
-def table(program: TensorProgram, steps: Lowered, params: Parameters, cost: Cost, bits: float) -> str:
+def table(program: TensorProgram, steps: Lowered, params: Parameters, cost: Cost, bits: float | None) -> str:
     """A few lines of the whole, and one for each operation.
 
     Args:
-        bits: that results are expected to have.
+        bits: that results are expected to have; None: not known.
     """
     lines = [
         f"{params!r}, {steps.slots} slots, depth {steps.program.depth}",
         cost.report(),
-        "exact results" if math.isinf(bits) else f"about {bits:.0f} bits, relative to the largest result",
+        *([] if bits is None else [_bits_line(bits)]),
         f"{'operation':<28}{'shape':<18}{'diagonals':>10}{'sums':>6}  {'range':<24}where",
     ]
     for node, step in zip(program.nodes, steps.steps, strict=True):
@@ -31,6 +31,10 @@ def table(program: TensorProgram, steps: Lowered, params: Parameters, cost: Cost
             f"{f'{low:.4g} to {high:.4g}':<24}{node.where}".rstrip()
         )
     return "\n".join(lines)
+
+
+def _bits_line(bits: float) -> str:
+    return "exact results" if math.isinf(bits) else f"about {bits:.0f} bits, relative to the largest result"
 
 
 def _title(node: Node) -> str:

@@ -172,6 +172,18 @@ def test_reports_have_them_for_the_whole_range() -> None:
     assert bits == pytest.approx(measured(plan, RNG.uniform(-1, 1, (1, 48))), abs=2)
 
 
+@pytest.mark.parametrize("step", [1.0, 0.25, 3.0])
+def test_draws_are_multiples_of_the_step(step: float) -> None:
+    spec = hm.ArraySpec((20,), range=(-4.1, 7.3), step=step)
+    plan = hm.compile(lambda x: x * 2 + 1, spec)
+    (drawn,) = plan._drawn()
+    np.testing.assert_array_equal(drawn, step * np.round(drawn / step))
+    assert drawn.min() >= -4.1
+    assert drawn.max() <= 7.3
+    assert len(np.unique(drawn)) > 2
+    assert plan.expected_bits() == pytest.approx(measured(plan, drawn), abs=2)
+
+
 def test_more_scale_gives_as_many_more_bits() -> None:
     def bits(scale: int) -> float:
         params = hm.ckks.Parameters.for_circuit(2, scale_bits=scale, slots=64)
