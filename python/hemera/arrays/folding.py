@@ -49,7 +49,35 @@ def folded(program: TensorProgram, *, exact: bool = False) -> TensorProgram:
         if users[at] > 1:
             shared.add(known[key])
     found.outputs = [(name, places[at]) for name, at in program.outputs]
-    return found.pruned()
+    return _once(found.pruned())
+
+
+def _once(program: TensorProgram) -> TensorProgram:
+    """The program with equal maps once that differ in the shape of their result: a sum with and without its
+    axis. Maps take the other's result as it is, as they count elements; for others it gets its shape."""
+    found = TensorProgram()
+    flat: list[int] = []
+    shaped: dict[tuple[int, Any], int] = {}
+    known: dict[Any, int] = {}
+
+    def in_shape(at: int) -> int:
+        node, place = program.nodes[at], flat[at]
+        if found.nodes[place].shape == node.shape:
+            return place
+        if (place, node.shape) not in shaped:
+            same = Affine((SparseMap.selection(np.arange(node.size), node.size),))
+            shaped[place, node.shape] = found.add(same, [place], node.shape, node.where, node.range)
+        return shaped[place, node.shape]
+
+    for node in program.nodes:
+        is_map = isinstance(node.operation, Affine)
+        operands = [flat[at] if is_map else in_shape(at) for at in node.operands]
+        key = (_identity(node.operation), tuple(operands), is_map or node.shape)
+        if key not in known:
+            known[key] = found.add(node.operation, operands, node.shape, node.where, node.range)
+        flat.append(known[key])
+    found.outputs = [(name, in_shape(at)) for name, at in program.outputs]
+    return found
 
 
 def _identity(operation: Operation) -> Any:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -61,10 +61,14 @@ def _edge(source: int, target: int, own: SparseMap) -> _Edge:
 
 
 class _Groups:
-    """Nodes that have one layout: the operands and results of products and functions."""
+    """Nodes that have one layout: the operands and results of products and functions, and those that are
+    alike."""
 
-    def __init__(self, program: TensorProgram) -> None:
+    def __init__(self, program: TensorProgram, alike: Iterable[Sequence[int]]) -> None:
         self._parents = list(range(len(program.nodes)))
+        for own in alike:
+            for at in own[1:]:
+                self._parents[self.of(own[0])] = self.of(at)
         for at, node in enumerate(program.nodes):
             if not isinstance(node.operation, Affine):
                 for operand in node.operands:
@@ -78,16 +82,19 @@ class _Groups:
         return at
 
 
-def choose_layouts(program: TensorProgram, *, most_slots: int = 1 << 15) -> LayoutChoice:
+def choose_layouts(
+    program: TensorProgram, *, most_slots: int = 1 << 15, alike: Iterable[Sequence[int]] = ()
+) -> LayoutChoice:
     """Layouts of all nodes by local search: from the order of memory, and from layouts that neighbours
     suggest, single bits of the slot's number are moved as long as the maps cost less. Deterministic.
 
     Args:
         most_slots: no layout has a longer period, unless an array has more elements.
+        alike: nodes of one shape that take one layout.
     """
     rasters = (Layout.raster(node.shape).period for node in program.nodes)
     most_slots = max(most_slots, *rasters)
-    groups = _Groups(program)
+    groups = _Groups(program, alike)
     names = [groups.of(at) for at in range(len(program.nodes))]
     edges = [
         _edge(groups.of(operand), names[at], own)

@@ -20,7 +20,7 @@ Values = NDArray[Any]
 _ROUNDING = 1e-9
 """Part of a range by which values may be outside of it."""
 _DRAWS = 16
-"""Results whose errors are drawn, at least: the error of a single one is often close to zero by chance."""
+"""Errors of each result that are drawn, at least: a single one is often close to zero by chance."""
 
 
 @dataclass(frozen=True)
@@ -113,7 +113,7 @@ def expected_bits(
     function: Callable[..., Any], noisy: Callable[..., Any], samples: Sequence[Values]
 ) -> float:
     """-log2 of the error that a noisy run is expected to have, relative to the largest result: the root mean
-    square of the worst errors of runs, so many that they have `_DRAWS` results.
+    square of the worst errors of runs, so many that each result has `_DRAWS` elements.
 
     Args:
         function: without errors.
@@ -124,7 +124,7 @@ def expected_bits(
     for one in zip(*samples, strict=True):
         wanted = _listed(function(*one))
         largest = max(largest, *(_largest(each) for each in wanted))
-        for _ in range(math.ceil(_DRAWS / sum(each.size for each in wanted))):
+        for _ in range(math.ceil(_DRAWS / max(1, min(each.size for each in wanted)))):
             errors.append(_difference(wanted, _listed(noisy(*one))))
     worst = math.sqrt(float(np.mean(np.square(errors))))
     return math.inf if worst == 0 else -math.log2(worst / (largest or 1.0))

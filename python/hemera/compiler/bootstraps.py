@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 from hemera import circuits
 from hemera.compiler.costs import CostModel
@@ -37,12 +38,20 @@ def bootstrap_of(params: Parameters, slots: int) -> circuits.Bootstrap | None:
 
 
 def placed(
-    program: Program, magnitudes: Mapping[int, float], params: Parameters, *, slots: int, device: str
+    program: Program,
+    magnitudes: Mapping[int, float],
+    arrays: Sequence[int | None],
+    params: Parameters,
+    *,
+    slots: int,
+    device: str,
 ) -> Placed:
     """The program with bootstraps where they cost least, by the device's table of times.
 
     Args:
         magnitudes: of those values of the program that may be bootstrapped, the largest number in a slot.
+        arrays: for each value, inputs first, the array that it is a tile of, or is made for: such values are
+            placed alike. None: it is placed by itself.
 
     Raises:
         LevelError: where no placement exists: an operation is deeper than a bootstrap leaves levels.
@@ -59,24 +68,48 @@ def placed(
         return seconds if value in magnitudes else math.inf
 
     groups = _groups(program, magnitudes)
-    # The number of each group's result among the values of the placement, which has inputs first.
     first = len(program.inputs)
-    numbers = {at: at for at in range(first)} | {each.result: first + at for at, each in enumerate(groups)}
-    inputs = [Input(top, bootstrap(at), f"input {at}") for at in range(first)]
-    steps = [
-        Step(
-            tuple(numbers[value] for value in each.operands),
-            each.depth,
-            _cost_of(program, each, costs),
-            bootstrap(each.result),
-            program.nodes[each.result - first].operation.name,
+    numbers = _numbers(first, groups, arrays)
+    alike: dict[int, list[int]] = {}  # the values by their number, and so inputs first
+    for value, number in numbers.items():
+        alike.setdefault(number, []).append(value)
+    by_result = {each.result: each for each in groups}
+    inputs, steps = [], []
+    for values in alike.values():
+        seconds_of_all = sum(bootstrap(value) for value in values)
+        if values[0] < first:
+            inputs.append(Input(top, seconds_of_all, f"input {values[0]}"))
+            continue
+        one = by_result[values[0]]
+        steps.append(
+            Step(
+                tuple(dict.fromkeys(numbers[value] for value in one.operands)),
+                one.depth,
+                _cost_of(program, [by_result[value] for value in values], costs),
+                seconds_of_all,
+                program.nodes[one.result - first].operation.name,
+            )
         )
-        for each in groups
-    ]
-    outputs = [numbers[value] for value in program.outputs]
+    outputs = list(dict.fromkeys(numbers[value] for value in program.outputs))
     found = place(inputs, steps, outputs, result_level=plan.result_level, lowest=plan.input_level)
-    by_value = {numbers[value]: bound for value, bound in magnitudes.items() if value in numbers}
-    return Placed(_rewritten(program, groups, numbers, found, by_value, plan.result_level), found)
+    return Placed(_rewritten(program, groups, numbers, found, magnitudes, plan.result_level), found)
+
+
+def _numbers(first: int, groups: Sequence[_Group], arrays: Sequence[int | None]) -> dict[int, int]:
+    """The number of each input and of each group's result among the values of the placement. Of one array,
+    inputs have one number, and so have groups of one depth that take values of the same numbers."""
+    found: dict[int, int] = {}
+    known: dict[Any, int] = {}
+    for value in range(first):
+        array = arrays[value]
+        key: Any = value if array is None else ("input", array)
+        found[value] = known.setdefault(key, len(known))
+    for each in groups:
+        array = arrays[each.result]
+        taken = frozenset(found[value] for value in each.operands)
+        key = each.result if array is None else (array, each.depth, taken)
+        found[each.result] = known.setdefault(key, len(known))
+    return found
 
 
 def _with_own_keys(program: Program) -> Program:
@@ -146,10 +179,11 @@ def _group(program: Program, nodes: list[int]) -> _Group:
     return _Group(tuple(nodes), tuple(operands), taken[result], result, tuple(before))
 
 
-def _cost_of(program: Program, group: _Group, costs: CostModel) -> Callable[[int], float]:
-    """Seconds of a group by the level of its operands."""
+def _cost_of(program: Program, groups: Sequence[_Group], costs: CostModel) -> Callable[[int], float]:
+    """Seconds of groups by the level of their operands."""
     parts = [
         (costs.of(program.nodes[at].operation, len(program.nodes[at].operands)), before)
+        for group in groups
         for at, before in zip(group.nodes, group.before, strict=True)
     ]
     return lambda level: sum(cost(level - before) for cost, before in parts)
@@ -165,26 +199,27 @@ def _rewritten(
 ) -> Program:
     """The program with the bootstraps of a placement, and with its operands at their levels.
 
-    `numbers` has the placement's number of each value between groups, `magnitudes` goes by these numbers.
+    `numbers` has the placement's number of each value between groups.
     """
     result = Program(program.scheme, program.inputs)
-    own = {at: at for at in range(len(program.inputs))}
+    own = {at: at for at in range(len(program.inputs))}  # the result's number of each value
     raised: dict[int, int] = {}
     lower: dict[tuple[int, int], int] = {}
 
     def operand(value: int, level: int) -> tuple[int, int]:
         """A value for a step at a level, and the level at which it comes."""
-        if not found.from_bootstrap(value, level):
-            return own[value], found.results[value]
+        if not found.from_bootstrap(numbers[value], level):
+            return own[value], found.results[numbers[value]]
         if value not in raised:
             magnitude = 2.0 ** math.ceil(math.log2(max(1.0, magnitudes[value])))
             raised[value] = result.add(Bootstraps(real=True, magnitude=magnitude, known=True), own[value])
         return raised[value], result_level
 
     first = len(program.inputs)
-    for at, group in enumerate(groups):
-        level = found.levels[at]
-        taken = {value: operand(numbers[value], level) for value in group.operands}
+    inputs = len(found.results) - len(found.levels)
+    for group in groups:
+        level = found.levels[numbers[group.result] - inputs]
+        taken = {value: operand(value, level) for value in group.operands}
         spare = min(have for _, have in taken.values()) - level
         if spare > 0:  # one operand at the level takes the others there
             lowest = min(taken, key=lambda value: taken[value][1])
@@ -199,7 +234,7 @@ def _rewritten(
         for each in group.nodes:
             node = program.nodes[each]
             places[first + each] = result.add(node.operation, *(places[value] for value in node.operands))
-        own[numbers[group.result]] = places[group.result]
+        own[group.result] = places[group.result]
     for value in program.outputs:
-        result.give(own[numbers[value]])
+        result.give(own[value])
     return result

@@ -15,6 +15,7 @@ from hemera.arrays.array import Array
 from hemera.arrays.folding import folded
 from hemera.arrays.layout_search import choose_layouts
 from hemera.arrays.recorder import Recorder
+from hemera.arrays.splitting import SplitProgram, split
 from hemera.arrays.tensor import Affine, Node, TensorProgram
 from hemera.compiler.agreement import Agreement, agreement, exact_agreement, expected_bits
 from hemera.compiler.bootstraps import bootstrap_of, placed
@@ -26,6 +27,7 @@ from hemera.compiler.report import table
 from hemera.compiler.results import named_results
 from hemera.compiler.sharing import room_of
 from hemera.compiler.specs import ArraySpec, spec_of
+from hemera.compiler.tiles import input_specs, output_specs, require_tiles, tiled_layouts
 from hemera.errors import LevelError, MismatchError, ParameterError, RangeError
 from hemera.parameters import Parameters
 from hemera.serving.encodings import Arrays
@@ -33,7 +35,6 @@ from hemera.serving.exporting import package
 from hemera.serving.noise import ExpectedNoise
 from hemera.serving.package import Package
 from hemera.serving.sharing import Sharing
-from hemera.serving.specs import InputSpec, OutputSpec
 
 __all__ = ["Compiled", "compile"]
 
@@ -73,14 +74,15 @@ class Compiled(Packaged):
         self,
         function: Callable[..., Any],
         specs: Sequence[ArraySpec],
-        program: TensorProgram,
+        parts: SplitProgram,
         steps: Lowered,
         model: Package,
     ) -> None:
         super().__init__(model)
         self._function = function
         self._specs = tuple(specs)
-        self._program = program
+        self._parts = parts
+        self._program = parts.whole
         self._lowered = steps
         self._arrays = model
         """The model whose clients give arrays."""
@@ -113,7 +115,7 @@ class Compiled(Packaged):
         return self._report(device, self._bits)
 
     def _report(self, device: str | None, bits: float | None) -> str:
-        return table(self._program, self._lowered, self.params, self.cost(device), bits)
+        return table(self._parts, self._lowered, self.params, self.cost(device), bits)
 
     def expected_bits(self, *samples: Any) -> float:
         """The bits that results are expected to have after the point, relative to the largest one: by
@@ -247,8 +249,8 @@ def compile(  # noqa: A001
 
     Raises:
         TypeError: when the function depends on values, or calls what encrypted arrays have not.
-        ParameterError: when a range is missing or no approximation has the precision, and when there are more
-            values than slots.
+        ParameterError: when a range is missing or no approximation has the precision, and when an array would
+            take more than 4,096 ciphertexts.
         MismatchError: when shapes do not fit.
         LevelError: when the given parameters have too few levels.
         RangeError: when results do not fit the given parameters.
@@ -283,6 +285,8 @@ def compile(  # noqa: A001
     specs = [
         spec_of(each, at, own, margin) for at, (each, own) in enumerate(zip(inputs, samples, strict=True))
     ]
+    most_slots = _MOST_SLOTS if params is None else params.max_slots
+    require_tiles(specs, most_slots)
     recorder = Recorder(precision_bits=precision_bits, margin=margin)
     arguments = []
     for spec, own in zip(specs, samples, strict=True):
@@ -290,20 +294,20 @@ def compile(  # noqa: A001
         number = recorder.input(spec.name, spec.shape, *spec.range, own, spec.step)
         arguments.append(Array(recorder, number))
     recorder.program.outputs = named_results(what(*arguments), recorder)
-    program = folded(recorder.program)
+    cut = split(folded(recorder.program), most_slots)
+    program = cut.program
     ring = params or _circuit_parameters(
         program, program.depth, _SLOTS, _scale_bits(precision_bits), security
     )
     # Bootstraps of more slots take longer than copies in them save.
     refreshed = ring is None or bootstrap_of(ring, _SLOTS) is not None
-    choice = choose_layouts(program, most_slots=1 if ring is None or refreshed else ring.max_slots)
+    spread = 1 if ring is None or refreshed else ring.max_slots
+    choice = choose_layouts(program, most_slots=spread, alike=cut.alike)
     slots = max(_SLOTS, *(layout.period for layout in choice.layouts))
-    if slots > _MOST_SLOTS:
-        raise ParameterError(f"an array of this program takes {slots} slots; at most {_MOST_SLOTS}")
-    steps = lowered(program, choice.layouts, [node.range for node in program.nodes], slots)
+    steps = lowered(cut, choice.layouts, slots)
     sharing = None
     if share:
-        room = room_of(program, steps, specs, precision_bits, _SHARES if shares is None else shares)
+        room = room_of(program, steps, precision_bits, _SHARES if shares is None else shares)
         if params is None:
             chosen, sharing = room.found(
                 lambda bits: _circuit_parameters(program, steps.program.depth, steps.slots, bits, security),
@@ -315,14 +319,14 @@ def compile(  # noqa: A001
         times = device or _DEVICE
         chosen, steps = _with_parameters(program, steps, params, precision_bits, security, times)
     if params is not None:
-        _require_room(program, steps, params)
+        _require_room(cut.whole, steps, params)
     return Compiled(
         what,
         specs,
-        program,
+        cut,
         steps,
         _package(
-            program,
+            cut,
             steps,
             specs,
             chosen,
@@ -365,7 +369,9 @@ def _with_parameters(
     for levels in tried_levels:
         try:
             tried = _of_preset(preset, levels, security)
-            own = placed(steps.program, steps.magnitudes, tried, slots=steps.slots, device=device)
+            own = placed(
+                steps.program, steps.magnitudes, steps.arrays, tried, slots=steps.slots, device=device
+            )
         except (LevelError, ParameterError) as error:
             reason = error
             continue
@@ -407,7 +413,7 @@ def _of_preset(preset: str, levels: int, security: int | None) -> Parameters:
 
 
 def _bootstrapped(steps: Lowered, params: Parameters, device: str) -> Lowered:
-    own = placed(steps.program, steps.magnitudes, params, slots=steps.slots, device=device)
+    own = placed(steps.program, steps.magnitudes, steps.arrays, params, slots=steps.slots, device=device)
     return replace(steps, program=own.program)
 
 
@@ -451,7 +457,7 @@ def _offset_of(node: Node) -> float:
 
 
 def _package(
-    program: TensorProgram,
+    parts: SplitProgram,
     steps: Lowered,
     specs: Sequence[ArraySpec],
     params: Parameters,
@@ -459,24 +465,12 @@ def _package(
     name: str,
     description: str,
 ) -> Package:
-    layouts = [step.layout for step in steps.steps]
-    inputs, outputs = [], []
-    for spec in specs:
-        assert spec.range is not None
-        low, high = spec.range
-        inputs.append(InputSpec(spec.name, steps.slots, steps.slots, low=low, high=high))
-    for label, _ in program.outputs:
-        outputs.append(OutputSpec(label, steps.slots))
     multiples = tuple(spec.step for spec in specs)
-    encoding = Arrays(
-        tuple(layouts[at] for at in program.inputs),
-        tuple(layouts[at] for _, at in program.outputs),
-        multiples if any(multiples) else (),
-    )
+    encoding = Arrays(*tiled_layouts(parts, steps), multiples if any(multiples) else ())
     return package(
         steps.program,
-        inputs,
-        outputs,
+        input_specs(parts, steps.slots),
+        output_specs(parts, steps.slots),
         params,
         name=name,
         description=description,

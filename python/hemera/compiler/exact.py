@@ -11,30 +11,32 @@ from hemera.arrays.array import Array
 from hemera.arrays.exact_recorder import MOST_WHOLE, ExactRecorder
 from hemera.arrays.folding import folded
 from hemera.arrays.layout_search import LayoutChoice, choose_layouts
+from hemera.arrays.splitting import SplitProgram, split
 from hemera.arrays.tensor import LookUp, TensorProgram
 from hemera.compiler.exact_lowering import exactly_lowered
 from hemera.compiler.lowering import Lowered
 from hemera.compiler.results import named_results
 from hemera.compiler.specs import ArraySpec, spec_of
+from hemera.compiler.tiles import input_specs, output_specs, require_tiles, tiled_layouts
 from hemera.errors import MismatchError, NoiseError, ParameterError
 from hemera.objects.noise_warning import budgets_are_known
 from hemera.parameters import IntegerParameters, Parameters
 from hemera.serving.encodings import WholeArrays
 from hemera.serving.exporting import package
 from hemera.serving.package import Package
-from hemera.serving.specs import InputSpec, OutputSpec
 from hemera.serving.values import SchemeName
 
 __all__ = ["ExactParts", "exact_parts", "require_no_approximations"]
 
-ExactParts = tuple[list[ArraySpec], TensorProgram, Lowered, Package]
+ExactParts = tuple[list[ArraySpec], SplitProgram, Lowered, Package]
 
 _SCHEMES: dict[str, type[IntegerParameters]] = {"bfv": bfv.Parameters, "bgv": bgv.Parameters}
 _MOST_BITS = 59
 """Of the plaintext modulus."""
 _WAYS_OUT = "Give the inputs narrower ranges, or return parts of the result"
 _MOST_DEPTH = 60
-_MOST_SLOTS = 1 << 16
+_MOST_SLOTS = 1 << 15
+"""Of a row."""
 _REASONS = {
     "precision_bits": "results are exact",
     "share": "exact results have no errors that noise would hide; show them as they are",
@@ -62,7 +64,7 @@ def exact_parts(
     name: str,
     description: str,
 ) -> ExactParts:
-    """The inputs, the program on arrays, the one on slots, and the packaged model.
+    """The inputs, the programs on arrays and on tiles, the one on slots, and the packaged model.
 
     Raises:
         TypeError: when the function depends on values.
@@ -74,6 +76,8 @@ def exact_parts(
     if scheme not in _SCHEMES:
         raise ParameterError(f"scheme must be 'ckks', 'bfv' or 'bgv', not {scheme!r}")
     specs = [_whole_spec(each, at) for at, each in enumerate(inputs)]
+    most_slots = _MOST_SLOTS if params is None or params.max_slots == 0 else params.max_slots // 2
+    require_tiles(specs, most_slots)
     recorder = ExactRecorder()
     arguments = []
     for spec in specs:
@@ -81,9 +85,10 @@ def exact_parts(
         arguments.append(Array(recorder, recorder.input(spec.name, spec.shape, *spec.range, None, spec.step)))
     recorder.program.outputs = named_results(what(*arguments), recorder)
     program = folded(recorder.program, exact=True)
-    search = _Search(program, specs, _SCHEMES[scheme], security, name, description)
+    parts = split(program, most_slots)
+    search = _Search(parts, specs, _SCHEMES[scheme], security, name, description)
     steps, found = search.best() if params is None else search.given(params)
-    return specs, program, steps, found
+    return specs, parts, steps, found
 
 
 def _whole_spec(given: Any, at: int) -> ArraySpec:
@@ -118,25 +123,18 @@ class _Search:
 
     def __init__(
         self,
-        program: TensorProgram,
+        parts: SplitProgram,
         specs: Sequence[ArraySpec],
         kind: type[IntegerParameters],
         security: int | None,
         name: str,
         description: str,
     ) -> None:
-        self._program, self._specs, self._kind, self._security = program, specs, kind, security
+        self._parts, self._specs, self._kind, self._security = parts, specs, kind, security
+        self._program = parts.program
         self._name, self._description = name, description
-        self._least = _least_modulus(program)
+        self._least = _least_modulus(parts.whole)
         self._layouts: dict[int, LayoutChoice] = {}
-        for node in program.nodes:
-            slots = 1 << sum((extent - 1).bit_length() for extent in node.shape)
-            if 2 * slots > _MOST_SLOTS:
-                raise ParameterError(
-                    f"an array of shape {node.shape} ({node.where or 'an input'}) takes {slots} slots, axes "
-                    f"filled up to powers of two; a ciphertext holds {_MOST_SLOTS // 2}. Take fewer elements "
-                    "at once"
-                )
 
     def given(self, params: Parameters) -> tuple[Lowered, Package]:
         """With parameters of the user's."""
@@ -217,20 +215,17 @@ class _Search:
 
     def _choice(self, most_slots: int) -> LayoutChoice:
         if most_slots not in self._layouts:
-            self._layouts[most_slots] = choose_layouts(self._program, most_slots=most_slots)
+            self._layouts[most_slots] = choose_layouts(
+                self._program, most_slots=most_slots, alike=self._parts.alike
+            )
         return self._layouts[most_slots]
 
     def _with(self, params: Parameters) -> tuple[Lowered, Package]:
-        """With some parameters. ParameterError where their slots are too few."""
+        """With some parameters."""
         assert isinstance(params, IntegerParameters)
         slots, scheme = params.max_slots, self._scheme
         # Both rows hold the same values, so that a rotation of rows turns each by itself.
         layouts = self._choice(slots // 2).layouts
-        period = max(layout.period for layout in layouts)
-        if 2 * period > slots:
-            raise ParameterError(
-                f"an array of this program takes {period} slots of a row; there are {slots // 2}"
-            )
         steps = exactly_lowered(self._program, layouts, slots, scheme, params.plain_modulus)
         return steps, self._packaged(steps, params)
 
@@ -239,20 +234,12 @@ class _Search:
         return "bfv" if self._kind is bfv.Parameters else "bgv"
 
     def _packaged(self, steps: Lowered, params: Parameters) -> Package:
-        program, layouts = self._program, [step.layout for step in steps.steps]
-        inputs = []
-        for spec in self._specs:
-            low, high = spec.range or (0.0, 0.0)
-            inputs.append(InputSpec(spec.name, steps.slots, steps.slots, low=low, high=high))
-        encoding = WholeArrays(
-            tuple(layouts[at] for at in program.inputs),
-            tuple(layouts[at] for _, at in program.outputs),
-            tuple(int(spec.step or 1) for spec in self._specs),
-        )
+        multiples = tuple(int(spec.step or 1) for spec in self._specs)
+        encoding = WholeArrays(*tiled_layouts(self._parts, steps), multiples)
         return package(
             steps.program,
-            inputs,
-            [OutputSpec(label, steps.slots) for label, _ in program.outputs],
+            input_specs(self._parts, steps.slots),
+            output_specs(self._parts, steps.slots),
             params,
             name=self._name,
             description=self._description,

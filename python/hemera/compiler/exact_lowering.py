@@ -84,7 +84,7 @@ class _ExactLowering(Lowering):
         scheme: SchemeName,
         modulus: int,
     ) -> None:
-        super().__init__(program, layouts, [node.range for node in program.nodes], slots, scheme)
+        super().__init__(program, layouts, slots, scheme)
         self._modulus = modulus
         self._powers: dict[int, _Powers] = {}
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import functools
 import math
+import operator
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,6 +14,7 @@ from numpy.typing import NDArray
 from hemera.arrays.layout import Layout
 from hemera.arrays.packing import PackedMap, packed
 from hemera.arrays.recorder import range_of
+from hemera.arrays.splitting import SplitProgram
 from hemera.arrays.tensor import Affine, Apply, Input, LookUp, Multiply, TensorProgram
 from hemera.circuits import Polynomial
 from hemera.errors import ParameterError
@@ -47,6 +50,8 @@ class Lowered:
     steps: tuple[Step, ...]
     magnitudes: dict[int, float]
     """Of values of `program` that are nodes' results: the largest number in a slot."""
+    arrays: tuple[int | None, ...] = ()
+    """For each value of `program`, the array of several tiles that it is for: see `SplitProgram.arrays`."""
 
 
 @dataclass(frozen=True)
@@ -65,15 +70,18 @@ class Lowering:
         self,
         program: TensorProgram,
         layouts: tuple[Layout, ...],
-        ranges: list[tuple[float, float]],
         slots: int,
         scheme: SchemeName = "ckks",
     ) -> None:
-        self._program, self._layouts, self._ranges, self._slots = program, layouts, ranges, slots
+        self._program, self._layouts, self._slots = program, layouts, slots
+        self._ranges = [node.range for node in program.nodes]
         self._recorder = Recorder(scheme, [Form(slots)] * len(program.inputs))
         self._values: list[Value] = []
+        self._folds = 0
         self.steps: list[Step] = []
         self.magnitudes: dict[int, float] = {}
+        self.nodes: list[int] = list(program.inputs)
+        """For each value on slots, inputs first, the node that it is made for."""
 
     def run(self) -> Program:
         """The program on slots."""
@@ -94,6 +102,8 @@ class Lowering:
             else:
                 value = self._function(at, operation)
             self._values.append(value)
+            made = len(self._recorder.program.forms)
+            self.nodes += [at] * (made - len(self.nodes))
             reached = (value.low, value.high, *self._ranges[at])
             self.magnitudes[value.symbol._number] = max(map(abs, reached))
         for _, at in self._program.outputs:
@@ -102,29 +112,33 @@ class Lowering:
 
     def _affine(self, at: int, operation: Affine) -> Value:
         layout = self._layouts[at]
-        total: Symbol | None = None
         low = high = 0.0
-        counts, folds = [], 0
+        counts, before = list[int](), self._folds
+        sums: dict[tuple[int, ...], Symbol] = {}  # by the folds that they still take
         for source, own in zip(self._program.nodes[at].operands, operation.maps, strict=True):
             if not own.entries:
                 continue
             x = self._values[source]
             found = packed(own, self._layouts[source], layout)
-            term, count = self._mapped(x, found, source, layout)
+            term, count, folds = self._mapped(x, found, source, layout)
             counts.append(count)
-            folds += len(found.folds)
-            total = term.symbol if total is None else total + term.symbol
+            sums[folds] = sums[folds] + term.symbol if folds in sums else term.symbol
             low, high = low + term.low, high + term.high
-        if total is None:  # a constant
+        terms = [self._folded(own, folds) for folds, own in sums.items()]
+        if not terms:  # a constant
             source = self._program.nodes[at].operands[0]
-            total = self._values[source].symbol * 0
+            terms = [self._values[source].symbol * 0]
+        total = functools.reduce(operator.add, terms)
         if operation.offset is not None:
             total = total + self._plain(layout.pack(operation.offset.reshape(layout.shape), self._slots))
-        self.steps[-1] = Step(at, layout, tuple(counts), folds)
+        self.steps[-1] = Step(at, layout, tuple(counts), self._folds - before)
         return Value(total, low, high)
 
-    def _mapped(self, x: Value, found: PackedMap, source: int, target: Layout) -> tuple[Value, int]:
-        """A map of a value, and how many diagonals it takes: 0 where it only scales."""
+    def _mapped(
+        self, x: Value, found: PackedMap, source: int, target: Layout
+    ) -> tuple[Value, int, tuple[int, ...]]:
+        """A map of a value but for its folds, how many diagonals it takes, 0 where it only scales, and the
+        folds."""
         factor = found.only_scales
         used = target.contents >= 0
         if (
@@ -132,14 +146,13 @@ class Lowering:
             and (np.tile(used, found.period // target.period) == (found.diagonals[0] != 0)).all()
         ):
             ends = [0.0, *(factor * end for end in self._left_over(x, source, used))]
-            return Value(self._scaled(x.symbol, factor), min(ends), max(ends)), 0
+            return Value(self._scaled(x.symbol, factor), min(ends), max(ends)), 0, ()
         if self._is_plain_sum(x, found, source):
-            symbol, count = x.symbol, 0
             factor = float(found.diagonals[0].max(initial=0) or found.diagonals[0].min())
-            symbol = self._folded(symbol, found)
-            return Value(self._scaled(symbol, factor)), count
+            # Scaled after the sum: else the rounding of each slot would be added up.
+            return Value(self._scaled(self._folded(x.symbol, found.folds), factor)), 0, ()
         symbol = x.symbol._note(self._diagonals(found), filling=Filling(self._slots))
-        return Value(self._folded(symbol, found)), len(found.numbers)
+        return Value(symbol), len(found.numbers), found.folds
 
     def _left_over(self, x: Value, source: int, used: NDArray[np.bool_]) -> list[float]:
         """The range of a value in slots that hold no element of what is made of it: `used` says which do."""
@@ -157,9 +170,10 @@ class Lowering:
         values = found.diagonals[0][held]
         return bool((values == values[0]).all()) and not found.diagonals[0][~held].any()
 
-    def _folded(self, symbol: Symbol, found: PackedMap) -> Symbol:
-        for fold in found.folds:
+    def _folded(self, symbol: Symbol, folds: tuple[int, ...]) -> Symbol:
+        for fold in folds:
             symbol = symbol + symbol.rotate(fold)
+        self._folds += len(folds)
         return symbol
 
     def _scaled(self, symbol: Symbol, factor: float) -> Symbol:
@@ -207,13 +221,19 @@ def _whole(factor: float) -> float | int:
     return int(factor) if factor.is_integer() and abs(factor) <= _MOST_WHOLE else factor
 
 
-def lowered(
-    program: TensorProgram, layouts: tuple[Layout, ...], ranges: list[tuple[float, float]], slots: int
-) -> Lowered:
-    """The program on slots, in these layouts; `ranges` has the least and largest value of each node.
+def lowered(parts: SplitProgram, layouts: tuple[Layout, ...], slots: int) -> Lowered:
+    """The program on slots, with the tiles in these layouts.
 
     Raises:
         ParameterError: for a function that no file can keep.
     """
-    lowering = Lowering(program, layouts, ranges, slots)
-    return Lowered(lowering.run(), slots, tuple(lowering.steps), lowering.magnitudes)
+    lowering = Lowering(parts.program, layouts, slots)
+    program = lowering.run()
+    arrays = parts.arrays
+    return Lowered(
+        program,
+        slots,
+        tuple(lowering.steps),
+        lowering.magnitudes,
+        tuple(arrays[at] for at in lowering.nodes),
+    )

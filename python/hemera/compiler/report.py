@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
-from hemera.arrays.tensor import Affine, Apply, Input, LookUp, Node, TensorProgram
+from hemera.arrays.splitting import SplitProgram
+from hemera.arrays.tensor import Affine, Apply, Input, LookUp, Node
 from hemera.compiler.lowering import Lowered, Step
 from hemera.objects.cost import Cost
 from hemera.parameters import Parameters
 
 __all__ = ["table"]
 
+_MOST_COUNTS = 4
 
-def table(program: TensorProgram, steps: Lowered, params: Parameters, cost: Cost, bits: float | None) -> str:
+
+def table(parts: SplitProgram, steps: Lowered, params: Parameters, cost: Cost, bits: float | None) -> str:
     """A few lines of the whole, and one for each operation.
 
     Args:
@@ -24,13 +28,19 @@ def table(program: TensorProgram, steps: Lowered, params: Parameters, cost: Cost
         *([] if bits is None else [_bits_line(bits)]),
         f"{'operation':<28}{'shape':<18}{'diagonals':>10}{'sums':>6}  {'range':<24}where",
     ]
-    for node, step in zip(program.nodes, steps.steps, strict=True):
+    for at, node in enumerate(parts.whole.nodes):
         low, high = node.range
+        own = [steps.steps[tile] for tile in parts.tiles[at]]
+        folds = sum(step.folds for step in own)
         lines.append(
-            f"{_title(node):<28}{node.shape!s:<18}{_diagonals(step):>10}{step.folds or '':>6}  "
-            f"{f'{low:.4g} to {high:.4g}':<24}{node.where}".rstrip()
+            f"{_title(node):<28}{_shape(node, parts.tilings[at].count):<18}{_diagonals(own):>10}"
+            f"{folds or '':>6}  {f'{low:.4g} to {high:.4g}':<24}{node.where}".rstrip()
         )
     return "\n".join(lines)
+
+
+def _shape(node: Node, count: int) -> str:
+    return str(node.shape) if count == 1 else f"{node.shape} in {count}"
 
 
 def _bits_line(bits: float) -> str:
@@ -50,5 +60,7 @@ def _title(node: Node) -> str:
     return "square" if node.operands[0] == node.operands[1] else "product"
 
 
-def _diagonals(step: Step) -> str:
-    return "+".join(str(count) for count in step.diagonals)
+def _diagonals(steps: Sequence[Step]) -> str:
+    """Of each map; of more than four, the sum."""
+    counts = [count for step in steps for count in step.diagonals]
+    return "+".join(map(str, counts)) if len(counts) <= _MOST_COUNTS else str(sum(counts))

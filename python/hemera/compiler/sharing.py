@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from hemera.arrays.tensor import TensorProgram
 from hemera.compiler.bootstraps import bootstrap_of
 from hemera.compiler.lowering import Lowered
 from hemera.compiler.noise_bounds import noise_bounds
-from hemera.compiler.specs import ArraySpec
 from hemera.errors import ParameterError
 from hemera.parameters import Parameters
 from hemera.serving.sharing import Sharing
@@ -95,10 +94,8 @@ class Room:
         )
 
 
-def room_of(
-    program: TensorProgram, steps: Lowered, specs: Sequence[ArraySpec], precision_bits: float, shares: int
-) -> Room:
+def room_of(program: TensorProgram, steps: Lowered, precision_bits: float, shares: int) -> Room:
     """The room that a program needs, with precision relative to the largest value of each result."""
-    inputs = [max(map(abs, spec.range or (0.0, 0.0))) for spec in specs]
+    inputs = [max(map(abs, program.nodes[at].range)) for at in program.inputs]
     outputs = [max(map(abs, program.nodes[at].range)) or 1.0 for _, at in program.outputs]
     return Room(steps, tuple(inputs), tuple(outputs), precision_bits, shares)

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+import itertools
 import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, ClassVar
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from hemera.arrays.layout import Layout
 from hemera.arrays.recorder import beside_steps
+from hemera.arrays.tiling import TiledLayout
 from hemera.errors import FormatError, HemeraWarning, MismatchError, ParameterError
 from hemera.serving.finishing import Method
 from hemera.serving.readings import read_as
@@ -22,6 +23,7 @@ from hemera.trees.layout import Layout as TreeLayout
 from hemera.trees.quantise import Quantiser
 
 Floats = NDArray[np.float64]
+_Spec = TypeVar("_Spec", InputSpec, OutputSpec)
 
 _ROUNDING = 1e-9
 """Part of the range by which a value on its end may lie outside."""
@@ -46,6 +48,15 @@ class Encoding(ABC):
     def to_data(self) -> dict[str, Any]:
         """What JSON takes, with its kind."""
         return {"kind": self.kind}
+
+    def require_fit(self, inputs: int, outputs: int) -> None:  # noqa: B027
+        """FormatError for another number of inputs or outputs than it is for."""
+
+
+def _require_layouts(what: str, layouts: Sequence[TiledLayout], count: int) -> None:
+    own = sum(layout.count for layout in layouts)
+    if own != count:
+        raise FormatError(f"layouts of {own} {what}, and the model has {count}")
 
 
 def _require_range(values: Array, spec: InputSpec) -> None:
@@ -362,34 +373,40 @@ class TreeRows(Encoding):
 
 @dataclass(frozen=True)
 class Arrays(Encoding):
-    """Arrays of any shape, one an input, in layouts of `hemera.compile`."""
+    """Arrays of any shape in layouts of `hemera.compile`. Large ones are several inputs, or outputs."""
 
     kind: ClassVar[str] = "arrays"
-    inputs: tuple[Layout, ...]
-    outputs: tuple[Layout, ...]
+    inputs: tuple[TiledLayout, ...]
+    outputs: tuple[TiledLayout, ...]
     steps: tuple[float | None, ...] = ()
     """Of each input: its elements are multiples of it; None: any numbers. (): of no input."""
 
     def encode(self, rows: Any, inputs: Sequence[InputSpec]) -> list[Array]:
-        given = arrays_by_name(rows, inputs)
+        specs = _of_arrays(inputs, self.inputs)
+        given = arrays_by_name(rows, specs)
         found = []
         steps = self.steps or (None,) * len(self.inputs)
-        for values, spec, layout, step in zip(given, inputs, self.inputs, steps, strict=True):
+        for values, spec, layout, step in zip(given, specs, self.inputs, steps, strict=True):
             array = np.asarray(values, np.float64)
             packed = layout.pack(array, spec.slots)
             _require_range(array, spec)
             if step is not None:
                 _require_step(array, spec, step)
-            found.append(packed)
+            found += packed
         return found
 
     def decode(self, values: list[Array], outputs: Sequence[OutputSpec], rows: int | None) -> Any:
         del rows
+        arrays, specs = iter(values), _of_arrays(outputs, self.outputs)
         read = [
-            read_as(layout.unpack(array), spec.read, spec.labels)
-            for array, spec, layout in zip(values, outputs, self.outputs, strict=True)
+            read_as(layout.unpack(list(itertools.islice(arrays, layout.count))), spec.read, spec.labels)
+            for spec, layout in zip(specs, self.outputs, strict=True)
         ]
-        return read[0] if len(read) == 1 else dict(zip((spec.name for spec in outputs), read, strict=True))
+        return read[0] if len(read) == 1 else dict(zip((spec.name for spec in specs), read, strict=True))
+
+    def require_fit(self, inputs: int, outputs: int) -> None:
+        _require_layouts("inputs", self.inputs, inputs)
+        _require_layouts("outputs", self.outputs, outputs)
 
     def to_data(self) -> dict[str, Any]:
         found = {
@@ -402,7 +419,7 @@ class Arrays(Encoding):
     @classmethod
     def from_data(cls, data: Mapping[str, Any]) -> Arrays:
         inputs, outputs = (
-            tuple(Layout.from_data(each) for each in data[name]) for name in ("inputs", "outputs")
+            tuple(TiledLayout.from_data(each) for each in data[name]) for name in ("inputs", "outputs")
         )
         steps = tuple(None if each is None else cls._step(each) for each in data.get("steps", ()))
         if steps and len(steps) != len(inputs):
@@ -424,11 +441,12 @@ class WholeArrays(Arrays):
     kind: ClassVar[str] = "whole arrays"
 
     def encode(self, rows: Any, inputs: Sequence[InputSpec]) -> list[Array]:
-        given = arrays_by_name(rows, inputs)
-        return [
-            layout.pack(_whole(values, spec, int(step or 1)), spec.slots)
-            for values, spec, layout, step in zip(given, inputs, self.inputs, self.steps, strict=True)
-        ]
+        specs = _of_arrays(inputs, self.inputs)
+        given = arrays_by_name(rows, specs)
+        found = []
+        for values, spec, layout, step in zip(given, specs, self.inputs, self.steps, strict=True):
+            found += layout.pack(_whole(values, spec, int(step or 1)), spec.slots)
+        return found
 
     @classmethod
     def from_data(cls, data: Mapping[str, Any]) -> WholeArrays:
@@ -441,6 +459,17 @@ class WholeArrays(Arrays):
     @staticmethod
     def _step(value: Any) -> float:
         return integer(value, "a step", 1, 1 << 53)
+
+
+def _of_arrays(specs: Sequence[_Spec], layouts: Sequence[TiledLayout]) -> list[_Spec]:
+    """The first of the inputs, or outputs, that each array is, with the name of the array."""
+    starts = itertools.accumulate((layout.count for layout in layouts), initial=0)
+    return [
+        specs[start]
+        if layout.count == 1
+        else replace(specs[start], name=specs[start].name.removesuffix(".0"))
+        for start, layout in zip(starts, layouts, strict=False)
+    ]
 
 
 def _require_step(values: Array, spec: InputSpec, step: float) -> None:
@@ -479,9 +508,9 @@ class Table(Encoding):
     scaling: Scaling
     thresholds: tuple[float, ...]
     """Of each feature; it becomes 1 above, 0 elsewhere. (): features are scaled."""
-    input: Layout
+    input: TiledLayout
     """Of an array of shape (rows, features)."""
-    output: Layout
+    output: TiledLayout
     """Of an array of shape (rows, scores)."""
     methods: Mapping[str, Method]
     """By the name that the estimator's library has; the first one gives what clients read."""
@@ -505,16 +534,20 @@ class Table(Encoding):
         return (values > np.asarray(self.thresholds)).astype(np.float64)
 
     def encode(self, rows: Any, inputs: Sequence[InputSpec]) -> list[Array]:
-        return [self.input.pack(self.prepared(rows), inputs[0].slots)]
+        return self.input.pack(self.prepared(rows), inputs[0].slots)
 
     def decode(self, values: list[Array], outputs: Sequence[OutputSpec], rows: int | None) -> Any:
         del outputs
-        return self.read(values[0], next(iter(self.methods)), rows)
+        return self.read(values, next(iter(self.methods)), rows)
 
-    def read(self, values: Array, method: str, rows: int | None = None) -> Array:
-        """Results of a method, from slots of shape (chunks, slots)."""
+    def read(self, values: Sequence[Array], method: str, rows: int | None = None) -> Array:
+        """Results of a method, from slots of shape (chunks, slots) of each ciphertext."""
         scores = self.output.unpack(values).reshape(-1, self.output.shape[1])[:rows]
         return self.methods[method](np.asarray(scores, np.float64))
+
+    def require_fit(self, inputs: int, outputs: int) -> None:
+        _require_layouts("inputs", [self.input], inputs)
+        _require_layouts("outputs", [self.output], outputs)
 
     def to_data(self) -> dict[str, Any]:
         scaling = self.scaling
@@ -537,8 +570,7 @@ class Table(Encoding):
         deviation = tuple(real(x, "a deviation") for x in data["deviation"])
         thresholds = tuple(real(x, "a threshold") for x in data["thresholds"])
         names = tuple(map(str, data["names"]))
-        layouts = [Layout.from_data(data[name]) for name in ("input", "output")]
-        given, scored = layouts
+        given, scored = (TiledLayout.from_data(data[name]) for name in ("input", "output"))
         if len(given.shape) != 2 or len(scored.shape) != 2 or given.shape[0] != scored.shape[0]:
             raise FormatError("a table's layouts are of as many rows of features as of scores")
         features = given.shape[1]

@@ -162,6 +162,7 @@ class Interface:
                 encoding_from_data(data["encoding"]),
                 None if "sharing" not in data else Sharing.from_data(data["sharing"], len(outputs)),
             )
+            interface.encoding.require_fit(len(inputs), len(outputs))
             if interface.sharing is not None and interface.scheme != "ckks":
                 raise FormatError("noise bounds are of CKKS")
             if interface.keys.bootstraps:

@@ -103,7 +103,9 @@ class ExpectedNoise:
         if isinstance(operation, op.AddArray):
             return encoding
         if isinstance(operation, op.MultiplyNumber):
-            return rounding * operation.depth
+            # The number is rounded too: by the same part of each slot.
+            off = math.sqrt(2 / 12) / self._scale
+            return operation.depth * np.hypot(rounding, off * np.abs(operands[0]))
         if isinstance(operation, op.MultiplyArray):
             return np.hypot(rounding, encoding * np.abs(operands[0]))
         if isinstance(operation, op.DotArrays):

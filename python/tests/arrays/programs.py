@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from hemera.arrays.array import Array
 from hemera.arrays.folding import folded
 from hemera.arrays.recorder import Recorder
+from hemera.arrays.splitting import split
 
 Program = Callable[..., Any]
 Values = NDArray[Any]
@@ -55,14 +56,20 @@ def recorded(
 def check(
     program: Program, *inputs: Given, tolerance: float = 1e-9, bits: float = 16, samples: bool = False
 ) -> None:
-    """The recorded program, as it is and folded, has the values and shapes of the same function on plain
-    arrays, and all values are in the ranges and multiples of the steps that the recorder states."""
+    """The recorded program, as it is, folded, and on tiles of at most four elements, has the values and
+    shapes of the same function on plain arrays. All values are in the ranges and multiples of the steps that
+    the recorder states."""
     expected = [np.asarray(each) for each in listed(program(*(each.values for each in inputs)))]
     recorder, results = recorded(program, inputs, bits=bits, samples=samples)
     assert len(results) == len(expected)
     plain = [np.asarray(each.values, np.float64)[None] for each in inputs]
-    for which in (recorder.program, folded(recorder.program)):
-        found = iter(which.evaluate_clear(plain))
+    simpler = folded(recorder.program)
+    for evaluate in (
+        recorder.program.evaluate_clear,
+        simpler.evaluate_clear,
+        split(simpler, 4).evaluate_clear,
+    ):
+        found = iter(evaluate(plain))
         for result, wanted in zip(results, expected, strict=True):
             value = next(found)[0] if isinstance(result, Array) else np.asarray(result)
             assert value.shape == wanted.shape

@@ -236,6 +236,18 @@ def test_maps_after_each_other_become_one() -> None:
     assert [type(node.operation).__name__ for node in program.nodes] == ["Input", "Affine"]
 
 
+def test_equal_maps_to_other_shapes_are_one() -> None:
+    def program(x: Array) -> Any:
+        return x.mean(), x.var(), np.exp(x.mean(keepdims=True))
+
+    values = Given(np.random.default_rng(2).uniform(-1, 1, 9), -1, 1)
+    recorder, _ = recorded(program, [values])
+    found = folded(recorder.program)
+    assert sum(node.size == 1 and node.operands == (0,) for node in found.nodes) == 1
+    assert [found.nodes[at].shape for _, at in found.outputs] == [(), (), (1,)]
+    check(program, values, bits=20, tolerance=1e-4)
+
+
 def test_spread_sums_stay_apart() -> None:
     """A sum that goes to all elements would have n^2 entries."""
     recorder, _ = recorded(lambda x: x - x.mean(), [Given(np.zeros(100))])

@@ -359,11 +359,6 @@ def test_other_results_and_inputs() -> None:
         hm.compile(lambda x: x, spec, calibrate=np.zeros((5, 4)))
 
 
-def test_more_values_than_slots() -> None:
-    with pytest.raises(hm.errors.ParameterError):
-        hm.compile(lambda x: x * x, hm.ArraySpec((1 << 17,), (0, 1)))
-
-
 def test_too_few_levels() -> None:
     params = hm.ckks.Parameters.for_circuit(1, slots=64, security=None)
     with pytest.raises(hm.errors.LevelError):

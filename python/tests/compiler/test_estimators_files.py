@@ -48,7 +48,7 @@ def test_an_encoding_is_read_as_it_was_written(data: dict[str, Any]) -> None:
     random_scores = np.random.default_rng(3).normal(size=(2, 1 << 12))
     for name, method in table.methods.items():
         assert method.to_data() in [own for _, own in data["methods"]]
-        assert len(table.read(random_scores, name, 9)) == 9
+        assert len(table.read([random_scores], name, 9)) == 9
 
 
 def _places(value: Any, path: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
@@ -86,7 +86,7 @@ def test_damaged_encodings_are_typed_errors(data: dict[str, Any]) -> None:
         for name in table.methods:
             try:
                 with np.errstate(all="ignore"):
-                    table.read(scores[:, ::1], name, 3)
+                    table.read([scores[:, ::1]] * table.output.count, name, 3)
             except hm.errors.Error:
                 refused += 1
     assert refused > 100

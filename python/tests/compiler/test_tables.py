@@ -354,8 +354,8 @@ def test_specs_say_what_lacks() -> None:
         spec_of(frame, ranges={**RANGES, "age": (0, 50)})
     with pytest.raises(ParameterError, match="key 'stay': values are missing"):
         spec_of(frame, keys=["stay"])
-    with pytest.raises(ParameterError, match="from 1 to 32768 fit"):
-        hm.TableSpec.of({"x": np.zeros((1 << 15) + 1)}, ranges={"x": (0, 1)})
+    with pytest.raises(ParameterError, match="needs a row"):
+        hm.TableSpec.of({"x": np.zeros(0)}, ranges={"x": (0, 1)})
     with pytest.raises(ParameterError, match="a range from 5 to 1"):
         hm.TableSpec.of({"x": [1.5]}, ranges={"x": (5, 1)})
     with pytest.raises(ParameterError, match="encrypted"):

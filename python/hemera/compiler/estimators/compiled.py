@@ -82,7 +82,7 @@ class CompiledEstimator(Compiled):
         inner = plan.package
         interface = replace(inner.interface, encoding=table)
         outer = Package(interface, inner.program)
-        super().__init__(plan._function, plan._specs, plan._program, plan._lowered, outer)
+        super().__init__(plan._function, plan._specs, plan._parts, plan._lowered, outer)
         self._arrays = inner
         self._table = table
 

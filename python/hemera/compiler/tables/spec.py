@@ -14,12 +14,10 @@ from hemera.compiler.specs import ArraySpec, checked_range
 from hemera.compiler.tables.frames import ReadColumn, read_frame
 from hemera.errors import MismatchError, ParameterError, RangeError
 
-__all__ = ["MOST_ROWS", "ColumnSpec", "TableSpec"]
+__all__ = ["ColumnSpec", "TableSpec"]
 
 Floats = NDArray[np.float64]
 
-MOST_ROWS = 1 << 15
-"""As many as there are slots."""
 _PRESENT = " (present)"
 """Ends the name of the input that says which values of a column there are."""
 
@@ -109,11 +107,8 @@ class TableSpec:
     def __post_init__(self) -> None:
         if not self.columns:
             raise ParameterError("a table needs a column that is encrypted")
-        if not 1 <= self.rows <= MOST_ROWS:
-            raise ParameterError(
-                f"a table of {self.rows} rows; from 1 to {MOST_ROWS} fit. Take parts, and add their sums and "
-                "counts"
-            )
+        if self.rows < 1:
+            raise ParameterError("a table needs a row")
 
     @classmethod
     def of(

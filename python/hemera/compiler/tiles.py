@@ -1,0 +1,50 @@
+"""The ciphertexts of a program's arrays, as its packaged model describes them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from hemera.arrays.splitting import SplitProgram
+from hemera.arrays.tensor import Input
+from hemera.arrays.tiling import TiledLayout, Tiling
+from hemera.compiler.lowering import Lowered
+from hemera.compiler.specs import ArraySpec
+from hemera.serving.specs import InputSpec, OutputSpec
+
+__all__ = ["input_specs", "output_specs", "require_tiles", "tiled_layouts"]
+
+Layouts = tuple[TiledLayout, ...]
+
+
+def require_tiles(specs: Iterable[ArraySpec], slots: int) -> None:
+    """ParameterError for inputs of too many ciphertexts: before anything of their size is made."""
+    for spec in specs:
+        Tiling.of(spec.shape, slots)
+
+
+def input_specs(parts: SplitProgram, slots: int) -> list[InputSpec]:
+    """What is encrypted: each tile of each input."""
+    return [InputSpec(own.name, slots, slots, low=own.low, high=own.high) for own in _inputs(parts)]
+
+
+def _inputs(parts: SplitProgram) -> Iterator[Input]:
+    for at in parts.program.inputs:
+        operation = parts.program.nodes[at].operation
+        assert isinstance(operation, Input)
+        yield operation
+
+
+def output_specs(parts: SplitProgram, slots: int) -> list[OutputSpec]:
+    """What is decrypted: each tile of each output."""
+    return [OutputSpec(name, slots) for name, _ in parts.program.outputs]
+
+
+def tiled_layouts(parts: SplitProgram, steps: Lowered) -> tuple[Layouts, Layouts]:
+    """The layouts of the inputs and of the outputs."""
+
+    def of(at: int) -> TiledLayout:
+        layouts = tuple(steps.steps[tile].layout for tile in parts.tiles[at])
+        return TiledLayout(parts.tilings[at], layouts)
+
+    whole = parts.whole
+    return tuple(map(of, whole.inputs)), tuple(of(at) for _, at in whole.outputs)
