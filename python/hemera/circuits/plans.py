@@ -179,6 +179,10 @@ class Plan(Needs):
             self._prepared[context] = prepared
         return prepared
 
+    def _forget(self, context: Context) -> None:
+        """Give the memory of the plaintexts in a context back; the next use encodes them again."""
+        self._prepared.pop(context, None)
+
     def _apply(self, evaluator: Evaluator, *natives: _core.Ciphertext) -> _core.Ciphertext:
         """The result for ciphertexts."""
         result: _core.Ciphertext = self._in(evaluator.context).apply(evaluator._native, *natives)

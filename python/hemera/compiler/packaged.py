@@ -68,9 +68,9 @@ class Packaged:
         """The description that a server shows, as JSON takes it."""
         return self._package.describe()
 
-    def prepare(self, ctx: Context) -> PreparedModel:
+    def prepare(self, ctx: Context, *, weights_memory: int | None = None) -> PreparedModel:
         """The model ready to run in a context: see `hemera.serving.Package.prepare`."""
-        return self._package.prepare(ctx)
+        return self._package.prepare(ctx, weights_memory=weights_memory)
 
     def generate_keys(self, ctx: Context, secret_key: SecretKey) -> Keys:
         """The evaluation keys that it needs."""

@@ -22,7 +22,7 @@ from hemera.inputs.device import DeviceArray
 from hemera.inputs.source import Source, read
 from hemera.objects.ciphertext import Ciphertext, Plaintext
 from hemera.objects.codec import Codec, make_codec, require_level
-from hemera.objects.devices import open_device
+from hemera.objects.devices import memory_limit_of, open_device
 from hemera.objects.evaluator import Evaluator, Relinearization
 from hemera.objects.keys import Keys, SecretKey, SwitchingKey
 from hemera.objects.rotations import all_steps, rotations_for_sum
@@ -140,6 +140,12 @@ class Context:
     def memory_used(self) -> int:
         """Bytes of device memory that objects of this context hold now."""
         return self._native.memory_used
+
+    @property
+    def memory_limit(self) -> int | None:
+        """Bytes of device memory that the context may take: as it was made with, and no more than a GPU has.
+        None: on a CPU without a limit."""
+        return memory_limit_of(self.device, self._memory_limit)
 
     def synchronize(self) -> None:
         """Wait until the device has run all operations of this thread so far. Results need no such call: it

@@ -9,7 +9,7 @@ from hemera.inputs.arguments import require_type
 from hemera.inputs.device import stream_handle
 from hemera.parameters import Parameters
 
-__all__ = ["devices", "open_device"]
+__all__ = ["devices", "memory_limit_of", "open_device"]
 
 _STORAGES = ("eight-byte", "six-byte")
 
@@ -17,6 +17,12 @@ _STORAGES = ("eight-byte", "six-byte")
 def devices() -> list[str]:
     """The devices that contexts can be made on, best first: "cuda:0", ..., "cpu"."""
     return _core.devices()
+
+
+def memory_limit_of(device: str, given: int | None) -> int | None:
+    """Bytes of memory that a context on a device may take, of those that it was given; None: no limit."""
+    own = [gpu.memory_bytes for gpu in _core.find_cuda_devices().devices if device == f"cuda:{gpu.index}"]
+    return min(own if given is None else [given, *own], default=None)
 
 
 def open_device(

@@ -3,15 +3,26 @@
 from __future__ import annotations
 
 import hashlib
+import math
 import os
 import secrets
+import warnings
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from hemera import _core
-from hemera.errors import FileError, FormatError, MismatchError, MissingKeyError
+from hemera.circuits.needs import size_text
+from hemera.errors import (
+    FileError,
+    FormatError,
+    HemeraWarning,
+    MismatchError,
+    MissingKeyError,
+    ParameterError,
+)
 from hemera.objects.context import Context
 from hemera.objects.cost import Cost
 from hemera.objects.evaluator import Evaluator
@@ -30,6 +41,8 @@ from hemera.times.table import DeviceTimes
 
 __all__ = ["Package", "PreparedModel"]
 
+_SMALL = 1 / 8
+"""The part of the memory up to which matrices are encoded without a count of what else it must hold."""
 _PARAMETERS_KEPT = 16
 """Clients' parameters whose keys are kept."""
 
@@ -253,16 +266,46 @@ class Package:
                 found.append(f"bootstrap of {each.bootstrap['slots']} slots")
         return list(dict.fromkeys(found))
 
-    def prepare(self, ctx: Context) -> PreparedModel:
+    def prepare(self, ctx: Context, *, weights_memory: int | None = None) -> PreparedModel:
         """The model ready to run in a context: make it once, and keep it. Its matrices are encoded here, on
         all threads and on the device, and stay in the context's memory.
+
+        Args:
+            weights_memory: bytes of it that matrices may take; those beyond are encoded at each run, which
+                takes longer. None: all; or, where the context's `memory_limit` has no room for them beside
+                the keys and a run, as many as it has room for, with a `HemeraWarning`.
 
         Raises:
             MismatchError, LevelError, ParameterError: as `check`.
         """
         model = self._planned(ctx)
-        model.encode()
+        if weights_memory is None:
+            model.encode(self._room(ctx, model.encoded_bytes))
+        elif weights_memory < 0:
+            raise ParameterError(f"weights_memory must be 0 bytes or more, not {weights_memory}")
+        else:
+            model.encode(weights_memory)
         return model
+
+    def _room(self, ctx: Context, sizes: Sequence[int]) -> float:
+        """Bytes that encoded matrices may take, of so many each, where the keys and a run need the rest."""
+        limit, whole = ctx.memory_limit, sum(sizes)
+        if limit is None or whole < _SMALL * limit:
+            return math.inf
+        cost = self.cost()
+        others = cost.key_bytes + cost.workspace_bytes + cost.plaintext_bytes - whole
+        room = limit - ctx.memory_used - others
+        if whole <= room:
+            return math.inf
+        # One of those that are left out is there at a time.
+        room = max(0, room - max(sizes))
+        warnings.warn(
+            f"the encoded matrices of {self.name!r} take {size_text(whole)}, and beside the keys there is "
+            f"room for {size_text(room)}: the others are encoded at each run",
+            HemeraWarning,
+            stacklevel=3,
+        )
+        return room
 
     def _planned(self, ctx: Context) -> PreparedModel:
         """The model in a context, whose matrices are encoded as they are needed."""

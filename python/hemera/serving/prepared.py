@@ -6,6 +6,7 @@ import math
 from collections.abc import Sequence
 
 from hemera import _core
+from hemera.circuits.needs import size_text
 from hemera.errors import LevelError, MismatchError, NoiseError, ScaleError
 from hemera.objects.ciphertext import Ciphertext
 from hemera.objects.context import Context
@@ -39,12 +40,39 @@ class PreparedModel:
         ]
         self._settled = _before_rotations(program) if program.scheme == "ckks" else set()
         self._last_use = _last_uses(program)
+        self._streamed: dict[int, int] = {}
+        """The bytes of those operations' matrices that are encoded at each run."""
 
-    def encode(self) -> None:
+    def encode(self, memory: float = math.inf) -> None:
         """Encode matrices into the context's memory: what the first run would wait for otherwise. Numbers
-        that are added or multiplied slot by slot are encoded at the first run, for its scales."""
-        for node, plan in zip(self._program.nodes, self._plans, strict=True):
-            node.operation.encode(plan, self._inner)
+        that are added or multiplied slot by slot are encoded at the first run, for its scales.
+
+        Args:
+            memory: bytes that they may take; those beyond are encoded at each run, and given back after it.
+
+        Raises:
+            OutOfMemoryError: when the device, or the context's limit, has no room.
+        """
+        self._streamed = {}
+        for number, (node, plan) in enumerate(zip(self._program.nodes, self._plans, strict=True)):
+            own = node.operation.encoded_bytes(plan)
+            if own > memory:
+                self._streamed[number] = own
+                node.operation.forget(plan, self._inner)
+            else:
+                memory -= own
+                node.operation.encode(plan, self._inner)
+
+    @property
+    def encoded_bytes(self) -> list[int]:
+        """Of the encoded matrix of each operation; 0 for operations without one."""
+        nodes = zip(self._program.nodes, self._plans, strict=True)
+        return [node.operation.encoded_bytes(plan) for node, plan in nodes]
+
+    @property
+    def streamed_bytes(self) -> int:
+        """Of the matrices that are encoded at each run, since they do not fit into memory."""
+        return sum(self._streamed.values())
 
     @property
     def context(self) -> Context:
@@ -60,8 +88,9 @@ class PreparedModel:
 
     @property
     def captures(self) -> bool:
-        """Whether `capture` gives graphs that are recorded: on a GPU, for Hemera's own ciphertexts."""
-        return self._inner is self._context and self._context.device != "cpu"
+        """Whether `capture` gives graphs that are recorded: on a GPU, for Hemera's own ciphertexts, where all
+        matrices are in memory."""
+        return self._inner is self._context and self._context.device != "cpu" and not self._streamed
 
     def bind(self, keys: Keys) -> Evaluator:
         """The evaluator that `run` takes: of the client's keys, which are copied where they are another
@@ -113,6 +142,8 @@ class PreparedModel:
             running = Running(ev, self._plans[number])
             result = node.operation.run(running, *self._operands(values, node.operands))
             values.append(_settled(ev, result) if at in self._settled else result)
+            if number in self._streamed:
+                node.operation.forget(self._plans[number], self._inner)
             for operand in node.operands:
                 if self._last_use[operand] <= number:
                     values[operand] = None
@@ -130,10 +161,16 @@ class PreparedModel:
             A graph that takes as many ciphertexts, and gives a tuple of the outputs.
 
         Raises:
-            MismatchError: for another library's context, whose ciphertexts would be copied, and as `run`.
+            MismatchError: for another library's context, whose ciphertexts would be copied, for matrices that
+                are not in memory, and as `run`.
         """
         if self._inner is not self._context:
             raise MismatchError("capture: another library's ciphertexts are copied, so there is no graph")
+        if self._streamed:
+            raise MismatchError(
+                f"capture: {size_text(self.streamed_bytes)} of matrices are encoded at each run, so there is "
+                "no graph; prepare the model with more memory"
+            )
         ev = evaluator if evaluator.context is self._inner else self.bind(evaluator.keys)
         return ev.capture(lambda *xs: self._run(ev, xs), *inputs)
 

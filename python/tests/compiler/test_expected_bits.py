@@ -13,6 +13,7 @@ import pytest
 import hemera as hm
 from hemera.arrays import conv
 from hemera.circuits import Bootstrap
+from hemera.compiler.agreement import expected_bits
 from hemera.compiler.local import Local
 from hemera.serving import operations as op
 from hemera.serving.noise import ExpectedNoise
@@ -198,3 +199,32 @@ def test_samples_of_other_shapes_are_refused() -> None:
     plan = hm.compile(lambda x: x + 1, hm.ArraySpec((8,), range=(0, 1)))
     with pytest.raises(hm.errors.MismatchError, match="shapes"):
         plan.expected_bits(np.zeros((1, 9)))
+
+
+def test_numbers_are_rounded_as_they_are_encoded() -> None:
+    """The mean of many: 1/n has few bits, and its error is that of all slots alike."""
+    params = hm.ckks.Parameters.for_circuit(
+        1, scale_bits=40, range_bits=20, slots=64, degree=2048, security=None
+    )
+    factors = [1.1e-5, 2.3e-5, 3.7e-5, 0.9e-5, 1.7e-5, 2.9e-5]
+    plan = hm.compile(
+        lambda x: [x.sum() * each for each in factors], hm.ArraySpec((1000,), (99, 101)), params=params
+    )
+    x = RNG.uniform(99, 101, (1, 1000))
+    found = measured(plan, x)
+    assert found < 28
+    assert plan.expected_bits(x) == pytest.approx(found, abs=2)
+
+
+def test_each_result_is_drawn_often() -> None:
+    """A single number next to a large array: its error is close to zero by chance in some draws."""
+    calls = []
+
+    def noisy(x: Any) -> Any:
+        calls.append(1)
+        return {"all": x, "one": x.mean() + len(calls) % 2}
+
+    x = np.ones((1, 1000))
+    found = expected_bits(lambda x: {"all": x, "one": x.mean()}, noisy, [x])
+    assert len(calls) == 16
+    assert found == pytest.approx(0.5)

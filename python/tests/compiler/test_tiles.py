@@ -10,6 +10,7 @@ import pandas as pd
 import pytest
 
 import hemera as hm
+from hemera.compiler import bootstraps
 from hemera.errors import FormatError, MismatchError, ParameterError
 from hemera.serving import Package
 from hemera.serving.client import LocalModel
@@ -169,7 +170,7 @@ def test_exact_programs(scheme: str) -> None:
 
 def test_tables_of_their_kinds_are_cut() -> None:
     """Elements of different ranges have tables of their own, which are cut as the elements are."""
-    low = np.arange(3000) % 3
+    low = RNG.integers(0, 3, 3000)
 
     def program(x: Any) -> Any:
         return (x + low) % 4 == 1
@@ -288,3 +289,34 @@ def test_files_whose_layouts_do_not_fit() -> None:
     ):
         with pytest.raises(FormatError, match="layouts of"):
             Interface.from_dict({**data, "encoding": wrong})
+
+
+def test_tiles_are_placed_as_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The search for bootstraps sees an array, however many tiles it has, at the time of all of them."""
+    params = hm.ckks.Parameters.for_bootstrapping("test-40")
+    seen: list[Any] = []
+    place = bootstraps.place
+
+    def watched(inputs: Any, steps: Any, outputs: Any, **options: Any) -> Any:
+        seen.append((inputs, steps, outputs))
+        return place(inputs, steps, outputs, **options)
+
+    monkeypatch.setattr(bootstraps, "place", watched)
+
+    def long(x: Any, y: Any) -> Any:
+        for _ in range(7):
+            x = x * x * 0.5 + y
+        return x
+
+    for tiles in (1, 3):
+        spec = Spec((tiles * params.max_slots,), (-0.5, 0.5))
+        hm.compile(long, spec, spec, params=params)
+    (inputs, steps, outputs), (more_inputs, more_steps, more_outputs) = seen
+    assert len(inputs) == len(more_inputs) == 2
+    assert outputs == more_outputs
+    for one, three in zip(inputs, more_inputs, strict=True):
+        assert three.bootstrap == pytest.approx(3 * one.bootstrap)
+    for one, three in zip(steps, more_steps, strict=True):
+        assert (three.operands, three.depth) == (one.operands, one.depth)
+        assert three.bootstrap == pytest.approx(3 * one.bootstrap)
+        assert three.cost(5) == pytest.approx(3 * one.cost(5))

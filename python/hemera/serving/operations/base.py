@@ -97,6 +97,15 @@ class Operation(ABC):
         """Encode the plan's numbers into a context's memory, which the first run would do otherwise."""
         del plan, context
 
+    def forget(self, plan: Any, context: Context) -> None:
+        """Give the memory of what `encode` made back."""
+        del plan, context
+
+    def encoded_bytes(self, plan: Any) -> int:
+        """Of what `encode` makes."""
+        del plan
+        return 0
+
     @abstractmethod
     def run(self, at: Running, *xs: Ciphertext) -> Ciphertext:
         """The result, of operands with equally many axes."""
@@ -155,6 +164,12 @@ class OfMatrix(Operation):
 
     def encode(self, plan: LinearTransform, context: Context) -> None:
         plan._in(context)
+
+    def forget(self, plan: LinearTransform, context: Context) -> None:
+        plan._forget(context)
+
+    def encoded_bytes(self, plan: LinearTransform) -> int:
+        return plan.plaintext_bytes
 
     def run(self, at: Running, *xs: Ciphertext) -> Ciphertext:
         return at.ev.transform(xs[0], at.plan)
