@@ -23,6 +23,7 @@
 #include "bindings.hpp"
 #include "hemera/circuits/counted_cost.hpp"
 #include "hemera/circuits/linear/linear_transform.hpp"
+#include "hemera/circuits/linear/transform_grid.hpp"
 #include "hemera/circuits/time_estimate.hpp"
 #include "hemera/runtime/error.hpp"
 
@@ -37,6 +38,8 @@ using circuits::LinearTransformOptions;
 using circuits::MatrixDiagonals;
 using circuits::Plan;
 using circuits::PreparedLinearTransform;
+using circuits::PreparedTransformGrid;
+using circuits::TransformGrid;
 using circuits::UnitTimes;
 using circuits::Wrapping;
 using Complex = std::complex<double>;
@@ -119,6 +122,27 @@ void bind_linear_transforms(nb::module_& m) {
              const rlwe::Ciphertext& vector) { return self(ckks_evaluator(evaluator), vector); },
           "evaluator"_a, "vector"_a, ReleaseGil());
 
+  nb::class_<TransformGrid, Plan>(m, "TransformGrid")
+      .def_prop_ro("rows", &TransformGrid::rows)
+      .def_prop_ro("columns", &TransformGrid::columns)
+      .def_prop_ro("slots", &TransformGrid::slots)
+      .def_prop_ro("rotations", &TransformGrid::rotations)
+      .def(
+          "evaluate_clear",
+          [](const TransformGrid& self, const std::vector<std::vector<Complex>>& vectors) {
+            return self.evaluate_clear(vectors);
+          },
+          "vectors"_a, ReleaseGil());
+
+  nb::class_<PreparedTransformGrid>(m, "PreparedTransformGrid")
+      .def(
+          "apply",
+          [](const PreparedTransformGrid& self, const EvaluatorHandle& evaluator,
+             const std::vector<const rlwe::Ciphertext*>& vectors) {
+            return self(ckks_evaluator(evaluator), vectors);
+          },
+          "evaluator"_a, "vectors"_a, ReleaseGil());
+
   nb::class_<Wrapping>(m, "Wrapping")
       .def(
           "__init__",
@@ -166,6 +190,25 @@ void bind_linear_transforms(nb::module_& m) {
       },
       "parameters"_a, "diagonals"_a, "slots"_a, "options"_a, ReleaseGil(),
       "Takes the diagonals away from their object.");
+  m.def(
+      "transform_grid",
+      [](const rlwe::Parameters& parameters, const std::vector<std::vector<MatrixDiagonals*>>& taken,
+         std::size_t slots, std::optional<std::size_t> level, bool own_keys) {
+        std::vector<std::vector<MatrixDiagonals>> blocks;
+        for (const auto& row : taken) {
+          auto& own = blocks.emplace_back();
+          for (MatrixDiagonals* block : row) own.push_back(std::exchange(*block, {}));
+        }
+        return TransformGrid(parameters, std::move(blocks), slots, {.level = level, .own_keys = own_keys});
+      },
+      "parameters"_a, "blocks"_a, "slots"_a, "level"_a.none(), "own_keys"_a, ReleaseGil(),
+      "Takes the diagonals away from their objects.");
+  m.def(
+      "prepare_transform_grid",
+      [](const ContextHandle& context, const TransformGrid& plan) {
+        return std::make_unique<PreparedTransformGrid>(context.context, plan);
+      },
+      "context"_a, "plan"_a, ReleaseGil());
   m.def(
       "prepare_linear_transform",
       [](const ContextHandle& context, const LinearTransform& plan) {

@@ -28,6 +28,7 @@ from hemera.circuits.functions import (
     sqrt,
     tanh,
 )
+from hemera.circuits.grid import TransformGrid
 from hemera.circuits.linear import LinearTransform
 from hemera.circuits.matrices import MatrixProduct, MatrixVectorProduct
 from hemera.circuits.plans import Plan
@@ -48,6 +49,7 @@ __all__ = [
     "Plan",
     "Polynomial",
     "Replication",
+    "TransformGrid",
     "abs",
     "approximate",
     "argmax",

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from hemera.circuits.handles import Context
     from hemera.parameters import Parameters
 
-__all__ = ["LinearTransform"]
+__all__ = ["LinearTransform", "diagonals_by_number"]
 
 Numbers = NDArray[np.float64] | NDArray[np.complex128]
 Steps = tuple[Iterable[int], Iterable[int]]
@@ -133,23 +133,7 @@ class LinearTransform(SlotPlan):
         )
         shape = (slots, slots)
         count = options.checked(params, shape, slots)
-        rows = _core.MatrixDiagonals()
-        is_complex = False
-        for number, entries in diagonals.items():
-            given = np.asarray(entries)
-            if given.ndim == 0:
-                given = given.reshape(1)
-            elif given.shape != (count,):
-                raise _core.ParameterError(
-                    f"diagonal {number} has shape {given.shape}; over {count} slots it is one number, or an "
-                    f"array of shape ({count},)"
-                )
-            at = operator.index(number)
-            if not -count < at < count:
-                raise _core.ParameterError(f"there is no diagonal {at} over {count} slots")
-            if not rows.add(at % count, _numbers(given)):
-                raise _core.ParameterError(f"diagonals {at % count} and {at % count - count} are the same")
-            is_complex = is_complex or given.dtype.kind == "c"
+        rows, is_complex = diagonals_by_number(diagonals, count)
         self = cls.__new__(cls)
         self._start(params, rows, count, options, shape, True, is_complex)
         return self
@@ -295,6 +279,29 @@ class LinearTransform(SlotPlan):
     def __repr__(self) -> str:
         rows, columns = self._shape
         return f"<LinearTransform of {rows} x {columns} at level {self.level}>"
+
+
+def diagonals_by_number(diagonals: Mapping[int, ArrayLike], slots: int) -> tuple[_core.MatrixDiagonals, bool]:
+    """Diagonals as the core takes them, and whether one is complex. ParameterError for lengths, numbers and
+    entries out of range, and for two of one number."""
+    found = _core.MatrixDiagonals()
+    is_complex = False
+    for number, entries in diagonals.items():
+        given = np.asarray(entries)
+        if given.ndim == 0:
+            given = given.reshape(1)
+        elif given.shape != (slots,):
+            raise _core.ParameterError(
+                f"diagonal {number} has shape {given.shape}; over {slots} slots it is one number, or an "
+                f"array of shape ({slots},)"
+            )
+        at = operator.index(number)
+        if not -slots < at < slots:
+            raise _core.ParameterError(f"there is no diagonal {at} over {slots} slots")
+        if not found.add(at % slots, _numbers(given)):
+            raise _core.ParameterError(f"diagonals {at % slots} and {at % slots - slots} are the same")
+        is_complex = is_complex or given.dtype.kind == "c"
+    return found, is_complex
 
 
 _MOST = 2**30

@@ -281,7 +281,7 @@ class Ciphertext(_Message):
 
     def _evaluated(
         self, circuit: Plan | Function, others: Sequence[Ciphertext], out: Ciphertext | None
-    ) -> Ciphertext:
+    ) -> Any:
         """The method that circuits call of values (`hemera.circuits.handles.Value`)."""
         return self._evaluator._evaluated(circuit, (self, *others), out)
 

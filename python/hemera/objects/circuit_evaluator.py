@@ -5,12 +5,12 @@ from __future__ import annotations
 import math
 import operator
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from numpy.typing import ArrayLike
 
 from hemera import _core
-from hemera.circuits import Bootstrap, Function, FunctionPlan, Plan, Polynomial
+from hemera.circuits import Bootstrap, Function, FunctionPlan, Plan, Polynomial, TransformGrid
 from hemera.circuits.functions import Basis, Interval
 from hemera.circuits.matrices import EncryptedProduct, MatrixVectorProduct
 from hemera.circuits.slots import SlotPlan
@@ -272,6 +272,16 @@ class CircuitEvaluator:
         transform._fill(core, a._native)
         return self._finish("transform", core, out)
 
+    def transform_all(self, grid: TransformGrid, *vectors: Ciphertext) -> list[Ciphertext]:
+        """CKKS: several matrices times several ciphertexts: see `hemera.circuits.TransformGrid`."""
+        if not isinstance(grid, TransformGrid):
+            raise TypeError(f"transform_all takes a TransformGrid of hm.circuits, not {described(grid)}")
+        for x in vectors:
+            native_of("transform_all", x)
+        fresh = self._all_refreshed(vectors, self._user_levels(grid.level))
+        cores = grid._in(self._context).apply(self._native, [x._native for x in fresh])
+        return [self._finish("transform_all", core, None) for core in cores]
+
     def multiply_matrices(
         self, product: EncryptedProduct, a: Ciphertext, b: Ciphertext, *, out: Ciphertext | None = None
     ) -> Ciphertext:
@@ -294,13 +304,15 @@ class CircuitEvaluator:
 
     def _evaluated(
         self, circuit: Plan | Function, inputs: Sequence[Ciphertext], out: Ciphertext | None
-    ) -> Ciphertext:
-        """The result of a circuit that was called with ciphertexts."""
+    ) -> Any:
+        """The result of a circuit that was called with ciphertexts; of a grid, a list of them."""
         if isinstance(circuit, (Function, FunctionPlan)):
             return self.apply(circuit, *inputs, out=out)
         if isinstance(circuit, EncryptedProduct):
             left, right = inputs
             return self.multiply_matrices(circuit, left, right, out=out)
+        if isinstance(circuit, TransformGrid):
+            return self.transform_all(circuit, *inputs)
         (x,) = inputs
         if isinstance(circuit, Bootstrap):
             return self.bootstrap(x, circuit, out=out)

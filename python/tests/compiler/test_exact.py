@@ -488,8 +488,9 @@ def test_given_parameters_without_room_are_refused(scheme: str) -> None:
     with pytest.raises(MismatchError, match=f"takes parameters of {other.upper()}"):
         hm.compile(lambda x: x, Spec((4,), (0, 1)), scheme=other, params=small)
     coefficients = kind.for_circuit(1, plain_modulus=1 << 20, security=None)
-    with pytest.raises(ParameterError, match="has no slots"):
-        hm.compile(lambda x: x, Spec((4,), (0, 1)), scheme=scheme, params=coefficients)
+    for size in (4, 5000):
+        with pytest.raises(ParameterError, match="has no slots"):
+            hm.compile(lambda x: x, Spec((size,), (0, 1)), scheme=scheme, params=coefficients)
 
 
 # --- The plan, files and servers. ---

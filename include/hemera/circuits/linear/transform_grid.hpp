@@ -65,6 +65,10 @@ class PreparedTransformGrid {
  public:
   /// Throws MismatchError for a context of other parameters.
   PreparedTransformGrid(std::shared_ptr<const rlwe::Context> context, const TransformGrid& plan);
+  PreparedTransformGrid(PreparedTransformGrid&&) = default;
+  PreparedTransformGrid& operator=(PreparedTransformGrid&&) = default;
+  PreparedTransformGrid(const PreparedTransformGrid&) = delete;
+  PreparedTransformGrid& operator=(const PreparedTransformGrid&) = delete;
 
   [[nodiscard]] const TransformGrid& plan() const { return plan_; }
   /// The results by row, for each element of the vectors' batch. Throws as a PreparedLinearTransform, and

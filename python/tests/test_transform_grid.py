@@ -1,0 +1,126 @@
+"""Several matrices times several ciphertexts at once, next to NumPy's products of dense matrices."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+import hemera as hm
+from hemera.circuits import LinearTransform, TransformGrid
+from hemera.errors import LevelError, MismatchError, MissingKeyError, ParameterError
+
+from .conftest import CIRCUIT_SLOTS as SLOTS
+
+Block = dict[int, Any] | None
+
+
+def random(*shape: int, seed: int = 1) -> NDArray[np.float64]:
+    return np.random.default_rng(seed).uniform(-1, 1, shape)
+
+
+def block(*numbers: int, seed: int = 1) -> Block:
+    return {number: random(SLOTS, seed=100 * seed + number) for number in numbers}
+
+
+def dense_of(own: Block) -> NDArray[Any]:
+    """Entry (k, k + n modulo the slots) of diagonal n for row k."""
+    matrix = np.zeros((SLOTS, SLOTS), np.complex128)
+    for number, entries in (own or {}).items():
+        for row in range(SLOTS):
+            matrix[row, (row + number) % SLOTS] = np.broadcast_to(entries, SLOTS)[row]
+    return matrix
+
+
+GRIDS: dict[str, list[list[Block]]] = {
+    "one": [[block(0, 1, 5)]],
+    "a convolution and its shortcut": [[block(*range(-4, 5))], [block(0, seed=2)]],
+    "several ciphertexts": [[block(*range(16)), block(3, 9, seed=2), {0: 0.5}]],
+    "square": [
+        [block(0, 4), None],
+        [block(*range(SLOTS), seed=2), block(-1, seed=3)],
+        [None, {1: 2, 2: -0.5}],
+    ],
+    "complex": [[{0: random(SLOTS) + 1j * random(SLOTS, seed=2), 3: 0.5j}], [{1: 0.25}]],
+}
+
+
+@pytest.mark.parametrize("own_keys", [False, True])
+@pytest.mark.parametrize("name", GRIDS)
+def test_results_are_sums_of_products(
+    client: Any, params: hm.ckks.Parameters, name: str, own_keys: bool
+) -> None:
+    blocks = GRIDS[name]
+    grid = TransformGrid(blocks, params, slots=SLOTS, own_keys=own_keys)
+    rows, columns = len(blocks), len(blocks[0])
+    assert grid.shape == (rows, columns)
+    assert grid.diagonals == sum(len(own or {}) for row in blocks for own in row)
+    ctx, sk = client
+    ev = ctx.bind(ctx.generate_keys(sk, plan=grid))
+    x = random(columns, 2, 3, SLOTS, seed=5)
+    matrix = np.block([[dense_of(own) for own in row] for row in blocks])
+    stacked = x.transpose(1, 2, 0, 3).reshape(2, 3, -1)
+    expected = (stacked @ matrix.T).reshape(2, 3, rows, SLOTS).transpose(2, 0, 1, 3)
+    results = grid(*(ev.encrypt(each) for each in x))
+    assert [result.shape for result in results] == [(2, 3)] * rows
+    found = np.stack([ctx.decrypt(result, sk, dtype=complex) for result in results])
+    np.testing.assert_allclose(found, expected, atol=1e-4)
+    np.testing.assert_allclose(grid.evaluate_clear(*x), expected, atol=1e-10)
+    assert results[0].level == grid.level - 1
+
+
+def test_it_takes_fewer_operations_than_its_transforms(params: hm.ckks.Parameters) -> None:
+    blocks = [
+        [block(*range(32)), block(*range(32), seed=2)],
+        [block(*range(32), seed=3), block(*range(32), seed=4)],
+    ]
+    grid = TransformGrid(blocks, params, slots=SLOTS)
+    each = [LinearTransform.from_diagonals(own or {}, params, slots=SLOTS) for row in blocks for own in row]
+    switched = "key_products"
+    assert grid.operations[switched] <= 0.6 * sum(one.operations[switched] for one in each)
+    assert grid.depth == 1
+    report = grid.report()
+    assert "grid of 2 x 2 transforms" in report
+    assert "128 diagonals" in report
+
+
+def test_its_cost_in_functions(params: hm.ckks.Parameters) -> None:
+    grid = TransformGrid([[block(0, 1), block(2, seed=2)]], params, slots=SLOTS)
+    cost = hm.cost(lambda x, y: grid(x, y)[0], (SLOTS,), (SLOTS,), params=params)
+    assert cost.operations == grid.operations
+
+
+def test_what_does_not_fit(client: Any, params: hm.ckks.Parameters) -> None:
+    a = block(0, 1)
+    for wrong in ([], [[]], [[a], [a, a]], [[a], [None]], [[a, None], [a, None]], [[{0: np.zeros(SLOTS)}]]):
+        with pytest.raises(ParameterError):
+            TransformGrid(wrong, params, slots=SLOTS)
+    with pytest.raises(ParameterError, match="has shape"):
+        TransformGrid([[{0: np.ones(3)}]], params, slots=SLOTS)
+    with pytest.raises(ParameterError, match="no diagonal"):
+        TransformGrid([[{SLOTS: 1.0}]], params, slots=SLOTS)
+    with pytest.raises(ParameterError, match="are the same"):
+        TransformGrid([[{1: 1.0, 1 - SLOTS: 2.0}]], params, slots=SLOTS)
+    with pytest.raises(LevelError):
+        TransformGrid([[a]], params, slots=SLOTS, level=99)
+    grid = TransformGrid([[a, a]], params, slots=SLOTS)
+    ctx, sk = client
+    ev = ctx.bind(ctx.generate_keys(sk, plan=grid))
+    x = ev.encrypt(random(SLOTS))
+    with pytest.raises(MismatchError, match="takes 2"):
+        grid(x)
+    with pytest.raises(MismatchError, match="takes 2"):
+        grid()
+    with pytest.raises(MismatchError, match="different shapes"):
+        grid(x, ev.encrypt(random(2, SLOTS)))
+    with pytest.raises(MissingKeyError):
+        grid(ctx.encrypt(random(SLOTS), sk), ctx.encrypt(random(SLOTS), sk))
+    with pytest.raises(TypeError, match="takes ciphertexts"):
+        grid(1, 2)  # type: ignore[type-var]
+    with pytest.raises(TypeError, match="TransformGrid"):
+        ev.transform_all(LinearTransform.from_diagonals(a or {}, params, slots=SLOTS), x)
+    for vectors in ((random(SLOTS),), (random(SLOTS), random(3)), (random(SLOTS), random(2, SLOTS))):
+        with pytest.raises(ParameterError):
+            grid.evaluate_clear(*vectors)
