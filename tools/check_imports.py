@@ -50,7 +50,7 @@ ROWS = (
     ),
     ("circuits.plans", "objects.codec", "objects.devices", "objects.load", "_options"),
     ("circuits.bootstrap", "circuits.functions", "circuits.matrices", "circuits.slots"),
-    ("circuits.activations", "circuits.composition", "circuits.linear"),
+    ("circuits.activations", "circuits.composition", "circuits.grid", "circuits.linear"),
     ("circuits.recipes", "circuits.selection"),
     ("circuits",),
     ("arrays", "objects.ciphertext", "objects.keys"),

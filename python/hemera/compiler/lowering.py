@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from hemera.arrays.layout import Layout
 from hemera.arrays.packing import PackedMap, packed
 from hemera.arrays.recorder import range_of
+from hemera.arrays.sparse_map import SparseMap
 from hemera.arrays.splitting import SplitProgram
 from hemera.arrays.tensor import Affine, Apply, Input, LookUp, Multiply, TensorProgram
 from hemera.circuits import Polynomial
@@ -77,6 +78,8 @@ class Lowering:
         self._ranges = [node.range for node in program.nodes]
         self._recorder = Recorder(scheme, [Form(slots)] * len(program.inputs))
         self._values: list[Value] = []
+        self._maps: dict[tuple[bytes, Layout, Layout], tuple[Operation, int, tuple[int, ...]]] = {}
+        """Operations of maps that come again, as those of tiles do, with their diagonals and folds."""
         self._folds = 0
         self.steps: list[Step] = []
         self.magnitudes: dict[int, float] = {}
@@ -119,8 +122,7 @@ class Lowering:
             if not own.entries:
                 continue
             x = self._values[source]
-            found = packed(own, self._layouts[source], layout)
-            term, count, folds = self._mapped(x, found, source, layout)
+            term, count, folds = self._mapped(x, own, source, layout)
             counts.append(count)
             sums[folds] = sums[folds] + term.symbol if folds in sums else term.symbol
             low, high = low + term.low, high + term.high
@@ -135,10 +137,15 @@ class Lowering:
         return Value(total, low, high)
 
     def _mapped(
-        self, x: Value, found: PackedMap, source: int, target: Layout
+        self, x: Value, own: SparseMap, source: int, target: Layout
     ) -> tuple[Value, int, tuple[int, ...]]:
         """A map of a value but for its folds, how many diagonals it takes, 0 where it only scales, and the
         folds."""
+        key = own.digest, self._layouts[source], target
+        if key in self._maps:
+            operation, count, folds = self._maps[key]
+            return Value(x.symbol._note(operation, filling=Filling(self._slots))), count, folds
+        found = packed(own, self._layouts[source], target)
         factor = found.only_scales
         used = target.contents >= 0
         if (
@@ -151,8 +158,11 @@ class Lowering:
             factor = float(found.diagonals[0].max(initial=0) or found.diagonals[0].min())
             # Scaled after the sum: else the rounding of each slot would be added up.
             return Value(self._scaled(self._folded(x.symbol, found.folds), factor)), 0, ()
-        symbol = x.symbol._note(self._diagonals(found), filling=Filling(self._slots))
-        return Value(symbol), len(found.numbers), found.folds
+        operation, count = self._diagonals(found), len(found.numbers)
+        if count > 1:  # the cases above do not depend on the value
+            self._maps[key] = operation, count, found.folds
+        symbol = x.symbol._note(operation, filling=Filling(self._slots))
+        return Value(symbol), count, found.folds
 
     def _left_over(self, x: Value, source: int, used: NDArray[np.bool_]) -> list[float]:
         """The range of a value in slots that hold no element of what is made of it: `used` says which do."""

@@ -82,10 +82,10 @@ def write(content: dict[str, Any], arrays: Sequence[Array]) -> bytes:
     for array in arrays:
         narrow = _narrowed(array)
         whole = narrow.tobytes()
-        block = min(whole, zlib.compress(whole, _EFFORT), key=len)
         # Arrays that stand in several places are kept once.
-        key = (narrow.dtype.str, narrow.shape, hashlib.sha256(block).digest())
+        key = (narrow.dtype.str, narrow.shape, hashlib.sha256(whole).digest())
         if key not in places:
+            block = min(whole, zlib.compress(whole, _EFFORT), key=len)
             places[key] = len(blocks)
             blocks.append(block)
             kept.append([_TYPES[_type_of(narrow)], list(narrow.shape), len(block)])

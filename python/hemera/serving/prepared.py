@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
 
 from hemera import _core
 from hemera.circuits.needs import size_text
@@ -16,6 +19,7 @@ from hemera.objects.keys import Keys
 from hemera.parameters import Parameters
 from hemera.serving.interface import Interface
 from hemera.serving.operations import Bootstraps, Conjugate, Lower, Operation, Rotate, Running, Sum
+from hemera.serving.operations.base import OfMatrix, parts_of
 from hemera.serving.program import Program
 
 __all__ = ["PreparedModel", "rules_for"]
@@ -35,9 +39,7 @@ class PreparedModel:
         params = rules_for(interface.params, ctx.params)
         self._inner = ctx._with_rules(params)
         self._levels = program.levels(params, interface.input_levels(params))
-        self._plans = [
-            node.operation.plan(program.place(node, params, self._levels)) for node in program.nodes
-        ]
+        self._plans = _plans(program, params, self._levels)
         self._settled = _before_rotations(program) if program.scheme == "ckks" else set()
         self._last_use = _last_uses(program)
         self._streamed: dict[int, int] = {}
@@ -54,9 +56,11 @@ class PreparedModel:
             OutOfMemoryError: when the device, or the context's limit, has no room.
         """
         self._streamed = {}
-        for number, (node, plan) in enumerate(zip(self._program.nodes, self._plans, strict=True)):
-            own = node.operation.encoded_bytes(plan)
-            if own > memory:
+        left_out: set[int] = set()  # plans, which several operations may share
+        for number, (node, own) in enumerate(zip(self._program.nodes, self.encoded_bytes, strict=True)):
+            plan = self._plans[number]
+            if own > memory or id(plan) in left_out:
+                left_out.add(id(plan))
                 self._streamed[number] = own
                 node.operation.forget(plan, self._inner)
             else:
@@ -65,9 +69,14 @@ class PreparedModel:
 
     @property
     def encoded_bytes(self) -> list[int]:
-        """Of the encoded matrix of each operation; 0 for operations without one."""
-        nodes = zip(self._program.nodes, self._plans, strict=True)
-        return [node.operation.encoded_bytes(plan) for node, plan in nodes]
+        """Of the encoded matrix of each operation; 0 for operations without one, and where an operation
+        before it has the same."""
+        known: set[int] = set()
+        found = []
+        for node, plan in zip(self._program.nodes, self._plans, strict=True):
+            found.append(0 if id(plan) in known else node.operation.encoded_bytes(plan))
+            known.add(id(plan))
+        return found
 
     @property
     def streamed_bytes(self) -> int:
@@ -256,6 +265,25 @@ def _settled(ev: Evaluator, x: Ciphertext) -> Ciphertext:
     if ev.context.params.scheme != "ckks" or _core.finished(x._native)[0] == x.level:
         return x
     return ev.rescale(x)
+
+
+def _plans(program: Program, params: Parameters, levels: Sequence[int]) -> list[Any]:
+    """The plan of each operation. Equal maps at one level, as tiles of an array take, have one."""
+    found: list[Any] = []
+    known: dict[Any, list[tuple[OfMatrix, Any]]] = {}
+    for node in program.nodes:
+        operation, place = node.operation, program.place(node, params, levels)
+        if not isinstance(operation, OfMatrix):
+            found.append(operation.plan(place))
+            continue
+        shapes = tuple(np.shape(part) for part in parts_of(operation).values())
+        same = known.setdefault((type(operation), place.level, place.form, shapes), [])
+        plan = next((own for other, own in same if operation.is_alike(other)), None)
+        if plan is None:
+            plan = operation.plan(place)
+            same.append((operation, plan))
+        found.append(plan)
+    return found
 
 
 def _before_rotations(program: Program) -> set[int]:

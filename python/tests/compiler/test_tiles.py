@@ -320,3 +320,29 @@ def test_tiles_are_placed_as_one(monkeypatch: pytest.MonkeyPatch) -> None:
         assert (three.operands, three.depth) == (one.operands, one.depth)
         assert three.bootstrap == pytest.approx(3 * one.bootstrap)
         assert three.cost(5) == pytest.approx(3 * one.cost(5))
+
+
+def test_equal_tiles_share_their_matrices() -> None:
+    weights = RNG.uniform(-1, 1, (8, 8))
+
+    def layer(x: Any) -> Any:
+        return (x @ weights) ** 2
+
+    one, four = (hm.compile(layer, Spec((64 * n, 8), (-1, 1)), params=shallow(3)) for n in (1, 4))
+    assert len(four.package.inputs) == 4
+    assert four.cost().plaintext_bytes == one.cost().plaintext_bytes
+    assert len(bytes(four.package)) < len(bytes(one.package)) + 10_000
+    loaded = Package.load(bytes(four.package))
+    assert loaded.cost().plaintext_bytes == one.cost().plaintext_bytes
+    context = hm.Context(four.params, threads=1)
+    model = loaded.prepare(context)
+    assert sum(own > 0 for own in model.encoded_bytes) == 1
+    assert loaded.prepare(context, weights_memory=0).streamed_bytes == max(model.encoded_bytes)
+
+    def other(x: Any) -> Any:
+        return np.concatenate([x[:64] @ weights, x[64:] @ weights.T]) ** 2
+
+    x = RNG.uniform(-1, 1, (128, 8))
+    different = hm.compile(other, Spec((128, 8), (-1, 1)), params=shallow(3))
+    assert different.cost().plaintext_bytes > one.cost().plaintext_bytes
+    np.testing.assert_allclose(different.local(threads=1)(x), other(x), atol=1e-4)

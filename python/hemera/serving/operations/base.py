@@ -8,6 +8,8 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, cast
 
+import numpy as np
+
 from hemera.circuits import LinearTransform
 from hemera.objects.ciphertext import Ciphertext, Plaintext
 from hemera.objects.context import Context
@@ -145,6 +147,13 @@ class OfMatrix(Operation):
     @property
     def depth(self) -> int:
         return 1
+
+    def is_alike(self, other: OfMatrix) -> bool:
+        """Whether both are the same map, so that one plan serves them."""
+        own, others = parts_of(self), parts_of(other)
+        return type(self) is type(other) and all(
+            np.array_equal(value, others[name]) for name, value in own.items()
+        )
 
     def without_values(self) -> Self:
         """A map with the same rotations and products, whose plan takes less memory."""
