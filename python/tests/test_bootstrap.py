@@ -58,6 +58,18 @@ def test_products_have_no_end_with_automatic(client, boot):
     np.testing.assert_allclose(ctx.decrypt(power, sk).real, values() ** 64, atol=2**-13)
 
 
+def test_grids_of_transforms_bootstrap_by_themselves(client, boot):
+    ctx, sk, _ = client
+    grid = hm.circuits.TransformGrid(
+        [[{0: 0.5}, {1: 0.25}]], ctx.params, slots=SLOTS, level=boot.result_level
+    )
+    ev = ctx.bind(ctx.generate_keys(sk, plan=[boot, grid]), bootstrap=boot, automatic=True)
+    x = ev.encrypt(values())
+    (y,) = grid(ev.at_level(x, boot.input_level), x)
+    expected = 0.5 * values() + 0.25 * np.roll(values(), -1)
+    np.testing.assert_allclose(ctx.decrypt(y, sk).real, expected, atol=2**-16)
+
+
 @pytest.fixture(scope="module")
 def automatic(client, boot) -> hm.Evaluator:
     """With keys for all rotations, too."""

@@ -6,32 +6,19 @@ from typing import Any
 
 import numpy as np
 import pytest
-from numpy.typing import NDArray
 
 import hemera as hm
 from hemera.circuits import LinearTransform, TransformGrid
 from hemera.errors import LevelError, MismatchError, MissingKeyError, ParameterError
 
 from .conftest import CIRCUIT_SLOTS as SLOTS
+from .test_sparse_transforms import dense_of, random
 
 Block = dict[int, Any] | None
 
 
-def random(*shape: int, seed: int = 1) -> NDArray[np.float64]:
-    return np.random.default_rng(seed).uniform(-1, 1, shape)
-
-
 def block(*numbers: int, seed: int = 1) -> Block:
     return {number: random(SLOTS, seed=100 * seed + number) for number in numbers}
-
-
-def dense_of(own: Block) -> NDArray[Any]:
-    """Entry (k, k + n modulo the slots) of diagonal n for row k."""
-    matrix = np.zeros((SLOTS, SLOTS), np.complex128)
-    for number, entries in (own or {}).items():
-        for row in range(SLOTS):
-            matrix[row, (row + number) % SLOTS] = np.broadcast_to(entries, SLOTS)[row]
-    return matrix
 
 
 GRIDS: dict[str, list[list[Block]]] = {
@@ -60,7 +47,7 @@ def test_results_are_sums_of_products(
     ctx, sk = client
     ev = ctx.bind(ctx.generate_keys(sk, plan=grid))
     x = random(columns, 2, 3, SLOTS, seed=5)
-    matrix = np.block([[dense_of(own) for own in row] for row in blocks])
+    matrix = np.block([[dense_of(own or {}) for own in row] for row in blocks])
     stacked = x.transpose(1, 2, 0, 3).reshape(2, 3, -1)
     expected = (stacked @ matrix.T).reshape(2, 3, rows, SLOTS).transpose(2, 0, 1, 3)
     results = grid(*(ev.encrypt(each) for each in x))

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hemera.arrays.layout import Layout
+from hemera.arrays.layout import COPY, Layout
 from hemera.errors import FormatError, MismatchError, ParameterError
 
 __all__ = ["TiledLayout", "Tiling"]
@@ -154,6 +154,22 @@ class TiledLayout:
     def count(self) -> int:
         """How many ciphertexts there are."""
         return len(self.layouts)
+
+    def with_samples(self, count: int) -> TiledLayout:
+        """Of arrays of shape (count, *shape), with the samples next to each other in the slots. `count` is a
+        power of two."""
+        if count == 1:
+            return self
+        own = tuple((0, bit) for bit in range((count - 1).bit_length()))
+        layouts = (
+            Layout(
+                (count, *layout.shape),
+                (*own, *(place if place == COPY else (place[0] + 1, place[1]) for place in layout.bits)),
+            )
+            for layout in self.layouts
+        )
+        tiling = Tiling((count, *self.shape), (count, *self.tiling.tile))
+        return TiledLayout(tiling, tuple(layouts))
 
     def pack(self, values: NDArray[Any], slots: int) -> list[NDArray[Any]]:
         """Slots of values of shape (..., *shape): for each ciphertext an array of shape (..., slots).

@@ -25,9 +25,10 @@ from hemera.compiler.lowering import Lowered, lowered
 from hemera.compiler.packaged import Packaged
 from hemera.compiler.report import table
 from hemera.compiler.results import named_results
+from hemera.compiler.samples import interleaved
 from hemera.compiler.sharing import room_of
 from hemera.compiler.specs import ArraySpec, spec_of
-from hemera.compiler.tiles import input_specs, output_specs, require_tiles, tiled_layouts
+from hemera.compiler.tiles import input_specs, output_specs, require_samples, require_tiles, tiled_layouts
 from hemera.errors import LevelError, MismatchError, ParameterError, RangeError
 from hemera.parameters import Parameters
 from hemera.serving.encodings import Arrays
@@ -108,6 +109,24 @@ class Compiled(Packaged):
         """Slots of its ciphertexts."""
         return self._lowered.slots
 
+    @property
+    def samples(self) -> int:
+        """That each ciphertext holds. With several, arrays have an axis of them."""
+        encoding = self._arrays.interface.encoding
+        assert isinstance(encoding, Arrays)
+        return encoding.samples
+
+    def _of_one(self, run: Callable[..., Any]) -> Callable[..., Any]:
+        """A run of arrays of the inputs' own shapes."""
+        if self.samples == 1:
+            return run
+
+        def of_one(*inputs: Any) -> Any:
+            found = run(*(np.asarray(each)[np.newaxis] for each in inputs))
+            return {name: each[0] for name, each in found.items()} if isinstance(found, dict) else found[0]
+
+        return of_one
+
     def report(self, device: str | None = None) -> str:
         """The parameters, the cost, the bits, and a line for each operation: for people."""
         if self._bits is None:
@@ -115,7 +134,7 @@ class Compiled(Packaged):
         return self._report(device, self._bits)
 
     def _report(self, device: str | None, bits: float | None) -> str:
-        return table(self._parts, self._lowered, self.params, self.cost(device), bits)
+        return table(self._parts, self._lowered, self.samples, self.params, self.cost(device), bits)
 
     def expected_bits(self, *samples: Any) -> float:
         """The bits that results are expected to have after the point, relative to the largest one: by
@@ -136,7 +155,7 @@ class Compiled(Packaged):
         def run(*inputs: Any) -> Any:
             return self._arrays.evaluate_clear(inputs[0] if len(inputs) == 1 else list(inputs), noise=noise)
 
-        return expected_bits(self._function, run, given)
+        return expected_bits(self._function, self._of_one(run), given)
 
     def _drawn(self) -> list[Values]:
         """A sample of each input, from the whole of its range."""
@@ -180,9 +199,10 @@ class Compiled(Packaged):
             MismatchError: for samples of other shapes.
         """
         given = self._given(samples)
-        run = self.local(threads=threads) if encrypted else None
+        run = self._of_one(self.local(threads=threads)) if encrypted else None
         if self.params.scheme != "ckks":
-            return exact_agreement(self._function, self.evaluate_clear, run, given, encrypted)
+            clear = self._of_one(self.evaluate_clear)
+            return exact_agreement(self._function, clear, run, given, encrypted)
         return agreement(self._function, self._program, run, given, encrypted)
 
     def evaluate_clear(self, *inputs: Any) -> Any:
@@ -207,6 +227,7 @@ def compile(  # noqa: A001
     scheme: str = "ckks",
     precision_bits: float | None = None,
     margin: float | None = None,
+    samples: int = 1,
     params: Parameters | None = None,
     security: int | None = 128,
     device: str | None = None,
@@ -237,7 +258,9 @@ def compile(  # noqa: A001
         scheme: "ckks"; or "bfv" or "bgv" for exact programs on whole numbers, whose inputs are specs with a
             range. `calibrate`, `precision_bits`, `margin`, `device`, `share` and `shares` are of "ckks".
         precision_bits: bits that results should have after the point, relative to the largest value (16).
-        margin: the part by which the ranges of the samples are widened (0.1).
+        margin: the part by which the ranges of `calibrate` are widened (0.1).
+        samples: that each ciphertext holds, a power of two: slots that one leaves free are those of others,
+            and the operations are as many. Inputs are then of shape (n, *shape), for any number n.
         params: parameters of the scheme; None: those of the depth that is found.
         security: in bits, for parameters that are found; None: not checked.
         device: the name of a table of times (`hemera calibrate --list`), by which bootstraps are placed
@@ -276,20 +299,29 @@ def compile(  # noqa: A001
         }
         require_no_approximations(scheme, refused)
         parts = exact_parts(
-            what, inputs, scheme, params=params, security=security, name=title, description=description
+            what,
+            inputs,
+            scheme,
+            samples=samples,
+            params=params,
+            security=security,
+            name=title,
+            description=description,
         )
         return Compiled(what, *parts)
     precision_bits = _PRECISION_BITS if precision_bits is None else precision_bits
     margin = _MARGIN if margin is None else margin
-    samples = _samples(calibrate, len(inputs))
+    examples = _examples(calibrate, len(inputs))
     specs = [
-        spec_of(each, at, own, margin) for at, (each, own) in enumerate(zip(inputs, samples, strict=True))
+        spec_of(each, at, own, margin) for at, (each, own) in enumerate(zip(inputs, examples, strict=True))
     ]
     most_slots = _MOST_SLOTS if params is None else params.max_slots
+    require_samples(samples, most_slots)
+    most_slots //= samples
     require_tiles(specs, most_slots)
     recorder = Recorder(precision_bits=precision_bits, margin=margin)
     arguments = []
-    for spec, own in zip(specs, samples, strict=True):
+    for spec, own in zip(specs, examples, strict=True):
         assert spec.range is not None
         number = recorder.input(spec.name, spec.shape, *spec.range, own, spec.step)
         arguments.append(Array(recorder, number))
@@ -301,10 +333,10 @@ def compile(  # noqa: A001
     )
     # Bootstraps of more slots take longer than copies in them save.
     refreshed = ring is None or bootstrap_of(ring, _SLOTS) is not None
-    spread = 1 if ring is None or refreshed else ring.max_slots
+    spread = 1 if ring is None or refreshed else max(1, ring.max_slots // samples)
     choice = choose_layouts(program, most_slots=spread, alike=cut.alike)
     slots = max(_SLOTS, *(layout.period for layout in choice.layouts))
-    steps = lowered(cut, choice.layouts, slots)
+    steps = interleaved(lowered(cut, choice.layouts, slots), samples)
     sharing = None
     if share:
         room = room_of(program, steps, precision_bits, _SHARES if shares is None else shares)
@@ -329,6 +361,7 @@ def compile(  # noqa: A001
             cut,
             steps,
             specs,
+            samples,
             chosen,
             sharing,
             title,
@@ -337,7 +370,7 @@ def compile(  # noqa: A001
     )
 
 
-def _samples(given: Any, count: int) -> list[Values | None]:
+def _examples(given: Any, count: int) -> list[Values | None]:
     """The samples of each input, of shape (samples, *shape)."""
     if given is None:
         return [None] * count
@@ -460,13 +493,14 @@ def _package(
     parts: SplitProgram,
     steps: Lowered,
     specs: Sequence[ArraySpec],
+    samples: int,
     params: Parameters,
     sharing: Sharing | None,
     name: str,
     description: str,
 ) -> Package:
     multiples = tuple(spec.step for spec in specs)
-    encoding = Arrays(*tiled_layouts(parts, steps), multiples if any(multiples) else ())
+    encoding = Arrays(*tiled_layouts(parts, steps, samples), multiples if any(multiples) else (), samples)
     return package(
         steps.program,
         input_specs(parts, steps.slots),

@@ -16,8 +16,9 @@ from hemera.arrays.tensor import LookUp, TensorProgram
 from hemera.compiler.exact_lowering import exactly_lowered
 from hemera.compiler.lowering import Lowered
 from hemera.compiler.results import named_results
+from hemera.compiler.samples import interleaved
 from hemera.compiler.specs import ArraySpec, spec_of
-from hemera.compiler.tiles import input_specs, output_specs, require_tiles, tiled_layouts
+from hemera.compiler.tiles import input_specs, output_specs, require_samples, require_tiles, tiled_layouts
 from hemera.errors import MismatchError, NoiseError, ParameterError
 from hemera.objects.noise_warning import budgets_are_known
 from hemera.parameters import IntegerParameters, Parameters
@@ -59,6 +60,7 @@ def exact_parts(
     inputs: Sequence[Any],
     scheme: str,
     *,
+    samples: int,
     params: Parameters | None,
     security: int | None,
     name: str,
@@ -77,6 +79,8 @@ def exact_parts(
         raise ParameterError(f"scheme must be 'ckks', 'bfv' or 'bgv', not {scheme!r}")
     specs = [_whole_spec(each, at) for at, each in enumerate(inputs)]
     most_slots = _MOST_SLOTS if params is None or params.max_slots == 0 else params.max_slots // 2
+    require_samples(samples, most_slots)
+    most_slots //= samples
     require_tiles(specs, most_slots)
     recorder = ExactRecorder()
     arguments = []
@@ -86,7 +90,7 @@ def exact_parts(
     recorder.program.outputs = named_results(what(*arguments), recorder)
     program = folded(recorder.program, exact=True)
     parts = split(program, most_slots)
-    search = _Search(parts, specs, _SCHEMES[scheme], security, name, description)
+    search = _Search(parts, specs, samples, _SCHEMES[scheme], security, name, description)
     steps, found = search.best() if params is None else search.given(params)
     return specs, parts, steps, found
 
@@ -125,13 +129,14 @@ class _Search:
         self,
         parts: SplitProgram,
         specs: Sequence[ArraySpec],
+        samples: int,
         kind: type[IntegerParameters],
         security: int | None,
         name: str,
         description: str,
     ) -> None:
         self._parts, self._specs, self._kind, self._security = parts, specs, kind, security
-        self._program = parts.program
+        self._program, self._samples = parts.program, samples
         self._name, self._description = name, description
         self._least = _least_modulus(parts.whole)
         self._layouts: dict[int, LayoutChoice] = {}
@@ -190,7 +195,7 @@ class _Search:
 
     def _parameters(self, depth: int) -> Parameters:
         """The smallest with a prime that results and slots fit. ParameterError where there are none."""
-        slots = 2 * max(layout.period for layout in self._choice(1).layouts)
+        slots = 2 * self._samples * max(layout.period for layout in self._choice(1).layouts)
         reason: Exception | None = None
         for bits in range(max(14, self._least.bit_length()), _MOST_BITS + 1):
             try:
@@ -225,8 +230,9 @@ class _Search:
         assert isinstance(params, IntegerParameters)
         slots, scheme = params.max_slots, self._scheme
         # Both rows hold the same values, so that a rotation of rows turns each by itself.
-        layouts = self._choice(slots // 2).layouts
+        layouts = self._choice(slots // 2 // self._samples).layouts
         steps = exactly_lowered(self._program, layouts, slots, scheme, params.plain_modulus)
+        steps = interleaved(steps, self._samples)
         return steps, self._packaged(steps, params)
 
     @property
@@ -235,7 +241,7 @@ class _Search:
 
     def _packaged(self, steps: Lowered, params: Parameters) -> Package:
         multiples = tuple(int(spec.step or 1) for spec in self._specs)
-        encoding = WholeArrays(*tiled_layouts(self._parts, steps), multiples)
+        encoding = WholeArrays(*tiled_layouts(self._parts, steps, self._samples), multiples, self._samples)
         return package(
             steps.program,
             input_specs(self._parts, steps.slots),

@@ -39,10 +39,12 @@ class Local:
             SecurityError: where more results would be shown to others than the noise is for.
         """
         interface = self._package.interface
-        encoded = interface.encode(arrays[0] if len(arrays) == 1 else list(arrays))
+        given = arrays[0] if len(arrays) == 1 else list(arrays)
+        encoded = interface.encode(given)
         encrypted = [
             self._context.encrypt(self._context.encode(values, level=spec.level), self._secret_key)
             for values, spec in zip(encoded, interface.inputs, strict=True)
         ]
         results = self._prepared.run(self._evaluator, encrypted)
-        return interface.decode(interface.decrypt(self._context, results, self._secret_key, self._shown))
+        values = interface.decrypt(self._context, results, self._secret_key, self._shown)
+        return interface.decode(values, interface.count(given))

@@ -16,14 +16,18 @@ __all__ = ["table"]
 _MOST_COUNTS = 4
 
 
-def table(parts: SplitProgram, steps: Lowered, params: Parameters, cost: Cost, bits: float | None) -> str:
+def table(
+    parts: SplitProgram, steps: Lowered, samples: int, params: Parameters, cost: Cost, bits: float | None
+) -> str:
     """A few lines of the whole, and one for each operation.
 
     Args:
+        samples: that each ciphertext holds.
         bits: that results are expected to have; None: not known.
     """
     lines = [
         f"{params!r}, {steps.slots} slots, depth {steps.program.depth}",
+        *([f"{samples} samples in each ciphertext"] if samples > 1 else []),
         cost.report(),
         *([] if bits is None else [_bits_line(bits)]),
         f"{'operation':<28}{'shape':<18}{'diagonals':>10}{'sums':>6}  {'range':<24}where",

@@ -9,11 +9,20 @@ from hemera.arrays.tensor import Input
 from hemera.arrays.tiling import TiledLayout, Tiling
 from hemera.compiler.lowering import Lowered
 from hemera.compiler.specs import ArraySpec
+from hemera.errors import ParameterError
 from hemera.serving.specs import InputSpec, OutputSpec
 
-__all__ = ["input_specs", "output_specs", "require_tiles", "tiled_layouts"]
+__all__ = ["input_specs", "output_specs", "require_samples", "require_tiles", "tiled_layouts"]
 
 Layouts = tuple[TiledLayout, ...]
+
+
+def require_samples(samples: int, slots: int) -> None:
+    """ParameterError unless ciphertexts of so many slots can hold so many samples."""
+    if not 1 <= samples <= slots or samples & (samples - 1):
+        raise ParameterError(
+            f"samples={samples}: a ciphertext of {slots} slots holds a power of two of samples, up to {slots}"
+        )
 
 
 def require_tiles(specs: Iterable[ArraySpec], slots: int) -> None:
@@ -39,12 +48,12 @@ def output_specs(parts: SplitProgram, slots: int) -> list[OutputSpec]:
     return [OutputSpec(name, slots) for name, _ in parts.program.outputs]
 
 
-def tiled_layouts(parts: SplitProgram, steps: Lowered) -> tuple[Layouts, Layouts]:
-    """The layouts of the inputs and of the outputs."""
+def tiled_layouts(parts: SplitProgram, steps: Lowered, samples: int) -> tuple[Layouts, Layouts]:
+    """The layouts of the inputs and of the outputs, for so many samples in a ciphertext."""
 
     def of(at: int) -> TiledLayout:
         layouts = tuple(steps.steps[tile].layout for tile in parts.tiles[at])
-        return TiledLayout(parts.tilings[at], layouts)
+        return TiledLayout(parts.tilings[at], layouts).with_samples(samples)
 
     whole = parts.whole
     return tuple(map(of, whole.inputs)), tuple(of(at) for _, at in whole.outputs)

@@ -304,7 +304,7 @@ class Client:
         parts = [local.decrypt(answer) for answer in answers]
         self._progress("predict", count, count)
         joined = [np.concatenate(each) for each in zip(*parts, strict=True)]
-        return local.decode(joined, single, len(rows) if hasattr(rows, "__len__") else None)
+        return local.decode(joined, single, local.interface.count(rows))
 
     # --- Keys. ---
 

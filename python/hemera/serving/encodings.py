@@ -18,7 +18,7 @@ from hemera.errors import FormatError, HemeraWarning, MismatchError, ParameterEr
 from hemera.serving.finishing import Method
 from hemera.serving.readings import read_as
 from hemera.serving.specs import InputSpec, OutputSpec
-from hemera.serving.values import Array, integer, real
+from hemera.serving.values import MAX_SLOTS, Array, integer, real
 from hemera.trees.layout import Layout as TreeLayout
 from hemera.trees.quantise import Quantiser
 
@@ -44,6 +44,11 @@ class Encoding(ABC):
     @abstractmethod
     def decode(self, values: list[Array], outputs: Sequence[OutputSpec], rows: int | None) -> Any:
         """Results, from arrays of shape (..., *shape, slots)."""
+
+    def count(self, rows: Any, inputs: Sequence[InputSpec]) -> int | None:
+        """How many rows `decode` gives the results of; None: as many as there is room for."""
+        del inputs
+        return len(rows) if hasattr(rows, "__len__") else None
 
     def to_data(self) -> dict[str, Any]:
         """What JSON takes, with its kind."""
@@ -380,28 +385,63 @@ class Arrays(Encoding):
     outputs: tuple[TiledLayout, ...]
     steps: tuple[float | None, ...] = ()
     """Of each input: its elements are multiples of it; None: any numbers. (): of no input."""
+    samples: int = 1
+    """That each ciphertext holds. Several are the first axis of the layouts, and of the arrays."""
 
     def encode(self, rows: Any, inputs: Sequence[InputSpec]) -> list[Array]:
         specs = _of_arrays(inputs, self.inputs)
-        given = arrays_by_name(rows, specs)
-        found = []
+        found: list[Array] = []
         steps = self.steps or (None,) * len(self.inputs)
+        given = self._chunked(arrays_by_name(rows, specs))
         for values, spec, layout, step in zip(given, specs, self.inputs, steps, strict=True):
-            array = np.asarray(values, np.float64)
-            packed = layout.pack(array, spec.slots)
-            _require_range(array, spec)
-            if step is not None:
-                _require_step(array, spec, step)
-            found += packed
+            found += layout.pack(self._checked(values, spec, step), spec.slots)
         return found
 
+    def _checked(self, values: Any, spec: InputSpec, step: float | None) -> Array:
+        """What is packed. ParameterError for values that the model is not for."""
+        array = np.asarray(values, np.float64)
+        _require_range(array, spec)
+        if step is not None:
+            _require_step(array, spec, step)
+        return array
+
+    def _chunked(self, given: list[Any]) -> list[Any]:
+        """Arrays of shape (chunks, samples, *shape) of those of shape (n, *shape). The last chunk is filled
+        up with the last sample. MismatchError for other shapes, or different numbers of samples."""
+        if self.samples == 1:
+            return given
+        arrays = [np.asarray(each) for each in given]
+        for array, layout in zip(arrays, self.inputs, strict=True):
+            if (
+                array.shape[1:] != layout.shape[1:]
+                or array.ndim == 0
+                or len(array) not in (len(arrays[0]), 0)
+            ):
+                wanted = "".join(f", {extent}" for extent in layout.shape[1:])
+                raise MismatchError(
+                    f"arrays of shape (samples{wanted}), with as many samples for each input, are needed, "
+                    f"not one of {array.shape}"
+                )
+        count = len(arrays[0])
+        if count == 0:
+            raise MismatchError("no samples were given")
+        chunks = -(-count // self.samples)
+        taken = np.minimum(np.arange(chunks * self.samples), count - 1)
+        return [array[taken].reshape(chunks, self.samples, *array.shape[1:]) for array in arrays]
+
+    def count(self, rows: Any, inputs: Sequence[InputSpec]) -> int | None:
+        if self.samples == 1:
+            return None
+        return len(arrays_by_name(rows, _of_arrays(inputs, self.inputs))[0])
+
     def decode(self, values: list[Array], outputs: Sequence[OutputSpec], rows: int | None) -> Any:
-        del rows
         arrays, specs = iter(values), _of_arrays(outputs, self.outputs)
-        read = [
-            read_as(layout.unpack(list(itertools.islice(arrays, layout.count))), spec.read, spec.labels)
-            for spec, layout in zip(specs, self.outputs, strict=True)
-        ]
+        read = []
+        for spec, layout in zip(specs, self.outputs, strict=True):
+            found = layout.unpack(list(itertools.islice(arrays, layout.count)))
+            if self.samples > 1:
+                found = found.reshape(-1, *layout.shape[1:])[:rows]
+            read.append(read_as(found, spec.read, spec.labels))
         return read[0] if len(read) == 1 else dict(zip((spec.name for spec in specs), read, strict=True))
 
     def require_fit(self, inputs: int, outputs: int) -> None:
@@ -409,12 +449,14 @@ class Arrays(Encoding):
         _require_layouts("outputs", self.outputs, outputs)
 
     def to_data(self) -> dict[str, Any]:
-        found = {
+        return {
             "kind": self.kind,
             "inputs": [layout.to_data() for layout in self.inputs],
             "outputs": [layout.to_data() for layout in self.outputs],
+            # Models without these are files as before there were such.
+            **({"steps": list(self.steps)} if self.steps else {}),
+            **({"samples": self.samples} if self.samples > 1 else {}),
         }
-        return {**found, "steps": list(self.steps)} if self.steps else found
 
     @classmethod
     def from_data(cls, data: Mapping[str, Any]) -> Arrays:
@@ -424,7 +466,10 @@ class Arrays(Encoding):
         steps = tuple(None if each is None else cls._step(each) for each in data.get("steps", ()))
         if steps and len(steps) != len(inputs):
             raise FormatError(f"{len(inputs)} inputs have {len(steps)} steps")
-        return cls(inputs, outputs, steps)
+        samples = integer(data.get("samples", 1), "samples", 1, MAX_SLOTS)
+        if samples > 1 and any(layout.shape[:1] != (samples,) for layout in (*inputs, *outputs)):
+            raise FormatError(f"layouts are not of {samples} samples")
+        return cls(inputs, outputs, steps, samples)
 
     @staticmethod
     def _step(value: Any) -> float:
@@ -440,13 +485,8 @@ class WholeArrays(Arrays):
 
     kind: ClassVar[str] = "whole arrays"
 
-    def encode(self, rows: Any, inputs: Sequence[InputSpec]) -> list[Array]:
-        specs = _of_arrays(inputs, self.inputs)
-        given = arrays_by_name(rows, specs)
-        found = []
-        for values, spec, layout, step in zip(given, specs, self.inputs, self.steps, strict=True):
-            found += layout.pack(_whole(values, spec, int(step or 1)), spec.slots)
-        return found
+    def _checked(self, values: Any, spec: InputSpec, step: float | None) -> Array:
+        return _whole(values, spec, int(step or 1))
 
     @classmethod
     def from_data(cls, data: Mapping[str, Any]) -> WholeArrays:

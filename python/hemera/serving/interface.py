@@ -101,6 +101,10 @@ class Interface:
             return [ctx.decrypt(each, secret_key) for each in outputs]
         return self.sharing.decrypt(ctx, outputs, secret_key, shown)
 
+    def count(self, rows: Any) -> int | None:
+        """How many results `decode` is to give for these rows; None: as many as there is room for."""
+        return self.encoding.count(rows, self.inputs)
+
     def decode(self, values: Sequence[ArrayLike], rows: int | None = None) -> Any:
         """Results from the decrypted outputs, an array for each: see `OutputSpec.read`.
 

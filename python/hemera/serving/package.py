@@ -190,8 +190,7 @@ class Package:
         modulus = self.params.plain_modulus if isinstance(self.params, IntegerParameters) else 0
         changed = None if noise is None else noise.added
         values = self._program.evaluate_clear(self._interface.encode(rows), modulus, changed=changed)
-        count = len(rows) if hasattr(rows, "__len__") else None
-        return self._interface.decode(values, count)
+        return self._interface.decode(values, self._interface.count(rows))
 
     def check(self, ctx: Context, keys: Keys) -> None:
         """Whether it runs in a context with some keys: Hemera's of its own parameters, or a session's with

@@ -358,6 +358,10 @@ def test_a_residual_block_encrypted(tmp_path: Path) -> None:
     )
     # Normalisation, dropout, the sum with the shortcut, the mean and the scores are parts of other maps.
     assert sum(type(each.operation).__name__ == "Affine" for each in plan._program.nodes) <= 3
+    several = hm.compile(str(path), calibrate=images, precision_bits=9, samples=4, security=None)
+    expected = np.stack([reference(network, each) for each in images[:6]])
+    found = several.local(threads=2)(images[:6])
+    np.testing.assert_allclose(found, expected, atol=2**-7 * np.abs(expected).max())
     agreement = plan.check(images[:4], encrypted=0)
     assert "block" in repr(plan)
     assert agreement is not None

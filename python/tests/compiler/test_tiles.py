@@ -10,7 +10,12 @@ import pandas as pd
 import pytest
 
 import hemera as hm
+from hemera.arrays.layout import Layout
+from hemera.arrays.sparse_map import SparseMap
+from hemera.arrays.splitting import split
+from hemera.arrays.tensor import Affine, Input, TensorProgram
 from hemera.compiler import bootstraps
+from hemera.compiler.lowering import lowered
 from hemera.errors import FormatError, MismatchError, ParameterError
 from hemera.serving import Package
 from hemera.serving.client import LocalModel
@@ -320,6 +325,44 @@ def test_tiles_are_placed_as_one(monkeypatch: pytest.MonkeyPatch) -> None:
         assert (three.operands, three.depth) == (one.operands, one.depth)
         assert three.bootstrap == pytest.approx(3 * one.bootstrap)
         assert three.cost(5) == pytest.approx(3 * one.cost(5))
+
+
+def test_streamed_matrices_are_not_kept_by_a_second_tile() -> None:
+    weights = RNG.uniform(-1, 1, (8, 8))
+    plan = hm.compile(lambda x: x @ weights, Spec((128, 8), (-1, 1)), params=shallow(1))
+    context = hm.Context(plan.params, threads=1)
+    before = context.memory_used
+    model = plan.prepare(context, weights_memory=0)
+    assert context.memory_used == before
+    assert not model.captures
+
+
+def test_sums_after_equal_ones_take_no_level() -> None:
+    """A sum takes a mask where unused slots hold other values, and none where they hold zeros."""
+    plan = hm.compile(lambda x: [np.exp(x).sum(), x.sum()], Spec((12,), (-1, 1)), params=shallow())
+    assert plan.package.program.operations["map"] == 1
+    x = RNG.uniform(-1, 1, 12)
+    found = plan.local(threads=1)(x)
+    np.testing.assert_allclose(listed(found), [np.exp(x).sum(), x.sum()], atol=1e-3)
+
+
+def test_equal_maps_of_different_layouts() -> None:
+    """What is made once for equal maps is for the layouts of both ends."""
+    program = TensorProgram()
+    matrix = SparseMap.dense(RNG.uniform(-1, 1, (16, 16)))
+    inputs = [program.add(Input(name, -1, 1), [], (4, 4), range=(-1, 1)) for name in ("a", "b")]
+    maps = [program.add(Affine((matrix,)), [at], (4, 4), range=(-16, 16)) for at in (*inputs, *inputs)]
+    program.outputs = [(f"y{at}", each) for at, each in enumerate(maps)]
+    raster = Layout.raster((4, 4))
+    turned = Layout((4, 4), raster.bits[2:] + raster.bits[:2])
+    layouts = (raster, turned, raster, raster, turned, turned)
+    steps = lowered(split(program, 16), layouts, 16)
+    x = RNG.uniform(-1, 1, (2, 1, 4, 4))
+    slots = [layout.pack(each, 16) for layout, each in zip(layouts, x, strict=False)]
+    found = steps.program.evaluate_clear(slots, 0)
+    for own, layout, source in zip(found, layouts[2:], (0, 1, 0, 1), strict=True):
+        expected = matrix.apply(x[source].reshape(1, 16)).reshape(1, 4, 4)
+        np.testing.assert_allclose(layout.unpack(own), expected, atol=1e-12)
 
 
 def test_equal_tiles_share_their_matrices() -> None:

@@ -346,6 +346,8 @@ def compile_table(what: Study, *inputs: Any, calibrate: Any = None, **options: A
     if len(inputs) != 1:
         raise TypeError(f"a function on a table takes one table, and {len(inputs)} inputs were given")
     (spec,) = inputs
+    if options.get("samples", 1) != 1:
+        raise ParameterError("samples= is of functions on arrays; a table is one sample")
     frames = () if calibrate is None else calibrate if isinstance(calibrate, (list, tuple)) else (calibrate,)
     bits = float(options.pop("precision_bits", None) or _PRECISION_BITS)
     exact = options.get("scheme", "ckks") != "ckks"

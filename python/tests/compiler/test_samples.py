@@ -1,0 +1,199 @@
+"""Several samples in each ciphertext: NumPy's results for each, by the operations of one."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import hemera as hm
+from hemera.arrays import conv
+from hemera.errors import FormatError, MismatchError, ParameterError
+from hemera.serving import Package
+from hemera.serving.interface import Interface
+from hemera.serving.service import Home
+
+from ..serving.conftest import client_of
+from ..serving.conftest import serving as running
+
+RNG = np.random.default_rng(21)
+Spec = hm.ArraySpec
+MATRIX = RNG.uniform(-1, 1, (7, 12)) / 3
+KERNEL = RNG.uniform(-1, 1, (3, 2, 3, 3)) / 4
+
+
+def shallow(depth: int = 8) -> hm.Parameters:
+    """Insecure ones with 512 slots."""
+    return hm.ckks.Parameters.for_circuit(depth, scale_bits=40, range_bits=10, degree=1024, security=None)
+
+
+def listed(result: Any) -> list[Any]:
+    if isinstance(result, dict):
+        return list(result.values())
+    return list(result) if isinstance(result, (list, tuple)) else [result]
+
+
+PROGRAMS: dict[str, tuple[tuple[int, ...], Any]] = {
+    "moments": ((12,), lambda x: {"mean": x.mean(), "centred": x - x.mean(), "sum": x.sum()}),
+    "matrix": ((12,), lambda x: MATRIX @ x),
+    "wide matrix": ((3, 12), lambda x: x @ MATRIX.T + np.arange(7.0)),
+    "places": ((3, 4), lambda x: [np.roll(x, 1), x.T, x[::-1, 1:]]),
+    "functions": ((9,), lambda x: np.exp(x) * np.arange(9.0)),
+    "encrypted matrices": ((3, 4), lambda x: x @ x.T),
+    "convolution": ((2, 5, 5), lambda x: conv(x, KERNEL, np.arange(3.0), padding=1) ** 2),
+    "number": ((), lambda x: 3 * x * x + 1),
+    "polynomials": ((8,), lambda x: np.where(np.arange(8) % 2 == 0, x**3, 1 - x)),
+}
+
+
+@pytest.mark.parametrize("samples", [2, 8])
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_each_sample_has_numpys_results(name: str, samples: int) -> None:
+    shape, program = PROGRAMS[name]
+    options: dict[str, Any] = {"params": shallow(), "precision_bits": 14}
+    one = hm.compile(program, Spec(shape, (-1, 1)), **options)
+    plan = hm.compile(program, Spec(shape, (-1, 1)), samples=samples, **options)
+    assert (one.samples, plan.samples) == (1, samples)
+    if len(plan.package.inputs) == 1:  # 8 images take more than a ciphertext
+        assert plan.slots == one.slots * samples
+        assert plan.cost().operations == one.cost().operations
+    assert f"{samples} samples in each ciphertext" in plan.report()
+    local = plan.local(threads=1)
+    for count in (1, samples, samples + 1, 3 * samples - 1):
+        x = RNG.uniform(-1, 1, (count, *shape))
+        wanted = [listed(program(each)) for each in x]
+        for found in (listed(local(x)), listed(plan.evaluate_clear(x))):
+            assert len(found) == len(wanted[0])
+            for at, own in enumerate(found):
+                expected = np.stack([each[at] for each in wanted])
+                assert own.shape == expected.shape
+                np.testing.assert_allclose(
+                    own, expected, rtol=0, atol=2.0**-12 * max(1, np.abs(expected).max())
+                )
+
+
+def test_checks_and_bits_are_of_samples() -> None:
+    x = RNG.uniform(-1, 1, (5, 12))
+    plan = hm.compile(lambda x: {"y": MATRIX @ x}, Spec((12,), (-1, 1)), samples=4, params=shallow(2))
+    found = plan.check(x, encrypted=2, threads=1)
+    assert (found.samples, found.encrypted) == (5, 2)
+    assert plan.expected_bits(x) == pytest.approx(found.bits, abs=2.5)
+
+
+def test_several_inputs() -> None:
+    def program(a: Any, b: Any) -> Any:
+        return {"outer": np.outer(a, b), "sum": a.sum() + b.sum()}
+
+    plan = hm.compile(program, Spec((3,), (-1, 1)), Spec((5,), (0, 2)), samples=4, params=shallow(3))
+    a, b = RNG.uniform(-1, 1, (6, 3)), RNG.uniform(0, 2, (6, 5))
+    found = plan.local(threads=1)(a, b)
+    named = plan.package.evaluate_clear({"x": a, "x1": b})
+    for at in range(6):
+        for name, value in program(a[at], b[at]).items():
+            np.testing.assert_allclose(found[name][at], value, atol=1e-5)
+            np.testing.assert_allclose(named[name][at], value, atol=1e-9)
+    for wrong in ((a, b[:5]), (a[0], b[0]), (a[:0], b[:0]), (a, b[:, :4])):
+        with pytest.raises(MismatchError, match="samples"):
+            plan.evaluate_clear(*wrong)
+    with pytest.raises(ParameterError, match="x1: the model is for values from 0"):
+        plan.evaluate_clear(a, b - 1)
+
+
+def test_samples_of_several_ciphertexts() -> None:
+    plan = hm.compile(lambda x: x * x - x.mean(), Spec((600,), (-1, 1)), samples=2, params=shallow(3))
+    assert len(plan.package.inputs) == 3  # of 256 slots for each sample
+    x = RNG.uniform(-1, 1, (3, 600))
+    np.testing.assert_allclose(plan.local(threads=1)(x), x * x - x.mean(1, keepdims=True), atol=1e-5)
+
+
+def test_bootstraps_of_several_samples() -> None:
+    params = hm.ckks.Parameters.for_bootstrapping("test-40")
+
+    def long(x: Any) -> Any:
+        for _ in range(8):
+            x = 0.7 * np.roll(x, 3) + x * x / 4
+        return x
+
+    plan = hm.compile(long, Spec((16,), (-1, 1)), samples=4, params=params)
+    assert plan.package.program.operations["bootstrap"] >= 1
+    x = RNG.uniform(-1, 1, (5, 16))
+    found = plan.local()(x)
+    np.testing.assert_allclose(found, np.stack([long(each) for each in x]), atol=2e-3)
+
+
+@pytest.mark.parametrize("scheme", ["bfv", "bgv"])
+def test_exact_programs(scheme: str) -> None:
+    def survey(x: Any) -> Any:
+        return {
+            "counts": np.histogram(x, [1, 2, 3, 4, 5, 6])[0],
+            "above": (x > 3).sum(),
+            "matrix": np.arange(24).reshape(4, 6) @ x,
+            "both": np.where(x == 2, x + 7, np.arange(6) * x),
+        }
+
+    plan = hm.compile(survey, Spec((6,), (1, 5)), scheme=scheme, samples=8, security=None)
+    x = RNG.integers(1, 6, (11, 6))
+    found, clear = plan.local(threads=1)(x), plan.evaluate_clear(x)
+    for at in range(11):
+        for name, value in survey(x[at]).items():
+            np.testing.assert_array_equal(found[name][at], value)
+            np.testing.assert_array_equal(clear[name][at], value)
+    assert str(plan.check(x, threads=1)).startswith("11 samples, 1 of them encrypted: exactly equal")
+    with pytest.raises(ParameterError, match="values from 1"):
+        plan.evaluate_clear(x + 1)
+
+
+def test_steps_are_checked() -> None:
+    plan = hm.compile(
+        lambda x: x > 2, Spec((4,), (0, 5), step=1), samples=2, params=shallow(12), precision_bits=8
+    )
+    x = RNG.integers(0, 6, (3, 4)).astype(float)
+    np.testing.assert_allclose(plan.evaluate_clear(x), x > 2, atol=2e-2)
+    with pytest.raises(ParameterError, match="multiples of 1"):
+        plan.evaluate_clear(x / 2 + 0.25)
+
+
+def test_shared_results() -> None:
+    plan = hm.compile(
+        lambda x: x * x / 2, Spec((8,), (-1, 1)), samples=4, share=True, precision_bits=12, security=None
+    )
+    x = RNG.uniform(-1, 1, (6, 8))
+    errors = plan.local()(x) - x * x / 2
+    assert errors.shape == (6, 8)
+    assert 2.0**-20 < np.abs(errors).max() < 2.0**-12
+
+
+def test_files_and_clients(tmp_path: Path) -> None:
+    plan = hm.compile(
+        lambda x: {"y": x * x, "m": x.mean()}, Spec((12,), (-1, 1)), samples=4, params=shallow(2), name="few"
+    )
+    plan.save(tmp_path / "few.hemera-model")
+    home = Home(tmp_path / "home")
+    home.add_model(tmp_path / "few.hemera-model")
+    token = home.clients.add("clinic")
+    x = RNG.uniform(-1, 1, (9, 12))
+    loaded = Package.load(tmp_path / "few.hemera-model")
+    np.testing.assert_allclose(loaded.evaluate_clear(x)["m"], x.mean(1), atol=1e-9)
+    with running(home) as server, client_of(server.url, token, security=None) as client:
+        for rows in (x, {"x": x}, [x]):
+            found = client.predict("few", rows)
+            np.testing.assert_allclose(found["y"], x * x, atol=1e-5)
+            np.testing.assert_allclose(found["m"], x.mean(1), atol=1e-5)
+    data = loaded.interface.describe()
+    assert Interface.from_dict(data).encoding == loaded.interface.encoding
+    for wrong in (0, 3, 8, "4", 1 << 40):
+        with pytest.raises(FormatError):
+            Interface.from_dict({**data, "encoding": {**data["encoding"], "samples": wrong}})
+
+
+def test_what_is_refused() -> None:
+    for wrong in (0, -1, 3, 1024):
+        with pytest.raises(ParameterError, match=rf"samples={wrong}: a ciphertext of 512 slots"):
+            hm.compile(lambda x: x, Spec((4,), (0, 1)), samples=wrong, params=shallow())
+    with pytest.raises(ParameterError, match="samples=3"):
+        hm.compile(lambda x: x, Spec((4,), (0, 1)), samples=3, scheme="bfv")
+    frame = {"age": np.array([30.0, 60.0])}
+    with pytest.raises(ParameterError, match="a table is one sample"):
+        hm.compile(lambda t: t.age.mean(), hm.TableSpec.of(frame, ranges={"age": (0, 120)}), samples=2)
