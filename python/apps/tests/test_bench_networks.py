@@ -36,6 +36,13 @@ def test_a_small_residual_network(tmp_path: Path, activation: str) -> None:
     assert found["key_bytes"] > found["file_bytes"] > 0
 
 
+def test_images_in_one_ciphertext(tmp_path: Path) -> None:
+    found = row(tmp_path, "--small", "--activation", "square", "--samples", "2", "--images", "3")
+    assert (found["samples"], found["images"]) == (2, 3)
+    assert found["slots"] == 2 * 4 * 8 * 8
+    assert found["bits"] > 7
+
+
 def test_resnet_20_has_its_layers(monkeypatch: pytest.MonkeyPatch) -> None:
     """Section 4.2: 6 n + 2 layers, of which one is the matrix at the end; 0.27 million weights with n = 3."""
     kernels: list[Any] = []

@@ -197,3 +197,33 @@ def test_what_is_refused() -> None:
     frame = {"age": np.array([30.0, 60.0])}
     with pytest.raises(ParameterError, match="a table is one sample"):
         hm.compile(lambda t: t.age.mean(), hm.TableSpec.of(frame, ranges={"age": (0, 120)}), samples=2)
+
+
+def test_exact_rings_have_room_for_all_samples() -> None:
+    def program(x: Any) -> Any:
+        return {"sum": x.sum(), "next": np.roll(x, 1) * 2 - x}
+
+    def right(plan: Any, x: Any) -> bool:
+        found = plan.evaluate_clear(x)
+        wanted = [program(each) for each in x]
+        return all((found[name] == np.stack([each[name] for each in wanted])).all() for name in found)
+
+    x = RNG.integers(0, 4, (9, 1500))
+    found = hm.compile(program, Spec((1500,), (0, 3)), scheme="bfv", samples=8)
+    assert found.params.max_slots >= 2 * 8 * 2048
+    assert right(found, x)
+    params = hm.bgv.Parameters.for_circuit(2, plain_bits=25, degree=4096, security=None)
+    given = hm.compile(program, Spec((1500,), (0, 3)), scheme="bgv", samples=4, params=params)
+    assert len(given.package.inputs) == 3  # of 512 slots of a row for each sample
+    assert right(given, x)
+
+
+def test_exact_samples_take_the_operations_of_one() -> None:
+    matrix = RNG.integers(-2, 3, (16, 16))
+    params = hm.bfv.Parameters.for_circuit(2, plain_bits=25, degree=4096, security=None)
+    one, many = (
+        hm.compile(lambda x: matrix @ x, Spec((16,), (0, 3)), scheme="bfv", samples=samples, params=params)
+        for samples in (1, 16)
+    )
+    assert many.cost().operations == one.cost().operations
+    assert len(many.cost().needed_keys) == len(one.cost().needed_keys)

@@ -30,6 +30,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--images", type=_options.positive, default=1, help="at once (default: 1)")
     parser.add_argument(
+        "--samples", type=_options.positive, default=1, help="images in a ciphertext (default: 1)"
+    )
+    parser.add_argument(
         "--times",
         metavar="NAME",
         help="of the table of times by which bootstraps are placed",
@@ -53,6 +56,7 @@ def run(options: argparse.Namespace) -> int:
         "network": options.network if not options.small else "small",
         "activation": options.activation if options.network == "resnet-20" else "square",
         "images": options.images,
+        "samples": options.samples,
         "compile_seconds": round(time.perf_counter() - began, 2),
         "compile_peak_bytes": 1024 * resource.getrusage(resource.RUSAGE_SELF).ru_maxrss,
         **_described(plan),
@@ -73,7 +77,9 @@ def _network(options: argparse.Namespace) -> tuple[Network, tuple[int, ...]]:
 
 
 def _settings(options: argparse.Namespace) -> dict[str, Any]:
-    settings: dict[str, Any] = {} if options.times is None else {"device": options.times}
+    settings: dict[str, Any] = {"samples": options.samples}
+    if options.times is not None:
+        settings["device"] = options.times
     if options.small:
         settings["params"] = hm.ckks.Parameters.for_bootstrapping("test-40", levels=14, degree=2048)
     return settings
@@ -108,13 +114,15 @@ def _measured(
     began = time.perf_counter()
     model = package.prepare(ctx)
     evaluator = model.bind(package.generate_keys(ctx, secret))
-    encoded = package.interface.encode(images if len(images) > 1 else images[0])
+    given = images if max(len(images), plan.samples) > 1 else images[0]
+    encoded = package.interface.encode(given)
     inputs = [
         ctx.encrypt(ctx.encode(values, level=spec.level), secret)
         for values, spec in zip(encoded, package.inputs, strict=True)
     ]
     results = model.run(evaluator, inputs)
-    found = package.interface.decode([ctx.decrypt(each, secret) for each in results])
+    values = [ctx.decrypt(each, secret) for each in results]
+    found = package.interface.decode(values, package.interface.count(given))
     first = time.perf_counter() - began
     expected = np.stack([function(image) for image in images])
     error = float(np.abs(np.reshape(found, expected.shape) - expected).max())
