@@ -227,3 +227,10 @@ def test_exact_samples_take_the_operations_of_one() -> None:
     )
     assert many.cost().operations == one.cost().operations
     assert len(many.cost().needed_keys) == len(one.cost().needed_keys)
+
+
+def test_samples_take_no_larger_ring_than_they_need() -> None:
+    """Copies in slots save rotations, but not at the price of a larger ring."""
+    weights = RNG.normal(size=(4, 3))
+    plan = hm.compile(lambda x: x @ weights + 1, Spec((100, 4), (-1, 1)), samples=8)
+    assert plan.params.degree == hm.ckks.Parameters.for_circuit(1, scale_bits=40, slots=8 * 512).degree
