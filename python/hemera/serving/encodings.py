@@ -412,11 +412,7 @@ class Arrays(Encoding):
             return given
         arrays = [np.asarray(each) for each in given]
         for array, layout in zip(arrays, self.inputs, strict=True):
-            if (
-                array.shape[1:] != layout.shape[1:]
-                or array.ndim == 0
-                or len(array) not in (len(arrays[0]), 0)
-            ):
+            if array.ndim == 0 or array.shape != (len(arrays[0]), *layout.shape[1:]):
                 wanted = "".join(f", {extent}" for extent in layout.shape[1:])
                 raise MismatchError(
                     f"arrays of shape (samples{wanted}), with as many samples for each input, are needed, "

@@ -94,7 +94,7 @@ def test_several_inputs() -> None:
         for name, value in program(a[at], b[at]).items():
             np.testing.assert_allclose(found[name][at], value, atol=1e-5)
             np.testing.assert_allclose(named[name][at], value, atol=1e-9)
-    for wrong in ((a, b[:5]), (a[0], b[0]), (a[:0], b[:0]), (a, b[:, :4])):
+    for wrong in ((a, b[:5]), (a, b[:0]), (a[0], b[0]), (a[:0], b[:0]), (a, b[:, :4]), (1.0, 2.0)):
         with pytest.raises(MismatchError, match="samples"):
             plan.evaluate_clear(*wrong)
     with pytest.raises(ParameterError, match="x1: the model is for values from 0"):
