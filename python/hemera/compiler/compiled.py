@@ -408,7 +408,9 @@ def _with_parameters(
         except (LevelError, ParameterError) as error:
             reason = error
             continue
-        found.append((own.placement.time, tried, replace(steps, program=own.program)))
+        found.append(
+            (own.placement.time, tried, replace(steps, program=own.program, placement=own.placement))
+        )
     if not found:
         raise reason
     _, chosen, bootstrapped = min(found, key=lambda each: each[0])
@@ -447,7 +449,7 @@ def _of_preset(preset: str, levels: int, security: int | None) -> Parameters:
 
 def _bootstrapped(steps: Lowered, params: Parameters, device: str) -> Lowered:
     own = placed(steps.program, steps.magnitudes, steps.arrays, params, slots=steps.slots, device=device)
-    return replace(steps, program=own.program)
+    return replace(steps, program=own.program, placement=own.placement)
 
 
 def _scale_bits(precision_bits: float) -> int:

@@ -18,6 +18,7 @@ from hemera.arrays.sparse_map import SparseMap
 from hemera.arrays.splitting import SplitProgram
 from hemera.arrays.tensor import Affine, Apply, Input, LookUp, Multiply, TensorProgram
 from hemera.circuits import Polynomial
+from hemera.compiler.placement import Placement
 from hemera.errors import ParameterError
 from hemera.serving import operations as op
 from hemera.serving.operations import Operation
@@ -53,6 +54,8 @@ class Lowered:
     """Of values of `program` that are nodes' results: the largest number in a slot."""
     arrays: tuple[int | None, ...] = ()
     """For each value of `program`, the array of several tiles that it is for: see `SplitProgram.arrays`."""
+    placement: Placement | None = None
+    """How bootstraps were placed; None: there are none to place."""
 
 
 @dataclass(frozen=True)

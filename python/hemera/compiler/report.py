@@ -8,8 +8,10 @@ from collections.abc import Sequence
 from hemera.arrays.splitting import SplitProgram
 from hemera.arrays.tensor import Affine, Apply, Input, LookUp, Node
 from hemera.compiler.lowering import Lowered, Step
+from hemera.compiler.placement import Placement
 from hemera.objects.cost import Cost
 from hemera.parameters import Parameters
+from hemera.serving.program import Program
 
 __all__ = ["table"]
 
@@ -28,6 +30,7 @@ def table(
     lines = [
         f"{params!r}, {steps.slots} slots, depth {steps.program.depth}",
         *([f"{samples} samples in each ciphertext"] if samples > 1 else []),
+        *([] if steps.placement is None else [_placed(steps.placement, steps.program)]),
         cost.report(),
         *([] if bits is None else [_bits_line(bits)]),
         f"{'operation':<28}{'shape':<18}{'diagonals':>10}{'sums':>6}  {'range':<24}where",
@@ -45,6 +48,16 @@ def table(
 
 def _shape(node: Node, count: int) -> str:
     return str(node.shape) if count == 1 else f"{node.shape} in {count}"
+
+
+def _placed(placement: Placement, program: Program) -> str:
+    """How many bootstraps there are, by which method they were placed, and how good that is."""
+    count = program.operations.get("bootstrap", 0)
+    if placement.exact:
+        how = "no placement takes less time"
+    else:
+        how = f"the least time is at most {100 * (1 - placement.bound / placement.time):.0f} % less"
+    return f"{count} bootstrap{'' if count == 1 else 's'}, placed by {placement.method}: {how}"
 
 
 def _bits_line(bits: float) -> str:

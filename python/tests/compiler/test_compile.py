@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import copy
 import functools
 import json
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -150,6 +152,16 @@ def test_deep_programs_bootstrap() -> None:
     plan = assert_gives(long, samples, bits=10, params=deep())
     names = [node.operation.name for node in plan.package.program.nodes]
     assert names.count("bootstrap") >= 1
+    report = plan.report()
+    assert f"{names.count('bootstrap')} bootstrap" in report
+    assert "placed by dynamic programming: no placement takes less time" in report
+    found = plan._lowered.placement
+    assert found is not None
+    half = replace(found, exact=False, bound=found.time / 2, method="beam")
+    guessed = copy.copy(plan)
+    guessed._lowered = replace(plan._lowered, placement=half)
+    assert "placed by beam: the least time is at most 50 % less" in guessed.report()
+    assert "placed" not in compiled(lambda x: x * x, samples, params=shallow()).report()
     assert plan.package.interface.keys.bootstraps
     # Values up to 4 are scaled: no magnitude of 1 is taken for granted.
     magnitudes = [
