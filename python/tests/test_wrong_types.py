@@ -73,6 +73,8 @@ class Setting:
             "terms": [x, x],
             "factors": [x, x],
             "transform": None,
+            "grid": None,
+            "vectors": x,
             "product": None,
             "function": None,
             "inputs": x,
