@@ -35,7 +35,7 @@ class BytesSink final : public io::Sink {
   std::span<std::byte> room(std::size_t bytes) override {
     if (bytes > capacity_ - size_) resize(size_ + bytes);
     const std::size_t begin = std::exchange(size_, size_ + bytes);
-    return {reinterpret_cast<std::byte*>(PyBytes_AS_STRING(bytes_)) + begin, bytes};
+    return {content() + begin, bytes};
   }
   void expect(std::size_t bytes) override {
     if (bytes > capacity_ - size_) resize(size_ + bytes);
@@ -49,7 +49,18 @@ class BytesSink final : public io::Sink {
  private:
   void resize(std::size_t bytes) {
     const AcquiredGil acquire;
+#ifdef Py_LIMITED_API
+    // The stable ABI can not resize: what is written moves, and what stays behind is cleared.
+    PyObject* moved = PyBytes_FromStringAndSize(nullptr, static_cast<Py_ssize_t>(bytes));
+    if (moved == nullptr) throw nb::python_error();
+    std::swap(bytes_, moved);
+    std::byte* old = reinterpret_cast<std::byte*>(PyBytes_AsString(moved));
+    std::copy_n(old, std::min(size_, bytes), content());
+    std::fill_n(old, size_, std::byte{0});
+    Py_DECREF(moved);
+#else
     if (_PyBytes_Resize(&bytes_, static_cast<Py_ssize_t>(bytes)) != 0) throw nb::python_error();
+#endif
     capacity_ = bytes;
     use_huge_pages();
   }
@@ -58,12 +69,14 @@ class BytesSink final : public io::Sink {
   void use_huge_pages() {
 #ifdef MADV_HUGEPAGE
     constexpr std::uintptr_t page = std::uintptr_t{1} << 21;
-    const auto begin = reinterpret_cast<std::uintptr_t>(PyBytes_AS_STRING(bytes_));
+    const auto begin = reinterpret_cast<std::uintptr_t>(content());
     const std::uintptr_t first = (begin + page - 1) / page * page;
     const std::uintptr_t last = (begin + capacity_) / page * page;
     if (first < last) madvise(reinterpret_cast<void*>(first), last - first, MADV_HUGEPAGE);  // a hint
 #endif
   }
+
+  [[nodiscard]] std::byte* content() const { return reinterpret_cast<std::byte*>(PyBytes_AsString(bytes_)); }
 
   PyObject* bytes_;
   std::size_t size_ = 0;
