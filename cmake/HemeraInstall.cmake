@@ -16,3 +16,17 @@ install(FILES ${CMAKE_CURRENT_BINARY_DIR}/hemera-config.cmake
               ${CMAKE_CURRENT_BINARY_DIR}/hemera-config-version.cmake
               cmake/HemeraDependencies.cmake
         DESTINATION ${hemera_package_dir} COMPONENT development)
+
+# pkg-config: the library is static, so its own libraries are needed to link with it.
+set(hemera_pkgconfig_dir ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+file(RELATIVE_PATH hemera_pkgconfig_up /prefix/${hemera_pkgconfig_dir} /prefix)
+string(REGEX REPLACE "/$" "" hemera_pkgconfig_up ${hemera_pkgconfig_up})
+set(hemera_pkgconfig_libraries "")
+if(HEMERA_HAS_GMP)
+  string(APPEND hemera_pkgconfig_libraries " -lgmp")
+endif()
+if(HEMERA_HAS_CUDA)
+  string(APPEND hemera_pkgconfig_libraries " -L${CUDAToolkit_LIBRARY_DIR} -lcudart_static -ldl -lrt")
+endif()
+configure_file(cmake/hemera.pc.in ${CMAKE_CURRENT_BINARY_DIR}/hemera.pc @ONLY)
+install(FILES ${CMAKE_CURRENT_BINARY_DIR}/hemera.pc DESTINATION ${hemera_pkgconfig_dir} COMPONENT development)
