@@ -51,7 +51,7 @@ _SCALE_BITS = (30, 55)
 _RANGE_BITS = 2
 """The fewest: primes are not exactly powers of two, so a single bit leaves no room for values of 1."""
 _SLOTS = 4
-"""The fewest that a program has."""
+"""The fewest of a ciphertext."""
 _MOST_SLOTS = 1 << 15
 _MOST_DEGREE = 1 << 16
 """Without bootstraps; beyond, they cost less."""
@@ -335,7 +335,7 @@ def compile(  # noqa: A001
     refreshed = ring is None or bootstrap_of(ring, _SLOTS) is not None
     spread = 1 if ring is None or refreshed else max(1, ring.max_slots // samples)
     choice = choose_layouts(program, most_slots=spread, alike=cut.alike)
-    slots = max(_SLOTS, *(layout.period for layout in choice.layouts))
+    slots = max(1, _SLOTS // samples, *(layout.period for layout in choice.layouts))
     steps = interleaved(lowered(cut, choice.layouts, slots), samples)
     sharing = None
     if share:

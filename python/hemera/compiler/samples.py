@@ -57,7 +57,9 @@ def _for(operation: Operation, samples: int, whole: bool) -> Operation:
             return array
         return np.repeat(array[..., : array.shape[-1] // samples] if whole else array, samples, axis=-1)
 
-    if isinstance(operation, _SLOT_BY_SLOT):
+    if isinstance(operation, _SLOT_BY_SLOT) or (
+        isinstance(operation, op.OfPolynomial) and not operation.per_slot
+    ):
         return operation
     if isinstance(operation, op.Rotate):
         return type(operation)(operation.steps * samples)
@@ -72,8 +74,6 @@ def _for(operation: Operation, samples: int, whole: bool) -> Operation:
             "places": np.repeat(operation.places, samples, axis=1),
             "baby_steps": operation.baby_steps * samples,
         }
-    elif isinstance(operation, op.OfPolynomial):
-        changed = {"coefficients": spread(operation.coefficients)} if operation.per_slot else {}
     else:
         raise ParameterError(f"samples={samples}: {operation.name!r} is not done for several samples at once")
     own: Any = operation

@@ -57,7 +57,8 @@ def test_each_sample_has_numpys_results(name: str, samples: int) -> None:
     plan = hm.compile(program, Spec(shape, (-1, 1)), samples=samples, **options)
     assert (one.samples, plan.samples) == (1, samples)
     if len(plan.package.inputs) == 1:  # 8 images take more than a ciphertext
-        assert plan.slots == one.slots * samples
+        least = max(4, samples)  # a number takes one slot, and a ciphertext has four
+        assert plan.slots == (one.slots * samples if shape else least)
         assert plan.cost().operations == one.cost().operations
     assert f"{samples} samples in each ciphertext" in plan.report()
     local = plan.local(threads=1)
@@ -216,6 +217,33 @@ def test_exact_rings_have_room_for_all_samples() -> None:
     given = hm.compile(program, Spec((1500,), (0, 3)), scheme="bgv", samples=4, params=params)
     assert len(given.package.inputs) == 3  # of 512 slots of a row for each sample
     assert right(given, x)
+
+
+@pytest.mark.parametrize("samples", [64, 256, 512])
+def test_samples_of_few_slots(samples: int) -> None:
+    """Down to one slot for each sample."""
+    plan = hm.compile(
+        lambda x: {"y": 3 * x * x - x, "s": x.sum()}, Spec((2,), (-1, 1)), samples=samples, params=shallow(2)
+    )
+    assert plan.slots == 512 or samples == 64
+    x = RNG.uniform(-1, 1, (samples + 3, 2))
+    found = plan.local(threads=1)(x)
+    np.testing.assert_allclose(found["y"], 3 * x * x - x, atol=1e-5)
+    np.testing.assert_allclose(found["s"], x.sum(1), atol=1e-5)
+
+
+def test_exact_copies_leave_room_for_samples() -> None:
+    matrix = RNG.integers(-2, 3, (4, 64))
+    params = hm.bfv.Parameters.for_circuit(2, plain_bits=25, degree=4096, security=None)
+
+    def program(x: Any) -> Any:
+        return {"a": x @ matrix, "b": np.outer(x, x), "c": (x @ matrix) @ matrix.T}
+
+    plan = hm.compile(program, Spec((4,), (0, 3)), scheme="bfv", samples=32, params=params)
+    x = RNG.integers(0, 4, (40, 4))
+    found = plan.evaluate_clear(x)
+    for name, value in program(x[39]).items():
+        np.testing.assert_array_equal(found[name][39], value)
 
 
 def test_exact_samples_take_the_operations_of_one() -> None:
