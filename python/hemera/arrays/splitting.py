@@ -64,7 +64,7 @@ class SplitProgram:
 
 
 def split(program: TensorProgram, slots: int) -> SplitProgram:
-    """The program on tiles of at most so many slots. Arrays of one shape are cut alike, so that products and
+    """The program on tiles of at most `slots` slots. Arrays of one shape are cut alike, so that products and
     functions take tile by tile; a map becomes one for each pair of tiles that it has entries between. Tiles
     that a map takes alike, as a sum does, are added up first.
 

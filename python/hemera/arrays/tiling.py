@@ -50,7 +50,7 @@ class Tiling:
 
     @staticmethod
     def of(shape: Sequence[int], slots: int) -> Tiling:
-        """The fewest tiles that have at most so many slots each, with their axes filled up to powers of two:
+        """The fewest tiles of at most `slots` slots each, with their axes filled up to powers of two:
         of whole last axes, and of about equal parts of the first ones."""
         tile = list(shape)
         for axis, extent in enumerate(shape):

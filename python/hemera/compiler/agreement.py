@@ -113,7 +113,7 @@ def expected_bits(
     function: Callable[..., Any], noisy: Callable[..., Any], samples: Sequence[Values]
 ) -> float:
     """-log2 of the error that a noisy run is expected to have, relative to the largest result: the root mean
-    square of the worst errors of runs, so many that each result has `_DRAWS` elements.
+    square of the worst errors of runs. Each result has at least `_DRAWS` elements in all runs together.
 
     Args:
         function: without errors.

@@ -18,7 +18,7 @@ Layouts = tuple[TiledLayout, ...]
 
 
 def require_samples(samples: int, slots: int) -> None:
-    """ParameterError unless ciphertexts of so many slots can hold so many samples."""
+    """ParameterError unless a ciphertext of `slots` slots can hold the samples."""
     if not 1 <= samples <= slots or samples & (samples - 1):
         raise ParameterError(
             f"samples={samples}: a ciphertext of {slots} slots holds a power of two of samples, up to {slots}"
@@ -49,7 +49,7 @@ def output_specs(parts: SplitProgram, slots: int) -> list[OutputSpec]:
 
 
 def tiled_layouts(parts: SplitProgram, steps: Lowered, samples: int) -> tuple[Layouts, Layouts]:
-    """The layouts of the inputs and of the outputs, for so many samples in a ciphertext."""
+    """The layouts of the inputs and of the outputs; `samples` are in a ciphertext."""
 
     def of(at: int) -> TiledLayout:
         layouts = tuple(steps.steps[tile].layout for tile in parts.tiles[at])

@@ -140,6 +140,13 @@ def arrays_by_name(rows: Any, inputs: Sequence[InputSpec]) -> list[Any]:
     return given
 
 
+def chunked(rows: NDArray[Any], each: int) -> NDArray[Any]:
+    """An array of shape (chunks, each, ...) of rows. The last chunk is filled up with the last row."""
+    chunks = -(-len(rows) // each)
+    taken = np.minimum(np.arange(chunks * each), len(rows) - 1)
+    return rows[taken].reshape(chunks, each, *rows.shape[1:])
+
+
 class Vectors(Encoding):
     """Vectors as they are: one array an input, of shape (..., *shape, width)."""
 
@@ -406,8 +413,8 @@ class Arrays(Encoding):
         return array
 
     def _chunked(self, given: list[Any]) -> list[Any]:
-        """Arrays of shape (chunks, samples, *shape) of those of shape (n, *shape). The last chunk is filled
-        up with the last sample. MismatchError for other shapes, or different numbers of samples."""
+        """Arrays of shape (chunks, samples, *shape) of those of shape (n, *shape). MismatchError for other
+        shapes, or different numbers of samples."""
         if self.samples == 1:
             return given
         arrays = [np.asarray(each) for each in given]
@@ -421,9 +428,7 @@ class Arrays(Encoding):
         count = len(arrays[0])
         if count == 0:
             raise MismatchError("no samples were given")
-        chunks = -(-count // self.samples)
-        taken = np.minimum(np.arange(chunks * self.samples), count - 1)
-        return [array[taken].reshape(chunks, self.samples, *array.shape[1:]) for array in arrays]
+        return [chunked(array, self.samples) for array in arrays]
 
     def count(self, rows: Any, inputs: Sequence[InputSpec]) -> int | None:
         if self.samples == 1:
@@ -560,9 +565,7 @@ class Table(Encoding):
         """What is encrypted of rows: an array of shape (chunks, rows of each, features). The last chunk is
         filled up with the last row."""
         values = self.scaling(rows) if not self.thresholds else self._compared(rows)
-        chunks = -(-len(values) // self.rows)
-        taken = np.minimum(np.arange(chunks * self.rows), len(values) - 1)
-        return values[taken].reshape(chunks, *self.input.shape)
+        return chunked(values, self.rows)
 
     def _compared(self, rows: Any) -> Floats:
         _require_columns(rows, self.scaling.names)

@@ -7,7 +7,6 @@ import math
 import os
 import secrets
 import warnings
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -279,17 +278,21 @@ class Package:
         """
         model = self._planned(ctx)
         if weights_memory is None:
-            model.encode(self._room(ctx, model.encoded_bytes))
+            model.encode(self._room(ctx, model))
         elif weights_memory < 0:
             raise ParameterError(f"weights_memory must be 0 bytes or more, not {weights_memory}")
         else:
             model.encode(weights_memory)
         return model
 
-    def _room(self, ctx: Context, sizes: Sequence[int]) -> float:
-        """Bytes that encoded matrices may take, of so many each, where the keys and a run need the rest."""
-        limit, whole = ctx.memory_limit, sum(sizes)
-        if limit is None or whole < _SMALL * limit:
+    def _room(self, ctx: Context, model: PreparedModel) -> float:
+        """Bytes that encoded matrices may take, where the keys and a run need the rest; infinite: all fit."""
+        limit = ctx.memory_limit
+        if limit is None:
+            return math.inf
+        sizes = model.encoded_bytes
+        whole = sum(sizes)
+        if whole < _SMALL * limit:
             return math.inf
         cost = self.cost()
         others = cost.key_bytes + cost.workspace_bytes + cost.plaintext_bytes - whole

@@ -56,8 +56,11 @@ class PreparedModel:
             OutOfMemoryError: when the device, or the context's limit, has no room.
         """
         self._streamed = {}
+        nodes = self._program.nodes
+        # Bytes are counted by a run of each plan, which nobody needs where all are kept.
+        sizes = [0] * len(nodes) if math.isinf(memory) else self.encoded_bytes
         left_out: set[int] = set()  # plans, which several operations may share
-        for number, (node, own) in enumerate(zip(self._program.nodes, self.encoded_bytes, strict=True)):
+        for number, (node, own) in enumerate(zip(nodes, sizes, strict=True)):
             plan = self._plans[number]
             if own > memory or id(plan) in left_out:
                 left_out.add(id(plan))

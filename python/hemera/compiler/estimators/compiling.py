@@ -22,7 +22,7 @@ from hemera.compiler.specs import ArraySpec
 from hemera.errors import MismatchError, ParameterError
 from hemera.parameters import Parameters
 from hemera.serving.agreement import of_library, thinned
-from hemera.serving.encodings import Arrays, Scaling, Table, column_ranges, finite_rows
+from hemera.serving.encodings import Arrays, Scaling, Table, chunked, column_ranges, finite_rows
 from hemera.serving.estimators import SCALERS, is_exactly, read_features, steps_of
 from hemera.serving.finishing import Method, Neighbours
 
@@ -126,7 +126,7 @@ def compile_estimator(
     plan = compiled.compile(
         program,
         ArraySpec((chosen, count), (0.0, 1.0) if client.thresholds else (-1.0, 1.0), "rows"),
-        calibrate=_chunks(encrypted, chosen),
+        calibrate=chunked(encrypted, chosen),
         precision_bits=precision_bits,
         margin=margin,
         params=params,
@@ -206,13 +206,6 @@ def _spread(rows: Floats, most: int) -> Floats:
     if len(chosen) > most // 2:
         chosen = chosen[:: -(-2 * len(chosen) // most)]
     return np.concatenate([rows[chosen], np.asarray(thinned(rows, most))])
-
-
-def _chunks(rows: Floats, each: int) -> Floats:
-    """Rows in arrays of so many, the last one filled up with the last row."""
-    count = -(-len(rows) // each)
-    at = np.minimum(np.arange(count * each), len(rows) - 1)
-    return rows[at].reshape(count, each, rows.shape[1])
 
 
 def _rows_and_samples(program: Callable[[Any], Any], few: Floats, rows: int | None) -> tuple[int, int]:

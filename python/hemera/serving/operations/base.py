@@ -100,11 +100,11 @@ class Operation(ABC):
         del plan, context
 
     def forget(self, plan: Any, context: Context) -> None:
-        """Give the memory of what `encode` made back."""
+        """Give back the memory that `encode` took."""
         del plan, context
 
     def encoded_bytes(self, plan: Any) -> int:
-        """Of what `encode` makes."""
+        """The memory that `encode` takes."""
         del plan
         return 0
 
