@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import functools
 import re
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -19,12 +17,9 @@ from hemera.arrays.folding import folded
 from hemera.arrays.sparse_map import SparseMap
 from hemera.compiler import Compiled
 from hemera.compiler.exact_lowering import interpolated
-from hemera.errors import FormatError, MismatchError, NoiseError, ParameterError
-from hemera.serving import Package
+from hemera.errors import MismatchError, NoiseError, ParameterError
 from hemera.serving import operations as op
-from hemera.serving.encodings import WholeArrays, encoding_from_data
 from hemera.serving.program import Program
-from hemera.serving.service import Home
 from hemera.serving.values import Form
 
 from ..arrays.test_numpy_functions import (
@@ -36,8 +31,6 @@ from ..arrays.test_numpy_functions import (
     MOVED,
     UFUNC_PROGRAMS,
 )
-from ..serving.conftest import client_of
-from ..serving.conftest import serving as running
 
 Values = NDArray[Any]
 Spec = hm.ArraySpec
@@ -347,6 +340,30 @@ def test_several_requests_at_once() -> None:
     np.testing.assert_array_equal(found, (x > 2).sum(-1))
 
 
+def test_maps_of_rows() -> None:
+    rng = np.random.default_rng(3)
+    numbers, diagonals = [0, 3, 5, 12, 13, 15], rng.integers(-9, 10, (6, 16))
+    found = op.RowMap.of(numbers, diagonals)
+    assert 1 < found.baby_steps < 16
+    x = rng.integers(-9, 10, (2, 64))
+    rows = x.reshape(2, 2, 32)
+    wanted = sum(np.tile(own, 2) * np.roll(rows, -at, -1) for at, own in zip(numbers, diagonals, strict=True))
+    np.testing.assert_array_equal(found.clear(x), np.asarray(wanted).reshape(2, 64))
+    with pytest.raises(ParameterError, match="CKKS has no operation"):
+        Program("ckks", [Form(64)]).add(found, 0)
+    with pytest.raises(ParameterError):
+        op.RowMap(found.numbers, found.values, found.places + 99, 4).validated("bfv")
+    with pytest.raises(ParameterError):
+        op.RowMap(found.numbers, found.values, found.places, 0).validated("bfv")
+    with pytest.raises(MismatchError):
+        found.form([Form(16)])
+
+
+def test_ranges_end_at_multiples_of_the_step() -> None:
+    plan = assert_exact(lambda x: x * x, Spec((2,), (-13, 10), step=4))
+    assert plan.inputs[0].range == (-12, 8)
+
+
 # --- Sizes of results. ---
 
 
@@ -491,142 +508,6 @@ def test_given_parameters_without_room_are_refused(scheme: str) -> None:
     for size in (4, 5000):
         with pytest.raises(ParameterError, match="has no slots"):
             hm.compile(lambda x: x, Spec((size,), (0, 1)), scheme=scheme, params=coefficients)
-
-
-# --- The plan, files and servers. ---
-
-
-def survey(answers: Any) -> Any:
-    return {"counts": np.histogram(answers, [1, 2, 3, 4, 5, 6])[0], "high": (answers > 3).sum()}
-
-
-@functools.cache
-def plan_of(scheme: str) -> Compiled:
-    plan: Compiled = hm.compile(survey, Spec((30,), (1, 5)), scheme=scheme, security=None, name="survey")
-    return plan
-
-
-def answers(count: int, seed: int = 1) -> Values:
-    return np.random.default_rng(seed).integers(1, 6, (count, 30))
-
-
-@both_schemes
-def test_the_plan_states_what_it_is(scheme: str) -> None:
-    plan = plan_of(scheme)
-    assert plan.outputs == {"counts": (5,), "high": ()}
-    assert plan.inputs[0].step == 1
-    assert plan.slots == plan.params.max_slots
-    report = plan.report()
-    assert "look-up of 5 values" in report
-    assert "test_exact.py:" in report
-    assert plan.cost().report()
-    with pytest.raises(ParameterError, match="are exact: they have no errors"):
-        _ = plan.sharing
-
-
-def test_check_compares_without_rounding() -> None:
-    plan = plan_of("bfv")
-    found = plan.check(answers(4), encrypted=2, threads=1)
-    assert (found.samples, found.encrypted, found.error, found.clear_error) == (4, 2, 0, 0)
-    assert "exactly equal" in str(found)
-    plan._function = lambda x: {**survey(x), "high": (x > 3).sum() + 1}
-    try:
-        assert plan.check(answers(1), threads=1).error == 1
-        plan._function = lambda x: {**survey(x), "high": (x > 3)}
-        with pytest.raises(MismatchError, match="other shapes"):
-            plan.check(answers(1), encrypted=0)
-    finally:
-        plan._function = survey
-    large = hm.compile(lambda x: x * 2**40, Spec((1,), (0, 2**15)), scheme="bfv", security=None)
-    large._function = lambda x: x * 2**40 + 1
-    # As numbers of float64 the results would be equal.
-    assert large.check(np.full((1, 1), 2**15), threads=1).error == 1
-
-
-@both_schemes
-def test_files(scheme: str, tmp_path: Path) -> None:
-    plan = plan_of(scheme)
-    plan.save(tmp_path / "survey.hemera-model")
-    again = Package.load(tmp_path / "survey.hemera-model")
-    assert again.to_bytes() == plan.package.to_bytes()
-    x = answers(1)[0]
-    assert_equal(again.evaluate_clear(x), survey(x))
-    context = hm.Context(again.params, threads=1)
-    sk = context.generate_secret_key()
-    model = again.prepare(context)
-    slots = again.interface.encode(x)[0]
-    assert slots.dtype == np.int64
-    given = context.encrypt(context.encode(slots), sk)
-    results = model.run(again.generate_keys(context, sk), [given])
-    assert_equal(again.interface.decode([context.decrypt(each, sk) for each in results]), survey(x))
-
-
-def test_a_server(tmp_path: Path) -> None:
-    plan_of("bfv").save(tmp_path / "survey.hemera-model")
-    home = Home(tmp_path / "home")
-    home.add_model(tmp_path / "survey.hemera-model")
-    token = home.clients.add("clinic")
-    x = answers(3)
-    with running(home) as server, client_of(server.url, token) as client:
-        found = client.predict("survey", x)
-        for at in range(3):
-            assert_equal({name: value[at] for name, value in found.items()}, survey(x[at]))
-        with pytest.raises(ParameterError, match=r"values from 1\.0 to 5\.0"):
-            client.predict("survey", x + 1)
-
-
-def test_ranges_end_at_multiples_of_the_step() -> None:
-    plan = assert_exact(lambda x: x * x, Spec((2,), (-13, 10), step=4))
-    assert plan.inputs[0].range == (-12, 8)
-
-
-def test_encodings_take_whole_numbers_alone() -> None:
-    plan = hm.compile(lambda x: x > 6, Spec((2,), (-12, 12), step=3), scheme="bfv", security=None)
-    interface = plan.package.interface
-    for given in ([3, 9], [3.0, 9.0], np.array([3, 9], np.uint8), np.array([3, 9], object)):
-        assert interface.encode(np.asarray(given))[0].dtype == np.int64
-    for wrong in (
-        [3, 1],
-        [3, 1.5],
-        [3, 15],
-        [3, np.nan],
-        [3, 2**70],
-        [3, np.inf],
-        ["a", "b"],
-        [3, 1j],
-        [3, None],
-    ):
-        with pytest.raises(ParameterError, match=r"^x: "):
-            interface.encode(np.asarray(wrong))
-    with pytest.raises(MismatchError):
-        interface.encode(np.zeros(3, int))
-
-
-def test_damaged_encodings_are_refused() -> None:
-    data = plan_of("bfv").package.interface.encoding.to_data()
-    assert isinstance(encoding_from_data(data), WholeArrays)
-    for steps in ([], [1, 1], [0], [1.5], ["1"]):
-        with pytest.raises((FormatError, ParameterError, TypeError)):
-            encoding_from_data({**data, "steps": steps})
-
-
-def test_maps_of_rows() -> None:
-    rng = np.random.default_rng(3)
-    numbers, diagonals = [0, 3, 5, 12, 13, 15], rng.integers(-9, 10, (6, 16))
-    found = op.RowMap.of(numbers, diagonals)
-    assert 1 < found.baby_steps < 16
-    x = rng.integers(-9, 10, (2, 64))
-    rows = x.reshape(2, 2, 32)
-    wanted = sum(np.tile(own, 2) * np.roll(rows, -at, -1) for at, own in zip(numbers, diagonals, strict=True))
-    np.testing.assert_array_equal(found.clear(x), np.asarray(wanted).reshape(2, 64))
-    with pytest.raises(ParameterError, match="CKKS has no operation"):
-        Program("ckks", [Form(64)]).add(found, 0)
-    with pytest.raises(ParameterError):
-        op.RowMap(found.numbers, found.values, found.places + 99, 4).validated("bfv")
-    with pytest.raises(ParameterError):
-        op.RowMap(found.numbers, found.values, found.places, 0).validated("bfv")
-    with pytest.raises(MismatchError):
-        found.form([Form(16)])
 
 
 # --- What is refused. ---
