@@ -165,6 +165,7 @@ void bind_parameters(nb::module_& m) {
       .def_prop_ro("largest", [](const Parameters& self) { return self.literal().largest; })
       .def_prop_ro("checks_range", &ckks::checks_range)
       .def_prop_ro("galois_generator", [](const Parameters& self) { return self.literal().galois_generator; })
+      .def_prop_ro("galois_generator", [](const Parameters& self) { return self.literal().galois_generator; })
       .def_prop_ro("secret_weight", [](const Parameters& self) { return self.literal().secret.weight; })
       .def_prop_ro("sigma", [](const Parameters& self) { return self.literal().sigma; })
       .def_prop_ro("bfv_multiplication",

@@ -238,6 +238,21 @@ def test_complex_slots(ckks: Any) -> None:
     np.testing.assert_allclose(real, a.real, rtol=0, atol=2**-18)
 
 
+@pytest.mark.parametrize("number", [1j, -1j, 2 - 3j, -40, 1j + 0.5])
+def test_products_with_whole_parts_take_no_level(ckks: Any, number: complex) -> None:
+    a = ckks.values(2, SLOTS)
+    x = ckks.ev.encrypt(a)
+    y = x * number
+    whole = number != 1j + 0.5
+    assert ((y * 1).level, y.scale) == ((x.level, x.scale) if whole else (x.level, x.scale**2))
+    assert y.dtype == (complex if number.imag else float)
+    np.testing.assert_allclose(ckks.decrypt(y), a * number, rtol=0, atol=2**-18)
+    # Slots beside those that are filled stay what they were.
+    few = ckks.ev.encrypt(a[0, :5])
+    found = ckks.decrypt(few * number)
+    np.testing.assert_allclose(found, a[0, :5] * number, rtol=0, atol=2**-18)
+
+
 def test_integers_wrap_modulo_t(integers: Any) -> None:
     t = integers.ctx.params.plain_modulus
     x = integers.ev.encrypt([t - 1, 1 - t, 5])

@@ -206,6 +206,37 @@ TEST(Ckks, WholeNumbersOfManyBitsMultiply) {
   }
 }
 
+TEST(Ckks, ComplexNumbersOfWholePartsTakeNoLevel) {
+  const Values a = random_values(512, 9);
+  rlwe::ParametersLiteral of_seal = small_parameters(1).literal();
+  of_seal.galois_generator = 3;
+  for (const rlwe::Parameters& parameters : {small_parameters(1), rlwe::Parameters(of_seal)}) {
+    const bool is_exact = parameters.literal().galois_generator == 5;
+    const Session session(parameters);
+    const Evaluator& ev = *session.evaluator;
+    for (const std::size_t level : {1, 0}) {
+      const auto x = ev.lower_to_level(session.encrypt(a), level);
+      for (const Complex c : {Complex(0, 1), Complex(0, -1), Complex(3, -2), Complex(-70001, 0x1p12)}) {
+        if (!is_exact && level == 0) continue;
+        auto product = x.clone();
+        ev.multiply_scalar_inplace(product, {.value = c});
+        EXPECT_EQ(product.meta.noise_scale_degree, is_exact ? 1 : 2);
+        EXPECT_TRUE(product.meta.is_complex);
+        Values found = session.decrypt(product);
+        for (Complex& value : found) value /= c;
+        EXPECT_LT(largest_difference(found, a), tolerance) << level << ' ' << c;
+      }
+    }
+  }
+  // No rounding: twice by i is the negative, in each bit.
+  const Session session(small_parameters(1));
+  auto turned = session.encrypt(a);
+  const auto negative = session.evaluator->negate(turned);
+  for (int i = 0; i < 2; ++i) session.evaluator->multiply_scalar_inplace(turned, {.value = {0, 1}});
+  EXPECT_EQ(tests::host_words(*session.context, turned.poly),
+            tests::host_words(*session.context, negative.poly));
+}
+
 class CkksGadget : public testing::TestWithParam<std::size_t> {};
 
 TEST_P(CkksGadget, RotationsAndConjugation) {

@@ -9,6 +9,7 @@ from typing import Any
 
 from hemera import circuits
 from hemera.compiler.costs import CostModel
+from hemera.compiler.lowering import Lowered
 from hemera.compiler.placement import Input, Placement, Step, place
 from hemera.errors import ParameterError
 from hemera.parameters import Parameters
@@ -16,60 +17,44 @@ from hemera.serving.keys import top_level
 from hemera.serving.operations import Bootstraps, Lower, Map
 from hemera.serving.program import Program
 
-__all__ = ["Placed", "bootstrap_of", "placed"]
+__all__ = ["bootstrap_of", "placed"]
 
 
-@dataclass(frozen=True)
-class Placed:
-    """A program with its bootstraps, and how they were placed."""
-
-    program: Program
-    placement: Placement
-
-
-def bootstrap_of(params: Parameters, slots: int) -> circuits.Bootstrap | None:
-    """The bootstrap of real slots with some parameters; None where they have none."""
+def bootstrap_of(params: Parameters, slots: int, *, real: bool = True) -> circuits.Bootstrap | None:
+    """The bootstrap with some parameters; None where they have none."""
     if params.scheme != "ckks":
         return None
     try:
-        return circuits.Bootstrap(params, max(2, slots), real=True)
+        return circuits.Bootstrap(params, max(2, slots), real=real)
     except ParameterError:
         return None
 
 
-def placed(
-    program: Program,
-    magnitudes: Mapping[int, float],
-    arrays: Sequence[int | None],
-    params: Parameters,
-    *,
-    slots: int,
-    device: str,
-) -> Placed:
+def placed(lowered: Lowered, params: Parameters, *, device: str) -> Lowered:
     """The program with bootstraps where they cost least, by the device's table of times.
-
-    Args:
-        magnitudes: of those values of the program that may be bootstrapped, the largest number in a slot.
-        arrays: for each value, inputs first, the array that it is a tile of, or is made for: such values are
-            placed alike. None: it is placed by itself.
 
     Raises:
         LevelError: where no placement exists: an operation is deeper than a bootstrap leaves levels.
         DeviceError: when there is no table of the device.
     """
+    slots, magnitudes, in_parts = lowered.slots, lowered.magnitudes, lowered.in_parts
     plan = bootstrap_of(params, slots)
     assert plan is not None
-    program = _with_own_keys(program)
+    program = _with_own_keys(lowered.program)
     top = top_level(params)
-    costs = CostModel(params, slots, max(top, plan.result_level), plan.input_level, device)
-    seconds = costs.bootstrap(plan)
+    costs = CostModel(params, max(top, plan.result_level), plan.input_level, device)
+    both = bootstrap_of(params, slots, real=False) if in_parts else None
+    of_one, of_two = costs.bootstrap(plan), math.inf if both is None else costs.bootstrap(both)
 
     def bootstrap(value: int) -> float:
-        return seconds if value in magnitudes else math.inf
+        if value not in magnitudes:
+            return math.inf
+        batch = program.forms[value].shape
+        return of_two if in_parts and not batch else of_one * math.prod(batch)
 
     groups = _groups(program, magnitudes)
     first = len(program.inputs)
-    numbers = _numbers(first, groups, arrays)
+    numbers = _numbers(first, groups, lowered.arrays)
     alike: dict[int, list[int]] = {}  # the values by their number, and so inputs first
     for value, number in numbers.items():
         alike.setdefault(number, []).append(value)
@@ -92,7 +77,8 @@ def placed(
         )
     outputs = list(dict.fromkeys(numbers[value] for value in program.outputs))
     found = place(inputs, steps, outputs, result_level=plan.result_level, lowest=plan.input_level)
-    return Placed(_rewritten(program, groups, numbers, found, magnitudes, plan.result_level), found)
+    rewritten = _rewritten(program, groups, numbers, found, lowered, plan.result_level)
+    return replace(lowered, program=rewritten, placement=found)
 
 
 def _numbers(first: int, groups: Sequence[_Group], arrays: Sequence[int | None]) -> dict[int, int]:
@@ -182,7 +168,12 @@ def _group(program: Program, nodes: list[int]) -> _Group:
 def _cost_of(program: Program, groups: Sequence[_Group], costs: CostModel) -> Callable[[int], float]:
     """Seconds of groups by the level of their operands."""
     parts = [
-        (costs.of(program.nodes[at].operation, len(program.nodes[at].operands)), before)
+        (
+            costs.of(
+                program.nodes[at].operation, [program.forms[value] for value in program.nodes[at].operands]
+            ),
+            before,
+        )
         for group in groups
         for at, before in zip(group.nodes, group.before, strict=True)
     ]
@@ -194,7 +185,7 @@ def _rewritten(
     groups: list[_Group],
     numbers: Mapping[int, int],
     found: Placement,
-    magnitudes: Mapping[int, float],
+    lowered: Lowered,
     result_level: int,
 ) -> Program:
     """The program with the bootstraps of a placement, and with its operands at their levels.
@@ -211,8 +202,9 @@ def _rewritten(
         if not found.from_bootstrap(numbers[value], level):
             return own[value], found.results[numbers[value]]
         if value not in raised:
-            magnitude = 2.0 ** math.ceil(math.log2(max(1.0, magnitudes[value])))
-            raised[value] = result.add(Bootstraps(real=True, magnitude=magnitude, known=True), own[value])
+            magnitude = 2.0 ** math.ceil(math.log2(max(1.0, lowered.magnitudes[value])))
+            real = not lowered.in_parts or program.forms[value].shape != ()
+            raised[value] = result.add(Bootstraps(real=real, magnitude=magnitude, known=True), own[value])
         return raised[value], result_level
 
     first = len(program.inputs)

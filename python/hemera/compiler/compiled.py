@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -17,12 +16,14 @@ from hemera.arrays.layout_search import choose_layouts
 from hemera.arrays.recorder import Recorder
 from hemera.arrays.splitting import SplitProgram, split
 from hemera.arrays.tensor import Affine, Node, TensorProgram
+from hemera.arrays.tiling import Tiling
 from hemera.compiler.agreement import Agreement, agreement, exact_agreement, expected_bits
 from hemera.compiler.bootstraps import bootstrap_of, placed
 from hemera.compiler.exact import exact_parts, require_no_approximations
 from hemera.compiler.local import Local
 from hemera.compiler.lowering import Lowered, lowered
 from hemera.compiler.packaged import Packaged
+from hemera.compiler.parts import in_parts
 from hemera.compiler.report import table
 from hemera.compiler.results import named_results
 from hemera.compiler.samples import interleaved
@@ -326,17 +327,25 @@ def compile(  # noqa: A001
         number = recorder.input(spec.name, spec.shape, *spec.range, own, spec.step)
         arguments.append(Array(recorder, number))
     recorder.program.outputs = named_results(what(*arguments), recorder)
-    cut = split(folded(recorder.program), most_slots)
-    program = cut.program
+    whole = folded(recorder.program)
+    cut = split(whole, most_slots)
     ring = params or _circuit_parameters(
-        program, program.depth, _SLOTS, _scale_bits(precision_bits), security
+        cut.program, cut.program.depth, _SLOTS, _scale_bits(precision_bits), security
     )
-    # Bootstraps of more slots take longer than copies in them save.
     refreshed = ring is None or bootstrap_of(ring, _SLOTS) is not None
-    spread = 1 if ring is None or refreshed else max(1, ring.max_slots // samples)
+    in_slots = samples
+    if refreshed and samples > 1 and _tiles(whole, 2 * most_slots) < _tiles(whole, most_slots):
+        # Half of them in imaginary parts, rather than more ciphertexts: see `in_parts`.
+        in_slots = samples // 2
+        cut = split(whole, 2 * most_slots)
+    program = cut.program
+    # Bootstraps of more slots take longer than copies in them save.
+    spread = 1 if ring is None or refreshed else max(1, ring.max_slots // in_slots)
     choice = choose_layouts(program, most_slots=spread, alike=cut.alike)
-    slots = max(1, _SLOTS // samples, *(layout.period for layout in choice.layouts))
-    steps = interleaved(lowered(cut, choice.layouts, slots), samples)
+    slots = max(1, _SLOTS // in_slots, *(layout.period for layout in choice.layouts))
+    steps = interleaved(lowered(cut, choice.layouts, slots), in_slots)
+    if in_slots < samples:
+        steps = in_parts(steps)
     sharing = None
     if share:
         room = room_of(program, steps, precision_bits, _SHARES if shares is None else shares)
@@ -370,6 +379,11 @@ def compile(  # noqa: A001
     )
 
 
+def _tiles(program: TensorProgram, slots: int) -> int:
+    """Of all arrays, with so many slots for each."""
+    return sum(Tiling.of(node.shape, slots).count for node in program.nodes)
+
+
 def _examples(given: Any, count: int) -> list[Values | None]:
     """The samples of each input, of shape (samples, *shape)."""
     if given is None:
@@ -392,25 +406,22 @@ def _with_parameters(
     if params is not None:
         if bootstrap_of(params, steps.slots) is None:
             return params, steps
-        return params, _bootstrapped(steps, params, device)
+        return params, placed(steps, params, device=device)
     scale_bits = _scale_bits(precision_bits)
     without = _circuit_parameters(program, steps.program.depth, steps.slots, scale_bits, security)
     if without is not None:
         return without, steps
-    found: list[tuple[float, Parameters, Lowered]] = []
+    found: list[tuple[float, Parameters, Lowered]] = []  # by their times
     preset, tried_levels = next(own[1:] for own in _PRESETS if precision_bits <= own[0])
     for levels in tried_levels:
         try:
             tried = _of_preset(preset, levels, security)
-            own = placed(
-                steps.program, steps.magnitudes, steps.arrays, tried, slots=steps.slots, device=device
-            )
+            own = placed(steps, tried, device=device)
         except (LevelError, ParameterError) as error:
             reason = error
             continue
-        found.append(
-            (own.placement.time, tried, replace(steps, program=own.program, placement=own.placement))
-        )
+        assert own.placement is not None
+        found.append((own.placement.time, tried, own))
     if not found:
         raise reason
     _, chosen, bootstrapped = min(found, key=lambda each: each[0])
@@ -445,11 +456,6 @@ def _of_preset(preset: str, levels: int, security: int | None) -> Parameters:
         return of(preset, levels=levels, digits=_DIGITS, security=security)
     except ParameterError:
         return of(preset, levels=levels, security=security)
-
-
-def _bootstrapped(steps: Lowered, params: Parameters, device: str) -> Lowered:
-    own = placed(steps.program, steps.magnitudes, steps.arrays, params, slots=steps.slots, device=device)
-    return replace(steps, program=own.program, placement=own.placement)
 
 
 def _scale_bits(precision_bits: float) -> int:
@@ -502,7 +508,9 @@ def _package(
     description: str,
 ) -> Package:
     multiples = tuple(spec.step for spec in specs)
-    encoding = Arrays(*tiled_layouts(parts, steps, samples), multiples if any(multiples) else (), samples)
+    count = 2 if steps.in_parts else 1
+    layouts = tiled_layouts(parts, steps, samples // count)
+    encoding = Arrays(*layouts, multiples if any(multiples) else (), samples, count)
     return package(
         steps.program,
         input_specs(parts, steps.slots),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -23,8 +23,8 @@ class CostModel:
     to grow evenly.
     """
 
-    def __init__(self, params: Parameters, slots: int, top: int, lowest: int, device: str) -> None:
-        self._params, self._form = params, Form(slots)
+    def __init__(self, params: Parameters, top: int, lowest: int, device: str) -> None:
+        self._params = params
         self._top, self._lowest = top, lowest
         self._device = device
         self._times = DeviceTimes.find(device)
@@ -34,31 +34,31 @@ class CostModel:
         """Seconds of a bootstrap."""
         return self._times.seconds(plan._native.cost)
 
-    def of(self, operation: Operation, operands: int) -> Callable[[int], float]:
-        """Seconds of an operation by the level of its operands."""
-        key = _key(operation, operands)
+    def of(self, operation: Operation, forms: Sequence[Form]) -> Callable[[int], float]:
+        """Seconds of an operation on operands of these forms, by their level."""
+        key = *_key(operation, len(forms)), *(form.shape for form in forms)
         if key not in self._known:
-            self._known[key] = self._line(operation, operands)
+            self._known[key] = self._line(operation, forms)
         return self._known[key]
 
-    def _line(self, operation: Operation, operands: int) -> Callable[[int], float]:
+    def _line(self, operation: Operation, forms: Sequence[Form]) -> Callable[[int], float]:
         low, high = self._lowest + operation.depth, self._top
         if low > high:
             return lambda _: np.inf
-        ends = [self._at(operation, operands, level) for level in dict.fromkeys((low, high))]
+        ends = [self._at(operation, forms, level) for level in dict.fromkeys((low, high))]
         slope = (ends[-1] - ends[0]) / max(1, high - low)
         return lambda level: max(0.0, ends[0] + slope * (level - low))
 
-    def _at(self, operation: Operation, operands: int, level: int) -> float:
+    def _at(self, operation: Operation, forms: Sequence[Form], level: int) -> float:
         alike = operation.without_values() if isinstance(operation, OfMatrix) else operation
-        plan = alike.plan(Place(self._params, level, self._form))
+        plan = alike.plan(Place(self._params, level, forms[0]))
 
         def run(*xs: Any) -> Any:
             ev = xs[0].evaluator
             lowered = [ev.at_level(x, level) if x.level > level else x for x in xs]
             return alike.run(Running(ev, plan), *lowered)
 
-        shapes = [(self._form.slots,)] * operands
+        shapes = [(*form.shape, form.slots) for form in forms]
         seconds = hemera.cost(run, *shapes, params=self._params, device=self._device).seconds
         return 0.0 if seconds is None else seconds
 

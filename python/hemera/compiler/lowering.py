@@ -56,6 +56,8 @@ class Lowered:
     """For each value of `program`, the array of several tiles that it is for: see `SplitProgram.arrays`."""
     placement: Placement | None = None
     """How bootstraps were placed; None: there are none to place."""
+    in_parts: bool = False
+    """Whether values hold samples in their real and imaginary parts, and batches of two hold both apart."""
 
 
 @dataclass(frozen=True)

@@ -29,7 +29,7 @@ def table(
     """
     lines = [
         f"{params!r}, {steps.slots} slots, depth {steps.program.depth}",
-        *([f"{samples} samples in each ciphertext"] if samples > 1 else []),
+        *([_samples_line(samples, steps.in_parts)] if samples > 1 else []),
         *([] if steps.placement is None else [_placed(steps.placement, steps.program)]),
         cost.report(),
         *([] if bits is None else [_bits_line(bits)]),
@@ -48,6 +48,10 @@ def table(
 
 def _shape(node: Node, count: int) -> str:
     return str(node.shape) if count == 1 else f"{node.shape} in {count}"
+
+
+def _samples_line(samples: int, in_parts: bool) -> str:
+    return f"{samples} samples in each ciphertext" + (", half of them in imaginary parts" * in_parts)
 
 
 def _placed(placement: Placement, program: Program) -> str:

@@ -481,7 +481,7 @@ class Evaluator(CircuitEvaluator):
     ) -> Ciphertext:
         _require_ciphertext(operation, a)
         number = as_number(b)
-        if operation == "multiply" and not _is_integer(number):
+        if operation == "multiply" and not self._multiplies_exactly(number):
             a = self._refreshed(a)
         if number is None:
             operand = self._plain_operand(a, b, product=operation == "multiply", fill=fill)
@@ -498,7 +498,14 @@ class Evaluator(CircuitEvaluator):
         cost."""
         if operation != "multiply":
             return number != 0 and a.padding in ("zeros", "values")
-        return a.padding != "zeros" and not self._has_budget and not _is_integer(number)
+        return a.padding != "zeros" and not self._has_budget and not self._multiplies_exactly(number)
+
+    def _multiplies_exactly(self, number: complex | None) -> bool:
+        """Whether the number has integer parts, so that a product with it takes no level. Where rotations
+        are by powers of 3, no polynomial of integers is a + bi in every slot."""
+        if number is None or not all(float(part).is_integer() for part in (number.real, number.imag)):
+            return False
+        return number.imag == 0 or self._context.params._native.galois_generator == 5
 
     def _number_operand(self, operation: _Operation, a: Ciphertext, number: complex) -> Plaintext:
         if not isinstance(number, int) and not cmath.isfinite(number):
@@ -567,8 +574,3 @@ def _check_out(operation: _Operation, a: Ciphertext, shape: tuple[int, ...], out
 def _elements(a: Ciphertext, axis: int) -> list[Ciphertext]:
     """The parts of a batch along one of its axes."""
     return [a[(slice(None),) * axis + (i,)] for i in range(a.shape[axis])]
-
-
-def _is_integer(number: complex | None) -> bool:
-    """Whether the number is an integer, so that a product with it takes no level."""
-    return number is not None and number.imag == 0 and float(number.real).is_integer()

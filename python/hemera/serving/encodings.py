@@ -394,6 +394,17 @@ class Arrays(Encoding):
     """Of each input: its elements are multiples of it; None: any numbers. (): of no input."""
     samples: int = 1
     """That each ciphertext holds. Several are the first axis of the layouts, and of the arrays."""
+    parts: int = 1
+    """2: half of the samples are in the imaginary parts of slots, and layouts are of one half."""
+
+    @property
+    def _in_slots(self) -> int:
+        """Samples of which layouts are."""
+        return self.samples // self.parts
+
+    def _shape_of(self, layout: TiledLayout) -> tuple[int, ...]:
+        """Of one sample."""
+        return layout.shape[1:] if self._in_slots > 1 else layout.shape
 
     def encode(self, rows: Any, inputs: Sequence[InputSpec]) -> list[Array]:
         specs = _of_arrays(inputs, self.inputs)
@@ -401,8 +412,21 @@ class Arrays(Encoding):
         steps = self.steps or (None,) * len(self.inputs)
         given = self._chunked(arrays_by_name(rows, specs))
         for values, spec, layout, step in zip(given, specs, self.inputs, steps, strict=True):
-            found += layout.pack(self._checked(values, spec, step), spec.slots)
+            found += self._packed(self._checked(values, spec, step), layout, spec.slots)
         return found
+
+    def _packed(self, values: Array, layout: TiledLayout, slots: int) -> list[Array]:
+        if self.parts == 1:
+            return layout.pack(values, slots)
+        halves = values.reshape(len(values), 2, *layout.shape)
+        both = zip(layout.pack(halves[:, 0], slots), layout.pack(halves[:, 1], slots), strict=True)
+        return [real + 1j * imaginary for real, imaginary in both]
+
+    def _unpacked(self, slots: Sequence[Array], layout: TiledLayout) -> Array:
+        if self.parts == 1:
+            return layout.unpack(slots)
+        halves = [layout.unpack([part(each) for each in slots]) for part in (np.real, np.imag)]
+        return np.stack(halves, axis=1)
 
     def _checked(self, values: Any, spec: InputSpec, step: float | None) -> Array:
         """What is packed. ParameterError for values that the model is not for."""
@@ -419,8 +443,9 @@ class Arrays(Encoding):
             return given
         arrays = [np.asarray(each) for each in given]
         for array, layout in zip(arrays, self.inputs, strict=True):
-            if array.ndim == 0 or array.shape != (len(arrays[0]), *layout.shape[1:]):
-                wanted = "".join(f", {extent}" for extent in layout.shape[1:])
+            shape = self._shape_of(layout)
+            if array.ndim == 0 or array.shape != (len(arrays[0]), *shape):
+                wanted = "".join(f", {extent}" for extent in shape)
                 raise MismatchError(
                     f"arrays of shape (samples{wanted}), with as many samples for each input, are needed, "
                     f"not one of {array.shape}"
@@ -439,9 +464,9 @@ class Arrays(Encoding):
         arrays, specs = iter(values), _of_arrays(outputs, self.outputs)
         read = []
         for spec, layout in zip(specs, self.outputs, strict=True):
-            found = layout.unpack(list(itertools.islice(arrays, layout.count)))
+            found = self._unpacked(list(itertools.islice(arrays, layout.count)), layout)
             if self.samples > 1:
-                found = found.reshape(-1, *layout.shape[1:])[:rows]
+                found = found.reshape(-1, *self._shape_of(layout))[:rows]
             read.append(read_as(found, spec.read, spec.labels))
         return read[0] if len(read) == 1 else dict(zip((spec.name for spec in specs), read, strict=True))
 
@@ -457,6 +482,7 @@ class Arrays(Encoding):
             # Models without these are files as before there were such.
             **({"steps": list(self.steps)} if self.steps else {}),
             **({"samples": self.samples} if self.samples > 1 else {}),
+            **({"parts": self.parts} if self.parts > 1 else {}),
         }
 
     @classmethod
@@ -468,9 +494,13 @@ class Arrays(Encoding):
         if steps and len(steps) != len(inputs):
             raise FormatError(f"{len(inputs)} inputs have {len(steps)} steps")
         samples = integer(data.get("samples", 1), "samples", 1, MAX_SLOTS)
-        if samples > 1 and any(layout.shape[:1] != (samples,) for layout in (*inputs, *outputs)):
-            raise FormatError(f"layouts are not of {samples} samples")
-        return cls(inputs, outputs, steps, samples)
+        parts = integer(data.get("parts", 1), "parts", 1, 2)
+        if samples % parts:
+            raise FormatError(f"{samples} samples are not in {parts} parts of slots")
+        in_slots = samples // parts
+        if in_slots > 1 and any(layout.shape[:1] != (in_slots,) for layout in (*inputs, *outputs)):
+            raise FormatError(f"layouts are not of {in_slots} samples")
+        return cls(inputs, outputs, steps, samples, parts)
 
     @staticmethod
     def _step(value: Any) -> float:

@@ -25,7 +25,8 @@ using rlwe::Plaintext;
 using rlwe::Scalar;
 using rlwe::ScaleStep;
 
-// Integers up to here multiply without using up scale: exact as doubles.
+// Integers, and integer parts of complex numbers, up to here multiply without using up scale: exact as
+// doubles.
 constexpr double max_plain_integer = 0x1p53;
 
 std::string scale_text(double scale) { return "2^" + decimal(std::log2(scale)); }
@@ -56,6 +57,27 @@ Plaintext constant(const std::shared_ptr<const rlwe::Context>& context, std::com
 }
 
 bool is_real(const Scalar& scalar) { return scalar.value.imag() == 0; }
+
+bool is_plain_integer(double value) {
+  return std::abs(value) <= max_plain_integer && value == std::trunc(value);
+}
+
+// Whether a product takes no scale: by an integer a, and by a + bi where X^(N/2) is i in every slot, so that
+// a + b X^(N/2) is the number (of powers of 3 as Galois elements, half are 3 modulo 4: -i in those slots).
+bool multiplies_exactly(const rlwe::Context& context, const Scalar& b) {
+  return !context.scales().policy().integers_cost_a_degree && is_plain_integer(b.value.real()) &&
+         is_plain_integer(b.value.imag()) &&
+         (is_real(b) || context.parameters().literal().galois_generator == 5);
+}
+
+void multiply_complex(Ciphertext& a, const Plaintext& factor) {
+  const rlwe::Context& context = *a.context;
+  const poly::PolyView view = a.poly.view();
+  context.backend().multiply(context.queue(), view, std::as_const(a.poly).view(), factor.poly.view(),
+                             context.base(a.meta.level));
+  a.meta.is_complex = true;
+  a.seed.reset();
+}
 
 void require_finite(const Scalar& scalar, const char* operation) {
   if (!std::isfinite(scalar.value.real()) || !std::isfinite(scalar.value.imag())) {
@@ -268,16 +290,18 @@ void Evaluator::add_scalar_inplace(Ciphertext& a, const Scalar& b) const {
 void Evaluator::multiply_scalar_inplace(Ciphertext& a, const Scalar& b) const {
   require(a, "multiply_scalar");
   require_finite(b, "multiply_scalar");
-  const rlwe::ScalePolicy& scales = context()->scales();
-  const double real = b.value.real();
-  if (!scales.policy().integers_cost_a_degree && is_real(b) && std::abs(real) <= max_plain_integer &&
-      real == std::trunc(real)) {
+  if (multiplies_exactly(*context(), b)) {
     require_fits(*context(), b, unit_scale(a.meta), a.meta.level, "multiply_scalar");
     const runtime::Uninterrupted whole;
-    multiply_integer(a, BigInteger(static_cast<std::int64_t>(real)));
-    a.meta.largest = rlwe::largest_product(a.meta.largest, std::abs(real));
+    if (is_real(b)) {
+      multiply_integer(a, BigInteger(static_cast<std::int64_t>(b.value.real())));
+    } else {
+      multiply_complex(a, Encoder(context()).encode_number(b.value, a.meta.level, 1));
+    }
+    a.meta.largest = rlwe::largest_product(a.meta.largest, std::abs(b.value));
     return;
   }
+  const rlwe::ScalePolicy& scales = context()->scales();
   const rlwe::ScaleWay way = scales.before_product(a.meta);
   const double scale = scales.level_scale(way.meta.level);
   require_product(way.meta, b, scale);
@@ -320,12 +344,7 @@ void Evaluator::multiply_by_number(Ciphertext& a, const Scalar& b, double scale)
   if (is_real(b)) {
     multiply_integer(a, scaled_integer(b.value.real(), scale));
   } else {
-    const Plaintext factor = constant(context(), b.value, a.meta.level, scale);
-    const poly::PolyView view = a.poly.view();
-    ctx.backend().multiply(ctx.queue(), view, std::as_const(a.poly).view(), factor.poly.view(),
-                           ctx.base(a.meta.level));
-    a.meta.is_complex = true;
-    a.seed.reset();
+    multiply_complex(a, constant(context(), b.value, a.meta.level, scale));
   }
   a.meta = ctx.scales().number_product(std::move(a.meta), scale);
   a.meta.largest = rlwe::largest_product(a.meta.largest, std::abs(b.value));

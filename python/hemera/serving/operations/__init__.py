@@ -22,6 +22,7 @@ from hemera.serving.operations.circuits import (
     OfPolynomial,
 )
 from hemera.serving.operations.maps import Map, RowMap
+from hemera.serving.operations.parts import Join, Parts
 from hemera.serving.operations.slots import Conjugate, Lower, Rotate, RotateRows, Sum, SwapRows, Take
 
 __all__ = [
@@ -35,6 +36,7 @@ __all__ = [
     "Dot",
     "DotArrays",
     "Encoded",
+    "Join",
     "Lower",
     "Map",
     "Matmul",
@@ -46,6 +48,7 @@ __all__ = [
     "OfNamedFunction",
     "OfPolynomial",
     "Operation",
+    "Parts",
     "Place",
     "Power",
     "Rotate",
@@ -86,6 +89,8 @@ OPERATIONS: dict[str, type[Operation]] = {
         OfNamedFunction,
         Bootstraps,
         Lower,
+        Parts,
+        Join,
     )
 }
 """By the name that files have."""

@@ -1,0 +1,158 @@
+"""Twice as many samples in each ciphertext: half of them in the imaginary parts of slots.
+
+Linear operations do both at once, and so does a bootstrap, in less time than two of real slots take. Others
+take the parts one by one, as a batch of two."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any, Literal
+
+import numpy as np
+
+from hemera.compiler.lowering import Lowered
+from hemera.errors import ParameterError
+from hemera.serving import operations as op
+from hemera.serving.operations import Operation
+from hemera.serving.program import Node, Program
+
+__all__ = ["in_parts"]
+
+Form = Literal["both", "half", "apart"]
+"""Of a value: a + bi of two samples, half of it, or the batch of a and b. What is taken apart is half of a
+value, since the sum of a number and its conjugate is twice its real part."""
+
+_BY_VALUES = (op.Map, op.MultiplyArray)
+"""Linear, by numbers that can be halved."""
+_LINEAR = (*_BY_VALUES, op.Add, op.Subtract, op.Negate, op.MultiplyNumber, op.Rotate)
+_SUMS = (op.AddNumber, op.AddArray)
+_APART = (*_SUMS, op.MultiplyArray, op.MultiplyNumber, op.Add, op.Subtract, op.Negate)
+"""Those that take less than joining parts and taking them apart again."""
+_OF_PARTS = (op.Multiply, op.Power, op.OfPolynomial, op.OfNamedFunction)
+
+
+def in_parts(steps: Lowered) -> Lowered:
+    """The program of real values, for two samples as real and imaginary parts."""
+    return _Parts(steps).run()
+
+
+class _Parts:
+    def __init__(self, steps: Lowered) -> None:
+        self._steps, self._old = steps, steps.program
+        self._first = len(self._old.inputs)
+        self._found = Program(self._old.scheme, self._old.inputs)
+        self._apart = self._computed_apart()
+        self._wanted = self._all_wanted()
+        self._numbers: dict[tuple[int, Form], int] = {}
+        self._magnitudes: dict[int, float] = {}
+        self._arrays = list(steps.arrays[: self._first])
+
+    def run(self) -> Lowered:
+        arrays = self._steps.arrays
+        for value in range(len(self._old.forms)):
+            if value < self._first:
+                self._numbers[value, "both"] = value
+                self._keep(value, "both", value)
+            elif self._wanted[value]:
+                self._compute(value, self._node(value))
+            for form in ("both", "half", "apart"):
+                if form in self._wanted[value]:
+                    self._derive(value, form)
+            self._arrays += [arrays[value]] * (len(self._found.forms) - len(self._arrays))
+        for value in self._old.outputs:
+            self._found.give(self._numbers[value, "both"])
+        return replace(
+            self._steps,
+            program=self._found,
+            magnitudes=self._magnitudes,
+            arrays=tuple(self._arrays),
+            in_parts=True,
+        )
+
+    def _node(self, value: int) -> Node:
+        return self._old.nodes[value - self._first]
+
+    def _computed_apart(self) -> list[bool]:
+        """Of each value, whether it is computed for the parts one by one."""
+        found = [False] * self._first
+        for node in self._old.nodes:
+            own = isinstance(node.operation, _OF_PARTS)
+            found.append(own or (isinstance(node.operation, _APART) and all(found[x] for x in node.operands)))
+        return found
+
+    def _all_wanted(self) -> list[set[Form]]:
+        """Of each value, the forms that are needed."""
+        found: list[set[Form]] = [set() for _ in self._old.forms]
+        for value in self._old.outputs:
+            found[value].add("both")
+        for value in reversed(range(len(self._old.forms))):
+            wanted = found[value]
+            if "apart" in wanted and not self._apart[value]:
+                wanted.add("half")
+            if "half" in wanted and (value < self._first or self._apart[value]):
+                wanted.add("both")
+            if value >= self._first and wanted:
+                node = self._node(value)
+                for each in node.operands:
+                    found[each].add(self._taken(value, node.operation, wanted))
+        return found
+
+    def _taken(self, value: int, operation: Operation, wanted: set[Form]) -> Form:
+        """The form of its operands."""
+        if self._apart[value]:
+            return "apart"
+        return "both" if "both" in wanted or _halved_number(operation) is not None else "half"
+
+    def _compute(self, value: int, node: Node) -> None:
+        """The operation, in the form that the others come of."""
+        wanted = self._wanted[value]
+        taken = self._taken(value, node.operation, wanted)
+        xs = [self._numbers[each, taken] for each in node.operands]
+        form: Form = "apart" if self._apart[value] else "both" if "both" in wanted else "half"
+        number = self._found.add(_for(node.operation, form), *xs)
+        self._numbers[value, form] = number
+        self._keep(value, form, number)
+
+    def _derive(self, value: int, form: Form) -> None:
+        """A form, of those that are there."""
+        if (value, form) in self._numbers:
+            return
+        known = self._numbers
+        if form == "both":
+            number = self._found.add(op.Join(), known[value, "apart"])
+        elif form == "half":
+            number = self._found.add(op.MultiplyNumber(0.5), known[value, "both"])
+        else:
+            number = self._found.add(op.Parts(), known[value, "half"])
+        self._numbers[value, form] = number
+        self._keep(value, form, number)
+
+    def _keep(self, value: int, form: Form, number: int) -> None:
+        """What is known of a value, of the form of it that was made."""
+        if value in self._steps.magnitudes:
+            self._magnitudes[number] = self._steps.magnitudes[value] * (0.5 if form == "half" else 1)
+
+
+def _halved_number(operation: Operation) -> Operation | None:
+    """The operation with half the result, by its own numbers; None where only its operands can be halved."""
+    if isinstance(operation, _BY_VALUES):
+        own: Any = operation
+        halved: Operation = replace(own, values=own.values / 2)
+        return halved
+    if isinstance(operation, op.MultiplyNumber) and operation.depth:
+        return op.MultiplyNumber(operation.number / 2)
+    return None
+
+
+def _for(operation: Operation, form: Form) -> Operation:
+    """The operation that gives this form of the result."""
+    if form == "apart":
+        return operation
+    if isinstance(operation, _SUMS):
+        added = operation.values if isinstance(operation, op.AddArray) else np.array([operation.number])
+        return op.AddArray(added * ((1 + 1j) if form == "both" else (0.5 + 0.5j)))
+    if not isinstance(operation, _LINEAR):
+        raise ParameterError(f"{operation.name!r} is not done for samples in imaginary parts")
+    if form == "half":
+        return _halved_number(operation) or operation
+    return operation
