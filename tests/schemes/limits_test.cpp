@@ -219,7 +219,7 @@ TEST_F(Limits, EveryProductFitsItsLevel) {
       [&] { static_cast<void>(e.dot(left, std::vector<const rlwe::Plaintext*>{&high})); },
       [&] { e.multiply_scalar_inplace(last, {.value = 0.5}); },
       [&] {
-        e.multiply_scalar_inplace(last, {.value = {0, 1}});
+        e.multiply_scalar_inplace(last, {.value = {0, 0.5}});
       },
       [&] { e.multiply_scalar_inplace(last, {.value = 0.5}, 0x1p40); }};
   for (std::size_t i = 0; i < products.size(); ++i) {
