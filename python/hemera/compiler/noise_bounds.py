@@ -113,12 +113,11 @@ class _Bounds:
 
     def _map(self, node: Node, operation: op.Map, x: _Value) -> _Value:
         """By Schur's test: the root of the largest row sum times the largest column sum."""
-        sizes = np.abs(operation.values)
-        rows = np.zeros(operation.places.shape[1])
+        sizes = np.abs(operation.diagonals)
+        rows = np.zeros(sizes.shape[1])
         columns = np.zeros_like(rows)
         rotations = 0.0  # what the noise of a rotation is multiplied with, in all
-        for number, places in zip(operation.numbers, operation.places, strict=True):
-            own = sizes[places]
+        for number, own in zip(operation.numbers, sizes, strict=True):
             rows += own
             columns += np.roll(own, number)
             rotations += float(own.max())

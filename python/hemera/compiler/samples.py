@@ -71,7 +71,7 @@ def _for(operation: Operation, samples: int, whole: bool) -> Operation:
     elif isinstance(operation, (op.Map, op.RowMap)):
         changed = {
             "numbers": tuple(number * samples for number in operation.numbers),
-            "places": np.repeat(operation.places, samples, axis=1),
+            "samples": operation.samples * samples,
             "baby_steps": operation.baby_steps * samples,
         }
     else:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,9 @@ from hemera.arrays import conv
 from hemera.errors import FormatError, MismatchError, ParameterError
 from hemera.serving import Package
 from hemera.serving.interface import Interface
+from hemera.serving.program import Program
 from hemera.serving.service import Home
+from hemera.serving.values import Form
 
 from ..serving.conftest import client_of
 from ..serving.conftest import serving as running
@@ -187,6 +190,26 @@ def test_files_and_clients(tmp_path: Path) -> None:
     for wrong in (0, 3, 8, "4", 1 << 40):
         with pytest.raises(FormatError):
             Interface.from_dict({**data, "encoding": {**data["encoding"], "samples": wrong}})
+
+
+@pytest.mark.parametrize("scheme", ["ckks", "bfv"])
+def test_files_have_the_numbers_of_one_sample(scheme: str) -> None:
+    kernel = np.arange(1, 19).reshape(2, 1, 3, 3)
+    options: dict[str, Any] = (
+        {"params": shallow(2)} if scheme == "ckks" else {"security": None, "scheme": scheme}
+    )
+    sizes = []
+    for samples in (1, 8):
+        spec = Spec((1, 8, 8), (0, 1))
+        plan = hm.compile(lambda x: conv(x, kernel, padding=1), spec, samples=samples, **options)
+        maps = [node.operation for node in plan.package.program.nodes if hasattr(node.operation, "places")]
+        sizes.append(sum(each.places.nbytes for each in maps))
+        wrong = [dataclasses.replace(each, samples=bad) for each in maps for bad in (0, 3, 1 << 17, 1 << 40)]
+        for each in wrong:
+            program = Program(plan.package.program.scheme, [Form(plan.package.inputs[0].slots)])
+            with pytest.raises((MismatchError, ParameterError)):
+                program.add(each, 0)
+    assert sizes[0] == sizes[1] > 0
 
 
 def test_what_is_refused() -> None:

@@ -30,6 +30,8 @@ class Map(OfMatrix):
     baby_steps: int = 0
     own_keys: bool = False
     """Keys over the primes of its level alone, with the baby steps that cost least with them."""
+    samples: int = 1
+    """Of which each entry is: one after the other, those of several samples have the same."""
 
     @classmethod
     def of(cls, numbers: Sequence[int], diagonals: Array) -> Map:
@@ -40,23 +42,23 @@ class Map(OfMatrix):
 
     @property
     def diagonals(self) -> Array:
-        """Shape (numbers, period)."""
-        return self.values[self.places]
+        """Shape (numbers, period * samples)."""
+        return np.repeat(self.values[self.places], self.samples, axis=1)
 
     def validated(self, scheme: SchemeName) -> Operation:
         numbers, values, places = _checked(self.numbers, self.values, self.places, scheme)
         steps = integer(self.baby_steps, "baby_steps", 0, MAX_SLOTS)
-        return Map(numbers, values, places, steps, bool(self.own_keys))
+        samples = integer(self.samples, "samples", 1, MAX_SLOTS)
+        return Map(numbers, values, places, steps, bool(self.own_keys), samples)
 
     def form(self, forms: list[Form]) -> Form:
-        _require_period(self.numbers, self.places, forms[0].slots)
+        _require_period(self.numbers, self.places.shape[1] * self.samples, forms[0].slots)
         return forms[0]
 
     def plan(self, place: Place) -> LinearTransform:
         slots = place.form.slots
-        repeats = slots // self.places.shape[1]
         own = {
-            number: np.tile(self.values[places], repeats)
+            number: _tiled(np.repeat(self.values[places], self.samples), slots)
             for number, places in zip(self.numbers, self.places, strict=True)
         }
         return LinearTransform.from_diagonals(
@@ -95,9 +97,12 @@ def _checked(
     return numbers, values, places
 
 
-def _require_period(numbers: Sequence[int], places: Array, slots: int) -> None:
+def _tiled(period: Array, slots: int) -> Array:
+    return np.tile(period, slots // len(period))
+
+
+def _require_period(numbers: Sequence[int], period: int, slots: int) -> None:
     """MismatchError where diagonals do not fit so many slots."""
-    period = places.shape[1]
     if slots % period or max(numbers) >= slots:
         raise MismatchError(f"diagonals of period {period} and values of {slots} slots do not fit")
 
@@ -116,6 +121,8 @@ class RowMap(Operation):
     """Shape (numbers, period): which of the values each entry is."""
     baby_steps: int
     """Diagonal b + g is by the baby rotation b below `baby_steps`, and the giant one g, a multiple of it."""
+    samples: int = 1
+    """As `Map.samples`."""
 
     @classmethod
     def of(cls, numbers: Sequence[int], diagonals: Array) -> RowMap:
@@ -132,8 +139,8 @@ class RowMap(Operation):
 
     @property
     def diagonals(self) -> Array:
-        """Shape (numbers, period)."""
-        return self.values[self.places]
+        """Shape (numbers, period * samples)."""
+        return np.repeat(self.values[self.places], self.samples, axis=1)
 
     @property
     def depth(self) -> int:
@@ -141,21 +148,21 @@ class RowMap(Operation):
 
     def validated(self, scheme: SchemeName) -> Operation:
         numbers, values, places = _checked(self.numbers, self.values, self.places, scheme)
-        return RowMap(numbers, values, places, integer(self.baby_steps, "baby_steps", 1, MAX_SLOTS))
+        steps = integer(self.baby_steps, "baby_steps", 1, MAX_SLOTS)
+        return RowMap(numbers, values, places, steps, integer(self.samples, "samples", 1, MAX_SLOTS))
 
     def form(self, forms: list[Form]) -> Form:
-        _require_period(self.numbers, self.places, forms[0].slots // 2)
+        _require_period(self.numbers, self.places.shape[1] * self.samples, forms[0].slots // 2)
         return forms[0]
 
     def plan(self, place: Place) -> dict[int, dict[int, Encoded]]:
         """By giant and baby rotations, the diagonals turned back by the giant one."""
-        repeats = place.form.slots // self.places.shape[1]
         found: dict[int, dict[int, Encoded]] = {}
         for number, places in zip(self.numbers, self.places, strict=True):
             baby = number % self.baby_steps
-            turned = np.roll(self.values[places], number - baby)
+            turned = np.roll(np.repeat(self.values[places], self.samples), number - baby)
             own = found.setdefault(number - baby, {})
-            own[baby] = Encoded(np.tile(turned, repeats), product=True)
+            own[baby] = Encoded(_tiled(turned, place.form.slots), product=True)
         return found
 
     def run(self, at: Running, *xs: Ciphertext) -> Ciphertext:
