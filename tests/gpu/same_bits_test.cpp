@@ -347,6 +347,15 @@ TEST(SchemesOnDevices, BootstrapsHaveTheBitsOfTheCpuAlsoCaptured) {
       there->backend().record(there->queue(), [&] { out.emplace(bootstrap(evaluator, x)); });
   recording->replay(there->queue());
   EXPECT_TRUE(io::save(*out) == expected) << "captured";
+  // The first product encodes i; those that follow upload nothing.
+  const auto turned = [&] {
+    Ciphertext product = x.clone();
+    evaluator.multiply_scalar_inplace(product, {.value = {2, -3}});
+    return product;
+  };
+  const Bytes product = io::save(turned());
+  there->backend().record(there->queue(), [&] { out.emplace(turned()); })->replay(there->queue());
+  EXPECT_TRUE(io::save(*out) == product) << "captured product by 2 - 3i";
 }
 
 // Matrices read their keys in a kernel of their own; plans count what keys take.

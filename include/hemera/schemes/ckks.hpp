@@ -9,7 +9,9 @@
 #include <cstdint>
 #include <functional>
 #include <limits>
+#include <map>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <span>
 #include <vector>
@@ -258,7 +260,8 @@ class Evaluator final : public rlwe::Evaluator {
   void add_scalar_inplace(rlwe::Ciphertext& a, const rlwe::Scalar& b) const override;
   /// For products and sums with a number: throws ParameterError if it is not finite, or so large that its sum
   /// or product with values of magnitude 1 (or of the operand's declared bound, if that is smaller) does not
-  /// fit the modulus.
+  /// fit the modulus. A product by integer parts a + bi takes no scale where X^(N/2) is i in every slot; the
+  /// first one at a level encodes i, which no captured graph can have.
   void multiply_scalar_inplace(rlwe::Ciphertext& a, const rlwe::Scalar& b) const override;
   [[nodiscard]] rlwe::Ciphertext rescale(const rlwe::Ciphertext& a) const override;
   /// The same of a product of size 3, which is relinearized by the same division.
@@ -282,8 +285,12 @@ class Evaluator final : public rlwe::Evaluator {
                      const char* operation) const;
   void require_product(const rlwe::Metadata& meta, const rlwe::Scalar& b, double scale) const;
   void multiply_by_number(rlwe::Ciphertext& a, const rlwe::Scalar& b, double scale) const;
+  void multiply_exactly(rlwe::Ciphertext& a, const rlwe::Scalar& b) const;
+  const rlwe::Plaintext& imaginary_unit(std::size_t level) const;
 
   Refresh refresh_;
+  mutable std::mutex making_imaginary_unit_;
+  mutable std::map<std::size_t, rlwe::Plaintext> imaginary_units_;  // [level]: i in every slot, of scale 1
   mutable std::atomic<std::uint64_t> bootstraps_{0}, undeclared_bootstraps_{0};
 };
 

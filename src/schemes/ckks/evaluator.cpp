@@ -293,11 +293,7 @@ void Evaluator::multiply_scalar_inplace(Ciphertext& a, const Scalar& b) const {
   if (multiplies_exactly(*context(), b)) {
     require_fits(*context(), b, unit_scale(a.meta), a.meta.level, "multiply_scalar");
     const runtime::Uninterrupted whole;
-    if (is_real(b)) {
-      multiply_integer(a, BigInteger(static_cast<std::int64_t>(b.value.real())));
-    } else {
-      multiply_complex(a, Encoder(context()).encode_number(b.value, a.meta.level, 1));
-    }
+    multiply_exactly(a, b);
     a.meta.largest = rlwe::largest_product(a.meta.largest, std::abs(b.value));
     return;
   }
@@ -329,6 +325,34 @@ void Evaluator::multiply_scalar_inplace(Ciphertext& a, const Scalar& b, double t
   }
   require_product(a.meta, b, scale);
   multiply_by_number(a, b, scale);
+}
+
+const Plaintext& Evaluator::imaginary_unit(std::size_t level) const {
+  const std::scoped_lock lock(making_imaginary_unit_);
+  const auto found = imaginary_units_.find(level);
+  if (found != imaginary_units_.end()) return found->second;
+  return imaginary_units_.emplace(level, Encoder(context()).encode_number(Complex(0, 1), level, 1))
+      .first->second;
+}
+
+// By integer parts: b a and, beside it, a turned by i.
+void Evaluator::multiply_exactly(Ciphertext& a, const Scalar& b) const {
+  const BigInteger real(static_cast<std::int64_t>(b.value.real()));
+  if (is_real(b)) return multiply_integer(a, real);
+  const BigInteger imaginary(static_cast<std::int64_t>(b.value.imag()));
+  const rlwe::Context& ctx = *context();
+  const poly::RnsBase& base = ctx.base(a.meta.level);
+  Ciphertext rest;
+  if (b.value.real() != 0) {
+    rest = a.clone();
+    multiply_integer(rest, real);
+  }
+  multiply_complex(a, imaginary_unit(a.meta.level));
+  if (b.value.imag() != 1) multiply_integer(a, imaginary);
+  if (b.value.real() != 0) {
+    ctx.backend().add(ctx.queue(), a.poly.view(), std::as_const(a.poly).view(),
+                      std::as_const(rest.poly).view(), base);
+  }
 }
 
 // Throws where the product by `b`, with this scale, does not fit.
