@@ -24,7 +24,7 @@ from typing import Any, BinaryIO
 
 import numpy as np
 
-from hemera.errors import FileError, FormatError
+from hemera.errors import FileError, FormatError, ParameterError
 from hemera.inputs.source import Source, read_bytes
 from hemera.serving.values import Array
 
@@ -129,6 +129,20 @@ def read(data: bytes) -> tuple[dict[str, Any], list[Array]]:
         raise
     except (KeyError, TypeError, ValueError, RecursionError, OverflowError) as error:
         raise FormatError(f"the header of the model is damaged: {error}") from None
+
+
+def require_readable(data: bytes) -> None:
+    """ParameterError for a file of `write` that is too large to be read again."""
+    begin = len(MAGIC) + 8
+    length = int.from_bytes(data[len(MAGIC) : begin], "little")
+    described = json.loads(data[begin : begin + length])["arrays"]
+    unpacked = sum(math.prod(shape) * np.dtype(kind).itemsize for kind, shape, _ in described)
+    largest = max(len(data), unpacked)
+    if largest > MAX_BYTES:
+        raise ParameterError(
+            f"a file of the model has {largest} bytes, its arrays unpacked, and at most {MAX_BYTES} are "
+            "read; use the model in this process, or take fewer samples= or smaller arrays"
+        )
 
 
 def _arrays(described: Any, data: memoryview) -> list[Array]:

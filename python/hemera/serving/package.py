@@ -95,7 +95,8 @@ class Package:
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the file, which appears under its name only when it is complete. FileError when it can not
-        be written."""
+        be written, ParameterError for a model that is too large to be loaded."""
+        container.require_readable(self._bytes)
         target = Path(path)
         beside = target.with_name(f".{target.name}.{secrets.token_hex(8)}")
         try:

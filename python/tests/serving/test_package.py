@@ -211,6 +211,28 @@ def compressed_array(expanded: bytes, shape: list[int], stored: int | None = Non
     return joined(header, block)
 
 
+def test_no_file_is_written_that_could_not_be_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    repeated = np.tile(np.arange(100.0) / 3, 1000)  # packs well
+    data = container.write({}, [repeated, np.ones(5), repeated])
+    least = repeated.nbytes + 40  # what stands twice is kept once
+    for limit in (least - 1, least):
+        monkeypatch.setattr(container, "MAX_BYTES", limit)
+        if limit == least:
+            container.require_readable(data)
+            np.testing.assert_array_equal(container.read(data)[1][2], repeated)
+            continue
+        with pytest.raises(hm.errors.FormatError):
+            container.read(data)
+        with pytest.raises(hm.errors.ParameterError, match=f"{least} bytes.* at most {limit} are read"):
+            container.require_readable(data)
+    params = hm.ckks.Parameters.for_circuit(2, slots=4096)
+    package = hm.compile(lambda x: x * repeated[:4096], hm.ArraySpec((4096,), (-1, 1)), params=params).package
+    monkeypatch.setattr(container, "MAX_BYTES", len(bytes(package)) - 1)
+    with pytest.raises(hm.errors.ParameterError, match="fewer samples"):
+        package.save(tmp_path / "large")
+    assert not list(tmp_path.iterdir())
+
+
 def test_arrays_are_compressed() -> None:
     content, arrays = container.read(compressed_array(bytes(1000), [10, 100]))
     assert content == {}
