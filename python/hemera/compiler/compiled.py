@@ -411,7 +411,7 @@ def _with_parameters(
     without = _circuit_parameters(program, steps.program.depth, steps.slots, scale_bits, security)
     if without is not None:
         return without, steps
-    found: list[tuple[float, Parameters, Lowered]] = []  # by their times
+    found: list[tuple[float, Parameters, Lowered]] = []
     preset, tried_levels = next(own[1:] for own in _PRESETS if precision_bits <= own[0])
     for levels in tried_levels:
         try:

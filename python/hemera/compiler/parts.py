@@ -51,7 +51,6 @@ class _Parts:
         arrays = self._steps.arrays
         for value in range(len(self._old.forms)):
             if value < self._first:
-                self._numbers[value, "both"] = value
                 self._keep(value, "both", value)
             elif self._wanted[value]:
                 self._compute(value, self._node(value))
@@ -101,7 +100,7 @@ class _Parts:
         """The form of its operands."""
         if self._apart[value]:
             return "apart"
-        return "both" if "both" in wanted or _halved_number(operation) is not None else "half"
+        return "both" if "both" in wanted or _has_numbers(operation) else "half"
 
     def _compute(self, value: int, node: Node) -> None:
         """The operation, in the form that the others come of."""
@@ -109,9 +108,7 @@ class _Parts:
         taken = self._taken(value, node.operation, wanted)
         xs = [self._numbers[each, taken] for each in node.operands]
         form: Form = "apart" if self._apart[value] else "both" if "both" in wanted else "half"
-        number = self._found.add(_for(node.operation, form), *xs)
-        self._numbers[value, form] = number
-        self._keep(value, form, number)
+        self._keep(value, form, self._found.add(_for(node.operation, form), *xs))
 
     def _derive(self, value: int, form: Form) -> None:
         """A form, of those that are there."""
@@ -124,24 +121,29 @@ class _Parts:
             number = self._found.add(op.MultiplyNumber(0.5), known[value, "both"])
         else:
             number = self._found.add(op.Parts(), known[value, "half"])
-        self._numbers[value, form] = number
         self._keep(value, form, number)
 
     def _keep(self, value: int, form: Form, number: int) -> None:
-        """What is known of a value, of the form of it that was made."""
+        """The number of a form of a value, with what is known of the value."""
+        self._numbers[value, form] = number
         if value in self._steps.magnitudes:
             self._magnitudes[number] = self._steps.magnitudes[value] * (0.5 if form == "half" else 1)
 
 
-def _halved_number(operation: Operation) -> Operation | None:
-    """The operation with half the result, by its own numbers; None where only its operands can be halved."""
-    if isinstance(operation, _BY_VALUES):
-        own: Any = operation
-        halved: Operation = replace(own, values=own.values / 2)
-        return halved
-    if isinstance(operation, op.MultiplyNumber) and operation.depth:
+def _has_numbers(operation: Operation) -> bool:
+    """Whether half of them give half the result; else its operands are halved."""
+    if isinstance(operation, op.MultiplyNumber):
+        return operation.depth > 0
+    return isinstance(operation, _BY_VALUES)
+
+
+def _halved(operation: Operation) -> Operation:
+    """The operation with half of its numbers."""
+    own: Any = operation
+    if isinstance(operation, op.MultiplyNumber):
         return op.MultiplyNumber(operation.number / 2)
-    return None
+    halved: Operation = replace(own, values=own.values / 2)
+    return halved
 
 
 def _for(operation: Operation, form: Form) -> Operation:
@@ -153,6 +155,4 @@ def _for(operation: Operation, form: Form) -> Operation:
         return op.AddArray(added * ((1 + 1j) if form == "both" else (0.5 + 0.5j)))
     if not isinstance(operation, _LINEAR):
         raise ParameterError(f"{operation.name!r} is not done for samples in imaginary parts")
-    if form == "half":
-        return _halved_number(operation) or operation
-    return operation
+    return _halved(operation) if form == "half" and _has_numbers(operation) else operation
