@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <cmath>
+#include <complex>
 #include <cstdio>
 #include <string>
 #include <utility>
@@ -331,7 +332,8 @@ const Plaintext& Evaluator::imaginary_unit(std::size_t level) const {
   const std::scoped_lock lock(making_imaginary_unit_);
   const auto found = imaginary_units_.find(level);
   if (found != imaginary_units_.end()) return found->second;
-  return imaginary_units_.emplace(level, Encoder(context()).encode_number(Complex(0, 1), level, 1))
+  return imaginary_units_
+      .emplace(level, Encoder(context()).encode_number(std::complex<double>(0, 1), level, 1))
       .first->second;
 }
 
