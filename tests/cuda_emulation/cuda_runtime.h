@@ -7,6 +7,7 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <cmath>
 #include <cstddef>
@@ -55,9 +56,13 @@ inline double2 make_double2(double x, double y) { return {x, y}; }
 
 namespace hemera::emulation {
 
+/// What a lane of a warp gives the others.
+using LaneBytes = std::array<unsigned char, 64>;
 struct Thread {
   dim3 thread_index;
   unsigned linear = 0;
+  LaneBytes* exchanged[2] = {};  // of the warp's lanes: one exchange here, the next there
+  unsigned exchanges = 0;
 };
 
 struct Block {
@@ -67,16 +72,28 @@ struct Block {
   int vote = 0;
 };
 
-Thread& current_thread();
-Block& current_block();
+// Of the fiber that runs now.
+inline constinit thread_local Thread* own_thread = nullptr;
+inline constinit thread_local Block* own_block = nullptr;
+inline Thread& current_thread() { return *own_thread; }
+inline Block& current_block() { return *own_block; }
 /// Dynamic shared memory of a block of the calling thread's cluster; __shared__ variables are all blocks' own
 /// only where clusters have one block.
 unsigned char* dynamic_shared_of(unsigned rank);
 void block_barrier();
 void warp_barrier();
 void cluster_barrier();
-/// 64 bytes of each lane of the calling thread's warp.
-unsigned char* warp_scratch(unsigned lane);
+/// What the lanes of the warp give, valid until the next exchange. A lane writes a place again only two
+/// exchanges later, when all have read it: they came to the barrier between.
+template <typename T>
+const LaneBytes* exchange(const T& value) {
+  static_assert(sizeof(T) <= sizeof(LaneBytes));
+  Thread& thread = current_thread();
+  LaneBytes* const lanes = thread.exchanged[thread.exchanges++ % 2];
+  std::memcpy(lanes[thread.linear % 32].data(), &value, sizeof value);
+  warp_barrier();
+  return lanes;
+}
 /// `cluster`: blocks of a cluster, neighbours in x.
 void run(dim3 grid, dim3 block, unsigned cluster, std::size_t shared_bytes,
          const std::function<void()>& kernel);
@@ -163,13 +180,10 @@ inline void* __cluster_map_shared_rank(const void* own, unsigned rank) {
 template <typename T>
 T __shfl_sync(unsigned, T value, int source, int width = 32) {
   const unsigned lane = hemera::emulation::current_thread().linear % 32;
-  std::memcpy(hemera::emulation::warp_scratch(lane), &value, sizeof value);
-  hemera::emulation::warp_barrier();
-  T result;
   const unsigned from = lane / static_cast<unsigned>(width) * static_cast<unsigned>(width) +
                         static_cast<unsigned>(source) % static_cast<unsigned>(width);
-  std::memcpy(&result, hemera::emulation::warp_scratch(from), sizeof result);
-  hemera::emulation::warp_barrier();
+  T result;
+  std::memcpy(&result, hemera::emulation::exchange(value)[from].data(), sizeof result);
   return result;
 }
 template <typename T>

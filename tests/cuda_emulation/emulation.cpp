@@ -1,13 +1,9 @@
-// longjmp from stack to stack, which glibc's fortified one takes for a mistake.
-#undef _FORTIFY_SOURCE
-
 #include <cuda_runtime.h>
 #include <ucontext.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <array>
-#include <csetjmp>
 #include <iterator>
 #include <memory>
 #include <mutex>
@@ -16,8 +12,14 @@
 namespace hemera::emulation {
 namespace {
 
-constexpr std::size_t stack_bytes = std::size_t{1} << 18;
 constexpr unsigned warp_size = 32;
+constexpr std::size_t stack_bytes = std::size_t{1} << 18;
+// The stacks of a warp's fibers end this much apart, modulo a page: else their frames have the same place in
+// the cache.
+constexpr std::size_t stack_shift = 1088;
+// Where to go on, for the compiler's own pair: the C library's saves more, and takes a jump from stack to
+// stack for a mistake.
+using Place = void* [5];
 
 enum class State { ready, at_warp_barrier, at_block_barrier, at_cluster_barrier, done };
 
@@ -28,8 +30,8 @@ struct Fiber {
   unsigned number = 0;  // in its cluster
   State state = State::done;
   bool started = false;
-  std::unique_ptr<unsigned char[]> stack{new unsigned char[stack_bytes]};
-  jmp_buf resume;
+  std::unique_ptr<unsigned char[]> stack{new unsigned char[stack_bytes + stack_shift * warp_size]};
+  Place resume;
 };
 
 // The fibers of one thread of the host: those of a cluster, block by block.
@@ -37,10 +39,10 @@ struct Machine {
   std::vector<std::unique_ptr<Fiber>> fibers;
   Fiber* current = nullptr;
   std::vector<Block> blocks;
-  jmp_buf scheduler;
+  Place scheduler;
   const std::function<void()>* kernel = nullptr;
   std::vector<std::vector<unsigned char>> dynamic_shared;  // [block]
-  std::vector<std::array<unsigned char, 64>> scratch;
+  std::array<std::vector<LaneBytes>, 2> exchanged;         // [turn][lane of a warp, warp by warp]
 };
 
 thread_local Machine machine;
@@ -53,8 +55,8 @@ Counts all_counts;
 std::mutex pinning;
 std::map<const std::byte*, std::vector<std::byte>> all_pinned;
 
-void leave() {
-  if (_setjmp(machine.current->resume) == 0) _longjmp(machine.scheduler, 1);
+[[gnu::noinline]] void leave() {
+  if (__builtin_setjmp(machine.current->resume) == 0) __builtin_longjmp(machine.scheduler, 1);
 }
 
 void fiber_main() {
@@ -65,18 +67,20 @@ void fiber_main() {
   }
 }
 
-void enter(Fiber& fiber) {
+[[gnu::noinline]] void enter(Fiber& fiber) {
   machine.current = &fiber;
+  own_thread = &fiber.thread;
+  own_block = fiber.block;
   fiber.state = State::ready;
   threadIdx = fiber.thread.thread_index;
   blockIdx = fiber.block->index;
-  if (_setjmp(machine.scheduler) != 0) return;
-  if (fiber.started) _longjmp(fiber.resume, 1);
+  if (__builtin_setjmp(machine.scheduler) != 0) return;
+  if (fiber.started) __builtin_longjmp(fiber.resume, 1);
   fiber.started = true;
   ucontext_t context, unused;
   getcontext(&context);
   context.uc_stack.ss_sp = fiber.stack.get();
-  context.uc_stack.ss_size = stack_bytes;
+  context.uc_stack.ss_size = stack_bytes + stack_shift * (fiber.number % warp_size);
   context.uc_link = nullptr;
   makecontext(&context, fiber_main, 0);
   swapcontext(&unused, &context);
@@ -189,12 +193,7 @@ void require_own_process() {
   if (getpid() != own_process) std::abort();
 }
 
-Thread& current_thread() { return machine.current->thread; }
-Block& current_block() { return *machine.current->block; }
 unsigned char* dynamic_shared_of(unsigned rank) { return machine.blocks[rank].dynamic_shared; }
-unsigned char* warp_scratch(unsigned lane) {
-  return machine.scratch[machine.current->number / warp_size * warp_size + lane].data();
-}
 
 void block_barrier() {
   machine.current->state = State::at_block_barrier;
@@ -217,7 +216,8 @@ void run(dim3 grid, dim3 block, unsigned cluster, std::size_t shared_bytes,
   // Warps of different blocks share no scratch.
   if (grid.x % cluster != 0 || (cluster > 1 && threads % warp_size != 0)) std::abort();
   while (machine.fibers.size() < cluster * threads) machine.fibers.push_back(std::make_unique<Fiber>());
-  machine.scratch.resize((cluster * threads + warp_size - 1) / warp_size * warp_size);
+  for (std::vector<LaneBytes>& lanes : machine.exchanged)
+    lanes.resize((cluster * threads + warp_size - 1) / warp_size * warp_size);
   machine.blocks.resize(cluster);
   machine.dynamic_shared.resize(std::max<std::size_t>(machine.dynamic_shared.size(), cluster));
   machine.kernel = &kernel;
@@ -235,6 +235,9 @@ void run(dim3 grid, dim3 block, unsigned cluster, std::size_t shared_bytes,
     const unsigned i = number % threads;
     fiber.thread.thread_index = {i % block.x, i / block.x % block.y, i / block.x / block.y};
     fiber.thread.linear = i;
+    fiber.thread.exchanges = 0;
+    for (unsigned turn = 0; turn < 2; ++turn)
+      fiber.thread.exchanged[turn] = machine.exchanged[turn].data() + number / warp_size * warp_size;
     fiber.block = &machine.blocks[number / threads];
     fiber.number = number;
   }

@@ -4,7 +4,6 @@
 #include <cuda_runtime.h>
 
 #include <cstdint>
-#include <cstring>
 
 namespace hemera::poly::cuda {
 
@@ -22,22 +21,15 @@ __device__ __forceinline__ void multiply_bytes(int (&c)[4], std::uint32_t a0, st
 #elif defined(HEMERA_CUDA_EMULATION)
   const unsigned lane = emulation::current_thread().linear % 32;
   const std::uint32_t own[6] = {a0, a1, a2, a3, b0, b1};
-  std::memcpy(emulation::warp_scratch(lane), own, sizeof own);
-  __syncwarp();
-  const auto byte = [](unsigned from, unsigned word, unsigned index) {
-    std::uint32_t words[6];
-    std::memcpy(words, emulation::warp_scratch(from), sizeof words);
-    return words[word] >> (8 * index) & 0xffU;
-  };
+  const emulation::LaneBytes* const given = emulation::exchange(own);
   for (unsigned i = 0; i < 4; ++i) {
     const unsigned row = lane / 4 + 8 * (i / 2), column = 2 * (lane % 4) + i % 2;
     for (unsigned k = 0; k < 32; ++k) {
       const unsigned holder = k % 16 / 4;
-      c[i] += static_cast<int>(byte(4 * (row % 8) + holder, 2 * (k / 16) + row / 8, k % 4) *
-                               byte(4 * column + holder, 4 + k / 16, k % 4));
+      c[i] += given[4 * (row % 8) + holder][4 * (2 * (k / 16) + row / 8) + k % 4] *
+              given[4 * column + holder][4 * (4 + k / 16) + k % 4];
     }
   }
-  __syncwarp();
 #endif
 }
 
