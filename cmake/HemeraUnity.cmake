@@ -29,10 +29,11 @@ function(hemera_compile_together target most)
   set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_MODE GROUP)
 endfunction()
 
-# Reads the headers that nearly every file includes once for the target. Files with instruction sets of their own say
-# SKIP_PRECOMPILE_HEADERS. A compiler cache knows results by the text that they are made of, which this would hide.
+# target_precompile_headers: reads the headers that nearly every file includes once for the target. Files with instruction
+# sets of their own say SKIP_PRECOMPILE_HEADERS. A compiler cache knows results by the text that they are made of, which
+# this would hide.
 function(hemera_precompile_headers target)
   if(HEMERA_UNITY_BUILD AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
-    target_precompile_headers(${target} PRIVATE ${ARGN})
+    target_precompile_headers(${target} ${ARGN})
   endif()
 endfunction()
