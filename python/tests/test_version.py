@@ -1,0 +1,97 @@
+"""One version everywhere: CMake, the packages, the changelog, the citation and the examples."""
+
+from __future__ import annotations
+
+import datetime
+import re
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import pytest
+from packaging.version import Version
+from ruamel.yaml import YAML
+
+import hemera as hm
+
+REPOSITORY = Path(__file__).resolve().parents[2]
+HEADING = re.compile(r"^## \[(?P<version>[^]]+)\](?: - (?P<date>\S+))?$", re.MULTILINE)
+GROUPS = {"Added", "Changed", "Deprecated", "Removed", "Fixed", "Security"}
+
+
+def found_in(file: str, pattern: str) -> set[str]:
+    """All versions that a pattern finds in a file; at least one."""
+    found = set(re.findall(pattern, (REPOSITORY / file).read_text(), re.MULTILINE))
+    assert found, f"{file} has nothing like {pattern}"
+    return found
+
+
+def cmake_version() -> str:
+    """The source of all others."""
+    (found,) = found_in("CMakeLists.txt", r"^project\(hemera VERSION ([0-9.]+)")
+    return found
+
+
+def releases() -> list[tuple[str, str]]:
+    """Version and date of each release in the changelog, newest first."""
+    headings = [(each["version"], each["date"]) for each in HEADING.finditer(changelog())]
+    return headings[1:] if headings[0][0] == "Unreleased" else headings
+
+
+def changelog() -> str:
+    return (REPOSITORY / "CHANGELOG.md").read_text()
+
+
+def citation() -> dict[str, Any]:
+    with (REPOSITORY / "CITATION.cff").open() as file:
+        found = YAML(typ="safe", pure=True).load(file)
+    assert isinstance(found, dict)
+    return found
+
+
+def test_packages_have_the_version_of_cmake() -> None:
+    assert hm.__version__ == version("hemera") == cmake_version()
+    assert found_in("python/apps/pyproject.toml", r'^version = "([^"]+)"') == {cmake_version()}
+    assert found_in("python/apps/pyproject.toml", r'"hemera==([^"]+)"') == {cmake_version()}
+
+
+@pytest.mark.parametrize("file", ["examples/cpp/CMakeLists.txt", "docs/development.md"])
+def test_examples_ask_for_this_minor_version(file: str) -> None:
+    """The configuration of find_package takes the same minor version alone."""
+    minor = ".".join(cmake_version().split(".")[:2])
+    assert found_in(file, r"find_package\(hemera ([0-9.]+)") == {minor}
+
+
+def test_changelog_begins_with_this_version() -> None:
+    assert releases()[0][0] == cmake_version()
+
+
+def test_changelog_has_releases_in_order() -> None:
+    versions = [Version(name) for name, _ in releases()]
+    dates = [datetime.date.fromisoformat(date) for _, date in releases()]
+    assert versions == sorted(set(versions), reverse=True)
+    assert dates == sorted(dates, reverse=True)
+
+
+def test_changelog_groups_what_it_lists() -> None:
+    for section in HEADING.split(changelog())[3::3]:
+        groups = re.findall(r"^### (.+)$", section, re.MULTILINE)
+        assert groups
+        assert len(groups) == len(set(groups))
+        assert set(groups) <= GROUPS
+
+
+def test_citation_is_of_this_release() -> None:
+    cited = citation()
+    assert (cited["cff-version"], cited["type"]) == ("1.2.0", "software")
+    assert cited["version"] == cmake_version()
+    assert str(cited["date-released"]) == releases()[0][1]
+    assert found_in("pyproject.toml", r'^license = "([^"]+)"') == {cited["license"]}
+
+
+def test_citation_names_the_papers() -> None:
+    papers = citation()["references"]
+    assert len(papers) >= 4
+    for paper in papers:
+        assert paper["title"]
+        assert all(author["family-names"] and author["given-names"] for author in paper["authors"])
