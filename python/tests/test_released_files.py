@@ -1,0 +1,306 @@
+"""Files of every release load for ever, and hold what they held: tests/vectors/releases.
+
+`values.json` beside the files has their values as NumPy, Python's integers and scikit-learn computed them
+before the release. Files of the first version are those of tests/vectors/format-v1 to v4: of its development,
+encryptions of zero. tests/io/golden_test.cpp compares all that these hold.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import warnings
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from packaging.version import Version
+
+import hemera as hm
+import write_released_files
+from hemera import serving
+from hemera.errors import SecurityWarning
+from hemera.serving import container
+from hemera.serving.encodings import Encoding
+from hemera.serving.finishing import Step
+from hemera.serving.operations import OPERATIONS
+from hemera.serving.readings import READINGS
+from hemera.serving.sharing import Shown
+
+REPOSITORY = Path(__file__).resolve().parents[2]
+VECTORS = REPOSITORY / "tests" / "vectors"
+RELEASES = sorted((path.name for path in (VECTORS / "releases").iterdir() if path.is_dir()), key=Version)
+NEWEST = VECTORS / "releases" / RELEASES[-1]
+SCHEMES = ("ckks", "bfv", "bgv")
+TOLERANCE = 2.0**-12
+
+FOLDERS = [VECTORS / "releases" / release / scheme for release in RELEASES for scheme in SCHEMES]
+OBJECTS = [path for folder in FOLDERS for path in sorted(folder.glob("*.hemera"))]
+MODELS = [
+    path
+    for release in RELEASES
+    for path in sorted((VECTORS / "releases" / release / "models").glob("*.hemera-model"))
+]
+EARLIER = sorted(folder for version in VECTORS.glob("format-v*") for folder in version.iterdir())
+
+pytestmark = [
+    pytest.mark.filterwarnings("ignore::hemera.errors.SecurityWarning"),
+    pytest.mark.filterwarnings("ignore::hemera.errors.NoiseWarning"),
+]
+
+
+def name_of(path: Path) -> str:
+    return str(path.relative_to(VECTORS))
+
+
+@cache
+def values_of(folder: Path) -> dict[str, Any]:
+    """What is stored beside the files of a folder."""
+    found: dict[str, Any] = json.loads((folder / "values.json").read_text())
+    return found
+
+
+@cache
+def party_of(folder: Path) -> tuple[hm.Context, hm.SecretKey]:
+    """The context and the secret key of a folder's files."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", SecurityWarning)
+        ctx = hm.Context(hm.load_parameters(folder / "parameters.hemera"), "cpu", threads=1)
+    return ctx, ctx.load(folder / "secret-key.hemera")
+
+
+def as_arrays(data: Any) -> Any:
+    """The values of JSON as arrays; complex ones are {"real", "imaginary"}."""
+    if isinstance(data, dict):
+        if data.keys() == {"real", "imaginary"}:
+            return np.array(data["real"]) + 1j * np.array(data["imaginary"])
+        return {name: as_arrays(each) for name, each in data.items()}
+    return np.array(data)
+
+
+def require_equal(found: Any, expected: Any, tolerance: float = TOLERANCE) -> None:
+    """Integers and text exactly, other numbers within the tolerance."""
+    assert found.shape == expected.shape
+    assert found.dtype.kind == expected.dtype.kind
+    if expected.dtype.kind in "fc":
+        np.testing.assert_allclose(found, expected, rtol=0, atol=tolerance)
+    else:
+        np.testing.assert_array_equal(found, expected)
+
+
+# --- Messages and keys. ---
+
+
+@pytest.mark.parametrize("path", OBJECTS, ids=name_of)
+def test_objects_hold_what_they_held(path: Path) -> None:
+    stored = values_of(path.parent)[path.name]
+    described = hm.inspect(path)
+    assert (described.kind, described.version) == (stored["kind"], stored["version"])
+    ctx, sk = party_of(path.parent)
+    loaded = hm.load_parameters(path) if described.kind == "parameters" else ctx.load(path)
+    if "compressed" in path.name:
+        assert any(section.compressed for section in described.sections)  # type: ignore[union-attr]
+        assert bytes(ctx.load(bytes(loaded))) == bytes(loaded)
+    else:
+        # What is loaded has one encoding.
+        assert bytes(loaded) == path.read_bytes()
+    assert ("values" in stored) == isinstance(loaded, (hm.Plaintext, hm.Ciphertext))
+    if isinstance(loaded, hm.Plaintext):
+        require_equal(ctx.decode(loaded), as_arrays(stored["values"]))
+    elif isinstance(loaded, hm.Ciphertext):
+        require_equal(ctx.decrypt(loaded, sk), as_arrays(stored["values"]))
+
+
+@pytest.mark.parametrize("folder", FOLDERS, ids=name_of)
+def test_every_object_has_its_entry(folder: Path) -> None:
+    assert {path.name for path in folder.glob("*.hemera")} == values_of(folder).keys()
+
+
+@pytest.mark.parametrize("folder", FOLDERS, ids=name_of)
+def test_keys_do_what_they_did(folder: Path) -> None:
+    ctx, sk = party_of(folder)
+    ev = ctx.bind(ctx.load(folder / "evaluation-keys.hemera"))
+    x, expected = ev.load(folder / "ciphertext.hemera"), values_of(folder)["ciphertext.hemera"]["values"]
+    values = np.array(expected)
+
+    def require(y: hm.Ciphertext, wanted: Any, key: hm.SecretKey = sk) -> None:
+        require_equal(ctx.decrypt(y, key), wanted)
+
+    require(x * x, values * values)
+    if ctx.params.scheme == "ckks":
+        require(x.rotate(1), np.roll(values, -1))
+        require(x.conjugate(), values)
+    else:
+        rows = np.zeros(ctx.params.max_slots, np.int64)
+        rows[: len(values)] = values
+        require(ev.encrypt(rows).rotate(1), np.roll(rows.reshape(2, -1), -1, axis=1).ravel())
+        require(ev.encrypt(rows).swap_rows(), np.roll(rows, len(rows) // 2))
+    encrypting = ctx.bind(ctx.load(folder / "encryption-key.hemera"))
+    require(encrypting.encrypt(values), values)
+    other = ctx.load(folder / "other-secret-key.hemera")
+    switching = ctx.load(folder / "switching-key.hemera")
+    require(ev.reencrypt(x, switching), values, other)
+
+
+@pytest.mark.parametrize("folder", EARLIER, ids=name_of)
+def test_files_of_the_first_version(folder: Path) -> None:
+    ctx, sk = party_of(folder)
+    files = sorted(folder.glob("*.hemera"))
+    digests = (folder / "digests.txt").read_text().split()
+    assert [path.name for path in files] == sorted(digests[::2])
+    for path in files:
+        if path.name == "parameters.hemera":
+            assert bytes(hm.load_parameters(path)) == path.read_bytes()
+            continue
+        loaded = ctx.load(path)
+        if path.name in (
+            "evaluation-keys.hemera",
+            "plaintext.hemera",
+            "secret-key.hemera",
+            "switching-key.hemera",
+        ):
+            assert bytes(loaded) == path.read_bytes()
+        if isinstance(loaded, hm.Ciphertext):
+            values = ctx.decrypt(loaded, sk)
+            assert values.size
+            np.testing.assert_allclose(values, 0, rtol=0, atol=2.0**-20)
+        # The public keys of the other folders have the primes of the lowest level alone.
+        if folder.parent.name == "format-v1" and isinstance(loaded, hm.Keys) and loaded.has_public_key:
+            ones = np.ones(16, float if ctx.params.scheme == "ckks" else int)
+            require_equal(ctx.decrypt(ctx.bind(loaded).encrypt(ones), sk), ones)
+
+
+# --- Packaged models. ---
+
+
+def answers(package: serving.Package, rows: Any) -> Any:
+    """Results for a client who knows the model's description, and sends and gets bytes."""
+    interface = serving.Interface.from_dict(json.loads(json.dumps(package.describe())))
+    ctx = hm.Context(interface.params, "cpu", threads=2)
+    sk = ctx.generate_secret_key()
+    keys = ctx.load(bytes(interface.generate_keys(ctx, sk)))
+    package.check(ctx, keys)
+    encrypted = [
+        ctx.load(bytes(ctx.encrypt(ctx.encode(values, level=spec.level), sk)))
+        for values, spec in zip(interface.encode(rows), interface.inputs, strict=True)
+    ]
+    results = [ctx.load(bytes(y)) for y in package.prepare(ctx).run(keys, encrypted)]
+    return interface.decode(interface.decrypt(ctx, results, sk, Shown()), interface.count(rows))
+
+
+@pytest.mark.parametrize("path", MODELS, ids=name_of)
+def test_models_answer_as_they_did(path: Path) -> None:
+    stored = values_of(path.parent)[path.name]
+    package = serving.Package.load(path)
+    # Arrays are compressed, and the bytes of this depend on zlib's version.
+    assert serving.Package.load(package.to_bytes()).to_bytes() == package.to_bytes()
+    rows = [np.array(each) for each in stored["rows"]]
+    given = rows if len(package.inputs) > 1 and len(rows) == len(package.inputs) else np.array(stored["rows"])
+    expected = as_arrays(stored["results"])
+    for run in (package.evaluate_clear, lambda rows: answers(package, rows)):
+        found = run(given)
+        assert isinstance(found, dict) == isinstance(expected, dict)
+        pairs = [(found, expected)]
+        if isinstance(expected, dict):
+            assert found.keys() == expected.keys()
+            pairs = [(found[name], expected[name]) for name in expected]
+        for result, wanted in pairs:
+            result = np.asarray(result)
+            if result.dtype.kind == "f" and wanted.dtype.kind == "i":
+                wanted = wanted.astype(float)
+            size = max(1.0, np.abs(wanted).max()) if wanted.dtype.kind == "f" else 1.0
+            require_equal(np.real_if_close(result), wanted, size * 2.0 ** -stored["bits"])
+
+
+@pytest.mark.parametrize("release", RELEASES)
+def test_every_model_has_its_entry(release: str) -> None:
+    folder = VECTORS / "releases" / release / "models"
+    assert {path.name for path in folder.glob("*.hemera-model")} == values_of(folder).keys()
+
+
+# --- The newest release has a file of everything. ---
+
+
+def kinds_of_the_format() -> dict[str, int]:
+    """The kinds that the reader of C++ knows, with their numbers in files."""
+    header = (REPOSITORY / "include" / "hemera" / "io" / "container.hpp").read_text()
+    (body,) = re.findall(r"enum class Kind : std::uint16_t \{(.*?)\}", header, re.DOTALL)
+    return {name.replace("_", " "): int(number) for name, number in re.findall(r"(\w+) = (\d+)", body)}
+
+
+def newest_format() -> int:
+    header = (REPOSITORY / "include" / "hemera" / "io" / "container.hpp").read_text()
+    names = dict(re.findall(r"inline constexpr std::uint16_t (\w+_format) = (\w+);", header))
+    return int(names[names["newest_format"]])
+
+
+def of_newest(scheme: str) -> list[Any]:
+    return list(values_of(NEWEST / scheme).values())
+
+
+def test_this_version_has_its_files() -> None:
+    """If this fails: tools/write_released_files.py VERSION, before the release."""
+    assert RELEASES[-1] == hm.__version__
+
+
+@pytest.mark.parametrize("scheme", SCHEMES)
+def test_newest_release_has_every_kind(scheme: str) -> None:
+    # Python writes public keys among evaluation keys; files of theirs alone are C++'s, in format-v*.
+    kinds = kinds_of_the_format().keys() - {"public key"}
+    assert {each["kind"] for each in of_newest(scheme)} == kinds
+    for folder in EARLIER:
+        assert hm.inspect(folder / "public-key.hemera").kind == "public key"
+
+
+def test_newest_release_has_every_version_of_the_format() -> None:
+    found = {each["version"] for scheme in SCHEMES for each in of_newest(scheme)}
+    assert found == set(range(1, newest_format() + 1))
+    folders = {int(folder.parent.name.removeprefix("format-v")) for folder in EARLIER}
+    assert folders == found
+
+
+def packages() -> list[serving.Package]:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", SecurityWarning)
+        return [serving.Package.load(path) for path in MODELS if path.parent.parent == NEWEST]
+
+
+def kinds_in(data: Any) -> set[str]:
+    """Every "kind" in data of JSON."""
+    if isinstance(data, dict):
+        own = {data["kind"]} if isinstance(data.get("kind"), str) else set()
+        return own.union(*(kinds_in(each) for each in data.values()))
+    return set().union(*(kinds_in(each) for each in data)) if isinstance(data, list) else set()
+
+
+def subclasses(of: type[Any]) -> set[type[Any]]:
+    return {each for own in of.__subclasses__() for each in (own, *subclasses(own))}
+
+
+def test_newest_release_has_every_part_of_models() -> None:
+    found = packages()
+    assert {name for each in found for name in each.program.operations} == OPERATIONS.keys()
+    assert {output.read for each in found for output in each.outputs} == READINGS.keys()
+    assert {each.scheme for each in found} == set(SCHEMES)
+    kinds = set().union(*(kinds_in(json.loads(json.dumps(each.describe()))) for each in found))
+    assert kinds >= {each.kind for of in (Encoding, Step) for each in subclasses(of)}
+    assert {each.interface.sharing is None for each in found} == {True, False}
+    assert any(each.interface.keys.bootstraps for each in found)
+    for path in (NEWEST / "models").glob("*.hemera-model"):
+        assert f'"version":{container.VERSION},'.encode() in path.read_bytes()[:60]
+
+
+# --- The writer. ---
+
+
+def test_released_files_are_not_written_again(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    folder = tmp_path / hm.__version__
+    folder.mkdir()
+    assert write_released_files.main([hm.__version__, "--releases", str(tmp_path)]) == 1
+    assert "stay as they are" in capsys.readouterr().err
+    assert write_released_files.main(["9.9.9", "--releases", str(tmp_path)]) == 1
+    assert f"this is Hemera {hm.__version__}, not 9.9.9" in capsys.readouterr().err
+    assert list(tmp_path.iterdir()) == [folder]
+    assert not list(folder.iterdir())
