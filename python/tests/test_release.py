@@ -1,0 +1,113 @@
+"""tools/release.py, in a repository of its own: what it asks for, and the tag that it makes."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+from pathlib import Path
+
+import pytest
+
+import release
+
+REPOSITORY = Path(__file__).resolve().parents[2]
+CHANGELOG = """# Changelog
+
+## [0.3.0] - 2027-01-02
+
+### Added
+
+- Something.
+
+## [0.2.0] - 2026-11-24
+
+- Before.
+"""
+
+
+def git(folder: Path, *arguments: str) -> str:
+    own = ["-c", "user.name=a", "-c", "user.email=a@example.org", "-c", "commit.gpgsign=false"]
+    done = subprocess.run(["git", *own, *arguments], cwd=folder, capture_output=True, text=True, check=True)
+    return done.stdout
+
+
+@pytest.fixture
+def repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """One with all that a release needs."""
+    for name in ("AUTHOR", "COMMITTER"):
+        monkeypatch.setenv(f"GIT_{name}_NAME", "a")
+        monkeypatch.setenv(f"GIT_{name}_EMAIL", "a@example.org")
+    files = {
+        "CMakeLists.txt": "project(hemera VERSION 0.3.0 LANGUAGES CXX)\n",
+        "CHANGELOG.md": CHANGELOG,
+        "CITATION.cff": "title: Hemera\nversion: 0.3.0\n",
+        "tests/vectors/releases/0.3.0/file": "",
+    }
+    for name, text in files.items():
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(text)
+    git(tmp_path, "init", "--quiet")
+    commit(tmp_path)
+    return tmp_path
+
+
+def commit(folder: Path) -> None:
+    git(folder, "add", "--all")
+    git(folder, "commit", "--quiet", "--message", "all")
+
+
+def test_a_tag_is_annotated_and_has_the_notes(repository: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert release.main(["check"], repository) == 0
+    assert not git(repository, "tag")
+    assert release.main(["tag"], repository) == 0
+    assert git(repository, "cat-file", "-t", "v0.3.0") == "tag\n"
+    message = git(repository, "tag", "--list", "--format=%(contents)", "v0.3.0")
+    assert message.strip() == "Hemera 0.3.0\n\n### Added\n\n- Something."
+    assert git(repository, "rev-parse", "v0.3.0^{commit}") == git(repository, "rev-parse", "HEAD")
+    capsys.readouterr()
+    assert release.main(["tag"], repository) == 1
+    assert "the version must go up" in capsys.readouterr().err
+    assert release.main(["check", "--tag", "v0.3.0"], repository) == 0
+
+
+@pytest.mark.parametrize(
+    ("file", "old", "new", "expected"),
+    [
+        ("CHANGELOG.md", "0.3.0", "0.4.0", "says nothing of 0.3.0"),
+        ("CHANGELOG.md", "- Something.", "", ""),
+        ("CHANGELOG.md", " - 2027-01-02", "", "no date of 0.3.0"),
+        ("CHANGELOG.md", "2027-01-02", "2027-13-02", "no date of 0.3.0"),
+        ("CMakeLists.txt", "0.3.0", "0.2.0", "no files of this version: tools/write_released_files.py 0.2.0"),
+        ("CITATION.cff", "0.3.0", "0.3.1", "CITATION.cff is not of 0.3.0"),
+    ],
+)
+def test_what_is_missing_is_named(
+    repository: Path, capsys: pytest.CaptureFixture[str], file: str, old: str, new: str, expected: str
+) -> None:
+    path = repository / file
+    path.write_text(path.read_text().replace(old, new, 1))
+    assert release.main(["check"], repository) == 1
+    assert "changes without a commit" in capsys.readouterr().err
+    commit(repository)
+    assert release.main(["tag"], repository) == (1 if expected else 0)
+    assert expected in capsys.readouterr().err
+    assert bool(git(repository, "tag")) == (not expected)
+
+
+def test_another_tag_is_refused(repository: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert release.main(["check", "--tag", "v0.3.1"], repository) == 1
+    assert "the tag is v0.3.1, and the version 0.3.0" in capsys.readouterr().err
+
+
+def test_notes_are_the_version_s(repository: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert release.main(["notes"], repository) == 0
+    assert capsys.readouterr().out == "### Added\n\n- Something.\n"
+    (repository / "CHANGELOG.md").write_text("# Changelog\n")
+    assert release.main(["notes"], repository) == 1
+
+
+def test_this_version_has_notes(capsys: pytest.CaptureFixture[str]) -> None:
+    assert release.main(["notes"]) == 0
+    notes = capsys.readouterr().out
+    assert re.search(r"^### Added$", notes, re.MULTILINE)
+    assert "\n## " not in notes
