@@ -214,6 +214,41 @@ def test_models_answer_as_they_did(path: Path) -> None:
             require_equal(np.real_if_close(result), wanted, size * 2.0 ** -stored["bits"])
 
 
+def of_ckks(file: bytes, x: Any) -> Any:
+    """The matrix is the file's only array, before its SHA-256."""
+    matrix = np.frombuffer(file[-32 - 8 * 64 : -32]).reshape(8, 8)
+    inner = (x * x) @ matrix + 0.5 * np.roll(x, 1, axis=-1) + np.roll(x, -4, axis=-1)
+    return 1 / (1 + np.exp(-inner)) + x
+
+
+def of_bfv(_: bytes, x: Any, y: Any) -> Any:
+    turned = np.roll(x.reshape(-1, 2, 512), 3, axis=-1).reshape(x.shape)
+    swapped = y.reshape(-1, 2, 512)[:, ::-1].reshape(y.shape)
+    return (x * y + turned).sum(-1, keepdims=True) - 3 * swapped
+
+
+def of_bootstrap(_: bytes, x: Any) -> Any:
+    return np.roll(x**3, -1, axis=-1)
+
+
+@pytest.mark.parametrize(("program", "bits"), [(of_ckks, 7), (of_bfv, 0), (of_bootstrap, 16)])
+def test_models_of_the_first_version(program: Any, bits: int) -> None:
+    file = (VECTORS / "models" / f"{program.__name__.removeprefix('of_')}.hemera-model").read_bytes()
+    length = int.from_bytes(file[16:24], "little")
+    assert json.loads(file[24 : 24 + length])["version"] == 1
+    package = serving.Package.load(file)
+    random = np.random.default_rng(21)
+    exact = package.scheme == "bfv"
+    shape = (2, package.inputs[0].width)
+    rows = [random.integers(-2, 3, shape) if exact else random.uniform(0, 1, shape) for _ in package.inputs]
+    given = rows if len(rows) > 1 else rows[0]
+    expected = program(file, *rows)
+    if exact:
+        assert np.abs(expected).max() < package.params.plain_modulus / 2  # type: ignore[attr-defined]
+    for found in (package.evaluate_clear(given), answers(package, given)):
+        require_equal(np.asarray(found), expected, 2.0**-bits)
+
+
 @pytest.mark.parametrize("release", RELEASES)
 def test_every_model_has_its_entry(release: str) -> None:
     folder = VECTORS / "releases" / release / "models"
