@@ -82,7 +82,12 @@ Metadata ScalePolicy::rescaled(Metadata meta) const {
   if (meta.level == 0) {
     throw LevelError("rescale: the ciphertext is at level 0, the last one; use parameters of more depth");
   }
-  if (is_approximate()) meta.scale /= policy_.scales[meta.level].divisor;
+  if (is_approximate()) {
+    meta.scale /= policy_.scales[meta.level].divisor;
+    // Every square would double what rounding adds to the level's scale, until sums refuse it.
+    const double own = level_scale(meta.level - 1);
+    if (policy_.alignment == Alignment::scale_up && close(meta.scale, own)) meta.scale = own;
+  }
   if (plain_) meta.correction = plain_->multiply(meta.correction, switching_corrections_[meta.level]);
   if (policy_.degree_of_products != DegreeOfProducts::stays) {
     meta.noise_scale_degree = std::max(policy_.least_degree, meta.noise_scale_degree - 1);

@@ -278,6 +278,34 @@ TEST(ScalePolicy, FactorsAreRounded) {
   EXPECT_THROW(static_cast<void>(policy.adjusted(a, 2, one / 4)), ScaleError);
 }
 
+// What rounding adds to a scale would be doubled by every square, and after some a sum would not take the
+// result.
+TEST(ScalePolicy, SquaresKeepTheScalesOfTheirLevels) {
+  ParametersLiteral literal = prime_chain(Scheme::ckks, degree, flexible);
+  literal.scale = 0x1p40;
+  literal.rescaling = RescalingPolicy::automatic(Scheme::ckks);
+  for (const ScalePolicy& policy : {ScalePolicy(openfhe_ckks(OpenFhe::flexible_auto, degree, flexible, 40)),
+                                    ScalePolicy(Parameters(literal))}) {
+    Metadata a = fresh_at(policy, 3);
+    a.scale *= 1 + 0x1p-39;
+    for (std::size_t level = 3; level > 0; --level) {
+      a = policy.rescaled(product_of(policy, a, a));
+      EXPECT_EQ(a.scale, policy.level_scale(level - 1)) << level;
+    }
+    // Of a caller's own choice.
+    Metadata b = fresh_at(policy, 3);
+    b.scale *= 1.5;
+    b = policy.rescaled(product_of(policy, b, b));
+    EXPECT_NEAR(b.scale / policy.level_scale(2), 2.25, 1e-9);
+  }
+  literal.rescaling = RescalingPolicy::manual(Scheme::ckks);
+  const ScalePolicy manual{Parameters(literal)};
+  Metadata a = fresh_at(manual, 3);
+  a.scale *= 1 + 0x1p-39;
+  const Metadata lower = manual.rescaled(product_of(manual, a, a));
+  EXPECT_EQ(lower.scale, a.scale * a.scale / manual.policy().scales[3].divisor);
+}
+
 // A rescale takes a degree, down to the policy's least: 1 of Hemera's own, 0 of OpenFHE's.
 TEST(ScalePolicy, DegreesEndAtTheLeast) {
   ParametersLiteral literal = prime_chain(Scheme::ckks, degree, flexible);

@@ -75,7 +75,8 @@ class ScalePolicy {
 
   /// The metadata of a fresh encryption at meta.level: scale, degree and correction factor.
   [[nodiscard]] Metadata fresh(Metadata meta) const;
-  /// One level down. Throws LevelError at level 0.
+  /// One level down. Where operands are scaled to be aligned, a scale that is close to that of the level
+  /// becomes it. Throws LevelError at level 0.
   [[nodiscard]] Metadata rescaled(Metadata meta) const;
   [[nodiscard]] Metadata after(Metadata meta, const ScaleStep& step) const;
 
