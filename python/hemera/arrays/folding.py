@@ -10,7 +10,7 @@ import numpy as np
 from hemera.arrays.sparse_map import SparseMap
 from hemera.arrays.tensor import Affine, Apply, Input, LookUp, Node, Operation, TensorProgram
 
-__all__ = ["folded"]
+__all__ = ["folded", "once"]
 
 
 _MOST_WHOLE = 2.0**53
@@ -49,12 +49,13 @@ def folded(program: TensorProgram, *, exact: bool = False) -> TensorProgram:
         if users[at] > 1:
             shared.add(known[key])
     found.outputs = [(name, places[at]) for name, at in program.outputs]
-    return _once(found.pruned())
+    return once(found.pruned())
 
 
-def _once(program: TensorProgram) -> TensorProgram:
-    """The program with equal maps once that differ in the shape of their result: a sum with and without its
-    axis. Maps take the other's result as it is, as they count elements; for others it gets its shape."""
+def once(program: TensorProgram) -> TensorProgram:
+    """The program with equal operations once, maps also where they differ in the shape of their result: a sum
+    with and without its axis. Maps take the other's result as it is, as they count elements; for others it
+    gets its shape."""
     found = TensorProgram()
     flat: list[int] = []
     shaped: dict[tuple[int, Any], int] = {}

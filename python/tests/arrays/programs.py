@@ -13,6 +13,7 @@ from hemera.arrays.array import Array
 from hemera.arrays.folding import folded
 from hemera.arrays.recorder import Recorder
 from hemera.arrays.splitting import split
+from hemera.arrays.squares import with_squares
 
 Program = Callable[..., Any]
 Values = NDArray[Any]
@@ -56,17 +57,19 @@ def recorded(
 def check(
     program: Program, *inputs: Given, tolerance: float = 1e-9, bits: float = 16, samples: bool = False
 ) -> None:
-    """The recorded program, as it is, folded, and on tiles of at most four elements, has the values and
-    shapes of the same function on plain arrays. All values are in the ranges and multiples of the steps that
-    the recorder states."""
+    """The recorded program, as it is, folded, with squares, and on tiles of at most four elements, has the
+    values and shapes of the same function on plain arrays. All values are in the ranges and multiples of the
+    steps that the recorder states, and in those that squares have."""
     expected = [np.asarray(each) for each in listed(program(*(each.values for each in inputs)))]
     recorder, results = recorded(program, inputs, bits=bits, samples=samples)
     assert len(results) == len(expected)
     plain = [np.asarray(each.values, np.float64)[None] for each in inputs]
     simpler = folded(recorder.program)
+    squared = with_squares(recorder.program)
     for evaluate in (
         recorder.program.evaluate_clear,
         simpler.evaluate_clear,
+        folded(squared).evaluate_clear,
         split(simpler, 4).evaluate_clear,
     ):
         found = iter(evaluate(plain))
@@ -74,6 +77,10 @@ def check(
             value = next(found)[0] if isinstance(result, Array) else np.asarray(result)
             assert value.shape == wanted.shape
             np.testing.assert_allclose(value, wanted.astype(np.float64), rtol=tolerance, atol=tolerance)
+    for node, value in zip(squared.nodes, squared.values(plain), strict=True):
+        slack = 1e-9 * max(1.0, float(np.abs(value).max()))
+        assert node.range[0] - slack <= value.min()
+        assert value.max() <= node.range[1] + slack
     for number, value in enumerate(recorder.program.values(plain)):
         low, high = recorder.bounds[number]
         slack = 1e-9 * max(1.0, float(np.abs(value).max()))

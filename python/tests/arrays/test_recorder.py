@@ -33,6 +33,7 @@ def random_program(rng: np.random.Generator, *arrays: Array) -> list[Array]:
             lambda x=x, y=y: x + y if x.shape == y.shape else x + y.sum(),
             lambda x=x, y=y: x * y if x.shape == y.shape else x * y.mean(),
             lambda x=x: x * x,
+            lambda x=x, plain=plain: x * (x * (plain + 0.25) + 0.5) - x,
             lambda x=x, plain=plain: x * plain - 1,
             lambda x=x: x - x[::-1] if x.ndim else -x,
             lambda x=x: x**3 / 4,
