@@ -92,8 +92,8 @@ def choose_layouts(
         most_slots: no layout has a longer period, unless an array has more elements.
         alike: nodes of one shape that take one layout.
     """
-    rasters = (Layout.raster(node.shape).period for node in program.nodes)
-    most_slots = max(most_slots, *rasters)
+    largest = max(Layout.raster(node.shape).period for node in program.nodes)
+    most_slots = max(most_slots, largest)
     groups = _Groups(program, alike)
     names = [groups.of(at) for at in range(len(program.nodes))]
     edges = [
@@ -102,16 +102,19 @@ def choose_layouts(
         if isinstance(node.operation, Affine)
         for operand, own in zip(node.operands, node.operation.maps, strict=True)
     ]
-    search = _Search({name: program.nodes[name].shape for name in names}, edges, most_slots)
+    search = _Search({name: program.nodes[name].shape for name in names}, edges, most_slots, largest)
     layouts = search.run(list(dict.fromkeys(names)))
     return LayoutChoice(tuple(layouts[name] for name in names), search.total())
 
 
 class _Search:
-    def __init__(self, shapes: dict[int, Shape], edges: Sequence[_Edge], most_slots: int) -> None:
+    def __init__(
+        self, shapes: dict[int, Shape], edges: Sequence[_Edge], most_slots: int, largest: int
+    ) -> None:
         self._shapes = shapes
         self._edges = edges
         self._most_bits = most_slots.bit_length() - 1
+        self._largest_bits = largest.bit_length() - 1
         self._layouts: dict[int, Layout] = {}
         self._trials = 0
         self._known: dict[tuple[bytes, Layout, Layout], float] = {}
@@ -150,7 +153,7 @@ class _Search:
         best = self._around(name, self._layouts[name])
         while self._trials < _MOST_TRIALS:
             found, cost = self._layouts[name], best
-            for moved in _moves(self._layouts[name]):
+            for moved in _moves(self._layouts[name], self._largest_bits):
                 tried = self._around(name, moved)
                 if tried < cost - 1e-9:
                     found, cost = moved, tried
@@ -201,13 +204,17 @@ def _cost_of(edge: _Edge, source: Layout, target: Layout) -> float:
     return float(_LEVEL + _DIAGONAL * count + _ROTATION * max(0.0, rotations) + folds)
 
 
-def _moves(layout: Layout) -> Iterator[Layout]:
-    """Layouts that differ in the place of one bit, or have one copy bit more or fewer at the top."""
+def _moves(layout: Layout, most_bits: int) -> Iterator[Layout]:
+    """Layouts with one bit at another place, without a copy bit, and, up to `most_bits`, with one in the place
+    of a bit that moves to the top. A map from such copies takes fewer diagonals: each slot has
+    the copy beside it that its diagonal needs, and the parts of sums that lie apart are folded."""
     bits = layout.bits
     for at in range(len(bits)):
         rest = bits[:at] + bits[at + 1 :]
         if bits[at] == COPY:
             yield Layout(layout.shape, rest)
+        elif len(bits) < most_bits:
+            yield Layout(layout.shape, (*bits[:at], COPY, *bits[at + 1 :], bits[at]))
         for place in range(len(bits)):
             if place != at:
                 yield Layout(layout.shape, (*rest[:place], bits[at], *rest[place:]))
