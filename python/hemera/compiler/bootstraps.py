@@ -17,7 +17,7 @@ from hemera.serving.keys import top_level
 from hemera.serving.operations import Bootstraps, Lower, Map
 from hemera.serving.program import Program
 
-__all__ = ["bootstrap_of", "placed"]
+__all__ = ["bootstrap_of", "placed", "seconds_of_bootstrap", "seconds_without"]
 
 
 def bootstrap_of(params: Parameters, slots: int, *, real: bool = True) -> circuits.Bootstrap | None:
@@ -28,6 +28,27 @@ def bootstrap_of(params: Parameters, slots: int, *, real: bool = True) -> circui
         return circuits.Bootstrap(params, max(2, slots), real=real)
     except ParameterError:
         return None
+
+
+def seconds_without(lowered: Lowered, params: Parameters, *, device: str) -> float:
+    """Seconds of the program without bootstraps, by the device's table of times."""
+    program = lowered.program
+    levels = program.levels(params)
+    costs = CostModel(params, max(levels), 0, device)
+    first = len(program.inputs)
+    return sum(
+        costs.of(node.operation, [program.forms[value] for value in node.operands])(
+            levels[first + at] + node.operation.depth
+        )
+        for at, node in enumerate(program.nodes)
+    )
+
+
+def seconds_of_bootstrap(params: Parameters, slots: int, *, device: str) -> float:
+    """Seconds of a bootstrap of real slots, by the device's table of times. ParameterError where there is
+    none with these parameters."""
+    plan = circuits.Bootstrap(params, max(2, slots), real=True)
+    return CostModel(params, plan.result_level, plan.input_level, device).bootstrap(plan)
 
 
 def placed(lowered: Lowered, params: Parameters, *, device: str) -> Lowered:

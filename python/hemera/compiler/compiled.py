@@ -9,34 +9,27 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hemera import ckks
 from hemera.arrays.array import Array
 from hemera.arrays.folding import folded
-from hemera.arrays.layout_search import choose_layouts
 from hemera.arrays.recorder import Recorder
-from hemera.arrays.splitting import SplitProgram, split
-from hemera.arrays.tensor import Affine, Node, TensorProgram
-from hemera.arrays.tiling import Tiling
+from hemera.arrays.splitting import SplitProgram
+from hemera.arrays.squares import with_squares
 from hemera.compiler.agreement import Agreement, agreement, exact_agreement, expected_bits
-from hemera.compiler.bootstraps import bootstrap_of, placed
+from hemera.compiler.approximate import MOST_SLOTS, Chosen, Search
 from hemera.compiler.exact import exact_parts, require_no_approximations
 from hemera.compiler.local import Local
-from hemera.compiler.lowering import Lowered, lowered
+from hemera.compiler.lowering import Lowered
 from hemera.compiler.packaged import Packaged
-from hemera.compiler.parts import in_parts
 from hemera.compiler.report import table
 from hemera.compiler.results import named_results
-from hemera.compiler.samples import interleaved
-from hemera.compiler.sharing import room_of
 from hemera.compiler.specs import ArraySpec, spec_of
 from hemera.compiler.tiles import input_specs, output_specs, require_samples, require_tiles, tiled_layouts
-from hemera.errors import LevelError, MismatchError, ParameterError, RangeError
+from hemera.errors import MismatchError, ParameterError
 from hemera.parameters import Parameters
 from hemera.serving.encodings import Arrays
 from hemera.serving.exporting import package
 from hemera.serving.noise import ExpectedNoise
 from hemera.serving.package import Package
-from hemera.serving.sharing import Sharing
 
 __all__ = ["Compiled", "compile"]
 
@@ -46,24 +39,6 @@ _PRECISION_BITS = 16
 _MARGIN = 0.1
 _DEVICE = "cpu-avx512-16"
 _SHARES = 1024
-_ROOM_BITS = 24
-"""Bits of the scale below a result's last bit: for the noise of some thousand operations."""
-_SCALE_BITS = (30, 55)
-_RANGE_BITS = 2
-"""The fewest: primes are not exactly powers of two, so a single bit leaves no room for values of 1."""
-_SLOTS = 4
-"""The fewest of a ciphertext."""
-_MOST_SLOTS = 1 << 15
-_MOST_DEGREE = 1 << 16
-"""Without bootstraps; beyond, they cost less."""
-_MOST_MODULUS_BITS = 1500
-_PRESETS = (
-    (18, "n16-40", (10, 13, 14, 15, 16, 17, 18)),
-    (20, "n16-40-precise", (10, 12, 13, 14, 16)),
-    (math.inf, "n16-45", (8, 9, 10)),
-)
-_DIGITS = 4
-"""Of bootstraps: the most precision_bits, two or more below the worst slot's, and levels that are tried."""
 
 
 class Compiled(Packaged):
@@ -316,10 +291,9 @@ def compile(  # noqa: A001
     specs = [
         spec_of(each, at, own, margin) for at, (each, own) in enumerate(zip(inputs, examples, strict=True))
     ]
-    most_slots = _MOST_SLOTS if params is None else params.max_slots
+    most_slots = MOST_SLOTS if params is None else params.max_slots
     require_samples(samples, most_slots)
-    most_slots //= samples
-    require_tiles(specs, most_slots)
+    require_tiles(specs, most_slots // samples)
     recorder = Recorder(precision_bits=precision_bits, margin=margin)
     arguments = []
     for spec, own in zip(specs, examples, strict=True):
@@ -327,61 +301,12 @@ def compile(  # noqa: A001
         number = recorder.input(spec.name, spec.shape, *spec.range, own, spec.step)
         arguments.append(Array(recorder, number))
     recorder.program.outputs = named_results(what(*arguments), recorder)
-    whole = folded(recorder.program)
-    cut = split(whole, most_slots)
-    ring = params or _circuit_parameters(
-        cut.program, cut.program.depth, _SLOTS, _scale_bits(precision_bits), security
-    )
-    refreshed = ring is None or bootstrap_of(ring, _SLOTS) is not None
-    in_slots = samples
-    if refreshed and samples > 1 and _tiles(whole, 2 * most_slots) < _tiles(whole, most_slots):
-        # Half of them in imaginary parts, rather than more ciphertexts: see `in_parts`.
-        in_slots = samples // 2
-        cut = split(whole, 2 * most_slots)
-    program = cut.program
-    # Bootstraps of more slots take longer than copies in them save.
-    spread = 1 if ring is None or refreshed else max(1, ring.max_slots // in_slots)
-    choice = choose_layouts(program, most_slots=spread, alike=cut.alike)
-    slots = max(1, _SLOTS // in_slots, *(layout.period for layout in choice.layouts))
-    steps = interleaved(lowered(cut, choice.layouts, slots), in_slots)
-    if in_slots < samples:
-        steps = in_parts(steps)
-    sharing = None
-    if share:
-        room = room_of(program, steps, precision_bits, _SHARES if shares is None else shares)
-        if params is None:
-            chosen, sharing = room.found(
-                lambda bits: _circuit_parameters(program, steps.program.depth, steps.slots, bits, security),
-                _scale_bits(precision_bits),
-            )
-        else:
-            chosen, sharing = params, room.given(params)
-    else:
-        times = device or _DEVICE
-        chosen, steps = _with_parameters(program, steps, params, precision_bits, security, times)
-    if params is not None:
-        _require_room(cut.whole, steps, params)
+    whole = folded(with_squares(recorder.program))
+    search = Search(whole, samples, precision_bits, security, device or _DEVICE)
+    chosen = search.chosen(params, (_SHARES if shares is None else shares) if share else None)
     return Compiled(
-        what,
-        specs,
-        cut,
-        steps,
-        _package(
-            cut,
-            steps,
-            specs,
-            samples,
-            chosen,
-            sharing,
-            title,
-            description,
-        ),
+        what, specs, chosen.cut, chosen.steps, _package(chosen, specs, samples, title, description)
     )
-
-
-def _tiles(program: TensorProgram, slots: int) -> int:
-    """Of all arrays, with so many slots for each."""
-    return sum(Tiling.of(node.shape, slots).count for node in program.nodes)
 
 
 def _examples(given: Any, count: int) -> list[Values | None]:
@@ -394,119 +319,10 @@ def _examples(given: Any, count: int) -> list[Values | None]:
     return [np.asarray(each, np.float64) for each in listed]
 
 
-def _with_parameters(
-    program: TensorProgram,
-    steps: Lowered,
-    params: Parameters | None,
-    precision_bits: float,
-    security: int | None,
-    device: str,
-) -> tuple[Parameters, Lowered]:
-    """Parameters, given or found, and the program with the bootstraps that it needs with them."""
-    if params is not None:
-        if bootstrap_of(params, steps.slots) is None:
-            return params, steps
-        return params, placed(steps, params, device=device)
-    scale_bits = _scale_bits(precision_bits)
-    without = _circuit_parameters(program, steps.program.depth, steps.slots, scale_bits, security)
-    if without is not None:
-        return without, steps
-    found: list[tuple[float, Parameters, Lowered]] = []
-    preset, tried_levels = next(own[1:] for own in _PRESETS if precision_bits <= own[0])
-    for levels in tried_levels:
-        try:
-            tried = _of_preset(preset, levels, security)
-            own = placed(steps, tried, device=device)
-        except (LevelError, ParameterError) as error:
-            reason = error
-            continue
-        assert own.placement is not None
-        found.append((own.placement.time, tried, own))
-    if not found:
-        raise reason
-    _, chosen, bootstrapped = min(found, key=lambda each: each[0])
-    return chosen, bootstrapped
-
-
-def _require_room(program: TensorProgram, steps: Lowered, params: Parameters) -> None:
-    """RangeError for parameters with which a result is sent over too small a modulus: it would be wrong by
-    multiples of the modulus."""
-    assert isinstance(params, ckks.Parameters)
-    boot = bootstrap_of(params, steps.slots)
-    # `Ciphertext.shrink` takes the lowest level that holds values of range_bits.
-    room = next(
-        bits
-        for primes in params.primes[0 if boot is None else boot.input_level :]
-        if (bits := math.fsum(map(math.log2, primes)) - math.log2(params.scale)) >= params.range_bits - 0.5
-    )
-    for name, at in program.outputs:
-        largest = max(map(abs, program.nodes[at].range))
-        if largest > 2.0 ** (room - 1):
-            raise RangeError(
-                f"result {name!r} can be as large as {largest:g}, and these parameters are for results up to "
-                f"{2.0 ** (room - 1):g}: give some with range_bits={1 + math.ceil(math.log2(largest))}, or "
-                "return the result divided by a number"
-            )
-
-
-def _of_preset(preset: str, levels: int, security: int | None) -> Parameters:
-    """Parameters of bootstraps, with the digits that are mostly the fastest, or else those that are found."""
-    of = ckks.Parameters.for_bootstrapping
-    try:
-        return of(preset, levels=levels, digits=_DIGITS, security=security)
-    except ParameterError:
-        return of(preset, levels=levels, security=security)
-
-
-def _scale_bits(precision_bits: float) -> int:
-    """Of results that nobody else sees."""
-    low, high = _SCALE_BITS
-    return int(min(high, max(low, np.ceil(precision_bits + _ROOM_BITS))))
-
-
-def _circuit_parameters(
-    program: TensorProgram, depth: int, slots: int, scale_bits: int, security: int | None
-) -> Parameters | None:
-    """CKKS parameters of a depth, without bootstraps; None where the ring would be too large."""
-    # An offset is added after the maps, whose sum may be larger than the result.
-    largest = max(1.0, *(max(map(abs, node.range)) + _offset_of(node) for node in program.nodes))
-
-    def found(degree: int) -> Parameters:
-        return ckks.Parameters.for_circuit(
-            max(1, depth),
-            scale_bits=scale_bits,
-            slots=slots,
-            # In place of largest=, by which inputs would declare bounds that follow every operation, and grow
-            # beyond what samples show.
-            range_bits=max(_RANGE_BITS, 1 + math.ceil(math.log2(largest))),
-            degree=degree,
-            security=security,
-        )
-
-    try:
-        return found(0)
-    except ParameterError:
-        if depth * _SCALE_BITS[0] < _MOST_MODULUS_BITS:
-            found(2 * _MOST_DEGREE)  # raises where the ring is not the reason
-        return None
-
-
-def _offset_of(node: Node) -> float:
-    """The largest number that an affine map adds."""
-    offset = node.operation.offset if isinstance(node.operation, Affine) else None
-    return 0.0 if offset is None else float(np.abs(offset).max(initial=0.0))
-
-
 def _package(
-    parts: SplitProgram,
-    steps: Lowered,
-    specs: Sequence[ArraySpec],
-    samples: int,
-    params: Parameters,
-    sharing: Sharing | None,
-    name: str,
-    description: str,
+    chosen: Chosen, specs: Sequence[ArraySpec], samples: int, name: str, description: str
 ) -> Package:
+    parts, steps = chosen.cut, chosen.steps
     multiples = tuple(spec.step for spec in specs)
     count = 2 if steps.in_parts else 1
     layouts = tiled_layouts(parts, steps, samples // count)
@@ -515,9 +331,9 @@ def _package(
         steps.program,
         input_specs(parts, steps.slots),
         output_specs(parts, steps.slots),
-        params,
+        chosen.params,
         name=name,
         description=description,
         encoding=encoding,
-        sharing=sharing,
+        sharing=chosen.sharing,
     )

@@ -1,0 +1,226 @@
+"""Parameters of CKKS for a program on arrays, and the program on slots that goes with them."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from hemera import ckks
+from hemera.arrays.splitting import SplitProgram, split
+from hemera.arrays.tensor import Affine, Node, TensorProgram
+from hemera.compiler.bootstraps import bootstrap_of, placed, seconds_of_bootstrap, seconds_without
+from hemera.compiler.lowering import Lowered
+from hemera.compiler.on_slots import SLOTS, on_slots
+from hemera.compiler.sharing import room_of
+from hemera.errors import LevelError, ParameterError, RangeError
+from hemera.parameters import Parameters
+from hemera.serving.sharing import Sharing
+
+__all__ = ["MOST_SLOTS", "Chosen", "Search"]
+
+MOST_SLOTS = 1 << 15
+"""Of a ciphertext, where parameters are found."""
+_ROOM_BITS = 24
+"""Bits of the scale below a result's last bit: for the noise of some thousand operations."""
+_SCALE_BITS = (30, 55)
+_RANGE_BITS = 2
+"""The fewest: primes are not exactly powers of two, so a single bit leaves no room for values of 1."""
+_MOST_DEGREE = 1 << 16
+"""Without bootstraps; beyond, they cost less."""
+_MOST_MODULUS_BITS = 1500
+_PRESETS = (
+    (18, "n16-40", (10, 13, 14, 15, 16, 17, 18)),
+    (20, "n16-40-precise", (10, 12, 13, 14, 16)),
+    (math.inf, "n16-45", (8, 9, 10)),
+)
+"""Of bootstraps: the most precision_bits, two or more below the worst slot's, and levels that are tried."""
+_DIGITS = 4
+
+
+@dataclass(frozen=True)
+class Chosen:
+    """Parameters, and the programs on tiles and on slots."""
+
+    params: Parameters
+    cut: SplitProgram
+    steps: Lowered
+    sharing: Sharing | None = None
+
+
+@dataclass(frozen=True)
+class Search:
+    """What parameters are chosen by."""
+
+    whole: TensorProgram
+    samples: int
+    """That each ciphertext holds."""
+    precision_bits: float
+    security: int | None
+    """Of parameters that are found."""
+    device: str
+    """The table of times by which bootstraps are placed."""
+
+    def chosen(self, params: Parameters | None, shares: int | None) -> Chosen:
+        """With the parameters that are given, or with those that are found.
+
+        Args:
+            shares: how many results may be shown to others; None: none.
+
+        Raises:
+            LevelError, ParameterError, RangeError: see `hemera.compile`.
+        """
+        if params is not None:
+            return self._given(params, shares)
+        return self._found() if shares is None else self._shared(shares)
+
+    def _given(self, params: Parameters, shares: int | None) -> Chosen:
+        refreshed = bootstrap_of(params, SLOTS) is not None
+        cut, steps = self._on_slots(params.max_slots, None if refreshed else params.max_slots)
+        sharing = None
+        if shares is not None:
+            sharing = room_of(cut.program, steps, self.precision_bits, shares).given(params)
+        elif bootstrap_of(params, steps.slots) is not None:
+            steps = placed(steps, params, device=self.device)
+        _require_room(cut.whole, steps, params)
+        return Chosen(params, cut, steps, sharing)
+
+    def _shared(self, shares: int) -> Chosen:
+        cut, steps = self._on_slots(MOST_SLOTS, self._free())
+        room = room_of(cut.program, steps, self.precision_bits, shares)
+        params, sharing = room.found(lambda bits: self._circuit(cut, steps, bits), self._scale_bits)
+        return Chosen(params, cut, steps, sharing)
+
+    def _found(self) -> Chosen:
+        """Without bootstraps, or with those that take least time."""
+        free = self._free()
+        cut, steps = self._on_slots(MOST_SLOTS, free)
+        without = self._circuit(cut, steps)
+        if without is None and free is not None:
+            # Layouts with copies may take more levels than were counted.
+            free = None
+            cut, steps = self._on_slots(MOST_SLOTS, None)
+            without = self._circuit(cut, steps)
+        if without is None:
+            return self._bootstrapped(cut, steps)
+        plain = Chosen(without, cut, steps)
+        if without.degree < _MOST_DEGREE:
+            return plain
+        seconds = seconds_without(steps, without, device=self.device)
+        preset, levels = self._preset
+        try:
+            least = _of_preset(preset, levels[0], self.security)
+            if seconds_of_bootstrap(least, steps.slots, device=self.device) > seconds:
+                return plain
+            on_slots = self._on_slots(MOST_SLOTS, None) if free is not None else (cut, steps)
+            bootstrapped = self._bootstrapped(*on_slots)
+        except (LevelError, ParameterError):
+            return plain
+        assert bootstrapped.steps.placement is not None
+        return bootstrapped if bootstrapped.steps.placement.time < seconds else plain
+
+    def _bootstrapped(self, cut: SplitProgram, steps: Lowered) -> Chosen:
+        """With the bootstraps that take least time. LevelError or ParameterError where there are none for the
+        program."""
+        found: list[tuple[float, Chosen]] = []
+        preset, tried_levels = self._preset
+        for levels in tried_levels:
+            try:
+                tried = _of_preset(preset, levels, self.security)
+                own = placed(steps, tried, device=self.device)
+            except (LevelError, ParameterError) as error:
+                reason = error
+                continue
+            assert own.placement is not None
+            found.append((own.placement.time, Chosen(tried, cut, own)))
+        if not found:
+            raise reason
+        return min(found, key=lambda each: each[0])[1]
+
+    @property
+    def _preset(self) -> tuple[str, tuple[int, ...]]:
+        """That has the precision, and the numbers of levels that are tried."""
+        return next(own[1:] for own in _PRESETS if self.precision_bits <= own[0])
+
+    def _free(self) -> int | None:
+        """The slots of a ring without bootstraps, by the products and maps that are counted; None: there is
+        none."""
+        counted = split(self.whole, MOST_SLOTS // self.samples).program
+        ring = self._for_circuit(counted, counted.depth, SLOTS, self._scale_bits)
+        return None if ring is None else ring.max_slots
+
+    def _on_slots(self, most_slots: int, free: int | None) -> tuple[SplitProgram, Lowered]:
+        return on_slots(self.whole, samples=self.samples, most_slots=most_slots // self.samples, free=free)
+
+    @property
+    def _scale_bits(self) -> int:
+        """Of results that nobody else sees."""
+        low, high = _SCALE_BITS
+        return int(min(high, max(low, np.ceil(self.precision_bits + _ROOM_BITS))))
+
+    def _circuit(self, cut: SplitProgram, steps: Lowered, scale_bits: int | None = None) -> Parameters | None:
+        """Without bootstraps, for a program on slots; None where the ring would be too large."""
+        bits = self._scale_bits if scale_bits is None else scale_bits
+        return self._for_circuit(cut.program, steps.program.depth, steps.slots, bits)
+
+    def _for_circuit(
+        self, program: TensorProgram, depth: int, slots: int, scale_bits: int
+    ) -> Parameters | None:
+        # An offset is added after the maps, whose sum may be larger than the result.
+        largest = max(1.0, *(max(map(abs, node.range)) + _offset_of(node) for node in program.nodes))
+
+        def found(degree: int) -> Parameters:
+            return ckks.Parameters.for_circuit(
+                max(1, depth),
+                scale_bits=scale_bits,
+                slots=slots,
+                # In place of largest=, by which inputs would declare bounds that follow every operation, and
+                # grow beyond what samples show.
+                range_bits=max(_RANGE_BITS, 1 + math.ceil(math.log2(largest))),
+                degree=degree,
+                security=self.security,
+            )
+
+        try:
+            return found(0)
+        except ParameterError:
+            if depth * _SCALE_BITS[0] < _MOST_MODULUS_BITS:
+                found(2 * _MOST_DEGREE)  # raises where the ring is not the reason
+            return None
+
+
+def _of_preset(preset: str, levels: int, security: int | None) -> Parameters:
+    """Parameters of bootstraps, with the digits that are mostly the fastest, or else those that are found."""
+    of = ckks.Parameters.for_bootstrapping
+    try:
+        return of(preset, levels=levels, digits=_DIGITS, security=security)
+    except ParameterError:
+        return of(preset, levels=levels, security=security)
+
+
+def _offset_of(node: Node) -> float:
+    """The largest number that an affine map adds."""
+    offset = node.operation.offset if isinstance(node.operation, Affine) else None
+    return 0.0 if offset is None else float(np.abs(offset).max(initial=0.0))
+
+
+def _require_room(program: TensorProgram, steps: Lowered, params: Parameters) -> None:
+    """RangeError for parameters with which a result is sent over too small a modulus: it would be wrong by
+    multiples of the modulus."""
+    assert isinstance(params, ckks.Parameters)
+    boot = bootstrap_of(params, steps.slots)
+    # `Ciphertext.shrink` takes the lowest level that holds values of range_bits.
+    room = next(
+        bits
+        for primes in params.primes[0 if boot is None else boot.input_level :]
+        if (bits := math.fsum(map(math.log2, primes)) - math.log2(params.scale)) >= params.range_bits - 0.5
+    )
+    for name, at in program.outputs:
+        largest = max(map(abs, program.nodes[at].range))
+        if largest > 2.0 ** (room - 1):
+            raise RangeError(
+                f"result {name!r} can be as large as {largest:g}, and these parameters are for results up to "
+                f"{2.0 ** (room - 1):g}: give some with range_bits={1 + math.ceil(math.log2(largest))}, or "
+                "return the result divided by a number"
+            )

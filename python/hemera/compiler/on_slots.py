@@ -1,0 +1,48 @@
+"""From a program on arrays to one on slots: tiles, layouts, and samples beside each other."""
+
+from __future__ import annotations
+
+from hemera.arrays.layout_search import choose_layouts
+from hemera.arrays.splitting import SplitProgram, split
+from hemera.arrays.tensor import TensorProgram
+from hemera.arrays.tiling import Tiling
+from hemera.compiler.lowering import Lowered, lowered
+from hemera.compiler.parts import in_parts
+from hemera.compiler.samples import interleaved
+
+__all__ = ["SLOTS", "on_slots"]
+
+SLOTS = 4
+"""The fewest of a ciphertext."""
+
+
+def on_slots(
+    whole: TensorProgram, *, samples: int, most_slots: int, free: int | None
+) -> tuple[SplitProgram, Lowered]:
+    """The program on tiles, and the one on slots.
+
+    Args:
+        samples: that each ciphertext holds.
+        most_slots: of a sample's tile.
+        free: the slots of a ring without bootstraps, which copies may fill; None: with bootstraps, for which
+            more slots take longer than copies in them save.
+
+    Raises:
+        ParameterError: for a function that no file can keep.
+    """
+    in_slots = samples
+    if free is None and samples > 1 and _tiles(whole, 2 * most_slots) < _tiles(whole, most_slots):
+        # Half of them in imaginary parts, rather than more ciphertexts: see `in_parts`.
+        in_slots = samples // 2
+        most_slots *= 2
+    cut = split(whole, most_slots)
+    spread = 1 if free is None else max(1, free // in_slots)
+    choice = choose_layouts(cut.program, most_slots=spread, alike=cut.alike)
+    slots = max(1, SLOTS // in_slots, *(layout.period for layout in choice.layouts))
+    steps = interleaved(lowered(cut, choice.layouts, slots), in_slots)
+    return cut, steps if in_slots == samples else in_parts(steps)
+
+
+def _tiles(program: TensorProgram, slots: int) -> int:
+    """Of all arrays, with so many slots for each."""
+    return sum(Tiling.of(node.shape, slots).count for node in program.nodes)
