@@ -85,7 +85,9 @@ def packed(own: SparseMap, source: Layout, target: Layout) -> PackedMap:
     number = (taken - places) & (smaller - 1)
     # Where the sum is folded, an entry stands in the slot from which its element is `number` away.
     slots = places if target.period >= source.period else (taken - number) & (period - 1)
-    numbers, which = np.unique(number, return_inverse=True)
+    present = np.zeros(smaller, np.bool_)
+    present[number] = True
+    numbers, which = np.flatnonzero(present), (np.cumsum(present) - 1)[number]
     diagonals = np.zeros((len(numbers), period))
     np.add.at(diagonals, (which, slots), np.repeat(own.values, len(copies)))
     folds = []

@@ -36,9 +36,7 @@ class Map(OfMatrix):
     @classmethod
     def of(cls, numbers: Sequence[int], diagonals: Array) -> Map:
         """The map of diagonals of shape (numbers, period)."""
-        values, places = np.unique(diagonals, return_inverse=True)
-        small = places.reshape(diagonals.shape).astype(np.int32)
-        return cls(tuple(int(each) for each in numbers), values, small)
+        return cls(tuple(int(each) for each in numbers), *_different(diagonals))
 
     @property
     def diagonals(self) -> Array:
@@ -97,6 +95,22 @@ def _checked(
     return numbers, values, places
 
 
+def _different(diagonals: Array) -> tuple[Array, Array]:
+    """The different entries, ascending, and which of them each entry is. Zeros are most of them, and are not
+    sorted."""
+    flat = diagonals.reshape(-1)
+    used = np.flatnonzero(flat)
+    values, which = np.unique(flat[used], return_inverse=True)
+    places = np.zeros(flat.shape, np.int32)
+    if len(used) < len(flat):
+        zero = int(np.searchsorted(values, 0))
+        values = np.insert(values, zero, 0)
+        which = which + (which >= zero)
+        places[:] = zero
+    places[used] = which
+    return values, places.reshape(diagonals.shape)
+
+
 def _tiled(period: Array, slots: int) -> Array:
     return np.tile(period, slots // len(period))
 
@@ -127,15 +141,14 @@ class RowMap(Operation):
     @classmethod
     def of(cls, numbers: Sequence[int], diagonals: Array) -> RowMap:
         """The map of diagonals of shape (numbers, period), by the fewest rotations."""
-        values, places = np.unique(diagonals, return_inverse=True)
-        small = places.reshape(diagonals.shape).astype(np.int32)
         known = np.asarray(numbers)
         steps = [1 << bits for bits in range(int(known.max()).bit_length() + 1)]
 
         def rotations(each: int) -> int:
             return len(np.unique(known % each)) + len(np.unique(known // each))
 
-        return cls(tuple(int(each) for each in numbers), values, small, min(steps, key=rotations))
+        best = min(steps, key=rotations)
+        return cls(tuple(int(each) for each in numbers), *_different(diagonals), best)
 
     @property
     def diagonals(self) -> Array:
