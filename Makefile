@@ -1,7 +1,7 @@
 # make demo: set everything up and run the demo.  make test: set everything up and run all tests.  make help: the rest.
 SHELL := /bin/bash
 .DEFAULT_GOAL := help
-.PHONY: help demo test python check format asan tsan fuzz mutants gpu-pack gpu-test gpu-bench clean
+.PHONY: help demo test python check format site asan tsan fuzz mutants gpu-pack gpu-test gpu-bench clean
 .NOTPARALLEL:
 
 # Where the compiled core lives; the Python package and the C++ tests share it.
@@ -28,6 +28,7 @@ help:
 	@echo 'make python   set up, build and install the Python packages into .venv'
 	@echo 'make check    the format, lint, type and include checks'
 	@echo 'make format   format the C++ and Python sources and the pages in place'
+	@echo 'make site     the site of the pages and the Python package: build/site/index.html'
 	@echo 'make asan     the C++ tests with AddressSanitizer and UBSan'
 	@echo 'make tsan     the C++ tests with ThreadSanitizer'
 	@echo 'make fuzz     the fuzz target of the file reader for FUZZ_SECONDS ($(FUZZ_SECONDS))'
@@ -62,6 +63,10 @@ check:
 format:
 	@tools/setup test
 	@$(with_venv) tools/check --fix
+
+site:
+	@tools/setup demo
+	@tools/site
 
 asan tsan:
 	@tools/setup test

@@ -15,7 +15,7 @@ ROOT = Path(__file__).parents[2]
 
 @pytest.mark.parametrize(
     ("folder", "known", "others"),
-    [(".", hemera._extras.EXTRAS, {"dev"}), ("python/apps", hemera_apps._extras.EXTRAS, set())],
+    [(".", hemera._extras.EXTRAS, {"dev", "site"}), ("python/apps", hemera_apps._extras.EXTRAS, set())],
 )
 def test_packages_are_those_of_the_extras(
     folder: str, known: dict[str, tuple[str, ...]], others: set[str]

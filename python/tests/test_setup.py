@@ -24,6 +24,7 @@ GROUPS = {
     "demo": ("build", "run", "python/apps:demo"),
     "test": ("build", "run", "serving", "dev", "python/apps:demo"),
     "bench": ("python/apps:bench",),
+    "site": ("site",),
 }
 
 
@@ -85,7 +86,8 @@ def test_locks_hold_what_the_project_asks_for(name: str, python: str) -> None:
 @pytest.mark.parametrize("name", ["pip", "cmake", "ninja"])
 def test_locks_of_tools(name: str) -> None:
     clients = ["openfhe-1.4", "openfhe-1.5", "openfhe-1.6"]
-    assert [path.stem for path in LOCKS] == ["bench", "cmake", "demo", "ninja", *clients, "pip", "test"]
+    purposes = ["bench", "cmake", "demo", "ninja", *clients, "pip", "site", "test"]
+    assert [path.stem for path in LOCKS] == purposes
     assert locked(name, "3.10").keys() == {name}
 
 

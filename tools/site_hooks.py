@@ -1,0 +1,76 @@
+"""MkDocs' hooks of the site: files outside of docs/, tables of results, formulas and drawings.
+
+MkDocs calls these functions (mkdocs.yml, `hooks`); tools/site_pages.py has the work on texts.
+"""
+
+from __future__ import annotations
+
+import html
+import logging
+import re
+from pathlib import Path
+from typing import Any
+
+from latex2mathml.converter import convert
+from mkdocs.structure.files import File, Files
+
+from site_pages import RAW, Library, TableError, widened_lists, with_tables
+
+# Records of this logger are counted: with --strict a warning is an error.
+LOG = logging.getLogger("mkdocs.hooks.site")
+FORMULA = re.compile(
+    r'<(?P<tag>span|div) class="arithmatex">\\[(\[](?P<formula>.*?)\\[)\]]</(?P=tag)>', re.DOTALL
+)
+IMAGE = re.compile(
+    r'(?:<p>)?<img alt="(?P<name>[^"]*)" src="(?:\.\./)*drawings/(?P<file>[\w-]+\.svg)" */?>(?:</p>)?'
+)
+
+libraries: dict[str, Library] = {}
+"""The files of each site that this process makes, by its configuration's file."""
+
+
+def _library(config: Any) -> Library:
+    return libraries[config["config_file_path"]]
+
+
+def on_files(files: Any, *, config: Any) -> Any:
+    """Add a page for each file outside of docs/ that pages link to."""
+    pages = {file.src_uri: file.src_uri for file in files if file.is_documentation_page()}
+    library = Library(Path(config["config_file_path"]).resolve().parent, pages)
+    libraries[config["config_file_path"]] = library
+    for error in library.collect():
+        LOG.warning("%s", error)
+    added = Files([*files])
+    for uri, path in library.others.items():
+        if path.suffix in RAW:
+            added.append(File.generated(config, uri, abs_src_path=str(path)))
+        else:
+            added.append(File.generated(config, uri, content=library.page(uri)))
+    return added
+
+
+def on_page_markdown(markdown: str, *, page: Any, config: Any, files: Any) -> str:
+    """Lists, links and tables, before the page becomes HTML."""
+    del files
+    library = _library(config)
+    text = library.with_links(widened_lists(markdown), page.file.src_uri)
+    try:
+        return with_tables(text, library.root)
+    except TableError as error:
+        LOG.warning("%s: %s", page.file.src_uri, error)
+        return text
+
+
+def on_page_content(content: str, *, page: Any, config: Any, files: Any) -> str:
+    """Formulas as MathML, which browsers show by themselves; drawings inside, in the colours of the page."""
+    del page, files
+    library = _library(config)
+
+    def formula(match: re.Match[str]) -> str:
+        return str(convert(html.unescape(match["formula"]), "block" if match["tag"] == "div" else "inline"))
+
+    def drawing(match: re.Match[str]) -> str:
+        svg = (library.docs / "drawings" / match["file"]).read_text(encoding="utf-8")
+        return f'<figure class="drawing">{svg[svg.index("<svg") :]}</figure>'
+
+    return IMAGE.sub(drawing, FORMULA.sub(formula, content))
