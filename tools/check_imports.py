@@ -29,7 +29,7 @@ FOLDERS = {PACKAGE: Path("python"), APPS: Path("python", "apps")}
 # Lowest first. "hemera" is the package's __init__: what a user imports.
 ROWS = (
     ("_core",),
-    ("errors", "inputs", "multiply", "_extras", "_machine"),
+    ("errors", "inputs", "multiply", "_extras", "_html", "_machine"),
     (
         "parameters",
         "objects",

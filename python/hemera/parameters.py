@@ -255,6 +255,25 @@ class Parameters:
             f"log2(QP)={self.log_modulus:.1f}, security {self.security}>"
         )
 
+    def _repr_html_(self) -> str:
+        """A table for notebooks."""
+        from hemera import _html
+
+        return _html.table(f"{self.scheme.upper()} parameters", self._html_facts())
+
+    def _html_facts(self) -> dict[str, object]:
+        """What the table for notebooks shows, by name."""
+        return {
+            "degree N": self.degree,
+            "levels": self.levels,
+            "slots": self.max_slots,
+            "log2 of the modulus QP": round(self.log_modulus, 1),
+            "security": self.security,
+            "bytes of a ciphertext": self.ciphertext_bytes,
+            "bytes of a switching key": self.switching_key_bytes,
+            "fingerprint": self.fingerprint[:16],
+        }
+
 
 def _core_mismatch(wanted: str, found: str) -> Exception:
     return _core.MismatchError(
@@ -428,3 +447,6 @@ class IntegerParameters(Parameters):
     def plain_modulus(self) -> int:
         """t: values are integers modulo t, below 2^60. Slots need a prime t = 1 modulo 2N."""
         return self._native.plain_modulus
+
+    def _html_facts(self) -> dict[str, object]:
+        return {"plaintext modulus t": self.plain_modulus, **super()._html_facts()}

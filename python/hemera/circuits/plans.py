@@ -153,6 +153,21 @@ class Plan(Needs):
             )
         )
 
+    def _repr_html_(self) -> str:
+        """A table for notebooks, with the report."""
+        from hemera import _html
+
+        facts = {
+            "level": f"{self.level} to {self.result_level}",
+            "depth": self.depth,
+            "keys": len(self.needed_keys),
+            "bytes of keys": self.key_bytes,
+            "bytes of plaintexts": self.plaintext_bytes,
+            "bytes of workspace": self.workspace_bytes,
+            "operations": self._operations_line(),
+        }
+        return _html.table(self._title, facts, self.report())
+
     @property
     @abstractmethod
     def _title(self) -> str:

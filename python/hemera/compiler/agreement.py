@@ -47,6 +47,21 @@ class Agreement:
         worst = self.clear_error if math.isnan(self.error) else max(self.error, self.clear_error)
         return math.inf if worst == 0 else -math.log2(worst / (self.largest or 1.0))
 
+    def _repr_html_(self) -> str:
+        """A table for notebooks."""
+        from hemera import _html
+
+        facts = {
+            "samples": self.samples,
+            "of them encrypted": self.encrypted,
+            "largest result": self.largest,
+            "largest error in the clear": self.clear_error,
+            "largest error encrypted": None if math.isnan(self.error) else self.error,
+            "bits": "exactly equal" if math.isinf(self.bits) else self.bits,
+            **{f"values outside of the range of {where}": count for where, count in self.outside.items()},
+        }
+        return _html.table("Compiled program and function", facts)
+
     def __str__(self) -> str:
         lines = [
             f"{self.samples} samples, {self.encrypted} of them encrypted: "

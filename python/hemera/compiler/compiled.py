@@ -189,6 +189,19 @@ class Compiled(Packaged):
         """The results of the user's own function for arrays in the clear, of the inputs' shapes."""
         return self._function(*inputs)
 
+    def _html_facts(self) -> dict[str, object]:
+        named = {f"input {spec.name}": f"{spec.shape} in {spec.range}" for spec in self._specs}
+        outputs = {f"result {name}": shape for name, shape in self.outputs.items()}
+        counts = self._lowered.program.operations
+        return {
+            **named,
+            **outputs,
+            **super()._html_facts(),
+            "slots": self.slots,
+            "samples in a ciphertext": self.samples,
+            "operations": ", ".join(f"{count} {kind}" for kind, count in counts.items()),
+        }
+
     def __repr__(self) -> str:
         return (
             f"<Compiled {self._package.name!r}: {len(self._program.nodes)} operations, depth {self.depth}, "

@@ -53,6 +53,20 @@ class Packaged:
             )
         return found
 
+    def _repr_html_(self) -> str:
+        """A table for notebooks. It counts and encodes nothing."""
+        from hemera import _html
+
+        return _html.table(f"Compiled program {self._package.name}", self._html_facts())
+
+    def _html_facts(self) -> dict[str, object]:
+        """What the table for notebooks shows, by name."""
+        return {
+            "parameters": repr(self.params),
+            "depth": self._package.interface.depth,
+            "security": self.params.security,
+        }
+
     def cost(self, device: str | None = None) -> Cost:
         """Keys, operations, bytes, and with a device's name the time, counted by a run without values. See
         `hemera.cost`."""

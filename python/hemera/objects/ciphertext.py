@@ -85,6 +85,18 @@ class _Message(NotAnArray, Stored):
         of = f"{self.filled} of " if self.filled != self.slots else ""
         return f"{of}{self.slots} {self.encoding}"
 
+    def _html_facts(self) -> dict[str, object]:
+        """What the table for notebooks shows, by name."""
+        ckks = self.context.params.scheme == "ckks"
+        return {
+            "parameters": repr(self.context.params),
+            "shape of the batch": self.shape,
+            "slots": self._shown_slots(),
+            "type of values": self.dtype,
+            "level": self._native.level,
+            "log2 of the scale": math.log2(self.scale) if ckks else None,
+        }
+
 
 @in_own_words
 class Plaintext(Belonging["Context"], _Message):
@@ -105,6 +117,12 @@ class Plaintext(Belonging["Context"], _Message):
 
     def __repr__(self) -> str:
         return f"<Plaintext of shape {self.shape}, {self._shown_slots()}>"
+
+    def _repr_html_(self) -> str:
+        """A table for notebooks, without the values."""
+        from hemera import _html
+
+        return _html.table("Plaintext", self._html_facts())
 
 
 @in_own_words
@@ -201,6 +219,21 @@ class Ciphertext(_Message):
             f"<{self.context.params.scheme.upper()} Ciphertext of shape {self.shape}, {self._shown_slots()}, "
             f"level {self.level}>"
         )
+
+    def _repr_html_(self) -> str:
+        """A table for notebooks."""
+        from hemera import _html
+
+        ckks = self.context.params.scheme == "ckks"
+        facts = {
+            **self._html_facts(),
+            "largest magnitude of values": self.largest if math.isfinite(self.largest) else None,
+            "guaranteed noise budget, bits": None if ckks else self.guaranteed_noise_budget,
+            "polynomials": self.size,
+            "bytes of memory": self.memory_bytes,
+            "device": self.context.device,
+        }
+        return _html.table(f"{self.context.params.scheme.upper()} ciphertext", facts)
 
     def __bool__(self) -> NoReturn:
         raise ValueError(

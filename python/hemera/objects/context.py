@@ -159,6 +159,21 @@ class Context:
     def __repr__(self) -> str:
         return f"<Context of {self._params!r} on {self.device}>"
 
+    def _repr_html_(self) -> str:
+        """A table for notebooks."""
+        from hemera import _html
+
+        return _html.table(
+            "Context",
+            {
+                "parameters": repr(self._params),
+                "device": self.description,
+                "multiplier": self.multiplier,
+                "storage of keys": self.storage,
+                "bytes of memory used": self.memory_used,
+            },
+        )
+
     # --- Keys. ---
 
     def generate_secret_key(self) -> SecretKey:

@@ -115,6 +115,22 @@ class Cost(Needs):
     def __repr__(self) -> str:
         return f"<Cost: level {self.level} to {self.result_level}, {self._operations_line()}>"
 
+    def _repr_html_(self) -> str:
+        """A table for notebooks, with the report."""
+        from hemera import _html
+
+        facts = {
+            "level": f"{self.level} to {self.result_level}",
+            "keys": len(self.needed_keys),
+            "bytes of keys": self.key_bytes,
+            "bytes of plaintexts": self.plaintext_bytes,
+            "bytes of workspace": self.workspace_bytes,
+            "operations": self._operations_line(),
+            "seconds": self.seconds,
+            "device": None if self._times is None else self._times.device,
+        }
+        return _html.table("Cost", facts, self.report())
+
 
 def cost(
     function: Callable[..., Any],

@@ -28,6 +28,12 @@ class SecretKey(Belonging["Context"]):
     def __repr__(self) -> str:
         return f"<SecretKey of {self._context!r}>"
 
+    def _repr_html_(self) -> str:
+        """A table for notebooks, without anything of the key itself."""
+        from hemera import _html
+
+        return _html.table("Secret key", {"context": repr(self._context), "value": "not shown"})
+
 
 @in_own_words
 class Keys(Belonging["Context"]):
@@ -100,6 +106,21 @@ class Keys(Belonging["Context"]):
             parts.append("relinearization")
         parts.append(f"{len(self.galois_elements)} Galois")
         return f"<Keys: {', '.join(parts)}; {self.memory_bytes / 2**20:.1f} MiB>"
+
+    def _repr_html_(self) -> str:
+        """A table for notebooks."""
+        from hemera import _html
+
+        return _html.table(
+            "Keys of a server",
+            {
+                "public key": self.has_public_key,
+                "relinearization": self.has_relinearization,
+                "Galois keys": len(self.galois_elements),
+                "security": self.security,
+                "bytes of memory": self.memory_bytes,
+            },
+        )
 
 
 @in_own_words

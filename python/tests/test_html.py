@@ -1,0 +1,162 @@
+"""Tables of objects for notebooks. The judge is an HTML parser of the standard library."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from html.parser import HTMLParser
+from typing import Any
+
+import numpy as np
+import pytest
+
+import hemera as hm
+from hemera import _html
+
+HOSTILE = "</td><script>alert('x')</script>&\"a\""
+
+
+class Reader(HTMLParser):
+    """The lines of a table; checks that every element is closed, in order."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.open: list[str] = []
+        self.tags: set[str] = set()
+        self.texts: dict[str, list[str]] = {}
+        self.feed(text)
+        self.close()
+        assert self.open == []
+
+    def handle_starttag(self, tag: str, attrs: Iterable[Any]) -> None:
+        assert all(value is not None for _, value in attrs)
+        self.open.append(tag)
+        self.tags.add(tag)
+        self.texts.setdefault(tag, []).append("")
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open.pop() == tag
+
+    def handle_data(self, data: str) -> None:
+        assert self.open
+        self.texts[self.open[-1]][-1] += data
+
+    @property
+    def facts(self) -> dict[str, str]:
+        names, values = self.texts["th"], self.texts["td"]
+        assert len(set(names)) == len(names) == len(values)
+        return dict(zip(names, values, strict=True))
+
+    @property
+    def title(self) -> str:
+        (text,) = self.texts["b"]
+        return text
+
+
+def read(shown: object) -> Reader:
+    found = Reader(shown._repr_html_())  # type: ignore[attr-defined]
+    known = {"div", "table", "caption", "b", "tbody", "tr", "th", "td", "details", "summary", "pre"}
+    assert found.tags <= known
+    return found
+
+
+@pytest.fixture(scope="module")
+def ckks() -> tuple[hm.Context, hm.SecretKey, hm.Keys]:
+    ctx = hm.Context(hm.ckks.Parameters.for_circuit(depth=2, slots=64), threads=1)
+    secret = ctx.generate_secret_key()
+    return ctx, secret, ctx.generate_keys(secret, rotations=[1])
+
+
+def test_every_text_is_escaped() -> None:
+    found = Reader(_html.table(HOSTILE, {HOSTILE: HOSTILE, "none": None}, HOSTILE))
+    assert "script" not in found.tags
+    assert found.title == HOSTILE
+    assert found.facts == {HOSTILE: HOSTILE}
+    assert found.texts["pre"] == [HOSTILE]
+
+
+def test_values_are_for_people() -> None:
+    facts = {"n": 1234567, "part": 0.123456, "flag": True, "shape": (2, 3)}
+    found = Reader(_html.table("t", facts)).facts
+    assert found == {"n": "1,234,567", "part": "0.1235", "flag": "yes", "shape": "(2, 3)"}
+
+
+@pytest.mark.parametrize("scheme", [hm.bfv, hm.bgv])
+def test_parameters(scheme: Any, ckks: tuple[hm.Context, hm.SecretKey, hm.Keys]) -> None:
+    params = scheme.Parameters.for_circuit(depth=1, slots=4)
+    found = read(params).facts
+    assert found["plaintext modulus t"] == f"{params.plain_modulus:,}"
+    assert found["degree N"] == f"{params.degree:,}"
+    assert found["security"] == params.security
+    assert "plaintext modulus t" not in read(ckks[0].params).facts
+    assert read(ckks[0].params).facts["levels"] == "3"
+
+
+def test_context_and_keys(ckks: tuple[hm.Context, hm.SecretKey, hm.Keys]) -> None:
+    ctx, _, keys = ckks
+    assert read(ctx).facts["device"] == ctx.description
+    found = read(keys).facts
+    assert found["Galois keys"] == "1"
+    assert found["public key"] == "yes"
+    assert read(keys.public_only()).facts["relinearization"] == "no"
+
+
+def test_a_secret_key_shows_nothing_of_itself(ckks: tuple[hm.Context, hm.SecretKey, hm.Keys]) -> None:
+    """Two keys of one context have the same table."""
+    ctx, secret, _ = ckks
+    other = ctx.generate_secret_key()
+    assert bytes(secret) != bytes(other)
+    assert read(secret).facts == read(other).facts == {"context": repr(ctx), "value": "not shown"}
+
+
+def test_ciphertexts_and_plaintexts_show_no_values(ckks: tuple[hm.Context, hm.SecretKey, hm.Keys]) -> None:
+    ctx, _, keys = ckks
+    ev = ctx.bind(keys)
+    x = ev.encrypt(np.ones((2, 50)))
+    found = read(x)
+    assert found.title == "CKKS ciphertext"
+    assert found.facts["shape of the batch"] == "(2,)"
+    assert found.facts["slots"] == "50 of 64 slots"
+    assert found.facts["level"] == "2"
+    assert read(x.at_level(1)).facts["level"] == "1"
+    assert read(ev.encrypt(np.zeros((2, 50)))).facts == found.facts
+    assert read(ctx.encode(np.ones(64))).facts == read(ctx.encode(np.zeros(64))).facts
+
+
+def test_integer_ciphertexts_show_their_budget() -> None:
+    ctx = hm.Context(hm.bfv.Parameters.for_circuit(depth=1, slots=4), threads=1)
+    secret = ctx.generate_secret_key()
+    x = ctx.encrypt([1, 2], secret)
+    found = read(x).facts
+    assert found["guaranteed noise budget, bits"] == f"{x.guaranteed_noise_budget:.4g}"
+    assert "log2 of the scale" not in found
+
+
+def test_plans_and_costs_have_their_report(ckks: tuple[hm.Context, hm.SecretKey, hm.Keys]) -> None:
+    params = ckks[0].params
+    plan = hm.circuits.InnerSum(params, slots=64, count=8)
+    counted = hm.cost(lambda x: x * x, 64, params=params)
+    for each in (plan, counted):
+        found = read(each)
+        assert found.facts["keys"] == str(len(each.needed_keys))
+        assert found.facts["bytes of keys"] == f"{each.key_bytes:,}"
+        assert found.texts["pre"] == [each.report()]
+    function = hm.approximate(np.exp, interval=(-1, 1), degree=3)
+    assert read(function.plan(params)).facts["depth"] == str(function.depth)
+
+
+def test_compiled_programs_and_their_check() -> None:
+    plan = hm.compile(
+        lambda x: {HOSTILE: x.mean(), "sum": x.sum()},
+        hm.ArraySpec((100,), range=(0, 1), name="ages"),
+        name="study",
+    )
+    found = read(plan)
+    assert found.title == "Compiled program study"
+    assert found.facts["input ages"] == "(100,) in (0.0, 1.0)"
+    assert found.facts[f"result {HOSTILE}"] == "()"
+    assert found.facts["depth"] == str(plan.depth)
+    checked = plan.check(np.ones((3, 100)), encrypted=0)
+    facts = read(checked).facts
+    assert facts["samples"] == "3"
+    assert facts["largest result"] == "100"
+    assert "largest error encrypted" not in facts
