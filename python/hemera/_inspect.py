@@ -102,6 +102,11 @@ def inspect(source: Source, *, parms: Source | None = None) -> Description | For
         FormatError: if the bytes are damaged, or neither Hemera's nor another library's.
         MismatchError: if the bytes belong to other parameters than `parms`.
         FileError: if the file can not be read.
+
+    Examples:
+        >>> found = hm.inspect(bytes(hm.ckks.Parameters.for_circuit(depth=1)))
+        >>> found.kind, found.fields["scheme"]
+        ('parameters', 'CKKS')
     """
     if not _begins_like_hemera(source):
         foreign = _inspect_foreign(read_bytes(source), None if parms is None else read_bytes(parms))

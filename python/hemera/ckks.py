@@ -133,6 +133,10 @@ class Parameters(parameters.Parameters):
         Raises:
             ParameterError: if there are no such parameters; the message has the reason. If they would have N
                 = 2^17 for their depth alone, it names `for_bootstrapping`.
+
+        Examples:
+            >>> hm.ckks.Parameters.for_circuit(depth=2, scale_bits=40, slots=4096)
+            <ckks.Parameters N=8192, 3 levels, log2(QP)=191.0, security >=128>
         """
         require_naturals(
             depth=depth,
@@ -233,6 +237,13 @@ class Parameters(parameters.Parameters):
         Raises:
             ParameterError: if there are not enough such primes, or they do not fit together.
             SecurityError: if the parameters are weaker than `security`.
+
+        Examples:
+            >>> params = hm.ckks.Parameters.from_bits(
+            ...     degree=8192, prime_bits=[60, 40, 40], special_bits=[60], scale_bits=40
+            ... )
+            >>> params.levels, round(params.level_bits(0))
+            (3, 60)
         """
         require_naturals(degree=degree, last_base=last_base, digits=digits)
         return cls._wrap(
@@ -292,6 +303,11 @@ def precision(result: ArrayLike, expected: ArrayLike) -> Precision:
 
     Raises:
         MismatchError: if the shapes differ or there are no values.
+
+    Examples:
+        >>> found = hm.ckks.precision([1.0, 2.0 + 2**-10], [1.0, 2.0])
+        >>> found.largest_error, found.worst_bits
+        (0.0009765625, 10.0)
     """
     found = np.asarray(result)
     exact = np.asarray(expected)

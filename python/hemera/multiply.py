@@ -64,6 +64,10 @@ def kronecker_exponent(largest_a: int, largest_b: int, terms: int, *, signed: bo
 
     Raises:
         ParameterError: if e would be above 192.
+
+    Examples:
+        >>> hm.multiply.kronecker_exponent(100, 100, 16)
+        18
     """
     return _core.kronecker_exponent(largest_a, largest_b, terms, signed)
 
@@ -113,6 +117,14 @@ class RingMultiplier:
         Raises:
             MismatchError: if shapes do not fit.
             ParameterError: if a degree or a modulus is out of range, or a residue is not below its modulus.
+
+        Examples:
+            >>> a = np.zeros((1, 1024), np.uint64)
+            >>> a[0, 1023] = 1  # X^1023
+            >>> b = np.zeros((1, 1024), np.uint64)
+            >>> b[0, 1] = 1  # X, so that the product is -1
+            >>> int(hm.multiply.RingMultiplier("dgt").multiply(a, b, [12289])[0, 0])
+            12288
         """
         left, right = _rows(a), _rows(b)
         product = self._native.tensor_product(left, right, list(moduli))

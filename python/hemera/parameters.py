@@ -378,6 +378,11 @@ class IntegerParameters(Parameters):
 
         Raises:
             ParameterError: if there are no such parameters; the message has the reason.
+
+        Examples:
+            >>> params = hm.bfv.Parameters.for_circuit(depth=2, plain_modulus=65537, slots=4096)
+            >>> params.plain_modulus, params.security
+            (65537, '>=128')
         """
         require_naturals(
             depth=depth,

@@ -391,6 +391,11 @@ def approximate(
 
     Raises:
         ParameterError: if f is not finite, the interval is empty, or the degree is out of range.
+
+    Examples:
+        >>> p = hm.approximate(np.tanh, (-4, 4), 15)
+        >>> p.depth, p.error < 0.002
+        (5, True)
     """
     if fit not in ("minimax", "interpolation"):
         raise _core.ParameterError(f"fit must be 'minimax' or 'interpolation', not {fit!r}")
@@ -463,6 +468,11 @@ def sigmoid(interval: Interval, *, bits: float = 20, clip: bool | float = False)
 
     Raises:
         ParameterError: if no polynomial of a degree up to 1023 is as near.
+
+    Examples:
+        >>> f = hm.circuits.sigmoid((-8, 8), bits=12)
+        >>> f.depth, float(f(0.0).round(3))
+        (6, 0.5)
     """
     return on_interval(_core.sigmoid, "sigmoid", interval, bits, clip)
 
@@ -520,7 +530,13 @@ def sign(*, gap: float, bits: float = 20, largest: float = 1) -> Function:
 
 def compare(*, gap: float, bits: float = 20, largest: float = 1) -> Function:
     """For |a|, |b| <= largest: 1 if a > b, 0 if a < b, 1/2 if they are equal. The value is within 2^-bits if
-    a and b differ by the gap or more, and from 0 to 1 otherwise. See `sign`."""
+    a and b differ by the gap or more, and from 0 to 1 otherwise. See `sign`.
+
+    Examples:
+        >>> f = hm.circuits.compare(gap=0.1, bits=10)
+        >>> float(f(0.7, 0.2).round(2)), float(f(0.5, 0.5).round(2))
+        (1.0, 0.5)
+    """
     recipe = {"gap": gap, "bits": bits, "largest": largest}
     return Function(_core.compare(gap, tolerance_of(bits), largest), "compare", recipe=recipe)
 

@@ -64,6 +64,15 @@ class LinearTransform(SlotPlan):
             does not fit the slots.
         LevelError: if the level is 0, or there is no such level.
         MismatchError: if the parameters are of another scheme.
+
+    Examples:
+        >>> params = hm.ckks.Parameters.for_circuit(depth=1, slots=4)
+        >>> turned = hm.circuits.LinearTransform([[0, 1], [1, 0]], params)
+        >>> ctx = hm.Context(params)
+        >>> sk = ctx.generate_secret_key()
+        >>> ev = ctx.bind(ctx.generate_keys(sk, plan=turned))
+        >>> ctx.decrypt(turned(ev.encrypt([1.0, 2.0])), sk).round(3).tolist()
+        [2.0, 1.0]
     """
 
     _native: _core.LinearTransform

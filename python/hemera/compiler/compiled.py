@@ -271,6 +271,16 @@ def compile(  # noqa: A001
         ParameterError: with "bfv" and "bgv": for fractions, divisions and approximations, with the line of
             the function; for results and look-ups that are too large.
         NoiseError: with "bfv" and "bgv": when the given parameters leave no noise budget.
+
+    Examples:
+        >>> def study(x):
+        ...     return {"mean": x.mean(), "spread": ((x - x.mean()) ** 2).mean()}
+        >>> plan = hm.compile(study, hm.ArraySpec((100,), range=(0, 120)))
+        >>> plan.outputs
+        {'mean': (), 'spread': ()}
+        >>> found = plan.local()(np.arange(100.0))
+        >>> float(found["mean"].round(2)), float(found["spread"].round(2))
+        (49.5, 833.25)
     """
     if not callable(what):
         raise TypeError(f"compile takes a function, not {type(what).__name__}")

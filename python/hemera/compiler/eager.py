@@ -87,6 +87,11 @@ def array(
         TypeError: for what holds no real numbers.
         ParameterError: without a range, and for values that are no multiples of the step.
         RangeError: for values outside of the range.
+
+    Examples:
+        >>> ages = hm.array([20.0, 30.0, 40.0], range=(0, 120))
+        >>> float(ages.mean().decrypt().round(3))
+        30.0
     """
     plain = np.asarray(values)
     if plain.dtype.kind not in "biuf":
@@ -134,6 +139,12 @@ def compute(*arrays: Array, **options: Any) -> Any:
     Raises:
         TypeError: for other arrays.
         ParameterError, MismatchError, LevelError: as `hemera.compile` does.
+
+    Examples:
+        >>> x = hm.array([1.0, 2.0, 3.0], range=(0, 10))
+        >>> total, square = hm.compute(x.sum(), (x**2).sum())
+        >>> round(float(total), 2), round(float(square), 2)
+        (6.0, 14.0)
     """
     replay = _Replay(arrays)
     local = {name: options.pop(name) for name in _LOCAL if name in options}

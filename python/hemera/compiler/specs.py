@@ -23,6 +23,10 @@ class ArraySpec:
         name: for people, and for clients that give inputs by name.
         step: elements are integer multiples of it, as whole numbers are of 1; None: any numbers. Values with
             a step can be compared.
+
+    Examples:
+        >>> hm.ArraySpec((1000,), range=(0, 120), step=1)  # whole numbers can be compared
+        ArraySpec(shape=(1000,), range=(0, 120), name='', step=1)
     """
 
     shape: tuple[int, ...]

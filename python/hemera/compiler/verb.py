@@ -49,6 +49,11 @@ def compile(what: Any, *inputs: Any, **options: Any) -> Any:  # noqa: A001
         TypeError: for what is neither; for a function that depends on values; for an estimator that is not
             compiled, with the way out.
         ParameterError, MismatchError, LevelError: as the two functions say.
+
+    Examples:
+        >>> plan = hm.compile(lambda x: x @ np.eye(3)[::-1], hm.ArraySpec((3,), range=(0, 10)))
+        >>> plan.local()([1.0, 2.0, 3.0]).round(2).tolist()
+        [3.0, 2.0, 1.0]
     """
     reader = reader_of(what, *inputs)
     return (compiled.compile if reader is None else reader)(what, *inputs, **options)

@@ -23,6 +23,13 @@ def stack(parts: Sequence[Ciphertext]) -> Ciphertext:
     Raises:
         MismatchError: if shapes, levels, scales, slots or the numbers of filled slots differ.
         ParameterError: if there is no part.
+
+    Examples:
+        >>> ctx = hm.Context(hm.bfv.Parameters.for_circuit(depth=1, slots=4))
+        >>> sk = ctx.generate_secret_key()
+        >>> x, y = ctx.encrypt([1, 2], sk), ctx.encrypt([3, 4], sk)
+        >>> ctx.decrypt(hm.stack([x, y]), sk).tolist()
+        [[1, 2], [3, 4]]
     """
     found = all_parts(parts, "stack")
     require_equally_filled("stack", [part._native for part in found])
@@ -51,6 +58,15 @@ def add_many(terms: Sequence[Ciphertext], *, out: Ciphertext | None = None) -> C
 
 def multiply_many(factors: Sequence[Ciphertext], *, out: Ciphertext | None = None) -> Ciphertext:
     """The product of all factors, slot by slot, in ceil(log2 count) levels; batches broadcast as in NumPy.
-    ParameterError if there is no factor."""
+    ParameterError if there is no factor.
+
+    Examples:
+        >>> ctx = hm.Context(hm.bfv.Parameters.for_circuit(depth=2, slots=4))
+        >>> sk = ctx.generate_secret_key()
+        >>> ev = ctx.bind(ctx.generate_keys(sk))
+        >>> factors = [ev.encrypt([number, 1]) for number in (2, 3, 5)]
+        >>> ctx.decrypt(hm.multiply_many(factors), sk).tolist()
+        [30, 1]
+    """
     found = all_parts(factors, "multiply_many")
     return _evaluator_of(found).multiply_many(found, out=out)

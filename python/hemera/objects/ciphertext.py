@@ -136,6 +136,16 @@ class Ciphertext(_Message):
     Operators return new ciphertexts; `+=`, `-=` and `*=` change the one on the left. They use the evaluator
     that the ciphertext is bound to (see `Context.bind`). The evaluator's methods take the same operands and
     an `out=`.
+
+    Examples:
+        >>> ctx = hm.Context(hm.bfv.Parameters.for_circuit(depth=2, slots=4))
+        >>> sk = ctx.generate_secret_key()
+        >>> ev = ctx.bind(ctx.generate_keys(sk))
+        >>> x, y = ev.encrypt([[1, 2], [3, 4]]), ev.encrypt([10, 20])
+        >>> ctx.decrypt(x * y - 1, sk).tolist()
+        [[9, 39], [29, 79]]
+        >>> x.shape, x[0].shape
+        ((2,), ())
     """
 
     __slots__ = ("_evaluator",)
@@ -434,6 +444,13 @@ class Ciphertext(_Message):
             LevelError: if there are fewer levels left.
             MissingKeyError: if products need a relinearization key and there is none.
             ParameterError: if the coefficients make no polynomial.
+
+        Examples:
+            >>> ctx = hm.Context(hm.ckks.Parameters.for_circuit(depth=2, slots=4))
+            >>> sk = ctx.generate_secret_key()
+            >>> x = ctx.bind(ctx.generate_keys(sk)).encrypt([1.0, 2.0])
+            >>> ctx.decrypt(x.polyval([1, 0, 2]), sk).round(3).tolist()  # 1 + 2 x^2
+            [3.0, 9.0]
         """
         return self._evaluator.polyval(self, coefficients, basis=basis, interval=interval, per_slot=per_slot)
 
@@ -471,6 +488,13 @@ class Ciphertext(_Message):
         Raises:
             MissingKeyError: if the keys do not suffice.
             TypeError: if `steps` is no integer.
+
+        Examples:
+            >>> ctx = hm.Context(hm.ckks.Parameters.for_circuit(depth=1, slots=4))
+            >>> sk = ctx.generate_secret_key()
+            >>> x = ctx.bind(ctx.generate_keys(sk, rotations=[1])).encrypt([1.0, 2.0, 3.0, 4.0])
+            >>> ctx.decrypt(x.rotate(1), sk).round(3).tolist()
+            [2.0, 3.0, 4.0, 1.0]
         """
         return self._evaluator.rotate(self, steps)
 
@@ -503,7 +527,15 @@ class Ciphertext(_Message):
     def sum(self, axis: int | None = None) -> Ciphertext:
         """Every slot becomes the sum of the filled slots: see `Evaluator.sum`. Needs
         generate_keys(..., sum_slots=True). With an axis of the batch, from 0 on, its elements are added; this
-        needs no keys."""
+        needs no keys.
+
+        Examples:
+            >>> ctx = hm.Context(hm.ckks.Parameters.for_circuit(depth=1, slots=4))
+            >>> sk = ctx.generate_secret_key()
+            >>> x = ctx.bind(ctx.generate_keys(sk, sum_slots=True)).encrypt([1.0, 2.0, 3.0])
+            >>> ctx.decrypt(x.sum(), sk).round(3).tolist()
+            [6.0, 6.0, 6.0]
+        """
         return self._evaluator.sum(self, axis=axis)
 
     def mean(self, axis: int | None = None) -> Ciphertext:

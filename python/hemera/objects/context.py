@@ -62,6 +62,13 @@ class Context:
         ParameterError: if a stream is given for the CPU, if the multiplier or the storage is unknown, or if,
             on any device, the storage is "six-byte" and a prime is above 2^48.
         TypeError: if `stream` is no stream.
+
+    Examples:
+        >>> ctx = hm.Context(hm.bfv.Parameters.for_circuit(depth=1, slots=4))
+        >>> sk = ctx.generate_secret_key()  # stays with the client
+        >>> ev = ctx.bind(ctx.generate_keys(sk))  # these keys can not decrypt
+        >>> ctx.decrypt(ev.encrypt([1, 2, 3, 4]) * [10, 20, 30, 40], sk).tolist()
+        [10, 40, 90, 160]
     """
 
     _rotates_as_openfhe = False
@@ -213,6 +220,13 @@ class Context:
             LevelError: if the parameters have no level `galois_level`.
             MismatchError: if the secret key belongs to other parameters.
             ParameterError: if the scheme has no such key.
+
+        Examples:
+            >>> params = hm.ckks.Parameters.for_circuit(depth=1, slots=8)
+            >>> ctx = hm.Context(params)
+            >>> keys = ctx.generate_keys(ctx.generate_secret_key(), rotations=[1, -2])
+            >>> keys.has_rotation(-2), keys.has_rotation(3)
+            (True, False)
         """
         ckks = self._params.scheme == "ckks"
         if conjugation and not ckks:
@@ -341,6 +355,11 @@ class Context:
             LevelError: if the parameters have no such level.
             ParameterError: if values are too large (or above their declared bound), too many or not finite.
             TypeError: if values are no numbers of the scheme.
+
+        Examples:
+            >>> ctx = hm.Context(hm.bfv.Parameters.for_circuit(depth=1, slots=4))
+            >>> ctx.decode(ctx.encode([[1, 2], [3, -4]])).tolist()
+            [[1, 2], [3, -4]]
         """
         return Plaintext(self._codec.encode(values, encoding, level, scale, largest), self)
 
@@ -386,6 +405,12 @@ class Context:
                 many or not finite.
             TypeError: if values are no numbers of the scheme, or are a table (data frame), whose rows would
                 each be a ciphertext.
+
+        Examples:
+            >>> ctx = hm.Context(hm.ckks.Parameters.for_circuit(depth=1, slots=1024))
+            >>> sk = ctx.generate_secret_key()
+            >>> ctx.encrypt(np.ones((8, 1000)), sk)  # a batch of eight
+            <CKKS Ciphertext of shape (8,), 1000 of 1024 slots, level 1>
         """
         return self._encrypt(values, key, encoding, self._keyless, largest)
 
@@ -419,6 +444,12 @@ class Context:
                 wrapped or nearly did. The check is a net, not a guarantee (docs/ckks.md lists its reach); it
                 also notices a wrong secret key. Whoever evaluates must not learn of this error.
             ParameterError: if `dtype` or `errors` has another value.
+
+        Examples:
+            >>> ctx = hm.Context(hm.ckks.Parameters.for_circuit(depth=1, slots=4))
+            >>> sk = ctx.generate_secret_key()
+            >>> ctx.decrypt(ctx.encrypt([0.5, 1.5], sk) + 1, sk).round(6).tolist()
+            [1.5, 2.5]
         """
         if errors not in ("raise", "mask"):
             raise _core.ParameterError(f"errors must be 'raise' or 'mask', not {errors!r}")
@@ -521,6 +552,13 @@ class Context:
             FormatError: if the bytes are damaged.
             MismatchError: if the object belongs to other parameters.
             FileError: if the file can not be read.
+
+        Examples:
+            >>> ctx = hm.Context(hm.bgv.Parameters.for_circuit(depth=1, slots=4))
+            >>> sk = ctx.generate_secret_key()
+            >>> data = bytes(ctx.encrypt([1, 2], sk))
+            >>> ctx.decrypt(ctx.load(data), sk).tolist()
+            [1, 2]
         """
         core: object = read(
             source,

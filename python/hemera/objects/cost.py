@@ -162,6 +162,12 @@ def cost(
         DeviceError: if the function decrypts, or reads values in another way, or if there is no table of the
             device.
         TypeError: if `function` is no function, or an input is no shape.
+
+    Examples:
+        >>> params = hm.ckks.Parameters.for_circuit(depth=2, slots=1024)
+        >>> counted = hm.cost(lambda x, y: (x * y).rotate(1), 1024, 1024, params=params)
+        >>> counted.operations["products"], len(counted.needed_keys)
+        (1, 2)
     """
     if not callable(function):
         raise TypeError(f"cost takes a function of ciphertexts, not {described(function)}")

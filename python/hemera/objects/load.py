@@ -21,6 +21,11 @@ def load_parameters(source: Source) -> Parameters:
         FormatError: if the bytes are damaged or not Hemera's.
         MismatchError: if the bytes hold something else.
         FileError: if the file can not be read.
+
+    Examples:
+        >>> params = hm.ckks.Parameters.for_circuit(depth=1)
+        >>> hm.load_parameters(bytes(params)) == params
+        True
     """
     return parameters_of(read(source, _core.load_parameters, _core.load_parameters_file))
 

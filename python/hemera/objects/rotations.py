@@ -29,7 +29,13 @@ def all_steps(params: Parameters, operation: str, steps: Iterable[int]) -> list[
 
 def rotations_for_sum(params: Parameters, slots: int | None = None) -> list[int]:
     """The steps of the rotations that `Ciphertext.sum` takes for ciphertexts of `slots` slots (None: all).
-    TypeError if the arguments are no parameters and no integer."""
+    TypeError if the arguments are no parameters and no integer.
+
+    Examples:
+        >>> params = hm.ckks.Parameters.for_circuit(depth=1, slots=4096)
+        >>> hm.rotations_for_sum(params, 16)
+        [1, 2, 4, 8]
+    """
     require_type(params, Parameters, "rotations_for_sum", "parameters and a number of slots")
     if slots is not None:
         slots = as_integer(slots, "rotations_for_sum", "slots")
@@ -41,6 +47,11 @@ def rotations_needed(params: Parameters, steps: Iterable[int]) -> list[int]:
 
     These keys are fewer to send; a rotation with a key of its own is faster. TypeError if the arguments are
     no parameters and no integers.
+
+    Examples:
+        >>> params = hm.ckks.Parameters.for_circuit(depth=1, slots=4096)
+        >>> hm.rotations_needed(params, [3, 5])
+        [-1, 1, 4]
     """
     require_type(params, Parameters, "rotations_needed", "parameters and steps")
     if not isinstance(steps, Iterable):

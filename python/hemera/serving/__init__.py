@@ -1,9 +1,9 @@
 """Models as files, and their server and clients.
 
-import hemera as hm
+    import hemera as hm
 
-package = hm.serving.export(lambda x: x @ weights + 1, inputs=8, name="scores")
-package.save("scores.hemera-model")
+    package = hm.serving.export(lambda x: x @ weights + 1, inputs=8, name="scores")
+    package.save("scores.hemera-model")
 
 docs/serving.md describes them.
 """

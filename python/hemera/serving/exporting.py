@@ -60,6 +60,11 @@ def export(
         TypeError: when the function depends on values, or returns something else.
         MismatchError, ParameterError: when its operations do not fit.
         LevelError: when the parameters have too few levels.
+
+    Examples:
+        >>> package = hm.serving.export(lambda x: 2 * x + 1, inputs=4, name="line")
+        >>> package.evaluate_clear(np.array([1.0, 2.0, 3.0, 4.0])).tolist()
+        [3.0, 5.0, 7.0, 9.0]
     """
     specs = _specs(inputs, params)
     scheme: SchemeName = "ckks" if params is None else params.scheme
