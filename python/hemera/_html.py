@@ -10,7 +10,7 @@ from html import escape
 
 __all__ = ["table"]
 
-_CELL = "text-align: left; vertical-align: top; overflow-wrap: anywhere"
+_CELL = "text-align: left"
 
 
 def table(title: str, facts: Mapping[str, object], report: str = "") -> str:

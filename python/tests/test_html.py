@@ -152,8 +152,8 @@ def test_compiled_programs_and_their_check() -> None:
     )
     found = read(plan)
     assert found.title == "Compiled program study"
-    assert found.facts["input ages"] == "(100,) in (0.0, 1.0)"
-    assert found.facts[f"result {HOSTILE}"] == "()"
+    assert found.facts["input ages"] == "shape (100,), from 0 to 1"
+    assert found.facts[f"result {HOSTILE}"] == "shape ()"
     assert found.facts["depth"] == str(plan.depth)
     checked = plan.check(np.ones((3, 100)), encrypted=0)
     facts = read(checked).facts

@@ -190,8 +190,8 @@ class Compiled(Packaged):
         return self._function(*inputs)
 
     def _html_facts(self) -> dict[str, object]:
-        named = {f"input {spec.name}": f"{spec.shape} in {spec.range}" for spec in self._specs}
-        outputs = {f"result {name}": shape for name, shape in self.outputs.items()}
+        named = {f"input {spec.name}": _spec_text(spec) for spec in self._specs}
+        outputs = {f"result {name}": f"shape {shape}" for name, shape in self.outputs.items()}
         counts = self._lowered.program.operations
         return {
             **named,
@@ -207,6 +207,12 @@ class Compiled(Packaged):
             f"<Compiled {self._package.name!r}: {len(self._program.nodes)} operations, depth {self.depth}, "
             f"{self.params!r}>"
         )
+
+
+def _spec_text(spec: ArraySpec) -> str:
+    """An input's shape and range for people."""
+    low, high = spec.range or (-math.inf, math.inf)
+    return f"shape {spec.shape}, from {low:g} to {high:g}"
 
 
 def compile(  # noqa: A001
