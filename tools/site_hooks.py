@@ -67,7 +67,10 @@ def on_page_content(content: str, *, page: Any, config: Any, files: Any) -> str:
     library = _library(config)
 
     def formula(match: re.Match[str]) -> str:
-        return str(convert(html.unescape(match["formula"]), "block" if match["tag"] == "div" else "inline"))
+        text = html.unescape(match["formula"])
+        if match["tag"] == "span":
+            return str(convert(text))
+        return f'<div class="formula">{convert(text, "block")}</div>'
 
     def drawing(match: re.Match[str]) -> str:
         svg = (library.docs / "drawings" / match["file"]).read_text(encoding="utf-8")
