@@ -1,14 +1,15 @@
 """Hemera: computing on encrypted numbers with BGV, BFV and CKKS.
 
->>> import hemera as hm
->>> params = hm.ckks.Parameters.for_circuit(depth=2, scale_bits=40, slots=4)
->>> ctx = hm.Context(params)
->>> sk = ctx.generate_secret_key()
->>> ev = ctx.bind(ctx.generate_keys(sk, rotations=[1]))
->>> x = ev.encrypt([1.0, 2.0, 3.0, 4.0])
->>> y = (x * x + 0.5).rotate(1)
->>> ctx.decrypt(y, sk).round(3).tolist()
-[4.5, 9.5, 16.5, 1.5]
+Examples:
+    >>> import hemera as hm
+    >>> params = hm.ckks.Parameters.for_circuit(depth=2, scale_bits=40, slots=4)
+    >>> ctx = hm.Context(params)
+    >>> sk = ctx.generate_secret_key()
+    >>> ev = ctx.bind(ctx.generate_keys(sk, rotations=[1]))
+    >>> x = ev.encrypt([1.0, 2.0, 3.0, 4.0])
+    >>> y = (x * x + 0.5).rotate(1)
+    >>> ctx.decrypt(y, sk).round(3).tolist()
+    [4.5, 9.5, 16.5, 1.5]
 """
 
 import importlib

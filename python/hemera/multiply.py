@@ -8,6 +8,7 @@ Three methods, each also as an engine of ciphertext products (`Context(..., mult
 
 docs/multiplication.md explains them, with operation counts, bounds and measurements.
 
+Examples:
     >>> import hemera as hm
     >>> hm.multiply.IntegerMultiplier().multiply(3**50000, -(7**40000)) == -(3**50000 * 7**40000)
     True

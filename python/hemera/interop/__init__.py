@@ -1,12 +1,14 @@
 """Stock libraries as clients: their keys and ciphertexts in, results out.
 
-from hemera.interop import openfhe, seal
+    from hemera.interop import openfhe, seal
 
-s = seal.Session("parms.seal", device="cuda", scale=2.0**40)
-s.load_keys(relinearization="relin.seal", galois="galois.seal")
-x = s.load_ciphertext("x.seal")
-y = (x * x + 0.5).rotate(1)
-data = s.dump_ciphertext(y)
+    s = seal.Session("parms.seal", device="cuda", scale=2.0**40)
+    s.load_keys(relinearization="relin.seal", galois="galois.seal")
+    x = s.load_ciphertext("x.seal")
+    y = (x * x + 0.5).rotate(1)
+    data = s.dump_ciphertext(y)
+
+docs/clients.md describes them.
 """
 
 from __future__ import annotations
