@@ -25,6 +25,9 @@ IMAGE = re.compile(
     r'(?:<p>)?<img alt="(?P<name>[^"]*)" src="(?:\.\./)*drawings/(?P<file>[\w-]+\.svg)" */?>(?:</p>)?'
 )
 
+# Parts of a page that a browser loads by itself; links that readers follow are none.
+LOADED = re.compile(r'<(?:script|img|iframe|source|link)\b[^>]*\b(?:src|href)="((?:https?:)?//[^"]*)"')
+
 libraries: dict[str, Library] = {}
 """The files of each site that this process makes, by its configuration's file."""
 
@@ -77,3 +80,11 @@ def on_page_content(content: str, *, page: Any, config: Any, files: Any) -> str:
         return f'<figure class="drawing">{svg[svg.index("<svg") :]}</figure>'
 
     return IMAGE.sub(drawing, FORMULA.sub(formula, content))
+
+
+def on_post_page(output: str, *, page: Any, config: Any) -> str:
+    """Report what a browser would load from the network."""
+    del config
+    for address in LOADED.findall(output):
+        LOG.warning("%s loads %s: the site takes nothing from the network", page.file.src_uri, address)
+    return output

@@ -9,6 +9,8 @@ from typing import Any
 import numpy as np
 import pytest
 
+import hemera
+
 DOCS = Path(__file__).parents[2] / "docs"
 
 
@@ -64,3 +66,17 @@ def test_coming_from(title: str, capsys: Any) -> None:
             assert line == wanted
         elif re.fullmatch(r"[0-9.e-]+", line):
             assert float(line) < 1e-2
+
+
+def test_reference_has_every_error() -> None:
+    """Errors of the compiled core, which the site does not read, with their docstrings."""
+    rows = re.findall(
+        r"^\| `(\w+)` \| (.*?) \| (.*?) \|$", (DOCS / "reference" / "errors.md").read_text(), re.MULTILINE
+    )
+    kinds = [getattr(hemera.errors, name) for name in hemera.errors.__all__]
+    expected = [
+        (kind.__name__, ", ".join(f"`{base.__name__}`" for base in kind.__bases__), kind.__doc__)
+        for kind in kinds
+        if not issubclass(kind, Warning)
+    ]
+    assert rows == expected
