@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import os
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 from typing import Any
@@ -159,22 +159,24 @@ class Library:
                     waiting.append(found[0])
         return broken
 
-    def links(self, path: Path) -> Iterator[str]:
+    def links(self, path: Path) -> list[str]:
         """The links of the site's page of a file or folder."""
-        if path.is_dir() or path.suffix == ".md":
-            found: list[str] = []
+        found: list[str] = []
 
-            def note(text: str) -> str:
-                found.extend(each["target"] for each in LINK.finditer(text))
-                return text
+        def note(text: str) -> str:
+            found.extend(each["target"] for each in LINK.finditer(text))
+            return text
 
-            text = listing(path) if path.is_dir() else path.read_text(encoding="utf-8")
-            outside_of_code(text, lambda run: _outside_of_inline_code(run, note))
-            yield from found
+        if path.is_dir() or path.suffix in {".md", ".ipynb"}:
+            outside_of_code(self.text(path), lambda run: _outside_of_inline_code(run, note))
+        return found
 
     def page(self, uri: str) -> str:
         """The text of the site's page of one of `others`, with links of the repository."""
-        path = self.others[uri]
+        return self.text(self.others[uri])
+
+    def text(self, path: Path) -> str:
+        """A file or folder as a page, with links of the repository."""
         if path.is_dir():
             return listing(path)
         text = path.read_text(encoding="utf-8")
@@ -226,9 +228,13 @@ def listing(folder: Path) -> str:
 
 
 def _title(path: Path) -> str:
-    if path.suffix != ".md":
+    """The title of a page or notebook, or the first sentence of a program, after a colon."""
+    if path.suffix not in {".md", ".ipynb", ".py"}:
         return ""
-    found = re.match(r"# (.+)", path.read_text(encoding="utf-8"))
+    text = path.read_text(encoding="utf-8")
+    if path.suffix == ".ipynb":
+        text = "".join(json.loads(text)["cells"][0]["source"])
+    found = re.match(r'(?:# |""")(.+?)(?:"""|\.(?: |$)|:?$)', text, re.MULTILINE)
     return f": {found[1]}" if found else ""
 
 

@@ -23,6 +23,19 @@ PAGE = """# A page
 """
 
 
+NOTEBOOK = [
+    {"cell_type": "markdown", "source": ["# Book\n", "\n", "[up](../README.md)"]},
+    {
+        "cell_type": "code",
+        "source": ["print(1)\n", "x"],
+        "outputs": [
+            {"output_type": "stream", "text": ["1\n"]},
+            {"output_type": "execute_result", "data": {"text/html": ["<b>x</b>"], "text/plain": ["x"]}},
+        ],
+    },
+]
+
+
 @pytest.fixture
 def root(tmp_path: Path) -> Path:
     """A small repository."""
@@ -33,6 +46,7 @@ def root(tmp_path: Path) -> Path:
         "docs/decisions/c.md": "# Why\n",
         "examples/a.py": 'print("```")\n',
         "examples/_hidden.py": "",
+        "examples/n.ipynb": json.dumps({"cells": NOTEBOOK}),
         "examples/data.json": json.dumps({"rows": [{"name": "a|b", "us": 12.345, "at": {"n": 4096}}]}),
     }
     for name, text in files.items():
@@ -54,10 +68,22 @@ def test_files_outside_of_the_pages_have_pages(root: Path) -> None:
         "repository/README.md",
         "repository/examples/index.md",
         "repository/examples/a.py.md",
+        "repository/examples/n.ipynb.md",
         "repository/examples/data.json",
     }
     assert found.page("repository/examples/a.py.md").startswith("# examples/a.py\n\n````python\n")
     assert "[c.md](./c.md): Why" in found.page("decisions/index.md")
+    assert "[n.ipynb](./n.ipynb): Book" in found.page("repository/examples/index.md")
+
+
+def test_notebooks_show_their_cells_and_results(root: Path) -> None:
+    found = library(root)
+    found.collect()
+    uri = "repository/examples/n.ipynb.md"
+    text = found.page(uri)
+    parts = ["# Book", "```python\nprint(1)\nx\n```", "```text\n1\n```", "<b>x</b>"]
+    assert [text.index(part) for part in parts] == sorted(text.index(part) for part in parts)
+    assert "[up](../README.md)" in found.with_links(text, uri)
 
 
 def test_links_lead_to_these_pages(root: Path) -> None:
