@@ -158,5 +158,6 @@ def test_compiled_programs_and_their_check() -> None:
     checked = plan.check(np.ones((3, 100)), encrypted=0)
     facts = read(checked).facts
     assert facts["samples"] == "3"
+    assert facts["of them encrypted"] == "0"
     assert facts["largest result"] == "100"
     assert "largest error encrypted" not in facts

@@ -15,7 +15,7 @@ PAGE = """# A page
 
 [program](../examples/a.py), [root](../README.md#top), [other](guide/b.md), [here](#part), [web](https://a.example/x.md)
 
-`[code](missing.md)` and
+`[code](missing.md)`, `[code](../README.md)` and
 
 ```
 [code](missing.md)
@@ -100,6 +100,7 @@ def test_links_lead_to_these_pages(root: Path) -> None:
         assert link in text
     # Examples of links stay.
     assert text.count("[code](missing.md)") == 2
+    assert "`[code](../README.md)`" in text
     assert "(../decisions/index.md)" in found.with_links("[folder](../decisions)", "guide/b.md")
     uri = "repository/README.md"
     assert "[a page](../a.md), [all](examples/index.md)" in found.with_links(found.page(uri), uri)
