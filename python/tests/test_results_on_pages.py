@@ -1,0 +1,100 @@
+"""Numbers that stand in pages are those of the committed results, to the digits that the page has."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+
+
+def rows_of(name: str) -> list[dict[str, Any]]:
+    found = json.loads((ROOT / "bench" / "results" / f"{name}.json").read_text(encoding="utf-8"))
+    rows: list[dict[str, Any]] = found if isinstance(found, list) else found["rows"]
+    return rows
+
+
+def table(page: str, head: str) -> list[list[str]]:
+    """The cells of the rows of the page's table whose head begins with these words."""
+    text = (ROOT / "docs" / page).read_text(encoding="utf-8")
+    lines = text[text.index(f"\n| {head}") :].strip().partition("\n\n")[0].splitlines()[2:]
+    return [[cell.strip() for cell in line.strip("|").split("|")] for line in lines]
+
+
+def agrees(shown: str, value: float) -> bool:
+    """Whether a number of a page is the value, rounded to the page's digits."""
+    number = shown.replace(",", "")
+    if "e" in number:
+        return f"{value:.0e}" == number
+    unit = 10.0 ** -len(number.partition(".")[2])
+    return abs(float(number) - value) <= 0.5 * unit * (1 + 1e-9)
+
+
+@pytest.mark.parametrize(
+    ("shown", "value", "wanted"),
+    [
+        ("23,185", 23184.71, True),
+        ("23,184", 23184.71, False),
+        ("48.7", 48.67, True),
+        ("48.6", 48.67, False),
+        ("2e-05", 2.47e-5, True),
+        ("3e-05", 2.47e-5, False),
+        ("0", 0.0, True),
+    ],
+)
+def test_rounding(shown: str, value: float, wanted: bool) -> None:
+    assert agrees(shown, value) == wanted
+
+
+def test_performance_compared_with_seal() -> None:
+    rows = rows_of("against-seal-avx512-1-thread")
+    shown = table("performance.md", "N = 2^14 | Hemera, us | SEAL, us")
+    assert len(shown) == 4
+    for title, *numbers in shown:
+        scheme, _, operation = title.partition(" ")
+        wanted = {
+            "scheme": scheme.lower(),
+            "operation": operation.replace(" + ", "_"),
+            "n": 2**14,
+            "variant": "like SEAL",
+        }
+        (row,) = [each for each in rows if wanted.items() <= each.items()]
+        values = [row[key] for key in ("hemera_us", "seal_us", "ratio")]
+        assert all(map(agrees, numbers, values)), (title, numbers, values)
+
+
+def test_performance_of_a_gpu() -> None:
+    """The fastest arithmetic, called one by one."""
+    rows = rows_of("gpu-h200")
+    checked = 0
+    for title, *numbers, _ in table("performance.md", " | multiply + relinearize"):
+        found = re.fullmatch(r"(\w+), N = 2\^(\d+), (\d+) primes of (\d+) bits", title)
+        if found is None:
+            continue
+        scheme, exponent, limbs, bits = found[1].lower(), *map(int, found.groups()[1:])
+        wanted = {"scheme": scheme, "n": 2**exponent, "limbs": limbs, "log_q": float(limbs * bits)}
+        wanted |= {"batch": 1, "mode": "eager"}
+        for shown, operation in zip(numbers, ("multiply_relinearize", "rotate"), strict=True):
+            times = [
+                each["microseconds"]
+                for each in rows
+                if ({**wanted, "operation": operation}).items() <= each.items()
+            ]
+            assert agrees(shown, min(times)), (title, operation, shown, times)
+            checked += 1
+    assert checked == 8
+
+
+def test_recipes() -> None:
+    rows = {row["recipe"]: row for row in rows_of("recipes-cpu-2-threads")}
+    shown = table("recipes.md", "recipe | lines of code")
+    assert len(shown) == len(rows)
+    for title, *numbers in shown:
+        name = title[1 : title.index("]")]
+        row = rows[name]
+        values = [*row["lines"], *row["milliseconds"], row["faster"], *row["errors"]]
+        assert all(map(agrees, numbers, values)), (name, numbers, values)
