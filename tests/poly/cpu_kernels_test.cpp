@@ -112,7 +112,7 @@ TEST(SelectKernels, TakesTheNamedOneOrTheBest) {
   for (const Kernels* kernels : available) EXPECT_EQ(&select_kernels(kernels->name), kernels);
   EXPECT_EQ(&select_kernels(""), available.back());
   EXPECT_EQ(&select_kernels(nullptr), available.back());
-  for (const char* name : {"avx2", "avx512"}) {
+  for (const char* name : {"avx2", "avx512", "neon"}) {
     const bool is_there = std::any_of(available.begin(), available.end(), [&](const Kernels* kernels) {
       return std::string(kernels->name) == name;
     });

@@ -1,5 +1,5 @@
-// The ChaCha20 block function of RFC 8439, section 2.3: the scalar version; avx2/ and avx512/ have vector
-// versions.
+// The ChaCha20 block function of RFC 8439, section 2.3: the scalar version; avx2/, avx512/ and neon/ have
+// vector versions.
 #pragma once
 
 #include <cstddef>

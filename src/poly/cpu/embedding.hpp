@@ -21,8 +21,8 @@ namespace hemera::poly::cpu {
 /// call it at once.
 class Embedding {
  public:
-  /// `isa` is "scalar", "avx2" or "avx512", or empty for the best one here. Throws DeviceError if it is
-  /// unknown or the processor lacks it, ParameterError unless `degree` is a power of two in [2^10, 2^17].
+  /// `isa` is "scalar", "avx2", "avx512" or "neon", or empty for the best one here. Throws DeviceError if it
+  /// is unknown or the processor lacks it, ParameterError unless `degree` is a power of two in [2^10, 2^17].
   explicit Embedding(std::size_t degree, const char* isa = "");
   ~Embedding();
   Embedding(const Embedding&) = delete;

@@ -85,6 +85,8 @@ const EmbeddingKernels& scalar_embedding_kernels();
 /// Call only on a processor with AVX2 and FMA, or AVX-512 F, DQ, VL and IFMA.
 const EmbeddingKernels& avx2_embedding_kernels();
 const EmbeddingKernels& avx512_embedding_kernels();
+#elif defined(__aarch64__)
+const EmbeddingKernels& neon_embedding_kernels();
 #endif
 /// By name, or the best one of this processor if `isa` is empty. Throws DeviceError.
 const EmbeddingKernels& select_embedding_kernels(const char* isa);

@@ -10,6 +10,8 @@ const EmbeddingKernels& select_embedding_kernels(const char* isa) {
 #if defined(HEMERA_X86_KERNELS)
   if (name == "avx512") return avx512_embedding_kernels();
   if (name == "avx2") return avx2_embedding_kernels();
+#elif defined(HEMERA_NEON_KERNELS)
+  if (name == "neon") return neon_embedding_kernels();
 #endif
   return scalar_embedding_kernels();
 }

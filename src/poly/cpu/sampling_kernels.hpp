@@ -42,6 +42,9 @@ extern const SamplingKernels scalar_sampling;
 /// For AVX2 and AVX-512 (F, DQ, VL); call only when the processor has them.
 extern const SamplingKernels avx2_sampling;
 extern const SamplingKernels avx512_sampling;
+#elif defined(__aarch64__)
+/// For Advanced SIMD, which every AArch64 processor has.
+extern const SamplingKernels neon_sampling;
 #endif
 
 }  // namespace hemera::poly::cpu

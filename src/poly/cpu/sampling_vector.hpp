@@ -1,4 +1,4 @@
-// The sampling kernels over vectors of 64-bit lanes; avx2/ and avx512/ bring the vectors.
+// The sampling kernels over vectors of 64-bit lanes; avx2/, avx512/ and neon/ bring the vectors.
 //
 // `V` is a type of the including file's unnamed namespace, so that nothing here can be shared with a file
 // compiled for another instruction set. It has Type, lanes and, on lanes:

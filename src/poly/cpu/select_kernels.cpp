@@ -25,6 +25,8 @@ std::vector<const Kernels*> find_kernels() {
 #if defined(HEMERA_X86_KERNELS)
   if (has_avx2()) found.push_back(&avx2_kernels());
   if (has_avx512()) found.push_back(&avx512_kernels());
+#elif defined(HEMERA_NEON_KERNELS)
+  found.push_back(&neon_kernels());
 #endif
   return found;
 }
@@ -44,7 +46,7 @@ const Kernels& select_kernels(const char* name) {
     if (wanted == kernels->name) return *kernels;
     available += (available.empty() ? "" : ", ") + std::string(kernels->name);
   }
-  if (wanted == "avx2" || wanted == "avx512") {
+  if (wanted == "avx2" || wanted == "avx512" || wanted == "neon") {
     throw DeviceError("this processor or this build of Hemera lacks the instruction set " +
                       std::string(wanted) + " that HEMERA_ISA asks for; available: " + available);
   }

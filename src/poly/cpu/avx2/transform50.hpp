@@ -6,39 +6,12 @@
 #include "poly/cpu/avx2/arithmetic50.hpp"
 #include "poly/cpu/butterflies.hpp"
 #include "poly/cpu/limb_tables.hpp"
+#include "poly/cpu/sweeps50.hpp"
 
 namespace hemera::poly::cpu::avx2 {
 
 HEMERA_VECTOR_FUNCTION Doubles load_doubles(const Word* p) { return _mm256_castsi256_pd(load(p)); }
 HEMERA_VECTOR_FUNCTION void store_doubles(Word* p, Doubles x) { store(p, _mm256_castpd_si256(x)); }
-
-/// How many stages each sweep over the data does before the last five, which are done together on 32 words in
-/// registers. Later sweeps run on one block of the sweep before at a time, so that they find it in the cache.
-struct Sweeps {
-  int count = 0;
-  int stages[4] = {};
-};
-
-constexpr Sweeps sweeps_of(int log_degree) {
-  switch (log_degree) {
-    case 10:
-      return {2, {3, 2}};
-    case 11:
-      return {2, {3, 3}};
-    case 12:
-      return {3, {3, 2, 2}};
-    case 13:
-      return {3, {3, 3, 2}};
-    case 14:
-      return {3, {3, 3, 3}};
-    case 15:
-      return {4, {3, 3, 2, 2}};
-    case 16:
-      return {4, {3, 3, 3, 2}};
-    default:
-      return {4, {3, 3, 3, 3}};
-  }
-}
 
 /// The twiddle factors w of the groups of `stages` stages of one block, centred, with their w / q. Entry
 /// 2^stage + group belongs to a group; stage 0 is the one of the largest distance.
