@@ -32,23 +32,6 @@ template <typename Operation>
 
 bool is_narrow(const Modulus& q) { return q.value() < max_modulus_52; }
 
-// Whether all values lie in (-bound, bound); see(i, values i, ...) is called with whole vectors of them,
-// whose number is `count`.
-template <typename See>
-[[gnu::always_inline]] inline bool vectors_within(const std::int64_t* values, std::size_t count,
-                                                  std::uint64_t bound, const See& see) {
-  const Vector shift = broadcast(bound - 1);
-  const Vector most = broadcast(2 * bound - 2);
-  Vector signs = zero();
-  for (std::size_t i = 0; i < count; i += lanes) {
-    const Vector x = vreinterpretq_u64_s64(vld1q_s64(values + i));
-    const Vector shifted = add(x, shift);
-    signs = bit_or(signs, bit_or(shifted, subtract(most, shifted)));
-    see(i, x);
-  }
-  return !one_is_negative(signs);
-}
-
 }  // namespace
 
 void add(Word* out, const Word* a, const Word* b, std::size_t count, const Modulus& q) {
@@ -146,27 +129,21 @@ void tensor_2x2(Word* out0, Word* out1, Word* out2, const Word* a0, const Word* 
       });
 }
 
-bool all_within(const std::int64_t* values, std::size_t count, std::uint64_t bound) {
-  const std::size_t whole = count / lanes * lanes;
-  const bool within = vectors_within(values, whole, bound, [](std::size_t, Vector) {});
-  return scalar_kernels().all_within(values + whole, count - whole, bound) && within;
-}
-
 bool residues_within(Word* out, const std::int64_t* values, std::size_t count, std::uint64_t bound) {
   const Vector modulus = broadcast(bound);
-  const std::size_t whole = count / lanes * lanes;
-  const bool within = vectors_within(values, whole, bound,
-                                     [&](std::size_t i, Vector x) { store(out + i, lift(x, modulus)); });
-  return scalar_kernels().residues_within(out + whole, values + whole, count - whole, bound) && within;
-}
-
-bool one_outside(const Word* words, Word least, Word most, std::size_t count) {
+  const Vector shift = broadcast(bound - 1);
+  const Vector most = broadcast(2 * bound - 2);
+  const std::size_t whole = count / (tile * lanes) * (tile * lanes);
   Vector signs = zero();
-  for (std::size_t i = 0; i < count; i += lanes) {
-    const Vector x = load(words + i);
-    signs = bit_or(signs, bit_or(subtract(x, broadcast(least)), subtract(broadcast(most), x)));
-  }
-  return one_is_negative(signs);
+  for_each_vector(
+      whole, [&](std::size_t i) __attribute__((always_inline)) {
+        const Vector x = vreinterpretq_u64_s64(vld1q_s64(values + i));
+        const Vector shifted = add(x, shift);
+        signs = bit_or(signs, bit_or(shifted, subtract(most, shifted)));
+        store(out + i, lift(x, modulus));
+      });
+  const bool rest = scalar_kernels().residues_within(out + whole, values + whole, count - whole, bound);
+  return rest && !one_is_negative(signs);
 }
 
 }  // namespace hemera::poly::cpu::neon

@@ -7,26 +7,11 @@
 
 #include "poly/cpu/embedding_kernels.hpp"
 #include "poly/cpu/embedding_scalar.hpp"
-#include "poly/cpu/sampling_kernels.hpp"
 
 namespace hemera::poly::cpu {
 namespace {
 
 constexpr std::size_t lanes = 2;
-
-std::uint64_t largest(const double* values, std::size_t count) {
-  uint64x2_t result = vdupq_n_u64(0);
-  std::size_t i = 0;
-  for (; i + lanes <= count; i += lanes) {
-    const uint64x2_t bits = vreinterpretq_u64_f64(vabsq_f64(vld1q_f64(values + i)));
-    result = vbslq_u64(vcgtq_u64(bits, result), bits, result);
-  }
-  const std::uint64_t first = vgetq_lane_u64(result, 0);
-  const std::uint64_t second = vgetq_lane_u64(result, 1);
-  const std::uint64_t whole = first > second ? first : second;
-  const std::uint64_t rest = largest_scalar(values + i, count - i);
-  return whole > rest ? whole : rest;
-}
 
 // As for AVX-512: p + e = value * scale exactly, the fused operation serves only to find e.
 void round_scaled(std::int64_t* out, const double* values, std::size_t count, const Scale& scale) {
@@ -54,10 +39,8 @@ void round_scaled(std::int64_t* out, const double* values, std::size_t count, co
 void reduce(std::uint64_t* out, const std::int64_t* values, std::size_t count, int magnitude_bits,
             const arith::Modulus& modulus) {
   const std::uint64_t q = modulus.value();
-  if (smaller_than_modulus(magnitude_bits, q)) {
-    return neon_sampling.residues(out, values, count, q);
-  }
-  if (magnitude_bits > 50 || q > (std::uint64_t{1} << 50) || q < 16) {
+  if (smaller_than_modulus(magnitude_bits, q) || magnitude_bits > 50 || q > (std::uint64_t{1} << 50) ||
+      q < 16) {
     return reduce_scalar(out, values, count, magnitude_bits, modulus);
   }
   const float64x2_t q_double = vdupq_n_f64(static_cast<double>(q));
@@ -80,7 +63,6 @@ const EmbeddingKernels& neon_embedding_kernels() {
   static const EmbeddingKernels kernels = [] {
     EmbeddingKernels table = scalar_embedding_kernels();
     table.name = "neon";
-    table.largest = largest;
     table.round_scaled = round_scaled;
     table.reduce = reduce;
     return table;

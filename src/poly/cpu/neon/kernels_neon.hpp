@@ -41,8 +41,6 @@ void scale_residues(std::uint64_t* y, const std::uint64_t* x, const arith::Shoup
 void weighted_sum(std::uint64_t* out, const std::uint64_t* const* y, const std::uint64_t* weights,
                   std::size_t sources, std::uint64_t source_bound, const std::uint64_t* v,
                   std::uint64_t product, std::uint64_t shift, std::size_t count, const arith::Modulus& q);
-bool all_within(const std::int64_t* values, std::size_t count, std::uint64_t bound);
 bool residues_within(std::uint64_t* out, const std::int64_t* values, std::size_t count, std::uint64_t bound);
-bool one_outside(const std::uint64_t* words, std::uint64_t least, std::uint64_t most, std::size_t count);
 
 }  // namespace hemera::poly::cpu::neon

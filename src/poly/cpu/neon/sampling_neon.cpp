@@ -7,7 +7,8 @@
 namespace hemera::poly::cpu {
 namespace {
 
-// Without the products of `reduce_wide`: words are multiplied by the scalar kernel.
+// Without what `reduce_wide` and `residues` take: words are multiplied by the scalar kernels, and compilers
+// make vectors of the residues.
 struct Vector {
   using Type = uint64x2_t;
   static constexpr std::size_t lanes = 2;
@@ -39,6 +40,9 @@ using Sampling = VectorSampling<Vector>;
 void reduce_wide(std::uint64_t* out, const std::uint64_t* wide, std::size_t count, const arith::Modulus& q) {
   scalar_sampling.reduce_wide(out, wide, count, q);
 }
+void residues(std::uint64_t* out, const std::int64_t* values, std::size_t count, std::uint64_t q) {
+  scalar_sampling.residues(out, values, count, q);
+}
 
 }  // namespace
 
@@ -48,7 +52,7 @@ constinit const SamplingKernels neon_sampling = {
     .reduce_wide = reduce_wide,
     .ternary_values = Sampling::ternary_values,
     .error_values = Sampling::error_values,
-    .residues = Sampling::residues,
+    .residues = residues,
     .count_below = Sampling::count_below,
 };
 

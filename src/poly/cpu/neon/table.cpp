@@ -29,8 +29,8 @@ const Kernels& neon_kernels() {
       .quotient = scalar_kernels().quotient,
       .weighted_sum = neon::weighted_sum,
       .rounded_fractions = scalar_kernels().rounded_fractions,
-      .one_outside = neon::one_outside,
-      .all_within = neon::all_within,
+      .one_outside = scalar_kernels().one_outside,
+      .all_within = scalar_kernels().all_within,
       .residues_within = neon::residues_within,
       .sampling = &neon_sampling,
   };
