@@ -29,13 +29,15 @@ void check_distribution(const Distribution& distribution, std::size_t degree) {
 
 // Vector registers too: the loader saves them on the stack when the C++ library first calls a function of the
 // C library, whatever the program itself has looked up at its start.
+#define HEMERA_ZERO_REGISTERS
 #if defined(__aarch64__) && defined(__has_attribute)
 #if __has_attribute(zero_call_used_regs)
-__attribute__((zero_call_used_regs("all")))
+#undef HEMERA_ZERO_REGISTERS
+#define HEMERA_ZERO_REGISTERS __attribute__((zero_call_used_regs("all")))
 #endif
 #endif
-__attribute__((noinline)) void
-zero_stack_below() {
+
+HEMERA_ZERO_REGISTERS __attribute__((noinline)) void zero_stack_below() {
   std::uint8_t area[16384];
   runtime::secure_zero(area, sizeof area);
 }
