@@ -14,12 +14,21 @@
 namespace hemera::conformance {
 namespace {
 
+#if defined(HEMERA_TEST_EMULATED)
+constexpr bool emulated = true;
+#else
+constexpr bool emulated = false;
+#endif
+
 std::vector<BackendCase> cpu_cases() {
   std::vector<BackendCase> cases;
   for (const poly::cpu::Kernels* kernels : poly::cpu::available_kernels()) {
-    cases.push_back({kernels->name, [kernels](std::shared_ptr<const poly::Ring> ring) {
-                       return std::make_shared<const poly::cpu::CpuBackend>(std::move(ring), *kernels, 3);
-                     }});
+    cases.push_back({.name = kernels->name,
+                     .make =
+                         [kernels](std::shared_ptr<const poly::Ring> ring) {
+                           return std::make_shared<const poly::cpu::CpuBackend>(std::move(ring), *kernels, 3);
+                         },
+                     .emulated = emulated});
   }
   return cases;
 }

@@ -18,8 +18,8 @@ namespace hemera::conformance {
 struct BackendCase {
   std::string name;
   std::function<std::shared_ptr<const poly::Backend>(std::shared_ptr<const poly::Ring>)> make;
-  /// Its kernels are run by a CPU, thread by thread: tests leave out large rings whose kernels smaller ones
-  /// have.
+  /// Its kernels are run by a CPU, thread by thread, or all of it by an emulator of another processor: tests
+  /// leave out large rings whose kernels smaller ones have.
   bool emulated = false;
   /// Its kernels are watched by compute-sanitizer, which slows them down a hundredfold.
   bool instrumented = false;

@@ -33,9 +33,12 @@ template <int stages>
   });
 }
 
-// Columns [begin, end) of a sweep over a block of `length` words. The first one of all reads words, not
-// doubles.
-template <int stages, bool first, bool reduced>
+// What values are within before each sweep, in multiples of q: those before the third one are reduced.
+constexpr double within[] = {1, 3.48, 0.51, 2.66};
+
+// Columns [begin, end) of sweep number `number` over a block of `length` words. The first one of all reads
+// words, not doubles.
+template <int stages, int number>
 void sweep(Word* out, const Word* in, const Word* powers, std::size_t block, std::size_t length,
            std::size_t begin, std::size_t end, const Modulus50& q) {
   constexpr std::size_t width = std::size_t{1} << stages;
@@ -46,8 +49,9 @@ void sweep(Word* out, const Word* in, const Word* powers, std::size_t block, std
 #pragma GCC unroll 8
     for (std::size_t i = 0; i < width; ++i) {
       const Word* p = in + i * stride + j;
-      v[i] = first ? to_doubles(load(p)) : load_doubles(p);
-      if (reduced) v[i] = reduce50(v[i], q);
+      v[i] = number == 0 ? to_doubles(load(p)) : load_doubles(p);
+      if (number == 2) v[i] = reduce50(v[i], q);
+      assert(all_within(v[i], within[number], q));
     }
     butterflies<stages>(v, factors, q);
 #pragma GCC unroll 8
@@ -83,7 +87,7 @@ void run(Word* out, const Word* in, const Word* powers, std::size_t block, const
   if constexpr (number < sweeps.count) {
     constexpr int stages = sweeps.stages[number];
     constexpr std::size_t parts = std::size_t{1} << stages;
-    sweep<stages, number == 0, number == 2>(out, in, powers, block, length, 0, length / parts, q);
+    sweep<stages, number>(out, in, powers, block, length, 0, length / parts, q);
     if constexpr (number + 1 == sweeps.count) {
       last_stages(out, powers, block << stages, parts, q);
     } else {
@@ -109,8 +113,8 @@ void forward_columns(Word* out, const Word* in, const LimbTables& tables, std::s
   if (tables.modulus.value() >= max_modulus_52) {
     return scalar_kernels().forward_columns(out, in, tables, first, count);
   }
-  sweep<3, true, false>(out, in, tables.powers.data(), 1, tables.degree, first, first + count,
-                        Modulus50::make(tables.modulus));
+  sweep<3, 0>(out, in, tables.powers.data(), 1, tables.degree, first, first + count,
+              Modulus50::make(tables.modulus));
 }
 
 void forward_row(Word* data, const LimbTables& tables, std::size_t row) {

@@ -62,7 +62,10 @@ void sweep(Word* data, const Word* powers, std::size_t block, std::size_t length
   for (std::size_t j = begin; j < end; j += lanes) {
     Doubles v[width];
 #pragma GCC unroll 8
-    for (std::size_t i = 0; i < width; ++i) v[i] = load_doubles(data + i * stride + j);
+    for (std::size_t i = 0; i < width; ++i) {
+      v[i] = load_doubles(data + i * stride + j);
+      assert(all_within(v[i], 0.51, c.q));
+    }
     butterflies<stages, last>(v, factors, c);
 #pragma GCC unroll 8
     for (std::size_t i = 0; i < width; ++i) {

@@ -3,6 +3,8 @@
 // Between stages the words of the array hold doubles: integers, signed, of magnitude up to 2^53.
 #pragma once
 
+#include <cassert>
+
 #include "poly/cpu/butterflies.hpp"
 #include "poly/cpu/limb_tables.hpp"
 #include "poly/cpu/neon/arithmetic50.hpp"
@@ -12,6 +14,11 @@ namespace hemera::poly::cpu::neon {
 
 HEMERA_VECTOR_FUNCTION Doubles load_doubles(const Word* p) { return vreinterpretq_f64_u64(load(p)); }
 HEMERA_VECTOR_FUNCTION void store_doubles(Word* p, Doubles x) { store(p, vreinterpretq_u64_f64(x)); }
+
+/// Whether no lane is larger than `multiple` times q in size: for assertions.
+HEMERA_VECTOR_FUNCTION bool all_within(Doubles x, double multiple, const Modulus50& q) {
+  return all_within(x, multiple * vgetq_lane_f64(q.q, 0));
+}
 
 /// Vectors of the 32 words of the five stages that are done together.
 inline constexpr std::size_t block_vectors = 16;
@@ -26,7 +33,9 @@ struct BlockFactors {
   /// Words w in [0, q) to [-q / 2, q / 2].
   HEMERA_VECTOR_FUNCTION Factors50 centered(Vector w, const Modulus50& q) {
     const Vector above_half = vcgtq_u64(w, vshrq_n_u64(q.word, 1));
-    return Factors50::of(signed_to_doubles(subtract(w, bit_and(above_half, q.word))), q);
+    const Doubles residue = signed_to_doubles(subtract(w, bit_and(above_half, q.word)));
+    assert(all_within(residue, 0.5, q));
+    return Factors50::of(residue, q);
   }
 
   /// `block`: 2^level + block in the table.
