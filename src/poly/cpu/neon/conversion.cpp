@@ -28,12 +28,8 @@ struct Sum {
 
   [[gnu::always_inline]] inline void add_product(Doubles a, Doubles b) {
     const Doubles sum = vfmaq_f64(high, a, b);
-    take(sum, subtract_product(subtract(sum, high), a, b));
-  }
-  template <int lane>
-  [[gnu::always_inline]] inline void add_product(Doubles a, Doubles b) {
-    const Doubles sum = vfmaq_laneq_f64(high, a, b, lane);
-    take(sum, vfmsq_laneq_f64(subtract(sum, high), a, b, lane));
+    low = subtract(low, subtract_product(subtract(sum, high), a, b));
+    high = sum;
   }
   // To `total`, which is of magnitude at most q (1/2 + 2^-47) then. The multiple of 2^51 is at most 2^103,
   // its quotient by q at most 2^53 but for rounding, so off by less than 4: the remainder is within 4.5 q,
@@ -45,13 +41,6 @@ struct Sum {
     total = reduce50(add(total, add(reduce50(multiple, q), reduce50(low, q))), q);
     high = broadcast(start);
     low = broadcast(0.0);
-  }
-
- private:
-  // `rest`: what `sum` has grown by, less the product.
-  [[gnu::always_inline]] inline void take(Doubles sum, Doubles rest) {
-    low = subtract(low, rest);
-    high = sum;
   }
 };
 
