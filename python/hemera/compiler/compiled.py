@@ -249,7 +249,8 @@ def compile(  # noqa: A001
         what: the function; returns an array, or a sequence or a dict of them.
         inputs: for each argument an `ArraySpec`, or an array as an example of the shape.
         calibrate: samples of the inputs, of shape (samples, *shape): an array, or one for each input. They
-            give ranges, to inputs without one and to all values in between.
+            give ranges, to inputs without one and to all values in between. Clients bring what is outside
+            of an input's range into it, with a `RangeWarning` (`ArraySpec.clip`).
         scheme: "ckks"; or "bfv" or "bgv" for exact programs on whole numbers, whose inputs are specs with a
             range. `calibrate`, `precision_bits`, `margin`, `device`, `share` and `shares` are of "ckks".
         precision_bits: bits that results should have after the point, relative to the largest value (16).
@@ -355,7 +356,10 @@ def _package(
     multiples = tuple(spec.step for spec in specs)
     count = 2 if steps.in_parts else 1
     layouts = tiled_layouts(parts, steps, samples // count)
-    encoding = Arrays(*layouts, multiples if any(multiples) else (), samples, count)
+    clips = tuple(bool(spec.clip) for spec in specs)
+    encoding = Arrays(
+        *layouts, multiples if any(multiples) else (), samples, count, clips if any(clips) else ()
+    )
     return package(
         steps.program,
         input_specs(parts, steps.slots),

@@ -101,6 +101,8 @@ def _whole_spec(given: Any, at: int) -> ArraySpec:
         raise ParameterError(
             f"input {at}: exact programs need the range of each input: hm.ArraySpec(shape, range=(low, high))"
         )
+    if given.clip:
+        raise ParameterError(f"input {given.name or at!r}: exact programs refuse values outside of the range")
     step = 1 if given.step is None else given.step
     for what, value in (("range", given.range[0]), ("range", given.range[1]), ("step", step)):
         if not math.isfinite(value) or value != int(value) or abs(value) >= MOST_WHOLE:
@@ -119,7 +121,7 @@ def _whole_spec(given: Any, at: int) -> ArraySpec:
             f"input {spec.name!r}: no multiple of {step:g} is in the range from {spec.range[0]:g} to "
             f"{spec.range[1]:g}"
         )
-    return ArraySpec(spec.shape, (low, high), spec.name, float(step))
+    return ArraySpec(spec.shape, (low, high), spec.name, float(step), clip=False)
 
 
 class _Search:

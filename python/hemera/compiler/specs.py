@@ -33,6 +33,7 @@ class ArraySpec:
     range: tuple[float, float] | None = None
     name: str = ""
     step: float | None = None
+    clip: bool | None = None
 
 
 def spec_of(given: Any, at: int, samples: NDArray[Any] | None, margin: float) -> ArraySpec:
@@ -44,8 +45,10 @@ def spec_of(given: Any, at: int, samples: NDArray[Any] | None, margin: float) ->
     """
     if isinstance(given, ArraySpec):
         shape, limits, name, step = tuple(given.shape), given.range, given.name, given.step
+        clip = given.clip
     else:
-        shape, limits, name, step = np.shape(given), None, "", None
+        shape, limits, name, step, clip = np.shape(given), None, "", None, None
+    clip = limits is None if clip is None else clip
     name = name or ("x" if at == 0 else f"x{at}")
     if samples is not None:
         if samples.shape[1:] != shape or not len(samples):
@@ -59,7 +62,7 @@ def spec_of(given: Any, at: int, samples: NDArray[Any] | None, margin: float) ->
             f"the range of input {name!r} is not known: give ArraySpec({shape}, range=(low, high)), or "
             "samples by calibrate="
         )
-    return ArraySpec(shape, checked_range(f"input {name!r}", limits), name, step)
+    return ArraySpec(shape, checked_range(f"input {name!r}", limits), name, step, clip)
 
 
 def checked_range(what: str, limits: tuple[float, float]) -> tuple[float, float]:

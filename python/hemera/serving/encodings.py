@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
@@ -14,7 +15,7 @@ from numpy.typing import NDArray
 
 from hemera.arrays.recorder import beside_steps
 from hemera.arrays.tiling import TiledLayout
-from hemera.errors import FormatError, HemeraWarning, MismatchError, ParameterError
+from hemera.errors import FormatError, HemeraWarning, MismatchError, ParameterError, RangeWarning
 from hemera.serving.finishing import Method
 from hemera.serving.readings import read_as
 from hemera.serving.specs import InputSpec, OutputSpec
@@ -72,6 +73,27 @@ def _require_range(values: Array, spec: InputSpec) -> None:
             f"{spec.name}: the model is for values from {low} to {high}, and these are from {values.min()} "
             f"to {values.max()}"
         )
+
+
+def _clipped(given: Any, spec: InputSpec, step: float) -> Floats:
+    """Values inside of the range: those outside become its ends, or the nearest multiples of the step in it.
+    Warns of them. Infinite and missing ones stay."""
+    values = np.asarray(given, np.float64)
+    low = -np.inf if spec.low is None else spec.low
+    high = np.inf if spec.high is None else spec.high
+    outside = (values < low) | (values > high)
+    if not (outside.any() and np.isfinite(values).all()):
+        return values
+    warnings.warn(
+        f"{spec.name}: {int(outside.sum())} of {values.size} values, from {values.min()} to {values.max()}, "
+        f"are outside of the range from {low} to {high}, and are brought into it. Results are those of the "
+        "values so changed; compile with samples that have such values (calibrate=)",
+        RangeWarning,
+        stacklevel=2,
+    )
+    if step:
+        low, high = math.ceil(low / step) * step, math.floor(high / step) * step
+    return np.clip(values, low, high)
 
 
 def finite_rows(given: Any, features: int, what: str) -> Floats:
@@ -396,6 +418,9 @@ class Arrays(Encoding):
     """That each ciphertext holds. Several are the first axis of the layouts, and of the arrays."""
     parts: int = 1
     """2: half of the samples are in the imaginary parts of slots, and layouts are of one half."""
+    clips: tuple[bool, ...] = ()
+    """Of each input: whether values outside of its range are brought into it; else they are refused. (): of
+    none."""
 
     @property
     def _in_slots(self) -> int:
@@ -410,7 +435,10 @@ class Arrays(Encoding):
         specs = _of_arrays(inputs, self.inputs)
         found: list[Array] = []
         steps = self.steps or (None,) * len(self.inputs)
-        given = self._chunked(arrays_by_name(rows, specs))
+        clips = self.clips or (False,) * len(self.inputs)
+        own = zip(arrays_by_name(rows, specs), specs, steps, clips, strict=True)
+        inside = [_clipped(values, spec, step or 0) if clip else values for values, spec, step, clip in own]
+        given = self._chunked(inside)
         for values, spec, layout, step in zip(given, specs, self.inputs, steps, strict=True):
             found += self._packed(self._checked(values, spec, step), layout, spec.slots)
         return found
@@ -483,6 +511,7 @@ class Arrays(Encoding):
             **({"steps": list(self.steps)} if self.steps else {}),
             **({"samples": self.samples} if self.samples > 1 else {}),
             **({"parts": self.parts} if self.parts > 1 else {}),
+            **({"clips": list(self.clips)} if self.clips else {}),
         }
 
     @classmethod
@@ -500,7 +529,10 @@ class Arrays(Encoding):
         in_slots = samples // parts
         if in_slots > 1 and any(layout.shape[:1] != (in_slots,) for layout in (*inputs, *outputs)):
             raise FormatError(f"layouts are not of {in_slots} samples")
-        return cls(inputs, outputs, steps, samples, parts)
+        clips = tuple(data.get("clips", ()))
+        if clips and (len(clips) != len(inputs) or not all(isinstance(each, bool) for each in clips)):
+            raise FormatError(f"{len(inputs)} inputs, and {clips} says which are clipped")
+        return cls(inputs, outputs, steps, samples, parts, clips)
 
     @staticmethod
     def _step(value: Any) -> float:
@@ -523,6 +555,8 @@ class WholeArrays(Arrays):
     def from_data(cls, data: Mapping[str, Any]) -> WholeArrays:
         found = super().from_data(data)
         assert isinstance(found, cls)
+        if any(found.clips):
+            raise FormatError("whole numbers are not clipped")
         if None in found.steps or len(found.steps) != len(found.inputs):
             raise FormatError(f"{len(found.inputs)} inputs of whole numbers have the steps {found.steps}")
         return found

@@ -1,0 +1,101 @@
+"""Values outside of an input's range: refused, or brought into it by the client, with a warning."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import hemera as hm
+from hemera.errors import FormatError, ParameterError, RangeWarning
+from hemera.serving.encodings import Arrays
+
+SAMPLES = np.random.default_rng(1).uniform(-1, 1, (20, 6))
+MATRIX = np.random.default_rng(2).normal(size=(6, 3)) / 2
+
+
+def function(x: Any) -> Any:
+    return (x @ MATRIX) ** 2
+
+
+def plan_of(spec: Any, **options: Any) -> hm.Compiled:
+    return hm.compile(function, spec, precision_bits=14, **options)
+
+
+@pytest.mark.parametrize("samples", [1, 2])
+def test_ranges_of_samples_clip(samples: int, tmp_path: Path) -> None:
+    plan = plan_of(SAMPLES[0], calibrate=SAMPLES, samples=samples)
+    (spec,) = plan.inputs
+    assert spec.clip
+    assert spec.range is not None
+    far = np.array([0.5, 3.0, -0.25, -7.0, 0.0, 1.0])
+    given = far if samples == 1 else far[np.newaxis]
+    wanted = function(np.clip(far, *spec.range))
+    plan.save(tmp_path / "model")
+    loaded = hm.serving.Package.load(tmp_path / "model")
+    for run in (plan.local(threads=1), plan.evaluate_clear, loaded.evaluate_clear):
+        with pytest.warns(RangeWarning, match=r"x: 2 of 6 values, from -7\.0 to 3\.0, are outside"):
+            found = run(given)
+        np.testing.assert_allclose(np.reshape(found, 3), wanted, rtol=0, atol=2.0**-12)
+    # Inside, there is nothing to warn of; pytest would fail.
+    np.testing.assert_allclose(
+        np.reshape(plan.evaluate_clear(SAMPLES[1] if samples == 1 else SAMPLES[1:2]), 3),
+        function(SAMPLES[1]),
+        atol=1e-6,
+    )
+
+
+def test_declared_ranges_refuse_unless_asked_to_clip() -> None:
+    far = 2 * np.ones(6)
+    with pytest.raises(ParameterError, match="for values from -1"):
+        plan_of(hm.ArraySpec((6,), range=(-1, 1))).evaluate_clear(far)
+    with pytest.raises(ParameterError, match="for values from"):
+        plan_of(hm.ArraySpec((6,), clip=False), calibrate=SAMPLES).evaluate_clear(far)
+    clips = plan_of(hm.ArraySpec((6,), range=(-1, 1), clip=True))
+    with pytest.warns(RangeWarning, match="6 of 6 values"):
+        np.testing.assert_allclose(clips.evaluate_clear(far), function(np.ones(6)), atol=1e-6)
+
+
+def test_only_the_inputs_that_clip_do() -> None:
+    plan = hm.compile(
+        lambda x, y: x + y,
+        hm.ArraySpec((2,), range=(-1, 1), name="x"),
+        hm.ArraySpec((2,), range=(-1, 1), name="y", clip=True),
+    )
+    ones = np.ones(2)
+    with pytest.warns(RangeWarning, match="y: 2 of 2"):
+        np.testing.assert_allclose(plan.evaluate_clear(0 * ones, 5 * ones), ones)
+    with pytest.raises(ParameterError, match="x: the model is for"):
+        plan.evaluate_clear(5 * ones, ones)
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
+def test_values_that_are_not_finite_are_refused(value: float) -> None:
+    plan = plan_of(SAMPLES[0], calibrate=SAMPLES)
+    with pytest.raises(ParameterError):
+        plan.evaluate_clear(np.array([value, 9.0, 0, 0, 0, 0]))
+
+
+def test_steps_are_kept() -> None:
+    """The largest multiple of 0.3 in the range is 0.9, the least -0.6."""
+    spec = hm.ArraySpec((2,), range=(-0.75, 1), step=0.3, clip=True)
+    plan = hm.compile(lambda x: 2 * x, spec)
+    with pytest.warns(RangeWarning, match="2 of 2"):
+        np.testing.assert_allclose(plan.evaluate_clear(np.array([3.0, -1.2])), [1.8, -1.2], atol=1e-9)
+
+
+def test_exact_programs_refuse_to_clip() -> None:
+    with pytest.raises(ParameterError, match="exact programs refuse"):
+        hm.compile(lambda x: x + 1, hm.ArraySpec((2,), range=(0, 5), clip=True), scheme="bfv")
+
+
+@pytest.mark.parametrize("clips", [[True, True], [1], ["yes"]])
+def test_files_with_other_clips_are_refused(clips: list[Any]) -> None:
+    encoding = plan_of(SAMPLES[0], calibrate=SAMPLES).package.interface.encoding
+    assert isinstance(encoding, Arrays)
+    data = encoding.to_data()
+    assert Arrays.from_data(data) == encoding
+    with pytest.raises(FormatError, match="clipped"):
+        Arrays.from_data({**data, "clips": clips})
