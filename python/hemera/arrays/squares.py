@@ -67,8 +67,10 @@ def _with_further(program: TensorProgram) -> tuple[TensorProgram, bool]:
     places: list[int] = []
     for at, node in enumerate(program.nodes):
         known.append(_polynomials(at, node, known))
-        taken_in = at not in outputs and all(isinstance(user.operation, Affine) for user in users[at])
-        base = _best_base(program, node, known[at], taken_in)
+        by_maps = {isinstance(user.operation, Affine) for user in users[at]} | (
+            {False} if at in outputs else set()
+        )
+        base = _best_base(program, node, known[at], by_maps)
         if base is None:
             operands = [places[each] for each in node.operands]
             places.append(found.add(node.operation, operands, node.shape, node.where, node.range))
@@ -130,23 +132,24 @@ def _is_whole(factors: Floats) -> bool:
 
 
 def _best_base(
-    program: TensorProgram, node: Node, known: dict[int, _Quadratic], taken_in: bool
+    program: TensorProgram, node: Node, known: dict[int, _Quadratic], by_maps: set[bool]
 ) -> int | None:
     """The array of whose square a node is best made; None: of none.
 
-    `taken_in`: whether maps follow that take the factor in.
+    `by_maps`: whether maps take the node, which take the factor in, and whether others do.
     """
     best, most = None, 0
     for base, own in known.items():
         a = np.broadcast_to(own.a, node.size)
         if not node.size or not (_FACTORS[0] <= np.abs(a).min() and np.abs(a).max() <= _FACTORS[1]):
             continue
-        after = 1 if taken_in or _is_whole(a) else 2
-        saved = (own.unscaled if taken_in else own.levels) - after
+        saved = {True: own.unscaled - 1, False: own.levels - (1 if _is_whole(a) else 2)}
+        found = [saved[each] for each in by_maps]
         low, high = program.nodes[base].range
         largest = np.abs(a) * np.maximum(abs(low + own.b / (2 * a)), abs(high + own.b / (2 * a))) ** 2
-        if saved >= max(1, most) and largest.max() <= _MOST_CANCELLED * max(map(abs, node.range)):
-            best, most = base, saved
+        cancels = largest.max() > _MOST_CANCELLED * max(map(abs, node.range))
+        if min(found) >= 0 and max(found) > most and not cancels:
+            best, most = base, max(found)
     return best
 
 

@@ -17,6 +17,7 @@ from hemera.arrays.tensor import TensorProgram
 from .programs import Given, Program, check, recorded
 
 WEIGHTS = np.random.default_rng(1).normal(size=(6, 4))
+SQUARE = np.random.default_rng(3).normal(size=(6, 6)) / 6
 VALUES = np.random.default_rng(2).uniform(-2, 2, 6)
 FACTORS = np.array([0.3, -0.4, 0.5, 0.6, -0.7, 0.8])
 
@@ -43,6 +44,8 @@ def levels_of(function: Program, *inputs: Given) -> int:
         (lambda x: (x * (FACTORS * x + 0.1)) @ WEIGHTS, 2),
         (lambda x: (-(x * (0.1 * x + 0.5))).reshape(2, 3) @ WEIGHTS[:3], 2),
         (lambda x: (x[::-1] ** 2 / 10 + x[::-1] / 2) @ WEIGHTS, 2),
+        (lambda x: ((x @ SQUARE) ** 2 / 10 + x @ SQUARE / 2) @ WEIGHTS, 3),
+        (lambda x: (x * (np.array([2, 0.3, 0.4, 0.5, 0.6, 0.7]) * x + 0.1)) @ WEIGHTS, 2),
         # The same for the square of a square.
         (lambda x: (lambda y: y * (0.4 * y + 0.5))(x * (0.4 * x + 0.5)) @ WEIGHTS, 3),
         # As a result, the factor takes the level that is saved.
@@ -85,6 +88,18 @@ def test_squares_that_cancel_are_left(linear: float):
         return x * (0.1 * x + linear) @ WEIGHTS
 
     assert levels_of(function) == (2 if linear == 0.5 else 3)
+
+
+def test_results_that_maps_take_too():
+    """The result itself takes as many levels as before, the map's one less."""
+
+    def both(x: Any) -> list[Any]:
+        y = x * (0.1 * x + 0.5)
+        return [y, y @ WEIGHTS]
+
+    assert levels_of(both) == 2
+    # A product takes the factor by itself, and then nothing is saved for it.
+    assert levels_of(lambda x: (lambda y: [y * x[::-1], y @ WEIGHTS])(x * (0.1 * x + 0.5))) == 3
 
 
 def test_factors_do_not_grow():
