@@ -23,7 +23,15 @@ INLINE_CODE = re.compile(r"(`+)(?!`).+?(?<!`)\1(?!`)", re.DOTALL)
 # [text](target) and ![text](target), without spaces in the target.
 LINK = re.compile(r"(?P<before>\]\()(?P<target>[^()\s]+)(?P<after>\))")
 TABLE = re.compile(r"^<!-- table (?P<options>\{.*?\}) -->$", re.MULTILINE | re.DOTALL)
-LANGUAGES = {".py": "python", ".cpp": "cpp", ".hpp": "cpp", ".cu": "cuda", ".txt": "text", "": "text"}
+LANGUAGES = {
+    ".py": "python",
+    ".cff": "yaml",
+    ".cpp": "cpp",
+    ".hpp": "cpp",
+    ".cu": "cuda",
+    ".txt": "text",
+    "": "text",
+}
 """How files outside of docs/ are shown, by their suffix."""
 RAW = {".json", ".jsonl", ".svg"}
 """Suffixes of files that the site holds as they are."""
