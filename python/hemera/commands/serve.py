@@ -7,8 +7,7 @@ import re
 from pathlib import Path
 
 from hemera import _options
-from hemera._extras import how_to_install
-from hemera.errors import ParameterError
+from hemera.serving.at_home import open_home, serve_home
 
 _UNITS = {"": 0, "KiB": 10, "MiB": 20, "GiB": 30, "TiB": 40}
 
@@ -160,13 +159,7 @@ _LIMITS = (
 
 
 def run(options: argparse.Namespace) -> int:
-    try:
-        from hemera.serving.server import serve
-        from hemera.serving.service import Home, Service
-        from hemera.serving.settings import Settings
-    except ImportError as error:
-        raise ParameterError(f"{error.name} is not installed: {how_to_install('serving')}") from None
-    home = Home(options.home)
+    home = open_home(options.home)
     if options.add_model:
         print(home.add_model(options.add_model).name)
     elif options.remove_model:
@@ -184,20 +177,13 @@ def run(options: argparse.Namespace) -> int:
         for name in home.clients.names():
             print(f"client  {name}")
     else:
-        given = {name: getattr(options, name) for name in _LIMITS if getattr(options, name) is not None}
-        settings = Settings(device=options.device, threads=options.threads, **given)
-        with home.locked():
-            service = Service(home, settings)
-            if not service.models:
-                reasons = "".join(f"; {name}: {why}" for name, why in service.damaged.items())
-                raise ParameterError(
-                    f"{options.home} has no model to serve: `hemera serve HOME --add-model FILE`{reasons}"
-                )
-            return serve(
-                service,
-                host=options.host,
-                port=options.port,
-                certificate=options.tls_certificate,
-                certificate_key=options.tls_key,
-            )
+        limits = {name: getattr(options, name) for name in _LIMITS if getattr(options, name) is not None}
+        return serve_home(
+            home,
+            settings={"device": options.device, "threads": options.threads, **limits},
+            host=options.host,
+            port=options.port,
+            certificate=options.tls_certificate,
+            certificate_key=options.tls_key,
+        )
     return 0

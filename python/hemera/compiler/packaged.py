@@ -10,6 +10,7 @@ from hemera.objects.context import Context
 from hemera.objects.cost import Cost
 from hemera.objects.keys import Keys, SecretKey
 from hemera.parameters import Parameters
+from hemera.serving.at_home import open_home, serve_home
 from hemera.serving.package import Package, PreparedModel
 from hemera.serving.sharing import Sharing
 
@@ -77,6 +78,36 @@ class Packaged:
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the packaged model. FileError if it can not be written."""
         self._package.save(path)
+
+    def serve(
+        self,
+        home: str | os.PathLike[str],
+        *,
+        host: str = "127.0.0.1",
+        port: int = 8000,
+        device: str = "auto",
+        **limits: Any,
+    ) -> int:
+        """Add the model to the folder of a server, and serve all models there until SIGINT or SIGTERM, as
+        `hemera serve HOME` does (docs/server.md). It has to be called in the main thread.
+
+        Args:
+            home: the folder; made where there is none. `hemera serve HOME --add-client NAME` makes tokens.
+            host, port: where to listen; port 0: any that is free.
+            device: that computes.
+            limits: of `hemera serve`, as `batch=8`.
+
+        Returns:
+            The exit status: 0.
+
+        Raises:
+            ParameterError: without the extra "serving", and for a name that can not be part of an address.
+            FileError: where files can not be written, or another server has the folder.
+            DeviceError: when the address can not be listened at.
+        """
+        folder = open_home(home)
+        folder.add_model(self._package)
+        return serve_home(folder, settings={"device": device, **limits}, host=host, port=port)
 
     def describe(self) -> dict[str, Any]:
         """The description that a server shows, as JSON takes it."""

@@ -49,15 +49,16 @@ class Home:
     def incoming(self) -> Path:
         return self.root / "incoming"
 
-    def add_model(self, source: Path) -> Package:
-        """Copy a packaged model into the folder, in place of one of its name; a server reads it at its start.
+    def add_model(self, source: Path | Package) -> Package:
+        """Copy a packaged model, or a file of one, into the folder, in place of one of its name. A server
+        reads it at its start.
 
         Raises:
             FormatError: when it is damaged.
             ParameterError: when its name can not be part of an address.
             FileError: when files can not be read or written.
         """
-        package = Package.load(source)
+        package = source if isinstance(source, Package) else Package.load(source)
         require_name(package.name, "a model that is served")
         write_atomically(self._model(package.name), bytes(package))
         return package

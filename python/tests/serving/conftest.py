@@ -159,11 +159,12 @@ def tls(tmp_path_factory: pytest.TempPathFactory) -> tuple[str, str]:
 
 
 class Process:
-    """`hemera serve` as a process."""
+    """`hemera serve` as a process, or a program that serves."""
 
-    def __init__(self, home: Path, *options: str) -> None:
+    def __init__(self, home: Path, *options: str, program: str | None = None) -> None:
+        serve = ["-m", "hemera", "serve", str(home), "--port", "0", "--device", "cpu", *options]
         self._process = subprocess.Popen(
-            [sys.executable, "-m", "hemera", "serve", str(home), "--port", "0", "--device", "cpu", *options],
+            [sys.executable, *(serve if program is None else ["-c", program, str(home)])],
             stderr=subprocess.PIPE,
             text=True,
             env={**os.environ, "PYTHONWARNINGS": "ignore"},

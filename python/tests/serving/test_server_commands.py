@@ -16,7 +16,7 @@ from hemera.cli import main
 from hemera.serving import Package
 from hemera.serving.service import Home
 
-from .conftest import BOUND, expected, serving
+from .conftest import BOUND, Process, client_of, expected, serving
 
 ROWS = np.random.default_rng(2).uniform(-1, 1, (5, 8))
 
@@ -149,3 +149,32 @@ def test_the_folder_of_a_server(tmp_path: Path, model: Path, capsys: pytest.Capt
         assert run("serve", home, *wrong) == 1
     with pytest.raises(SystemExit):
         run("serve", home, "--max-store", "many")
+
+
+PROGRAM = """
+import sys
+
+import numpy as np
+
+import hemera as hm
+
+plan = hm.compile(
+    lambda x: x @ np.arange(8.0).reshape(4, 2), hm.ArraySpec((4,), range=(-1, 1)), security=None, name="sums"
+)
+sys.exit(plan.serve(sys.argv[1], port=0, device="cpu", batch=2))
+"""
+
+
+def test_compiled_programs_serve_themselves(tmp_path: Path) -> None:
+    """Beside the models that the folder has, with its clients, until it is stopped."""
+    home = Home(tmp_path / "home")
+    token = home.clients.add("alice")
+    with Process(home.root, program=PROGRAM) as process:
+        with client_of(process.url, token) as client:
+            x = np.array([0.5, -1.0, 0.25, 1.0])
+            found = client.predict("sums", x)
+            np.testing.assert_allclose(found, x @ np.arange(8.0).reshape(4, 2), atol=1e-4)
+        assert process.stop() == 0
+    models, damaged = home.models()
+    assert list(models) == ["sums"]
+    assert not damaged

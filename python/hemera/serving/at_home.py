@@ -1,0 +1,58 @@
+"""A server of the models in a folder, for the command and for compiled programs.
+
+Its packages are imported when it is asked for."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from hemera._extras import how_to_install
+from hemera.errors import ParameterError
+
+if TYPE_CHECKING:
+    from hemera.serving.service import Home
+
+__all__ = ["open_home", "serve_home"]
+
+
+def open_home(path: str | os.PathLike[str]) -> Home:
+    """The folder of a server: models, clients, and clients' keys.
+
+    ParameterError without the packages of the extra "serving"."""
+    try:
+        import hemera.serving.server  # noqa: F401  whether it can be
+        from hemera.serving.service import Home
+    except ImportError as error:
+        raise ParameterError(f"{error.name} is not installed: {how_to_install('serving')}") from None
+    return Home(Path(path))
+
+
+def serve_home(home: Home, *, settings: dict[str, Any], **address: Any) -> int:
+    """Serve the models of a folder until SIGINT or SIGTERM.
+
+    Args:
+        settings: those of `hemera.serving.settings.Settings`, by name.
+        address: host, port and the files of TLS: see `hemera.serving.server.serve`.
+
+    Returns:
+        The exit status.
+
+    Raises:
+        ParameterError: where there is no model.
+        FileError: where another server has the folder.
+        DeviceError: when the address can not be listened at.
+    """
+    from hemera.serving.server import serve
+    from hemera.serving.service import Service
+    from hemera.serving.settings import Settings
+
+    with home.locked():
+        service = Service(home, Settings(**settings))
+        if not service.models:
+            reasons = "".join(f"; {name}: {why}" for name, why in service.damaged.items())
+            raise ParameterError(
+                f"{home.root} has no model to serve: `hemera serve HOME --add-model FILE`{reasons}"
+            )
+        return serve(service, **address)
