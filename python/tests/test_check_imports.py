@@ -48,7 +48,7 @@ TYPES = "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    "
         ("trees/__init__.py", "from .read import read_model"),
         ("commands/info.py", "from hemera.trees import read\nfrom hemera import serving"),
         ("arrays/array.py", "from hemera.circuits import Function"),
-        ("serving/encodings.py", "from hemera.arrays.layout import Layout"),
+        ("serving/encodings/arrays.py", "from hemera.arrays.layout import Layout"),
         ("compiler/compiled.py", "from hemera import serving\nfrom hemera.arrays.array import Array"),
         ("hemera_apps/bench/run.py", "from hemera.trees import read\nfrom hemera_apps import trees"),
     ],

@@ -1,0 +1,252 @@
+"""Arrays of any shape, of `hemera.compile`."""
+
+from __future__ import annotations
+
+import itertools
+import math
+import warnings
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hemera.arrays.recorder import beside_steps
+from hemera.arrays.tiling import TiledLayout
+from hemera.errors import FormatError, MismatchError, ParameterError, RangeWarning
+from hemera.serving.encodings.base import (
+    Encoding,
+    arrays_by_name,
+    chunked,
+    require_layouts,
+    require_range,
+)
+from hemera.serving.readings import read_as
+from hemera.serving.specs import InputSpec, OutputSpec
+from hemera.serving.values import MAX_SLOTS, Array, integer, real
+
+__all__ = ["Arrays", "WholeArrays"]
+
+Floats = NDArray[np.float64]
+_Spec = TypeVar("_Spec", InputSpec, OutputSpec)
+
+
+def _clipped(given: Any, spec: InputSpec, step: float) -> Floats:
+    """Values inside of the range: those outside become its ends, or the nearest multiples of the step in it.
+    Warns of them. Infinite and missing ones stay."""
+    values = np.asarray(given, np.float64)
+    low = -np.inf if spec.low is None else spec.low
+    high = np.inf if spec.high is None else spec.high
+    outside = (values < low) | (values > high)
+    if not (outside.any() and np.isfinite(values).all()):
+        return values
+    warnings.warn(
+        f"{spec.name}: {int(outside.sum())} of {values.size} values, from {values.min()} to {values.max()}, "
+        f"are outside of the range from {low} to {high}, and are brought into it. Results are those of the "
+        "values so changed; compile with samples that have such values (calibrate=)",
+        RangeWarning,
+        stacklevel=2,
+    )
+    if step:
+        low, high = math.ceil(low / step) * step, math.floor(high / step) * step
+    return np.clip(values, low, high)
+
+
+@dataclass(frozen=True)
+class Arrays(Encoding):
+    """Arrays of any shape in layouts of `hemera.compile`. Large ones are several inputs, or outputs."""
+
+    kind: ClassVar[str] = "arrays"
+    inputs: tuple[TiledLayout, ...]
+    outputs: tuple[TiledLayout, ...]
+    steps: tuple[float | None, ...] = ()
+    """Of each input: its elements are multiples of it; None: any numbers. (): of no input."""
+    samples: int = 1
+    """That each ciphertext holds. Several are the first axis of the layouts, and of the arrays."""
+    parts: int = 1
+    """2: half of the samples are in the imaginary parts of slots, and layouts are of one half."""
+    clips: tuple[bool, ...] = ()
+    """Of each input: whether values outside of its range are brought into it; else they are refused. (): of
+    none."""
+
+    @property
+    def _in_slots(self) -> int:
+        """Samples of which layouts are."""
+        return self.samples // self.parts
+
+    def _shape_of(self, layout: TiledLayout) -> tuple[int, ...]:
+        """Of one sample."""
+        return layout.shape[1:] if self._in_slots > 1 else layout.shape
+
+    def encode(self, rows: Any, inputs: Sequence[InputSpec]) -> list[Array]:
+        specs = _of_arrays(inputs, self.inputs)
+        found: list[Array] = []
+        steps = self.steps or (None,) * len(self.inputs)
+        clips = self.clips or (False,) * len(self.inputs)
+        own = zip(arrays_by_name(rows, specs), specs, steps, clips, strict=True)
+        inside = [_clipped(values, spec, step or 0) if clip else values for values, spec, step, clip in own]
+        given = self._chunked(inside)
+        for values, spec, layout, step in zip(given, specs, self.inputs, steps, strict=True):
+            found += self._packed(self._checked(values, spec, step), layout, spec.slots)
+        return found
+
+    def _packed(self, values: Array, layout: TiledLayout, slots: int) -> list[Array]:
+        if self.parts == 1:
+            return layout.pack(values, slots)
+        halves = values.reshape(len(values), 2, *layout.shape)
+        both = zip(layout.pack(halves[:, 0], slots), layout.pack(halves[:, 1], slots), strict=True)
+        return [real + 1j * imaginary for real, imaginary in both]
+
+    def _unpacked(self, slots: Sequence[Array], layout: TiledLayout) -> Array:
+        if self.parts == 1:
+            return layout.unpack(slots)
+        halves = [layout.unpack([part(each) for each in slots]) for part in (np.real, np.imag)]
+        return np.stack(halves, axis=1)
+
+    def _checked(self, values: Any, spec: InputSpec, step: float | None) -> Array:
+        """What is packed. ParameterError for values that the model is not for."""
+        array = np.asarray(values, np.float64)
+        require_range(array, spec)
+        if step is not None:
+            _require_step(array, spec, step)
+        return array
+
+    def _chunked(self, given: list[Any]) -> list[Any]:
+        """Arrays of shape (chunks, samples, *shape) of those of shape (n, *shape). MismatchError for other
+        shapes, or different numbers of samples."""
+        if self.samples == 1:
+            return given
+        arrays = [np.asarray(each) for each in given]
+        for array, layout in zip(arrays, self.inputs, strict=True):
+            shape = self._shape_of(layout)
+            if array.ndim == 0 or array.shape != (len(arrays[0]), *shape):
+                wanted = "".join(f", {extent}" for extent in shape)
+                raise MismatchError(
+                    f"arrays of shape (samples{wanted}), with as many samples for each input, are needed, "
+                    f"not one of {array.shape}"
+                )
+        count = len(arrays[0])
+        if count == 0:
+            raise MismatchError("no samples were given")
+        return [chunked(array, self.samples) for array in arrays]
+
+    def count(self, rows: Any, inputs: Sequence[InputSpec]) -> int | None:
+        if self.samples == 1:
+            return None
+        return len(arrays_by_name(rows, _of_arrays(inputs, self.inputs))[0])
+
+    def decode(self, values: list[Array], outputs: Sequence[OutputSpec], rows: int | None) -> Any:
+        arrays, specs = iter(values), _of_arrays(outputs, self.outputs)
+        read = []
+        for spec, layout in zip(specs, self.outputs, strict=True):
+            found = self._unpacked(list(itertools.islice(arrays, layout.count)), layout)
+            if self.samples > 1:
+                found = found.reshape(-1, *self._shape_of(layout))[:rows]
+            read.append(read_as(found, spec.read, spec.labels))
+        return read[0] if len(read) == 1 else dict(zip((spec.name for spec in specs), read, strict=True))
+
+    def require_fit(self, inputs: int, outputs: int) -> None:
+        require_layouts("inputs", self.inputs, inputs)
+        require_layouts("outputs", self.outputs, outputs)
+
+    def to_data(self) -> dict[str, Any]:
+        return {
+            "kind": self.kind,
+            "inputs": [layout.to_data() for layout in self.inputs],
+            "outputs": [layout.to_data() for layout in self.outputs],
+            # Models without these are files as before there were such.
+            **({"steps": list(self.steps)} if self.steps else {}),
+            **({"samples": self.samples} if self.samples > 1 else {}),
+            **({"parts": self.parts} if self.parts > 1 else {}),
+            **({"clips": list(self.clips)} if self.clips else {}),
+        }
+
+    @classmethod
+    def from_data(cls, data: Mapping[str, Any]) -> Arrays:
+        inputs, outputs = (
+            tuple(TiledLayout.from_data(each) for each in data[name]) for name in ("inputs", "outputs")
+        )
+        steps = tuple(None if each is None else cls._step(each) for each in data.get("steps", ()))
+        if steps and len(steps) != len(inputs):
+            raise FormatError(f"{len(inputs)} inputs have {len(steps)} steps")
+        samples = integer(data.get("samples", 1), "samples", 1, MAX_SLOTS)
+        parts = integer(data.get("parts", 1), "parts", 1, 2)
+        if samples % parts:
+            raise FormatError(f"{samples} samples are not in {parts} parts of slots")
+        in_slots = samples // parts
+        if in_slots > 1 and any(layout.shape[:1] != (in_slots,) for layout in (*inputs, *outputs)):
+            raise FormatError(f"layouts are not of {in_slots} samples")
+        clips = tuple(data.get("clips", ()))
+        if clips and (len(clips) != len(inputs) or not all(isinstance(each, bool) for each in clips)):
+            raise FormatError(f"{len(inputs)} inputs, and {clips} says which are clipped")
+        return cls(inputs, outputs, steps, samples, parts, clips)
+
+    @staticmethod
+    def _step(value: Any) -> float:
+        step = real(value, "a step")
+        if step <= 0:
+            raise FormatError(f"a step must be positive, not {step:g}")
+        return step
+
+
+@dataclass(frozen=True)
+class WholeArrays(Arrays):
+    """Arrays of whole numbers, in layouts of `hemera.compile` with BFV or BGV."""
+
+    kind: ClassVar[str] = "whole arrays"
+
+    def _checked(self, values: Any, spec: InputSpec, step: float | None) -> Array:
+        return _whole(values, spec, int(step or 1))
+
+    @classmethod
+    def from_data(cls, data: Mapping[str, Any]) -> WholeArrays:
+        found = super().from_data(data)
+        assert isinstance(found, cls)
+        if any(found.clips):
+            raise FormatError("whole numbers are not clipped")
+        if None in found.steps or len(found.steps) != len(found.inputs):
+            raise FormatError(f"{len(found.inputs)} inputs of whole numbers have the steps {found.steps}")
+        return found
+
+    @staticmethod
+    def _step(value: Any) -> float:
+        return integer(value, "a step", 1, 1 << 53)
+
+
+def _of_arrays(specs: Sequence[_Spec], layouts: Sequence[TiledLayout]) -> list[_Spec]:
+    """The first of the inputs, or outputs, that each array is, with the name of the array."""
+    starts = itertools.accumulate((layout.count for layout in layouts), initial=0)
+    return [
+        specs[start]
+        if layout.count == 1
+        else replace(specs[start], name=specs[start].name.removesuffix(".0"))
+        for start, layout in zip(starts, layouts, strict=False)
+    ]
+
+
+def _require_step(values: Array, spec: InputSpec, step: float) -> None:
+    """ParameterError for values that are no multiples of the step: comparisons of them would be wrong."""
+    wrong = beside_steps(values, step)
+    if wrong.any():
+        raise ParameterError(
+            f"{spec.name}: the model is for multiples of {step:g}, and {values[wrong][0]:g} is none"
+        )
+
+
+def _whole(given: Any, spec: InputSpec, step: int) -> NDArray[np.int64]:
+    """Whole numbers as int64. ParameterError for others, for values out of the range, and for values that
+    are no multiples of the step."""
+    values = np.asarray(given)
+    if values.dtype.kind == "O" and all(isinstance(each, (int, np.integer)) for each in values.flat):
+        # Python's integers beyond int64 are out of every range.
+        values = np.clip(values, -(1 << 62), 1 << 62).astype(np.int64)
+    if values.dtype.kind not in "biuf":
+        raise ParameterError(f"{spec.name}: whole numbers are needed, not values of {values.dtype}")
+    require_range(values, spec)
+    found = values.astype(np.int64)
+    wrong = values[(found != values) | (found % step != 0)]
+    if wrong.size:
+        wanted = "whole numbers" if step == 1 else f"multiples of {step}"
+        raise ParameterError(f"{spec.name}: the model is for {wanted}, and {wrong[0]} is none")
+    return found
