@@ -17,6 +17,9 @@ __all__ = ["SparseMap"]
 Indices = NDArray[np.int64]
 Floats = NDArray[np.float64]
 
+_IN_CACHE = 1 << 17
+"""Products that are made at a time: those of many samples at once would go through memory."""
+
 
 @dataclass(frozen=True, eq=False)
 class SparseMap:
@@ -156,12 +159,15 @@ class SparseMap:
 
     def apply(self, x: NDArray[Any]) -> NDArray[Any]:
         """y of values of shape (..., inputs): an array of shape (..., outputs)."""
-        found = np.zeros((*x.shape[:-1], self.outputs), np.result_type(x, np.float64))
+        given = x.reshape(-1, self.inputs)
+        found = np.zeros((len(given), self.outputs), np.result_type(x, np.float64))
         if self.entries:
-            products = x[..., self.columns] * self.values
             first = np.flatnonzero(np.concatenate(([True], self.rows[1:] != self.rows[:-1])))
-            found[..., self.rows[first]] = np.add.reduceat(products, first, axis=-1)
-        return found
+            together = max(1, _IN_CACHE // self.entries)
+            for at in range(0, len(given), together):
+                products = given[at : at + together, self.columns] * self.values
+                found[at : at + together, self.rows[first]] = np.add.reduceat(products, first, axis=-1)
+        return found.reshape(*x.shape[:-1], self.outputs)
 
     def bounds(self, low: Floats, high: Floats) -> tuple[Floats, Floats]:
         """The least and the largest each y can be, where low <= x <= high (interval arithmetic)."""
