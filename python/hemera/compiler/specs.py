@@ -26,7 +26,7 @@ class ArraySpec:
 
     Examples:
         >>> hm.ArraySpec((1000,), range=(0, 120), step=1)  # whole numbers can be compared
-        ArraySpec(shape=(1000,), range=(0, 120), name='', step=1)
+        ArraySpec(shape=(1000,), range=(0, 120), name='', step=1, clip=None)
     """
 
     shape: tuple[int, ...]
