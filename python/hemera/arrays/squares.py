@@ -57,20 +57,18 @@ def with_squares(program: TensorProgram) -> TensorProgram:
 def _with_further(program: TensorProgram) -> tuple[TensorProgram, bool]:
     """The program with squares of the arrays that it has, and whether there are any."""
     changed = False
-    users: list[list[Node]] = [[] for _ in program.nodes]
+    by_maps: list[set[bool]] = [set() for _ in program.nodes]
     for node in program.nodes:
         for at in node.operands:
-            users[at].append(node)
-    outputs = {at for _, at in program.outputs}
+            by_maps[at].add(isinstance(node.operation, Affine))
+    for _, at in program.outputs:
+        by_maps[at].add(False)
     known: list[dict[int, _Quadratic]] = []
     found = TensorProgram()
     places: list[int] = []
     for at, node in enumerate(program.nodes):
         known.append(_polynomials(at, node, known))
-        by_maps = {isinstance(user.operation, Affine) for user in users[at]} | (
-            {False} if at in outputs else set()
-        )
-        base = _best_base(program, node, known[at], by_maps)
+        base = _best_base(program, node, known[at], by_maps[at])
         if base is None:
             operands = [places[each] for each in node.operands]
             places.append(found.add(node.operation, operands, node.shape, node.where, node.range))
