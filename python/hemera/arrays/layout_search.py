@@ -206,8 +206,8 @@ def _cost_of(edge: _Edge, source: Layout, target: Layout) -> float:
 
 def _moves(layout: Layout, most_bits: int) -> Iterator[Layout]:
     """Layouts with one bit at another place, without a copy bit, and, up to `most_bits`, with one where a bit
-    was that moves to the top. A map from such copies takes fewer diagonals: each slot has
-    the copy beside it that its diagonal needs, and the parts of sums that lie apart are folded."""
+    was that moves to the top. A map from such copies takes fewer diagonals: each slot has the copy beside it
+    that its diagonal needs, and the parts of sums that lie apart are folded."""
     bits = layout.bits
     for at in range(len(bits)):
         rest = bits[:at] + bits[at + 1 :]

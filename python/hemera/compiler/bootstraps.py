@@ -45,9 +45,11 @@ def seconds_without(lowered: Lowered, params: Parameters, *, device: str) -> flo
 
 
 def seconds_of_bootstrap(params: Parameters, slots: int, *, device: str) -> float:
-    """Seconds of a bootstrap of real slots, by the device's table of times. ParameterError where there is
-    none with these parameters."""
-    plan = circuits.Bootstrap(params, max(2, slots), real=True)
+    """Seconds of a bootstrap of real slots, by the device's table of times; infinite where there is none with
+    these parameters."""
+    plan = bootstrap_of(params, slots)
+    if plan is None:
+        return math.inf
     return CostModel(params, plan.result_level, plan.input_level, device).bootstrap(plan)
 
 

@@ -19,6 +19,7 @@ from hemera.serving.encodings.base import (
     Encoding,
     arrays_by_name,
     chunked,
+    limits_of,
     require_layouts,
     require_range,
 )
@@ -36,8 +37,7 @@ def _clipped(given: Any, spec: InputSpec, step: float) -> Floats:
     """Values inside of the range: those outside become its ends, or the nearest multiples of the step in it.
     Warns of them. Infinite and missing ones stay."""
     values = np.asarray(given, np.float64)
-    low = -np.inf if spec.low is None else spec.low
-    high = np.inf if spec.high is None else spec.high
+    low, high = limits_of(spec)
     outside = (values < low) | (values > high)
     if not (outside.any() and np.isfinite(values).all()):
         return values

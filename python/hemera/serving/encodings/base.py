@@ -20,6 +20,7 @@ __all__ = [
     "chunked",
     "column_ranges",
     "finite_rows",
+    "limits_of",
     "require_columns",
     "require_layouts",
     "require_range",
@@ -61,9 +62,13 @@ def require_layouts(what: str, layouts: Sequence[TiledLayout], count: int) -> No
         raise FormatError(f"layouts of {own} {what}, and the model has {count}")
 
 
+def limits_of(spec: InputSpec) -> tuple[float, float]:
+    """The least and the largest value of an input; infinite where there is none."""
+    return -np.inf if spec.low is None else spec.low, np.inf if spec.high is None else spec.high
+
+
 def require_range(values: Array, spec: InputSpec) -> None:
-    low = -np.inf if spec.low is None else spec.low
-    high = np.inf if spec.high is None else spec.high
+    low, high = limits_of(spec)
     if not (np.isfinite(values).all() and (values >= low).all() and (values <= high).all()):
         raise ParameterError(
             f"{spec.name}: the model is for values from {low} to {high}, and these are from {values.min()} "
