@@ -30,3 +30,8 @@ if(HEMERA_HAS_CUDA)
 endif()
 configure_file(cmake/hemera.pc.in ${CMAKE_CURRENT_BINARY_DIR}/hemera.pc @ONLY)
 install(FILES ${CMAKE_CURRENT_BINARY_DIR}/hemera.pc DESTINATION ${hemera_pkgconfig_dir} COMPONENT development)
+
+# The wheel hemera-cuda, python/cuda.
+if(HEMERA_HAS_CUDA)
+  install(TARGETS hemera_cuda LIBRARY DESTINATION hemera_cuda COMPONENT cuda EXCLUDE_FROM_ALL)
+endif()

@@ -82,6 +82,7 @@ void bind_errors(nb::module_& m);
 void bind_interruption();
 void bind_parameters(nb::module_& m);
 void bind_context(nb::module_& m);
+void bind_cuda_library(nb::module_& m);
 void bind_keys(nb::module_& m);
 void bind_ciphertext(nb::module_& m);
 void bind_schemes(nb::module_& m);

@@ -261,7 +261,7 @@ void bind_device_array(nb::module_& m) {
   m.def(
       "cuda_device_of",
       [](std::uintptr_t pointer) { return runtime::cuda_device_of(reinterpret_cast<const void*>(pointer)); },
-      "pointer"_a);
+      "pointer"_a, ReleaseGil());
   m.def(
       "stream", [](const ContextHandle& context) { return context.context->queue().stream(); }, "context"_a);
 

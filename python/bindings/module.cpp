@@ -12,6 +12,7 @@ NB_MODULE(_core, m) {
   hemera::python::bind_interruption();
   hemera::python::bind_parameters(m);
   hemera::python::bind_context(m);
+  hemera::python::bind_cuda_library(m);
   hemera::python::bind_keys(m);
   hemera::python::bind_ciphertext(m);
   hemera::python::bind_schemes(m);

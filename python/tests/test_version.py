@@ -51,8 +51,9 @@ def citation() -> dict[str, Any]:
 
 def test_packages_have_the_version_of_cmake() -> None:
     assert hm.__version__ == version("hemera") == cmake_version()
-    assert found_in("python/apps/pyproject.toml", r'^version = "([^"]+)"') == {cmake_version()}
-    assert found_in("python/apps/pyproject.toml", r'"hemera==([^"]+)"') == {cmake_version()}
+    for package in ("apps", "cuda"):
+        assert found_in(f"python/{package}/pyproject.toml", r'^version = "([^"]+)"') == {cmake_version()}
+        assert found_in(f"python/{package}/pyproject.toml", r'"hemera==([^"]+)"') == {cmake_version()}
 
 
 @pytest.mark.parametrize("file", ["examples/cpp/CMakeLists.txt", "docs/development.md"])

@@ -8,6 +8,7 @@
 #include "poly/embedding_checks.hpp"
 #include "poly/sampling_checks.hpp"
 #include "poly/shapes.hpp"
+#include "runtime/cuda_library.hpp"
 
 namespace hemera::poly {
 namespace {
@@ -474,6 +475,16 @@ void Backend::lift_integers(Queue& queue, const PolyView& out, std::span<const C
   with_scratch(workspace, [&](Workspace& scratch) {
     do_lift_integers(queue, out, in, factor, scalars, lift, scratch, addend);
   });
+}
+
+std::shared_ptr<const Backend> make_cuda_backend(std::shared_ptr<const Ring> ring,
+                                                 const CudaSettings& settings) {
+  const runtime::CudaPart& cuda = runtime::cuda_part();
+  if (cuda.library == nullptr) {
+    throw DeviceError("device '" + runtime::Device{runtime::Device::Kind::cuda, settings.device}.name() +
+                      "' is not available: " + cuda.problem);
+  }
+  return cuda.library->make_backend(std::move(ring), settings);
 }
 
 }  // namespace hemera::poly

@@ -3,9 +3,7 @@
 #include <charconv>
 
 #include "hemera/runtime/error.hpp"
-#if defined(HEMERA_CUDA)
-#include "runtime/cuda/devices.hpp"
-#endif
+#include "runtime/cuda_library.hpp"
 
 namespace hemera::runtime {
 
@@ -32,25 +30,17 @@ std::string Device::name() const {
 }
 
 CudaDevices find_cuda_devices() {
-#if defined(HEMERA_CUDA)
-  return cuda::find_devices();
-#else
-  return {.devices = {},
-          .driver = "",
-          .problem =
-              "this build of Hemera has no CUDA backend, as no NVIDIA driver or no nvcc was found where "
-              "it was built; use 'cpu', or install it with "
-              "`pip install . -C cmake.define.HEMERA_CUDA=ON`"};
-#endif
+  const CudaPart& cuda = cuda_part();
+  if (cuda.library == nullptr) return {.devices = {}, .driver = "", .problem = cuda.problem};
+  return cuda.library->find_devices();
 }
 
 int cuda_device_of(const void* pointer) {
-#if defined(HEMERA_CUDA)
-  return cuda::device_of(pointer);
-#else
-  static_cast<void>(pointer);
-  throw DeviceError("an array in the memory of a GPU needs the CUDA backend: " + find_cuda_devices().problem);
-#endif
+  const CudaPart& cuda = cuda_part();
+  if (cuda.library == nullptr) {
+    throw DeviceError("an array in the memory of a GPU needs the CUDA backend: " + cuda.problem);
+  }
+  return cuda.library->device_of(pointer);
 }
 
 }  // namespace hemera::runtime

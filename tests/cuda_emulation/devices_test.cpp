@@ -1,9 +1,12 @@
 // Two devices: copies between them go directly where they can, in the order of both streams.
+#include "runtime/cuda/devices.hpp"
+
 #include <cuda_runtime.h>
 #include <gtest/gtest.h>
 
 #include <memory>
 #include <set>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -186,6 +189,37 @@ TEST_F(EmulationDevices, CopiesToTwoDevicesRunSideBySide) {
 TEST_F(EmulationDevices, ACopyToTheHostIsWaitedFor) {
   Side first(0);
   EXPECT_EQ(first.queue->copying_to({}), nullptr);
+}
+
+// NVIDIA's rules of compatibility (CUDA C++ Programming Guide): machine code runs on devices of its major
+// revision and the same or a newer minor one, PTX on all that are as new.
+TEST(EmulationDevice, ServesWhatItsCodeRunsOn) {
+  struct Case {
+    int device;
+    const char* code;
+    bool runs;
+  };
+  for (const auto& [device, code, runs] :
+       {Case{80, "80-real", true}, Case{86, "80-real", true}, Case{87, "80-real,86-real", true},
+        Case{80, "86-real", false}, Case{90, "80-real", false}, Case{90, "80-virtual", true},
+        Case{90, "80", true}, Case{80, "90", false}, Case{121, "90-real,120-real", true},
+        Case{110, "100-real,120", false}, Case{110, "90,120", true}, Case{103, "100-real,120", true},
+        Case{200, "100-real,120", true}, Case{90, "native", true}, Case{75, "native", false},
+        Case{75, "70", false}, Case{80, "90-virtual", false}}) {
+    const std::string problem = runtime::cuda::problem_of(device, code);
+    EXPECT_EQ(problem.empty(), runs) << device << " by " << code << ": " << problem;
+  }
+}
+
+TEST(EmulationDevice, SaysWhyItIsNotServed) {
+  EXPECT_EQ(
+      runtime::cuda::problem_of(75, "80-real,90"),
+      "its compute capability is 7.5, and kernels use instructions that begin with 8.0 (asynchronous copies "
+      "to shared memory, 8-bit products of 16 x 32 on the tensor cores); use 'cpu'");
+  EXPECT_EQ(
+      runtime::cuda::problem_of(86, "90-real,120"),
+      "its compute capability is 8.6, and this build has code for 90-real,120; use 'cpu', or build with "
+      "CMAKE_CUDA_ARCHITECTURES=86");
 }
 
 }  // namespace

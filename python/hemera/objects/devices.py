@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import numbers
 
 from hemera import _core
@@ -12,6 +13,15 @@ from hemera.parameters import Parameters
 __all__ = ["devices", "memory_limit_of", "open_device"]
 
 _STORAGES = ("eight-byte", "six-byte")
+
+
+def _cuda_folders() -> list[str]:
+    """Where the package hemera-cuda has its library. The package is found, not imported."""
+    found = importlib.util.find_spec("hemera_cuda")
+    return [] if found is None else list(found.submodule_search_locations or ())
+
+
+_core.set_cuda_search(_cuda_folders)
 
 
 def devices() -> list[str]:
@@ -56,10 +66,11 @@ def open_device(
         raise _core.ParameterError(
             f"storage must be one of {', '.join(map(repr, _STORAGES))}, not {storage!r}"
         )
-    best = devices()[0] if multiplier == "ntt" else "cpu"
+    if device == "auto":
+        device = devices()[0] if multiplier == "ntt" else "cpu"
     return _core.make_context(
         params._native,
-        best if device == "auto" else device,
+        device,
         threads or 0,
         memory_limit or 0,
         multiplier,

@@ -14,8 +14,7 @@
 #include "runtime/cuda/devices.hpp"
 #include "runtime/cuda/recording.hpp"
 
-namespace hemera::poly {
-namespace cuda {
+namespace hemera::poly::cuda {
 namespace {
 
 using runtime::cuda::check;
@@ -317,11 +316,4 @@ void CudaBackend::do_unembed(Queue& queue, const SlotView& slots, const ConstPol
   slots_from_embedding(where, slots, ordered, generator);
 }
 
-}  // namespace cuda
-
-std::shared_ptr<const Backend> make_cuda_backend(std::shared_ptr<const Ring> ring,
-                                                 const CudaSettings& settings) {
-  return std::make_shared<const cuda::CudaBackend>(std::move(ring), settings);
-}
-
-}  // namespace hemera::poly
+}  // namespace hemera::poly::cuda

@@ -2,6 +2,8 @@
 
 #include <cuda_runtime.h>
 
+#include <algorithm>
+#include <charconv>
 #include <string>
 #include <utility>
 
@@ -11,20 +13,44 @@
 namespace hemera::runtime::cuda {
 namespace {
 
-// The oldest architecture that kernels are compiled for, as 10 major + minor; newer ones are compiled from
-// it.
-#if defined(HEMERA_CUDA_OLDEST_ARCHITECTURE)
-constexpr int oldest_architecture = HEMERA_CUDA_OLDEST_ARCHITECTURE;
-#else
-constexpr int oldest_architecture = 0;
-#endif
+constexpr int least_capability = 80;
 
 std::string version(int number) {
   return std::to_string(number / 1000) + "." + std::to_string(number % 1000 / 10);
 }
 std::string capability(int number) { return std::to_string(number / 10) + "." + std::to_string(number % 10); }
 
+// Of the entries "80-real", "90-virtual" and "100" (both kinds): machine code runs on devices of the same
+// major number that are as new, and what the driver compiles runs on all that are as new.
+bool serves(std::string_view entry, int own) {
+  int number = 0;
+  std::from_chars(entry.data(), entry.data() + entry.size(), number);
+  const bool machine_code = !entry.ends_with("-virtual"), compiled_later = !entry.ends_with("-real");
+  return number <= own && (compiled_later || (machine_code && number / 10 == own / 10));
+}
+
 }  // namespace
+
+std::string problem_of(int own, std::string_view architectures) {
+  const std::string is = "its compute capability is " + capability(own);
+  if (own < least_capability) {
+    return is + ", and kernels use instructions that begin with " + capability(least_capability) +
+           " (asynchronous copies to shared memory, 8-bit products of 16 x 32 on the tensor cores); use "
+           "'cpu'";
+  }
+  bool named = true;
+  for (std::size_t begin = 0; begin < architectures.size();) {
+    const std::size_t end = std::min(architectures.find(',', begin), architectures.size());
+    const std::string_view entry = architectures.substr(begin, end - begin);
+    named = named && !entry.empty() && entry[0] >= '0' && entry[0] <= '9';
+    if (serves(entry, own)) return "";
+    begin = end + 1;
+  }
+  // Names like `native` tell nothing.
+  if (architectures.empty() || !named) return "";
+  return is + ", and this build has code for " + std::string(architectures) +
+         "; use 'cpu', or build with CMAKE_CUDA_ARCHITECTURES=" + std::to_string(own);
+}
 
 CudaDevices find_devices() {
   CudaDevices found;
@@ -65,12 +91,7 @@ CudaDevices find_devices() {
       device.major = properties.major;
       device.minor = properties.minor;
       device.multiprocessors = properties.multiProcessorCount;
-      const int own = 10 * device.major + device.minor;
-      if (own < oldest_architecture) {
-        device.problem = "its compute capability is " + capability(own) + ", and this build serves " +
-                         capability(oldest_architecture) +
-                         " and newer; use 'cpu', or build with a lower CMAKE_CUDA_ARCHITECTURES";
-      }
+      device.problem = problem_of(10 * device.major + device.minor, HEMERA_CUDA_ARCHITECTURES);
     }
     found.devices.push_back(std::move(device));
   }

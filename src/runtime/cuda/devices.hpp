@@ -1,12 +1,19 @@
 // The CUDA devices of this machine.
 #pragma once
 
+#include <string>
+#include <string_view>
+
 #include "hemera/runtime/device.hpp"
 
 namespace hemera::runtime::cuda {
 
 /// See runtime::find_cuda_devices.
 CudaDevices find_devices();
+
+/// Why a device of a compute capability (90 for 9.0) can not run kernels compiled for `architectures`, a list
+/// "80-real,90" in the words of CMAKE_CUDA_ARCHITECTURES; empty if it can.
+std::string problem_of(int capability, std::string_view architectures);
 
 /// Throws DeviceError, with the reason and the way out, unless `index` is a device that this build can use.
 void require_device(int index);
