@@ -79,7 +79,7 @@ struct EvaluatorHandle {
 const ckks::Evaluator& ckks_evaluator(const EvaluatorHandle& handle);
 
 void bind_errors(nb::module_& m);
-void bind_interruption();
+void bind_interruption(nb::module_& m);
 void bind_parameters(nb::module_& m);
 void bind_context(nb::module_& m);
 void bind_cuda_library(nb::module_& m);

@@ -9,7 +9,7 @@ NB_MODULE(_core, m) {
   nanobind::set_leak_warnings(false);
   m.doc() = "The compiled core of Hemera; use the package `hemera` instead.";
   hemera::python::bind_errors(m);
-  hemera::python::bind_interruption();
+  hemera::python::bind_interruption(m);
   hemera::python::bind_parameters(m);
   hemera::python::bind_context(m);
   hemera::python::bind_cuda_library(m);
