@@ -57,7 +57,7 @@ ROWS = (
     ("objects.circuit_evaluator", "objects.graph"),
     ("objects.evaluator",),
     ("objects.batches", "objects.context"),
-    ("objects.cost",),
+    ("objects.cost", "pool"),
     ("objects.calibration",),
     ("interop",),
     ("_inspect",),

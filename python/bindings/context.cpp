@@ -40,6 +40,12 @@ ContextHandle make_context(const rlwe::Parameters& parameters, const std::string
        .times_operations = times_operations})};
 }
 
+/// Waits for the work of all threads; on the CPU, calls return when it is done.
+void synchronize_device(const ContextHandle& self) {
+  runtime::Queue& queue = self.context->queue();
+  if (queue.device().kind == runtime::Device::Kind::cuda) queue.synchronize_device();
+}
+
 /// The names of the devices that contexts can be made on, best first.
 std::vector<std::string> devices() {
   std::vector<std::string> names;
@@ -99,6 +105,7 @@ void bind_context(nb::module_& m) {
       .def("reset_memory_peak", [](const ContextHandle& self) { self.context->memory()->reset_peak(); })
       .def(
           "synchronize", [](const ContextHandle& self) { self.context->queue().synchronize(); }, ReleaseGil())
+      .def("synchronize_device", &synchronize_device, ReleaseGil())
       .def("level_scale", &level_scale, "level"_a)
       .def("plain_operand", &plain_operand, "a"_a, "product"_a)
       .def("galois_element",

@@ -35,6 +35,7 @@ from hemera.parameters import Parameters
 if TYPE_CHECKING:
     from hemera import serving
     from hemera.compiler import ArraySpec, Table, TableSpec, array, compile, compute  # noqa: A004
+    from hemera.pool import Pool
     from hemera.serving.client import Client
 
     __version__: str
@@ -52,6 +53,7 @@ __all__ = [
     "Keys",
     "Parameters",
     "Plaintext",
+    "Pool",
     "SecretKey",
     "SwitchingKey",
     "Table",
@@ -83,6 +85,7 @@ __all__ = [
 _WHEN_ASKED_FOR = {
     "ArraySpec": "hemera.compiler",
     "Client": "hemera.serving.client",
+    "Pool": "hemera.pool",
     "Table": "hemera.compiler",
     "TableSpec": "hemera.compiler",
     "array": "hemera.compiler",

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from hemera import _core
 from hemera.objects.ciphertext import Ciphertext, all_parts
 from hemera.objects.evaluator import Evaluator
-from hemera.objects.operands import require_equally_filled
 
 __all__ = ["add_many", "concatenate", "multiply_many", "stack"]
 
@@ -32,8 +30,7 @@ def stack(parts: Sequence[Ciphertext]) -> Ciphertext:
         [[1, 2], [3, 4]]
     """
     found = all_parts(parts, "stack")
-    require_equally_filled("stack", [part._native for part in found])
-    return Ciphertext(_core.stack([part._native for part in found]), _evaluator_of(found))
+    return _evaluator_of(found)._stacked(found)
 
 
 def concatenate(parts: Sequence[Ciphertext]) -> Ciphertext:
@@ -45,8 +42,7 @@ def concatenate(parts: Sequence[Ciphertext]) -> Ciphertext:
         ParameterError: if there is no part.
     """
     found = all_parts(parts, "concatenate")
-    require_equally_filled("concatenate", [part._native for part in found])
-    return Ciphertext(_core.concatenate([part._native for part in found]), _evaluator_of(found))
+    return _evaluator_of(found)._concatenated(found)
 
 
 def add_many(terms: Sequence[Ciphertext], *, out: Ciphertext | None = None) -> Ciphertext:

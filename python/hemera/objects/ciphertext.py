@@ -300,6 +300,9 @@ class Ciphertext(_Message):
                 f"reshape: a batch of shape {self.shape} cannot become {wanted}; the number of elements "
                 "must stay"
             )
+        return self._reshaped(extents)
+
+    def _reshaped(self, extents: list[int]) -> Ciphertext:
         result = self.copy()
         _core.reshape_inplace(result._native, extents)
         return result

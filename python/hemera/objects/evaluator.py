@@ -18,13 +18,21 @@ from hemera.objects.ciphertext import Ciphertext, Operand, Plaintext, all_parts,
 from hemera.objects.circuit_evaluator import CircuitEvaluator
 from hemera.objects.graph import Circuit, Graph
 from hemera.objects.keys import Keys, SwitchingKey
-from hemera.objects.operands import batch_axis, broadcast_shape, fitted, require_slots, reshaped, spread
+from hemera.objects.operands import (
+    batch_axis,
+    broadcast_shape,
+    fitted,
+    require_equally_filled,
+    require_slots,
+    reshaped,
+    spread,
+)
 from hemera.objects.stored import Stored
 
 if TYPE_CHECKING:
     from hemera.objects.context import Context
 
-__all__ = ["Evaluator", "Relinearization"]
+__all__ = ["Evaluator", "Relinearization", "require_room"]
 
 Relinearization = Literal["eager", "lazy"]
 _Operation = Literal["add", "subtract", "multiply"]
@@ -447,6 +455,18 @@ class Evaluator(CircuitEvaluator):
         """
         return Graph(self._context._native, lambda core: Ciphertext(core, self), circuit, examples)
 
+    # --- Joining, for `hemera.objects.batches`. ---
+
+    def _stacked(self, parts: Sequence[Ciphertext]) -> Ciphertext:
+        natives = [part._native for part in parts]
+        require_equally_filled("stack", natives)
+        return Ciphertext(_core.stack(natives), self)
+
+    def _concatenated(self, parts: Sequence[Ciphertext]) -> Ciphertext:
+        natives = [part._native for part in parts]
+        require_equally_filled("concatenate", natives)
+        return Ciphertext(_core.concatenate(natives), self)
+
     # --- Bringing operands together. ---
 
     def _paired(
@@ -464,7 +484,7 @@ class Evaluator(CircuitEvaluator):
             raise _core.MismatchError(
                 f"{operation}: the operands belong to {a.context!r} and to {b.context!r}"
             ) from None
-        _check_out(operation, a, shape, out)
+        require_room(operation, a, shape, out)
         if of_a != of_b and a._count != 1 and b._count != 1:
             if operation == "multiply":  # before they are repeated
                 a, b = self._all_refreshed((a, b))
@@ -527,7 +547,7 @@ class Evaluator(CircuitEvaluator):
     ) -> Ciphertext:
         shape = broadcast_shape(operation, a.shape, operand.shape)
         require_slots(operation, a._native, operand._native)
-        _check_out(operation, a, shape, out)
+        require_room(operation, a, shape, out)
         whole = a if a.shape == shape else a._broadcast_to(shape)
         plain = spread(operand._native, shape)
         if operation == "multiply":
@@ -564,7 +584,8 @@ def _require_ciphertext(operation: _Operation, a: Ciphertext) -> None:
         raise TypeError(f"{operation}: the first operand must be a Ciphertext, not {type(a).__name__}")
 
 
-def _check_out(operation: _Operation, a: Ciphertext, shape: tuple[int, ...], out: Ciphertext | None) -> None:
+def require_room(operation: str, a: Ciphertext, shape: tuple[int, ...], out: Ciphertext | None) -> None:
+    """MismatchError if the result would replace an operand of another shape."""
     if out is a and shape != a.shape:
         raise _core.MismatchError(
             f"{operation}: the result has shape {shape} and can not replace an operand of shape {a.shape}"

@@ -14,6 +14,9 @@ from hemera.errors import HemeraWarning, NoiseWarning, RangeWarning
 _PACKAGE = str(Path(__file__).parents[1])
 _ranges_are_known: ContextVar[bool] = ContextVar("_ranges_are_known", default=False)
 _budgets_are_known: ContextVar[bool] = ContextVar("_budgets_are_known", default=False)
+Warnings = dict[tuple[str, type[HemeraWarning]], None]
+"""Texts and categories, each once, in order."""
+_kept: ContextVar[Warnings | None] = ContextVar("_kept", default=None)
 
 
 def warn_of_spent_budget(operation: str) -> None:
@@ -73,7 +76,22 @@ def budgets_are_known() -> Iterator[None]:
         _budgets_are_known.reset(token)
 
 
+def keep_warnings(kept: Warnings) -> None:
+    """Keep the warnings that follow, for work in a thread that is none of the user's."""
+    _kept.set(kept)
+
+
+def give_warnings(kept: Warnings) -> None:
+    """Give warnings that were kept."""
+    for text, category in kept:
+        _warn(text, category)
+
+
 def _warn(text: str, category: type[HemeraWarning]) -> None:
+    kept = _kept.get()
+    if kept is not None:
+        kept[text, category] = None
+        return
     level = 3
     frame = sys._getframe(2)
     while frame.f_back is not None and frame.f_code.co_filename.startswith(_PACKAGE):

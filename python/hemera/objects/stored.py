@@ -95,15 +95,32 @@ class Stored(ABC):
 
 
 class Belonging(Stored, Generic[HomeT]):
-    """An object of the core together with the context that it belongs to."""
+    """An object of the core together with the context that it belongs to. It does not change."""
 
-    __slots__ = ("_context",)
+    __slots__ = ("_context", "_copies")
 
     def __init__(self, core: Any, context: HomeT) -> None:
         self._native = core
         self._context = context
+        self._copies: list[Any] = []
+        """In contexts of a pool, for as long as this object lives."""
 
     @property
     def context(self) -> HomeT:
         """The context that the object belongs to."""
         return self._context
+
+    def to(self, target: Target | str) -> Any:
+        """The object in another context of the same parameters, for example on another device: a copy, or the
+        one that `Pool.replicate` made there. Copies between GPUs do not pass the host.
+
+        Args:
+            target: a context, or the name of a device, which stands for `Context.on` of that device.
+
+        Raises:
+            DeviceError: if there is no such device.
+            MismatchError: if the target has other parameters, or is an evaluator.
+            OutOfMemoryError: if the target's device has no room.
+        """
+        kept = next((copy for copy in self._copies if copy.context is target), None)
+        return super().to(target) if kept is None else kept

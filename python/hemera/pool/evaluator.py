@@ -1,0 +1,454 @@
+"""An evaluator of a pool: the interface of `hemera.Evaluator`, whose operations run on all members."""
+
+from __future__ import annotations
+
+import functools
+import math
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from hemera import _core
+from hemera.circuits.matrices import EncryptedProduct, MatrixVectorProduct
+from hemera.inputs.arguments import require_type
+from hemera.inputs.source import Source
+from hemera.objects.ciphertext import Ciphertext, Operand, Plaintext, all_parts
+from hemera.objects.context import Context
+from hemera.objects.evaluator import Evaluator, require_room
+from hemera.objects.graph import Circuit, Graph
+from hemera.objects.keys import Keys, SwitchingKey
+from hemera.objects.operands import batch_axis
+from hemera.objects.stored import Stored
+from hemera.pool.calls import Call, joined_arrays, parts_of, require_member
+from hemera.pool.members import Team
+from hemera.pool.parts import Part, PoolCiphertext, PoolPlaintext, Span, elements, moved
+
+__all__ = ["PoolEvaluator", "PoolGraph", "joined"]
+
+
+def joined(call: Call, spans: Sequence[Span], results: Sequence[Any], evaluator: PoolEvaluator) -> Any:
+    """The results of a call's parts as one.
+
+    Raises:
+        TypeError: if they are no ciphertexts, plaintexts, arrays, or lists or tuples of these.
+    """
+    first = results[0]
+    if isinstance(first, (list, tuple)):
+        each = [joined(call, spans, parts, evaluator) for parts in zip(*results, strict=True)]
+        return tuple(each) if isinstance(first, tuple) else each
+    if isinstance(first, np.ndarray):
+        return joined_arrays(results)
+    if not isinstance(first, (Ciphertext, Plaintext)):
+        raise TypeError(
+            "a function on a pool's members returns ciphertexts, plaintexts, arrays, or lists of these, not "
+            f"{type(first).__name__}"
+        )
+    parts = [Part(span.member, value) for span, value in zip(spans, results, strict=True)]
+    if isinstance(first, Plaintext):
+        return PoolPlaintext(parts, evaluator.context, evaluator._team)
+    axis = len(first.shape) - len(call.shape)
+    if axis > 0 and call.shape and isinstance(first, Ciphertext) and first.shape[axis] == len_of(spans[0]):
+        return _with_first_axis(parts, evaluator)
+    return PoolCiphertext(parts, evaluator)
+
+
+def len_of(span: Span) -> int:
+    return span.end - span.begin
+
+
+def _with_first_axis(parts: Sequence[Part], evaluator: PoolEvaluator) -> Ciphertext:
+    """Results with a new first axis, before the one that is cut."""
+    turned = []
+    for member, value in parts:
+        places = np.arange(math.prod(value.shape)).reshape(value.shape)
+        turned.append(Part(member, value._gather(places.swapaxes(0, 1))))
+    whole = PoolCiphertext(turned, evaluator)
+    places = np.arange(math.prod(whole.shape)).reshape(whole.shape)
+    return whole._gather(places.swapaxes(0, 1))
+
+
+class PoolEvaluator(Evaluator):
+    """Evaluates on all members of a pool; `Pool.bind` makes one. It has the operations of an `Evaluator`, on
+    ciphertexts in parts: each member computes its part, and the calls return when the members have been given
+    all of their work. Any number of threads may use it.
+
+    Operands broadcast as in NumPy. Those that are cut otherwise, or lie on one member, are copied to where
+    they are needed. Ciphertexts and plaintexts of a member's context are operands, too.
+    """
+
+    def __init__(self, pool: Context, team: Team, evaluators: Sequence[Evaluator], keys: Keys) -> None:
+        self._context = pool
+        self._team = team
+        self._evaluators = tuple(evaluators)
+        self._keys = keys
+
+    @property
+    def _native(self) -> Any:  # type: ignore[override]
+        raise _core.MismatchError(
+            "this is an evaluator of a pool, and one of a single context is needed: "
+            "pool_evaluator.evaluators has those of the members"
+        )
+
+    @property
+    def evaluators(self) -> tuple[Evaluator, ...]:
+        """The evaluator of each member."""
+        return self._evaluators
+
+    def __repr__(self) -> str:
+        return f"<PoolEvaluator of {self._context!r} with {self._keys!r}>"
+
+    @property
+    def bootstraps(self) -> int:
+        """The number of ciphertexts that the members have bootstrapped: see `Evaluator.bootstraps`."""
+        return sum(each.bootstraps for each in self._evaluators)
+
+    # --- Work on members. ---
+
+    def map(self, f: Callable[..., Any], *inputs: Any, batch: int | None = None) -> Any:
+        """f(evaluator, *parts) on each member, with its own evaluator and its part of the inputs.
+
+        Args:
+            f: a function of an `Evaluator` and as many values as there are inputs. It returns a ciphertext, a
+                plaintext, an array, or a tuple or list of these, with the first axis of its inputs. Keys and
+                plaintexts of one member are at hand on the others by `sk.to(evaluator.context)`.
+            inputs: ciphertexts and plaintexts; arrays of shape (..., slots); anything else goes to each call
+                as it is. As with arrays of NumPy, `f` changes the caller's values if it changes its
+                arguments in place.
+            batch: the most elements of one call. A member then has several calls, of which `in_flight` (see
+                `Pool`) run at the same time. None: a call for each member.
+
+        Returns:
+            The results in the order of the inputs, ciphertexts in parts.
+
+        Raises:
+            Exception: that of the first call that failed.
+            TypeError: if `f` returns something else.
+        """
+        return self._mapped(f, inputs, batch=batch, bound=True)
+
+    def _mapped(
+        self,
+        work: Callable[..., Any],
+        inputs: Sequence[Any],
+        *,
+        receivers: Sequence[Any] | None = None,
+        batch: int | None = None,
+        bound: bool = False,
+    ) -> Any:
+        """work(receiver, *parts) on each member; `receivers`: the evaluators, unless others are given.
+        `bound`: ciphertexts are bound to the evaluator first."""
+        call = Call(self._team, "map", inputs, {}, arrays=True)
+        if batch is not None and batch < 1:
+            raise _core.ParameterError(f"map: a batch has at least one element, not {batch}")
+        spans = [
+            Span(member, first, min(end, first + (batch or end)))
+            for member, begin, end in call.cut
+            for first in range(begin, end, batch or end)
+        ]
+
+        def run(receiver: Any, *parts: Any) -> Any:
+            if bound:
+                parts = tuple(receiver.bind(part) if isinstance(part, Ciphertext) else part for part in parts)
+            return work(receiver, *parts)
+
+        own = self._evaluators if receivers is None else receivers
+        results = self._team.run([call.task(span, run, own[span.member]) for span in spans])
+        found = joined(call, spans, results, self)
+        return found if len(spans) == len(call.cut) else self._merged(found)
+
+    def _merged(self, found: Any) -> Any:
+        """Several parts of one member become one."""
+        if isinstance(found, (list, tuple)):
+            return type(found)(self._merged(each) for each in found)
+        if not isinstance(found, PoolCiphertext):
+            return found  # arrays are joined, plaintexts stay
+        return found._gather(np.arange(found._count).reshape(found.shape))
+
+    def _call(
+        self, name: str, args: Sequence[Any], kwargs: dict[str, Any], whole: Ciphertext | None = None
+    ) -> Any:
+        """An operation of the members' evaluators; `whole`: an operand that each of them needs whole."""
+        out = kwargs.pop("out", None)
+        method = getattr(Evaluator, name)
+        call = Call(self._team, name, args, kwargs, arrays=name in _WITH_ARRAYS, whole=whole)
+        if out is not None and name in ("add", "subtract", "multiply"):
+            require_room(name, args[0], call.shape, out)
+        results = self._team.run(
+            [call.task(span, method, self._evaluators[span.member]) for span in call.cut]
+        )
+        return self._put(name, joined(call, call.cut, results, self), out)
+
+    def _put(self, operation: str, result: Any, out: Ciphertext | None) -> Any:
+        """The result of an operation, in `out` if there is one: all of its parts, or none."""
+        if out is None:
+            return result
+        own = require_type(out, PoolCiphertext, operation, "a ciphertext of the pool as out=")
+        own._hold(result._parts)
+        own._evaluator = result._evaluator
+        return own
+
+    def _bound_parts(self, parts: Sequence[Part]) -> PoolCiphertext:
+        """A ciphertext of parts, each bound to its member's evaluator."""
+        return PoolCiphertext(
+            [Part(member, self._evaluators[member].bind(value)) for member, value in parts], self
+        )
+
+    # --- Operations that are no operations of each part. ---
+
+    def sum(self, a: Ciphertext, *, axis: int | None = None, out: Ciphertext | None = None) -> Ciphertext:
+        """See `Evaluator.sum`. Over the first axis, each member adds up its part, and the first member the
+        sums."""
+        shape = require_type(a, Ciphertext, "sum", "a ciphertext").shape
+        along = None if axis is None else batch_axis("sum", shape, axis)
+        found: Ciphertext = self._summed(a) if along == 0 else self._call("sum", (a,), {"axis": along})
+        result: Ciphertext = self._put("sum", found, out)
+        return result
+
+    def _summed(self, a: Ciphertext) -> Ciphertext:
+        """The sum over the first axis."""
+        own = self.bind(a)
+        sums = self._team.run(
+            [
+                (part.member, functools.partial(self._evaluators[part.member].sum, part.value, axis=0))
+                for part in own._parts
+            ]
+        )
+        terms = [
+            PoolCiphertext([Part(part.member, value)], self)
+            for part, value in zip(own._parts, sums, strict=True)
+        ]
+        if terms[0].shape:  # each is a batch of its own, on one member
+            terms = [self.bind(term.parts[0]) for term in terms]
+        return terms[0] if len(terms) == 1 else self.add_many(terms)
+
+    def mean(self, a: Ciphertext, *, axis: int | None = None, out: Ciphertext | None = None) -> Ciphertext:
+        """See `Evaluator.mean`."""
+        shape = require_type(a, Ciphertext, "mean", "a ciphertext").shape
+        along = None if axis is None else batch_axis("mean", shape, axis)
+        if along != 0 or self._context.params.scheme != "ckks":
+            found: Ciphertext = self._call("mean", (a,), {"axis": along, "out": out})
+            return found
+        return self.multiply(self.sum(a, axis=0), 1 / shape[0], out=out)
+
+    def dot(
+        self,
+        a: Ciphertext | Sequence[Ciphertext],
+        b: Operand | Sequence[Ciphertext] | Sequence[Plaintext | ArrayLike],
+        *,
+        out: Ciphertext | None = None,
+    ) -> Ciphertext:
+        """See `Evaluator.dot`."""
+        if not isinstance(a, Ciphertext) or a.ndim:
+            both = [list(each) if isinstance(each, (Ciphertext, np.ndarray)) else each for each in (a, b)]
+        else:
+            both = [a, b]
+        found: Ciphertext = self._call("dot", both, {"out": out})
+        return found
+
+    def multiply_matrices(
+        self, product: EncryptedProduct, a: Ciphertext, b: Ciphertext, *, out: Ciphertext | None = None
+    ) -> Ciphertext:
+        """See `Evaluator.multiply_matrices`. Every member needs all diagonals of a matrix that is multiplied
+        by vectors."""
+        whole = a if isinstance(product, MatrixVectorProduct) else None
+        found: Ciphertext = self._call("multiply_matrices", (product, a, b), {"out": out}, whole)
+        return found
+
+    def reencrypt(self, a: Ciphertext, key: SwitchingKey) -> Ciphertext:
+        """See `Evaluator.reencrypt`."""
+        found: Ciphertext = self._context._keyless.bind(self._call("reencrypt", (a, key), {}))
+        return found
+
+    def rotation_plan(self, a: Ciphertext, steps: int) -> list[int]:
+        """See `Evaluator.rotation_plan`."""
+        own = self.bind(a)
+        member, value = own._parts[0]
+        return self._team.run_on(member, lambda: self._evaluators[member].rotation_plan(value, steps))
+
+    def capture(self, circuit: Circuit, *examples: Ciphertext) -> Graph:
+        """Capture a circuit as a graph on each member: see `Evaluator.capture`. Inputs have the examples'
+        shape; `circuit` gets the parts of a member, and what it uses in addition is to be the member's: an
+        encoded operand by `w.to(x.context)`.
+        """
+        return PoolGraph(self, circuit, examples)
+
+    # --- Into the pool. ---
+
+    def encrypt(
+        self, values: ArrayLike | Plaintext, *, encoding: str = "slots", largest: float | None = None
+    ) -> Ciphertext:
+        """Encrypt with the public key, each member its part: see `Evaluator.encrypt`."""
+        array = as_rows(values)
+        found: Ciphertext = self._call("encrypt", (array,), {"encoding": encoding, "largest": largest})
+        return found
+
+    def encode(
+        self,
+        values: ArrayLike,
+        *,
+        encoding: str = "slots",
+        level: int | None = None,
+        scale: float | None = None,
+        largest: float | None = None,
+    ) -> Plaintext:
+        """Encode without encrypting: see `Pool.encode`."""
+        return self._context.encode(values, encoding=encoding, level=level, scale=scale, largest=largest)
+
+    def load(self, source: Source) -> Ciphertext:
+        """A ciphertext from its bytes or a file's path, in parts, bound to this evaluator: see
+        `Evaluator.load`."""
+        return self._bound(self._team.run_on(0, lambda: self._evaluators[0].load(source)))
+
+    def bind(self, ciphertext: Ciphertext) -> PoolCiphertext:
+        """The same ciphertext with this evaluator for its operators. A member's ciphertext is cut into
+        parts."""
+        require_type(ciphertext, Ciphertext, "bind", "a ciphertext")
+        if isinstance(ciphertext, PoolCiphertext):
+            if ciphertext._team is not self._team:
+                raise _core.MismatchError(
+                    "bind: the ciphertext belongs to another pool; x.to(pool) copies it"
+                )
+            parts: Sequence[Part] = ciphertext._parts
+        else:
+            require_member(self._team, "bind", ciphertext)
+            parts = parts_of(self._team, ciphertext)
+        return self._bound_parts(parts)
+
+    def _copy_of(self, stored: Stored) -> Ciphertext:
+        return self._bound(self._context._copy_of(stored))
+
+    def _stacked(self, parts: Sequence[Ciphertext]) -> Ciphertext:
+        found = [self.bind(part) for part in parts]
+        if len({part.shape for part in found}) > 1:
+            raise _core.MismatchError(
+                f"stack: batches of shape {found[0].shape} and "
+                f"{next(p.shape for p in found if p.shape != found[0].shape)} differ; stack equal shapes, or "
+                "concatenate"
+            )
+        return self._concatenated([part.reshape(1, *part.shape) for part in found])
+
+    def _concatenated(self, parts: Sequence[Ciphertext]) -> Ciphertext:
+        found = [self.bind(part) for part in parts]
+        if not all(part.shape for part in found):
+            raise _core.MismatchError("concatenate: single ciphertexts have no axis to join along; use stack")
+        pieces = [piece for part in found for piece in part._parts]
+        if len(found) > 1:
+            self._team.run_on(0, lambda: self._require_alike(pieces))
+        merged: Ciphertext = self._merged(PoolCiphertext(pieces, self))
+        return merged
+
+    def _require_alike(self, pieces: Sequence[Part]) -> None:
+        """MismatchError unless the parts can be joined: their first elements are, since parts of several
+        members never meet."""
+        first = [elements(value, np.zeros((1,), dtype=np.intp)) for _, value in pieces]
+        self._evaluators[0]._concatenated([moved(value, self._team.contexts[0]) for value in first])
+
+
+def as_rows(values: Any) -> Any:
+    """Values that can be cut: an array where there is one, else what was given, for one member."""
+    if not isinstance(values, (list, tuple)):
+        return values
+    try:
+        return np.asarray(values)
+    except ValueError:
+        return values  # the encoder reports what is wrong
+
+
+_WITH_ARRAYS = frozenset(("add", "subtract", "multiply", "divide", "dot", "encrypt"))
+"""Whose arrays are values of slots. Those of the others are matrices and coefficients."""
+
+_OF_PARTS = (
+    "add",
+    "subtract",
+    "multiply",
+    "divide",
+    "add_many",
+    "multiply_many",
+    "matmul",
+    "negate",
+    "square",
+    "power",
+    "relinearize",
+    "rescale",
+    "mod_switch",
+    "at_level",
+    "declare",
+    "shrink",
+    "rotate",
+    "rotate_many",
+    "conjugate",
+    "swap_rows",
+    "with_slots",
+    "bootstrap",
+    "transform",
+    "transform_all",
+    "apply",
+    "polyval",
+)
+"""The operations whose result of a batch is that of its parts."""
+
+
+def _of_parts(name: str) -> Callable[..., Any]:
+    @functools.wraps(getattr(Evaluator, name))
+    def call(self: PoolEvaluator, *args: Any, **kwargs: Any) -> Any:
+        return self._call(name, args, kwargs)
+
+    return call
+
+
+for _name in _OF_PARTS:
+    setattr(PoolEvaluator, _name, _of_parts(_name))
+
+
+class PoolGraph(Graph):
+    """A circuit that each member of a pool has captured; `PoolEvaluator.capture` makes one."""
+
+    def __init__(self, evaluator: PoolEvaluator, circuit: Circuit, examples: Sequence[Ciphertext]) -> None:
+        if not examples:
+            raise _core.ParameterError("capture: give at least one example input")
+        for example in examples:
+            require_type(example, Ciphertext, "capture", "ciphertexts as examples")
+        self._evaluator = evaluator
+        call = Call(evaluator._team, "capture", examples, {})
+        self._spans = call.cut
+        own = evaluator._evaluators
+
+        def captured(receiver: Evaluator, *parts: Ciphertext) -> Graph:
+            return receiver.capture(circuit, *parts)
+
+        self._graphs = evaluator._team.run(
+            [call.task(span, captured, own[span.member]) for span in self._spans]
+        )
+        self._shape = call.shape
+
+    @property
+    def is_recorded(self) -> bool:
+        """Whether calls replay a recording on every member."""
+        return all(graph.is_recorded for graph in self._graphs)
+
+    @property
+    def memory_bytes(self) -> int:
+        """The bytes of memory that the graphs of all members keep."""
+        return sum(graph.memory_bytes for graph in self._graphs)
+
+    def __call__(self, *inputs: Ciphertext) -> Ciphertext | tuple[Ciphertext, ...]:
+        """Run the circuit on every member: see `Graph.__call__`."""
+        all_parts(inputs, "graph")
+        call = Call(self._evaluator._team, "graph", inputs, {})
+        if call.shape != self._shape:
+            raise _core.MismatchError(
+                f"graph: batches of shape {call.shape}, but it was captured for {self._shape}"
+            )
+        results = self._evaluator._team.run(
+            [
+                call.task(span, Graph.__call__, graph)
+                for span, graph in zip(self._spans, self._graphs, strict=True)
+            ]
+        )
+        found: Ciphertext | tuple[Ciphertext, ...] = joined(call, self._spans, results, self._evaluator)
+        return found
+
+    def __repr__(self) -> str:
+        return f"<PoolGraph of {len(self._graphs)} graphs: {self._graphs[0]!r}>"
