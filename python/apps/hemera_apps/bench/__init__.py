@@ -9,9 +9,10 @@ from hemera_apps.bench import (
     networks,
     operations,
     plans,
+    pool,
     requests,
     serve,
     times,
 )
 
-SUITES = (operations, against_seal, apps, bootstraps, multiply, networks, plans, requests, serve, times)
+SUITES = (operations, against_seal, apps, bootstraps, multiply, networks, plans, pool, requests, serve, times)

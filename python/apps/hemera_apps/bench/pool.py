@@ -1,0 +1,288 @@
+"""Pools of several devices: rates of products, of NumPy to NumPy and of bootstraps by members, and copies."""
+
+from __future__ import annotations
+
+import argparse
+import functools
+import statistics
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from rich.console import Console
+
+import hemera
+from hemera import _machine, _options
+from hemera.circuits import Bootstrap
+from hemera.ckks import Parameters
+from hemera.errors import NoiseError, ParameterError
+from hemera.pool import Pool, PoolEvaluator
+
+Row = dict[str, Any]
+_IN_MAP = 16
+"""Products in one call of a function on members."""
+_CALLS = 4
+"""Batches that each member gets in one call from NumPy to NumPy."""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """The command's options."""
+    parser.add_argument(
+        "--devices", default="cuda:*", help='"cuda:*" (default), "cpu:*", or names with commas: cpu,cpu'
+    )
+    parser.add_argument("--threads", type=_options.positive, help="threads of each member on the CPU")
+    parser.add_argument(
+        "--only", nargs="+", choices=list(GROUPS), default=list(GROUPS), help="which groups (default: all)"
+    )
+    parser.add_argument(
+        "--batches", type=_options.integers, default=[8, 1], help="elements on a member (default: 8,1)"
+    )
+    parser.add_argument(
+        "--in-flight",
+        type=_options.integers,
+        default=[1, 2, 3],
+        help="calls at the same time on a member, from NumPy to NumPy (default: 1,2,3)",
+    )
+    parser.add_argument("--preset", help="preset of the bootstraps (default n16-40; test-40 if small)")
+    parser.add_argument("--seconds", type=float, default=2.0, help="for each measurement (default: 2)")
+    parser.add_argument("--small", action="store_true", help="small rings, in seconds: NOT SECURE")
+    parser.add_argument("--json", metavar="FILE", help='write the results to FILE ("-": standard output)')
+
+
+def run(options: argparse.Namespace) -> int:
+    """Measure, and write what is asked for."""
+    console = Console(stderr=options.json == "-")
+    if min([*options.batches, *options.in_flight], default=0) < 1:
+        raise ParameterError("--batches and --in-flight are numbers of at least 1")
+    devices = _devices(options)
+    rows: list[Row] = []
+    for name in options.only:
+        alone: dict[tuple[Any, ...], float] = {}
+        for row in GROUPS[name](options, devices):
+            if "per_second" in row:
+                key = tuple(row.get(field) for field in ("measurement", "batch", "in_flight"))
+                alone.setdefault(key, row["per_second"])  # of one member, which comes first
+                row["scaling"] = round(row["per_second"] / alone[key], 3)
+            console.print(
+                ", ".join(f"{name} {value}" for name, value in row.items()), highlight=False, markup=False
+            )
+            rows.append(row)
+    if options.json is not None:
+        machine = _machine.describe(options.threads)
+        _options.write_json(options.json, {"machine": machine, "devices": devices, "rows": rows})
+    return 0
+
+
+def _devices(options: argparse.Namespace) -> list[str]:
+    """The devices of all members. Members of "cpu:*" are bound, so that stands for itself."""
+    if options.devices == "cpu:*":
+        return ["cpu:*"]
+    if options.devices == "cuda:*":
+        return [name for name in hemera.devices() if name.startswith("cuda")] or ["cuda"]
+    return [name.strip() for name in options.devices.split(",") if name.strip()]
+
+
+def _choices(devices: Sequence[str]) -> list[str | list[str]]:
+    """The devices of each pool: of one member, two, four, ... and all. Before members on NUMA nodes comes one
+    on all processors."""
+    if devices == ["cpu:*"]:
+        return ["cpu", "cpu:*"]
+    powers = [1 << power for power in range(len(devices).bit_length()) if 1 << power < len(devices)]
+    return [list(devices[:count]) for count in (*powers, len(devices))]
+
+
+def _params(options: argparse.Namespace) -> Parameters:
+    """Log Q 1373 and log P 372 in 28 + 8 primes below 2^50, 4 digits, as `hemera_gpu_bench` has them."""
+    if options.small:
+        return Parameters.from_bits(
+            degree=1024, prime_bits=[50, 40, 40], special_bits=[49], scale_bits=40, security=None
+        )
+    return Parameters.from_bits(
+        degree=65536,
+        prime_bits=[50, *[49] * 27],
+        special_bits=[*[47] * 4, *[46] * 4],
+        scale_bits=49,
+        digits=4,
+    )
+
+
+def _pools(
+    options: argparse.Namespace, devices: Sequence[str], params: Parameters, in_flight: int = 1
+) -> Iterator[Pool]:
+    """The pools of the choices, each closed before the next one."""
+    for chosen in _choices(devices):
+        with Pool(params, chosen, threads=options.threads, in_flight=in_flight) as pool:
+            yield pool
+
+
+def _rate(pool: Pool, action: Callable[[], object], count: int, seconds: float) -> dict[str, float]:
+    """Elements a second, of `count` in each call: the median of five rounds, with their spread. A round ends
+    when all devices have done their work."""
+
+    def round_of(calls: int) -> float:
+        begin = time.perf_counter()
+        for _ in range(calls):
+            action()
+        pool.synchronize()
+        return (time.perf_counter() - begin) / calls
+
+    round_of(1)
+    calls = max(1, int(seconds / 5 / round_of(2)))
+    times = [round_of(calls) for _ in range(5)]
+    middle = statistics.median(times)
+    spread = (max(times) - min(times)) / middle
+    return {"per_second": float(f"{count / middle:.5g}"), "spread": round(spread, 3)}
+
+
+def _row(measurement: str, pool: Pool, **facts: Any) -> Row:
+    return {"measurement": measurement, "members": len(pool), "devices": pool.device, **facts}
+
+
+def _require_near(what: str, found: NDArray[Any], expected: NDArray[Any], tolerance: float) -> None:
+    """NoiseError if results are wrong, so that no wrong work is timed."""
+    error = float(np.max(np.abs(found - expected)))
+    if not error < tolerance:
+        raise NoiseError(f"{what}: results are wrong by {error}")
+
+
+def _values(pool: Pool, rows: int) -> NDArray[Any]:
+    """Values of all slots."""
+    return np.random.default_rng(1).uniform(-1, 1, (rows, pool.params.max_slots))
+
+
+def _products(options: argparse.Namespace, devices: Sequence[str]) -> Iterator[Row]:
+    """Products of ciphertexts with relinearization and rescale: a call of the pool each, and many in one call
+    of a function on its members."""
+    for pool in _pools(options, devices, _params(options)):
+        sk = pool.generate_secret_key()
+        ev = pool.bind(pool.generate_keys(sk))
+        for batch in options.batches:
+            values = _values(pool, batch * len(pool))
+            x = ev.encrypt(values)
+            _require_near("product", pool.decrypt(x * x, sk), values * values, 2**-12)
+            measured = _rate(pool, functools.partial(ev.multiply, x, x), len(x), options.seconds)
+            yield _row("product", pool, batch=batch, **measured)
+
+            def many(evaluator: hemera.Evaluator, part: hemera.Ciphertext) -> hemera.Ciphertext:
+                for _ in range(_IN_MAP):
+                    found = evaluator.multiply(part, part)
+                return found
+
+            measured = _rate(pool, functools.partial(ev.map, many, x), _IN_MAP * len(x), options.seconds)
+            yield _row("product in map", pool, batch=batch, **measured)
+
+
+def _numpy(options: argparse.Namespace, devices: Sequence[str]) -> Iterator[Row]:
+    """Arrays are encrypted, multiplied with themselves, decrypted and put together again."""
+    batch = max(options.batches)
+    for in_flight in options.in_flight:
+        for pool in _pools(options, devices, _params(options), in_flight):
+            sk = pool.replicate(pool.generate_secret_key())
+            ev = pool.bind(pool.generate_keys(sk))
+            values = _values(pool, _CALLS * batch * len(pool))
+
+            def there_and_back(evaluator: hemera.Evaluator, rows: NDArray[Any]) -> NDArray[Any]:
+                x = evaluator.encrypt(rows)
+                context = evaluator.context
+                return context.decrypt(evaluator.multiply(x, x), sk.to(context))  # noqa: B023
+
+            def action() -> NDArray[Any]:
+                found: NDArray[Any] = ev.map(there_and_back, values, batch=batch)  # noqa: B023
+                return found
+
+            _require_near("NumPy to NumPy", action(), values * values, 2**-12)
+            measured = _rate(pool, action, len(values), options.seconds)
+            yield _row("NumPy to NumPy", pool, batch=batch, in_flight=in_flight, **measured)
+
+
+def _bootstraps(options: argparse.Namespace, devices: Sequence[str]) -> Iterator[Row]:
+    """One bootstrap on each member, as a captured graph."""
+    preset = options.preset or ("test-40" if options.small else "n16-40")
+    params = Parameters.for_bootstrapping(preset)
+    plan = Bootstrap(params, 16 if options.small else None)
+    for pool in _pools(options, devices, params):
+        sk = pool.generate_secret_key()
+        ev = pool.bind(pool.generate_keys(sk, plan=plan), bootstrap=plan, magnitude=1.0)
+        values = np.random.default_rng(1).uniform(-1, 1, (len(pool), plan.slots))
+        x = ev.at_level(ev.encrypt(values), plan.input_level)
+        _require_near("bootstrap", pool.decrypt(x.bootstrap(), sk), values, 2**-8)
+        graph = ev.capture(lambda part: part.bootstrap(), x)
+        measured = _rate(pool, functools.partial(graph, x), len(x), options.seconds)
+        yield _row("bootstrap", pool, batch=1, preset=preset, slots=plan.slots, **measured)
+
+
+def _copies(options: argparse.Namespace, devices: Sequence[str]) -> Iterator[Row]:
+    """From the first member to the second, row by row; and products on both while copies go on."""
+    if len(devices) < 2 and devices != ["cpu:*"]:
+        return
+    chosen: str | Sequence[str] = "cpu:*" if devices == ["cpu:*"] else devices[:2]
+    with Pool(_params(options), chosen, threads=options.threads) as pool:
+        if len(pool) < 2:
+            return
+        sk = pool.generate_secret_key()
+        keys = pool.generate_keys(sk, rotations=[1])
+        ev = pool.bind(keys)
+        source, target = pool.contexts[:2]
+        for batch in options.batches:
+            x = ev.encrypt(_values(pool, batch)).to(source)
+            yield _copy_row(pool, "copy of a ciphertext", x, batch, x.memory_bytes, options.seconds)
+        fresh = pool.load(bytes(keys))
+        yield _copy_row(pool, "copy of keys", fresh, 1, fresh.memory_bytes, options.seconds)
+        del fresh, target
+        yield from _beside_copies(options, pool, ev)
+
+
+def _copy_row(pool: Pool, name: str, x: Any, batch: int, size: int, seconds: float) -> Row:
+    target = pool.contexts[1]
+
+    def copy() -> None:
+        pool._team.run_on(1, lambda: x.to(target))
+
+    measured = _rate(pool, copy, 1, seconds)
+    gigabytes = size * measured["per_second"] / 1e9
+    return _row(name, pool, batch=batch, bytes=size, gigabytes_per_second=round(gigabytes, 2), **measured)
+
+
+def _beside_copies(options: argparse.Namespace, pool: Pool, ev: PoolEvaluator) -> Iterator[Row]:
+    """Products of both members, and of a captured graph on the source, without and with copies."""
+    batch = max(options.batches)
+    x = ev.encrypt(_values(pool, batch * len(pool)))
+    copied: Any = x.parts[0]
+    graph = ev.capture(lambda part: part * part, x)
+    stop = threading.Event()
+    copies = 0
+
+    def copy_on() -> None:
+        nonlocal copies
+        while not stop.is_set():
+            copied.to(pool.contexts[1])
+            copies += 1
+            if copies % 16 == 0:  # so that no long queue of copies remains
+                pool.contexts[1].synchronize()
+
+    for name, action in (("product", lambda: ev.multiply(x, x)), ("graph of a product", lambda: graph(x))):
+        alone = _rate(pool, action, len(x), options.seconds)
+        yield _row(f"{name} without copies", pool, batch=batch, **alone)
+        stop.clear()
+        copies = 0
+        thread = threading.Thread(target=copy_on)
+        begin = time.perf_counter()
+        thread.start()
+        try:
+            beside = _rate(pool, action, len(x), options.seconds)
+        finally:
+            stop.set()
+            thread.join()
+        rate = float(f"{copies / (time.perf_counter() - begin):.4g}")
+        yield _row(f"{name} beside copies", pool, batch=batch, copies_per_second=rate, **beside)
+
+
+GROUPS: dict[str, Callable[[argparse.Namespace, Sequence[str]], Iterator[Row]]] = {
+    "products": _products,
+    "numpy": _numpy,
+    "bootstraps": _bootstraps,
+    "copies": _copies,
+}

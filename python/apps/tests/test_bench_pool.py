@@ -1,0 +1,62 @@
+"""`hemera bench pool`: rates by the number of members, and copies between them, on members of the CPU."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from hemera.cli import main
+from hemera_apps.bench import pool
+
+COMMAND = ["bench", "pool", "--devices", "cpu,cpu,cpu", "--threads", "1", "--small", "--seconds", "0.01"]
+
+
+def test_rows_of_one_member_two_and_all(tmp_path: Path) -> None:
+    file = tmp_path / "pool.json"
+    assert main([*COMMAND, "--batches", "2,1", "--in-flight", "2", "--json", str(file)]) == 0
+    result = json.loads(file.read_text(encoding="utf-8"))
+    assert result["devices"] == ["cpu", "cpu", "cpu"]
+    rows = result["rows"]
+    scaled = [row for row in rows if row["measurement"] in ("product", "NumPy to NumPy", "bootstrap")]
+    assert [(row["measurement"], row["members"], row["batch"]) for row in scaled] == [
+        *(("product", members, batch) for members in (1, 2, 3) for batch in (2, 1)),
+        *(("NumPy to NumPy", members, 2) for members in (1, 2, 3)),
+        *(("bootstrap", members, 1) for members in (1, 2, 3)),
+    ]
+    for row in rows:
+        assert row["per_second"] > 0
+        assert row["devices"] == ",".join(["cpu"] * row["members"])
+        if row["members"] == 1:
+            assert row["scaling"] == 1
+    first = {(row["measurement"], row["batch"]): row["per_second"] for row in scaled if row["members"] == 1}
+    for row in scaled:
+        assert row["scaling"] == pytest.approx(
+            row["per_second"] / first[row["measurement"], row["batch"]], 1e-3
+        )
+    copies = [row for row in rows if row["measurement"].startswith("copy")]
+    # Two polynomials of three limbs with 1024 coefficients of eight bytes.
+    assert [row["bytes"] for row in copies[:2]] == [2 * 2 * 3 * 1024 * 8, 2 * 3 * 1024 * 8]
+    for row in copies:
+        assert row["gigabytes_per_second"] == pytest.approx(row["bytes"] * row["per_second"] / 1e9, abs=0.01)
+    beside = [row for row in rows if row["measurement"].endswith("beside copies")]
+    assert [row["copies_per_second"] > 0 for row in beside] == [True, True]
+
+
+def test_a_group_alone_and_one_member(tmp_path: Path) -> None:
+    file = tmp_path / "pool.json"
+    alone = [*COMMAND[:2], "--devices", "cpu", *COMMAND[4:], "--json", str(file)]
+    assert main([*alone, "--only", "copies", "products", "--batches", "1"]) == 0
+    rows = json.loads(file.read_text(encoding="utf-8"))["rows"]
+    assert [row["measurement"] for row in rows] == ["product", "product in map"]  # nowhere to copy to
+
+
+def test_mistakes_are_told(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([*COMMAND, "--batches", "0"]) == 1
+    assert "at least 1" in capsys.readouterr().err
+    assert main([*COMMAND[:2], "--devices", "cuda:99", *COMMAND[4:]]) == 1
+    assert "cuda:99" in capsys.readouterr().err
+    assert [len(chosen) for chosen in pool._choices(["cpu"] * 8)] == [1, 2, 4, 8]
+    assert [len(chosen) for chosen in pool._choices(["cpu"] * 6)] == [1, 2, 4, 6]
+    assert pool._choices(["cpu:*"]) == ["cpu", "cpu:*"]
