@@ -48,7 +48,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--tls-certificate", metavar="PEM", type=Path, help="serve https with this certificate"
     )
     parser.add_argument("--tls-key", metavar="PEM", type=Path, help="the certificate's key")
-    _options.add_machine(parser)
+    _options.add_machine(parser, several=True)
     _add_limits(parser.add_argument_group("limits"))
     changes = parser.add_argument_group(
         "changes of HOME (each ends the command)"

@@ -94,7 +94,7 @@ class Packaged:
         Args:
             home: the folder; made where there is none. `hemera serve HOME --add-client NAME` makes tokens.
             host, port: where to listen; port 0: any that is free.
-            device: that computes.
+            device: that computes; or several, as of `hemera serve --device`: "cuda:*".
             limits: of `hemera serve`, as `batch=8`.
 
         Returns:

@@ -20,7 +20,7 @@ from hemera.objects.context import Context
 from hemera.objects.devices import devices as found_devices
 from hemera.objects.noise_warning import Warnings, give_warnings, keep_warnings
 
-__all__ = ["ALL_CPUS", "ALL_GPUS", "Place", "Team", "nodes_of_processors", "places_of"]
+__all__ = ["ALL_CPUS", "ALL_GPUS", "Place", "Team", "bind_thread", "nodes_of_processors", "places_of"]
 
 T = TypeVar("T")
 
@@ -113,6 +113,13 @@ def _places_of_name(name: str, threads: int | None) -> list[Place]:
     return [Place(name, threads)]
 
 
+def bind_thread(processors: frozenset[int] | None) -> None:
+    """Bind the calling thread, and those that it will start: those of contexts that it makes. None: to no
+    processors."""
+    if processors is not None:
+        os.sched_setaffinity(0, processors)
+
+
 class _Run:
     """Work on several members that one caller waits for."""
 
@@ -159,9 +166,7 @@ _Queue = queue.SimpleQueue["tuple[_Run, int, contextvars.Context, Callable[[], A
 def _serve(team: weakref.ref[Team], tasks: _Queue, processors: frozenset[int] | None) -> None:
     """What a thread of a member does. It does not hold the team, which ends with the last of its values."""
     _of_thread.team = team
-    if processors is not None:
-        # Threads that this one starts, those of the context, are bound like it.
-        os.sched_setaffinity(0, processors)
+    bind_thread(processors)
     while (task := tasks.get()) is not None:
         run, number, known, work = task
         run.do(number, known, work)

@@ -1,4 +1,5 @@
-"""Who computes when: requests that wait for one client and model run as one batch, clients take turns."""
+"""Who computes when, and on which device: requests that wait for one client and model run as one batch,
+clients take turns."""
 
 from __future__ import annotations
 
@@ -7,7 +8,7 @@ import logging
 import threading
 import time
 from collections import OrderedDict, deque
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
 from http import HTTPStatus
@@ -20,7 +21,7 @@ from hemera.serving.metrics import Metrics
 from hemera.serving.problems import Refused
 from hemera.serving.sessions import Answer, Inputs, Session, SessionCache, too_many
 
-__all__ = ["Evaluation", "Scheduler"]
+__all__ = ["Device", "Evaluation", "Scheduler"]
 
 _FILE_THREADS = 4
 """That read requests and write answers beside the computation."""
@@ -53,13 +54,38 @@ class Evaluation:
             self.loading, self.files = None, {}
 
 
+@dataclass(frozen=True, eq=False)
+class Device:
+    """A device that computes, in a thread of its own."""
+
+    session: Callable[[str, str], Session]
+    """Gives the session of a client and model; called in the computing thread."""
+    ready: Callable[[str, str], Session | None]
+    """Gives it without waiting, or None: then inputs are loaded beside the computation."""
+    cache: SessionCache
+    """Of these sessions, which makes room when the device has none."""
+    begin: Callable[[], None] = lambda: None
+    """What the computing thread does first."""
+
+
+@dataclass
+class _State:
+    """What a device's thread does now, and has to do. Guarded by the scheduler's lock."""
+
+    calls: deque[tuple[Callable[[], Any], Future[Any]]] = field(default_factory=deque)
+    busy: bool = False
+    place: tuple[str, str] | None = None
+    """The client and model whose requests run."""
+
+
 class Scheduler:
-    """One thread that computes on one device, and the requests that wait for it.
+    """A thread for each device, and the requests that wait for them.
+
+    Requests run on a device that holds their client's keys. Where none does, any device loads them. Where
+    those that do are busy, and more requests wait than run together, an idle device takes the keys, too.
 
     Args:
-        session: gives the session of a client and model; called in the computing thread.
-        ready: gives it without waiting, or None: then inputs are loaded beside the computation.
-        cache: of these sessions, which makes room when the device has none.
+        devices: those that compute.
         waiting: requests of one client and model that may wait.
         batch: largest number of evaluations that run together.
         metrics: what is counted.
@@ -67,35 +93,35 @@ class Scheduler:
 
     def __init__(
         self,
-        session: Callable[[str, str], Session],
-        cache: SessionCache,
+        devices: Sequence[Device],
         *,
-        ready: Callable[[str, str], Session | None],
         waiting: int,
         batch: int,
         metrics: Metrics,
     ) -> None:
-        self._session = session
-        self._ready = ready
-        self._cache = cache
+        self._devices = tuple(devices)
         self._waiting = waiting
         self._batch = batch
         self._metrics = metrics
         self._wake = threading.Condition()
         self._queues: OrderedDict[tuple[str, str], deque[Evaluation]] = OrderedDict()
-        self._calls: deque[tuple[Callable[[], Any], Future[Any]]] = deque()
+        self._states = [_State() for _ in self._devices]
         self._stopped = False
         self._files = ThreadPoolExecutor(_FILE_THREADS, thread_name_prefix="hemera-files")
-        self._thread = threading.Thread(target=self._work, name="hemera-device", daemon=True)
+        self._threads = [
+            threading.Thread(target=self._work, args=(number,), name="hemera-device", daemon=True)
+            for number in range(len(self._devices))
+        ]
 
     def start(self) -> None:
         """Begin to compute; what was submitted before waits until now."""
-        self._thread.start()
+        for thread in self._threads:
+            thread.start()
 
     @property
     def alive(self) -> bool:
-        """Whether requests are computed."""
-        return self._thread.is_alive() and not self._stopped
+        """Whether requests are computed, on all devices."""
+        return all(thread.is_alive() for thread in self._threads) and not self._stopped
 
     @property
     def waiting(self) -> int:
@@ -126,19 +152,20 @@ class Scheduler:
                     "when an answer has come",
                     retry_after=1,
                 )
-            session = self._ready(request.client, request.model)
+            session = self._best_session(request.client, request.model)
             if session is not None:
                 request.loading = (session, self._files.submit(session.load, request.files))
             queue.append(request)
-            self._wake.notify()
+            self._wake.notify_all()
 
-    def call(self, function: Callable[[], Any]) -> Future[Any]:
-        """Run a function in the computing thread, before the requests that wait. Refused (503) on a stop."""
+    def call(self, function: Callable[[], Any], device: int = 0) -> Future[Any]:
+        """Run a function in the computing thread of a device, before the requests that wait. Refused (503) on
+        a stop."""
         future: Future[Any] = Future()
         with self._wake:
             self._require_running()
-            self._calls.append((function, future))
-            self._wake.notify()
+            self._states[device].calls.append((function, future))
+            self._wake.notify_all()
         return future
 
     def stop(self) -> None:
@@ -146,42 +173,73 @@ class Scheduler:
         with self._wake:
             self._stopped = True
             futures = [each.answer for queue in self._queues.values() for each in queue]
-            futures += [future for _, future in self._calls]
+            for state in self._states:
+                futures += [future for _, future in state.calls]
+                state.calls.clear()
             self._queues.clear()
-            self._calls.clear()
             self._wake.notify_all()
         for future in futures:
             if future.set_running_or_notify_cancel():
                 future.set_exception(_stopping())
-        if self._thread.is_alive():
-            self._thread.join()
+        for thread in self._threads:
+            if thread.is_alive():
+                thread.join()
         self._files.shutdown(wait=True)
 
     def _require_running(self) -> None:
         if self._stopped:
             raise _stopping()
 
-    def _work(self) -> None:
-        while (step := self._next()) is not None:
+    def _best_session(self, client: str, model: str) -> Session | None:
+        """The session of a device that holds one: an idle device, if there is one."""
+        found = [
+            (state.busy, number, session)
+            for number, (device, state) in enumerate(zip(self._devices, self._states, strict=True))
+            if (session := device.ready(client, model)) is not None
+        ]
+        return min(found, key=lambda each: each[:2])[2] if found else None
+
+    def _work(self, number: int) -> None:
+        self._devices[number].begin()
+        while (step := self._next(number)) is not None:
             try:
                 step()
             except Exception as error:  # of this code: requests got theirs
                 log("failure", level=logging.ERROR, error=error)
 
-    def _next(self) -> Callable[[], None] | None:
-        """What is to be done next, when there is something; None: nothing any more."""
+    def _next(self, number: int) -> Callable[[], None] | None:
+        """What a device is to do next, when there is something; None: nothing any more."""
+        state = self._states[number]
         with self._wake:
-            while not (self._stopped or self._calls or self._queues):
+            state.busy, state.place = False, None
+            while not (self._stopped or state.calls):
+                place = next((each for each in self._queues if self._may_take(number, each)), None)
+                if place is not None:
+                    state.busy, state.place = True, place
+                    taken = self._take(place)
+                    self._wake.notify_all()  # others may take what is left
+                    return functools.partial(self._evaluate, self._devices[number], taken)
                 self._wake.wait()
             if self._stopped:
                 return None
-            if self._calls:
-                return functools.partial(_settle, *self._calls.popleft())
-            return functools.partial(self._evaluate, self._take())
+            state.busy = True
+            self._wake.notify_all()  # others may take what waits for this device
+            return functools.partial(_settle, *state.calls.popleft())
 
-    def _take(self) -> list[Evaluation]:
-        """The oldest requests of the client and model whose turn it is."""
-        place, queue = self._queues.popitem(last=False)
+    def _may_take(self, number: int, place: tuple[str, str]) -> bool:
+        """Whether an idle device may run requests of a client and model."""
+        holders = [
+            other
+            for other, device in enumerate(self._devices)
+            if self._states[other].place == place or device.ready(*place) is not None
+        ]
+        if not holders or number in holders:
+            return True
+        return len(self._queues[place]) > self._batch and all(self._states[each].busy for each in holders)
+
+    def _take(self, place: tuple[str, str]) -> list[Evaluation]:
+        """The oldest requests of a client and model."""
+        queue = self._queues.pop(place)
         taken: list[Evaluation] = []
         while queue and len(taken) < self._batch:
             request = queue.popleft()
@@ -191,12 +249,12 @@ class Scheduler:
             self._queues[place] = queue
         return taken
 
-    def _evaluate(self, requests: list[Evaluation]) -> None:
+    def _evaluate(self, device: Device, requests: list[Evaluation]) -> None:
         if not requests:
             return  # nobody waited for them any more
         first = requests[0]
         try:
-            session = self._session(first.client, first.model)
+            session = device.session(first.client, first.model)
         except BaseException as error:
             for request in requests:
                 request.answer.set_exception(error)
@@ -220,7 +278,7 @@ class Scheduler:
             else:
                 groups.append([(request, inputs)])
         for group in groups:
-            self._run(session, group)
+            self._run(device, session, group)
 
     def _loaded(self, request: Evaluation, session: Session) -> Future[Inputs]:
         """The inputs of a request for this session, and for no other that the client had when it came."""
@@ -228,7 +286,7 @@ class Scheduler:
             return request.loading[1]
         return self._files.submit(session.load, request.files)
 
-    def _run(self, session: Session, group: list[tuple[Evaluation, Inputs]]) -> None:
+    def _run(self, device: Device, session: Session, group: list[tuple[Evaluation, Inputs]]) -> None:
         """Run a batch; where it fails, its requests one by one, so that each has its own answer or error."""
         began = time.monotonic()
         first = group[0][0]
@@ -236,10 +294,10 @@ class Scheduler:
             outputs = session.run([inputs.values for _, inputs in group])
         except Exception as error:
             if isinstance(error, OutOfMemoryError):
-                self._cache.drop_others(first.client, first.model)
+                device.cache.drop_others(first.client, first.model)
             if len(group) > 1 and isinstance(error, Error):
                 for each in group:
-                    self._run(session, [each])
+                    self._run(device, session, [each])
             else:
                 for request, _ in group:
                     request.answer.set_exception(error)

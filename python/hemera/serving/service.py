@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import logging
 import shutil
 import time
@@ -13,13 +14,14 @@ from pathlib import Path
 
 from hemera import errors
 from hemera._inspect import HEMERA
+from hemera.pool.members import bind_thread
 from hemera.serving.files import locked, write_atomically
 from hemera.serving.logs import log
 from hemera.serving.metrics import Metrics
 from hemera.serving.package import Package
 from hemera.serving.problems import Refused
 from hemera.serving.rates import Rates
-from hemera.serving.scheduler import Scheduler
+from hemera.serving.scheduler import Device, Scheduler
 from hemera.serving.sessions import Loader, Session, SessionCache, memory_of
 from hemera.serving.settings import Settings
 from hemera.serving.store import KeySet, Store, Upload
@@ -135,12 +137,19 @@ class Service:
             refused=self.metrics.limited,
             clock=clock,
         )
-        self.loader = Loader(settings.device, settings.threads, settings.graphs)
-        self.cache = SessionCache(settings.loaded_key_bytes)
+        places = settings.places
+        self._loaders = [Loader(place.device, place.threads, settings.graphs) for place in places]
+        self.caches = [SessionCache(settings.loaded_key_bytes) for _ in places]
         self.scheduler = Scheduler(
-            self._session,
-            self.cache,
-            ready=self._ready,
+            [
+                Device(
+                    functools.partial(self._session, number),
+                    functools.partial(self._ready, number),
+                    self.caches[number],
+                    functools.partial(bind_thread, place.processors),
+                )
+                for number, place in enumerate(places)
+            ],
             waiting=settings.waiting_requests,
             batch=settings.batch,
             metrics=self.metrics,
@@ -150,27 +159,38 @@ class Service:
         self.metrics.watch("hemera_stored_key_sets", "Key sets on disk", lambda: len(self.store))
         self.metrics.watch(
             "hemera_loaded_key_bytes",
-            "Bytes of keys in the device's memory, with their graphs and contexts",
-            lambda: self.cache.bytes,
+            "Bytes of keys in the devices' memory, with their graphs and contexts",
+            lambda: sum(cache.bytes for cache in self.caches),
         )
-        self.metrics.watch("hemera_captured_graphs", "Captured graphs", lambda: self.cache.graphs)
         self.metrics.watch(
-            "hemera_loaded_key_sets", "Key sets in the device's memory", lambda: len(self.cache)
+            "hemera_captured_graphs",
+            "Captured graphs",
+            lambda: sum(cache.graphs for cache in self.caches),
+        )
+        self.metrics.watch(
+            "hemera_loaded_key_sets",
+            "Key sets in the devices' memory; one set counts on each device that holds it",
+            lambda: sum(map(len, self.caches)),
         )
 
     @property
     def device(self) -> str:
-        """Where it computes."""
+        """Where it computes: the names of its devices, with commas."""
         for package in self.models.values():
-            return self.loader.context(package).device
+            return ",".join(loader.context(package).device for loader in self._loaders)
         return self.settings.device
 
     def prepare(self) -> None:
-        """Make contexts and prepared models; called before requests come. Models that can not be prepared
-        join the damaged ones."""
+        """Make contexts and prepared models in the devices' threads; called before requests come, when the
+        scheduler runs. Models that can not be prepared join the damaged ones."""
         for name, package in list(self.models.items()):
+            prepared = [
+                self.scheduler.call(functools.partial(loader.prepare, package), number)
+                for number, loader in enumerate(self._loaders)
+            ]
             try:
-                self.loader.prepare(package)
+                for each in prepared:
+                    each.result()
             except errors.Error as error:
                 self.damaged[name] = str(error)
                 del self.models[name]
@@ -190,24 +210,32 @@ class Service:
             raise _no_keys(model)
         return found
 
-    def load_upload(self, package: Package, library: str, upload: Upload) -> Session:
-        """The session of keys that were uploaded, which is how they are checked. In the computing thread."""
-        try:
-            return self.loader.load(package, library, upload.files)
-        except errors.OutOfMemoryError:
-            self.cache.drop_others("", "")
-            return self.loader.load(package, library, upload.files)
+    def device_for_keys(self) -> int:
+        """The number of the device that keys are uploaded to: the one with the fewest bytes of them."""
+        return min(range(len(self.caches)), key=lambda number: self.caches[number].bytes)
 
-    def accept(self, upload: Upload, library: str, session: Session) -> KeySet:
+    def load_upload(self, package: Package, library: str, upload: Upload, device: int) -> Session:
+        """The session of keys that were uploaded, which is how they are checked. In the device's thread."""
+        try:
+            return self._loaders[device].load(package, library, upload.files)
+        except errors.OutOfMemoryError:
+            self.caches[device].drop_others("", "")
+            return self._loaders[device].load(package, library, upload.files)
+
+    def accept(self, upload: Upload, library: str, session: Session, device: int) -> KeySet:
         """Checked keys become the client's; they are on disk when this returns."""
         found = self.store.commit(upload, library)
         session.digest = found.digest
-        self.cache.put(upload.client, upload.model, found.generation, session)
+        for number, cache in enumerate(self.caches):
+            if number != device:
+                cache.drop(upload.client, upload.model)  # those before
+        self.caches[device].put(upload.client, upload.model, found.generation, session)
         return found
 
     def remove_keys(self, client: str, model: str) -> bool:
         """Whether there were any."""
-        self.cache.drop(client, model)
+        for cache in self.caches:
+            cache.drop(client, model)
         return self.store.remove(client, model)
 
     def memory_of(self, package: Package, client: str, files: Mapping[str, bytes]) -> int:
@@ -227,19 +255,17 @@ class Service:
         for found in self.store.sets():
             if not found.is_there():
                 self.store.forget(found)
-                self.cache.drop(found.client, found.model, found.generation)
+                for cache in self.caches:
+                    cache.drop(found.client, found.model, found.generation)
 
-    def _session(self, client: str, model: str) -> Session:
-        """The keys of a client on the device."""
+    def _session(self, device: int, client: str, model: str) -> Session:
+        """The keys of a client on a device."""
         package = self.model(model)
         while True:
             found = self.keys(client, model)
             try:
-                return self.cache.get(
-                    client,
-                    model,
-                    found.generation,
-                    lambda found=found: self._load(package, found),  # type: ignore[misc]
+                return self.caches[device].get(
+                    client, model, found.generation, functools.partial(self._load, device, package, found)
                 )
             except errors.FileError:
                 if found.is_there():
@@ -247,17 +273,26 @@ class Service:
                 if self.store.find(client, model) == found:  # and were not replaced meanwhile
                     self.store.forget(found)
 
-    def _ready(self, client: str, model: str) -> Session | None:
+    def _ready(self, device: int, client: str, model: str) -> Session | None:
         """The same, if it is there already."""
         found = self.store.find(client, model)
-        return None if found is None else self.cache.peek(client, model, found.generation)
+        return None if found is None else self.caches[device].peek(client, model, found.generation)
 
-    def _load(self, package: Package, found: KeySet) -> Session:
+    def _load(self, device: int, package: Package, found: KeySet) -> Session:
+        """The session of stored keys: from another device that holds them, else from their files."""
+
+        def load() -> Session:
+            for cache in self.caches:
+                other = cache.peek(found.client, found.model, found.generation)
+                if other is not None and (copied := other.copied_to(self._loaders[device])) is not None:
+                    return copied
+            return self._loaders[device].load(package, found.library, found.files)
+
         try:
-            session = self.loader.load(package, found.library, found.files)
+            session = load()
         except errors.OutOfMemoryError:
-            self.cache.drop_others(found.client, found.model)
-            session = self.loader.load(package, found.library, found.files)
+            self.caches[device].drop_others(found.client, found.model)
+            session = load()
         session.digest = found.digest
         return session
 

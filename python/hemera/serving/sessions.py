@@ -192,6 +192,12 @@ class Session(ABC):
             for part, y in zip(self._package.outputs, outputs, strict=True)
         }
 
+    def copied_to(self, loader: Loader) -> Session | None:
+        """The session on another device, by a copy of its keys from device to device; None: its files are to
+        be loaded there."""
+        del loader
+        return None
+
     @abstractmethod
     def _load(self, data: bytes) -> Ciphertext: ...
 
@@ -204,11 +210,14 @@ class _OwnSession(Session):
 
     def __init__(self, package: Package, prepared: PreparedModel, keys: Keys, graphs: int) -> None:
         super().__init__(package, prepared, keys, graphs)
-        self._key_bytes = keys.memory_bytes
+        self._keys = keys
 
     @property
     def memory_bytes(self) -> int:
-        return self._key_bytes + self._graphs.memory_bytes
+        return self._keys.memory_bytes + self._graphs.memory_bytes
+
+    def copied_to(self, loader: Loader) -> Session:
+        return loader.own_session(self._package, self._keys.to(loader.context(self._package)))
 
     def _load(self, data: bytes) -> Ciphertext:
         return self._evaluator.load(data)
@@ -280,14 +289,16 @@ class Loader:
             MissingKeyError, LevelError, MismatchError: when the model needs more (`Package.check`).
         """
         if library == HEMERA:
-            prepared = self.prepare(package)
-            context = self.context(package)
-            keys = context.load(files[OWN])
+            keys = self.context(package).load(files[OWN])
             if not isinstance(keys, Keys):
                 raise MismatchError(f"evaluation keys are needed, and this is a {type(keys).__name__}")
-            return _OwnSession(package, prepared, keys, self._graphs)
+            return self.own_session(package, keys)
         with damaged_texts():
             return self._load_foreign(package, interop.library_of_name(library), files)
+
+    def own_session(self, package: Package, keys: Keys) -> Session:
+        """The session of keys of Hemera's client, in this device's context."""
+        return _OwnSession(package, self.prepare(package), keys, self._graphs)
 
     def _load_foreign(self, package: Package, library: Library, files: Mapping[str, Path]) -> Session:
         options: dict[str, Any] = {"device": self._device, "threads": self._threads}

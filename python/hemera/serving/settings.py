@@ -7,6 +7,7 @@ import math
 from dataclasses import dataclass
 
 from hemera.errors import ParameterError
+from hemera.pool.members import Place, places_of
 
 MIB = 1 << 20
 GIB = 1 << 30
@@ -17,7 +18,9 @@ class Settings:
     """What a server takes, keeps and waits for. Sizes in bytes, times in seconds."""
 
     device: str = "auto"
+    """As of `Context`; or several, as of `hemera.Pool`: "cuda:*", "cpu:*", or names with commas."""
     threads: int | None = None
+    """Of each device."""
 
     request_bytes: int = 256 * MIB
     """Largest body of a request."""
@@ -28,8 +31,8 @@ class Settings:
     client_store_bytes: int | None = None
     """Keys on disk of one client; None: a quarter of all."""
     loaded_key_bytes: int = 8 * GIB
-    """Keys in the device's memory, with captured graphs, and contexts of other libraries' clients; those used
-    least recently make room."""
+    """Keys in each device's memory, with captured graphs, and contexts of other libraries' clients; those
+    used least recently make room."""
     graphs: int = 8
     """Captured graphs of one client and model, on a GPU; 0: none."""
 
@@ -79,6 +82,14 @@ class Settings:
                 f"no request of {self.request_bytes} bytes would ever be taken where all that wait may have "
                 f"{self.waiting_bytes} together"
             )
+
+    @property
+    def places(self) -> list[Place]:
+        """The devices. DeviceError and ParameterError as of `hemera.Pool`."""
+        if self.device == "auto":  # the best one
+            return [Place("auto", self.threads)]
+        several = [name.strip() for name in self.device.split(",")]
+        return places_of(self.device if len(several) == 1 else several, self.threads)
 
     @property
     def store_of_client(self) -> int:

@@ -254,7 +254,7 @@ def test_the_server_names_the_keys_that_it_computed_with(server: Running, home: 
         (body,) = local.encrypt(local.interface.encode(np.ones(8))).values()
         told = [http.post("/v1/models/scores/evaluate", content=body).headers["Hemera-Keys"]]
         # Loaded again from the disk.
-        server.service.cache.drop_others("", "")
+        server.service.caches[0].drop_others("", "")
         told.append(http.post("/v1/models/scores/evaluate", content=body).headers["Hemera-Keys"])
     assert set(told) == {hashlib.sha256(b"4:keys" + keys).hexdigest()}
 

@@ -13,7 +13,7 @@ from hemera.serving import Package
 from hemera.serving.client import LocalModel
 from hemera.serving.metrics import Metrics
 from hemera.serving.problems import Refused
-from hemera.serving.scheduler import Evaluation, Scheduler
+from hemera.serving.scheduler import Device, Evaluation, Scheduler
 from hemera.serving.sessions import Loader, Session, SessionCache
 
 from .conftest import BOUND, expected
@@ -32,9 +32,7 @@ class Bench:
         self.ran: list[tuple[str, int]] = []
         metrics = Metrics()
         self.scheduler = Scheduler(
-            self._session,
-            self.cache,
-            ready=lambda client, _: self.sessions.get(client),
+            [Device(self._session, lambda client, _: self.sessions.get(client), self.cache)],
             metrics=metrics,
             **{"waiting": 64, "batch": 32, **limits},
         )

@@ -106,10 +106,10 @@ async def _upload(state: AppState, model: str, request: Request, client: str) ->
             await receive(request, collect, limit=settings.key_bytes, seconds=settings.body_seconds)
             await writer.close()
             library = await asyncio.to_thread(library_of, upload.files)
-            session = await asyncio.wrap_future(
-                service.scheduler.call(functools.partial(service.load_upload, package, library, upload))
-            )
-            found = await asyncio.to_thread(service.accept, upload, library, session)
+            device = service.device_for_keys()
+            load = functools.partial(service.load_upload, package, library, upload, device)
+            session = await asyncio.wrap_future(service.scheduler.call(load, device))
+            found = await asyncio.to_thread(service.accept, upload, library, session, device)
         except Exception as error:
             raise answer_to(error, service.metrics) from error
         finally:
