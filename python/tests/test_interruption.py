@@ -4,8 +4,12 @@ from __future__ import annotations
 
 import subprocess
 import sys
+import threading
+from typing import Any
 
 import pytest
+
+from hemera import _core
 
 # Every call would take many minutes: the program ends in time only if Ctrl-C ends the call.
 SETUP = """
@@ -132,3 +136,39 @@ print(done)
 """)
         == "True\n[1]"
     )
+
+
+def test_a_request_ends_the_work_that_it_is_for() -> None:
+    """And not the thread's next work, where the first one ended before it could be ended."""
+    found: list[Any] = []
+    held, entered = threading.Lock(), threading.Event()
+    held.acquire()
+    late, never = _core.Interruption(), _core.Interruption()
+
+    def acquire() -> None:
+        entered.set()
+        late.run(held.acquire)  # returns without an instruction of Python's
+        found.append(sum(range(1000)))
+        try:
+            never.run(lambda: [None for _ in iter(int, 1)])
+        except KeyboardInterrupt:
+            found.append("ended")
+
+    thread = threading.Thread(target=acquire)
+    thread.start()
+    entered.wait()
+    while not held.locked():
+        pass
+    late.request()
+    held.release()
+    while not found:
+        pass
+    never.request()
+    thread.join()
+    assert found == [499500, "ended"]
+    with pytest.raises(KeyboardInterrupt):
+        late.run(lambda: found.append("never"))
+    assert len(found) == 2
+    assert _core.Interruption().run(lambda: 7) == 7
+    with pytest.raises(ZeroDivisionError):
+        _core.Interruption().run(lambda: 1 // 0)

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import functools
 import gc
 import threading
 import time
 import weakref
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
+import pytest
 
 import hemera as hm
 
@@ -68,6 +71,59 @@ def test_other_threads_run_during_the_work() -> None:
         time.sleep(0.0005)
     worker.join()
     assert turns > 5
+
+
+CALLS: dict[str, Callable[[hm.Evaluator, hm.SecretKey, Any], Callable[[], object]]] = {
+    "encode": lambda ev, _, a: lambda: ev.encode(a),
+    "decode": lambda ev, _, a: functools.partial(ev.context.decode, ev.encode(a)),
+    "encrypt": lambda ev, _, a: functools.partial(ev.encrypt, ev.encode(a)),
+    "encrypt symmetrically": lambda ev, sk, a: functools.partial(ev.context.encrypt, ev.encode(a), sk),
+    "decrypt": lambda ev, sk, a: functools.partial(ev.context.decrypt, ev.encrypt(a), sk),
+    "multiply": lambda ev, _, a: functools.partial(ev.multiply, x := ev.encrypt(a), x),
+    "rotate": lambda ev, _, a: functools.partial(ev.rotate, ev.encrypt(a), 1),
+    "gather": lambda ev, _, a: functools.partial(ev.encrypt(a)._gather, np.arange(4096) % len(a)),
+    "save": lambda ev, _, a: functools.partial(bytes, ev.encrypt(a)),
+    "load": lambda ev, _, a: functools.partial(ev.load, bytes(ev.encrypt(a))),
+    "copy to another context": lambda ev, *_: functools.partial(
+        ev.keys.to, hm.Context(ev.context.params, "cpu", threads=1)
+    ),
+}
+
+
+@pytest.fixture(scope="module", params=["ckks", "bfv"])
+def long_calls(request: pytest.FixtureRequest) -> tuple[hm.Evaluator, hm.SecretKey, Any]:
+    """Keys and rows of values, for calls of some milliseconds on one thread."""
+    ctx = hm.Context(make_params(request.param), "cpu", threads=1)
+    sk = ctx.generate_secret_key()
+    rows = np.ones((256, ctx.params.max_slots))
+    ev = ctx.bind(ctx.generate_keys(sk, rotations=range(1, 200)))
+    return ev, sk, rows if request.param == "ckks" else rows.astype(np.int64)
+
+
+@pytest.mark.parametrize("name", CALLS)
+def test_other_threads_run_in_the_middle_of_a_call(long_calls: Any, name: str) -> None:
+    """Threads of a pool's members compute at the same time only if each call lets go of the interpreter."""
+    call = CALLS[name](*long_calls)
+    turns, done = 0, threading.Event()
+
+    def count() -> None:
+        nonlocal turns
+        while not done.is_set():
+            turns += 1
+            time.sleep(0.0001)
+
+    counting = threading.Thread(target=count)
+    counting.start()
+    most = 0
+    for _ in range(100):
+        before = turns
+        call()
+        most = max(most, turns - before)
+        if most >= 5:
+            break
+    done.set()
+    counting.join()
+    assert most >= 5
 
 
 def test_a_context_goes_with_the_last_of_its_objects(party: Any) -> None:
