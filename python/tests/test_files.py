@@ -85,10 +85,26 @@ def test_seeds_halve_what_is_sent(party: Any) -> None:
     assert len(bytes(found["seeded"])) < 0.55 * len(bytes(found["ciphertext"]))
 
 
-@pytest.mark.parametrize("name", ["ciphertext", "plaintext", "secret", "keys", "switching"])
+@pytest.mark.parametrize("name", ["ciphertext", "plaintext", "keys", "switching"])
 def test_no_pickles(party: Any, name: str) -> None:
     with pytest.raises(TypeError, match=r"does not pickle.*bytes\(x\).*load\(\)"):
         pickle.dumps(objects(party)[name])
+
+
+@pytest.mark.parametrize("wrap", [lambda sk: sk, lambda sk: [1, {"key": sk}], copy.copy, copy.deepcopy])
+def test_secret_keys_are_not_pickled(party: Any, wrap: Any) -> None:
+    """Nor copied that way; the message says how to keep one."""
+    with pytest.raises(TypeError, match=r"SecretKey does not pickle.*save\(path\).*load\(path\)"):
+        pickle.dumps(wrap(party.sk))
+
+
+@pytest.mark.parametrize("protocol", range(pickle.HIGHEST_PROTOCOL + 1))
+def test_evaluators_and_prepared_models_are_not_pickled(party: Any, protocol: int) -> None:
+    with pytest.raises(TypeError, match="pickle its params"):
+        pickle.dumps(party.ev, protocol)
+    package = hm.serving.export(lambda x: x + x, inputs=8, name="sums", params=party.ctx.params)
+    with pytest.raises(TypeError, match="pickle its params"):
+        pickle.dumps(package.prepare(party.ctx), protocol)
 
 
 def test_context_does_not_pickle(party: Any) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NoReturn
 
 from hemera import _core
 from hemera.inputs.arguments import in_own_words, require_type
@@ -24,6 +24,12 @@ class SecretKey(Belonging["Context"]):
     __slots__ = ()
 
     _native: _core.SecretKey
+
+    def __reduce__(self) -> NoReturn:
+        raise TypeError(
+            "a SecretKey does not pickle: pickles travel, and stay in queues, stores and caches. Keep it "
+            "where it was made: save(path) writes a file for its owner alone, a context's load(path) reads it"
+        )
 
     def __repr__(self) -> str:
         return f"<SecretKey of {self._context!r}>"

@@ -11,7 +11,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 from urllib.parse import quote
 
 import numpy as np
@@ -84,6 +84,9 @@ class LocalModel:
         """In the names of files of one secret key."""
         return self.interface.params.fingerprint[:16]
 
+    def __reduce__(self) -> NoReturn:
+        raise _no_pickle(self)
+
     def _secret_key(self) -> SecretKey:
         if self.folder is None:
             return self.context.generate_secret_key()
@@ -148,6 +151,14 @@ def _require_secure(interface: Interface, security: int | None) -> None:
         # Levels of circuits have larger moduli than the parameters' class of security is for.
         if spec.level is not None and params.level_bits(spec.level) > params.log_modulus:
             require_security("below 128", security, f"{what} an input at level {spec.level}, of")
+
+
+def _no_pickle(held: object) -> TypeError:
+    """What an object with a secret key raises where it is pickled."""
+    return TypeError(
+        f"a {type(held).__name__} does not pickle: it holds a secret key, and pickles travel. Make one in "
+        "each process: those with the same folder= share the key"
+    )
 
 
 @dataclass
@@ -233,6 +244,9 @@ class Client:
             verify=verify,
             limits=httpx.Limits(max_connections=None),
         )
+
+    def __reduce__(self) -> NoReturn:
+        raise _no_pickle(self)
 
     def close(self) -> None:
         """Close the connections."""

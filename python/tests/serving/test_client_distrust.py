@@ -9,6 +9,7 @@ import hashlib
 import http.server
 import json
 import multiprocessing
+import pickle
 import threading
 import warnings
 from collections.abc import Callable, Iterator
@@ -23,7 +24,7 @@ import pytest
 import hemera as hm
 from hemera import errors
 from hemera.serving import InputSpec, Interface, OutputSpec, Package, export
-from hemera.serving.client import LocalModel
+from hemera.serving.client import Client, LocalModel
 from hemera.serving.keys import KeyList
 from hemera.serving.problems import ServerError
 from hemera.serving.service import Home
@@ -305,3 +306,10 @@ def test_clients_of_one_folder_take_each_others_keys(server: Running, home: Home
         for client in (one, other):
             np.testing.assert_allclose(client.predict("scores", rows), expected(rows), atol=1e-6)
     assert server.metric("hemera_key_uploads_total", status="201") == 2
+
+
+def test_clients_are_not_pickled(local: LocalModel) -> None:
+    client = Client("http://127.0.0.1:1", token="a", security=None)
+    for held in (client, local):
+        with pytest.raises(TypeError, match=r"does not pickle: it holds a secret key.*folder="):
+            pickle.dumps(held)
