@@ -64,7 +64,7 @@ ROWS = (
     ("hemera",),
     ("compiler", "trees"),
     ("serving",),
-    ("compiler",),
+    ("compiler", "ray"),
     ("commands",),
     ("cli",),
     ("__main__",),
@@ -84,7 +84,7 @@ RANK = {name: rank for rank, row in enumerate(ROWS + APP_ROWS) for name in row}
 # What annotations may name of higher rows: the context and the evaluator that an object belongs to,
 # and what is imported when it is first used.
 TYPES = {
-    "hemera": ("compiler", "serving"),
+    "hemera": ("compiler", "ray", "serving"),
     "objects.ciphertext": ("objects.context", "objects.evaluator"),
     "objects.keys": ("objects.context",),
     "objects.circuit_evaluator": ("objects.context", "objects.evaluator"),

@@ -33,6 +33,7 @@ from hemera.objects.rotations import rotations_for_sum, rotations_needed
 from hemera.parameters import Parameters
 
 if TYPE_CHECKING:
+    from hemera import ray as ray  # not in __all__
     from hemera import serving
     from hemera.compiler import ArraySpec, Table, TableSpec, array, compile, compute  # noqa: A004
     from hemera.pool import Pool
@@ -91,6 +92,7 @@ _WHEN_ASKED_FOR = {
     "array": "hemera.compiler",
     "compile": "hemera.compiler",
     "compute": "hemera.compiler",
+    "ray": "hemera.ray",  # not in __all__: `from hemera import *` would hide Ray itself
     "serving": "hemera.serving",
 }
 """What is imported when it is first used, with its module."""

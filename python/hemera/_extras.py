@@ -8,6 +8,9 @@ EXTRAS = {
     "models": ("scikit-learn",),
     "onnx": ("onnx",),
     "torch": ("onnx", "onnxscript", "torch"),
+    "ray": (
+        *("fastapi", "httptools", "httpx", "prometheus-client", "python-multipart", "ray[data]", "uvicorn"),
+    ),
     "serving": ("fastapi", "httptools", "httpx", "prometheus-client", "python-multipart", "uvicorn"),
 }
 """The same as in pyproject.toml."""

@@ -98,3 +98,22 @@ def test_recipes() -> None:
         row = rows[name]
         values = [*row["lines"], *row["milliseconds"], row["faster"], *row["errors"]]
         assert all(map(agrees, numbers, values)), (name, numbers, values)
+
+
+def test_scaling() -> None:
+    rows = rows_of("scaling")
+    shown = table("scaling.md", "placement | requests a second")
+    placed = [row for row in rows if row["kind"] == "placement"]
+    assert len(shown) == len(placed)
+    for (name, rate, *numbers), row in zip(shown, placed, strict=True):
+        assert (name, rate) == (row["name"], f"{row['rate']:,.0f}")
+        refused = 100 * row["refused"] / (row["refused"] + row["requests"])
+        shares = (100 * row["computing"], 100 * row["loading"], row["mean_batch"], row["replicas_of_first"])
+        values = (row["p50"], row["p99"], refused, row["loads_per_second"], *shares)
+        assert all(agrees(number, value) for number, value in zip(numbers, values, strict=True)), name
+    shown = table("scaling.md", "memory for keys | requests a second")
+    for (where, rate, rule, *numbers), row in zip(shown, rows[len(placed) :], strict=True):
+        assert row["kind"].endswith(where.rpartition(", ")[2])
+        assert (float(rate), rule) == (row["rate"], row["eviction"])
+        values = (row["p50"], row["p99"], row["loads_per_second"], 100 * row["loading"])
+        assert all(agrees(number, value) for number, value in zip(numbers, values, strict=True)), where

@@ -3,11 +3,19 @@
 from __future__ import annotations
 
 import argparse
+import functools
 import re
+from collections.abc import Callable
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from hemera import _options
+from hemera.errors import ParameterError
 from hemera.serving.at_home import open_home, serve_home
+
+if TYPE_CHECKING:
+    from hemera.serving.service import Home, Service
+    from hemera.serving.settings import Settings
 
 _UNITS = {"": 0, "KiB": 10, "MiB": 20, "GiB": 30, "TiB": 40}
 
@@ -49,6 +57,20 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--tls-key", metavar="PEM", type=Path, help="the certificate's key")
     _options.add_machine(parser, several=True)
+    parser.add_argument(
+        "--ray",
+        metavar="ADDRESS",
+        nargs="?",
+        const="local",
+        help="compute on replicas, by Ray: HOST:PORT of a cluster's head, auto for the one of this machine; "
+        "without an address on this machine alone. HOME lies where all hosts can read it",
+    )
+    parser.add_argument(
+        "--replicas",
+        metavar="N",
+        type=_options.positive,
+        help="processes that compute, with a device each (default: one for each GPU, or each node)",
+    )
     _add_limits(parser.add_argument_group("limits"))
     changes = parser.add_argument_group(
         "changes of HOME (each ends the command)"
@@ -158,6 +180,13 @@ _LIMITS = (
 )
 
 
+def _on_cluster(address: str, replicas: int | None) -> Callable[[Home, Settings], Service]:
+    """Makes the service of a server whose replicas compute."""
+    from hemera.ray.service import on_cluster
+
+    return functools.partial(on_cluster, address=address, replicas=replicas)
+
+
 def run(options: argparse.Namespace) -> int:
     home = open_home(options.home)
     if options.add_model:
@@ -178,8 +207,16 @@ def run(options: argparse.Namespace) -> int:
             print(f"client  {name}")
     else:
         limits = {name: getattr(options, name) for name in _LIMITS if getattr(options, name) is not None}
+        if options.replicas and options.ray is None:
+            raise ParameterError("--replicas needs --ray: without Ray, --device names a server's devices")
+        if options.ray is not None and any(each in options.device for each in ",*"):
+            raise ParameterError(
+                f"--ray gives each replica one device, and --device is {options.device!r}; leave it out, or "
+                "name one, and say by --replicas how many there are"
+            )
         return serve_home(
             home,
+            make=None if options.ray is None else _on_cluster(options.ray, options.replicas),
             settings={"device": options.device, "threads": options.threads, **limits},
             host=options.host,
             port=options.port,

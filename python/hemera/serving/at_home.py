@@ -5,6 +5,7 @@ Its packages are imported when it is asked for."""
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,7 +13,8 @@ from hemera._extras import how_to_install
 from hemera.errors import ParameterError
 
 if TYPE_CHECKING:
-    from hemera.serving.service import Home
+    from hemera.serving.service import Home, Service
+    from hemera.serving.settings import Settings
 
 __all__ = ["open_home", "serve_home"]
 
@@ -29,11 +31,18 @@ def open_home(path: str | os.PathLike[str]) -> Home:
     return Home(Path(path))
 
 
-def serve_home(home: Home, *, settings: dict[str, Any], **address: Any) -> int:
+def serve_home(
+    home: Home,
+    *,
+    settings: dict[str, Any],
+    make: Callable[[Home, Settings], Service] | None = None,
+    **address: Any,
+) -> int:
     """Serve the models of a folder until SIGINT or SIGTERM.
 
     Args:
         settings: those of `hemera.serving.settings.Settings`, by name.
+        make: makes the service; None: `Service`, which computes in this process.
         address: host, port and the files of TLS: see `hemera.serving.server.serve`.
 
     Returns:
@@ -49,7 +58,7 @@ def serve_home(home: Home, *, settings: dict[str, Any], **address: Any) -> int:
     from hemera.serving.settings import Settings
 
     with home.locked():
-        service = Service(home, Settings(**settings))
+        service = (make or Service)(home, Settings(**settings))
         if not service.models:
             reasons = "".join(f"; {name}: {why}" for name, why in service.damaged.items())
             raise ParameterError(

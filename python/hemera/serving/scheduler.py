@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
 from http import HTTPStatus
-from typing import Any
+from typing import Any, Protocol
 
 from hemera.errors import Error, OutOfMemoryError
 from hemera.objects.ciphertext import Ciphertext
@@ -21,7 +21,7 @@ from hemera.serving.metrics import Metrics
 from hemera.serving.problems import Refused
 from hemera.serving.sessions import Answer, Inputs, Session, SessionCache, too_many
 
-__all__ = ["Device", "Evaluation", "Scheduler"]
+__all__ = ["Device", "Evaluation", "Scheduler", "Scheduling", "queue_full", "stopping"]
 
 _FILE_THREADS = 4
 """That read requests and write answers beside the computation."""
@@ -76,6 +76,30 @@ class _State:
     busy: bool = False
     place: tuple[str, str] | None = None
     """The client and model whose requests run."""
+
+
+class Scheduling(Protocol):
+    """What takes requests, and computes them here or elsewhere."""
+
+    @property
+    def alive(self) -> bool:
+        """Whether requests are computed."""
+
+    @property
+    def waiting(self) -> int:
+        """Requests that wait."""
+
+    def start(self) -> None:
+        """Begin to compute."""
+
+    def submit(self, request: Evaluation) -> None:
+        """Take a request. Refused (429, 503) where there is no room."""
+
+    def call(self, function: Callable[[], Any], device: int = 0) -> Future[Any]:
+        """Run a function beside the requests, for a device of this process. Refused (503) on a stop."""
+
+    def stop(self) -> None:
+        """Refuse what waits. May be called again."""
 
 
 class Scheduler:
@@ -145,13 +169,7 @@ class Scheduler:
                 queue_alive = deque(each for each in queue if not each.answer.cancelled())
                 self._queues[request.client, request.model] = queue = queue_alive
             if len(queue) >= self._waiting:
-                raise Refused(
-                    HTTPStatus.TOO_MANY_REQUESTS,
-                    "queue_full",
-                    f"{len(queue)} of your requests for {request.model!r} wait already; send the next "
-                    "when an answer has come",
-                    retry_after=1,
-                )
+                raise queue_full(request.model, len(queue))
             session = self._best_session(request.client, request.model)
             if session is not None:
                 request.loading = (session, self._files.submit(session.load, request.files))
@@ -180,7 +198,7 @@ class Scheduler:
             self._wake.notify_all()
         for future in futures:
             if future.set_running_or_notify_cancel():
-                future.set_exception(_stopping())
+                future.set_exception(stopping())
         for thread in self._threads:
             if thread.is_alive():
                 thread.join()
@@ -188,7 +206,7 @@ class Scheduler:
 
     def _require_running(self) -> None:
         if self._stopped:
-            raise _stopping()
+            raise stopping()
 
     def _best_session(self, client: str, model: str) -> Session | None:
         """The session of a device that holds one: an idle device, if there is one."""
@@ -326,7 +344,18 @@ def _settle_running(function: Callable[[], Any], future: Future[Any]) -> None:
         future.set_result(result)
 
 
-def _stopping() -> Refused:
+def queue_full(model: str, waiting: int) -> Refused:
+    """The answer to a request beyond those of a client that may wait."""
+    return Refused(
+        HTTPStatus.TOO_MANY_REQUESTS,
+        "queue_full",
+        f"{waiting} of your requests for {model!r} wait already; send the next when an answer has come",
+        retry_after=1,
+    )
+
+
+def stopping() -> Refused:
+    """The answer to requests while the server stops."""
     return Refused(
         HTTPStatus.SERVICE_UNAVAILABLE,
         "stopping",

@@ -108,4 +108,4 @@ def serve(
         for number in (signal.SIGINT, signal.SIGTERM):
             signal.signal(number, stop)
         server.run(sockets=[listener])
-    return 0 if server.started else 1
+    return 0 if server.started and not service.failed else 1

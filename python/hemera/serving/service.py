@@ -21,7 +21,7 @@ from hemera.serving.metrics import Metrics
 from hemera.serving.package import Package
 from hemera.serving.problems import Refused
 from hemera.serving.rates import Rates
-from hemera.serving.scheduler import Device, Scheduler
+from hemera.serving.scheduler import Device, Scheduler, Scheduling
 from hemera.serving.sessions import Loader, Session, SessionCache, memory_of
 from hemera.serving.settings import Settings
 from hemera.serving.store import KeySet, Store, Upload
@@ -62,13 +62,13 @@ class Home:
         """
         package = source if isinstance(source, Package) else Package.load(source)
         require_name(package.name, "a model that is served")
-        write_atomically(self._model(package.name), bytes(package))
+        write_atomically(self.model_file(package.name), bytes(package))
         return package
 
     def remove_model(self, name: str) -> None:
         """MismatchError where it is not there."""
         try:
-            self._model(require_name(name, "a model")).unlink()
+            self.model_file(require_name(name, "a model")).unlink()
         except FileNotFoundError:
             raise errors.MismatchError(f"there is no model {name!r}") from None
 
@@ -106,7 +106,7 @@ class Home:
                 found[name] = package
         return found, damaged
 
-    def _model(self, name: str) -> Path:
+    def model_file(self, name: str) -> Path:
         return self.root / "models" / f"{name}{_SUFFIX}"
 
 
@@ -129,6 +129,8 @@ class Service:
         for name, why in self.damaged.items():
             _report(name, why)
         self.store = Store(home.keys, home.incoming, settings.store_bytes, settings.store_of_client)
+        self.failed = False
+        """Whether it ended by itself."""
         self.metrics = Metrics()
         self.rates = Rates(
             settings.requests_per_second,
@@ -140,7 +142,7 @@ class Service:
         places = settings.places
         self._loaders = [Loader(place.device, place.threads, settings.graphs) for place in places]
         self.caches = [SessionCache(settings.loaded_key_bytes) for _ in places]
-        self.scheduler = Scheduler(
+        self.scheduler: Scheduling = Scheduler(
             [
                 Device(
                     functools.partial(self._session, number),
@@ -214,22 +216,24 @@ class Service:
         """The number of the device that keys are uploaded to: the one with the fewest bytes of them."""
         return min(range(len(self.caches)), key=lambda number: self.caches[number].bytes)
 
-    def load_upload(self, package: Package, library: str, upload: Upload, device: int) -> Session:
-        """The session of keys that were uploaded, which is how they are checked. In the device's thread."""
+    def load_upload(self, package: Package, library: str, upload: Upload, device: int) -> Session | None:
+        """The session of keys that were uploaded, which is how they are checked; None where it is elsewhere.
+        In the device's thread."""
         try:
             return self._loaders[device].load(package, library, upload.files)
         except errors.OutOfMemoryError:
             self.caches[device].drop_others("", "")
             return self._loaders[device].load(package, library, upload.files)
 
-    def accept(self, upload: Upload, library: str, session: Session, device: int) -> KeySet:
+    def accept(self, upload: Upload, library: str, session: Session | None, device: int) -> KeySet:
         """Checked keys become the client's; they are on disk when this returns."""
         found = self.store.commit(upload, library)
-        session.digest = found.digest
         for number, cache in enumerate(self.caches):
             if number != device:
                 cache.drop(upload.client, upload.model)  # those before
-        self.caches[device].put(upload.client, upload.model, found.generation, session)
+        if session is not None:
+            session.digest = found.digest
+            self.caches[device].put(upload.client, upload.model, found.generation, session)
         return found
 
     def remove_keys(self, client: str, model: str) -> bool:

@@ -347,6 +347,12 @@ class SessionCache:
         with self._lock:
             return len(self._sessions)
 
+    @property
+    def places(self) -> list[tuple[str, str]]:
+        """The client and model of each session."""
+        with self._lock:
+            return list(self._sessions)
+
     def peek(self, client: str, model: str, generation: int) -> Session | None:
         """The session of these keys, if it is there."""
         with self._lock:

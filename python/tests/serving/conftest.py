@@ -201,6 +201,10 @@ class Process:
     def stop(self) -> int:
         """As an operator would: the exit status."""
         self._process.terminate()
+        return self.wait()
+
+    def wait(self) -> int:
+        """For its end: the exit status."""
         status = self._process.wait(BOUND)
         self._reader.join(BOUND)
         return status

@@ -11,8 +11,22 @@ from hemera_apps.bench import (
     plans,
     pool,
     requests,
+    scaling,
     serve,
     times,
 )
 
-SUITES = (operations, against_seal, apps, bootstraps, multiply, networks, plans, pool, requests, serve, times)
+SUITES = (
+    operations,
+    against_seal,
+    apps,
+    bootstraps,
+    multiply,
+    networks,
+    plans,
+    pool,
+    requests,
+    scaling,
+    serve,
+    times,
+)

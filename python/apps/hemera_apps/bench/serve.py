@@ -65,6 +65,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--seconds", type=float, default=5.0, help="to measure each number (default 5)")
     parser.add_argument("--max-graphs", type=int, default=8, metavar="N", help="of the server (default 8)")
+    parser.add_argument("--ray", metavar="ADDRESS", nargs="?", const="local", help="of `hemera serve`")
+    parser.add_argument("--replicas", metavar="N", type=_options.positive, help="of `hemera serve --ray`")
     parser.add_argument("--small", action="store_true", help="small rings: not secure, for tests")
     parser.add_argument("--json", metavar="FILE", help='write JSON to FILE ("-": standard output) instead')
     parser.add_argument(
@@ -159,6 +161,7 @@ def _measure(
                 "clients": clients,
                 "connections": connections,
                 "max_graphs": options.max_graphs,
+                **({} if options.ray is None else {"replicas": options.replicas}),
                 **_summary(found, after - before),
                 "request_bytes": len(crowd.jobs[0].body),
                 "key_bytes": crowd.key_bytes,
@@ -261,6 +264,9 @@ def _server(home: Path, options: argparse.Namespace) -> Iterator[str]:
     words += ["--max-graphs", str(options.max_graphs)]
     if options.threads:
         words += ["--threads", str(options.threads)]
+    if options.ray is not None:
+        words += ["--ray", options.ray]
+        words += ["--replicas", str(options.replicas)] if options.replicas else []
     log = home.parent / "log"
     with log.open("wb") as sink, subprocess.Popen(words, stderr=sink, env=dict(os.environ)) as process:
         try:

@@ -1,0 +1,141 @@
+"""Replicas as actors of Ray."""
+
+from __future__ import annotations
+
+import os
+import socket
+from collections.abc import Mapping
+from concurrent.futures import Executor, Future, ThreadPoolExecutor
+from typing import Any
+
+from hemera.errors import DeviceError, ParameterError
+from hemera.ray.handles import Full, Lost
+from hemera.ray.installed import imported
+from hemera.ray.replica import ModelFile, Replica
+from hemera.serving.settings import Settings
+
+__all__ = ["Cluster"]
+
+LOCAL = "local"
+"""The address that starts Ray on this machine, and ends it with the server."""
+_CONNECT_SECONDS = 2.0
+_ANSWER_THREADS = 4
+
+
+class Cluster:
+    """A cluster of Ray, whose replicas live as long as this process.
+
+    Args:
+        address: "HOST:PORT" of its head, "auto" for the one of this machine, `LOCAL` for one of its own.
+        models: of each replica.
+        settings: of each replica.
+        replicas: how many; None: one for each GPU, without any one for each node.
+        requests: that a replica may have at once.
+
+    Raises:
+        ParameterError: without the extra "ray".
+        DeviceError: when the cluster is not to be reached.
+    """
+
+    def __init__(
+        self,
+        address: str,
+        models: Mapping[str, ModelFile],
+        settings: Settings,
+        *,
+        replicas: int | None,
+        requests: int,
+    ) -> None:
+        self._ray = ray = imported()
+        os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
+        quiet = {"log_to_driver": False, "logging_level": "ERROR"}
+        own_cpus = (replicas or 1) * (settings.threads or 1)
+        try:
+            if address == LOCAL:
+                cpus = max(os.cpu_count() or 1, own_cpus)
+                ray.init(num_cpus=cpus, include_dashboard=False, **quiet)
+            else:
+                ray.init(address=address, **quiet)
+        except (ConnectionError, RuntimeError, ValueError) as error:
+            raise DeviceError(f"no cluster of Ray is to be reached at {address!r}: {error}") from None
+        self.gcs: str = ray.get_runtime_context().gcs_address
+        resources = ray.cluster_resources()
+        gpus = int(resources.get("GPU", 0))
+        on_gpus = settings.device.startswith("cuda") or (settings.device == "auto" and gpus > 0)
+        if on_gpus and not gpus:
+            ray.shutdown()
+            raise ParameterError(f"the cluster at {address!r} has no GPU: give --device cpu")
+        nodes = [node for node in ray.nodes() if node["Alive"] and node["Resources"].get("CPU")]
+        self.count = replicas or (gpus if on_gpus else max(len(nodes), 1))
+        """Of replicas."""
+        options = {"num_gpus": 1} if on_gpus else {"num_cpus": settings.threads or 1}
+        self._actor = ray.remote(Replica).options(
+            max_restarts=0,  # the server makes another one, under a handle of its own
+            max_task_retries=0,
+            max_concurrency=2 * requests + 16,
+            scheduling_strategy="SPREAD",
+            **options,
+        )
+        self._arguments = (dict(models), settings)
+        # What follows from an answer may call Ray, and Ray's own thread, which brings answers, must not.
+        self._answers = ThreadPoolExecutor(_ANSWER_THREADS, thread_name_prefix="hemera-answers")
+
+    def spawn(self) -> _Actor:
+        """A replica, which Ray starts as soon as a node has room for it."""
+        return _Actor(self._ray, self._actor.remote(*self._arguments), self._answers)
+
+    def alive(self) -> bool:
+        """Whether the head is to be reached."""
+        host, _, port = self.gcs.rpartition(":")
+        try:
+            with socket.create_connection((host.strip("[]"), int(port)), timeout=_CONNECT_SECONDS):
+                return True
+        except OSError:
+            return False
+
+    def close(self) -> None:
+        """End the replicas, and what belongs to a cluster of its own."""
+        self._answers.shutdown(wait=False)
+        self._ray.shutdown()
+
+
+class _Actor:
+    """A `Handle`."""
+
+    def __init__(self, ray: Any, actor: Any, answers: Executor) -> None:
+        self._ray = ray
+        self._actor = actor
+        self._answers = answers
+
+    def call(self, method: str, *arguments: Any) -> Future[Any]:
+        found: Future[Any] = Future()
+        try:
+            called: Future[Any] = getattr(self._actor, method).remote(*arguments).future()
+        except Exception as error:
+            found.set_exception(self._told(error))
+            return found
+
+        def done(future: Future[Any]) -> None:
+            error = future.exception()
+            if error is None:
+                found.set_result(future.result())
+            else:
+                found.set_exception(self._told(error))
+
+        called.add_done_callback(lambda future: self._answers.submit(done, future))
+        return found
+
+    def kill(self) -> None:
+        self._ray.kill(self._actor)
+
+    def _told(self, error: Any) -> Any:
+        kinds = self._ray.exceptions
+        if isinstance(error, (kinds.ObjectStoreFullError, kinds.OutOfDiskError)):
+            return Full(str(error))
+        if isinstance(error, kinds.RayTaskError):
+            return error
+        if isinstance(
+            error, (kinds.RayError, ConnectionError)
+        ):  # actors, nodes, and results that went with them
+            return Lost(str(error))
+        return error

@@ -1,0 +1,26 @@
+"""How the server talks to a replica: calls that come back later, or are lost with it."""
+
+from __future__ import annotations
+
+from concurrent.futures import Future
+from typing import Any, Protocol
+
+__all__ = ["Full", "Handle", "Lost"]
+
+
+class Lost(Exception):  # noqa: N818  # it is what happened to a call
+    """The replica died or is not to be reached: whether it did what it was asked is not known."""
+
+
+class Full(Exception):  # noqa: N818
+    """There was no room for what should travel; the replica has got nothing."""
+
+
+class Handle(Protocol):
+    """One replica."""
+
+    def call(self, method: str, *arguments: Any) -> Future[Any]:
+        """Call a method of `Replica`. The future has its result, or `Lost`, `Full` or what was raised."""
+
+    def kill(self) -> None:
+        """End the process. Does no harm where it has ended."""

@@ -1,0 +1,266 @@
+"""A replica: the one process of a device. It holds contexts, models and tenants' keys for its life."""
+
+from __future__ import annotations
+
+import asyncio
+import functools
+import hashlib
+import mmap
+import os
+import platform
+import threading
+from collections import deque
+from collections.abc import Mapping
+from dataclasses import dataclass
+from http import HTTPStatus
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hemera._inspect import HEMERA
+from hemera.errors import FileError, FormatError, OutOfMemoryError
+from hemera.ray.worth import WorthCache
+from hemera.serving.metrics import Metrics
+from hemera.serving.package import Package
+from hemera.serving.problems import Refused, refusal_of
+from hemera.serving.scheduler import Device, Evaluation, Scheduler
+from hemera.serving.sessions import Loader, Session
+from hemera.serving.settings import Settings
+from hemera.serving.store import KeySet
+
+__all__ = ["Answered", "KeyFiles", "ModelFile", "Replica", "digest_of"]
+
+_MOST_BATCHES = 10_000
+"""That are noted between two looks."""
+
+Buffer = NDArray[np.uint8]
+"""Bytes that travel: read-only, and on one host in memory that both processes map."""
+
+
+@dataclass(frozen=True)
+class ModelFile:
+    """Where a packaged model lies, and the SHA-256 of the file."""
+
+    path: str
+    digest: str
+
+    def load(self) -> Package:
+        """The model. FormatError where the file has other content."""
+        package = Package.load(self.path)
+        if package.digest != self.digest:
+            raise FormatError(
+                f"{self.path} has the digest {package.digest[:16]}, not {self.digest[:16]}: it was replaced "
+                "after the server had started; start it again"
+            )
+        return package
+
+
+@dataclass(frozen=True)
+class KeyFiles:
+    """Where a tenant's keys lie in the storage that all hosts share. This travels, the keys do not."""
+
+    digest: str
+    """As of `KeySet`."""
+    library: str
+    files: Mapping[str, str]
+
+    @classmethod
+    def of(cls, found: KeySet) -> KeyFiles:
+        """Those of a set in a store."""
+        return cls(found.digest, found.library, {name: str(path) for name, path in found.files.items()})
+
+    def require_content(self) -> None:
+        """FormatError where the files have another digest, FileError where one can not be read."""
+        if digest_of({name: Path(path) for name, path in self.files.items()}) != self.digest:
+            raise FormatError(
+                "the files of these keys have another digest than was told: send the keys again"
+            )
+
+
+def digest_of(files: Mapping[str, Path]) -> str:
+    """The digest of files of keys, as `hemera.serving.store.Upload` computes it. They are mapped into memory:
+    what is read once of the storage serves all processes of a host. FileError."""
+    found = hashlib.sha256()
+    for name, path in files.items():
+        found.update(f"{len(name)}:{name}".encode())
+        try:
+            with path.open("rb") as file, mmap.mmap(file.fileno(), 0, prot=mmap.PROT_READ) as data:
+                found.update(data)
+        except (OSError, ValueError) as error:
+            raise FileError(f"cannot read {path}: {error}") from None
+    return found.hexdigest()
+
+
+@dataclass(frozen=True)
+class Answered:
+    """The answer of a replica: outputs, or why there are none."""
+
+    files: Mapping[str, Buffer]
+    batch: int = 0
+    """Requests that it ran with, itself included."""
+    refused: tuple[int, str, str, int | None] | None = None
+    """Status, code, message and seconds as of `Refused`: exceptions of any kind need not be pickled."""
+    gone: bool = False
+    """Whether the keys' files can not be read: their client may have replaced or removed them."""
+
+    @classmethod
+    def of_error(cls, error: BaseException) -> Answered:
+        """The answer to what a request led to."""
+        found = refusal_of(error)
+        message = found.message
+        if found.code == "internal":
+            message = f"{message}: {type(error).__name__}: {error}"
+        refused = (int(found.status), found.code, message, found.retry_after)
+        return cls({}, refused=refused, gone=isinstance(error, FileError))
+
+    def require(self) -> None:
+        """Refused where there are no outputs."""
+        if self.refused is not None:
+            raise Refused(*self.refused)
+
+    def result(self) -> dict[str, bytes]:
+        """The outputs by name. Refused where there are none."""
+        self.require()
+        return {name: data.tobytes() for name, data in self.files.items()}
+
+
+class _Batches(Metrics):
+    """Notes batches for the server, which counts them."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._noted: deque[tuple[str, int, float]] = deque(maxlen=_MOST_BATCHES)
+
+    def ran(self, model: str, requests: int, seconds: float) -> None:
+        self._noted.append((model, requests, seconds))
+
+    def take(self) -> list[tuple[str, int, float]]:
+        """Model, requests and seconds of the batches since the last time."""
+        return [self._noted.popleft() for _ in range(len(self._noted))]
+
+
+class Replica:
+    """What an actor of Ray is made of; it does not know Ray. Batches are formed here, of what waits.
+
+    Args:
+        models: the files of the models by name.
+        settings: limits, and the device.
+
+    Raises:
+        FormatError, FileError: where a model can not be loaded.
+    """
+
+    def __init__(self, models: Mapping[str, ModelFile], settings: Settings) -> None:
+        self._settings = settings
+        self._packages = {name: found.load() for name, found in models.items()}
+        self._loader = Loader(settings.device, settings.threads, settings.graphs)
+        self._cache = WorthCache(settings.loaded_key_bytes)
+        self._told: dict[tuple[str, str], KeyFiles] = {}
+        self._running: dict[str, asyncio.Task[Answered]] = {}
+        self._lock = threading.Lock()
+        self._batches = _Batches()
+        self._scheduler = Scheduler(
+            [Device(self._session, lambda digest, model: self._cache.peek(digest, model, 0), self._cache)],
+            waiting=settings.waiting_requests,
+            batch=settings.batch,
+            metrics=self._batches,
+        )
+        self._scheduler.start()
+        self.computed = 0
+        """Requests that were computed."""
+
+    def inputs(self, model: str) -> list[str]:
+        """The names of a model's inputs."""
+        return [part.name for part in self._packages[model].inputs]
+
+    async def ready(self) -> dict[str, Any]:
+        """Where it is, when the models are prepared for its device."""
+        for package in self._packages.values():
+            prepare = functools.partial(self._loader.prepare, package)
+            await asyncio.wrap_future(self._scheduler.call(prepare))
+        device = next((self._loader.context(each).device for each in self._packages.values()), "")
+        return {"device": device, "host": platform.node(), "process": os.getpid()}
+
+    async def look(self) -> dict[str, Any]:
+        """How the replica is; the answer shows that it lives."""
+        return {
+            "held": [digest for digest, _ in self._cache.places],
+            "held_bytes": self._cache.bytes,
+            "waiting": self._scheduler.waiting,
+            "computed": self.computed,
+            "batches": self._batches.take(),
+        }
+
+    async def evaluate(
+        self, number: str, model: str, keys: KeyFiles, files: Mapping[str, Buffer]
+    ) -> Answered:
+        """Compute a request.
+
+        Args:
+            number: of the request. One that is sent again while it runs is not computed again.
+            model: its name.
+            keys: the tenant's.
+            files: the inputs.
+        """
+        task = self._running.get(number)
+        if task is None:
+            task = asyncio.ensure_future(self._evaluate(model, keys, files))
+            self._running[number] = task
+            task.add_done_callback(lambda _: self._running.pop(number, None))
+        try:
+            return await asyncio.shield(task)
+        except asyncio.CancelledError:
+            return Answered(
+                {}, refused=(HTTPStatus.GATEWAY_TIMEOUT.value, "timeout", "nobody waits for it", None)
+            )
+
+    async def forget(self, number: str) -> None:
+        """Nobody waits for a request any more."""
+        task = self._running.get(number)
+        if task is not None:
+            task.cancel()
+
+    async def check(self, model: str, keys: KeyFiles) -> Answered:
+        """Load keys, which is how they are checked; they are then there for the tenant's first request."""
+        try:
+            self._tell(model, keys)
+            await asyncio.wrap_future(self._scheduler.call(lambda: self._session(keys.digest, model)))
+        except Exception as error:
+            return Answered.of_error(error)
+        return Answered({})
+
+    async def _evaluate(self, model: str, keys: KeyFiles, files: Mapping[str, Buffer]) -> Answered:
+        self._tell(model, keys)
+        request = Evaluation(keys.digest, model, {name: data.tobytes() for name, data in files.items()})
+        try:
+            self._scheduler.submit(request)
+            answer = await asyncio.wrap_future(request.answer)
+        except Exception as error:
+            return Answered.of_error(error)
+        self.computed += 1
+        return Answered(
+            {name: np.frombuffer(data, np.uint8) for name, data in answer.items()}, batch=request.batch
+        )
+
+    def _tell(self, model: str, keys: KeyFiles) -> None:
+        with self._lock:
+            self._told[keys.digest, model] = keys
+
+    def _session(self, digest: str, model: str) -> Session:
+        """The session of keys; in the computing thread."""
+        with self._lock:
+            keys = self._told[digest, model]
+        return self._cache.get(digest, model, 0, lambda: self._load(self._packages[model], keys))
+
+    def _load(self, package: Package, keys: KeyFiles) -> Session:
+        keys.require_content()
+        files = {name: Path(path) for name, path in keys.files.items()}
+        try:
+            session = self._loader.load(package, keys.library or HEMERA, files)
+        except OutOfMemoryError:
+            self._cache.drop_others("", "")
+            session = self._loader.load(package, keys.library, files)
+        session.digest = keys.digest
+        return session

@@ -1,0 +1,105 @@
+"""A server whose replicas compute: HTTP, clients and keys on disk as of one machine."""
+
+from __future__ import annotations
+
+import signal
+from typing import TYPE_CHECKING
+
+from hemera.errors import DeviceError
+from hemera.ray.cluster import Cluster
+from hemera.ray.dispatch import Dispatcher, Limits
+from hemera.ray.replica import KeyFiles, ModelFile
+from hemera.serving.package import Package
+from hemera.serving.service import Home, Service
+from hemera.serving.sessions import SessionCache
+from hemera.serving.settings import Settings
+from hemera.serving.store import Upload
+
+if TYPE_CHECKING:
+    from hemera.ray.dispatch import Spawner
+
+__all__ = ["RayService", "on_cluster"]
+
+
+class RayService(Service):
+    """A server's state where replicas compute. HOME lies in storage that all hosts share, under one path.
+
+    Args:
+        home: its folder.
+        settings: its limits; those of devices are each replica's.
+        spawner: of the replicas, given the models and the settings.
+        limits: of requests and supervision.
+    """
+
+    def __init__(self, home: Home, settings: Settings, spawner: Spawner, limits: Limits) -> None:
+        super().__init__(home, settings)
+        self._dispatcher = Dispatcher(
+            spawner, self._key_files, limits, ran=self.metrics.ran, failed=self._fail
+        )
+        self.scheduler = self._dispatcher
+        self.caches = [_Elsewhere(self._dispatcher)]
+        self.metrics.watch(
+            "hemera_replaced_replicas",
+            "Replicas that took the place of others",
+            lambda: self._dispatcher.replaced,
+        )
+
+    @property
+    def device(self) -> str:
+        """Where the replicas compute."""
+        return self._dispatcher.device or self.settings.device
+
+    def prepare(self) -> None:
+        """Wait for replicas. DeviceError where none comes up."""
+        if not self._dispatcher.wait():
+            raise DeviceError(
+                "no replica has come up: see whether the cluster has a device free for one (ray status)"
+            )
+
+    def load_upload(self, package: Package, library: str, upload: Upload, device: int) -> None:
+        """Have a replica load keys that were uploaded, which is how they are checked."""
+        files = {name: str(path) for name, path in upload.files.items()}
+        self._dispatcher.check(package.name, KeyFiles(upload.digest, library, files))
+
+    def _key_files(self, client: str, model: str, gone: KeyFiles | None) -> KeyFiles:
+        found = self.keys(client, model)
+        if gone is not None and found.digest == gone.digest and not found.is_there():
+            self.store.forget(found)
+            found = self.keys(client, model)
+        return KeyFiles.of(found)
+
+    def _fail(self) -> None:
+        self.failed = True
+        signal.raise_signal(signal.SIGTERM)
+
+
+class _Elsewhere(SessionCache):
+    """Sessions that replicas hold, as the server's metrics count them. Keys that were removed leave the
+    replicas when others need their room."""
+
+    def __init__(self, dispatcher: Dispatcher) -> None:
+        super().__init__(0)
+        self._dispatcher = dispatcher
+
+    @property
+    def bytes(self) -> int:
+        return self._dispatcher.held[1]
+
+    def __len__(self) -> int:
+        return self._dispatcher.held[0]
+
+
+def on_cluster(
+    home: Home, settings: Settings, *, address: str, replicas: int | None, limits: Limits | None = None
+) -> RayService:
+    """The service of a folder on a cluster of Ray: see `hemera.ray.cluster.Cluster`."""
+    home = Home(home.root.absolute())
+    packages, _ = home.models()
+    files = {name: ModelFile(str(home.model_file(name)), each.digest) for name, each in packages.items()}
+    limits = limits or Limits(
+        client_requests=settings.waiting_requests,
+        replica_requests=8 * settings.batch,
+        step=4 * settings.batch,
+    )
+    cluster = Cluster(address, files, settings, replicas=replicas, requests=limits.replica_requests)
+    return RayService(home, settings, cluster, limits)

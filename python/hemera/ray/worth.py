@@ -1,0 +1,40 @@
+"""Which keys stay in a replica's memory: those with the most uses for each byte."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable
+
+from hemera.serving.sessions import Session, SessionCache
+
+__all__ = ["WorthCache"]
+
+
+class WorthCache(SessionCache):
+    """Sessions by their worth, uses for each byte, with age: GreedyDual-Size with frequency (L. Cherkasova,
+    1998). The worth of what makes room is added to that of what is used afterwards, so that old uses count
+    less and less. docs/scaling.md compares it with least recent use.
+    """
+
+    def __init__(self, limit: int) -> None:
+        super().__init__(limit)
+        self._uses: Counter[tuple[str, str]] = Counter()
+        self._worth: dict[tuple[str, str], float] = {}
+        self._age = 0.0
+
+    def get(self, client: str, model: str, generation: int, make: Callable[[], Session]) -> Session:
+        with self._lock:
+            self._uses[client, model] += 1
+        return super().get(client, model, generation, make)
+
+    def _make_room(self) -> None:
+        if not self._sessions:
+            return
+        used = next(reversed(self._sessions))  # it was used now, and stays whatever it takes
+        self._worth[used] = self._age + self._uses[used] / max(self._sessions[used][1].memory_bytes, 1)
+        total = sum(each.memory_bytes for _, each in self._sessions.values())
+        while total > self._limit and len(self._sessions) > 1:
+            least = min((each for each in self._sessions if each != used), key=self._worth.__getitem__)
+            self._age = self._worth.pop(least)
+            del self._uses[least]
+            total -= self._sessions.pop(least)[1].memory_bytes

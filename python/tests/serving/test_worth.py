@@ -1,0 +1,72 @@
+"""Keys that are used most for each byte stay, and old uses count less and less."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from hemera.ray.worth import WorthCache
+
+SIZES = {"a": 6, "b": 2, "c": 2, "d": 4}
+
+
+def use(cache: WorthCache, names: str) -> list[str]:
+    """Uses keys one after the other: those that had to be loaded."""
+    loaded: list[str] = []
+
+    def make(name: str) -> Any:
+        loaded.append(name)
+        return SimpleNamespace(memory_bytes=SIZES[name])
+
+    for name in names:
+        assert cache.get(name, "model", 0, lambda name=name: make(name)).memory_bytes == SIZES[name]  # type: ignore[misc]
+    return loaded
+
+
+def held(cache: WorthCache) -> set[str]:
+    return {name for name, _ in cache.places}
+
+
+@pytest.mark.parametrize(
+    ("uses", "left"),
+    [
+        ("aabbbbcca", "bcd"),  # 3 / 6, 4 / 2, 2 / 2: a goes, although it was used last
+        ("aaaaaaabbbbc", "bd"),  # 7 / 6, 4 / 2, 1 / 2: c goes, which is not enough, then a
+        ("abc", "bcd"),
+    ],
+)
+def test_the_least_uses_for_each_byte_go(uses: str, left: str) -> None:
+    cache = WorthCache(10)
+    use(cache, uses)
+    assert use(cache, "d") == ["d"]
+    assert held(cache) == set(left)
+    assert cache.bytes == sum(SIZES[name] for name in left)
+
+
+def test_what_was_popular_once_does_not_stay_for_ever() -> None:
+    """b had 20 uses, 10 for each byte. Of a and d, which have no room beside each other, one goes each time
+    and leaves its worth to the other, so that after some rounds b is worth less."""
+    cache = WorthCache(8)
+    use(cache, "b" * 20)
+    rounds = 0
+    while "b" in held(cache):
+        use(cache, "ad")
+        rounds += 1
+        assert rounds < 200
+    assert rounds > 5
+
+
+def test_one_stays_whatever_it_takes() -> None:
+    cache = WorthCache(1)
+    assert use(cache, "aabab") == ["a", "b", "a", "b"]
+    assert held(cache) == {"b"}
+
+
+def test_dropped_keys_leave_room() -> None:
+    cache = WorthCache(10)
+    use(cache, "aab")
+    cache.drop("a", "model")
+    assert held(cache) == {"b"}
+    assert use(cache, "ac") == ["a", "c"]
