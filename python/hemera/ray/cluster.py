@@ -6,18 +6,19 @@ import os
 import socket
 from collections.abc import Mapping
 from concurrent.futures import Executor, Future, ThreadPoolExecutor
+from dataclasses import replace
 from typing import Any
 
 from hemera.errors import DeviceError, ParameterError
 from hemera.ray.handles import Full, Lost
-from hemera.ray.installed import imported
+from hemera.ray.installed import ENVIRONMENT, imported
 from hemera.ray.replica import ModelFile, Replica
 from hemera.serving.settings import Settings
 
 __all__ = ["Cluster"]
 
 LOCAL = "local"
-"""The address that starts Ray on this machine, and ends it with the server."""
+"""Ray's own word for a cluster of this process, which ends with it."""
 _CONNECT_SECONDS = 2.0
 _ANSWER_THREADS = 4
 
@@ -47,15 +48,11 @@ class Cluster:
         requests: int,
     ) -> None:
         self._ray = ray = imported()
-        os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
         quiet = {"log_to_driver": False, "logging_level": "ERROR"}
         own_cpus = (replicas or 1) * (settings.threads or 1)
         try:
-            if address == LOCAL:
-                cpus = max(os.cpu_count() or 1, own_cpus)
-                ray.init(num_cpus=cpus, include_dashboard=False, **quiet)
-            else:
-                ray.init(address=address, **quiet)
+            own = {"num_cpus": max(os.cpu_count() or 1, own_cpus), "include_dashboard": False}
+            ray.init(address=address, **quiet, **(own if address == LOCAL else {}))
         except (ConnectionError, RuntimeError, ValueError) as error:
             raise DeviceError(f"no cluster of Ray is to be reached at {address!r}: {error}") from None
         self.gcs: str = ray.get_runtime_context().gcs_address
@@ -74,9 +71,12 @@ class Cluster:
             max_task_retries=0,
             max_concurrency=2 * requests + 16,
             scheduling_strategy="SPREAD",
+            # Those of a cluster's nodes are not this process's.
+            runtime_env={"env_vars": {name: os.environ[name] for name in ENVIRONMENT}},
             **options,
         )
-        self._arguments = (dict(models), settings)
+        # Ray shows each replica its own GPU alone.
+        self._arguments = (dict(models), replace(settings, device="cuda" if on_gpus else "cpu"))
         # What follows from an answer may call Ray, and Ray's own thread, which brings answers, must not.
         self._answers = ThreadPoolExecutor(_ANSWER_THREADS, thread_name_prefix="hemera-answers")
 

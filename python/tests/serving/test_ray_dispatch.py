@@ -4,7 +4,9 @@ what Ray does with real ones is tested in test_ray_cluster."""
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import pickle
+import sys
 import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future
@@ -14,18 +16,24 @@ from typing import Any
 import numpy as np
 import pytest
 
+import hemera as hm
+from hemera import errors
+from hemera.cli import main
 from hemera.ray.dispatch import Dispatcher, Limits
 from hemera.ray.handles import Full, Lost
 from hemera.ray.placement import rendezvous
 from hemera.ray.replica import KeyFiles, ModelFile, Replica, digest_of
+from hemera.ray.service import RayService
 from hemera.serving import Package
 from hemera.serving.client import LocalModel
-from hemera.serving.problems import Refused
+from hemera.serving.problems import Refused, ServerError
 from hemera.serving.scheduler import Evaluation
+from hemera.serving.server import listen, make_server
+from hemera.serving.service import Home
 from hemera.serving.sessions import Loader
 from hemera.serving.settings import Settings
 
-from .conftest import BOUND, expected, wait_until
+from .conftest import BOUND, Running, client_of, expected, wait_until
 
 
 class Fake:
@@ -498,6 +506,30 @@ def test_upload_checks(bench: Callable[..., Bench]) -> None:
     ours.dispatcher.check("scores", ours.keys["bob"])
 
 
+def test_requests_wait_for_keys_that_are_checked(bench: Callable[..., Bench]) -> None:
+    """A replica that loads keys for a check gets their requests, also when others have less to do."""
+    ours = bench(2, {"step": 1})
+    ours.start()
+    ours.add("alice")
+    first = ours.first("alice")
+    others = (f"other{at}" for at in range(50))
+    for other in others:
+        ours.add(other)
+        if ours.first(other) is first:
+            break
+    gate = threading.Event()
+    first.replica._scheduler.call(gate.wait)
+    checking = threading.Thread(target=ours.dispatcher.check, args=("scores", ours.keys["alice"]))
+    checking.start()
+    wait_until(lambda: "check" in dict(first.asked))
+    asked = [ours.ask(client, ROWS) for client in (other, "alice", "alice")]
+    wait_until(lambda: len(first.numbers()) == 3)
+    gate.set()
+    checking.join(BOUND)
+    for each in asked:
+        ours.check(each, ROWS)
+
+
 def test_wrong_requests_are_refused_as_by_one_machine(bench: Callable[..., Bench]) -> None:
     ours = bench(1)
     ours.start()
@@ -565,3 +597,88 @@ def test_a_model_that_was_replaced(package: Package, tmp_path: Path) -> None:
     package.save(path)
     with pytest.raises(Exception, match="was replaced"):
         Replica({"scores": ModelFile(str(path), "0" * 64)}, Settings(device="cpu", threads=1))
+
+
+@pytest.fixture
+def site(home: Home, package: Package) -> Iterator[tuple[Running, Ranch]]:
+    """A server for the folder, whose replicas are fakes."""
+    settings = Settings(device="cpu", threads=1)
+    ranch = Ranch({"scores": ModelFile(str(home.model_file("scores")), package.digest)}, settings, 2)
+    service = RayService(home, settings, ranch, Limits(look_seconds=0.02, start_seconds=BOUND))
+    with running(service) as url:
+        yield Running(service, url), ranch
+
+
+@contextlib.contextmanager
+def running(service: RayService) -> Iterator[str]:
+    listener = listen("127.0.0.1", 0)
+    server = make_server(service, listener)
+    thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]}, daemon=True)
+    thread.start()
+    try:
+        wait_until(lambda: server.started or not thread.is_alive())
+        assert server.started
+        yield f"http://127.0.0.1:{listener.getsockname()[1]}"
+    finally:
+        server.should_exit = True
+        thread.join(BOUND)
+
+
+def test_the_server(site: tuple[Running, Ranch], home: Home, local: LocalModel) -> None:
+    """Uploads, requests and what operators see, over HTTP."""
+    server, ranch = site
+    token = home.clients.add("alice")
+    with client_of(server.url, token, patience=0) as client:
+        for rows in (ROWS, ROWS / 2):
+            np.testing.assert_allclose(client.predict("scores", rows), expected(rows), atol=1e-6)
+        assert sorted(len(fake.numbers()) for fake in ranch.fakes) == [0, 2]
+        next(fake for fake in ranch.fakes if fake.numbers()).die()
+        np.testing.assert_allclose(client.predict("scores", ROWS), expected(ROWS), atol=1e-6)
+    with server.http(token) as http:
+        secret = http.put("/v1/models/scores/keys", content=bytes(local.secret_key))
+        assert (secret.status_code, secret.json()["error"]["code"]) == (422, "secret_key")
+        wrong = http.put("/v1/models/scores/keys", content=local.generate_keys()[:-5])
+        assert (wrong.status_code, wrong.json()["error"]["code"]) == (422, "format")
+        health = http.get("/health").json()
+        assert (health["status"], health["device"]) == ("ok", "cpu")
+    wait_until(lambda: server.metric("hemera_replaced_replicas") == 1)
+    wait_until(lambda: server.metric("hemera_loaded_key_sets") >= 1)
+    assert server.metric("hemera_loaded_key_bytes") > 0
+    wait_until(lambda: server.metric("hemera_batch_requests_count", model="scores") >= 1)
+    assert list(home.incoming.iterdir()) == []
+
+
+def test_a_removed_client(site: tuple[Running, Ranch], home: Home) -> None:
+    server, _ = site
+    token = home.clients.add("alice")
+    with client_of(server.url, token, patience=0) as client:
+        client.predict("scores", ROWS)
+        owner = next(iter(server.service.store.sets())).client
+        home.remove_client("alice")
+        assert not (home.keys / owner).exists()
+        with pytest.raises(ServerError) as refused:
+            client.predict("scores", ROWS)
+    assert refused.value.code == "unknown_token"
+
+
+def test_no_replica_is_no_health(site: tuple[Running, Ranch], home: Home) -> None:
+    server, ranch = site
+    ranch.head = False
+    for fake in ranch.living:
+        fake.die()
+    wait_until(lambda: not server.service.scheduler.alive)
+    with server.http(home.clients.add("alice")) as http:
+        answer = http.get("/health")
+        assert (answer.status_code, answer.headers["Retry-After"]) == (503, "10")
+    ranch.head = True
+    wait_until(lambda: server.service.scheduler.alive)
+
+
+def test_without_ray(monkeypatch: pytest.MonkeyPatch, home: Home, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.setitem(sys.modules, "ray", None)
+    with pytest.raises(errors.ParameterError, match=r"pip install .*ray\[data\].*'\.\[ray\]'"):
+        hm.ray.map_batches("model", "requests", keys="keys")
+    assert main(["serve", str(home.root), "--ray"]) == 1
+    assert "ray[data]" in capsys.readouterr().err
+    assert main(["serve", str(home.root), "--replicas", "2"]) == 1
+    assert "--replicas needs --ray" in capsys.readouterr().err

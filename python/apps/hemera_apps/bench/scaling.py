@@ -412,7 +412,7 @@ def _plot(path: str, rows: Sequence[dict[str, Any]]) -> None:
     import matplotlib
 
     axes = figure.add_subplot()
-    axes.set_prop_cycle(color=matplotlib.colormaps["Paired"].colors)  # as many as there are
+    axes.set_prop_cycle(color=matplotlib.colormaps["Paired"](np.arange(len(PLACEMENTS))))
     for name in PLACEMENTS:
         own = [row for row in rows if row["kind"] == "placement" and row["name"] == name]
         axes.plot(

@@ -24,7 +24,12 @@ async def health(request: Request) -> dict[str, Any]:
     """Whether requests are computed."""
     service = state_of(request).service
     if not service.scheduler.alive:
-        raise Refused(HTTPStatus.SERVICE_UNAVAILABLE, "stopping", "the server stops", retry_after=10)
+        raise Refused(
+            HTTPStatus.SERVICE_UNAVAILABLE,
+            "stopping",
+            "no requests are computed: the server stops, or has no replica",
+            retry_after=10,
+        )
     return {
         "status": "ok",
         "version": hemera.__version__,
