@@ -260,6 +260,7 @@ T atomicMax(T* pointer, T value) {
 
 enum cudaError_t {
   cudaSuccess = 0,
+  cudaErrorInvalidValue = 1,
   cudaErrorMemoryAllocation = 2,
   cudaErrorInsufficientDriver = 35,
   cudaErrorNoDevice = 100,
@@ -366,9 +367,41 @@ inline cudaError_t cudaRuntimeGetVersion(int* version) { return *version = 0, cu
 struct cudaDeviceProp {
   char name[256] = "emulated";
   std::size_t totalGlobalMem = std::size_t{1} << 33;
-  std::size_t sharedMemPerBlockOptin = 227 * 1024;
-  int major = 9, minor = 0, multiProcessorCount = 1;
+  int major = 9, minor = 0, multiProcessorCount = 132;
 };
+enum cudaDeviceAttr {
+  cudaDevAttrClockRate = 13,
+  cudaDevAttrMultiProcessorCount = 16,
+  cudaDevAttrMemoryClockRate = 36,
+  cudaDevAttrGlobalMemoryBusWidth = 37,
+  cudaDevAttrL2CacheSize = 38,
+  cudaDevAttrComputeCapabilityMajor = 75,
+  cudaDevAttrComputeCapabilityMinor = 76,
+  cudaDevAttrMaxSharedMemoryPerMultiprocessor = 81,
+  cudaDevAttrSingleToDoublePrecisionPerfRatio = 87,
+  cudaDevAttrMaxSharedMemoryPerBlockOptin = 97,
+  cudaDevAttrClusterLaunch = 120
+};
+namespace hemera::emulation {
+/// Of the device, which launches keep to; at first those of an H200.
+inline std::map<cudaDeviceAttr, int> h200() {
+  return {{cudaDevAttrClockRate, 1980000},
+          {cudaDevAttrMultiProcessorCount, 132},
+          {cudaDevAttrMemoryClockRate, 3125000},
+          {cudaDevAttrGlobalMemoryBusWidth, 6144},
+          {cudaDevAttrL2CacheSize, 50 << 20},
+          {cudaDevAttrComputeCapabilityMajor, 9},
+          {cudaDevAttrComputeCapabilityMinor, 0},
+          {cudaDevAttrMaxSharedMemoryPerMultiprocessor, 228 * 1024},
+          {cudaDevAttrSingleToDoublePrecisionPerfRatio, 2},
+          {cudaDevAttrMaxSharedMemoryPerBlockOptin, 227 * 1024},
+          {cudaDevAttrClusterLaunch, 1}};
+}
+inline std::map<cudaDeviceAttr, int> attributes = h200();
+}  // namespace hemera::emulation
+inline cudaError_t cudaDeviceGetAttribute(int* value, cudaDeviceAttr attribute, int) {
+  return *value = hemera::emulation::attributes.at(attribute), cudaSuccess;
+}
 inline cudaError_t cudaGetDeviceProperties(cudaDeviceProp* properties, int) {
   return *properties = {}, cudaSuccess;
 }
@@ -525,8 +558,9 @@ inline cudaError_t cudaEventElapsedTime(float* milliseconds, cudaEvent_t start, 
 }
 enum cudaFuncAttribute { cudaFuncAttributeMaxDynamicSharedMemorySize = 8 };
 template <typename Function>
-cudaError_t cudaFuncSetAttribute(Function, cudaFuncAttribute, int) {
-  return cudaSuccess;
+cudaError_t cudaFuncSetAttribute(Function, cudaFuncAttribute, int bytes) {
+  const int most = hemera::emulation::attributes.at(cudaDevAttrMaxSharedMemoryPerBlockOptin);
+  return bytes > most ? cudaErrorInvalidValue : cudaSuccess;
 }
 enum cudaLaunchAttributeID {
   cudaLaunchAttributeClusterDimension = 4,
@@ -559,6 +593,8 @@ cudaError_t cudaLaunchKernelEx(const cudaLaunchConfig_t* config, void (*kernel)(
       cluster = config->attrs[i].val.clusterDim.x;
   }
   if (hemera::emulation::device_fails) return cudaErrorLaunchFailure;
+  if (cluster > 1 && hemera::emulation::attributes.at(cudaDevAttrClusterLaunch) == 0)
+    return cudaErrorNotSupported;
   const auto step = [launched = *config, cluster, kernel,
                      values = std::tuple<Parameters...>{std::forward<Arguments>(arguments)...}] {
     hemera::emulation::count(&hemera::emulation::Counts::kernels);

@@ -97,7 +97,7 @@ void expect_nothing_left() {
 
 TEST(EmulationStaging, ValuesOfAllSizesTravel) {
   const Device device;
-  constexpr std::size_t least = poly::cuda::tuning::least_staged_bytes;
+  constexpr std::size_t least = poly::cuda::Tuning{}.least_staged_bytes;
   for (const std::size_t bytes : {std::size_t{1}, least - 1, least, least + 1, block - 1, block, block + 1,
                                   2 * block, 3 * block - 1, 3 * block, 3 * block + 1, 7 * block + 5}) {
     const emulation::Counts before = emulation::counts();
@@ -110,7 +110,7 @@ TEST(EmulationStaging, ValuesOfAllSizesTravel) {
 
 TEST(EmulationStaging, FewValuesDoNotWait) {
   const Device device;
-  const std::vector<std::byte> given = random_bytes(poly::cuda::tuning::least_staged_bytes - 1);
+  const std::vector<std::byte> given = random_bytes(poly::cuda::Tuning{}.least_staged_bytes - 1);
   runtime::Buffer there(device.backend->memory(), given.size());
   const emulation::Counts before = emulation::counts();
   device.backend->upload_values(*device.queue, {there.data(), given.size()}, given);
@@ -212,7 +212,7 @@ TEST(EmulationStaging, BlocksAreKept) {
 }
 
 TEST(EmulationStaging, NothingStaysInPinnedMemory) {
-  for (const std::size_t bytes : {poly::cuda::tuning::least_staged_bytes + 1, block, 4 * block + 17}) {
+  for (const std::size_t bytes : {poly::cuda::Tuning{}.least_staged_bytes + 1, block, 4 * block + 17}) {
     const Device device;
     device.expect_travels(bytes);
     expect_nothing_left();

@@ -20,19 +20,16 @@ using conformance::Rig;
 
 struct Forced {
   const char* name;
-  std::optional<Way> way;
+  const char* choices;
 };
-constexpr Forced ways[] = {{"chosen", std::nullopt},
-                           {"unfused", Way::unfused},
-                           {"passes", Way::passes},
-                           {"clusters", Way::clusters}};
+constexpr Forced ways[] = {
+    {"chosen", ""}, {"unfused", "way=unfused"}, {"passes", "way=passes"}, {"clusters", "way=clusters"}};
 
 conformance::BackendCase case_of(const Forced& forced) {
   return {.name = forced.name,
           .make =
-              [way = forced.way](std::shared_ptr<const Ring> ring) {
-                return std::make_shared<const CudaBackend>(std::move(ring), CudaSettings{}, std::nullopt,
-                                                           way);
+              [choices = forced.choices](std::shared_ptr<const Ring> ring) {
+                return std::make_shared<const CudaBackend>(std::move(ring), CudaSettings{}, choices);
               },
           .emulated = true};
 }
@@ -265,19 +262,13 @@ TEST(EmulationWays, EnvironmentForcesTheBackend) {
   const auto description = [&] { return make_cuda_backend(rig.ring)->description(); };
   const std::string chosen = description();
   EXPECT_EQ(chosen, rig.backend->description());
-  for (const char* name : {"unfused", "passes", "clusters"}) {
-    setenv("HEMERA_CUDA_WAY", name, 1);
-    EXPECT_NE(description().find(name), std::string::npos);
+  for (const char* forced : {"way=unfused", "card=a100,arithmetic=u64"}) {
+    setenv("HEMERA_CUDA_TUNING", forced, 1);
+    EXPECT_NE(description().find(forced), std::string::npos);
   }
-  setenv("HEMERA_CUDA_WAY", "quickly", 1);
-  try {
-    (void)description();
-    ADD_FAILURE() << "no error";
-  } catch (const DeviceError& error) {
-    EXPECT_NE(std::string(error.what()).find("quickly"), std::string::npos);
-    EXPECT_NE(std::string(error.what()).find("clusters"), std::string::npos);
-  }
-  unsetenv("HEMERA_CUDA_WAY");
+  setenv("HEMERA_CUDA_TUNING", "way=quickly", 1);
+  EXPECT_THROW((void)description(), DeviceError);
+  unsetenv("HEMERA_CUDA_TUNING");
   EXPECT_EQ(description(), chosen);
 }
 

@@ -34,12 +34,6 @@ cudaDeviceProp properties_of(int device) {
   return properties;
 }
 
-// Kernels of clusters are compiled for compute capability 9.0 and newer.
-std::size_t cluster_shared_bytes(int device) {
-  const cudaDeviceProp properties = properties_of(device);
-  return properties.major >= 9 ? properties.sharedMemPerBlockOptin : 0;
-}
-
 std::uint8_t bit(Arithmetic arithmetic) {
   return static_cast<std::uint8_t>(1U << static_cast<unsigned>(arithmetic));
 }
@@ -54,21 +48,22 @@ CudaBackend::Opened CudaBackend::open(const CudaSettings& settings) {
 }
 
 CudaBackend::CudaBackend(std::shared_ptr<const Ring> ring, const CudaSettings& settings,
-                         std::optional<Arithmetic> arithmetic, std::optional<Way> way)
-    : CudaBackend(std::move(ring), open(settings), arithmetic, way) {}
+                         const std::string& forced)
+    : CudaBackend(std::move(ring), open(settings), forced) {}
 
-CudaBackend::CudaBackend(std::shared_ptr<const Ring> given, Opened device,
-                         std::optional<Arithmetic> arithmetic, std::optional<Way> way)
+CudaBackend::CudaBackend(std::shared_ptr<const Ring> given, Opened device, const std::string& forced)
     : Backend(std::move(given), device.memory),
-      forced_(arithmetic),
-      forced_way_(way),
+      forced_(forced),
       streams_(std::move(device.streams)),
-      cluster_shared_bytes_(cluster_shared_bytes(streams_->device())),
+      choices_(choices_for(card_of_device(streams_->device()), forced_)),
+      sizes_(launch_sizes(static_cast<unsigned>(ring()->log_degree()), choices_)),
       stream_memory_(std::move(device.memory)),
       staging_(std::move(device.staging)),
       tables_(ring(), memory(), streams_),
       plans_(memory(), streams_),
-      fused_(ring(), memory(), streams_, [this](const RnsBase& base) { return this->arithmetic(base); }) {
+      fused_(
+          ring(), memory(), streams_, [this](const RnsBase& base) { return this->arithmetic(base); },
+          sizes_.computed_quotient_sources) {
   for (const RingModulus& entry : ring()->moduli()) {
     std::uint8_t taken = bit(Arithmetic::u64);
     for (const Arithmetic candidate : {Arithmetic::m64, Arithmetic::f64}) {
@@ -83,13 +78,12 @@ CudaBackend::~CudaBackend() { streams_->drain(); }
 
 std::string CudaBackend::description() const {
   streams_->require_this_process();
-  constexpr const char* ways[] = {", unfused", ", in passes", ", in clusters"};
   return device().name() + " (" + properties_of(streams_->device()).name +
-         (forced_way_ ? ways[static_cast<std::size_t>(*forced_way_)] : "") + ")";
+         (forced_.empty() ? "" : ", forced: " + forced_) + ")";
 }
 
 bool CudaBackend::stores(Word word) const {
-  if (word == Word::u48) return forced_.value_or(Arithmetic::f64) == Arithmetic::f64;
+  if (word == Word::u48) return arithmetic_of(false, true, choices_.tuning) == Arithmetic::f64;
   return Backend::stores(word);
 }
 
@@ -115,7 +109,7 @@ Launcher CudaBackend::launcher(Queue& queue) const {
   enter(*streams_, queue);
   // A thread's current device is its own business; kernels need the stream's.
   check(cudaSetDevice(streams_->device()), "select the device");
-  return {streams_->current().get(), &tables_, static_cast<unsigned>(ring()->log_degree())};
+  return {streams_->current().get(), &tables_, static_cast<unsigned>(ring()->log_degree()), &sizes_};
 }
 
 Launcher CudaBackend::host_launcher(Queue& queue, const char* operation) const {
@@ -157,12 +151,11 @@ std::unique_ptr<Backend::Recording> CudaBackend::record(Queue& queue,
                                          recorder.finish());
 }
 
-Arithmetic CudaBackend::arithmetic(const RnsBase& base) const {
+Arithmetic CudaBackend::arithmetic(std::span<const std::uint32_t> moduli) const {
   std::uint8_t taken = 0xff;
-  for (const std::uint32_t index : base.indices()) taken &= arithmetics_[index];
-  if (forced_ && (taken & bit(*forced_)) != 0) return *forced_;
-  if ((taken & bit(Arithmetic::f64)) != 0) return Arithmetic::f64;
-  return (taken & bit(Arithmetic::m64)) != 0 ? Arithmetic::m64 : Arithmetic::u64;
+  for (const std::uint32_t index : moduli) taken &= arithmetics_[index];
+  return arithmetic_of((taken & bit(Arithmetic::m64)) != 0, (taken & bit(Arithmetic::f64)) != 0,
+                       choices_.tuning);
 }
 
 const Embedding& CudaBackend::embedding() const {
@@ -256,7 +249,8 @@ void CudaBackend::do_lift_integers(Queue& queue, const PolyView& out, std::span<
                                    const BaseConversion& lift, Workspace& workspace,
                                    const ConstPolyView& addend) const {
   const Workspace::Frame frame(workspace);
-  const bool clusters = in.size() == 1 && lifts_in_clusters(out.shape);
+  const bool clusters = lifts_in_clusters(can_lift_in_cluster(ring()->log_degree() - 8), in.size(),
+                                          out.shape.batch * out.shape.limbs, choices_);
   const bool between = addend.data != nullptr && !clusters;
   const PolyView columns = between ? take(workspace, out.shape) : out;
   if (workspace.measures()) return;

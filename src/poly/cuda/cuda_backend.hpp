@@ -5,7 +5,6 @@
 #include <cstdint>
 #include <memory>
 #include <mutex>
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -14,28 +13,20 @@
 #include "poly/cuda/fused/tables.hpp"
 #include "poly/cuda/kernels.hpp"
 #include "poly/cuda/plan_tables.hpp"
+#include "poly/cuda/schedule.hpp"
 #include "runtime/cuda/staging.hpp"
 #include "runtime/cuda/stream_memory.hpp"
 
 namespace hemera::poly::cuda {
-
-/// How operations of a plan run: one by one; fused, in two passes a transform; or each transform in a cluster
-/// of thread blocks.
-enum class Way : std::uint8_t { unfused, passes, clusters };
-
-/// What HEMERA_CUDA_WAY in the environment asks for: "unfused", "passes" or "clusters", wherever a plan and
-/// the device have that way open, else the next one below. Throws DeviceError for other names.
-std::optional<Way> forced_way();
 
 /// Evaluation order: within each 256 values, entry 16 t + k of the standard order stands at 16 k + t.
 ///
 /// An operation runs in the stream of the queue that it is given to.
 class CudaBackend final : public Backend {
  public:
-  /// `arithmetic`: transforms run in it wherever it takes all moduli of a base; else the best one is chosen.
-  /// `way`: as forced_way says; else the quickest one is chosen.
+  /// `forced`: choices by name, see choices_for; what it leaves open follows from the device.
   CudaBackend(std::shared_ptr<const Ring> ring, const CudaSettings& settings,
-              std::optional<Arithmetic> arithmetic = {}, std::optional<Way> way = forced_way());
+              const std::string& forced = forced_by_environment());
   ~CudaBackend() override;
 
   [[nodiscard]] std::string description() const override;
@@ -57,8 +48,7 @@ class CudaBackend final : public Backend {
     std::unique_ptr<runtime::cuda::Staging> staging;
   };
   static Opened open(const CudaSettings& settings);
-  CudaBackend(std::shared_ptr<const Ring> ring, Opened device, std::optional<Arithmetic> arithmetic,
-              std::optional<Way> way);
+  CudaBackend(std::shared_ptr<const Ring> ring, Opened device, const std::string& forced);
 
   void do_upload(Queue& queue, const PolyView& out, Form form, const FillRows& fill) const override;
   void do_download(Queue& queue, const ConstPolyView& in, Form form, const TakeRows& take) const override;
@@ -162,7 +152,9 @@ class CudaBackend final : public Backend {
   /// For operations that a recording may not have.
   [[nodiscard]] Launcher host_launcher(Queue& queue, const char* operation) const;
   [[nodiscard]] Launcher random_launcher(Queue& queue) const;
-  [[nodiscard]] Arithmetic arithmetic(const RnsBase& base) const;
+  [[nodiscard]] Arithmetic arithmetic(const RnsBase& base) const { return arithmetic(base.indices()); }
+  /// Of moduli of the ring.
+  [[nodiscard]] Arithmetic arithmetic(std::span<const std::uint32_t> moduli) const;
   [[nodiscard]] const Embedding& embedding() const;
   /// Slots in the order of the embedding.
   [[nodiscard]] SlotView embedding_slots(const Launcher& where, const SlotView& slots,
@@ -177,35 +169,35 @@ class CudaBackend final : public Backend {
   /// between those of theirs; `scratch` is of the division.
   void convert_remainders(const Launcher& where, const PolyView& delta, const PolyView& scratch,
                           const ConstPolyView& between, const Division& plan) const;
-  // The one place that chooses a way, by plan, device and size.
-  /// Whether a way is open that is not above the forced one.
-  [[nodiscard]] bool allows(Way way) const { return !forced_way_ || way <= *forced_way_; }
-  [[nodiscard]] bool takes_clusters(bool clusters, bool passes, std::size_t limbs_of_batch) const;
-  /// Whether clusters take the operands of so many products.
-  [[nodiscard]] bool takes_clusters(const ScaledProduct& plan, std::size_t batch) const;
-  /// Whether clusters lift one input's integers.
-  [[nodiscard]] bool lifts_in_clusters(const PolyShape& out) const;
-  [[nodiscard]] Way way(const ModUp& up, std::size_t batch, Word key) const;
+  // Schedules of operations (schedule.hpp), from what their plans' tables can do.
+  [[nodiscard]] SumShape sum_shape(const ModUp& up, std::size_t batch, Word key) const;
+  struct SwitchCount {
+    std::size_t batch;
+    std::size_t keys;
+    Word word;   // of the keys
+    bool pairs;  // keys have two components
+  };
+  [[nodiscard]] SwitchSchedule schedule(const ModUp& up, const Division* down,
+                                        const SwitchCount& count) const;
+  [[nodiscard]] RemainderSchedule remainder_schedule(const Division& down) const;
   [[nodiscard]] Way way(const Division& down, const PolyShape& in) const;
-  [[nodiscard]] Way way(const ModUp& up, const Division* down, std::size_t batch, Word key) const;
+  [[nodiscard]] ProductSchedule schedule(const ScaledProduct& plan, std::size_t batch) const;
   /// Whether encrypt_zero runs fused, the division included.
   [[nodiscard]] bool fuses_encryption(const RnsBase& base, const Division* division) const;
-  void fused_switch(const Launcher& where, const SwitchInput& input, std::span<const KeySwitch> switches,
-                    const ModUp& up, const Division& down, Workspace& workspace) const;
+  void fused_switch(const SwitchSchedule& schedule, const Launcher& where, const SwitchInput& input,
+                    std::span<const KeySwitch> switches, const ModUp& up, const Division& down,
+                    Workspace& workspace) const;
   void cluster_switch(const Launcher& where, const SwitchInput& input, std::span<const KeySwitch> switches,
                       const ModUp& up, const Division& down, Workspace& workspace) const;
-  /// In how many parts the sums over the special limbs are made.
-  [[nodiscard]] unsigned remainder_parts(std::size_t keys, std::size_t batch, const ModUp& up,
-                                         const Division& down) const;
   /// Either of the two.
-  void run_switch(Way way, const Launcher& where, const SwitchInput& input,
+  void run_switch(const SwitchSchedule& schedule, const Launcher& where, const SwitchInput& input,
                   std::span<const KeySwitch> switches, const ModUp& up, const Division& down,
                   Workspace& workspace) const;
 
-  std::optional<Arithmetic> forced_;
-  std::optional<Way> forced_way_;
+  std::string forced_;
   std::shared_ptr<const runtime::cuda::Streams> streams_;
-  std::size_t cluster_shared_bytes_;  // shared memory that a block may have; 0: the device has no clusters
+  Choices choices_;
+  LaunchSizes sizes_;
   std::shared_ptr<runtime::cuda::StreamMemory> stream_memory_;  // memory()
   std::unique_ptr<runtime::cuda::Staging> staging_;
   RingTables tables_;

@@ -4,7 +4,6 @@
 #include <utility>
 
 #include "poly/cuda/cuda_backend.hpp"
-#include "poly/cuda/tuning.hpp"
 #include "poly/row_parts.hpp"
 #include "runtime/cuda/check.hpp"
 
@@ -155,7 +154,7 @@ void CudaBackend::do_copy_values(Queue& queue, std::span<std::byte> out, std::sp
         cudaMemcpyAsync(to, from, bytes, up ? cudaMemcpyHostToDevice : cudaMemcpyDeviceToHost, where.stream),
         up ? "upload_values" : "download_values");
   };
-  if (in.size() < tuning::least_staged_bytes) return copy(out.data(), in.data(), in.size());
+  if (in.size() < choices_.tuning.least_staged_bytes) return copy(out.data(), in.data(), in.size());
   const auto begin = [](std::size_t part) { return part * Staging::block_bytes; };
   const auto size = [&](std::size_t part) { return std::min(Staging::block_bytes, in.size() - begin(part)); };
   Staging::Copy staged{.stream = where.stream,

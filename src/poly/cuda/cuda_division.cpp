@@ -3,7 +3,6 @@
 #include "poly/cuda/conversion.hpp"
 #include "poly/cuda/cuda_backend.hpp"
 #include "poly/cuda/fused/passes.hpp"
-#include "poly/cuda/tuning.hpp"
 #include "poly/scratch.hpp"
 
 namespace hemera::poly::cuda {
@@ -41,16 +40,14 @@ void CudaBackend::convert_remainders(const Launcher& where, const PolyView& delt
   const FusedDivision& fused = fused_.of(plan);
   const Arithmetic of_dropped = arithmetic(plan.dropped()), of_target = arithmetic(plan.target());
   const auto components = static_cast<unsigned>(delta.shape.components);
-  if (fused.columns.steps == 0 && of_dropped == of_target &&
-      ring()->log_degree() <= tuning::largest_log_degree_of_joined_columns) {
+  const RemainderSchedule schedule = remainder_schedule(plan);
+  if (schedule.joins_columns) {
     return inverse_convert_columns(where, of_target, delta, between, components, plan.dropped(), fused.scaled,
                                    fused.columns);
   }
-  const bool in_cluster = cluster_shared_bytes_ != 0 && fused.extra.quotient && !fused.extra.has_correction &&
-                          plan.dropped().size() <= max_cluster_limbs;
   scaled_columns(where, of_dropped, scratch, between, scaled_limbs(plan.dropped()), fused.scaled,
-                 in_cluster ? &fused.extra : nullptr);
-  if (!in_cluster) extra_rows(where, scratch, fused.extra);
+                 schedule.quotient_in_cluster ? &fused.extra : nullptr);
+  if (!schedule.quotient_in_cluster) extra_rows(where, scratch, fused.extra);
   convert_columns(where, of_target, delta, scratch, components, fused.columns);
 }
 

@@ -36,7 +36,7 @@ bool one_term_a_limb(std::span<const GadgetTerm> terms, std::size_t limbs) {
 // The kept limbs must come first, in the target's order, and all limbs run in the arithmetic that the
 // division's tables are made for.
 bool CudaBackend::fuses_encryption(const RnsBase& base, const Division* division) const {
-  if (!allows(Way::passes) || !can_fuse(ring()->log_degree() - 8)) return false;
+  if (!allows(Way::passes, choices_) || !can_fuse(ring()->log_degree() - 8)) return false;
   if (division == nullptr) return true;
   const RnsBase& target = division->target();
   const std::vector<std::int32_t>& kept = division->kept_positions();

@@ -7,7 +7,6 @@
 #include "poly/cuda/cuda_backend.hpp"
 #include "poly/cuda/fused/passes.hpp"
 #include "poly/cuda/key_switching.hpp"
-#include "poly/cuda/tuning.hpp"
 #include "poly/scratch.hpp"
 
 namespace hemera::poly::cuda {
@@ -41,15 +40,6 @@ SwitchLimbs dropped_of_base(const ModUp& up, const Division& down) {
   return limbs;
 }
 
-// How many of `count` keys go together.
-std::size_t keys_together(std::size_t count, std::size_t batch, const ModUp& plan) {
-  constexpr std::size_t polynomials = tuning::polynomials_together, groups = tuning::row_groups_together;
-  const std::size_t digits = plan.digits().size();
-  const std::size_t most =
-      std::min(polynomials / std::min(batch, polynomials), groups > digits ? (groups - digits) / 2 : 1);
-  return std::min({count, std::max<std::size_t>(most, 1), std::size_t{keys_per_launch}});
-}
-
 }  // namespace
 
 void CudaBackend::do_mod_up(Queue& queue, const PolyView& out, const ConstPolyView& in, const ModUp& plan,
@@ -59,7 +49,7 @@ void CudaBackend::do_mod_up(Queue& queue, const PolyView& out, const ConstPolyVi
   const Workspace::Frame frame(workspace);
   const Launcher where = launcher(queue);
   const bool values = form == Form::evaluation;
-  if (values && allows(Way::passes) && fused_.of_digits(plan).usable) {
+  if (values && allows(Way::passes, choices_) && fused_.of_digits(plan).usable) {
     // As a switch begins, with rows of their own.
     const FusedModUp& fused = fused_.of_digits(plan);
     const std::size_t limbs = plan.base().size();
@@ -110,7 +100,7 @@ void CudaBackend::do_hoisted_products(Queue& queue, std::span<const PolyView> ou
 void CudaBackend::do_mod_up_inner_product(Queue& queue, const PolyView& out, const ConstPolyView& in,
                                           const ConstPolyView& key, const ModUp& plan,
                                           Workspace& workspace) const {
-  const Way chosen_way = way(plan, in.shape.batch, key.word);
+  const Way chosen_way = way_of(sum_shape(plan, in.shape.batch, key.word), choices_);
   if (chosen_way == Way::unfused || key.shape.components != 2) {
     return Backend::do_mod_up_inner_product(queue, out, in, key, plan, workspace);
   }
@@ -154,9 +144,9 @@ void CudaBackend::do_mod_up_inner_product(Queue& queue, const PolyView& out, con
 // What the division drops goes first, the special limbs and, where it rescales as well, some of the base:
 // then its inverse transform and conversion are done when the other sums are made, and these never reach
 // memory. Keys that go together stand in the batch of what lies between.
-void CudaBackend::fused_switch(const Launcher& where, const SwitchInput& input,
-                               std::span<const KeySwitch> switches, const ModUp& up, const Division& down,
-                               Workspace& workspace) const {
+void CudaBackend::fused_switch(const SwitchSchedule& schedule, const Launcher& where,
+                               const SwitchInput& input, std::span<const KeySwitch> switches, const ModUp& up,
+                               const Division& down, Workspace& workspace) const {
   const Workspace::Frame frame(workspace);
   const FusedModUp& fused = fused_.of(up);
   const FusedDivision& division = fused_.of(down);
@@ -172,13 +162,11 @@ void CudaBackend::fused_switch(const Launcher& where, const SwitchInput& input,
   const std::size_t batch = shape.batch;
   const PolyView digits = take(workspace, digits_shape(shape, up));
   const ColumnTables& joined = fused_.joined(up);
-  const bool joins = joined.job_count != 0 && batch * joined.job_count <= tuning::most_joined_jobs &&
-                     (joined.steps == 0 || where.log_degree >= tuning::least_log_degree_of_joined_digits);
   const ScaledTables& scaled = input.is_product() ? fused.scaled_product : fused.scaled;
   const ConstPolyView in = input.is_product() ? input.left.components(1, 1) : input.in;
   const ConstPolyView factor = input.is_product() ? input.right.components(1, 1) : ConstPolyView{};
   PolyView residues;
-  if (joins && joined.steps == 0) {
+  if (schedule.joins && joined.steps == 0) {
     const PolyView between = take(workspace, with_limbs(shape, limbs));
     if (!workspace.measures()) {
       scaled_rows(where, of_base, between, in, in, limbs, factor, scaled_limbs(up.base()));
@@ -187,22 +175,19 @@ void CudaBackend::fused_switch(const Launcher& where, const SwitchInput& input,
   } else {
     residues = scaled_residues(where, shape, in, factor, {}, up.base(), scaled, limbs, workspace);
     if (!workspace.measures()) {
-      convert_columns(where, of_special, digits, residues, 1, joins ? joined : fused.special);
+      convert_columns(where, of_special, digits, residues, 1, schedule.joins ? joined : fused.special);
     }
   }
   // The digits' other limbs are for the last kernel only. A conversion that is small fills what the one
   // before leaves idle; another one what the special limbs' rows leave idle, which then find their digits in
   // the cache.
-  const bool small = batch * fused.base.job_count <= tuning::most_jobs_beside_conversion;
   const auto convert_others = [&] {
-    if (workspace.measures() || joins) return;
+    if (workspace.measures() || schedule.joins) return;
     convert_columns(where, of_base, digits, residues, 1, fused.base, Begin::beside);
   };
-  if (small) convert_others();
-  const bool inverts = of_dropped == 0 && of_special == Arithmetic::f64 &&
-                       (special == 1 || where.log_degree >= tuning::least_log_degree_of_inverted_limbs) &&
-                       batch * special <= tuning::most_inverted_limbs;
-  const std::size_t together = keys_together(switches.size(), batch, up);
+  if (schedule.converts_beside) convert_others();
+  const bool inverts = schedule.inverts;
+  const std::size_t together = schedule.keys_together;
   for (std::size_t first = 0; first < switches.size(); first += together) {
     const Workspace::Frame inner(workspace);
     const std::size_t count = std::min(together, switches.size() - first);
@@ -225,7 +210,7 @@ void CudaBackend::fused_switch(const Launcher& where, const SwitchInput& input,
     }
     rows_inner_product(where, of_special, digits, input, special_rows,
                        inverts ? SwitchEnd::inverted : SwitchEnd::sums, special_limbs, up, fused, nullptr);
-    if (first == 0 && !small) convert_others();
+    if (first == 0 && !schedule.converts_beside) convert_others();
     if (of_dropped != 0) {
       rows_inner_product(where, of_base, digits, input, base_rows, SwitchEnd::extended, base_limbs, up, fused,
                          nullptr);
@@ -237,12 +222,6 @@ void CudaBackend::fused_switch(const Launcher& where, const SwitchInput& input,
     convert_remainders(where, delta, remainders, between, down);
     rows_inner_product(where, of_base, digits, input, rows, end, kept, up, fused, &down);
   }
-}
-
-unsigned CudaBackend::remainder_parts(std::size_t keys, std::size_t batch, const ModUp& up,
-                                      const Division& down) const {
-  return cluster_parts(ring()->log_degree() - 8, up.digits().size(),
-                       2 * keys * batch * down.dropped().size());
 }
 
 // Three kernels, the second and third again for every few keys.
@@ -270,7 +249,8 @@ void CudaBackend::cluster_switch(const Launcher& where, const SwitchInput& input
   for (std::size_t first = 0; first < switches.size(); first += keys_per_launch) {
     const Workspace::Frame inner(workspace);
     const std::size_t count = std::min(std::size_t{keys_per_launch}, switches.size() - first);
-    const unsigned parts = remainder_parts(count, batch, up, down);
+    const unsigned parts =
+        cluster_parts(where, up.digits().size(), 2 * count * batch * down.dropped().size());
     shape.batch = batch * count * parts;
     const PolyView remainders = take(workspace, pair_of(shape, special));
     if (workspace.measures()) continue;
@@ -289,11 +269,11 @@ void CudaBackend::cluster_switch(const Launcher& where, const SwitchInput& input
   }
 }
 
-void CudaBackend::run_switch(Way way, const Launcher& where, const SwitchInput& input,
+void CudaBackend::run_switch(const SwitchSchedule& schedule, const Launcher& where, const SwitchInput& input,
                              std::span<const KeySwitch> switches, const ModUp& up, const Division& down,
                              Workspace& workspace) const {
-  if (way == Way::clusters) return cluster_switch(where, input, switches, up, down, workspace);
-  fused_switch(where, input, switches, up, down, workspace);
+  if (schedule.way == Way::clusters) return cluster_switch(where, input, switches, up, down, workspace);
+  fused_switch(schedule, where, input, switches, up, down, workspace);
 }
 
 void CudaBackend::do_switch_keys(Queue& queue, std::span<const KeySwitch> switches, const ConstPolyView& in,
@@ -301,10 +281,10 @@ void CudaBackend::do_switch_keys(Queue& queue, std::span<const KeySwitch> switch
                                  Workspace& workspace) const {
   const bool pairs = std::all_of(switches.begin(), switches.end(),
                                  [](const KeySwitch& each) { return each.key.shape.components == 2; });
-  const bool reads_digits = switches.size() > 1 && arithmetic(up.base()) == Arithmetic::u64 &&
-                            up.digits().size() > tuning::most_digits_transformed_again;
-  const Way chosen = way(up, down, in.shape.batch, switches.front().key.word);
-  if (!pairs || chosen == Way::unfused || (chosen == Way::passes && reads_digits)) {
+  const SwitchSchedule chosen = schedule(
+      up, down,
+      {.batch = in.shape.batch, .keys = switches.size(), .word = switches.front().key.word, .pairs = pairs});
+  if (chosen.way == Way::unfused) {
     return Backend::do_switch_keys(queue, switches, in, up, down, addend, workspace);
   }
   run_switch(chosen, launcher(queue), {.in = in, .addend = addend}, switches, up, *down, workspace);
@@ -313,8 +293,9 @@ void CudaBackend::do_switch_keys(Queue& queue, std::span<const KeySwitch> switch
 void CudaBackend::do_multiply_relinearize(Queue& queue, const PolyView& out, const ConstPolyView& a,
                                           const ConstPolyView& b, const ConstPolyView& key, const ModUp& up,
                                           const Division* down, Workspace& workspace) const {
-  const Way chosen = way(up, down, out.shape.batch, key.word);
-  if (chosen == Way::unfused || key.shape.components != 2) {
+  const SwitchSchedule chosen = schedule(
+      up, down, {.batch = out.shape.batch, .keys = 1, .word = key.word, .pairs = key.shape.components == 2});
+  if (chosen.way == Way::unfused) {
     return Backend::do_multiply_relinearize(queue, out, a, b, key, up, down, workspace);
   }
   const KeySwitch only{out, key, 1};

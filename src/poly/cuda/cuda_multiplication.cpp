@@ -4,7 +4,6 @@
 #include "poly/cuda/cluster/passes.hpp"
 #include "poly/cuda/cuda_backend.hpp"
 #include "poly/cuda/fused/passes.hpp"
-#include "poly/cuda/tuning.hpp"
 #include "poly/scratch.hpp"
 #include "poly/shapes.hpp"
 
@@ -21,6 +20,9 @@ struct LiftShapes {
     lifted = with_limbs(two, limbs + 2 * added);
     residues = with_limbs(two, tables.scratch_limbs);
     between = with_limbs(two, 2 * limbs);
+  }
+  [[nodiscard]] std::size_t bytes() const {
+    return bytes_of(lifted) + bytes_of(residues) + bytes_of(between);
   }
 };
 
@@ -65,25 +67,20 @@ void lift(const Launcher& where, const PolyView& lifted, Views a, Views b, const
   convert_columns(where, chosen, lifted, residues, 2, fused.lift);
 }
 
-// How many pairs are lifted at a time.
-std::size_t pairs_together(std::size_t pairs, const PolyShape& pair, const LiftShapes& shapes) {
-  const std::size_t bytes = bytes_of(shapes.lifted) + bytes_of(shapes.residues) + bytes_of(shapes.between);
-  return std::max<std::size_t>(1, std::min({pairs, pairs_per_launch, pair_batches_per_launch / pair.batch,
-                                            tuning::lifted_bytes_together / bytes}));
-}
-
 }  // namespace
 
 void CudaBackend::do_lift_operands(Queue& queue, const PolyView& a_lifted, const PolyView& b_lifted, Views a,
                                    Views b, const ScaledProduct& plan, Workspace& workspace) const {
-  const FusedProduct& fused = fused_.of(plan);
-  if (!fused.usable || !allows(Way::passes))
+  if (schedule(plan, 1).way == Way::unfused) {
     return Backend::do_lift_operands(queue, a_lifted, b_lifted, a, b, plan, workspace);
+  }
+  const FusedProduct& fused = fused_.of(plan);
   const Launcher where = launcher(queue);
   const std::size_t added = plan.auxiliary().size();
   PolyShape pair = a_lifted.shape;
   pair.batch /= a.size();
-  const std::size_t together = pairs_together(a.size(), pair, LiftShapes(pair, plan, fused));
+  const std::size_t together =
+      pairs_together(a.size(), pair.batch, LiftShapes(pair, plan, fused).bytes(), choices_);
   for (std::size_t first = 0; first < a.size(); first += together) {
     const std::size_t count = std::min(together, a.size() - first);
     const Workspace::Frame frame(workspace);
@@ -106,9 +103,9 @@ void CudaBackend::do_lift_operands(Queue& queue, const PolyView& a_lifted, const
 void CudaBackend::do_scaled_product(Queue& queue, const PolyView& out, const ConstPolyView& a,
                                     const ConstPolyView& b, const ScaledProduct& plan,
                                     Workspace& workspace) const {
+  const ProductSchedule schedule = this->schedule(plan, out.shape.batch);
+  if (schedule.way == Way::unfused) return Backend::do_scaled_product(queue, out, a, b, plan, workspace);
   const FusedProduct& fused = fused_.of(plan);
-  if (!fused.usable || !allows(Way::passes))
-    return Backend::do_scaled_product(queue, out, a, b, plan, workspace);
   const Workspace::Frame frame(workspace);
   const Launcher where = launcher(queue);
   const Arithmetic chosen = fused.arithmetic;
@@ -116,7 +113,7 @@ void CudaBackend::do_scaled_product(Queue& queue, const PolyView& out, const Con
   const LiftShapes lifts(out.shape, plan, fused);
   const SumShapes shapes(out.shape, plan, division);
   const PolyView lifted = take(workspace, lifts.lifted);
-  lift(where, lifted, Views(&a, 1), Views(&b, 1), plan, fused, lifts, takes_clusters(plan, out.shape.batch),
+  lift(where, lifted, Views(&a, 1), Views(&b, 1), plan, fused, lifts, schedule.operands_in_clusters,
        workspace);
   const PolyView sums = take(workspace, shapes.sums);
   const PolyView remainders = take(workspace, shapes.remainders);

@@ -5,7 +5,6 @@
 #include "poly/cuda/launch.cuh"
 #include "poly/cuda/rounds.cuh"
 #include "poly/cuda/stored_words.cuh"
-#include "poly/cuda/tuning.hpp"
 
 namespace hemera::poly::cuda {
 namespace {
@@ -452,7 +451,7 @@ void inner_product_of(const Launcher& launcher, const PolyView& out, std::span<c
     launch_as({.grid = grid(launcher, shape, part),
                .block = {threads},
                .shared_bytes = 0,
-               .carve_out = tuning::carve_out(launcher.log_degree)},
+               .carve_out = launcher.sizes->carve_out},
               "inner_product", launcher.stream, inner_product_kernel<left, right, most>,
               device_view(part.of(out)), factors, count, adds, limb_moduli(base, part.first_limb, part.limbs),
               launcher.tables->moduli());

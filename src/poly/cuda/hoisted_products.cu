@@ -8,7 +8,6 @@
 #include "poly/cuda/key_switching.hpp"
 #include "poly/cuda/launch.cuh"
 #include "poly/cuda/stored_words.cuh"
-#include "poly/cuda/tuning.hpp"
 
 namespace hemera::poly::cuda {
 namespace hoisted {
@@ -33,15 +32,15 @@ std::uint32_t steps_of_term(std::size_t digits) {
   return static_cast<std::uint32_t>((digits + digits_at_once - 1) / digits_at_once);
 }
 
-// Shared memory has room for the rows of so many steps.
-constexpr std::size_t steps_per_launch = 128;
-std::size_t terms_per_launch(std::size_t digits) {
-  return std::clamp<std::size_t>(steps_per_launch / steps_of_term(digits), 1, hoisted_terms_per_launch);
+// Shared memory has room for the rows of so many terms' steps.
+std::size_t terms_per_launch(std::size_t digits, std::size_t outputs, const LaunchSizes& sizes) {
+  return std::clamp<std::size_t>(hoisted_steps(outputs, sizes) / steps_of_term(digits), 1,
+                                 hoisted_terms_per_launch);
 }
 
 // As many stages as leave shared memory for three blocks on a multiprocessor, but two.
 template <class A, class Stored, unsigned outputs>
-Layout layout_of(const Pass<outputs>& pass, bool ones) {
+Layout layout_of(const Pass<outputs>& pass, bool ones, std::size_t room) {
   Layout layout{};
   std::uint32_t least = ~0U, most = 0;
   bool switches = false;
@@ -85,7 +84,6 @@ Layout layout_of(const Pass<outputs>& pass, bool ones) {
   layout.first_kept = aligned(layout.first_step + layout.steps * sizeof(Step));
   layout.first_stage = aligned(layout.first_kept + kept_words * sizeof(typename A::Value));
   const std::size_t stage_bytes = layout.stage_words * sizeof(std::uint64_t);
-  const std::size_t room = tuning::shared_bytes_of_three_blocks;
   const std::size_t fitting = room < layout.first_stage ? 0 : (room - layout.first_stage) / stage_bytes;
   layout.stages =
       std::min(layout.steps,
@@ -103,8 +101,8 @@ void run(const Launcher& launcher, std::span<const PolyView> out, std::span<cons
   for_each_launch(shape, [&](const Part& part) {
     Pass<outputs> pass{};
     for (unsigned g = 0; g < outputs; ++g) pass.out[g] = device_view(part.of(out[first_output + g]));
-    pass.count =
-        static_cast<unsigned>(std::min(terms_per_launch(plan.digits().size()), terms.size() - first_term));
+    pass.count = static_cast<unsigned>(std::min(
+        terms_per_launch(plan.digits().size(), outputs, *launcher.sizes), terms.size() - first_term));
     pass.adds = first_term != 0;
     for (unsigned k = 0; k < pass.count; ++k) {
       const HoistedTerm& term = terms[first_term + k];
@@ -144,7 +142,7 @@ void run(const Launcher& launcher, std::span<const PolyView> out, std::span<cons
     pass.key_limbs = tables.key_limbs.data() + part.first_limb;
     pass.digits = static_cast<unsigned>(plan.digits().size());
     pass.log_degree = launcher.log_degree;
-    pass.layout = layout_of<A, Stored>(pass, ones);
+    pass.layout = layout_of<A, Stored>(pass, ones, launcher.sizes->hoisted_shared_bytes);
     const auto with = [&](auto kernel) {
       launch("hoisted_products", launcher.stream, kernel,
              {static_cast<unsigned>(part.batches), launcher.degree() / row_size,
@@ -169,7 +167,8 @@ void run_all(const Launcher& launcher, std::span<const PolyView> out, std::span<
   for (std::size_t output = 0; output < out.size();) {
     const std::size_t left = out.size() - output;
     const std::size_t together = left >= 8 ? 8 : left >= 4 ? 4 : left >= 2 ? 2 : 1;
-    for (std::size_t term = 0; term < terms.size(); term += terms_per_launch(plan.digits().size())) {
+    const std::size_t count = terms_per_launch(plan.digits().size(), together, *launcher.sizes);
+    for (std::size_t term = 0; term < terms.size(); term += count) {
       const auto with = [&]<unsigned outputs>() {
         run<A, Stored, outputs>(launcher, out, terms, output, term, plan, tables, special);
       };

@@ -12,16 +12,18 @@
 
 #include "hemera/poly/ring.hpp"
 #include "hemera/poly/views.hpp"
+#include "poly/cuda/schedule.hpp"
 #include "poly/cuda/tables.hpp"
 #include "poly/cuda/views.cuh"
 
 namespace hemera::poly::cuda {
 
-/// Where kernels run and the constants of their ring.
+/// Where kernels run, the constants of their ring, and what their launches go by.
 struct Launcher {
   cudaStream_t stream;
   const RingTables* tables;
   unsigned log_degree;
+  const LaunchSizes* sizes = nullptr;
 
   [[nodiscard]] unsigned degree() const { return 1U << log_degree; }
   [[nodiscard]] int log_rows() const { return static_cast<int>(log_degree) - 8; }

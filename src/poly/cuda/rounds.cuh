@@ -14,7 +14,7 @@
 #include <utility>
 
 #include "poly/cuda/arithmetic.cuh"
-#include "poly/cuda/tuning.hpp"
+#include "poly/cuda/schedule.hpp"
 
 namespace hemera::poly::cuda {
 
@@ -298,8 +298,8 @@ struct RowShare {
 
 /// Whether so many rows are few: then each may have a warp where it would have half of one.
 template <class A>
-constexpr bool few_rows(std::size_t rows) {
-  return rows < tuning::few_rows && !std::is_same_v<A, F64>;
+constexpr bool few_rows(std::size_t rows, const LaunchSizes& sizes) {
+  return rows < sizes.few_rows && !std::is_same_v<A, F64>;
 }
 
 /// Scaled residues stand in tiles of 8 columns and in pairs of rows that are 16 apart: [tile, row % 16,

@@ -12,6 +12,7 @@
 
 #include "hemera/poly/ring.hpp"
 #include "hemera/runtime/memory.hpp"
+#include "poly/cuda/tuning.hpp"
 #include "runtime/cuda/check.hpp"
 #include "runtime/cuda/stream.hpp"
 
@@ -37,9 +38,6 @@ class DeviceArray {
  private:
   runtime::Buffer buffer_;
 };
-
-/// Which arithmetic a transform runs in.
-enum class Arithmetic : std::uint8_t { u64, m64, f64 };
 
 /// Whether it takes a modulus.
 bool takes(Arithmetic arithmetic, const arith::Modulus& q);

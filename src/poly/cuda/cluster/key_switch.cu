@@ -5,7 +5,6 @@
 #include "poly/cuda/cluster/conversion.cuh"
 #include "poly/cuda/fused/key_products.cuh"
 #include "poly/cuda/fused/switch_pass.cuh"
-#include "poly/cuda/tuning.hpp"
 
 namespace hemera::poly::cuda {
 namespace {
@@ -351,16 +350,6 @@ __global__ void __launch_bounds__(32 * switch_warps, 1)
 
 unsigned groups_of(unsigned count, unsigned together) { return (count + together - 1) / together; }
 
-// How many results a cluster takes: few while there are multiprocessors left.
-unsigned results_together(unsigned results, std::size_t clusters, unsigned blocks) {
-  unsigned together = 1;
-  while (together < std::min(results, tuning::most_cluster_results) &&
-         clusters * groups_of(results, together) * blocks > tuning::cluster_blocks_of_device) {
-    together *= 2;
-  }
-  return together;
-}
-
 // What all launches have.
 template <class A>
 ClusterSwitchPass<A> make_pass(const Launcher& launcher, const Part& part, const ConstPolyView& residues,
@@ -386,12 +375,12 @@ void launch_switch(const char* operation, const Launcher& launcher, const Part& 
   with_cluster_rows(launcher.log_rows(), [&]<int log_rows>(std::integral_constant<int, log_rows>) {
     using Shape = ClusterShape<log_rows>;
     const unsigned digit_groups = groups_of(pass.digit_count, pass.cluster_digits);
-    pass.cluster_results =
-        results_together(pass.results, part.batches * part.limbs * digit_groups, Shape::blocks);
+    pass.cluster_results = results_of_cluster(pass.results, part.batches * part.limbs * digit_groups,
+                                              Shape::blocks, *launcher.sizes);
     const SwitchMemory<A, log_rows, end> memory{pass.cluster_digits, pass.cluster_results};
     pass.keys_in_shared =
         std::size_t{memory.digits} * memory.results * Shape::block_words * sizeof(std::uint64_t) <=
-                tuning::most_cluster_key_bytes
+                launcher.sizes->most_cluster_key_bytes
             ? 1
             : 0;
     const unsigned groups = groups_of(pass.results, pass.cluster_results) * digit_groups;
@@ -409,27 +398,22 @@ PolyShape one_component(PolyShape shape) {
 
 }  // namespace
 
-bool cluster_has_room(int log_rows, std::size_t digits, std::size_t shared_bytes) {
+std::size_t cluster_switch_bytes(int log_rows, std::size_t digits, const LaunchSizes& sizes) {
   std::size_t most = 0;
   with_cluster_rows(log_rows, [&]<int rows>(std::integral_constant<int, rows>) {
-    const auto count = static_cast<unsigned>(digits);
-    const SwitchMemory<U64, rows, End::remainders> remainders{count, tuning::most_cluster_results};
-    const SwitchMemory<U64, rows, End::division> division{count, tuning::most_cluster_results};
-    most = std::max(remainders.bytes(false) + tuning::most_cluster_key_bytes, division.bytes(false));
+    const auto count = static_cast<unsigned>(digits),
+               results = static_cast<unsigned>(sizes.most_cluster_results);
+    const SwitchMemory<U64, rows, End::remainders> remainders{count, results};
+    const SwitchMemory<U64, rows, End::division> division{count, results};
+    most = std::max(remainders.bytes(false) + sizes.most_cluster_key_bytes, division.bytes(false));
   });
-  return most <= shared_bytes;
+  return most;
 }
 
-unsigned cluster_parts(int log_rows, std::size_t digits, std::size_t polynomials) {
+unsigned cluster_parts(const Launcher& launcher, std::size_t digits, std::size_t polynomials) {
   unsigned parts = 1;
-  with_cluster_rows(log_rows, [&]<int rows>(std::integral_constant<int, rows>) {
-    const std::size_t blocks = polynomials * ClusterShape<rows>::blocks;
-    const auto most = static_cast<unsigned>(std::min<std::size_t>(digits, max_parts));
-    const auto room =
-        static_cast<unsigned>(std::min<std::size_t>(most, tuning::cluster_blocks_of_remainders / blocks));
-    // Groups of equal size, but for the last one.
-    const auto count = static_cast<unsigned>(digits);
-    if (room > 1) parts = groups_of(count, groups_of(count, room));
+  with_cluster_rows(launcher.log_rows(), [&]<int rows>(std::integral_constant<int, rows>) {
+    parts = parts_of_remainders(digits, polynomials, ClusterShape<rows>::blocks, *launcher.sizes);
   });
   return parts;
 }

@@ -17,9 +17,6 @@ inline bool can_cluster(int log_rows) { return log_rows >= 2 && log_rows <= 5; }
 /// Most sources of a conversion: their products are summed in 128 bits.
 inline constexpr unsigned max_cluster_sources = 8;
 
-/// Most parts of scaled residues: digits that clusters have in groups, each its part of the sums.
-inline constexpr unsigned max_parts = 4;
-
 /// One conversion to one limb. Constants have the limb's end factor (M64: 2^64, see M64::lower).
 struct alignas(16) LimbConversion {
   struct Source {
@@ -77,8 +74,8 @@ void cluster_remainders(const Launcher& launcher, Arithmetic arithmetic, const C
                         std::span<const SwitchRows> switches, unsigned parts, std::size_t part_stride,
                         const ClusterModUp& up, const RnsBase& extended, std::size_t first,
                         const ScaledTables& scaled);
-/// How many groups there should be.
-unsigned cluster_parts(int log_rows, std::size_t digits, std::size_t polynomials);
+/// How many groups there should be, by parts_of_remainders.
+unsigned cluster_parts(const Launcher& launcher, std::size_t digits, std::size_t polynomials);
 
 /// The remainders of a division in so many parts.
 struct ClusterRemainders {
@@ -116,8 +113,7 @@ void cluster_lift(const Launcher& launcher, Arithmetic arithmetic, const PolyVie
                   const ConstPolyView& in, const arith::Modulus& plain, std::uint64_t factor,
                   std::span<const std::uint64_t> scalars, const ConstPolyView& addend, const RnsBase& base);
 
-/// Whether cluster_remainders and cluster_inner_product have room for so many digits in so many bytes of
-/// shared memory.
-bool cluster_has_room(int log_rows, std::size_t digits, std::size_t shared_bytes);
+/// Shared memory of a block of cluster_remainders and cluster_inner_product, for so many digits.
+std::size_t cluster_switch_bytes(int log_rows, std::size_t digits, const LaunchSizes& sizes);
 
 }  // namespace hemera::poly::cuda

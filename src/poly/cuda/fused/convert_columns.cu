@@ -3,7 +3,6 @@
 #include "poly/cuda/fused/passes.hpp"
 #include "poly/cuda/launch.cuh"
 #include "poly/cuda/rounds.cuh"
-#include "poly/cuda/tuning.hpp"
 
 namespace hemera::poly::cuda {
 namespace {
@@ -313,7 +312,7 @@ void convert_columns(const Launcher& launcher, Arithmetic arithmetic, const Poly
                             static_cast<unsigned>(part.batches) * components},
                    .block = {threads},
                    .shared_bytes = Shared<A, log_rows>::bytes,
-                   .carve_out = tuning::conversion_carve_out(launcher.log_degree)},
+                   .carve_out = launcher.sizes->conversion_carve_out},
                   "convert and transform", launcher.stream, kernel, pass);
       });
     });

@@ -5,7 +5,6 @@
 #include "poly/cuda/fused/passes.hpp"
 #include "poly/cuda/launch.cuh"
 #include "poly/cuda/rounds.cuh"
-#include "poly/cuda/tuning.hpp"
 
 namespace hemera::poly::cuda {
 namespace {
@@ -203,7 +202,7 @@ void inverse_convert_columns(const Launcher& launcher, Arithmetic arithmetic, co
                             static_cast<unsigned>(part.batches) * components},
                    .block = {S::threads},
                    .shared_bytes = S::bytes,
-                   .carve_out = tuning::carve_out(launcher.log_degree)},
+                   .carve_out = launcher.sizes->carve_out},
                   "convert and transform", launcher.stream, inverse_convert_kernel<A, log_rows>, pass);
       });
     });

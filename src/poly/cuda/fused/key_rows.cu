@@ -7,7 +7,6 @@
 #include "poly/cuda/fused/switch_pass.cuh"
 #include "poly/cuda/launch.cuh"
 #include "poly/cuda/rounds.cuh"
-#include "poly/cuda/tuning.hpp"
 
 namespace hemera::poly::cuda {
 namespace {
@@ -81,6 +80,8 @@ struct RowsProductPass : SwitchPass<A> {
 constexpr unsigned rows_per_block = 2;
 constexpr unsigned block_words = rows_per_block * row_size;
 constexpr unsigned first_factors = 16 * rows_per_block, block_factors = first_factors + block_words;
+static_assert(block_words * sizeof(std::uint64_t) == row_group_bytes &&
+              block_factors * sizeof(F64::Twiddle) == row_factor_bytes);
 
 // Two neighbours of one component of a key's sum.
 struct Unit {
@@ -346,7 +347,7 @@ void finish_rows(const Launcher& launcher, Arithmetic arithmetic, const PolyView
                           static_cast<unsigned>(part.limbs)},
                  .block = {16 * rows},
                  .shared_bytes = rows * row_size * (sizeof(typename A::Value) + sizeof(std::uint64_t)),
-                 .carve_out = tuning::carve_out(launcher.log_degree)},
+                 .carve_out = launcher.sizes->carve_out},
                 "divide_and_round", launcher.stream, finish_rows_kernel<A>, pass, launcher.log_rows());
     });
   };
@@ -385,7 +386,7 @@ void rows_inner_product(const Launcher& launcher, Arithmetic arithmetic, const C
       const std::size_t row_pairs = (std::size_t{1} << launcher.log_rows()) / rows_per_block;
       // Where rounds are many, a fourth block at a time is worth its registers.
       constexpr int most_blocks = std::is_same_v<A, M64> ? 3 : 4;
-      const bool crowd = part.batches * part.limbs * row_pairs >= tuning::least_blocks_of_four;
+      const bool crowd = part.batches * part.limbs * row_pairs >= launcher.sizes->least_blocks_of_four;
       std::size_t factors = 0;
       const auto choose = [&]<SwitchEnd ends>(std::integral_constant<SwitchEnd, ends>) {
         return input.is_product() ? rows_inner_product_kernel<A, ends, true, Stored>
@@ -419,7 +420,7 @@ void rows_inner_product(const Launcher& launcher, Arithmetic arithmetic, const C
                  .block = {32 * warps},
                  .shared_bytes = (groups + inverted) * block_words * sizeof(typename A::Value) +
                                  factors * sizeof(typename A::Twiddle),
-                 .carve_out = tuning::carve_out(launcher.log_degree)},
+                 .carve_out = launcher.sizes->carve_out},
                 "key_inner_product", launcher.stream, kernel, pass, launcher.log_rows());
     });
   };

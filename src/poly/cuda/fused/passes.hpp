@@ -170,9 +170,6 @@ struct FusedProduct {
   DeviceArray<std::uint64_t> end_factors;  // [limb of Q, 2]: w = P^-1
 };
 
-/// Most thread blocks of a cluster on every device that has clusters.
-inline constexpr std::size_t max_cluster_limbs = 8;
-
 /// The two passes of scaled_inverse_transform. Limb i of `out` is limb limbs[i].position of `in`, from limb
 /// `first` on of `second`; times those of `factor`, if it has data. With `quotient` the columns make the row
 /// of the quotient as well, in a cluster of all limbs, at most max_cluster_limbs; see extra_rows.
@@ -183,9 +180,6 @@ void scaled_columns(const Launcher& launcher, Arithmetic arithmetic, const PolyV
                     const ConstPolyView& between, std::span<const ScaledLimb> limbs,
                     const ScaledTables& scaled, const ExtraTables* quotient = nullptr);
 
-/// Most pairs of one launch, and most batches of them.
-inline constexpr std::size_t pairs_per_launch = 16;
-inline constexpr std::size_t pair_batches_per_launch = 1 << 14;
 /// The first pass for operands that are apart: the batches of pair 0 of `out`, then those of pair 1, and so
 /// on. The first half of the limbs is that of the first operands.
 void scaled_rows(const Launcher& launcher, Arithmetic arithmetic, const PolyView& out,
@@ -250,9 +244,6 @@ struct SwitchRows {
   ConstPolyView delta = {};  // lazy, [batch, component, limb]; in clusters the scaled residues
   std::uint64_t galois_element = 1;
 };
-
-/// Most keys of one launch.
-inline constexpr unsigned keys_per_launch = 4;
 
 /// How the rows of a key switch end.
 enum class SwitchEnd : std::uint8_t {

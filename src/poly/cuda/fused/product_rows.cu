@@ -213,7 +213,7 @@ struct Shares {
 
   Shares(const Launcher& launcher, const Part& part, unsigned warps_with_rows) {
     const std::size_t rows = (part.batches * part.limbs * warps_with_rows) << launcher.log_rows();
-    few = few_rows<A>(rows);
+    few = few_rows<A>(rows, *launcher.sizes);
     rows_per_block = few ? 1 : 2;
     threads = rows < 4096 ? 256 : 32 * warps_with_rows;
   }

@@ -7,7 +7,6 @@
 #include "poly/cuda/fused/row_ends.cuh"
 #include "poly/cuda/launch.cuh"
 #include "poly/cuda/rounds.cuh"
-#include "poly/cuda/tuning.hpp"
 
 namespace hemera::poly::cuda {
 namespace {
@@ -247,7 +246,7 @@ template <class A, class Apart>
 void launch_rows(const Launcher& launcher, const ScaledPass<A>& pass, const Apart& pairs,
                  unsigned polynomials, unsigned limbs) {
   const unsigned rows = 1U << launcher.log_rows();
-  const bool few = few_rows<A>(std::size_t{rows} * polynomials * limbs);
+  const bool few = few_rows<A>(std::size_t{rows} * polynomials * limbs, *launcher.sizes);
   const unsigned rows_per_block = few ? 4 : 8;
   const auto choose = [&]<bool product>(std::bool_constant<product>) {
     return few ? scaled_rows_kernel<A, 8, product, Apart> : scaled_rows_kernel<A, 16, product, Apart>;
@@ -259,7 +258,7 @@ void launch_rows(const Launcher& launcher, const ScaledPass<A>& pass, const Apar
   launch_as({.grid = {rows / rows_per_block, polynomials, limbs},
              .block = {128},
              .shared_bytes = rows_per_block * row_size * sizeof(typename A::Value),
-             .carve_out = tuning::carve_out(launcher.log_degree)},
+             .carve_out = launcher.sizes->carve_out},
             "scaled inverse transform", launcher.stream, kernel, pass, pairs, launcher.log_rows());
 }
 
@@ -319,7 +318,7 @@ void scaled_columns(const Launcher& launcher, Arithmetic arithmetic, const PolyV
             launch_as({.grid = {row_size / Tile::columns, polynomials, count},
                        .block = {Tile::threads},
                        .shared_bytes = shared_bytes,
-                       .carve_out = tuning::carve_out(launcher.log_degree)},
+                       .carve_out = launcher.sizes->carve_out},
                       "scaled inverse transform", launcher.stream, scaled_columns_kernel<A, log_rows, false>,
                       pass);
           });

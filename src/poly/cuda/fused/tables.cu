@@ -4,7 +4,6 @@
 
 #include "poly/cuda/arithmetic.cuh"
 #include "poly/cuda/fused/tables.hpp"
-#include "poly/cuda/tuning.hpp"
 
 namespace hemera::poly::cuda {
 namespace {
@@ -201,10 +200,7 @@ bool FusedTables::takes(const RnsBase& target, std::size_t most_sources) const {
 }
 
 Quotient FusedTables::quotient_of(std::size_t sources) const {
-  const std::size_t most = ring_->log_degree() <= tuning::largest_log_degree_of_small_rings
-                               ? tuning::most_sources_of_computed_quotients_in_small_rings
-                               : tuning::most_sources_of_computed_quotients;
-  return sources <= most ? Quotient::computed : Quotient::stored;
+  return sources <= computed_quotient_sources_ ? Quotient::computed : Quotient::stored;
 }
 
 ScaledTables FusedTables::scaled(Arithmetic arithmetic, const RnsBase& base,
