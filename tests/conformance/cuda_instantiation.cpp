@@ -83,9 +83,10 @@ std::vector<BackendCase> forced_switch_cases() {
   return cases;
 }
 
-// All of them on a GPU. Emulated, where a switch takes seconds: one special prime, and primes of all sizes.
+// All of them on a GPU. Emulated, where a switch takes seconds: one special prime, primes of all sizes, and
+// two arithmetics in one.
 std::vector<std::size_t> forced_switches() {
-  if (emulated) return {6, 11};
+  if (emulated) return {6, 11, 12};
   std::vector<std::size_t> all(switches().size());
   std::iota(all.begin(), all.end(), std::size_t{0});
   return all;

@@ -370,6 +370,8 @@ TEST_P(BackendTest, HoistedProductsOfManyDigits) {
     gadget.key = gadget.base;
     gadget.key.push_back(9);
     check_hoisted_products(GetParam(), gadget, 1024, 2, 2, 5);
+    // More steps than the shared memory of some devices has room for.
+    if (bits == 45) check_hoisted_products(GetParam(), gadget, 1024, 1, 8, 24);
   }
 }
 

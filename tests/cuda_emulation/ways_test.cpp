@@ -243,6 +243,34 @@ TEST(EmulationWays, ProductsHaveThree) {
   }
 }
 
+// Columns of 512 rows: rows, columns with the quotient, conversion with columns, rows. Without clusters the
+// quotient has a kernel of its own; where a block has 99 KB the operations run one by one.
+TEST(EmulationWays, LargestRingsHaveTwo) {
+  const std::string stored = "most_sources_of_computed_quotients=0";
+  for (const int bits : {60, -60}) {
+    SCOPED_TRACE(bits);
+    std::optional<Host> first;
+    std::vector<std::size_t> kernels;
+    for (const std::string& forced :
+         {stored, stored + ",card=a100", std::string("way=unfused"), std::string("card=rtx-4090")}) {
+      SCOPED_TRACE(forced);
+      Rig rig(case_of({"", forced.c_str()}), 131072, std::vector<int>(3, bits));
+      const Division plan(rig.all(), rig.primes(0, 1));
+      const Poly in = rig.upload(rig.random(rig.all(), 1, 1));
+      const Outcome found = outcome(rig, 1, 1, [&](const PolyView& out, runtime::Workspace& space) {
+        rig.backend->divide_and_round(*rig.queue, out, in.view(), plan, Form::evaluation, space);
+      });
+      if (!first) first = found.result;
+      EXPECT_EQ(found.result.words, first->words);
+      kernels.push_back(found.kernels);
+    }
+    EXPECT_EQ(kernels[0], 4U);
+    EXPECT_EQ(kernels[1], 5U);
+    EXPECT_GT(kernels[2], kernels[1]);
+    EXPECT_EQ(kernels[3], kernels[2]);
+  }
+}
+
 TEST(EmulationWays, EncryptionHasTwo) {
   const auto kernels = kernels_by_way(8192, [](Rig& rig) {
     const Division plan(rig.all(), rig.primes(0, 3));

@@ -221,12 +221,6 @@ TEST(CudaSchedule, SmallRingsRunInClustersWhileTheseFillTheDeviceOnce) {
   EXPECT_EQ(way_of(other, on("h200")), Way::passes);
   other.meets = false;
   EXPECT_EQ(way_of(other, on("h200")), Way::unfused);
-  other = small_rotation(1);
-  other.pairs = false;
-  EXPECT_EQ(way_of(other, on("h200")), Way::unfused);
-  other = small_rotation(1);
-  other.divides = false;
-  EXPECT_EQ(way_of(other, on("h200")), Way::unfused);
 }
 
 TEST(CudaSchedule, ForcedWaysAreTakenWhereTheyAreOpen) {
@@ -416,6 +410,24 @@ TEST(CudaSchedule, RemaindersOfSingleLimbsJoinTheirColumns) {
   EXPECT_EQ(schedule(16, false, true, 8, "rtx-5090"), (RemainderSchedule{.quotient_in_cluster = true}));
 }
 
+// N = 2^17: inverse columns, conversions and columns are two kernels, which need 163 KB of shared memory.
+TEST(CudaSchedule, LargestRingsConvertInAKernelOfItsOwn) {
+  for (const auto& [name, room] :
+       {std::pair{"h200", true}, {"a100", true}, {"b200", true}, {"rtx-3090", false}, {"rtx-5090", false}}) {
+    EXPECT_TRUE(conversions_have_room(16, launch_sizes(16, on(name)))) << name;
+    EXPECT_EQ(conversions_have_room(17, launch_sizes(17, on(name))), room) << name;
+  }
+  const Choices forced = on("h200", "largest_log_degree_of_joined_columns=99,most_joined_jobs=99");
+  for (const unsigned log_degree : {16, 17}) {
+    EXPECT_EQ(schedule_of(RemainderShape{log_degree, 1, true, false}, forced).joins_columns,
+              log_degree == 16);
+    SwitchShape shape = large_rotation(log_degree);
+    EXPECT_TRUE(schedule_of(shape, forced).joins);
+    shape.joins_columns = true;
+    EXPECT_EQ(schedule_of(shape, forced).joins, log_degree == 16);
+  }
+}
+
 TEST(CudaSchedule, DivisionsHaveTheirWay) {
   const auto way = [](std::size_t limbs, bool passes, bool clusters, std::string_view name = "h200",
                       std::string_view forced = "") {
@@ -435,7 +447,7 @@ TEST(CudaSchedule, DivisionsHaveTheirWay) {
 TEST(CudaSchedule, ProductsAndLifts) {
   const auto schedule = [](std::size_t batch, std::size_t limbs, std::string_view name = "h200",
                            std::string_view forced = "") {
-    return schedule_of(ProductShape{13, batch, limbs, true, true}, on(name, forced));
+    return schedule_of(ProductShape{batch, limbs, true, true}, on(name, forced));
   };
   // Four polynomials of 3 limbs.
   EXPECT_EQ(schedule(4, 3), (ProductSchedule{Way::passes, true}));
@@ -443,7 +455,7 @@ TEST(CudaSchedule, ProductsAndLifts) {
   EXPECT_EQ(schedule(5, 3, "h200", "way=clusters"), (ProductSchedule{Way::passes, true}));
   EXPECT_EQ(schedule(1, 3, "a100"), (ProductSchedule{Way::passes, false}));
   EXPECT_EQ(schedule(1, 3, "h200", "way=unfused"), ProductSchedule{});
-  EXPECT_EQ(schedule_of(ProductShape{13, 1, 3, false, true}, on("h200")), ProductSchedule{});
+  EXPECT_EQ(schedule_of(ProductShape{1, 3, false, true}, on("h200")), ProductSchedule{});
 
   // Integers: a plaintext of up to 48 limbs in all.
   EXPECT_TRUE(lifts_in_clusters(true, 1, 48, on("h200")));

@@ -63,7 +63,7 @@ CudaBackend::CudaBackend(std::shared_ptr<const Ring> given, Opened device, const
       plans_(memory(), streams_),
       fused_(
           ring(), memory(), streams_, [this](const RnsBase& base) { return this->arithmetic(base); },
-          sizes_.computed_quotient_sources) {
+          sizes_) {
   for (const RingModulus& entry : ring()->moduli()) {
     std::uint8_t taken = bit(Arithmetic::u64);
     for (const Arithmetic candidate : {Arithmetic::m64, Arithmetic::f64}) {

@@ -61,8 +61,7 @@ Way CudaBackend::way(const Division& down, const PolyShape& in) const {
 }
 
 ProductSchedule CudaBackend::schedule(const ScaledProduct& plan, std::size_t batch) const {
-  return schedule_of(ProductShape{.log_degree = static_cast<unsigned>(ring()->log_degree()),
-                                  .batch = batch,
+  return schedule_of(ProductShape{.batch = batch,
                                   .limbs = plan.base().size(),
                                   .passes = fused_.of(plan).usable,
                                   .cluster_operands = ring()->log_degree() - 8 == cluster_operands_log_rows},

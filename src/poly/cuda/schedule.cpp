@@ -65,6 +65,10 @@ LaunchSizes launch_sizes(unsigned log_degree, const Choices& choices) {
           .most_cluster_key_bytes = tuning.most_cluster_key_bytes};
 }
 
+bool conversions_have_room(unsigned log_degree, const LaunchSizes& sizes) {
+  return log_degree < 17 || conversion_bytes_of_largest_ring <= sizes.shared_bytes;
+}
+
 unsigned results_of_cluster(unsigned results, std::size_t clusters, unsigned blocks,
                             const LaunchSizes& sizes) {
   unsigned together = 1;
@@ -105,8 +109,8 @@ Way way_of(const SumShape& shape, const Choices& choices) {
 
 RemainderSchedule schedule_of(const RemainderShape& shape, const Choices& choices) {
   RemainderSchedule schedule;
-  schedule.joins_columns =
-      shape.single && shape.log_degree <= choices.tuning.largest_log_degree_of_joined_columns;
+  schedule.joins_columns = shape.single && shape.log_degree <= largest_inverse_conversion &&
+                           shape.log_degree <= choices.tuning.largest_log_degree_of_joined_columns;
   schedule.quotient_in_cluster = !schedule.joins_columns && choices.tuning.clusters && shape.quotient_alone &&
                                  shape.dropped <= max_cluster_limbs;
   return schedule;
@@ -119,7 +123,6 @@ Way way_of(const DivisionShape& shape, const Choices& choices) {
 }
 
 Way way_of(const SwitchShape& shape, const Choices& choices) {
-  if (!shape.divides || !shape.pairs) return Way::unfused;
   if (!shape.lowers && shape.division_clusters && way_of(shape.sum, choices) == Way::clusters) {
     return Way::clusters;
   }
@@ -137,7 +140,8 @@ SwitchSchedule schedule_of(const SwitchShape& shape, const Choices& choices) {
   SwitchSchedule schedule{.way = way_of(shape, choices)};
   if (schedule.way != Way::passes) return schedule;
   schedule.joins = shape.joined_jobs != 0 && shape.sum.batch * shape.joined_jobs <= tuning.most_joined_jobs &&
-                   (shape.joins_columns || shape.log_degree >= tuning.least_log_degree_of_joined_digits);
+                   (shape.joins_columns ? shape.log_degree <= largest_inverse_conversion
+                                        : shape.log_degree >= tuning.least_log_degree_of_joined_digits);
   schedule.converts_beside =
       !schedule.joins && shape.sum.batch * shape.base_jobs <= tuning.most_jobs_beside_conversion;
   schedule.inverts = shape.of_dropped == 0 && shape.of_special == Arithmetic::f64 &&

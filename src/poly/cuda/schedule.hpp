@@ -22,6 +22,11 @@ inline constexpr std::size_t max_cluster_limbs = 8;
 inline constexpr std::size_t row_group_bytes = 4096;
 inline constexpr std::size_t row_factor_bytes = 4352;
 
+/// Shared memory of a block that converts columns of the largest ring, N = 2^17, in Shoup's products.
+inline constexpr std::size_t conversion_bytes_of_largest_ring = 166016;
+/// The largest ring (log N) whose inverse columns, conversions and columns are one kernel.
+inline constexpr int largest_inverse_conversion = 16;
+
 // --- Launches, whatever they are part of. ---
 
 /// What they go by in a ring.
@@ -39,6 +44,9 @@ struct LaunchSizes {
   std::size_t most_cluster_key_bytes = 0;
 };
 LaunchSizes launch_sizes(unsigned log_degree, const Choices& choices);
+
+/// Whether blocks that convert columns have room: cards of 99 KB a block lack it at N = 2^17.
+bool conversions_have_room(unsigned log_degree, const LaunchSizes& sizes);
 
 /// How many results a cluster of so many blocks takes, one or 2, 4, ...: few while there are multiprocessors
 /// left. `clusters`: how many there are for each result.
@@ -98,9 +106,7 @@ struct SwitchShape {
   std::size_t keys = 1;
   std::size_t special = 0;     // limbs
   std::size_t of_dropped = 0;  // limbs of the level's base that the division drops as well
-  bool pairs = true;           // keys have two components
-  bool divides = true;
-  bool lowers = false;  // the division ends in another base than the level's
+  bool lowers = false;         // the division ends in another base than the level's
   /// Where it lowers, sums and remainders of a limb meet in one arithmetic, and special limbs are not kept.
   bool meets = true;
   Arithmetic of_base = Arithmetic::u64;
@@ -127,7 +133,6 @@ SwitchSchedule schedule_of(const SwitchShape& shape, const Choices& choices);
 // --- Products of BFV, and messages. ---
 
 struct ProductShape {
-  unsigned log_degree = 0;
   std::size_t batch = 1;
   std::size_t limbs = 0;          // of Q
   bool passes = false;            // the tables serve two passes

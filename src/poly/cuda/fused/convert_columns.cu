@@ -29,13 +29,15 @@ template <class A, int log_rows>
 struct Shared {
   static constexpr unsigned rows = 1U << log_rows;
   static constexpr unsigned radix = rows / 16;
-  static constexpr unsigned first_factors = 16;  // at least radix
+  static constexpr unsigned first_factors = radix < 16 ? 16 : radix;
   static constexpr unsigned factors = first_factors + 16 * radix;
   // The target's values are padded, so that the four threads of a quad do not meet in a bank.
   static constexpr unsigned values = rows * job_columns + 4;
   static constexpr std::size_t bytes =
       job_targets * (values * sizeof(typename A::Value) + factors * sizeof(typename A::Twiddle));
 };
+
+static_assert(Shared<U64, 9>::bytes == conversion_bytes_of_largest_ring);
 
 using arith::uint128;
 
@@ -177,9 +179,11 @@ __device__ __forceinline__ void load_factors(typename A::Twiddle* factors, const
 
 // Grid [tile of 8 columns, job, polynomial]: the jobs of a polynomial find its sources in the cache, in a
 // batch too. Thread g 4 + t of a warp has column g of target t. No steps: a single source, whose weight is 1.
-// `close`: see ColumnTables.
+// `close`: see ColumnTables. With 512 rows a multiprocessor's shared memory has room for one block.
 template <class A, int log_rows, int steps, Quotient from, bool close = false>
-__global__ void __launch_bounds__(threads, steps == 0 && !std::is_same_v<A, U64> ? 3 : 2)
+__global__ void __launch_bounds__(threads, log_rows > 8                            ? 1
+                                           : steps == 0 && !std::is_same_v<A, U64> ? 3
+                                                                                   : 2)
     convert_columns_kernel(const __grid_constant__ Conversion<A> pass) {
   using S = Shared<A, log_rows>;
   using Value = typename A::Value;

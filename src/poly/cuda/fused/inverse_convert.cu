@@ -196,7 +196,8 @@ void inverse_convert_columns(const Launcher& launcher, Arithmetic arithmetic, co
           .inverse = tables.inverse.data(),
           .roots = reinterpret_cast<const typename A::Twiddle*>(scaled.roots.data()),
           .shifts = scaled.shifts.data()};
-      with_fused_rows(launcher.log_rows(), [&]<int log_rows>(std::integral_constant<int, log_rows>) {
+      constexpr int most = largest_inverse_conversion - 8;
+      with_log_rows<5, most>(launcher.log_rows(), [&]<int log_rows>(std::integral_constant<int, log_rows>) {
         using S = InverseConvertShape<A, log_rows>;
         launch_as({.grid = {row_size / job_columns, columns.job_count,
                             static_cast<unsigned>(part.batches) * components},

@@ -14,12 +14,12 @@
 namespace hemera::poly::cuda {
 
 /// Rings whose columns take two rounds that fit the registers.
-inline bool can_fuse(int log_rows) { return log_rows >= 5 && log_rows <= 8; }
+inline bool can_fuse(int log_rows) { return log_rows >= 5 && log_rows <= 9; }
 
 /// with_log_rows for such a ring.
 template <typename Run>
 void with_fused_rows(int log_rows, const Run& run) {
-  with_log_rows<5, 8>(log_rows, run);
+  with_log_rows<5, 9>(log_rows, run);
 }
 
 /// Most sources of a conversion by tensor cores: four a step.
@@ -215,8 +215,9 @@ void convert_columns(const Launcher& launcher, Arithmetic arithmetic, const Poly
                      const ConstPolyView& scratch, unsigned components, const ColumnTables& tables,
                      Begin begin = Begin::after);
 
-/// scaled_columns and convert_columns in one, for conversions from single limbs: `between` has the limbs of
-/// `sources` between the passes of their inverse transform. The targets of a job have one source.
+/// scaled_columns and convert_columns in one, for conversions from single limbs, in rings up to
+/// largest_inverse_conversion: `between` has the limbs of `sources` between the passes of their inverse
+/// transform. The targets of a job have one source.
 void inverse_convert_columns(const Launcher& launcher, Arithmetic arithmetic, const PolyView& out,
                              const ConstPolyView& between, unsigned components, const RnsBase& sources,
                              const ScaledTables& scaled, const ColumnTables& columns);

@@ -191,6 +191,7 @@ ColumnTables FusedTables::upload(HostColumns host, Arithmetic arithmetic) const 
 
 bool FusedTables::takes(const RnsBase& target, std::size_t most_sources) const {
   if (!can_fuse(ring_->log_degree() - 8) || most_sources > max_fused_sources || target.empty()) return false;
+  if (!conversions_have_room(static_cast<unsigned>(ring_->log_degree()), sizes_)) return false;
   // Byte sums modulo smaller primes leave U64's range.
   constexpr int least_bits = 18;
   for (std::size_t i = 0; i < target.size(); ++i) {
@@ -200,7 +201,7 @@ bool FusedTables::takes(const RnsBase& target, std::size_t most_sources) const {
 }
 
 Quotient FusedTables::quotient_of(std::size_t sources) const {
-  return sources <= computed_quotient_sources_ ? Quotient::computed : Quotient::stored;
+  return sources <= sizes_.computed_quotient_sources ? Quotient::computed : Quotient::stored;
 }
 
 ScaledTables FusedTables::scaled(Arithmetic arithmetic, const RnsBase& base,

@@ -14,16 +14,14 @@ class FusedTables {
  public:
   using ArithmeticOf = std::function<Arithmetic(const RnsBase&)>;
 
-  /// `computed_quotient_sources`: quotients of exact conversions from up to so many are worked out where they
-  /// are converted.
   FusedTables(std::shared_ptr<const Ring> ring, std::shared_ptr<runtime::Memory> memory,
               std::shared_ptr<const runtime::cuda::Streams> streams, ArithmeticOf arithmetic,
-              std::size_t computed_quotient_sources)
+              const LaunchSizes& sizes)
       : ring_(std::move(ring)),
         memory_(std::move(memory)),
         streams_(std::move(streams)),
         arithmetic_(std::move(arithmetic)),
-        computed_quotient_sources_(computed_quotient_sources) {}
+        sizes_(sizes) {}
 
   /// `usable` tells whether the fused kernels take the plan: other plans run unfused.
   [[nodiscard]] const FusedModUp& of(const ModUp& plan) const;
@@ -63,7 +61,7 @@ class FusedTables {
   std::shared_ptr<runtime::Memory> memory_;
   std::shared_ptr<const runtime::cuda::Streams> streams_;
   ArithmeticOf arithmetic_;
-  std::size_t computed_quotient_sources_;
+  LaunchSizes sizes_;
   PlanCache<FusedModUp> mod_ups_;
   PlanCache<FusedModUp> digits_;
   PlanCache<ColumnTables> joined_mod_ups_;
