@@ -72,11 +72,19 @@ circuits::BootstrapSettings settings_of(const BootstrapCase& chosen) {
       settings.coefficients_to_slots.resize(value, settings.coefficients_to_slots.back());
     } else if (name == "security") {
       settings.security = value == 0 ? std::nullopt : std::optional(static_cast<int>(value));
-    } else {
+    } else if (name != "keys_on_host" && name != "memory_mib") {
       throw std::invalid_argument("a bootstrap has no field " + name + " here");
     }
   }
   return settings;
+}
+
+// Of the context that it runs in.
+rlwe::ContextOptions options_of(const BootstrapCase& chosen) {
+  const auto changes = changes_of(chosen);
+  const auto value = [&](const char* name) { return changes.contains(name) ? changes.at(name) : 0; };
+  return {.memory_limit = value("memory_mib") << 20,
+          .keys = value("keys_on_host") != 0 ? rlwe::KeyPlace::host : rlwe::KeyPlace::device};
 }
 
 // A bootstrap on a device, with all that it needs.
@@ -94,7 +102,7 @@ struct Session {
                           .real = chosen.real,
                           .iterations = chosen.iterations,
                           .merges_parts = chosen.merges_parts}),
-        context(rlwe::Context::make(parameters, {runtime::Device::Kind::cuda, device})),
+        context(rlwe::Context::make(parameters, {runtime::Device::Kind::cuda, device}, options_of(chosen))),
         secret(rlwe::generate_secret_key(context)),
         evaluator(context, plan.generate_keys(secret)),
         bootstrap(context, plan) {}
@@ -263,8 +271,15 @@ std::vector<BootstrapTiming> time_bootstrap(const BootstrapCase& chosen, int dev
                        {"key_bytes", std::to_string(plan.cost().key_bytes)},
                        {"plaintext_bytes", std::to_string(plan.cost().plaintext_bytes)},
                        {"log_qp", fixed(log_qp)},
+                       {"device_memory_bytes", std::to_string(session.context->memory()->peak())},
                        {"security", quoted(rlwe::name(*session.evaluator.keys().security()))}};
        });
+
+  // In a limited memory there is no room for more.
+  if (changes_of(chosen).contains("memory_mib")) {
+    print(rows);
+    return rows;
+  }
 
   // The steps, on values of their own: their results are checked with the whole.
   const auto right = [](const Ciphertext&) { return true; };

@@ -27,7 +27,8 @@ struct BootstrapCase {
 };
 
 /// "n16-40", "n16-40:1024", "n16-40:real", "n16-40:1024:x8", "n16-40:1024:merged", "n16-59:i2"; with fields
-/// of its own (degree, levels, digits, special_primes, security): "n16-59:64:levels=16:digits=4:security=0".
+/// of its own (degree, levels, digits, special_primes, security): "n16-59:64:levels=16:digits=4:security=0";
+/// with keys in the host's memory and a limit of the device's: "n16-40:keys_on_host=1:memory_mib=4096".
 /// std::invalid_argument for another form.
 /// The preset "openfhe" is a client's bootstrap (gpu/client_bootstraps.hpp).
 BootstrapCase read_bootstrap(const std::string& text);

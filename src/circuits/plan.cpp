@@ -111,18 +111,40 @@ std::shared_ptr<const rlwe::SwitchingKey> require_key(const rlwe::EvaluationKeys
   throw MissingKeyError("a key of the plan is not there; make keys for the plan");
 }
 
-void require_room(const rlwe::Context& context, std::size_t bytes, const std::string& what) {
+void require_room(const rlwe::Context& context, std::size_t bytes, const std::string& what,
+                  const std::string& ways_out) {
   const std::size_t room = context.memory()->available();
   if (bytes <= room) return;
   throw OutOfMemoryError(what + ": " + std::to_string(bytes) + " bytes are needed, and " +
-                         context.memory()->device().name() + " has " + std::to_string(room) +
-                         " left; use fewer slots, a smaller batch, a mode with fewer keys, or more memory");
+                         context.memory()->device().name() + " has " + std::to_string(room) + " left" +
+                         ways_out +
+                         "; use fewer slots, a smaller batch, a mode with fewer keys, or more memory");
 }
 
 namespace {
 
+// Of the device's memory.
 std::size_t stored_key_bytes(const rlwe::Context& context, const Cost& cost) {
+  if (context.keys_on_host()) return 0;
   return cost.key_bytes / sizeof(std::uint64_t) * static_cast<std::size_t>(context.key_word());
+}
+
+// What a GPU's context would need that stores keys elsewhere or in fewer bytes: for the error of one with too
+// little room. `rest`: bytes of what is not keys.
+std::string smaller_contexts(const rlwe::Context& context, std::size_t rest, const Cost& cost) {
+  std::string ways;
+  if (context.backend().device().kind != runtime::Device::Kind::cuda || cost.key_bytes == 0) return ways;
+  if (context.keys_on_host()) return ways;
+  const poly::RnsBase& base = context.key_base();
+  bool fits_six = context.key_word() == poly::Word::u64;
+  for (std::size_t i = 0; i < base.size(); ++i) {
+    fits_six = fits_six && base.modulus(i).bits() <= poly::word_bits(poly::Word::u48);
+  }
+  if (fits_six) {
+    ways += "; with six-byte storage " + std::to_string(rest + cost.key_bytes / 8 * 6) + " bytes would do";
+  }
+  return ways + "; with keys on the host " + std::to_string(rest) + " bytes of the device, and " +
+         std::to_string(stored_key_bytes(context, cost)) + " of the host's memory";
 }
 
 bool only_counts(const rlwe::Context& context) {
@@ -184,13 +206,16 @@ std::size_t Plan::memory_bytes(std::size_t batch) const {
 
 void Plan::require_memory(const rlwe::Context& context, std::size_t batch) const {
   require_parameters(context, "memory of a plan");
-  const std::size_t bytes = memory_bytes(batch) - cost().key_bytes + stored_key_bytes(context, cost());
-  require_room(context, bytes, "keys, plaintexts and workspace of a plan");
+  const std::size_t rest = memory_bytes(batch) - cost().key_bytes;
+  const std::size_t keys = stored_key_bytes(context, cost());
+  require_room(context, rest + keys, "keys, plaintexts and workspace of a plan",
+               smaller_contexts(context, rest, cost()));
 }
 
 rlwe::EvaluationKeys Plan::generate_keys(const rlwe::SecretKey& secret) const {
   require_parameters(*secret.context, "keys of a plan");
-  require_room(*secret.context, stored_key_bytes(*secret.context, cost()), "keys of a plan");
+  require_room(*secret.context, stored_key_bytes(*secret.context, cost()), "keys of a plan",
+               smaller_contexts(*secret.context, 0, cost()));
   return circuits::generate_keys(secret, needed_keys());
 }
 

@@ -106,7 +106,8 @@ Context::Context(Parameters parameters, runtime::Device device, ContextOptions o
     backend_ = poly::make_cuda_backend(ring, {.device = device.index,
                                               .memory_limit = options.memory_limit,
                                               .stream = options.stream,
-                                              .threads = options.threads});
+                                              .threads = options.threads,
+                                              .keys_on_host = options.keys == KeyPlace::host});
   } else {
     if (options.stream) {
       throw ParameterError("a stream is for a CUDA device: leave it out, or use the device 'cuda'");
@@ -164,6 +165,8 @@ Context::Context(Parameters parameters, runtime::Device device, ContextOptions o
 }
 
 const std::shared_ptr<runtime::Memory>& Context::memory() const { return backend_->memory(); }
+
+const std::shared_ptr<runtime::Memory>& Context::key_memory() const { return backend_->key_memory(); }
 
 bool Context::is_long_rotation(std::int64_t steps) const {
   if (long_rotations_ != LongRotations::openfhe) return false;

@@ -7,10 +7,11 @@
 namespace hemera::rlwe {
 namespace {
 
-poly::Poly in_words(const Context& context, const poly::Poly& key, poly::Word word) {
+poly::Poly copy_of(const Context& context, const poly::Poly& key, poly::Word word,
+                   const std::shared_ptr<runtime::Memory>& memory) {
   const poly::PolyShape& shape = key.shape();
-  poly::Poly copy = context.make_poly(shape.batch, shape.components, key.base(), key.form(), key.secrecy(),
-                                      shape.degree, word);
+  poly::Poly copy(memory, shape.batch, shape.components, key.base(), key.form(), key.secrecy(), shape.degree,
+                  word);
   context.backend().copy(context.queue(), copy.view(), key.view());
   return copy;
 }
@@ -18,13 +19,14 @@ poly::Poly in_words(const Context& context, const poly::Poly& key, poly::Word wo
 }  // namespace
 
 poly::Poly stored_key(const Context& context, poly::Poly key) {
-  return key.word() == context.key_word() ? std::move(key) : in_words(context, key, context.key_word());
+  if (key.word() == context.key_word() && !context.keys_on_host()) return key;
+  return copy_of(context, key, context.key_word(), context.key_memory());
 }
 
 void with_wide_words(const Context& context, const poly::Poly& key,
                      const std::function<void(const poly::ConstPolyView&)>& use) {
   if (key.word() == poly::Word::u64) return use(key.view());
-  const poly::Poly wide = in_words(context, key, poly::Word::u64);
+  const poly::Poly wide = copy_of(context, key, poly::Word::u64, context.memory());
   use(wide.view());
 }
 

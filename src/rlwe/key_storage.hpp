@@ -1,4 +1,4 @@
-// Switching keys in the words that their context stores them in.
+// Switching keys in the words, and in the memory, that their context stores them in.
 #pragma once
 
 #include <functional>
@@ -7,10 +7,11 @@
 
 namespace hemera::rlwe {
 
-/// The key's polynomial in Context::key_word: itself, or a copy.
+/// The key's polynomial, made in the device's memory, in Context::key_word and Context::key_memory: itself,
+/// or a copy.
 poly::Poly stored_key(const Context& context, poly::Poly key);
 
-/// Calls use(view) with the key's polynomial in words of 64 bits: itself, or a copy.
+/// Calls use(view) with the key's polynomial in words of 64 bits: itself, or a copy in the device's memory.
 void with_wide_words(const Context& context, const poly::Poly& key,
                      const std::function<void(const poly::ConstPolyView&)>& use);
 

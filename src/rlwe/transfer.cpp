@@ -2,6 +2,7 @@
 
 #include "hemera/poly/backend.hpp"
 #include "hemera/runtime/error.hpp"
+#include "rlwe/key_storage.hpp"
 #include "rlwe/requirements.hpp"
 
 namespace hemera::rlwe {
@@ -57,7 +58,8 @@ SecretKey copy_to(const ContextPointer& target, const SecretKey& source) {
 
 SwitchingKey copy_to(const ContextPointer& target, const SwitchingKey& source) {
   return {target, target->gadget(source.gadget->primes()),
-          copy_to(*target, *source.context, source.poly, target->key_word()), source.seed};
+          stored_key(*target, copy_to(*target, *source.context, source.poly, target->key_word())),
+          source.seed};
 }
 
 EvaluationKeys copy_to(const ContextPointer& target, const EvaluationKeys& source) {

@@ -53,7 +53,17 @@ std::mutex counting;
 Counts all_counts;
 
 std::mutex pinning;
-std::map<const std::byte*, std::vector<std::byte>> all_pinned;
+// As CUDA aligns.
+struct Line {
+  alignas(256) std::byte bytes[256];
+};
+struct Pinned {
+  std::vector<Line> lines;
+  std::size_t bytes;
+
+  [[nodiscard]] std::span<const std::byte> span() const { return {lines.front().bytes, bytes}; }
+};
+std::map<const std::byte*, Pinned> all_pinned;
 
 [[gnu::noinline]] void leave() {
   if (__builtin_setjmp(machine.current->resume) == 0) __builtin_longjmp(machine.scheduler, 1);
@@ -161,8 +171,8 @@ void count(std::size_t Counts::*what) {
 }
 
 std::byte* pin(std::size_t bytes) {
-  std::vector<std::byte> block(bytes);
-  std::byte* const data = block.data();
+  Pinned block{std::vector<Line>((bytes + sizeof(Line) - 1) / sizeof(Line)), bytes};
+  std::byte* const data = block.lines.front().bytes;
   const std::lock_guard lock(pinning);
   all_pinned[data] = std::move(block);
   return data;
@@ -178,14 +188,13 @@ bool is_pinned(const void* pointer) {
   const std::lock_guard lock(pinning);
   const auto after = all_pinned.upper_bound(address);
   if (after == all_pinned.begin()) return false;
-  const std::vector<std::byte>& block = std::prev(after)->second;
-  return address < block.data() + block.size();
+  return address < std::prev(after)->first + std::prev(after)->second.bytes;
 }
 
 std::vector<std::span<const std::byte>> pinned_blocks() {
   const std::lock_guard lock(pinning);
   std::vector<std::span<const std::byte>> blocks;
-  for (const auto& [data, block] : all_pinned) blocks.emplace_back(block);
+  for (const auto& [data, block] : all_pinned) blocks.push_back(block.span());
   return blocks;
 }
 

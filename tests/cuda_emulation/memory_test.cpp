@@ -48,6 +48,36 @@ TEST(EmulationMemory, TakesAsMuchAsItsLimitAndNoMore) {
   EXPECT_NO_THROW(buffers.emplace_back(memory, block));
 }
 
+TEST(EmulationMemory, PinnedMemoryOfTheHostIsAPoolOfItsOwn) {
+  const auto streams = std::make_shared<const Streams>(0);
+  const std::size_t pinned = emulation::pinned_blocks().size();
+  {
+    const auto memory = std::make_shared<StreamMemory>(streams, 0, runtime::cuda::Place::pinned_host);
+    const std::size_t before = allocations();
+    std::byte* first = nullptr;
+    {
+      const Buffer buffer(memory, block);
+      first = const_cast<std::byte*>(buffer.data());
+      EXPECT_TRUE(emulation::is_pinned(first));
+      EXPECT_EQ(memory->used(), block);
+    }
+    EXPECT_EQ(memory->used(), 0U);
+    Buffer again(memory, block);
+    EXPECT_EQ(again.data(), first) << "kept for reuse";
+    EXPECT_EQ(allocations(), before) << "of the device";
+    EXPECT_EQ(emulation::pinned_blocks().size(), pinned + 1);
+    emulation::refused_pinned_allocations = 1;
+    try {
+      const Buffer one_more(memory, block);
+      FAIL() << "the host refused it";
+    } catch (const OutOfMemoryError& error) {
+      EXPECT_NE(std::string(error.what()).find("pinned memory of the host"), std::string::npos)
+          << error.what();
+    }
+  }
+  EXPECT_EQ(emulation::pinned_blocks().size(), pinned) << "given back";
+}
+
 TEST(EmulationMemory, BlocksThatAreKeptCountAndGoBackForOthers) {
   const auto memory = make_memory(4 * block);
   { const Buffer first(memory, block), second(memory, block); }
@@ -81,7 +111,7 @@ TEST(EmulationMemory, BlocksOfRecordingsAreKeptAtTheirEnd) {
     const auto streams = std::make_shared<const Streams>(0);
     const auto memory = std::make_shared<StreamMemory>(streams, 4 * block);
     {
-      Recorder recorder(streams, memory);
+      Recorder recorder(streams, {memory});
       { const Buffer inside(memory, block); }
       if (finished) static_cast<void>(recorder.finish());
     }
@@ -99,7 +129,7 @@ struct Graphs {
 
   template <typename Body>
   std::unique_ptr<Recording> record(const Body& body) const {
-    Recorder recorder(streams, memory);
+    Recorder recorder(streams, {memory});
     body();
     return recorder.finish();
   }

@@ -42,6 +42,7 @@ struct Setting {
   std::string name;
   rlwe::Parameters parameters;
   rlwe::Storage storage = rlwe::Storage::eight_byte;
+  rlwe::KeyPlace keys = rlwe::KeyPlace::device;
 
   friend std::ostream& operator<<(std::ostream& stream, const Setting& value) { return stream << value.name; }
 };
@@ -110,6 +111,10 @@ std::vector<Setting> settings() {
     const Setting& base = result.at(index);
     result.push_back({base.name + "_six_byte", base.parameters, rlwe::Storage::six_byte});
   }
+  result.push_back({result.front().name + "_six_byte_on_host", result.front().parameters,
+                    rlwe::Storage::six_byte, rlwe::KeyPlace::host});
+  result.push_back({result.at(6).name + "_on_host", result.at(6).parameters, rlwe::Storage::eight_byte,
+                    rlwe::KeyPlace::host});
   return result;
 }
 
@@ -241,7 +246,7 @@ class SameBits : public ::testing::TestWithParam<Setting> {};
 
 TEST_P(SameBits, OnTheDeviceAndOnTheCpu) {
   const rlwe::Parameters& parameters = GetParam().parameters;
-  Side there{.context = tests::make_context(parameters, 0, GetParam().storage),
+  Side there{.context = tests::make_context(parameters, 0, GetParam().storage, GetParam().keys),
              .secret = {},
              .evaluator = {},
              .plain = {},
@@ -264,6 +269,11 @@ TEST_P(SameBits, OnTheDeviceAndOnTheCpu) {
     const std::size_t words = parameters.switching_key_bytes() / sizeof(std::uint64_t);
     EXPECT_EQ(keys.memory_bytes(), keys.public_key->poly.bytes() + 4 * 6 * words)
         << "relinearization, 3 rotations";
+  }
+  if (GetParam().keys == rlwe::KeyPlace::host) {
+    ASSERT_TRUE(there.context->keys_on_host());
+    EXPECT_GE(there.context->key_memory()->used(), keys.memory_bytes() - keys.public_key->poly.bytes());
+    EXPECT_LT(there.context->memory_used(), keys.memory_bytes()) << "the device's";
   }
   here.secret = io::load_secret_key(here.context, io::save(there.secret));
   const Bytes key_bytes = io::save(keys);
@@ -400,6 +410,86 @@ TEST(SchemesOnDevices, MatricesWithSixByteKeysHaveTheBitsOfTheCpu) {
   };
   EXPECT_NO_THROW(plan.require_memory(*make(rlwe::Storage::six_byte)));
   EXPECT_THROW(plan.require_memory(*make(rlwe::Storage::eight_byte)), OutOfMemoryError);
+}
+
+// A plan whose keys the device has no room for; alone and captured.
+TEST(SchemesOnDevices, MatricesWithKeysOnTheHostHaveTheBitsOfTheCpu) {
+  const rlwe::Parameters parameters = settings().front().parameters;
+  constexpr std::size_t slots = 64;
+  circuits::Diagonals diagonals;
+  for (std::size_t i = 0; i < 16; ++i) {
+    for (std::size_t j = 0; j < slots; ++j)
+      diagonals[i].emplace_back(1.0 / static_cast<double>(1 + i + j), 0.5);
+  }
+  const circuits::LinearTransform plan(parameters, diagonals, slots);
+  // What a context has from the beginning, a key that is made or loaded, and what is encrypted.
+  const std::size_t limit = tests::make_context(parameters)->memory_used() + plan.memory_bytes() -
+                            plan.cost().key_bytes + 3 * parameters.switching_key_bytes();
+  ASSERT_GT(plan.cost().key_bytes, 4 * parameters.switching_key_bytes());
+  const auto make = [&](rlwe::KeyPlace keys) {
+    return rlwe::Context::make(parameters, tests::device(), {.memory_limit = limit, .keys = keys});
+  };
+  try {
+    plan.require_memory(*make(rlwe::KeyPlace::device));
+    FAIL() << "there is no room for the keys";
+  } catch (const OutOfMemoryError& error) {
+    const std::string text = error.what();
+    const std::size_t rest = plan.memory_bytes() - plan.cost().key_bytes;
+    EXPECT_NE(text.find("with keys on the host " + std::to_string(rest) + " bytes of the device, and " +
+                        std::to_string(plan.cost().key_bytes) + " of the host's memory"),
+              std::string::npos)
+        << text;
+    EXPECT_NE(text.find("with six-byte storage " + std::to_string(rest + plan.cost().key_bytes / 8 * 6)),
+              std::string::npos)
+        << text;
+  }
+  const auto there = make(rlwe::KeyPlace::host);
+  const auto here = rlwe::Context::make(parameters, {}, {.threads = 1});
+  EXPECT_NO_THROW(plan.require_memory(*there));
+  const rlwe::SecretKey secret = rlwe::generate_secret_key(there);
+  const rlwe::EvaluationKeys keys = plan.generate_keys(secret);
+  EXPECT_GE(there->key_memory()->used(), plan.cost().key_bytes);
+  const rlwe::EvaluationKeys keys_here = io::load_evaluation_keys(here, io::save(keys));
+  const ckks::Evaluator evaluator(there, keys), evaluator_here(here, keys_here);
+  const circuits::PreparedLinearTransform matrix(there, plan), matrix_here(here, plan);
+  const std::vector<Complex> values(slots, {0.5, -0.25});
+  const Ciphertext x = ckks::encrypt(ckks::Encoder(there).encode(values, {}), secret);
+  const Bytes expected = io::save(matrix_here(evaluator_here, io::load_ciphertext(here, io::save(x))));
+  EXPECT_TRUE(io::save(matrix(evaluator, x)) == expected);
+
+  // A graph has scratch of its own, and keeps the keys that it reads.
+  const auto wide = tests::make_context(parameters, 0, rlwe::Storage::eight_byte, rlwe::KeyPlace::host);
+  if (wide->backend().records()) {
+    const circuits::PreparedLinearTransform matrix_wide(wide, plan);
+    const Ciphertext x_wide = rlwe::copy_to(wide, x);
+    std::optional<Ciphertext> out;
+    std::unique_ptr<poly::Backend::Recording> recording;
+    {
+      const ckks::Evaluator evaluator_wide(wide, rlwe::copy_to(wide, keys));
+      recording =
+          wide->backend().record(wide->queue(), [&] { out.emplace(matrix_wide(evaluator_wide, x_wide)); });
+    }
+    EXPECT_GE(wide->key_memory()->used(), plan.cost().key_bytes) << "the keys are gone";
+    const rlwe::EvaluationKeys others = rlwe::copy_to(wide, keys);  // not in their place
+    recording->replay(wide->queue());
+    EXPECT_TRUE(io::save(*out) == expected) << "captured";
+    recording.reset();
+    EXPECT_LT(wide->key_memory()->used(), 2 * plan.cost().key_bytes) << "the graph's keys are still there";
+  }
+
+  // From the CPU, to it, and to a context that keeps keys on the device.
+  const io::SaveOptions whole{.seeded = false};
+  EXPECT_TRUE(io::save(rlwe::copy_to(there, keys_here), whole) == io::save(keys, whole));
+  EXPECT_TRUE(io::save(rlwe::copy_to(here, keys), whole) == io::save(keys, whole));
+  const auto other = tests::make_context(parameters);
+  EXPECT_FALSE(other->keys_on_host());
+  EXPECT_TRUE(io::save(rlwe::copy_to(other, keys), whole) == io::save(keys, whole));
+}
+
+TEST(SchemesOnDevices, KeysOnTheHostAreAsOnTheDeviceOnACpu) {
+  const auto context = rlwe::Context::make(settings().front().parameters, {}, {.keys = rlwe::KeyPlace::host});
+  EXPECT_FALSE(context->keys_on_host());
+  EXPECT_EQ(context->key_memory(), context->memory());
 }
 
 TEST(SchemesOnDevices, SixByteStorageRefusesLargerPrimes) {

@@ -200,7 +200,8 @@ class Plan {
 };
 
 /// Throws OutOfMemoryError where a context's device, or its memory limit, has fewer bytes left than `what`
-/// takes.
-void require_room(const rlwe::Context& context, std::size_t bytes, const std::string& what);
+/// takes. `ways_out`: further ones, for the message, each behind "; ".
+void require_room(const rlwe::Context& context, std::size_t bytes, const std::string& what,
+                  const std::string& ways_out = {});
 
 }  // namespace hemera::circuits

@@ -43,6 +43,9 @@ class Backend {
   [[nodiscard]] const std::shared_ptr<const Ring>& ring() const { return ring_; }
   [[nodiscard]] runtime::Device device() const { return memory_->device(); }
   [[nodiscard]] const std::shared_ptr<runtime::Memory>& memory() const { return memory_; }
+  /// Where switching keys are kept: memory(), or memory of the host that the device reads over its bus
+  /// (CudaSettings::keys_on_host). Operations take views of both.
+  [[nodiscard]] const std::shared_ptr<runtime::Memory>& key_memory() const { return key_memory_; }
   /// The backend in words: "cpu (avx512, 2 threads)".
   [[nodiscard]] virtual std::string description() const = 0;
   /// A new queue: on CUDA, with a stream of its own. Several threads may use it.
@@ -292,8 +295,12 @@ class Backend {
                      Workspace& workspace, const ConstPolyView& addend = {}) const;
 
  protected:
-  Backend(std::shared_ptr<const Ring> ring, std::shared_ptr<runtime::Memory> memory)
-      : ring_(std::move(ring)), memory_(std::move(memory)) {}
+  /// `key_memory`: memory() where there is none.
+  Backend(std::shared_ptr<const Ring> ring, std::shared_ptr<runtime::Memory> memory,
+          std::shared_ptr<runtime::Memory> key_memory = nullptr)
+      : ring_(std::move(ring)),
+        memory_(std::move(memory)),
+        key_memory_(key_memory == nullptr ? memory_ : std::move(key_memory)) {}
 
   // What backends implement, as the public functions say, with arguments that are checked. Those with a
   // workspace take all of their scratch from it and, if it measures, do nothing else. What is not pure is
@@ -428,6 +435,7 @@ class Backend {
 
   std::shared_ptr<const Ring> ring_;
   std::shared_ptr<runtime::Memory> memory_;
+  std::shared_ptr<runtime::Memory> key_memory_;
 };
 
 /// The CPU backend. `threads` 0: as many as the process may run on. The instruction set is the best that the
@@ -450,6 +458,8 @@ struct CudaSettings {
   std::optional<std::uintptr_t> stream = std::nullopt;
   /// Threads of the host that copies from and to it may use; 0: as many as help.
   int threads = 0;
+  /// Keeps switching keys in pinned memory of the host, which kernels read over the bus.
+  bool keys_on_host = false;
 };
 
 /// The CUDA backend. What a thread gives runs in its order; what one thread made another may use, and waits

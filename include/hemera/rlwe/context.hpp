@@ -35,6 +35,13 @@ enum class Storage : std::uint8_t {
   six_byte,  ///< a quarter less memory and traffic, for primes below 2^48; on the CPU as eight_byte
 };
 
+/// Where a GPU's switching keys are kept. Files and results have the same bits.
+enum class KeyPlace : std::uint8_t {
+  device,
+  host,  ///< pinned memory, which kernels read over the bus: for cards with little memory; on the CPU as
+         ///< device
+};
+
 /// The automorphism of a rotation by N/2 steps and more.
 enum class LongRotations : std::uint8_t {
   within_rows,  ///< the automorphism of the steps modulo N/2
@@ -58,6 +65,7 @@ struct ContextOptions {
   /// host thread has a stream of its own.
   std::optional<std::uintptr_t> stream = std::nullopt;
   Storage storage = Storage::eight_byte;
+  KeyPlace keys = KeyPlace::device;
   /// For Evaluator::rotate and its keys. Sessions with OpenFHE have `openfhe`.
   LongRotations long_rotations = LongRotations::within_rows;
   /// Notes the operations of this context's backend. The device `ledger`, where nothing else is done, has
@@ -91,6 +99,9 @@ class Context {
   [[nodiscard]] const std::shared_ptr<runtime::Memory>& memory() const;
   /// Bytes of the device's memory that objects of this context hold now.
   [[nodiscard]] std::size_t memory_used() const { return memory()->used(); }
+  /// Where switching keys are kept; memory() itself unless they are on the host (KeyPlace::host).
+  [[nodiscard]] const std::shared_ptr<runtime::Memory>& key_memory() const;
+  [[nodiscard]] bool keys_on_host() const { return key_memory() != memory(); }
   /// The queue that operations of this context run in: in order for each thread.
   [[nodiscard]] runtime::Queue& queue() const { return *queue_; }
 

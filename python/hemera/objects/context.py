@@ -55,12 +55,16 @@ class Context:
             "eight-byte", or "six-byte", which takes a quarter less memory and traffic and needs ciphertext,
             special and key primes below 2^48. Files and results have the same bits. On the CPU keys have
             eight bytes in both cases, and "six-byte" gives a UserWarning.
+        keys: where switching keys of a GPU's context are: on the "device", or on the "host", in pinned memory
+            that kernels read over the bus. That leaves the device's memory to ciphertexts, plaintexts and
+            scratch, and operations wait for the bus (docs/gpu.md). Results have the same bits. On the CPU
+            there is one memory, and "host" changes nothing.
 
     Raises:
         DeviceError: if there is no such device; the message has the reason and the devices that there are.
             Also if the device is a GPU and the multiplier is not "ntt".
-        ParameterError: if a stream is given for the CPU, if the multiplier or the storage is unknown, or if,
-            on any device, the storage is "six-byte" and a prime is above 2^48.
+        ParameterError: if a stream is given for the CPU, if the multiplier, the storage or the place of keys
+            is unknown, or if, on any device, the storage is "six-byte" and a prime is above 2^48.
         TypeError: if `stream` is no stream.
 
     Examples:
@@ -84,6 +88,7 @@ class Context:
         stream: object | None = None,
         multiplier: str = "ntt",
         storage: str = "eight-byte",
+        keys: str = "device",
     ) -> None:
         if type(params) is Parameters or not isinstance(params, Parameters):
             raise TypeError(
@@ -93,6 +98,7 @@ class Context:
         self._params = params
         self._multiplier = multiplier
         self._storage = storage
+        self._keys = keys
         self._stream = stream  # kept alive
         self._threads, self._memory_limit = threads, memory_limit
         self._native = open_device(
@@ -103,6 +109,7 @@ class Context:
             stream=stream,
             multiplier=multiplier,
             storage=storage,
+            keys=keys,
             rotates_as_openfhe=self._rotates_as_openfhe,
             times_operations=self._times_operations,
         )
@@ -139,6 +146,11 @@ class Context:
         return "six-byte" if self._native.key_word_bytes == 6 else "eight-byte"
 
     @property
+    def keys(self) -> str:
+        """Where switching keys are: on the "device", or on the "host" of a GPU."""
+        return "host" if self._native.keys_on_host else "device"
+
+    @property
     def description(self) -> str:
         """A line of text for people: the device, its instruction set and its number of threads."""
         return self._native.description
@@ -147,6 +159,12 @@ class Context:
     def memory_used(self) -> int:
         """Bytes of device memory that objects of this context hold now."""
         return self._native.memory_used
+
+    @property
+    def host_memory_used(self) -> int:
+        """Bytes of pinned host memory that keys of this context hold now: 0 unless `keys` is "host" on a
+        GPU."""
+        return self._native.host_memory_used
 
     @property
     def memory_limit(self) -> int | None:
@@ -586,7 +604,7 @@ class Context:
             if found is None:
                 # The CPU has one storage; this context's user got the warning.
                 storage = "eight-byte" if name == "cpu" else self._storage
-                found = type(self)(self._params, name, storage=storage)
+                found = type(self)(self._params, name, storage=storage, keys=self._keys)
                 found._storage = self._storage
                 found._family, found._lock = self._family, self._lock
                 self._family[name] = found
@@ -607,6 +625,7 @@ class Context:
             stream=self._stream,
             multiplier=self._multiplier,
             storage=self.storage,
+            keys=self._keys,
         )
         found._storage = self._storage
         return found

@@ -1,4 +1,4 @@
-"""Devices, and the options of a context on one: threads, memory, stream, multiplier, storage."""
+"""Devices, and the options of a context on one: threads, memory, stream, multiplier, storage, keys."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from hemera.parameters import Parameters
 __all__ = ["devices", "memory_limit_of", "open_device"]
 
 _STORAGES = ("eight-byte", "six-byte")
+_KEY_PLACES = ("device", "host")
 
 
 def _cuda_folders() -> list[str]:
@@ -44,6 +45,7 @@ def open_device(
     stream: object | None,
     multiplier: str,
     storage: str,
+    keys: str,
     rotates_as_openfhe: bool,
     times_operations: bool,
 ) -> _core.Context:
@@ -66,6 +68,8 @@ def open_device(
         raise _core.ParameterError(
             f"storage must be one of {', '.join(map(repr, _STORAGES))}, not {storage!r}"
         )
+    if keys not in _KEY_PLACES:
+        raise _core.ParameterError(f"keys must be one of {', '.join(map(repr, _KEY_PLACES))}, not {keys!r}")
     if device == "auto":
         device = devices()[0] if multiplier == "ntt" else "cpu"
     return _core.make_context(
@@ -76,6 +80,7 @@ def open_device(
         multiplier,
         None if stream is None else stream_handle(stream),
         storage == "six-byte",
+        keys == "host",
         rotates_as_openfhe,
         times_operations,
     )

@@ -43,8 +43,12 @@ std::uint8_t bit(Arithmetic arithmetic) {
 CudaBackend::Opened CudaBackend::open(const CudaSettings& settings) {
   auto streams = open_streams(settings);
   auto memory = std::make_shared<runtime::cuda::StreamMemory>(streams, settings.memory_limit);
+  std::shared_ptr<runtime::cuda::StreamMemory> key_memory;
+  if (settings.keys_on_host) {
+    key_memory = std::make_shared<runtime::cuda::StreamMemory>(streams, 0, runtime::cuda::Place::pinned_host);
+  }
   auto staging = std::make_unique<runtime::cuda::Staging>(streams, settings.threads);
-  return {std::move(streams), std::move(memory), std::move(staging)};
+  return {std::move(streams), std::move(memory), std::move(key_memory), std::move(staging)};
 }
 
 CudaBackend::CudaBackend(std::shared_ptr<const Ring> ring, const CudaSettings& settings,
@@ -52,7 +56,7 @@ CudaBackend::CudaBackend(std::shared_ptr<const Ring> ring, const CudaSettings& s
     : CudaBackend(std::move(ring), open(settings), forced) {}
 
 CudaBackend::CudaBackend(std::shared_ptr<const Ring> given, Opened device, const std::string& forced)
-    : Backend(std::move(given), device.memory),
+    : Backend(std::move(given), device.memory, std::move(device.key_memory)),
       forced_(forced),
       streams_(std::move(device.streams)),
       choices_(choices_for(card_of_device(streams_->device()), forced_)),
@@ -145,7 +149,11 @@ class CudaRecording final : public Backend::Recording {
 std::unique_ptr<Backend::Recording> CudaBackend::record(Queue& queue,
                                                         const std::function<void()>& operations) const {
   enter(*streams_, queue);
-  runtime::cuda::Recorder recorder(streams_, stream_memory_);
+  std::vector<std::shared_ptr<runtime::cuda::StreamMemory>> memories = {stream_memory_};
+  if (key_memory() != memory()) {
+    memories.push_back(std::static_pointer_cast<runtime::cuda::StreamMemory>(key_memory()));
+  }
+  runtime::cuda::Recorder recorder(streams_, std::move(memories));
   operations();
   return std::make_unique<CudaRecording>([streams = streams_](const Queue& given) { enter(*streams, given); },
                                          recorder.finish());

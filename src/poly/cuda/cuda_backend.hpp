@@ -45,6 +45,7 @@ class CudaBackend final : public Backend {
   struct Opened {
     std::shared_ptr<const runtime::cuda::Streams> streams;
     std::shared_ptr<runtime::cuda::StreamMemory> memory;
+    std::shared_ptr<runtime::cuda::StreamMemory> key_memory;  // null: the same
     std::unique_ptr<runtime::cuda::Staging> staging;
   };
   static Opened open(const CudaSettings& settings);

@@ -52,10 +52,10 @@ void copy_pieces(runtime::ThreadPool& pool, std::byte* out, const std::byte* in,
 // buffer serves all parts.
 class HostOrder {
  public:
-  HostOrder(const std::shared_ptr<runtime::Memory>& memory, const Ring& ring, const PolyShape& shape,
-            Form form)
-      : memory_(memory),
-        reorders_(form == Form::evaluation && shape.degree == ring.degree()),
+  HostOrder(const Backend& backend, const PolyShape& shape, Form form)
+      : memory_(backend.memory()),
+        keys_on_host_(backend.key_memory() != backend.memory()),
+        reorders_(form == Form::evaluation && shape.degree == backend.ring()->degree()),
         parts_(shape, Staging::block_bytes / word_bytes / shape.degree),
         part_bytes_(parts_.most() * shape.degree * word_bytes) {}
 
@@ -65,8 +65,9 @@ class HostOrder {
   void upload(const Launcher& where, const PolyView& out, const std::byte* host) {
     const bool there = stays(out);
     const std::size_t bytes = out.shape.words() * word_bytes;
-    check(cudaMemcpyAsync(there ? out.data : buffer(), host, bytes, cudaMemcpyHostToDevice, where.stream),
-          "upload");
+    check(
+        cudaMemcpyAsync(there ? out.data : buffer(), host, bytes, kind(cudaMemcpyHostToDevice), where.stream),
+        "upload");
     if (there) return;
     const ConstPolyView given(buffer(), out.shape, Word::u64);
     if (reorders_) {
@@ -87,13 +88,18 @@ class HostOrder {
       }
     }
     const std::size_t bytes = in.shape.words() * word_bytes;
-    check(cudaMemcpyAsync(host, there ? in.data : buffer(), bytes, cudaMemcpyDeviceToHost, where.stream),
-          "download");
+    check(
+        cudaMemcpyAsync(host, there ? in.data : buffer(), bytes, kind(cudaMemcpyDeviceToHost), where.stream),
+        "download");
   }
 
  private:
   [[nodiscard]] bool stays(const ConstPolyView& view) const {
     return !reorders_ && view.word == Word::u64 && contiguous(view);
+  }
+  // An array may be a key.
+  [[nodiscard]] cudaMemcpyKind kind(cudaMemcpyKind usual) const {
+    return keys_on_host_ ? cudaMemcpyDefault : usual;
   }
   std::byte* buffer() {
     // It may be a plaintext or a key.
@@ -102,6 +108,7 @@ class HostOrder {
   }
 
   const std::shared_ptr<runtime::Memory>& memory_;
+  bool keys_on_host_;
   bool reorders_;
   RowParts parts_;
   std::size_t part_bytes_;
@@ -114,7 +121,7 @@ class HostOrder {
 
 void CudaBackend::do_upload(Queue& queue, const PolyView& out, Form form, const FillRows& fill) const {
   const Launcher where = host_launcher(queue, "an upload");
-  HostOrder order(memory(), *ring(), out.shape, form);
+  HostOrder order(*this, out.shape, form);
   const RowParts& parts = order.parts();
   staging_->upload({.stream = where.stream,
                     .parts = parts.count(),
@@ -130,7 +137,7 @@ void CudaBackend::do_upload(Queue& queue, const PolyView& out, Form form, const 
 
 void CudaBackend::do_download(Queue& queue, const ConstPolyView& in, Form form, const TakeRows& take) const {
   const Launcher where = host_launcher(queue, "a download");
-  HostOrder order(memory(), *ring(), in.shape, form);
+  HostOrder order(*this, in.shape, form);
   const RowParts& parts = order.parts();
   staging_->download(
       {.stream = where.stream,
@@ -203,9 +210,15 @@ void CudaBackend::do_copy_from(Queue& queue, const PolyView& out, const Backend&
   // After what made the input; and what the source's stream is given next, which may be a change of the input
   // or its release, after the copy.
   stream.wait_for(other_stream);
-  check(cudaMemcpyPeerAsync(out.data, streams_->device(), in.data, other->streams_->device(),
-                            in.shape.words() * static_cast<std::size_t>(in.word), where.stream),
-        "copy between devices");
+  const std::size_t bytes = in.shape.words() * static_cast<std::size_t>(in.word);
+  if (other->key_memory() != other->memory()) {
+    // The input may be a key on the host.
+    check(cudaMemcpyAsync(out.data, in.data, bytes, cudaMemcpyDefault, where.stream), "copy between devices");
+  } else {
+    check(cudaMemcpyPeerAsync(out.data, streams_->device(), in.data, other->streams_->device(), bytes,
+                              where.stream),
+          "copy between devices");
+  }
   other_stream.wait_for(stream);
 }
 

@@ -21,7 +21,7 @@ class LedgerBackend final : public Backend {
   /// `memory` is one without contents.
   LedgerBackend(std::shared_ptr<const Backend> other, Mode mode, std::shared_ptr<runtime::Memory> memory,
                 std::shared_ptr<Ledger> ledger)
-      : Backend(other->ring(), std::move(memory)),
+      : Backend(other->ring(), std::move(memory), mode == Mode::counts ? nullptr : other->key_memory()),
         other_(std::move(other)),
         runs_(mode != Mode::counts),
         times_(mode == Mode::times),

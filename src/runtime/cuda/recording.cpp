@@ -6,12 +6,19 @@
 #include "runtime/cuda/check.hpp"
 
 namespace hemera::runtime::cuda {
+namespace {
+
+void dissolve(const std::vector<RecordedMemory>& memories) noexcept {
+  for (const RecordedMemory& each : memories) each.memory->dissolve(each.arena);
+}
+
+}  // namespace
 
 Recording::~Recording() {
   if (graph_ == nullptr || !streams_->of_this_process()) return;
   streams_->drain();  // it may be running
   cudaGraphExecDestroy(graph_);
-  memory_->dissolve(arena_);
+  dissolve(memories_);
 }
 
 void Recording::replay() const {
@@ -22,17 +29,17 @@ void Recording::replay() const {
   check(cudaGraphLaunch(graph_, streams_->current().get()), "replay a graph");
 }
 
-Recorder::Recorder(std::shared_ptr<const Streams> streams, std::shared_ptr<StreamMemory> memory)
-    : streams_(std::move(streams)),
-      memory_(std::move(memory)),
-      arena_(std::make_shared<StreamMemory::Arena>()) {
+Recorder::Recorder(std::shared_ptr<const Streams> streams,
+                   std::vector<std::shared_ptr<StreamMemory>> memories)
+    : streams_(std::move(streams)) {
+  for (auto& memory : memories) memories_.push_back({.memory = std::move(memory)});
   streams_->refuse_recording("capturing a graph", "this thread is capturing one already");
   lock_ = std::unique_lock(streams_->recording_mutex_);
   const DeviceScope scope(streams_->device());
   check(cudaStreamBeginCapture(stream(), cudaStreamCaptureModeRelaxed), "capture a graph");
-  {
-    const std::lock_guard lock(memory_->mutex_);
-    memory_->recording_ = arena_;
+  for (const RecordedMemory& each : memories_) {
+    const std::lock_guard lock(each.memory->mutex_);
+    each.memory->recording_ = each.arena;
   }
   streams_->recorder_ = std::this_thread::get_id();
 }
@@ -41,9 +48,9 @@ cudaStream_t Recorder::stream() const { return streams_->at(Streams::recording).
 
 void Recorder::leave() {
   streams_->recorder_ = std::thread::id{};
-  {
-    const std::lock_guard lock(memory_->mutex_);
-    memory_->recording_ = nullptr;
+  for (const RecordedMemory& each : memories_) {
+    const std::lock_guard lock(each.memory->mutex_);
+    each.memory->recording_ = nullptr;
   }
   lock_.unlock();
 }
@@ -54,7 +61,7 @@ Recorder::~Recorder() {
   if (cudaStreamEndCapture(stream(), &graph) == cudaSuccess && graph != nullptr) cudaGraphDestroy(graph);
   cudaGetLastError();
   leave();
-  memory_->dissolve(arena_);
+  dissolve(memories_);
 }
 
 std::unique_ptr<Recording> Recorder::finish() {
@@ -63,15 +70,14 @@ std::unique_ptr<Recording> Recorder::finish() {
   leave();
   std::unique_ptr<Recording> recording(new Recording);
   recording->streams_ = streams_;
-  recording->memory_ = memory_;
-  recording->arena_ = arena_;
+  recording->memories_ = memories_;
   cudaError_t error = captured;
   if (error == cudaSuccess) error = cudaGraphInstantiate(&recording->graph_, graph, 0);
   if (graph != nullptr) cudaGraphDestroy(graph);
   if (error != cudaSuccess) {
     cudaGetLastError();
     recording->graph_ = nullptr;
-    memory_->dissolve(arena_);
+    dissolve(memories_);
     check(error, "capture a graph");
   }
   return recording;

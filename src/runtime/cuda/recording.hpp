@@ -4,10 +4,17 @@
 #include <cuda_runtime.h>
 
 #include <memory>
+#include <vector>
 
 #include "runtime/cuda/stream_memory.hpp"
 
 namespace hemera::runtime::cuda {
+
+/// A memory of the device, and the part of it that a recording has for itself.
+struct RecordedMemory {
+  std::shared_ptr<StreamMemory> memory;
+  std::shared_ptr<StreamMemory::Arena> arena = std::make_shared<StreamMemory::Arena>();
+};
 
 /// A recorded graph and the memory that it works in.
 class Recording {
@@ -24,8 +31,7 @@ class Recording {
   Recording() = default;
 
   std::shared_ptr<const Streams> streams_;
-  std::shared_ptr<StreamMemory> memory_;
-  std::shared_ptr<StreamMemory::Arena> arena_;
+  std::vector<RecordedMemory> memories_;
   cudaGraphExec_t graph_ = nullptr;
 };
 
@@ -33,7 +39,8 @@ class Recording {
 /// abandons it. Other threads go on; their recordings wait. DeviceError for a second one in this thread.
 class Recorder {
  public:
-  Recorder(std::shared_ptr<const Streams> streams, std::shared_ptr<StreamMemory> memory);
+  /// `memories`: all that the operations use buffers of.
+  Recorder(std::shared_ptr<const Streams> streams, std::vector<std::shared_ptr<StreamMemory>> memories);
   ~Recorder();
   Recorder(const Recorder&) = delete;
   Recorder& operator=(const Recorder&) = delete;
@@ -46,8 +53,7 @@ class Recorder {
   void leave();
 
   std::shared_ptr<const Streams> streams_;
-  std::shared_ptr<StreamMemory> memory_;
-  std::shared_ptr<StreamMemory::Arena> arena_;
+  std::vector<RecordedMemory> memories_;
   std::unique_lock<std::mutex> lock_;
 };
 

@@ -130,20 +130,35 @@ std::byte* StreamMemory::allocate_block(std::size_t bytes, std::size_t block_byt
   const bool may_free = recording_ == nullptr;
   if (limit_ != 0 && taken_ + block_bytes > limit_ && may_free) give_back_kept();
   if (limit_ != 0 && taken_ + block_bytes > limit_) fail(bytes);
-  void* block = nullptr;
-  cudaError_t error = cudaMalloc(&block, block_bytes);
-  if (error == cudaErrorMemoryAllocation && kept_bytes_ != 0 && may_free) {
-    cudaGetLastError();  // it stays otherwise
+  std::byte* block = take(block_bytes);
+  if (block == nullptr && kept_bytes_ != 0 && may_free) {
     give_back_kept();
-    error = cudaMalloc(&block, block_bytes);
+    block = take(block_bytes);
   }
-  if (error == cudaErrorMemoryAllocation) {
-    cudaGetLastError();
-    fail(bytes);
-  }
-  check(error, "allocate device memory");
+  if (block == nullptr) fail(bytes);
   taken_ += block_bytes;
+  return block;
+}
+
+std::byte* StreamMemory::take(std::size_t block_bytes) const {
+  void* block = nullptr;
+  const cudaError_t error = place_ == Place::device
+                                ? cudaMalloc(&block, block_bytes)
+                                : cudaHostAlloc(&block, block_bytes, cudaHostAllocPortable);
+  if (error == cudaErrorMemoryAllocation) {
+    cudaGetLastError();  // it stays otherwise
+    return nullptr;
+  }
+  check(error, place_ == Place::device ? "allocate device memory" : "allocate pinned memory of the host");
   return static_cast<std::byte*>(block);
+}
+
+void StreamMemory::give_back(std::byte* block) const noexcept {
+  if (place_ == Place::device) {
+    cudaFree(block);
+  } else {
+    cudaFreeHost(block);
+  }
 }
 
 void StreamMemory::keep(const Released& block, std::uint32_t uses) {
@@ -178,7 +193,7 @@ void StreamMemory::put_away(const Released& block, std::uint32_t uses) noexcept 
     }
   } catch (const std::exception&) {
     // No room to remember the block, or the device has failed.
-    cudaFree(block.pointer);
+    give_back(block.pointer);
     taken_ -= size_class(block.bytes, alignment);
   }
 }
@@ -204,6 +219,7 @@ std::size_t StreamMemory::used() const {
 }
 
 std::size_t StreamMemory::available() const {
+  if (place_ == Place::pinned_host) return SIZE_MAX;
   const DeviceScope scope(streams_->device());
   std::size_t free_bytes = 0, total = 0;
   check(cudaMemGetInfo(&free_bytes, &total), "ask for the device's free memory");
@@ -212,11 +228,11 @@ std::size_t StreamMemory::available() const {
   return limit_ == 0 ? room : std::min(room, limit_ - std::min(limit_, used_));
 }
 
-// cudaFree waits for the device, so nothing still runs on the blocks.
+// cudaFree and cudaFreeHost wait for the device, so nothing still runs on the blocks.
 void StreamMemory::give_back_kept() noexcept {
   for (Kept& kept : kept_) {
     for (auto& [bytes, blocks] : kept.blocks) {
-      for (std::byte* block : blocks) cudaFree(block);
+      for (std::byte* block : blocks) give_back(block);
     }
     kept.blocks.clear();
   }
@@ -225,6 +241,12 @@ void StreamMemory::give_back_kept() noexcept {
 }
 
 void StreamMemory::fail(std::size_t bytes) const {
+  if (place_ == Place::pinned_host) {
+    throw OutOfMemoryError("out of pinned memory of the host for keys of device " + device().name() +
+                           ": asked for " + std::to_string(bytes) + " bytes with " + std::to_string(used_) +
+                           " in use; use fewer keys, keep them on the device, or raise the limit of locked "
+                           "memory");
+  }
   std::size_t free_bytes = 0, total = 0;
   cudaMemGetInfo(&free_bytes, &total);
   throw OutOfMemoryError(

@@ -1,4 +1,4 @@
-// The pool of device memory whose blocks are ordered by streams.
+// The pool of a device's memory, or of host memory that it reads, whose blocks are ordered by streams.
 #pragma once
 
 #include <array>
@@ -17,6 +17,10 @@
 
 namespace hemera::runtime::cuda {
 
+/// Where blocks are: on the device, or in pinned memory of the host, which its kernels read and write over
+/// the bus, by the same addresses.
+enum class Place : std::uint8_t { device, pinned_host };
+
 /// Memory of the streams' device. A released block is kept for the stream of the thread that released it,
 /// after all its uses, and may be handed out at once: its next user comes later in that stream.
 ///
@@ -29,10 +33,10 @@ namespace hemera::runtime::cuda {
 /// are released they stay as they are, and count as used, until no recording that uses them is left.
 class StreamMemory final : public Memory {
  public:
-  /// `limit`: bytes that may be taken from the device in all, blocks kept for reuse included; 0: as many as
-  /// there are.
-  explicit StreamMemory(std::shared_ptr<const Streams> streams, std::size_t limit = 0)
-      : Memory(true), streams_(std::move(streams)), limit_(limit) {}
+  /// `limit`: bytes that may be taken in all, blocks kept for reuse included; 0: as many as there are.
+  explicit StreamMemory(std::shared_ptr<const Streams> streams, std::size_t limit = 0,
+                        Place place = Place::device)
+      : Memory(true), streams_(std::move(streams)), limit_(limit), place_(place) {}
   ~StreamMemory() override;
 
   [[nodiscard]] Device device() const override { return {Device::Kind::cuda, streams_->device()}; }
@@ -43,9 +47,12 @@ class StreamMemory final : public Memory {
   [[nodiscard]] std::size_t available() const override;
   void before_use(std::byte* pointer, BufferUses& uses, Access access) override;
 
+  struct Arena;
+  /// The blocks of an arena become ordinary ones, when nothing runs on them any more.
+  void dissolve(const std::shared_ptr<Arena>& arena) noexcept;
+
  private:
   friend class Recorder;
-  friend class Recording;
   struct Kept {
     std::map<std::size_t, std::vector<std::byte*>> blocks;  // by bytes
 
@@ -58,11 +65,6 @@ class StreamMemory final : public Memory {
     std::size_t bytes;
     Secrecy secrecy;
   };
-  struct Arena {
-    Kept free;
-    std::vector<Released> parked;             // not to be reused or zeroed while there are replays
-    std::unordered_set<std::byte*> borrowed;  // blocks of before
-  };
   struct Lent {
     std::size_t arenas = 0;  // that use it
     std::optional<Released> released;
@@ -72,6 +74,9 @@ class StreamMemory final : public Memory {
   /// A block that was kept, for the calling thread's stream; null without one.
   std::byte* take_kept(std::size_t block_bytes);
   std::byte* allocate_block(std::size_t bytes, std::size_t block_bytes);
+  /// Asks the driver; null where it has none.
+  [[nodiscard]] std::byte* take(std::size_t block_bytes) const;
+  void give_back(std::byte* block) const noexcept;
   /// Throws DeviceError.
   void keep(const Released& block, std::uint32_t uses);
   /// Where a block that no other recording uses waits for its next user.
@@ -83,11 +88,9 @@ class StreamMemory final : public Memory {
   void give_back_kept() noexcept;
   [[noreturn]] void fail(std::size_t bytes) const;
 
-  /// The blocks of an arena become ordinary ones, when nothing runs on them any more.
-  void dissolve(const std::shared_ptr<Arena>& arena) noexcept;
-
   const std::shared_ptr<const Streams> streams_;
   const std::size_t limit_;
+  const Place place_;
   mutable ForkSafeMutex mutex_;
   std::array<Kept, Streams::most> kept_;  // [stream]
   std::size_t kept_bytes_ = 0;
@@ -96,6 +99,13 @@ class StreamMemory final : public Memory {
   std::shared_ptr<Arena> recording_;  // that of the thread that records
   std::unordered_map<std::byte*, std::shared_ptr<Arena>> owners_;
   std::unordered_map<std::byte*, Lent> lent_;
+};
+
+/// What a recording has for itself of a memory.
+struct StreamMemory::Arena {
+  Kept free;
+  std::vector<Released> parked;             // not to be reused or zeroed while there are replays
+  std::unordered_set<std::byte*> borrowed;  // blocks of before
 };
 
 }  // namespace hemera::runtime::cuda
