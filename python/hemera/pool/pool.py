@@ -48,6 +48,7 @@ class Pool(Context):
         memory_limit: of each member, as of `Context`.
         multiplier: as of `Context`.
         storage: as of `Context`.
+        keys: as of `Context`.
         in_flight: the calls that a member works on at the same time, each in a thread of its own. On a GPU
             the host's work for one call then runs beside the device's work for another; see `map`.
 
@@ -74,6 +75,7 @@ class Pool(Context):
         memory_limit: int | None = None,
         multiplier: str = "ntt",
         storage: str = "eight-byte",
+        keys: str = "device",
         in_flight: int = 1,
     ) -> None:
         if as_integer(in_flight, "Pool", "in_flight") < 1:
@@ -89,6 +91,7 @@ class Pool(Context):
                 memory_limit=memory_limit,
                 multiplier=multiplier,
                 storage=storage,
+                keys=keys,
             )
 
         self._team = Team(places_of(devices, threads), make, in_flight)
@@ -128,6 +131,11 @@ class Pool(Context):
         return self.contexts[0].storage
 
     @property
+    def keys(self) -> str:
+        """Where switching keys are: see `Context.keys`."""
+        return self.contexts[0].keys
+
+    @property
     def description(self) -> str:
         """A line of text for people: the devices of the members."""
         return "; ".join(context.description for context in self.contexts)
@@ -136,6 +144,11 @@ class Pool(Context):
     def memory_used(self) -> int:
         """Bytes of memory that objects of all members hold now."""
         return sum(context.memory_used for context in self.contexts)
+
+    @property
+    def host_memory_used(self) -> int:
+        """Bytes of pinned host memory that keys of all members hold now."""
+        return sum(context.host_memory_used for context in self.contexts)
 
     @property
     def memory_limit(self) -> int | None:
