@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <complex>
 #include <functional>
 #include <memory>
 #include <random>
@@ -86,6 +87,36 @@ TEST(EmulationStreams, AReaderWaitsOnceForTheWriter) {
   EXPECT_EQ(waits([&] { e.copy(other, written); }), 0U);
   EXPECT_EQ(waits([&] { e.zero(written); }), 1U);
   EXPECT_EQ(waits([&] { e.zero(written); }), 0U);
+}
+
+// What a decoding works in, which stays: a block that is reused would be waited for as well.
+struct Decoding {
+  Poly residues;
+  runtime::Buffer slots;
+  runtime::Workspace workspace;
+
+  explicit Decoding(const Emulation& e)
+      : residues(e.make()),
+        slots(e.backend->memory(), 512 * sizeof(std::complex<double>)),
+        workspace(e.backend->memory(), Secrecy::open) {
+    e.zero(residues);
+  }
+  void operator()(const Emulation& e) {
+    e.backend->unembed(*e.queue, {reinterpret_cast<std::complex<double>*>(slots.data()), 1, 512},
+                       residues.view(), 1, 5, e.base, workspace);
+  }
+};
+
+// Two threads decode in a new context: the second one must not read constants before they are there.
+TEST(EmulationStreams, ConstantsOfDecodingsAreWaitedForWhoeverMadeThem) {
+  const Emulation e;
+  Decoding first(e);
+  first(e);
+  in_a_thread(e, [&] {
+    Decoding mine(e);
+    EXPECT_EQ(waits([&] { mine(e); }), 4U) << "roots, limbs, bytes of the weights, words";
+    EXPECT_EQ(waits([&] { mine(e); }), 0U);
+  });
 }
 
 TEST(EmulationStreams, AWriterWaitsForAllReaders) {

@@ -76,7 +76,16 @@ struct Centering::Base {
   DeviceArray<CenteringLimb> limbs;
   DeviceArray<uint4> fragments;
   DeviceArray<CenteringWord> words;
-  CenteringTables tables{};
+  CenteringTables constants{};  // the arrays apart
+
+  /// For one use: asking for an array orders the calling thread's stream behind its upload.
+  [[nodiscard]] CenteringTables tables() const {
+    CenteringTables result = constants;
+    result.limbs = limbs.data();
+    result.fragments = fragments.data();
+    result.words = words.data();
+    return result;
+  }
 };
 
 const Centering::Base& Centering::of(const RnsBase& base) const {
@@ -136,10 +145,7 @@ const Centering::Base& Centering::of(const RnsBase& base) const {
   made->limbs = {memory_, *streams_, limbs};
   made->fragments = {memory_, *streams_, fragments};
   made->words = {memory_, *streams_, words};
-  CenteringTables& tables = made->tables;
-  tables.limbs = made->limbs.data();
-  tables.fragments = made->fragments.data();
-  tables.words = made->words.data();
+  CenteringTables& tables = made->constants;
   tables.limb_count = static_cast<unsigned>(base.size());
   tables.steps = steps;
   tables.range = range;
@@ -402,7 +408,7 @@ Centering::~Centering() = default;
 void Centering::center(const Launcher& launcher, Complex* values, const ConstPolyView& in, std::size_t batch,
                        unsigned log_n, unsigned log_gap, const RnsBase& base, int divisor_exponent,
                        double divisor, unsigned long long* largest) const {
-  const CenteringTables& tables = of(base).tables;
+  const CenteringTables tables = of(base).tables();
   const std::size_t coefficients = std::size_t{2} << log_n;
   const std::size_t warp_bytes = std::size_t{quad * tables.range + quad} * word_row * sizeof(std::uint64_t);
   const auto warps =
