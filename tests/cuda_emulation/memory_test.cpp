@@ -78,6 +78,14 @@ TEST(EmulationMemory, PinnedMemoryOfTheHostIsAPoolOfItsOwn) {
   EXPECT_EQ(emulation::pinned_blocks().size(), pinned) << "given back";
 }
 
+TEST(EmulationMemory, ARecordingHasTheWholeLimit) {
+  const auto streams = std::make_shared<const Streams>(0);
+  const auto memory = std::make_shared<StreamMemory>(streams, 4 * block);
+  { const Buffer before(memory, 3 * block); }  // is kept, for others than recordings
+  Recorder recorder(streams, {memory});
+  EXPECT_NO_THROW(Buffer(memory, 3 * block));
+}
+
 TEST(EmulationMemory, BlocksThatAreKeptCountAndGoBackForOthers) {
   const auto memory = make_memory(4 * block);
   { const Buffer first(memory, block), second(memory, block); }

@@ -36,6 +36,11 @@ Recorder::Recorder(std::shared_ptr<const Streams> streams,
   streams_->refuse_recording("capturing a graph", "this thread is capturing one already");
   lock_ = std::unique_lock(streams_->recording_mutex_);
   const DeviceScope scope(streams_->device());
+  for (const RecordedMemory& each : memories_) {
+    // The recording can not, and has none of these blocks.
+    const std::lock_guard lock(each.memory->mutex_);
+    if (each.memory->limit_ != 0) each.memory->give_back_kept();
+  }
   check(cudaStreamBeginCapture(stream(), cudaStreamCaptureModeRelaxed), "capture a graph");
   for (const RecordedMemory& each : memories_) {
     const std::lock_guard lock(each.memory->mutex_);
