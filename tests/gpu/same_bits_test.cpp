@@ -466,6 +466,7 @@ TEST(SchemesOnDevices, MatricesWithKeysOnTheHostHaveTheBitsOfTheCpu) {
     std::unique_ptr<poly::Backend::Recording> recording;
     {
       const ckks::Evaluator evaluator_wide(wide, rlwe::copy_to(wide, keys));
+      static_cast<void>(matrix_wide(evaluator_wide, x_wide));  // makes the tables
       recording =
           wide->backend().record(wide->queue(), [&] { out.emplace(matrix_wide(evaluator_wide, x_wide)); });
     }
