@@ -212,7 +212,7 @@ class Dispatcher:
             self._assign(mine, replica)
         request.answer.add_done_callback(lambda _: self._end(mine))
 
-    def call(self, function: Callable[[], Any], device: int = 0) -> Future[Any]:
+    def call(self, function: Callable[[], Any], device: int = 0) -> Future[Any]:  # noqa: ARG002
         """Run a function in a thread of its own; this process has no device."""
         if self._stop.is_set():
             raise stopping()

@@ -56,7 +56,7 @@ class RayService(Service):
                 "no replica has come up: see whether the cluster has a device free for one (ray status)"
             )
 
-    def load_upload(self, package: Package, library: str, upload: Upload, device: int) -> None:
+    def load_upload(self, package: Package, library: str, upload: Upload, device: int) -> None:  # noqa: ARG002
         """Have a replica load keys that were uploaded, which is how they are checked."""
         files = {name: str(path) for name, path in upload.files.items()}
         self._dispatcher.check(package.name, KeyFiles(upload.digest, library, files))
