@@ -426,6 +426,8 @@ def test_results_in_place(any_scheme: Setting) -> None:
     with pytest.raises(hm.errors.MismatchError, match="can not replace"):
         row += y
     any_scheme.check(row, ((a + b) * 2)[0])
+    any_scheme.ev.multiply(b=2, a=row, out=row)
+    any_scheme.check(row, ((a + b) * 4)[0])
     with pytest.raises(TypeError, match="out="):
         any_scheme.ev.add(x, y, out=any_scheme.one.encrypt(a))  # of one context
 

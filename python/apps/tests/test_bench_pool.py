@@ -33,7 +33,7 @@ def test_rows_of_one_member_two_and_all(tmp_path: Path) -> None:
     first = {(row["measurement"], row["batch"]): row["per_second"] for row in scaled if row["members"] == 1}
     for row in scaled:
         assert row["scaling"] == pytest.approx(
-            row["per_second"] / first[row["measurement"], row["batch"]], 1e-3
+            row["per_second"] / first[row["measurement"], row["batch"]], abs=1e-3
         )
     copies = [row for row in rows if row["measurement"].startswith("copy")]
     # Two polynomials of three limbs with 1024 coefficients of eight bytes.

@@ -174,7 +174,7 @@ class PoolEvaluator(Evaluator):
         method = getattr(Evaluator, name)
         call = Call(self._team, name, args, kwargs, arrays=name in _WITH_ARRAYS, whole=whole)
         if out is not None and name in ("add", "subtract", "multiply"):
-            require_room(name, args[0], call.shape, out)
+            require_room(name, args[0] if args else kwargs["a"], call.shape, out)
         results = self._team.run(
             [call.task(span, method, self._evaluators[span.member]) for span in call.cut]
         )

@@ -257,7 +257,7 @@ def _beside_copies(options: argparse.Namespace, pool: Pool, ev: PoolEvaluator) -
 
     def copy_on() -> None:
         nonlocal copies
-        while not stop.is_set():
+        while copies == 0 or not stop.is_set():
             copied.to(pool.contexts[1])
             copies += 1
             if copies % 16 == 0:  # so that no long queue of copies remains
