@@ -78,6 +78,13 @@ class Site:
         lines = [line for line in self.process.lines if line["event"] in ("replica", "lost")]
         return {line["replica"]: line["event"] for line in lines} == dict.fromkeys(NAMES, "replica")
 
+    def node_of(self, process: int) -> Any:
+        """The node whose processes have begun this one."""
+        nodes = {node.all_processes["raylet"][0].process.pid: node for node in self.nodes}
+        while process not in nodes:
+            process = int(Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[1])
+        return nodes[process]
+
     def busiest(self) -> str:
         """The replica that gets the requests of most clients."""
         firsts = []
@@ -288,7 +295,9 @@ def test_tables_that_do_not_fit(tmp_path: Path, package: Package, local: LocalMo
 
 def test_a_node_is_killed(site: Site) -> None:
     before = len(site.told("lost"))
-    site.load(12, lambda: site.cluster.remove_node(site.nodes.pop(), allow_graceful=False))
+    node = site.node_of(site.workers()[site.busiest()])
+    site.nodes.remove(node)
+    site.load(12, lambda: site.cluster.remove_node(node, allow_graceful=False))
     wait_until(lambda: len(site.told("lost")) > before)
     wait_until(site.whole)  # the other node has room for both
 
