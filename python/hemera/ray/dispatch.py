@@ -54,10 +54,10 @@ class Limits:
 
     client_requests: int = 64
     """Requests of one client and model that are not answered."""
-    replica_requests: int = 256
+    replica_requests: int = 128
     """The same of one replica."""
-    step: int = 128
-    """Requests of a replica from which on a tenant gets one more. docs/scaling.md says why four batches."""
+    step: int = 64
+    """Requests of a replica from which on a tenant gets another one: docs/scaling.md."""
     look_seconds: float = 1.0
     """Between looks at each replica."""
     patience: float = 30.0

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import signal
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from hemera.errors import DeviceError
@@ -18,7 +19,10 @@ from hemera.serving.store import Upload
 if TYPE_CHECKING:
     from hemera.ray.dispatch import Spawner
 
-__all__ = ["RayService", "on_cluster"]
+__all__ = ["RayService", "limits_of", "on_cluster"]
+
+_STEP = 4
+"""Batches at a replica from which on a tenant gets another one: docs/scaling.md."""
 
 
 class RayService(Service):
@@ -89,6 +93,15 @@ class _Elsewhere(SessionCache):
         return self._dispatcher.held[0]
 
 
+def limits_of(settings: Settings, replicas: int) -> Limits:
+    """The limits of so many replicas by the settings of one machine: a client may have as many requests at
+    each replica as it may have there."""
+    own = settings.waiting_requests
+    return Limits(
+        client_requests=own * replicas, replica_requests=2 * own, step=min(_STEP * settings.batch, own)
+    )
+
+
 def on_cluster(
     home: Home, settings: Settings, *, address: str, replicas: int | None, limits: Limits | None = None
 ) -> RayService:
@@ -96,10 +109,7 @@ def on_cluster(
     home = Home(home.root.absolute())
     packages, _ = home.models()
     files = {name: ModelFile(str(home.model_file(name)), each.digest) for name, each in packages.items()}
-    limits = limits or Limits(
-        client_requests=settings.waiting_requests,
-        replica_requests=8 * settings.batch,
-        step=4 * settings.batch,
-    )
-    cluster = Cluster(address, files, settings, replicas=replicas, requests=limits.replica_requests)
-    return RayService(home, settings, cluster, limits)
+    requests = (limits or limits_of(settings, 1)).replica_requests
+    own = replace(settings, waiting_requests=requests)  # here it is the server that refuses
+    cluster = Cluster(address, files, own, replicas=replicas, requests=requests)
+    return RayService(home, settings, cluster, limits or limits_of(settings, cluster.count))

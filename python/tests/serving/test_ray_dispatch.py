@@ -21,9 +21,9 @@ from hemera import errors
 from hemera.cli import main
 from hemera.ray.dispatch import Dispatcher, Limits
 from hemera.ray.handles import Full, Lost
-from hemera.ray.placement import rendezvous
+from hemera.ray.placement import choose, rendezvous
 from hemera.ray.replica import KeyFiles, ModelFile, Replica, digest_of
-from hemera.ray.service import RayService
+from hemera.ray.service import RayService, limits_of
 from hemera.serving import Package
 from hemera.serving.client import LocalModel
 from hemera.serving.problems import Refused, ServerError
@@ -351,6 +351,21 @@ def test_queues_have_ends(bench: Callable[..., Bench]) -> None:
     for each in asked:
         ours.check(each, ROWS)
     ours.check(ours.ask("alice", ROWS), ROWS)  # and there is room again
+
+
+@pytest.mark.parametrize("settings", [{}, {"batch": 4}, {"waiting_requests": 8}, {"batch": 1}])
+def test_one_client_can_ask_for_all_replicas(settings: dict[str, Any]) -> None:
+    """By its limits of requests, before any of them refuses."""
+    limits = limits_of(Settings(**settings), 10)
+    waiting = dict.fromkeys(range(10), 0)
+    held: list[int] = []
+    for _ in range(limits.client_requests):
+        found = choose(range(10), waiting, held, (), step=limits.step, limit=limits.replica_requests)
+        assert found is not None
+        waiting[found] += 1
+        held = [name for name, count in waiting.items() if count]
+    assert min(waiting.values()) > 0
+    assert limits.step <= 4 * Settings(**settings).batch
 
 
 def test_a_full_store_is_an_answer(bench: Callable[..., Bench]) -> None:
