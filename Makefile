@@ -1,7 +1,7 @@
-# make demo: set everything up and run the demo.  make test: set everything up and run all tests.  make help: the rest.
+# make demo: set everything up and run the demo.  make test: set everything up and run the tests.  make help: the rest.
 SHELL := /bin/bash
 .DEFAULT_GOAL := help
-.PHONY: help demo test python check format site asan tsan fuzz mutants gpu-pack gpu-test gpu-bench clean
+.PHONY: help demo test test-emulation python check format site asan tsan fuzz mutants gpu-pack gpu-test gpu-bench clean
 .NOTPARALLEL:
 
 # Where the compiled core lives; the Python package and the C++ tests share it.
@@ -24,7 +24,9 @@ with_venv := PATH="$(CURDIR)/.venv/bin:$$PATH"
 
 help:
 	@echo 'make demo     set everything up (.venv, missing system packages, build) and run "hemera demo"'
-	@echo 'make test     set everything up and run all tests, C++ and Python'
+	@echo 'make test     set everything up and run all tests, C++ and Python, but those of make test-emulation'
+	@echo 'make test-emulation'
+	@echo '              the tests of the CUDA backend, whose kernels the CPU emulates'
 	@echo 'make python   set up, build and install the Python packages into .venv'
 	@echo 'make check    the format, lint, type and include checks'
 	@echo 'make format   format the C++ and Python sources and the pages in place'
@@ -48,6 +50,11 @@ test:
 	@$(with_venv) tools/install-package $(BUILD)
 	@cat $(BUILD)/cuda-backend.txt
 	@$(with_venv) tools/test $(BUILD)
+
+test-emulation:
+	@tools/setup test
+	@$(with_venv) tools/install-package $(BUILD)
+	@$(with_venv) tools/test $(BUILD) emulation
 
 python:
 	@tools/setup demo

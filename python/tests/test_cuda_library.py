@@ -1,7 +1,7 @@
 """The CUDA library: found by its name, checked, loaded at the first question about GPUs.
 
 Most tests load the emulated library, the CUDA backend compiled as C++ (docs/decisions/cuda-emulation.md).
-`tools/test` names the folder that it is in, HEMERA_EMULATED_CUDA. What a process has found stays, so each
+`make test-emulation` names the folder that it is in, HEMERA_EMULATED_CUDA. What a process has found stays, so each
 question has a process of its own, of the compiled module alone where that is enough.
 """
 
@@ -37,7 +37,7 @@ def emulated() -> Path:
     named = os.environ.get("HEMERA_EMULATED_CUDA")
     file = Path(named or DEFAULT) / NAME
     if named is None and not file.exists():
-        pytest.skip(f"the C++ tests are not built: there is no {file} (tools/test builds it)")
+        pytest.skip(f"the emulation is not built: there is no {file} (make test-emulation builds it)")
     assert file.exists()
     return file
 

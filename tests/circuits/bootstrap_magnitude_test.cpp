@@ -18,7 +18,7 @@ struct Large {
   double magnitude;
 };
 
-class BootstrapMagnitudes : public testing::TestWithParam<Large> {};
+class BootstrapMagnitudes : public ::testing::TestWithParam<Large> {};
 
 BootstrapSettings few_levels() {
   BootstrapSettings settings = small_settings();
@@ -28,13 +28,13 @@ BootstrapSettings few_levels() {
 
 INSTANTIATE_TEST_SUITE_P(
     Values, BootstrapMagnitudes,
-    testing::Values(Large{"Small", few_levels, {}, 0.5}, Large{"Fraction", few_levels, {}, 3.5},
-                    Large{"Hundred", few_levels, {}, 100}, Large{"Largest", few_levels, {}, 32000},
-                    Large{"Real", few_levels, {.slots = 64, .real = true}, 1000},
-                    Large{"Merged", few_levels, {.slots = 64, .merges_parts = true}, 1000},
-                    Large{"Iterations", few_levels, {.slots = 256, .iterations = 2}, 1000},
-                    Large{"StandardOrder", standard_order, {}, 100},
-                    Large{"StandardOrderIterations", standard_order, {.slots = 64, .iterations = 2}, 1000}),
+    ::testing::Values(Large{"Small", few_levels, {}, 0.5}, Large{"Fraction", few_levels, {}, 3.5},
+                      Large{"Hundred", few_levels, {}, 100}, Large{"Largest", few_levels, {}, 32000},
+                      Large{"Real", few_levels, {.slots = 64, .real = true}, 1000},
+                      Large{"Merged", few_levels, {.slots = 64, .merges_parts = true}, 1000},
+                      Large{"Iterations", few_levels, {.slots = 256, .iterations = 2}, 1000},
+                      Large{"StandardOrder", standard_order, {}, 100},
+                      Large{"StandardOrderIterations", standard_order, {.slots = 64, .iterations = 2}, 1000}),
     [](const auto& tested) { return std::string(tested.param.name); });
 
 TEST_P(BootstrapMagnitudes, HaveThePrecisionOfTheModel) {

@@ -47,7 +47,7 @@ struct Shape {
   std::size_t steps;
 };
 
-class BootstrapShapes : public testing::TestWithParam<Shape> {
+class BootstrapShapes : public ::testing::TestWithParam<Shape> {
  protected:
   BootstrapSettings settings = with_sine(GetParam().settings(), GetParam().sine);
   rlwe::Parameters parameters = parameters_for_bootstrapping(settings);
@@ -68,7 +68,7 @@ class BootstrapShapes : public testing::TestWithParam<Shape> {
 
 INSTANTIATE_TEST_SUITE_P(
     Sines, BootstrapShapes,
-    testing::Values(
+    ::testing::Values(
         Shape{.name = "Usual", .sine = {16, 15, 3}, .steps = 8},
         Shape{.name = "LessRange", .sine = {12, 15, 3}, .steps = 8},
         Shape{.name = "MoreRange", .sine = {20, 31, 3}, .steps = 9},

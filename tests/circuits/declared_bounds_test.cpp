@@ -237,7 +237,7 @@ TEST(DeclaredBounds, StagesPassThemOn) {
 
 // --- Bootstraps. ---
 
-class BootstrapBounds : public testing::Test {
+class BootstrapBounds : public ::testing::Test {
  protected:
   BootstrapBounds()
       : parameters(parameters_for_bootstrapping(bootstrap_preset("test-40"))),

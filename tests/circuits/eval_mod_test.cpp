@@ -25,7 +25,7 @@ using ckks::Values;
 
 constexpr double turn = 2 * std::numbers::pi;
 
-struct EvalModTest : testing::Test {
+struct EvalModTest : ::testing::Test {
   rlwe::Parameters parameters = parameters_for_bootstrapping(bootstrap_preset("test-40"));
   BootstrapLayout layout{parameters};
   Bootstrap plan{parameters};

@@ -7,7 +7,7 @@
 namespace hemera::multiply {
 namespace {
 
-class EnginesTest : public testing::TestWithParam<std::string_view> {
+class EnginesTest : public ::testing::TestWithParam<std::string_view> {
  protected:
   std::shared_ptr<const poly::RingMultiplier> engine_ = make_ring_multiplier(GetParam());
   std::shared_ptr<const poly::RingMultiplier> schoolbook_ = make_ring_multiplier("schoolbook");
@@ -101,7 +101,7 @@ TEST_P(EnginesTest, RefusesShapesThatDoNotFit) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Engines, EnginesTest,
-                         testing::ValuesIn(engine_names().begin(), engine_names().end()),
+                         ::testing::ValuesIn(engine_names().begin(), engine_names().end()),
                          [](const auto& instance) { return std::string(instance.param); });
 
 TEST(Engines, UnknownNameIsAnErrorThatListsTheOthers) {

@@ -40,7 +40,7 @@ Words product(const GaloisTransform& transform, const Words& a, const Words& b) 
   return out;
 }
 
-class GaloisTransformTest : public testing::TestWithParam<const char*> {
+class GaloisTransformTest : public ::testing::TestWithParam<const char*> {
  protected:
   void check(std::size_t degree, std::uint64_t p, Form form) {
     const auto transform = make_galois_transform(degree, p);
@@ -179,7 +179,7 @@ TEST_P(GaloisTransformTest, BadInputIsAnErrorWithTheWayOut) {
   EXPECT_THROW(transform->tensor_product({}, from, from, scratch), MismatchError);
 }
 
-INSTANTIATE_TEST_SUITE_P(InstructionSets, GaloisTransformTest, testing::ValuesIn(instruction_sets()),
+INSTANTIATE_TEST_SUITE_P(InstructionSets, GaloisTransformTest, ::testing::ValuesIn(instruction_sets()),
                          [](const auto& set) { return std::string(set.param); });
 
 }  // namespace

@@ -30,7 +30,7 @@ class Integer {
   mpz_t value_;
 };
 
-class GmpTest : public testing::Test {
+class GmpTest : public ::testing::Test {
  protected:
   void fill_random(Integer& a, std::size_t bits, bool negative = false) {
     Words words(bits / 64 + 1);

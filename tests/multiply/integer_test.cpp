@@ -41,7 +41,7 @@ Words schoolbook(const Words& a, const Words& b) {
   return out;
 }
 
-class IntegerTest : public testing::TestWithParam<const char*> {
+class IntegerTest : public ::testing::TestWithParam<const char*> {
  protected:
   Words product(const Words& a, const Words& b) {
     Words out(a.size() + b.size(), 0xabcd);
@@ -162,7 +162,7 @@ TEST_P(IntegerTest, HasTheRightResidueAtLargeSizes) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(InstructionSets, IntegerTest, testing::ValuesIn(instruction_sets()),
+INSTANTIATE_TEST_SUITE_P(InstructionSets, IntegerTest, ::testing::ValuesIn(instruction_sets()),
                          [](const auto& set) { return std::string(set.param); });
 
 TEST(Integer, DoesNotDependOnThreadsOrEarlierProducts) {

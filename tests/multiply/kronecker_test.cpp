@@ -15,7 +15,7 @@ namespace {
 using Words = std::vector<std::uint64_t>;
 using Signed = std::vector<std::int64_t>;
 
-class KroneckerTest : public testing::Test {
+class KroneckerTest : public ::testing::Test {
  protected:
   Words packed(const Words& coefficients, int e) {
     Words integer(kronecker_words(coefficients.size(), e), 0xfeed);

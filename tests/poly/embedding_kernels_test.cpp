@@ -16,7 +16,7 @@ Scale make_scale(double value) {
   return {value, static_cast<std::uint64_t>(std::ldexp(fraction, 53)), exponent - 53};
 }
 
-class EmbeddingKernels : public testing::TestWithParam<std::string> {
+class EmbeddingKernels : public ::testing::TestWithParam<std::string> {
  protected:
   const cpu::EmbeddingKernels& kernels = cpu::select_embedding_kernels(GetParam().c_str());
   std::mt19937_64 random{7};
@@ -230,7 +230,7 @@ TEST_P(EmbeddingKernels, CenterIsTheRoundedIntegerDividedByTheScale) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(InstructionSets, EmbeddingKernels, testing::ValuesIn(instruction_sets()),
+INSTANTIATE_TEST_SUITE_P(InstructionSets, EmbeddingKernels, ::testing::ValuesIn(instruction_sets()),
                          [](const auto& test) { return test.param; });
 
 }  // namespace

@@ -92,7 +92,7 @@ const std::vector<Size> sizes = {{1024, 512},     {1024, 1},     {1024, 2},     
                                  {4096, 256},     {8192, 4096},  {16384, 8192}, {32768, 16384},
                                  {131072, 65536}, {131072, 128}, {65536, 8192}};
 
-class EmbeddingSizes : public testing::TestWithParam<Size> {};
+class EmbeddingSizes : public ::testing::TestWithParam<Size> {};
 
 TEST_P(EmbeddingSizes, SlotsAreTheValuesAtThePowersOfFive) {
   const auto [degree, n] = GetParam();
@@ -172,7 +172,7 @@ TEST_P(EmbeddingSizes, EveryInstructionSetGivesTheSameBits) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Sizes, EmbeddingSizes, testing::ValuesIn(sizes), [](const auto& test) {
+INSTANTIATE_TEST_SUITE_P(Sizes, EmbeddingSizes, ::testing::ValuesIn(sizes), [](const auto& test) {
   return "N" + std::to_string(test.param.degree) + "n" + std::to_string(test.param.slots);
 });
 

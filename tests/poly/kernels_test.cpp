@@ -43,7 +43,7 @@ class Row {
   std::size_t count_;
 };
 
-class KernelsTest : public testing::TestWithParam<const Kernels*> {
+class KernelsTest : public ::testing::TestWithParam<const Kernels*> {
  protected:
   // Words below `bound`.
   void fill(std::uint64_t* words, std::size_t count, std::uint64_t bound, Fill how) {
@@ -616,15 +616,15 @@ std::vector<const Kernels*> vector_kernels() {
   const auto available = available_kernels();
   return {available.begin() + 1, available.end()};
 }
-std::string kernels_name(const testing::TestParamInfo<const Kernels*>& instance) {
+std::string kernels_name(const ::testing::TestParamInfo<const Kernels*>& instance) {
   return instance.param->name;
 }
 
 // A processor may have no other.
 GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(KernelsTest);
 GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(TransformTest);
-INSTANTIATE_TEST_SUITE_P(Vector, KernelsTest, testing::ValuesIn(vector_kernels()), kernels_name);
-INSTANTIATE_TEST_SUITE_P(Vector, TransformTest, testing::ValuesIn(vector_kernels()), kernels_name);
+INSTANTIATE_TEST_SUITE_P(Vector, KernelsTest, ::testing::ValuesIn(vector_kernels()), kernels_name);
+INSTANTIATE_TEST_SUITE_P(Vector, TransformTest, ::testing::ValuesIn(vector_kernels()), kernels_name);
 
 }  // namespace
 }  // namespace hemera::poly::cpu

@@ -17,9 +17,9 @@ namespace {
 
 // y = M x by its diagonals: y = sum_j rot_(j b)( sum_i p_(j, i) rot_i(x) ), p_(j, i) the diagonal j b + i
 // turned back by j b.
-class CkksDoubleHoisting : public testing::TestWithParam<Stored> {};
+class CkksDoubleHoisting : public ::testing::TestWithParam<Stored> {};
 
-INSTANTIATE_TEST_SUITE_P(Plaintexts, CkksDoubleHoisting, testing::Values(Stored::whole, Stored::one_period),
+INSTANTIATE_TEST_SUITE_P(Plaintexts, CkksDoubleHoisting, ::testing::Values(Stored::whole, Stored::one_period),
                          [](const auto& stored) {
                            return stored.param == Stored::whole ? "Whole" : "OnePeriod";
                          });

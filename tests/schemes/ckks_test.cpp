@@ -237,7 +237,7 @@ TEST(Ckks, ComplexNumbersOfWholePartsTakeNoLevel) {
             tests::host_words(*session.context, negative.poly));
 }
 
-class CkksGadget : public testing::TestWithParam<std::size_t> {};
+class CkksGadget : public ::testing::TestWithParam<std::size_t> {};
 
 TEST_P(CkksGadget, RotationsAndConjugation) {
   const auto parameters = small_parameters(3, GetParam());
@@ -266,7 +266,7 @@ TEST_P(CkksGadget, RotationsAndConjugation) {
   EXPECT_THROW(static_cast<void>(ev.rotate(x, 100)), MissingKeyError);
 }
 
-INSTANTIATE_TEST_SUITE_P(Digits, CkksGadget, testing::Values(1, 2, 4));
+INSTANTIATE_TEST_SUITE_P(Digits, CkksGadget, ::testing::Values(1, 2, 4));
 
 TEST(Ckks, HoistedRotationsAreBitIdentical) {
   const Session session(small_parameters(3, 2), {.rotations = {1, 5}});

@@ -24,7 +24,7 @@ using rlwe::Scheme;
 
 int questions_left = 0;
 
-class Interruption : public testing::TestWithParam<Scheme> {
+class Interruption : public ::testing::TestWithParam<Scheme> {
  protected:
   static rlwe::Parameters parameters() {
     switch (GetParam()) {
@@ -157,7 +157,7 @@ TEST_P(Interruption, OperationsGoOnAfterwards) {
   EXPECT_EQ(io::save(again), expected);
 }
 
-INSTANTIATE_TEST_SUITE_P(Schemes, Interruption, testing::Values(Scheme::bfv, Scheme::bgv, Scheme::ckks),
+INSTANTIATE_TEST_SUITE_P(Schemes, Interruption, ::testing::Values(Scheme::bfv, Scheme::bgv, Scheme::ckks),
                          [](const auto& scheme) { return rlwe::name(scheme.param); });
 
 }  // namespace

@@ -47,7 +47,7 @@ struct PlainOperand {
   Rows rows;
 };
 
-class SecondOperand : public testing::TestWithParam<Scheme> {
+class SecondOperand : public ::testing::TestWithParam<Scheme> {
  protected:
   bool is_ckks_ = GetParam() == Scheme::ckks;
   std::size_t count_ = is_ckks_ ? degree / 2 : degree;
@@ -394,7 +394,7 @@ class SecondOperand : public testing::TestWithParam<Scheme> {
   }
 };
 
-INSTANTIATE_TEST_SUITE_P(Schemes, SecondOperand, testing::Values(Scheme::bfv, Scheme::bgv, Scheme::ckks),
+INSTANTIATE_TEST_SUITE_P(Schemes, SecondOperand, ::testing::Values(Scheme::bfv, Scheme::bgv, Scheme::ckks),
                          [](const auto& tested) { return rlwe::name(tested.param); });
 
 // Of each scheme, which fields its operands above differ in: none is forgotten.
