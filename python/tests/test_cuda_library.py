@@ -1,7 +1,7 @@
 """The CUDA library: found by its name, checked, loaded at the first question about GPUs.
 
 Most tests load the emulated library, the CUDA backend compiled as C++ (docs/decisions/cuda-emulation.md).
-`make test-emulation` names the folder that it is in, HEMERA_EMULATED_CUDA. What a process has found stays, so each
+`make test-emulation` names its folder, HEMERA_EMULATED_CUDA. What a process has found stays, so each
 question has a process of its own, of the compiled module alone where that is enough.
 """
 
