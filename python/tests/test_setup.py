@@ -25,6 +25,7 @@ GROUPS = {
     "test": ("build", "run", "serving", "dev", "python/apps:demo"),
     "bench": ("python/apps:bench",),
     "site": ("site",),
+    "ray": ["run", "ray"],
 }
 
 
@@ -86,7 +87,7 @@ def test_locks_hold_what_the_project_asks_for(name: str, python: str) -> None:
 @pytest.mark.parametrize("name", ["pip", "cmake", "ninja"])
 def test_locks_of_tools(name: str) -> None:
     clients = ["openfhe-1.4", "openfhe-1.5", "openfhe-1.6"]
-    purposes = ["bench", "cmake", "demo", "ninja", *clients, "pip", "site", "test"]
+    purposes = ["bench", "cmake", "demo", "ninja", *clients, "pip", "ray", "site", "test"]
     assert [path.stem for path in LOCKS] == purposes
     assert locked(name, "3.10").keys() == {name}
 
