@@ -1,5 +1,7 @@
 #include "conformance/oracle.hpp"
 
+#include <bit>
+
 #include "hemera/arith/modulus.hpp"
 
 namespace hemera::conformance {
@@ -9,6 +11,8 @@ ExactBase::ExactBase(const poly::RnsBase& base) : moduli_(base.values()), produc
     parts_.push_back(product_ / a);
     inverse_.push_back(arith::inverse(arith::modulo(parts_.back(), a), a));
     if (moduli_.size() == 1) inverse_.back() = 1 % a;
+    bits_.push_back(static_cast<int>(std::bit_width(a)));
+    factor_.push_back(static_cast<std::uint64_t>((BigInteger(1) << (63 + bits_.back())) / a));
   }
 }
 
@@ -45,15 +49,12 @@ BigInteger ExactBase::exact(const std::vector<std::uint64_t>& residues) const {
   if (size() == 1) return centered(residues[0], moduli_[0]);
   const std::vector<std::uint64_t> y = scaled(residues);
   BigInteger sum = 0;
-  BigInteger quotient = BigInteger(1) << 63;
+  arith::uint128 quotient = arith::uint128{1} << 63;
   for (std::size_t i = 0; i < size(); ++i) {
-    int bits = 0;
-    while ((moduli_[i] >> bits) != 0) ++bits;
-    const BigInteger factor = (BigInteger(1) << (63 + bits)) / moduli_[i];
-    quotient += (factor * y[i]) >> (bits - 1);
+    quotient += (static_cast<arith::uint128>(factor_[i]) * y[i]) >> (bits_[i] - 1);
     sum += parts_[i] * y[i];
   }
-  return sum - (quotient >> 64) * product_;
+  return sum - product_ * static_cast<std::uint64_t>(quotient >> 64);
 }
 
 bool ExactBase::quotient_is_certain(const BigInteger& x) const {

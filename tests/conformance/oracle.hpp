@@ -38,6 +38,8 @@ class ExactBase {
   BigInteger product_;
   std::vector<BigInteger> parts_;       // A_i
   std::vector<std::uint64_t> inverse_;  // A_i^-1 mod a_i
+  std::vector<int> bits_;               // of a_i
+  std::vector<std::uint64_t> factor_;   // floor(2^(63 + bits) / a_i), at most 2^64 - 1
 };
 
 /// The representative of x modulo m in (-m/2, m/2].

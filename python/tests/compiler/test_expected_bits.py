@@ -27,15 +27,17 @@ WIDE = 40 * RNG.normal(size=(16, 16))
 KERNEL = np.array([1.0, 4, 6, 4, 1]).reshape(1, 1, 5) / 16
 
 
-def measured(plan: hm.Compiled, *samples: Any) -> float:
+def measured(plan: hm.Compiled, *samples: Any, encryptions: int = 7) -> float:
     """Of the root mean square of seven encryptions' errors: that of a single number is a quarter of what is
-    expected in one of 3,000 tests, where the median of five was in one of 20."""
-    errors = [2.0 ** -plan.check(*samples).bits for _ in range(7)]
+    expected in one of 3,000 tests, where the median of five was in one of 20. The largest error of many
+    numbers varies little: two encryptions do."""
+    errors = [2.0 ** -plan.check(*samples).bits for _ in range(encryptions)]
     return -math.log2(math.sqrt(statistics.fmean(error**2 for error in errors)))
 
 
-def agree(plan: hm.Compiled, *samples: Any) -> None:
-    assert plan.expected_bits(*samples) == pytest.approx(measured(plan, *samples), abs=2)
+def agree(plan: hm.Compiled, *samples: Any, encryptions: int = 7) -> None:
+    found = measured(plan, *samples, encryptions=encryptions)
+    assert plan.expected_bits(*samples) == pytest.approx(found, abs=2)
 
 
 def spread(x: Any) -> Any:
@@ -145,7 +147,7 @@ def test_bootstraps_count() -> None:
         chain, hm.ArraySpec((64,), range=(-1, 1)), calibrate=sample, params=params, precision_bits=10
     )
     assert plan.package.program.operations["bootstrap"] >= 1
-    agree(plan, sample)
+    agree(plan, sample, encryptions=2)  # of 64 numbers
     exact = plan.package.evaluate_clear(sample[0])
     assert np.abs(exact - chain(sample[0])).max() < 1e-12  # so the bits are those of noise
 
