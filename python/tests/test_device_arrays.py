@@ -141,10 +141,10 @@ def test_contexts_of_all_devices_are_one_family() -> None:
     class OnCpu(hm.Context):
         """The CPU plays the other devices."""
 
-        def __init__(self, params: hm.Parameters, _: str, *, storage: str) -> None:
-            super().__init__(params, "cpu", storage=storage)
+        def __init__(self, params: hm.Parameters, _: str, *, storage: str, keys: str) -> None:
+            super().__init__(params, "cpu", storage=storage, keys=keys)
 
-    ctx = OnCpu(make_params("bfv"), "cpu", storage="eight-byte")
+    ctx = OnCpu(make_params("bfv"), "cpu", storage="eight-byte", keys="device")
     other = weakref.ref(ctx.on("cuda:0"))
     gc.collect()
     assert other() is not None, "whoever made it keeps it"
