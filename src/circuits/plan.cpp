@@ -129,9 +129,14 @@ std::size_t stored_key_bytes(const rlwe::Context& context, const Cost& cost) {
   return cost.key_bytes / sizeof(std::uint64_t) * static_cast<std::size_t>(context.key_word());
 }
 
+std::size_t stored_plaintext_bytes(const rlwe::Context& context, const Cost& cost) {
+  return context.keys_on_host() ? 0 : cost.plaintext_bytes;
+}
+
 // What a GPU's context would need that stores keys elsewhere or in fewer bytes: for the error of one with too
-// little room. `rest`: bytes of what is not keys.
-std::string smaller_contexts(const rlwe::Context& context, std::size_t rest, const Cost& cost) {
+// little room. `plaintexts`, `workspace`: their bytes.
+std::string smaller_contexts(const rlwe::Context& context, std::size_t plaintexts, std::size_t workspace,
+                             const Cost& cost) {
   std::string ways;
   if (context.backend().device().kind != runtime::Device::Kind::cuda || cost.key_bytes == 0) return ways;
   if (context.keys_on_host()) return ways;
@@ -141,10 +146,11 @@ std::string smaller_contexts(const rlwe::Context& context, std::size_t rest, con
     fits_six = fits_six && base.modulus(i).bits() <= poly::word_bits(poly::Word::u48);
   }
   if (fits_six) {
-    ways += "; with six-byte storage " + std::to_string(rest + cost.key_bytes / 8 * 6) + " bytes would do";
+    ways += "; with six-byte storage " + std::to_string(plaintexts + workspace + cost.key_bytes / 8 * 6) +
+            " bytes would do";
   }
-  return ways + "; with keys on the host " + std::to_string(rest) + " bytes of the device, and " +
-         std::to_string(stored_key_bytes(context, cost)) + " of the host's memory";
+  return ways + "; with keys on the host " + std::to_string(workspace) + " bytes of the device, and " +
+         std::to_string(plaintexts + stored_key_bytes(context, cost)) + " of the host's memory";
 }
 
 bool only_counts(const rlwe::Context& context) {
@@ -206,16 +212,17 @@ std::size_t Plan::memory_bytes(std::size_t batch) const {
 
 void Plan::require_memory(const rlwe::Context& context, std::size_t batch) const {
   require_parameters(context, "memory of a plan");
-  const std::size_t rest = memory_bytes(batch) - cost().key_bytes;
-  const std::size_t keys = stored_key_bytes(context, cost());
-  require_room(context, rest + keys, "keys, plaintexts and workspace of a plan",
-               smaller_contexts(context, rest, cost()));
+  const std::size_t workspace = batch * cost().workspace_bytes;
+  require_room(context,
+               stored_key_bytes(context, cost()) + stored_plaintext_bytes(context, cost()) + workspace,
+               "keys, plaintexts and workspace of a plan",
+               smaller_contexts(context, cost().plaintext_bytes, workspace, cost()));
 }
 
 rlwe::EvaluationKeys Plan::generate_keys(const rlwe::SecretKey& secret) const {
   require_parameters(*secret.context, "keys of a plan");
   require_room(*secret.context, stored_key_bytes(*secret.context, cost()), "keys of a plan",
-               smaller_contexts(*secret.context, 0, cost()));
+               smaller_contexts(*secret.context, 0, 0, cost()));
   return circuits::generate_keys(secret, needed_keys());
 }
 
@@ -229,7 +236,7 @@ void Plan::require_parameters(const rlwe::Context& context, const char* operatio
 void Plan::require_binding(const rlwe::Context& context, const char* operation) const {
   require_parameters(context, operation);
   if (only_counts(context)) return;
-  require_room(context, cost().plaintext_bytes + cost().workspace_bytes, operation);
+  require_room(context, stored_plaintext_bytes(context, cost()) + cost().workspace_bytes, operation);
 }
 
 void Plan::require_workspace(const rlwe::Context& context, std::size_t batch, const char* operation) const {

@@ -23,6 +23,13 @@ poly::Poly stored_key(const Context& context, poly::Poly key) {
   return copy_of(context, key, context.key_word(), context.key_memory());
 }
 
+Plaintext stored_plaintext(Plaintext plaintext) {
+  const Context& context = *plaintext.context;
+  if (!context.keys_on_host()) return plaintext;
+  plaintext.poly = copy_of(context, plaintext.poly, plaintext.poly.word(), context.key_memory());
+  return plaintext;
+}
+
 void with_wide_words(const Context& context, const poly::Poly& key,
                      const std::function<void(const poly::ConstPolyView&)>& use) {
   if (key.word() == poly::Word::u64) return use(key.view());

@@ -153,7 +153,7 @@ inline std::set<std::pair<int, int>> peers;
 }  // namespace hemera::emulation
 
 // Those of the fiber that runs now.
-inline thread_local dim3 threadIdx, blockIdx, blockDim, gridDim;
+inline constinit thread_local dim3 threadIdx, blockIdx, blockDim, gridDim;
 
 inline void __syncthreads() { hemera::emulation::block_barrier(); }
 inline int __syncthreads_or(int predicate) {

@@ -7,6 +7,7 @@
 #include <iterator>
 #include <memory>
 #include <mutex>
+#include <span>
 #include <vector>
 
 namespace hemera::emulation {
@@ -21,14 +22,13 @@ constexpr std::size_t stack_shift = 1088;
 // stack for a mistake.
 using Place = void* [5];
 
-enum class State { ready, at_warp_barrier, at_block_barrier, at_cluster_barrier, done };
+enum class State : unsigned char { ready, at_warp_barrier, at_block_barrier, at_cluster_barrier, done };
 
 // Runs kernels, one after the other, each from a fresh start.
 struct Fiber {
   Thread thread;
   Block* block = nullptr;
   unsigned number = 0;  // in its cluster
-  State state = State::done;
   bool started = false;
   std::unique_ptr<unsigned char[]> stack{new unsigned char[stack_bytes + stack_shift * warp_size]};
   Place resume;
@@ -37,6 +37,7 @@ struct Fiber {
 // The fibers of one thread of the host: those of a cluster, block by block.
 struct Machine {
   std::vector<std::unique_ptr<Fiber>> fibers;
+  std::vector<State> states;  // of the fibers, side by side
   Fiber* current = nullptr;
   std::vector<Block> blocks;
   Place scheduler;
@@ -45,7 +46,14 @@ struct Machine {
   std::array<std::vector<LaneBytes>, 2> exchanged;         // [turn][lane of a warp, warp by warp]
 };
 
-thread_local Machine machine;
+// The calling thread's, which a launch makes: what may need to be made first is asked for at each use.
+constinit thread_local Machine* own_machine = nullptr;
+
+Machine& make_machine() {
+  static thread_local Machine machine;
+  own_machine = &machine;
+  return machine;
+}
 
 const pid_t own_process = getpid();
 
@@ -65,27 +73,31 @@ struct Pinned {
 };
 std::map<const std::byte*, Pinned> all_pinned;
 
-[[gnu::noinline]] void leave() {
-  if (__builtin_setjmp(machine.current->resume) == 0) __builtin_longjmp(machine.scheduler, 1);
+// A function of its own: one that both sets a place and jumps may be taken for one that never returns.
+[[noreturn, gnu::noinline]] void go_on(Place& place) { __builtin_longjmp(place, 1); }
+
+[[gnu::noinline]] void leave(State state) {
+  Machine& machine = *own_machine;
+  machine.states[machine.current->number] = state;
+  if (__builtin_setjmp(machine.current->resume) == 0) go_on(machine.scheduler);
 }
 
 void fiber_main() {
   for (;;) {
-    (*machine.kernel)();
-    machine.current->state = State::done;
-    leave();
+    (*own_machine->kernel)();
+    leave(State::done);
   }
 }
 
 [[gnu::noinline]] void enter(Fiber& fiber) {
+  Machine& machine = *own_machine;
   machine.current = &fiber;
   own_thread = &fiber.thread;
   own_block = fiber.block;
-  fiber.state = State::ready;
   threadIdx = fiber.thread.thread_index;
   blockIdx = fiber.block->index;
   if (__builtin_setjmp(machine.scheduler) != 0) return;
-  if (fiber.started) __builtin_longjmp(fiber.resume, 1);
+  if (fiber.started) go_on(fiber.resume);
   fiber.started = true;
   ucontext_t context, unused;
   getcontext(&context);
@@ -96,10 +108,9 @@ void fiber_main() {
   swapcontext(&unused, &context);
 }
 
-bool all_at(unsigned first, unsigned last, State state) {
+bool all_at(std::span<const State> states, State state) {
   bool any = false;
-  for (unsigned i = first; i < last; ++i) {
-    const State own = machine.fibers[i]->state;
+  for (const State own : states) {
     if (own == state)
       any = true;
     else if (own != State::done)
@@ -108,53 +119,50 @@ bool all_at(unsigned first, unsigned last, State state) {
   return any;
 }
 
-void release(unsigned first, unsigned last, State state) {
-  for (unsigned i = first; i < last; ++i) {
-    if (machine.fibers[i]->state == state) machine.fibers[i]->state = State::ready;
-  }
-}
+void release(std::span<State> states, State state) { std::ranges::replace(states, state, State::ready); }
 
 // A block's fibers, until all are done or at a barrier of the cluster. Whether any has run.
-bool run_block(unsigned first, unsigned last) {
+bool run_block(Machine& machine, unsigned first, unsigned threads) {
+  const std::span<State> block = std::span(machine.states).subspan(first, threads);
   bool any = false;
   for (bool progress = true; progress;) {
     progress = false;
-    for (unsigned warp = first; warp < last; warp += warp_size) {
-      const unsigned end = std::min(last, warp + warp_size);
+    for (unsigned warp = 0; warp < threads; warp += warp_size) {
+      const std::span<State> states = block.subspan(warp, std::min(warp_size, threads - warp));
       do {
-        release(warp, end, State::at_warp_barrier);
-        for (unsigned i = warp; i < end; ++i) {
-          if (machine.fibers[i]->state == State::ready) {
-            enter(*machine.fibers[i]);
+        release(states, State::at_warp_barrier);
+        for (unsigned lane = 0; lane < states.size(); ++lane) {
+          if (states[lane] == State::ready) {
+            enter(*machine.fibers[first + warp + lane]);
             progress = true;
           }
         }
-      } while (all_at(warp, end, State::at_warp_barrier));
+      } while (all_at(states, State::at_warp_barrier));
     }
     any = any || progress;
-    if (all_at(first, last, State::at_block_barrier)) {
-      release(first, last, State::at_block_barrier);
+    if (all_at(block, State::at_block_barrier)) {
+      release(block, State::at_block_barrier);
       progress = true;
     }
   }
   return any;
 }
 
-void run_cluster(unsigned threads) {
-  const auto all = static_cast<unsigned>(threads * machine.blocks.size());
-  for (unsigned i = 0; i < all; ++i) machine.fibers[i]->state = State::ready;
+void run_cluster(Machine& machine, unsigned threads) {
+  const std::span<State> all = std::span(machine.states).first(threads * machine.blocks.size());
+  std::ranges::fill(all, State::ready);
   for (bool progress = true; progress;) {
     progress = false;
-    for (unsigned first = 0; first < all; first += threads) {
-      if (run_block(first, first + threads)) progress = true;
+    for (unsigned first = 0; first < all.size(); first += threads) {
+      if (run_block(machine, first, threads)) progress = true;
     }
-    if (all_at(0, all, State::at_cluster_barrier)) {
-      release(0, all, State::at_cluster_barrier);
+    if (all_at(all, State::at_cluster_barrier)) {
+      release(all, State::at_cluster_barrier);
       progress = true;
     }
   }
-  for (unsigned i = 0; i < all; ++i) {
-    if (machine.fibers[i]->state != State::done) std::abort();  // a barrier that not all threads reach
+  for (const State state : all) {
+    if (state != State::done) std::abort();  // a barrier that not all threads reach
   }
 }
 
@@ -202,29 +210,22 @@ void require_own_process() {
   if (getpid() != own_process) std::abort();
 }
 
-unsigned char* dynamic_shared_of(unsigned rank) { return machine.blocks[rank].dynamic_shared; }
+unsigned char* dynamic_shared_of(unsigned rank) { return own_machine->blocks[rank].dynamic_shared; }
 
-void block_barrier() {
-  machine.current->state = State::at_block_barrier;
-  leave();
-}
+void block_barrier() { leave(State::at_block_barrier); }
 
-void cluster_barrier() {
-  machine.current->state = State::at_cluster_barrier;
-  leave();
-}
+void cluster_barrier() { leave(State::at_cluster_barrier); }
 
-void warp_barrier() {
-  machine.current->state = State::at_warp_barrier;
-  leave();
-}
+void warp_barrier() { leave(State::at_warp_barrier); }
 
 void run(dim3 grid, dim3 block, unsigned cluster, std::size_t shared_bytes,
          const std::function<void()>& kernel) {
+  Machine& machine = make_machine();
   const unsigned threads = block.x * block.y * block.z;
   // Warps of different blocks share no scratch.
   if (grid.x % cluster != 0 || (cluster > 1 && threads % warp_size != 0)) std::abort();
   while (machine.fibers.size() < cluster * threads) machine.fibers.push_back(std::make_unique<Fiber>());
+  machine.states.resize(machine.fibers.size(), State::done);
   for (std::vector<LaneBytes>& lanes : machine.exchanged)
     lanes.resize((cluster * threads + warp_size - 1) / warp_size * warp_size);
   machine.blocks.resize(cluster);
@@ -254,7 +255,7 @@ void run(dim3 grid, dim3 block, unsigned cluster, std::size_t shared_bytes,
     for (unsigned y = 0; y < grid.y; ++y) {
       for (unsigned x = 0; x < grid.x; x += cluster) {
         for (unsigned rank = 0; rank < cluster; ++rank) machine.blocks[rank].index = {x + rank, y, z};
-        run_cluster(threads);
+        run_cluster(machine, threads);
       }
     }
   }

@@ -386,7 +386,9 @@ TEST(SchemesOnDevices, MatricesWithSixByteKeysHaveTheBitsOfTheCpu) {
   EXPECT_EQ(keys.memory_bytes(), plan.cost().key_bytes / 8 * 6);
   const rlwe::EvaluationKeys keys_here = io::load_evaluation_keys(here, io::save(keys));
   const ckks::Evaluator evaluator(there, keys), evaluator_here(here, keys_here);
+  const std::size_t before = there->key_memory()->used();
   const circuits::PreparedLinearTransform matrix(there, plan), matrix_here(here, plan);
+  EXPECT_GE(there->key_memory()->used() - before, plan.cost().plaintext_bytes);
   const std::vector<Complex> values(slots, {0.5, -0.25});
   const Ciphertext x = ckks::encrypt(ckks::Encoder(there).encode(values, {}), secret);
   const Ciphertext product = matrix(evaluator, x);
@@ -423,8 +425,8 @@ TEST(SchemesOnDevices, MatricesWithKeysOnTheHostHaveTheBitsOfTheCpu) {
   }
   const circuits::LinearTransform plan(parameters, diagonals, slots);
   // What a context has from the beginning, a key that is made or loaded, and what is encrypted.
-  const std::size_t limit = tests::make_context(parameters)->memory_used() + plan.memory_bytes() -
-                            plan.cost().key_bytes + 3 * parameters.switching_key_bytes();
+  const std::size_t limit = tests::make_context(parameters)->memory_used() + plan.cost().workspace_bytes +
+                            3 * parameters.switching_key_bytes();
   ASSERT_GT(plan.cost().key_bytes, 4 * parameters.switching_key_bytes());
   const auto make = [&](rlwe::KeyPlace keys) {
     return rlwe::Context::make(parameters, tests::device(), {.memory_limit = limit, .keys = keys});
@@ -435,8 +437,10 @@ TEST(SchemesOnDevices, MatricesWithKeysOnTheHostHaveTheBitsOfTheCpu) {
   } catch (const OutOfMemoryError& error) {
     const std::string text = error.what();
     const std::size_t rest = plan.memory_bytes() - plan.cost().key_bytes;
-    EXPECT_NE(text.find("with keys on the host " + std::to_string(rest) + " bytes of the device, and " +
-                        std::to_string(plan.cost().key_bytes) + " of the host's memory"),
+    EXPECT_NE(text.find("with keys on the host " + std::to_string(plan.cost().workspace_bytes) +
+                        " bytes of the device, and " +
+                        std::to_string(plan.cost().key_bytes + plan.cost().plaintext_bytes) +
+                        " of the host's memory"),
               std::string::npos)
         << text;
     EXPECT_NE(text.find("with six-byte storage " + std::to_string(rest + plan.cost().key_bytes / 8 * 6)),
@@ -451,7 +455,9 @@ TEST(SchemesOnDevices, MatricesWithKeysOnTheHostHaveTheBitsOfTheCpu) {
   EXPECT_GE(there->key_memory()->used(), plan.cost().key_bytes);
   const rlwe::EvaluationKeys keys_here = io::load_evaluation_keys(here, io::save(keys));
   const ckks::Evaluator evaluator(there, keys), evaluator_here(here, keys_here);
+  const std::size_t before = there->key_memory()->used();
   const circuits::PreparedLinearTransform matrix(there, plan), matrix_here(here, plan);
+  EXPECT_GE(there->key_memory()->used() - before, plan.cost().plaintext_bytes);
   const std::vector<Complex> values(slots, {0.5, -0.25});
   const Ciphertext x = ckks::encrypt(ckks::Encoder(there).encode(values, {}), secret);
   const Bytes expected = io::save(matrix_here(evaluator_here, io::load_ciphertext(here, io::save(x))));

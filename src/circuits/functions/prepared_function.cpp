@@ -10,6 +10,7 @@
 #include "hemera/circuits/functions/function_plan.hpp"
 #include "hemera/poly/backend.hpp"
 #include "hemera/runtime/error.hpp"
+#include "rlwe/key_storage.hpp"
 #include "rlwe/requirements.hpp"
 #include "schemes/ckks/scaled_numbers.hpp"
 
@@ -20,8 +21,11 @@ using rlwe::Ciphertext;
 
 rlwe::Plaintext encode(const ckks::Encoder& encoder, const poly::RnsBase& base,
                        const Coefficient& coefficient, std::size_t level, double scale) {
-  if (coefficient.size() == 1) return encoder.encode_number(coefficient.front(), level, scale);
-  return encoder.encode_over(base, coefficient, {}, level, scale, ckks::Stored::one_period, HUGE_VAL);
+  if (coefficient.size() == 1) {
+    return rlwe::stored_plaintext(encoder.encode_number(coefficient.front(), level, scale));
+  }
+  return rlwe::stored_plaintext(
+      encoder.encode_over(base, coefficient, {}, level, scale, ckks::Stored::one_period, HUGE_VAL));
 }
 
 }  // namespace
@@ -56,8 +60,8 @@ PreparedFunction::PreparedFunction(std::shared_ptr<const rlwe::Context> context,
   if (plan_.joins_parts()) {
     const std::complex<double> i(0, 1);
     const std::size_t level = plan_.steps_.back().level;
-    imaginary_unit_ = encoder.encode_over(context_->base(level), std::span(&i, 1), {}, level, 1,
-                                          ckks::Stored::one_period, 1);
+    imaginary_unit_ = rlwe::stored_plaintext(encoder.encode_over(context_->base(level), std::span(&i, 1), {},
+                                                                 level, 1, ckks::Stored::one_period, 1));
   }
 }
 

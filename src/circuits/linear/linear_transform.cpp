@@ -15,6 +15,7 @@
 #include "circuits/plan_input.hpp"
 #include "circuits/rounding_model.hpp"
 #include "hemera/runtime/error.hpp"
+#include "rlwe/key_storage.hpp"
 #include "rlwe/requirements.hpp"
 
 namespace hemera::circuits {
@@ -407,7 +408,7 @@ void PreparedLinearTransform::encode(std::span<const Place> places) {
     auto encoded = encoder.encode_each_over(base, rows.values, rows.numbers.size(), plan_.level(),
                                             plan_.plaintext_scale_, ckks::Stored::one_period, HUGE_VAL);
     for (std::size_t i = 0; i < encoded.size(); ++i) {
-      plaintexts_.emplace(rows.numbers[i], std::move(encoded[i]));
+      plaintexts_.emplace(rows.numbers[i], rlwe::stored_plaintext(std::move(encoded[i])));
     }
   };
   std::map<std::size_t, Rows> waiting;  // by their length

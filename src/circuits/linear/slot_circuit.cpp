@@ -16,6 +16,7 @@
 #include "circuits/rounding_model.hpp"
 #include "hemera/rlwe/hoisting.hpp"
 #include "hemera/runtime/error.hpp"
+#include "rlwe/key_storage.hpp"
 #include "rlwe/requirements.hpp"
 
 namespace hemera::circuits {
@@ -253,9 +254,9 @@ PreparedSlotCircuit::PreparedSlotCircuit(std::shared_ptr<const rlwe::Context> co
   plan_.require_parameters(*context_, "circuit of slots");
   if (plan_.kept_.empty()) return;
   const std::vector<Complex> numbers = numbers_of(plan_.kept_);
-  mask_ = std::make_shared<const rlwe::Plaintext>(ckks::Encoder(context_).encode_over(
+  mask_ = std::make_shared<const rlwe::Plaintext>(rlwe::stored_plaintext(ckks::Encoder(context_).encode_over(
       context_->base(plan_.level()), period_of(numbers), {}, plan_.level(), plan_.plaintext_scale_,
-      ckks::Stored::one_period, 1));
+      ckks::Stored::one_period, 1)));
 }
 
 // x and its rotations by the step, added up before they are divided.

@@ -86,11 +86,6 @@ std::string CudaBackend::description() const {
          (forced_.empty() ? "" : ", forced: " + forced_) + ")";
 }
 
-bool CudaBackend::stores(Word word) const {
-  if (word == Word::u48) return arithmetic_of(false, true, choices_.tuning) == Arithmetic::f64;
-  return Backend::stores(word);
-}
-
 std::unique_ptr<runtime::Queue> CudaBackend::make_queue() const {
   return std::make_unique<StreamQueue>(streams_, StreamQueue::Kind::own_stream);
 }

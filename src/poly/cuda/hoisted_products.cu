@@ -189,14 +189,11 @@ void hoisted_products(const Launcher& launcher, Arithmetic arithmetic, std::span
                       std::span<const std::uint64_t> special) {
   const auto has_key = [](const HoistedTerm& term) { return term.digits.data != nullptr; };
   const auto switched = std::find_if(terms.begin(), terms.end(), has_key);
-  // Primes below 2^48 run in FP64.
-  if (switched != terms.end() && switched->key.word == Word::u48) {
-    return hoisted::run_all<F64, SixBytes>(launcher, out, terms, plan, tables, special);
-  }
-  if (arithmetic == Arithmetic::f64) {
-    return hoisted::run_all<F64, EightBytes>(launcher, out, terms, plan, tables, special);
-  }
-  hoisted::run_all<U64, EightBytes>(launcher, out, terms, plan, tables, special);
+  with_storage(switched == terms.end() ? Word::u64 : switched->key.word, [&]<class Stored>(Stored) {
+    const auto run =
+        arithmetic == Arithmetic::f64 ? hoisted::run_all<F64, Stored> : hoisted::run_all<U64, Stored>;
+    run(launcher, out, terms, plan, tables, special);
+  });
 }
 
 }  // namespace hemera::poly::cuda

@@ -424,9 +424,8 @@ void rows_inner_product(const Launcher& launcher, Arithmetic arithmetic, const C
                 "key_inner_product", launcher.stream, kernel, pass, launcher.log_rows());
     });
   };
-  // Primes below 2^48 run in FP64.
-  if (switches.front().key.word == Word::u48) return run(std::type_identity<F64>{}, SixBytes{});
-  with_arithmetic(arithmetic, [&](auto chosen) { run(chosen, EightBytes{}); });
+  with_storage(switches.front().key.word,
+               [&](auto stored) { with_arithmetic(arithmetic, [&](auto chosen) { run(chosen, stored); }); });
 }
 
 }  // namespace hemera::poly::cuda
