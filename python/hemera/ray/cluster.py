@@ -10,9 +10,11 @@ from dataclasses import replace
 from typing import Any
 
 from hemera.errors import DeviceError, ParameterError
-from hemera.ray.handles import Full, Lost
+from hemera.ray.channel import connect
+from hemera.ray.handles import Lost
 from hemera.ray.installed import ENVIRONMENT, imported
 from hemera.ray.replica import ModelFile, Replica
+from hemera.ray.requests import Asking, answer_requests
 from hemera.serving.settings import Settings
 
 __all__ = ["Cluster"]
@@ -21,6 +23,8 @@ LOCAL = "local"
 """Ray's own word for a cluster of this process, which ends with it."""
 _CONNECT_SECONDS = 2.0
 _ANSWER_THREADS = 4
+_CALLS = 64
+"""Of a replica at once, by Ray: looks, and keys to check. Requests go past Ray."""
 
 
 class Cluster:
@@ -31,7 +35,6 @@ class Cluster:
         models: of each replica.
         settings: of each replica.
         replicas: how many; None: one for each GPU, without any one for each node.
-        requests: that a replica may have at once.
 
     Raises:
         ParameterError: without the extra "ray".
@@ -45,7 +48,6 @@ class Cluster:
         settings: Settings,
         *,
         replicas: int | None,
-        requests: int,
     ) -> None:
         self._ray = ray = imported()
         quiet = {"log_to_driver": False, "logging_level": "ERROR"}
@@ -66,17 +68,18 @@ class Cluster:
         self.count = replicas or (gpus if on_gpus else max(len(nodes), 1))
         """Of replicas."""
         options = {"num_gpus": 1} if on_gpus else {"num_cpus": settings.threads or 1}
-        self._actor = ray.remote(Replica).options(
+        self._actor = ray.remote(_Process).options(
             max_restarts=0,  # the server makes another one, under a handle of its own
             max_task_retries=0,
-            max_concurrency=2 * requests + 16,
+            max_concurrency=_CALLS,
             scheduling_strategy="SPREAD",
             # Those of a cluster's nodes are not this process's.
             runtime_env={"env_vars": {name: os.environ[name] for name in ENVIRONMENT}},
             **options,
         )
         # Ray shows each replica its own GPU alone.
-        self._arguments = (dict(models), replace(settings, device="cuda" if on_gpus else "cpu"))
+        own_settings = replace(settings, device="cuda" if on_gpus else "cpu")
+        self._arguments = (dict(models), own_settings, address != LOCAL)
         # What follows from an answer may call Ray, and Ray's own thread, which brings answers, must not.
         self._answers = ThreadPoolExecutor(_ANSWER_THREADS, thread_name_prefix="hemera-answers")
 
@@ -99,43 +102,72 @@ class Cluster:
         self._ray.shutdown()
 
 
+class _Process(Replica):
+    """The actor: a replica that takes requests of its server past Ray.
+
+    Args:
+        models, settings: as of `Replica`.
+        far: whether the server may be on another host.
+    """
+
+    def __init__(self, models: Mapping[str, ModelFile], settings: Settings, far: bool) -> None:
+        super().__init__(models, settings)
+        self._door = answer_requests(self, imported().util.get_node_ip_address() if far else None)
+
+    async def ready(self) -> dict[str, Any]:
+        return {**await super().ready(), "address": self._door.address}
+
+
 class _Actor:
-    """A `Handle`."""
+    """A `Handle`: what is about requests goes by a channel, all else by Ray."""
 
     def __init__(self, ray: Any, actor: Any, answers: Executor) -> None:
         self._ray = ray
         self._actor = actor
         self._answers = answers
+        self._asking: Asking | None = None
 
     def call(self, method: str, *arguments: Any) -> Future[Any]:
         found: Future[Any] = Future()
         try:
+            if method == "evaluate":
+                return self._asked().evaluate(*arguments)
+            if method == "forget":
+                self._asked().forget(*arguments)
+                found.set_result(None)
+                return found
             called: Future[Any] = getattr(self._actor, method).remote(*arguments).future()
         except Exception as error:
             found.set_exception(self._told(error))
             return found
 
         def done(future: Future[Any]) -> None:
-            error = future.exception()
-            if error is None:
-                found.set_result(future.result())
-            else:
+            try:
+                result = future.result()
+                if method == "ready":
+                    self._asking = Asking(connect(result.pop("address")))
+            except BaseException as error:
                 found.set_exception(self._told(error))
+            else:
+                found.set_result(result)
 
         called.add_done_callback(lambda future: self._answers.submit(done, future))
         return found
 
+    def _asked(self) -> Asking:
+        if self._asking is None:
+            raise Lost("it is not ready")
+        return self._asking
+
     def kill(self) -> None:
+        if self._asking is not None:
+            self._asking.close()
         self._ray.kill(self._actor)
 
     def _told(self, error: Any) -> Any:
         kinds = self._ray.exceptions
-        if isinstance(error, (kinds.ObjectStoreFullError, kinds.OutOfDiskError)):
-            return Full(str(error))
         if isinstance(error, kinds.RayTaskError):
             return error
-        if isinstance(
-            error, (kinds.RayError, ConnectionError)
-        ):  # actors, nodes, and results that went with them
+        if isinstance(error, (kinds.RayError, ConnectionError)):  # actors, nodes, and answers that went too
             return Lost(str(error))
         return error

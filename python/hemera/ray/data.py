@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import hashlib
 import os
 from collections.abc import Mapping
@@ -143,20 +142,19 @@ class Evaluator:
             )
         columns = [_column(table, name) for name in self._inputs]
         rows = [dict(zip(self._inputs, row, strict=True)) for row in zip(*columns, strict=True)]
-        outputs = asyncio.run(self._evaluate(rows))
+        outputs = self._evaluate(rows)
         found = table.drop_columns(self._inputs)
         for name in outputs[0] if outputs else ():
             values = [memoryview(row[name]) for row in outputs]
             found = found.append_column(name, pyarrow.array(values, pyarrow.large_binary()))
         return found
 
-    async def _evaluate(self, rows: list[dict[str, NDArray[np.uint8]]]) -> list[Mapping[str, Any]]:
+    def _evaluate(self, rows: list[dict[str, NDArray[np.uint8]]]) -> list[Mapping[str, Any]]:
         """The outputs of rows, which wait together and so run as batches."""
         from hemera.serving.problems import Refused, error_of
 
-        found = await asyncio.gather(
-            *(self._replica.evaluate(str(at), self._name, self._keys, row) for at, row in enumerate(rows))
-        )
+        asked = [self._replica.evaluate(str(at), self._name, self._keys, row) for at, row in enumerate(rows)]
+        found = [each.result() for each in asked]
         for at, answered in enumerate(found):
             try:
                 answered.require()

@@ -26,7 +26,9 @@ from hemera.serving.scheduler import Evaluation, queue_full, stopping
 __all__ = ["Dispatcher", "Limits", "Spawner"]
 
 _SENDERS = 4
-"""Threads that give requests to replicas, which takes as long as the store has no room."""
+"""Threads that give large requests to replicas, and those of dead ones to others."""
+_LARGE = 1 << 20
+"""Bytes of a request whose copy takes longer than another thread would."""
 _MOST_DEATHS = 3
 """Replicas that may die with one request: perhaps by it."""
 _SLOWEST_START = 30.0
@@ -211,6 +213,10 @@ class Dispatcher:
             self._counts[place] += 1
             self._assign(mine, replica)
         request.answer.add_done_callback(lambda _: self._end(mine))
+        if sum(map(len, request.files.values())) > _LARGE:
+            self._senders.submit(self._send, mine, replica)
+        else:
+            self._send(mine, replica)
 
     def call(self, function: Callable[[], Any], device: int = 0) -> Future[Any]:  # noqa: ARG002
         """Run a function in a thread of its own; this process has no device."""
@@ -268,7 +274,6 @@ class Dispatcher:
         request.replica = replica
         replica.requests[request.number] = request
         replica.ask_for(request.keys.digest)
-        self._senders.submit(self._send, request, replica)
 
     def _send(self, request: _Request, replica: _Replica) -> None:
         files = request.evaluation.files
@@ -340,6 +345,7 @@ class Dispatcher:
                 self._parked[request.number] = request
             else:
                 self._assign(request, replica)
+                self._senders.submit(self._send, request, replica)
 
     def _settle(self, request: _Request, result: dict[str, bytes] | BaseException) -> None:
         """Give a request its answer: the first one counts."""
@@ -401,6 +407,7 @@ class Dispatcher:
                     self._parked[request.number] = request
                 else:
                     self._assign(request, found)
+                    self._senders.submit(self._send, request, found)
             all_up = len(self._replicas) == self._spawner.count and all(
                 each.ready for each in self._replicas.values()
             )

@@ -11,9 +11,6 @@ from hemera.errors import ParameterError
 __all__ = ["ENVIRONMENT", "imported"]
 
 ENVIRONMENT = {
-    # Bytes up to which what travels is part of a message. What is larger lies in the store, in memory that
-    # both processes map: with Ray's own 100 KiB a request of 143 KiB took 12 ms more of processors' time.
-    "RAY_max_direct_call_object_size": str(4 << 20),
     "RAY_USAGE_STATS_ENABLED": "0",
 }
 """Of processes of Ray, unless the user has set them. Ray reads them when it is imported."""

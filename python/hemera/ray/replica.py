@@ -11,22 +11,23 @@ import platform
 import threading
 from collections import deque
 from collections.abc import Mapping
+from concurrent.futures import Future
 from dataclasses import dataclass
 from http import HTTPStatus
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from hemera._inspect import HEMERA
 from hemera.errors import FileError, FormatError, OutOfMemoryError
+from hemera.ray.channel import Buffer
 from hemera.ray.worth import WorthCache
 from hemera.serving.metrics import Metrics
 from hemera.serving.package import Package
 from hemera.serving.problems import Refused, refusal_of
 from hemera.serving.scheduler import Device, Evaluation, Scheduler
-from hemera.serving.sessions import Loader, Session
+from hemera.serving.sessions import Answer, Loader, Session
 from hemera.serving.settings import Settings
 from hemera.serving.store import KeySet
 
@@ -34,9 +35,6 @@ __all__ = ["Answered", "KeyFiles", "ModelFile", "Replica", "digest_of"]
 
 _MOST_BATCHES = 10_000
 """That are noted between two looks."""
-
-Buffer = NDArray[np.uint8]
-"""Bytes that travel: read-only, and on one host in memory that both processes map."""
 
 
 @dataclass(frozen=True)
@@ -158,7 +156,8 @@ class Replica:
         self._loader = Loader(settings.device, settings.threads, settings.graphs)
         self._cache = WorthCache(settings.loaded_key_bytes)
         self._told: dict[tuple[str, str], KeyFiles] = {}
-        self._running: dict[str, asyncio.Task[Answered]] = {}
+        self._running: dict[str, tuple[Evaluation, Future[Answered]]] = {}
+        """Requests by number, and their answers to come."""
         self._lock = threading.Lock()
         self._batches = _Batches()
         self._scheduler = Scheduler(
@@ -193,10 +192,10 @@ class Replica:
             "batches": self._batches.take(),
         }
 
-    async def evaluate(
+    def evaluate(
         self, number: str, model: str, keys: KeyFiles, files: Mapping[str, Buffer]
-    ) -> Answered:
-        """Compute a request.
+    ) -> Future[Answered]:
+        """Compute a request. The future has an answer, whatever happens.
 
         Args:
             number: of the request. One that is sent again while it runs is not computed again.
@@ -204,49 +203,55 @@ class Replica:
             keys: the tenant's.
             files: the inputs.
         """
-        task = self._running.get(number)
-        if task is None:
-            task = asyncio.ensure_future(self._evaluate(model, keys, files))
-            self._running[number] = task
-            task.add_done_callback(lambda _: self._running.pop(number, None))
+        request = Evaluation(keys.digest, model, {name: data.tobytes() for name, data in files.items()})
+        found: Future[Answered] = Future()
+        with self._lock:
+            running = self._running.setdefault(number, (request, found))
+            if running[0] is not request:
+                return running[1]
+            self._told[keys.digest, model] = keys
         try:
-            return await asyncio.shield(task)
-        except asyncio.CancelledError:
-            return Answered(
-                {}, refused=(HTTPStatus.GATEWAY_TIMEOUT.value, "timeout", "nobody waits for it", None)
-            )
+            self._scheduler.submit(request)
+        except Exception as error:
+            self._end(number, Answered.of_error(error))
+        else:
+            request.answer.add_done_callback(functools.partial(self._came, number, request))
+        return found
 
-    async def forget(self, number: str) -> None:
+    def forget(self, number: str) -> None:
         """Nobody waits for a request any more."""
-        task = self._running.get(number)
-        if task is not None:
-            task.cancel()
+        with self._lock:
+            running = self._running.get(number)
+        if running is not None:
+            running[0].answer.cancel()
 
     async def check(self, model: str, keys: KeyFiles) -> Answered:
         """Load keys, which is how they are checked; they are then there for the tenant's first request."""
         try:
-            self._tell(model, keys)
+            with self._lock:
+                self._told[keys.digest, model] = keys
             await asyncio.wrap_future(self._scheduler.call(lambda: self._session(keys.digest, model)))
         except Exception as error:
             return Answered.of_error(error)
         return Answered({})
 
-    async def _evaluate(self, model: str, keys: KeyFiles, files: Mapping[str, Buffer]) -> Answered:
-        self._tell(model, keys)
-        request = Evaluation(keys.digest, model, {name: data.tobytes() for name, data in files.items()})
-        try:
-            self._scheduler.submit(request)
-            answer = await asyncio.wrap_future(request.answer)
-        except Exception as error:
-            return Answered.of_error(error)
-        self.computed += 1
-        return Answered(
-            {name: np.frombuffer(data, np.uint8) for name, data in answer.items()}, batch=request.batch
-        )
+    def _came(self, number: str, request: Evaluation, answer: Future[Answer]) -> None:
+        if answer.cancelled():
+            refused = (HTTPStatus.GATEWAY_TIMEOUT.value, "timeout", "nobody waits for it", None)
+            self._end(number, Answered({}, refused=refused))
+            return
+        error = answer.exception()
+        if error is not None:
+            self._end(number, Answered.of_error(error))
+            return
+        files = {name: np.frombuffer(data, np.uint8) for name, data in answer.result().items()}
+        self._end(number, Answered(files, batch=request.batch))
 
-    def _tell(self, model: str, keys: KeyFiles) -> None:
+    def _end(self, number: str, answered: Answered) -> None:
         with self._lock:
-            self._told[keys.digest, model] = keys
+            _, found = self._running.pop(number)
+            self.computed += answered.refused is None
+        found.set_result(answered)
 
     def _session(self, digest: str, model: str) -> Session:
         """The session of keys; in the computing thread."""

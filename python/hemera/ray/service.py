@@ -111,5 +111,5 @@ def on_cluster(
     files = {name: ModelFile(str(home.model_file(name)), each.digest) for name, each in packages.items()}
     requests = (limits or limits_of(settings, 1)).replica_requests
     own = replace(settings, waiting_requests=requests)  # here it is the server that refuses
-    cluster = Cluster(address, files, own, replicas=replicas, requests=requests)
+    cluster = Cluster(address, files, own, replicas=replicas)
     return RayService(home, settings, cluster, limits or limits_of(settings, cluster.count))

@@ -95,31 +95,37 @@ class Site:
         return max(firsts, key=firsts.count)
 
     def load(self, requests: int, harm: Callable[[], None], patience: float = 0) -> None:
-        """Eight clients at once, and some harm when each has its first answer. Without patience a client
-        takes nothing but an answer."""
+        """Eight clients at once, and some harm when each has its first answer; they ask until it is done, and
+        so many requests at least. Without patience a client takes nothing but an answer."""
         begun = threading.Barrier(CLIENTS + 1)
+        harmed = threading.Event()
 
         def ask(at: int) -> int:
             generator = np.random.default_rng(at)
-            right = 0
+            right = number = 0
             with client_of(
                 self.process.url, self.tokens[at], patience=patience, folder=self.home.root / f"f{at}"
             ) as own:
-                for number in range(requests):
+                while number < requests or not harmed.is_set():
                     rows = generator.uniform(-1, 1, (1 + number % 3, 8))
                     np.testing.assert_allclose(own.predict("scores", rows), expected(rows), atol=1e-6)
                     right += 1
                     if number == 0:
                         begun.wait(BOUND)
+                    number += 1
             return right
 
         before = self.answered()
         with ThreadPoolExecutor(CLIENTS) as pool:
             asking = [pool.submit(ask, at) for at in range(CLIENTS)]
             begun.wait(BOUND)
-            harm()
-            assert [each.result(BOUND) for each in asking] == [requests] * CLIENTS
-        assert self.answered() - before == CLIENTS * requests  # each once
+            try:
+                harm()
+            finally:
+                harmed.set()
+            right = [each.result(BOUND) for each in asking]
+        assert min(right) >= requests
+        assert self.answered() - before == sum(right)  # each once
 
     def answered(self) -> int:
         """Requests that were computed, by the server's own count."""
@@ -165,12 +171,12 @@ def http_of(url: str, token: str) -> httpx.Client:
 def test_answers_are_those_of_one_machine(
     site: Site, tmp_path: Path, package: Package, local: LocalModel, keys: bytes
 ) -> None:
-    """Bit for bit: of small requests, which travel in messages, and of large ones, in shared memory."""
+    """Bit for bit: of small requests, which are in messages, and of large ones, in shared memory."""
     (array,) = local.interface.encode(np.ones((4, 8)))
     requests = [
         bytes(local.context.encrypt(np.repeat(array, count, axis=0), local.secret_key)) for count in (1, 64)
     ]
-    assert len(requests[0]) < 4 << 20 < len(requests[1])  # see hemera.ray.installed
+    assert len(requests[0]) < 1 << 20 < len(requests[1])  # see hemera.ray.channel
     other = Home(tmp_path / "other")
     other.add_model(package)
     answers: list[list[bytes]] = []

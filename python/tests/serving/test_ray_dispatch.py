@@ -66,7 +66,11 @@ class Fake:
         while method == "evaluate" and not self.open.is_set():
             await asyncio.sleep(0.002)
         try:
-            result = await getattr(self.replica, method)(*arguments)
+            result = getattr(self.replica, method)(*arguments)
+            if isinstance(result, Future):
+                result = await asyncio.wrap_future(result)
+            elif result is not None:
+                result = await result
         except BaseException as error:
             result = error
         if found in self.pending:

@@ -35,7 +35,7 @@ from hemera_apps._figures import new_figure, save_figure
 from hemera_apps._progress import StageProgress
 from hemera_apps.bench.serve_client import Job, Measured, work
 
-__all__ = ["add_arguments", "run"]
+__all__ = ["MODELS", "Crowd", "Workload", "add_arguments", "add_model", "run", "server", "workload"]
 
 MODELS = ("linear", "network")
 CLIENTS = [1, 2, 4, 8, 16]
@@ -88,7 +88,7 @@ def run(options: argparse.Namespace) -> int:
     cases = len(options.clients) * len(options.connections)
     with StageProgress(len(chosen) * (1 + cases)) as progress:
         for name in chosen:
-            rows += list(_measure(_workload(name, options.small), options, progress))
+            rows += list(_measure(workload(name, options.small), options, progress))
     machine = _machine.describe(options.threads)
     if options.json:
         _options.write_json(options.json, {**machine, "gpus": _machine.gpus(), "rows": rows})
@@ -107,7 +107,8 @@ class Workload:
     values: NDArray[np.float64]
 
 
-def _workload(name: str, small: bool) -> Workload:
+def workload(name: str, small: bool) -> Workload:
+    """The model of a name: a linear one, or a network; `small`: with a ring that is not secure."""
     random = np.random.default_rng(15)
     width, layer = (8, 8) if small else (64, 64)
     depth = 2 if name == "linear" else 7
@@ -143,9 +144,9 @@ def _measure(
     with ExitStack() as stack:
         home = Path(stack.enter_context(tempfile.TemporaryDirectory()))
         package.save(home / "model")
-        _add_model(home / "home", home / "model")
-        url = stack.enter_context(_server(home / "home", options))
-        crowd = stack.enter_context(_Crowd(workload, url, home / "home", max(options.clients)))
+        add_model(home / "home", home / "model")
+        url, _ = stack.enter_context(server(home / "home", options))
+        crowd = stack.enter_context(Crowd(workload, url, home / "home", max(options.clients)))
         for connections, clients in itertools.product(options.connections, options.clients):
             progress(f"{package.name}: {clients} clients, {connections} connections each")
             crowd.run(clients, connections, 0.0)  # loads the keys of each
@@ -185,7 +186,7 @@ def _summary(clients: list[list[Measured]], computed: float) -> dict[str, Any]:
     }
 
 
-class _Crowd:
+class Crowd:
     """Clients in processes of their own, with their keys on the server."""
 
     def __init__(self, workload: Workload, url: str, home: Path, count: int) -> None:
@@ -210,7 +211,7 @@ class _Crowd:
         self.device = str(_json(f"{url}/health", token)["device"])
         self.key_bytes = int(_json(f"{url}/v1/models/{name}/keys", token)["bytes"])
 
-    def __enter__(self) -> _Crowd:
+    def __enter__(self) -> Crowd:
         # Not forked: this process has threads, and may have a GPU.
         spawn = multiprocessing.get_context("spawn")
         self._processes = []
@@ -249,7 +250,8 @@ class _Crowd:
         return True
 
 
-def _add_model(home: Path, model: Path) -> None:
+def add_model(home: Path, model: Path) -> None:
+    """Add a packaged model to a server's folder."""
     words = [sys.executable, "-W", "ignore", "-m", "hemera", "serve", str(home), "--add-model", str(model)]
     done = subprocess.run(words, capture_output=True, text=True, check=False, timeout=600)
     if done.returncode:
@@ -257,8 +259,8 @@ def _add_model(home: Path, model: Path) -> None:
 
 
 @contextmanager
-def _server(home: Path, options: argparse.Namespace) -> Iterator[str]:
-    """Run `hemera serve` in a process of its own. Yields its address."""
+def server(home: Path, options: argparse.Namespace) -> Iterator[tuple[str, int]]:
+    """Run `hemera serve` in a process of its own. Yields its address and the process's number."""
     words = [sys.executable, "-W", "ignore", "-m", "hemera", "serve", str(home), "--port", "0"]
     words += ["--device", options.device, "--max-loaded-keys", "64GiB"]
     words += ["--max-graphs", str(options.max_graphs)]
@@ -270,7 +272,7 @@ def _server(home: Path, options: argparse.Namespace) -> Iterator[str]:
     log = home.parent / "log"
     with log.open("wb") as sink, subprocess.Popen(words, stderr=sink, env=dict(os.environ)) as process:
         try:
-            yield _address(process, log)
+            yield _address(process, log), process.pid
         finally:
             process.terminate()
 
