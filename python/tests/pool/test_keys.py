@@ -1,0 +1,95 @@
+"""Keys of a pool: evaluation keys are copied once, secret keys where it is asked for."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import hemera as hm
+
+from .setting import Setting, make, same
+
+
+def test_keys_are_copied_once_and_secrets_by_request() -> None:
+    setting = make("ckks", 3)
+    keys, pool, sk = setting.ev.keys, setting.pool, setting.sk
+    bound = pool.bind(keys)
+    for first, second in zip(setting.ev.evaluators[1:], bound.evaluators[1:], strict=True):
+        assert first.keys is second.keys
+        assert first.context is first.keys.context
+        assert bytes(first.keys) == bytes(keys)
+    a = setting.values(4)
+    x = pool.encrypt(a, sk)
+    assert not sk._copies
+    setting.check(x, a)
+    assert not sk._copies
+    assert pool.replicate(sk) is sk
+    assert [copy.context for copy in sk._copies] == list(pool.contexts[1:])
+    assert bytes(sk._copies[0]) == bytes(sk)
+    pool.replicate(sk)
+    assert len(sk._copies) == 2
+    setting.check(pool.encrypt(a, sk), a)
+    setting.check(x, a)
+    np.testing.assert_allclose(pool.decrypt(pool.encrypt(a, keys), sk), a, atol=2**-18)
+    assert pool.load(bytes(keys)).context is pool.contexts[0]
+    other = hm.Context(pool.params, "cpu", threads=1)
+    with pytest.raises(hm.errors.MismatchError, match="no member"):
+        pool.bind(other.load(bytes(keys)))
+    with pytest.raises(hm.errors.MismatchError, match="no member"):
+        pool.decrypt(x, other.load(bytes(sk)))
+    with pytest.raises(TypeError, match="SecretKey"):
+        pool.bind(sk)  # type: ignore[arg-type]
+
+
+def test_a_second_secret(ckks: Setting) -> None:
+    other = ckks.pool.generate_secret_key()
+    key = ckks.pool.generate_switching_key(ckks.sk, other)
+    x, one = ckks.pair(ckks.values(3))
+    moved = ckks.ev.reencrypt(x, key)
+    same(moved, ckks.one.reencrypt(one, key))
+    np.testing.assert_allclose(ckks.pool.decrypt(moved, other), ckks.values(3), atol=2**-18)
+    assert not moved.evaluator.has_keys
+
+
+def test_the_client_s_side_in_one_context_s_words(any_scheme: Setting) -> None:
+    pool, sk = any_scheme.pool, any_scheme.sk
+    a = any_scheme.values(4)
+    x, one = any_scheme.pair(a)
+    context = pool.contexts[0]
+    if pool.params.scheme == "ckks":
+        shown = {"noise_bound": 2.0**-30}
+        assert pool.noise_bound(depth=1, largest=1) == context.noise_bound(depth=1, largest=1)
+        np.testing.assert_array_equal(
+            pool.decrypt_for_sharing(x, sk, **shown), context.decrypt_for_sharing(one, sk, **shown)
+        )
+    else:
+        assert pool.noise_budget(x, sk) == context.noise_budget(one, sk)
+        np.testing.assert_array_equal(pool.decrypt_for_sharing(x, sk), a)
+    assert any_scheme.ev.rotation_plan(x, -1) == any_scheme.one.rotation_plan(one, -1)
+    same(any_scheme.ev.load(bytes(one)), one)
+    same(pool.load(bytes(x)), one)
+    with pytest.raises(hm.errors.DeviceError, match="one GPU"):
+        pool.decrypt_on_device(x, sk)
+    with pytest.raises(hm.errors.DeviceError, match="one GPU"):
+        pool.decode_on_device(pool.encode(a))
+
+
+def test_wrong_rows_have_the_numbers_of_the_whole() -> None:
+    params = hm.ckks.Parameters.for_circuit(depth=1, slots=4, degree=1024, security=None)
+    assert params.checks_range
+    with hm.Pool(params, ["cpu", "cpu"], threads=1) as pool:
+        sk = pool.replicate(pool.generate_secret_key())
+        ev = pool.bind(pool.generate_keys(sk))
+        a = np.ones((4, 4))
+        other = pool.encrypt(a[3], pool.generate_secret_key())
+        x = ev._concatenated([ev.encrypt(a[:3]), hm.stack([other])])
+        one = x.to(pool.contexts[0])
+        with pytest.raises(hm.errors.NoiseError) as of_one:
+            pool.contexts[0].decrypt(one, sk)
+        with pytest.raises(hm.errors.NoiseError) as of_pool:
+            pool.decrypt(x, sk)
+        assert str(of_pool.value) == str(of_one.value)
+        assert "3" in str(of_pool.value)
+        found = pool.decrypt(x, sk, errors="mask")
+        assert isinstance(found, np.ma.MaskedArray)
+        assert found.mask[:, 0].tolist() == [False, False, False, True]

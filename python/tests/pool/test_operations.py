@@ -1,0 +1,275 @@
+"""Operations of a pool: results are those of NumPy, and to the bit those of one context."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+import hemera as hm
+from hemera.circuits import LinearTransform, TransformGrid, sigmoid
+
+from .setting import SLOTS, Setting, make, same
+from .test_interface import EVALUATOR_EXCEPTIONS, public
+
+Operation = Callable[[Any, Any, Any, NDArray[Any]], Any]
+"""An operation by an evaluator on two batches and an array."""
+
+LINEAR: dict[str, Operation] = {
+    "add": lambda ev, x, y, _: ev.add(x, y),
+    "subtract": lambda ev, x, y, a: ev.subtract(ev.subtract(x, y), a),
+    "multiply": lambda ev, x, y, a: ev.multiply(ev.multiply(x, y), a),
+    "add_many": lambda ev, x, y, _: ev.add_many([x, y, x]),
+    "multiply_many": lambda ev, x, y, _: ev.multiply_many([x, y, x]),
+    "dot": lambda ev, x, y, _: ev.dot([x, y], [y, y]),
+    "negate": lambda ev, x, _, __: ev.negate(x),
+    "square": lambda ev, x, _, __: ev.square(x),
+    "power": lambda ev, x, _, __: ev.power(x, 3),
+    "relinearize": lambda ev, x, _, __: ev.relinearize(x),
+    "rescale": lambda ev, x, y, _: ev.rescale(ev.multiply(x, y)),
+    "at_level": lambda ev, x, _, __: ev.at_level(x, 1),
+    "shrink": lambda ev, x, _, __: ev.shrink(x),
+    "rotate": lambda ev, x, _, __: ev.rotate(x, 3),
+    "rotate_many": lambda ev, x, _, __: ev.rotate_many(x, [1, -1]),
+    "sum": lambda ev, x, _, __: ev.sum(x),
+    "matmul": lambda ev, x, _, a: ev.matmul(x, a[0]),
+}
+OF_INTEGERS: dict[str, Operation] = {
+    "mod_switch": lambda ev, x, _, __: ev.mod_switch(x),
+    "swap_rows": lambda ev, x, _, __: ev.swap_rows(x),
+}
+OF_CKKS: dict[str, Operation] = {
+    "divide": lambda ev, x, _, a: ev.divide(x, 2 + a),
+    "declare": lambda ev, x, _, __: ev.declare(x, 2.0),
+    "conjugate": lambda ev, x, _, __: ev.conjugate(x),
+    "with_slots": lambda ev, x, _, __: ev.with_slots(x, 2 * SLOTS),
+    "mean": lambda ev, x, _, __: ev.mean(x),
+    "apply": lambda ev, x, _, __: ev.apply(sigmoid((-1, 1), bits=5), ev.declare(x, 1.0)),
+    "polyval": lambda ev, x, _, __: ev.polyval(x, [1.0, 0.5, -1.0]),
+    "transform": lambda ev, x, _, a: ev.transform(x, _matrix(ev, x, a)),
+    "transform_all": lambda ev, x, y, a: ev.transform_all(_grid(ev, x, a), x, y),
+}
+# Tested apart: with keys, plans or results of their own.
+APART = {
+    *("bootstrap", "multiply_matrices", "reencrypt", "capture", "encrypt", "encode", "load", "bind"),
+    *("rotation_plan", "bootstraps"),
+}
+
+
+def _matrix(ev: hm.Evaluator, x: hm.Ciphertext, a: NDArray[Any]) -> LinearTransform:
+    matrix = np.zeros((SLOTS, SLOTS))
+    for step in range(3):
+        matrix += np.diag(np.resize(a[0], SLOTS)[: SLOTS - step], step)
+        if step:
+            matrix += np.diag(a[0][:step], step - SLOTS)
+    return LinearTransform(matrix, ev.context.params, slots=SLOTS, level=x.level)
+
+
+def _grid(ev: hm.Evaluator, x: hm.Ciphertext, a: NDArray[Any]) -> TransformGrid:
+    blocks = [[{0: a[0], 1: a[0]}, {1: a[0]}]]
+    return TransformGrid(blocks, ev.context.params, slots=SLOTS, level=x.level)
+
+
+def test_every_operation_is_compared() -> None:
+    compared = {*LINEAR, *OF_INTEGERS, *OF_CKKS, *APART}
+    assert public(hm.Evaluator) == compared | set(EVALUATOR_EXCEPTIONS)
+
+
+def compare(setting: Setting, operation: Operation, *shape: int) -> None:
+    a = setting.values(*shape, seed=3)
+    x, one_x = setting.pair(setting.values(*shape))
+    y, one_y = setting.pair(setting.values(*shape, seed=2))
+    expected = operation(setting.one, one_x, one_y, a)
+    same(operation(setting.ev, x, y, a), expected)
+    same(operation(setting.ev, x, y, a), expected)  # a second call
+
+
+@pytest.mark.parametrize("name", LINEAR)
+def test_operations_have_the_bits_of_one_context(any_scheme: Setting, name: str) -> None:
+    compare(any_scheme, LINEAR[name], 5)
+
+
+@pytest.mark.parametrize("name", OF_CKKS)
+def test_operations_of_ckks_have_the_bits_of_one_context(ckks: Setting, name: str) -> None:
+    compare(ckks, OF_CKKS[name], 5)
+
+
+@pytest.mark.parametrize("name", OF_INTEGERS)
+@pytest.mark.parametrize("scheme", ["bfv", "bgv"])
+def test_operations_of_integers_have_the_bits_of_one_context(scheme: str, name: str) -> None:
+    setting = make(scheme, 2)
+    compare(setting, OF_INTEGERS[name], 3)
+
+
+@pytest.mark.parametrize("count", [1, 2, 3, 4, 7])
+def test_batches_are_cut_evenly_and_in_order(ckks: Setting, count: int) -> None:
+    """As NumPy splits an array; without empty parts."""
+    a, b = ckks.values(count), ckks.values(count, seed=2)
+    x = ckks.ev.encrypt(a)
+    split = [part for part in np.array_split(a, len(ckks.pool)) if len(part)]
+    assert [len(part) for part in x.parts] == [len(part) for part in split]
+    assert x.members == list(range(len(split)))
+    for part, expected in zip(x.parts, split, strict=True):
+        decrypted = part.context.decrypt(part, ckks.sk.to(part.context))
+        np.testing.assert_allclose(decrypted, expected, atol=2**-18)
+    y = ckks.pool.encrypt(b, ckks.sk)
+    ckks.check((x * y - b + y) * 2, (a * b - b + b) * 2)
+    assert len(x) == count
+    for at, each in enumerate(x):
+        ckks.check(each, a[at])
+
+
+def test_single_ciphertexts_and_numbers(any_scheme: Setting) -> None:
+    a, b = any_scheme.values(), any_scheme.values(4, seed=2)
+    x, y = any_scheme.ev.encrypt(a), any_scheme.ev.encrypt(b)
+    assert x.shape == ()
+    any_scheme.check(x * 3 - 1, a * 3 - 1)
+    any_scheme.check(5 - x, 5 - a)
+    any_scheme.check(x * y[3], a * b[3])  # on two members
+    any_scheme.check(y[3] + x, a + b[3])
+    any_scheme.check(y * x, b * a)  # a whole batch by one
+    any_scheme.check(x * y, b * a)
+    with pytest.raises(TypeError, match="no length"):
+        len(x)
+
+
+def test_operands_broadcast_as_in_numpy(any_scheme: Setting) -> None:
+    values = {
+        shape: any_scheme.values(*shape, seed=len(shape))
+        for shape in [(), (1,), (2,), (4, 2), (4, 1), (1, 2)]
+    }
+    for left, a in values.items():
+        x = any_scheme.ev.encrypt(a)
+        for right, b in values.items():
+            any_scheme.check(x * any_scheme.ev.encrypt(b), a * b)
+            any_scheme.check(x + b, a + b)
+            any_scheme.check(b - x, b - a)
+            plain = any_scheme.ev.encode(b)
+            if len(plain.parts) == 1 or (len(right) == len(left) and right[0] >= left[0]):
+                any_scheme.check(x * plain, a * b)
+    with pytest.raises(hm.errors.MismatchError, match=r"\(4, 2\) and \(3,\)"):
+        any_scheme.ev.encrypt(values[4, 2]) + any_scheme.ev.encrypt(any_scheme.values(3))
+
+
+def test_plaintexts_in_parts(any_scheme: Setting) -> None:
+    a, b = any_scheme.values(5, 2), any_scheme.values(5, 2, seed=2)
+    plain = any_scheme.pool.encode(b)
+    assert len(plain.parts) == 3
+    x = any_scheme.ev.encrypt(a)
+    any_scheme.check(x * plain, a * b)
+    any_scheme.check(any_scheme.ev.encrypt(plain), b)
+    any_scheme.check(any_scheme.pool.encrypt(plain, any_scheme.sk), b)
+    np.testing.assert_allclose(any_scheme.pool.decode(plain), b, atol=2**-18)
+    single = any_scheme.pool.replicate(any_scheme.one.encode(b[0, 0]))
+    any_scheme.check(x * single, a * b[0, 0])
+    assert single.to(any_scheme.pool.contexts[2]) is single.to(any_scheme.pool.contexts[2])
+    loaded = any_scheme.pool.load(bytes(single))
+    any_scheme.check(x * loaded, a * b[0, 0])
+    assert len(loaded.parts[0]._copies) == 2  # kept for the next product
+    single_plain = any_scheme.pool.encode(b[0, 0])
+    any_scheme.check(any_scheme.pool.encrypt(single_plain, any_scheme.sk), b[0, 0])
+    with pytest.raises(hm.errors.MismatchError, match="can not be joined"):
+        any_scheme.ev.encrypt(any_scheme.values(3, 5, 2)) * plain
+
+
+def test_indices_and_shapes_are_numpy_s(any_scheme: Setting) -> None:
+    a = any_scheme.values(4, 3)
+    x, one = any_scheme.pair(a)
+    for index in (0, -1, slice(1, None), slice(None, None, -1), (2, 1), (slice(None), 2), [3, 0, 0], None):
+        same(x[index], one[index])
+        any_scheme.check(x[index], a[index])
+    for shape in [(12,), (2, 6), (-1, 2), (1, 4, 3)]:
+        same(x.reshape(shape), one.reshape(shape))
+    same(x.copy(), one)
+    with pytest.raises(IndexError):
+        x[4]
+    with pytest.raises(hm.errors.MismatchError, match="number of elements"):
+        x.reshape(5)
+
+
+def test_joining(any_scheme: Setting) -> None:
+    a, b = any_scheme.values(2), any_scheme.values(3, seed=2)
+    (x, one_x), (y, one_y) = any_scheme.pair(a), any_scheme.pair(b)
+    joined = hm.concatenate([x, y])
+    assert joined.members == [0, 1, 2]  # cut anew
+    same(joined, hm.concatenate([one_x, one_y]))
+    same(hm.stack([x, x]), hm.stack([one_x, one_x]))
+    same(hm.stack([y[0], y[2]]), hm.stack([one_y[0], one_y[2]]))
+    same(hm.add_many([x, x]), hm.add_many([one_x, one_x]))
+    same(hm.multiply_many([x, x]), hm.multiply_many([one_x, one_x]))
+    same(hm.concatenate([x, one_y]), hm.concatenate([one_x, one_y]))
+    noisy, one_noisy = y + y, one_y + one_y  # on other members than x: a bound holds for all
+    bounds = (
+        ["largest"] if any_scheme.pool.params.scheme == "ckks" else ["noise_bits", "guaranteed_noise_budget"]
+    )
+    if bounds == ["largest"]:
+        noisy, one_noisy = any_scheme.ev.declare(y, 3.0), any_scheme.one.declare(one_y, 3.0)
+        x, one_x = any_scheme.ev.declare(x, 2.0), any_scheme.one.declare(one_x, 2.0)
+    for parts, ones in (([x, noisy], [one_x, one_noisy]), ([noisy, x], [one_noisy, one_x])):
+        for bound in bounds:
+            assert getattr(hm.concatenate(parts), bound) == getattr(hm.concatenate(ones), bound)
+            assert getattr(x, bound) != getattr(noisy, bound)
+    with pytest.raises(hm.errors.MismatchError):
+        hm.concatenate([x, y.at_level(1)])  # of other levels, which never meet on a member
+    with pytest.raises(hm.errors.MismatchError, match="stack"):
+        hm.stack([x, y])
+    with pytest.raises(hm.errors.MismatchError, match="no axis"):
+        hm.concatenate([x[0], x[1]])
+
+
+def test_sums_over_axes(any_scheme: Setting) -> None:
+    a = any_scheme.values(5, 2)
+    x, one = any_scheme.pair(a)
+    any_scheme.check(x.sum(axis=0), a.sum(axis=0))
+    any_scheme.check(x.sum(axis=1), a.sum(axis=1))
+    any_scheme.check(x.sum(axis=-2), a.sum(axis=1))
+    same(x.sum(axis=2), one.sum(axis=2))
+    same(x.sum(axis=0), one.sum(axis=0))
+    any_scheme.check(any_scheme.ev.encrypt(a[:, 0]).sum(axis=0), a[:, 0].sum(axis=0))
+    any_scheme.check(any_scheme.ev.dot(x, x), (a * a).sum(axis=0))
+    any_scheme.check(any_scheme.ev.dot(x, a), (a * a).sum(axis=0))
+    with pytest.raises(hm.errors.ParameterError, match="axis 3"):
+        x.sum(axis=3)
+    if any_scheme.pool.params.scheme == "ckks":
+        any_scheme.check(x.mean(axis=0), a.mean(axis=0))
+        any_scheme.check(x.mean(axis=1), a.mean(axis=1))
+    else:
+        with pytest.raises(TypeError, match="no division"):
+            x.mean(axis=0)
+
+
+def test_several_polynomials_count_on_a_new_first_axis(ckks: Setting) -> None:
+    a = ckks.values(3)
+    x, one = ckks.pair(a)
+    coefficients = [[1.0, 2.0, 0.5], [0.0, 1.0, -1.0]]
+    same(x.polyval(coefficients), one.polyval(coefficients))
+    ckks.check(x.polyval(coefficients), np.stack([np.polynomial.Polynomial(c)(a) for c in coefficients]))
+
+
+def test_results_in_place(any_scheme: Setting) -> None:
+    a, b = any_scheme.values(4), any_scheme.values(4, seed=2)
+    x, y = any_scheme.ev.encrypt(a), any_scheme.ev.encrypt(b)
+    same_object = x
+    x += y
+    x *= 2
+    assert x is same_object
+    any_scheme.check(x, (a + b) * 2)
+    with pytest.raises(hm.errors.MissingKeyError):
+        any_scheme.pool.bind(any_scheme.ev.keys.public_only()).rotate(x, 1, out=x)
+    any_scheme.check(x, (a + b) * 2)
+    small = any_scheme.ev.encrypt(a[:2])
+    assert any_scheme.ev.add(x, y, out=small) is small  # of another shape before
+    any_scheme.check(small, (a + b) * 2 + b)
+    assert len(small) == 4
+    any_scheme.check(small[3], ((a + b) * 2 + b)[3])
+    row = x[0]
+    with pytest.raises(hm.errors.MismatchError, match="can not replace"):
+        row += y
+    any_scheme.check(row, ((a + b) * 2)[0])
+    any_scheme.ev.multiply(b=2, a=row, out=row)
+    any_scheme.check(row, ((a + b) * 4)[0])
+    with pytest.raises(TypeError, match="out="):
+        any_scheme.ev.add(x, y, out=any_scheme.one.encrypt(a))  # of one context
