@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import functools
 import math
+import threading
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -89,6 +90,35 @@ def joined_arrays(arrays: Sequence[NDArray[Any]]) -> NDArray[Any]:
     return np.concatenate(arrays)
 
 
+class Rows:
+    """An array whose parts come from several members. Each member's thread copies its part to its place, so
+    that no device waits for one thread that copies all of them in the end."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._array: NDArray[Any] | None = None
+
+    def put(self, span: Span, count: int, part: NDArray[Any]) -> NDArray[Any]:
+        """A part at its place in an array of `count` rows: that place, or the part itself if it fits no array
+        with the first part that came, or is all there is."""
+        if part.shape[:1] != (span.end - span.begin,) or len(part) == count:
+            return part
+        with self._lock:
+            if self._array is None:
+                self._array = np.empty((count, *part.shape[1:]), part.dtype)
+        if (part.shape[1:], part.dtype) != (self._array.shape[1:], self._array.dtype):
+            return part
+        place: NDArray[Any] = self._array[span.begin : span.end]
+        place[...] = part
+        return place
+
+    def whole(self, parts: Sequence[NDArray[Any]]) -> NDArray[Any]:
+        """All parts, in their order, as one array."""
+        if self._array is not None and all(part.base is self._array for part in parts):
+            return self._array
+        return joined_arrays(parts)
+
+
 class Call:
     """The arguments of one call, ready for each part.
 
@@ -124,6 +154,7 @@ class Call:
         """The number of batch axes and the cut of the first operand in parts that has most axes."""
         for value in (*args, *kwargs.values()):
             self._measure(value)
+        self._rows = Rows()
         self._args = [self._local(value) for value in args]
         self._kwargs = {name: self._local(value) for name, value in kwargs.items()}
         self.cut = self._cut()
@@ -134,15 +165,20 @@ class Call:
         return self._shape
 
     def task(self, span: Span, work: Callable[..., Any], receiver: Any) -> tuple[int, Callable[[], Any]]:
-        """work(receiver, arguments of the elements) for a member."""
+        """work(receiver, arguments of the elements) for a member, whose result is for `joined`."""
         context = self._team.contexts[span.member]
 
         def run() -> Any:
             args = [local(context, span.begin, span.end) for local in self._args]
             kwargs = {name: local(context, span.begin, span.end) for name, local in self._kwargs.items()}
-            return work(receiver, *args, **kwargs)
+            result = work(receiver, *args, **kwargs)
+            return self._rows.put(span, self.cut[-1].end, result) if type(result) is np.ndarray else result
 
         return span.member, run
+
+    def joined(self, arrays: Sequence[NDArray[Any]]) -> NDArray[Any]:
+        """Arrays that tasks of a whole call have returned as one, along the first axis."""
+        return self._rows.whole(arrays)
 
     def _measure(self, value: Any) -> None:
         """Take an argument's batch into account."""

@@ -21,7 +21,7 @@ from hemera.objects.graph import Circuit, Graph
 from hemera.objects.keys import Keys, SwitchingKey
 from hemera.objects.operands import batch_axis
 from hemera.objects.stored import Stored
-from hemera.pool.calls import Call, joined_arrays, parts_of, require_member
+from hemera.pool.calls import Call, parts_of, require_member
 from hemera.pool.members import Team
 from hemera.pool.parts import Part, PoolCiphertext, PoolPlaintext, Span, elements, moved
 
@@ -39,7 +39,7 @@ def joined(call: Call, spans: Sequence[Span], results: Sequence[Any], evaluator:
         each = [joined(call, spans, parts, evaluator) for parts in zip(*results, strict=True)]
         return tuple(each) if isinstance(first, tuple) else each
     if isinstance(first, np.ndarray):
-        return joined_arrays(results)
+        return call.joined(results)
     if not isinstance(first, (Ciphertext, Plaintext)):
         raise TypeError(
             "a function on a pool's members returns ciphertexts, plaintexts, arrays, or lists of these, not "
