@@ -9,6 +9,7 @@ import threading
 import warnings
 import weakref
 from collections.abc import Iterable
+from dataclasses import replace
 from typing import Any, Literal
 
 import numpy as np
@@ -22,7 +23,7 @@ from hemera.inputs.device import DeviceArray
 from hemera.inputs.source import Source, read
 from hemera.objects.ciphertext import Ciphertext, Plaintext
 from hemera.objects.codec import Codec, make_codec, require_level
-from hemera.objects.devices import memory_limit_of, open_device
+from hemera.objects.devices import DeviceOptions, memory_limit_of, open_device
 from hemera.objects.evaluator import Evaluator, Relinearization
 from hemera.objects.keys import Keys, SecretKey, SwitchingKey
 from hemera.objects.rotations import all_steps, rotations_for_sum
@@ -96,20 +97,11 @@ class Context:
                 f"{described(params)}"
             )
         self._params = params
-        self._multiplier = multiplier
-        self._storage = storage
-        self._keys = keys
-        self._stream = stream  # kept alive
-        self._threads, self._memory_limit = threads, memory_limit
+        # As they were given, for contexts like this one. They keep the stream alive.
+        self._options = DeviceOptions(device, threads, memory_limit, stream, multiplier, storage, keys)
         self._native = open_device(
             params,
-            device,
-            threads=threads,
-            memory_limit=memory_limit,
-            stream=stream,
-            multiplier=multiplier,
-            storage=storage,
-            keys=keys,
+            self._options,
             rotates_as_openfhe=self._rotates_as_openfhe,
             times_operations=self._times_operations,
         )
@@ -137,7 +129,7 @@ class Context:
     @property
     def multiplier(self) -> str:
         """The engine that multiplies the polynomials of ciphertext products: "ntt", "dgt", ..."""
-        return self._multiplier
+        return self._options.multiplier
 
     @property
     def storage(self) -> str:
@@ -170,7 +162,7 @@ class Context:
     def memory_limit(self) -> int | None:
         """Bytes of device memory that the context may take: as it was made with, and no more than a GPU has.
         None: on a CPU without a limit."""
-        return memory_limit_of(self.device, self._memory_limit)
+        return memory_limit_of(self.device, self._options.memory_limit)
 
     def synchronize(self) -> None:
         """Wait until the device has run all operations of this thread so far. Results need no such call: it
@@ -602,10 +594,8 @@ class Context:
         with self._lock:
             found = self._family.get(name)
             if found is None:
-                # The CPU has one storage; this context's user got the warning.
-                storage = "eight-byte" if name == "cpu" else self._storage
-                found = type(self)(self._params, name, storage=storage, keys=self._keys)
-                found._storage = self._storage
+                own = DeviceOptions(name, storage=self._options.storage, keys=self._options.keys)
+                found = self._like(self._params, own, "eight-byte" if name == "cpu" else own.storage)
                 found._family, found._lock = self._family, self._lock
                 self._family[name] = found
                 self._made.append(found)
@@ -617,17 +607,13 @@ class Context:
         """A context like this one with the rescaling rules of `params`; itself if they are its own."""
         if params.rescaling == self._params.rescaling:
             return self
-        found = type(self)(
-            params,
-            self.device,
-            threads=self._threads,
-            memory_limit=self._memory_limit,
-            stream=self._stream,
-            multiplier=self._multiplier,
-            storage=self.storage,
-            keys=self._keys,
-        )
-        found._storage = self._storage
+        return self._like(params, replace(self._options, device=self.device), self.storage)
+
+    def _like(self, params: Parameters, options: DeviceOptions, storage: str) -> Context:
+        """A context of this class with these options, made with the storage that its device has: this
+        context's user got the warning."""
+        found = type(self)(params, **replace(options, storage=storage).arguments)
+        found._options = options
         return found
 
     def _copy_of(self, stored: Stored) -> Any:

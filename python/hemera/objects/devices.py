@@ -4,16 +4,57 @@ from __future__ import annotations
 
 import importlib.util
 import numbers
+from dataclasses import dataclass
+from typing import Any
 
 from hemera import _core
 from hemera.inputs.arguments import require_type
 from hemera.inputs.device import stream_handle
 from hemera.parameters import Parameters
 
-__all__ = ["devices", "memory_limit_of", "open_device"]
+__all__ = ["DeviceOptions", "devices", "memory_limit_of", "open_device"]
 
 _STORAGES = ("eight-byte", "six-byte")
 _KEY_PLACES = ("device", "host")
+
+
+@dataclass(frozen=True)
+class DeviceOptions:
+    """The device of a context, and its options: arguments of `hemera.Context`, which describes them."""
+
+    device: str = "auto"
+    threads: int | None = None
+    memory_limit: int | None = None
+    stream: object | None = None
+    multiplier: str = "ntt"
+    storage: str = "eight-byte"
+    keys: str = "device"
+
+    @property
+    def arguments(self) -> dict[str, Any]:
+        """Their values by name, for `Context`."""
+        return dict(vars(self))
+
+    def require_valid(self) -> None:
+        """Raise the errors of `hemera.Context` that need no device."""
+        require_type(self.device, str, "Context", 'a device by its name, like "cuda:0"')
+        if self.threads is not None and not (_is_integer(self.threads) and 1 <= self.threads < 1 << 31):
+            raise _core.ParameterError(
+                f"threads must be an integer of 1 or more, or None for all processors, not {self.threads!r}"
+            )
+        if self.memory_limit is not None and not (_is_integer(self.memory_limit) and self.memory_limit >= 1):
+            raise _core.ParameterError(
+                "memory_limit must be an integer of 1 byte or more, or None for no limit, not "
+                f"{self.memory_limit!r}"
+            )
+        if self.storage not in _STORAGES:
+            raise _core.ParameterError(
+                f"storage must be one of {', '.join(map(repr, _STORAGES))}, not {self.storage!r}"
+            )
+        if self.keys not in _KEY_PLACES:
+            raise _core.ParameterError(
+                f"keys must be one of {', '.join(map(repr, _KEY_PLACES))}, not {self.keys!r}"
+            )
 
 
 def _cuda_folders() -> list[str]:
@@ -37,50 +78,27 @@ def memory_limit_of(device: str, given: int | None) -> int | None:
 
 
 def open_device(
-    params: Parameters,
-    device: str,
-    *,
-    threads: int | None,
-    memory_limit: int | None,
-    stream: object | None,
-    multiplier: str,
-    storage: str,
-    keys: str,
-    rotates_as_openfhe: bool,
-    times_operations: bool,
+    params: Parameters, options: DeviceOptions, *, rotates_as_openfhe: bool, times_operations: bool
 ) -> _core.Context:
-    """The core's context of these options. They, and the errors, are those of `hemera.Context`.
+    """The core's context of these options. The errors are those of `hemera.Context`.
 
     Args:
         rotates_as_openfhe: whether rotations by N/2 steps or more are OpenFHE's.
         times_operations: whether each operation is timed, for calibration.
     """
-    require_type(device, str, "Context", 'a device by its name, like "cuda:0"')
-    if threads is not None and not (_is_integer(threads) and 1 <= threads < 1 << 31):
-        raise _core.ParameterError(
-            f"threads must be an integer of 1 or more, or None for all processors, not {threads!r}"
-        )
-    if memory_limit is not None and not (_is_integer(memory_limit) and memory_limit >= 1):
-        raise _core.ParameterError(
-            f"memory_limit must be an integer of 1 byte or more, or None for no limit, not {memory_limit!r}"
-        )
-    if storage not in _STORAGES:
-        raise _core.ParameterError(
-            f"storage must be one of {', '.join(map(repr, _STORAGES))}, not {storage!r}"
-        )
-    if keys not in _KEY_PLACES:
-        raise _core.ParameterError(f"keys must be one of {', '.join(map(repr, _KEY_PLACES))}, not {keys!r}")
+    options.require_valid()
+    device = options.device
     if device == "auto":
-        device = devices()[0] if multiplier == "ntt" else "cpu"
+        device = devices()[0] if options.multiplier == "ntt" else "cpu"
     return _core.make_context(
         params._native,
         device,
-        threads or 0,
-        memory_limit or 0,
-        multiplier,
-        None if stream is None else stream_handle(stream),
-        storage == "six-byte",
-        keys == "host",
+        options.threads or 0,
+        options.memory_limit or 0,
+        options.multiplier,
+        None if options.stream is None else stream_handle(options.stream),
+        options.storage == "six-byte",
+        options.keys == "host",
         rotates_as_openfhe,
         times_operations,
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 from types import TracebackType
 from typing import Any, Literal, NoReturn, TypeVar
 
@@ -16,6 +17,7 @@ from hemera.inputs.source import Source
 from hemera.objects.batches import concatenate
 from hemera.objects.ciphertext import Ciphertext, Plaintext
 from hemera.objects.context import Context
+from hemera.objects.devices import DeviceOptions
 from hemera.objects.evaluator import Relinearization
 from hemera.objects.keys import Keys, SecretKey, SwitchingKey
 from hemera.objects.stored import Belonging, Stored
@@ -81,18 +83,12 @@ class Pool(Context):
         if as_integer(in_flight, "Pool", "in_flight") < 1:
             raise _core.ParameterError(f"in_flight must be 1 or more, not {in_flight}")
         self._params = params
-        self._multiplier = multiplier
+        self._options = options = DeviceOptions(
+            memory_limit=memory_limit, multiplier=multiplier, storage=storage, keys=keys
+        )
 
         def make(place: Place) -> Context:
-            return Context(
-                params,
-                place.device,
-                threads=place.threads,
-                memory_limit=memory_limit,
-                multiplier=multiplier,
-                storage=storage,
-                keys=keys,
-            )
+            return Context(params, **replace(options, device=place.device, threads=place.threads).arguments)
 
         self._team = Team(places_of(devices, threads), make, in_flight)
         for own in self.contexts:  # x.to("cuda:1") on one member goes to the other, and makes no context
