@@ -284,18 +284,6 @@ class PoolEvaluator(Evaluator):
         found: Ciphertext = self._call("encrypt", (array,), {"encoding": encoding, "largest": largest})
         return found
 
-    def encode(
-        self,
-        values: ArrayLike,
-        *,
-        encoding: str = "slots",
-        level: int | None = None,
-        scale: float | None = None,
-        largest: float | None = None,
-    ) -> Plaintext:
-        """Encode without encrypting: see `Pool.encode`."""
-        return self._context.encode(values, encoding=encoding, level=level, scale=scale, largest=largest)
-
     def load(self, source: Source) -> Ciphertext:
         """A ciphertext from its bytes or a file's path, in parts, bound to this evaluator: see
         `Evaluator.load`."""

@@ -138,9 +138,10 @@ class _InParts:
         self._parts = tuple(parts)
         self._cut = cut_of(self._parts)
 
-    @property
-    def _team(self) -> Team:
-        raise NotImplementedError
+    if TYPE_CHECKING:
+
+        @property
+        def _team(self) -> Team: ...
 
     @property
     def _native(self) -> Any:

@@ -21,6 +21,7 @@ EVALUATOR_EXCEPTIONS = {
     "context": "of the base: the pool",
     "keys": "of the base: those that were bound",
     "has_keys": "of the base: asks the keys",
+    "encode": "of the base: the pool encodes",
 }
 # Of the base, written with the pool's evaluator, the shape, or another method; OPERATORS tests them.
 CIPHERTEXT_EXCEPTIONS = {

@@ -13,6 +13,7 @@ import hemera as hm
 from hemera import serving
 from hemera.serving.interface import Interface
 from hemera.serving.operations import Bootstraps, Encoded, Place, Running
+from hemera.serving.operations.slots import Take
 from hemera.serving.values import Form
 
 from ..conftest import Party
@@ -584,3 +585,8 @@ def test_spent_noise_is_an_error() -> None:
         pytest.raises(hm.errors.NoiseError, match="export it with larger ones"),
     ):
         client.run(np.ones(params.max_slots, int))
+
+
+def test_an_index_of_values_in_the_clear_needs_the_program() -> None:
+    with pytest.raises(hm.errors.MismatchError, match=r"take 1 of values of shape \(2, 4\)"):
+        Take(1).clear(np.zeros((2, 4)))

@@ -103,7 +103,10 @@ class Take(Operation):
         return xs[0][(slice(None),) * (xs[0].ndim - at.plan) + (self.index,)]
 
     def clear(self, *xs: Array) -> Array:
-        raise NotImplementedError  # `Program.evaluate_clear` knows the axes
+        raise MismatchError(
+            f"take {self.index} of values of shape {xs[0].shape}: they may have axes of a batch before their "
+            "own, which Program.evaluate_clear knows: evaluate the program"
+        )
 
 
 @dataclass(frozen=True)
