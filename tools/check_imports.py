@@ -9,7 +9,7 @@ Imports under `if TYPE_CHECKING:` do not run. They point down too, except for th
 their context, and the context makes objects, so annotations of the two name each other.
 
 Modules whose annotations name each other form a circle. The largest circle and the arrows in all circles have
-limits: MOST_FILES and MOST_ARROWS.
+limits: MOST_FILES and MOST_ARROWS. Folders form no circle with imports that run.
 
 Reports each clash as file:line. Exit status: 0 clean, 1 clashes, 2 nothing to check.
 """
@@ -32,9 +32,9 @@ ROWS = (
     ("errors", "inputs", "multiply", "_extras", "_html", "_machine"),
     (
         "parameters",
+        "_noise_warning",
         "objects",
         "objects.array_hints",
-        "objects.noise_warning",
         "objects.operands",
     ),
     ("_bootstrap_search",),
@@ -62,7 +62,7 @@ ROWS = (
     ("interop",),
     ("_inspect",),
     ("hemera",),
-    ("compiler", "trees"),
+    ("trees",),
     ("serving",),
     ("compiler", "ray"),
     ("commands",),
@@ -233,6 +233,18 @@ def circles(found: list[Import]) -> list[Clash]:
     return clashes
 
 
+def folder_circles(found: list[Import]) -> list[str]:
+    """What is wrong with imports between folders of one package: those that run form no circle."""
+    below: dict[str, set[str]] = {}
+    for each in found:
+        if each.for_types:
+            continue
+        source, target = (".".join(name.split(".")[:2]) for name in (each.module, each.target))
+        if source != target:
+            below.setdefault(source, set()).add(target)
+    return [f"a circle of folders, {', '.join(sorted(circle))}" for circle in _circles_of(below)]
+
+
 Arrow = tuple[str, str]
 
 
@@ -243,6 +255,14 @@ def knots(found: list[Import]) -> list[tuple[set[str], set[Arrow]]]:
     for each in found:
         if PACKAGE not in (each.module, each.target):
             below.setdefault(each.module, set()).add(each.target)
+    return [
+        (set(circle), {(one, other) for one in circle for other in below[one] & circle})
+        for circle in _circles_of(below)
+    ]
+
+
+def _circles_of(below: dict[str, set[str]]) -> list[frozenset[str]]:
+    """The names of each circle, of what each name points to."""
 
     def reached(module: str) -> set[str]:
         seen: set[str] = set()
@@ -258,11 +278,7 @@ def knots(found: list[Import]) -> list[tuple[set[str], set[Arrow]]]:
         frozenset(other for other in all_below[module] if module in all_below.get(other, ()))
         for module in below
     }
-    return [
-        (set(circle), {(one, other) for one in circle for other in below[one] & circle})
-        for circle in sorted(circles_found, key=sorted)
-        if circle
-    ]
+    return [circle for circle in sorted(circles_found, key=sorted) if circle]
 
 
 def beyond_limits(found: list[Import]) -> list[str]:
@@ -293,7 +309,8 @@ def main(arguments: list[str]) -> int:
     if count == 0:
         print(f"check_imports: no modules below {root / 'python' / PACKAGE}", file=sys.stderr)
         return 2
-    reports = [*map(str, find_clashes(root)), *beyond_limits(imports(root))]
+    found = imports(root)
+    reports = [*map(str, find_clashes(root)), *folder_circles(found), *beyond_limits(found)]
     for report in reports:
         print(report)
     print(f"check_imports: {count} modules, {len(reports)} clashes")

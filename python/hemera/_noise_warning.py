@@ -11,7 +11,7 @@ from pathlib import Path
 
 from hemera.errors import HemeraWarning, NoiseWarning, RangeWarning
 
-_PACKAGE = str(Path(__file__).parents[1])
+_PACKAGE = str(Path(__file__).parent)
 _ranges_are_known: ContextVar[bool] = ContextVar("_ranges_are_known", default=False)
 _budgets_are_known: ContextVar[bool] = ContextVar("_budgets_are_known", default=False)
 Warnings = dict[tuple[str, type[HemeraWarning]], None]

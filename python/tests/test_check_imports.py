@@ -155,3 +155,24 @@ def test_the_package_itself_is_in_no_circle(tmp_path: Path) -> None:
 def test_this_repository_is_clean() -> None:
     assert [str(clash) for clash in check.find_clashes(REPOSITORY)] == []
     assert check.beyond_limits(check.imports(REPOSITORY)) == []
+
+
+@pytest.mark.parametrize(
+    ("back", "reports"),
+    [
+        ("from hemera.objects.keys import Keys", ["a circle of folders, hemera.circuits, hemera.objects"]),
+        (TYPES + "from hemera.objects.keys import Keys", []),
+        ("from hemera.errors import Error", []),
+    ],
+)
+def test_folders_form_no_circle(tmp_path: Path, back: str, reports: list[str]) -> None:
+    """Also where each import points down: a file of one folder may stand above one of another."""
+    write(tmp_path, "errors.py")
+    write(tmp_path, "objects/keys.py")
+    write(tmp_path, "objects/context.py", "from hemera.circuits.selection import compare")
+    write(tmp_path, "circuits/selection.py", back)
+    assert check.folder_circles(check.imports(tmp_path)) == reports
+
+
+def test_folders_of_the_repository_form_no_circle() -> None:
+    assert check.folder_circles(check.imports(REPOSITORY)) == []

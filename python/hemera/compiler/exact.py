@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from hemera import bfv, bgv
+from hemera._noise_warning import budgets_are_known
 from hemera.arrays.array import Array
 from hemera.arrays.exact_recorder import MOST_WHOLE, ExactRecorder
 from hemera.arrays.folding import folded
@@ -20,7 +21,6 @@ from hemera.compiler.samples import interleaved
 from hemera.compiler.specs import ArraySpec, spec_of
 from hemera.compiler.tiles import input_specs, output_specs, require_samples, require_tiles, tiled_layouts
 from hemera.errors import MismatchError, NoiseError, ParameterError
-from hemera.objects.noise_warning import budgets_are_known
 from hemera.parameters import IntegerParameters, Parameters
 from hemera.serving.encodings import WholeArrays
 from hemera.serving.exporting import package

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, cast
 from numpy.typing import ArrayLike
 
 from hemera import _core
+from hemera._noise_warning import warn_of_bootstrap, warn_of_interval, warn_of_spent_budget
 from hemera.circuits import Bootstrap, Function, FunctionPlan, Plan, Polynomial, TransformGrid
 from hemera.circuits.functions import Basis, Interval
 from hemera.circuits.matrices import EncryptedProduct, MatrixVectorProduct
@@ -17,7 +18,6 @@ from hemera.circuits.slots import SlotPlan
 from hemera.inputs.arguments import described, in_own_words, require_type
 from hemera.inputs.encoding import as_number
 from hemera.objects.ciphertext import Ciphertext, all_parts, native_of
-from hemera.objects.noise_warning import warn_of_bootstrap, warn_of_interval, warn_of_spent_budget
 from hemera.objects.operands import fitted, reshaped
 from hemera.objects.rotations import all_steps, as_steps
 from hemera.parameters import require_naturals

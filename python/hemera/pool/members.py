@@ -15,10 +15,10 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from hemera import _core
+from hemera._noise_warning import Warnings, give_warnings, keep_warnings
 from hemera.inputs.arguments import described
 from hemera.objects.context import Context
 from hemera.objects.devices import devices as found_devices
-from hemera.objects.noise_warning import Warnings, give_warnings, keep_warnings
 
 __all__ = ["ALL_CPUS", "ALL_GPUS", "Place", "Team", "bind_thread", "nodes_of_processors", "places_of"]
 

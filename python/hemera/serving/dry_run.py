@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 
 from hemera import _core
+from hemera._noise_warning import budgets_are_known
 from hemera.objects.context import Context
 from hemera.objects.cost import Cost, DryRun, FreshInput
-from hemera.objects.noise_warning import budgets_are_known
 from hemera.serving.interface import Interface
 from hemera.serving.keys import AskedKeys, KeyList
 from hemera.serving.operations import Bootstraps

@@ -102,7 +102,7 @@ def test_threads_from_outside_use_one_pool_at_once(any_scheme: Setting) -> None:
 
 
 def test_what_the_caller_knows_counts_on_members(ckks: Setting) -> None:
-    from hemera.objects.noise_warning import ranges_are_known
+    from hemera._noise_warning import ranges_are_known
 
     f = sigmoid((-2, 2), bits=5)
     x = ckks.ev.encrypt(ckks.values(3))

@@ -12,13 +12,13 @@ import numpy as np
 from rich.console import Console
 
 from hemera import _machine, _options, serving
+from hemera._noise_warning import ranges_are_known
 from hemera.circuits import Bootstrap, LinearTransform, inverse, sigmoid
 from hemera.circuits.plans import Plan
 from hemera.ckks import Parameters
 from hemera.objects.calibration import calibrate
 from hemera.objects.context import Context
 from hemera.objects.cost import Cost
-from hemera.objects.noise_warning import ranges_are_known
 from hemera.parameters import Parameters as AnyParameters
 from hemera.times import DeviceTimes, device_name
 from hemera.trees.ensemble import random_ensemble

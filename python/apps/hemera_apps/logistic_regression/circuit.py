@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from typing import Protocol
 
 import hemera
+from hemera._noise_warning import ranges_are_known
 from hemera.circuits import Bootstrap, FunctionPlan, InnerSum, Replication
 from hemera.circuits.plans import Plan
-from hemera.objects.noise_warning import ranges_are_known
 
 __all__ = ["AtLevel", "Circuits", "Iteration", "accelerated", "descended", "joined", "refreshed", "scaled"]
 

@@ -8,10 +8,10 @@ from dataclasses import replace
 
 import hemera
 from hemera import _core
+from hemera._noise_warning import budgets_are_known
 from hemera.errors import MismatchError, NoiseError, ParameterError
 from hemera.objects.cost import Cost, DryRun, FreshInput
 from hemera.objects.evaluator import Relinearization
-from hemera.objects.noise_warning import budgets_are_known
 from hemera.serving.keys import AskedKeys, KeyList
 from hemera.times import DeviceTimes
 from hemera.trees.ensemble import Ensemble

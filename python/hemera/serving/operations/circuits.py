@@ -10,11 +10,11 @@ from typing import Any, ClassVar, cast
 import numpy as np
 
 from hemera import circuits
+from hemera._noise_warning import ranges_are_known
 from hemera.circuits import Bootstrap, Function, LinearTransform, Polynomial
 from hemera.errors import MismatchError, ParameterError
 from hemera.objects.ciphertext import Ciphertext
 from hemera.objects.context import Context
-from hemera.objects.noise_warning import ranges_are_known
 from hemera.parameters import Parameters
 from hemera.serving.operations.base import (
     OfMatrix,
