@@ -269,7 +269,7 @@ class PoolEvaluator(Evaluator):
 
     def capture(self, circuit: Circuit, *examples: Ciphertext) -> Graph:
         """Capture a circuit as a graph on each member: see `Evaluator.capture`. Inputs have the examples'
-        shape; `circuit` gets the parts of a member, and what it uses in addition is to be the member's: an
+        shape; `circuit` gets the parts of a member. Operands that it uses in addition are the member's: an
         encoded operand by `w.to(x.context)`.
         """
         return PoolGraph(self, circuit, examples)
@@ -341,7 +341,7 @@ def as_rows(values: Any) -> Any:
     try:
         return np.asarray(values)
     except ValueError:
-        return values  # the encoder reports what is wrong
+        return values  # the encoder reports the error
 
 
 _WITH_ARRAYS = frozenset(("add", "subtract", "multiply", "divide", "dot", "encrypt"))

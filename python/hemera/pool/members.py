@@ -26,7 +26,7 @@ T = TypeVar("T")
 
 ALL_GPUS, ALL_CPUS = "cuda:*", "cpu:*"
 NODES = Path("/sys/devices/system/node")
-"""Where Linux tells the processors that have memory of their own."""
+"""The folder in which Linux lists the processors that have memory of their own."""
 
 _of_thread = threading.local()
 
@@ -49,7 +49,7 @@ def nodes_of_processors(root: Path | None = None) -> list[frozenset[int]]:
         root: the folder of nodes; None: that of this machine.
 
     Raises:
-        DeviceError: if the system does not tell its nodes.
+        DeviceError: if the system does not list its nodes.
     """
     allowed = os.sched_getaffinity(0) if hasattr(os, "sched_getaffinity") else set()
     nodes = []
@@ -60,7 +60,7 @@ def nodes_of_processors(root: Path | None = None) -> list[frozenset[int]]:
             nodes.append(own)
     if not nodes:
         raise _core.DeviceError(
-            f"this system does not tell which processors have memory of their own ({root or NODES}); give "
+            f"this system does not list the processors that have memory of their own ({root or NODES}); give "
             'one member, devices="cpu"'
         )
     return nodes
@@ -80,7 +80,7 @@ def places_of(devices: str | Sequence[str], threads: int | None) -> list[Place]:
     """The places that a pool's `devices` and `threads` stand for.
 
     Raises:
-        DeviceError: if the system does not tell its NUMA nodes.
+        DeviceError: if the system does not list its NUMA nodes.
         ParameterError: if there is no device.
         TypeError: if `devices` holds something else than names.
     """

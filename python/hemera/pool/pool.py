@@ -52,10 +52,10 @@ class Pool(Context):
         storage: as of `Context`.
         keys: as of `Context`.
         in_flight: the calls that a member works on at the same time, each in a thread of its own. On a GPU
-            the host's work for one call then runs beside the device's work for another; see `map`.
+            the host then works for one call while the device works for another; see `map`.
 
     Raises:
-        DeviceError: if there is no such device, or the system does not tell its NUMA nodes.
+        DeviceError: if there is no such device, or the system does not list its NUMA nodes.
         ParameterError: as of `Context`, or if there is no device, or `in_flight` is below 1.
 
     Examples:
@@ -270,7 +270,7 @@ class Pool(Context):
             require_member(self._team, "bind", keys)
             copies = replicated(self._team, keys)
         else:
-            copies = [keys] * len(self)  # the members report what is wrong
+            copies = [keys] * len(self)  # the members report the error
         evaluators = self._team.run_on_all(
             lambda member: self.contexts[member].bind(
                 copies[member],

@@ -212,14 +212,14 @@ class Channel:
 
 
 class _Unsent:
-    """A message, or what is left of it, and the descriptors that go with its first byte."""
+    """A message, or the rest of one, and the descriptors that go with its first byte."""
 
     def __init__(self) -> None:
         self.pieces: list[memoryview] = []
         self.files: list[int] = []
 
     def take(self, count: int) -> None:
-        """So many bytes were sent."""
+        """Remove the first `count` bytes, which were sent."""
         self.close()
         while self.pieces and count >= len(self.pieces[0]):
             count -= len(self.pieces.pop(0))
@@ -227,7 +227,7 @@ class _Unsent:
             self.pieces[0] = self.pieces[0][count:]
 
     def close(self) -> None:
-        """The descriptors are sent, or not to be sent."""
+        """Close the descriptors, which were sent or will not be."""
         while self.files:
             os.close(self.files.pop())
 

@@ -66,7 +66,7 @@ class Cluster:
             raise ParameterError(f"the cluster at {address!r} has no GPU: give --device cpu")
         nodes = [node for node in ray.nodes() if node["Alive"] and node["Resources"].get("CPU")]
         self.count = replicas or (gpus if on_gpus else max(len(nodes), 1))
-        """Of replicas."""
+        """The number of replicas."""
         options = {"num_gpus": 1} if on_gpus else {"num_cpus": settings.threads or 1}
         self._actor = ray.remote(_Process).options(
             max_restarts=0,  # the server makes another one, under a handle of its own
@@ -80,7 +80,7 @@ class Cluster:
         # Ray shows each replica its own GPU alone.
         own_settings = replace(settings, device="cuda" if on_gpus else "cpu")
         self._arguments = (dict(models), own_settings, address != LOCAL)
-        # What follows from an answer may call Ray, and Ray's own thread, which brings answers, must not.
+        # Work after an answer may call Ray. Ray's own thread, which brings answers, must not.
         self._answers = ThreadPoolExecutor(_ANSWER_THREADS, thread_name_prefix="hemera-answers")
 
     def spawn(self) -> _Actor:
@@ -119,7 +119,7 @@ class _Process(Replica):
 
 
 class _Actor:
-    """A `Handle`: what is about requests goes by a channel, all else by Ray."""
+    """A `Handle`. Requests go by a channel, other calls by Ray."""
 
     def __init__(self, ray: Any, actor: Any, answers: Executor) -> None:
         self._ray = ray

@@ -55,7 +55,7 @@ def map_batches(
         The order of rows is that of Ray Data.
 
     Raises:
-        ParameterError: without the extra "ray", and without `storage` for what is no file.
+        ParameterError: without the extra "ray", and without `storage` for a model or keys that are no files.
         FileError, FormatError: when a file can not be read or is damaged.
         MismatchError: when the data set lacks the column of an input. Rows whose ciphertexts do not fit raise
             Hemera's errors, as causes of Ray's, where the result is read.
@@ -68,7 +68,7 @@ def map_batches(
     place = _placed(package, model, storage, "the model")
     path = _placed(keys, keys, storage, "the keys")
     files = {"keys": path}
-    told = KeyFiles(digest_of(files), library_of(files), {"keys": str(path)})
+    key_files = KeyFiles(digest_of(files), library_of(files), {"keys": str(path)})
     names = [part.name for part in package.inputs]
     if not isinstance(dataset, ray.data.Dataset):
         if len(names) > 1:
@@ -82,7 +82,7 @@ def map_batches(
     found = ModelFile(str(place), package.digest)
     return dataset.map_batches(
         Evaluator,
-        fn_constructor_args=(package.name, found, told, _settings(device, threads, batch)),
+        fn_constructor_args=(package.name, found, key_files, _settings(device, threads, batch)),
         batch_format="pyarrow",
         batch_size=batch,
         compute=ray.data.ActorPoolStrategy(size=replicas),

@@ -36,7 +36,7 @@ _SLOWEST_START = 30.0
 
 
 class Spawner(Protocol):
-    """Where replicas come from."""
+    """The source of replicas."""
 
     count: int
 
@@ -44,7 +44,7 @@ class Spawner(Protocol):
         """A new replica, which may not run yet."""
 
     def alive(self) -> bool:
-        """Whether there is somebody who starts replicas."""
+        """Whether replicas can be started."""
 
     def close(self) -> None:
         """End all of them."""
@@ -57,17 +57,17 @@ class Limits:
     client_requests: int = 64
     """Requests of one client and model that are not answered."""
     replica_requests: int = 128
-    """The same of one replica."""
+    """Requests at one replica that are not answered."""
     step: int = 64
-    """Requests of a replica from which on a tenant gets another one: docs/scaling.md."""
+    """The number of requests at a replica from which on a tenant gets another replica: docs/scaling.md."""
     look_seconds: float = 1.0
-    """Between looks at each replica."""
+    """The time between two looks at each replica."""
     patience: float = 30.0
-    """For a replica that does not say how it is; then it is replaced."""
+    """The time after which a replica that answers no look is replaced."""
     head_seconds: float = 40.0
-    """For the head of the cluster, in which replicas go on; Ray ends its processes after 60."""
+    """The time that the cluster's head may be away while replicas go on; Ray ends its processes after 60."""
     start_seconds: float = 120.0
-    """For the first replica to come up."""
+    """The time in which the first replica has to come up."""
 
 
 @dataclass(eq=False)
@@ -78,7 +78,7 @@ class _Request:
     keys: KeyFiles
     number: str = field(default_factory=lambda: uuid.uuid4().hex)
     replica: _Replica | None = None
-    """At which it is; None: at none."""
+    """The replica that has the request; None: none has it."""
     deaths: int = 0
 
 
@@ -91,20 +91,20 @@ class _Replica:
     ready: bool = False
     requests: dict[str, _Request] = field(default_factory=dict)
     held: set[str] = field(default_factory=set)
-    """Digests of the keys that it has."""
+    """Digests of the keys that the replica has."""
     loading: set[str] = field(default_factory=set)
-    """The same of keys that it was asked for, and has not answered for."""
+    """Digests of the keys that it loads for a request or a check which it has not answered."""
     held_bytes: int = 0
     asked: float | None = None
-    """Since when it has not said how it is."""
+    """The time of a look that it has not answered; None: it has answered all."""
 
     def ask_for(self, digest: str) -> None:
-        """It will load these keys where it has not."""
+        """Note that the replica will load these keys, unless it has them."""
         if digest not in self.held:
             self.loading.add(digest)
 
     def answered_for(self, digest: str) -> None:
-        """It has loaded them, if they could be."""
+        """Note that the replica has loaded these keys, if they could be loaded."""
         self.loading.discard(digest)
         self.held.add(digest)
 
@@ -117,8 +117,8 @@ class Dispatcher:
         keys: gives the keys of a client and model; Refused where there are none. With the keys that were
             found to be gone: those in their place.
         limits: of requests and times.
-        ran: told of each batch: model, requests, seconds.
-        failed: called once when the cluster is lost for good.
+        ran: called after each batch, with its model, requests and seconds.
+        failed: called once, when the cluster is lost for good.
     """
 
     def __init__(
@@ -150,7 +150,7 @@ class Dispatcher:
         self._all_up = threading.Event()
         self._lost_since: float | None = None
         self.device = ""
-        """Of the replicas."""
+        """The device of the replicas."""
         self.replaced = 0
         """Replicas that took the place of others."""
         self._senders = ThreadPoolExecutor(_SENDERS, thread_name_prefix="hemera-send")
@@ -225,7 +225,7 @@ class Dispatcher:
         return self._calls.submit(function)
 
     def stop(self) -> None:
-        """Refuse what is not answered, and end the replicas. May be called again."""
+        """Refuse the requests that are not answered, and end the replicas. May be called again."""
         self._stop.set()
         self._refuse_all(stopping())
         with self._lock:
@@ -305,7 +305,7 @@ class Dispatcher:
                 self._settle(request, error)
             else:
                 self._take(request, replica, future.result())
-        except BaseException as own:  # of this code; nobody else would tell
+        except BaseException as own:  # of this code, and nobody else would see it
             log("failure", level=logging.ERROR, error=own)
             self._settle(request, own)
 

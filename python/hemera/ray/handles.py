@@ -8,19 +8,19 @@ from typing import Any, Protocol
 __all__ = ["Full", "Handle", "Lost"]
 
 
-class Lost(Exception):  # noqa: N818  # it is what happened to a call
-    """The replica died or is not to be reached: whether it did what it was asked is not known."""
+class Lost(Exception):  # noqa: N818  # an outcome of a call
+    """The replica died or is not to be reached: nobody knows whether it has done the call."""
 
 
 class Full(Exception):  # noqa: N818
-    """There was no room for what should travel; the replica has got nothing."""
+    """There was no room for the message; the replica has got nothing."""
 
 
 class Handle(Protocol):
     """One replica."""
 
     def call(self, method: str, *arguments: Any) -> Future[Any]:
-        """Call a method of `Replica`. The future has its result, or `Lost`, `Full` or what was raised."""
+        """Call a method of `Replica`. The future has its result, or the error: `Lost`, `Full` or another."""
 
     def kill(self) -> None:
         """End the process. Does no harm where it has ended."""

@@ -1,4 +1,4 @@
-"""Which replica gets a request: by rendezvous hashing; a tenant has the more replicas the more it asks."""
+"""The replica of a request, by rendezvous hashing. Tenants with more requests have more replicas."""
 
 from __future__ import annotations
 
@@ -33,9 +33,9 @@ def choose(
     """The replica for a tenant's next request.
 
     Of those that hold its keys the one at which fewest requests wait, if they are fewer than `step`. Else the
-    first of the order of which that holds: a tenant has as many replicas as its load asks for. It loads its
-    keys at one replica at a time: while one loads, requests wait where they are. A load takes as long as many
-    requests, so loads that follow from loads would leave no time for requests.
+    first replica of the order with fewer requests than that: a tenant has as many replicas as its load asks
+    for. It loads its keys at one replica at a time: while one loads, requests wait where they are. A load
+    takes as long as many requests, so loads that follow from loads would leave no time for requests.
 
     Args:
         order: the tenant's replicas, by `rendezvous`.

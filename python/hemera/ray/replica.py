@@ -34,7 +34,7 @@ from hemera.serving.store import KeySet
 __all__ = ["Answered", "KeyFiles", "ModelFile", "Replica", "digest_of"]
 
 _MOST_BATCHES = 10_000
-"""That are noted between two looks."""
+"""Batches that are noted between two looks."""
 
 
 @dataclass(frozen=True)
@@ -57,7 +57,7 @@ class ModelFile:
 
 @dataclass(frozen=True)
 class KeyFiles:
-    """Where a tenant's keys lie in the storage that all hosts share. This travels, the keys do not."""
+    """The place of a tenant's keys in the storage that all hosts share. Places travel, keys do not."""
 
     digest: str
     """As of `KeySet`."""
@@ -73,13 +73,13 @@ class KeyFiles:
         """FormatError where the files have another digest, FileError where one can not be read."""
         if digest_of({name: Path(path) for name, path in self.files.items()}) != self.digest:
             raise FormatError(
-                "the files of these keys have another digest than was told: send the keys again"
+                "the files of these keys have another digest than the server named: send the keys again"
             )
 
 
 def digest_of(files: Mapping[str, Path]) -> str:
     """The digest of files of keys, as `hemera.serving.store.Upload` computes it. They are mapped into memory:
-    what is read once of the storage serves all processes of a host. FileError."""
+    one read of the storage then serves all processes of a host. Raises FileError."""
     found = hashlib.sha256()
     for name, path in files.items():
         found.update(f"{len(name)}:{name}".encode())
@@ -97,7 +97,7 @@ class Answered:
 
     files: Mapping[str, Buffer]
     batch: int = 0
-    """Requests that it ran with, itself included."""
+    """The requests that ran together with this one, itself included."""
     refused: tuple[int, str, str, int | None] | None = None
     """Status, code, message and seconds as of `Refused`: exceptions of any kind need not be pickled."""
     gone: bool = False
@@ -105,7 +105,7 @@ class Answered:
 
     @classmethod
     def of_error(cls, error: BaseException) -> Answered:
-        """The answer to what a request led to."""
+        """The answer to a request that raised this."""
         found = refusal_of(error)
         message = found.message
         if found.code == "internal":
@@ -140,7 +140,7 @@ class _Batches(Metrics):
 
 
 class Replica:
-    """What an actor of Ray is made of; it does not know Ray. Batches are formed here, of what waits.
+    """The work of an actor, without Ray. Batches are formed here, of the requests that wait.
 
     Args:
         models: the files of the models by name.
@@ -175,7 +175,7 @@ class Replica:
         return [part.name for part in self._packages[model].inputs]
 
     async def ready(self) -> dict[str, Any]:
-        """Where it is, when the models are prepared for its device."""
+        """The device, host and process of the replica, when the models are prepared for its device."""
         for package in self._packages.values():
             prepare = functools.partial(self._loader.prepare, package)
             await asyncio.wrap_future(self._scheduler.call(prepare))
@@ -183,7 +183,7 @@ class Replica:
         return {"device": device, "host": platform.node(), "process": os.getpid()}
 
     async def look(self) -> dict[str, Any]:
-        """How the replica is; the answer shows that it lives."""
+        """The keys, requests and batches of the replica. The answer shows that it lives."""
         return {
             "held": [digest for digest, _ in self._cache.places],
             "held_bytes": self._cache.bytes,

@@ -49,7 +49,7 @@ class Asking:
         self._channel.send(["forget", number], {})
 
     def close(self) -> None:
-        """End the connection: what is not answered is lost. May be called again."""
+        """End the connection: requests that are not answered are lost. May be called again."""
         self._channel.close()
 
     def _answered(self, number: str) -> Future[Answered] | None:
@@ -88,7 +88,7 @@ def answer_requests(replica: Replica, ip: str | None) -> Door:
 def _compute(
     replica: Replica, channel: Callable[[], Channel], message: list[Any], buffers: dict[str, Buffer]
 ) -> None:
-    """What a replica does with a message."""
+    """Do what a message asks of a replica."""
     if message[0] == "forget":
         replica.forget(message[1])
         return

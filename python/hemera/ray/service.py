@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 __all__ = ["RayService", "limits_of", "on_cluster"]
 
 _STEP = 4
-"""Batches at a replica from which on a tenant gets another one: docs/scaling.md."""
+"""The number of batches at a replica from which on a tenant gets another replica: docs/scaling.md."""
 
 
 class RayService(Service):
@@ -94,7 +94,7 @@ class _Elsewhere(SessionCache):
 
 
 def limits_of(settings: Settings, replicas: int) -> Limits:
-    """The limits of so many replicas by the settings of one machine: a client may have as many requests at
+    """The limits of several replicas, by the settings of one machine: a client may have as many requests at
     each replica as it may have there."""
     own = settings.waiting_requests
     return Limits(

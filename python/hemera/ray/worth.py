@@ -12,7 +12,7 @@ __all__ = ["WorthCache"]
 
 class WorthCache(SessionCache):
     """Sessions by their worth, uses for each byte, with age: GreedyDual-Size with frequency (L. Cherkasova,
-    1998). The worth of what makes room is added to that of what is used afterwards, so that old uses count
+    1998). The worth of a session that makes room is added to that of later uses, so that old uses count
     less and less. docs/scaling.md compares it with least recent use.
     """
 

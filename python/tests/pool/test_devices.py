@@ -155,7 +155,7 @@ def test_members_of_the_cpu_are_bound_to_their_node(tmp_path: Path, monkeypatch:
         np.testing.assert_allclose(pool.decrypt(pool.encrypt(a, sk), sk), a, atol=2**-18)
     assert set(os.sched_getaffinity(0)) == set(allowed)  # the caller is bound to none
     monkeypatch.setattr(pool_members, "NODES", tmp_path / "missing")
-    with pytest.raises(hm.errors.DeviceError, match="does not tell"):
+    with pytest.raises(hm.errors.DeviceError, match="does not list"):
         hm.Pool(make_params("ckks"), "cpu:*")
 
 
