@@ -21,7 +21,10 @@
 
 #include "bindings.hpp"
 #include "hemera/circuits/automatic.hpp"
+#include "hemera/circuits/bootstrap/integer_bootstrap.hpp"
 #include "hemera/runtime/error.hpp"
+#include "hemera/schemes/bfv.hpp"
+#include "hemera/schemes/bgv.hpp"
 
 namespace hemera::python {
 namespace {
@@ -30,7 +33,9 @@ using namespace nb::literals;
 using circuits::AutomaticBootstraps;
 using circuits::Bootstrap;
 using circuits::BootstrapSettings;
+using circuits::IntegerBootstrap;
 using circuits::PreparedBootstrap;
+using circuits::PreparedIntegerBootstrap;
 using circuits::StagedFunction;
 using Complex = std::complex<double>;
 
@@ -38,6 +43,26 @@ using Complex = std::complex<double>;
 struct PreparedHandle {
   std::shared_ptr<const PreparedBootstrap> bootstrap;
 };
+
+struct PreparedIntegerHandle {
+  std::shared_ptr<const PreparedIntegerBootstrap> bootstrap;
+};
+
+const integer::Evaluator& integer_evaluator(const EvaluatorHandle& handle) {
+  const auto* evaluator = dynamic_cast<const integer::Evaluator*>(handle.evaluator.get());
+  if (evaluator == nullptr) throw MismatchError("the bootstrap is for BFV and BGV; the evaluator is of CKKS");
+  return *evaluator;
+}
+
+EvaluatorHandle make_refreshing_integer_evaluator(const rlwe::EvaluationKeys& keys, bool lazy,
+                                                  const PreparedIntegerHandle& handle) {
+  const auto relinearization = lazy ? rlwe::Relinearization::lazy : rlwe::Relinearization::eager;
+  auto refresh = PreparedIntegerBootstrap::refresh(handle.bootstrap);
+  if (keys.context->scheme() == rlwe::Scheme::bfv) {
+    return {std::make_shared<const bfv::Evaluator>(keys.context, keys, relinearization, std::move(refresh))};
+  }
+  return {std::make_shared<const bgv::Evaluator>(keys.context, keys, relinearization, std::move(refresh))};
+}
 
 EvaluatorHandle make_refreshing_evaluator(const rlwe::EvaluationKeys& keys, bool lazy,
                                           const PreparedHandle& handle) {
@@ -70,6 +95,8 @@ Refreshed refreshed(const EvaluatorHandle& evaluator, const std::vector<const rl
 
 // The number of bootstraps, and of those whose values had no declared bound.
 std::pair<std::uint64_t, std::uint64_t> bootstraps(const EvaluatorHandle& handle) {
+  const auto* exact = dynamic_cast<const integer::Evaluator*>(handle.evaluator.get());
+  if (exact != nullptr) return {exact->bootstraps(), 0};
   const auto* evaluator = dynamic_cast<const ckks::Evaluator*>(handle.evaluator.get());
   if (evaluator == nullptr) return {0, 0};
   return {evaluator->bootstraps(), evaluator->undeclared_bootstraps()};
@@ -86,6 +113,62 @@ std::vector<MatrixFacts> facts(const std::vector<circuits::LinearTransform>& tra
                         transform.has_fewest_keys());
   }
   return result;
+}
+
+void bind_integer_bootstrap(nb::module_& m) {
+  m.def("integer_bootstrap_preset", &circuits::integer_bootstrap_preset, "name"_a);
+  m.def(
+      "integer_parameters_for_bootstrapping",
+      [](rlwe::Scheme scheme, std::uint64_t plain_modulus, const BootstrapSettings& settings) {
+        return circuits::parameters_for_bootstrapping(scheme, plain_modulus, settings);
+      },
+      "scheme"_a, "plain_modulus"_a, "settings"_a, ReleaseGil());
+
+  nb::class_<IntegerBootstrap>(m, "IntegerBootstrap")
+      .def(
+          "__init__",
+          [](IntegerBootstrap* self, const rlwe::Parameters& parameters, std::size_t passes, double budget,
+             int failure_bits) {
+            new (self) IntegerBootstrap(parameters,
+                                        {.passes = passes, .budget = budget, .failure_bits = failure_bits});
+          },
+          "parameters"_a, "passes"_a, "budget"_a, "failure_bits"_a, ReleaseGil())
+      .def_prop_ro("shifts", &IntegerBootstrap::shifts)
+      .def_prop_ro("result_level", &IntegerBootstrap::result_level)
+      .def_prop_ro("ratio_bits", &IntegerBootstrap::ratio_bits)
+      .def_prop_ro("precision_bits", &IntegerBootstrap::precision_bits)
+      .def_prop_ro("needed_budget", &IntegerBootstrap::needed_budget)
+      .def_prop_ro("kept_budget", &IntegerBootstrap::kept_budget)
+      .def_prop_ro("budget_left", &IntegerBootstrap::budget_left)
+      .def_prop_ro("products", &IntegerBootstrap::products)
+      .def_prop_ro("failure_log2", &IntegerBootstrap::failure_log2)
+      .def_prop_ro("cost", &IntegerBootstrap::cost)
+      .def_prop_ro("needed_keys", &IntegerBootstrap::needed_keys)
+      .def("memory_bytes", &IntegerBootstrap::memory_bytes, "batch"_a)
+      .def(
+          "require_memory",
+          [](const IntegerBootstrap& self, const ContextHandle& context, std::size_t batch) {
+            self.require_memory(*context.context, batch);
+          },
+          "context"_a, "batch"_a)
+      .def("generate_keys", &IntegerBootstrap::generate_keys, "secret"_a, ReleaseGil());
+
+  nb::class_<PreparedIntegerHandle>(m, "PreparedIntegerBootstrap")
+      .def(
+          "apply",
+          [](const PreparedIntegerHandle& self, const EvaluatorHandle& evaluator,
+             const rlwe::Ciphertext& ciphertext) {
+            return (*self.bootstrap)(integer_evaluator(evaluator), ciphertext);
+          },
+          "evaluator"_a, "ciphertext"_a, ReleaseGil());
+  m.def(
+      "prepare_integer_bootstrap",
+      [](const ContextHandle& context, const IntegerBootstrap& plan) {
+        return PreparedIntegerHandle{std::make_shared<const PreparedIntegerBootstrap>(context.context, plan)};
+      },
+      "context"_a, "plan"_a, ReleaseGil());
+  m.def("make_refreshing_integer_evaluator", &make_refreshing_integer_evaluator, "keys"_a,
+        "lazy_relinearization"_a, "bootstrap"_a, ReleaseGil());
 }
 
 }  // namespace
@@ -126,7 +209,10 @@ void bind_bootstrap(nb::module_& m) {
           [](BootstrapSettings& self, std::size_t weight) { self.secret.weight = weight; })
       .def_rw("security", &BootstrapSettings::security, nb::arg().none());
   m.def("bootstrap_preset", &circuits::bootstrap_preset, "name"_a);
-  m.def("parameters_for_bootstrapping", &circuits::parameters_for_bootstrapping, "settings"_a, ReleaseGil());
+  m.def(
+      "parameters_for_bootstrapping",
+      [](const BootstrapSettings& settings) { return circuits::parameters_for_bootstrapping(settings); },
+      "settings"_a, ReleaseGil());
 
   nb::class_<Bootstrap, circuits::Plan>(m, "Bootstrap")
       .def(
@@ -203,6 +289,7 @@ void bind_bootstrap(nb::module_& m) {
         return std::make_unique<StagedFunction>(context.context, function);
       },
       "context"_a, "function"_a, ReleaseGil());
+  bind_integer_bootstrap(m);
 }
 
 }  // namespace hemera::python

@@ -54,6 +54,9 @@ constexpr Words ways_out[] = {
     {"or one that clips, or declare a smaller bound of the values",
      "or with clip=True, or declare a smaller bound of the values (largest=)"},
     {"make them with parameters_for_bootstrapping", "make them with hm.ckks.Parameters.for_bootstrapping"},
+    {"make them by parameters_for_bootstrapping of BFV or BGV",
+     "make them with hm.bfv.Parameters.for_bootstrapping or hm.bgv.Parameters.for_bootstrapping"},
+    {"or make the evaluator automatic", "or bind(keys, bootstrap=plan, automatic=True)"},
     {"start it without a fork", "start it without a fork (multiprocessing: the start method 'spawn')"},
     {"give it as an array of the host", "give it as a NumPy array"},
 };

@@ -57,17 +57,24 @@ Parameters with_policies(const Parameters& parameters, std::optional<rlwe::BfvMu
   rlwe::ParametersLiteral literal = parameters.literal();
   if (multiplication) literal.bfv_multiplication = *multiplication;
   if (manual_rescaling) {
-    literal.rescaling = *manual_rescaling ? rlwe::RescalingPolicy::manual(literal.scheme)
-                                          : rlwe::RescalingPolicy::automatic(literal.scheme);
+    auto policy = *manual_rescaling ? rlwe::RescalingPolicy::manual(literal.scheme)
+                                    : rlwe::RescalingPolicy::automatic(literal.scheme);
+    if (literal.rescaling && literal.scheme != rlwe::Scheme::ckks) {
+      policy.scales = literal.rescaling->scales;  // of a circuit
+    }
+    literal.rescaling = std::move(policy);
   }
   return Parameters(std::move(literal));
 }
 
 /// "automatic", "manual", or "custom" for policies of other libraries.
 std::string rescaling_name(const Parameters& parameters) {
-  const auto& policy = parameters.literal().rescaling;
+  auto policy = parameters.literal().rescaling;
   if (!policy) return "automatic";
-  return *policy == rlwe::RescalingPolicy::manual(parameters.scheme()) ? "manual" : "custom";
+  const rlwe::Scheme scheme = parameters.scheme();
+  if (scheme != rlwe::Scheme::ckks) policy->scales.clear();  // of a circuit
+  if (*policy == rlwe::RescalingPolicy::automatic(scheme)) return "automatic";
+  return *policy == rlwe::RescalingPolicy::manual(scheme) ? "manual" : "custom";
 }
 
 Parameters ckks_for_circuit(std::size_t depth, int scale_bits, std::size_t slots,

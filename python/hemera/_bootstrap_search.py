@@ -2,10 +2,17 @@
 
 from __future__ import annotations
 
-from hemera import _core
-from hemera.parameters import max_log_modulus
+import functools
+from collections.abc import Callable, Mapping
+from typing import Any
 
-__all__ = ["found"]
+from hemera import _core
+from hemera.parameters import check_security, max_log_modulus, require_naturals
+
+__all__ = ["found", "of_integers", "with_fields"]
+
+Make = Callable[[_core.BootstrapSettings], _core.Parameters]
+"""Parameters of settings, of a scheme."""
 
 _PRIME_BITS = 50
 """Of a special prime. The key to the ephemeral secret has one, the widest one, back from it, has two."""
@@ -14,10 +21,39 @@ _CLASSES = (256, 192, 128)
 _MOST_LEVELS = 64
 
 
-def found(settings: _core.BootstrapSettings, *, search: bool) -> _core.Parameters:
+def with_fields(settings: _core.BootstrapSettings, fields: Mapping[str, Any]) -> _core.BootstrapSettings:
+    """The settings of a preset with fields in their place.
+
+    Raises:
+        ParameterError: for an unknown field, and a security that is no class.
+        TypeError: for a value of another type.
+    """
+    names = [name for name in dir(settings) if not name.startswith("_")]
+    for name, value in fields.items():
+        if name not in names:
+            raise _core.ParameterError(
+                f"for_bootstrapping has no field {name!r}; its fields are {', '.join(names)}"
+            )
+        try:
+            setattr(settings, name, value)
+        except TypeError:
+            raise TypeError(
+                f"for_bootstrapping: {name} is {value!r}, no {type(getattr(settings, name)).__name__}"
+            ) from None
+    check_security(settings.security)
+    return settings
+
+
+def found(
+    settings: _core.BootstrapSettings,
+    *,
+    search: bool,
+    make: Make = _core.parameters_for_bootstrapping,
+) -> _core.Parameters:
     """The parameters of some settings.
 
     Args:
+        make: makes them of settings.
         search: whether digits may be others than those of the settings: the fewest that are secure, where
             those are not.
 
@@ -26,23 +62,36 @@ def found(settings: _core.BootstrapSettings, *, search: bool) -> _core.Parameter
             largest class of security of these levels.
     """
     try:
-        return _with_keys(settings)
+        return _with_keys(settings, make)
     except _core.ParameterError as error:
         if not search or settings.security is None:
             raise
         reason = error
-    params = _of_any_digits(settings, settings.levels, settings.security)
+    params = _of_any_digits(settings, settings.levels, settings.security, make)
     if params is not None:
         return params
-    if _of_any_digits(settings, settings.levels, None) is None:
+    if _of_any_digits(settings, settings.levels, None, make) is None:
         raise reason  # which is another one than security
-    raise _core.ParameterError(_told(settings)) from None
+    raise _core.ParameterError(_told(settings, make)) from None
 
 
-def _with_keys(settings: _core.BootstrapSettings) -> _core.Parameters:
+def of_integers(
+    scheme: _core.Scheme, preset: str, plain_modulus: int, fields: Mapping[str, Any]
+) -> _core.Parameters:
+    """The parameters of BFV or BGV for a preset with fields in place of its own."""
+    require_naturals(plain_modulus=plain_modulus)
+    settings = with_fields(_core.integer_bootstrap_preset(preset), fields)
+    return found(
+        settings,
+        search="digits" not in fields,
+        make=functools.partial(_core.integer_parameters_for_bootstrapping, scheme, plain_modulus),
+    )
+
+
+def _with_keys(settings: _core.BootstrapSettings, make: Make) -> _core.Parameters:
     """ParameterError where a key of every bootstrap is not secure: that to the ephemeral secret, or the
     widest one."""
-    params = _core.parameters_for_bootstrapping(settings)
+    params = make(settings)
     if settings.security is None:
         return params
     top = params.levels - 1
@@ -61,28 +110,28 @@ def _with_keys(settings: _core.BootstrapSettings) -> _core.Parameters:
 
 
 def _of_any_digits(
-    settings: _core.BootstrapSettings, levels: int, security: int | None
+    settings: _core.BootstrapSettings, levels: int, security: int | None, make: Make
 ) -> _core.Parameters | None:
     """The parameters with the fewest digits that are secure at `levels`."""
     kept = settings.levels, settings.security, settings.digits
     settings.levels, settings.security, settings.digits = levels, security, 0
     try:
-        return _with_keys(settings)
+        return _with_keys(settings, make)
     except _core.ParameterError:
         return None
     finally:
         settings.levels, settings.security, settings.digits = kept
 
 
-def _told(settings: _core.BootstrapSettings) -> str:
+def _told(settings: _core.BootstrapSettings, make: Make) -> str:
     levels, wanted = settings.levels, settings.security
     asked = f"{levels} levels of {settings.scale_bits:g} bits at N = {settings.degree}"
     fits = [
         most
         for most in range(min(levels, _MOST_LEVELS) - 1, 0, -1)
-        if _of_any_digits(settings, most, wanted) is not None
+        if _of_any_digits(settings, most, wanted, make) is not None
     ][:1]
-    classes = [bits for bits in _CLASSES if _of_any_digits(settings, levels, bits) is not None]
+    classes = [bits for bits in _CLASSES if _of_any_digits(settings, levels, bits, make) is not None]
     most = f"at most {fits[0]} levels of this scale have them" if fits else "no level of this scale has them"
     largest = f"{classes[0]}" if classes else "below 128 (security=None)"
     return (

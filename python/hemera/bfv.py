@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from hemera import _core
-from hemera.parameters import MULTIPLICATION, IntegerParameters, Multiplication, choose
+from hemera import _bootstrap_search, _core
+from hemera.parameters import MULTIPLICATION, SCHEMES, IntegerParameters, Multiplication, choose
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -20,6 +20,23 @@ class Parameters(IntegerParameters):
     scheme = "bfv"
     _core_for_circuit = _core.bfv_for_circuit
     _core_from_bits = _core.bfv_from_bits
+
+    @classmethod
+    def for_bootstrapping(cls, preset: str = "bfv16-32", *, plain_modulus: int, **fields: Any) -> Self:
+        """Parameters with the levels of a bootstrap (`hemera.circuits.IntegerBootstrap`) above the user's.
+
+        Args:
+            preset: "bfv16-32": N = 2^16, 150 bits of the user's, of which a pass of a bootstrap gives 29 to
+                30 back, with 128 bits of security for every key; or "bfv11-test": N = 2^11, not secure.
+            plain_modulus: t, prime or not, for example from 2 to 2^32; slots need a prime t = 1 modulo 2N.
+            fields: fields in place of the preset's: see `hemera.ckks.Parameters.for_bootstrapping`.
+
+        Raises:
+            ParameterError: if the preset or a field is unknown, or fields or t do not fit; the message names
+                them.
+            SecurityError: if the parameters are weaker than `security`.
+        """
+        return cls._wrap(_bootstrap_search.of_integers(SCHEMES[cls.scheme], preset, plain_modulus, fields))
 
     @property
     def multiplication(self) -> Multiplication:

@@ -192,20 +192,7 @@ class Parameters(parameters.Parameters):
                 these.
             SecurityError: if the parameters are weaker than `security`.
         """
-        settings = _core.bootstrap_preset(preset)
-        names = [name for name in dir(settings) if not name.startswith("_")]
-        for name, value in fields.items():
-            if name not in names:
-                raise _core.ParameterError(
-                    f"for_bootstrapping has no field {name!r}; its fields are {', '.join(names)}"
-                )
-            try:
-                setattr(settings, name, value)
-            except TypeError:
-                raise TypeError(
-                    f"for_bootstrapping: {name} is {value!r}, no {type(getattr(settings, name)).__name__}"
-                ) from None
-        check_security(settings.security)
+        settings = _bootstrap_search.with_fields(_core.bootstrap_preset(preset), fields)
         search = "digits" not in fields
         return cls._wrap(_bootstrap_search.found(settings, search=search))
 

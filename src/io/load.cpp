@@ -207,7 +207,8 @@ rlwe::EvaluationKeys load_evaluation_keys(const ContextPointer& context, std::sp
     keys.public_key = std::make_shared<const rlwe::PublicKey>(next_public_key(reader, context));
   }
   for (const rlwe::KeyRole& role : list.roles) {
-    auto key = std::make_shared<const rlwe::SwitchingKey>(next_switching_key(reader, context));
+    auto key = std::make_shared<const rlwe::SwitchingKey>(
+        next_switching_key(reader, rlwe::key_context(context, role)));
     const auto& known = keys.switching[role];
     if (!known.empty() && !(known.rbegin()->first < key->gadget->primes())) {
       throw FormatError("keys of one role whose gadgets do not ascend");

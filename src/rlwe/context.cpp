@@ -32,7 +32,7 @@ std::vector<std::uint64_t> auxiliary_primes(const Parameters& parameters,
   if (parameters.scheme() != Scheme::bfv) return {};
   const std::uint64_t largest = *std::max_element(taken.begin(), taken.end());
   const std::uint64_t bound = std::uint64_t{1} << (largest < (std::uint64_t{1} << 50) ? 49 : 60);
-  const double needed = parameters.log_modulus(parameters.levels() - 1) +
+  const double needed = parameters.log_modulus(parameters.highest_user_level()) +
                         std::log2(parameters.plain_modulus()) + std::log2(parameters.degree()) +
                         auxiliary_spare_bits;
   const double bits_each = std::log2(static_cast<double>(bound)) - 0.01;
@@ -58,6 +58,7 @@ struct Context::Plans {
   std::map<std::size_t, std::unique_ptr<const poly::ScaleAndRound>> decryption;
   std::map<std::pair<std::size_t, std::size_t>, std::unique_ptr<const Descent>> descents;
   std::map<std::pair<std::size_t, double>, std::unique_ptr<const poly::Division>> multiples;
+  std::shared_ptr<const Context> circuit;
 };
 
 Context::~Context() = default;
@@ -86,7 +87,6 @@ Context::Context(Parameters parameters, runtime::Device device, ContextOptions o
   std::vector<std::uint64_t> values = parameters_.primes_up_to(parameters_.levels() - 1);
   values.insert(values.end(), literal.special_primes.begin(), literal.special_primes.end());
   values.insert(values.end(), literal.key_primes.begin(), literal.key_primes.end());
-  const std::size_t plain_begin = values.size();
   if (literal.plain_modulus != 0) values.push_back(literal.plain_modulus);
   const std::size_t auxiliary_begin = values.size();
   const auto auxiliary = auxiliary_primes(parameters_, values);
@@ -123,37 +123,52 @@ Context::Context(Parameters parameters, runtime::Device device, ContextOptions o
     backend_ = poly::make_counted_backend(std::move(backend_), ledger_, options.times_operations);
   }
   queue_ = backend_->make_thread_queue();
-
-  const auto range = [&](std::size_t begin, std::size_t end) {
-    std::vector<std::uint32_t> indices;
-    for (std::size_t i = begin; i < end; ++i) indices.push_back(static_cast<std::uint32_t>(i));
-    return poly::RnsBase(ring, std::move(indices));
-  };
-  std::vector<poly::RnsBase> bases;
-  for (const auto& level : literal.levels) {
-    std::vector<std::uint32_t> indices;
-    for (const std::uint64_t prime : level) indices.push_back(ring->index_of(prime));
-    bases.emplace_back(ring, std::move(indices));
-  }
-  chain_ = poly::ModulusChain(std::move(bases));
-  plain_base_ = range(plain_begin, auxiliary_begin);
-  auxiliary_ = range(auxiliary_begin, values.size());
-  key_base_ = range(0, plain_begin);
-  for (std::size_t i = 0; scheme() == Scheme::bfv && i < key_base_.size(); ++i) {
-    const arith::Modulus& q = key_base_.modulus(i);
-    const std::uint64_t t = q.reduce(plain_base_.modulus(0).value());
-    negative_plain_inverses_.push_back(q.negate(arith::inverse(t, q.value())));
-  }
+  make_bases(ring, auxiliary);
   if (options.storage == Storage::six_byte) {
     for (std::size_t i = 0; i < key_base_.size(); ++i) {
       poly::require_fits(key_base_.modulus(i), poly::Word::u48);
     }
     if (backend_->stores(poly::Word::u48)) key_word_ = poly::Word::u48;
   }
-  std::vector<std::uint32_t> public_key;
-  for (const std::uint64_t prime : parameters_.public_key_primes())
-    public_key.push_back(ring->index_of(prime));
-  public_key_base_ = poly::RnsBase(ring, std::move(public_key));
+}
+
+Context::Context(Parameters parameters, const Context& whole)
+    : parameters_(std::move(parameters)),
+      scales_(parameters_),
+      error_distribution_(parameters_.literal().sigma),
+      ledger_(whole.ledger_),
+      backend_(whole.backend_),
+      multiplier_(whole.multiplier_),
+      queue_(whole.queue_),
+      key_word_(whole.key_word_),
+      long_rotations_(LongRotations::within_rows),
+      plans_(std::make_unique<Plans>()) {
+  make_bases(whole.key_base_.ring(), {});
+}
+
+void Context::make_bases(const std::shared_ptr<const poly::Ring>& ring,
+                         std::span<const std::uint64_t> auxiliary) {
+  const ParametersLiteral& literal = parameters_.literal();
+  const auto base_of = [&](std::span<const std::uint64_t> primes) {
+    std::vector<std::uint32_t> indices;
+    for (const std::uint64_t prime : primes) indices.push_back(ring->index_of(prime));
+    return poly::RnsBase(ring, std::move(indices));
+  };
+  std::vector<poly::RnsBase> bases;
+  for (const auto& level : literal.levels) bases.push_back(base_of(level));
+  chain_ = poly::ModulusChain(std::move(bases));
+  plain_base_ = base_of(std::span(&literal.plain_modulus, literal.plain_modulus == 0 ? 0 : 1));
+  auxiliary_ = base_of(auxiliary);
+  std::vector<std::uint64_t> keys = parameters_.primes_up_to(parameters_.levels() - 1);
+  keys.insert(keys.end(), literal.special_primes.begin(), literal.special_primes.end());
+  keys.insert(keys.end(), literal.key_primes.begin(), literal.key_primes.end());
+  key_base_ = base_of(keys);
+  for (std::size_t i = 0; scheme() == Scheme::bfv && i < key_base_.size(); ++i) {
+    const arith::Modulus& q = key_base_.modulus(i);
+    const std::uint64_t t = q.reduce(plain_base_.modulus(0).value());
+    negative_plain_inverses_.push_back(q.negate(arith::inverse(t, q.value())));
+  }
+  public_key_base_ = base_of(parameters_.public_key_primes());
 
   const poly::RnsBase& plain = switching_plain_base();
   for (std::size_t level = 0; level < chain_.levels(); ++level) {
@@ -167,6 +182,12 @@ Context::Context(Parameters parameters, runtime::Device device, ContextOptions o
 const std::shared_ptr<runtime::Memory>& Context::memory() const { return backend_->memory(); }
 
 const std::shared_ptr<runtime::Memory>& Context::key_memory() const { return backend_->key_memory(); }
+
+const std::shared_ptr<const Context>& Context::circuit() const {
+  const std::lock_guard lock(plans_->mutex);
+  if (!plans_->circuit) plans_->circuit.reset(new Context(parameters_.circuit(), *this));
+  return plans_->circuit;
+}
 
 bool Context::is_long_rotation(std::int64_t steps) const {
   if (long_rotations_ != LongRotations::openfhe) return false;

@@ -54,7 +54,7 @@ Security PublicKey::security() const {
 Security SwitchingKey::security() const { return context->parameters().security(gadget->primes()); }
 
 void EvaluationKeys::add(const KeyRole& role, std::shared_ptr<const SwitchingKey> key) {
-  if (context) require_same_context(*context, *key->context, "adding a key");
+  if (context) require_same_context(*key_context(context, role), *key->context, "adding a key");
   const GadgetPrimes& gadget = key->gadget->primes();
   switching[role].insert_or_assign(gadget, std::move(key));
 }
@@ -214,6 +214,49 @@ EncapsulationKeys generate_encapsulation_keys(const SecretKey& secret, std::size
   const auto shared = [](SwitchingKey key) { return std::make_shared<const SwitchingKey>(std::move(key)); };
   return {shared(generate_switching_key(secret, ephemeral, narrow)),
           shared(generate_switching_key(ephemeral, secret, wide))};
+}
+
+const std::shared_ptr<const Context>& key_context(const std::shared_ptr<const Context>& context,
+                                                  const KeyRole& role) {
+  const bool is_of_circuit = role.from == circuit_secret || role.to == circuit_secret;
+  return is_of_circuit && context->scheme() != Scheme::ckks ? context->circuit() : context;
+}
+
+SecretKey circuit_secret_key(const SecretKey& secret) {
+  const Context& context = *secret.context;
+  SecretKey copy{context.circuit(),
+                 context.make_poly(1, 1, context.circuit()->key_base(), Form::evaluation, Secrecy::secret)};
+  context.backend().copy(context.queue(), copy.poly.view(), secret.poly.view());
+  return copy;
+}
+
+namespace {
+
+// The roles' secrets with other numbers.
+EvaluationKeys renumbered(const EvaluationKeys& keys, std::shared_ptr<const Context> context,
+                          std::uint32_t old_number, std::uint32_t number) {
+  EvaluationKeys result;
+  result.context = std::move(context);
+  for (const auto& [role, of_role] : keys.switching) {
+    KeyRole other = role;
+    if (role.from != old_number && role.to != old_number) continue;
+    if (role.from == old_number) other.from = number;
+    if (role.to == old_number) other.to = number;
+    result.switching[other] = of_role;
+  }
+  return result;
+}
+
+}  // namespace
+
+EvaluationKeys circuit_keys(const EvaluationKeys& keys) {
+  return renumbered(keys, keys.context->circuit(), circuit_secret, 0);
+}
+
+EvaluationKeys keys_with_circuit(const std::shared_ptr<const Context>& context,
+                                 const EvaluationKeys& circuit) {
+  require_same_context(*context->circuit(), *circuit.context, "keys of a circuit");
+  return renumbered(circuit, context, 0, circuit_secret);
 }
 
 EvaluationKeys generate_keys(const SecretKey& secret, const KeyRequest& request) {

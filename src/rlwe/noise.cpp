@@ -27,6 +27,10 @@ double tail_factor(std::size_t degree) {
   return std::sqrt(2 * (std::log(2.0 * static_cast<double>(degree)) + failure_nats));
 }
 
+double tail_factor(std::size_t degree, double failure_log2) {
+  return std::sqrt(2 * std::log(2) * (std::log2(2.0 * static_cast<double>(degree)) - failure_log2));
+}
+
 double fresh_noise_log2(std::size_t degree, double sigma, bool with_public_key) {
   // A sum of independent errors with weights w is subgaussian with parameter sigma |w|; for u and s fixed,
   // each coefficient of e u + e_0 + e_1 s has |w|^2 <= 2 N + 1.

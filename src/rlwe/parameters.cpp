@@ -316,9 +316,11 @@ void Parameters::fill_rescaling() {
                                                 : " without factors by level can not scale operands up; "
                                                   "switch their moduli"));
   }
-  if (ckks ? !rescaling_.factors.empty() : !rescaling_.scales.empty()) {
-    throw ParameterError("scales by level are of CKKS, factors by level of BGV; these parameters are of " +
-                         name(scheme()));
+  if (ckks ? !rescaling_.factors.empty() : !rescaling_.scales.empty() && !has_circuit_levels()) {
+    throw ParameterError(
+        "scales by level are of CKKS and of circuits' levels, factors by level of BGV; these parameters are "
+        "of " +
+        name(scheme()));
   }
   if (scheme() == Scheme::bfv && !rescaling_.factors.empty()) {
     throw ParameterError("factors by level are of BGV; BFV has none");
@@ -341,7 +343,11 @@ void Parameters::fill_rescaling() {
       }
     }
   }
-  if (!ckks) return;
+  if (!ckks) {
+    if (!rescaling_.scales.empty()) check_scales();
+    rescaling_.scales.clear();  // of the circuit, not of the user's ciphertexts
+    return;
+  }
   std::vector<LevelScale> derived(levels());
   for (std::size_t level = levels(); level-- > 0;) {
     const bool highest = level >= highest_user_level_;
@@ -353,21 +359,43 @@ void Parameters::fill_rescaling() {
   if (rescaling_.scales.empty() || rescaling_.scales == derived) {
     rescaling_.scales = std::move(derived);
     if (literal_.rescaling) literal_.rescaling->scales.clear();
-  } else if (rescaling_.scales.size() != levels()) {
-    throw ParameterError("there are scales for " + std::to_string(rescaling_.scales.size()) + " of " +
-                         std::to_string(levels()) + " levels; give them for each");
   } else {
-    for (std::size_t level = 0; level < levels(); ++level) {
-      const LevelScale& given = rescaling_.scales[level];
-      const auto is_scale = [](double scale) { return scale > 0 && scale <= max_scale * max_scale; };
-      if (!is_scale(given.scale) || !is_scale(given.product_scale) ||
-          (level != 0 && !(given.divisor > 1 && given.divisor <= max_scale * max_scale))) {
-        throw ParameterError("level " + std::to_string(level) +
-                             " has a scale or divisor that is not above 0 (1) and at most 2^240");
-      }
-    }
+    check_scales();
   }
   if (literal_.rescaling == automatic) literal_.rescaling.reset();
+}
+
+void Parameters::check_scales() const {
+  if (rescaling_.scales.size() != levels()) {
+    throw ParameterError("there are scales for " + std::to_string(rescaling_.scales.size()) + " of " +
+                         std::to_string(levels()) + " levels; give them for each");
+  }
+  for (std::size_t level = 0; level < levels(); ++level) {
+    const LevelScale& given = rescaling_.scales[level];
+    const auto is_scale = [](double scale) { return scale > 0 && scale <= max_scale * max_scale; };
+    if (!is_scale(given.scale) || !is_scale(given.product_scale) ||
+        (level != 0 && !(given.divisor > 1 && given.divisor <= max_scale * max_scale))) {
+      throw ParameterError("level " + std::to_string(level) +
+                           " has a scale or divisor that is not above 0 (1) and at most 2^240");
+    }
+  }
+}
+
+Parameters Parameters::circuit() const {
+  if (scheme() == Scheme::ckks || !literal_.rescaling || literal_.rescaling->scales.empty()) {
+    throw ParameterError(
+        "these parameters have no levels of a circuit; make them by parameters_for_bootstrapping of BFV or "
+        "BGV");
+  }
+  ParametersLiteral literal = literal_;
+  literal.scheme = Scheme::ckks;
+  literal.roots.erase(literal.plain_modulus);
+  literal.plain_modulus = 0;
+  literal.bfv_multiplication = BfvMultiplication::none;
+  literal.rescaling = RescalingPolicy::automatic(Scheme::ckks);
+  literal.rescaling->scales = literal_.rescaling->scales;
+  literal.scale = literal.rescaling->scales[highest_user_level_].scale;
+  return Parameters(std::move(literal));
 }
 
 LevelPurpose Parameters::purpose(std::size_t level) const {

@@ -65,7 +65,7 @@ SwitchingKey copy_to(const ContextPointer& target, const SwitchingKey& source) {
 EvaluationKeys copy_to(const ContextPointer& target, const EvaluationKeys& source) {
   EvaluationKeys result{target, copy_to(target, source.public_key), {}};
   for (const auto& [role, keys] : source.switching) {
-    for (const auto& [gadget, key] : keys) result.add(role, copy_to(target, key));
+    for (const auto& [gadget, key] : keys) result.add(role, copy_to(key_context(target, role), key));
   }
   return result;
 }

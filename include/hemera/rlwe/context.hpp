@@ -93,6 +93,10 @@ class Context {
 
   [[nodiscard]] const Parameters& parameters() const { return parameters_; }
   [[nodiscard]] Scheme scheme() const { return parameters_.scheme(); }
+  /// BFV and BGV with levels of a circuit: the CKKS context by which that computes, of Parameters::circuit(),
+  /// on the same ring, backend and queue. Made at its first use, and kept. Throws ParameterError for other
+  /// parameters.
+  [[nodiscard]] const std::shared_ptr<const Context>& circuit() const;
   [[nodiscard]] std::size_t degree() const { return parameters_.degree(); }
   /// Of hemera/poly/backend.hpp, which its callers include.
   [[nodiscard]] const poly::Backend& backend() const { return *backend_; }
@@ -189,8 +193,13 @@ class Context {
 
  private:
   Context(Parameters parameters, runtime::Device device, ContextOptions options);
+  /// Over primes of another context's ring, on its backend and queue.
+  Context(Parameters parameters, const Context& whole);
 
   struct Plans;
+
+  /// Bases and divisions of the parameters, once there are a backend and its ring.
+  void make_bases(const std::shared_ptr<const poly::Ring>& ring, std::span<const std::uint64_t> auxiliary);
 
   /// t where divisions must keep multiples of t multiples (BGV), else empty.
   [[nodiscard]] const poly::RnsBase& switching_plain_base() const;
@@ -201,7 +210,7 @@ class Context {
   std::shared_ptr<poly::Ledger> ledger_;
   std::shared_ptr<const poly::Backend> backend_;
   std::shared_ptr<const poly::RingMultiplier> multiplier_;
-  std::unique_ptr<runtime::Queue> queue_;
+  std::shared_ptr<runtime::Queue> queue_;
   poly::ModulusChain chain_;
   poly::RnsBase key_base_;
   poly::RnsBase public_key_base_;

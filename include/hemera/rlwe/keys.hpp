@@ -169,6 +169,20 @@ EncapsulationKeys generate_encapsulation_keys(const SecretKey& secret, std::size
                                               const std::shared_ptr<const Gadget>& wide);
 /// The number of the ephemeral secret in roles of keys.
 inline constexpr std::uint32_t ephemeral_secret = 1;
+/// BFV and BGV: the number of the ciphertexts' secret in roles of a circuit's keys, which belong to the
+/// circuit's context (Context::circuit). Their errors are no multiples of t.
+inline constexpr std::uint32_t circuit_secret = 2;
+
+/// The context that keys of a role belong to in a set of this one: itself, or its circuit's.
+const std::shared_ptr<const Context>& key_context(const std::shared_ptr<const Context>& context,
+                                                  const KeyRole& role);
+/// The same secret in the circuit's context, a copy.
+SecretKey circuit_secret_key(const SecretKey& secret);
+/// A circuit's keys as a set of its own context, with the roles that they have there, and back. Keys are
+/// shared.
+EvaluationKeys circuit_keys(const EvaluationKeys& keys);
+EvaluationKeys keys_with_circuit(const std::shared_ptr<const Context>& context,
+                                 const EvaluationKeys& circuit);
 
 struct KeyRequest {
   bool public_key = true;

@@ -19,6 +19,8 @@ double sum_noise_log2(const Context& context, double a, double b);
 /// Standard deviations that none of N subgaussian coefficients exceeds, except with probability 2^-40: sqrt(2
 /// ln(2 N 2^40)).
 double tail_factor(std::size_t degree);
+/// The same for another probability, 2^failure_log2.
+double tail_factor(std::size_t degree, double failure_log2);
 
 /// Noise of a fresh encryption, without error_factor.
 double fresh_noise_log2(const Context& context, bool with_public_key);

@@ -96,7 +96,12 @@ class Parameters {
   /// The levels of the user: where fresh encryptions start, and where automatic rescaling ends.
   [[nodiscard]] std::size_t highest_user_level() const { return highest_user_level_; }
   [[nodiscard]] std::size_t lowest_user_level() const { return lowest_user_level_; }
-  /// The policy with its tables filled in (CKKS: scales of every level).
+  /// Whether levels of a circuit lie around the user's (CKKS, BFV and BGV: those of a bootstrap).
+  [[nodiscard]] bool has_circuit_levels() const { return !literal_.purposes.empty(); }
+  /// BFV and BGV with circuit levels: the CKKS parameters over the same primes by which the circuit computes,
+  /// with the scales of the literal's policy. Throws ParameterError for others.
+  [[nodiscard]] Parameters circuit() const;
+  /// The policy with its tables filled in (CKKS: scales of every level; otherwise without the circuit's).
   [[nodiscard]] const RescalingPolicy& rescaling() const { return rescaling_; }
   /// Primes that the levels up to `level` have: the top level's first, then what each lower one adds.
   [[nodiscard]] std::vector<std::uint64_t> primes_up_to(std::size_t level) const;
@@ -152,6 +157,7 @@ class Parameters {
  private:
   void fill_purposes();
   void fill_rescaling();
+  void check_scales() const;
 
   ParametersLiteral literal_;
   RescalingPolicy rescaling_;

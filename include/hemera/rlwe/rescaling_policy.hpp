@@ -68,7 +68,8 @@ struct RescalingPolicy {
   /// product costs a degree.
   bool integers_cost_a_degree = false;
   /// CKKS, by level; empty: S of the highest user level is the parameters' scale, S_(l-1) = S_l^2 / r_l with
-  /// r_l the quotient of the levels' moduli, products have the square, and divisors are r_l.
+  /// r_l the quotient of the levels' moduli, products have the square, and divisors are r_l. BFV and BGV with
+  /// levels of a circuit: the scales by which that computes.
   std::vector<LevelScale> scales = {};
   /// BGV, by level; empty: a fresh factor is 1, and factors that differ are balanced by small integers. With
   /// factors, sums have those of the table, and the level of a product follows from the degrees instead of

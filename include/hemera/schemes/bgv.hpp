@@ -54,7 +54,7 @@ class Evaluator final : public integer::Evaluator {
  public:
   /// Throws MismatchError for a context of another scheme.
   Evaluator(std::shared_ptr<const rlwe::Context> context, rlwe::EvaluationKeys keys,
-            rlwe::Relinearization relinearization = rlwe::Relinearization::eager);
+            rlwe::Relinearization relinearization = rlwe::Relinearization::eager, Refresh refresh = {});
 
  protected:
   /// If factors differ, multiplies both operands by small integers.

@@ -29,6 +29,7 @@ from hemera.circuits.functions import (
     tanh,
 )
 from hemera.circuits.grid import TransformGrid
+from hemera.circuits.integer_bootstrap import IntegerBootstrap
 from hemera.circuits.linear import LinearTransform
 from hemera.circuits.matrices import MatrixProduct, MatrixVectorProduct
 from hemera.circuits.plans import Plan
@@ -41,6 +42,7 @@ __all__ = [
     "Function",
     "FunctionPlan",
     "InnerSum",
+    "IntegerBootstrap",
     "KeyNeed",
     "LinearTransform",
     "Mask",

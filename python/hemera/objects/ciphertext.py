@@ -510,7 +510,8 @@ class Ciphertext(_Message):
         return self._evaluator.conjugate(self)
 
     def bootstrap(self) -> Ciphertext:
-        """CKKS: the same values at the highest level, by the plan of `Context.bind(bootstrap=)`."""
+        """The same values by the plan of `Context.bind(bootstrap=)`. CKKS: at the highest level. BFV and BGV:
+        with less noise."""
         return self._evaluator.bootstrap(self)
 
     def with_slots(self, slots: int) -> Ciphertext:

@@ -11,7 +11,15 @@ from numpy.typing import ArrayLike
 
 from hemera import _core
 from hemera._noise_warning import warn_of_bootstrap, warn_of_interval, warn_of_spent_budget
-from hemera.circuits import Bootstrap, Function, FunctionPlan, Plan, Polynomial, TransformGrid
+from hemera.circuits import (
+    Bootstrap,
+    Function,
+    FunctionPlan,
+    IntegerBootstrap,
+    Plan,
+    Polynomial,
+    TransformGrid,
+)
 from hemera.circuits.functions import Basis, Interval
 from hemera.circuits.matrices import EncryptedProduct, MatrixVectorProduct
 from hemera.circuits.slots import SlotPlan
@@ -37,7 +45,7 @@ class CircuitEvaluator:
     _context: Context
     _keys: Keys
     _native: _core.Evaluator
-    _bootstrap: Bootstrap | None
+    _bootstrap: Bootstrap | IntegerBootstrap | None
     _automatic: bool
     _magnitude: float | None
     _undeclared: int
@@ -178,21 +186,23 @@ class CircuitEvaluator:
     def bootstrap(
         self,
         a: Ciphertext,
-        plan: Bootstrap | None = None,
+        plan: Bootstrap | IntegerBootstrap | None = None,
         *,
         magnitude: float | None = None,
         out: Ciphertext | None = None,
     ) -> Ciphertext:
-        """CKKS: the values of `a` at the highest level: see `hemera.circuits.Bootstrap`.
+        """CKKS: the values of `a` at the highest level: see `hemera.circuits.Bootstrap`. BFV and BGV: its
+        integers with less noise, at the highest level: see `hemera.circuits.IntegerBootstrap`.
 
         Args:
-            a: a ciphertext at any level of the user's, except a product that waits for its rescale at the
-                lowest.
+            a: a ciphertext at any level of the user's, except a product of CKKS that waits for its rescale at
+                the lowest.
             plan: the plan of the bootstrap; None: that of `Context.bind`.
-            magnitude: the largest magnitude of the values; None: that of `Context.bind`, for its plan.
+            magnitude: CKKS: the largest magnitude of the values; None: that of `Context.bind`, for its plan.
 
         Raises:
             MissingKeyError: if there is no plan, or a key is missing.
+            NoiseError: BFV and BGV: if the guaranteed noise budget is less than the plan needs.
             RangeError: if the declared bound is above 2, or above the magnitude of `Context.bind`, and no
                 level is left to make values smaller.
 
@@ -207,6 +217,10 @@ class CircuitEvaluator:
                 "hm.circuits.Bootstrap with the ciphertext"
             )
         native = native_of("bootstrap", a)
+        if isinstance(chosen, IntegerBootstrap):
+            if magnitude is not None:
+                raise _core.ParameterError("bootstrap: a magnitude is of CKKS; integers are exact")
+            return self._finish("bootstrap", chosen._apply(self, native), out)
         if magnitude is None and chosen is self._bootstrap:
             magnitude = self._magnitude
         if magnitude is not None:
@@ -238,13 +252,15 @@ class CircuitEvaluator:
 
     def _user_levels(self, level: int) -> int:
         """The number of levels between `level` and the input level of bootstraps; 0 without a plan."""
-        return 0 if self._bootstrap is None else max(0, level - self._bootstrap.input_level)
+        if self._bootstrap is None or isinstance(self._bootstrap, IntegerBootstrap):
+            return 0
+        return max(0, level - self._bootstrap.input_level)
 
     def _all_refreshed(
         self, operands: Sequence[Ciphertext], levels: int = 1, magnitudes: Sequence[float] | None = None
     ) -> list[Ciphertext]:
         """`_refreshed` for several operands. An operand that stands there twice is bootstrapped once."""
-        if not self._automatic:
+        if not self._automatic or self._has_budget:  # products of BFV and BGV bootstrap by themselves
             return list(operands)
         natives = [x._native for x in operands]
         cores, places = _core.refreshed(self._native, natives, levels, magnitudes or [])
@@ -303,7 +319,10 @@ class CircuitEvaluator:
         return self._finish("multiply_matrices", core, out)
 
     def _evaluated(
-        self, circuit: Plan | Function, inputs: Sequence[Ciphertext], out: Ciphertext | None
+        self,
+        circuit: Plan | Function | IntegerBootstrap,
+        inputs: Sequence[Ciphertext],
+        out: Ciphertext | None,
     ) -> Any:
         """The result of a circuit that was called with ciphertexts; of a grid, a list of them."""
         if isinstance(circuit, (Function, FunctionPlan)):
@@ -314,7 +333,7 @@ class CircuitEvaluator:
         if isinstance(circuit, TransformGrid):
             return self.transform_all(circuit, *inputs)
         (x,) = inputs
-        if isinstance(circuit, Bootstrap):
+        if isinstance(circuit, (Bootstrap, IntegerBootstrap)):
             return self.bootstrap(x, circuit, out=out)
         assert isinstance(circuit, SlotPlan)
         return self.transform(x, circuit, out=out)
@@ -356,7 +375,12 @@ class CircuitEvaluator:
             warn_of_interval(own.name, *own.intervals[0])
         if isinstance(function, FunctionPlan):
             parts = self._all_refreshed(parts, self._user_levels(function.level), own._magnitudes)
-        elif self._bootstrap is None or not self._automatic or own.depth <= self._bootstrap.levels_left:
+        elif (
+            self._bootstrap is None
+            or isinstance(self._bootstrap, IntegerBootstrap)
+            or not self._automatic
+            or own.depth <= self._bootstrap.levels_left
+        ):
             parts = self._all_refreshed(parts, own.depth, own._magnitudes)
         else:
             return self._apply_in_stages(own, parts, out)

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
 
 from hemera import _core
-from hemera.circuits import Bootstrap
+from hemera.circuits import Bootstrap, IntegerBootstrap
 from hemera.circuits.needs import Needs
 from hemera.inputs.arguments import described, in_own_words, require_type
 from hemera.inputs.device import DeviceArray
@@ -287,7 +287,7 @@ class Context:
         keys: Keys,
         *,
         relinearization: Relinearization = "eager",
-        bootstrap: Bootstrap | None = None,
+        bootstrap: Bootstrap | IntegerBootstrap | None = None,
         automatic: bool = False,
         magnitude: float | None = None,
     ) -> Evaluator:
@@ -297,9 +297,10 @@ class Context:
             keys: keys of this context.
             relinearization: "eager": each product is relinearized to size 2; "lazy": a product is
                 relinearized only when an operation needs size 2.
-            bootstrap: CKKS: the plan of `Ciphertext.bootstrap`; `keys` must have been generated for it.
+            bootstrap: the plan of `Ciphertext.bootstrap`; `keys` must have been generated for it.
             automatic: whether an operation first bootstraps operands that have too few levels left for it
-                (docs/bootstrapping.md).
+                (docs/bootstrapping.md). BFV and BGV: whether a product first bootstraps operands, where its
+                result would have too little budget for the next bootstrap (docs/exact-bootstrapping.md).
             magnitude: CKKS: a bound on the magnitude of bootstrapped values that declare none
                 (`Ciphertext.largest`). Bootstraps divide and multiply by it; with the order "slots first"
                 this takes no level. None: such values are taken to be from -1 to 1, and the evaluator gives
@@ -694,11 +695,13 @@ class Context:
         return Ciphertext(core, evaluator)
 
 
-def _as_magnitude(magnitude: object, bootstrap: Bootstrap | None) -> float:
+def _as_magnitude(magnitude: object, bootstrap: Bootstrap | IntegerBootstrap | None) -> float:
     if bootstrap is None:
         raise _core.ParameterError(
             "magnitude= needs a plan: bind(keys, bootstrap=plan, automatic=True, magnitude=100)"
         )
+    if isinstance(bootstrap, IntegerBootstrap):
+        raise _core.ParameterError("magnitude= is of CKKS; integers of BFV and BGV are exact")
     if not isinstance(magnitude, numbers.Real) or isinstance(magnitude, bool):
         raise TypeError(f"bind: the magnitude must be a number, not {described(magnitude)}")
     number = float(magnitude)

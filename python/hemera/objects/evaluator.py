@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from hemera import _core
-from hemera.circuits import Bootstrap, LinearTransform
+from hemera.circuits import Bootstrap, IntegerBootstrap, LinearTransform
 from hemera.inputs.arguments import checks_its_arguments, described, in_own_words, require_type
 from hemera.inputs.encoding import as_number
 from hemera.inputs.source import Source
@@ -54,7 +54,7 @@ class Evaluator(CircuitEvaluator):
         relinearization: Relinearization = "eager",
         *,
         native: _core.Evaluator | None = None,
-        bootstrap: Bootstrap | None = None,
+        bootstrap: Bootstrap | IntegerBootstrap | None = None,
         automatic: bool = False,
         magnitude: float | None = None,
     ) -> None:
@@ -69,7 +69,11 @@ class Evaluator(CircuitEvaluator):
         self._has_warned = False
         if native is None:
             lazy = relinearization == "lazy"
-            if bootstrap is not None and automatic:
+            if isinstance(bootstrap, IntegerBootstrap) and automatic:
+                exact = bootstrap._in(context)
+                native = _core.make_refreshing_integer_evaluator(keys._native, lazy, exact)
+            elif bootstrap is not None and automatic:
+                assert not isinstance(bootstrap, IntegerBootstrap)
                 prepared = bootstrap._in_for(context, magnitude)
                 native = _core.make_refreshing_evaluator(keys._native, lazy, prepared)
             else:

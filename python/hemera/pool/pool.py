@@ -10,7 +10,7 @@ from typing import Any, Literal, NoReturn, TypeVar
 from numpy.typing import ArrayLike, DTypeLike, NDArray
 
 from hemera import _core
-from hemera.circuits import Bootstrap
+from hemera.circuits import Bootstrap, IntegerBootstrap
 from hemera.circuits.needs import Needs
 from hemera.inputs.arguments import as_integer, described, require_type
 from hemera.inputs.source import Source
@@ -260,7 +260,7 @@ class Pool(Context):
         keys: Keys,
         *,
         relinearization: Relinearization = "eager",
-        bootstrap: Bootstrap | None = None,
+        bootstrap: Bootstrap | IntegerBootstrap | None = None,
         automatic: bool = False,
         magnitude: float | None = None,
     ) -> PoolEvaluator:

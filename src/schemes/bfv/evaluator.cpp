@@ -18,12 +18,12 @@ struct Evaluator::Plans {
 };
 
 Evaluator::Evaluator(std::shared_ptr<const Context> context, rlwe::EvaluationKeys keys,
-                     rlwe::Relinearization relinearization)
+                     rlwe::Relinearization relinearization, Refresh refresh)
     : integer::Evaluator(integer::rules_of(rlwe::Scheme::bfv), std::move(context), std::move(keys),
-                         relinearization) {
+                         relinearization, std::move(refresh)) {
   const Context& own = *this->context();
   auto plans = std::make_unique<Plans>();
-  for (std::size_t level = 0; level <= own.top_level(); ++level) {
+  for (std::size_t level = 0; level <= own.parameters().highest_user_level(); ++level) {
     plans->multipliers.push_back(make_multiplier(own, level, own.parameters().literal().bfv_multiplication));
   }
   plans_ = std::move(plans);

@@ -15,9 +15,9 @@ using rlwe::Ciphertext;
 using rlwe::Context;
 
 Evaluator::Evaluator(std::shared_ptr<const Context> context, rlwe::EvaluationKeys keys,
-                     rlwe::Relinearization relinearization)
+                     rlwe::Relinearization relinearization, Refresh refresh)
     : integer::Evaluator(integer::rules_of(rlwe::Scheme::bgv), std::move(context), std::move(keys),
-                         relinearization) {
+                         relinearization, std::move(refresh)) {
   const Context& own = *this->context();
   for (std::size_t level = 0; level <= own.top_level(); ++level) {
     log_moduli_.push_back(own.base(level).log2());

@@ -86,7 +86,7 @@ Plaintext Encoder::encode(const poly::IntegerView& values, const BatchShape& bat
   const poly::RnsBase& base = context.plain_base();
   Plaintext result{context_, {}, context.make_poly(objects, 1, base, Form::coefficient, Secrecy::secret)};
   result.meta.batch = batch;
-  result.meta.level = context.top_level();
+  result.meta.level = context.parameters().highest_user_level();
   result.meta.slots = count;
   result.meta.encoding = encoding;
   result.meta.filled = rlwe::filled_slots(result.meta, context.degree());

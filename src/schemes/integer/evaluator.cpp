@@ -56,8 +56,10 @@ double switched_noise_log2(const Ciphertext& a, std::size_t to, double half_rang
 }  // namespace
 
 Evaluator::Evaluator(const Rules& rules, std::shared_ptr<const Context> context, rlwe::EvaluationKeys keys,
-                     rlwe::Relinearization relinearization)
-    : rlwe::Evaluator(std::move(context), std::move(keys), relinearization), rules_(&rules) {
+                     rlwe::Relinearization relinearization, Refresh refresh)
+    : rlwe::Evaluator(std::move(context), std::move(keys), relinearization),
+      rules_(&rules),
+      refresh_(std::move(refresh)) {
   const rlwe::Scheme scheme = this->context()->scheme();
   if (scheme != rules.scheme()) {
     const std::string own = rlwe::name(rules.scheme());
@@ -141,11 +143,15 @@ void Evaluator::multiply_scalar_inplace(Ciphertext& a, const Scalar& b) const {
   const Context& own = *context();
   const arith::Modulus& t = own.plain_base().modulus(0);
   const std::int64_t factor = t.centered(t.reduce_signed(b.integer));
+  const double growth = std::log2(std::max(1.0, std::abs(static_cast<double>(factor))));
+  if (growth > 0 && needs_refresh(a.meta.level, a.meta.noise_log2 + growth)) {
+    if (auto fresh = refreshed(a)) a = std::move(*fresh);
+  }
   const poly::RnsBase& base = own.base(a.meta.level);
   const runtime::Uninterrupted whole;
   own.backend().multiply_scalar(own.queue(), a.poly.view(), std::as_const(a.poly).view(),
                                 residues(factor, base), base);
-  a.meta.noise_log2 += std::log2(std::max(1.0, std::abs(static_cast<double>(factor))));
+  a.meta.noise_log2 += growth;
   a.seed.reset();
 }
 
@@ -175,7 +181,48 @@ void Evaluator::multiply_by_factor(Ciphertext& a, const rlwe::ScaleStep& step) c
 
 std::optional<std::size_t> Evaluator::product_level(const Metadata&, const Metadata&) const { return {}; }
 
+double Evaluator::budget(std::size_t level, double noise_log2) const {
+  const Context& own = *context();
+  return own.base(level).log2() - rules_->room_log2(own.parameters().plain_modulus()) - noise_log2;
+}
+
+bool Evaluator::needs_refresh(std::size_t level, double noise_log2) const {
+  return refresh_.run && budget(level, noise_log2) < refresh_.needed;
+}
+
+std::optional<Ciphertext> Evaluator::refreshed(const Ciphertext& a) const {
+  if (budget(a.meta.level, a.meta.noise_log2) >= refresh_.left) return std::nullopt;
+  return refresh_.run(*this, a);
+}
+
+void Evaluator::count_bootstrap(const Ciphertext& a) const {
+  bootstraps_.fetch_add(rlwe::batch_count(a.meta.batch), std::memory_order_relaxed);
+}
+
 rlwe::Factors Evaluator::factors(const Ciphertext& a, const Ciphertext& b) const {
+  rlwe::Factors result = factors_as_they_are(a, b);
+  if (!needs_refresh(result.meta.level, result.meta.noise_log2)) return result;
+  auto fresh_a = refreshed(a);
+  auto fresh_b = &a == &b ? std::nullopt : refreshed(b);
+  if (!fresh_a && !fresh_b) return result;
+  const Ciphertext& x = fresh_a ? *fresh_a : a;
+  result = factors_as_they_are(x, &a == &b ? x : fresh_b ? *fresh_b : b);
+  if (fresh_a) result.hold(std::move(fresh_a->poly));
+  if (fresh_b) result.hold(std::move(fresh_b->poly));
+  return result;
+}
+
+rlwe::Factors Evaluator::factors(const Ciphertext& a, const Plaintext& b) const {
+  rlwe::Factors result = factors_as_they_are(a, b);
+  if (!needs_refresh(result.meta.level, result.meta.noise_log2)) return result;
+  auto fresh = refreshed(a);
+  if (!fresh) return result;
+  result = factors_as_they_are(*fresh, b);
+  result.hold(std::move(fresh->poly));
+  return result;
+}
+
+rlwe::Factors Evaluator::factors_as_they_are(const Ciphertext& a, const Ciphertext& b) const {
   const Context& own = *context();
   rlwe::ScaleProduct product = own.scales().product(a.meta, b.meta, product_level(a.meta, b.meta));
   Ciphertext lowered_a;
@@ -195,7 +242,7 @@ rlwe::Factors Evaluator::factors(const Ciphertext& a, const Ciphertext& b) const
   return result;
 }
 
-rlwe::Factors Evaluator::factors(const Ciphertext& a, const Plaintext& b) const {
+rlwe::Factors Evaluator::factors_as_they_are(const Ciphertext& a, const Plaintext& b) const {
   const Context& own = *context();
   rlwe::require_plaintext(own, b, "multiply_plain");
   require_same_encoding(a.meta.encoding, b.meta.encoding, "multiply_plain");

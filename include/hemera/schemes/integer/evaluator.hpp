@@ -2,7 +2,10 @@
 // switching.
 #pragma once
 
+#include <atomic>
 #include <cstddef>
+#include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -26,10 +29,22 @@ class Evaluator : public rlwe::Evaluator {
   /// Modulus switch one level down.
   [[nodiscard]] rlwe::Ciphertext rescale(const rlwe::Ciphertext& a) const final;
 
+  /// Brings noise down: a bootstrap. Budgets are guaranteed ones, in bits.
+  struct Refresh {
+    std::function<rlwe::Ciphertext(const Evaluator&, const rlwe::Ciphertext&)> run;
+    double needed = 0;  ///< that results of products keep: what the next bootstrap needs, and sums before it
+    double left = 0;    ///< of what was bootstrapped
+  };
+  /// The number of ciphertexts that were bootstrapped by this evaluator; each element of a batch counts.
+  [[nodiscard]] std::uint64_t bootstraps() const { return bootstraps_.load(std::memory_order_relaxed); }
+  /// Counts a bootstrap of `a`: for circuits that bootstrap.
+  void count_bootstrap(const rlwe::Ciphertext& a) const;
+
  protected:
+  /// Operands of a product whose result would keep less budget than `refresh` needs are refreshed before it.
   /// Throws MismatchError for a context of another scheme than the rules'. The rules must outlive it.
   Evaluator(const Rules& rules, std::shared_ptr<const rlwe::Context> context, rlwe::EvaluationKeys keys,
-            rlwe::Relinearization relinearization);
+            rlwe::Relinearization relinearization, Refresh refresh);
 
   void multiply_by_factor(rlwe::Ciphertext& a, const rlwe::ScaleStep& step) const final;
   [[nodiscard]] rlwe::Factors factors(const rlwe::Ciphertext& a, const rlwe::Ciphertext& b) const final;
@@ -48,8 +63,17 @@ class Evaluator : public rlwe::Evaluator {
  private:
   void combine_plain(rlwe::Ciphertext& a, const rlwe::Plaintext& b, bool subtract,
                      const char* operation) const;
+  [[nodiscard]] rlwe::Factors factors_as_they_are(const rlwe::Ciphertext& a, const rlwe::Ciphertext& b) const;
+  [[nodiscard]] rlwe::Factors factors_as_they_are(const rlwe::Ciphertext& a, const rlwe::Plaintext& b) const;
+  [[nodiscard]] double budget(std::size_t level, double noise_log2) const;
+  /// Whether a result with this noise would keep less than the next refresh needs.
+  [[nodiscard]] bool needs_refresh(std::size_t level, double noise_log2) const;
+  /// Empty where it would keep no more than there is.
+  [[nodiscard]] std::optional<rlwe::Ciphertext> refreshed(const rlwe::Ciphertext& a) const;
 
   const Rules* rules_;
+  Refresh refresh_;
+  mutable std::atomic<std::uint64_t> bootstraps_{0};
 };
 
 }  // namespace hemera::integer

@@ -1,0 +1,143 @@
+// Bootstrapping of BFV and BGV: the noise of a ciphertext goes through a CKKS bootstrap and is subtracted.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "hemera/circuits/bootstrap/bootstrap.hpp"
+#include "hemera/circuits/bootstrap/bootstrap_parameters.hpp"
+#include "hemera/circuits/plan.hpp"
+#include "hemera/poly/plans.hpp"
+#include "hemera/schemes/integer/evaluator.hpp"
+
+namespace hemera::circuits {
+
+/// The settings of a preset for BFV and BGV: "bfv16-32", and "bfv11-test", which is not secure.
+/// ParameterError, which lists them, for another name.
+BootstrapSettings integer_bootstrap_preset(const std::string& name);
+
+/// Parameters of BFV or BGV with the user's levels and, above them, those of a bootstrap in the standard
+/// order. `plain_modulus`: t, prime or not. Throws what parameters_for_bootstrapping of CKKS throws, and
+/// ParameterError for CKKS, for the order slots-first, for user's levels that are not each a part of the next
+/// higher one (whole primes of 50 bits are), and for a t that the last level does not hold or that is a
+/// multiple of a prime.
+rlwe::Parameters parameters_for_bootstrapping(rlwe::Scheme scheme, std::uint64_t plain_modulus,
+                                              const BootstrapSettings& settings);
+
+struct IntegerBootstrapOptions {
+  /// CKKS bootstraps one after the other, each of the noise that is left, magnified; 0: as few as have the
+  /// budget.
+  std::size_t passes = 0;
+  /// Guaranteed bits of the result; 0: those of one product of ciphertexts and of the next bootstrap.
+  double budget = 0;
+  /// -log2 of the probability that a result's noise is beyond its bound, from 40 to 128.
+  int failure_bits = 40;
+};
+
+/// A plan (docs/exact-bootstrapping.md). With t times the ciphertext, brought to q_0, its message is gone,
+/// and its noise is what a CKKS bootstrap takes: the result, times a whole number, is subtracted from the
+/// ciphertext (J. Kim, J. Seo, Y. Song, 2024/109). Works for any t. All budgets are guaranteed ones, in bits.
+/// Immutable.
+class IntegerBootstrap {
+ public:
+  /// ParameterError for parameters that have no levels of a bootstrap, and for passes or a budget that the
+  /// user's modulus does not hold.
+  explicit IntegerBootstrap(const rlwe::Parameters& parameters, const IntegerBootstrapOptions& options = {});
+
+  [[nodiscard]] const rlwe::Parameters& parameters() const { return parameters_; }
+  /// The CKKS bootstrap of a pass, of Parameters::circuit().
+  [[nodiscard]] const Bootstrap& circuit() const { return circuit_; }
+  [[nodiscard]] std::size_t passes() const { return shifts_.size(); }
+  /// log2 of what each pass magnifies the noise by.
+  [[nodiscard]] const std::vector<int>& shifts() const { return shifts_; }
+  [[nodiscard]] std::size_t result_level() const { return parameters_.highest_user_level(); }
+  /// log2 of q_0 over the largest noise that is raised.
+  [[nodiscard]] double ratio_bits() const { return ratio_bits_; }
+  /// -log2 of the deviation of a coefficient's error after the last pass, over the largest noise that it
+  /// takes: by the model of bootstraps, in the first pass for noise that is uniform up to that, in others for
+  /// what a pass leaves.
+  [[nodiscard]] double precision_bits() const { return passes() == 1 ? first_bits_ : later_bits_; }
+  /// Of what is bootstrapped, and of the result.
+  [[nodiscard]] double needed_budget() const { return ratio_bits_ - 1; }
+  [[nodiscard]] double budget_left() const;
+  /// That results of automatic products keep, so that sums of eight of them can still be bootstrapped.
+  [[nodiscard]] double kept_budget() const { return needed_budget() + 3; }
+  /// Metadata::noise_log2 of the result.
+  [[nodiscard]] double result_noise_log2() const;
+  /// Squares, one after the other, between two bootstraps.
+  [[nodiscard]] std::size_t products() const;
+  /// log2 of the probability that a bootstrap's result is wrong, or its noise beyond the bound.
+  [[nodiscard]] double failure_log2() const;
+
+  /// Of all passes.
+  [[nodiscard]] Cost cost() const;
+  [[nodiscard]] const std::vector<KeyNeed>& needed_keys() const { return circuit_.needed_keys(); }
+  [[nodiscard]] std::size_t memory_bytes(std::size_t batch = 1) const;
+  /// As Plan's.
+  void require_memory(const rlwe::Context& context, std::size_t batch = 1) const;
+  [[nodiscard]] rlwe::EvaluationKeys generate_keys(const rlwe::SecretKey& secret) const;
+
+ private:
+  friend class PreparedIntegerBootstrap;
+
+  void require_parameters(const rlwe::Context& context, const char* operation) const;
+  [[nodiscard]] double budget_of(double noise_log2, std::size_t level) const;
+  /// Level and noise of the square of an operand.
+  struct Noise {
+    std::size_t level;
+    double log2;
+  };
+  [[nodiscard]] Noise squared(const Noise& operand) const;
+  /// log2 of the whole number that takes a pass's result to the noise.
+  [[nodiscard]] double factor_log2(int shift) const;
+  [[nodiscard]] bool holds(const IntegerBootstrapOptions& options) const;
+
+  rlwe::Parameters parameters_;
+  Bootstrap circuit_;
+  std::vector<int> shifts_ = {0};
+  double ratio_bits_;
+  double first_bits_, later_bits_;  // of precision
+  int failure_bits_;
+};
+
+/// The same with its plaintexts in a context's memory.
+class PreparedIntegerBootstrap {
+ public:
+  /// Throws MismatchError if the context has other parameters.
+  PreparedIntegerBootstrap(std::shared_ptr<const rlwe::Context> context, const IntegerBootstrap& plan);
+
+  [[nodiscard]] const IntegerBootstrap& plan() const { return plan_; }
+  /// The same integers at the user's highest level, with the noise bound of the plan. Each element of a batch
+  /// is bootstrapped.
+  ///
+  /// Throws, before anything runs: NoiseError if the guaranteed budget is less than the plan needs,
+  /// LevelError above the user's levels, MissingKeyError if keys are missing, MismatchError for another
+  /// context.
+  [[nodiscard]] rlwe::Ciphertext operator()(const integer::Evaluator& evaluator,
+                                            const rlwe::Ciphertext& in) const;
+  /// For evaluators that bootstrap operands of products by themselves: bfv::Evaluator and bgv::Evaluator.
+  /// Results of products keep IntegerBootstrap::kept_budget.
+  static integer::Evaluator::Refresh refresh(std::shared_ptr<const PreparedIntegerBootstrap> bootstrap);
+
+ private:
+  /// Residues of a level's primes.
+  using Residues = std::vector<std::uint64_t>;
+
+  void check(const integer::Evaluator& evaluator, const rlwe::Ciphertext& in) const;
+  /// The noise of x, times t 2^shift and brought to q_0, as a ciphertext of the circuit.
+  [[nodiscard]] rlwe::Ciphertext noise_of(const rlwe::Ciphertext& x, int shift) const;
+  /// x at the user's highest level less the noise.
+  [[nodiscard]] rlwe::Ciphertext corrected(const rlwe::Ciphertext& x, const rlwe::Ciphertext& noise,
+                                           int shift) const;
+  [[nodiscard]] Residues negative_factor(int shift) const;
+
+  std::shared_ptr<const rlwe::Context> context_;
+  IntegerBootstrap plan_;
+  PreparedBootstrap circuit_;
+  std::vector<std::shared_ptr<const poly::Division>> divisions_;  // [level]: to level 0; none from there
+};
+
+}  // namespace hemera::circuits

@@ -1,0 +1,223 @@
+"""The plan of a bootstrap of BFV or BGV."""
+
+from __future__ import annotations
+
+import math
+import weakref
+from typing import TYPE_CHECKING, Any
+
+from hemera import _core
+from hemera.circuits.handles import ValueT, evaluated
+from hemera.circuits.needs import Needs, size_text
+from hemera.parameters import require_naturals
+from hemera.times import DeviceTimes, device_name
+
+if TYPE_CHECKING:
+    from hemera.circuits.handles import Context, Evaluator
+    from hemera.parameters import Parameters
+
+__all__ = ["IntegerBootstrap"]
+
+
+class IntegerBootstrap(Needs):
+    """A bootstrap (BFV and BGV): it brings the noise of ciphertexts down, so exact computations need no end.
+
+        params = hm.bfv.Parameters.for_bootstrapping("bfv16-32", plain_modulus=65537)
+        boot = hm.circuits.IntegerBootstrap(params)
+        keys = ctx.generate_keys(sk, plan=boot)
+        ev = ctx.bind(keys, bootstrap=boot, automatic=True)  # automatic: by itself, before products
+        y = x.bootstrap()  # boot(x) is the same
+
+    A pass is a CKKS bootstrap of the noise, and its time; each further pass gives the same number of bits
+    again. All budgets are guaranteed ones (`Ciphertext.guaranteed_noise_budget`), in bits.
+
+    Args:
+        params: parameters of `hemera.bfv.Parameters.for_bootstrapping`, or BGV's.
+        passes: the number of passes; None: as few as have the budget.
+        budget: that results have; None: that of one product of ciphertexts and of the next bootstrap.
+        failure: the largest probability that the noise of a result is beyond its bound, from 2^-40 to 2^-128.
+
+    Raises:
+        ParameterError: if the parameters have no levels of a bootstrap, if the user's modulus does not hold
+            so many passes or such a budget, or if both are given.
+    """
+
+    _native: _core.IntegerBootstrap
+
+    def __init__(
+        self,
+        params: Parameters,
+        *,
+        passes: int | None = None,
+        budget: float | None = None,
+        failure: float = 2**-40,
+    ) -> None:
+        if passes is not None:
+            require_naturals(passes=passes)
+            if passes == 0:
+                raise _core.ParameterError("a bootstrap of 0 passes; give 1 or more, or None")
+        if budget is not None and not (budget > 0 and math.isfinite(budget)):
+            raise _core.ParameterError(f"budget must be finite and positive, not {budget!r}")
+        if passes is not None and budget is not None:
+            raise _core.ParameterError("give passes or the budget that they should leave, not both")
+        if not 2**-128 <= failure <= 2**-40:
+            raise _core.ParameterError(f"failure must be from 2**-128 to 2**-40, not {failure!r}")
+        super().__init__(params)
+        self._native = _core.IntegerBootstrap(
+            params._native, passes or 0, budget or 0.0, math.ceil(-math.log2(failure))
+        )
+        # As `Plan._prepared`.
+        self._prepared: weakref.WeakKeyDictionary[Context, _core.PreparedIntegerBootstrap] = (
+            weakref.WeakKeyDictionary()
+        )
+
+    @property
+    def passes(self) -> int:
+        """The number of CKKS bootstraps, one after the other."""
+        return len(self._native.shifts)
+
+    @property
+    def result_level(self) -> int:
+        """The level of results, the user's highest."""
+        return self._native.result_level
+
+    @property
+    def needed_budget(self) -> float:
+        """The budget that a ciphertext needs to be bootstrapped."""
+        return self._native.needed_budget
+
+    @property
+    def budget_left(self) -> float:
+        """The budget of results."""
+        return self._native.budget_left
+
+    @property
+    def products(self) -> int:
+        """The number of squares, one after the other, from one bootstrap to the next."""
+        return self._native.products
+
+    @property
+    def failure_log2(self) -> float:
+        """log2 of the probability that a result is wrong, or its noise beyond the bound."""
+        return self._native.failure_log2
+
+    @property
+    def key_bytes(self) -> int:
+        """The bytes of the plan's keys in memory."""
+        return self._native.cost.key_bytes
+
+    def memory_bytes(self, batch: int = 1) -> int:
+        """The bytes of keys, plaintexts and the workspace of a batch together."""
+        require_naturals(batch=batch)
+        return self._native.memory_bytes(batch)
+
+    def require_memory(self, context: Context, batch: int = 1) -> None:
+        """Check, before the keys are made, that a context has `memory_bytes(batch)` left.
+
+        Raises:
+            OutOfMemoryError: if it has less. The message has both numbers of bytes.
+            MismatchError: if the context has other parameters.
+        """
+        require_naturals(batch=batch)
+        self._native.require_memory(context._native, batch)
+
+    def estimate_time(self, context: Context) -> float:
+        """The seconds of one bootstrap on a context's device, all passes: see `Plan.estimate_time`.
+
+        Raises:
+            DeviceError: if there is no table of the device.
+        """
+        return DeviceTimes.find(device_name(context.description)).seconds(self._native.cost)
+
+    def as_dict(self) -> dict[str, Any]:
+        """The plan for programs: numbers and texts that JSON takes. Sizes are in bytes."""
+        cost = self._native.cost
+        return {
+            "plan": self._title,
+            "passes": self.passes,
+            "needed_budget": self.needed_budget,
+            "budget_left": self.budget_left,
+            "products": self.products,
+            "failure_log2": self.failure_log2,
+            "operations": self.operations,
+            "bytes": {
+                "keys": cost.key_bytes,
+                "plaintexts": cost.plaintext_bytes,
+                "workspace": cost.workspace_bytes,
+            },
+            "keys": self._keys(),
+        }
+
+    def report(self) -> str:
+        """The plan in some lines for people: budgets, passes, keys and cost."""
+        cost, native = self._native.cost, self._native
+        passes = "1 pass" if self.passes == 1 else f"{self.passes} passes"
+        products = "1 product" if self.products == 1 else f"{self.products} products"
+        return "\n".join(
+            (
+                self._title,
+                f"{passes}, with errors of 2^-{native.precision_bits:.1f} of the largest noise (deviation, "
+                "by the model)",
+                f"needs {self.needed_budget:.1f} bits of guaranteed noise budget and leaves "
+                f"{self.budget_left:.1f}: {products} between two bootstraps",
+                f"fails with a probability of 2^{self.failure_log2:.0f}",
+                f"{len(self.needed_keys)} keys of {size_text(cost.key_bytes)}, plaintexts of "
+                f"{size_text(cost.plaintext_bytes)}, workspace of {size_text(cost.workspace_bytes)}",
+                *self._key_lines(),
+                self._operations_line(),
+            )
+        )
+
+    def _repr_html_(self) -> str:
+        """A table for notebooks, with the report."""
+        from hemera import _html
+
+        facts = {
+            "passes": self.passes,
+            "budget needed, bits": round(self.needed_budget, 1),
+            "budget left, bits": round(self.budget_left, 1),
+            "products": self.products,
+            "bytes of keys": self.key_bytes,
+        }
+        return _html.table(self._title, facts, self.report())
+
+    def __call__(self, x: ValueT, *, out: ValueT | None = None) -> ValueT:
+        """The integers of `x` with little noise, by the evaluator that `x` is bound to.
+
+        Raises:
+            NoiseError: if `x` has less guaranteed budget than is needed.
+            MissingKeyError: if keys of `generate_keys(plan=)` are missing.
+            MismatchError: if `x` belongs to other parameters.
+        """
+        return evaluated(self, self._title, "a ciphertext", x, (), out)
+
+    @property
+    def _title(self) -> str:
+        params = self._params
+        return (
+            f"bootstrap of {params.scheme.upper()} modulo {params._native.plain_modulus}, N = {params.degree}"
+        )
+
+    def _counted(self) -> tuple[list[_core.KeyNeed], _core.Cost]:
+        return self._native.needed_keys, self._native.cost
+
+    def _generate_keys(self, secret_key: _core.SecretKey) -> _core.EvaluationKeys:
+        return self._native.generate_keys(secret_key)
+
+    def _in(self, context: Context) -> _core.PreparedIntegerBootstrap:
+        """The core's plan in a context's memory."""
+        prepared = self._prepared.get(context)
+        if prepared is None:
+            prepared = _core.prepare_integer_bootstrap(context._native, self._native)
+            self._prepared[context] = prepared
+        return prepared
+
+    def _forget(self, context: Context) -> None:
+        """Give the memory of the plaintexts in a context back; the next use encodes them again."""
+        self._prepared.pop(context, None)
+
+    def _apply(self, evaluator: Evaluator, native: _core.Ciphertext) -> _core.Ciphertext:
+        return self._in(evaluator.context).apply(evaluator._native, native)
+
+    def __repr__(self) -> str:
+        return f"<IntegerBootstrap of {self.passes} passes, {self.budget_left:.1f} bits left>"

@@ -1,0 +1,186 @@
+"""Bootstrapping of BFV and BGV, as a user meets it."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import hemera as hm
+
+N = 2048
+T = 65537
+SCHEMES = {"bfv": hm.bfv.Parameters, "bgv": hm.bgv.Parameters}
+
+
+class Party:
+    """A client, its plan, and a server's keys."""
+
+    def __init__(self, scheme: str) -> None:
+        self.params = SCHEMES[scheme].for_bootstrapping("bfv11-test", plain_modulus=T)
+        self.boot = hm.circuits.IntegerBootstrap(self.params)
+        self.ctx = hm.Context(self.params)
+        self.sk = self.ctx.generate_secret_key()
+        self.keys = self.ctx.generate_keys(self.sk, plan=self.boot)
+
+
+@pytest.fixture(scope="module", params=SCHEMES)
+def party(request: pytest.FixtureRequest) -> Party:
+    return Party(request.param)
+
+
+def integers(seed: int) -> np.ndarray:
+    return np.random.default_rng(seed).integers(0, T, N)
+
+
+def polynomial_product(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    whole = np.convolve(a, b)  # below 2^43
+    whole = np.append(whole, 0)
+    return (whole[:N] - whole[N:]) % T
+
+
+def test_what_the_page_says_works(party):
+    ev = party.ctx.bind(party.keys, bootstrap=party.boot, automatic=True)
+    values = integers(1)
+    x = ev.encrypt(values)
+    y = x * x + 3
+    z = y.bootstrap()
+    assert z.guaranteed_noise_budget == pytest.approx(party.boot.budget_left)
+    assert party.ctx.noise_budget(z, party.sk) >= int(party.boot.budget_left)
+    np.testing.assert_array_equal(party.ctx.decrypt(z, party.sk) % T, (values**2 + 3) % T)
+    np.testing.assert_array_equal(party.ctx.decrypt(party.boot(y), party.sk), party.ctx.decrypt(z, party.sk))
+    assert ev.bootstraps == 2
+    assert repr(party.boot) == f"<IntegerBootstrap of 2 passes, {party.boot.budget_left:.1f} bits left>"
+
+
+def test_products_have_no_end_with_automatic(party):
+    ev = party.ctx.bind(party.keys, bootstrap=party.boot, automatic=True)
+    expected = integers(2)
+    x = ev.encrypt(expected, encoding="coefficients")
+    for step in range(12):
+        factor = integers(3 + step)
+        x = x * ev.encrypt(factor, encoding="coefficients") if step % 3 else x * x
+        expected = polynomial_product(expected, factor if step % 3 else expected)
+        assert x.guaranteed_noise_budget >= party.boot.needed_budget
+        np.testing.assert_array_equal(party.ctx.decrypt(x, party.sk) % T, expected)
+    assert ev.bootstraps >= 4
+
+
+def test_slots_and_batches_and_plain_operands_bootstrap_by_themselves(party):
+    ev = party.ctx.bind(party.keys, bootstrap=party.boot, automatic=True)
+    rows = np.stack([integers(seed) for seed in (20, 21)])
+    factor = integers(22)
+    x, expected = ev.encrypt(rows), rows
+    for _ in range(6):
+        x = (x * factor) * 1000 - 7
+        expected = (expected * factor % T * 1000 - 7) % T
+    np.testing.assert_array_equal(party.ctx.decrypt(x, party.sk) % T, expected)
+    assert ev.bootstraps >= 2
+    assert ev.bootstraps % 2 == 0
+
+
+def test_without_automatic_nothing_bootstraps_by_itself(party):
+    ev = party.ctx.bind(party.keys, bootstrap=party.boot)
+    x = ev.encrypt(integers(5))
+    with pytest.warns(hm.errors.NoiseWarning):
+        x = x**64
+    assert ev.bootstraps == 0
+    with pytest.raises(hm.errors.NoiseError, match=r"0\.0 bits of guaranteed noise budget.*needs 8\.5"):
+        x.bootstrap()
+    assert ev.bootstraps == 0
+
+
+def test_parameters_and_keys_load_elsewhere(party):
+    with pytest.warns(hm.errors.SecurityWarning):
+        params = type(party.params).load(party.params.to_bytes())
+    assert params == party.params
+    assert params.to_bytes() == party.params.to_bytes()
+    boot = hm.circuits.IntegerBootstrap(params)
+    assert boot.as_dict() == party.boot.as_dict()
+    server = hm.Context(params)
+    keys = server.load(party.keys.to_bytes())
+    assert keys.to_bytes() == party.keys.to_bytes()
+    ev = server.bind(keys, bootstrap=boot)
+    values = integers(6)
+    fresh = ev.encrypt(values).bootstrap()
+    back = party.ctx.load(fresh.to_bytes())
+    np.testing.assert_array_equal(party.ctx.decrypt(back, party.sk) % T, values)
+
+
+def test_policies_keep_the_bootstrap(party):
+    manual = party.params.with_rescaling("manual")
+    assert (party.params.rescaling, manual.rescaling) == ("automatic", "manual")
+    assert hm.circuits.IntegerBootstrap(manual).budget_left == party.boot.budget_left
+
+
+def test_the_report_has_what_decides(party):
+    report = party.boot.report()
+    for part in ("2 passes", "needs 8.5 bits", f"{party.boot.budget_left:.1f}", "2^-40", "relinearization"):
+        assert part in report
+    found = party.boot.as_dict()
+    assert found["passes"] == party.boot.passes == 2
+    assert found["bytes"]["keys"] == party.boot.key_bytes == sum(key["bytes"] for key in found["keys"])
+    assert found["products"] == party.boot.products >= 1
+    assert party.boot.memory_bytes(2) > party.boot.memory_bytes() > party.boot.key_bytes
+    party.boot.require_memory(party.ctx)
+    small = hm.Context(party.params, "cpu", memory_limit=2**20)
+    with pytest.raises(hm.errors.OutOfMemoryError, match=f"{2**20}|bytes are needed"):
+        party.boot.require_memory(small)
+
+
+def test_passes_follow_the_budget(party):
+    one = hm.circuits.IntegerBootstrap(party.params, passes=1)
+    assert hm.circuits.IntegerBootstrap(party.params, budget=one.budget_left).passes == 1
+    assert hm.circuits.IntegerBootstrap(party.params, budget=one.budget_left + 1).passes == 2
+    safe = hm.circuits.IntegerBootstrap(party.params, passes=1, failure=2**-128)
+    assert one.budget_left - 1 < safe.budget_left < one.budget_left - 0.5
+    assert safe.failure_log2 == pytest.approx(-128, abs=0.1)
+
+
+@pytest.mark.parametrize(
+    ("options", "error"),
+    [
+        ({"passes": 0}, hm.errors.ParameterError),
+        ({"passes": 5}, hm.errors.ParameterError),
+        ({"budget": 500}, hm.errors.ParameterError),
+        ({"budget": float("nan")}, hm.errors.ParameterError),
+        ({"passes": 1, "budget": 10}, hm.errors.ParameterError),
+        ({"failure": 0.5}, hm.errors.ParameterError),
+        ({"passes": 1.5}, hm.errors.ParameterError),
+    ],
+)
+def test_plans_that_are_not_possible_are_refused(party, options, error):
+    with pytest.raises(error):
+        hm.circuits.IntegerBootstrap(party.params, **options)
+
+
+def test_other_parameters_are_refused(party):
+    usual = hm.bfv.Parameters.for_circuit(depth=1, plain_modulus=T)
+    with pytest.raises(hm.errors.ParameterError, match="for_bootstrapping"):
+        hm.circuits.IntegerBootstrap(usual)
+    with pytest.raises(hm.errors.ParameterError, match="for_bootstrapping"):
+        hm.circuits.IntegerBootstrap(hm.ckks.Parameters.for_bootstrapping("test-40"))
+    for arguments in ({"plain_modulus": 1}, {"plain_modulus": T, "lvels": 3}, {"plain_modulus": 2**55}):
+        with pytest.raises(hm.errors.ParameterError):
+            hm.bfv.Parameters.for_bootstrapping("bfv11-test", **arguments)
+    with pytest.raises(hm.errors.ParameterError, match="bfv16-32"):
+        hm.bgv.Parameters.for_bootstrapping("n16-40", plain_modulus=T)
+    with pytest.raises(hm.errors.ParameterError, match="magnitude"):
+        party.ctx.bind(party.keys, bootstrap=party.boot, magnitude=2)
+    keyless = party.ctx.bind(party.ctx.generate_keys(party.sk), bootstrap=party.boot).encrypt(integers(7))
+    with pytest.raises(hm.errors.MissingKeyError):
+        keyless.bootstrap()
+
+
+@pytest.mark.parametrize("scheme", SCHEMES)
+def test_the_preset_of_2_to_the_16_is_secure(scheme):
+    params = SCHEMES[scheme].for_bootstrapping(plain_modulus=T)
+    assert params.degree == 2**16
+    assert params.security_bits >= 128
+    boot = hm.circuits.IntegerBootstrap(params, passes=1)
+    needs = {need.kind: need for need in boot.needed_keys}
+    bits = sum(np.log2(needs["to ephemeral"].primes + needs["to ephemeral"].special_primes))
+    assert bits <= 100.1  # what is estimated for a secret of weight 32 (docs/security-estimates)
+    widest = max(sum(np.log2(need.primes + need.special_primes)) for need in boot.needed_keys)
+    assert widest <= hm.parameters.max_log_modulus(2**16, 128)
+    assert 36 < boot.budget_left < 38
+    assert boot.failure_log2 == pytest.approx(-40, abs=0.01)

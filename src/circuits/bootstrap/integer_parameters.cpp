@@ -1,0 +1,71 @@
+// Parameters of BFV and BGV with the levels of a bootstrap.
+#include <algorithm>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "hemera/circuits/bootstrap/integer_bootstrap.hpp"
+#include "hemera/runtime/error.hpp"
+
+namespace hemera::circuits {
+namespace {
+
+// Whether the primes of a level begin with those of the next lower one.
+bool is_nested(const std::vector<std::uint64_t>& low, const std::vector<std::uint64_t>& high) {
+  return low.size() < high.size() && std::equal(low.begin(), low.end(), high.begin());
+}
+
+}  // namespace
+
+BootstrapSettings integer_bootstrap_preset(const std::string& name) {
+  BootstrapSettings settings;
+  settings.order = BootstrapOrder::standard;
+  settings.levels = 2;
+  settings.scale_bits = 50;
+  settings.last_bits = 50;
+  settings.ratio_bits = 9.5;
+  settings.slots_to_coefficients = {60, 60, 60};
+  settings.coefficients_to_slots = {62, 62, 62};
+  settings.eval_mod_error = -48;
+  settings.constant_bits = 50;
+  settings.arcsine = true;
+  settings.arcsine_bits = 72;
+  if (name == "bfv16-32") return settings;
+  if (name == "bfv11-test") {
+    settings.degree = std::size_t{1} << 11;
+    settings.security = std::nullopt;
+    return settings;
+  }
+  throw ParameterError("there is no preset \"" + name +
+                       "\" for bootstrapping of BFV and BGV; there are bfv16-32 and bfv11-test, which is not "
+                       "secure");
+}
+
+rlwe::Parameters parameters_for_bootstrapping(rlwe::Scheme scheme, std::uint64_t plain_modulus,
+                                              const BootstrapSettings& settings) {
+  if (scheme == rlwe::Scheme::ckks) {
+    throw ParameterError("CKKS has no plaintext modulus; give parameters_for_bootstrapping settings alone");
+  }
+  if (settings.order != BootstrapOrder::standard) {
+    throw ParameterError("bootstraps of " + rlwe::name(scheme) +
+                         " have the order standard: there the noise needs no budget for a transform first");
+  }
+  const rlwe::Parameters chain = parameters_for_bootstrapping(settings);
+  rlwe::ParametersLiteral literal = chain.literal();
+  for (std::size_t level = 1; level <= chain.highest_user_level(); ++level) {
+    if (is_nested(literal.levels[level - 1], literal.levels[level])) continue;
+    throw ParameterError(
+        "the primes of level " + std::to_string(level - 1) + " are not all in level " +
+        std::to_string(level) +
+        ", as exact bootstraps need them; take last_bits and scale_bits of 50, or multiples");
+  }
+  literal.scheme = scheme;
+  literal.plain_modulus = plain_modulus;
+  literal.scale = 0;
+  literal.roots.clear();
+  literal.rescaling = rlwe::RescalingPolicy::automatic(scheme);
+  literal.rescaling->scales = chain.rescaling().scales;
+  return rlwe::Parameters(std::move(literal));
+}
+
+}  // namespace hemera::circuits

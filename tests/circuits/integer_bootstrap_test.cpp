@@ -1,0 +1,366 @@
+// Bootstraps of BFV and BGV against exact polynomials, measured noise and its law.
+#include "hemera/circuits/bootstrap/integer_bootstrap.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <memory>
+#include <random>
+#include <utility>
+#include <vector>
+
+#include "hemera/arith/big_integer.hpp"
+#include "hemera/poly/backend.hpp"
+#include "hemera/rlwe/encryption.hpp"
+#include "schemes/integer_support.hpp"
+
+namespace hemera::circuits {
+namespace {
+
+using rlwe::Ciphertext;
+using testing::Bfv;
+using testing::Bgv;
+using testing::Values;
+
+template <typename S>
+rlwe::Parameters exact_parameters(std::uint64_t t) {
+  return parameters_for_bootstrapping(S::scheme, t, integer_bootstrap_preset("bfv11-test"));
+}
+
+// A client with a secret, and a server's evaluators with and without automatic bootstraps.
+template <typename S>
+struct ExactSession {
+  explicit ExactSession(std::uint64_t t, const IntegerBootstrapOptions& options = {})
+      : plan(exact_parameters<S>(t), options),
+        client(plan.parameters()),
+        prepared(std::make_shared<const PreparedIntegerBootstrap>(client.context, plan)),
+        keys([&] {
+          rlwe::EvaluationKeys all = client.keys;
+          all.merge(plan.generate_keys(client.secret));
+          return all;
+        }()),
+        evaluator(client.context, keys),
+        automatic(client.context, keys, rlwe::Relinearization::eager,
+                  PreparedIntegerBootstrap::refresh(prepared)) {}
+
+  [[nodiscard]] Ciphertext encrypt(const Values& values, const rlwe::BatchShape& batch = {}) const {
+    return S::encrypt(client.encode(values, batch, rlwe::Encoding::coefficients), *keys.public_key);
+  }
+  [[nodiscard]] Values decrypt(const Ciphertext& x) const {
+    const auto values = client.encoder.decode(S::decrypt(x, client.secret), false);
+    return {values.begin(), values.end()};
+  }
+  [[nodiscard]] Ciphertext bootstrapped(const Ciphertext& x) const { return (*prepared)(evaluator, x); }
+  // t e over Q, or all of BGV's phase over Q: log2 of the largest coefficient.
+  [[nodiscard]] double measured(const Ciphertext& x) const {
+    return S::measured(x, client.secret) - 1 - S::capacity(x);
+  }
+
+  IntegerBootstrap plan;
+  testing::Session<S> client;
+  std::shared_ptr<const PreparedIntegerBootstrap> prepared;
+  rlwe::EvaluationKeys keys;
+  typename S::Evaluator evaluator, automatic;
+};
+
+// The product of two polynomials modulo X^N + 1 and t.
+Values polynomial_product(const Values& a, const Values& b, std::uint64_t t) {
+  const std::size_t n = a.size();
+  std::vector<arith::uint128> sum(2 * n, 0);
+  for (std::size_t i = 0; i < n; ++i) {
+    for (std::size_t j = 0; j < n; ++j) {
+      sum[i + j] += static_cast<arith::uint128>(a[i]) * b[j];  // below 2^75 each, 2^11 of them
+    }
+  }
+  Values result(n);
+  for (std::size_t i = 0; i < n; ++i) {
+    const auto low = static_cast<std::uint64_t>(sum[i] % t),
+               high = static_cast<std::uint64_t>(sum[i + n] % t);
+    result[i] = (low + t - high) % t;
+  }
+  return result;
+}
+
+// Of t e over Q, or of all of BGV's phase over Q: log2 of the root mean square of the coefficients, by exact
+// integers.
+template <typename S>
+double noise_deviation_log2(const ExactSession<S>& session, const Ciphertext& x) {
+  using arith::BigInteger;
+  const rlwe::Context& context = *x.context;
+  const poly::RnsBase& base = context.base(x.meta.level);
+  const std::size_t n = context.degree(), limbs = base.size();
+  const poly::Poly phase = rlwe::decrypt_phase(x, session.client.secret);
+  std::vector<std::uint64_t> words(limbs * n);
+  context.backend().download(context.queue(), words, phase.view(), poly::Form::coefficient);
+  context.queue().synchronize();
+  const BigInteger modulus = arith::product(base.values());
+  const std::uint64_t factor = S::scheme == rlwe::Scheme::bfv ? session.client.t.value() : 1;
+  double sum = 0;
+  for (std::size_t k = 0; k < n; ++k) {
+    BigInteger value = 0;
+    for (std::size_t limb = 0; limb < limbs; ++limb) {
+      const std::uint64_t q = base.modulus(limb).value();
+      const BigInteger others = modulus / q;
+      value += others * words[limb * n + k] * arith::inverse(arith::modulo(others, q), q);
+    }
+    value = value * factor % modulus;
+    if (2 * value > modulus) value -= modulus;
+    const double share = value.convert_to<double>() / modulus.convert_to<double>();
+    sum += share * share;
+  }
+  return 0.5 * std::log2(sum / static_cast<double>(n));
+}
+
+template <typename S>
+void keeps_all_polynomials(std::uint64_t t) {
+  SCOPED_TRACE(t);
+  ExactSession<S> session(t, {.passes = 1});
+  const std::size_t n = session.client.degree();
+  const std::vector<Values> inputs = session.client.inputs();
+  Values all;
+  for (const Values& input : inputs) all.insert(all.end(), input.begin(), input.end());
+  const Ciphertext fresh = session.bootstrapped(session.encrypt(all, {inputs.size()}));
+  EXPECT_EQ(session.decrypt(fresh), all);
+  EXPECT_EQ(fresh.meta.level, session.plan.result_level());
+  EXPECT_LE(S::measured(fresh, session.client.secret), fresh.meta.noise_log2);
+  EXPECT_NEAR(S::guaranteed(fresh), session.plan.budget_left(), 1e-9);
+  EXPECT_EQ(n * inputs.size(), all.size());
+}
+
+TEST(IntegerBootstrap, KeepsAllPolynomialsOfBfvWhateverThePlainModulus) {
+  for (const std::uint64_t t : {2UL, 3UL, 257UL, 1UL << 16, 65537UL, (1UL << 31) - 1, 1UL << 32}) {
+    keeps_all_polynomials<Bfv>(t);
+  }
+}
+
+TEST(IntegerBootstrap, KeepsAllPolynomialsOfBgvWhateverThePlainModulus) {
+  for (const std::uint64_t t : {2UL, 257UL, 65537UL, 1UL << 32}) keeps_all_polynomials<Bgv>(t);
+}
+
+template <typename S>
+void multiplies_without_end(std::uint64_t t, std::size_t products) {
+  ExactSession<S> session(t);
+  Values expected = session.client.uniform();
+  Ciphertext x = session.encrypt(expected);
+  for (std::size_t i = 0; i < products; ++i) {
+    const Values factor = session.client.uniform();
+    x = i % 3 == 2 ? session.automatic.square(x) : session.automatic.multiply(x, session.encrypt(factor));
+    expected = polynomial_product(expected, i % 3 == 2 ? expected : factor, t);
+    ASSERT_EQ(session.decrypt(x), expected) << "product " << i;
+    EXPECT_LE(S::measured(x, session.client.secret), x.meta.noise_log2);
+    EXPECT_GE(S::guaranteed(x), session.plan.needed_budget());
+  }
+  EXPECT_GT(session.automatic.bootstraps(), products / 4);
+}
+
+TEST(IntegerBootstrap, ProductsOfBfvHaveNoEnd) { multiplies_without_end<Bfv>(65537, 12); }
+TEST(IntegerBootstrap, ProductsOfBfvHaveNoEndModuloAPowerOfTwo) { multiplies_without_end<Bfv>(1UL << 32, 5); }
+TEST(IntegerBootstrap, ProductsOfBgvHaveNoEnd) { multiplies_without_end<Bgv>(65537, 12); }
+
+// Adds noise that is uniform up to the fraction of the range, as bound and measured noise then have it.
+template <typename S>
+void add_noise(const ExactSession<S>& session, Ciphertext& x, double fraction) {
+  const rlwe::Context& context = *x.context;
+  const poly::RnsBase& base = context.base(x.meta.level);
+  const auto t = static_cast<double>(context.parameters().plain_modulus());
+  // In units of BFV's noise, and of the errors that BGV multiplies by t.
+  const double largest_log2 = base.log2() - std::log2(t) - session.plan.ratio_bits() + std::log2(fraction);
+  const int shift = static_cast<int>(largest_log2) - 50;
+  const double largest = std::exp2(largest_log2 - shift);
+  std::mt19937_64 random(17);
+  std::uniform_real_distribution<double> uniform(-largest, largest);
+  const std::size_t n = context.degree();
+  std::vector<std::uint64_t> words(base.size() * n);
+  for (std::size_t k = 0; k < n; ++k) {
+    const auto value = static_cast<std::int64_t>(uniform(random));
+    for (std::size_t limb = 0; limb < base.size(); ++limb) {
+      const arith::Modulus& q = base.modulus(limb);
+      std::uint64_t residue =
+          q.multiply(q.reduce_signed(value), q.power(2, static_cast<std::uint64_t>(shift)));
+      if (S::scheme == rlwe::Scheme::bgv) residue = q.multiply(residue, q.reduce(session.client.t.value()));
+      words[limb * n + k] = residue;
+    }
+  }
+  poly::Poly noise = context.make_poly(1, 1, base, poly::Form::coefficient);
+  context.backend().upload(context.queue(), noise.view(), words, poly::Form::coefficient);
+  context.backend().forward_transform(context.queue(), noise.view(), noise.view(), base);
+  const poly::PolyView first = x.poly.view().components(0, 1);
+  context.backend().add(context.queue(), first, first, std::as_const(noise).view(), base);
+  context.queue().synchronize();
+  x.meta.noise_log2 = S::capacity(x) - session.plan.needed_budget();
+}
+
+// The noise after passes follows 2^-(R + p + shift), whatever t, from noise that fills the range.
+template <typename S>
+void follows_the_law(std::uint64_t t, std::size_t passes) {
+  SCOPED_TRACE(::testing::Message() << "t = " << t << ", passes " << passes);
+  ExactSession<S> session(t, {.passes = passes});
+  const Values values = session.client.uniform();
+  double sum = 0;
+  constexpr int rounds = 4;
+  for (int round = 0; round < rounds; ++round) {
+    Ciphertext x = session.encrypt(values);
+    add_noise(session, x, 0.98);
+    EXPECT_NEAR(session.measured(x), -session.plan.ratio_bits() + std::log2(0.98), 0.01);
+    const Ciphertext fresh = session.bootstrapped(x);
+    ASSERT_EQ(session.decrypt(fresh), values);
+    EXPECT_LT(session.measured(fresh), fresh.meta.noise_log2 - 1 - S::capacity(fresh));
+    sum += noise_deviation_log2(session, fresh);
+  }
+  const IntegerBootstrap& plan = session.plan;
+  EXPECT_NEAR(-sum / rounds, plan.ratio_bits() + plan.precision_bits() + plan.shifts().back(), 0.3);
+}
+
+TEST(IntegerBootstrap, LeavesTheNoiseThatTheModelSays) {
+  for (const std::size_t passes : {1, 2}) {
+    follows_the_law<Bfv>(65537, passes);
+    follows_the_law<Bfv>(3, passes);
+    follows_the_law<Bgv>(65537, passes);
+  }
+}
+
+template <typename S>
+void takes_all_of_the_users_levels_and_sizes() {
+  ExactSession<S> session(65537, {.passes = 1});
+  const Values values = session.client.uniform();
+  Ciphertext x = session.encrypt(values);
+  for (std::size_t level = session.plan.result_level();; --level) {
+    ASSERT_EQ(x.meta.level, level);
+    const Ciphertext fresh = session.bootstrapped(x);
+    EXPECT_EQ(session.decrypt(fresh), values) << "from level " << level;
+    EXPECT_EQ(fresh.meta.level, session.plan.result_level());
+    EXPECT_LE(S::measured(fresh, session.client.secret), fresh.meta.noise_log2);
+    // What it computes with next.
+    EXPECT_EQ(session.decrypt(session.evaluator.add(fresh, session.encrypt(values))),
+              session.client.add(values, values));
+    if (level == 0) break;
+    x = session.evaluator.rescale(x);
+  }
+  const typename S::Evaluator lazy(session.client.context, session.keys, rlwe::Relinearization::lazy);
+  const Ciphertext product = lazy.square(session.encrypt(values));
+  ASSERT_EQ(product.size(), 3U);
+  EXPECT_EQ(session.decrypt((*session.prepared)(lazy, product)), polynomial_product(values, values, 65537));
+}
+
+TEST(IntegerBootstrap, TakesAllOfTheUsersLevelsAndSizesOfBfv) {
+  takes_all_of_the_users_levels_and_sizes<Bfv>();
+}
+TEST(IntegerBootstrap, TakesAllOfTheUsersLevelsAndSizesOfBgv) {
+  takes_all_of_the_users_levels_and_sizes<Bgv>();
+}
+
+TEST(IntegerBootstrap, KeepsAnyCorrectionFactor) {
+  const std::uint64_t t = 257;
+  ExactSession<Bgv> session(t, {.passes = 1});
+  const Values values = session.client.uniform();
+  for (const std::uint64_t unit : {1UL, 2UL, 3UL, 128UL, 255UL, 256UL}) {
+    for (const bool is_low : {false, true}) {
+      // A ciphertext of the values whose factor is the unit: one of unit times the values without a factor.
+      Ciphertext x = session.encrypt(session.client.scale(values, static_cast<std::int64_t>(unit)));
+      x.meta.correction = unit;
+      if (is_low) x = session.evaluator.rescale(x);
+      ASSERT_EQ(session.decrypt(x), values);
+      EXPECT_EQ(session.decrypt(session.bootstrapped(x)), values) << unit;
+    }
+  }
+}
+
+template <typename S>
+void refuses_noise_beyond_the_range() {
+  ExactSession<S> session(65537, {.passes = 1});
+  Ciphertext x = session.encrypt(session.client.uniform());
+  const std::uint64_t before = session.evaluator.bootstraps();
+  x.meta.noise_log2 = S::capacity(x) - session.plan.needed_budget() + 0.1;
+  testing::expect_error<NoiseError>([&] { static_cast<void>(session.bootstrapped(x)); },
+                                    {"8.4 bits of guaranteed noise budget", "needs 8.5"});
+  x.meta.noise_log2 = rlwe::unknown_noise;
+  testing::expect_error<NoiseError>([&] { static_cast<void>(session.bootstrapped(x)); }, {"0.0 bits"});
+  EXPECT_EQ(session.evaluator.bootstraps(), before);
+  x.meta.noise_log2 = S::capacity(x) - session.plan.needed_budget();
+  static_cast<void>(session.bootstrapped(x));
+  EXPECT_EQ(session.evaluator.bootstraps(), before + 1);
+  const typename S::Evaluator keyless(session.client.context, session.client.keys);
+  EXPECT_THROW(static_cast<void>((*session.prepared)(keyless, x)), MissingKeyError);
+  ExactSession<S> other(65537, {.passes = 1});
+  EXPECT_THROW(static_cast<void>(other.bootstrapped(x)), MismatchError);
+}
+
+TEST(IntegerBootstrap, RefusesNoiseBeyondTheRangeOfBfv) { refuses_noise_beyond_the_range<Bfv>(); }
+TEST(IntegerBootstrap, RefusesNoiseBeyondTheRangeOfBgv) { refuses_noise_beyond_the_range<Bgv>(); }
+
+TEST(IntegerBootstrap, RefusesWhatTheModulusDoesNotHold) {
+  const rlwe::Parameters parameters = exact_parameters<Bfv>(65537);
+  testing::expect_error<ParameterError>([&] { IntegerBootstrap(parameters, {.passes = 9}); },
+                                        {"2 passes at most", "bits of budget"});
+  testing::expect_error<ParameterError>([&] { IntegerBootstrap(parameters, {.budget = 120}); },
+                                        {"passes at most"});
+  EXPECT_THROW(IntegerBootstrap(parameters, {.failure_bits = 39}), ParameterError);
+  EXPECT_THROW(IntegerBootstrap(parameters, {.failure_bits = 129}), ParameterError);
+  const rlwe::Parameters usual = testing::test_chain<Bfv>(65537, 3);
+  testing::expect_error<ParameterError>([&] { IntegerBootstrap{usual}; }, {"no levels of a circuit"});
+  BootstrapSettings settings = integer_bootstrap_preset("bfv11-test");
+  const auto make = [&](rlwe::Scheme scheme, std::uint64_t t) {
+    static_cast<void>(parameters_for_bootstrapping(scheme, t, settings));
+  };
+  EXPECT_THROW(make(rlwe::Scheme::ckks, 2), ParameterError);
+  EXPECT_THROW(make(rlwe::Scheme::bfv, 1), ParameterError);
+  EXPECT_THROW(make(rlwe::Scheme::bfv, 1UL << 49), ParameterError);
+  EXPECT_THROW(make(rlwe::Scheme::bfv, parameters.literal().levels[0][0]), ParameterError);
+  settings.scale_bits = 42;  // levels of two sizes share no primes
+  testing::expect_error<ParameterError>([&] { make(rlwe::Scheme::bfv, 257); }, {"not all in level"});
+  settings.order = BootstrapOrder::slots_first;
+  testing::expect_error<ParameterError>([&] { make(rlwe::Scheme::bfv, 257); }, {"order standard"});
+  EXPECT_THROW(integer_bootstrap_preset("n16-40"), ParameterError);
+}
+
+TEST(IntegerBootstrap, PassesAreAsManyAsTheBudgetNeeds) {
+  const rlwe::Parameters parameters = exact_parameters<Bfv>(65537);
+  const IntegerBootstrap one(parameters, {.passes = 1}), two(parameters, {.passes = 2});
+  EXPECT_EQ(one.shifts(), (std::vector<int>{0}));
+  EXPECT_EQ(IntegerBootstrap(parameters, {.budget = one.budget_left()}).passes(), 1U);
+  EXPECT_EQ(IntegerBootstrap(parameters, {.budget = one.budget_left() + 0.01}).passes(), 2U);
+  EXPECT_EQ(IntegerBootstrap(exact_parameters<Bfv>(2)).passes(), 1U);
+  EXPECT_EQ(IntegerBootstrap(parameters).passes(), 2U);
+  EXPECT_EQ(two.cost().products, 2 * one.cost().products);
+  // sqrt(2 ln(2 N / f)) of 2^-40 and 2^-128, f per ciphertext.
+  const IntegerBootstrap safe(parameters, {.passes = 1, .failure_bits = 128});
+  EXPECT_NEAR(one.budget_left() - safe.budget_left(), 0.5 * std::log2((12 + 128) / (12 + 40.0)), 1e-9);
+  EXPECT_NEAR(safe.failure_log2(), -128, 0.1);
+  EXPECT_NEAR(one.failure_log2(), -40, 1e-9);
+}
+
+TEST(IntegerBootstrap, ProductsOfAllKindsBootstrapTheirOperands) {
+  const std::uint64_t t = 257;
+  ExactSession<Bfv> session(t);
+  const Values values = session.client.uniform();
+  Ciphertext x = session.encrypt(values);
+  const double low = Bfv::capacity(x) - session.plan.kept_budget() - 3;
+  const auto is_refreshed = [&](const Ciphertext& result, const Values& expected) {
+    EXPECT_EQ(session.decrypt(result), expected);
+    return Bfv::guaranteed(result) > session.plan.kept_budget();
+  };
+  x.meta.noise_log2 = low;
+  const rlwe::Plaintext plain = session.client.encode(values, {}, rlwe::Encoding::coefficients);
+  const Values square = polynomial_product(values, values, t);
+  EXPECT_TRUE(is_refreshed(session.automatic.multiply_plain(x, plain), square));
+  EXPECT_EQ(session.automatic.bootstraps(), 1U);
+  EXPECT_TRUE(is_refreshed(session.automatic.square(x), square));
+  EXPECT_EQ(session.automatic.bootstraps(), 2U);  // once, though it is both operands
+  const Ciphertext fresh = session.encrypt(values);
+  EXPECT_TRUE(is_refreshed(session.automatic.multiply(fresh, x), square));
+  EXPECT_EQ(session.automatic.bootstraps(), 3U);  // the fresh one would gain nothing
+  Ciphertext scaled = x.clone();
+  session.automatic.multiply_scalar_inplace(scaled, {.value = 100, .integer = 100});
+  EXPECT_TRUE(is_refreshed(scaled, session.client.scale(values, 100)));
+  EXPECT_EQ(session.automatic.bootstraps(), 4U);
+  const Ciphertext sum = session.automatic.add(x, x);
+  EXPECT_EQ(session.decrypt(sum), session.client.add(values, values));
+  EXPECT_EQ(session.automatic.bootstraps(), 4U);
+  // One that has what it needs stays as it is.
+  static_cast<void>(session.automatic.square(fresh));
+  EXPECT_EQ(session.automatic.bootstraps(), 4U);
+}
+
+}  // namespace
+}  // namespace hemera::circuits
