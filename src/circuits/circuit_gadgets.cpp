@@ -74,7 +74,9 @@ rlwe::GadgetPrimes product_gadget(const rlwe::Parameters& parameters, std::size_
 
 rlwe::GadgetPrimes to_ephemeral_gadget(const rlwe::Parameters& parameters) {
   const Primes& base = parameters.literal().levels.front();
-  return {.base = base, .special = first_of_pool(parameters, 1), .digits = {base}};
+  rlwe::GadgetPrimes gadget{.base = base, .special = first_of_pool(parameters, 1), .digits = {}};
+  for (const std::uint64_t prime : base) gadget.digits.push_back({prime});
+  return gadget;
 }
 
 rlwe::GadgetPrimes from_ephemeral_gadget(const rlwe::Parameters& parameters, std::size_t level) {

@@ -202,9 +202,9 @@ EncapsulationKeys generate_encapsulation_keys(const SecretKey& secret, std::size
     throw ParameterError("an ephemeral secret of weight " + std::to_string(weight) +
                          "; it must be from 1 to the degree");
   }
-  if (narrow->base().size() != 1 || narrow->special().size() > 1) {
+  if (narrow->base().size() > 2 || narrow->special().size() > 1) {
     throw ParameterError(
-        "the key to an ephemeral secret has one ciphertext prime and at most one special "
+        "the key to an ephemeral secret has one or two ciphertext primes and at most one special "
         "prime, not " +
         std::to_string(narrow->base().size()) + " and " + std::to_string(narrow->special().size()) +
         "; its secret is weak under more");

@@ -459,6 +459,8 @@ std::string Parameters::short_fingerprint() const {
 }
 
 std::uint16_t Parameters::format_version() const {
+  // Readers of version 2 know scales of CKKS alone.
+  if (scheme() != Scheme::ckks && literal_.rescaling && !literal_.rescaling->scales.empty()) return 5;
   const bool known = !literal_.rescaling || *literal_.rescaling == RescalingPolicy::manual(scheme());
   return known && literal_.purposes.empty() && literal_.largest == 0 && !is_extended(literal_) ? 1 : 2;
 }

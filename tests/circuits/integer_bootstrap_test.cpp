@@ -305,7 +305,7 @@ TEST(IntegerBootstrap, RefusesWhatTheModulusDoesNotHold) {
   };
   EXPECT_THROW(make(rlwe::Scheme::ckks, 2), ParameterError);
   EXPECT_THROW(make(rlwe::Scheme::bfv, 1), ParameterError);
-  EXPECT_THROW(make(rlwe::Scheme::bfv, 1UL << 49), ParameterError);
+  EXPECT_THROW(make(rlwe::Scheme::bfv, 1UL << 54), ParameterError);
   EXPECT_THROW(make(rlwe::Scheme::bfv, parameters.literal().levels[0][0]), ParameterError);
   settings.scale_bits = 42;  // levels of two sizes share no primes
   testing::expect_error<ParameterError>([&] { make(rlwe::Scheme::bfv, 257); }, {"not all in level"});

@@ -8,12 +8,14 @@
 #include <fstream>
 #include <map>
 
+#include "hemera/circuits/bootstrap/integer_bootstrap.hpp"
 #include "hemera/io/describe.hpp"
 #include "hemera/io/objects.hpp"
 #include "hemera/rlwe/encryption.hpp"
 #include "hemera/rlwe/key_switching.hpp"
 #include "hemera/rlwe/noise.hpp"
 #include "hemera/rlwe/scheme_traits.hpp"
+#include "hemera/runtime/error.hpp"
 #include "hemera/runtime/sha256.hpp"
 #include "hemera/schemes/ckks.hpp"
 #include "io/metadata.hpp"
@@ -30,8 +32,13 @@ std::filesystem::path folder_of(unsigned version, Scheme scheme) {
          rlwe::name(scheme);
 }
 
-// Version 4 is of spent noise budgets, which CKKS has not.
-unsigned newest_version(Scheme scheme) { return scheme == Scheme::ckks ? third_format : newest_format; }
+// Version 4 is of spent noise budgets, which CKKS has not. Version 5 is of parameters alone.
+unsigned newest_version(Scheme scheme) { return scheme == Scheme::ckks ? third_format : fourth_format; }
+
+rlwe::Parameters fifth_format_parameters(Scheme scheme) {
+  return circuits::parameters_for_bootstrapping(scheme, 65537,
+                                                circuits::integer_bootstrap_preset("bfv11-test"));
+}
 
 // What an object holds, whatever way it is stored.
 class Digest {
@@ -219,13 +226,50 @@ TEST_P(GoldenFiles, KeysMultiplyAndRotate) {
   }
 }
 
-// Writes the files of the current version to the folder that HEMERA_GOLDEN_FILES names
+// Parameters of BFV and BGV with the levels of a bootstrap, whose scales they have.
+TEST_P(GoldenFiles, ParametersOfVersion5HoldABootstrap) {
+  if (GetParam() == Scheme::ckks) {
+    EXPECT_EQ(second_format,
+              circuits::parameters_for_bootstrapping(circuits::bootstrap_preset("test-40")).format_version());
+    return;
+  }
+  const auto folder = folder_of(fifth_format, GetParam());
+  const auto digests = read_digests(folder);
+  ASSERT_EQ(digests.size(), 1U) << folder;
+  const auto file = load_file(folder / "parameters.hemera");
+  EXPECT_EQ(describe(file).version, fifth_format);
+  const rlwe::Parameters parameters = load_parameters(file);
+  EXPECT_EQ(runtime::to_hex(parameters.fingerprint()), digests.at("parameters.hemera"));
+  EXPECT_EQ(save(parameters), std::vector<std::byte>(file.begin(), file.end()));
+  EXPECT_EQ(parameters.circuit().rescaling().scales.size(), parameters.levels());
+  EXPECT_NEAR(circuits::IntegerBootstrap(parameters, {.passes = 1}).needed_budget(), 8.5, 0.01);
+  // Without levels of a circuit BFV and BGV have no scales.
+  rlwe::ParametersLiteral literal = parameters.literal();
+  literal.purposes.clear();
+  EXPECT_THROW(rlwe::Parameters{literal}, ParameterError);
+}
+
+// Writes the parameters of version 5 as DISABLED_Write does (tests/vectors/format-v5).
+TEST_P(GoldenFiles, DISABLED_WriteParametersOfVersion5) {
+  const char* target = std::getenv("HEMERA_GOLDEN_FILES");
+  ASSERT_NE(target, nullptr) << "set HEMERA_GOLDEN_FILES to the folder to write to";
+  if (GetParam() == Scheme::ckks) GTEST_SKIP() << "has no files of this version";
+  const std::filesystem::path folder = std::filesystem::path(target) / rlwe::name(GetParam());
+  std::filesystem::create_directories(folder);
+  const rlwe::Parameters parameters = fifth_format_parameters(GetParam());
+  const auto file = save(parameters);
+  save_file(folder / "parameters.hemera", std::span<const std::byte>(file));
+  std::ofstream(folder / "digests.txt")
+      << "parameters.hemera " << runtime::to_hex(parameters.fingerprint()) << "\n";
+}
+
+// Writes the files of version 4 to the folder that HEMERA_GOLDEN_FILES names
 // (tests/vectors/format-v4). To be run once for each version, before it is first released, with the options
 // --gtest_also_run_disabled_tests --gtest_filter=*GoldenFiles.DISABLED_Write*
 TEST_P(GoldenFiles, DISABLED_Write) {
   const char* target = std::getenv("HEMERA_GOLDEN_FILES");
   ASSERT_NE(target, nullptr) << "set HEMERA_GOLDEN_FILES to the folder to write to";
-  if (newest_version(GetParam()) < newest_format) GTEST_SKIP() << "has no files of this version";
+  if (newest_version(GetParam()) < fourth_format) GTEST_SKIP() << "has no files of this version";
   const std::filesystem::path folder = std::filesystem::path(target) / rlwe::name(GetParam());
   std::filesystem::create_directories(folder);
   const int bits = test::golden_bits(GetParam());

@@ -160,10 +160,10 @@ struct EncapsulationKeys {
   std::shared_ptr<const SwitchingKey> to_ephemeral;    // s -> ephemeral
   std::shared_ptr<const SwitchingKey> from_ephemeral;  // ephemeral -> s
 };
-/// `narrow`: the gadget of the key under the ephemeral secret, over one ciphertext prime and at most one
-/// special one (throws ParameterError otherwise). Its security depends on that modulus and the weight; throws
-/// SecurityError if that is below the security that the parameters ask for. `wide`: the gadget of the key
-/// back.
+/// `narrow`: the gadget of the key under the ephemeral secret, over one or two ciphertext primes and at
+/// most one special one (throws ParameterError otherwise). Its security depends on that modulus and the
+/// weight; throws SecurityError if that is below the security that the parameters ask for. `wide`: the gadget
+/// of the key back.
 EncapsulationKeys generate_encapsulation_keys(const SecretKey& secret, std::size_t weight,
                                               const std::shared_ptr<const Gadget>& narrow,
                                               const std::shared_ptr<const Gadget>& wide);

@@ -10,9 +10,17 @@
 namespace hemera::circuits {
 namespace {
 
-// Whether the primes of a level begin with those of the next lower one.
-bool is_nested(const std::vector<std::uint64_t>& low, const std::vector<std::uint64_t>& high) {
-  return low.size() < high.size() && std::equal(low.begin(), low.end(), high.begin());
+// Moves the primes of a level that the next lower one has to the front, in its order. Returns whether all are
+// there.
+bool nest(const std::vector<std::uint64_t>& low, std::vector<std::uint64_t>& high) {
+  auto place = high.begin();
+  for (const std::uint64_t prime : low) {
+    const auto found = std::find(place, high.end(), prime);
+    if (found == high.end()) return false;
+    std::rotate(place, found, found + 1);
+    ++place;
+  }
+  return true;
 }
 
 }  // namespace
@@ -22,7 +30,8 @@ BootstrapSettings integer_bootstrap_preset(const std::string& name) {
   settings.order = BootstrapOrder::standard;
   settings.levels = 2;
   settings.scale_bits = 50;
-  settings.last_bits = 50;
+  // Two primes: each a digit of the key to the ephemeral secret, whose errors then count for nothing.
+  settings.last_bits = 54;
   settings.ratio_bits = 9.5;
   settings.slots_to_coefficients = {60, 60, 60};
   settings.coefficients_to_slots = {62, 62, 62};
@@ -53,7 +62,7 @@ rlwe::Parameters parameters_for_bootstrapping(rlwe::Scheme scheme, std::uint64_t
   const rlwe::Parameters chain = parameters_for_bootstrapping(settings);
   rlwe::ParametersLiteral literal = chain.literal();
   for (std::size_t level = 1; level <= chain.highest_user_level(); ++level) {
-    if (is_nested(literal.levels[level - 1], literal.levels[level])) continue;
+    if (nest(literal.levels[level - 1], literal.levels[level])) continue;
     throw ParameterError(
         "the primes of level " + std::to_string(level - 1) + " are not all in level " +
         std::to_string(level) +

@@ -131,7 +131,9 @@ PrecisionModel::PrecisionModel(const rlwe::Parameters& parameters, const Bootstr
                                 q0 + t_size + log_coefficients / 2 + log_repetitions - 0.5,
                                 scale(layout.eval_mod_level) + t_size - std::log2(2 * range_)),
                        0);
-  switch_ = 0.5 * std::log2(to_double(ephemeral_weight + 1) / 6) - raised;
+  // The rounding of the switch to the ephemeral secret, and its key's errors, which a digit below q_0 meets.
+  const double key_error = switching_error(parameters, to_ephemeral_gadget(parameters), 1);  // of two
+  switch_ = 0.5 * std::log2(to_double(ephemeral_weight + 1) / 6 + key_error * key_error) - raised;
   v_ = scale(layout.eval_mod_level);
   result_ = scale(layout.eval_mod_end());
   // As if all numbers of the series had its bits.
