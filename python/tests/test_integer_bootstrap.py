@@ -78,6 +78,24 @@ def test_slots_and_batches_and_plain_operands_bootstrap_by_themselves(party):
     assert ev.bootstraps % 2 == 0
 
 
+def test_sums_of_products_bootstrap_what_is_too_noisy(party):
+    ev = party.ctx.bind(party.keys, bootstrap=party.boot, automatic=True)
+    low, low_values = ev.encrypt(integers(30)), integers(30)
+    while not ev.bootstraps:
+        low, low_values = low * low, low_values * low_values % T
+    before = ev.bootstraps
+    values = integers(31)
+    high = ev.encrypt(values)
+    y = ev.dot([low, high, low], [low, high, high])
+    expected = (low_values**2 % T + values**2 % T + low_values * values % T) % T
+    np.testing.assert_array_equal(party.ctx.decrypt(y, party.sk) % T, expected)
+    assert ev.bootstraps > before
+    z = ev.multiply_many([low, high, low])
+    np.testing.assert_array_equal(
+        party.ctx.decrypt(z, party.sk) % T, low_values * values % T * low_values % T
+    )
+
+
 def test_without_automatic_nothing_bootstraps_by_itself(party):
     ev = party.ctx.bind(party.keys, bootstrap=party.boot)
     x = ev.encrypt(integers(5))
@@ -103,6 +121,7 @@ def test_parameters_and_keys_load_elsewhere(party):
     values = integers(6)
     fresh = ev.encrypt(values).bootstrap()
     back = party.ctx.load(fresh.to_bytes())
+    assert party.ctx.noise_budget(back, party.sk) >= int(boot.budget_left)
     np.testing.assert_array_equal(party.ctx.decrypt(back, party.sk) % T, values)
 
 

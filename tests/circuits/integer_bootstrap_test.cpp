@@ -11,8 +11,10 @@
 #include <vector>
 
 #include "hemera/arith/big_integer.hpp"
+#include "hemera/io/objects.hpp"
 #include "hemera/poly/backend.hpp"
 #include "hemera/rlwe/encryption.hpp"
+#include "hemera/rlwe/transfer.hpp"
 #include "schemes/integer_support.hpp"
 
 namespace hemera::circuits {
@@ -198,7 +200,7 @@ void follows_the_law(std::uint64_t t, std::size_t passes) {
   ExactSession<S> session(t, {.passes = passes});
   const Values values = session.client.uniform();
   double sum = 0;
-  constexpr int rounds = 4;
+  constexpr int rounds = 3;
   for (int round = 0; round < rounds; ++round) {
     Ciphertext x = session.encrypt(values);
     add_noise(session, x, 0.98);
@@ -289,6 +291,32 @@ void refuses_noise_beyond_the_range() {
 TEST(IntegerBootstrap, RefusesNoiseBeyondTheRangeOfBfv) { refuses_noise_beyond_the_range<Bfv>(); }
 TEST(IntegerBootstrap, RefusesNoiseBeyondTheRangeOfBgv) { refuses_noise_beyond_the_range<Bgv>(); }
 
+// Keys of the circuit, whose errors are no multiples of t, belong to the other context's circuit too.
+template <typename S>
+void keys_go_to_other_contexts() {
+  ExactSession<S> session(65537, {.passes = 1});
+  const auto context = tests::make_context(session.plan.parameters());
+  const Values values = session.client.uniform();
+  const Ciphertext x = session.encrypt(values);
+  const PreparedIntegerBootstrap prepared(context, session.plan);
+  for (const rlwe::EvaluationKeys& keys :
+       {rlwe::copy_to(context, session.keys), io::load_evaluation_keys(context, io::save(session.keys))}) {
+    const Ciphertext fresh = prepared(typename S::Evaluator(context, keys), rlwe::copy_to(context, x));
+    const Ciphertext back = rlwe::copy_to(session.client.context, fresh);
+    EXPECT_EQ(session.decrypt(back), values);
+    EXPECT_LE(S::measured(back, session.client.secret), back.meta.noise_log2);
+    rlwe::EvaluationKeys added;
+    added.context = context;
+    const rlwe::KeyRole role{.from = rlwe::circuit_secret, .to = rlwe::ephemeral_secret};
+    const auto& key = keys.switching.at(role).begin()->second;
+    added.add(role, key);
+    EXPECT_THROW(added.add({.from = 0, .to = rlwe::ephemeral_secret}, key), MismatchError);
+  }
+}
+
+TEST(IntegerBootstrap, KeysOfBfvGoToOtherContexts) { keys_go_to_other_contexts<Bfv>(); }
+TEST(IntegerBootstrap, KeysOfBgvGoToOtherContexts) { keys_go_to_other_contexts<Bgv>(); }
+
 TEST(IntegerBootstrap, RefusesWhatTheModulusDoesNotHold) {
   const rlwe::Parameters parameters = exact_parameters<Bfv>(65537);
   testing::expect_error<ParameterError>([&] { IntegerBootstrap(parameters, {.passes = 9}); },
@@ -328,6 +356,23 @@ TEST(IntegerBootstrap, PassesAreAsManyAsTheBudgetNeeds) {
   EXPECT_NEAR(one.budget_left() - safe.budget_left(), 0.5 * std::log2((12 + 128) / (12 + 40.0)), 1e-9);
   EXPECT_NEAR(safe.failure_log2(), -128, 0.1);
   EXPECT_NEAR(one.failure_log2(), -40, 1e-9);
+}
+
+// One prime of q_0 meets all errors of the key to the ephemeral secret, two digits of 27 bits hardly any:
+// what they add to the variance is N / 12 sigma^2 (q_0 / P)^2, and what CoeffToSlot and the division to q_0
+// round.
+TEST(IntegerBootstrap, CountsTheErrorsOfTheKeyToTheEphemeralSecret) {
+  BootstrapSettings settings = integer_bootstrap_preset("bfv11-test");
+  settings.degree = std::size_t{1} << 14;
+  const auto variance = [&](double last_bits) {
+    settings.last_bits = last_bits;
+    const rlwe::Parameters parameters = parameters_for_bootstrapping(rlwe::Scheme::bfv, 257, settings);
+    return std::exp2(-2 * IntegerBootstrap(parameters, {.passes = 1}).precision_bits());
+  };
+  const auto n = static_cast<double>(settings.degree);
+  const double key = n / 12 * 3.19 * 3.19, division = (1 + 2 * n / 3) / 12,
+               scale = std::exp2(50 - settings.ratio_bits);
+  EXPECT_NEAR((variance(50) - variance(54)) * scale * scale / (key + division * (1 - 0x1p-8)), 1, 0.2);
 }
 
 TEST(IntegerBootstrap, ProductsOfAllKindsBootstrapTheirOperands) {
