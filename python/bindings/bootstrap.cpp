@@ -202,6 +202,7 @@ void bind_bootstrap(nb::module_& m) {
       .def_rw("doublings", &BootstrapSettings::doublings)
       .def_rw("arcsine", &BootstrapSettings::arcsine)
       .def_rw("arcsine_bits", &BootstrapSettings::arcsine_bits)
+      .def_rw("exponential", &BootstrapSettings::exponential)
       .def_rw("special_primes", &BootstrapSettings::special_primes)
       .def_rw("digits", &BootstrapSettings::digits)
       .def_prop_rw(
@@ -240,6 +241,8 @@ void bind_bootstrap(nb::module_& m) {
       .def_prop_ro(
           "is_slots_first",
           [](const Bootstrap& self) { return self.order() == circuits::BootstrapOrder::slots_first; })
+      .def_prop_ro("is_exponential", &Bootstrap::is_exponential)
+      .def_prop_ro("ratio", &Bootstrap::ratio)
       .def_prop_ro("failure_log2", &Bootstrap::failure_log2)
       .def("slots_to_coefficients", [](const Bootstrap& self) { return facts(self.slots_to_coefficients()); })
       .def("coefficients_to_slots", [](const Bootstrap& self) { return facts(self.coefficients_to_slots()); })

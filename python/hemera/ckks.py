@@ -178,13 +178,14 @@ class Parameters(parameters.Parameters):
         Args:
             preset: "n16-40" (13 levels of 40 bits are left after a bootstrap), "n16-40-precise" (12),
                 "n16-45" (8 of 45 bits), "n16-59" (9 of 59 bits, for iterations), "n15-31" (4 of 31 bits at
-                N = 2^15), each with 128 bits of security for every key; or "test-40": N = 2^11, not secure.
+                N = 2^15), "n16-exact" (16 of 40 bits, after bootstraps to exponentials), each with
+                128 bits of security for every key; or "test-40" and "test-exact": N = 2^11, not secure.
             fields: fields in place of the preset's (docs/bootstrapping.md): degree, levels, scale_bits, order
                 ("slots-first" or "standard"), last_bits, ratio_bits, slots_to_coefficients and
                 coefficients_to_slots (the bits that each matrix drops), eval_mod_error, constant_bits,
-                sine_range, sine_degree, doublings, arcsine, arcsine_bits, special_primes, digits,
-                secret_weight (0: uniform ternary), security (128, 192, 256 or None). Where the preset's
-                digits are not secure with other fields, they are the fewest that are.
+                sine_range, sine_degree, doublings, exponential, arcsine, arcsine_bits, special_primes,
+                digits, secret_weight (0: uniform ternary), security (128, 192, 256 or None). Where the
+                preset's digits are not secure with other fields, they are the fewest that are.
 
         Raises:
             ParameterError: if the preset or a field is unknown, or fields do not fit; the message names them.

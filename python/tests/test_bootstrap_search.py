@@ -45,7 +45,9 @@ def test_seventeen_levels() -> None:
         ("n16-45", "88b4a272322f9154"),
         ("n16-59", "f56308338455efd7"),
         ("n15-31", "74e7c582fdc6ef37"),
+        ("n16-exact", "ea3c93bf9133632c"),
         ("test-40", "f9ef48e47c4d3aa9"),
+        ("test-exact", "1760a9fda8383c98"),
     ],
 )
 def test_presets_are_as_they_were(preset: str, fingerprint: str) -> None:

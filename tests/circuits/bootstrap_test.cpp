@@ -454,7 +454,7 @@ TEST(Bootstrap, KeysBelowTheSecurityAskedForAreRefused) {
   BootstrapSettings settings = small_settings();
   settings.security = 128;
   EXPECT_THROW(static_cast<void>(parameters_for_bootstrapping(settings)), ParameterError);
-  for (const char* name : {"n16-40", "n16-40-precise", "n16-45", "n16-59", "n15-31"}) {
+  for (const char* name : {"n16-40", "n16-40-precise", "n16-45", "n16-59", "n15-31", "n16-exact"}) {
     SCOPED_TRACE(name);
     const rlwe::Parameters parameters = parameters_for_bootstrapping(bootstrap_preset(name));
     const Bootstrap plan(parameters, {.slots = 4});

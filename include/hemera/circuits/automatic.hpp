@@ -62,7 +62,8 @@ class StagedFunction {
 /// number of threads may use it at once.
 class AutomaticBootstraps {
  public:
-  /// Throws MismatchError if the keys belong to another context than the bootstrap.
+  /// Throws MismatchError if the keys belong to another context than the bootstrap, ParameterError for one to
+  /// exponentials.
   AutomaticBootstraps(std::shared_ptr<const PreparedBootstrap> bootstrap, rlwe::EvaluationKeys keys,
                       rlwe::Relinearization relinearization = rlwe::Relinearization::eager);
 

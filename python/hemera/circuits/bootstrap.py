@@ -35,6 +35,11 @@ class Bootstrap(Plan):
     multiply the results, by the bound of a ciphertext (`Ciphertext.largest`) or the magnitude of
     `Context.bind`.
 
+    With parameters that have `exponential=True`, as "n16-exact", a bootstrap gives other values:
+    exp(2 pi i x / 2^ratio_bits) for slots x of any size, of which tables of whole numbers can be made. Real
+    slots have one result; complex ones two, of the real and of the imaginary parts, along a first axis of the
+    batch. Such a plan is called: no evaluator bootstraps by itself with it.
+
     Args:
         params: parameters of `hemera.ckks.Parameters.for_bootstrapping`.
         slots: the number of slots of the ciphertexts, a power of two from 2; None: all. Fewer slots take less
@@ -56,7 +61,8 @@ class Bootstrap(Plan):
 
     Raises:
         ParameterError: if the parameters or slots are others, if slots are real in the standard order, if
-            iterations leave no level, or are more than add a bit, or if the sine does not fit.
+            iterations leave no level, or are more than add a bit, if there are iterations or merged parts of
+            exponentials, or if the sine does not fit.
         OutOfMemoryError: if the keys exceed the limit in every way of applying the matrices. The message has
             the least number of bytes.
     """
@@ -120,6 +126,16 @@ class Bootstrap(Plan):
         return self._native.real
 
     @property
+    def exponential(self) -> bool:
+        """Whether the results are exponentials of the values."""
+        return self._native.is_exponential
+
+    @property
+    def ratio(self) -> float:
+        """2^ratio_bits, about: the period of the sine, or of the exponential, in the values' unit."""
+        return self._native.ratio
+
+    @property
     def merge_parts(self) -> bool:
         """Whether real and imaginary parts go through EvalMod as one ciphertext."""
         return self._native.merges_parts
@@ -162,6 +178,8 @@ class Bootstrap(Plan):
     def expected_precision(self, *, magnitude: float = 1) -> tuple[float, float]:
         """The mean and the worst of -log2 |error| over the slots, for uniform values, by the model.
 
+        Of exponentials: the error of these, for values up to half the ratio.
+
         Args:
             magnitude: of the values, and that of `Context.bind`: errors are about so many times as large.
 
@@ -173,6 +191,8 @@ class Bootstrap(Plan):
 
     def simulate(self, *values: ArrayLike, seed: int = 0, magnitude: float = 1) -> NDArray[np.complex128]:
         """What a bootstrap makes of values in the clear, with the noise that theory gives each step.
+
+        Exponentials of complex slots have one more axis first, of 2: real and imaginary parts.
 
         Args:
             values: of shape [..., slots].
@@ -200,14 +220,16 @@ class Bootstrap(Plan):
     @property
     def _title(self) -> str:
         kind, order = "real" if self.real else "complex", self._native.is_slots_first
-        return f"bootstrap of {self.slots} {kind} slots, {'slots first' if order else 'standard order'}"
+        title = f"bootstrap of {self.slots} {kind} slots, {'slots first' if order else 'standard order'}"
+        return f"{title}, to their exponentials" if self.exponential else title
 
     def _facts(self) -> list[str]:
         native = self._native
         mean, worst = self.expected_precision()
         lines = [
             f"{self.levels_left} levels left",
-            f"precision {mean:.1f} bits, {worst:.1f} in the worst slot (values up to 1, by the model)",
+            f"precision {mean:.1f} bits, {worst:.1f} in the worst slot (values up to "
+            f"{self.ratio / 2 if self.exponential else 1:.3g}, by the model)",
             f"fails with a probability of 2^{self.failure_log2:.0f}",
         ]
         for factor in native.factors_log2:
@@ -233,7 +255,10 @@ class Bootstrap(Plan):
             )
         rows = given.reshape(-1, self.slots)
         noisy = [self._native.simulate(row.tolist(), seed + i, magnitude) for i, row in enumerate(rows)]
-        return np.asarray(noisy, dtype=np.complex128).reshape(given.shape)
+        found = np.asarray(noisy, dtype=np.complex128)
+        if not self.exponential or self.real:
+            return found.reshape(given.shape)
+        return np.moveaxis(found.reshape(-1, 2, self.slots), 1, 0).reshape(2, *given.shape)
 
     def __call__(self, x: ValueT, *, out: ValueT | None = None) -> ValueT:
         """The values of `x` at the highest level, by the evaluator that `x` is bound to.

@@ -308,8 +308,8 @@ class Context:
 
         Raises:
             MismatchError: if the keys, or the plan, belong to other parameters.
-            ParameterError: if `automatic` or `magnitude` is given without a plan, or the magnitude is not
-                finite and positive.
+            ParameterError: if `automatic` or `magnitude` is given without a plan, the magnitude is not finite
+                and positive, or the plan's bootstraps give exponentials.
             RangeError: if the magnitude is too large for the plan's matrices.
         """
         if isinstance(keys, SecretKey):
@@ -323,6 +323,11 @@ class Context:
         if automatic and bootstrap is None:
             raise _core.ParameterError(
                 "automatic=True needs a plan: bind(keys, bootstrap=plan, automatic=True)"
+            )
+        if bootstrap is not None and bootstrap.exponential:
+            raise _core.ParameterError(
+                "bind: this plan's bootstraps give exponentials in the values' place, so no evaluator "
+                "refreshes values with it; bind the keys alone and call the plan, plan(x)"
             )
         if magnitude is not None:
             magnitude = _as_magnitude(magnitude, bootstrap)

@@ -4,6 +4,7 @@
 #include <bit>
 #include <cmath>
 #include <cstdio>
+#include <numbers>
 #include <random>
 #include <string>
 #include <utility>
@@ -82,6 +83,13 @@ Bootstrap::Bootstrap(const rlwe::Parameters& parameters, const BootstrapOptions&
                          std::to_string(parameters.max_slots() / 2) +
                          "; leave merges_parts out, or use fewer slots");
   }
+  exponential_ = layout.sine.exponential;
+  ratio_ = layout.ratio;
+  if (exponential_ && (merges_parts_ || options.iterations != 1)) {
+    throw ParameterError(
+        "a bootstrap to exponentials has one iteration, and parts that are ciphertexts of their own; leave "
+        "iterations and merges_parts out");
+  }
   input_level_ = layout.input_level;
   fresh_level_ = layout.result_level;
   top_level_ = layout.top_level;
@@ -89,7 +97,8 @@ Bootstrap::Bootstrap(const rlwe::Parameters& parameters, const BootstrapOptions&
   sine_degree_ = layout.sine.degree;
   doublings_ = layout.sine.doublings;
 
-  eval_mod_ = std::make_shared<const EvalMod>(parameters, layout, !real_ && !merges_parts_);
+  const bool joins_parts = !real_ && !merges_parts_ && !exponential_;
+  eval_mod_ = std::make_shared<const EvalMod>(parameters, layout, joins_parts);
   BootstrapMatrices matrices = bootstrap_matrices(parameters, layout, slots_, merges_parts_);
   to_coefficients_ = std::move(matrices.to_coefficients);
   to_slots_ = std::move(matrices.to_slots);
@@ -217,14 +226,26 @@ std::vector<std::complex<double>> Bootstrap::uniform_values() const {
   for (std::complex<double>& value : values) {
     value.real(uniform(generator));
     if (!real_) value.imag(uniform(generator));
+    if (exponential_) value *= ratio_ / 2;
   }
+  return values;
+}
+
+std::vector<std::complex<double>> Bootstrap::exact(std::vector<std::complex<double>> values) const {
+  if (!exponential_) return values;
+  const double angle = 2 * std::numbers::pi / ratio_;
+  const std::size_t count = values.size();
+  for (std::size_t i = 0; i < count && !real_; ++i)
+    values.push_back(std::polar(1.0, angle * values[i].imag()));
+  for (std::size_t i = 0; i < count; ++i) values[i] = std::polar(1.0, angle * values[i].real());
   return values;
 }
 
 Precision Bootstrap::expected_precision(double magnitude) const {
   std::vector<std::complex<double>> values = uniform_values();
+  if (exponential_) magnitude = 1;
   for (std::complex<double>& value : values) value *= magnitude;
-  return precision_of(simulate(values, 0, magnitude), values);
+  return precision_of(simulate(values, 0, magnitude), exact(values));
 }
 
 BootstrapStages Bootstrap::stages() const {
@@ -238,6 +259,8 @@ BootstrapStages Bootstrap::stages() const {
           .to_slots = to_slots_,
           .to_coefficients = to_coefficients_,
           .function = eval_mod_->plan(),
+          .takes_apart = !real_ && !merges_parts_,
+          .turns_parts = exponential_,
           .function_scale = eval_mod_->end_scale(),
           .join = join_};
 }

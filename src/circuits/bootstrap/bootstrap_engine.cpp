@@ -54,7 +54,7 @@ BootstrapEngine::BootstrapEngine(std::shared_ptr<const rlwe::Context> context, B
       function_(context_, stages_.function) {
   // Their plaintexts are enough.
   for (auto* matrices : {&stages_.to_slots, &stages_.to_coefficients, &stages_.join}) matrices->clear();
-  if (stages_.function.joins_parts()) i_ = imaginary_unit(context_, stages_.function.level());
+  if (stages_.takes_apart || stages_.turns_parts) i_ = imaginary_unit(context_, stages_.function.level());
 }
 
 Ciphertext BootstrapEngine::raised(const rlwe::EvaluationKeys& keys, const Ciphertext& low) const {
@@ -104,8 +104,10 @@ Ciphertext BootstrapEngine::reduced(const ckks::Evaluator& evaluator, const Ciph
   const Ciphertext conjugate = evaluator.conjugate(x);
   std::vector<Ciphertext> parts;
   parts.push_back(evaluator.add(x, conjugate));
-  if (i_.context != nullptr) {
-    const Ciphertext imaginary = times_i(evaluator.subtract(conjugate, x), i_);
+  if (stages_.turns_parts) parts.front() = times_i(parts.front(), i_);
+  if (stages_.takes_apart) {
+    const Ciphertext imaginary = stages_.turns_parts ? evaluator.subtract(x, conjugate)
+                                                     : times_i(evaluator.subtract(conjugate, x), i_);
     parts.front() = rlwe::stack({&parts.front(), &imaginary});
   }
   Ciphertext result = std::move(function_(evaluator, std::move(parts)).front());

@@ -32,8 +32,12 @@ struct BootstrapStages {
   BootstrapOrder order = BootstrapOrder::standard;
   RaiseStage raise;
   std::vector<LinearTransform> to_slots, to_coefficients;
-  /// Of twice the real parts of the slots, and of the imaginary ones where it joins parts.
+  /// Of twice the real parts of the slots, and of the imaginary ones where they are apart.
   FunctionPlan function;
+  /// Whether real and imaginary parts are two, as a batch.
+  bool takes_apart = false;
+  /// Whether the function is given i times these parts.
+  bool turns_parts = false;
   double function_scale = 0;               ///< that its result is read at
   std::vector<LinearTransform> join = {};  ///< of parts that were side by side
 };
@@ -57,7 +61,7 @@ class BootstrapEngine {
   BootstrapStages stages_;  // without the matrices
   std::vector<PreparedLinearTransform> to_slots_, to_coefficients_, join_;
   PreparedFunction function_;
-  rlwe::Plaintext i_;  ///< X^(N/2), where parts are taken apart
+  rlwe::Plaintext i_;  ///< X^(N/2), where parts are taken apart or turned
 };
 
 }  // namespace hemera::circuits

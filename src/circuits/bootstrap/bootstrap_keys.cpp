@@ -4,6 +4,7 @@
 #include <complex>
 #include <cstdint>
 #include <limits>
+#include <numbers>
 #include <optional>
 #include <string>
 #include <utility>
@@ -91,14 +92,16 @@ void Bootstrap::fit_keys(std::size_t limit) {
 ExpectedError Bootstrap::error_from(double input_error) const {
   const std::vector<std::complex<double>> values = uniform_values();
   const std::vector<std::complex<double>> found = simulate(values);
+  const std::vector<std::complex<double>> wanted = exact(values);
   double sum = 0, largest = 0;
-  for (std::size_t i = 0; i < slots_; ++i) {
-    const double squared = std::norm(found[i] - values[i]);
+  for (std::size_t i = 0; i < found.size(); ++i) {
+    const double squared = std::norm(found[i] - wanted[i]);
     sum += squared;
     largest = std::max(largest, squared);
   }
-  const double own = input_error * input_error;
-  return {.mean = std::sqrt(sum / static_cast<double>(slots_) + own), .worst = std::sqrt(largest + own)};
+  const double own = std::pow(input_error * (exponential_ ? 2 * std::numbers::pi / ratio_ : 1), 2);
+  return {.mean = std::sqrt(sum / static_cast<double>(found.size()) + own),
+          .worst = std::sqrt(largest + own)};
 }
 
 }  // namespace hemera::circuits

@@ -94,14 +94,16 @@ BootstrapLayout::BootstrapLayout(const rlwe::Parameters& parameters) {
   arcsine = found->arcsine;
   sine.degree = found->degree;
   sine.doublings = found->doublings;
+  sine.exponential = found->exponential;
   constant_bits = found->constant_bits;
   ratio = last_modulus(parameters) / scales[0].scale;
 }
 
 EvalModSeries checked_series(const SineShape& sine, double ratio, std::size_t ring_degree) {
-  const std::string what = "EvalMod with integers below " + std::to_string(sine.range) +
-                           ", a series of degree " + std::to_string(sine.degree) + " and " +
-                           std::to_string(sine.doublings) + " doublings: ";
+  const std::string what = std::string(sine.exponential ? "an exponential" : "EvalMod") +
+                           " with integers below " + std::to_string(sine.range) + ", a series of degree " +
+                           std::to_string(sine.degree) + " and " + std::to_string(sine.doublings) +
+                           " doublings: ";
   if (sine.range < 2 || sine.range > largest_range || sine.degree < 1 || sine.degree > largest_degree ||
       sine.doublings > most_doublings) {
     throw ParameterError(what + "the range must be from 2 to " + std::to_string(largest_range) +
@@ -113,16 +115,20 @@ EvalModSeries checked_series(const SineShape& sine, double ratio, std::size_t ri
     throw ParameterError(what + "a bootstrap would meet a larger integer with a probability of 2^" +
                          std::to_string(std::min(failure, 0.0)) + "; use a larger range");
   }
+  if (sine.exponential && sine.doublings < least_exponential_doublings) {
+    throw ParameterError(what + "it needs at least " + std::to_string(least_exponential_doublings));
+  }
   const EvalModRequest request{.range = sine.range,
                                .degree = sine.degree,
                                .doublings = sine.doublings,
                                .weight = ephemeral_weight,
                                .coefficients = ring_degree};
-  if (sine.degree >= most_coefficients(request)) {
+  if (!sine.exponential && sine.degree >= most_coefficients(request)) {
     throw ParameterError(what + "such a range determines no more than " +
                          std::to_string(most_coefficients(request)) + " coefficients; use a smaller degree");
   }
-  EvalModSeries series = fit_eval_mod(request);
+  EvalModSeries series =
+      sine.exponential ? exponential_series(sine.range, sine.degree, sine.doublings) : fit_eval_mod(request);
   double sum = 0;
   for (const double coefficient : series.coefficients) sum += std::abs(coefficient);
   if (!(sum < largest_sum)) {

@@ -27,7 +27,7 @@ double sine_slope(double ratio);
 /// Read from the purposes and scales of parameters.
 struct BootstrapLayout {
   BootstrapOrder order = BootstrapOrder::slots_first;
-  bool arcsine = false;
+  bool arcsine = false;                         ///< not of an exponential (SineShape)
   std::size_t input_level = 0;                  ///< of what is bootstrapped: the user's lowest
   std::size_t result_level = 0;                 ///< the user's highest
   std::size_t top_level = 0;                    ///< where CoeffToSlot begins
@@ -48,9 +48,9 @@ struct BootstrapLayout {
   explicit BootstrapLayout(const rlwe::Parameters& parameters);
 };
 
-/// The series of a sine for the messages q_0 / ratio of a ring of this degree. Throws ParameterError if the
-/// shape is out of range, if an integer beyond it is met in more than one of 2^30 bootstraps, and if the
-/// series leaves no bit of the message.
+/// The series of a sine, or an exponential, for the messages q_0 / ratio of a ring of this degree. Throws
+/// ParameterError if the shape is out of range, if an integer beyond it is met in more than one of 2^30
+/// bootstraps, and if the series leaves no bit of the message.
 EvalModSeries checked_series(const SineShape& sine, double ratio, std::size_t ring_degree);
 
 }  // namespace hemera::circuits

@@ -24,7 +24,10 @@ constexpr int least_constant_bits = 10;
 constexpr int most_constant_bits = 60;
 
 SineShape sine_of(const BootstrapSettings& settings) {
-  return {.range = settings.sine_range, .degree = settings.sine_degree, .doublings = settings.doublings};
+  return {.range = settings.sine_range,
+          .degree = settings.sine_degree,
+          .doublings = settings.doublings,
+          .exponential = settings.exponential};
 }
 
 // The levels above the lowest one, from the lowest up.
@@ -81,7 +84,8 @@ void fill_scales(std::vector<rlwe::LevelScale>& scales, const rlwe::Parameters& 
   if (is_slots_first) {
     // What the last step leaves has the scale of the user's highest level.
     const double slope = settings.arcsine ? 1 : sine_slope(ratio);
-    const double wanted = scales[end].scale * ratio * slope / (2 * std::numbers::pi);
+    const double gain = settings.exponential ? 1 : ratio * slope / (2 * std::numbers::pi);
+    const double wanted = scales[end].scale * gain;
     const double power = std::exp2(steps + corrections);
     for (int round = 0; round < 3; ++round) v *= std::pow(wanted / result(v), 1 / power);
   }
@@ -160,14 +164,24 @@ BootstrapSettings bootstrap_preset(const std::string& name) {
     settings.special_primes = 4;
     return settings;
   }
-  if (name == "test-40") {
+  if (name == "n16-exact" || name == "test-exact") {
+    settings.levels = 16;
+    settings.last_bits = 48;
+    settings.ratio_bits = 8;
+    settings.coefficients_to_slots = {42, 42, 42};
+    settings.eval_mod_error = -29;
+    settings.constant_bits = 34;
+    settings.exponential = true;
+  }
+  if (name == "n16-exact") return settings;
+  if (name == "test-40" || name == "test-exact") {
     settings.degree = std::size_t{1} << 11;
     settings.security = std::nullopt;
     return settings;
   }
   throw ParameterError("there is no preset \"" + name +
-                       "\" for bootstrapping; there are n16-40, n16-40-precise, n16-45, n16-59, n15-31, and "
-                       "test-40, which is not secure");
+                       "\" for bootstrapping; there are n16-40, n16-40-precise, n16-45, n16-59, n15-31, "
+                       "n16-exact, and test-40 and test-exact, which are not secure");
 }
 
 rlwe::Parameters parameters_for_bootstrapping(const BootstrapSettings& settings) {
@@ -181,6 +195,12 @@ rlwe::Parameters parameters_for_bootstrapping(const BootstrapSettings& settings)
                          std::to_string(least_constant_bits) + " to " + std::to_string(most_constant_bits));
   }
   const bool is_slots_first = settings.order == BootstrapOrder::slots_first;
+  if (settings.exponential && (settings.arcsine || !is_slots_first)) {
+    throw ParameterError(
+        "an exponential in EvalMod's place is one of slots and has no arcsine; leave arcsine out, and let "
+        "the "
+        "order be slots-first");
+  }
   const SineShape shape = sine_of(settings);
   // Other degrees have no parameters.
   const std::size_t degree = std::clamp<std::size_t>(settings.degree, 1024, 131072);
@@ -189,8 +209,9 @@ rlwe::Parameters parameters_for_bootstrapping(const BootstrapSettings& settings)
       water_filled(shape, series, settings.eval_mod_error,
                    0.5 * std::log2(division_variance(settings.degree, settings.secret, settings.degree / 2)));
   // What EvalMod ends with: the slots themselves, or what SlotToCoeff begins with.
-  const double sine =
-      is_slots_first ? sine_scale_log2(settings.scale_bits, settings.ratio_bits) : scales.after.back();
+  double sine = scales.after.back();
+  if (is_slots_first) sine = sine_scale_log2(settings.scale_bits, settings.ratio_bits);
+  if (settings.exponential) sine = settings.scale_bits;
   std::vector<double> eval_mod =
       dropped_bits(shape, scales, settings.constant_bits, settings.arcsine ? scales.after.back() : sine);
   if (settings.arcsine) {

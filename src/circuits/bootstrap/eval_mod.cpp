@@ -17,15 +17,19 @@ using Value = Function::Value;
 // of 2^steps.
 double most_drift(std::size_t steps) { return std::exp2(static_cast<double>(steps) - 48); }
 
-// A series in T_1, T_2, ... of y, as parts of a function.
+// A series in T_1, T_2, ... of y, as parts of a function; or in T_1, i T_1, i^2 T_2, ..., of i y.
 class SineSeries {
  public:
-  SineSeries(Function& function, Value y, std::span<const double> series, int fraction_bits)
-      : function_(function), fraction_bits_(fraction_bits), series_(series.begin(), series.end()) {
-    series_.resize(std::max<std::size_t>(4, std::bit_ceil(series_.size())));
+  SineSeries(Function& function, Value y, std::span<const double> series, int fraction_bits, bool turned)
+      : function_(function),
+        fraction_bits_(fraction_bits),
+        turned_(turned),
+        series_(series.begin(), series.end()) {
+    const std::size_t first = turned ? 1 : 0;  // of the steps, that which else gives y
+    series_.resize(std::max(std::size_t{4} << first, std::bit_ceil(series_.size())));
     // Parts of m coefficients, for about as many products below T_m as above.
-    const auto log_size = static_cast<std::size_t>(std::countr_zero(series_.size()));
-    fill_small(y, std::size_t{1} << (log_size / 2));
+    const auto log_size = static_cast<std::size_t>(std::countr_zero(series_.size())) - first;
+    fill_small(y, std::size_t{1} << (log_size / 2 + first));
   }
 
   Value sum() {
@@ -52,8 +56,9 @@ class SineSeries {
   }
 
  private:
-  Value doubled(Value a, Value b) {
-    return function_.add({.factor = 2, .products = {{a, b}}, .constant = {-1}});
+  // T_2n of T_n.
+  Value doubled(Value a, Value b, std::size_t n = 2) {
+    return function_.add({.factor = 2, .products = {{a, b}}, .constant = {chebyshev_sign(n, turned_)}});
   }
 
   // T_1 to T_m: from the first n the next n, T_(n+j) = 2 T_n T_j - T_(n-j), a level lower.
@@ -65,18 +70,19 @@ class SineSeries {
       small_.clear();
       for (const Value value : known) small_.push_back(function_.add({.terms = {{value, {1}}}}));
       for (std::size_t j = 1; j < n; ++j) {
-        small_.push_back(function_.add(
-            {.factor = 2, .products = {{known[j - 1], known[n - 1]}}, .terms = {{known[n - j - 1], {-1}}}}));
+        small_.push_back(function_.add({.factor = 2,
+                                        .products = {{known[j - 1], known[n - 1]}},
+                                        .terms = {{known[n - j - 1], {chebyshev_sign(j, turned_)}}}}));
       }
-      small_.push_back(doubled(known[n - 1], known[n - 1]));
+      small_.push_back(doubled(known[n - 1], known[n - 1], n));
     }
   }
 
   // Quotient and rest of each part by T of half its length.
-  static std::vector<std::vector<double>> halves(const std::vector<std::vector<double>>& parts) {
+  [[nodiscard]] std::vector<std::vector<double>> halves(const std::vector<std::vector<double>>& parts) const {
     std::vector<std::vector<double>> result;
     for (const auto& part : parts) {
-      auto [quotient, rest] = divide_chebyshev(part, part.size() / 2);
+      auto [quotient, rest] = divide_chebyshev(part, part.size() / 2, turned_);
       result.push_back(std::move(quotient));
       result.push_back(std::move(rest));
     }
@@ -95,7 +101,7 @@ class SineSeries {
 
   Value pair(const std::vector<double>& part) {
     const std::size_t m = small_.size();
-    const auto [quotient, rest] = divide_chebyshev(part, m);
+    const auto [quotient, rest] = divide_chebyshev(part, m, turned_);
     Function::Sum factor = linear(quotient), sum = linear(rest);
     factor.fraction_bits = fraction_bits_;
     sum.products = {{function_.add(std::move(factor)), small_.back()}};
@@ -104,6 +110,7 @@ class SineSeries {
 
   Function& function_;
   int fraction_bits_;
+  bool turned_;
   std::vector<double> series_;
   std::vector<Value> small_;  // T_1 to T_m
 };
@@ -114,7 +121,8 @@ FunctionPlan plan_of(const rlwe::Parameters& parameters, const BootstrapLayout& 
                       .series = series.coefficients,
                       .doublings = layout.sine.doublings,
                       .fraction_bits = layout.constant_bits,
-                      .arcsine = std::nullopt};
+                      .arcsine = std::nullopt,
+                      .exponential = layout.sine.exponential};
   if (layout.arcsine) circuit.arcsine = fit_arcsine(layout.ratio);
   return FunctionPlan(parameters, sine_function(circuit),
                       {.level = layout.eval_mod_level,
@@ -128,12 +136,18 @@ FunctionPlan plan_of(const rlwe::Parameters& parameters, const BootstrapLayout& 
 
 Function sine_function(const SineCircuit& circuit) {
   Function function(std::vector{Interval{-1, 1}});
+  if (circuit.exponential) {
+    Value z = SineSeries(function, 0, circuit.series, circuit.fraction_bits, true).sum();
+    for (std::size_t i = 0; i < circuit.doublings; ++i) z = function.add({.products = {{z, z}}});
+    function.set_outputs({z});
+    return function;
+  }
   const auto doubled = [&](Value x) {
     return function.add({.factor = 2, .products = {{x, x}}, .constant = {-1}});
   };
   const Value v =
       function.add({.terms = {{0, {1}}}, .constant = {-0.25 / circuit.range}, .fraction_bits = 0});
-  Value x = SineSeries(function, doubled(v), circuit.series, circuit.fraction_bits).sum();
+  Value x = SineSeries(function, doubled(v), circuit.series, circuit.fraction_bits, false).sum();
   for (std::size_t i = 0; i < circuit.doublings; ++i) x = doubled(x);
   if (circuit.arcsine) {
     // s (constant + square s^2): the scale takes the factor of the square.
@@ -153,7 +167,8 @@ EvalMod::EvalMod(const rlwe::Parameters& parameters, const BootstrapLayout& layo
       plan_(plan_of(parameters, layout, series_, joins_parts)),
       end_scale_(parameters.rescaling().scales[end_level()].scale) {
   const double angle = layout.ratio / (2 * std::numbers::pi);
-  const double slope = layout.arcsine ? angle : angle * sine_slope(layout.ratio);
+  const double slope =
+      layout.sine.exponential ? 1 : (layout.arcsine ? angle : angle * sine_slope(layout.ratio));
   const double drift = std::abs(plan_.ends().result_scale / slope / end_scale_ - 1);
   if (!(drift <= most_drift(layout.eval_mod_level - layout.eval_mod_end()))) {
     throw ScaleError("EvalMod: the levels' scales are not those that its steps lead to");

@@ -1,4 +1,4 @@
-// EvalMod: from I + m / q_0 to m / q_0, by a sine.
+// EvalMod: from I + m / q_0 to m / q_0, by a sine; or to exp(2 pi i m / q_0).
 #pragma once
 
 #include <cstddef>
@@ -18,18 +18,24 @@ struct SineCircuit {
   std::size_t doublings;           ///< of the angle
   int fraction_bits;               ///< of the coefficients
   std::optional<Arcsine> arcsine;  ///< of the sine, where it is corrected
+  bool exponential = false;        ///< in its place, of i v
 };
 
-/// sin(2 pi t), or its arcsine, of v = t / range. The function takes doublings + ceil(log2(series)) + 1
-/// levels, and two more with an arcsine.
+/// sin(2 pi t), or its arcsine, of v = t / range; or exp(2 pi i t) of i v. The function takes doublings +
+/// ceil(log2(series)) + 1 levels, and two more with an arcsine.
 ///
 /// A Chebyshev series in y = 2 v^2 - 1, with v moved by a quarter of a turn, is split by T_m, T_2m, ... (M.
 /// Paterson, L. Stockmeyer, 1973). Its coefficients are integers over 2^fraction_bits, which take no level of
 /// their own: the step of T_2m drops these bits as well. Sums of one level follow each other, so that each
 /// level has one division of a batch.
+///
+/// The exponential is a series of as many levels in i^k T_k(v), with squares z^2 for the doublings: the
+/// powers of i make all of its numbers real. It has parts of 2m coefficients, where the sine has m, and m - 1
+/// products more.
 Function sine_function(const SineCircuit& circuit);
 
-/// Of real slots: sin(2 pi t) ratio / (2 pi) times the slope (or its arcsine), for v = t / range.
+/// Of real slots: sin(2 pi t) ratio / (2 pi) times the slope (or its arcsine), for v = t / range. Or of
+/// imaginary ones, i v: exp(2 pi i t).
 /// Every step has a scale of its own, so that none adds more error than the others.
 class EvalMod {
  public:

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <complex>
 #include <cstdlib>
 #include <numbers>
 #include <utility>
@@ -14,6 +15,7 @@
 namespace hemera::circuits {
 namespace {
 
+using Complex = std::complex<double>;
 using Value = Function::Value;
 
 // The amplification that all presets have, and their number of sources of error (steps, and the parts of the
@@ -24,7 +26,7 @@ constexpr std::array<double, 9> usual_amplification = {4.0, 7.0, 5.1, 3.1, 2.3, 
 constexpr double usual_sources = 12;
 
 bool is_usual(const SineShape& shape) {
-  return shape.range == usual.range && shape.doublings == usual.doublings &&
+  return !shape.exponential && shape.range == usual.range && shape.doublings == usual.doublings &&
          series_log_size(shape.degree) == series_log_size(usual.degree);
 }
 
@@ -58,6 +60,35 @@ std::vector<Place> places_of(const Function& sine, const std::vector<int>& gains
   return places;
 }
 
+// Adds, level by level, what errors of values of one each make of the error of t, squared, times a share.
+void add_variances(std::vector<double>& variances, const Function& sine, const std::vector<Place>& places,
+                   Complex input, double share) {
+  std::vector<Complex> values = {input};
+  for (const auto& part : sine.parts()) {
+    const auto& sum = std::get<Function::Sum>(part);
+    Complex products = 0, rest = sum.constant.front().real();
+    for (const auto& [a, b] : sum.products) products += values[a] * values[b];
+    for (const auto& term : sum.terms) rest += term.factor.front().real() * values[term.value];
+    values.push_back(static_cast<double>(sum.factor) * products + rest);
+  }
+  // The derivative of t by each value, from the last to the first.
+  std::vector<Complex> slopes(values.size(), 0);
+  slopes[sine.outputs().front()] = 1 / (2 * std::numbers::pi);
+  for (std::size_t i = sine.parts().size(); i-- > 0;) {
+    const auto& sum = std::get<Function::Sum>(sine.parts()[i]);
+    const Complex slope = slopes[i + 1];
+    for (const auto& [a, b] : sum.products) {
+      slopes[a] += static_cast<double>(sum.factor) * slope * values[b];
+      slopes[b] += static_cast<double>(sum.factor) * slope * values[a];
+    }
+    for (const auto& term : sum.terms) slopes[term.value] += slope * term.factor.front().real();
+    if (sum.fraction_bits) continue;  // no division
+    const Place& place = places[i + 1];
+    variances[place.depth] += share * std::pow(std::ldexp(std::abs(slope), -place.scale_log2), 2);
+  }
+  variances[0] += share * std::norm(slopes[0]);
+}
+
 }  // namespace
 
 std::vector<double> sine_amplification(const SineShape& shape, const EvalModSeries& series) {
@@ -67,37 +98,22 @@ std::vector<double> sine_amplification(const SineShape& shape, const EvalModSeri
                                        .series = series.coefficients,
                                        .doublings = shape.doublings,
                                        .fraction_bits = fraction_bits,
-                                       .arcsine = std::nullopt});
-  const std::vector<Place> places = places_of(sine, sine_step_gains(shape, fraction_bits));
+                                       .arcsine = std::nullopt,
+                                       .exponential = shape.exponential});
+  const std::vector<Place> places_in_levels = places_of(sine, sine_step_gains(shape, fraction_bits));
   std::vector<double> variances(sine_step_count(shape) + 1, 0);
+  // What an exponential is given lies anywhere between the integers.
+  const std::vector<double> places =
+      shape.exponential ? std::vector{-0.375, -0.125, 0.125, 0.375} : std::vector{0.0};
   const auto last = static_cast<long>(std::min(shape.range - 1, (ephemeral_weight + 1) / 2));
   for (long integer = -last; integer <= last; ++integer) {
     const double share =
-        std::exp2(overflow_log2(static_cast<std::size_t>(std::abs(integer)), ephemeral_weight));
-    std::vector<double> values = {static_cast<double>(integer) / range};
-    for (const auto& part : sine.parts()) {
-      const auto& sum = std::get<Function::Sum>(part);
-      double products = 0, rest = sum.constant.front().real();
-      for (const auto& [a, b] : sum.products) products += values[a] * values[b];
-      for (const auto& term : sum.terms) rest += term.factor.front().real() * values[term.value];
-      values.push_back(sum.factor * products + rest);
+        std::exp2(overflow_log2(static_cast<std::size_t>(std::abs(integer)), ephemeral_weight)) /
+        static_cast<double>(places.size());
+    for (const double place : places) {
+      const double v = (static_cast<double>(integer) + place) / range;
+      add_variances(variances, sine, places_in_levels, shape.exponential ? Complex(0, v) : v, share);
     }
-    // The derivative of t by each value, from the last to the first.
-    std::vector<double> slopes(values.size(), 0);
-    slopes[sine.outputs().front()] = 1 / (2 * std::numbers::pi);
-    for (std::size_t i = sine.parts().size(); i-- > 0;) {
-      const auto& sum = std::get<Function::Sum>(sine.parts()[i]);
-      const double slope = slopes[i + 1];
-      for (const auto& [a, b] : sum.products) {
-        slopes[a] += sum.factor * slope * values[b];
-        slopes[b] += sum.factor * slope * values[a];
-      }
-      for (const auto& term : sum.terms) slopes[term.value] += slope * term.factor.front().real();
-      if (sum.fraction_bits) continue;  // no division
-      const Place& place = places[i + 1];
-      variances[place.depth] += share * std::pow(std::ldexp(slope, -place.scale_log2), 2);
-    }
-    variances[0] += share * slopes[0] * slopes[0];
   }
   std::vector<double> result;
   for (const double variance : variances) result.push_back(0.5 * std::log2(variance));

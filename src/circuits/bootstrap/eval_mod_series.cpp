@@ -5,6 +5,7 @@
 #include <boost/multiprecision/cpp_int.hpp>
 #include <cmath>
 #include <limits>
+#include <numbers>
 #include <utility>
 
 namespace hemera::circuits {
@@ -135,6 +136,28 @@ EvalModSeries fit_eval_mod(const EvalModRequest& request) {
   return series;
 }
 
+EvalModSeries exponential_series(std::size_t range, std::size_t degree, std::size_t doublings) {
+  constexpr double turn = 2 * std::numbers::pi;
+  constexpr std::size_t points = 4096, beyond = 64;
+  const double angle = turn * std::exp2(-static_cast<double>(doublings)) * static_cast<double>(range);
+  // J_k(angle) is the mean of cos(k x - angle sin x) over a turn.
+  const auto bessel = [&](std::size_t k) {
+    double sum = 0;
+    for (std::size_t i = 0; i < points; ++i) {
+      const double x = turn * static_cast<double>(i) / static_cast<double>(points);
+      sum += std::cos(static_cast<double>(k) * x - angle * std::sin(x));
+    }
+    return sum / static_cast<double>(points);
+  };
+  EvalModSeries series;
+  const std::size_t count = 2 * degree + 2;
+  for (std::size_t k = 0; k < count; ++k) series.coefficients.push_back((k == 0 ? 1 : 2) * bessel(k));
+  double rest = 0x1p-52;  // of doubles
+  for (std::size_t k = count; k < count + beyond; ++k) rest += 2 * std::abs(bessel(k));
+  series.error_log2.assign(range, std::log2(rest / turn) + static_cast<double>(doublings));
+  return series;
+}
+
 std::size_t most_coefficients(const EvalModRequest& request) {
   const std::size_t largest = std::min(request.range - 1, request.weight / 2);  // that occurs
   return points_each * (2 * largest + 1);
@@ -149,12 +172,11 @@ double mean_error_log2(const EvalModSeries& series, std::size_t weight) {
   return 0.5 * std::log2(sum);
 }
 
-ChebyshevQuotient divide_chebyshev(std::span<const double> series, std::size_t k) {
-  // T_(k + j) = 2 T_k T_j - T_(k - j).
+ChebyshevQuotient divide_chebyshev(std::span<const double> series, std::size_t k, bool turned) {
   ChebyshevQuotient result{.quotient = {series.begin() + static_cast<std::ptrdiff_t>(k), series.end()},
                            .remainder = {series.begin(), series.begin() + static_cast<std::ptrdiff_t>(k)}};
   for (std::size_t j = 1; j < result.quotient.size(); ++j) {
-    result.remainder[k - j] -= result.quotient[j];
+    result.remainder[k - j] += chebyshev_sign(j, turned) * result.quotient[j];
     result.quotient[j] *= 2;
   }
   return result;

@@ -16,7 +16,8 @@ double overflow_log2(std::size_t i, std::size_t weight);
 double failure_log2(std::size_t range, std::size_t weight, std::size_t coefficients);
 
 struct EvalModSeries {
-  /// Of T_0, T_1, ... in y = 2 v^2 - 1, v = (t - 1/4) / range: an even series in v of twice this degree.
+  /// Of T_0, T_1, ... in y = 2 v^2 - 1, v = (t - 1/4) / range: an even series in v of twice this degree. Of
+  /// an exponential: of i^k T_k(v), v = t / range, which are polynomials in i v with real coefficients.
   std::vector<double> coefficients;
   /// log2 of the error of t after the doublings, by |I| from 0 to range - 1.
   std::vector<double> error_log2;
@@ -38,6 +39,11 @@ struct EvalModRequest {
 /// nothing; takes some milliseconds.
 EvalModSeries fit_eval_mod(const EvalModRequest& request);
 
+/// exp(2 pi i t / 2^doublings) on the whole range, whose squares, `doublings` times, give exp(2 pi i t): the
+/// Jacobi-Anger expansion up to T_(2 degree + 1), nearly the best one. Its error is one bound for all
+/// integers.
+EvalModSeries exponential_series(std::size_t range, std::size_t degree, std::size_t doublings);
+
 /// The most coefficients that the integers which occur determine.
 std::size_t most_coefficients(const EvalModRequest& request);
 /// log2 of the root mean square of the error of t, over the integers that a secret of this weight leaves.
@@ -47,6 +53,10 @@ double mean_error_log2(const EvalModSeries& series, std::size_t weight);
 struct ChebyshevQuotient {
   std::vector<double> quotient, remainder;
 };
-ChebyshevQuotient divide_chebyshev(std::span<const double> series, std::size_t k);
+/// `turned`: the basis is i^k T_k, and k is even.
+ChebyshevQuotient divide_chebyshev(std::span<const double> series, std::size_t k, bool turned = false);
+/// The factor of the term of n - j: T_(n + j) = 2 T_n T_j - T_(n - j), and where T_k stands for i^k T_k the
+/// sign changes with j.
+inline double chebyshev_sign(std::size_t j, bool turned) { return turned && j % 2 != 0 ? 1 : -1; }
 
 }  // namespace hemera::circuits

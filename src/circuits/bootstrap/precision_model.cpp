@@ -80,10 +80,11 @@ PrecisionModel::PrecisionModel(const rlwe::Parameters& parameters, const Bootstr
                                const FunctionPlan& eval_mod, const Slots& slots)
     : slots_(slots.count),
       real_(slots.real),
+      exponential_(layout.sine.exponential),
       order_(layout.order),
       ratio_(layout.ratio),
       range_(to_double(layout.sine.range)),
-      gain_(ratio_ * (layout.arcsine ? 1 : sine_slope(ratio_)) / (2 * std::numbers::pi)),
+      gain_(exponential_ ? 1 : ratio_ * (layout.arcsine ? 1 : sine_slope(ratio_)) / (2 * std::numbers::pi)),
       steps_(eval_mod.steps()),
       repetitions_(to_double(parameters.max_slots()) / to_double(slots.count)),
       secret_norm_(6 * std::pow(division_error(parameters, slots_), 2) / to_double(slots_) - 1),
@@ -177,6 +178,7 @@ std::vector<Complex> PrecisionModel::eval_mod(const std::vector<double>& t, cons
     const double rounding = parts_rounding_ + secret[slot];
     // The conjugate's switch.
     std::vector<Complex> values = {t[slot] / range_ + noise(rounding - v_)};
+    if (exponential_) values.front() *= Complex(0, 1);
     for (const std::size_t i : rounded_) errors[i] = noise(rounding - std::log2(steps_[i].result_scale));
     for (std::size_t i = 0; i < steps_.size(); ++i) {
       values.push_back(value_of(steps_[i], values, 0) + errors[i]);
@@ -207,20 +209,26 @@ std::vector<Complex> PrecisionModel::operator()(std::span<const Complex> values,
       apply(x, stage);
   }
   const double t_size = 0.5 * std::log2(to_double(ephemeral_weight + 1) / 6);
+  // Modulo q_0, a sine's message is small, and an exponential's any number.
+  const auto message = [&](double value) {
+    const double t = value / ratio_;
+    return exponential_ ? t - std::round(t) : t;
+  };
   std::vector<double> parts[2];
   for (Complex& value : x) {
     value += noise(switch_);
     const Complex error = noise(t_size + to_slots_);
-    parts[0].push_back(noise.integer(ephemeral_weight) + value.real() / ratio_ + error.real());
-    parts[1].push_back(noise.integer(ephemeral_weight) + value.imag() / ratio_ + error.imag());
+    parts[0].push_back(noise.integer(ephemeral_weight) + message(value.real()) + error.real());
+    parts[1].push_back(noise.integer(ephemeral_weight) + message(value.imag()) + error.imag());
   }
   const std::vector<double> secret = secret_slots(noise);
   x = eval_mod(parts[0], secret, noise);
   if (!real_) {
     const std::vector<Complex> imaginary = eval_mod(parts[1], secret, noise);
-    for (std::size_t i = 0; i < slots_; ++i) x[i] += Complex(0, 1) * imaginary[i];
+    for (std::size_t i = 0; i < slots_ && !exponential_; ++i) x[i] += Complex(0, 1) * imaginary[i];
+    if (exponential_) x.insert(x.end(), imaginary.begin(), imaginary.end());
   }
-  for (std::size_t i = 0; i < slots_; ++i) x[i] += noise(rounding_ + secret[i] - result_);
+  for (std::size_t i = 0; i < x.size(); ++i) x[i] += noise(rounding_ + secret[i % slots_] - result_);
   if (order_ == BootstrapOrder::standard) {
     for (const Diagonals& stage : slots_to_coefficients_factors(slots_, single_stages(slots_)))
       apply(x, stage);

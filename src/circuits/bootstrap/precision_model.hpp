@@ -16,7 +16,8 @@ namespace hemera::circuits {
 /// of the deviation that theory gives, and I is drawn as ciphertexts have it. A rounding's error is r_0 + r_1
 /// s: where the secret has a large slot, all roundings of EvalMod are as much larger. So slots of the secret
 /// are drawn, too, and errors have the tail of a product of Gaussians. Random for the sake of the model
-/// alone, and the same for the same seed.
+/// alone, and the same for the same seed. Exponentials of complex slots are those of real parts, then those
+/// of imaginary ones.
 class PrecisionModel {
  public:
   /// Of what is bootstrapped. `merged`: both parts are one ciphertext of twice the slots in EvalMod.
@@ -54,10 +55,10 @@ class PrecisionModel {
   [[nodiscard]] std::vector<double> secret_slots(Noise& noise) const;
 
   std::size_t slots_;
-  bool real_;
+  bool real_, exponential_;
   BootstrapOrder order_;
   double ratio_, range_;
-  double gain_;                       // from the sine, or its arcsine, to the slots
+  double gain_;                       // from the sine, its arcsine or the exponential to the slots
   std::vector<FunctionStep> steps_;   // of EvalMod
   std::vector<std::size_t> rounded_;  // those that a division rounds, but for the last, as noise is drawn
   double repetitions_;                // of the slots' values

@@ -36,6 +36,9 @@ PreparedBootstrap::PreparedBootstrap(std::shared_ptr<const rlwe::Context> contex
                                      std::optional<double> magnitude)
     : context_(std::move(context)), plan_(plan), magnitude_(magnitude) {
   const double most = Bootstrap::divisor_for(magnitude.value_or(1));
+  if (magnitude && plan_.exponential_) {
+    throw ParameterError("a bootstrap to exponentials divides no values by a magnitude; leave it out");
+  }
   plan_.require_binding(*context_, "bootstrap");
   engine_ = std::make_shared<const BootstrapEngine>(context_, plan_.stages());
   none_ = division_by(1);
@@ -98,7 +101,7 @@ bool PreparedBootstrap::is_divided_at_input(const Ciphertext& in) const {
 // the bound is at most 1.
 double PreparedBootstrap::divisor(const Ciphertext& in) const {
   const double bound = bound_of(in);
-  if (!(bound > 1)) return 1;
+  if (!(bound > 1) || plan_.exponential_) return 1;
   const rlwe::ScalePolicy& scales = context_->scales();
   const rlwe::Metadata meta = scales.finished(in.meta).meta;
   const std::size_t level = plan_.input_level_;
@@ -172,8 +175,15 @@ Ciphertext PreparedBootstrap::operator()(const ckks::Evaluator& evaluator, const
   const double factor = at_input ? 1 : divisor(in);
   Ciphertext result = iterated(evaluator, fitted(evaluator, in, factor), at_input ? *at_input_ : none_);
   if (factor != 1) evaluator.multiply_scalar_inplace(result, {.value = factor, .integer = 0});
-  rlwe::copy_declarations(result.meta, in.meta);
-  evaluator.count_bootstrap(in, !magnitude_ && std::isinf(in.meta.largest));
+  if (plan_.exponential_) {
+    rlwe::copy_filling(result.meta, in.meta);
+    result.meta.is_complex = true;
+    result.meta.largest = std::numeric_limits<double>::infinity();
+    result.meta.padding = rlwe::no_longer_zeros(result.meta);  // exp(0) is 1
+  } else {
+    rlwe::copy_declarations(result.meta, in.meta);
+  }
+  evaluator.count_bootstrap(in, !magnitude_ && !plan_.exponential_ && std::isinf(in.meta.largest));
   return result;
 }
 

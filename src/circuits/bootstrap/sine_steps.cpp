@@ -29,17 +29,23 @@ std::vector<int> sine_step_gains(const SineShape& shape, int constant_bits) {
   gains[giant] = constant_bits;
   // Parts have twice the scale of T_2m, sums of two 4 times that of T_4m, and so on: the last one shows it.
   gains[log_size] += static_cast<int>(log_size - giant) + 1;
+  if (shape.exponential)
+    std::fill(gains.end() - static_cast<std::ptrdiff_t>(shape.doublings), gains.end(), 1);
   return gains;
 }
 
 std::optional<SineLevels> find_sine(std::span<const double> gains) {
   const std::size_t levels = gains.size() + 1;
-  for (const bool arcsine : {false, true}) {
+  enum class Kind { sine, arcsine, exponential };
+  for (const Kind kind : {Kind::sine, Kind::arcsine, Kind::exponential}) {
+    const bool arcsine = kind == Kind::arcsine, exponential = kind == Kind::exponential;
     const std::size_t corrections = arcsine ? arcsine_steps : 0;
     // Of a series alone the last step is not known.
     for (std::size_t log_size = 2; corrections + 1 + log_size <= levels; ++log_size) {
       SineShape shape{.degree = (std::size_t{1} << log_size) - 1,
-                      .doublings = levels - corrections - 1 - log_size};
+                      .doublings = levels - corrections - 1 - log_size,
+                      .exponential = exponential};
+      if (exponential && shape.doublings < least_exponential_doublings) continue;
       const std::size_t giant = sine_parts_step(log_size);
       if (giant >= gains.size() || !(std::abs(gains[giant]) < 64)) continue;
       const int constant_bits = static_cast<int>(std::lround(gains[giant])) - (giant == log_size ? 1 : 0);
@@ -48,7 +54,7 @@ std::optional<SineLevels> find_sine(std::span<const double> gains) {
       const bool fits =
           constant_bits > 0 && std::equal(gains.begin(), gains.end(), expected.begin(),
                                           [](double a, int b) { return std::abs(a - b) < most_off; });
-      if (fits) return SineLevels{shape.degree, shape.doublings, constant_bits, arcsine};
+      if (fits) return SineLevels{shape.degree, shape.doublings, constant_bits, arcsine, exponential};
     }
   }
   return std::nullopt;

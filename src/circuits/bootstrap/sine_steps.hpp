@@ -14,7 +14,13 @@ struct SineShape {
   std::size_t range = 16;
   std::size_t degree = 15;
   std::size_t doublings = 3;  ///< of the angle
+  /// Whether it is exp(2 pi i t) in the sine's place: a series in v = t / range of degree 2 `degree` + 1,
+  /// whose doublings are squarings.
+  bool exponential = false;
 };
+
+/// Of an exponential: with fewer its levels' scales may be those of a sine with its arcsine.
+inline constexpr std::size_t least_exponential_doublings = 3;
 
 /// With the arcsine of degree 3: its square and its product.
 inline constexpr std::size_t arcsine_steps = 2;
@@ -29,7 +35,7 @@ std::size_t sine_step_count(const SineShape& shape);
 std::size_t sine_parts_step(std::size_t log_size);
 /// For each step, log2 of how many times larger the scale after it is than half the square of the scale
 /// before, over what it divides by. T_2m's step drops `constant_bits`, those of the series' coefficients;
-/// products by T_2m, T_4m, ... have the factors 1 that are not taken by the scale.
+/// products by T_2m, T_4m, ... have the factors 1 that are not taken by the scale, and so have squarings.
 std::vector<int> sine_step_gains(const SineShape& shape, int constant_bits);
 
 /// What levels were made for: the largest degree that takes as many.
@@ -37,7 +43,7 @@ struct SineLevels {
   std::size_t degree;
   std::size_t doublings;
   int constant_bits;
-  bool arcsine;
+  bool arcsine, exponential;
 };
 /// From the gains (as above) of all steps that levels of EvalMod have, but for the last one, whose result is
 /// read at another scale. Empty: they are of no sine.

@@ -58,15 +58,20 @@ class Bootstrap : public Plan {
  public:
   /// ParameterError for parameters that parameters_for_bootstrapping did not make, and for a number of slots
   /// that is no power of two from 2 to N/2, for real slots in the standard order, for iterations that leave
-  /// no level, for more than add a bit, and for a sine that does not fit the levels, the ephemeral secret or
-  /// the message; OutOfMemoryError, which names the least that will do, where the
-  /// keys do not fit their limit.
+  /// no level, for more than add a bit, for iterations or merged parts of exponentials, and for a sine that
+  /// does not fit the levels, the ephemeral secret or the message; OutOfMemoryError, which names the least
+  /// that will do, where the keys do not fit their limit.
   explicit Bootstrap(const rlwe::Parameters& parameters, const BootstrapOptions& options = {});
 
   [[nodiscard]] std::size_t slots() const { return slots_; }
   [[nodiscard]] bool is_real() const { return real_; }
   [[nodiscard]] bool merges_parts() const { return merges_parts_; }
   [[nodiscard]] BootstrapOrder order() const { return order_; }
+  /// Whether results are exp(2 pi i x / ratio()), of the slots' real parts, and of the imaginary ones after
+  /// them: a batch of [2, ...] (BootstrapSettings::exponential). Real slots have one, [...].
+  [[nodiscard]] bool is_exponential() const { return exponential_; }
+  /// q_0 over the scale of what is raised.
+  [[nodiscard]] double ratio() const { return ratio_; }
   /// The sine's range, the degree of its series, and the doublings of its angle.
   [[nodiscard]] std::size_t sine_range() const { return sine_range_; }
   [[nodiscard]] std::size_t sine_degree() const { return sine_degree_; }
@@ -86,12 +91,15 @@ class Bootstrap : public Plan {
   /// of encrypted ones in precision (docs/bootstrapping.md). `magnitude`: that of PreparedBootstrap; errors
   /// are those of values at the input level, and about so many times as large as without it.
   ///
+  /// Exponentials of complex slots: two for each, those of real parts first.
+  ///
   /// Throws ParameterError unless there are as many values as slots, and as PreparedBootstrap for the
   /// magnitude.
   [[nodiscard]] std::vector<std::complex<double>> simulate(std::span<const std::complex<double>> values,
                                                            std::uint64_t seed = 0,
                                                            double magnitude = 1) const;
-  /// That of values which are uniform in the square (or interval) of all up to the magnitude.
+  /// That of values which are uniform in the square (or interval) of all up to the magnitude. Exponentials:
+  /// of these, of values up to half the ratio, whatever the magnitude.
   [[nodiscard]] Precision expected_precision(double magnitude = 1) const;
 
  private:
@@ -113,12 +121,16 @@ class Bootstrap : public Plan {
   /// What one iteration runs.
   [[nodiscard]] BootstrapStages stages() const;
   [[nodiscard]] std::vector<std::complex<double>> uniform_values() const;
+  /// What an exact bootstrap gives.
+  [[nodiscard]] std::vector<std::complex<double>> exact(std::vector<std::complex<double>> values) const;
   /// That of uniform values, beside that of the inputs.
   [[nodiscard]] ExpectedError error_from(double input_error) const override;
 
   std::size_t slots_;
   bool real_, merges_parts_;
   BootstrapOrder order_;
+  bool exponential_;
+  double ratio_;
   std::size_t input_level_, fresh_level_, top_level_;
   std::size_t sine_range_, sine_degree_, doublings_;
   std::vector<LinearTransform> to_coefficients_, to_slots_;
@@ -143,7 +155,7 @@ class PreparedBootstrap {
   /// none are taken to be at most 1, and counted (ckks::Evaluator::undeclared_bootstraps).
   ///
   /// Throws MismatchError if the context has other parameters, ParameterError if the magnitude is not finite
-  /// and positive, RangeError if a matrix would have to divide by more than 2^5.
+  /// and positive, or given for exponentials, RangeError if a matrix would have to divide by more than 2^5.
   PreparedBootstrap(std::shared_ptr<const rlwe::Context> context, const Bootstrap& plan,
                     std::optional<double> magnitude = std::nullopt);
 
@@ -159,6 +171,9 @@ class PreparedBootstrap {
   /// by the same whole number after, which takes no level of the result, and makes errors larger by that
   /// number. Values above the input level are divided on their way down to it. At the input level it takes a
   /// magnitude that was given above.
+  ///
+  /// Exponentials are of slots of any size, whatever bound is declared; their error grows with that of the
+  /// matrices, which is relative.
   ///
   /// Throws RangeError if a bound above largest_at_input() and 2 comes without a level above the input's, or
   /// is too large for the levels above it; MissingKeyError, which names the keys, if some are missing;

@@ -49,6 +49,10 @@ struct BootstrapSettings {
   /// Whether the arcsine of degree 3 corrects the sine, and the scale of its steps.
   bool arcsine = false;
   double arcsine_bits = 52;
+  /// Whether EvalMod is exp(2 pi i t) instead, of slots first: a series in t / range of degree 2 sine_degree
+  /// + 1, squared `doublings` times (3 or more). What a bootstrap gives are then the exponentials of 2 pi i x
+  /// / 2^ratio_bits, for slots x of any size.
+  bool exponential = false;
   /// The most special primes that a key may have, and the digits of the user's keys.
   std::size_t special_primes = 10;
   std::size_t digits = 2;
@@ -56,8 +60,9 @@ struct BootstrapSettings {
   std::optional<int> security = 128;
 };
 
-/// The settings of a preset: "n16-40", "n16-40-precise", "n16-45", "n16-59", "n15-31", and "test-40", which
-/// is not secure. ParameterError, which lists them, for another name.
+/// The settings of a preset: "n16-40", "n16-40-precise", "n16-45", "n16-59", "n15-31", "n16-exact" (of
+/// exponentials), and "test-40" and "test-exact", which are not secure. ParameterError, which lists them, for
+/// another name.
 BootstrapSettings bootstrap_preset(const std::string& name);
 
 /// Parameters with the levels, from the lowest: SlotToCoeff's (slots-first), the user's, SlotToCoeff's

@@ -1,0 +1,61 @@
+"""Bootstraps to exponentials, as a user meets them: NumPy has the exponentials."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import hemera as hm
+
+SLOTS = 16
+
+
+@pytest.fixture(scope="module")
+def params() -> hm.ckks.Parameters:
+    return hm.ckks.Parameters.for_bootstrapping("test-exact", levels=4)
+
+
+def exponentials(x: np.ndarray, period: float) -> np.ndarray:
+    return np.exp(2j * np.pi * np.asarray(x) / period)
+
+
+def test_complex_slots_give_two_results_each(params: hm.ckks.Parameters) -> None:
+    plan = hm.circuits.Bootstrap(params, SLOTS)
+    assert plan.exponential
+    assert plan.ratio == pytest.approx(256, rel=1e-6)
+    ctx = hm.Context(params)
+    sk = ctx.generate_secret_key()
+    ev = ctx.bind(ctx.generate_keys(sk, plan=plan))
+    rng = np.random.default_rng(1)
+    # Whatever multiples of the period there are, and none of them is a hint for the scale.
+    x = rng.integers(-300, 2000, (3, SLOTS)) + 1j * rng.integers(0, 256, (3, SLOTS))
+    z = plan(ev.encrypt(x))
+    assert z.shape == (2, 3)
+    assert z.level == plan.result_level
+    expected = exponentials(np.stack([x.real, x.imag]), 256)
+    np.testing.assert_allclose(ctx.decrypt(z, sk), expected, atol=2**-18)
+    np.testing.assert_allclose(plan.simulate(x), expected, atol=2**-16)
+    assert "to their exponentials" in plan.report()
+
+
+def test_real_slots_give_one(params: hm.ckks.Parameters) -> None:
+    plan = hm.circuits.Bootstrap(params, SLOTS, real=True)
+    ctx = hm.Context(params)
+    sk = ctx.generate_secret_key()
+    ev = ctx.bind(ctx.generate_keys(sk, plan=plan))
+    x = np.arange(SLOTS) * 12.5
+    z = plan(ev.encrypt(x))
+    assert z.shape == ()
+    np.testing.assert_allclose(ctx.decrypt(z, sk), exponentials(x, 256), atol=2**-20)
+    assert plan.simulate(x).shape == (SLOTS,)
+
+
+def test_no_evaluator_refreshes_values_with_it(params: hm.ckks.Parameters) -> None:
+    plan = hm.circuits.Bootstrap(params, SLOTS)
+    ctx = hm.Context(params)
+    keys = ctx.generate_keys(ctx.generate_secret_key(), plan=plan)
+    for automatic in (False, True):
+        with pytest.raises(hm.errors.ParameterError, match="exponentials"):
+            ctx.bind(keys, bootstrap=plan, automatic=automatic)
+    with pytest.raises(hm.errors.ParameterError, match="slots-first"):
+        hm.ckks.Parameters.for_bootstrapping("test-exact", order="standard")
