@@ -63,7 +63,7 @@ ROWS = (
     ("objects.circuit_evaluator", "objects.graph"),
     ("objects.evaluator",),
     ("objects.batches", "objects.context"),
-    ("objects.cost", "pool"),
+    ("integers", "objects.cost", "pool"),
     ("objects.calibration",),
     ("interop",),
     ("_inspect",),

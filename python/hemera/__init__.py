@@ -33,8 +33,8 @@ from hemera.objects.rotations import rotations_for_sum, rotations_needed
 from hemera.parameters import Parameters
 
 if TYPE_CHECKING:
+    from hemera import integers, serving
     from hemera import ray as ray  # not in __all__
-    from hemera import serving
     from hemera.compiler import ArraySpec, Table, TableSpec, array, compile, compute  # noqa: A004
     from hemera.pool import Pool
     from hemera.serving.client import Client
@@ -74,6 +74,7 @@ __all__ = [
     "devices",
     "errors",
     "inspect",
+    "integers",
     "load_parameters",
     "multiply",
     "multiply_many",
@@ -92,6 +93,7 @@ _WHEN_ASKED_FOR = {
     "array": "hemera.compiler",
     "compile": "hemera.compiler",
     "compute": "hemera.compiler",
+    "integers": "hemera.integers",
     "ray": "hemera.ray",  # not in __all__: `from hemera import *` would hide Ray itself
     "serving": "hemera.serving",
 }

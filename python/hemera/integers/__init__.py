@@ -1,0 +1,36 @@
+"""Encrypted integers of NumPy's types, exact, over CKKS: docs/integers.md."""
+
+from hemera.integers.array import Booleans, Integers
+from hemera.integers.context import Context
+from hemera.integers.functions import (
+    Table,
+    eq,
+    ge,
+    gt,
+    le,
+    lt,
+    maximum,
+    minimum,
+    ne,
+    overflowing_add,
+    select,
+    where,
+)
+
+__all__ = [
+    "Booleans",
+    "Context",
+    "Integers",
+    "Table",
+    "eq",
+    "ge",
+    "gt",
+    "le",
+    "lt",
+    "maximum",
+    "minimum",
+    "ne",
+    "overflowing_add",
+    "select",
+    "where",
+]

@@ -1,0 +1,351 @@
+"""Arrays of encrypted integers and booleans, with NumPy's operators."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from math import prod
+from typing import Any, NoReturn
+
+import numpy as np
+from numpy.typing import DTypeLike
+
+from hemera import _core
+from hemera.inputs.arguments import described
+from hemera.integers import operations
+from hemera.integers.bounded import Bounded
+from hemera.integers.handles import Home
+from hemera.integers.layout import BASE
+from hemera.integers.types import DType, common_type, digits_of, integer_type, plain_operand
+
+_NO_TRUTH = (
+    "an encrypted {what} has no truth value, as nobody here knows it: choose with "
+    "hm.integers.where(condition, a, b), combine conditions with &, | and ~"
+)
+
+
+class Encrypted:
+    """What arrays of encrypted integers and booleans share."""
+
+    __array_ufunc__ = None  # NumPy's arrays leave operators to this class
+    _what = "value"
+
+    def __init__(self, context: Home, held: Bounded, shape: tuple[int, ...], dtype: DType) -> None:
+        self._context = context
+        self._held = held
+        self._shape = shape
+        self._dtype = dtype
+
+    @property
+    def context(self) -> Home:
+        """The context that the values belong to."""
+        return self._context
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The shape of the array."""
+        return self._shape
+
+    @property
+    def size(self) -> int:
+        """The number of values."""
+        return prod(self._shape)
+
+    @property
+    def dtype(self) -> DType:
+        """The type of the values."""
+        return self._dtype
+
+    @property
+    def error(self) -> float:
+        """A bound on the deviation of a digit from its whole number: public, as the operations give it."""
+        return self._held.error
+
+    @property
+    def failure_log2(self) -> float:
+        """log2 of a bound on the probability that a value is wrong, of all operations that led here."""
+        return self._held.risk.log2
+
+    @property
+    def levels(self) -> int:
+        """The levels that are left; operations refresh what has too few."""
+        engine = self._context._engine
+        return engine.level(self._held) - engine.lowest
+
+    def __len__(self) -> int:
+        if not self._shape:
+            raise TypeError("len() of an encrypted array without axes")
+        return self._shape[0]
+
+    def __bool__(self) -> NoReturn:
+        raise TypeError(_NO_TRUTH.format(what=self._what))
+
+    def __index__(self) -> NoReturn:
+        raise TypeError(
+            f"an encrypted {self._what} is no index, as nobody here knows it; hm.integers.Table(values)[x] "
+            "looks up"
+        )
+
+    def __iter__(self) -> NoReturn:
+        raise TypeError("encrypted arrays are not taken apart; operations take whole arrays")
+
+    def _require_same(self, operation: str, other: Encrypted) -> None:
+        if other._context is not self._context:
+            raise _core.MismatchError(f"{operation}: the operands belong to two contexts")
+        if other._shape != self._shape:
+            raise _core.MismatchError(
+                f"{operation}: encrypted operands have one shape, not {self._shape} and {other._shape}"
+            )
+
+    def __repr__(self) -> str:
+        return f"<encrypted {self._dtype} of shape {self._shape}>"
+
+
+class Booleans(Encrypted):
+    """Encrypted booleans: the results of comparisons."""
+
+    _what = "boolean"
+
+    def __and__(self, other: Booleans) -> Booleans:
+        return self._combined("&", other, 1, 0)
+
+    def __or__(self, other: Booleans) -> Booleans:
+        return self._combined("|", other, -1, 1)
+
+    def __xor__(self, other: Booleans) -> Booleans:
+        return self._combined("^", other, -2, 1)
+
+    def __invert__(self) -> Booleans:
+        engine = self._context._engine
+        held = engine.plus(self._held * -1, np.ones(engine.layout.slots))
+        return self._of(replace(held, largest=1))
+
+    def _combined(self, operation: str, other: object, products: int, sums: int) -> Booleans:
+        """products a b + sums (a + b)."""
+        if not isinstance(other, Booleans):
+            raise TypeError(
+                f"{operation}: encrypted booleans go with encrypted booleans, not {described(other)}"
+            )
+        self._require_same(operation, other)
+        engine = self._context._engine
+        a, b = engine.ready_bits(self._held), engine.ready_bits(other._held)
+        held = engine.product(a, b) * products
+        if sums:
+            held = held + a + b
+        return self._of(replace(held, largest=1))
+
+    def _of(self, held: Bounded) -> Booleans:
+        return Booleans(self._context, held, self._shape, self._dtype)
+
+    def sum(self, *, dtype: DTypeLike | None = None) -> Integers:
+        """The number of true values, modulo 2^bits of the type.
+
+        Args:
+            dtype: None: the context's widest signed type.
+        """
+        found = integer_type(dtype or f"i{self._context.bits // 8}", self._context.bits)
+        held = operations.total(self._context._engine, self._first_digit(), self.size, digits_of(found), 1)
+        return Integers(self._context, held, (), found)
+
+    def _first_digit(self) -> Bounded:
+        engine = self._context._engine
+        held = engine.ready_bits(self._held, 4, 2.0**-16)
+        return engine.masked(held, engine.layout.only(0))
+
+
+class Integers(Encrypted):
+    """Encrypted integers of one of NumPy's types, with its operators: they wrap around as NumPy's do, and
+    types of results are NumPy's. Operands are encrypted arrays of one shape, Python's integers, which take
+    the other's type, and NumPy's integers."""
+
+    _what = "integer"
+    __hash__ = None  # type: ignore[assignment]
+
+    @property
+    def _digits(self) -> int:
+        return digits_of(self._dtype)
+
+    def _of(self, held: Bounded, dtype: DType | None = None) -> Integers:
+        return Integers(self._context, held, self._shape, dtype or self._dtype)
+
+    # --- Operands. ---
+
+    def _operand(self, operation: str, other: object) -> Integers:
+        """An encrypted operand; plain ones are encrypted, spread to this shape."""
+        if isinstance(other, Integers):
+            self._require_same(operation, other)
+            return other
+        if isinstance(other, Encrypted):
+            raise TypeError(
+                f"{operation}: the operand is an encrypted boolean; where(condition, 1, 0) is an integer"
+            )
+        plain = plain_operand(operation, other, self._dtype)
+        if plain.shape not in ((), self._shape):
+            raise _core.MismatchError(
+                f"{operation}: an array of shape {plain.shape} does not fit encrypted integers of shape "
+                f"{self._shape}"
+            )
+        spread = np.ascontiguousarray(np.broadcast_to(plain, self._shape)).reshape(self._shape)
+        encrypted: Integers = self._context.encrypt(spread)
+        return encrypted
+
+    def _together(self, operation: str, other: object) -> tuple[Integers, Integers, DType]:
+        """Both operands in the type of the result."""
+        right = self._operand(operation, other)
+        dtype = common_type(operation, self._dtype, right._dtype)
+        left = self.astype(dtype)._ready()
+        return left, left if right is self else right.astype(dtype)._ready(), dtype
+
+    def _ready(self) -> Integers:
+        """The same with a level left: sums of two scales take one."""
+        held = self._context._engine.ready(self._held, 1)
+        return self if held is self._held else self._of(held)
+
+    # --- Arithmetic. ---
+
+    def __add__(self, other: object) -> Integers:
+        a, b, dtype = self._together("+", other)
+        return self._of(operations.add(self._context._engine, a._held, b._held, digits_of(dtype))[0], dtype)
+
+    __radd__ = __add__
+
+    def __sub__(self, other: object) -> Integers:
+        a, b, dtype = self._together("-", other)
+        return self._of(operations.subtract(self._context._engine, a._held, b._held, digits_of(dtype)), dtype)
+
+    def __rsub__(self, other: object) -> Integers:
+        return self._operand("-", other) - self
+
+    def __mul__(self, other: object) -> Integers:
+        a, b, dtype = self._together("*", other)
+        return self._of(operations.multiply(self._context._engine, a._held, b._held, digits_of(dtype)), dtype)
+
+    __rmul__ = __mul__
+
+    def __neg__(self) -> Integers:
+        return self._of(operations.negate(self._context._engine, self._ready()._held, self._digits))
+
+    def __pos__(self) -> Integers:
+        return self
+
+    def __abs__(self) -> Integers:
+        if self._dtype.kind == "u":
+            return self
+        engine = self._context._engine
+        ready = self._ready()
+        below = operations.negative(engine, ready._held, self._digits)
+        return self._of(operations.select(engine, below, (-ready)._held, ready._held))
+
+    def _refuse_division(self, _: object) -> NoReturn:
+        raise TypeError(
+            "encrypted integers have no division and no remainder yet; by powers of two x >> k divides, and "
+            "x & (2**k - 1) is the remainder"
+        )
+
+    __truediv__ = __rtruediv__ = __floordiv__ = __rfloordiv__ = _refuse_division
+    __mod__ = __rmod__ = __divmod__ = __rdivmod__ = _refuse_division
+
+    # --- Bits. ---
+
+    def __and__(self, other: object) -> Integers:
+        return self._bitwise("&", other, lambda a, b: a & b)
+
+    def __or__(self, other: object) -> Integers:
+        return self._bitwise("|", other, lambda a, b: a | b)
+
+    def __xor__(self, other: object) -> Integers:
+        return self._bitwise("^", other, lambda a, b: a ^ b)
+
+    __rand__, __ror__, __rxor__ = __and__, __or__, __xor__
+
+    def _bitwise(self, operation: str, other: object, of: operations.Bitwise) -> Integers:
+        a, b, dtype = self._together(operation, other)
+        return self._of(operations.bitwise(self._context._engine, a._held, b._held, of), dtype)
+
+    def __invert__(self) -> Integers:
+        return self._of(operations.invert(self._context._engine, self._held, self._digits))
+
+    def __lshift__(self, amount: object) -> Integers:
+        return self._shifted("<<", amount, 1)
+
+    def __rshift__(self, amount: object) -> Integers:
+        return self._shifted(">>", amount, -1)
+
+    def _shifted(self, operation: str, amount: object, sign: int) -> Integers:
+        if isinstance(amount, Encrypted):
+            raise TypeError(
+                f"{operation}: shifts by encrypted amounts are not there; shift by a Python integer"
+            )
+        if isinstance(amount, bool) or not isinstance(amount, (int, np.integer)) or amount < 0:
+            raise TypeError(f"{operation}: the amount is an integer of 0 or more, not {described(amount)}")
+        engine, signed = self._context._engine, self._dtype.kind == "i"
+        by = min(int(amount), self._dtype.itemsize * 8)
+        return self._of(operations.shift(engine, self._ready()._held, sign * by, self._digits, signed))
+
+    # --- Comparisons. ---
+
+    def __lt__(self, other: object) -> Booleans:
+        return self._less("<", other, swap=False)
+
+    def __gt__(self, other: object) -> Booleans:
+        return self._less(">", other, swap=True)
+
+    def __le__(self, other: object) -> Booleans:
+        return ~self._less("<=", other, swap=True)
+
+    def __ge__(self, other: object) -> Booleans:
+        return ~self._less(">=", other, swap=False)
+
+    def __eq__(self, other: object) -> Booleans:  # type: ignore[override]
+        a, b, _ = self._together("==", other)
+        return self._condition(operations.equal(self._context._engine, a._held, b._held))
+
+    def __ne__(self, other: object) -> Booleans:  # type: ignore[override]
+        return ~(self == other)
+
+    def _less(self, operation: str, other: object, *, swap: bool) -> Booleans:
+        a, b, dtype = self._together(operation, other)
+        if swap:
+            a, b = b, a
+        signed = dtype.kind == "i"
+        engine = self._context._engine
+        return self._condition(operations.less(engine, a._held, b._held, digits_of(dtype), signed))
+
+    def _condition(self, held: Bounded) -> Booleans:
+        return Booleans(self._context, replace(held, largest=1), self._shape, np.dtype(np.bool_))
+
+    # --- Types, sums. ---
+
+    def astype(self, dtype: DTypeLike) -> Integers:
+        """The same values in another type, modulo 2^bits of it, as NumPy's astype."""
+        found = integer_type(dtype, self._context.bits)
+        engine, before, after = self._context._engine, self._digits, digits_of(found)
+        held = self._held
+        if after < before:
+            held = engine.masked(engine.ready(held, 1), engine.layout.by_digit([1.0] * after))
+        elif after > before and self._dtype.kind == "i":
+            held = operations.extend(engine, self._ready()._held, before, after)
+        return self if found == self._dtype else self._of(held, found)
+
+    def sum(self, *, dtype: DTypeLike | None = None) -> Integers:
+        """The sum of all values, an encrypted array without axes.
+
+        Args:
+            dtype: of the sum; None: NumPy's, uint64 or int64, in a context of 64 bits, else the context's
+                widest.
+        """
+        kind = self._dtype.kind
+        found = integer_type(dtype or f"{kind}{self._context.bits // 8}", self._context.bits)
+        a = self.astype(found)
+        held = operations.total(self._context._engine, a._held, self.size, digits_of(found), BASE - 1)
+        return Integers(self._context, held, (), found)
+
+    def refresh(self) -> Integers:
+        """The same values with most of the levels and least error. Operations do it by themselves."""
+        return self._of(self._context._engine.refreshed(self._held))
+
+
+def require_integers(operation: str, x: Any) -> Integers:
+    """TypeError if it is no array of encrypted integers."""
+    if isinstance(x, Integers):
+        return x
+    raise TypeError(f"{operation}: takes encrypted integers, not {described(x)}")

@@ -1,0 +1,79 @@
+"""Encrypted numbers with what is public of them: how large they are, how wrong, and how often."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from itertools import count
+from math import hypot
+
+import numpy as np
+
+from hemera.objects.ciphertext import Ciphertext
+
+_numbers = count()
+
+
+@dataclass(frozen=True)
+class Risk:
+    """What may have gone wrong: events, each with a number and log2 of its probability. Values that come of
+    one refresh share its event, which counts once."""
+
+    events: frozenset[tuple[int, float]] = frozenset()
+
+    @classmethod
+    def of(cls, *events_log2: float) -> Risk:
+        """New events."""
+        return cls(frozenset((next(_numbers), each) for each in events_log2))
+
+    def __or__(self, other: Risk) -> Risk:
+        return Risk(self.events | other.events)
+
+    @property
+    def log2(self) -> float:
+        """log2 of a bound on the probability that any of them happens: the sum; -inf of none."""
+        return float(np.logaddexp2.reduce([each for _, each in self.events], initial=-np.inf))
+
+
+@dataclass(frozen=True)
+class Bounded:
+    """Whole numbers in all slots of some vectors, up to an error."""
+
+    value: Ciphertext
+    """Of shape (vectors,), with real slots."""
+    largest: float
+    """A bound on the numbers' magnitudes."""
+    error: float
+    """The deviation of a slot from its number, at most, by the plan's model."""
+    risk: Risk = field(default_factory=Risk)
+    """That a number is another one."""
+
+    def __add__(self, other: Bounded) -> Bounded:
+        """The sum. Errors may depend on each other, so they add up."""
+        return Bounded(
+            self.value + other.value,
+            self.largest + other.largest,
+            self.error + other.error,
+            self.risk | other.risk,
+        )
+
+    def __sub__(self, other: Bounded) -> Bounded:
+        return self + other * -1
+
+    def __mul__(self, factor: int) -> Bounded:
+        """Times a whole number, which takes no level."""
+        size = abs(factor)
+        value = self.value if factor == 1 else (-self.value if factor == -1 else self.value * factor)
+        return Bounded(value, self.largest * size, self.error * size, self.risk)
+
+    def __getitem__(self, vectors: slice) -> Bounded:
+        return Bounded(self.value[vectors], self.largest, self.error, self.risk)
+
+    def times(self, other: Bounded, rounding: float) -> Bounded:
+        """The product, a level lower. `rounding`: the deviation that a product adds."""
+        error = hypot(self.largest * other.error, other.largest * self.error, rounding)
+        return Bounded(
+            self.value * other.value,
+            self.largest * other.largest,
+            error + self.error * other.error,
+            self.risk | other.risk,
+        )

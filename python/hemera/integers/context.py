@@ -1,0 +1,158 @@
+"""The context of encrypted integers: parameters, the plan of refreshes and keys."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import Any, overload
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from hemera import _core
+from hemera.circuits import Bootstrap
+from hemera.ckks import Parameters
+from hemera.inputs.arguments import described
+from hemera.integers.array import Booleans, Encrypted, Integers
+from hemera.integers.engine import Engine, Work
+from hemera.integers.layout import DIGIT_BITS, Layout
+from hemera.integers.report import report
+from hemera.integers.types import as_words, digits_of, from_words, integer_type
+from hemera.objects.context import Context as CkksContext
+from hemera.objects.keys import Keys, SecretKey
+
+_WIDTHS = (8, 16, 32, 64)
+
+
+class Context:
+    """Encrypted integers: arrays of uint8 to uint64 and int8 to int64, which wrap around as NumPy's.
+
+        ints = hm.integers.Context(bits=64)
+        a, b = ints.encrypt(np.arange(5, dtype=np.uint64)), ints.encrypt(np.full(5, 3, np.uint64))
+        ints.decrypt((a + b) * a - 7)
+        hm.integers.where(a < b, a, b)
+
+    A context makes a secret key and the keys of its operations. A server has the same without the secret key:
+    `Context(bits=64, keys=client.keys)`.
+
+    Args:
+        bits: of the widest type: 8, 16, 32 or 64. The fewer, the more values a ciphertext holds.
+        preset: of `hemera.ckks.Parameters.for_bootstrapping`: "n16-exact", or "test-exact", which is not
+            secure.
+        device: that of `hemera.Context`.
+        keys: of another context with these parameters, which may then decrypt nothing.
+
+    Raises:
+        ParameterError: if there are no integers of so many bits, or the preset gives no exponentials.
+    """
+
+    def __init__(
+        self, bits: int = 64, *, preset: str = "n16-exact", device: str = "auto", keys: Keys | None = None
+    ) -> None:
+        if bits not in _WIDTHS:
+            raise _core.ParameterError(f"integers of {bits!r} bits; there are those of 8, 16, 32 and 64")
+        params = Parameters.for_bootstrapping(preset)
+        self._bits = bits
+        self._layout = Layout(params.max_slots, bits // DIGIT_BITS)
+        self._whole, self._real = Bootstrap(params), Bootstrap(params, real=True)
+        if not self._whole.exponential or round(self._whole.ratio) != 256:
+            raise _core.ParameterError(
+                f'integers need a preset whose bootstraps give exponentials, as "n16-exact", not "{preset}"'
+            )
+        self._ckks = CkksContext(params, device) if keys is None else keys.context
+        self._secret: SecretKey | None = None if keys is not None else self._ckks.generate_secret_key()
+        self._given = keys
+
+    # --- Keys. ---
+
+    @cached_property
+    def keys(self) -> Keys:
+        """The keys that a server computes with; made at their first use."""
+        if self._given is not None:
+            return self._given
+        assert self._secret is not None
+        values = self._layout.values
+        within = [1 << k for k in range(values.bit_length() - 1)]
+        between = [values << k for k in range((self._layout.digits - 1).bit_length())]
+        return self._ckks.generate_keys(
+            self._secret,
+            rotations=[*within, *between, *(-step for step in between)],
+            conjugation=True,
+            plan=[self._whole, self._real],
+        )
+
+    @cached_property
+    def _engine(self) -> Engine:
+        evaluator = self._ckks.bind(self.keys)
+        return Engine(evaluator, self._layout, self._whole, self._real)
+
+    # --- Facts. ---
+
+    @property
+    def bits(self) -> int:
+        """The bits of the widest type."""
+        return self._bits
+
+    @property
+    def values(self) -> int:
+        """The number of integers in a ciphertext; a refresh takes two ciphertexts at once."""
+        return self._layout.values
+
+    @property
+    def work(self) -> Work:
+        """What was done so far: refreshes and tables."""
+        return self._engine.work
+
+    def report(self) -> str:
+        """Values of a ciphertext, and of each operation its refreshes, levels and probability of failure."""
+        return report(self._layout, self._whole)
+
+    # --- Values. ---
+
+    def encrypt(self, values: ArrayLike) -> Integers:
+        """Encrypt integers of NumPy's types.
+
+        Args:
+            values: an array of uint8 to uint64 or int8 to int64, up to the context's bits. Python's integers
+                are of NumPy's default type.
+
+        Raises:
+            TypeError: if they are of another type.
+        """
+        given = np.ascontiguousarray(values)
+        dtype = integer_type(given.dtype, self._bits)
+        shape = np.shape(values)
+        digits = self._layout.from_integers(as_words(given), digits_of(dtype))
+        return Integers(self, self._engine.encrypted(digits, 15), shape, dtype)
+
+    @overload
+    def decrypt(self, x: Integers) -> NDArray[Any]: ...
+    @overload
+    def decrypt(self, x: Booleans) -> NDArray[np.bool_]: ...
+    def decrypt(self, x: Encrypted) -> NDArray[Any]:
+        """The values. Digits are rounded here, so that nothing of the noise leaves.
+
+        Raises:
+            TypeError: if the context has no secret key.
+            NoiseError: if a digit is no digit: the keys are others, or the ciphertext is damaged.
+        """
+        if not isinstance(x, Encrypted):
+            raise TypeError(f"decrypt: takes encrypted integers or booleans, not {described(x)}")
+        if self._secret is None:
+            raise TypeError("decrypt: this context has the keys of a server; the client's has the secret key")
+        slots: NDArray[Any] = self._ckks.decrypt(x._held.value, self._secret, dtype=float)
+        digits = np.rint(slots).astype(np.int64)
+        is_boolean = isinstance(x, Booleans)
+        if digits.min() < 0 or digits.max() > (1 if is_boolean else 15):
+            raise _core.NoiseError(
+                "decrypt: there are no digits; the values were made with other keys, or damaged"
+            )
+        if is_boolean:
+            first = digits.reshape(-1, self._layout.digits, self._layout.values)[:, 0]
+            truth: NDArray[Any] = first.reshape(-1)[: x.size].reshape(x.shape).astype(np.bool_)
+            return truth
+        words = self._layout.to_integers(digits, x.size, digits_of(x.dtype))
+        found: NDArray[Any] = from_words(words, x.dtype).reshape(x.shape)
+        return found
+
+    def __repr__(self) -> str:
+        return f"<integers of {self._bits} bits, {self.values} in a ciphertext>"

@@ -1,0 +1,338 @@
+"""Refreshes, tables and carries of encrypted digits: the circuits that all operations are made of."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from math import erfc, hypot, log, log2, pi, sqrt
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hemera import _core
+from hemera.circuits import Bootstrap
+from hemera.integers.bounded import Bounded, Risk
+from hemera.integers.layout import BASE, DIGIT_BITS, Layout
+from hemera.integers.lookup import Lookup, bits, lookup
+from hemera.objects.batches import concatenate, stack
+from hemera.objects.ciphertext import Ciphertext
+from hemera.objects.evaluator import Evaluator
+
+_ERROR_DEVIATION = 3.2
+"""Of the errors of encryptions."""
+_LARGEST_SAMPLE = 2.0**14
+"""Of the values at which the part of a bootstrap's error that grows with them is read off the model."""
+_MARGIN = 0.14
+"""The error of a bit up to which a cleaning makes it smaller: 8 * 3 * 0.14^2 is below 1/2."""
+LEAST_DEVIATIONS = 14.3
+"""Of an error in what misreads a digit: 2^-128 for all bits of 65,536 digits."""
+BIT_ERROR = _MARGIN / LEAST_DEVIATIONS
+"""The largest deviation of a bit that may be cleaned."""
+MOST_DIGIT_ERROR = 2.0**-9
+"""Digits above it are cleaned: tables make about twice as much of it."""
+MOST_BIT_ERROR = 2.0**-12
+"""The same of encrypted booleans, which products take 15 times."""
+
+
+def two_sided_log2(deviations: float, count: int) -> float:
+    """log2 of a bound on the probability that one of `count` normal errors is beyond so many deviations."""
+    if deviations < 20:
+        probability = erfc(deviations / sqrt(2))
+    else:  # erfc(x) < exp(-x^2) / (x sqrt(pi))
+        return log2(count) - deviations**2 / 2 / log(2) - log2(deviations * sqrt(pi / 2))
+    return log2(count) + log2(probability)
+
+
+@dataclass
+class Work:
+    """What an evaluator has done for integers so far."""
+
+    refreshes: int = 0
+    """Vectors whose exponentials were taken: of two in one bootstrap each counts."""
+    tables: int = 0
+
+
+class Engine:
+    """Circuits on digits, by an evaluator that has all of their keys."""
+
+    def __init__(self, evaluator: Evaluator, layout: Layout, whole: Bootstrap, real: Bootstrap) -> None:
+        self.evaluator = evaluator
+        self.layout = layout
+        self.work = Work()
+        self._whole, self._real = whole, real
+        params = evaluator.context.params
+        degree = params.degree
+        scale = whole.result_scale
+        # Of a uniform ternary secret, whose slots are sqrt(2 N / 3) in the mean.
+        self.rounding = sqrt(degree * (1 + 2 * degree / 3) / 12) / scale
+        self.fresh = _ERROR_DEVIATION * sqrt(degree * (4 * degree / 3 + 1)) / scale
+        zeros, sample = (
+            np.zeros(whole.slots),
+            np.random.default_rng(1).uniform(0, _LARGEST_SAMPLE, whole.slots),
+        )
+        self._torus = self._torus_error(zeros)
+        self._radial = 2 * pi * self._torus
+        size = sqrt(float((sample**2).mean()))
+        self._relative = sqrt(max(self._torus_error(sample) ** 2 - self._torus**2, 0.0)) / size
+
+    def _torus_error(self, values: NDArray[np.float64]) -> float:
+        """The deviation of t in exp(2 pi i t) after a bootstrap of complex slots with these parts."""
+        exact = np.exp(2j * np.pi * values / self._whole.ratio)
+        found = self._whole.simulate(values * (1 + 1j), seed=1)
+        return float(np.sqrt((np.abs(found - exact) ** 2).mean())) / (2 * np.pi)
+
+    # --- Levels. ---
+
+    @property
+    def lowest(self) -> int:
+        """The level of the user's lowest."""
+        return self._whole.input_level
+
+    def level(self, x: Bounded) -> int:
+        """The level after the rescale that a product waits for."""
+        return _finished(x.value)
+
+    def ready(self, x: Bounded, levels: int, error: float = MOST_DIGIT_ERROR) -> Bounded:
+        """Digits with so many levels left, and no more error: refreshed, if they have not."""
+        if self.level(x) - self.lowest >= levels and x.error <= error:
+            return x
+        return self.refreshed(x)
+
+    def ready_bits(self, x: Bounded, levels: int = 1, error: float = MOST_BIT_ERROR) -> Bounded:
+        """The same of booleans."""
+        if self.level(x) - self.lowest >= levels and x.error <= error:
+            return x
+        return self.tables(x, lookup(2, lambda s: s), clean=True)[0]
+
+    def refreshed(self, x: Bounded) -> Bounded:
+        """The same digits, from 0 to 15, cleaned, with most of the levels."""
+        return self.number(self.tables(x, lookup(BASE, *bits(DIGIT_BITS)), clean=True))
+
+    # --- Tables. ---
+
+    def exponential(self, x: Bounded, period: int) -> tuple[Ciphertext, float, Risk]:
+        """exp(2 pi i s / period) of numbers s, the deviation of s in it, and the risk that one of them is
+        another number's.
+
+        Raises:
+            NoiseError: if a number could be misread with a probability above 2^-128.
+        """
+        factor = round(self._whole.ratio) // period
+        scaled = x * factor
+        vectors = x.value.shape[0]
+        if vectors == 1:
+            z = self._real(scaled.value[0]).reshape(1)
+        else:
+            half = (vectors + 1) // 2
+            first, second = scaled.value[:half], scaled.value[half:]
+            if vectors % 2:
+                second = concatenate([second, scaled.value[:1]])
+            z = self._whole(first + second * 1j).reshape(2 * half)[:vectors]
+        self.work.refreshes += vectors
+        torus = hypot(self._torus, self._relative * scaled.largest)
+        error = hypot(torus * period, x.error)
+        self._require(0.5 / error, "a digit")
+        count = vectors * self.layout.slots
+        risk = x.risk | Risk.of(
+            two_sided_log2(0.5 / error, count), self._whole.failure_log2 + log2((vectors + 1) // 2)
+        )
+        return z, error, risk
+
+    @staticmethod
+    def _require(deviations: float, what: str) -> None:
+        if deviations < LEAST_DEVIATIONS:
+            raise _core.NoiseError(
+                f"integers: {what} is only {deviations:.1f} deviations of its error from being misread, and "
+                f"{LEAST_DEVIATIONS} are needed for 2^-128; use parameters of less error"
+            )
+
+    def tables(
+        self, x: Bounded, circuit: Lookup, *, clean: bool, masks: dict[int, NDArray[np.float64]] | None = None
+    ) -> list[Bounded]:
+        """Tables of whole numbers, with values 0 and 1.
+
+        Args:
+            clean: whether x -> 3 x^2 - 2 x^3 makes the values' errors quadratic (J. H. Cheon, D. Kim, D. Kim,
+                2019/1234), for two levels.
+            masks: slot vectors of 0 and 1 that some tables are multiplied by: in a cleaning at no level.
+        """
+        z, error, risk = self.exponential(x, circuit.period)
+        p = circuit.polynomial(z)
+        y = p + p.conjugate()  # real, up to no error at all
+        self.work.tables += len(circuit.rows)
+        errors = circuit.errors(error, self._radial, self.rounding)
+        if clean:
+            self._require(_MARGIN / max(errors), "a bit")
+            count = len(errors) * x.value.shape[0] * self.layout.slots
+            risk |= Risk.of(two_sided_log2(_MARGIN / max(errors), count))
+            return self._cleaned(y, errors, risk, masks or {})
+        found = []
+        for i, own in enumerate(errors):
+            value = y[i]
+            if masks and i in masks:
+                value = value * masks[i]
+                own = hypot(own, self.rounding)
+            found.append(Bounded(value, 1, own, risk))
+        return found
+
+    def _cleaned(
+        self, y: Ciphertext, errors: Sequence[float], risk: Risk, masks: dict[int, NDArray[np.float64]]
+    ) -> list[Bounded]:
+        squares = y * y
+        plain = [i for i in range(len(errors)) if i not in masks]
+        # x^2 (3 - 2 x); masked x^2 (3 m - 2 m x), whose product with 2 m stands beside the square.
+        cubics = {}
+        if plain:
+            chosen = _rows(y, plain)
+            products = _rows(squares, plain) * (chosen * -2 + 3)
+            cubics = {i: products[k] for k, i in enumerate(plain)}
+        for i, mask in masks.items():
+            cubics[i] = squares[i] * (y[i] * (-2 * mask) + 3 * mask)
+        rounding = hypot(3, 1, 1) * self.rounding
+        return [Bounded(cubics[i], 1, sqrt(27) * error**2 + rounding, risk) for i, error in enumerate(errors)]
+
+    def number(self, digits: Sequence[Bounded]) -> Bounded:
+        """Bits, the lowest first, as a number."""
+        total = digits[0]
+        for i, bit in enumerate(digits[1:], 1):
+            total = total + bit * (1 << i)
+        return total
+
+    # --- Slots. ---
+
+    def masked(self, x: Bounded, mask: NDArray[np.float64]) -> Bounded:
+        """Times a slot vector, a level lower."""
+        largest = float(np.abs(mask).max())
+        return replace(
+            x,
+            value=x.value * mask,
+            largest=x.largest * largest,
+            error=hypot(x.error * largest, self.rounding),
+        )
+
+    def plus(self, x: Bounded, vector: NDArray[np.float64]) -> Bounded:
+        """Plus a slot vector of whole numbers."""
+        return replace(x, value=x.value + vector, largest=x.largest + float(np.abs(vector).max()))
+
+    def moved(self, x: Bounded, digits: int) -> Bounded:
+        """Digits moved to higher places (lower, if negative). Those of the highest come out at the lowest."""
+        value, error = x.value, x.error
+        for k in range(abs(digits).bit_length()):  # by the steps that have a key
+            if abs(digits) >> k & 1:
+                value = value.rotate((-1 if digits > 0 else 1) * (self.layout.values << k))
+                error = hypot(error, self.rounding)
+        return replace(x, value=value, error=error)
+
+    def spread(self, x: Bounded, digit: int) -> Bounded:
+        """What stands at one digit, at all of them. Takes a level."""
+        y = self.masked(x, self.layout.only(digit))
+        return self.everywhere(y)
+
+    def everywhere(self, y: Bounded) -> Bounded:
+        """The sum over all digits at each of them, of which one alone is not 0."""
+        value, error, zeros, step = y.value, y.error, self.rounding, 1
+        while step < self.layout.digits:
+            value = value + value.rotate(step * self.layout.values)
+            error = hypot(error, zeros, self.rounding)
+            zeros = hypot(zeros, zeros, self.rounding)
+            step *= 2
+        return replace(y, value=value, error=error)
+
+    def product(self, a: Bounded, b: Bounded) -> Bounded:
+        return a.times(b, self.rounding)
+
+    # --- Carries. ---
+
+    def carries(self, g: Bounded, p: Bounded, digits: int) -> Bounded:
+        """The carry out of each digit: 1 where a carry comes into being (g), or comes in and goes on (p). By
+        P. M. Kogge and H. S. Stone (1973), in log2(digits) levels. p must be 0 at the lowest digit: then what
+        comes around from the highest one meets a 0."""
+        step = 1
+        while step < digits:
+            is_last = 2 * step >= digits
+            both = None if is_last else pair(g, p)
+            if both is not None:
+                vectors = g.value.shape[0]
+                turned = self.moved(both, step)
+                products = self.product(replace(p, value=concatenate([p.value, p.value]), largest=1), turned)
+                g = g + products[slice(0, vectors)]
+                p = products[slice(vectors, 2 * vectors)]
+            else:
+                g = g + self.product(p, self.moved(g, step))
+                p = p if is_last else self.product(p, self.moved(p, step))
+            g = replace(g, largest=1)
+            step *= 2
+        return g
+
+    def normalized(self, s: Bounded, digits: int) -> tuple[Bounded, Bounded]:
+        """Digits from 0 to 30 (31 at the lowest) as digits from 0 to 15, modulo 16^digits; and the carry out
+        of each."""
+        circuit = lookup(
+            2 * BASE, *bits(DIGIT_BITS, lambda x: x % BASE), lambda x: x >= BASE, lambda x: x == BASE - 1
+        )
+        higher = self.layout.by_digit([0.0] + [1.0] * (digits - 1))
+        clean = self._must_clean(s, circuit, digits)
+        *low, g, p = self.tables(s, circuit, clean=clean, masks={DIGIT_BITS + 1: higher})
+        out = self.carries(g, p, digits)
+        # One more, or 16 less where a 15 becomes 16; nothing comes into the lowest digit.
+        into = self.plus(p * -BASE, higher)
+        into = replace(into, largest=BASE - 1)
+        total = self.number(low) + self.product(into, self.moved(out, 1))
+        return replace(total, largest=BASE - 1), out
+
+    def _must_clean(self, s: Bounded, circuit: Lookup, digits: int) -> bool:
+        """Whether the digits would have too large an error without a cleaning."""
+        factor = round(self._whole.ratio) // circuit.period
+        torus = hypot(self._torus, self._relative * s.largest * factor)
+        *low, g, p = circuit.errors(hypot(torus * circuit.period, s.error), self._radial, self.rounding)
+        out, step = g, 1
+        while step < digits:
+            out, p, step = out + hypot(p, out), hypot(p, p), 2 * step
+        own = sum(error * (1 << i) for i, error in enumerate(low))
+        return own + hypot((BASE - 1) * out, BASE * p) > MOST_DIGIT_ERROR
+
+    def carried(self, s: Bounded, bounds: Sequence[int], digits: int) -> Bounded:
+        """Digits of any size, up to these bounds by digit, as digits from 0 to 15, modulo 16^digits: what is
+        beyond 16 moves a digit up, until no digit is beyond 30."""
+        bounds = list(bounds[:digits])
+        while max(bounds) > 2 * (BASE - 1):
+            low = self.number(self.tables(s, lookup(BASE, *bits(DIGIT_BITS)), clean=True))
+            low = replace(low, largest=BASE - 1)
+            rest = s - low
+            lower = self.layout.by_digit([1 / BASE] * (digits - 1))
+            up = self.moved(self.masked(rest, lower), 1)
+            s = low + up
+            bounds = [BASE - 1] + [BASE - 1 + bound // BASE for bound in bounds[:-1]]
+            s = replace(s, largest=max(bounds))
+        return self.normalized(s, digits)[0]
+
+    def encrypted(self, digits: NDArray[np.float64], largest: float) -> Bounded:
+        """Slots of shape (vectors, slots), encrypted with the public key."""
+        return Bounded(self.evaluator.encrypt(digits), largest, self.fresh)
+
+
+def _finished(value: Ciphertext) -> int:
+    return int(_core.finished(value._native)[0])
+
+
+def pair(a: Bounded, b: Bounded) -> Bounded | None:
+    """The vectors of both, at the lower one's level; None where they have not one scale there."""
+    level = min(_finished(a.value), _finished(b.value))
+    first, second = a.value.at_level(level), b.value.at_level(level)
+    if first.scale != second.scale or first.level != second.level:
+        return None
+    return Bounded(
+        concatenate([first, second]),
+        max(a.largest, b.largest),
+        max(a.error, b.error),
+        a.risk | b.risk,
+    )
+
+
+def _rows(y: Ciphertext, chosen: list[int]) -> Ciphertext:
+    """Some tables of all."""
+    if len(chosen) == y.shape[0]:
+        return y
+    if chosen == list(range(len(chosen))):
+        return y[: len(chosen)]
+    return stack([y[i] for i in chosen])

@@ -1,0 +1,214 @@
+"""Operations on the digits of whole vectors, modulo 16^digits."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from math import hypot, sqrt
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hemera.integers.bounded import Bounded
+from hemera.integers.engine import BIT_ERROR, Engine, pair
+from hemera.integers.layout import BASE, DIGIT_BITS
+from hemera.integers.lookup import bits, lookup
+from hemera.objects.batches import stack
+
+Bitwise = Callable[[int, int], int]
+
+_TOP = BASE - 1
+_PAIR_ERROR = 2.0**-14
+"""Of digits that stand beside each other in a table of 256 entries, where the higher one counts 16 times."""
+_PRODUCT_LEVELS = 3
+
+
+def add(engine: Engine, a: Bounded, b: Bounded, digits: int) -> tuple[Bounded, Bounded]:
+    """a + b, and the carries out of its digits."""
+    return engine.normalized(a + b, digits)
+
+
+def _difference(engine: Engine, a: Bounded, b: Bounded, digits: int) -> Bounded:
+    """a + 15 - b, and one more at the lowest digit: a - b + 16^digits."""
+    s = engine.plus(a - b, engine.layout.by_digit([float(BASE)] + [float(_TOP)] * (digits - 1)))
+    return replace(s, largest=2 * _TOP + 1)
+
+
+def subtract(engine: Engine, a: Bounded, b: Bounded, digits: int) -> Bounded:
+    """a - b."""
+    return engine.normalized(_difference(engine, a, b, digits), digits)[0]
+
+
+def negate(engine: Engine, a: Bounded, digits: int) -> Bounded:
+    """-a."""
+    s = engine.plus(a * -1, engine.layout.by_digit([float(BASE)] + [float(_TOP)] * (digits - 1)))
+    return engine.normalized(replace(s, largest=BASE), digits)[0]
+
+
+def invert(engine: Engine, a: Bounded, digits: int) -> Bounded:
+    """~a, for nothing."""
+    s = engine.plus(a * -1, engine.layout.by_digit([float(_TOP)] * digits))
+    return replace(s, largest=_TOP)
+
+
+def less(engine: Engine, a: Bounded, b: Bounded, digits: int, signed: bool) -> Bounded:
+    """Where a < b: a - b has no carry out. The sign bits of signed numbers are taken as they are: where they
+    differ, unsigned numbers compare the other way."""
+    s = _difference(engine, a, b, digits)
+    circuit = lookup(2 * BASE, lambda x: x >= BASE, lambda x: x == _TOP)
+    higher = engine.layout.by_digit([0.0] + [1.0] * (digits - 1))
+    g, p = engine.tables(s, circuit, clean=True, masks={1: higher})
+    found = engine.carries(g, p, digits) * -1
+    if signed:
+        of_a, of_b = _signs(engine, a, b)
+        found = found + of_a - of_b
+    found = engine.plus(engine.spread(found, digits - 1), np.ones(engine.layout.slots))
+    return replace(found, largest=1)
+
+
+def _signs(engine: Engine, a: Bounded, b: Bounded) -> tuple[Bounded, Bounded]:
+    """Whether each digit is 8 or more."""
+    circuit = lookup(BASE, lambda x: x >= BASE // 2)
+    both = pair(a, b)
+    if both is None:
+        return engine.tables(a, circuit, clean=True)[0], engine.tables(b, circuit, clean=True)[0]
+    (found,) = engine.tables(both, circuit, clean=True)
+    vectors = a.value.shape[0]
+    return found[slice(0, vectors)], found[slice(vectors, 2 * vectors)]
+
+
+def negative(engine: Engine, a: Bounded, digits: int) -> Bounded:
+    """Where a signed number is below 0."""
+    (found,) = engine.tables(a, lookup(BASE, lambda x: x >= BASE // 2), clean=True)
+    return engine.spread(found, digits - 1)
+
+
+def equal(engine: Engine, a: Bounded, b: Bounded) -> Bounded:
+    """Where a = b: the product over all digits."""
+    s = replace(a - b, largest=_TOP)
+    (found,) = engine.tables(s, lookup(2 * BASE, lambda x: x == 0), clean=True)
+    step = 1
+    while step < engine.layout.digits:
+        found = engine.product(found, engine.moved(found, step))
+        step *= 2
+    return found
+
+
+def select(engine: Engine, condition: Bounded, a: Bounded, b: Bounded) -> Bounded:
+    """a where the condition holds, else b. Takes a level."""
+    condition = engine.ready_bits(condition)
+    a, b = engine.ready(a, 1), engine.ready(b, 1)
+    difference = replace(a - b, largest=_TOP)
+    return replace(b + engine.product(condition, difference), largest=_TOP)
+
+
+def bitwise(engine: Engine, a: Bounded, b: Bounded, of: Bitwise) -> Bounded:
+    """An operation on bits, of(0, 0) = 0, digit by digit."""
+    both = engine.ready(a, 0, _PAIR_ERROR) + engine.ready(b, 0, _PAIR_ERROR) * BASE
+    circuit = lookup(BASE * BASE, *bits(DIGIT_BITS, lambda x: of(x % BASE, x // BASE)))
+    return replace(engine.number(engine.tables(both, circuit, clean=True)), largest=_TOP)
+
+
+def look_up(engine: Engine, index: Bounded, entries: NDArray[np.uint64], digits: int) -> Bounded:
+    """entries[index] of an index in the lowest digits, one (16 entries) or two (256); the results have
+    `digits` digits."""
+    is_wide = len(entries) > BASE
+    index = engine.ready(index, 0, _PAIR_ERROR)
+    x = index + engine.moved(index, -1) * BASE if is_wide else index
+    words = [int(entry) for entry in entries]
+    found = engine.tables(x, lookup(len(entries), *bits(DIGIT_BITS * digits, lambda s: words[s])), clean=True)
+    total = None
+    for i in range(digits):
+        digit = engine.number(found[DIGIT_BITS * i : DIGIT_BITS * (i + 1)])
+        digit = engine.moved(engine.masked(digit, engine.layout.only(0)), i)
+        total = digit if total is None else total + digit
+    assert total is not None
+    return replace(total, largest=_TOP)
+
+
+def shift(engine: Engine, a: Bounded, amount: int, digits: int, signed: bool) -> Bounded:
+    """a << amount, or a >> -amount: arithmetic where numbers are signed."""
+    if amount == 0:
+        return a
+    places, by = divmod(amount, DIGIT_BITS)
+    low = engine.tables(a, lookup(BASE, *bits(DIGIT_BITS)), clean=True)
+    total = None
+    for extra in (0, 1):
+        # The part of each digit that stays at its place, and the one that goes on to the next.
+        parts = [
+            bit * 2 ** (i + by - DIGIT_BITS * extra)
+            for i, bit in enumerate(low)
+            if 0 <= i + by - DIGIT_BITS * extra < DIGIT_BITS
+        ]
+        move = places + extra
+        kept = [1.0 if 0 <= i + move < digits else 0.0 for i in range(digits)]
+        if not parts or not any(kept):
+            continue
+        part = parts[0]
+        for other in parts[1:]:
+            part = part + other
+        part = engine.moved(engine.masked(part, engine.layout.by_digit(kept)), move)
+        total = part if total is None else total + part
+    if total is None:  # all digits are gone
+        total = engine.masked(low[0], engine.layout.by_digit([]))
+    if signed and amount < 0:
+        width = DIGIT_BITS * digits
+        ones = (1 << width) - (1 << (width - min(-amount, width)))
+        filled = [float(ones >> (DIGIT_BITS * i) & _TOP) for i in range(digits)]
+        sign = engine.spread(low[DIGIT_BITS - 1], digits - 1)
+        total = total + engine.masked(sign, engine.layout.by_digit(filled))
+    return replace(total, largest=_TOP)
+
+
+def extend(engine: Engine, a: Bounded, digits: int, wider: int) -> Bounded:
+    """Signed numbers of more digits: 15 in the new ones of numbers below 0."""
+    new = [0.0] * digits + [float(_TOP)] * (wider - digits)
+    return replace(a + engine.masked(negative(engine, a, digits), engine.layout.by_digit(new)), largest=_TOP)
+
+
+def multiply(engine: Engine, a: Bounded, b: Bounded, digits: int) -> Bounded:
+    """a * b: each digit of a, at all digits, times b moved as far; one relinearization of all products."""
+    # The last column has 15 sqrt(2 digits) times the error of a digit, and is to be read.
+    most = BIT_ERROR / (_TOP * sqrt(2 * digits))
+    is_square = a is b
+    a = engine.ready(a, _PRODUCT_LEVELS, most)
+    b = a if is_square else engine.ready(b, _PRODUCT_LEVELS, most)
+    only = stack([a.value * engine.layout.only(i) for i in range(digits)])
+    chosen = engine.everywhere(replace(a, value=only, error=hypot(a.error, engine.rounding)))
+    moved = []
+    turned = b
+    for i in range(digits):
+        if i:
+            turned = engine.moved(turned, 1)
+        kept = [0.0] * i + [1.0] * (digits - i)
+        moved.append(engine.masked(turned, engine.layout.by_digit(kept)))
+    value = engine.evaluator.dot([chosen.value[i] for i in range(digits)], [each.value for each in moved])
+    bounds = [_TOP * _TOP * (i + 1) for i in range(digits)]
+    error = hypot(
+        sqrt(digits) * _TOP * hypot(chosen.error, max(each.error for each in moved)), engine.rounding
+    )
+    return engine.carried(Bounded(value, bounds[-1], error, a.risk | b.risk), bounds, digits)
+
+
+def total(engine: Engine, a: Bounded, count: int, digits: int, largest: int) -> Bounded:
+    """The sum of the first `count` numbers, as the first number of one vector. `largest`: of a digit."""
+    layout, vectors = engine.layout, a.value.shape[0]
+    a = engine.ready(a, 3, 2.0**-16 / sqrt(count))
+    filled = np.zeros((vectors, layout.values))
+    filled.reshape(-1)[:count] = 1
+    kept = [1.0] * digits + [0.0] * (layout.digits - digits)
+    mask = (np.asarray(kept)[None, :, None] * filled[:, None, :]).reshape(vectors, layout.slots)
+    value = (a.value * mask).sum(axis=0)
+    step = 1
+    while step < layout.values:
+        value = value + value.rotate(step)
+        step *= 2
+    first = np.zeros((layout.digits, layout.values))
+    first[:digits, 0] = 1
+    value = (value * first.reshape(-1)).reshape(1)
+    error = hypot(
+        sqrt(count) * a.error,
+        sqrt(vectors * layout.values) * engine.rounding * (layout.values.bit_length() + 1),
+    )
+    bound = largest * count
+    return engine.carried(Bounded(value, bound, error, a.risk), [bound] * digits, digits)

@@ -1,0 +1,84 @@
+"""NumPy's rules of integer types, for encrypted operands."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hemera.inputs.arguments import described
+from hemera.integers.layout import DIGIT_BITS
+
+DType = np.dtype[Any]
+
+
+def integer_type(dtype: object, bits: int) -> DType:
+    """A type of integers that a context of so many bits holds.
+
+    Raises:
+        TypeError: if it is another one.
+    """
+    found: DType = np.dtype(dtype)  # type: ignore[call-overload]
+    if found.kind not in "iu":
+        raise TypeError(f"integers are of uint8 to uint64 and int8 to int64, not of {found}")
+    if found.itemsize * 8 > bits:
+        raise TypeError(
+            f"this context has integers of {bits} bits, not {found}; make one with more: Context(bits=)"
+        )
+    return found
+
+
+def digits_of(dtype: DType) -> int:
+    """The digits of a type's integers."""
+    return dtype.itemsize * 8 // DIGIT_BITS
+
+
+def as_words(values: NDArray[Any]) -> NDArray[np.uint64]:
+    """Integers as 64-bit words, two's complements cut to their own width."""
+    return values.view(np.dtype(f"u{values.dtype.itemsize}")).astype(np.uint64)
+
+
+def from_words(words: NDArray[np.uint64], dtype: DType) -> NDArray[Any]:
+    """The inverse of `as_words`."""
+    return words.astype(np.dtype(f"u{dtype.itemsize}")).view(dtype)
+
+
+def common_type(operation: str, left: DType, right: DType) -> DType:
+    """NumPy's type of a result.
+
+    Raises:
+        TypeError: if it is no integer type.
+    """
+    found = np.result_type(left, right)
+    if found.kind not in "iu":
+        raise TypeError(
+            f"{operation}: NumPy's type of {left} and {right} is {found}, and encrypted numbers are "
+            "integers; bring one to the other's type with astype"
+        )
+    return found
+
+
+def plain_operand(operation: str, value: object, dtype: DType) -> NDArray[Any]:
+    """An operand that is not encrypted: a Python integer, which takes the other's type, or integers of NumPy.
+
+    Raises:
+        TypeError: if it is something else.
+        OverflowError: if a Python integer is out of the type's range.
+    """
+    if isinstance(value, (bool, np.bool_)):
+        raise TypeError(
+            f"{operation}: the operand is an integer, not {value!r}; where(condition, 1, 0) is one"
+        )
+    if isinstance(value, int):
+        limits = np.iinfo(dtype)
+        if not limits.min <= value <= limits.max:
+            raise OverflowError(f"Python integer {value} out of bounds for {dtype}")
+        return np.asarray(value, dtype)
+    if isinstance(value, (np.ndarray, np.integer, list)):
+        found = np.asarray(value)
+        if found.dtype.kind in "iu":
+            return found
+        if found.dtype.kind == "f":
+            raise TypeError(f"{operation}: encrypted integers and numbers of {found.dtype} do not mix")
+    raise TypeError(f"{operation}: the operand is an integer or an array of integers, not {described(value)}")

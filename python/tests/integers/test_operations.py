@@ -1,0 +1,331 @@
+"""Encrypted integers beside NumPy's: operators, types, edges and long chains of operations."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable
+from functools import cache
+from typing import Any
+
+import numpy as np
+import pytest
+
+import hemera as hm
+
+TYPES = [("uint8", 8), ("int8", 16), ("uint64", 64), ("int64", 64)]
+
+
+@cache
+def context(bits: int) -> hm.integers.Context:
+    return hm.integers.Context(bits, preset="test-exact")
+
+
+@pytest.fixture(params=TYPES, ids=lambda param: f"{param[0]} in {param[1]} bits")
+def case(request: pytest.FixtureRequest) -> tuple[hm.integers.Context, np.dtype[Any]]:
+    name, bits = request.param
+    return context(bits), np.dtype(name)
+
+
+def operands(ints: hm.integers.Context, dtype: np.dtype[Any], seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
+    """Pairs of edges, neighbours and random values: more than a vector of them."""
+    limits = np.iinfo(dtype)
+    edges = {0, 1, 15, 16, limits.max, limits.max - 1, limits.min, limits.min + 1, limits.max // 2 + 1}
+    pairs = np.array([(a, b) for a in sorted(edges) for b in sorted(edges)], dtype)
+    rng = np.random.default_rng(seed)
+    count = ints.values + max(ints.values // 2, 100)
+    a, b = (rng.integers(limits.min, limits.max, count, dtype, endpoint=True) for _ in range(2))
+    a[: len(pairs)], b[: len(pairs)] = pairs.T
+    third = (count - len(pairs)) // 3
+    equal, next_to = slice(len(pairs), len(pairs) + third), slice(len(pairs) + third, len(pairs) + 2 * third)
+    b[equal] = a[equal]
+    with np.errstate(over="ignore"):
+        b[next_to] = a[next_to] + dtype.type(1)
+    # Carries that go through all digits.
+    a[-16:] = limits.max if dtype.kind == "u" else -1
+    b[-16:] = np.arange(16) % 3
+    return a, b
+
+
+def check(found: Any, expected: Any, ints: hm.integers.Context) -> None:
+    expected = np.asarray(expected)
+    values = ints.decrypt(found)
+    np.testing.assert_array_equal(values, expected)
+    assert values.dtype == found.dtype == expected.dtype
+    assert values.shape == found.shape == expected.shape
+    assert found.failure_log2 < -128
+    # The bound is one: of the deviation, and what is decrypted is near whole numbers.
+    slots = ints._ckks.decrypt(found._held.value, ints._secret, dtype=float)
+    assert (slots - np.rint(slots)).std() < found.error < 2**-9
+
+
+BINARY: list[Callable[[Any, Any], Any]] = [
+    operator.add,
+    operator.sub,
+    operator.mul,
+    operator.and_,
+    operator.or_,
+    operator.xor,
+    operator.lt,
+    operator.le,
+    operator.gt,
+    operator.ge,
+    operator.eq,
+    operator.ne,
+]
+
+
+@pytest.mark.parametrize("f", BINARY, ids=lambda f: f.__name__)
+def test_operators(case: tuple[hm.integers.Context, np.dtype[Any]], f: Callable[[Any, Any], Any]) -> None:
+    ints, dtype = case
+    a, b = operands(ints, dtype)
+    with np.errstate(over="ignore"):
+        check(f(ints.encrypt(a), ints.encrypt(b)), f(a, b), ints)
+
+
+def test_signs_bits_and_choices(case: tuple[hm.integers.Context, np.dtype[Any]]) -> None:
+    ints, dtype = case
+    a, b = operands(ints, dtype, 1)
+    x, y = ints.encrypt(a), ints.encrypt(b)
+    with np.errstate(over="ignore"):
+        check(-x, -a, ints)
+        check(abs(x), abs(a), ints)
+    check(~x, ~a, ints)
+    check(hm.integers.minimum(x, y), np.minimum(a, b), ints)
+    check(hm.integers.maximum(x, y), np.maximum(a, b), ints)
+    less, equal = x < y, x == y
+    check(hm.integers.where(less | equal, x, y), np.where(a <= b, a, b), ints)
+    check(less & equal, np.zeros(a.shape, bool), ints)
+    check(less ^ ~equal, a > b, ints)
+
+
+@pytest.mark.parametrize("amount", [0, 1, 3, 7, 13, 100])
+@pytest.mark.parametrize(("name", "bits"), [("uint8", 8), ("int16", 16), ("int64", 64)])
+def test_shifts(name: str, bits: int, amount: int) -> None:
+    ints, dtype = context(bits), np.dtype(name)
+    a, _ = operands(ints, dtype, 2)
+    width = 8 * dtype.itemsize
+    # NumPy shifts by the width and more to 0 and to the sign.
+    left = a << amount if amount < width else np.zeros_like(a)
+    right = a >> min(amount, width - 1) if dtype.kind == "i" or amount < width else np.zeros_like(a)
+    check(ints.encrypt(a) << amount, left, ints)
+    check(ints.encrypt(a) >> amount, right, ints)
+
+
+@pytest.mark.parametrize("before", ["uint8", "int8", "int32", "int64"])
+@pytest.mark.parametrize("after", ["uint8", "int16", "uint64"])
+def test_types_of_values(before: str, after: str) -> None:
+    ints = context(64)
+    a, _ = operands(ints, np.dtype(before), 3)
+    check(ints.encrypt(a).astype(after), a.astype(after), ints)
+
+
+@pytest.mark.parametrize(
+    ("left", "right"), [("uint8", "uint16"), ("int8", "uint8"), ("uint32", "int16"), ("int8", "int64")]
+)
+def test_types_of_results_are_numpys(left: str, right: str) -> None:
+    ints = context(64)
+    a, _ = operands(ints, np.dtype(left), 4)
+    b, _ = operands(ints, np.dtype(right), 5)
+    with np.errstate(over="ignore"):
+        check(ints.encrypt(a) + ints.encrypt(b), a + b, ints)
+        check(ints.encrypt(a) * b, a * b, ints)
+    check(ints.encrypt(a) < ints.encrypt(b), a < b, ints)
+    check(b - ints.encrypt(a), b - a, ints)
+
+
+def test_pythons_integers_take_the_others_type() -> None:
+    ints = context(16)
+    a, _ = operands(ints, np.dtype("int16"), 6)
+    x = ints.encrypt(a)
+    with np.errstate(over="ignore"):
+        check(x + 3, a + 3, ints)
+        check(1000 - x, 1000 - a, ints)
+        check(x * -7, a * np.int16(-7), ints)
+    check(x > 100, a > 100, ints)
+    check(hm.integers.where(x < 0, 0, x), np.where(a < 0, np.int16(0), a), ints)
+    check(hm.integers.where(x < 0, 1, 0), np.where(a < 0, np.int16(1), np.int16(0)), ints)
+    with pytest.raises(OverflowError, match="40000 out of bounds for int16"):
+        x + 40000
+
+
+@pytest.mark.parametrize("entries", [16, 256])
+@pytest.mark.parametrize("dtype", ["uint8", "int16"])
+def test_tables(entries: int, dtype: str) -> None:
+    ints = context(8 if dtype == "uint8" else 64)
+    limits = np.iinfo(dtype)
+    values = np.random.default_rng(7).integers(limits.min, limits.max, entries, dtype, endpoint=True)
+    a = np.resize(np.arange(256, dtype=np.uint8), max(256, ints.values + 5))
+    check(hm.integers.Table(values)[ints.encrypt(a)], values[a.astype(int) % entries], ints)
+
+
+@pytest.mark.parametrize(("name", "bits"), [("uint8", 16), ("int16", 64), ("uint64", 64), ("int8", 8)])
+def test_sums(name: str, bits: int) -> None:
+    ints = context(bits)
+    a, b = operands(ints, np.dtype(name), 8)
+    kind = np.dtype(name).kind
+    x = ints.encrypt(a)
+    with np.errstate(over="ignore"):
+        check(x.sum(), a.sum(dtype=f"{kind}{bits // 8}"), ints)
+        check(x.sum(dtype=name), a.sum(dtype=name), ints)
+    check((x < b).sum(), (a < b).sum(dtype=f"i{bits // 8}"), ints)
+    # What fills a vector up is not counted.
+    check((ints.encrypt(a[:3]) == a[:3]).sum(), np.array(3, f"i{bits // 8}"), ints)
+    check((~ints.encrypt(a[:3])).sum(dtype=name), (~a[:3]).sum(dtype=name), ints)
+
+
+def test_carries_out() -> None:
+    ints = context(16)
+    for name in ("uint8", "uint16"):
+        a, b = operands(ints, np.dtype(name), 9)
+        found, wrapped = hm.integers.overflowing_add(ints.encrypt(a), ints.encrypt(b))
+        check(found, a + b, ints)
+        check(wrapped, a + b < a, ints)
+
+
+def test_shapes() -> None:
+    ints = context(8)
+    a = np.arange(24, dtype=np.uint8).reshape(2, 3, 4)
+    check(ints.encrypt(a) + ints.encrypt(a), a + a, ints)
+    check(ints.encrypt(a) * np.uint8(2), a * np.uint8(2), ints)
+    check(ints.encrypt(np.uint8(7)) + 1, np.uint8(8), ints)
+    assert len(ints.encrypt(a)) == 2
+    assert ints.encrypt(a).size == 24
+
+
+def test_names_of_tfhe() -> None:
+    ints = context(8)
+    a, b = operands(ints, np.dtype(np.uint8), 10)
+    x, y = ints.encrypt(a), ints.encrypt(b)
+    named = {"eq": a == b, "ne": a != b, "lt": a < b, "le": a <= b, "gt": a > b, "ge": a >= b}
+    for name, expected in named.items():
+        check(getattr(hm.integers, name)(x, y), expected, ints)
+    check(hm.integers.select(x < y, x, y), np.minimum(a, b), ints)
+
+
+@pytest.mark.parametrize(("name", "bits", "steps"), [("uint8", 8, 40), ("int16", 64, 15), ("int32", 32, 15)])
+def test_chains_have_no_end(name: str, bits: int, steps: int) -> None:
+    ints, dtype = context(bits), np.dtype(name)
+    rng = np.random.default_rng(steps)
+    clear = [operands(ints, dtype, seed)[0] for seed in range(3)]
+    held = [ints.encrypt(a) for a in clear]
+    functions: list[tuple[Callable[..., Any], Callable[..., Any]]] = [(f, f) for f in BINARY[:6]]
+    functions += [(np.minimum, hm.integers.minimum), (np.maximum, hm.integers.maximum)]
+    single: list[Callable[[Any], Any]] = [lambda x: x << 3, abs, operator.invert, operator.neg]
+    functions.append(
+        (lambda a, b: np.where(a < b, b, a - b), lambda a, b: hm.integers.where(a < b, b, a - b))
+    )
+    for _ in range(steps):
+        i, j, result = rng.integers(0, 3, 3)
+        chosen = rng.integers(len(functions) + len(single))
+        with np.errstate(over="ignore"):
+            if chosen < len(single):
+                clear[result], held[result] = single[chosen](clear[i]), single[chosen](held[i])
+                continue
+            of_numpy, of_hemera = functions[chosen - len(single)]
+            clear[result] = of_numpy(clear[i], clear[j])
+        held[result] = of_hemera(held[i], held[j])
+    for x, a in zip(held, clear, strict=True):
+        np.testing.assert_array_equal(ints.decrypt(x), a)
+        assert x.failure_log2 < -100
+
+
+def test_a_product_of_unrefreshed_sums_needs_no_thought() -> None:
+    # Sums, choices and products of what sums left, until nothing is left.
+    ints = context(16)
+    a, b = operands(ints, np.dtype(np.uint16), 11)
+    x, y, expected, condition = ints.encrypt(a), ints.encrypt(b), a, ints.encrypt(a) < b
+    for _ in range(6):
+        x = hm.integers.where(condition, x, y)
+        expected = np.where(a < b, expected, b)
+    check(x, expected, ints)
+    assert x.levels >= 0
+    check(x * y + x, expected * b + expected, ints)
+
+
+def test_a_server_has_no_secret_key() -> None:
+    client = context(8)
+    server = hm.integers.Context(8, preset="test-exact", keys=client.keys)
+    a, b = operands(client, np.dtype(np.uint8), 12)
+    y = server.encrypt(a) + server.encrypt(b)
+    with pytest.raises(TypeError, match="keys of a server"):
+        server.decrypt(y)
+    np.testing.assert_array_equal(client.decrypt(y), a + b)
+
+
+def test_a_report_says_what_operations_take() -> None:
+    ints = context(64)
+    text = ints.report()
+    assert "64 values in a ciphertext" in text
+    assert "a * b: 3 refreshes, fails with a probability of 2^-136.1" in text
+    a = np.arange(5, dtype=np.uint64)
+    for f, refreshes in ((operator.add, 1), (operator.lt, 1), (operator.eq, 1), (operator.mul, 3)):
+        before = ints.work.refreshes
+        check(f(ints.encrypt(a), ints.encrypt(a[::-1])), f(a, a[::-1]), ints)
+        assert ints.work.refreshes == before + refreshes
+    assert context(8).report().count("2 refreshes") == 1
+
+
+def test_what_is_refused() -> None:
+    ints = context(16)
+    x = ints.encrypt(np.arange(4, dtype=np.int16))
+    other = hm.integers.Context(16, preset="test-exact", keys=ints.keys)
+    with pytest.raises(TypeError, match="no truth value"):
+        bool(x < x)
+    with pytest.raises(TypeError, match="no truth value"):
+        bool(x)
+    with pytest.raises(TypeError, match="is no index"):
+        [1, 2, 3][x]
+    with pytest.raises(TypeError, match="not taken apart"):
+        list(x)
+    for f in (operator.truediv, operator.floordiv, operator.mod, divmod):
+        with pytest.raises(TypeError, match="no division"):
+            f(x, 3)
+    with pytest.raises(TypeError, match="float64 do not mix"):
+        x + np.array([1.0, 2, 3, 4])
+    with pytest.raises(TypeError, match="not float"):
+        x * 0.5
+    with pytest.raises(TypeError, match="is an integer, not True"):
+        x + True
+    with pytest.raises(TypeError, match="encrypted boolean"):
+        x + (x < x)
+    with pytest.raises(TypeError, match="go with encrypted booleans"):
+        (x < x) & True
+    with pytest.raises(TypeError, match="encrypted amounts"):
+        x << x
+    with pytest.raises(TypeError, match="0 or more"):
+        x << -1
+    with pytest.raises(TypeError, match="of 16 bits, not int32"):
+        ints.encrypt(np.arange(4, dtype=np.int32))
+    with pytest.raises(TypeError, match="not of float64"):
+        ints.encrypt([0.5])
+    wide = context(64)
+    with pytest.raises(TypeError, match="is float64"):
+        wide.encrypt(np.arange(4, dtype=np.uint64)) + wide.encrypt(np.arange(4, dtype=np.int8))
+    with pytest.raises(hm.errors.MismatchError, match="one shape"):
+        x + ints.encrypt(np.arange(5, dtype=np.int16))
+    with pytest.raises(hm.errors.MismatchError, match="does not fit"):
+        x + np.arange(5, dtype=np.int16)
+    with pytest.raises(hm.errors.MismatchError, match="two contexts"):
+        x + other.encrypt(np.arange(4, dtype=np.int16))
+    with pytest.raises(hm.errors.ParameterError, match="16 entries, or 256"):
+        hm.integers.Table(np.arange(17, dtype=np.uint8))
+    with pytest.raises(TypeError, match="looked up by uint8"):
+        hm.integers.Table(np.arange(16, dtype=np.uint8))[x]
+    with pytest.raises(TypeError, match="unsigned integers"):
+        hm.integers.overflowing_add(x, x)
+    with pytest.raises(TypeError, match="encrypted booleans"):
+        hm.integers.where(x, x, x)
+    with pytest.raises(TypeError, match="takes encrypted integers"):
+        hm.integers.minimum(np.arange(4), x)
+    with pytest.raises(hm.errors.ParameterError, match="8, 16, 32 and 64"):
+        hm.integers.Context(24)
+    with pytest.raises(hm.errors.ParameterError, match="exponentials"):
+        hm.integers.Context(8, preset="test-40")
+
+
+def test_digits_that_are_none_do_not_leave(monkeypatch: pytest.MonkeyPatch) -> None:
+    ints = context(8)
+    x = ints.encrypt(np.arange(9, dtype=np.uint8))
+    monkeypatch.setattr(ints, "_secret", ints._ckks.generate_secret_key())
+    with pytest.raises(hm.errors.NoiseError):
+        ints.decrypt(x)

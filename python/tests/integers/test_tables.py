@@ -1,0 +1,124 @@
+"""Tables of whole numbers by exponentials: NumPy has the tables, and laws of errors are formulas."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import hemera as hm
+from hemera.integers.bounded import Bounded
+from hemera.integers.engine import LEAST_DEVIATIONS, Engine, two_sided_log2
+from hemera.integers.lookup import Lookup, bits, lookup
+
+
+@pytest.fixture(scope="module")
+def ints() -> hm.integers.Context:
+    return hm.integers.Context(8, preset="test-exact")
+
+
+def slots_of(ints: hm.integers.Context, x: Bounded) -> np.ndarray:
+    """What decryption rounds."""
+    return np.asarray(ints._ckks.decrypt(x.value, ints._secret))
+
+
+def all_numbers(engine: Engine, period: int, vectors: int = 2) -> np.ndarray:
+    """Every number below the period, many times, of shape (vectors, slots)."""
+    count = vectors * engine.layout.slots
+    return np.random.default_rng(period).permutation(np.arange(count) % period).reshape(vectors, -1)
+
+
+@pytest.mark.parametrize(("period", "products"), [(2, 0), (16, 7), (32, 14), (256, 49)])
+def test_every_entry_of_every_table(ints: hm.integers.Context, period: int, products: int) -> None:
+    engine = ints._engine
+    numbers = all_numbers(engine, period)
+    table = np.random.default_rng(1).integers(0, 2, (8 if period == 256 else 6, period))
+    circuit = Lookup(table)
+    assert circuit.depth == max(1, math.ceil(math.log2(period // 2 + 1)))
+    plan = circuit.polynomial.plan(engine.evaluator.context.params)
+    assert plan.relinearizations <= products
+    raw = engine.tables(engine.encrypted(numbers.astype(float), period - 1), circuit, clean=False)
+    clean = engine.tables(engine.encrypted(numbers.astype(float), period - 1), circuit, clean=True)
+    for row, one, two in zip(table, raw, clean, strict=True):
+        expected = row[numbers]
+        for found, levels in ((one, circuit.depth), (two, circuit.depth + 2)):
+            error = slots_of(ints, found) - expected
+            assert np.abs(error.imag).max() < 2**-24
+            assert error.real.std() < found.error
+            assert np.abs(error).max() < 6 * found.error
+            assert engine.level(found) == engine._whole.result_level - levels
+        assert two.error < max(one.error / 8, 2**-25)
+
+
+@pytest.mark.parametrize("period", [16, 32, 256])
+def test_the_error_of_a_table_is_the_law(period: int) -> None:
+    # The root mean square of a random table's slope is pi t / sqrt(12) of an error of s / t: 0.91 t sigma.
+    table = np.random.default_rng(period).integers(0, 2, (200, period))
+    circuit = Lookup(table)
+    rng = np.random.default_rng(2)
+    s = rng.integers(0, period, 4000)
+    sigma = 2.0**-12 / period
+    z = np.exp(2j * np.pi * (s / period + rng.normal(0, sigma, s.size)))
+    coefficients = circuit.polynomial.coefficients
+    found = 2 * (coefficients @ z ** np.arange(period // 2 + 1)[:, None]).real
+    law = math.pi * period / math.sqrt(12) * sigma
+    assert (found - table[:, s]).std() == pytest.approx(law, rel=0.1)
+    for error, slope in zip((found - table[:, s]).std(axis=1), circuit.slopes, strict=True):
+        assert error < 1.1 * slope * period * sigma + 2**-20
+
+
+@pytest.mark.parametrize("factor", [1, 2**4, 2**8])
+def test_noise_in_digits_becomes_what_the_bound_says(ints: hm.integers.Context, factor: int) -> None:
+    engine = ints._engine
+    numbers = all_numbers(engine, 32)
+    sigma = 2.0**-18 * factor  # of a digit; 2^-18 is about that of a sum
+    noise = np.random.default_rng(factor).normal(0, sigma, numbers.shape)
+    x = replace(engine.encrypted(numbers + noise, 31), error=sigma)
+    circuit = lookup(32, *bits(4), lambda s: s >= 16, lambda s: s == 15)
+    raw = engine.tables(x, circuit, clean=False)
+    exact = [numbers >> b & 1 for b in range(4)] + [numbers >= 16, numbers == 15]
+    for found, expected in zip(raw, exact, strict=True):
+        error = (slots_of(ints, found) - expected).real.std()
+        assert error < found.error
+    total = sum((slots_of(ints, found) - e).real.var() for found, e in zip(raw, exact, strict=True))
+    assert total > (0.3 * sigma) ** 2  # it is there
+    for found, expected in zip(engine.tables(x, circuit, clean=True), exact, strict=True):
+        error = (slots_of(ints, found) - expected).real
+        assert error.std() < found.error < max(40 * sigma**2, 2**-24)
+
+
+def test_bits_are_right_or_refused(ints: hm.integers.Context) -> None:
+    engine = ints._engine
+    numbers = all_numbers(engine, 16, 1)
+    circuit = lookup(16, *bits(4))
+    largest = 0.14 / LEAST_DEVIATIONS / max(circuit.slopes)
+    near = replace(engine.encrypted(numbers.astype(float), 15), error=0.8 * largest)
+    assert engine.tables(near, circuit, clean=True)[0].risk.log2 < -128
+    beyond = replace(near, error=1.1 * largest)
+    with pytest.raises(hm.errors.NoiseError, match=r"14\.3 are needed"):
+        engine.tables(beyond, circuit, clean=True)
+    with pytest.raises(hm.errors.NoiseError, match="a digit"):
+        engine.tables(replace(near, error=0.036), circuit, clean=False)
+
+
+@pytest.mark.parametrize("deviations", [1.0, 5.0, 15.0, 19.9, 20.1, 30.0])
+def test_probabilities_of_tails(deviations: float) -> None:
+    # By the continued fraction of erfc, in logarithms.
+    x = deviations / math.sqrt(2)
+    fraction = 0.0
+    for k in range(200, 0, -1):
+        fraction = k / 2 / (x + fraction)
+    expected = -(x**2) / math.log(2) - math.log2((x + fraction) * math.sqrt(math.pi))
+    assert two_sided_log2(deviations, 1024) == pytest.approx(expected + 10, abs=0.02)
+
+
+def test_values_of_one_refresh_share_its_risk(ints: hm.integers.Context) -> None:
+    engine = ints._engine
+    x = engine.encrypted(all_numbers(engine, 16, 1).astype(float), 15)
+    assert x.risk.log2 == -math.inf
+    one = engine.refreshed(x)
+    assert one.risk.log2 == pytest.approx(engine._whole.failure_log2, abs=0.01)
+    assert (one + one + one).risk.log2 == one.risk.log2
+    assert (one + engine.refreshed(x)).risk.log2 == pytest.approx(one.risk.log2 + 1, abs=0.01)
