@@ -56,8 +56,8 @@ def less(engine: Engine, a: Bounded, b: Bounded, digits: int, signed: bool) -> B
     differ, unsigned numbers compare the other way."""
     s = _difference(engine, a, b, digits)
     circuit = lookup(2 * BASE, lambda x: x >= BASE, lambda x: x == _TOP)
-    higher = engine.layout.by_digit([0.0] + [1.0] * (digits - 1))
-    g, p = engine.tables(s, circuit, clean=True, masks={1: higher})
+    # What comes around to the lowest digits never comes to the highest.
+    g, p = engine.tables(s, circuit, clean=True)
     found = engine.carries(g, p, digits) * -1
     if signed:
         of_a, of_b = _signs(engine, a, b)
