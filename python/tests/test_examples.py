@@ -40,7 +40,7 @@ EXPECTED = {
     "14_compile": ["linear map", "largest difference", "10 samples, 0 of them encrypted"],
     "15_tables": ["by ward", "largest difference by ward", "north"],
     "16_exact_bootstrapping": ["security below 128", "needs 8.5 bits", "all 2048 slots are exact"],
-    "16_encrypted_ledger": [
+    "17_encrypted_ledger": [
         "values in a ciphertext",
         "refused payments: ",
         "wrong with a probability of 2^-1",
