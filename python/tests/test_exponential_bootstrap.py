@@ -59,3 +59,13 @@ def test_no_evaluator_refreshes_values_with_it(params: hm.ckks.Parameters) -> No
             ctx.bind(keys, bootstrap=plan, automatic=automatic)
     with pytest.raises(hm.errors.ParameterError, match="slots-first"):
         hm.ckks.Parameters.for_bootstrapping("test-exact", order="standard")
+
+
+def test_slots_that_fill_up_do_not_count(params: hm.ckks.Parameters) -> None:
+    plan = hm.circuits.Bootstrap(params, SLOTS, real=True)
+    ctx = hm.Context(params)
+    sk = ctx.generate_secret_key()
+    ev = ctx.bind(ctx.generate_keys(sk, plan=plan, sum_slots=SLOTS))
+    x = np.arange(11) * 20.0
+    total = plan(ev.encrypt(x)).sum()
+    np.testing.assert_allclose(ctx.decrypt(total, sk)[0], exponentials(x, 256).sum(), atol=2**-16)

@@ -122,3 +122,16 @@ def test_values_of_one_refresh_share_its_risk(ints: hm.integers.Context) -> None
     assert one.risk.log2 == pytest.approx(engine._whole.failure_log2, abs=0.01)
     assert (one + one + one).risk.log2 == one.risk.log2
     assert (one + engine.refreshed(x)).risk.log2 == pytest.approx(one.risk.log2 + 1, abs=0.01)
+
+
+def test_errors_of_products(ints: hm.integers.Context) -> None:
+    engine, rng = ints._engine, np.random.default_rng(3)
+    numbers, bits_of = all_numbers(engine, 16), all_numbers(engine, 2)
+    for of_a, of_b in ((2.0**-12, 0.0), (0.0, 2.0**-12), (2.0**-12, 2.0**-15)):
+        a = engine.encrypted(numbers + rng.normal(0, of_a, numbers.shape), 15)
+        b = engine.encrypted(bits_of + rng.normal(0, of_b, numbers.shape), 1)
+        product = engine.product(replace(a, error=of_a), replace(b, error=of_b))
+        error = (slots_of(ints, product) - numbers * bits_of).real.std()
+        law = math.hypot(of_a * math.sqrt(1 / 2), of_b * math.sqrt(77.5))
+        assert error == pytest.approx(law, rel=0.1)
+        assert error < product.error < 3 * error
