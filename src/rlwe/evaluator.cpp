@@ -14,6 +14,7 @@
 #include "rlwe/descent.hpp"
 #include "rlwe/requirements.hpp"
 #include "rlwe/restriction.hpp"
+#include "rlwe/sum_metadata.hpp"
 #include "rlwe/tuning.hpp"
 
 namespace hemera::rlwe {
@@ -35,14 +36,7 @@ void combine(Ciphertext& out, const Ciphertext& a, const Ciphertext& b, bool sub
   runtime::Queue& queue = context.queue();
   const poly::RnsBase& base = context.base(a.meta.level);
 
-  Metadata meta = a.meta;
-  meta.batch = broadcast(a.meta.batch, b.meta.batch, subtract ? "subtract" : "add");
-  meta.slots = std::max(a.meta.slots, b.meta.slots);
-  meta.largest = a.meta.largest + b.meta.largest;
-  join_filling(meta, a.meta, b.meta, false);
-  if (traits(context.scheme()).two_rows) meta.filled = filled_slots(meta, context.degree());
-  if (meta.filled == 0) count_all(meta);
-  meta.noise_log2 = sum_noise_log2(context, a.meta.noise_log2, b.meta.noise_log2);
+  Metadata meta = sum_metadata(context, a.meta, b.meta, subtract ? "subtract" : "add");
   const std::size_t common = std::min(a.size(), b.size());
   const std::size_t rest = std::max(a.size(), b.size()) - common;
   const bool in_place = &out == &a && b.size() <= a.size() && a.poly.shape().batch == batch_count(meta.batch);

@@ -11,6 +11,7 @@
 #include "hemera/runtime/error.hpp"
 #include "hemera/runtime/interruption.hpp"
 #include "rlwe/requirements.hpp"
+#include "rlwe/sum_metadata.hpp"
 
 namespace hemera::rlwe {
 namespace {
@@ -87,18 +88,6 @@ Metadata factor_product(const Context& context, const Metadata& a, const Plainte
   meta.slots = std::max(a.slots, b.meta.slots);
   meta.largest = largest_product(a.largest, b.meta.largest);
   return meta;
-}
-
-// The metadata of a sum, to which another addend comes.
-void join_sum(const Context& context, Metadata& sum, const Metadata& addend) {
-  if (!context.scales().is_aligned(sum, addend)) {
-    throw ScaleError(
-        "adding extended ciphertexts: their levels, scales or correction factors differ; encode the "
-        "plaintexts that multiply them at one scale");
-  }
-  sum.slots = std::max(sum.slots, addend.slots);
-  sum.largest += addend.largest;
-  sum.noise_log2 = sum_noise_log2(context, sum.noise_log2, addend.noise_log2);
 }
 
 Ciphertext divided(const ExtendedCiphertext& extended, Metadata meta) {

@@ -1,8 +1,8 @@
 #include "hemera/rlwe/transfer.hpp"
 
-#include "hemera/poly/backend.hpp"
 #include "hemera/runtime/error.hpp"
 #include "rlwe/key_storage.hpp"
+#include "rlwe/peer_copies.hpp"
 #include "rlwe/requirements.hpp"
 
 namespace hemera::rlwe {
@@ -12,22 +12,15 @@ using ContextPointer = std::shared_ptr<const Context>;
 
 poly::Poly copy_to(const Context& target, const Context& source, const poly::Poly& poly,
                    poly::Word word = poly::Word::u64) {
-  if (target.parameters().fingerprint() != source.parameters().fingerprint()) {
-    throw MismatchError("an object of the parameters " + source.parameters().short_fingerprint() +
-                        " can not go to a context of the parameters " +
-                        target.parameters().short_fingerprint() +
-                        "; make the context of the same parameters");
-  }
+  require_same_parameters(target, source);
   // Contexts of the same parameters number the moduli of their rings alike.
   const auto indices = poly.base().indices();
   const poly::RnsBase base(target.backend().ring(), {indices.begin(), indices.end()});
   const poly::PolyShape& shape = poly.shape();
   poly::Poly result =
       target.make_poly(shape.batch, shape.components, base, poly.form(), poly.secrecy(), shape.degree, word);
-  const auto beside =
-      &source.backend() == &target.backend() ? nullptr : source.queue().copying_to(target.backend().device());
-  target.backend().copy_from(target.queue(), result.view(), source.backend(), source.queue(), poly.view(),
-                             poly.form());
+  copy_between(
+      target, result.view(), source, [&] { return poly.view(); }, poly.form());
   return result;
 }
 
@@ -42,6 +35,13 @@ std::shared_ptr<const Key> copy_to(const ContextPointer& target, const std::shar
 }
 
 }  // namespace
+
+void require_same_parameters(const Context& target, const Context& source) {
+  if (target.parameters().fingerprint() == source.parameters().fingerprint()) return;
+  throw MismatchError("an object of the parameters " + source.parameters().short_fingerprint() +
+                      " can not go to a context of the parameters " +
+                      target.parameters().short_fingerprint() + "; make the context of the same parameters");
+}
 
 Plaintext copy_to(const ContextPointer& target, const Plaintext& source) {
   require_certain(source);

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "hemera/io/objects.hpp"
+#include "hemera/rlwe/exchange.hpp"
 #include "hemera/rlwe/transfer.hpp"
 #include "hemera/runtime/error.hpp"
 #include "hemera/schemes/any_scheme.hpp"
@@ -82,6 +83,35 @@ TEST(SchemesOnDevices, ObjectsKeepTheirBitsFromDeviceToDevice) {
                                                                      .security = std::nullopt}),
                                           all.at(1));
   EXPECT_THROW(static_cast<void>(rlwe::copy_to(others, x)), MismatchError);
+}
+
+// GPUs and the CPU as members of one sum: the bits are those of a sum on the CPU.
+TEST(SchemesOnDevices, SumsAndCopiesOverDevicesHaveTheBitsOfOne) {
+  const auto parameters = ckks_parameters();
+  const auto cpu = rlwe::Context::make(parameters, {}, {.threads = 1});
+  const auto all = devices();
+  std::vector<std::shared_ptr<const rlwe::Context>> members;
+  for (std::size_t i = 0; i < 3; ++i) members.push_back(rlwe::Context::make(parameters, all[i % all.size()]));
+  members.push_back(cpu);
+  const rlwe::SecretKey secret = rlwe::generate_secret_key(cpu);
+  const auto evaluator = any_scheme::make_evaluator(cpu, rlwe::generate_keys(secret, {}));
+  for (const rlwe::BatchShape& batch : {rlwe::BatchShape{}, rlwe::BatchShape{3}}) {
+    std::vector<Ciphertext> terms;
+    const std::vector<std::complex<double>> values(512 * rlwe::batch_count(batch), {0.5, -0.25});
+    Ciphertext expected;
+    for (const auto& member : members) {
+      const Ciphertext x = any_scheme::encrypt(ckks::Encoder(cpu).encode(values, batch), secret);
+      expected = terms.empty() ? x.clone() : evaluator->add(expected, x);
+      terms.push_back(rlwe::copy_to(member, x));
+    }
+    for (const Ciphertext& copy : rlwe::broadcast(members, terms[1])) {
+      EXPECT_TRUE(io::save(copy) == io::save(terms[1]));
+    }
+    rlwe::all_reduce(terms);
+    for (const Ciphertext& sum : terms) EXPECT_TRUE(io::save(sum) == io::save(expected));
+    rlwe::add_from(terms[1], terms[2]);
+    EXPECT_TRUE(io::save(terms[1]) == io::save(evaluator->add(expected, expected)));
+  }
 }
 
 TEST(SchemesOnDevices, DevicesAndThreadsWorkAtOnce) {

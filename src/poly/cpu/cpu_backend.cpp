@@ -112,6 +112,16 @@ void CpuBackend::do_copy(Queue& queue, const PolyView& out, const ConstPolyView&
   });
 }
 
+// All backends of the CPU store residues alike.
+void CpuBackend::do_copy_from(Queue& queue, const PolyView& out, const Backend& source, Queue& source_queue,
+                              const ConstPolyView& in, Form form) const {
+  if (dynamic_cast<const CpuBackend*>(&source) != nullptr) {
+    do_copy(queue, out, in);
+  } else {
+    Backend::do_copy_from(queue, out, source, source_queue, in, form);
+  }
+}
+
 void CpuBackend::do_fill_zero(Queue& queue, const PolyView& out) const {
   for_each_part(queue, out.shape, tuning::addition_weight,
                 [&](std::size_t b, std::size_t c, std::size_t l, std::size_t first, std::size_t count) {

@@ -39,6 +39,8 @@ class CpuBackend final : public Backend {
   void do_copy_values(Queue& queue, std::span<std::byte> out, std::span<const std::byte> in,
                       Transfer transfer) const override;
   void do_copy(Queue& queue, const PolyView& out, const ConstPolyView& in) const override;
+  void do_copy_from(Queue& queue, const PolyView& out, const Backend& source, Queue& source_queue,
+                    const ConstPolyView& in, Form form) const override;
   void do_fill_zero(Queue& queue, const PolyView& out) const override;
 
   void do_transform(Queue& queue, const PolyView& out, const ConstPolyView& in, Form to,

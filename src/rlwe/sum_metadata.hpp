@@ -1,0 +1,17 @@
+// The metadata of sums.
+#pragma once
+
+#include "hemera/rlwe/context.hpp"
+#include "hemera/rlwe/metadata.hpp"
+
+namespace hemera::rlwe {
+
+/// Of the sum or difference of two aligned ciphertexts. `operation` is for the error of batches that do not
+/// fit.
+Metadata sum_metadata(const Context& context, const Metadata& a, const Metadata& b, const char* operation);
+
+/// Of a sum of extended ciphertexts, to which another addend comes. Throws ScaleError unless they are
+/// aligned.
+void join_sum(const Context& context, Metadata& sum, const Metadata& addend);
+
+}  // namespace hemera::rlwe
