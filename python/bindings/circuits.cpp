@@ -162,15 +162,18 @@ void bind_linear_transforms(nb::module_& m) {
       .def(
           "__init__",
           [](LinearTransformOptions* self, std::optional<std::size_t> level, std::size_t baby_steps,
-             bool fewest_keys, std::optional<Steps> steps, bool own_keys) {
-            LinearTransformOptions options{
-                .level = level, .baby_steps = baby_steps, .fewest_keys = fewest_keys, .own_keys = own_keys};
+             bool fewest_keys, std::optional<Steps> steps, bool own_keys, std::size_t members) {
+            LinearTransformOptions options{.level = level,
+                                           .baby_steps = baby_steps,
+                                           .members = members,
+                                           .fewest_keys = fewest_keys,
+                                           .own_keys = own_keys};
             if (steps) {
               options.steps = circuits::RotationSteps{std::move(steps->first), std::move(steps->second)};
             }
             new (self) LinearTransformOptions(std::move(options));
           },
-          "level"_a.none(), "baby_steps"_a, "fewest_keys"_a, "steps"_a.none(), "own_keys"_a)
+          "level"_a.none(), "baby_steps"_a, "fewest_keys"_a, "steps"_a.none(), "own_keys"_a, "members"_a)
       .def_rw("wrapping", &LinearTransformOptions::wrapping);
   m.def("require_extents", &circuits::require_extents, "rows"_a, "columns"_a, "slots"_a);
   m.def("require_linear_transform", &LinearTransform::require_options, "parameters"_a, "slots"_a,

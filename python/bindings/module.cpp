@@ -29,4 +29,5 @@ NB_MODULE(_core, m) {
   hemera::python::bind_interop_seal(m);
   hemera::python::bind_transfer(m);
   hemera::python::bind_multiply(m);
+  hemera::python::bind_shared_circuits(m);
 }

@@ -47,6 +47,8 @@ class LinearTransform(SlotPlan):
             cheapest.
         fewest_keys: whether two rotation keys alone are used, again and again: less memory, more time and
             noise. (Three keys if diagonals lie on both sides of the main one.)
+        members: the number of a pool's members that share the giant steps (`Pool.circuit`), for which the
+            number of baby steps is chosen; with `baby_steps`, nothing.
         own_keys: whether the keys are over the primes of its level alone, with the cheapest number of
             special primes: less memory and time, but the keys serve no other level (see `InnerSum`).
         wrapped: whether a matrix of R rows and C columns, both filled up to powers of two, takes min(R, C)
@@ -85,6 +87,7 @@ class LinearTransform(SlotPlan):
         slots: int | None = None,
         level: int | None = None,
         baby_steps: int = 0,
+        members: int = 1,
         fewest_keys: bool = False,
         own_keys: bool = False,
         wrapped: bool | None = None,
@@ -95,7 +98,9 @@ class LinearTransform(SlotPlan):
                 f"a linear transform needs a matrix of two axes, not an array of shape {given.shape}"
             )
         shape: tuple[int, int] = given.shape
-        options = _Options(level=level, baby_steps=baby_steps, fewest_keys=fewest_keys, own_keys=own_keys)
+        options = _Options(
+            level=level, baby_steps=baby_steps, members=members, fewest_keys=fewest_keys, own_keys=own_keys
+        )
         count = options.checked(params, shape, slots)
         entries = _numbers(given)
         if options.may_wrap(shape, slots, wrapped):
@@ -112,6 +117,7 @@ class LinearTransform(SlotPlan):
         slots: int,
         level: int | None = None,
         baby_steps: int = 0,
+        members: int = 1,
         fewest_keys: bool = False,
         steps: Steps | None = None,
         own_keys: bool = False,
@@ -127,7 +133,7 @@ class LinearTransform(SlotPlan):
                 real, and take half the memory.
             params: `hemera.ckks.Parameters`.
             slots: of the ciphertexts, and rows and columns of the matrix: a power of two up to N/2.
-            level, baby_steps, fewest_keys, own_keys: as of the class.
+            level, baby_steps, members, fewest_keys, own_keys: as of the class.
             steps: baby and giant steps, in place of the transform's own: two rows of numbers below `slots`,
                 0 included if it is one. Each diagonal must be the sum of two, modulo `slots`.
 
@@ -138,7 +144,12 @@ class LinearTransform(SlotPlan):
             MismatchError: for parameters of another scheme.
         """
         options = _Options(
-            level=level, baby_steps=baby_steps, fewest_keys=fewest_keys, steps=steps, own_keys=own_keys
+            level=level,
+            baby_steps=baby_steps,
+            members=members,
+            fewest_keys=fewest_keys,
+            steps=steps,
+            own_keys=own_keys,
         )
         shape = (slots, slots)
         count = options.checked(params, shape, slots)
@@ -159,6 +170,7 @@ class LinearTransform(SlotPlan):
         slots: int | None = None,
         level: int | None = None,
         baby_steps: int = 0,
+        members: int = 1,
         fewest_keys: bool = False,
         own_keys: bool = False,
         wrapped: bool | None = None,
@@ -184,7 +196,9 @@ class LinearTransform(SlotPlan):
             MismatchError: for parameters of another scheme.
             TypeError: for rows and columns that are no integers.
         """
-        options = _Options(level=level, baby_steps=baby_steps, fewest_keys=fewest_keys, own_keys=own_keys)
+        options = _Options(
+            level=level, baby_steps=baby_steps, members=members, fewest_keys=fewest_keys, own_keys=own_keys
+        )
         extents = (operator.index(shape[0]), operator.index(shape[1]))
         count = options.checked(params, extents, slots)
         given = np.asarray(values)
@@ -325,19 +339,20 @@ class _Options:
         *,
         level: int | None,
         baby_steps: int,
+        members: int,
         fewest_keys: bool,
         own_keys: bool,
         steps: Steps | None = None,
     ) -> None:
-        if min(baby_steps, 0 if level is None else level) < 0:
-            raise _core.ParameterError("slots, level and baby_steps must not be negative")
+        if min(baby_steps, members, 0 if level is None else level) < 0:
+            raise _core.ParameterError("slots, level, baby_steps and members must not be negative")
         given = None
         if steps is not None:
             babies, giants = ([operator.index(step) for step in row] for row in steps)
             if min([*babies, *giants], default=0) < 0:
                 raise _core.ParameterError("steps are rotations to the left, which are not negative")
             given = (babies, giants)
-        self.native = _core.LinearTransformOptions(level, baby_steps, fewest_keys, given, own_keys)
+        self.native = _core.LinearTransformOptions(level, baby_steps, fewest_keys, given, own_keys, members)
 
     def checked(self, params: Parameters, shape: tuple[int, int], slots: int | None) -> int:
         """The number of slots, which with all else fits the parameters: asked before anything large is

@@ -1,7 +1,20 @@
 """Several devices of one host as one context: see `hemera.Pool`."""
 
+from hemera.pool.circuits import PoolCircuit
+from hemera.pool.cuts import Cut, LinkTimes, Step, best_cut
 from hemera.pool.evaluator import PoolEvaluator, PoolGraph
 from hemera.pool.parts import PoolCiphertext, PoolPlaintext
 from hemera.pool.pool import Pool
 
-__all__ = ["Pool", "PoolCiphertext", "PoolEvaluator", "PoolGraph", "PoolPlaintext"]
+__all__ = [
+    "Cut",
+    "LinkTimes",
+    "Pool",
+    "PoolCiphertext",
+    "PoolCircuit",
+    "PoolEvaluator",
+    "PoolGraph",
+    "PoolPlaintext",
+    "Step",
+    "best_cut",
+]

@@ -10,7 +10,7 @@ from typing import Any, Literal, NoReturn, TypeVar
 from numpy.typing import ArrayLike, DTypeLike, NDArray
 
 from hemera import _core
-from hemera.circuits import Bootstrap, IntegerBootstrap
+from hemera.circuits import Bootstrap, IntegerBootstrap, LinearTransform
 from hemera.circuits.needs import Needs
 from hemera.inputs.arguments import as_integer, described, require_type
 from hemera.inputs.source import Source
@@ -23,6 +23,8 @@ from hemera.objects.keys import Keys, SecretKey, SwitchingKey
 from hemera.objects.stored import Belonging, Stored
 from hemera.parameters import Parameters
 from hemera.pool.calls import Call, parts_of, replicated, require_member
+from hemera.pool.circuits import PoolCircuit
+from hemera.pool.cuts import LinkTimes
 from hemera.pool.evaluator import PoolEvaluator, as_rows, joined
 from hemera.pool.members import Place, Team, places_of
 from hemera.pool.parts import PoolCiphertext, PoolPlaintext, whole_on
@@ -281,6 +283,25 @@ class Pool(Context):
             )
         )
         return PoolEvaluator(self, self._team, evaluators, keys)
+
+    def circuit(
+        self, plan: LinearTransform, *, members: int | None = None, links: LinkTimes | None = None
+    ) -> PoolCircuit:
+        """A linear transform of single ciphertexts on several members at the same time: its giant steps are
+        shared out. Results have the bits of `plan(x)`.
+
+        Args:
+            plan: `LinearTransform(..., members=)` chooses its steps for so many.
+            members: that compute, the first ones of the pool; None: as many as are fastest by the table of
+                the device's times (`hemera calibrate`), or all of them without a table.
+            links: the times of copies between members; None: of NVLink on GPUs, of memory on CPUs.
+
+        Raises:
+            MismatchError: if the plan is of other parameters.
+            OutOfMemoryError: if a member has no room for its plaintexts.
+            ParameterError: if the pool has fewer members.
+        """
+        return PoolCircuit(self, self._team, plan, members, links)
 
     # --- Encoding and the client. ---
 

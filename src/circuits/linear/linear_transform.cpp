@@ -71,6 +71,7 @@ void LinearTransform::require_options(const rlwe::Parameters& parameters, std::s
   if (options.baby_steps != 0 && !std::has_single_bit(options.baby_steps)) {
     throw ParameterError("baby_steps is " + std::to_string(options.baby_steps) + ", no power of two");
   }
+  if (options.members == 0) throw ParameterError("a linear transform of no member; it has one or more");
   if (options.own_keys && options.gadget) {
     throw ParameterError("a linear transform with a gadget, and with own_keys, which choose one");
   }
@@ -159,15 +160,16 @@ void LinearTransform::choose_gadget(const LinearTransformOptions& options) {
 
 double LinearTransform::choose_groups(const LinearTransformOptions& options) {
   const SwitchCost cost(parameters(), gadget_, ends_.level);
-  const double rest = cost.input + cost.result + static_cast<double>(diagonals().size()) * cost.diagonal;
+  const auto of_member = [&](std::size_t all) {
+    return static_cast<double>((all + options.members - 1) / options.members);
+  };
+  const double giant = options.members == 1 ? cost.giant : cost.shared_giant;
+  const double rest = cost.input + cost.result + of_member(diagonals().size()) * cost.diagonal;
   // Rotations by 0 are none.
   const auto total = [&](const std::map<std::size_t, Group>& groups) {
     const std::set<std::size_t> babies = babies_of(groups);
-    const auto count = [](std::size_t all, bool has_none) {
-      return static_cast<double>(all - (has_none ? 1 : 0));
-    };
-    return count(babies.size(), babies.contains(0)) * cost.baby +
-           count(groups.size(), groups.contains(0)) * cost.giant;
+    return static_cast<double>(babies.size() - babies.count(0)) * cost.baby +
+           of_member(groups.size() - groups.count(0)) * giant;
   };
   if (options.steps) {
     take_steps(*options.steps);
@@ -352,7 +354,7 @@ std::size_t cheapest_result_period(const rlwe::Parameters& parameters, std::span
 }
 
 PreparedLinearTransform::PreparedLinearTransform(std::shared_ptr<const rlwe::Context> context,
-                                                 const LinearTransform& plan)
+                                                 const LinearTransform& plan, const TransformShare& share)
     : context_(std::move(context)), plan_(plan) {
   plan_.require_binding(*context_, "linear transform");
   gadget_ = context_->gadget(plan_.gadget_);
@@ -361,12 +363,16 @@ PreparedLinearTransform::PreparedLinearTransform(std::shared_ptr<const rlwe::Con
   }
   std::vector<double> rows(plan_.slots_);
   std::vector<Place> places;
+  std::size_t number_of_group = 0;
   for (const auto& [giant, group] : plan_.groups_) {
+    const bool is_own = number_of_group++ % share.members == share.member;
+    if (is_own) groups_.emplace(giant, group);
     for (const auto& [baby, number] : group) {
+      plan_.diagonals().at(number).add_magnitudes(rows);
+      if (!is_own) continue;
       // The giant step turns the products, too.
       const std::size_t turn = (giant + plan_.start_) % plan_.slots_;
       places.push_back({number, plan_.slots_ - turn});
-      plan_.diagonals().at(number).add_magnitudes(rows);
     }
   }
   // Rows that are summed at the end are one.
@@ -497,11 +503,20 @@ rlwe::Ciphertext PreparedLinearTransform::operator()(const ckks::Evaluator& eval
   rlwe::require_same_context(*context_, *evaluator.context(), "linear transform");
   rlwe::Ciphertext storage;
   const rlwe::Ciphertext& x = input(evaluator, vector, storage);
+  return finished(evaluator, products(evaluator, x), x.meta.largest);
+}
+
+ExtendedCiphertext PreparedLinearTransform::products(const ckks::Evaluator& evaluator,
+                                                     const rlwe::Ciphertext& x) const {
   const RotationKeys keys = keys_among(evaluator.keys(), plan_.turns_);
-  const ExtendedCiphertext product = plan_.fewest_keys_ ? step_by_step(keys, x) : by_all_keys(keys, x);
-  rlwe::Ciphertext result = plan_.rescaled_ ? rlwe::mod_down_rescaled(product) : rlwe::mod_down(product);
+  return plan_.fewest_keys_ ? step_by_step(keys, x) : by_all_keys(keys, x);
+}
+
+rlwe::Ciphertext PreparedLinearTransform::finished(const ckks::Evaluator& evaluator,
+                                                   const ExtendedCiphertext& sum, double largest) const {
+  rlwe::Ciphertext result = plan_.rescaled_ ? rlwe::mod_down_rescaled(sum) : rlwe::mod_down(sum);
   if (fold_) result = (*fold_)(evaluator, result);
-  result.meta.largest = rlwe::largest_product(x.meta.largest, largest_row_);
+  result.meta.largest = rlwe::largest_product(largest, largest_row_);
   result.meta.filled = 0;
   result.meta.padding = rlwe::Padding::zeros;
   result.meta.is_complex = result.meta.is_complex || is_complex_;
@@ -519,12 +534,12 @@ ExtendedCiphertext PreparedLinearTransform::by_all_keys(const RotationKeys& keys
   };
   std::map<std::size_t, rlwe::HoistedTerm> babies;
   std::size_t number_of_group = 0;
-  for (const auto& [giant, group] : plan_.groups_) {
+  for (const auto& [giant, group] : groups_) {
     for (const auto& [baby, number] : group) {
       rlwe::HoistedTerm& term = babies[baby];
       if (term.factors.empty()) {
         term = {.key = key_of(baby), .galois_element = element_of(baby), .factors = {}};
-        term.factors.resize(plan_.groups_.size());
+        term.factors.resize(groups_.size());
       }
       term.factors[number_of_group] = &plaintexts_.at(number);
     }
@@ -532,13 +547,13 @@ ExtendedCiphertext PreparedLinearTransform::by_all_keys(const RotationKeys& keys
   }
   std::vector<rlwe::HoistedTerm> terms;
   for (auto& [baby, term] : babies) terms.push_back(std::move(term));
-  rlwe::ExtendedSums inner = rlwe::hoisted_products(x, keys.gadget, terms, plan_.groups_.size());
-  if (plan_.groups_.size() == 1 && plan_.groups_.begin()->first == 0) {
+  rlwe::ExtendedSums inner = rlwe::hoisted_products(x, keys.gadget, terms, groups_.size());
+  if (groups_.size() == 1 && groups_.begin()->first == 0) {
     return {inner.context, inner.gadget, std::move(inner.meta.front()), std::move(inner.poly)};
   }
   if (plan_.giant_unit_ != 0) return by_one_giant_key(keys, inner);
   std::vector<rlwe::Turn> turns;
-  for (const auto& [giant, group] : plan_.groups_) {
+  for (const auto& [giant, group] : groups_) {
     turns.push_back({.key = key_of(giant), .galois_element = element_of(giant)});
   }
   return rlwe::turned_sum(inner, turns);
@@ -546,13 +561,13 @@ ExtendedCiphertext PreparedLinearTransform::by_all_keys(const RotationKeys& keys
 
 ExtendedCiphertext PreparedLinearTransform::by_one_giant_key(const RotationKeys& keys,
                                                              const rlwe::ExtendedSums& inner) const {
-  std::size_t number = plan_.groups_.size();
-  std::size_t at = plan_.groups_.rbegin()->first;
+  std::size_t number = groups_.size();
+  std::size_t at = groups_.rbegin()->first;
   ExtendedCiphertext sum = rlwe::sum_at(inner, --number);
   const auto turn_down_to = [&](std::size_t giant) {
     for (; at > giant; at -= plan_.giant_unit_) sum = turned(keys, sum, plan_.giant_unit_);
   };
-  for (auto group = std::next(plan_.groups_.rbegin()); group != plan_.groups_.rend(); ++group) {
+  for (auto group = std::next(groups_.rbegin()); group != groups_.rend(); ++group) {
     turn_down_to(group->first);
     rlwe::add_inplace(sum, rlwe::sum_at(inner, --number));
   }
@@ -563,7 +578,7 @@ ExtendedCiphertext PreparedLinearTransform::by_one_giant_key(const RotationKeys&
 // Each step from the one before, by the same two keys.
 ExtendedCiphertext PreparedLinearTransform::step_by_step(const RotationKeys& keys,
                                                          const rlwe::Ciphertext& x) const {
-  const std::set<std::size_t> babies = babies_of(plan_.groups_);
+  const std::set<std::size_t> babies = babies_of(groups_);
   std::map<std::size_t, ExtendedCiphertext> steps;
   steps.emplace(0, rlwe::extend(x, keys.gadget));
   for (std::size_t step = plan_.stride_; step <= *babies.rbegin(); step += plan_.stride_) {
@@ -578,7 +593,7 @@ ExtendedCiphertext PreparedLinearTransform::step_by_step(const RotationKeys& key
   const auto turn_down_to = [&](std::size_t giant) {
     for (; sum && at > giant; at -= giant_stride) sum = turned(keys, *sum, giant_stride);
   };
-  for (auto group = plan_.groups_.rbegin(); group != plan_.groups_.rend(); ++group) {
+  for (auto group = groups_.rbegin(); group != groups_.rend(); ++group) {
     const auto& [giant, terms] = *group;
     ExtendedCiphertext inner;
     for (const auto& [baby, number] : terms) {

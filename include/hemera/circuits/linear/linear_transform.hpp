@@ -39,6 +39,9 @@ struct LinearTransformOptions {
   std::optional<rlwe::GadgetPrimes> gadget = std::nullopt;
   /// Rotations that share one ModUp; a power of two. 0: the number that costs least.
   std::size_t baby_steps = 0;
+  /// That share out the giant steps (SharedLinearTransform): those of one member, and all baby steps, are
+  /// what costs.
+  std::size_t members = 1;
   /// Two keys alone, of one baby and one giant step, which are taken again and again: less memory, more time
   /// and noise. A third one where the diagonals lie around number 0, as those of -1 and 1.
   bool fewest_keys = false;
@@ -85,6 +88,7 @@ class LinearTransform : public Plan {
 
  private:
   friend class PreparedLinearTransform;
+  friend class SharedLinearTransform;
   friend class TransformGrid;
   friend class PreparedTransformGrid;
 
@@ -132,11 +136,17 @@ std::size_t cheapest_result_period(const rlwe::Parameters& parameters, std::span
                                    std::size_t rows, std::size_t slots,
                                    const LinearTransformOptions& options);
 
+/// The giant steps of one of several members: of every so many the one with its number.
+struct TransformShare {
+  std::size_t member = 0, members = 1;
+};
+
 /// The same with its plaintexts in a context's memory, encoded once over Q u P and stored by one period.
 class PreparedLinearTransform {
  public:
   /// Throws MismatchError for a context of other parameters.
-  PreparedLinearTransform(std::shared_ptr<const rlwe::Context> context, const LinearTransform& plan);
+  PreparedLinearTransform(std::shared_ptr<const rlwe::Context> context, const LinearTransform& plan)
+      : PreparedLinearTransform(std::move(context), plan, {}) {}
   PreparedLinearTransform(PreparedLinearTransform&&) = default;
   PreparedLinearTransform& operator=(PreparedLinearTransform&&) = default;
   PreparedLinearTransform(const PreparedLinearTransform&) = delete;
@@ -154,6 +164,11 @@ class PreparedLinearTransform {
 
  private:
   friend class PreparedTransformGrid;
+  friend class SharedLinearTransform;
+
+  /// With the plaintexts of a share alone.
+  PreparedLinearTransform(std::shared_ptr<const rlwe::Context> context, const LinearTransform& plan,
+                          const TransformShare& share);
 
   /// One key for each rotation, of one gadget.
   struct RotationKeys {
@@ -173,6 +188,12 @@ class PreparedLinearTransform {
   [[nodiscard]] const rlwe::Ciphertext& input(const ckks::Evaluator& evaluator,
                                               const rlwe::Ciphertext& vector,
                                               rlwe::Ciphertext& storage) const;
+  /// The products of `x`, which input() gave, over Q u P: those of the share.
+  [[nodiscard]] rlwe::ExtendedCiphertext products(const ckks::Evaluator& evaluator,
+                                                  const rlwe::Ciphertext& x) const;
+  /// The result, from the sum of the products of all shares. `largest`: the bound of the vector.
+  [[nodiscard]] rlwe::Ciphertext finished(const ckks::Evaluator& evaluator,
+                                          const rlwe::ExtendedCiphertext& sum, double largest) const;
   [[nodiscard]] rlwe::ExtendedCiphertext turned(const RotationKeys& keys, const rlwe::ExtendedCiphertext& in,
                                                 std::size_t rotation) const;
   [[nodiscard]] rlwe::ExtendedCiphertext by_all_keys(const RotationKeys& keys,
@@ -185,7 +206,8 @@ class PreparedLinearTransform {
 
   std::shared_ptr<const rlwe::Context> context_;
   LinearTransform plan_;
-  bool is_complex_ = false;  // of one entry at least
+  std::map<std::size_t, LinearTransform::Group> groups_;  // of the share
+  bool is_complex_ = false;                               // of one entry at least
   std::shared_ptr<const rlwe::Gadget> gadget_;
   std::map<std::size_t, rlwe::Plaintext> plaintexts_;  // by diagonal
   std::optional<PreparedSlotCircuit> fold_;

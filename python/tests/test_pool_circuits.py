@@ -1,0 +1,295 @@
+"""Circuits over the members of a pool: NumPy's products, with the bits of one context; and where to cut."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Iterator
+
+import numpy as np
+import pytest
+
+import hemera as hm
+from hemera.circuits import LinearTransform, sigmoid
+from hemera.pool import Cut, LinkTimes, PoolCiphertext, PoolCircuit, PoolEvaluator, Step, best_cut
+from hemera.pool import circuits as pool_circuits
+from hemera.pool.cuts import NVLINK, PCIE, transform_step
+from hemera.pool.members import Team
+from hemera.times import DeviceTimes
+
+from .conftest import make_params
+
+SLOTS = 16
+MATRIX = np.random.default_rng(3).uniform(-1, 1, (SLOTS, SLOTS))
+
+
+class Setting:
+    """A pool of three members, and keys of transforms."""
+
+    def __init__(self) -> None:
+        self.params = make_params("ckks")
+        self.plan = LinearTransform(MATRIX, self.params, baby_steps=4)
+        self.pool = hm.Pool(self.params, ["cpu"] * 3, threads=1)
+        self.sk = self.pool.generate_secret_key()
+        self.ev: PoolEvaluator = self.pool.bind(self.pool.generate_keys(self.sk, plan=self.plan))
+        self.values = np.random.default_rng(4).uniform(-1, 1, SLOTS)
+
+    def encrypted(self, member: int = 0) -> PoolCiphertext:
+        """A ciphertext that lies on one member."""
+        own = self.ev.evaluators[member]
+        return self.ev.bind(own.encrypt(self.values, largest=1.0))
+
+
+@pytest.fixture(scope="module")
+def setting() -> Iterator[Setting]:
+    found = Setting()
+    yield found
+    found.pool.close()
+
+
+@pytest.mark.parametrize("members", [1, 2, 3])
+@pytest.mark.parametrize("home", [0, 2])
+def test_products_have_the_bits_of_one_context(setting: Setting, members: int, home: int) -> None:
+    circuit = setting.pool.circuit(setting.plan, members=members)
+    assert (circuit.members, circuit.plan, circuit.cut) == (members, setting.plan, None)
+    x = setting.encrypted(home)
+    y = circuit(x)
+    assert isinstance(y, PoolCiphertext)
+    assert (y.members, y.shape) == ([0], ())
+    assert bytes(y) == bytes(setting.plan(x))
+    assert y.largest == pytest.approx(np.abs(MATRIX).sum(axis=1).max())
+    np.testing.assert_allclose(setting.pool.decrypt(y, setting.sk), MATRIX @ setting.values, atol=2**-18)
+    out = setting.encrypted()
+    assert circuit(x, out=out) is out
+    assert bytes(out) == bytes(y)
+    assert repr(circuit) == f"<PoolCircuit of <LinearTransform of 16 x 16 at level 3> on {members} members>"
+
+
+def test_members_share_the_giant_steps(setting: Setting) -> None:
+    # 16 diagonals in steps of 8: two giant steps.
+    plan = LinearTransform(MATRIX, setting.params, baby_steps=8)
+    assert setting.pool.circuit(plan, members=3).members == 2
+    assert (
+        setting.pool.circuit(LinearTransform(MATRIX, setting.params, fewest_keys=True), members=3).members
+        == 1
+    )
+    # Encoded diagonals are shared out, too.
+    before = [context.memory_used for context in setting.pool.contexts]
+    circuit = setting.pool.circuit(setting.plan, members=2)
+    first, second, third = (
+        context.memory_used - used for context, used in zip(setting.pool.contexts, before, strict=True)
+    )
+    assert first == second == pytest.approx(setting.plan.plaintext_bytes / 2, rel=0.1)
+    assert third == 0
+    del circuit
+
+
+def test_batches_in_parts_are_multiplied_where_they_are(setting: Setting) -> None:
+    rows = np.random.default_rng(5).uniform(-1, 1, (5, SLOTS))
+    x = setting.ev.encrypt(rows)
+    y = setting.pool.circuit(setting.plan)(x)
+    assert y.members == [0, 1, 2]
+    np.testing.assert_allclose(setting.pool.decrypt(y, setting.sk), rows @ MATRIX.T, atol=2**-18)
+
+
+@pytest.mark.parametrize("diagonals", [16, 64, 256])
+@pytest.mark.parametrize("members", [2, 4])
+def test_plans_choose_their_steps_for_the_members(diagonals: int, members: int) -> None:
+    """By the measured times of 16 threads of a CPU, no number of baby steps is much better."""
+    params = hm.ckks.Parameters.from_bits(
+        degree=65536,
+        prime_bits=[50, *[49] * 27],
+        special_bits=[*[47] * 4, *[46] * 4],
+        scale_bits=49,
+        digits=4,
+    )
+    numbers = dict.fromkeys(range(diagonals), 1.0)
+    times = DeviceTimes.find("cpu-avx512-16")
+
+    def longest(plan: LinearTransform) -> float:
+        return min(transform_step(plan, times, members).seconds.values())
+
+    own = LinearTransform.from_diagonals(numbers, params, slots=2**15, members=members)
+    others = [
+        LinearTransform.from_diagonals(numbers, params, slots=2**15, baby_steps=1 << power)
+        for power in range(2, diagonals.bit_length())
+    ]
+    assert longest(own) < 1.1 * min(longest(other) for other in others)
+
+
+def test_plans_are_for_members() -> None:
+    params = make_params("ckks")
+    matrix = np.eye(4)
+    with pytest.raises(hm.errors.ParameterError, match="not be negative"):
+        LinearTransform(matrix, params, members=-1)
+    with pytest.raises(hm.errors.ParameterError, match="no member"):
+        LinearTransform(matrix, params, members=0)
+
+
+def test_mistakes_are_told(setting: Setting) -> None:
+    circuit = setting.pool.circuit(setting.plan)
+    x = setting.encrypted()
+    with pytest.raises(TypeError, match="bind"):
+        circuit(x.parts[0])
+    with pytest.raises(TypeError, match="LinearTransform"):
+        setting.pool.circuit(sigmoid((-1, 1)))  # type: ignore[arg-type]
+    for members in (0, 4):
+        with pytest.raises(hm.errors.ParameterError, match="has 3"):
+            setting.pool.circuit(setting.plan, members=members)
+    stranger = hm.ckks.Parameters.for_circuit(depth=2, slots=SLOTS)
+    with hm.Pool(setting.params, ["cpu"] * 2, threads=1) as other:
+        with pytest.raises(hm.errors.MismatchError, match="another pool"):
+            other.circuit(setting.plan)(x)
+        with pytest.raises(hm.errors.MismatchError, match="parameters"):
+            other.circuit(LinearTransform(MATRIX, stranger))
+    keyless = setting.pool.bind(setting.pool.generate_keys(setting.sk))
+    with pytest.raises(hm.errors.MissingKeyError, match="rotation"):
+        circuit(keyless.bind(x))
+    with pytest.raises(hm.errors.LevelError):
+        circuit(setting.ev.at_level(x, 0))
+    with pytest.raises(hm.errors.MismatchError, match="16"):
+        circuit(setting.ev.bind(setting.ev.evaluators[0].encrypt(setting.values[:8])))
+    assert bytes(circuit(x)) == bytes(setting.plan(x))  # errors leave nothing behind
+
+
+def test_an_error_of_a_member_waits_for_the_others(setting: Setting, monkeypatch: pytest.MonkeyPatch) -> None:
+    circuit = setting.pool.circuit(setting.plan)
+    x = setting.encrypted()
+
+    def impatient(team: Team) -> Callable[[int, Callable[[int], None]], None]:
+        def each(_: int, work: Callable[[int], None]) -> None:
+            team.run([(0, lambda: work(0))])
+            raise KeyboardInterrupt
+
+        return each
+
+    monkeypatch.setattr(pool_circuits, "each_of", impatient)
+    with pytest.raises(KeyboardInterrupt):
+        circuit(x)
+    monkeypatch.undo()
+    assert bytes(circuit(x)) == bytes(setting.plan(x))
+
+
+# --- Where to cut. ---
+
+
+def test_slow_links_leave_a_circuit_on_one_member_and_fast_ones_share_it() -> None:
+    steps = [
+        Step("matrix", {1: 3e-3, 2: 1.7e-3, 4: 1e-3}, 1e-4, input_bytes=2**24, sum_bytes=2**25),
+        Step("halves", {1: 2e-3, 2: 1e-3}, input_bytes=2**24, copy_bytes=2**23),
+    ]
+    fast, slow = (best_cut(steps, links, 4) for links in (NVLINK, LinkTimes(1e9, 1e-3)))
+    assert fast.members == (4, 2)
+    assert slow.members == (1, 1)
+    assert slow.seconds == slow.alone == pytest.approx(5.1e-3)
+    assert fast.seconds < 0.6 * fast.alone
+    assert best_cut(steps, NVLINK, 3).members == (2, 2)
+    assert best_cut(steps, NVLINK, 1).members == (1, 1)
+    assert "halves: 2" in fast.report()
+    assert "of one member" in fast.report()
+
+
+def test_times_of_exchanges() -> None:
+    links = LinkTimes(1e6, 0.5)
+    assert links.copy(10**6) == 1.5
+    assert links.broadcast(10**6, 1) == links.all_reduce(10**6, 1) == 0
+    assert links.broadcast(10**6, 2) == 1.5
+    # Three others: a third to each of them takes a second, and two thirds come from the other two.
+    assert links.broadcast(10**6, 4) == pytest.approx(1 + 1 + 2 / 3)
+    # A half comes in, and a half goes out.
+    assert links.all_reduce(10**6, 2) == pytest.approx(1 + 1)
+    assert links.all_reduce(10**6, 4) == pytest.approx(1 + 1.5)
+    for wrong in ((0, 0), (1, -1), (float("nan"), 0)):
+        with pytest.raises(hm.errors.ParameterError, match="links"):
+            LinkTimes(*wrong)
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_a_cut_is_the_fastest_of_all(seed: int) -> None:
+    random = np.random.default_rng(seed)
+    steps = []
+    for number in range(4):
+        alone = random.uniform(1, 9)
+        steps.append(
+            Step(
+                str(number),
+                {1: alone, 2: alone * random.uniform(0.5, 1), 4: alone * random.uniform(0.3, 1)},
+                random.uniform(0, 1),
+                input_bytes=int(random.integers(1, 4)),
+                sum_bytes=int(random.integers(0, 4)),
+                copy_bytes=int(random.integers(0, 2)),
+            )
+        )
+    links = LinkTimes(random.uniform(0.5, 50), random.uniform(0, 0.5))
+
+    def time_of(counts: tuple[int, ...]) -> float:
+        # Step by step, as the circuit runs.
+        total, holders = 0.0, 1
+        for step, count in zip(steps, counts, strict=True):
+            if count > holders:
+                total += links.broadcast(step.input_bytes, count - holders + 1)
+            total += step.seconds[count] + step.finish
+            if count > 1 and step.sum_bytes:
+                total += 2 * links.seconds + 2 * step.sum_bytes * (count - 1) / count / links.bytes_per_second
+            if count > 1 and step.copy_bytes:
+                total += links.copy(step.copy_bytes)
+            holders = 1 if step.copy_bytes else count
+        return total
+
+    times = {counts: time_of(counts) for counts in itertools.product((1, 2, 4), repeat=4)}
+    cut = best_cut(steps, links, 4)
+    assert cut.seconds == pytest.approx(min(times.values()))
+    assert times[cut.members] == pytest.approx(cut.seconds)
+    assert cut.alone == pytest.approx(times[1, 1, 1, 1])
+
+
+def test_cuts_need_members_and_times() -> None:
+    with pytest.raises(hm.errors.ParameterError, match="at least one"):
+        best_cut([], NVLINK, 0)
+    with pytest.raises(hm.errors.ParameterError, match="'half'"):
+        best_cut([Step("half", {2: 1.0})], NVLINK, 2)
+    assert best_cut([], NVLINK, 2) == Cut((), 0.0, 0.0)
+
+
+def test_work_of_a_transform_by_members() -> None:
+    """N = 2^16 with 28 and 8 primes, 64 diagonals, by the table of an H200."""
+    params = hm.ckks.Parameters.from_bits(
+        degree=65536,
+        prime_bits=[50, *[49] * 27],
+        special_bits=[*[47] * 4, *[46] * 4],
+        scale_bits=49,
+        digits=4,
+    )
+    diagonals = dict.fromkeys(range(64), 1.0)
+    times = DeviceTimes.find("nvidia-h200")
+    plan = LinearTransform.from_diagonals(diagonals, params, slots=2**15, baby_steps=8)
+    step = transform_step(plan, times, 4)
+    assert sorted(step.seconds) == [1, 2, 4]
+    assert step.seconds[1] > step.seconds[2] > step.seconds[4] > step.seconds[1] / 4
+    # Two polynomials over the level's primes, and over the special ones as well.
+    assert step.input_bytes == 2 * 28 * 65536 * 8
+    assert step.sum_bytes == 2 * 36 * 65536 * 8
+    assert best_cut([step], NVLINK, 4).members == (4,)
+    assert best_cut([step], LinkTimes(1e9, 1e-3), 4).members == (1,)
+    assert best_cut([step], PCIE, 4).seconds > best_cut([step], NVLINK, 4).seconds
+
+
+def test_the_number_of_members_is_found(setting: Setting, monkeypatch: pytest.MonkeyPatch) -> None:
+    table = DeviceTimes.find("nvidia-h200")
+    monkeypatch.setattr(DeviceTimes, "find", lambda _: table)
+    slow = setting.pool.circuit(setting.plan, links=LinkTimes(1.0, 1.0))
+    fast = setting.pool.circuit(setting.plan, links=LinkTimes(1e15, 0))
+    assert slow.members == 1 < fast.members
+    assert slow.cut is not None
+    assert slow.cut.seconds == slow.cut.alone
+    assert fast.cut is not None
+    assert fast.cut.seconds < fast.cut.alone
+    x = setting.encrypted()
+    assert bytes(slow(x)) == bytes(fast(x)) == bytes(setting.plan(x))
+
+    def none(_: str) -> DeviceTimes:
+        raise hm.errors.DeviceError("no table")
+
+    monkeypatch.setattr(DeviceTimes, "find", none)
+    every = setting.pool.circuit(setting.plan)
+    assert (every.members, every.cut) == (3, None)
+    assert isinstance(every, PoolCircuit)

@@ -1,0 +1,188 @@
+// Transforms over members: the product of the matrix, and the bits of one member.
+#include "hemera/circuits/linear/shared_transform.hpp"
+
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "circuits/matrix_support.hpp"
+#include "hemera/io/objects.hpp"
+#include "hemera/rlwe/transfer.hpp"
+#include "hemera/runtime/error.hpp"
+
+namespace hemera::circuits {
+namespace {
+
+using ckks::Values;
+using rlwe::Ciphertext;
+
+constexpr std::size_t shared_slots = 32;
+
+rlwe::Parameters shared_parameters() { return ckks::small_parameters(3, 2); }
+
+void each_in_a_thread(std::size_t count, const std::function<void(std::size_t)>& work) {
+  std::vector<std::thread> threads;
+  for (std::size_t member = 0; member < count; ++member) threads.emplace_back(work, member);
+  for (std::thread& thread : threads) thread.join();
+}
+
+// A client, whose context is the first member, and further members with copies of its keys.
+struct Members {
+  Members(const LinearTransform& plan, std::size_t count)
+      : session(plan.parameters(), plan, true), own{session.client.context} {
+    keys = std::make_unique<rlwe::EvaluationKeys>(session.evaluator.keys());
+    while (own.size() < count) own.push_back(tests::make_context(plan.parameters(), 1));
+    for (const auto& context : own) {
+      evaluators.push_back(std::make_unique<ckks::Evaluator>(context, rlwe::copy_to(context, *keys)));
+      pointers.push_back(evaluators.back().get());
+    }
+  }
+
+  MatrixSession<LinearTransform, PreparedLinearTransform> session;
+  std::unique_ptr<rlwe::EvaluationKeys> keys;
+  std::vector<std::shared_ptr<const rlwe::Context>> own;
+  std::vector<std::unique_ptr<ckks::Evaluator>> evaluators;
+  std::vector<const ckks::Evaluator*> pointers;
+};
+
+struct SharedCase {
+  const char* name;
+  std::size_t rows, columns, members, computing;
+  LinearTransformOptions options;
+};
+
+class SharedTransform : public testing::TestWithParam<SharedCase> {};
+
+INSTANTIATE_TEST_SUITE_P(
+    Cases, SharedTransform,
+    testing::Values(SharedCase{"One", 32, 32, 1, 1, {}}, SharedCase{"Two", 32, 32, 2, 2, {}},
+                    SharedCase{"ThreeOfEightSteps", 32, 32, 3, 3, {.baby_steps = 4}},
+                    SharedCase{"Four", 32, 32, 4, 4, {.members = 4}},
+                    SharedCase{"MoreThanGiantSteps", 32, 32, 5, 2, {.baby_steps = 16}},
+                    SharedCase{"BabyStepsAlone", 32, 32, 2, 1, {.baby_steps = 32}},
+                    SharedCase{"GiantStepsAlone", 32, 32, 4, 4, {.baby_steps = 1}},
+                    SharedCase{"FewestKeys", 32, 32, 3, 1, {.fewest_keys = true}},
+                    SharedCase{"Wide", 5, 32, 2, 2, {.baby_steps = 8}},
+                    SharedCase{"Wrapped", 8, 32, 2, 2, {.baby_steps = 4, .wrapping = {.result_period = 8}}},
+                    SharedCase{"OwnKeys", 32, 32, 2, 2, {.own_keys = true}},
+                    SharedCase{"NotRescaled", 32, 32, 2, 2, {.rescaled = false}},
+                    SharedCase{"LowLevel", 32, 32, 3, 3, {.level = 1, .baby_steps = 8}}),
+    [](const auto& tested) { return std::string(tested.param.name); });
+
+TEST_P(SharedTransform, IsTheProductWithTheBitsOfOneMember) {
+  const auto& [name, rows, columns, count, computing, options] = GetParam();
+  const Values matrix = ckks::random_values(rows * columns, 81);
+  const LinearTransform plan(
+      shared_parameters(),
+      diagonals_of(DenseMatrix<ckks::Complex>{rows, columns, matrix}, shared_slots, options.wrapping),
+      shared_slots, options);
+  const Members members(plan, count);
+  const Values x = ckks::random_values(2 * shared_slots, 82);
+  Ciphertext vector = members.session.client.encrypt(x, {2});
+  vector.meta.largest = 3;
+  const Ciphertext expected = members.session.prepared(members.session.evaluator, vector);
+  const SharedLinearTransform shared(members.own, plan, each_in_a_thread);
+  EXPECT_EQ(shared.members(), computing);
+  for (const rlwe::ForMembers& each : {rlwe::ForMembers(each_in_a_thread), rlwe::ForMembers(rlwe::in_turn)}) {
+    const Ciphertext y = shared(members.pointers, vector, each);
+    EXPECT_EQ(y.context, members.own.front());
+    EXPECT_TRUE(io::save(y) == io::save(expected));
+    const auto copies = rlwe::broadcast(members.own, vector, each);
+    for (const Ciphertext& own : shared.on_all(members.pointers, copies, each)) {
+      EXPECT_TRUE(io::save(own) == io::save(expected));
+    }
+  }
+  if (!plan.ends().depth()) return;
+  const Values found = members.session.client.decrypt(expected);
+  for (std::size_t b = 0; b < 2; ++b) {
+    const auto at = static_cast<std::ptrdiff_t>(b * shared_slots);
+    Values wanted = product(matrix, Values(x.begin() + at, x.begin() + at + shared_slots), rows, columns);
+    const std::size_t period = options.wrapping.result_period;
+    wanted.resize(period == 0 ? shared_slots : period);
+    const auto length = static_cast<std::ptrdiff_t>(wanted.size());
+    EXPECT_LT(ckks::largest_difference(Values(found.begin() + at, found.begin() + at + length), wanted),
+              ckks::tolerance);
+  }
+}
+
+// The vector comes from a member, from another context, and from a higher level.
+TEST(SharedTransform, TakesVectorsOfAnyContext) {
+  const LinearTransform plan(shared_parameters(),
+                             diagonals_of(ckks::random_values(1024, 83), 32, 32, shared_slots), shared_slots,
+                             {.level = 1});
+  const Members members(plan, 3);
+  const SharedLinearTransform shared(members.own, plan);
+  const Ciphertext vector = members.session.client.encrypt(ckks::random_values(shared_slots, 84));
+  ASSERT_GT(vector.meta.level, plan.level());
+  const auto expected = io::save(members.session.prepared(members.session.evaluator, vector));
+  const auto stranger = tests::make_context(shared_parameters(), 1);
+  for (const auto& context : {members.own[0], members.own[2], stranger}) {
+    EXPECT_TRUE(io::save(shared(members.pointers, rlwe::copy_to(context, vector))) == expected);
+  }
+}
+
+// The member with most switches has fewer of them than one alone, and where steps were chosen for four
+// members no more than where they were chosen for one.
+TEST(SharedTransform, StepsAreChosenForTheNumberOfMembers) {
+  const auto diagonals = diagonals_of(ckks::random_values(1024, 85), 32, 32, shared_slots);
+  const LinearTransform one(shared_parameters(), diagonals, shared_slots);
+  const LinearTransform four(shared_parameters(), diagonals, shared_slots, {.members = 4});
+  EXPECT_THROW(LinearTransform(shared_parameters(), diagonals, shared_slots, {.members = 0}), ParameterError);
+
+  const auto longest = [&](const LinearTransform& plan, std::size_t count) {
+    std::vector<std::shared_ptr<const rlwe::Context>> contexts;
+    std::vector<std::unique_ptr<ckks::Evaluator>> evaluators;
+    std::vector<const ckks::Evaluator*> pointers;
+    for (std::size_t i = 0; i < count; ++i) {
+      contexts.push_back(rlwe::Context::make(shared_parameters(), runtime::Device::parse("ledger")));
+      const auto secret = rlwe::generate_secret_key(contexts.back());
+      evaluators.push_back(std::make_unique<ckks::Evaluator>(contexts.back(), plan.generate_keys(secret)));
+      pointers.push_back(evaluators.back().get());
+    }
+    const SharedLinearTransform shared(contexts, plan);
+    rlwe::Metadata meta;
+    meta.level = plan.level();
+    meta.scale = plan.ends().scale;
+    meta.slots = shared_slots;
+    const Ciphertext x = rlwe::make_ciphertext(contexts.front(), meta, 2);
+    for (const auto& context : contexts) context->ledger()->clear();
+    static_cast<void>(shared(pointers, x));
+    std::size_t most = 0;
+    for (const auto& context : contexts) {
+      std::size_t limbs = 0;
+      for (const auto& [entry, times] : context->ledger()->entries()) limbs += entry.switched * times;
+      most = std::max(most, limbs);
+    }
+    return most;
+  };
+  EXPECT_LE(longest(four, 4), longest(one, 4));
+  EXPECT_LT(longest(one, 4), longest(one, 1));
+}
+
+TEST(SharedTransform, NamesWhatClashes) {
+  const LinearTransform plan(shared_parameters(),
+                             diagonals_of(ckks::random_values(1024, 86), 32, 32, shared_slots), shared_slots);
+  const Members members(plan, 2);
+  const SharedLinearTransform shared(members.own, plan);
+  const Ciphertext vector = members.session.client.encrypt(ckks::random_values(shared_slots, 87));
+  const std::span<const ckks::Evaluator* const> all(members.pointers);
+  EXPECT_THROW(SharedLinearTransform({}, plan), ParameterError);
+  EXPECT_THROW(static_cast<void>(shared(all.first(1), vector)), MismatchError);
+  const std::vector<const ckks::Evaluator*> turned{all[1], all[0]};
+  EXPECT_THROW(static_cast<void>(shared(turned, vector)), MismatchError);
+  EXPECT_THROW(static_cast<void>(shared(all, {})), MismatchError);
+  EXPECT_THROW(static_cast<void>(shared.on_all(all, std::span(&vector, 1))), MismatchError);
+  const ckks::Evaluator keyless(members.own[1], {});
+  const std::vector<const ckks::Evaluator*> without{all[0], &keyless};
+  EXPECT_THROW(static_cast<void>(shared(without, vector)), MissingKeyError);
+  const std::vector<std::shared_ptr<const rlwe::Context>> strangers{
+      members.own[0], tests::make_context(ckks::small_parameters(2, 2))};
+  EXPECT_THROW(SharedLinearTransform(strangers, plan), MismatchError);
+}
+
+}  // namespace
+}  // namespace hemera::circuits
