@@ -1,6 +1,6 @@
 // Circuits over the members of a pool.
 #include <nanobind/nanobind.h>
-#include <nanobind/stl/pair.h>
+#include <nanobind/stl/optional.h>
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/unique_ptr.h>
 #include <nanobind/stl/vector.h>
@@ -13,14 +13,18 @@
 #include <vector>
 
 #include "bindings.hpp"
+#include "hemera/circuits/bootstrap/shared_bootstrap.hpp"
 #include "hemera/circuits/linear/shared_transform.hpp"
 
 namespace hemera::python {
 namespace {
 
 using namespace nb::literals;
+using circuits::Bootstrap;
 using circuits::Cost;
 using circuits::LinearTransform;
+using circuits::SharedBootstrap;
+using circuits::SharedBootstrapWork;
 using circuits::SharedLinearTransform;
 
 using MemberCall = nb::typed<nb::callable, void(std::size_t)>;
@@ -98,10 +102,16 @@ std::vector<const ckks::Evaluator*> evaluators_of(const std::vector<const Evalua
   return evaluators;
 }
 
-Cost cost_of(poly::Ledger::Entries entries) {
+Cost cost_of(const poly::Ledger::Entries& entries) {
   Cost cost;
-  cost.entries = std::move(entries);
+  cost.entries = entries;
   return cost;
+}
+
+std::vector<Cost> costs_of(const std::vector<poly::Ledger::Entries>& each) {
+  std::vector<Cost> costs;
+  for (const auto& entries : each) costs.push_back(cost_of(entries));
+  return costs;
 }
 
 }  // namespace
@@ -124,14 +134,40 @@ void bind_shared_circuits(nb::module_& m) {
   m.def(
       "shared_work",
       [](const LinearTransform& plan, std::size_t members) {
-        circuits::SharedWork work = SharedLinearTransform::work(plan, members);
-        std::vector<Cost> products;
-        for (auto& entries : work.products) products.push_back(cost_of(std::move(entries)));
-        return std::make_tuple(std::move(products), cost_of(std::move(work.finish)), work.vector_bytes,
+        const circuits::SharedWork work = SharedLinearTransform::work(plan, members);
+        return std::make_tuple(costs_of(work.products), cost_of(work.finish), work.vector_bytes,
                                work.sum_bytes);
       },
       "plan"_a, "members"_a, ReleaseGil(),
       "The calls of each member and those after the sum; bytes of the vector and of a sum.");
+
+  nb::class_<SharedBootstrap>(m, "SharedBootstrap")
+      .def_prop_ro("members", &SharedBootstrap::members)
+      .def(
+          "apply",
+          [](const SharedBootstrap& self, const std::vector<const EvaluatorHandle*>& evaluators,
+             const rlwe::Ciphertext& ciphertext,
+             const Each& each) { return self(evaluators_of(evaluators), ciphertext, for_members(each)); },
+          "evaluators"_a, "ciphertext"_a, "each"_a, ReleaseGil());
+  m.def(
+      "share_bootstrap",
+      [](const std::vector<const ContextHandle*>& members, const Bootstrap& plan,
+         std::optional<double> magnitude, const Each& each) {
+        return std::make_unique<SharedBootstrap>(contexts_of(members), plan, magnitude, for_members(each));
+      },
+      "members"_a, "plan"_a, "magnitude"_a.none(), "each"_a, ReleaseGil());
+  nb::class_<SharedBootstrapWork>(m, "SharedBootstrapWork")
+      .def_prop_ro("raised", [](const SharedBootstrapWork& self) { return cost_of(self.raise); })
+      .def_ro("to_slots", &SharedBootstrapWork::to_slots)
+      .def_prop_ro("both", [](const SharedBootstrapWork& self) { return cost_of(self.both); })
+      .def_prop_ro("parts", [](const SharedBootstrapWork& self) { return costs_of(self.parts); })
+      .def_prop_ro("joined", [](const SharedBootstrapWork& self) { return cost_of(self.joined); })
+      .def_ro("part_bytes", &SharedBootstrapWork::part_bytes)
+      .def_ro("slots_bytes", &SharedBootstrapWork::slots_bytes)
+      .def_ro("join", &SharedBootstrapWork::join)
+      .def_ro("to_coefficients", &SharedBootstrapWork::to_coefficients)
+      .def_ro("is_slots_first", &SharedBootstrapWork::is_slots_first);
+  m.def("shared_bootstrap_work", &SharedBootstrap::work, "plan"_a, ReleaseGil());
 }
 
 }  // namespace hemera::python

@@ -32,6 +32,8 @@ std::shared_ptr<const rlwe::SwitchingKey> key_of(const rlwe::EvaluationKeys& key
                         " is missing; make the keys with generate_keys of the plan, or load the client's");
 }
 
+}  // namespace
+
 // Results have the scales of their plans: other libraries' contexts divide by other numbers.
 Ciphertext through(const std::vector<PreparedLinearTransform>& transforms, const ckks::Evaluator& evaluator,
                    Ciphertext x) {
@@ -42,8 +44,6 @@ Ciphertext through(const std::vector<PreparedLinearTransform>& transforms, const
   }
   return x;
 }
-
-}  // namespace
 
 BootstrapEngine::BootstrapEngine(std::shared_ptr<const rlwe::Context> context, BootstrapStages stages)
     : context_(std::move(context)),
@@ -111,6 +111,21 @@ Ciphertext BootstrapEngine::reduced(const ckks::Evaluator& evaluator, const Ciph
     parts.front() = rlwe::stack({&parts.front(), &imaginary});
   }
   Ciphertext result = std::move(function_(evaluator, std::move(parts)).front());
+  result.meta.scale = stages_.function_scale;
+  return result;
+}
+
+Ciphertext BootstrapEngine::part(const ckks::Evaluator& evaluator, const Ciphertext& x,
+                                 PreparedFunction::Part which) const {
+  const Ciphertext conjugate = evaluator.conjugate(x);
+  const bool is_real = which == PreparedFunction::Part::real;
+  return function_.part(evaluator,
+                        is_real ? evaluator.add(x, conjugate) : times_i(evaluator.subtract(conjugate, x), i_),
+                        which);
+}
+
+Ciphertext BootstrapEngine::joined(const ckks::Evaluator& evaluator, const Ciphertext& sum) const {
+  Ciphertext result = function_.joined(evaluator, sum);
   result.meta.scale = stages_.function_scale;
   return result;
 }

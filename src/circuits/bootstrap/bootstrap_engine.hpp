@@ -42,6 +42,10 @@ struct BootstrapStages {
   std::vector<LinearTransform> join = {};  ///< of parts that were side by side
 };
 
+/// The products of matrices with `x`, one after the other.
+rlwe::Ciphertext through(const std::vector<PreparedLinearTransform>& transforms,
+                         const ckks::Evaluator& evaluator, rlwe::Ciphertext x);
+
 /// The stages with their plaintexts in a context's memory.
 class BootstrapEngine {
  public:
@@ -53,10 +57,16 @@ class BootstrapEngine {
       const ckks::Evaluator& evaluator, rlwe::Ciphertext x,
       const std::vector<PreparedLinearTransform>* to_coefficients = nullptr) const;
 
- private:
+  // The steps between matrices, for engines without these.
   [[nodiscard]] rlwe::Ciphertext raised(const rlwe::EvaluationKeys& keys, const rlwe::Ciphertext& low) const;
   [[nodiscard]] rlwe::Ciphertext reduced(const ckks::Evaluator& evaluator, const rlwe::Ciphertext& x) const;
+  /// Whether reduced() has two parts, whose products part() gives, for their sum to be joined.
+  [[nodiscard]] bool joins_parts() const { return stages_.function.joins_parts(); }
+  [[nodiscard]] rlwe::Ciphertext part(const ckks::Evaluator& evaluator, const rlwe::Ciphertext& x,
+                                      PreparedFunction::Part which) const;
+  [[nodiscard]] rlwe::Ciphertext joined(const ckks::Evaluator& evaluator, const rlwe::Ciphertext& sum) const;
 
+ private:
   std::shared_ptr<const rlwe::Context> context_;
   BootstrapStages stages_;  // without the matrices
   std::vector<PreparedLinearTransform> to_slots_, to_coefficients_, join_;

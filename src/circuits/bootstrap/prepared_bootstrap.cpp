@@ -33,14 +33,18 @@ constexpr double least_quotient = 0x1p10;
 }  // namespace
 
 PreparedBootstrap::PreparedBootstrap(std::shared_ptr<const rlwe::Context> context, const Bootstrap& plan,
-                                     std::optional<double> magnitude)
+                                     std::optional<double> magnitude, bool has_matrices)
     : context_(std::move(context)), plan_(plan), magnitude_(magnitude) {
   const double most = Bootstrap::divisor_for(magnitude.value_or(1));
   if (magnitude && plan_.exponential_) {
     throw ParameterError("a bootstrap to exponentials divides no values by a magnitude; leave it out");
   }
   plan_.require_binding(*context_, "bootstrap");
-  engine_ = std::make_shared<const BootstrapEngine>(context_, plan_.stages());
+  BootstrapStages stages = plan_.stages();
+  if (!has_matrices) {
+    for (auto* matrices : {&stages.to_slots, &stages.to_coefficients, &stages.join}) matrices->clear();
+  }
+  engine_ = std::make_shared<const BootstrapEngine>(context_, std::move(stages));
   none_ = division_by(1);
   if (most > 1 && plan_.order_ == BootstrapOrder::slots_first) at_input_ = division_by(most);
 }
@@ -160,20 +164,28 @@ Ciphertext PreparedBootstrap::fitted(const ckks::Evaluator& evaluator, const Cip
   return x;
 }
 
-Ciphertext PreparedBootstrap::once(const ckks::Evaluator& evaluator, Ciphertext x,
-                                   const Division& division) const {
+Ciphertext PreparedBootstrap::once(const ckks::Evaluator& evaluator, Ciphertext x, const Division& division,
+                                   const Engine& engine) const {
   const bool is_own = division.to_coefficients.empty();
-  Ciphertext result = (*engine_)(evaluator, std::move(x), is_own ? nullptr : &division.to_coefficients);
+  Ciphertext result = engine(std::move(x), is_own ? nullptr : &division.to_coefficients);
   result.meta.slots = plan_.slots_;  // of merged parts, twice as many that repeat
   if (!is_own) evaluator.multiply_scalar_inplace(result, {.value = division.divisor, .integer = 0});
   return result;
 }
 
 Ciphertext PreparedBootstrap::operator()(const ckks::Evaluator& evaluator, const Ciphertext& in) const {
+  return by(evaluator, in, [&](Ciphertext x, const std::vector<PreparedLinearTransform>* to_coefficients) {
+    return (*engine_)(evaluator, std::move(x), to_coefficients);
+  });
+}
+
+Ciphertext PreparedBootstrap::by(const ckks::Evaluator& evaluator, const Ciphertext& in,
+                                 const Engine& engine) const {
   check(evaluator, in);
   const bool at_input = is_divided_at_input(in);
   const double factor = at_input ? 1 : divisor(in);
-  Ciphertext result = iterated(evaluator, fitted(evaluator, in, factor), at_input ? *at_input_ : none_);
+  Ciphertext result =
+      iterated(evaluator, fitted(evaluator, in, factor), at_input ? *at_input_ : none_, engine);
   if (factor != 1) evaluator.multiply_scalar_inplace(result, {.value = factor, .integer = 0});
   if (plan_.exponential_) {
     rlwe::copy_filling(result.meta, in.meta);
@@ -188,9 +200,9 @@ Ciphertext PreparedBootstrap::operator()(const ckks::Evaluator& evaluator, const
 }
 
 Ciphertext PreparedBootstrap::iterated(const ckks::Evaluator& evaluator, Ciphertext x,
-                                       const Division& division) const {
-  if (division.refinements.empty()) return once(evaluator, std::move(x), division);
-  Ciphertext result = once(evaluator, x.clone(), division);
+                                       const Division& division, const Engine& engine) const {
+  if (division.refinements.empty()) return once(evaluator, std::move(x), division, engine);
+  Ciphertext result = once(evaluator, x.clone(), division, engine);
   if (plan_.real_) {
     // Magnified, imaginary parts of x would be too large for the transforms, and the noise in those of the
     // result is not made smaller. Left are twice the real parts.
@@ -200,7 +212,7 @@ Ciphertext PreparedBootstrap::iterated(const ckks::Evaluator& evaluator, Ciphert
     }
   }
   for (const auto& refinement : division.refinements) {
-    result = refinement->sum(result, once(evaluator, refinement->difference(x, result), division));
+    result = refinement->sum(result, once(evaluator, refinement->difference(x, result), division, engine));
   }
   return result;
 }

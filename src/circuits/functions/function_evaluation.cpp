@@ -86,7 +86,8 @@ void PreparedFunction::Evaluation::take(std::span<const Ciphertext* const> input
   }
   prepared_.plan_.function_.require_in_intervals(largest_);
   for (const Ciphertext* input : inputs) {
-    if (!prepared_.plan_.joins_parts() || (!input->meta.batch.empty() && input->meta.batch.front() == 2))
+    if (!prepared_.plan_.joins_parts() || part_ ||
+        (!input->meta.batch.empty() && input->meta.batch.front() == 2))
       continue;
     throw MismatchError(
         "function: it joins real and imaginary parts, which are a batch of [2, ...], not of " +
@@ -237,7 +238,7 @@ void PreparedFunction::Evaluation::run_step(std::size_t number, const std::vecto
   if (step.is_mapped()) {
     map(number, last[step.terms.front().value] == number);
   } else if (plan.joins_parts_ && number + 1 == plan.steps_.size()) {
-    store(joined(number), step);
+    store(part_ ? unjoined(number) : joined(number), step);
   } else {
     store(sum(number), step);
   }

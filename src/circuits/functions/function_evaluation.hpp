@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -20,15 +21,18 @@ std::vector<std::uint64_t> scaled_number(double value, double scale, const poly:
 
 class PreparedFunction::Evaluation {
  public:
-  /// The prepared function and the evaluator must outlive this.
-  Evaluation(const PreparedFunction& prepared, const ckks::Evaluator& evaluator)
-      : prepared_(prepared), context_(*prepared.context_), evaluator_(evaluator) {}
+  /// The prepared function and the evaluator must outlive this. `part`: of two that are joined later.
+  Evaluation(const PreparedFunction& prepared, const ckks::Evaluator& evaluator,
+             std::optional<Part> part = {})
+      : prepared_(prepared), context_(*prepared.context_), evaluator_(evaluator), part_(part) {}
 
   /// Inputs that stay as they are, and outlive this.
   void take(std::span<const rlwe::Ciphertext* const> inputs);
   /// Inputs at the plan's level and scale, whose memory is used again.
   void take(std::vector<rlwe::Ciphertext> inputs);
   std::vector<rlwe::Ciphertext> run();
+  /// The result, from the sum of both parts' products.
+  rlwe::Ciphertext joined(const rlwe::Ciphertext& sum);
 
  private:
   using Value = Function::Value;
@@ -65,7 +69,11 @@ class PreparedFunction::Evaluation {
 
   // Sums (function_sums.cpp).
   rlwe::Ciphertext sum(std::size_t number);
+  rlwe::Ciphertext unjoined(std::size_t number);
   rlwe::Ciphertext joined(std::size_t number);
+  /// What ends a joined sum with this metadata.
+  rlwe::Ciphertext divided(const poly::ConstPolyView& joined, rlwe::Metadata before,
+                           const FunctionStep& step);
   void map(std::size_t number, bool is_last);
   void multiply(const poly::PolyView& out, const FunctionStep& step);
   void add_numbers(const poly::PolyView& out, std::size_t number);
@@ -82,6 +90,7 @@ class PreparedFunction::Evaluation {
   const PreparedFunction& prepared_;
   const rlwe::Context& context_;
   const ckks::Evaluator& evaluator_;
+  std::optional<Part> part_;
   std::vector<std::unique_ptr<rlwe::Ciphertext>> fitted_;
   std::vector<Held> values_;
   std::vector<double> largest_;  // declared bounds of the inputs

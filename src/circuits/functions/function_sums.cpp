@@ -160,27 +160,49 @@ Ciphertext PreparedFunction::Evaluation::sum(std::size_t number) {
   return result;
 }
 
-// Real and imaginary parts, joined before they are relinearized.
-Ciphertext PreparedFunction::Evaluation::joined(std::size_t number) {
+// The products of the parts that are joined, or of one of them.
+Ciphertext PreparedFunction::Evaluation::unjoined(std::size_t number) {
   const FunctionStep& step = prepared_.plan_.steps_[number];
   rlwe::Metadata before = metadata(step);
   Ciphertext sum = rlwe::make_ciphertext(prepared_.context_, before, 3);
-  const poly::RnsBase& base = context_.base(step.level);
   multiply(sum.poly.view(), step);
   if (adds_after(step)) {
     evaluator_.add_scalar_inplace(sum, {.value = step.constant.front()});
   } else {
     add_numbers(sum.poly.view().components(0, 2), number);
   }
+  sum.meta = std::move(before);
+  if (part_ == Part::imaginary) {
+    context_.backend().multiply(context_.queue(), sum.poly.view(), std::as_const(sum.poly).view(),
+                                prepared_.imaginary_unit_.poly.view(), context_.base(step.level));
+  }
+  return sum;
+}
+
+// Real and imaginary parts, joined before they are relinearized.
+Ciphertext PreparedFunction::Evaluation::joined(std::size_t number) {
+  const FunctionStep& step = prepared_.plan_.steps_[number];
+  Ciphertext sum = unjoined(number);
   const std::size_t half = sum.poly.shape().batch / 2;
   const PolyView real = sum.poly.view().batches(0, half), imaginary = sum.poly.view().batches(half, half);
   context_.backend().multiply_add(context_.queue(), real, imaginary, prepared_.imaginary_unit_.poly.view(),
-                                  base);
-  before.batch.erase(before.batch.begin());
+                                  context_.base(step.level));
+  sum.meta.batch.erase(sum.meta.batch.begin());
+  return divided(real, std::move(sum.meta), step);
+}
+
+Ciphertext PreparedFunction::Evaluation::joined(const Ciphertext& sum) {
+  const FunctionStep& step = prepared_.plan_.steps_.back();
+  store(divided(sum.poly.view(), waiting(sum.meta, step), step), step);
+  return output(values_.size() - 1);
+}
+
+Ciphertext PreparedFunction::Evaluation::divided(const ConstPolyView& joined, rlwe::Metadata before,
+                                                 const FunctionStep& step) {
   before.is_complex = true;
   if (step.rescaled) before = context_.scales().rescaled(before);
   Ciphertext result = rlwe::make_ciphertext(prepared_.context_, std::move(before), 2);
-  relinearize(result.poly.view(), real, step.level, step.result_level);
+  relinearize(result.poly.view(), joined, step.level, step.result_level);
   return result;
 }
 

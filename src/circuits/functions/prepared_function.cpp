@@ -88,4 +88,25 @@ std::vector<Ciphertext> PreparedFunction::operator()(const ckks::Evaluator& eval
   return evaluation.run();
 }
 
+Ciphertext PreparedFunction::part(const ckks::Evaluator& evaluator, Ciphertext input, Part which) const {
+  check(evaluator, 1);
+  require_joining();
+  Evaluation evaluation(*this, evaluator, which);
+  std::vector<Ciphertext> inputs;
+  inputs.push_back(std::move(input));
+  evaluation.take(std::move(inputs));
+  return std::move(evaluation.run().front());
+}
+
+Ciphertext PreparedFunction::joined(const ckks::Evaluator& evaluator, const Ciphertext& sum) const {
+  check(evaluator, 1);
+  require_joining();
+  return Evaluation(*this, evaluator).joined(sum);
+}
+
+void PreparedFunction::require_joining() const {
+  if (plan_.joins_parts()) return;
+  throw MismatchError("function: its plan joins no parts; plan it with joins_parts");
+}
+
 }  // namespace hemera::circuits

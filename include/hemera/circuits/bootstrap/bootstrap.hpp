@@ -4,6 +4,7 @@
 #include <complex>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -104,6 +105,7 @@ class Bootstrap : public Plan {
 
  private:
   friend class PreparedBootstrap;
+  friend class SharedBootstrap;
 
   void plan_iterations(std::size_t iterations);
   void fit_keys(std::size_t limit);
@@ -157,7 +159,8 @@ class PreparedBootstrap {
   /// Throws MismatchError if the context has other parameters, ParameterError if the magnitude is not finite
   /// and positive, or given for exponentials, RangeError if a matrix would have to divide by more than 2^5.
   PreparedBootstrap(std::shared_ptr<const rlwe::Context> context, const Bootstrap& plan,
-                    std::optional<double> magnitude = std::nullopt);
+                    std::optional<double> magnitude = std::nullopt)
+      : PreparedBootstrap(std::move(context), plan, magnitude, true) {}
 
   [[nodiscard]] const Bootstrap& plan() const { return plan_; }
   /// As given; empty: none was.
@@ -183,6 +186,16 @@ class PreparedBootstrap {
                                             const rlwe::Ciphertext& in) const;
 
  private:
+  friend class SharedBootstrap;
+
+  /// `has_matrices`: whether the engine has those of values up to 1.
+  PreparedBootstrap(std::shared_ptr<const rlwe::Context> context, const Bootstrap& plan,
+                    std::optional<double> magnitude, bool has_matrices);
+
+  /// What the engine does, with its own matrices (null) or others in the place of SlotToCoeff's.
+  using Engine =
+      std::function<rlwe::Ciphertext(rlwe::Ciphertext, const std::vector<PreparedLinearTransform>*)>;
+
   /// SlotToCoeff's matrices over a number that divides values at the input level (empty: the engine's own,
   /// and 1), and iterations that allow for the larger relative error.
   struct Division {
@@ -201,9 +214,12 @@ class PreparedBootstrap {
                                         double divisor) const;
   /// Of values up to the division's divisor.
   [[nodiscard]] rlwe::Ciphertext iterated(const ckks::Evaluator& evaluator, rlwe::Ciphertext x,
-                                          const Division& division) const;
+                                          const Division& division, const Engine& engine) const;
   [[nodiscard]] rlwe::Ciphertext once(const ckks::Evaluator& evaluator, rlwe::Ciphertext x,
-                                      const Division& division) const;
+                                      const Division& division, const Engine& engine) const;
+  /// The bootstrap, by an engine.
+  [[nodiscard]] rlwe::Ciphertext by(const ckks::Evaluator& evaluator, const rlwe::Ciphertext& in,
+                                    const Engine& engine) const;
 
   std::shared_ptr<const rlwe::Context> context_;
   Bootstrap plan_;

@@ -149,10 +149,21 @@ class PreparedFunction {
   [[nodiscard]] std::vector<rlwe::Ciphertext> operator()(const ckks::Evaluator& evaluator,
                                                          std::vector<rlwe::Ciphertext> inputs) const;
 
+  /// One of the parts that the last step joins.
+  enum class Part : std::uint8_t { real, imaginary };
+  /// The products of that step for one part alone, without the stack's first axis: those of the imaginary
+  /// part are multiplied by i. The sum of both parts' (rlwe::add_from), which may come from several contexts,
+  /// gives the result of the stack by joined(), to the bit. Throws as the operator, and MismatchError for a
+  /// plan that joins no parts.
+  [[nodiscard]] rlwe::Ciphertext part(const ckks::Evaluator& evaluator, rlwe::Ciphertext input,
+                                      Part which) const;
+  [[nodiscard]] rlwe::Ciphertext joined(const ckks::Evaluator& evaluator, const rlwe::Ciphertext& sum) const;
+
  private:
   class Evaluation;
 
   void check(const ckks::Evaluator& evaluator, std::size_t inputs) const;
+  void require_joining() const;
 
   std::shared_ptr<const rlwe::Context> context_;
   FunctionPlan plan_;

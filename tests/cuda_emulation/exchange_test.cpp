@@ -1,0 +1,115 @@
+// Circuits over several devices: the bits of the CPU, and from the first call to the last the host neither
+// waits nor carries anything.
+#include "hemera/rlwe/exchange.hpp"
+
+#include <cuda_runtime.h>
+#include <gtest/gtest.h>
+
+#include <complex>
+#include <memory>
+#include <vector>
+
+#include "hemera/circuits/linear/shared_transform.hpp"
+#include "hemera/io/objects.hpp"
+#include "hemera/rlwe/transfer.hpp"
+#include "hemera/schemes/any_scheme.hpp"
+
+namespace hemera::testing {
+namespace {
+
+using rlwe::Ciphertext;
+
+class EmulationExchange : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    emulation::devices = 2;
+    cpu_ = rlwe::Context::make(parameters(), {}, {.threads = 1});
+    for (const int index : {0, 1, 0}) {
+      members_.push_back(rlwe::Context::make(parameters(), {runtime::Device::Kind::cuda, index}));
+    }
+    secret_ = rlwe::generate_secret_key(cpu_);
+  }
+  void TearDown() override {
+    members_.clear();
+    emulation::devices = 1;
+    emulation::peers.clear();
+  }
+
+  static rlwe::Parameters parameters() {
+    return ckks::parameters_from_bits({.degree = 1024,
+                                       .prime_bits = {45, 40, 40},
+                                       .special_bits = {46, 46},
+                                       .scale = 0x1p40,
+                                       .digits = 2,
+                                       .security = std::nullopt});
+  }
+  [[nodiscard]] Ciphertext encrypted(double value) const {
+    const std::vector<std::complex<double>> values(32, {value, -value});
+    return ckks::encrypt(ckks::Encoder(cpu_).encode(values, {}), secret_);
+  }
+  // Runs it until the memory is warm, and then without a wait of the host.
+  template <typename Operation>
+  static void expect_no_wait(const Operation& operation) {
+    for (int round = 0; round < 2; ++round) operation();
+    const emulation::Counts before = emulation::counts();
+    operation();
+    const emulation::Counts after = emulation::counts();
+    EXPECT_EQ(after.synchronizations, before.synchronizations);
+    EXPECT_EQ(after.copies_to_host, before.copies_to_host);
+    EXPECT_EQ(after.copies_to_device, before.copies_to_device);
+    EXPECT_EQ(after.allocations, before.allocations);
+    EXPECT_GT(after.stream_waits, before.stream_waits);
+  }
+
+  std::shared_ptr<const rlwe::Context> cpu_;
+  std::vector<std::shared_ptr<const rlwe::Context>> members_;
+  rlwe::SecretKey secret_;
+};
+
+TEST_F(EmulationExchange, SumsAndCopiesDoNotWait) {
+  const ckks::Evaluator evaluator(cpu_, rlwe::generate_keys(secret_, {}));
+  std::vector<Ciphertext> given;
+  Ciphertext expected;
+  for (std::size_t i = 0; i < members_.size(); ++i) {
+    const Ciphertext x = encrypted(0.25 * static_cast<double>(i + 1));
+    expected = i == 0 ? x.clone() : evaluator.add(expected, x);
+    given.push_back(rlwe::copy_to(members_[i], x));
+  }
+  std::vector<Ciphertext> terms, copies;
+  expect_no_wait([&] {
+    terms.clear();
+    for (const Ciphertext& term : given) terms.push_back(term.clone());
+    rlwe::all_reduce(terms);
+    copies = rlwe::broadcast(members_, terms[1]);
+    rlwe::add_from(terms[0], terms[1]);
+  });
+  for (const Ciphertext& copy : copies) EXPECT_TRUE(io::save(copy) == io::save(expected));
+  EXPECT_TRUE(io::save(terms[0]) == io::save(evaluator.add(expected, expected)));
+}
+
+TEST_F(EmulationExchange, TransformsDoNotWait) {
+  constexpr std::size_t slots = 32;
+  circuits::MatrixDiagonals diagonals;
+  for (std::size_t number = 0; number < slots; ++number) {
+    diagonals.add(number, std::vector<double>(slots, 1.0 / static_cast<double>(number + 1)));
+  }
+  const circuits::LinearTransform plan(parameters(), std::move(diagonals), slots, {.baby_steps = 4});
+  const auto keys = plan.generate_keys(secret_);
+  const Ciphertext x = encrypted(0.5);
+  const auto expected =
+      io::save(circuits::PreparedLinearTransform(cpu_, plan)(ckks::Evaluator(cpu_, keys), x));
+  std::vector<std::unique_ptr<ckks::Evaluator>> evaluators;
+  std::vector<const ckks::Evaluator*> pointers;
+  for (const auto& member : members_) {
+    evaluators.push_back(std::make_unique<ckks::Evaluator>(member, rlwe::copy_to(member, keys)));
+    pointers.push_back(evaluators.back().get());
+  }
+  const circuits::SharedLinearTransform shared(members_, plan);
+  const Ciphertext vector = rlwe::copy_to(members_.front(), x);
+  Ciphertext y;
+  expect_no_wait([&] { y = shared(pointers, vector); });
+  EXPECT_TRUE(io::save(y) == expected);
+}
+
+}  // namespace
+}  // namespace hemera::testing
