@@ -152,10 +152,11 @@ void bind_shared_circuits(nb::module_& m) {
   m.def(
       "share_bootstrap",
       [](const std::vector<const ContextHandle*>& members, const Bootstrap& plan,
-         std::optional<double> magnitude, const Each& each) {
-        return std::make_unique<SharedBootstrap>(contexts_of(members), plan, magnitude, for_members(each));
+         std::optional<double> magnitude, const Each& each, const std::vector<std::size_t>& counts) {
+        return std::make_unique<SharedBootstrap>(contexts_of(members), plan, magnitude, for_members(each),
+                                                 counts);
       },
-      "members"_a, "plan"_a, "magnitude"_a.none(), "each"_a, ReleaseGil());
+      "members"_a, "plan"_a, "magnitude"_a.none(), "each"_a, "counts"_a, ReleaseGil());
   nb::class_<SharedBootstrapWork>(m, "SharedBootstrapWork")
       .def_prop_ro("raised", [](const SharedBootstrapWork& self) { return cost_of(self.raise); })
       .def_ro("to_slots", &SharedBootstrapWork::to_slots)
@@ -167,6 +168,31 @@ void bind_shared_circuits(nb::module_& m) {
       .def_ro("join", &SharedBootstrapWork::join)
       .def_ro("to_coefficients", &SharedBootstrapWork::to_coefficients)
       .def_ro("is_slots_first", &SharedBootstrapWork::is_slots_first);
+  m.def(
+      "all_reduce",
+      [](const std::vector<rlwe::Ciphertext*>& terms, const Each& each) {
+        // The caller's objects again, whatever happens.
+        struct Moved {
+          explicit Moved(const std::vector<rlwe::Ciphertext*>& from) : owners(from) {
+            for (rlwe::Ciphertext* owner : owners) terms.push_back(std::move(*owner));
+          }
+          ~Moved() {
+            for (std::size_t i = 0; i < owners.size(); ++i) *owners[i] = std::move(terms[i]);
+          }
+          Moved(const Moved&) = delete;
+          Moved& operator=(const Moved&) = delete;
+          const std::vector<rlwe::Ciphertext*>& owners;
+          std::vector<rlwe::Ciphertext> terms;
+        } moved(terms);
+        rlwe::all_reduce(std::span(moved.terms), for_members(each));
+      },
+      "terms"_a, "each"_a, ReleaseGil(), "Each ciphertext becomes the sum of all.");
+  m.def(
+      "broadcast",
+      [](const std::vector<const ContextHandle*>& targets, const rlwe::Ciphertext& source, const Each& each) {
+        return rlwe::broadcast(contexts_of(targets), source, for_members(each));
+      },
+      "targets"_a, "source"_a, "each"_a, ReleaseGil(), "A copy in each context.");
   m.def("shared_bootstrap_work", &SharedBootstrap::work, "plan"_a, ReleaseGil());
 }
 

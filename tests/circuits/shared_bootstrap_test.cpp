@@ -32,27 +32,28 @@ struct SharedBootstrapCase {
   BootstrapOptions options = {.slots = 64};
   std::optional<double> magnitude = std::nullopt;
   rlwe::BatchShape batch = {};
+  std::vector<std::size_t> counts = {};
 };
 
 class SharedBootstraps : public testing::TestWithParam<SharedBootstrapCase> {};
 
 INSTANTIATE_TEST_SUITE_P(
     Cases, SharedBootstraps,
-    testing::Values(SharedBootstrapCase{.name = "One", .members = 1},
-                    SharedBootstrapCase{.name = "Two", .members = 2},
-                    SharedBootstrapCase{.name = "ThreeOfABatch", .members = 3, .batch = {2}},
-                    SharedBootstrapCase{.name = "AllSlots", .members = 4, .options = {}},
-                    SharedBootstrapCase{.name = "Real", .members = 2, .options = {.slots = 64, .real = true}},
-                    SharedBootstrapCase{
-                        .name = "MergedParts", .members = 2, .options = {.slots = 64, .merges_parts = true}},
-                    SharedBootstrapCase{
-                        .name = "Iterations", .members = 2, .options = {.slots = 64, .iterations = 2}},
-                    SharedBootstrapCase{.name = "StandardOrder", .members = 2, .settings = standard_order},
-                    SharedBootstrapCase{.name = "Divided", .members = 2, .magnitude = 4}),
+    testing::Values(
+        SharedBootstrapCase{.name = "One", .members = 1}, SharedBootstrapCase{.name = "Two", .members = 2},
+        SharedBootstrapCase{.name = "ThreeOfABatch", .members = 3, .batch = {2}},
+        SharedBootstrapCase{.name = "AllSlots", .members = 4, .options = {}},
+        SharedBootstrapCase{.name = "Real", .members = 2, .options = {.slots = 64, .real = true}},
+        SharedBootstrapCase{
+            .name = "MergedParts", .members = 2, .options = {.slots = 64, .merges_parts = true}},
+        SharedBootstrapCase{.name = "Iterations", .members = 2, .options = {.slots = 64, .iterations = 2}},
+        SharedBootstrapCase{.name = "StandardOrder", .members = 2, .settings = standard_order},
+        SharedBootstrapCase{.name = "Divided", .members = 2, .magnitude = 4},
+        SharedBootstrapCase{.name = "StepsOfTheirOwn", .members = 3, .counts = {2, 1, 3, 1, 1, 3, 2, 2}}),
     [](const auto& tested) { return std::string(tested.param.name); });
 
 TEST_P(SharedBootstraps, HaveTheBitsOfOneMember) {
-  const auto& [name, count, settings, options, magnitude, batch] = GetParam();
+  const auto& [name, count, settings, options, magnitude, batch, counts] = GetParam();
   const rlwe::Parameters parameters = parameters_for_bootstrapping(settings());
   const Bootstrap plan(parameters, options);
   const BootstrapSession session(parameters, plan, magnitude);
@@ -71,13 +72,17 @@ TEST_P(SharedBootstraps, HaveTheBitsOfOneMember) {
   }
   const Ciphertext x = session.encrypt(values, batch);
   const Ciphertext expected = session.prepared(session.evaluator, x);
-  const SharedBootstrap shared(members, plan, magnitude, in_threads_of_members);
+  const SharedBootstrap shared(members, plan, magnitude, in_threads_of_members, counts);
   EXPECT_EQ(shared.members(), count);
   const Ciphertext y = shared(pointers, rlwe::copy_to(members.back(), x), in_threads_of_members);
   EXPECT_EQ(y.context, members.front());
   EXPECT_TRUE(io::save(y) == io::save(expected));
   EXPECT_LT(ckks::largest_difference(session.client.decrypt(y), values), 0x1p-10 * magnitude.value_or(1));
   EXPECT_EQ(pointers.front()->bootstraps(), rlwe::batch_count(batch));
+}
+
+std::size_t steps_of(const Bootstrap& plan) {
+  return 2 + plan.slots_to_coefficients().size() + plan.coefficients_to_slots().size();
 }
 
 TEST(SharedBootstraps, NameWhatClashes) {
@@ -91,6 +96,10 @@ TEST(SharedBootstraps, NameWhatClashes) {
   const Ciphertext x = session.encrypt(ckks::random_values(16, 92));
   using Evaluators = std::vector<const ckks::Evaluator*>;
   EXPECT_THROW(SharedBootstrap({}, plan), ParameterError);
+  const std::vector<std::size_t> few{1, 1}, none(8, 0);
+  EXPECT_THROW(SharedBootstrap(members, plan, {}, rlwe::in_turn, few), ParameterError);
+  EXPECT_THROW(SharedBootstrap(members, plan, {}, rlwe::in_turn, std::span(none).first(steps_of(plan))),
+               ParameterError);
   EXPECT_THROW(static_cast<void>(shared(Evaluators{&session.evaluator}, x)), MismatchError);
   EXPECT_THROW(static_cast<void>(shared(Evaluators{&second, &session.evaluator}, x)), MismatchError);
   EXPECT_THROW(static_cast<void>(shared(Evaluators{&session.evaluator, &second}, {})), MismatchError);

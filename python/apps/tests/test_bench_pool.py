@@ -40,6 +40,16 @@ def test_rows_of_one_member_two_and_all(tmp_path: Path) -> None:
     assert [row["bytes"] for row in copies[:2]] == [2 * 2 * 3 * 1024 * 8, 2 * 3 * 1024 * 8]
     for row in copies:
         assert row["gigabytes_per_second"] == pytest.approx(row["bytes"] * row["per_second"] / 1e9, abs=0.01)
+    shared = [row for row in rows if row["measurement"].endswith("of one ciphertext")]
+    # 64 diagonals have giant steps for all, and a bootstrap has steps for all.
+    assert [(row["measurement"].split()[0], row["members"], row["computing"]) for row in shared] == [
+        (name, members, members) for name in ("transform", "bootstrap") for members in (1, 2, 3)
+    ]
+    exchanged = [row for row in rows if row["measurement"] in ("all-reduce", "broadcast")]
+    assert [(row["measurement"], row["members"]) for row in exchanged] == [
+        (name, members) for members in (2, 3) for name in ("all-reduce", "broadcast")
+    ]
+    assert {row["bytes"] for row in exchanged} == {2 * 3 * 1024 * 8}
     beside = [row for row in rows if row["measurement"].endswith("beside copies")]
     assert [row["copies_per_second"] > 0 for row in beside] == [True, True]
 

@@ -1,6 +1,6 @@
 """Several devices of one host as one context: see `hemera.Pool`."""
 
-from hemera.pool.circuits import PoolCircuit
+from hemera.pool.circuits import PoolBootstrap, PoolCircuit, PoolTransform
 from hemera.pool.cuts import Cut, LinkTimes, Step, best_cut
 from hemera.pool.evaluator import PoolEvaluator, PoolGraph
 from hemera.pool.parts import PoolCiphertext, PoolPlaintext
@@ -10,11 +10,13 @@ __all__ = [
     "Cut",
     "LinkTimes",
     "Pool",
+    "PoolBootstrap",
     "PoolCiphertext",
     "PoolCircuit",
     "PoolEvaluator",
     "PoolGraph",
     "PoolPlaintext",
+    "PoolTransform",
     "Step",
     "best_cut",
 ]

@@ -3,21 +3,36 @@
 from __future__ import annotations
 
 import functools
+import math
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING
 
 from hemera import _core
-from hemera.circuits import LinearTransform
-from hemera.inputs.arguments import described, require_type
+from hemera.circuits import Bootstrap, LinearTransform
+from hemera.inputs.arguments import described
 from hemera.objects.ciphertext import Ciphertext
 from hemera.objects.context import Context
-from hemera.pool.cuts import HOST_MEMORY, NVLINK, Cut, LinkTimes, best_cut, transform_step
-from hemera.pool.evaluator import PoolEvaluator
+from hemera.objects.noise_warning import warn_of_bootstrap
+from hemera.pool.cuts import (
+    HOST_MEMORY,
+    NVLINK,
+    Cut,
+    LinkTimes,
+    Step,
+    best_cut,
+    bootstrap_steps,
+    transform_step,
+)
 from hemera.pool.members import Team
 from hemera.pool.parts import Part, PoolCiphertext
 from hemera.times import DeviceTimes, device_name
 
-__all__ = ["PoolCircuit", "each_of"]
+if TYPE_CHECKING:
+    from hemera.objects.evaluator import Evaluator
+    from hemera.pool.evaluator import PoolEvaluator
+
+__all__ = ["PoolBootstrap", "PoolCircuit", "PoolTransform", "circuit_over", "each_of", "predicted"]
 
 
 def each_of(team: Team) -> Callable[[int, Callable[[int], None]], None]:
@@ -29,36 +44,41 @@ def each_of(team: Team) -> Callable[[int, Callable[[int], None]], None]:
     return each
 
 
-class PoolCircuit:
-    """A linear transform of single ciphertexts, whose giant steps are shared out to members of a pool;
-    `Pool.circuit` makes one. A call multiplies, with the bits that one member would give. Each member keeps
-    the plaintexts of its giant steps alone.
+class PoolCircuit(ABC):
+    """A circuit of single ciphertexts that members of a pool share; `Pool.circuit` makes one. A call gives
+    the result on the first member, with the bits that one member alone would give.
     """
 
-    def __init__(
-        self,
-        pool: Context,
-        team: Team,
-        plan: LinearTransform,
-        members: int | None = None,
-        links: LinkTimes | None = None,
-    ) -> None:
-        require_type(plan, LinearTransform, "circuit", "a LinearTransform of hm.circuits")
-        if members is not None and not 1 <= members <= len(team):
-            raise _core.ParameterError(f"circuit: {members} members of a pool that has {len(team)}")
-        self._pool = pool
+    _plan: LinearTransform | Bootstrap
+    _native: _core.SharedLinearTransform | _core.SharedBootstrap
+
+    def __init__(self, team: Team, cut: Cut | None, members: int) -> None:
         self._team = team
-        self._plan = plan
-        self._cut: Cut | None = None
-        if members is None:
-            self._cut = _cut_of(team.contexts, plan, links)
-            members = len(team) if self._cut is None else self._cut.most
+        self._cut = cut
         natives = [context._native for context in team.contexts[:members]]
-        self._native = _core.share_linear_transform(natives, plan._native, each_of(team))
+        self._native = self._shared(natives)
+
+    @abstractmethod
+    def _shared(
+        self, contexts: Sequence[_core.Context]
+    ) -> _core.SharedLinearTransform | _core.SharedBootstrap:
+        """The core's circuit over members."""
+
+    @abstractmethod
+    def _on_parts(self, x: PoolCiphertext, out: Ciphertext | None) -> Ciphertext:
+        """The circuit of each part of a batch, on its member."""
+
+    @abstractmethod
+    def _prepared(self, own: Evaluator, part: Ciphertext) -> Ciphertext:
+        """What the core is given, on the member that the part lies on. Raises if it does not fit."""
+
+    @abstractmethod
+    def _end(self, own: Evaluator, core: _core.Ciphertext, part: Ciphertext) -> Ciphertext:
+        """What the first member's evaluator makes of the core's result."""
 
     @property
-    def plan(self) -> LinearTransform:
-        """The plan of the transform."""
+    def plan(self) -> LinearTransform | Bootstrap:
+        """The plan of the circuit."""
         return self._plan
 
     @property
@@ -68,13 +88,13 @@ class PoolCircuit:
 
     @property
     def cut(self) -> Cut | None:
-        """The predicted times that the number of members was chosen by; None: it was given, or there is no
-        table of the device's times, and all members compute."""
+        """The predicted times that the number of members, `cut.most`, was chosen by; None: it was given, or
+        there is no table of the device's times, and all members compute."""
         return self._cut
 
     def __call__(self, x: Ciphertext, *, out: Ciphertext | None = None) -> Ciphertext:
-        """The product, on the first member, by the evaluator that `x` is bound to. A batch in several parts
-        is multiplied part by part instead, each on its member.
+        """The result, on the first member, by the evaluator that `x` is bound to. Of a batch in several parts
+        each member computes its own part instead.
 
         Raises:
             TypeError: if `x` is no ciphertext of a pool.
@@ -87,32 +107,135 @@ class PoolCircuit:
                 f"a circuit over a pool takes a ciphertext of the pool, not {described(x)}; bind(x) of the "
                 "pool's evaluator makes one of a member's"
             )
-        evaluator: PoolEvaluator = x._evaluator
         if x._team is not self._team:
             raise _core.MismatchError("circuit: the ciphertext belongs to another pool; x.to(pool) copies it")
         if len(x._parts) > 1:
-            return evaluator.transform(x, self._plan, out=out)
+            return self._on_parts(x, out)
+        evaluator: PoolEvaluator = x._evaluator
         member, part = x._parts[0]
-        self._plan._require_values(part._native)
         own = evaluator.evaluators[member]
-        fresh = self._team.run_on(member, lambda: own._refreshed(part, own._user_levels(self._plan.level)))
+        prepared = self._team.run_on(member, lambda: self._prepared(own, part))
         natives = [each._native for each in evaluator.evaluators[: self.members]]
-        core = self._native.apply(natives, fresh._native, each_of(self._team))
-        self._plan._fill(core, part._native)
-        value = evaluator.evaluators[0]._finish("transform", core, None)
-        result: Ciphertext = evaluator._put("transform", PoolCiphertext([Part(0, value)], evaluator), out)
+        core = self._native.apply(natives, prepared._native, each_of(self._team))
+        value = self._end(evaluator.evaluators[0], core, part)
+        name = "bootstrap" if isinstance(self, PoolBootstrap) else "transform"
+        result: Ciphertext = evaluator._put(name, PoolCiphertext([Part(0, value)], evaluator), out)
         return result
 
     def __repr__(self) -> str:
-        return f"<PoolCircuit of {self._plan!r} on {self.members} members>"
+        return f"<{type(self).__name__} of {self._plan!r} on {self.members} members>"
 
 
-def _cut_of(contexts: Sequence[Any], plan: LinearTransform, links: LinkTimes | None) -> Cut | None:
-    """The fastest cut by the table of the first member's device; None if there is none."""
-    try:
-        times = DeviceTimes.find(device_name(contexts[0].description))
-    except _core.DeviceError:
-        return None
+class PoolTransform(PoolCircuit):
+    """A linear transform whose giant steps members of a pool share. Each keeps the plaintexts of its giant
+    steps alone."""
+
+    _plan: LinearTransform
+
+    def __init__(self, team: Team, plan: LinearTransform, cut: Cut | None, members: int) -> None:
+        self._plan = plan
+        super().__init__(team, cut, members)
+
+    def _shared(self, contexts: Sequence[_core.Context]) -> _core.SharedLinearTransform:
+        return _core.share_linear_transform(contexts, self._plan._native, each_of(self._team))
+
+    def _on_parts(self, x: PoolCiphertext, out: Ciphertext | None) -> Ciphertext:
+        found: Ciphertext = x._evaluator.transform(x, self._plan, out=out)
+        return found
+
+    def _prepared(self, own: Evaluator, part: Ciphertext) -> Ciphertext:
+        self._plan._require_values(part._native)
+        return own._refreshed(part, own._user_levels(self._plan.level))
+
+    def _end(self, own: Evaluator, core: _core.Ciphertext, part: Ciphertext) -> Ciphertext:
+        self._plan._fill(core, part._native)
+        return own._finish("transform", core, None)
+
+
+class PoolBootstrap(PoolCircuit):
+    """A bootstrap whose matrices members of a pool share, and two of them EvalMod's real and imaginary
+    parts. With a `cut`, each step has its own number of members."""
+
+    _plan: Bootstrap
+
+    def __init__(
+        self, team: Team, plan: Bootstrap, cut: Cut | None, members: int, magnitude: float | None
+    ) -> None:
+        self._plan = plan
+        self._magnitude = magnitude
+        super().__init__(team, cut, members)
+
+    def _shared(self, contexts: Sequence[_core.Context]) -> _core.SharedBootstrap:
+        counts = [] if self._cut is None else list(self._cut.members)
+        return _core.share_bootstrap(
+            contexts, self._plan._native, self._magnitude, each_of(self._team), counts
+        )
+
+    def _on_parts(self, x: PoolCiphertext, out: Ciphertext | None) -> Ciphertext:
+        found: Ciphertext = x._evaluator.bootstrap(x, self._plan, magnitude=self._magnitude, out=out)
+        return found
+
+    def _prepared(self, own: Evaluator, part: Ciphertext) -> Ciphertext:
+        if self._magnitude is None and math.isinf(part.largest):
+            own._has_warned = own._has_warned or warn_of_bootstrap()
+        return part
+
+    def _end(self, own: Evaluator, core: _core.Ciphertext, part: Ciphertext) -> Ciphertext:
+        del part
+        return own._finish("bootstrap", core, None)
+
+
+def circuit_over(
+    team: Team,
+    plan: LinearTransform | Bootstrap,
+    members: int | None,
+    links: LinkTimes | None,
+    magnitude: float | None,
+) -> PoolCircuit:
+    """What `Pool.circuit` gives."""
+    if not isinstance(plan, (LinearTransform, Bootstrap)):
+        raise TypeError(
+            f"circuit takes a LinearTransform or a Bootstrap of hm.circuits, not {described(plan)}"
+        )
+    if members is not None and not 1 <= members <= len(team):
+        raise _core.ParameterError(f"circuit: {members} members of a pool that has {len(team)}")
+    if magnitude is not None and not isinstance(plan, Bootstrap):
+        raise _core.ParameterError("circuit: a transform has no magnitude; it is for bootstraps")
+    params = team.contexts[0].params
+    if plan._params != params:
+        raise _core.MismatchError(
+            f"circuit: a plan of {plan._params!r} and a pool of {params!r}; make it of the same parameters"
+        )
+    cut = None
+    if members is None:
+        try:
+            cut = predicted(team.contexts, plan, links)
+        except _core.DeviceError:
+            members = len(team)
+        else:
+            members = cut.most
+    if isinstance(plan, LinearTransform):
+        return PoolTransform(team, plan, cut, members)
+    return PoolBootstrap(team, plan, cut, members, magnitude)
+
+
+def predicted(
+    contexts: Sequence[Context], plan: LinearTransform | Bootstrap, links: LinkTimes | None = None
+) -> Cut:
+    """The fastest cut over members, by the table of the first one's device.
+
+    Args:
+        contexts: of the members.
+        links: as of `Pool.circuit`.
+
+    Raises:
+        DeviceError: if there is no table.
+    """
+    times = DeviceTimes.find(device_name(contexts[0].description))
     on_gpus = all(context.device.startswith("cuda") for context in contexts)
-    chosen = links or (NVLINK if on_gpus else HOST_MEMORY)
-    return best_cut([transform_step(plan, times, len(contexts))], chosen, len(contexts))
+    steps: list[Step]
+    if isinstance(plan, Bootstrap):
+        steps = bootstrap_steps(plan, times, len(contexts))
+    else:
+        steps = [transform_step(plan, times, len(contexts))]
+    return best_cut(steps, links or (NVLINK if on_gpus else HOST_MEMORY), len(contexts))

@@ -7,10 +7,20 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from hemera import _core
-from hemera.circuits import LinearTransform
+from hemera.circuits import Bootstrap, LinearTransform
 from hemera.times import DeviceTimes
 
-__all__ = ["HOST_MEMORY", "NVLINK", "PCIE", "Cut", "LinkTimes", "Step", "best_cut", "transform_step"]
+__all__ = [
+    "HOST_MEMORY",
+    "NVLINK",
+    "PCIE",
+    "Cut",
+    "LinkTimes",
+    "Step",
+    "best_cut",
+    "bootstrap_steps",
+    "transform_step",
+]
 
 
 @dataclass(frozen=True)
@@ -68,8 +78,8 @@ class Step:
     `seconds`: by the number of members, those of the one that has most to do; always for 1.
     `finish`: the seconds of what follows the exchange, on every member that goes on with the result.
     `input_bytes`: of the value that each member needs.
-    `sum_bytes`: of the members' results, if these are added up.
-    `copy_bytes`: of a member's result that the first one gets, if they are brought together.
+    `sum_bytes`: of each member's part of the result, which are added up.
+    `ends_on_one`: whether the first member alone has the result; otherwise all that shared the step.
     """
 
     name: str
@@ -77,19 +87,15 @@ class Step:
     finish: float = 0.0
     input_bytes: int = 0
     sum_bytes: int = 0
-    copy_bytes: int = 0
+    ends_on_one: bool = False
 
     def time(self, members: int, links: LinkTimes) -> float:
         """The seconds of the step on so many members, its exchange included."""
-        found = self.seconds[members] + self.finish
-        if members == 1:
-            return found
-        found += links.all_reduce(self.sum_bytes, members) if self.sum_bytes else 0.0
-        return found + (links.copy(self.copy_bytes) if self.copy_bytes else 0.0)
+        return self.seconds[members] + self.finish + links.all_reduce(self.sum_bytes, members)
 
     def holders(self, members: int) -> int:
         """How many members have the result."""
-        return 1 if self.copy_bytes else members
+        return 1 if self.ends_on_one else members
 
 
 @dataclass(frozen=True)
@@ -161,13 +167,42 @@ def transform_step(
         members: the most; counted for 1, 2, 4, ... and for this number, up to that of its giant steps.
         graph: whether calls are part of a captured graph.
     """
-    return native_step(plan._native, times, members, name=name or plan._title, graph=graph)
+    return _native_step(plan._native, times, members, name or plan._title, graph)
 
 
-def native_step(
-    plan: _core.LinearTransform, times: DeviceTimes, members: int, *, name: str, graph: bool = False
+def bootstrap_steps(plan: Bootstrap, times: DeviceTimes, members: int, *, graph: bool = False) -> list[Step]:
+    """A bootstrap as steps: its matrices, and EvalMod, of which two members take a part each. See
+    `transform_step`."""
+    work = _core.shared_bootstrap_work(plan._native)
+
+    def seconds(cost: _core.Cost) -> float:
+        return times.seconds(cost, graph=graph)
+
+    def matrices(name: str, plans: Sequence[_core.LinearTransform]) -> list[Step]:
+        return [_native_step(each, times, members, name, graph) for each in plans]
+
+    eval_mod = {1: seconds(work.both)}
+    if work.parts and members > 1:
+        eval_mod[2] = max(seconds(part) for part in work.parts) + seconds(work.joined)
+    to_coefficients = matrices("SlotToCoeff", work.to_coefficients)
+    steps = [
+        Step("ModRaise", {1: seconds(work.raised)}),
+        *matrices("CoeffToSlot", work.to_slots),
+        Step(
+            "EvalMod",
+            eval_mod,
+            input_bytes=work.slots_bytes,
+            sum_bytes=work.part_bytes,
+            ends_on_one=True,
+        ),
+        *matrices("join", work.join),
+    ]
+    return [*to_coefficients, *steps] if work.is_slots_first else [*steps, *to_coefficients]
+
+
+def _native_step(
+    plan: _core.LinearTransform, times: DeviceTimes, members: int, name: str, graph: bool
 ) -> Step:
-    """`transform_step` of the core's own plan."""
     seconds: dict[int, float] = {}
     counts = sorted(
         {1, members, *(1 << power for power in range(members.bit_length()) if 1 << power < members)}

@@ -23,7 +23,7 @@ from hemera.objects.keys import Keys, SecretKey, SwitchingKey
 from hemera.objects.stored import Belonging, Stored
 from hemera.parameters import Parameters
 from hemera.pool.calls import Call, parts_of, replicated, require_member
-from hemera.pool.circuits import PoolCircuit
+from hemera.pool.circuits import PoolCircuit, circuit_over
 from hemera.pool.cuts import LinkTimes
 from hemera.pool.evaluator import PoolEvaluator, as_rows, joined
 from hemera.pool.members import Place, Team, places_of
@@ -285,23 +285,30 @@ class Pool(Context):
         return PoolEvaluator(self, self._team, evaluators, keys)
 
     def circuit(
-        self, plan: LinearTransform, *, members: int | None = None, links: LinkTimes | None = None
+        self,
+        plan: LinearTransform | Bootstrap,
+        *,
+        members: int | None = None,
+        links: LinkTimes | None = None,
+        magnitude: float | None = None,
     ) -> PoolCircuit:
-        """A linear transform of single ciphertexts on several members at the same time: its giant steps are
-        shared out. Results have the bits of `plan(x)`.
+        """A linear transform or a bootstrap of single ciphertexts on several members at the same time. Its
+        results have the bits of `plan(x)`.
 
         Args:
             plan: `LinearTransform(..., members=)` chooses its steps for so many.
             members: that compute, the first ones of the pool; None: as many as are fastest by the table of
                 the device's times (`hemera calibrate`), or all of them without a table.
             links: the times of copies between members; None: of NVLink on GPUs, of memory on CPUs.
+            magnitude: of a bootstrap, as of `Context.bind`.
 
         Raises:
+            TypeError: if the plan is another one.
             MismatchError: if the plan is of other parameters.
             OutOfMemoryError: if a member has no room for its plaintexts.
-            ParameterError: if the pool has fewer members.
+            ParameterError: if the pool has fewer members, or a transform is given a magnitude.
         """
-        return PoolCircuit(self, self._team, plan, members, links)
+        return circuit_over(self._team, plan, members, links, magnitude)
 
     # --- Encoding and the client. ---
 

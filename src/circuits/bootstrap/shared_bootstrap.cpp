@@ -33,62 +33,66 @@ BootstrapStages without_matrices(BootstrapStages stages) {
 
 SharedBootstrap::SharedBootstrap(std::span<const std::shared_ptr<const rlwe::Context>> members,
                                  const Bootstrap& plan, std::optional<double> magnitude,
-                                 const ForMembers& each)
+                                 const ForMembers& each, std::span<const std::size_t> counts)
     : contexts_(members.begin(), members.end()),
       is_slots_first_(plan.order() == BootstrapOrder::slots_first),
       first_(first_of(members), plan, magnitude, false),
       engines_{first_.engine_} {
   BootstrapStages stages = plan.stages();
-  for (const auto& [from, to] : {std::pair(&stages.to_slots, &to_slots_),
-                                 {&stages.to_coefficients, &to_coefficients_},
-                                 {&stages.join, &join_}}) {
-    for (const LinearTransform& transform : *from) to->emplace_back(members, transform, each);
+  const std::size_t steps = 2 + stages.to_slots.size() + stages.join.size() + stages.to_coefficients.size();
+  if (!counts.empty() && counts.size() != steps) {
+    throw ParameterError("a shared bootstrap of " + std::to_string(steps) + " steps with " +
+                         std::to_string(counts.size()) + " counts of members; give one for each step");
   }
-  if (members.size() == 1 || !engines_.front()->joins_parts()) return;
+  std::size_t step = 0;
+  const auto next_count = [&] { return counts.empty() ? members.size() : counts[step++]; };
+  const auto share = [&](const std::vector<LinearTransform>& plans, Transforms& transforms) {
+    for (const LinearTransform& own : plans) transforms.emplace_back(members, own, each, next_count());
+  };
+  if (is_slots_first_) share(stages.to_coefficients, to_coefficients_);
+  static_cast<void>(next_count());  // ModRaise
+  share(stages.to_slots, to_slots_);
+  const bool shares_parts = next_count() > 1 && members.size() > 1 && engines_.front()->joins_parts();
+  share(stages.join, join_);
+  if (!is_slots_first_) share(stages.to_coefficients, to_coefficients_);
+  if (!shares_parts) return;
   engines_.resize(2);
   each(2, [&](std::size_t member) {
-    if (member == 1)
-      engines_[1] = std::make_shared<const BootstrapEngine>(members[1], without_matrices(stages));
+    if (member == 1) {
+      engines_[1] = std::make_shared<const BootstrapEngine>(members[1], without_matrices(std::move(stages)));
+    }
   });
 }
 
-std::vector<Ciphertext> SharedBootstrap::spread(Ciphertext x, const ForMembers& each) const {
-  std::vector<Ciphertext> all = rlwe::broadcast(std::span(contexts_).subspan(1), x, each);
-  all.insert(all.begin(), std::move(x));
-  return all;
+void SharedBootstrap::hold_on(Copies& x, std::size_t count, const ForMembers& each) const {
+  if (count <= x.size()) return x.resize(count);
+  auto others = rlwe::broadcast(std::span(contexts_).subspan(x.size(), count - x.size()), x.front(), each);
+  for (Ciphertext& other : others) x.push_back(std::move(other));
 }
 
 // As the engine's.
-std::vector<Ciphertext> SharedBootstrap::through(const Transforms& transforms, Evaluators evaluators,
-                                                 std::vector<Ciphertext> x, const ForMembers& each) {
+void SharedBootstrap::pass_through(const Transforms& transforms, Evaluators evaluators, Copies& x,
+                                   const ForMembers& each) const {
   for (const SharedLinearTransform& transform : transforms) {
+    hold_on(x, transform.members(), each);
     for (Ciphertext& own : x) own.meta.slots = transform.plan().slots();
-    x = transform.on_all(evaluators, x, each);
+    x = transform.on_all(evaluators.first(x.size()), x, each);
     for (Ciphertext& own : x) own.meta.scale = transform.plan().ends().result_scale;
   }
-  return x;
 }
 
-Ciphertext SharedBootstrap::shared(const Transforms& transforms, Evaluators evaluators, Ciphertext x,
-                                   const ForMembers& each) const {
-  if (transforms.empty()) return x;
-  return std::move(through(transforms, evaluators, spread(std::move(x), each), each).front());
-}
-
-Ciphertext SharedBootstrap::reduced(Evaluators evaluators, const std::vector<Ciphertext>& x,
-                                    const ForMembers& each) const {
-  Ciphertext result;
+void SharedBootstrap::reduce(Evaluators evaluators, Copies& x, const ForMembers& each) const {
+  hold_on(x, engines_.size(), each);
   if (engines_.size() == 1) {
-    each(1, [&](std::size_t) { result = engines_.front()->reduced(*evaluators.front(), x.front()); });
-    return result;
+    each(1, [&](std::size_t) { x.front() = engines_.front()->reduced(*evaluators.front(), x.front()); });
+    return;
   }
-  std::vector<Ciphertext> parts(2);
   each(2, [&](std::size_t member) {
-    parts[member] = engines_[member]->part(*evaluators[member], x[member], both_parts[member]);
+    x[member] = engines_[member]->part(*evaluators[member], x[member], both_parts[member]);
   });
-  rlwe::reduce(std::span(parts), each);
-  each(1, [&](std::size_t) { result = engines_.front()->joined(*evaluators.front(), parts.front()); });
-  return result;
+  rlwe::reduce(std::span(x), each);
+  x.resize(1);
+  each(1, [&](std::size_t) { x.front() = engines_.front()->joined(*evaluators.front(), x.front()); });
 }
 
 Ciphertext SharedBootstrap::operator()(Evaluators evaluators, const Ciphertext& in,
@@ -102,17 +106,22 @@ Ciphertext SharedBootstrap::operator()(Evaluators evaluators, const Ciphertext& 
   }
   rlwe::require_filled(in, "shared bootstrap");
   const ckks::Evaluator& own = *evaluators.front();
-  const auto engine = [&](Ciphertext x, const std::vector<PreparedLinearTransform>* dividing) {
-    const auto to_coefficients = [&](Ciphertext y) {
-      if (dividing == nullptr) return shared(to_coefficients_, evaluators, std::move(y), each);
-      each(1, [&](std::size_t) { y = circuits::through(*dividing, own, std::move(y)); });
-      return y;
+  const auto engine = [&](Ciphertext low, const std::vector<PreparedLinearTransform>* dividing) {
+    Copies x;
+    x.push_back(std::move(low));
+    const auto to_coefficients = [&] {
+      if (dividing == nullptr) return pass_through(to_coefficients_, evaluators, x, each);
+      hold_on(x, 1, each);
+      each(1, [&](std::size_t) { x.front() = through(*dividing, own, std::move(x.front())); });
     };
-    if (is_slots_first_) x = to_coefficients(std::move(x));
-    each(1, [&](std::size_t) { x = engines_.front()->raised(own.keys(), x); });
-    x = reduced(evaluators, through(to_slots_, evaluators, spread(std::move(x), each), each), each);
-    x = shared(join_, evaluators, std::move(x), each);
-    return is_slots_first_ ? std::move(x) : to_coefficients(std::move(x));
+    if (is_slots_first_) to_coefficients();
+    hold_on(x, 1, each);
+    each(1, [&](std::size_t) { x.front() = engines_.front()->raised(own.keys(), x.front()); });
+    pass_through(to_slots_, evaluators, x, each);
+    reduce(evaluators, x, each);
+    pass_through(join_, evaluators, x, each);
+    if (!is_slots_first_) to_coefficients();
+    return std::move(x.front());
   };
   if (in.context == contexts_.front()) return first_.by(own, in, engine);
   return first_.by(own, rlwe::copy_to(contexts_.front(), in), engine);

@@ -14,11 +14,12 @@ namespace hemera::circuits {
 using rlwe::Ciphertext;
 
 SharedLinearTransform::SharedLinearTransform(std::span<const std::shared_ptr<const rlwe::Context>> members,
-                                             const LinearTransform& plan, const rlwe::ForMembers& each)
+                                             const LinearTransform& plan, const rlwe::ForMembers& each,
+                                             std::size_t most)
     : contexts_(members.begin(), members.end()) {
-  if (members.empty()) throw ParameterError("a shared linear transform without members");
+  if (members.empty() || most == 0) throw ParameterError("a shared linear transform without members");
   const bool is_chain = plan.fewest_keys_ || plan.giant_unit_ != 0;
-  const std::size_t count = is_chain ? 1 : std::min(members.size(), plan.groups_.size());
+  const std::size_t count = is_chain ? 1 : std::min({members.size(), plan.groups_.size(), most});
   std::vector<std::optional<PreparedLinearTransform>> made(count);
   each(count, [&](std::size_t member) {
     made[member] = PreparedLinearTransform(members[member], plan, {.member = member, .members = count});

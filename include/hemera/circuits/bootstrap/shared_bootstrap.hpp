@@ -32,10 +32,13 @@ struct SharedBootstrapWork {
 /// that divide are its own.
 class SharedBootstrap {
  public:
-  /// Throws ParameterError without members, and as PreparedBootstrap.
+  /// `counts`: members that compute each step, the first ones of all, in the order of the steps: ModRaise,
+  /// CoeffToSlot's matrices, EvalMod, the join of merged parts, and SlotToCoeff's matrices first or last.
+  /// Empty: all for matrices. Throws ParameterError without members, and for another number of counts or
+  /// counts of 0; otherwise as PreparedBootstrap.
   SharedBootstrap(std::span<const std::shared_ptr<const rlwe::Context>> members, const Bootstrap& plan,
                   std::optional<double> magnitude = std::nullopt,
-                  const rlwe::ForMembers& each = rlwe::in_turn);
+                  const rlwe::ForMembers& each = rlwe::in_turn, std::span<const std::size_t> counts = {});
   SharedBootstrap(SharedBootstrap&&) = default;
   SharedBootstrap& operator=(SharedBootstrap&&) = default;
   SharedBootstrap(const SharedBootstrap&) = delete;
@@ -56,16 +59,14 @@ class SharedBootstrap {
   using Transforms = std::vector<SharedLinearTransform>;
   using Evaluators = std::span<const ckks::Evaluator* const>;
 
-  /// A copy on every member.
-  [[nodiscard]] std::vector<rlwe::Ciphertext> spread(rlwe::Ciphertext x, const rlwe::ForMembers& each) const;
-  [[nodiscard]] static std::vector<rlwe::Ciphertext> through(const Transforms& transforms,
-                                                             Evaluators evaluators,
-                                                             std::vector<rlwe::Ciphertext> x,
-                                                             const rlwe::ForMembers& each);
-  [[nodiscard]] rlwe::Ciphertext shared(const Transforms& transforms, Evaluators evaluators,
-                                        rlwe::Ciphertext x, const rlwe::ForMembers& each) const;
-  [[nodiscard]] rlwe::Ciphertext reduced(Evaluators evaluators, const std::vector<rlwe::Ciphertext>& x,
-                                         const rlwe::ForMembers& each) const;
+  /// Copies of one ciphertext, on the first members.
+  using Copies = std::vector<rlwe::Ciphertext>;
+
+  /// Copies on so many members.
+  void hold_on(Copies& x, std::size_t count, const rlwe::ForMembers& each) const;
+  void pass_through(const Transforms& transforms, Evaluators evaluators, Copies& x,
+                    const rlwe::ForMembers& each) const;
+  void reduce(Evaluators evaluators, Copies& x, const rlwe::ForMembers& each) const;
 
   std::vector<std::shared_ptr<const rlwe::Context>> contexts_;
   bool is_slots_first_;

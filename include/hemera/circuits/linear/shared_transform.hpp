@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <span>
 #include <vector>
@@ -27,9 +28,11 @@ struct SharedWork {
 /// begins with the one before.
 class SharedLinearTransform {
  public:
-  /// Throws ParameterError without members, MismatchError for contexts of other parameters.
+  /// `most`: members that compute, at most. Throws ParameterError without members, MismatchError for contexts
+  /// of other parameters.
   SharedLinearTransform(std::span<const std::shared_ptr<const rlwe::Context>> members,
-                        const LinearTransform& plan, const rlwe::ForMembers& each = rlwe::in_turn);
+                        const LinearTransform& plan, const rlwe::ForMembers& each = rlwe::in_turn,
+                        std::size_t most = SIZE_MAX);
   SharedLinearTransform(SharedLinearTransform&&) = default;
   SharedLinearTransform& operator=(SharedLinearTransform&&) = default;
   SharedLinearTransform(const SharedLinearTransform&) = delete;

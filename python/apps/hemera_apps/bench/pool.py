@@ -1,4 +1,5 @@
-"""Pools of several devices: rates of products, of NumPy to NumPy and of bootstraps by members, and copies."""
+"""Pools of several devices: rates of products, of NumPy to NumPy and of bootstraps by members, copies, and
+circuits of one ciphertext that all members share."""
 
 from __future__ import annotations
 
@@ -15,17 +16,20 @@ from numpy.typing import NDArray
 from rich.console import Console
 
 import hemera
-from hemera import _machine, _options
-from hemera.circuits import Bootstrap
+from hemera import _core, _machine, _options
+from hemera.circuits import Bootstrap, LinearTransform
 from hemera.ckks import Parameters
-from hemera.errors import NoiseError, ParameterError
-from hemera.pool import Pool, PoolEvaluator
+from hemera.errors import DeviceError, NoiseError, ParameterError
+from hemera.pool import Pool, PoolCircuit, PoolEvaluator
+from hemera.pool.circuits import each_of, predicted
 
 Row = dict[str, Any]
 _IN_MAP = 16
 """Products in one call of a function on members."""
 _CALLS = 4
 """Batches that each member gets in one call from NumPy to NumPy."""
+_DIAGONALS = 64
+"""Of a transform that members share."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -280,9 +284,81 @@ def _beside_copies(options: argparse.Namespace, pool: Pool, ev: PoolEvaluator) -
         yield _row(f"{name} beside copies", pool, batch=batch, copies_per_second=rate, **beside)
 
 
+def _circuits(options: argparse.Namespace, devices: Sequence[str]) -> Iterator[Row]:
+    """One ciphertext on all members: sums and copies of it, a transform of 64 diagonals and a bootstrap, with
+    the times that the device's table predicts."""
+    params = _params(options)
+    for pool in _pools(options, devices, params):
+        plan = LinearTransform.from_diagonals(
+            dict.fromkeys(range(_DIAGONALS), 1 / _DIAGONALS),
+            params,
+            slots=params.max_slots,
+            members=len(pool),
+        )
+        sk = pool.generate_secret_key()
+        ev = pool.bind(pool.generate_keys(sk, plan=plan))
+        values = _values(pool, 1)[0]
+        x = ev.encrypt(values)
+        if len(pool) > 1:
+            yield from _exchanges(options, pool, x)
+        expected = np.mean([np.roll(values, -step) for step in range(_DIAGONALS)], axis=0)
+        yield _shared_row(options, pool, "transform", pool.circuit(plan, members=len(pool)), x, sk, expected)
+    preset = options.preset or ("test-40" if options.small else "n16-40")
+    own = Parameters.for_bootstrapping(preset)
+    boot = Bootstrap(own, 16 if options.small else None)
+    for pool in _pools(options, devices, own):
+        sk = pool.generate_secret_key()
+        ev = pool.bind(pool.generate_keys(sk, plan=boot))
+        values = np.random.default_rng(1).uniform(-1, 1, boot.slots)
+        x = ev.at_level(ev.encrypt(values, largest=1.0), boot.input_level)
+        circuit = pool.circuit(boot, members=len(pool))
+        yield _shared_row(options, pool, "bootstrap", circuit, x, sk, values)
+
+
+def _exchanges(options: argparse.Namespace, pool: Pool, x: hemera.Ciphertext) -> Iterator[Row]:
+    """A sum over all members, and a copy on each of them."""
+    parts = [x.to(context).copy() for context in pool.contexts]  # which change
+    natives = [part._native for part in parts]
+    contexts = [context._native for context in pool.contexts]
+    each = each_of(pool._team)
+    actions: dict[str, Callable[[], object]] = {
+        "all-reduce": lambda: _core.all_reduce(natives, each),
+        "broadcast": lambda: _core.broadcast(contexts, natives[0], each),
+    }
+    for name, action in actions.items():
+        measured = _rate(pool, action, 1, options.seconds)
+        yield _row(name, pool, batch=1, bytes=x.memory_bytes, **measured)
+
+
+def _shared_row(
+    options: argparse.Namespace,
+    pool: Pool,
+    name: str,
+    circuit: PoolCircuit,
+    x: hemera.Ciphertext,
+    sk: hemera.SecretKey,
+    expected: NDArray[Any],
+) -> Row:
+    """One ciphertext at a time, after a check of the result, which has the bits of one member's."""
+    y = circuit(x)
+    _require_near(name, pool.decrypt(y, sk), expected, 2**-8)
+    if bytes(y) != bytes(circuit.plan(x)):
+        raise NoiseError(f"{name}: members that share it give other bits than one")
+    facts: Row = {"computing": circuit.members}
+    try:
+        cut = predicted(pool.contexts, circuit.plan)
+    except DeviceError:  # no table of the device's times
+        pass
+    else:
+        facts |= {"predicted_seconds": float(f"{cut.seconds:.4g}"), "cut": list(cut.members)}
+    measured = _rate(pool, functools.partial(circuit, x), 1, options.seconds)
+    return _row(f"{name} of one ciphertext", pool, batch=1, **facts, **measured)
+
+
 GROUPS: dict[str, Callable[[argparse.Namespace, Sequence[str]], Iterator[Row]]] = {
     "products": _products,
     "numpy": _numpy,
     "bootstraps": _bootstraps,
     "copies": _copies,
+    "circuits": _circuits,
 }
