@@ -62,6 +62,23 @@ def test_a_group_alone_and_one_member(tmp_path: Path) -> None:
     assert [row["measurement"] for row in rows] == ["product", "product in map"]  # nowhere to copy to
 
 
+def test_predictions_need_no_device(tmp_path: Path) -> None:
+    file = tmp_path / "predicted.json"
+    assert main(["bench", "pool", "--predict", "nvidia-h200", "--small", "--json", str(file)]) == 0
+    result = json.loads(file.read_text(encoding="utf-8"))
+    assert result["predicted"] == "nvidia-h200"
+    seconds = {
+        (row["circuit"], row["links"], row["members"]): row["predicted_seconds"] for row in result["rows"]
+    }
+    assert len(seconds) == len(result["rows"]) == 2 * 2 * 4
+    for circuit in ("transform", "bootstrap"):
+        # More members are no slower, as all need not be used; links do not matter to one.
+        for links in ("NVLink", "PCIe"):
+            assert seconds[circuit, links, 8] <= seconds[circuit, links, 1] * 1.001
+        assert seconds[circuit, "NVLink", 1] == seconds[circuit, "PCIe", 1]
+        assert seconds[circuit, "NVLink", 4] <= seconds[circuit, "PCIe", 4]
+
+
 def test_mistakes_are_told(capsys: pytest.CaptureFixture[str]) -> None:
     assert main([*COMMAND, "--batches", "0"]) == 1
     assert "at least 1" in capsys.readouterr().err

@@ -22,6 +22,8 @@ from hemera.ckks import Parameters
 from hemera.errors import DeviceError, NoiseError, ParameterError
 from hemera.pool import Pool, PoolCircuit, PoolEvaluator
 from hemera.pool.circuits import each_of, predicted
+from hemera.pool.cuts import NVLINK, PCIE, best_cut, bootstrap_steps, transform_step
+from hemera.times import DeviceTimes
 
 Row = dict[str, Any]
 _IN_MAP = 16
@@ -53,6 +55,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--preset", help="preset of the bootstraps (default n16-40; test-40 if small)")
     parser.add_argument("--seconds", type=float, default=2.0, help="for each measurement (default: 2)")
     parser.add_argument("--small", action="store_true", help="small rings, in seconds: NOT SECURE")
+    parser.add_argument(
+        "--predict",
+        metavar="DEVICE",
+        help="measure nothing: print what the table of a device, like nvidia-h200, and the times of links "
+        "predict for circuits on 1, 2, 4 and 8 of it",
+    )
     parser.add_argument("--json", metavar="FILE", help='write the results to FILE ("-": standard output)')
 
 
@@ -61,8 +69,17 @@ def run(options: argparse.Namespace) -> int:
     console = Console(stderr=options.json == "-")
     if min([*options.batches, *options.in_flight], default=0) < 1:
         raise ParameterError("--batches and --in-flight are numbers of at least 1")
-    devices = _devices(options)
     rows: list[Row] = []
+    if options.predict is not None:
+        for row in _predictions(options):
+            console.print(
+                ", ".join(f"{name} {value}" for name, value in row.items()), highlight=False, markup=False
+            )
+            rows.append(row)
+        if options.json is not None:
+            _options.write_json(options.json, {"predicted": options.predict, "rows": rows})
+        return 0
+    devices = _devices(options)
     for name in options.only:
         alone: dict[tuple[Any, ...], float] = {}
         for row in GROUPS[name](options, devices):
@@ -204,9 +221,7 @@ def _numpy(options: argparse.Namespace, devices: Sequence[str]) -> Iterator[Row]
 
 def _bootstraps(options: argparse.Namespace, devices: Sequence[str]) -> Iterator[Row]:
     """One bootstrap on each member, as a captured graph."""
-    preset = options.preset or ("test-40" if options.small else "n16-40")
-    params = Parameters.for_bootstrapping(preset)
-    plan = Bootstrap(params, 16 if options.small else None)
+    preset, params, plan = _bootstrap(options)
     for pool in _pools(options, devices, params):
         sk = pool.generate_secret_key()
         ev = pool.bind(pool.generate_keys(sk, plan=plan), bootstrap=plan, magnitude=1.0)
@@ -284,17 +299,26 @@ def _beside_copies(options: argparse.Namespace, pool: Pool, ev: PoolEvaluator) -
         yield _row(f"{name} beside copies", pool, batch=batch, copies_per_second=rate, **beside)
 
 
+def _transform(params: Parameters, members: int) -> LinearTransform:
+    """The mean of slots next to each other."""
+    return LinearTransform.from_diagonals(
+        dict.fromkeys(range(_DIAGONALS), 1 / _DIAGONALS), params, slots=params.max_slots, members=members
+    )
+
+
+def _bootstrap(options: argparse.Namespace) -> tuple[str, Parameters, Bootstrap]:
+    """The preset, its parameters and the plan."""
+    preset = options.preset or ("test-40" if options.small else "n16-40")
+    params = Parameters.for_bootstrapping(preset)
+    return preset, params, Bootstrap(params, 16 if options.small else None)
+
+
 def _circuits(options: argparse.Namespace, devices: Sequence[str]) -> Iterator[Row]:
     """One ciphertext on all members: sums and copies of it, a transform of 64 diagonals and a bootstrap, with
     the times that the device's table predicts."""
     params = _params(options)
     for pool in _pools(options, devices, params):
-        plan = LinearTransform.from_diagonals(
-            dict.fromkeys(range(_DIAGONALS), 1 / _DIAGONALS),
-            params,
-            slots=params.max_slots,
-            members=len(pool),
-        )
+        plan = _transform(params, len(pool))
         sk = pool.generate_secret_key()
         ev = pool.bind(pool.generate_keys(sk, plan=plan))
         values = _values(pool, 1)[0]
@@ -303,9 +327,7 @@ def _circuits(options: argparse.Namespace, devices: Sequence[str]) -> Iterator[R
             yield from _exchanges(options, pool, x)
         expected = np.mean([np.roll(values, -step) for step in range(_DIAGONALS)], axis=0)
         yield _shared_row(options, pool, "transform", pool.circuit(plan, members=len(pool)), x, sk, expected)
-    preset = options.preset or ("test-40" if options.small else "n16-40")
-    own = Parameters.for_bootstrapping(preset)
-    boot = Bootstrap(own, 16 if options.small else None)
+    _, own, boot = _bootstrap(options)
     for pool in _pools(options, devices, own):
         sk = pool.generate_secret_key()
         ev = pool.bind(pool.generate_keys(sk, plan=boot))
@@ -353,6 +375,28 @@ def _shared_row(
         facts |= {"predicted_seconds": float(f"{cut.seconds:.4g}"), "cut": list(cut.members)}
     measured = _rate(pool, functools.partial(circuit, x), 1, options.seconds)
     return _row(f"{name} of one ciphertext", pool, batch=1, **facts, **measured)
+
+
+def _predictions(options: argparse.Namespace) -> Iterator[Row]:
+    """The fastest cuts by the table of a device, for several links; without any device."""
+    times = DeviceTimes.find(options.predict)
+    params = _params(options)
+    _, _, boot = _bootstrap(options)
+    for members in (1, 2, 4, 8):
+        steps = {
+            "transform": [transform_step(_transform(params, members), times, members)],
+            "bootstrap": bootstrap_steps(boot, times, members),
+        }
+        for name, links in (("NVLink", NVLINK), ("PCIe", PCIE)):
+            for circuit, own in steps.items():
+                cut = best_cut(own, links, members)
+                yield {
+                    "circuit": circuit,
+                    "members": members,
+                    "links": name,
+                    "cut": list(cut.members),
+                    "predicted_seconds": float(f"{cut.seconds:.4g}"),
+                }
 
 
 GROUPS: dict[str, Callable[[argparse.Namespace, Sequence[str]], Iterator[Row]]] = {
