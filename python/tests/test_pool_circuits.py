@@ -84,6 +84,17 @@ def test_members_share_the_giant_steps(setting: Setting) -> None:
     del circuit
 
 
+def test_products_of_fewer_rows_and_complex_entries(setting: Setting) -> None:
+    matrix = MATRIX[:3] * 1j
+    plan = LinearTransform(matrix, setting.params, baby_steps=4)
+    ev = setting.pool.bind(setting.pool.generate_keys(setting.sk, plan=plan))
+    x = ev.bind(setting.encrypted(1))
+    y = setting.pool.circuit(plan, members=3)(x)
+    assert bytes(y) == bytes(plan(x))
+    assert y.filled == 3
+    np.testing.assert_allclose(setting.pool.decrypt(y, setting.sk), matrix @ setting.values, atol=2**-18)
+
+
 def test_batches_in_parts_are_multiplied_where_they_are(setting: Setting) -> None:
     rows = np.random.default_rng(5).uniform(-1, 1, (5, SLOTS))
     x = setting.ev.encrypt(rows)
@@ -147,6 +158,8 @@ def test_mistakes_are_told(setting: Setting) -> None:
         circuit(keyless.bind(x))
     with pytest.raises(hm.errors.LevelError):
         circuit(setting.ev.at_level(x, 0))
+    with pytest.raises(hm.errors.MismatchError, match="12 values"):
+        circuit(setting.ev.bind(setting.ev.evaluators[0].encrypt(setting.values[:12])))
     with pytest.raises(hm.errors.MismatchError, match="16"):
         circuit(setting.ev.bind(setting.ev.evaluators[0].encrypt(setting.values[:8])))
     assert bytes(circuit(x)) == bytes(setting.plan(x))  # errors leave nothing behind
@@ -344,6 +357,22 @@ def test_bootstraps_of_larger_values(
         pool.circuit(LinearTransform(np.eye(16), pool.params), magnitude=1.0)
 
 
+def test_values_without_levels_are_bootstrapped_first(
+    bootstraps: tuple[hm.Pool, hm.SecretKey, PoolEvaluator, Bootstrap],
+) -> None:
+    pool, sk, _, boot = bootstraps
+    matrix = np.random.default_rng(9).uniform(-1, 1, (16, 16)) / 16
+    plan = LinearTransform(matrix, pool.params, level=boot.result_level)
+    keys = pool.generate_keys(sk, plan=[boot, plan])
+    ev = pool.bind(keys, bootstrap=boot, automatic=True, magnitude=1.0)
+    values = np.linspace(-1, 1, 16)
+    x = ev.at_level(ev.encrypt(values), boot.input_level)
+    y = pool.circuit(plan, members=2)(x)
+    assert y.level == boot.result_level - 1
+    assert bytes(y) == bytes(plan(x))
+    np.testing.assert_allclose(pool.decrypt(y, sk), matrix @ values, atol=2**-12)
+
+
 def test_each_step_of_a_bootstrap_has_its_members(
     bootstraps: tuple[hm.Pool, hm.SecretKey, PoolEvaluator, Bootstrap], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -359,6 +388,10 @@ def test_each_step_of_a_bootstrap_has_its_members(
     assert set(fast.cut.members) == {1, 2}
     assert fast.cut.names.count("EvalMod") == fast.cut.names.count("ModRaise") == 1
     assert bytes(slow(x)) == bytes(fast(x)) == bytes(plan(x))
+    # The core is given the numbers.
+    monkeypatch.setattr(pool_circuits, "best_cut", lambda *_: Cut((1, 2), 1.0, 1.0, ("one", "two")))
+    with pytest.raises(hm.errors.ParameterError, match="8 steps with 2 counts"):
+        pool.circuit(plan)
 
 
 def test_steps_of_a_bootstrap_take_the_time_of_the_whole() -> None:

@@ -107,6 +107,49 @@ TEST(SharedBootstraps, NameWhatClashes) {
   EXPECT_NO_THROW(static_cast<void>(shared(Evaluators{&session.evaluator, &second}, x)));
 }
 
+// A member does what the counts say, and nothing else.
+TEST(SharedBootstraps, StepsAreOnTheirMembers) {
+  const rlwe::Parameters parameters = parameters_for_bootstrapping(small_settings());
+  const Bootstrap plan(parameters, {.slots = 64});
+  std::vector<std::shared_ptr<const rlwe::Context>> members;
+  std::vector<std::unique_ptr<ckks::Evaluator>> evaluators;
+  std::vector<const ckks::Evaluator*> pointers;
+  for (int i = 0; i < 2; ++i) {
+    members.push_back(rlwe::Context::make(parameters, runtime::Device::parse("ledger")));
+    evaluators.push_back(std::make_unique<ckks::Evaluator>(
+        members.back(), plan.generate_keys(rlwe::generate_secret_key(members.back()))));
+    pointers.push_back(evaluators.back().get());
+  }
+  rlwe::Metadata meta;
+  meta.level = plan.input_level();
+  meta.scale = members.front()->scales().level_scale(meta.level);
+  meta.slots = plan.slots();
+  const Ciphertext x = rlwe::make_ciphertext(members.front(), meta, 2);
+  using Entries = poly::Ledger::Entries;
+  // Products with keys alone: copies and sums are the exchange's.
+  const auto with_keys = [](const Entries& entries) {
+    Entries found;
+    for (const auto& [entry, times] : entries) {
+      if (entry.digits != 0) found.emplace(entry, times);
+    }
+    return found;
+  };
+  const auto of_second = [&](const std::vector<std::size_t>& counts) {
+    const SharedBootstrap shared(members, plan, std::nullopt, rlwe::in_turn, counts);
+    members[1]->ledger()->clear();
+    static_cast<void>(shared(pointers, x));
+    return with_keys(members[1]->ledger()->entries());
+  };
+  const auto share_of = [&](const LinearTransform& matrix) {
+    return with_keys(SharedLinearTransform::work(matrix, 2).products.at(1));
+  };
+  // SlotToCoeff's three matrices, ModRaise, CoeffToSlot's three, EvalMod.
+  EXPECT_EQ(of_second({1, 1, 1, 1, 1, 1, 1, 1}), Entries());
+  EXPECT_EQ(of_second({1, 1, 1, 2, 1, 2, 1, 1}), share_of(plan.coefficients_to_slots()[1]));
+  EXPECT_EQ(of_second({1, 1, 1, 1, 1, 1, 2, 1}), share_of(plan.coefficients_to_slots()[2]));
+  EXPECT_EQ(of_second({1, 1, 1, 1, 1, 1, 1, 2}), with_keys(SharedBootstrap::work(plan).parts.at(1)));
+}
+
 // The steps' calls are those of the whole bootstrap: what members share is there once.
 TEST(SharedBootstraps, WorkIsThatOfTheSteps) {
   const rlwe::Parameters parameters = parameters_for_bootstrapping(small_settings());

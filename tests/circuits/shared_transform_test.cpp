@@ -73,6 +73,21 @@ INSTANTIATE_TEST_SUITE_P(
                     SharedCase{"LowLevel", 32, 32, 3, 3, {.level = 1, .baby_steps = 8}}),
     [](const auto& tested) { return std::string(tested.param.name); });
 
+// Giant steps by one key, from the farthest one on, as clients of other libraries take them.
+TEST(SharedTransform, GiantStepsByOneKeyAreOneMembers) {
+  Diagonals diagonals;
+  for (const std::size_t number : {0, 1, 4, 5, 8, 9})
+    diagonals[number] = ckks::random_values(shared_slots, number + 1);
+  const LinearTransform plan(shared_parameters(), diagonals, shared_slots,
+                             {.steps = RotationSteps{{0, 1}, {0, 4, 8}, 4}});
+  const Members members(plan, 2);
+  const SharedLinearTransform shared(members.own, plan);
+  EXPECT_EQ(shared.members(), 1U);
+  const Ciphertext vector = members.session.client.encrypt(ckks::random_values(shared_slots, 88));
+  const auto expected = io::save(members.session.prepared(members.session.evaluator, vector));
+  EXPECT_TRUE(io::save(shared(members.pointers, vector)) == expected);
+}
+
 TEST_P(SharedTransform, IsTheProductWithTheBitsOfOneMember) {
   const auto& [name, rows, columns, count, computing, options] = GetParam();
   const Values matrix = ckks::random_values(rows * columns, 81);
@@ -132,6 +147,13 @@ TEST(SharedTransform, StepsAreChosenForTheNumberOfMembers) {
   const LinearTransform one(shared_parameters(), diagonals, shared_slots);
   const LinearTransform four(shared_parameters(), diagonals, shared_slots, {.members = 4});
   EXPECT_THROW(LinearTransform(shared_parameters(), diagonals, shared_slots, {.members = 0}), ParameterError);
+  // A giant step takes as long as ten baby steps with these two digits. So 8 diagonals are 7 baby steps, and
+  // not 3 and a giant step, which one of the members has to take.
+  Diagonals few;
+  for (std::size_t number = 0; number < 8; ++number)
+    few[number] = ckks::random_values(shared_slots, number + 1);
+  EXPECT_EQ(LinearTransform(shared_parameters(), few, shared_slots, {.members = 4}).rotations(),
+            (std::vector<std::size_t>{1, 2, 3, 4, 5, 6, 7}));
 
   const auto longest = [&](const LinearTransform& plan, std::size_t count) {
     std::vector<std::shared_ptr<const rlwe::Context>> contexts;

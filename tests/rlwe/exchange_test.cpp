@@ -206,6 +206,10 @@ TEST_F(ExchangeErrors, OfExtendedCiphertexts) {
   terms.push_back(extended(other_, 2, 2));
   EXPECT_THROW(all_reduce(terms), LevelError);
   EXPECT_THROW(add_from(terms[0], terms[1]), LevelError);
+  terms[1] = extended(other_, 1, 1);
+  ASSERT_NE(terms[0].gadget->primes(), terms[1].gadget->primes());
+  EXPECT_THROW(reduce(terms), MismatchError);
+  EXPECT_THROW(add_from(terms[0], terms[1]), MismatchError);
   terms[1] = {};
   EXPECT_THROW(reduce(terms), MismatchError);
   const auto strange =
