@@ -15,6 +15,7 @@
 
 #include "hemera/arith/primes.hpp"
 #include "hemera/circuits/bootstrap/bootstrap.hpp"
+#include "hemera/circuits/bootstrap/integer_bootstrap.hpp"
 #include "hemera/circuits/linear/linear_transform.hpp"
 #include "hemera/io/objects.hpp"
 #include "hemera/poly/backend.hpp"
@@ -24,6 +25,7 @@
 #include "hemera/schemes/bfv.hpp"
 #include "hemera/schemes/bgv.hpp"
 #include "hemera/schemes/ckks.hpp"
+#include "hemera/schemes/integer/encoder.hpp"
 #include "test_device.hpp"
 
 namespace hemera::testing {
@@ -366,6 +368,40 @@ TEST(SchemesOnDevices, BootstrapsHaveTheBitsOfTheCpuAlsoCaptured) {
   const Bytes product = io::save(turned());
   there->backend().record(there->queue(), [&] { out.emplace(turned()); })->replay(there->queue());
   EXPECT_TRUE(io::save(*out) == product) << "captured product by 2 - 3i";
+}
+
+// The circuit's context shares ring, backend and queue with that of BFV or BGV.
+TEST(SchemesOnDevices, ExactBootstrapsHaveTheBitsOfTheCpuAlsoCaptured) {
+  circuits::BootstrapSettings settings = circuits::integer_bootstrap_preset("bfv11-test");
+  settings.degree = 1024;
+  for (const Scheme scheme : {Scheme::bfv, Scheme::bgv}) {
+    const rlwe::Parameters parameters = circuits::parameters_for_bootstrapping(scheme, 65537, settings);
+    const circuits::IntegerBootstrap plan(parameters, {.passes = 1});
+    const auto there = tests::make_context(parameters);
+    const auto here = rlwe::Context::make(parameters, {}, {.threads = 1});
+    const rlwe::SecretKey secret = rlwe::generate_secret_key(there);
+    const rlwe::EvaluationKeys keys = plan.generate_keys(secret);
+    const auto evaluator = make_evaluator(there, keys);
+    const auto evaluator_here = make_evaluator(here, io::load_evaluation_keys(here, io::save(keys)));
+    const auto exact = [](const rlwe::Evaluator& any) -> const integer::Evaluator& {
+      return dynamic_cast<const integer::Evaluator&>(any);
+    };
+    const circuits::PreparedIntegerBootstrap bootstrap(there, plan), bootstrap_here(here, plan);
+    const integer::Encoder encoder(there);
+    const std::vector<std::int64_t> values = {0, 1, 65536, -1, 12345};
+    const Ciphertext x = encrypt(encoder.encode(values, {}, rlwe::Encoding::coefficients), secret);
+    const Bytes expected =
+        io::save(bootstrap_here(exact(*evaluator_here), io::load_ciphertext(here, io::save(x))));
+    const Ciphertext eager = bootstrap(exact(*evaluator), x);
+    EXPECT_TRUE(io::save(eager) == expected) << rlwe::name(scheme);
+    EXPECT_EQ(encoder.decode(decrypt(eager, secret)), (std::vector<std::int64_t>{0, 1, -1, -1, 12345}));
+    if (!there->backend().records()) continue;
+    std::optional<Ciphertext> out;
+    const auto recording =
+        there->backend().record(there->queue(), [&] { out.emplace(bootstrap(exact(*evaluator), x)); });
+    recording->replay(there->queue());
+    EXPECT_TRUE(io::save(*out) == expected) << "captured";
+  }
 }
 
 // Matrices read their keys in a kernel of their own; plans count what keys take.
