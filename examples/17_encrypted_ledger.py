@@ -1,4 +1,4 @@
-"""A ledger of encrypted cents: payments that an account can not cover are refused, and nobody here sees which."""
+"""A ledger of encrypted cents: payments that an account can not cover are refused, unseen by the server."""
 
 # Hidden from the server: balances, amounts, and which payments went through.
 # Known to it: how many accounts and payments there are, and the operations.
@@ -13,7 +13,9 @@ random = np.random.default_rng(16)
 balances = random.integers(0, 500_00, ACCOUNTS, dtype=np.uint32)  # cents
 balances[:2] = 0, 100_000_00
 payments = random.integers(0, 300_00, (ROUNDS, ACCOUNTS), dtype=np.uint32)
-fees = np.array([0, 10, 25, 25, 50, 50, 75, 75, 100, 100, 100, 150, 150, 150, 150, 200], np.uint32)  # by class
+fees = np.array(
+    [0, 10, 25, 25, 50, 50, 75, 75, 100, 100, 100, 150, 150, 150, 150, 200], np.uint32
+)  # by class
 classes = random.integers(0, 16, ACCOUNTS, dtype=np.uint8)
 
 # The client. "test-exact" is for tests, with a small ring: it is not secure. The default, "n16-exact", is.

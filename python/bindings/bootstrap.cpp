@@ -171,9 +171,7 @@ void bind_integer_bootstrap(nb::module_& m) {
         "lazy_relinearization"_a, "bootstrap"_a, ReleaseGil());
 }
 
-}  // namespace
-
-void bind_bootstrap(nb::module_& m) {
+void bind_settings(nb::module_& m) {
   nb::class_<BootstrapSettings>(m, "BootstrapSettings")
       .def(nb::init<>())
       .def_rw("degree", &BootstrapSettings::degree)
@@ -209,6 +207,12 @@ void bind_bootstrap(nb::module_& m) {
           "secret_weight", [](const BootstrapSettings& self) { return self.secret.weight; },
           [](BootstrapSettings& self, std::size_t weight) { self.secret.weight = weight; })
       .def_rw("security", &BootstrapSettings::security, nb::arg().none());
+}
+
+}  // namespace
+
+void bind_bootstrap(nb::module_& m) {
+  bind_settings(m);
   m.def("bootstrap_preset", &circuits::bootstrap_preset, "name"_a);
   m.def(
       "parameters_for_bootstrapping",

@@ -35,7 +35,8 @@ enum class Storage : std::uint8_t {
   six_byte,  ///< a quarter less memory and traffic, for primes below 2^48; on the CPU as eight_byte
 };
 
-/// Where a GPU's switching keys, and the plaintexts of prepared circuits, are kept. Files and results have the same bits.
+/// Where a GPU's switching keys, and the plaintexts of prepared circuits, are kept. Files and results have
+/// the same bits.
 enum class KeyPlace : std::uint8_t {
   device,
   host,  ///< pinned memory, which kernels read over the bus: for cards with little memory; on the CPU as
@@ -103,7 +104,8 @@ class Context {
   [[nodiscard]] const std::shared_ptr<runtime::Memory>& memory() const;
   /// Bytes of the device's memory that objects of this context hold now.
   [[nodiscard]] std::size_t memory_used() const { return memory()->used(); }
-  /// Where switching keys and plaintexts of circuits are kept; memory() itself unless they are on the host (KeyPlace::host).
+  /// Where switching keys and plaintexts of circuits are kept; memory() itself unless they are on the host
+  /// (KeyPlace::host).
   [[nodiscard]] const std::shared_ptr<runtime::Memory>& key_memory() const;
   [[nodiscard]] bool keys_on_host() const { return key_memory() != memory(); }
   /// The queue that operations of this context run in: in order for each thread.

@@ -9,11 +9,11 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from hemera import _core
+from hemera._noise_warning import warn_of_bootstrap
 from hemera.circuits import Bootstrap, LinearTransform
 from hemera.inputs.arguments import described
 from hemera.objects.ciphertext import Ciphertext
 from hemera.objects.context import Context
-from hemera.objects.noise_warning import warn_of_bootstrap
 from hemera.pool.cuts import (
     HOST_MEMORY,
     NVLINK,
