@@ -51,7 +51,7 @@ class Context:
         if bits not in _WIDTHS:
             raise _core.ParameterError(f"integers of {bits!r} bits; there are those of 8, 16, 32 and 64")
         params = Parameters.for_bootstrapping(preset)
-        self._bits = bits
+        self._bits, self._params = bits, params
         self._layout = Layout(params.max_slots, bits // DIGIT_BITS)
         self._whole, self._real = Bootstrap(params), Bootstrap(params, real=True)
         if not self._whole.exponential or round(self._whole.ratio) != 256:
@@ -102,9 +102,18 @@ class Context:
         """What was done so far: refreshes and tables."""
         return self._engine.work
 
-    def report(self) -> str:
-        """Values of a ciphertext, and of each operation its refreshes, levels and probability of failure."""
-        return report(self._layout, self._whole)
+    def report(self, device: str | None = None) -> str:
+        """Values of a ciphertext, and of each operation its refreshes and its probability of failure. The
+        operations are counted, which takes some seconds.
+
+        Args:
+            device: the name of a table of measured times, as that of `hemera.cost`: also about the time of
+                each operation there.
+
+        Raises:
+            DeviceError: if there is no such table.
+        """
+        return report(self._params, self._layout, self._whole, self._real, device)
 
     # --- Values. ---
 

@@ -1,46 +1,81 @@
-"""What the operations of a context take, by its plan, before anything runs."""
+"""What the operations of a context take, by its plan and by counting, before anything runs."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from math import log2
 
 from hemera.circuits import Bootstrap
-from hemera.integers.layout import DIGIT_BITS, Layout
+from hemera.ckks import Parameters
+from hemera.integers import operations
+from hemera.integers.bounded import Bounded
+from hemera.integers.engine import Engine
+from hemera.integers.layout import BASE, DIGIT_BITS, Layout
+from hemera.objects.ciphertext import Ciphertext
+from hemera.objects.cost import cost
 
-_OPERATIONS = (
-    ("a + b, a - b, -a", 1),
-    ("a < b, <=, >, >=; minimum, maximum", 1),
-    ("a == b, !=", 1),
-    ("a & b, |, ^; a << k, >>; Table", 1),
-    ("a * b", 0),
-    ("~a; where; booleans with &, |, ^, ~; astype to fewer bits", None),
+Operation = Callable[[Engine, Bounded, Bounded, int], Bounded]
+
+_OPERATIONS: tuple[tuple[str, Operation], ...] = (
+    ("a + b, a - b, -a", lambda e, a, b, d: operations.add(e, a, b, d)[0]),
+    ("a < b, <=, >, >=", lambda e, a, b, d: operations.less(e, a, b, d, False)),
+    ("a == b, !=", lambda e, a, b, _: operations.equal(e, a, b)),
+    ("a & b, |, ^", lambda e, a, b, _: operations.bitwise(e, a, b, _and)),
+    ("a << k, >>", lambda e, a, _, d: operations.shift(e, a, 3, d, False)),
+    ("a * b", operations.multiply),
 )
-"""With their refreshes; of a product: one, and one for each lazy carry."""
 
 
-def report(layout: Layout, whole: Bootstrap) -> str:
-    """The values of a ciphertext, and the refreshes and the probability of failure of each operation."""
-    lazy_carries = 1 if layout.digits == 2 else 2
+def _and(a: int, b: int) -> int:
+    return a & b
+
+
+def report(params: Parameters, layout: Layout, whole: Bootstrap, real: Bootstrap, device: str | None) -> str:
+    """The values of a ciphertext, and the refreshes, the probability of failure and the time of each
+    operation on fresh operands of two ciphertexts."""
     rows = []
-    for name, refreshes in _OPERATIONS:
-        if refreshes is None:
-            rows.append(f"  {name}: no refresh")
-            continue
-        count = refreshes or 1 + lazy_carries
-        words = "1 refresh" if count == 1 else f"{count} refreshes"
-        rows.append(
-            f"  {name}: {words}, fails with a probability of 2^{whole.failure_log2 + log2(count):.1f}"
-        )
+    for name, operation in _OPERATIONS:
+        refreshes, seconds = _counted(params, layout, whole, real, operation, device)
+        words = "1 refresh" if refreshes == 1 else f"{refreshes} refreshes"
+        time = "" if seconds is None else f", about {1000 * seconds:.1f} ms"
+        failure = whole.failure_log2 + log2(refreshes)
+        rows.append(f"  {name}: {words}{time}, fails with a probability of 2^{failure:.1f}")
     mean, worst = whole.expected_precision()
+    on = "" if device is None else f" (counted with the times of operations on {device})"
     return "\n".join(
         (
             f"integers of {layout.digits * DIGIT_BITS} bits: {layout.digits} digits of base 16, "
             f"{layout.values} values in a ciphertext",
             f"{whole.levels_left} levels after a refresh; exponentials of {mean:.1f} bits, {worst:.1f} in "
             "the worst slot",
-            "of each operation, for two ciphertexts at once:",
+            f"of each operation, for two ciphertexts at once{on}:",
             *rows,
+            "  minimum, maximum: as a < b; ~a, where, booleans, astype to fewer bits: no refresh",
             "  signed comparisons, abs, signed astype to more bits: one refresh more, of the signs",
             "operands with too few levels, or too large an error, take one refresh each before",
         )
     )
+
+
+def _counted(
+    params: Parameters,
+    layout: Layout,
+    whole: Bootstrap,
+    real: Bootstrap,
+    operation: Operation,
+    device: str | None,
+) -> tuple[int, float | None]:
+    """The refreshes of two vectors, and the seconds, of a run that computes nothing."""
+    refreshes = 0
+
+    def run(x: Ciphertext, y: Ciphertext) -> Ciphertext:
+        nonlocal refreshes
+        engine = Engine(x.evaluator, layout, whole, real)
+        a, b = (Bounded(value, BASE - 1, engine.fresh) for value in (x, y))
+        found = operation(engine, a, b, layout.digits)
+        refreshes = engine.work.refreshes // 2
+        return found.value
+
+    shape = (2, layout.slots)
+    counted = cost(run, shape, shape, params=params, device=device)
+    return refreshes, counted.seconds
