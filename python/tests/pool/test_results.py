@@ -64,6 +64,18 @@ def test_parts_are_joined_as_by_numpy(pool: hm.Pool, name: str, batch: int | Non
         np.testing.assert_array_equal(found.mask, expected.mask)
 
 
+@pytest.mark.parametrize("factors", [(1, 1j), (1j, 1), (1, 1, 1j), (1j, 1, 1)])
+def test_the_first_part_does_not_decide_on_the_type(factors: tuple[complex, ...]) -> None:
+    """Of calls that come one after the other."""
+    values = ROWS[: 2 * len(factors)]
+    each = [factor * values[2 * at : 2 * at + 2] for at, factor in enumerate(factors)]
+    left = iter(each)
+    with hm.Pool(make_params("ckks"), "cpu", threads=1) as pool:
+        found = pool.map(lambda *_: next(left), values, batch=2)
+    np.testing.assert_array_equal(found, np.concatenate(each))
+    assert found.dtype == np.complex128
+
+
 def test_parts_that_do_not_fit_are_an_error_as_by_numpy(pool: hm.Pool) -> None:
     widths = iter(range(1, 7))
     lock = threading.Lock()
