@@ -77,7 +77,7 @@ ROWS = (
 )
 APP_ROWS = (
     ("hemera_apps",),
-    ("hemera_apps._extras", "hemera_apps._progress", "hemera_apps._run_table"),
+    ("hemera_apps._extras", "hemera_apps._progress", "hemera_apps._run_table", "hemera_apps._serve_client"),
     ("hemera_apps._figures", "hemera_apps.table_files"),
     ("hemera_apps.demo", "hemera_apps.logistic_regression", "hemera_apps.networks", "hemera_apps.trees"),
     ("hemera_apps.bench",),

@@ -154,7 +154,9 @@ def test_the_package_itself_is_in_no_circle(tmp_path: Path) -> None:
 
 def test_this_repository_is_clean() -> None:
     assert [str(clash) for clash in check.find_clashes(REPOSITORY)] == []
-    assert check.beyond_limits(check.imports(REPOSITORY)) == []
+    found = check.imports(REPOSITORY)
+    assert check.beyond_limits(found) == []
+    assert check.folder_circles(found) == []
 
 
 @pytest.mark.parametrize(
@@ -172,7 +174,3 @@ def test_folders_form_no_circle(tmp_path: Path, back: str, reports: list[str]) -
     write(tmp_path, "objects/context.py", "from hemera.circuits.selection import compare")
     write(tmp_path, "circuits/selection.py", back)
     assert check.folder_circles(check.imports(tmp_path)) == reports
-
-
-def test_folders_of_the_repository_form_no_circle() -> None:
-    assert check.folder_circles(check.imports(REPOSITORY)) == []

@@ -1,4 +1,6 @@
-"""One client's process in a load test: it sends a request over and over, and notes the times of answers."""
+"""One client's process in a load test: it sends a request over and over, and notes the times of answers.
+
+It stands outside of `hemera_apps.bench`, so that such a process imports no more than it needs."""
 
 from __future__ import annotations
 

@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from hemera.cli import main
+from hemera_apps._serve_client import Measured
 from hemera_apps.bench import replicas
-from hemera_apps.bench.serve_client import Measured
 
 BURN = "import time\nwhile time.process_time() < {}: pass\n"
 

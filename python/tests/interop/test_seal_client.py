@@ -312,7 +312,7 @@ def test_batches(client: Client) -> None:
 
 def test_the_benchmark_of_a_request(capsys: pytest.CaptureFixture[str]) -> None:
     """It runs, and its answers are right."""
-    command = ["bench", "requests", "--n", "8192", "--seconds", "0.05", "--device", "cpu", "--json", "-"]
+    command = ["bench", "requests", "--n", "8192", "--seconds", "0.02", "--device", "cpu", "--json", "-"]
     assert main(command) == 0
     rows = json.loads(capsys.readouterr().out)["rows"]
     assert {row["scheme"] for row in rows} == set(SCHEMES)

@@ -19,8 +19,8 @@ from rich.table import Table
 from hemera import _machine, _options
 from hemera.errors import ParameterError
 from hemera_apps._progress import StageProgress
+from hemera_apps._serve_client import Measured
 from hemera_apps.bench.serve import MODELS, Crowd, Workload, add_model, server, workload
-from hemera_apps.bench.serve_client import Measured
 
 __all__ = ["add_arguments", "run"]
 

@@ -33,7 +33,7 @@ from hemera.serving.client import Client, LocalModel
 from hemera.serving.tokens import Clients
 from hemera_apps._figures import new_figure, save_figure
 from hemera_apps._progress import StageProgress
-from hemera_apps.bench.serve_client import Job, Measured, work
+from hemera_apps._serve_client import Job, Measured, work
 
 __all__ = ["MODELS", "Crowd", "Workload", "add_arguments", "add_model", "run", "server", "workload"]
 
