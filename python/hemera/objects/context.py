@@ -324,7 +324,7 @@ class Context:
             raise _core.ParameterError(
                 "automatic=True needs a plan: bind(keys, bootstrap=plan, automatic=True)"
             )
-        if bootstrap is not None and bootstrap.exponential:
+        if isinstance(bootstrap, Bootstrap) and bootstrap.exponential:
             raise _core.ParameterError(
                 "bind: this plan's bootstraps give exponentials in the values' place, so no evaluator "
                 "refreshes values with it; bind the keys alone and call the plan, plan(x)"
