@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from hemera import _bootstrap_search, _core
+from hemera import _core
 from hemera.parameters import MULTIPLICATION, SCHEMES, IntegerParameters, Multiplication, choose
 
 if TYPE_CHECKING:
@@ -36,6 +36,8 @@ class Parameters(IntegerParameters):
                 them.
             SecurityError: if the parameters are weaker than `security`.
         """
+        from hemera import _bootstrap_search  # few users need it
+
         return cls._wrap(_bootstrap_search.of_integers(SCHEMES[cls.scheme], preset, plain_modulus, fields))
 
     @property

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from hemera import _bootstrap_search, _core, parameters
+from hemera import _core, parameters
 from hemera.parameters import chain_levels, check_security, require_naturals
 
 if TYPE_CHECKING:
@@ -193,6 +193,8 @@ class Parameters(parameters.Parameters):
                 these.
             SecurityError: if the parameters are weaker than `security`.
         """
+        from hemera import _bootstrap_search  # few users need it
+
         settings = _bootstrap_search.with_fields(_core.bootstrap_preset(preset), fields)
         search = "digits" not in fields
         return cls._wrap(_bootstrap_search.found(settings, search=search))

@@ -141,10 +141,10 @@ def test_contexts_of_all_devices_are_one_family() -> None:
     class OnCpu(hm.Context):
         """The CPU plays the other devices."""
 
-        def __init__(self, params: hm.Parameters, _: str, *, storage: str, keys: str) -> None:
-            super().__init__(params, "cpu", storage=storage, keys=keys)
+        def __init__(self, params: hm.Parameters, **options: Any) -> None:
+            super().__init__(params, **options | {"device": "cpu"})
 
-    ctx = OnCpu(make_params("bfv"), "cpu", storage="eight-byte", keys="device")
+    ctx = OnCpu(make_params("bfv"))
     other = weakref.ref(ctx.on("cuda:0"))
     gc.collect()
     assert other() is not None, "whoever made it keeps it"

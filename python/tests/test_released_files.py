@@ -2,7 +2,8 @@
 
 `values.json` beside the files has their values as NumPy, Python's integers and scikit-learn computed them
 before the release. Files of the first version are those of tests/vectors/format-v1 to v4: of its development,
-encryptions of zero. tests/io/golden_test.cpp compares all that these hold.
+encryptions of zero. Those of later versions are what earlier ones can not express. tests/io/golden_test.cpp
+compares all that these hold.
 """
 
 from __future__ import annotations
@@ -44,6 +45,8 @@ MODELS = [
     for path in sorted((VECTORS / "releases" / release / "models").glob("*.hemera-model"))
 ]
 EARLIER = sorted(folder for version in VECTORS.glob("format-v*") for folder in version.iterdir())
+# Versions of the format that came after a release: the next one has files of them.
+FORMATS_AFTER = {"0.2.0": {5}}
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore::hemera.errors.SecurityWarning"),
@@ -146,7 +149,6 @@ def test_keys_do_what_they_did(folder: Path) -> None:
 
 @pytest.mark.parametrize("folder", EARLIER, ids=name_of)
 def test_files_of_the_first_version(folder: Path) -> None:
-    ctx, sk = party_of(folder)
     files = sorted(folder.glob("*.hemera"))
     digests = (folder / "digests.txt").read_text().split()
     assert [path.name for path in files] == sorted(digests[::2])
@@ -154,6 +156,7 @@ def test_files_of_the_first_version(folder: Path) -> None:
         if path.name == "parameters.hemera":
             assert bytes(hm.load_parameters(path)) == path.read_bytes()
             continue
+        ctx, sk = party_of(folder)
         loaded = ctx.load(path)
         if path.name in (
             "evaluation-keys.hemera",
@@ -286,14 +289,16 @@ def test_newest_release_has_every_kind(scheme: str) -> None:
     kinds = kinds_of_the_format().keys() - {"public key"}
     assert {each["kind"] for each in of_newest(scheme)} == kinds
     for folder in EARLIER:
-        assert hm.inspect(folder / "public-key.hemera").kind == "public key"
+        if folder.parent.name in ("format-v1", "format-v2", "format-v3", "format-v4"):
+            assert hm.inspect(folder / "public-key.hemera").kind == "public key"
 
 
 def test_newest_release_has_every_version_of_the_format() -> None:
     found = {each["version"] for scheme in SCHEMES for each in of_newest(scheme)}
-    assert found == set(range(1, newest_format() + 1))
+    versions = set(range(1, newest_format() + 1))
+    assert found == versions - FORMATS_AFTER.get(RELEASES[-1], set())
     folders = {int(folder.parent.name.removeprefix("format-v")) for folder in EARLIER}
-    assert folders == found
+    assert folders == versions
 
 
 def packages() -> list[serving.Package]:

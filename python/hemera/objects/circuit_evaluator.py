@@ -227,7 +227,8 @@ class CircuitEvaluator:
             prepared = chosen._in_for(self._context, magnitude)
             core: _core.Ciphertext = prepared.apply(self._native, native)
         else:
-            if math.isinf(native.largest) and not chosen.exponential:
+            takes_values = not (isinstance(chosen, Bootstrap) and chosen.exponential)
+            if math.isinf(native.largest) and takes_values:
                 self._has_warned = self._has_warned or warn_of_bootstrap()
             core = chosen._apply(self, native)
         return self._finish("bootstrap", core, out)

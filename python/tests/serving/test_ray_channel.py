@@ -275,6 +275,7 @@ def test_requests_and_answers(replica: Replica, local: LocalModel, keys: bytes, 
     asking.forget("4")
     assert left.result(BOUND).refused == (504, "timeout", "nobody waits for it", None)
     waits = asking.evaluate("5", "scores", told, {"input": data})
+    wait_until(lambda: "5" in replica._running)
     asking.close()
     assert isinstance(waits.exception(BOUND), Lost)
     gate.set()

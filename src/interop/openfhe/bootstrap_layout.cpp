@@ -217,6 +217,7 @@ class LayoutMaker {
     circuits::BootstrapStages stages{
         .order = decodes_first_ ? circuits::BootstrapOrder::slots_first : circuits::BootstrapOrder::standard,
         .function = circuits::FunctionPlan(parameters_, sine(1), options),
+        .takes_apart = takes_both_,
         .function_scale = decodes_first_ ? last.product_scale : last.scale};
     const rlwe::PlainOperand result = stages.function.results().front();
     if (result.level != last_level_) {
