@@ -1,11 +1,11 @@
 // What the driver says of a device becomes the card that the backend chooses by.
+#include "poly/cuda/card.hpp"
+
 #include <cuda_runtime.h>
 #include <gtest/gtest.h>
 
-#include <memory>
-
-#include "hemera/poly/ring.hpp"
-#include "poly/cuda/cuda_backend.hpp"
+#include "poly/cuda/forcing.hpp"
+#include "poly/cuda/schedule.hpp"
 
 namespace hemera::poly::cuda {
 namespace {
@@ -15,11 +15,8 @@ class EmulationCard : public ::testing::Test {
  protected:
   ~EmulationCard() override { emulation::attributes = emulation::h200(); }
 
-  // Whether keys can be stored in six bytes, which FP64 alone reads.
-  static bool computes_in_fp64() {
-    const CudaBackend backend(Ring::make(1024, {}), CudaSettings{}, "");
-    return backend.stores(Word::u48);
-  }
+  // Of moduli that all arithmetics take.
+  static Arithmetic chosen() { return arithmetic_of(true, true, choices_for(card_of_device(0), "").tuning); }
 };
 
 TEST_F(EmulationCard, IsWhatTheDriverSays) {
@@ -51,9 +48,9 @@ TEST_F(EmulationCard, IsWhatTheDriverSays) {
 }
 
 TEST_F(EmulationCard, ChoosesTheArithmetic) {
-  EXPECT_TRUE(computes_in_fp64());
+  EXPECT_EQ(chosen(), Arithmetic::f64);
   emulation::attributes[cudaDevAttrSingleToDoublePrecisionPerfRatio] = 64;
-  EXPECT_FALSE(computes_in_fp64());
+  EXPECT_EQ(chosen(), Arithmetic::m64);
 }
 
 }  // namespace
