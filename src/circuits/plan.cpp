@@ -111,6 +111,13 @@ std::shared_ptr<const rlwe::SwitchingKey> require_key(const rlwe::EvaluationKeys
   throw MissingKeyError("a key of the plan is not there; make keys for the plan");
 }
 
+void require_parameters(const rlwe::Context& context, const rlwe::Parameters& plan, const char* operation) {
+  if (context.parameters() == plan) return;
+  throw MismatchError(std::string(operation) +
+                      ": the plan was made for other parameters than the context's, " +
+                      context.parameters().short_fingerprint() + "; make it for these");
+}
+
 void require_room(const rlwe::Context& context, std::size_t bytes, const std::string& what,
                   const std::string& ways_out) {
   const std::size_t room = context.memory()->available();
@@ -227,10 +234,7 @@ rlwe::EvaluationKeys Plan::generate_keys(const rlwe::SecretKey& secret) const {
 }
 
 void Plan::require_parameters(const rlwe::Context& context, const char* operation) const {
-  if (context.parameters() == parameters_) return;
-  throw MismatchError(std::string(operation) +
-                      ": the plan was made for other parameters than the context's, " +
-                      context.parameters().short_fingerprint() + "; make it for these");
+  circuits::require_parameters(context, parameters_, operation);
 }
 
 void Plan::require_binding(const rlwe::Context& context, const char* operation) const {

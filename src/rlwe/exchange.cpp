@@ -81,6 +81,27 @@ void add_rows(const Context& context, const PolyView& out, const ConstPolyView& 
   }
 }
 
+// Rows of a peer where a member's kernels read them: on the CPU themselves, else a copy.
+class PeerRows {
+ public:
+  PeerRows(const Context& context, const Holder& peer, const Rows& rows) {
+    const auto own = [&] { return rows_of(peer.poly->view(), rows); };
+    if (on_cpu(context) && on_cpu(*peer.context)) {
+      view_ = own();
+      return;
+    }
+    copied_ = RowBuffer(context, peer.poly->shape(), rows.count);
+    copy_between(context, copied_.view(), *peer.context, own, Form::evaluation);
+    view_ = std::as_const(copied_).view();
+  }
+
+  [[nodiscard]] const ConstPolyView& view() const { return view_; }
+
+ private:
+  RowBuffer copied_;
+  ConstPolyView view_;
+};
+
 // A member's part of the sum.
 RowBuffer part_of_sum(std::span<const Holder> holders, std::size_t member) {
   const auto& [context, own_poly] = holders[member];
@@ -92,16 +113,8 @@ RowBuffer part_of_sum(std::span<const Holder> holders, std::size_t member) {
   ConstPolyView a = rows_of(own_poly->view(), own);
   for (std::size_t other = 0; other < holders.size(); ++other) {
     if (other == member) continue;
-    const Holder& peer = holders[other];
-    const auto view = [&] { return rows_of(peer.poly->view(), own); };
-    RowBuffer copied;
-    if (on_cpu(*context) && on_cpu(*peer.context)) {
-      add_rows(*context, out, a, view(), own_poly->base(), own);
-    } else {
-      copied = RowBuffer(*context, shape, own.count);
-      copy_between(*context, copied.view(), *peer.context, view, Form::evaluation);
-      add_rows(*context, out, a, std::as_const(copied).view(), own_poly->base(), own);
-    }
+    const PeerRows addend(*context, holders[other], own);
+    add_rows(*context, out, a, addend.view(), own_poly->base(), own);
     a = out;
   }
   return sum;
@@ -185,17 +198,10 @@ void add_peer(Term& a, const Term& b) {
   require_alike(a, b, "add_from");
   const Context& context = *a.context;
   const Rows all{0, rows_in(a.poly.shape())};
-  RowBuffer copied;
-  if (!on_cpu(context) || !on_cpu(*b.context)) {
-    copied = RowBuffer(context, a.poly.shape(), all.count);
-    copy_between(
-        context, copied.view(), *b.context, [&] { return rows_of(b.poly.view(), all); }, Form::evaluation);
-  }
+  const PeerRows addend(context, {b.context.get(), &b.poly}, all);
   const runtime::Uninterrupted whole;
   const PolyView out = rows_of(a.poly.view(), all);
-  const ConstPolyView addend =
-      on_cpu(context) && on_cpu(*b.context) ? rows_of(b.poly.view(), all) : std::as_const(copied).view();
-  add_rows(context, out, out, addend, a.poly.base(), all);
+  add_rows(context, out, out, addend.view(), a.poly.base(), all);
   join(a, b.meta);
   forget_seed(a);
 }

@@ -218,10 +218,8 @@ EncapsulationKeys generate_encapsulation_keys(const SecretKey& secret, std::size
 
 const std::shared_ptr<const Context>& key_context(const std::shared_ptr<const Context>& context,
                                                   const KeyRole& role) {
-  const auto& policy = context->parameters().literal().rescaling;
-  const bool has_circuit = context->scheme() != Scheme::ckks && policy && !policy->scales.empty();
   const bool is_of_circuit = role.from == circuit_secret || role.to == circuit_secret;
-  return has_circuit && is_of_circuit ? context->circuit() : context;
+  return is_of_circuit && context->parameters().has_circuit() ? context->circuit() : context;
 }
 
 SecretKey circuit_secret_key(const SecretKey& secret) {

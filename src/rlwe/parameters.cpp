@@ -381,8 +381,12 @@ void Parameters::check_scales() const {
   }
 }
 
+bool Parameters::has_circuit() const {
+  return scheme() != Scheme::ckks && literal_.rescaling && !literal_.rescaling->scales.empty();
+}
+
 Parameters Parameters::circuit() const {
-  if (scheme() == Scheme::ckks || !literal_.rescaling || literal_.rescaling->scales.empty()) {
+  if (!has_circuit()) {
     throw ParameterError(
         "these parameters have no levels of a circuit; make them by parameters_for_bootstrapping of BFV or "
         "BGV");
@@ -460,7 +464,7 @@ std::string Parameters::short_fingerprint() const {
 
 std::uint16_t Parameters::format_version() const {
   // Readers of version 2 know scales of CKKS alone.
-  if (scheme() != Scheme::ckks && literal_.rescaling && !literal_.rescaling->scales.empty()) return 5;
+  if (has_circuit()) return 5;
   const bool known = !literal_.rescaling || *literal_.rescaling == RescalingPolicy::manual(scheme());
   return known && literal_.purposes.empty() && literal_.largest == 0 && !is_extended(literal_) ? 1 : 2;
 }

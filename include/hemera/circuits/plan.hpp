@@ -199,6 +199,9 @@ class Plan {
   std::shared_ptr<Counted> counted_ = std::make_shared<Counted>();
 };
 
+/// Throws MismatchError unless the context has the parameters that a plan was made for.
+void require_parameters(const rlwe::Context& context, const rlwe::Parameters& plan, const char* operation);
+
 /// Throws OutOfMemoryError where a context's device, or its memory limit, has fewer bytes left than `what`
 /// takes. `ways_out`: further ones, for the message, each behind "; ".
 void require_room(const rlwe::Context& context, std::size_t bytes, const std::string& what,

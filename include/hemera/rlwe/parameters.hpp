@@ -98,6 +98,8 @@ class Parameters {
   [[nodiscard]] std::size_t lowest_user_level() const { return lowest_user_level_; }
   /// Whether levels of a circuit lie around the user's (CKKS, BFV and BGV: those of a bootstrap).
   [[nodiscard]] bool has_circuit_levels() const { return !literal_.purposes.empty(); }
+  /// Whether they are of BFV or BGV and have circuit().
+  [[nodiscard]] bool has_circuit() const;
   /// BFV and BGV with circuit levels: the CKKS parameters over the same primes by which the circuit computes,
   /// with the scales of the literal's policy. Throws ParameterError for others.
   [[nodiscard]] Parameters circuit() const;

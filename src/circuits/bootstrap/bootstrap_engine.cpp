@@ -3,8 +3,8 @@
 #include <string>
 #include <utility>
 
-#include "circuits/bootstrap/imaginary_unit.hpp"
 #include "circuits/bootstrap/mod_raise.hpp"
+#include "circuits/imaginary_unit.hpp"
 #include "hemera/poly/backend.hpp"
 #include "hemera/rlwe/hoisting.hpp"
 #include "hemera/runtime/error.hpp"
@@ -34,6 +34,11 @@ std::shared_ptr<const rlwe::SwitchingKey> key_of(const rlwe::EvaluationKeys& key
 
 }  // namespace
 
+BootstrapStages without_matrices(BootstrapStages stages) {
+  for (auto* matrices : {&stages.to_slots, &stages.to_coefficients, &stages.join}) matrices->clear();
+  return stages;
+}
+
 // Results have the scales of their plans: other libraries' contexts divide by other numbers.
 Ciphertext through(const std::vector<PreparedLinearTransform>& transforms, const ckks::Evaluator& evaluator,
                    Ciphertext x) {
@@ -53,7 +58,7 @@ BootstrapEngine::BootstrapEngine(std::shared_ptr<const rlwe::Context> context, B
       join_(prepared(context_, stages_.join)),
       function_(context_, stages_.function) {
   // Their plaintexts are enough.
-  for (auto* matrices : {&stages_.to_slots, &stages_.to_coefficients, &stages_.join}) matrices->clear();
+  stages_ = without_matrices(std::move(stages_));
   if (stages_.takes_apart || stages_.turns_parts) i_ = imaginary_unit(context_, stages_.function.level());
 }
 
@@ -99,15 +104,24 @@ Ciphertext BootstrapEngine::raised(const rlwe::EvaluationKeys& keys, const Ciphe
   return result;
 }
 
+Ciphertext BootstrapEngine::taken_apart(const ckks::Evaluator& evaluator, const Ciphertext& x,
+                                        const Ciphertext& conjugate, PreparedFunction::Part which) const {
+  if (which == PreparedFunction::Part::real) {
+    Ciphertext sum = evaluator.add(x, conjugate);
+    return stages_.turns_parts ? times_i(sum, i_) : std::move(sum);
+  }
+  return stages_.turns_parts ? evaluator.subtract(x, conjugate)
+                             : times_i(evaluator.subtract(conjugate, x), i_);
+}
+
 // The function of real and imaginary parts, as a batch where they are two.
 Ciphertext BootstrapEngine::reduced(const ckks::Evaluator& evaluator, const Ciphertext& x) const {
+  using Part = PreparedFunction::Part;
   const Ciphertext conjugate = evaluator.conjugate(x);
   std::vector<Ciphertext> parts;
-  parts.push_back(evaluator.add(x, conjugate));
-  if (stages_.turns_parts) parts.front() = times_i(parts.front(), i_);
+  parts.push_back(taken_apart(evaluator, x, conjugate, Part::real));
   if (stages_.takes_apart) {
-    const Ciphertext imaginary = stages_.turns_parts ? evaluator.subtract(x, conjugate)
-                                                     : times_i(evaluator.subtract(conjugate, x), i_);
+    const Ciphertext imaginary = taken_apart(evaluator, x, conjugate, Part::imaginary);
     parts.front() = rlwe::stack({&parts.front(), &imaginary});
   }
   Ciphertext result = std::move(function_(evaluator, std::move(parts)).front());
@@ -117,11 +131,7 @@ Ciphertext BootstrapEngine::reduced(const ckks::Evaluator& evaluator, const Ciph
 
 Ciphertext BootstrapEngine::part(const ckks::Evaluator& evaluator, const Ciphertext& x,
                                  PreparedFunction::Part which) const {
-  const Ciphertext conjugate = evaluator.conjugate(x);
-  const bool is_real = which == PreparedFunction::Part::real;
-  return function_.part(evaluator,
-                        is_real ? evaluator.add(x, conjugate) : times_i(evaluator.subtract(conjugate, x), i_),
-                        which);
+  return function_.part(evaluator, taken_apart(evaluator, x, evaluator.conjugate(x), which), which);
 }
 
 Ciphertext BootstrapEngine::joined(const ckks::Evaluator& evaluator, const Ciphertext& sum) const {

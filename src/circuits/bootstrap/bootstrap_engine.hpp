@@ -42,6 +42,9 @@ struct BootstrapStages {
   std::vector<LinearTransform> join = {};  ///< of parts that were side by side
 };
 
+/// The stages that are left where others have the matrices' plaintexts.
+BootstrapStages without_matrices(BootstrapStages stages);
+
 /// The products of matrices with `x`, one after the other.
 rlwe::Ciphertext through(const std::vector<PreparedLinearTransform>& transforms,
                          const ckks::Evaluator& evaluator, rlwe::Ciphertext x);
@@ -67,6 +70,11 @@ class BootstrapEngine {
   [[nodiscard]] rlwe::Ciphertext joined(const ckks::Evaluator& evaluator, const rlwe::Ciphertext& sum) const;
 
  private:
+  /// Twice a part of `x`, as the function takes it.
+  [[nodiscard]] rlwe::Ciphertext taken_apart(const ckks::Evaluator& evaluator, const rlwe::Ciphertext& x,
+                                             const rlwe::Ciphertext& conjugate,
+                                             PreparedFunction::Part which) const;
+
   std::shared_ptr<const rlwe::Context> context_;
   BootstrapStages stages_;  // without the matrices
   std::vector<PreparedLinearTransform> to_slots_, to_coefficients_, join_;

@@ -198,8 +198,7 @@ rlwe::Parameters parameters_for_bootstrapping(const BootstrapSettings& settings)
   if (settings.exponential && (settings.arcsine || !is_slots_first)) {
     throw ParameterError(
         "an exponential in EvalMod's place is one of slots and has no arcsine; leave arcsine out, and let "
-        "the "
-        "order be slots-first");
+        "the order be slots-first");
   }
   const SineShape shape = sine_of(settings);
   // Other degrees have no parameters.

@@ -123,8 +123,8 @@ double IntegerBootstrap::factor_log2(int shift) const {
 }
 
 double IntegerBootstrap::budget_of(double noise_log2, std::size_t level) const {
-  const integer::Rules& rules = integer::rules_of(parameters_.scheme());
-  return parameters_.log_modulus(level) - rules.room_log2(parameters_.plain_modulus()) - noise_log2;
+  return integer::rules_of(parameters_.scheme())
+      .budget(parameters_.log_modulus(level), noise_log2, parameters_.plain_modulus());
 }
 
 double IntegerBootstrap::result_noise_log2() const {
@@ -209,10 +209,7 @@ std::size_t IntegerBootstrap::memory_bytes(std::size_t batch) const {
 }
 
 void IntegerBootstrap::require_parameters(const rlwe::Context& context, const char* operation) const {
-  if (context.parameters() == parameters_) return;
-  throw MismatchError(std::string(operation) +
-                      ": the plan was made for other parameters than the context's, " +
-                      context.parameters().short_fingerprint() + "; make it for these");
+  circuits::require_parameters(context, parameters_, operation);
 }
 
 void IntegerBootstrap::require_memory(const rlwe::Context& context, std::size_t batch) const {

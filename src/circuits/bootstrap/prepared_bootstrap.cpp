@@ -40,11 +40,8 @@ PreparedBootstrap::PreparedBootstrap(std::shared_ptr<const rlwe::Context> contex
     throw ParameterError("a bootstrap to exponentials divides no values by a magnitude; leave it out");
   }
   plan_.require_binding(*context_, "bootstrap");
-  BootstrapStages stages = plan_.stages();
-  if (!has_matrices) {
-    for (auto* matrices : {&stages.to_slots, &stages.to_coefficients, &stages.join}) matrices->clear();
-  }
-  engine_ = std::make_shared<const BootstrapEngine>(context_, std::move(stages));
+  engine_ = std::make_shared<const BootstrapEngine>(
+      context_, has_matrices ? plan_.stages() : without_matrices(plan_.stages()));
   none_ = division_by(1);
   if (most > 1 && plan_.order_ == BootstrapOrder::slots_first) at_input_ = division_by(most);
 }

@@ -24,11 +24,6 @@ const std::shared_ptr<const rlwe::Context>& first_of(
   return members.front();
 }
 
-BootstrapStages without_matrices(BootstrapStages stages) {
-  for (auto* matrices : {&stages.to_slots, &stages.to_coefficients, &stages.join}) matrices->clear();
-  return stages;
-}
-
 }  // namespace
 
 SharedBootstrap::SharedBootstrap(std::span<const std::shared_ptr<const rlwe::Context>> members,

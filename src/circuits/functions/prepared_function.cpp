@@ -7,6 +7,7 @@
 #include "circuits/coefficient.hpp"
 #include "circuits/functions/function_evaluation.hpp"
 #include "circuits/functions/lowering.hpp"
+#include "circuits/imaginary_unit.hpp"
 #include "hemera/circuits/functions/function_plan.hpp"
 #include "hemera/poly/backend.hpp"
 #include "hemera/runtime/error.hpp"
@@ -58,10 +59,7 @@ PreparedFunction::PreparedFunction(std::shared_ptr<const rlwe::Context> context,
     }
   }
   if (plan_.joins_parts()) {
-    const std::complex<double> i(0, 1);
-    const std::size_t level = plan_.steps_.back().level;
-    imaginary_unit_ = rlwe::stored_plaintext(encoder.encode_over(context_->base(level), std::span(&i, 1), {},
-                                                                 level, 1, ckks::Stored::one_period, 1));
+    imaginary_unit_ = imaginary_unit(context_, plan_.steps_.back().level);
   }
 }
 

@@ -27,11 +27,11 @@ void require_ciphertext(Scheme scheme, const Ciphertext& ciphertext, const char*
   rlwe::require_scheme(*ciphertext.context, scheme, operation);
 }
 
-// log2 of the largest noise that decrypts.
-double capacity_log2(const Ciphertext& ciphertext) {
+// The bits that this noise leaves.
+double budget_of(const Ciphertext& ciphertext, double noise_log2) {
   const Context& context = *ciphertext.context;
-  return context.base(ciphertext.meta.level).log2() -
-         rules_of(context.scheme()).room_log2(context.parameters().plain_modulus());
+  return rules_of(context.scheme())
+      .budget(context.base(ciphertext.meta.level).log2(), noise_log2, context.parameters().plain_modulus());
 }
 
 template <typename Key>
@@ -95,12 +95,12 @@ double measured_noise_log2(Scheme scheme, const Ciphertext& ciphertext, const rl
 
 double noise_budget(Scheme scheme, const Ciphertext& ciphertext, const rlwe::SecretKey& key) {
   const double measured = measured_noise_log2(scheme, ciphertext, key);
-  return std::max(0.0, std::floor(capacity_log2(ciphertext) - measured));
+  return std::max(0.0, std::floor(budget_of(ciphertext, measured)));
 }
 
 double guaranteed_noise_budget(Scheme scheme, const Ciphertext& ciphertext) {
   require_ciphertext(scheme, ciphertext, "guaranteed_noise_budget");
-  return std::max(0.0, capacity_log2(ciphertext) - ciphertext.meta.noise_log2);
+  return std::max(0.0, budget_of(ciphertext, ciphertext.meta.noise_log2));
 }
 
 Plaintext decrypt_for_sharing(Scheme scheme, const Ciphertext& ciphertext, const rlwe::SecretKey& key,

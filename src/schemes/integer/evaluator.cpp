@@ -183,7 +183,7 @@ std::optional<std::size_t> Evaluator::product_level(const Metadata&, const Metad
 
 double Evaluator::budget(std::size_t level, double noise_log2) const {
   const Context& own = *context();
-  return own.base(level).log2() - rules_->room_log2(own.parameters().plain_modulus()) - noise_log2;
+  return rules_->budget(own.base(level).log2(), noise_log2, own.parameters().plain_modulus());
 }
 
 bool Evaluator::needs_refresh(std::size_t level, double noise_log2) const {

@@ -48,6 +48,10 @@ class Rules {
   [[nodiscard]] virtual std::uint64_t noise_factor(std::uint64_t plain_modulus) const = 0;
   /// log2 of Q over the largest noise that decrypts.
   [[nodiscard]] virtual double room_log2(std::uint64_t plain_modulus) const = 0;
+  /// The bits of budget that noise leaves at a modulus Q: below 0 where it is too large.
+  [[nodiscard]] double budget(double log_modulus, double noise_log2, std::uint64_t plain_modulus) const {
+    return log_modulus - room_log2(plain_modulus) - noise_log2;
+  }
   /// The most by which a modulus switch rounds a coefficient.
   [[nodiscard]] virtual double switching_half_range(std::uint64_t plain_modulus) const = 0;
 };

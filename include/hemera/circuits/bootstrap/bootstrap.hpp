@@ -71,7 +71,7 @@ class Bootstrap : public Plan {
   /// Whether results are exp(2 pi i x / ratio()), of the slots' real parts, and of the imaginary ones after
   /// them: a batch of [2, ...] (BootstrapSettings::exponential). Real slots have one, [...].
   [[nodiscard]] bool is_exponential() const { return exponential_; }
-  /// q_0 over the scale of what is raised.
+  /// q_0 over the scale of the ciphertext that is raised.
   [[nodiscard]] double ratio() const { return ratio_; }
   /// The sine's range, the degree of its series, and the doublings of its angle.
   [[nodiscard]] std::size_t sine_range() const { return sine_range_; }

@@ -51,7 +51,7 @@ class IntegerBootstrap {
   /// The CKKS bootstrap of a pass, of Parameters::circuit().
   [[nodiscard]] const Bootstrap& circuit() const { return circuit_; }
   [[nodiscard]] std::size_t passes() const { return shifts_.size(); }
-  /// log2 of what each pass magnifies the noise by.
+  /// log2 of the factor by which each pass magnifies the noise.
   [[nodiscard]] const std::vector<int>& shifts() const { return shifts_; }
   [[nodiscard]] std::size_t result_level() const { return parameters_.highest_user_level(); }
   /// log2 of q_0 over the largest noise that is raised.

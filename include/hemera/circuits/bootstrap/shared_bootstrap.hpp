@@ -21,7 +21,7 @@ struct SharedBootstrapWork {
   std::vector<poly::Ledger::Entries> parts;  ///< of each of two members; none where it has one part
   poly::Ledger::Entries joined;              ///< of the first member, after the parts' sum
   std::size_t part_bytes = 0;                ///< that the sum adds up
-  std::size_t slots_bytes = 0;               ///< of what EvalMod is given
+  std::size_t slots_bytes = 0;               ///< of EvalMod's input
   std::vector<LinearTransform> join, to_coefficients;
   bool is_slots_first = false;  ///< whether to_coefficients are the first step
 };
@@ -62,7 +62,7 @@ class SharedBootstrap {
   /// Copies of one ciphertext, on the first members.
   using Copies = std::vector<rlwe::Ciphertext>;
 
-  /// Copies on so many members.
+  /// Copies on the first `count` members.
   void hold_on(Copies& x, std::size_t count, const rlwe::ForMembers& each) const;
   void pass_through(const Transforms& transforms, Evaluators evaluators, Copies& x,
                     const rlwe::ForMembers& each) const;

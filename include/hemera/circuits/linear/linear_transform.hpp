@@ -136,7 +136,7 @@ std::size_t cheapest_result_period(const rlwe::Parameters& parameters, std::span
                                    std::size_t rows, std::size_t slots,
                                    const LinearTransformOptions& options);
 
-/// The giant steps of one of several members: of every so many the one with its number.
+/// The giant steps of one of several members: those whose number is `member` modulo `members`.
 struct TransformShare {
   std::size_t member = 0, members = 1;
 };

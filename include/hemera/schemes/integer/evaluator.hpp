@@ -33,7 +33,7 @@ class Evaluator : public rlwe::Evaluator {
   struct Refresh {
     std::function<rlwe::Ciphertext(const Evaluator&, const rlwe::Ciphertext&)> run;
     double needed = 0;  ///< that results of products keep: what the next bootstrap needs, and sums before it
-    double left = 0;    ///< of what was bootstrapped
+    double left = 0;    ///< after a bootstrap
   };
   /// The number of ciphertexts that were bootstrapped by this evaluator; each element of a batch counts.
   [[nodiscard]] std::uint64_t bootstraps() const { return bootstraps_.load(std::memory_order_relaxed); }

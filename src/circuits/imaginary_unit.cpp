@@ -1,4 +1,4 @@
-#include "circuits/bootstrap/imaginary_unit.hpp"
+#include "circuits/imaginary_unit.hpp"
 
 #include <complex>
 #include <span>
