@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from hemera import _core
@@ -22,23 +23,12 @@ class Parameters(IntegerParameters):
     _core_from_bits = _core.bfv_from_bits
 
     @classmethod
-    def for_bootstrapping(cls, preset: str = "bfv16-32", *, plain_modulus: int, **fields: Any) -> Self:
-        """Parameters with the levels of a bootstrap (`hemera.circuits.IntegerBootstrap`) above the user's.
-
-        Args:
-            preset: "bfv16-32": N = 2^16, 150 bits of the user's, of which a pass of a bootstrap gives 29 to
-                30 back, with 128 bits of security for every key; or "bfv11-test": N = 2^11, not secure.
-            plain_modulus: t, prime or not, for example from 2 to 2^32; slots need a prime t = 1 modulo 2N.
-            fields: fields in place of the preset's: see `hemera.ckks.Parameters.for_bootstrapping`.
-
-        Raises:
-            ParameterError: if the preset or a field is unknown, or fields or t do not fit; the message names
-                them.
-            SecurityError: if the parameters are weaker than `security`.
-        """
+    def _found_for_bootstrapping(
+        cls, preset: str, plain_modulus: int, fields: Mapping[str, Any]
+    ) -> _core.Parameters:
         from hemera import _bootstrap_search  # few users need it
 
-        return cls._wrap(_bootstrap_search.of_integers(SCHEMES[cls.scheme], preset, plain_modulus, fields))
+        return _bootstrap_search.of_integers(SCHEMES[cls.scheme], preset, plain_modulus, fields)
 
     @property
     def multiplication(self) -> Multiplication:

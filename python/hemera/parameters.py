@@ -5,6 +5,7 @@ from __future__ import annotations
 import numbers
 import os
 import warnings
+from abc import abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeVar
 
@@ -447,6 +448,30 @@ class IntegerParameters(Parameters):
                 security=security,
             )
         )
+
+    @classmethod
+    def for_bootstrapping(cls, preset: str = "bfv16-32", *, plain_modulus: int, **fields: Any) -> Self:
+        """Parameters with the levels of a bootstrap (`hemera.circuits.IntegerBootstrap`) above the user's.
+
+        Args:
+            preset: "bfv16-32": N = 2^16, 150 bits of the user's, of which a pass of a bootstrap gives 29 to
+                30 back, with 128 bits of security for every key; or "bfv11-test": N = 2^11, not secure.
+            plain_modulus: t, prime or not, for example from 2 to 2^32; slots need a prime t = 1 modulo 2N.
+            fields: fields in place of the preset's: see `hemera.ckks.Parameters.for_bootstrapping`.
+
+        Raises:
+            ParameterError: if the preset or a field is unknown, or fields or t do not fit; the message names
+                them.
+            SecurityError: if the parameters are weaker than `security`.
+        """
+        return cls._wrap(cls._found_for_bootstrapping(preset, plain_modulus, fields))
+
+    @classmethod
+    @abstractmethod
+    def _found_for_bootstrapping(
+        cls, preset: str, plain_modulus: int, fields: Mapping[str, Any]
+    ) -> _core.Parameters:
+        """The core's parameters. The search stands above this module."""
 
     @property
     def plain_modulus(self) -> int:

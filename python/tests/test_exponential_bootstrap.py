@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import warnings
+
 import numpy as np
 import pytest
 
@@ -70,3 +72,19 @@ def test_slots_that_fill_up_do_not_count(params: hm.ckks.Parameters) -> None:
     x = np.arange(11) * 20.0
     total = plan(ev.encrypt(x)).sum()
     np.testing.assert_allclose(ctx.decrypt(total, sk)[0], exponentials(x, 256).sum(), atol=2**-16)
+
+
+def test_a_pool_gives_them_without_a_warning(params: hm.ckks.Parameters) -> None:
+    """They need no declared bound."""
+    plan = hm.circuits.Bootstrap(params, SLOTS)
+    with hm.Pool(params, ["cpu", "cpu"], threads=1) as pool:
+        sk = pool.generate_secret_key()
+        ev = pool.bind(pool.generate_keys(sk, plan=plan))
+        x = np.arange(SLOTS) * (17.0 + 3.0j)
+        own = ev.bind(ev.evaluators[1].encrypt(x))
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            z = pool.circuit(plan, members=2)(own)
+        assert bytes(z) == bytes(plan(own))
+        expected = exponentials(np.stack([x.real, x.imag]), 256)
+        np.testing.assert_allclose(pool.decrypt(z, sk), expected, atol=2**-18)

@@ -3,23 +3,22 @@
 from __future__ import annotations
 
 import math
-import weakref
 from typing import TYPE_CHECKING, Any
 
 from hemera import _core
 from hemera.circuits.handles import ValueT, evaluated
-from hemera.circuits.needs import Needs, size_text
+from hemera.circuits.needs import size_text
+from hemera.circuits.plans import Prepared
 from hemera.parameters import require_naturals
-from hemera.times import DeviceTimes, device_name
 
 if TYPE_CHECKING:
-    from hemera.circuits.handles import Context, Evaluator
+    from hemera.circuits.handles import Context
     from hemera.parameters import Parameters
 
 __all__ = ["IntegerBootstrap"]
 
 
-class IntegerBootstrap(Needs):
+class IntegerBootstrap(Prepared):
     """A bootstrap (BFV and BGV): it brings the noise of ciphertexts down, so exact computations need no end.
 
         params = hm.bfv.Parameters.for_bootstrapping("bfv16-32", plain_modulus=65537)
@@ -39,7 +38,7 @@ class IntegerBootstrap(Needs):
 
     Raises:
         ParameterError: if the parameters have no levels of a bootstrap, if the user's modulus does not hold
-            so many passes or such a budget, or if both are given.
+            the passes or the budget, or if both are given.
     """
 
     _native: _core.IntegerBootstrap
@@ -66,20 +65,11 @@ class IntegerBootstrap(Needs):
         self._native = _core.IntegerBootstrap(
             params._native, passes or 0, budget or 0.0, math.ceil(-math.log2(failure))
         )
-        # As `Plan._prepared`.
-        self._prepared: weakref.WeakKeyDictionary[Context, _core.PreparedIntegerBootstrap] = (
-            weakref.WeakKeyDictionary()
-        )
 
     @property
     def passes(self) -> int:
         """The number of CKKS bootstraps, one after the other."""
         return len(self._native.shifts)
-
-    @property
-    def result_level(self) -> int:
-        """The level of results, the user's highest."""
-        return self._native.result_level
 
     @property
     def needed_budget(self) -> float:
@@ -101,37 +91,8 @@ class IntegerBootstrap(Needs):
         """log2 of the probability that a result is wrong, or its noise beyond the bound."""
         return self._native.failure_log2
 
-    @property
-    def key_bytes(self) -> int:
-        """The bytes of the plan's keys in memory."""
-        return self._native.cost.key_bytes
-
-    def memory_bytes(self, batch: int = 1) -> int:
-        """The bytes of keys, plaintexts and the workspace of a batch together."""
-        require_naturals(batch=batch)
-        return self._native.memory_bytes(batch)
-
-    def require_memory(self, context: Context, batch: int = 1) -> None:
-        """Check, before the keys are made, that a context has `memory_bytes(batch)` left.
-
-        Raises:
-            OutOfMemoryError: if it has less. The message has both numbers of bytes.
-            MismatchError: if the context has other parameters.
-        """
-        require_naturals(batch=batch)
-        self._native.require_memory(context._native, batch)
-
-    def estimate_time(self, context: Context) -> float:
-        """The seconds of one bootstrap on a context's device, all passes: see `Plan.estimate_time`.
-
-        Raises:
-            DeviceError: if there is no table of the device.
-        """
-        return DeviceTimes.find(device_name(context.description)).seconds(self._native.cost)
-
     def as_dict(self) -> dict[str, Any]:
         """The plan for programs: numbers and texts that JSON takes. Sizes are in bytes."""
-        cost = self._native.cost
         return {
             "plan": self._title,
             "passes": self.passes,
@@ -141,28 +102,27 @@ class IntegerBootstrap(Needs):
             "failure_log2": self.failure_log2,
             "operations": self.operations,
             "bytes": {
-                "keys": cost.key_bytes,
-                "plaintexts": cost.plaintext_bytes,
-                "workspace": cost.workspace_bytes,
+                "keys": self.key_bytes,
+                "plaintexts": self.plaintext_bytes,
+                "workspace": self.workspace_bytes,
             },
             "keys": self._keys(),
         }
 
     def report(self) -> str:
         """The plan in some lines for people: budgets, passes, keys and cost."""
-        cost, native = self._native.cost, self._native
         passes = "1 pass" if self.passes == 1 else f"{self.passes} passes"
         products = "1 product" if self.products == 1 else f"{self.products} products"
         return "\n".join(
             (
                 self._title,
-                f"{passes}, with errors of 2^-{native.precision_bits:.1f} of the largest noise (deviation, "
-                "by the model)",
+                f"{passes}, with errors of 2^-{self._native.precision_bits:.1f} of the largest noise "
+                "(deviation, by the model)",
                 f"needs {self.needed_budget:.1f} bits of guaranteed noise budget and leaves "
                 f"{self.budget_left:.1f}: {products} between two bootstraps",
                 f"fails with a probability of 2^{self.failure_log2:.0f}",
-                f"{len(self.needed_keys)} keys of {size_text(cost.key_bytes)}, plaintexts of "
-                f"{size_text(cost.plaintext_bytes)}, workspace of {size_text(cost.workspace_bytes)}",
+                f"{len(self.needed_keys)} keys of {size_text(self.key_bytes)}, plaintexts of "
+                f"{size_text(self.plaintext_bytes)}, workspace of {size_text(self.workspace_bytes)}",
                 *self._key_lines(),
                 self._operations_line(),
             )
@@ -198,26 +158,8 @@ class IntegerBootstrap(Needs):
             f"bootstrap of {params.scheme.upper()} modulo {params._native.plain_modulus}, N = {params.degree}"
         )
 
-    def _counted(self) -> tuple[list[_core.KeyNeed], _core.Cost]:
-        return self._native.needed_keys, self._native.cost
-
-    def _generate_keys(self, secret_key: _core.SecretKey) -> _core.EvaluationKeys:
-        return self._native.generate_keys(secret_key)
-
-    def _in(self, context: Context) -> _core.PreparedIntegerBootstrap:
-        """The core's plan in a context's memory."""
-        prepared = self._prepared.get(context)
-        if prepared is None:
-            prepared = _core.prepare_integer_bootstrap(context._native, self._native)
-            self._prepared[context] = prepared
-        return prepared
-
-    def _forget(self, context: Context) -> None:
-        """Give the memory of the plaintexts in a context back; the next use encodes them again."""
-        self._prepared.pop(context, None)
-
-    def _apply(self, evaluator: Evaluator, native: _core.Ciphertext) -> _core.Ciphertext:
-        return self._in(evaluator.context).apply(evaluator._native, native)
+    def _prepare(self, context: Context) -> _core.PreparedIntegerBootstrap:
+        return _core.prepare_integer_bootstrap(context._native, self._native)
 
     def __repr__(self) -> str:
         return f"<IntegerBootstrap of {self.passes} passes, {self.budget_left:.1f} bits left>"

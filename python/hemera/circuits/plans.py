@@ -20,44 +20,20 @@ if TYPE_CHECKING:
     from hemera.parameters import Parameters
 
 
-class Plan(Needs):
-    """A circuit whose keys and costs are known before it runs: a `LinearTransform`, a `FunctionPlan`, a
-    `Bootstrap`. `Context.generate_keys(plan=)` makes its keys, and a call of the plan evaluates it.
+class Prepared(Needs):
+    """What plans of all kinds share: the core's counts, and plaintexts in contexts' memory."""
 
-    A run without values counts keys and costs when they are first read."""
+    _native: _core.Plan | _core.IntegerBootstrap
 
-    _native: _core.Plan
-
-    def __init__(self, native: _core.Plan, params: Parameters) -> None:
+    def __init__(self, params: Parameters) -> None:
         super().__init__(params)
-        self._native = native
         # The plan's plaintexts in each context's memory, for as long as the context lives.
         self._prepared: weakref.WeakKeyDictionary[Context, Any] = weakref.WeakKeyDictionary()
-
-    @property
-    def level(self) -> int:
-        """The level of the inputs. Higher ciphertexts are brought down to it."""
-        return self._native.level
 
     @property
     def result_level(self) -> int:
         """The level of the results."""
         return self._native.result_level
-
-    @property
-    def depth(self) -> int:
-        """The number of levels that the plan takes; negative for a bootstrap, which gives levels back."""
-        return self.level - self.result_level
-
-    @property
-    def scale(self) -> float:
-        """The scale of the inputs."""
-        return self._native.scale
-
-    @property
-    def result_scale(self) -> float:
-        """The scale of the results, which is that of their level."""
-        return self._native.result_scale
 
     @property
     def key_bytes(self) -> int:
@@ -91,15 +67,6 @@ class Plan(Needs):
         require_naturals(batch=batch)
         self._native.require_memory(context._native, batch)
 
-    def expected_error(self, input_error: float | None = None) -> tuple[float, float]:
-        """The errors of rounding and noise in the slots of results, for complex values, by the plan's model:
-        the root mean square, and that of the worst slot.
-
-        Args:
-            input_error: the root mean square of the inputs' errors; None: that of fresh encryptions.
-        """
-        return self._native.expected_error(input_error)
-
     def estimate_time(self, context: Context) -> float:
         """The seconds of one evaluation on a context's device, if nothing else runs there: the sum over its
         operations of the times in the device's table.
@@ -110,6 +77,74 @@ class Plan(Needs):
             DeviceError: if there is no table of the device.
         """
         return DeviceTimes.find(device_name(context.description)).seconds(self._native.cost)
+
+    @abstractmethod
+    def _prepare(self, context: Context) -> Any:
+        """The native plan with its plaintexts in a context's memory."""
+
+    def _counted(self) -> tuple[list[_core.KeyNeed], _core.Cost]:
+        return self._native.needed_keys, self._native.cost
+
+    def _in(self, context: Context) -> Any:
+        prepared = self._prepared.get(context)
+        if prepared is None:
+            prepared = self._prepare(context)
+            self._prepared[context] = prepared
+        return prepared
+
+    def _forget(self, context: Context) -> None:
+        """Give the memory of the plaintexts in a context back; the next use encodes them again."""
+        self._prepared.pop(context, None)
+
+    def _apply(self, evaluator: Evaluator, *natives: _core.Ciphertext) -> _core.Ciphertext:
+        """The result for ciphertexts."""
+        result: _core.Ciphertext = self._in(evaluator.context).apply(evaluator._native, *natives)
+        return result
+
+    def _generate_keys(self, secret_key: _core.SecretKey) -> _core.EvaluationKeys:
+        return self._native.generate_keys(secret_key)
+
+
+class Plan(Prepared):
+    """A circuit whose keys and costs are known before it runs: a `LinearTransform`, a `FunctionPlan`, a
+    `Bootstrap`. `Context.generate_keys(plan=)` makes its keys, and a call of the plan evaluates it.
+
+    A run without values counts keys and costs when they are first read."""
+
+    _native: _core.Plan
+
+    def __init__(self, native: _core.Plan, params: Parameters) -> None:
+        super().__init__(params)
+        self._native = native
+
+    @property
+    def level(self) -> int:
+        """The level of the inputs. Higher ciphertexts are brought down to it."""
+        return self._native.level
+
+    @property
+    def depth(self) -> int:
+        """The number of levels that the plan takes; negative for a bootstrap, which gives levels back."""
+        return self.level - self.result_level
+
+    @property
+    def scale(self) -> float:
+        """The scale of the inputs."""
+        return self._native.scale
+
+    @property
+    def result_scale(self) -> float:
+        """The scale of the results, which is that of their level."""
+        return self._native.result_scale
+
+    def expected_error(self, input_error: float | None = None) -> tuple[float, float]:
+        """The errors of rounding and noise in the slots of results, for complex values, by the plan's model:
+        the root mean square, and that of the worst slot.
+
+        Args:
+            input_error: the root mean square of the inputs' errors; None: that of fresh encryptions.
+        """
+        return self._native.expected_error(input_error)
 
     def simulate(self, *values: ArrayLike, seed: int = 0) -> NDArray[np.complex128]:
         """The plan's results for values in the clear, with noise of the size that the model expects, drawn
@@ -179,32 +214,6 @@ class Plan(Needs):
 
     @abstractmethod
     def _simulate(self, values: tuple[ArrayLike, ...], seed: int) -> NDArray[np.complex128]: ...
-
-    @abstractmethod
-    def _prepare(self, context: Context) -> Any:
-        """The native plan with its plaintexts in a context's memory."""
-
-    def _counted(self) -> tuple[list[_core.KeyNeed], _core.Cost]:
-        return self._native.needed_keys, self._native.cost
-
-    def _in(self, context: Context) -> Any:
-        prepared = self._prepared.get(context)
-        if prepared is None:
-            prepared = self._prepare(context)
-            self._prepared[context] = prepared
-        return prepared
-
-    def _forget(self, context: Context) -> None:
-        """Give the memory of the plaintexts in a context back; the next use encodes them again."""
-        self._prepared.pop(context, None)
-
-    def _apply(self, evaluator: Evaluator, *natives: _core.Ciphertext) -> _core.Ciphertext:
-        """The result for ciphertexts."""
-        result: _core.Ciphertext = self._in(evaluator.context).apply(evaluator._native, *natives)
-        return result
-
-    def _generate_keys(self, secret_key: _core.SecretKey) -> _core.EvaluationKeys:
-        return self._native.generate_keys(secret_key)
 
 
 class ClearPlan(Plan):

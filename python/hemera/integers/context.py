@@ -42,7 +42,7 @@ class Context:
         keys: of another context with these parameters, which may then decrypt nothing.
 
     Raises:
-        ParameterError: if there are no integers of so many bits, or the preset gives no exponentials.
+        ParameterError: if there are no integers of this width, or the preset gives no exponentials.
     """
 
     def __init__(

@@ -35,7 +35,7 @@ MOST_BIT_ERROR = 2.0**-12
 
 
 def two_sided_log2(deviations: float, count: int) -> float:
-    """log2 of a bound on the probability that one of `count` normal errors is beyond so many deviations."""
+    """log2 of a bound on the probability that one of `count` normal errors is beyond `deviations`."""
     if deviations < 20:
         probability = erfc(deviations / sqrt(2))
     else:  # erfc(x) < exp(-x^2) / (x sqrt(pi))
@@ -93,7 +93,7 @@ class Engine:
         return _finished(x.value)
 
     def ready(self, x: Bounded, levels: int, error: float = MOST_DIGIT_ERROR) -> Bounded:
-        """Digits with so many levels left, and no more error: refreshed, if they have not."""
+        """Digits with at least `levels` levels left, and no more error: refreshed, if they have not."""
         if self.level(x) - self.lowest >= levels and x.error <= error:
             return x
         return self.refreshed(x)
@@ -296,8 +296,7 @@ class Engine:
         beyond 16 moves a digit up, until no digit is beyond 30."""
         bounds = list(bounds[:digits])
         while max(bounds) > 2 * (BASE - 1):
-            low = self.number(self.tables(s, lookup(BASE, *bits(DIGIT_BITS)), clean=True))
-            low = replace(low, largest=BASE - 1)
+            low = self.refreshed(s)
             rest = s - low
             lower = self.layout.by_digit([1 / BASE] * (digits - 1))
             up = self.moved(self.masked(rest, lower), 1)

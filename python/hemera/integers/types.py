@@ -14,7 +14,7 @@ DType = np.dtype[Any]
 
 
 def integer_type(dtype: object, bits: int) -> DType:
-    """A type of integers that a context of so many bits holds.
+    """A type of integers that a context of this number of bits holds.
 
     Raises:
         TypeError: if it is another one.

@@ -227,11 +227,15 @@ class CircuitEvaluator:
             prepared = chosen._in_for(self._context, magnitude)
             core: _core.Ciphertext = prepared.apply(self._native, native)
         else:
-            takes_values = not (isinstance(chosen, Bootstrap) and chosen.exponential)
-            if math.isinf(native.largest) and takes_values:
-                self._has_warned = self._has_warned or warn_of_bootstrap()
+            self._warn_of_values(chosen, native)
             core = chosen._apply(self, native)
         return self._finish("bootstrap", core, out)
+
+    def _warn_of_values(self, plan: Bootstrap, native: _core.Ciphertext) -> None:
+        """Give one RangeWarning of values without a declared bound, where the plan's results need one."""
+        takes_values = not (isinstance(plan, Bootstrap) and plan.exponential)
+        if math.isinf(native.largest) and takes_values:
+            self._has_warned = self._has_warned or warn_of_bootstrap()
 
     @property
     def bootstraps(self) -> int:

@@ -69,15 +69,14 @@ class Evaluator(CircuitEvaluator):
         self._has_warned = False
         if native is None:
             lazy = relinearization == "lazy"
-            if isinstance(bootstrap, IntegerBootstrap) and automatic:
+            if bootstrap is None or not automatic:
+                native = _core.make_evaluator(keys._native, lazy)
+            elif isinstance(bootstrap, IntegerBootstrap):
                 exact = bootstrap._in(context)
                 native = _core.make_refreshing_integer_evaluator(keys._native, lazy, exact)
-            elif bootstrap is not None and automatic:
-                assert not isinstance(bootstrap, IntegerBootstrap)
+            else:
                 prepared = bootstrap._in_for(context, magnitude)
                 native = _core.make_refreshing_evaluator(keys._native, lazy, prepared)
-            else:
-                native = _core.make_evaluator(keys._native, lazy)
         self._native = native
         self._has_budget = context.params.scheme != "ckks"
 

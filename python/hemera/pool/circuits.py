@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import functools
-import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 from hemera import _core
-from hemera._noise_warning import warn_of_bootstrap
 from hemera.circuits import Bootstrap, LinearTransform
 from hemera.inputs.arguments import described
 from hemera.objects.ciphertext import Ciphertext
@@ -49,6 +47,8 @@ class PoolCircuit(ABC):
     the result on the first member, with the bits that one member alone would give.
     """
 
+    _name: ClassVar[str]
+    """The evaluator's operation, for errors."""
     _plan: LinearTransform | Bootstrap
     _native: _core.SharedLinearTransform | _core.SharedBootstrap
 
@@ -73,8 +73,8 @@ class PoolCircuit(ABC):
         """What the core is given, on the member that the part lies on. Raises if it does not fit."""
 
     @abstractmethod
-    def _end(self, own: Evaluator, core: _core.Ciphertext, part: Ciphertext) -> Ciphertext:
-        """What the first member's evaluator makes of the core's result."""
+    def _note(self, core: _core.Ciphertext, part: Ciphertext) -> None:
+        """Note at the core's result what is known of it."""
 
     @property
     def plan(self) -> LinearTransform | Bootstrap:
@@ -117,9 +117,9 @@ class PoolCircuit(ABC):
         prepared = self._team.run_on(member, lambda: self._prepared(own, part))
         natives = [each._native for each in evaluator.evaluators[: self.members]]
         core = self._native.apply(natives, prepared._native, each_of(self._team))
-        value = self._end(evaluator.evaluators[0], core, part)
-        name = "bootstrap" if isinstance(self, PoolBootstrap) else "transform"
-        result: Ciphertext = evaluator._put(name, PoolCiphertext([Part(0, value)], evaluator), out)
+        self._note(core, part)
+        value = evaluator.evaluators[0]._finish(self._name, core, None)
+        result: Ciphertext = evaluator._put(self._name, PoolCiphertext([Part(0, value)], evaluator), out)
         return result
 
     def __repr__(self) -> str:
@@ -130,6 +130,7 @@ class PoolTransform(PoolCircuit):
     """A linear transform whose giant steps members of a pool share. Each keeps the plaintexts of its giant
     steps alone."""
 
+    _name = "transform"
     _plan: LinearTransform
 
     def __init__(self, team: Team, plan: LinearTransform, cut: Cut | None, members: int) -> None:
@@ -147,15 +148,15 @@ class PoolTransform(PoolCircuit):
         self._plan._require_values(part._native)
         return own._refreshed(part, own._user_levels(self._plan.level))
 
-    def _end(self, own: Evaluator, core: _core.Ciphertext, part: Ciphertext) -> Ciphertext:
+    def _note(self, core: _core.Ciphertext, part: Ciphertext) -> None:
         self._plan._fill(core, part._native)
-        return own._finish("transform", core, None)
 
 
 class PoolBootstrap(PoolCircuit):
     """A bootstrap whose matrices members of a pool share, and two of them EvalMod's real and imaginary
     parts. With a `cut`, each step has its own number of members."""
 
+    _name = "bootstrap"
     _plan: Bootstrap
 
     def __init__(
@@ -176,13 +177,12 @@ class PoolBootstrap(PoolCircuit):
         return found
 
     def _prepared(self, own: Evaluator, part: Ciphertext) -> Ciphertext:
-        if self._magnitude is None and math.isinf(part.largest):
-            own._has_warned = own._has_warned or warn_of_bootstrap()
+        if self._magnitude is None:
+            own._warn_of_values(self._plan, part._native)
         return part
 
-    def _end(self, own: Evaluator, core: _core.Ciphertext, part: Ciphertext) -> Ciphertext:
-        del part
-        return own._finish("bootstrap", core, None)
+    def _note(self, core: _core.Ciphertext, part: Ciphertext) -> None:
+        """The core has noted it."""
 
 
 def circuit_over(

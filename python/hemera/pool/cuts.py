@@ -90,7 +90,7 @@ class Step:
     ends_on_one: bool = False
 
     def time(self, members: int, links: LinkTimes) -> float:
-        """The seconds of the step on so many members, its exchange included."""
+        """The seconds of the step on `members` members, its exchange included."""
         return self.seconds[members] + self.finish + links.all_reduce(self.sum_bytes, members)
 
     def holders(self, members: int) -> int:
@@ -124,7 +124,7 @@ class Cut:
 
 
 def best_cut(steps: Sequence[Step], links: LinkTimes, members: int) -> Cut:
-    """The fastest cut of steps that follow each other, on up to so many members.
+    """The fastest cut of steps that follow each other, on up to `members` members.
 
     Args:
         steps: each takes the result of the one before. The first one's input is on one member.

@@ -296,7 +296,7 @@ class Pool(Context):
         results have the bits of `plan(x)`.
 
         Args:
-            plan: `LinearTransform(..., members=)` chooses its steps for so many.
+            plan: `LinearTransform(..., members=)` chooses its steps for that number of members.
             members: that compute, the first ones of the pool; None: as many as are fastest by the table of
                 the device's times (`hemera calibrate`), or all of them without a table.
             links: the times of copies between members; None: of NVLink on GPUs, of memory on CPUs.
