@@ -9,12 +9,14 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from hemera import _core
-from hemera.circuits import Bootstrap
+from hemera.circuits import Bootstrap, LinearTransform
 from hemera.ckks import Parameters
 from hemera.inputs.arguments import described
+from hemera.integers import operations
 from hemera.integers.array import Booleans, Encrypted, Integers
 from hemera.integers.engine import Engine, Work
 from hemera.integers.layout import DIGIT_BITS, Layout
+from hemera.integers.points import Points
 from hemera.integers.report import report
 from hemera.integers.types import as_words, digits_of, from_words, integer_type
 from hemera.objects.context import Context as CkksContext
@@ -77,8 +79,13 @@ class Context:
             self._secret,
             rotations=[*within, *between, *(-step for step in between)],
             conjugation=True,
-            plan=[self._whole, self._real],
+            plan=[self._whole, self._real, *self._products()],
         )
+
+    def _products(self) -> tuple[LinearTransform, LinearTransform]:
+        """The matrices of products of the widest integers, whose keys serve all."""
+        level = self._whole.input_level + operations.product_levels(self._layout.digits)
+        return Points(self._params, self._layout).transforms(self._layout.digits, level)
 
     @cached_property
     def _engine(self) -> Engine:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import reduce
 from math import erfc, hypot, log, log2, pi, sqrt
+from operator import or_
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,6 +16,7 @@ from hemera.circuits import Bootstrap
 from hemera.integers.bounded import Bounded, Risk
 from hemera.integers.layout import BASE, DIGIT_BITS, Layout
 from hemera.integers.lookup import Lookup, bits, lookup
+from hemera.integers.points import Points
 from hemera.objects.batches import concatenate, stack
 from hemera.objects.ciphertext import Ciphertext
 from hemera.objects.evaluator import Evaluator
@@ -52,6 +55,21 @@ class Work:
     tables: int = 0
 
 
+@dataclass(frozen=True)
+class Exponential:
+    """exp(2 pi i s / period) of whole numbers s in all slots of some vectors, up to an error."""
+
+    value: Ciphertext
+    """Of shape (vectors,)."""
+    period: int
+    error: float
+    """The deviation of s in it, at most."""
+    radial: float
+    """The deviation of its magnitude from 1."""
+    risk: Risk
+    """That a number is another one."""
+
+
 class Engine:
     """Circuits on digits, by an evaluator that has all of their keys."""
 
@@ -59,6 +77,7 @@ class Engine:
         self.evaluator = evaluator
         self.layout = layout
         self.work = Work()
+        self.points = Points(evaluator.context.params, layout)
         self._whole, self._real = whole, real
         params = evaluator.context.params
         degree = params.degree
@@ -96,7 +115,7 @@ class Engine:
         """Digits with at least `levels` levels left, and no more error: refreshed, if they have not."""
         if self.level(x) - self.lowest >= levels and x.error <= error:
             return x
-        return self.refreshed(x)
+        return self.refreshed(x, error)
 
     def ready_bits(self, x: Bounded, levels: int = 1, error: float = MOST_BIT_ERROR) -> Bounded:
         """The same of booleans."""
@@ -104,15 +123,18 @@ class Engine:
             return x
         return self.tables(x, lookup(2, lambda s: s), clean=True)[0]
 
-    def refreshed(self, x: Bounded) -> Bounded:
-        """The same digits, from 0 to 15, cleaned, with most of the levels."""
-        return self.number(self.tables(x, lookup(BASE, *bits(DIGIT_BITS)), clean=True))
+    def refreshed(self, x: Bounded, error: float = MOST_DIGIT_ERROR) -> Bounded:
+        """The same digits, from 0 to 15, with most of the levels: cleaned once, or twice where the error is
+        larger than this one."""
+        found = self.tables(x, lookup(BASE, *bits(DIGIT_BITS)), clean=True)
+        if self.number(found).error > error:
+            found = self.cleaned(found)
+        return replace(self.number(found), largest=BASE - 1)
 
     # --- Tables. ---
 
-    def exponential(self, x: Bounded, period: int) -> tuple[Ciphertext, float, Risk]:
-        """exp(2 pi i s / period) of numbers s, the deviation of s in it, and the risk that one of them is
-        another number's.
+    def exponential(self, x: Bounded, period: int) -> Exponential:
+        """exp(2 pi i s / period) of numbers s.
 
         Raises:
             NoiseError: if a number could be misread with a probability above 2^-128.
@@ -131,12 +153,18 @@ class Engine:
         self.work.refreshes += vectors
         torus = hypot(self._torus, self._relative * scaled.largest)
         error = hypot(torus * period, x.error)
-        self._require(0.5 / error, "a digit")
-        count = vectors * self.layout.slots
-        risk = x.risk | Risk.of(
-            two_sided_log2(0.5 / error, count), self._whole.failure_log2 + log2((vectors + 1) // 2)
-        )
-        return z, error, risk
+        refreshed = Risk.of(self._whole.failure_log2 + log2((vectors + 1) // 2))
+        return self.readable(Exponential(z, period, error, self._radial, x.risk | refreshed))
+
+    def readable(self, z: Exponential) -> Exponential:
+        """The same, with the risk that a number is misread.
+
+        Raises:
+            NoiseError: if that has a probability above 2^-128.
+        """
+        self._require(0.5 / z.error, "a digit")
+        count = z.value.shape[0] * self.layout.slots
+        return replace(z, risk=z.risk | Risk.of(two_sided_log2(0.5 / z.error, count)))
 
     @staticmethod
     def _require(deviations: float, what: str) -> None:
@@ -149,35 +177,50 @@ class Engine:
     def tables(
         self, x: Bounded, circuit: Lookup, *, clean: bool, masks: dict[int, NDArray[np.float64]] | None = None
     ) -> list[Bounded]:
+        """Tables of whole numbers, with values 0 and 1: `read` of their exponentials."""
+        return self.read(self.exponential(x, circuit.period), circuit, clean=clean, masks=masks)
+
+    def read(
+        self,
+        z: Exponential,
+        circuit: Lookup,
+        *,
+        clean: bool,
+        masks: dict[int, NDArray[np.float64]] | None = None,
+    ) -> list[Bounded]:
         """Tables of whole numbers, with values 0 and 1.
 
         Args:
             clean: whether x -> 3 x^2 - 2 x^3 makes the values' errors quadratic (J. H. Cheon, D. Kim, D. Kim,
                 2019/1234), for two levels.
             masks: slot vectors of 0 and 1 that some tables are multiplied by: in a cleaning at no level.
+
+        Raises:
+            NoiseError: if a value could be misread with a probability above 2^-128.
         """
-        z, error, risk = self.exponential(x, circuit.period)
-        p = circuit.polynomial(z)
+        p = circuit.polynomial(z.value)
         y = p + p.conjugate()  # real, up to no error at all
         self.work.tables += len(circuit.rows)
-        errors = circuit.errors(error, self._radial, self.rounding)
+        errors = circuit.errors(z.error, z.radial, self.rounding)
+        found = [Bounded(y[i], 1, error, z.risk) for i, error in enumerate(errors)]
         if clean:
-            self._require(_MARGIN / max(errors), "a bit")
-            count = len(errors) * x.value.shape[0] * self.layout.slots
-            risk |= Risk.of(two_sided_log2(_MARGIN / max(errors), count))
-            return self._cleaned(y, errors, risk, masks or {})
-        found = []
-        for i, own in enumerate(errors):
-            value = y[i]
-            if masks and i in masks:
-                value = value * masks[i]
-                own = hypot(own, self.rounding)
-            found.append(Bounded(value, 1, own, risk))
+            return self.cleaned(found, masks)
+        for i, mask in (masks or {}).items():
+            found[i] = self.masked(found[i], mask)
         return found
 
-    def _cleaned(
-        self, y: Ciphertext, errors: Sequence[float], risk: Risk, masks: dict[int, NDArray[np.float64]]
+    def cleaned(
+        self, values: Sequence[Bounded], masks: dict[int, NDArray[np.float64]] | None = None
     ) -> list[Bounded]:
+        """Values 0 and 1 of one refresh with quadratic errors, two levels lower: `read`."""
+        masks = masks or {}
+        errors = [each.error for each in values]
+        self._require(_MARGIN / max(errors), "a bit")
+        y = stack([each.value for each in values])
+        count = y.size * self.layout.slots
+        risk = reduce(or_, (each.risk for each in values)) | Risk.of(
+            two_sided_log2(_MARGIN / max(errors), count)
+        )
         squares = y * y
         plain = [i for i in range(len(errors)) if i not in masks]
         # x^2 (3 - 2 x); masked x^2 (3 m - 2 m x), whose product with 2 m stands beside the square.
@@ -285,25 +328,15 @@ class Engine:
         factor = round(self._whole.ratio) // circuit.period
         torus = hypot(self._torus, self._relative * s.largest * factor)
         *low, g, p = circuit.errors(hypot(torus * circuit.period, s.error), self._radial, self.rounding)
+        return self.must_clean(sum(error * (1 << i) for i, error in enumerate(low)), g, p, digits)
+
+    @staticmethod
+    def must_clean(own: float, g: float, p: float, digits: int) -> bool:
+        """Whether digits of these deviations would have too large ones after their carries (`carries`)."""
         out, step = g, 1
         while step < digits:
             out, p, step = out + hypot(p, out), hypot(p, p), 2 * step
-        own = sum(error * (1 << i) for i, error in enumerate(low))
         return own + hypot((BASE - 1) * out, BASE * p) > MOST_DIGIT_ERROR
-
-    def carried(self, s: Bounded, bounds: Sequence[int], digits: int) -> Bounded:
-        """Digits of any size, up to these bounds by digit, as digits from 0 to 15, modulo 16^digits: what is
-        beyond 16 moves a digit up, until no digit is beyond 30."""
-        bounds = list(bounds[:digits])
-        while max(bounds) > 2 * (BASE - 1):
-            low = self.refreshed(s)
-            rest = s - low
-            lower = self.layout.by_digit([1 / BASE] * (digits - 1))
-            up = self.moved(self.masked(rest, lower), 1)
-            s = low + up
-            bounds = [BASE - 1] + [BASE - 1 + bound // BASE for bound in bounds[:-1]]
-            s = replace(s, largest=max(bounds))
-        return self.normalized(s, digits)[0]
 
     def encrypted(self, digits: NDArray[np.float64], largest: float) -> Bounded:
         """Slots of shape (vectors, slots), encrypted with the public key."""

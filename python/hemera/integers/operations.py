@@ -9,18 +9,20 @@ from math import hypot, sqrt
 import numpy as np
 from numpy.typing import NDArray
 
+from hemera.integers import columns
 from hemera.integers.bounded import Bounded
-from hemera.integers.engine import BIT_ERROR, Engine, pair
+from hemera.integers.engine import Engine, pair
 from hemera.integers.layout import BASE, DIGIT_BITS
 from hemera.integers.lookup import bits, lookup
-from hemera.objects.batches import stack
+from hemera.integers.points import LEVELS
 
 Bitwise = Callable[[int, int], int]
 
 _TOP = BASE - 1
+_TRANSFORM = 4
+"""By how much the rounding of a matrix of points is larger than that of a product, at most."""
 _PAIR_ERROR = 2.0**-14
 """Of digits that stand beside each other in a table of 256 entries, where the higher one counts 16 times."""
-_PRODUCT_LEVELS = 3
 
 
 def add(engine: Engine, a: Bounded, b: Bounded, digits: int) -> tuple[Bounded, Bounded]:
@@ -166,34 +168,44 @@ def extend(engine: Engine, a: Bounded, digits: int, wider: int) -> Bounded:
     return replace(a + engine.masked(negative(engine, a, digits), engine.layout.by_digit(new)), largest=_TOP)
 
 
+def _product_bounds(digits: int) -> list[int]:
+    """Of the columns of a product."""
+    return [_TOP * _TOP * (i + 1) for i in range(digits)]
+
+
+def product_levels(digits: int) -> int:
+    """The levels of the operands of a product."""
+    return LEVELS + columns.levels(_product_bounds(digits), digits)
+
+
 def multiply(engine: Engine, a: Bounded, b: Bounded, digits: int) -> Bounded:
-    """a * b: each digit of a, at all digits, times b moved as far; one relinearization of all products."""
-    # The last column has 15 sqrt(2 digits) times the error of a digit, and is to be read.
-    most = BIT_ERROR / (_TOP * sqrt(2 * digits))
+    """a * b: polynomials of their digits, multiplied at points; columns are the product's coefficients."""
+    bounds = _product_bounds(digits)
+    # A column has 15 sqrt(2 digits) times the error of a digit.
+    most = columns.MOST_COLUMN_ERROR / (_TOP * sqrt(2 * digits))
+    levels = product_levels(digits)
     is_square = a is b
-    a = engine.ready(a, _PRODUCT_LEVELS, most)
-    b = a if is_square else engine.ready(b, _PRODUCT_LEVELS, most)
-    only = stack([a.value * engine.layout.only(i) for i in range(digits)])
-    chosen = engine.everywhere(replace(a, value=only, error=hypot(a.error, engine.rounding)))
-    moved = []
-    turned = b
-    for i in range(digits):
-        if i:
-            turned = engine.moved(turned, 1)
-        kept = [0.0] * i + [1.0] * (digits - i)
-        moved.append(engine.masked(turned, engine.layout.by_digit(kept)))
-    value = engine.evaluator.dot([chosen.value[i] for i in range(digits)], [each.value for each in moved])
-    bounds = [_TOP * _TOP * (i + 1) for i in range(digits)]
+    a = engine.ready(a, levels, most)
+    b = a if is_square else engine.ready(b, levels, most)
+    forward, back = engine.points.transforms(digits, engine.lowest + levels)
+    if is_square:
+        at_a = at_b = forward(a.value)
+    else:
+        at_a, at_b = forward(a.value), forward(b.value)
+    half = back(at_a * at_b)
+    # Values at points are up to 15 digits, and have the roundings of a transform.
     error = hypot(
-        sqrt(digits) * _TOP * hypot(chosen.error, max(each.error for each in moved)), engine.rounding
+        sqrt(digits) * _TOP * hypot(a.error, b.error), (2 * _TOP * digits + 1) * _TRANSFORM * engine.rounding
     )
-    return engine.carried(Bounded(value, bounds[-1], error, a.risk | b.risk), bounds, digits)
+    s = Bounded(half + half.conjugate(), bounds[-1], error, a.risk | b.risk)
+    return columns.carried(engine, s, bounds, digits)
 
 
 def total(engine: Engine, a: Bounded, count: int, digits: int, largest: int) -> Bounded:
     """The sum of the first `count` numbers, as the first number of one vector. `largest`: of a digit."""
     layout, vectors = engine.layout, a.value.shape[0]
-    a = engine.ready(a, 3, 2.0**-16 / sqrt(count))
+    bounds = [largest * count] * digits
+    a = engine.ready(a, 2 + columns.levels(bounds, digits), 2.0**-16 / sqrt(count))
     filled = np.zeros((vectors, layout.values))
     filled.reshape(-1)[:count] = 1
     kept = [1.0] * digits + [0.0] * (layout.digits - digits)
@@ -210,5 +222,4 @@ def total(engine: Engine, a: Bounded, count: int, digits: int, largest: int) -> 
         sqrt(count) * a.error,
         sqrt(vectors * layout.values) * engine.rounding * (layout.values.bit_length() + 1),
     )
-    bound = largest * count
-    return engine.carried(Bounded(value, bound, error, a.risk), [bound] * digits, digits)
+    return columns.carried(engine, Bounded(value, max(bounds), error, a.risk), bounds, digits)

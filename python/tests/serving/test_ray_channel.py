@@ -88,7 +88,7 @@ def open_files() -> set[tuple[str, str]]:
     found = set()
     for each in Path("/proc/self/fd").iterdir():
         with contextlib.suppress(FileNotFoundError):  # closed since, as that of the folder itself
-            found.add((each.name, os.readlink(each)))
+            found.add((each.name, str(each.readlink())))
     return found
 
 

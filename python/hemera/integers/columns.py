@@ -1,0 +1,164 @@
+"""Columns: digits of any size, as those of sums and products, brought to digits from 0 to 15."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from math import hypot
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hemera.integers.bounded import Bounded
+from hemera.integers.engine import Engine, Exponential
+from hemera.integers.layout import BASE, DIGIT_BITS
+from hemera.integers.lookup import bits, lookup
+from hemera.integers.split import Split, split
+
+MOST_COLUMN_ERROR = 2.0**-13
+"""The deviation of columns that `carried` takes."""
+_TOP = BASE - 1
+_MOST_ABOVE = 2
+"""What a column of the last carries has above its lowest digit, at most."""
+_MOST = _MOST_ABOVE * BASE + _TOP
+
+
+def levels(bounds: Sequence[int], digits: int) -> int:
+    """The levels of columns up to these bounds that `carried` takes."""
+    return 1 if digits == 2 else len(_passes(bounds[:digits])) - 1
+
+
+def carried(engine: Engine, s: Bounded, bounds: Sequence[int], digits: int) -> Bounded:
+    """Columns up to these bounds as digits from 0 to 15, modulo 16^digits.
+
+    Two digits are one number modulo 256, which a refresh reads. Of more, what columns have above 15 moves to
+    the next ones, until it is 2 at most; then carries go through all digits at once.
+    """
+    if digits == 2:
+        return _read_two(engine, s)
+    passes = _passes(bounds[:digits])
+    for bound in passes[:-1]:
+        s = replace(s, largest=max(bound))
+        s = _both_moved_up(engine, s, digits) if _needs_two(bound) else _moved_up(engine, s, digits)
+    s = replace(s, largest=max(passes[-1]))
+    if max(passes[-1][:-1]) <= 2 * _TOP and passes[-1][-1] <= 2 * BASE - 1:
+        return engine.normalized(s, digits)[0]
+    return _normalized(engine, s, digits)
+
+
+def _needs_two(bounds: Sequence[int]) -> bool:
+    """Whether to read the two lowest digits of columns, after which none has more than 47, as the second one
+    has no level for another step."""
+    return _MOST_OF_ONE < max(bounds) <= _MOST_OF_TWO
+
+
+_MOST_OF_ONE = (_MOST - _TOP + 1) * BASE - 1
+_MOST_OF_TWO = (_MOST - 2 * _TOP + 1) * BASE**2 - 1
+
+
+def _passes(bounds: Sequence[int]) -> list[list[int]]:
+    """Bounds before each step of `carried`, and in the end."""
+    found = [list(bounds)]
+    while max(found[-1]) > _MOST:
+        last = found[-1]
+        if _needs_two(last):
+            high = [
+                min(bound // BASE, _TOP) + two // BASE**2
+                for bound, two in zip(last[:-1], [0, *last[:-2]], strict=True)
+            ]
+        else:
+            high = [bound // BASE for bound in last[:-1]]
+        found.append([min(own, _TOP) + above for own, above in zip(last, [0, *high], strict=True)])
+    return found
+
+
+def _moved_up(engine: Engine, s: Bounded, digits: int) -> Bounded:
+    """What is above the lowest digit, at the next column."""
+    low = engine.refreshed(s)
+    higher = engine.layout.by_digit([1 / BASE] * (digits - 1))
+    return low + engine.moved(engine.masked(s - low, higher), 1)
+
+
+def _both_moved_up(engine: Engine, s: Bounded, digits: int) -> Bounded:
+    """The second digit at the next column, and what is above it at the one after that."""
+    layout = engine.layout
+    low, second = _two_digits(engine, s, layout.by_digit([1.0] * (digits - 1)))
+    rest = engine.masked(s - low - second * BASE, layout.by_digit([1 / BASE**2] * (digits - 2)))
+    return low + engine.moved(second, 1) + engine.moved(rest, 2)
+
+
+def _two_digits(engine: Engine, s: Bounded, kept: NDArray[np.float64]) -> tuple[Bounded, Bounded]:
+    """The lowest digit and the second one, which is multiplied by a vector of 0 and 1; both are cleaned."""
+    circuit = lookup(BASE, *bits(DIGIT_BITS))
+    low, above = split(BASE * BASE, circuit)(engine, engine.exponential(s, BASE * BASE))
+    second = engine.read(above, circuit, clean=False)
+    level = engine.level(second[0])
+    low = engine.cleaned([replace(bit, value=bit.value.at_level(level)) for bit in low])
+    second = engine.cleaned(second, dict.fromkeys(range(DIGIT_BITS), kept))
+    return replace(engine.number(low), largest=_TOP), replace(engine.number(second), largest=_TOP)
+
+
+def _read_two(engine: Engine, s: Bounded) -> Bounded:
+    """Two columns, as one number modulo 256."""
+    layout = engine.layout
+    second = engine.moved(engine.masked(s, layout.only(1, BASE)), -1)
+    both = engine.masked(s, layout.only(0)) + second
+    # Both digits are 0 but in the lowest place.
+    low, second = _two_digits(engine, both, np.ones(layout.slots))
+    return replace(low + engine.moved(second, 1), largest=_TOP)
+
+
+def _normalized(engine: Engine, s: Bounded, digits: int) -> Bounded:
+    """Columns up to 47 = 16 * 2 + 15. With r = s mod 16 and q from 0 to 2 of the column below, r + q is from
+    0 to 17: it is 16 or more where q >= 1 and r = 15, or q = 2 and r = 14; and 15 where q + r = 15."""
+    layout = engine.layout
+    higher = layout.by_digit([0.0] + [1.0] * (digits - 1))
+    lower = layout.by_digit([1.0] * (digits - 1))
+    z = engine.exponential(s, 4 * BASE)
+    raw = _last(clean=False)
+    clean = engine.must_clean(*_errors(engine, raw, z), digits)
+    (*low, top, second, third), above = (_last(clean=True) if clean else raw)(engine, z, kept=lower)
+    if clean:
+        low = engine.cleaned(low)
+    one, two = (engine.moved(each, 1) for each in _above(above, lower))
+    makes = engine.product(one, top) + engine.product(two, second)
+    takes = (
+        engine.masked(top, higher) + engine.product(one, second - top) + engine.product(two, third - second)
+    )
+    if clean:
+        (makes,), (takes,) = engine.cleaned([makes]), engine.cleaned([takes])
+    makes, takes = replace(makes, largest=1), replace(takes, largest=1)
+    out = engine.carries(makes, takes, digits)
+    into = replace(engine.plus(takes * -BASE, higher), largest=_TOP)
+    total = engine.number(low) + one + two - makes * BASE + engine.product(into, engine.moved(out, 1))
+    return replace(total, largest=_TOP)
+
+
+_FACTOR = -(1 + 1j) / 4
+
+
+def _above(z: Exponential, kept: NDArray[np.float64]) -> tuple[Bounded, Bounded]:
+    """[q >= 1] and [q = 2] of i^q -(1 + i) / 4, as q is not 3: 1/2 + 2 Re z, and 1/2 + 2 Im z."""
+    conjugate = z.value.conjugate()
+    error = 2 * abs(_FACTOR) * z.radial
+    return (
+        Bounded((z.value + conjugate) + kept / 2, 1, error, z.risk),
+        Bounded((z.value - conjugate) * -1j + kept / 2, 1, error, z.risk),
+    )
+
+
+def _last(*, clean: bool) -> Split:
+    """The lowest digit, its bits if they are cleaned, and where it is 15, 14 and 13."""
+    number = bits(DIGIT_BITS) if clean else [float]
+    equal = [lambda r: r == _TOP, lambda r: r == _TOP - 1, lambda r: r == _TOP - 2]
+    return split(4 * BASE, lookup(BASE, *number, *equal), _FACTOR)
+
+
+def _errors(engine: Engine, raw: Split, z: Exponential) -> tuple[float, float, float]:
+    """The deviations of digits before their carries, of carries that come into being, and of those that go
+    on."""
+    number, top, second, third = raw.errors(z, engine.rounding)
+    above = 2 * abs(_FACTOR) * raw.rest(z, engine.rounding)
+    makes = hypot(above, top) + hypot(above, second)
+    takes = top + hypot(2 * above, second + top) + hypot(2 * above, third + second)
+    return number + 2 * above + BASE * makes, makes, takes
