@@ -15,6 +15,8 @@ from hemera.integers.engine import Engine, pair
 from hemera.integers.layout import BASE, DIGIT_BITS
 from hemera.integers.lookup import bits, lookup
 from hemera.integers.points import LEVELS
+from hemera.objects.batches import concatenate, stack
+from hemera.objects.ciphertext import Ciphertext
 
 Bitwise = Callable[[int, int], int]
 
@@ -113,19 +115,48 @@ def bitwise(engine: Engine, a: Bounded, b: Bounded, of: Bitwise) -> Bounded:
 
 def look_up(engine: Engine, index: Bounded, entries: NDArray[np.uint64], digits: int) -> Bounded:
     """entries[index] of an index in the lowest digits, one (16 entries) or two (256); the results have
-    `digits` digits."""
+    `digits` digits. Vectors share refreshes: the numbers of one stand in the places of another's digits."""
     is_wide = len(entries) > BASE
-    index = engine.ready(index, 0, _PAIR_ERROR)
+    vectors = index.value.shape[0]
+    together = min(vectors, engine.layout.digits)
+    index = engine.ready(index, 0 if together == 1 else 1, _PAIR_ERROR)
     x = index + engine.moved(index, -1) * BASE if is_wide else index
     words = [int(entry) for entry in entries]
-    found = engine.tables(x, lookup(len(entries), *bits(DIGIT_BITS * digits, lambda s: words[s])), clean=True)
-    total = None
-    for i in range(digits):
-        digit = engine.number(found[DIGIT_BITS * i : DIGIT_BITS * (i + 1)])
-        digit = engine.moved(engine.masked(digit, engine.layout.only(0)), i)
-        total = digit if total is None else total + digit
-    assert total is not None
-    return replace(total, largest=_TOP)
+    circuit = lookup(len(entries), *bits(DIGIT_BITS * digits, lambda s: words[s]))
+    found = engine.tables(_interleaved(engine, x, together), circuit, clean=True)
+    numbers = [engine.number(found[DIGIT_BITS * i : DIGIT_BITS * (i + 1)]) for i in range(digits)]
+    rows = []
+    for place in range(together):
+        row = None
+        for i, number in enumerate(numbers):
+            digit = engine.moved(engine.masked(number, engine.layout.only(place)), i - place)
+            row = digit if row is None else row + digit
+        assert row is not None
+        rows.append(row)
+    return replace(rows[0], value=_in_order([row.value for row in rows], vectors), largest=_TOP)
+
+
+def _interleaved(engine: Engine, x: Bounded, together: int) -> Bounded:
+    """Numbers of the lowest places, of so many vectors in the places of one: of vector k in place k modulo
+    `together`."""
+    if together == 1:
+        return x
+    missing = -x.value.shape[0] % together
+    if missing:  # what fills the last one up is not read
+        x = replace(x, value=concatenate([x.value, x.value[:missing]]))
+    x = engine.masked(x, engine.layout.only(0))
+    total = x[slice(0, None, together)]
+    for place in range(1, together):
+        other = engine.moved(x[slice(place, None, together)], place)
+        total = replace(total, value=total.value + other.value, error=hypot(total.error, other.error))
+    return total
+
+
+def _in_order(rows: list[Ciphertext], vectors: int) -> Ciphertext:
+    """The first vectors of the rows in turn."""
+    if len(rows) == 1:
+        return rows[0]
+    return stack([rows[k % len(rows)][k // len(rows)] for k in range(vectors)])
 
 
 def shift(engine: Engine, a: Bounded, amount: int, digits: int, signed: bool) -> Bounded:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from math import log2
 
+import numpy as np
+
 from hemera.circuits import Bootstrap
 from hemera.ckks import Parameters
 from hemera.integers import operations
@@ -14,6 +16,7 @@ from hemera.integers.layout import BASE, DIGIT_BITS, Layout
 from hemera.objects.ciphertext import Ciphertext
 from hemera.objects.cost import cost
 
+_ENTRIES = np.arange(256, dtype=np.uint64)
 Operation = Callable[[Engine, Bounded, Bounded, int], Bounded]
 
 _OPERATIONS: tuple[tuple[str, Operation], ...] = (
@@ -23,6 +26,7 @@ _OPERATIONS: tuple[tuple[str, Operation], ...] = (
     ("a & b, |, ^", lambda e, a, b, _: operations.bitwise(e, a, b, _and)),
     ("a << k, >>", lambda e, a, _, d: operations.shift(e, a, 3, d, False)),
     ("a * b", operations.multiply),
+    ("a table of 256 entries", lambda e, a, *_: operations.look_up(e, a, _ENTRIES, 2)),
 )
 
 
@@ -73,7 +77,7 @@ def _counted(
         engine = Engine(x.evaluator, layout, whole, real)
         a, b = (Bounded(value, BASE - 1, engine.fresh) for value in (x, y))
         found = operation(engine, a, b, layout.digits)
-        refreshes = engine.work.refreshes // 2
+        refreshes = -(-engine.work.refreshes // 2)
         return found.value
 
     shape = (2, layout.slots)

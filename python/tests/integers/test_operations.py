@@ -159,6 +159,16 @@ def test_tables(entries: int, dtype: str) -> None:
     check(hm.integers.Table(values)[ints.encrypt(a)], values[a.astype(int) % entries], ints)
 
 
+@pytest.mark.parametrize(("bits", "vectors", "refreshes"), [(8, 3, 2), (16, 5, 2), (64, 3, 1), (64, 17, 2)])
+def test_vectors_share_the_refreshes_of_a_table(bits: int, vectors: int, refreshes: int) -> None:
+    ints = context(bits)
+    values = np.random.default_rng(8).integers(0, 256, 256, np.uint8)
+    a = np.random.default_rng(9).integers(0, 256, vectors * ints.values - 3, np.uint8)
+    before = ints.work.refreshes
+    check(hm.integers.Table(values)[ints.encrypt(a)], values[a], ints)
+    assert ints.work.refreshes == before + refreshes
+
+
 @pytest.mark.parametrize(("name", "bits"), [("uint8", 16), ("int16", 64), ("uint64", 64), ("int8", 8)])
 def test_sums(name: str, bits: int) -> None:
     ints = context(bits)
@@ -297,7 +307,7 @@ def test_a_report_says_what_operations_take() -> None:
         assert ints.work.refreshes == before + refreshes
     text = context(8).report("nvidia-h200")
     assert text.count("2 refreshes") == 0
-    assert text.count(" ms, fails") == 6
+    assert text.count(" ms, fails") == 7
 
 
 def test_what_is_refused() -> None:
