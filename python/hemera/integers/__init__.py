@@ -16,12 +16,15 @@ from hemera.integers.functions import (
     select,
     where,
 )
+from hemera.integers.joining import broadcast_to, concatenate, stack
 
 __all__ = [
     "Booleans",
     "Context",
     "Integers",
     "Table",
+    "broadcast_to",
+    "concatenate",
     "eq",
     "ge",
     "gt",
@@ -32,5 +35,6 @@ __all__ = [
     "ne",
     "overflowing_add",
     "select",
+    "stack",
     "where",
 ]

@@ -2,31 +2,39 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from math import prod
-from typing import Any, NoReturn
+from typing import Any, ClassVar, NoReturn, TypeVar
 
 import numpy as np
 from numpy.typing import DTypeLike
 
 from hemera import _core
-from hemera.inputs.arguments import described
-from hemera.integers import operations
+from hemera.inputs.arguments import as_extents, described
+from hemera.inputs.array_protocols import NotAnArray
+from hemera.integers import arrangement, operations
 from hemera.integers.bounded import Bounded
 from hemera.integers.handles import Home
 from hemera.integers.layout import BASE
-from hemera.integers.types import DType, common_type, digits_of, integer_type, plain_operand
+from hemera.integers.types import DType, common_shape, common_type, digits_of, integer_type, plain_operand
 
 _NO_TRUTH = (
     "an encrypted {what} has no truth value, as nobody here knows it: choose with "
     "hm.integers.where(condition, a, b), combine conditions with &, | and ~"
 )
 
+_OF_NUMPY = ("broadcast_to", "concatenate", "maximum", "minimum", "stack", "where")
 
-class Encrypted:
+EncryptedT = TypeVar("EncryptedT", bound="Encrypted")
+
+
+class Encrypted(NotAnArray):
     """What arrays of encrypted integers and booleans share."""
 
-    __array_ufunc__ = None  # NumPy's arrays leave operators to this class
+    __array_ufunc__ = None  # type: ignore[assignment]  # NumPy's arrays leave operators to this class
+    _instead: ClassVar[Mapping[str, str]] = {name: f"hm.integers.{name} does it" for name in _OF_NUMPY}
+    _otherwise = "it has NumPy's operators, indices and the functions of hm.integers; for the rest decrypt it"
     _what = "value"
 
     def __init__(self, context: Home, held: Bounded, shape: tuple[int, ...], dtype: DType) -> None:
@@ -49,6 +57,11 @@ class Encrypted:
     def size(self) -> int:
         """The number of values."""
         return prod(self._shape)
+
+    @property
+    def ndim(self) -> int:
+        """The number of axes."""
+        return len(self._shape)
 
     @property
     def dtype(self) -> DType:
@@ -85,16 +98,105 @@ class Encrypted:
             "looks up"
         )
 
-    def __iter__(self) -> NoReturn:
-        raise TypeError("encrypted arrays are not taken apart; operations take whole arrays")
+    # --- Places. ---
+
+    def reshape(self: EncryptedT, *shape: int | Sequence[int]) -> EncryptedT:
+        """The same values in another shape, for nothing; one extent may be -1.
+
+        Raises:
+            MismatchError: if the number of values would change.
+            TypeError: if an extent is no integer.
+        """
+        wanted = as_extents(shape, "reshape")
+        try:
+            found = np.broadcast_to(np.False_, self._shape).reshape(wanted).shape
+        except ValueError:
+            raise _core.MismatchError(
+                f"reshape: an array of shape {self._shape} cannot become {tuple(wanted)}; the number of "
+                "values must stay"
+            ) from None
+        return self._with(self._held, found)
+
+    def ravel(self: EncryptedT) -> EncryptedT:
+        """The same values along one axis, for nothing."""
+        return self.reshape(-1)
+
+    def transpose(self: EncryptedT, *axes: int | Sequence[int]) -> EncryptedT:
+        """The values with their axes in another order; without one, in reverse. Takes a level.
+
+        Raises:
+            ValueError: if they are not the axes of the array.
+        """
+        order = as_extents(axes, "transpose") if axes else None
+        return self._chosen(self._places().transpose(order))
+
+    @property
+    def T(self: EncryptedT) -> EncryptedT:  # noqa: N802
+        """The values with their axes in reverse."""
+        return self.transpose()
+
+    def __getitem__(self: EncryptedT, index: Any) -> EncryptedT:
+        """Values by any index of NumPy that is not encrypted; always a copy. The first values, and whole
+        ciphertexts, are taken for nothing; else a level goes.
+
+        Raises:
+            IndexError: if the index is out of range, or selects nothing.
+            TypeError: if it is encrypted.
+        """
+        for each in index if isinstance(index, tuple) else (index,):
+            if isinstance(each, Encrypted):
+                raise TypeError(
+                    f"an encrypted {each._what} is no index, as nobody here knows it: "
+                    "hm.integers.Table(values)[x] looks up, hm.integers.where(condition, a, b) chooses"
+                )
+        chosen = np.asarray(self._places()[index])
+        if chosen.size == 0:
+            raise IndexError(f"index {index!r} selects nothing of an array of shape {self._shape}")
+        return self._chosen(chosen)
+
+    def __setitem__(self, index: Any, value: object) -> NoReturn:
+        raise TypeError(
+            "encrypted arrays do not change: hm.integers.where(condition, a, b) and "
+            "hm.integers.concatenate make new ones"
+        )
+
+    def __iter__(self: EncryptedT) -> Iterator[EncryptedT]:
+        for position in range(len(self)):
+            yield self[position]
+
+    def _places(self) -> arrangement.Places:
+        """The number of each value."""
+        return np.arange(self.size).reshape(self._shape)
+
+    def _chosen(self: EncryptedT, chosen: arrangement.Places) -> EncryptedT:
+        """Values by their numbers."""
+        engine = self._context._engine
+        is_moved = arrangement.whole_vectors(engine.layout, chosen) is None
+        held = self._movable() if is_moved else self._held
+        return self._with(arrangement.gathered(engine, held, chosen), chosen.shape)
+
+    def _movable(self) -> Bounded:
+        """With a level for a mask."""
+        raise NotImplementedError
+
+    def _with(self: EncryptedT, held: Bounded, shape: tuple[int, ...]) -> EncryptedT:
+        return type(self)(self._context, held, shape, self._dtype)
+
+    def _spread(self: EncryptedT, operation: str, shape: tuple[int, ...]) -> EncryptedT:
+        """Broadcast to a shape, by NumPy's rules. MismatchError if it does not fit."""
+        if shape == self._shape:
+            return self
+        try:
+            chosen = np.broadcast_to(self._places(), shape)
+        except ValueError:
+            raise _core.MismatchError(
+                f"{operation}: encrypted values of shape {self._shape} do not broadcast to {shape}"
+            ) from None
+        return self._with(self._held, shape) if chosen.size == self.size else self._chosen(chosen)
 
     def _require_same(self, operation: str, other: Encrypted) -> None:
         if other._context is not self._context:
             raise _core.MismatchError(f"{operation}: the operands belong to two contexts")
-        if other._shape != self._shape:
-            raise _core.MismatchError(
-                f"{operation}: encrypted operands have one shape, not {self._shape} and {other._shape}"
-            )
 
     def __repr__(self) -> str:
         return f"<encrypted {self._dtype} of shape {self._shape}>"
@@ -127,11 +229,13 @@ class Booleans(Encrypted):
             )
         self._require_same(operation, other)
         engine = self._context._engine
-        a, b = engine.ready_bits(self._held), engine.ready_bits(other._held)
+        shape = common_shape(operation, self._shape, other._shape)
+        left, right = self._spread(operation, shape), other._spread(operation, shape)
+        a, b = engine.ready_bits(left._held), engine.ready_bits(right._held)
         held = engine.product(a, b) * products
         if sums:
             held = held + a + b
-        return self._of(replace(held, largest=1))
+        return left._of(replace(held, largest=1))
 
     def _of(self, held: Bounded) -> Booleans:
         return Booleans(self._context, held, self._shape, self._dtype)
@@ -146,6 +250,9 @@ class Booleans(Encrypted):
         held = operations.total(self._context._engine, self._first_digit(), self.size, digits_of(found), 1)
         return Integers(self._context, held, (), found)
 
+    def _movable(self) -> Bounded:
+        return self._context._engine.ready_bits(self._held)
+
     def _first_digit(self) -> Bounded:
         engine = self._context._engine
         held = engine.ready_bits(self._held, 4, 2.0**-16)
@@ -154,8 +261,8 @@ class Booleans(Encrypted):
 
 class Integers(Encrypted):
     """Encrypted integers of one of NumPy's types, with its operators: they wrap around as NumPy's do, and
-    types of results are NumPy's. Operands are encrypted arrays of one shape, Python's integers, which take
-    the other's type, and NumPy's integers."""
+    types and shapes of results are NumPy's. Operands are encrypted arrays, Python's integers, which take the
+    other's type, and NumPy's integers."""
 
     _what = "integer"
     __hash__ = None  # type: ignore[assignment]
@@ -170,7 +277,7 @@ class Integers(Encrypted):
     # --- Operands. ---
 
     def _operand(self, operation: str, other: object) -> Integers:
-        """An encrypted operand; plain ones are encrypted, spread to this shape."""
+        """An encrypted operand; plain ones are encrypted, spread to the shape of the result."""
         if isinstance(other, Integers):
             self._require_same(operation, other)
             return other
@@ -179,21 +286,23 @@ class Integers(Encrypted):
                 f"{operation}: the operand is an encrypted boolean; where(condition, 1, 0) is an integer"
             )
         plain = plain_operand(operation, other, self._dtype)
-        if plain.shape not in ((), self._shape):
-            raise _core.MismatchError(
-                f"{operation}: an array of shape {plain.shape} does not fit encrypted integers of shape "
-                f"{self._shape}"
-            )
-        spread = np.ascontiguousarray(np.broadcast_to(plain, self._shape)).reshape(self._shape)
+        shape = common_shape(operation, self._shape, plain.shape)
+        spread = np.ascontiguousarray(np.broadcast_to(plain, shape)).reshape(shape)
         encrypted: Integers = self._context.encrypt(spread)
         return encrypted
 
     def _together(self, operation: str, other: object) -> tuple[Integers, Integers, DType]:
-        """Both operands in the type of the result."""
+        """Both operands in the type and the shape of the result."""
         right = self._operand(operation, other)
         dtype = common_type(operation, self._dtype, right._dtype)
-        left = self.astype(dtype)._ready()
-        return left, left if right is self else right.astype(dtype)._ready(), dtype
+        shape = common_shape(operation, self._shape, right._shape)
+        left = self.astype(dtype)._spread(operation, shape)._ready()
+        if right is self:
+            return left, left, dtype
+        return left, right.astype(dtype)._spread(operation, shape)._ready(), dtype
+
+    def _movable(self) -> Bounded:
+        return self._context._engine.ready(self._held, 1)
 
     def _ready(self) -> Integers:
         """The same with a level left: sums of two scales take one."""
@@ -204,20 +313,20 @@ class Integers(Encrypted):
 
     def __add__(self, other: object) -> Integers:
         a, b, dtype = self._together("+", other)
-        return self._of(operations.add(self._context._engine, a._held, b._held, digits_of(dtype))[0], dtype)
+        return a._of(operations.add(self._context._engine, a._held, b._held, digits_of(dtype))[0], dtype)
 
     __radd__ = __add__
 
     def __sub__(self, other: object) -> Integers:
         a, b, dtype = self._together("-", other)
-        return self._of(operations.subtract(self._context._engine, a._held, b._held, digits_of(dtype)), dtype)
+        return a._of(operations.subtract(self._context._engine, a._held, b._held, digits_of(dtype)), dtype)
 
     def __rsub__(self, other: object) -> Integers:
         return self._operand("-", other) - self
 
     def __mul__(self, other: object) -> Integers:
         a, b, dtype = self._together("*", other)
-        return self._of(operations.multiply(self._context._engine, a._held, b._held, digits_of(dtype)), dtype)
+        return a._of(operations.multiply(self._context._engine, a._held, b._held, digits_of(dtype)), dtype)
 
     __rmul__ = __mul__
 
@@ -259,7 +368,7 @@ class Integers(Encrypted):
 
     def _bitwise(self, operation: str, other: object, of: operations.Bitwise) -> Integers:
         a, b, dtype = self._together(operation, other)
-        return self._of(operations.bitwise(self._context._engine, a._held, b._held, of), dtype)
+        return a._of(operations.bitwise(self._context._engine, a._held, b._held, of), dtype)
 
     def __invert__(self) -> Integers:
         return self._of(operations.invert(self._context._engine, self._held, self._digits))
@@ -297,7 +406,7 @@ class Integers(Encrypted):
 
     def __eq__(self, other: object) -> Booleans:  # type: ignore[override]
         a, b, _ = self._together("==", other)
-        return self._condition(operations.equal(self._context._engine, a._held, b._held))
+        return a._condition(operations.equal(self._context._engine, a._held, b._held))
 
     def __ne__(self, other: object) -> Booleans:  # type: ignore[override]
         return ~(self == other)
@@ -308,7 +417,7 @@ class Integers(Encrypted):
             a, b = b, a
         signed = dtype.kind == "i"
         engine = self._context._engine
-        return self._condition(operations.less(engine, a._held, b._held, digits_of(dtype), signed))
+        return a._condition(operations.less(engine, a._held, b._held, digits_of(dtype), signed))
 
     def _condition(self, held: Bounded) -> Booleans:
         return Booleans(self._context, replace(held, largest=1), self._shape, np.dtype(np.bool_))

@@ -12,7 +12,7 @@ from hemera.inputs.arguments import described
 from hemera.integers import operations
 from hemera.integers.array import Booleans, Integers, require_integers
 from hemera.integers.layout import BASE
-from hemera.integers.types import as_words, common_type, digits_of, integer_type
+from hemera.integers.types import as_words, common_shape, common_type, digits_of, integer_type
 
 
 def where(condition: Booleans, a: Any, b: Any) -> Integers:
@@ -30,13 +30,16 @@ def where(condition: Booleans, a: Any, b: Any) -> Integers:
         dtype = common_type("where", both[0].dtype, both[1].dtype)
         if all(isinstance(x, int) for x in (a, b)):
             dtype = np.dtype(f"i{context.bits // 8}")
-        whole = np.broadcast_to(both[0].astype(dtype), condition.shape)
+        whole = np.broadcast_to(both[0].astype(dtype), common_shape("where", both[0].shape, condition.shape))
         a = context.encrypt(np.ascontiguousarray(whole))
     if isinstance(a, Integers):
         left, right, dtype = a._together("where", b)
     else:
         right, left, dtype = b._together("where", a)
     condition._require_same("where", left)
+    shape = common_shape("where", condition.shape, left.shape)
+    condition = condition._spread("where", shape)
+    left, right = left._spread("where", shape), right._spread("where", shape)
     held = operations.select(context._engine, condition._held, left._held, right._held)
     return left._of(held, dtype)
 

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from hemera import _core
 from hemera.inputs.arguments import described
 from hemera.integers.layout import DIGIT_BITS
 
@@ -57,6 +58,20 @@ def common_type(operation: str, left: DType, right: DType) -> DType:
             "integers; bring one to the other's type with astype"
         )
     return found
+
+
+def common_shape(operation: str, left: tuple[int, ...], right: tuple[int, ...]) -> tuple[int, ...]:
+    """The shape to which both broadcast by NumPy's rules.
+
+    Raises:
+        MismatchError: if there is none.
+    """
+    try:
+        return np.broadcast_shapes(left, right)
+    except ValueError:
+        raise _core.MismatchError(
+            f"{operation}: operands of shapes {left} and {right} do not broadcast to one"
+        ) from None
 
 
 def plain_operand(operation: str, value: object, dtype: DType) -> NDArray[Any]:

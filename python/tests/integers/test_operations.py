@@ -5,7 +5,6 @@ from __future__ import annotations
 import operator
 from collections.abc import Callable
 from dataclasses import replace
-from functools import cache
 from typing import Any
 
 import numpy as np
@@ -13,50 +12,15 @@ import pytest
 
 import hemera as hm
 
+from .setting import check, context, operands
+
 TYPES = [("uint8", 8), ("int8", 16), ("uint64", 64), ("int64", 64)]
-
-
-@cache
-def context(bits: int) -> hm.integers.Context:
-    return hm.integers.Context(bits, preset="test-exact")
 
 
 @pytest.fixture(params=TYPES, ids=lambda param: f"{param[0]} in {param[1]} bits")
 def case(request: pytest.FixtureRequest) -> tuple[hm.integers.Context, np.dtype[Any]]:
     name, bits = request.param
     return context(bits), np.dtype(name)
-
-
-def operands(ints: hm.integers.Context, dtype: np.dtype[Any], seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
-    """Pairs of edges, neighbours and random values: more than a vector of them."""
-    limits = np.iinfo(dtype)
-    edges = {0, 1, 15, 16, limits.max, limits.max - 1, limits.min, limits.min + 1, limits.max // 2 + 1}
-    pairs = np.array([(a, b) for a in sorted(edges) for b in sorted(edges)], dtype)
-    rng = np.random.default_rng(seed)
-    count = ints.values + max(ints.values // 2, 100)
-    a, b = (rng.integers(limits.min, limits.max, count, dtype, endpoint=True) for _ in range(2))
-    a[: len(pairs)], b[: len(pairs)] = pairs.T
-    third = (count - len(pairs)) // 3
-    equal, next_to = slice(len(pairs), len(pairs) + third), slice(len(pairs) + third, len(pairs) + 2 * third)
-    b[equal] = a[equal]
-    with np.errstate(over="ignore"):
-        b[next_to] = a[next_to] + dtype.type(1)
-    # Carries that go through all digits.
-    a[-16:] = limits.max if dtype.kind == "u" else -1
-    b[-16:] = np.arange(16) % 3
-    return a, b
-
-
-def check(found: Any, expected: Any, ints: hm.integers.Context, most: float = 2**-9) -> None:
-    expected = np.asarray(expected)
-    values = ints.decrypt(found)
-    np.testing.assert_array_equal(values, expected)
-    assert values.dtype == found.dtype == expected.dtype
-    assert values.shape == found.shape == expected.shape
-    assert found.failure_log2 < -128
-    # The bound is one: of the deviation, and what is decrypted is near whole numbers.
-    slots = ints._ckks.decrypt(found._held.value, ints._secret, dtype=float)
-    assert (slots - np.rint(slots)).std() < found.error < most
 
 
 BINARY: list[Callable[[Any, Any], Any]] = [
@@ -320,8 +284,8 @@ def test_what_is_refused() -> None:
         bool(x)
     with pytest.raises(TypeError, match="is no index"):
         [1, 2, 3][x]
-    with pytest.raises(TypeError, match="not taken apart"):
-        list(x)
+    with pytest.raises(TypeError, match="takes no Integers"):
+        np.arange(4)[x]
     for f in (operator.truediv, operator.floordiv, operator.mod, divmod):
         with pytest.raises(TypeError, match="no division"):
             f(x, 3)
@@ -346,9 +310,9 @@ def test_what_is_refused() -> None:
     wide = context(64)
     with pytest.raises(TypeError, match="is float64"):
         wide.encrypt(np.arange(4, dtype=np.uint64)) + wide.encrypt(np.arange(4, dtype=np.int8))
-    with pytest.raises(hm.errors.MismatchError, match="one shape"):
+    with pytest.raises(hm.errors.MismatchError, match=r"\(4,\) and \(5,\) do not broadcast"):
         x + ints.encrypt(np.arange(5, dtype=np.int16))
-    with pytest.raises(hm.errors.MismatchError, match="does not fit"):
+    with pytest.raises(hm.errors.MismatchError, match="do not broadcast"):
         x + np.arange(5, dtype=np.int16)
     with pytest.raises(hm.errors.MismatchError, match="two contexts"):
         x + other.encrypt(np.arange(4, dtype=np.int16))

@@ -1,0 +1,101 @@
+"""Arrays of encrypted values joined to one, and spread to a shape."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from hemera import _core
+from hemera.inputs.arguments import as_extents, described
+from hemera.integers import arrangement
+from hemera.integers.array import Booleans, Encrypted, EncryptedT, Integers
+from hemera.integers.types import common_type, plain_operand
+
+Join = Callable[[list[arrangement.Places]], arrangement.Places]
+
+
+def concatenate(arrays: Sequence[Any], axis: int = 0) -> Any:
+    """Arrays joined along an axis, in NumPy's type of all of them. A level goes, unless all but the last fill
+    their ciphertexts and the axis is the first.
+
+    Args:
+        arrays: encrypted integers, and NumPy's arrays of integers among them; or encrypted booleans.
+        axis: as NumPy's.
+
+    Raises:
+        MismatchError: if shapes or contexts do not fit.
+        ParameterError: if there is no array.
+        TypeError: if they are no such arrays, or if they are of both kinds.
+    """
+    return _joined("concatenate", arrays, partial(np.concatenate, axis=axis))
+
+
+def stack(arrays: Sequence[Any], axis: int = 0) -> Any:
+    """Arrays of one shape joined along a new axis; otherwise as `concatenate`."""
+    return _joined("stack", arrays, partial(np.stack, axis=axis))
+
+
+def broadcast_to(x: EncryptedT, shape: int | Sequence[int]) -> EncryptedT:
+    """The values repeated to a shape, by NumPy's rules. A level goes, unless whole ciphertexts repeat.
+
+    Raises:
+        MismatchError: if they do not broadcast to it.
+    """
+    if not isinstance(x, Encrypted):
+        raise TypeError(f"broadcast_to: takes encrypted integers or booleans, not {described(x)}")
+    return x._spread("broadcast_to", tuple(as_extents((shape,), "broadcast_to")))
+
+
+def _joined(operation: str, arrays: Sequence[Any], join: Join) -> Any:
+    parts = _alike(operation, list(arrays))
+    places, before = [], 0
+    for part in parts:
+        places.append(part._places() + before)
+        before += part.size
+    try:
+        chosen = join(places)
+    except ValueError as error:  # AxisError is one
+        shapes = ", ".join(str(part.shape) for part in parts)
+        raise _core.MismatchError(f"{operation}: arrays of shapes {shapes} do not fit: {error}") from None
+    sizes = [part.size for part in parts]
+    engine = parts[0].context._engine
+    is_moved = not arrangement.stand_together(engine, sizes, chosen)
+    held = [part._movable() if is_moved else part._held for part in parts]
+    return parts[0]._with(arrangement.joined(engine, held, sizes, chosen), chosen.shape)
+
+
+def _alike(operation: str, arrays: list[Any]) -> list[Encrypted]:
+    """The arrays, encrypted and of one type."""
+    first = next((each for each in arrays if isinstance(each, Encrypted)), None)
+    if first is None:
+        if arrays:
+            raise TypeError(f"{operation}: no array is encrypted; the first is {described(arrays[0])}")
+        raise _core.ParameterError(f"{operation} needs at least one array")
+    if isinstance(first, Booleans):
+        for each in arrays:
+            if not isinstance(each, Booleans):
+                raise TypeError(
+                    f"{operation}: encrypted booleans go with encrypted booleans, not {described(each)}"
+                )
+            first._require_same(operation, each)
+        return arrays
+    assert isinstance(first, Integers)
+    found = []
+    for each in arrays:
+        if isinstance(each, Integers):
+            first._require_same(operation, each)
+            found.append(each)
+        elif isinstance(each, Encrypted):
+            raise TypeError(
+                f"{operation}: encrypted integers go with integers; where(condition, 1, 0) makes one of a "
+                "boolean"
+            )
+        else:
+            found.append(first.context.encrypt(plain_operand(operation, each, first.dtype)))
+    dtype = found[0].dtype
+    for each in found[1:]:
+        dtype = common_type(operation, dtype, each.dtype)
+    return [each.astype(dtype) for each in found]

@@ -1,0 +1,47 @@
+"""Contexts, operands and the judge of tests of encrypted integers: NumPy."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any
+
+import numpy as np
+
+import hemera as hm
+
+
+@cache
+def context(bits: int) -> hm.integers.Context:
+    return hm.integers.Context(bits, preset="test-exact")
+
+
+def operands(ints: hm.integers.Context, dtype: np.dtype[Any], seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
+    """Pairs of edges, neighbours and random values: more than a vector of them."""
+    limits = np.iinfo(dtype)
+    edges = {0, 1, 15, 16, limits.max, limits.max - 1, limits.min, limits.min + 1, limits.max // 2 + 1}
+    pairs = np.array([(a, b) for a in sorted(edges) for b in sorted(edges)], dtype)
+    rng = np.random.default_rng(seed)
+    count = ints.values + max(ints.values // 2, 100)
+    a, b = (rng.integers(limits.min, limits.max, count, dtype, endpoint=True) for _ in range(2))
+    a[: len(pairs)], b[: len(pairs)] = pairs.T
+    third = (count - len(pairs)) // 3
+    equal, next_to = slice(len(pairs), len(pairs) + third), slice(len(pairs) + third, len(pairs) + 2 * third)
+    b[equal] = a[equal]
+    with np.errstate(over="ignore"):
+        b[next_to] = a[next_to] + dtype.type(1)
+    # Carries that go through all digits.
+    a[-16:] = limits.max if dtype.kind == "u" else -1
+    b[-16:] = np.arange(16) % 3
+    return a, b
+
+
+def check(found: Any, expected: Any, ints: hm.integers.Context, most: float = 2**-9) -> None:
+    expected = np.asarray(expected)
+    values = ints.decrypt(found)
+    np.testing.assert_array_equal(values, expected)
+    assert values.dtype == found.dtype == expected.dtype
+    assert values.shape == found.shape == expected.shape
+    assert found.failure_log2 < -128
+    # The bound is one: of the deviation, and what is decrypted is near whole numbers.
+    slots = ints._ckks.decrypt(found._held.value, ints._secret, dtype=float)
+    assert (slots - np.rint(slots)).std() < found.error < most
