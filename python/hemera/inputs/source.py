@@ -1,4 +1,4 @@
-"""Sources of objects: bytes, or a file."""
+"""Sources of objects: bytes, or a file; and files that are written whole."""
 
 from __future__ import annotations
 
@@ -32,3 +32,19 @@ def read(source: Source, from_bytes: Callable[[bytes], T], from_file: Callable[[
     if isinstance(source, (str, os.PathLike)):
         return from_file(os.fsencode(source))
     raise TypeError(f"load takes bytes or the path of a file, not {type(source).__name__}")
+
+
+def write_bytes(path: str | os.PathLike[str], data: bytes) -> None:
+    """Write a file, which appears under its name only when it is complete. FileError if it can not be
+    written."""
+    target = Path(path)
+    beside = target.with_name(f".{target.name}.{os.urandom(8).hex()}")
+    try:
+        with beside.open("xb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+        beside.replace(target)
+    except OSError as error:
+        beside.unlink(missing_ok=True)
+        raise _core.FileError(f"cannot write {target}: {error.strerror or error}") from None

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from math import prod
+from math import isfinite, prod
 from typing import Any, ClassVar, NoReturn, TypeVar
 
 import numpy as np
@@ -13,7 +14,8 @@ from numpy.typing import DTypeLike
 from hemera import _core
 from hemera.inputs.arguments import as_extents, described
 from hemera.inputs.array_protocols import NotAnArray
-from hemera.integers import arrangement, operations
+from hemera.inputs.source import write_bytes
+from hemera.integers import arrangement, files, operations
 from hemera.integers.bounded import Bounded
 from hemera.integers.handles import Home
 from hemera.integers.layout import BASE
@@ -96,6 +98,47 @@ class Encrypted(NotAnArray):
         raise TypeError(
             f"an encrypted {self._what} is no index, as nobody here knows it; hm.integers.Table(values)[x] "
             "looks up"
+        )
+
+    # --- Files. ---
+
+    def to_bytes(self, *, compression: int = 0) -> bytes:
+        """The values as a file, with what is public of them: types, shape, error and `failure_log2`.
+        `Context.load` reads it.
+
+        Args:
+            compression: that of `Ciphertext.to_bytes`.
+        """
+        failure = self.failure_log2
+        header = files.Header(
+            self._context.bits,
+            self._dtype.name,
+            list(self._shape),
+            float(self.error),
+            failure if isfinite(failure) else None,
+        )
+        return files.write(header, self._held.value.to_bytes(compression=compression))
+
+    def __bytes__(self) -> bytes:
+        return self.to_bytes()
+
+    def save(self, path: str | os.PathLike[str], *, compression: int = 0) -> None:
+        """Write the file, which appears under its name only when it is complete.
+
+        Raises:
+            FileError: if it can not be written. An older file of that name is then untouched.
+        """
+        write_bytes(path, self.to_bytes(compression=compression))
+
+    def shrink(self: EncryptedT) -> EncryptedT:
+        """The same values without levels, for sending: a fourth of the bytes, or less."""
+        level = min(self._context._engine.level(self._held), self._context._engine.lowest)
+        return self._with(replace(self._held, value=self._held.value.at_level(level)), self._shape)
+
+    def __reduce__(self) -> NoReturn:
+        raise TypeError(
+            f"{type(self).__name__} do not pickle: they belong to a context. Send bytes(x) or x.save(path), "
+            "and read them with load() of a context that has the same parameters"
         )
 
     # --- Places. ---

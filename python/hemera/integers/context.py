@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import cached_property
-from typing import Any, overload
+from typing import Any, TypeVar, overload
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -12,10 +12,12 @@ from hemera import _core
 from hemera.circuits import Bootstrap, LinearTransform
 from hemera.ckks import Parameters
 from hemera.inputs.arguments import described
-from hemera.integers import operations
+from hemera.inputs.source import Source, read_bytes
+from hemera.integers import files, operations
 from hemera.integers.array import Booleans, Encrypted, Integers
+from hemera.integers.bounded import Bounded, Risk
 from hemera.integers.engine import Engine, Work
-from hemera.integers.layout import DIGIT_BITS, Layout
+from hemera.integers.layout import BASE, DIGIT_BITS, Layout
 from hemera.integers.points import Points
 from hemera.integers.report import report
 from hemera.integers.types import as_words, digits_of, from_words, integer_type
@@ -23,6 +25,8 @@ from hemera.objects.context import Context as CkksContext
 from hemera.objects.keys import Keys, SecretKey
 
 _WIDTHS = (8, 16, 32, 64)
+
+KeyT = TypeVar("KeyT", Keys, SecretKey)
 
 
 class Context:
@@ -34,35 +38,73 @@ class Context:
         hm.integers.where(a < b, a, b)
 
     A context makes a secret key and the keys of its operations. A server has the same without the secret key:
-    `Context(bits=64, keys=client.keys)`.
+    `Context(bits=64, keys=client.keys)`. Both are saved, and loaded from their files:
+
+        client.keys.save("keys.hemera"), client.secret_key.save("secret.hemera")
+        server = hm.integers.Context(bits=64, keys="keys.hemera")
+        client = hm.integers.Context(bits=64, keys="keys.hemera", secret_key="secret.hemera")
 
     Args:
         bits: of the widest type: 8, 16, 32 or 64. The fewer, the more values a ciphertext holds.
         preset: of `hemera.ckks.Parameters.for_bootstrapping`: "n16-exact", or "test-exact", which is not
-            secure.
-        device: that of `hemera.Context`.
-        keys: of another context with these parameters, which may then decrypt nothing.
+            secure. None: that of the keys, else "n16-exact".
+        device: that of `hemera.Context`; keys that are no files stay where they are.
+        keys: of another context, or their bytes or file. Without a secret key the context may decrypt
+            nothing.
+        secret_key: of another context, or its bytes or file. Without keys, they are made at their first use.
 
     Raises:
         ParameterError: if there are no integers of this width, or the preset gives no exponentials.
+        MismatchError: if keys have other parameters than the preset, or belong to two contexts.
+        FormatError, FileError: if files are damaged, or can not be read.
     """
 
     def __init__(
-        self, bits: int = 64, *, preset: str = "n16-exact", device: str = "auto", keys: Keys | None = None
+        self,
+        bits: int = 64,
+        *,
+        preset: str | None = None,
+        device: str = "auto",
+        keys: Keys | Source | None = None,
+        secret_key: SecretKey | Source | None = None,
     ) -> None:
         if bits not in _WIDTHS:
             raise _core.ParameterError(f"integers of {bits!r} bits; there are those of 8, 16, 32 and 64")
-        params = Parameters.for_bootstrapping(preset)
+        given = [key for key in (keys, secret_key) if isinstance(key, (Keys, SecretKey))]
+        if given:
+            self._ckks = given[0].context
+            if preset is not None and Parameters.for_bootstrapping(preset) != self._ckks.params:
+                raise _core.MismatchError(f'the keys have other parameters than the preset "{preset}"')
+        else:
+            self._ckks = CkksContext(Parameters.for_bootstrapping(preset or "n16-exact"), device)
+        params = self._ckks.params
+        if not isinstance(params, Parameters):
+            raise _core.MismatchError(f"integers stand in ciphertexts of CKKS, and the keys are of {params}")
         self._bits, self._params = bits, params
         self._layout = Layout(params.max_slots, bits // DIGIT_BITS)
         self._whole, self._real = Bootstrap(params), Bootstrap(params, real=True)
         if not self._whole.exponential or round(self._whole.ratio) != 256:
             raise _core.ParameterError(
-                f'integers need a preset whose bootstraps give exponentials, as "n16-exact", not "{preset}"'
+                'integers need a preset whose bootstraps give exponentials, as "n16-exact", not '
+                + (f'"{preset}"' if preset else repr(params))
             )
-        self._ckks = CkksContext(params, device) if keys is None else keys.context
-        self._secret: SecretKey | None = None if keys is not None else self._ckks.generate_secret_key()
-        self._given = keys
+        self._given = self._key_of("keys", keys, Keys)
+        self._secret = self._key_of("secret_key", secret_key, SecretKey)
+        if keys is None and secret_key is None:
+            self._secret = self._ckks.generate_secret_key()
+
+    def _key_of(self, name: str, key: KeyT | Source | None, kind: type[KeyT]) -> KeyT | None:
+        """The key of an argument, loaded if it is a file."""
+        if key is None:
+            return None
+        found = key if isinstance(key, (Keys, SecretKey)) else self._ckks.load(key)
+        if not isinstance(found, kind):
+            raise _core.MismatchError(f"{name}= takes {kind.__name__}, and this is a {type(found).__name__}")
+        if found.context is not self._ckks:
+            raise _core.MismatchError(
+                f"{name}: keys= and secret_key= belong to two contexts; load one's bytes"
+            )
+        return found
 
     # --- Keys. ---
 
@@ -87,6 +129,17 @@ class Context:
         level = self._whole.input_level + operations.product_levels(self._layout.digits)
         return Points(self._params, self._layout).transforms(self._layout.digits, level)
 
+    @property
+    def secret_key(self) -> SecretKey:
+        """The key that decrypts: save it where nobody else reads it.
+
+        Raises:
+            TypeError: if the context has none.
+        """
+        if self._secret is None:
+            raise TypeError("this context has the keys of a server; the client's has the secret key")
+        return self._secret
+
     @cached_property
     def _engine(self) -> Engine:
         evaluator = self._ckks.bind(self.keys)
@@ -98,6 +151,11 @@ class Context:
     def bits(self) -> int:
         """The bits of the widest type."""
         return self._bits
+
+    @property
+    def params(self) -> Parameters:
+        """The parameters of the ciphertexts."""
+        return self._params
 
     @property
     def values(self) -> int:
@@ -153,9 +211,7 @@ class Context:
         """
         if not isinstance(x, Encrypted):
             raise TypeError(f"decrypt: takes encrypted integers or booleans, not {described(x)}")
-        if self._secret is None:
-            raise TypeError("decrypt: this context has the keys of a server; the client's has the secret key")
-        slots: NDArray[Any] = self._ckks.decrypt(x._held.value, self._secret, dtype=float)
+        slots: NDArray[Any] = self._ckks.decrypt(x._held.value, self.secret_key, dtype=float)
         digits = np.rint(slots).astype(np.int64)
         is_boolean = isinstance(x, Booleans)
         if digits.min() < 0 or digits.max() > (1 if is_boolean else 15):
@@ -169,6 +225,40 @@ class Context:
         words = self._layout.to_integers(digits, x.size, digits_of(x.dtype))
         found: NDArray[Any] = from_words(words, x.dtype).reshape(x.shape)
         return found
+
+    # --- Files. ---
+
+    def load(self, source: Source) -> Any:
+        """Encrypted integers or booleans of their bytes or file, as `x.save` writes them, in any context of
+        the same bits and parameters.
+
+        Raises:
+            FormatError: if the bytes are damaged, or no file of encrypted integers.
+            MismatchError: if they belong to other bits or parameters.
+            FileError: if the file can not be read.
+        """
+        header, ciphertext = files.read(read_bytes(source))
+        engine = self._engine
+        if header.bits != self._bits:
+            raise _core.MismatchError(
+                f"load: the values are of a context of {header.bits} bits, and this one has {self._bits}"
+            )
+        value = engine.evaluator.load(ciphertext)
+        vectors = self._layout.vectors(header.size)
+        found = (value.shape, value.slots, value.filled, value.size)
+        if found != ((vectors,), self._layout.slots, self._layout.slots, 2):
+            raise _core.FormatError(
+                f"load: values of shape {tuple(header.shape)} stand in {vectors} ciphertexts with all slots "
+                f"filled, and there are {value}"
+            )
+        is_boolean = header.dtype == "bool"
+        risk = Risk() if header.failure_log2 is None else Risk.of(header.failure_log2)
+        held = Bounded(value, 1 if is_boolean else BASE - 1, header.error, risk)
+        if not engine.lowest <= engine.level(held) <= engine.highest:
+            raise _core.FormatError(f"load: level {value.level} is none of the values'")
+        if is_boolean:
+            return Booleans(self, held, tuple(header.shape), header.type)
+        return Integers(self, held, tuple(header.shape), integer_type(header.type, self._bits))
 
     def __repr__(self) -> str:
         return f"<integers of {self._bits} bits, {self.values} in a ciphertext>"

@@ -107,6 +107,11 @@ class Engine:
         """The level of the user's lowest."""
         return self._whole.input_level
 
+    @property
+    def highest(self) -> int:
+        """The level of fresh encryptions and of exponentials."""
+        return self._whole.result_level
+
     def level(self, x: Bounded) -> int:
         """The level after the rescale that a product waits for."""
         return _finished(x.value)

@@ -5,9 +5,7 @@ from __future__ import annotations
 import hashlib
 import math
 import os
-import secrets
 import warnings
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -15,13 +13,13 @@ import numpy as np
 from hemera import _core
 from hemera.circuits.needs import size_text
 from hemera.errors import (
-    FileError,
     FormatError,
     HemeraWarning,
     MismatchError,
     MissingKeyError,
     ParameterError,
 )
+from hemera.inputs.source import write_bytes
 from hemera.objects.context import Context
 from hemera.objects.cost import Cost
 from hemera.objects.evaluator import Evaluator
@@ -97,17 +95,7 @@ class Package:
         """Write the file, which appears under its name only when it is complete. FileError when it can not
         be written, ParameterError for a model that is too large to be loaded."""
         container.require_readable(self._bytes)
-        target = Path(path)
-        beside = target.with_name(f".{target.name}.{secrets.token_hex(8)}")
-        try:
-            with beside.open("xb") as file:
-                file.write(self._bytes)
-                file.flush()
-                os.fsync(file.fileno())
-            beside.replace(target)
-        except OSError as error:
-            beside.unlink(missing_ok=True)
-            raise FileError(f"cannot write {target}: {error.strerror or error}") from None
+        write_bytes(path, self._bytes)
 
     @property
     def interface(self) -> Interface:

@@ -1,0 +1,114 @@
+"""The file of encrypted integers: what is public of them, then their ciphertexts in Hemera's format.
+
+    bytes 0-15       magic
+    bytes 16-23      H, the length of the header, little-endian
+    H bytes          JSON: {"version": 1, "bits": 64, "dtype": "uint64", "shape": [1000], "error": 1e-8,
+                     "failure_log2": -130.1}; null in place of minus infinity
+    the ciphertext   as docs/file-format.md has it, of shape (vectors,)
+    last 32 bytes    SHA-256 of all before
+
+Bounds are taken as the file has them. Where they lie, results may be wrong, as with ciphertexts that lie.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+
+from hemera.errors import FormatError
+from hemera.integers.types import DType
+
+MAGIC = b"\x89HEMINTS\r\n\x1a\n\x00\x00\x00\x00"
+VERSION = 1
+_MAX_HEADER = 1 << 16
+_MAX_AXES = 32
+_MAX_VALUES = 1 << 48
+_LARGEST_ERROR = 0.5
+"""Of a digit, beyond which it is another one."""
+_DIGEST = 32
+_TYPES = ("bool", *(f"{kind}int{bits}" for kind in ("u", "") for bits in (8, 16, 32, 64)))
+
+
+@dataclass(frozen=True)
+class Header:
+    """What is public of encrypted values."""
+
+    bits: int
+    """Of the context, by which digits stand in slots."""
+    dtype: str
+    shape: list[int]
+    error: float
+    failure_log2: float | None
+
+    @property
+    def type(self) -> DType:
+        return np.dtype(self.dtype)
+
+    @property
+    def size(self) -> int:
+        return math.prod(self.shape)
+
+
+def write(header: Header, ciphertext: bytes) -> bytes:
+    """The bytes of a file."""
+    described = {"version": VERSION, **asdict(header)}
+    text = json.dumps(described, separators=(",", ":"), allow_nan=False).encode()
+    file = b"".join([MAGIC, len(text).to_bytes(8, "little"), text, ciphertext])
+    return file + hashlib.sha256(file).digest()
+
+
+def read(data: bytes) -> tuple[Header, bytes]:
+    """Header and ciphertext of a file's bytes. FormatError for anything else."""
+    begin = len(MAGIC) + 8
+    if data[: len(MAGIC)] != MAGIC:
+        raise FormatError(
+            "no file of encrypted integers: it does not begin as one; keys are loaded by "
+            "Context(keys=, secret_key=), ciphertexts of CKKS by hemera.Context"
+        )
+    if len(data) < begin + _DIGEST:
+        raise FormatError("the file of encrypted integers is cut off")
+    length = int.from_bytes(data[len(MAGIC) : begin], "little")
+    if length > min(_MAX_HEADER, len(data) - begin - _DIGEST):
+        raise FormatError(f"the file of encrypted integers is cut off: its header has {length} bytes")
+    view = memoryview(data)
+    if hashlib.sha256(view[:-_DIGEST]).digest() != data[-_DIGEST:]:
+        raise FormatError("the file of encrypted integers is damaged: its checksum does not fit")
+    try:
+        found = json.loads(data[begin : begin + length])
+    except (ValueError, RecursionError) as error:
+        raise FormatError(f"the header of encrypted integers is damaged: {error}") from None
+    return _header(found), bytes(view[begin + length : -_DIGEST])
+
+
+def _header(found: Any) -> Header:
+    if not isinstance(found, dict) or "version" not in found:
+        raise FormatError("the header of encrypted integers has no version")
+    version = found.pop("version")
+    if version != VERSION or type(version) is not int:
+        raise FormatError(
+            f"the encrypted integers are of version {version!r} of the format, and this reads {VERSION}; "
+            "take a newer Hemera"
+        )
+    if set(found) != set(Header.__dataclass_fields__):
+        raise FormatError("the header of encrypted integers has other fields")
+    header = Header(**found)
+    shape, failure = header.shape, header.failure_log2
+    is_right = (
+        type(header.bits) is int
+        and header.dtype in _TYPES
+        and isinstance(shape, list)
+        and len(shape) <= _MAX_AXES
+        and all(type(extent) is int and 0 <= extent <= _MAX_VALUES for extent in shape)
+        and math.prod(shape) <= _MAX_VALUES
+        and type(header.error) is float
+        and 0 < header.error <= _LARGEST_ERROR
+        and (failure is None or (type(failure) is float and math.isfinite(failure)))
+    )
+    if not is_right:
+        raise FormatError(f"the header of encrypted integers has other values: {found}")
+    return header
