@@ -13,6 +13,7 @@ from hemera.integers.functions import (
     minimum,
     ne,
     overflowing_add,
+    overflowing_sub,
     select,
     where,
 )
@@ -34,6 +35,7 @@ __all__ = [
     "minimum",
     "ne",
     "overflowing_add",
+    "overflowing_sub",
     "select",
     "stack",
     "where",

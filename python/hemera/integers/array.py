@@ -15,11 +15,12 @@ from hemera import _core
 from hemera.inputs.arguments import as_extents, described
 from hemera.inputs.array_protocols import NotAnArray
 from hemera.inputs.source import write_bytes
-from hemera.integers import arrangement, files, operations
+from hemera.integers import arrangement, conversion, files, operations, shifts
 from hemera.integers.bounded import Bounded
 from hemera.integers.handles import Home
 from hemera.integers.layout import BASE
 from hemera.integers.types import DType, common_shape, common_type, digits_of, integer_type, plain_operand
+from hemera.objects.ciphertext import Ciphertext
 
 _NO_TRUTH = (
     "an encrypted {what} has no truth value, as nobody here knows it: choose with "
@@ -422,16 +423,30 @@ class Integers(Encrypted):
     def __rshift__(self, amount: object) -> Integers:
         return self._shifted(">>", amount, -1)
 
+    def __rlshift__(self, other: object) -> Integers:
+        return self._operand("<<", other) << self
+
+    def __rrshift__(self, other: object) -> Integers:
+        return self._operand(">>", other) >> self
+
     def _shifted(self, operation: str, amount: object, sign: int) -> Integers:
+        engine = self._context._engine
         if isinstance(amount, Encrypted):
-            raise TypeError(
-                f"{operation}: shifts by encrypted amounts are not there; shift by a Python integer"
+            if not isinstance(amount, Integers) or amount._dtype != np.uint8:
+                raise TypeError(
+                    f"{operation}: encrypted amounts are uint8, not {amount._dtype}; "
+                    "amount.astype(np.uint8) is"
+                )
+            a, by, dtype = self._together(operation, amount)
+            held = shifts.shift_by(
+                engine, a._held, by._held, digits_of(dtype), left=sign > 0, signed=dtype.kind == "i"
             )
+            return a._of(held, dtype)
         if isinstance(amount, bool) or not isinstance(amount, (int, np.integer)) or amount < 0:
             raise TypeError(f"{operation}: the amount is an integer of 0 or more, not {described(amount)}")
-        engine, signed = self._context._engine, self._dtype.kind == "i"
-        by = min(int(amount), self._dtype.itemsize * 8)
-        return self._of(operations.shift(engine, self._ready()._held, sign * by, self._digits, signed))
+        places = min(int(amount), self._dtype.itemsize * 8) * sign
+        signed = self._dtype.kind == "i"
+        return self._of(operations.shift(engine, self._ready()._held, places, self._digits, signed))
 
     # --- Comparisons. ---
 
@@ -490,6 +505,21 @@ class Integers(Encrypted):
         a = self.astype(found)
         held = operations.total(self._context._engine, a._held, self.size, digits_of(found), BASE - 1)
         return Integers(self._context, held, (), found)
+
+    def to_ckks(self, factor: float = 1) -> Ciphertext:
+        """The values, times a factor, as approximate numbers of CKKS. Takes a level; signed values take a
+        refresh.
+
+        Their error is relative to the type's largest number: up to 16^digits / 15 times that of a digit, and
+        16^digits times that of a sign, times the factor. Unlike integers, decrypted numbers reveal something
+        of the secret key (docs/ckks.md).
+
+        Returns:
+            A ciphertext of shape (vectors,), with `context.values` slots, bound to `context.evaluator`. The
+            array's values fill one vector after the other.
+        """
+        held, signed = self._ready()._held, self._dtype.kind == "i"
+        return conversion.to_numbers(self._context._engine, held, self._digits, signed=signed, factor=factor)
 
     def refresh(self) -> Integers:
         """The same values with most of the levels and least error. Operations do it by themselves."""

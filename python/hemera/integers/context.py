@@ -6,14 +6,14 @@ from functools import cached_property
 from typing import Any, TypeVar, overload
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike, DTypeLike, NDArray
 
 from hemera import _core
 from hemera.circuits import Bootstrap, LinearTransform
 from hemera.ckks import Parameters
 from hemera.inputs.arguments import described
 from hemera.inputs.source import Source, read_bytes
-from hemera.integers import files, operations
+from hemera.integers import conversion, files, operations
 from hemera.integers.array import Booleans, Encrypted, Integers
 from hemera.integers.bounded import Bounded, Risk
 from hemera.integers.engine import Engine, Work
@@ -21,7 +21,9 @@ from hemera.integers.layout import BASE, DIGIT_BITS, Layout
 from hemera.integers.points import Points
 from hemera.integers.report import report
 from hemera.integers.types import as_words, digits_of, from_words, integer_type
+from hemera.objects.ciphertext import Ciphertext
 from hemera.objects.context import Context as CkksContext
+from hemera.objects.evaluator import Evaluator
 from hemera.objects.keys import Keys, SecretKey
 
 _WIDTHS = (8, 16, 32, 64)
@@ -225,6 +227,56 @@ class Context:
         words = self._layout.to_integers(digits, x.size, digits_of(x.dtype))
         found: NDArray[Any] = from_words(words, x.dtype).reshape(x.shape)
         return found
+
+    # --- Numbers of CKKS. ---
+
+    @property
+    def evaluator(self) -> Evaluator:
+        """The evaluator of CKKS with the context's keys: it encrypts numbers, and computes with those of
+        `Integers.to_ckks`."""
+        return self._engine.evaluator
+
+    def from_ckks(self, y: Ciphertext, dtype: DTypeLike, *, error: float) -> Integers:
+        """Integers of numbers of CKKS that are whole but for an error. Numbers beyond the type's range, by
+        less than 2^bits, wrap around. Takes a refresh for each eight bits.
+
+        Args:
+            y: real numbers, of shape (...), in at most `values` slots each, as `evaluator.encrypt` and
+                `Integers.to_ckks` give them.
+            dtype: an integer type of 8 or 16 bits. Wider numbers would lose their last bits in a bootstrap.
+            error: a bound on the deviation of the numbers from whole ones, for which whoever computed them
+                answers.
+
+        Returns:
+            An array of shape (..., filled slots).
+
+        Raises:
+            NoiseError: if a number could be misread with a probability above 2^-128.
+            LevelError: if there are too few levels.
+            MismatchError: if the numbers are of another context, or have more slots.
+            TypeError: if the type is another one, or wider.
+        """
+        found = integer_type(dtype, self._bits)
+        if digits_of(found) > conversion.MOST_DIGITS:
+            raise TypeError(
+                f"from_ckks: integers of 8 and 16 bits, not {found}: numbers of CKKS have too large an error "
+                "for more; astype widens them"
+            )
+        if not isinstance(y, Ciphertext):
+            raise TypeError(f"from_ckks: takes a ciphertext of CKKS, not {described(y)}")
+        if y.context is not self._ckks:
+            raise _core.MismatchError("from_ckks: the numbers belong to another context than `evaluator`'s")
+        if y.slots > self.values:
+            raise _core.MismatchError(
+                f"from_ckks: {y.slots} slots, and {self.values} integers are in a ciphertext; encrypt that "
+                "many numbers at most in each"
+            )
+        if not 0 < error < 0.5:
+            raise _core.ParameterError(f"from_ckks: error={error!r}; it is above 0 and below 0.5")
+        flat = y.reshape(-1)
+        held = conversion.from_numbers(self._engine, flat, digits_of(found), error)
+        whole = Integers(self, held, (*flat.shape, self.values), found)
+        return whole[:, : y.filled].reshape(*y.shape, y.filled)
 
     # --- Files. ---
 

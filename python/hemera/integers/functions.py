@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 
 from hemera import _core
 from hemera.inputs.arguments import described
-from hemera.integers import operations
+from hemera.integers import operations, overflow
 from hemera.integers.array import Booleans, Integers, require_integers
 from hemera.integers.layout import BASE
 from hemera.integers.types import as_words, common_shape, common_type, digits_of, integer_type
@@ -96,20 +96,27 @@ def ge(a: Integers, b: Any) -> Booleans:
 
 
 def overflowing_add(a: Integers, b: Any) -> tuple[Integers, Booleans]:
-    """a + b of unsigned integers, and where it wrapped around: the carry out, in the same refresh.
+    """a + b, and where it wrapped around: of unsigned integers in the same refresh, of signed ones with one
+    more, of signs."""
+    return _overflowing("overflowing_add", a, b, subtracts=False)
 
-    Raises:
-        TypeError: if the integers are signed.
-    """
-    left, right, dtype = require_integers("overflowing_add", a)._together("overflowing_add", b)
-    if dtype.kind != "u":
-        raise TypeError(
-            "overflowing_add: takes unsigned integers; of signed ones add in a wider type and compare"
-        )
-    engine, digits = left.context._engine, digits_of(dtype)
-    found, carries = operations.add(engine, left._held, right._held, digits)
-    out = engine.ready_bits(carries)
-    return left._of(found, dtype), left._condition(engine.spread(out, digits - 1))
+
+def overflowing_sub(a: Integers, b: Any) -> tuple[Integers, Booleans]:
+    """a - b, and where it wrapped around, as `overflowing_add`."""
+    return _overflowing("overflowing_sub", a, b, subtracts=True)
+
+
+def _overflowing(operation: str, a: Integers, b: Any, *, subtracts: bool) -> tuple[Integers, Booleans]:
+    left, right, dtype = require_integers(operation, a)._together(operation, b)
+    found, wrapped = overflow.overflowing(
+        left.context._engine,
+        left._held,
+        right._held,
+        digits_of(dtype),
+        subtracts=subtracts,
+        signed=dtype.kind == "i",
+    )
+    return left._of(found, dtype), left._condition(wrapped)
 
 
 class Table:

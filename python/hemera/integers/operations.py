@@ -32,7 +32,7 @@ def add(engine: Engine, a: Bounded, b: Bounded, digits: int) -> tuple[Bounded, B
     return engine.normalized(a + b, digits)
 
 
-def _difference(engine: Engine, a: Bounded, b: Bounded, digits: int) -> Bounded:
+def difference(engine: Engine, a: Bounded, b: Bounded, digits: int) -> Bounded:
     """a + 15 - b, and one more at the lowest digit: a - b + 16^digits."""
     s = engine.plus(a - b, engine.layout.by_digit([float(BASE)] + [float(_TOP)] * (digits - 1)))
     return replace(s, largest=2 * _TOP + 1)
@@ -40,7 +40,7 @@ def _difference(engine: Engine, a: Bounded, b: Bounded, digits: int) -> Bounded:
 
 def subtract(engine: Engine, a: Bounded, b: Bounded, digits: int) -> Bounded:
     """a - b."""
-    return engine.normalized(_difference(engine, a, b, digits), digits)[0]
+    return engine.normalized(difference(engine, a, b, digits), digits)[0]
 
 
 def negate(engine: Engine, a: Bounded, digits: int) -> Bounded:
@@ -58,7 +58,7 @@ def invert(engine: Engine, a: Bounded, digits: int) -> Bounded:
 def less(engine: Engine, a: Bounded, b: Bounded, digits: int, signed: bool) -> Bounded:
     """Where a < b: a - b has no carry out. The sign bits of signed numbers are taken as they are: where they
     differ, unsigned numbers compare the other way."""
-    s = _difference(engine, a, b, digits)
+    s = difference(engine, a, b, digits)
     circuit = lookup(2 * BASE, lambda x: x >= BASE, lambda x: x == _TOP)
     # What comes around to the lowest digits never comes to the highest.
     g, p = engine.tables(s, circuit, clean=True)
