@@ -249,6 +249,18 @@ def test_a_product_of_unrefreshed_sums_needs_no_thought() -> None:
     assert {0, 1, 2} <= seen
 
 
+@pytest.mark.parametrize("levels", range(6))
+def test_products_and_sums_at_every_level(levels: int) -> None:
+    # Each of their carries takes one.
+    ints = context(16)
+    a, b = operands(ints, np.dtype(np.uint16), 14)
+    x, y = ints.encrypt(a), ints.encrypt(b)
+    x._held = replace(x._held, value=x._held.value.at_level(ints._engine.lowest + levels))
+    assert x.levels == levels
+    check(x * y, a * b, ints)
+    check(x.sum(), a.sum(dtype=np.uint16), ints)
+
+
 def test_a_server_has_no_secret_key() -> None:
     client = context(8)
     server = hm.integers.Context(8, preset="test-exact", keys=client.keys)
