@@ -103,6 +103,22 @@ def test_bits_are_right_or_refused(ints: hm.integers.Context) -> None:
         engine.tables(replace(near, error=0.036), circuit, clean=False)
 
 
+@pytest.mark.parametrize("sigma", [0.2, 0.25])
+def test_misread_digits_are_as_many_as_the_law_says(ints: hm.integers.Context, sigma: float) -> None:
+    # Noise that no operation lets through, unless the bound lies. The law: erfc(1 / (2 sqrt 2 sigma)).
+    engine = ints._engine
+    numbers = all_numbers(engine, 16, 4)
+    noise = np.random.default_rng(5).normal(0, sigma, numbers.shape)
+    x = replace(engine.encrypted(numbers + noise, 15), error=2.0**-20)
+    raw = engine.tables(x, lookup(16, *bits(4)), clean=False)
+    found = sum((slots_of(ints, bit).real > 0.5).astype(int) << b for b, bit in enumerate(raw))
+    expected = numbers.size * math.erfc(1 / (2 * math.sqrt(2) * sigma))
+    assert np.count_nonzero(found != numbers) == pytest.approx(expected, rel=0.25)
+    # Bits need not change halfway between two numbers, but near it.
+    near = np.abs(noise) < 0.35
+    np.testing.assert_array_equal(found[near], numbers[near])
+
+
 @pytest.mark.parametrize("deviations", [1.0, 5.0, 15.0, 19.9, 20.1, 30.0])
 def test_probabilities_of_tails(deviations: float) -> None:
     # By the continued fraction of erfc, in logarithms.
