@@ -93,7 +93,8 @@ def test_a_client_sends_and_a_server_answers(tmp_path: Path) -> None:
     # What came by a file has one event more.
     again = client.load(bytes(small))
     assert again.failure_log2 == y.failure_log2
-    np.testing.assert_allclose((again + client.load(bytes(small))).failure_log2, y.failure_log2 + 1, atol=0.5)
+    # Two of them add up, with the refreshes of the sum.
+    assert 1 < (again + client.load(bytes(small))).failure_log2 - y.failure_log2 < 2
 
 
 def test_damaged_files() -> None:
