@@ -171,8 +171,9 @@ class Parameters:
 
     @property
     def max_slots(self) -> int:
-        """The largest number of slots of one ciphertext: N/2 (CKKS); N (BFV and BGV), or 0 if the plaintext
-        modulus allows coefficients only."""
+        """The largest number of slots of one ciphertext: N/2 for CKKS. BFV and BGV: the largest power of two n
+        up to N of which a prime plaintext modulus is 1 modulo 2n; 0 for others, which have coefficients
+        alone. With n < N, slots are those of the polynomials in X^(N/n)."""
         return self._native.max_slots
 
     @property
@@ -313,7 +314,7 @@ class IntegerParameters(Parameters):
 
         Args:
             degree: N, a power of two from 2^10 to 2^17.
-            plain_modulus: t, from 2 to 2^60; slots need a prime t = 1 modulo 2N.
+            plain_modulus: t, from 2 to 2^60; n slots need a prime t = 1 modulo 2n.
             primes: ciphertext primes, the last level's first; each level above has one more.
             special_primes: primes of key-switching; may be empty.
             last_base: the number of `primes` that the last level has.
@@ -425,7 +426,7 @@ class IntegerParameters(Parameters):
 
         Args:
             degree: N, a power of two from 2^10 to 2^17.
-            plain_modulus: t, from 2 to 2^60; slots need a prime t = 1 modulo 2N.
+            plain_modulus: t, from 2 to 2^60; n slots need a prime t = 1 modulo 2n.
             prime_bits: the bits of each ciphertext prime, the last level's first; each level above has one
                 more.
             special_bits: the bits of each special prime.
@@ -456,7 +457,8 @@ class IntegerParameters(Parameters):
         Args:
             preset: "bfv16-32": N = 2^16, 150 bits of the user's, of which a pass of a bootstrap gives 29 to
                 30 back, with 128 bits of security for every key; or "bfv11-test": N = 2^11, not secure.
-            plain_modulus: t, prime or not, for example from 2 to 2^32; slots need a prime t = 1 modulo 2N.
+            plain_modulus: t, prime or not, for example from 2 to 2^32; `max_slots` tells how many slots it
+                has: 65537 has 2^15, 786433 has 2^16.
             fields: fields in place of the preset's: see `hemera.ckks.Parameters.for_bootstrapping`.
 
         Raises:
@@ -475,7 +477,7 @@ class IntegerParameters(Parameters):
 
     @property
     def plain_modulus(self) -> int:
-        """t: values are integers modulo t, below 2^60. Slots need a prime t = 1 modulo 2N."""
+        """t: values are integers modulo t, below 2^60. n slots need a prime t = 1 modulo 2n."""
         return self._native.plain_modulus
 
     def _html_facts(self) -> dict[str, object]:

@@ -36,7 +36,7 @@ Fields next_fields(Reader& reader, Tag tag, const rlwe::Context& context) {
 MessageFields next_message(Reader& reader, const rlwe::Context& context) {
   auto fields = next_fields<MessageFields>(reader, message_tag, context);
   if (context.scheme() != rlwe::Scheme::ckks) {
-    fields.meta.filled = rlwe::filled_slots(fields.meta, context.degree());
+    fields.meta.filled = rlwe::filled_slots(fields.meta, context.parameters().max_slots());
   }
   return fields;
 }

@@ -196,16 +196,17 @@ MessageFields MessageFields::read(std::span<const std::byte> section, std::uint1
 void MessageFields::check(const rlwe::Parameters& parameters) const {
   check_scheme(scheme, parameters);
   check_level(meta.level, parameters);
-  const std::size_t largest = scheme == rlwe::Scheme::ckks ? parameters.degree() / 2 : parameters.degree();
+  const bool in_slots = meta.encoding == rlwe::Encoding::slots;
+  if (scheme != rlwe::Scheme::ckks && in_slots && !parameters.has_slots()) {
+    throw FormatError("the object is encoded in slots, which its plaintext modulus " +
+                      std::to_string(parameters.plain_modulus()) + " does not have");
+  }
+  const std::size_t largest = in_slots ? parameters.max_slots() : parameters.degree();
   if (meta.slots == 0 || meta.slots > largest ||
       (scheme == rlwe::Scheme::ckks && !std::has_single_bit(meta.slots))) {
     throw FormatError("the object has " + std::to_string(meta.slots) + " values where its parameters allow " +
                       (scheme == rlwe::Scheme::ckks ? "a power of two up to " : "1 to ") +
                       std::to_string(largest));
-  }
-  if (scheme != rlwe::Scheme::ckks && meta.encoding == rlwe::Encoding::slots && !parameters.has_slots()) {
-    throw FormatError("the object is encoded in slots, which its plaintext modulus " +
-                      std::to_string(parameters.plain_modulus()) + " does not have");
   }
   if (scheme == rlwe::Scheme::bgv && (meta.correction >= parameters.plain_modulus() ||
                                       std::gcd(meta.correction, parameters.plain_modulus()) != 1)) {
@@ -213,7 +214,7 @@ void MessageFields::check(const rlwe::Parameters& parameters) const {
                       std::to_string(parameters.plain_modulus()));
   }
   rlwe::Metadata whole = meta;
-  if (scheme != rlwe::Scheme::ckks) whole.filled = rlwe::filled_slots(meta, parameters.degree());
+  if (scheme != rlwe::Scheme::ckks) whole.filled = rlwe::filled_slots(meta, parameters.max_slots());
   if (!has_padding_that_fits(whole)) {
     throw FormatError("the object says what fills it up, but all of its " + std::to_string(meta.slots) +
                       " slots hold values");

@@ -451,7 +451,7 @@ void Backend::collect_slots(Queue& queue, const NumberView& values, const SlotVi
 void Backend::place_integers(Queue& queue, const PolyView& out, const IntegerView& values, Form form,
                              std::uint64_t generator, const RnsBase& base) const {
   check_ring("place_integers", ring_, base);
-  check_integers("place_integers", out, values.count, generator, base);
+  check_integers("place_integers", out, values.count, form, generator, base);
   check_rows("place_integers", values.batch, out.shape.batch);
   do_place_integers(queue, out, values, form, generator, base);
 }
@@ -460,7 +460,7 @@ void Backend::collect_integers(Queue& queue, const IntegerView& values, const Co
                                std::uint64_t generator, bool is_signed, const RnsBase& base,
                                const TakenAlong& along) const {
   check_ring("collect_integers", ring_, base);
-  check_integers("collect_integers", in, values.count, generator, base);
+  check_integers("collect_integers", in, values.count, form, generator, base);
   check_rows("collect_integers", in.shape.batch, values.batch);
   do_collect_integers(queue, values, in, form, generator, is_signed, base, along);
 }

@@ -32,9 +32,14 @@ std::shared_ptr<const Ring> Ring::make(std::size_t degree, std::vector<RingModul
     if (!seen.insert(q).second) {
       throw ParameterError("modulus " + std::to_string(q) + " is in the ring twice; list it once");
     }
-    if (entry.root != 0 && !arith::is_primitive_root(entry.root, 2 * degree, entry.modulus)) {
+    const std::size_t values = entry.values_in(degree);
+    if (!std::has_single_bit(values) || values < 2 || values > degree) {
+      throw ParameterError(std::to_string(values) + " values modulo " + std::to_string(q) +
+                           " are no power of two from 2 to " + std::to_string(degree));
+    }
+    if (entry.root != 0 && !arith::is_primitive_root(entry.root, 2 * values, entry.modulus)) {
       throw ParameterError(std::to_string(entry.root) + " is no primitive root of unity of order " +
-                           std::to_string(2 * degree) + " modulo " + std::to_string(q));
+                           std::to_string(2 * values) + " modulo " + std::to_string(q));
     }
   }
   return std::shared_ptr<const Ring>(new Ring(degree, std::move(moduli)));

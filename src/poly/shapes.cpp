@@ -334,14 +334,17 @@ void check_sample_rlwe(const PolyView& out, const ConstPolyView& secret, const R
   }
 }
 
-void check_integers(const char* operation, const ConstPolyView& view, std::size_t count,
+void check_integers(const char* operation, const ConstPolyView& view, std::size_t count, Form form,
                     std::uint64_t generator, const RnsBase& base) {
   check_count(operation, "moduli", base.size(), 1);
   check_view(operation, "the plaintext", view, base);
   check_count(operation, "components of the plaintext", view.shape.components, 1);
-  if (count == 0 || count > view.shape.degree) {
+  const std::size_t degree = view.shape.degree;
+  const std::size_t places =
+      form == Form::evaluation ? (*base.ring())[base.index(0)].values_in(degree) : degree;
+  if (count == 0 || count > places) {
     throw MismatchError(std::string(operation) + ": got " + std::to_string(count) +
-                        " integers a row where 1 to " + std::to_string(view.shape.degree) + " have a place");
+                        " integers a row where 1 to " + std::to_string(places) + " have a place");
   }
   check_galois_element(operation, generator, view.shape.degree);
 }

@@ -116,7 +116,7 @@ void check_doubtful(const char* operation, const PolyShape& out, const IntegerVi
 void check_slots(const char* operation, const SlotView& slots, const NumberView& values);
 /// One-component polynomials over one modulus, and rows of 1 to N integers (MismatchError); the generator is
 /// odd and below 2N (ParameterError).
-void check_integers(const char* operation, const ConstPolyView& view, std::size_t count,
+void check_integers(const char* operation, const ConstPolyView& view, std::size_t count, Form form,
                     std::uint64_t generator, const RnsBase& base);
 
 /// Output, integers, addend and scalars of Backend::lift_integers; MismatchError otherwise.

@@ -97,8 +97,14 @@ Context::Context(Parameters parameters, runtime::Device device, ContextOptions o
     const arith::Modulus modulus(values[i]);
     const auto given = literal.roots.find(values[i]);
     std::uint64_t root = given == literal.roots.end() ? 0 : given->second;
-    if (i >= auxiliary_begin) root = arith::minimal_primitive_root(2 * literal.degree, modulus);
-    moduli.push_back({modulus, root});
+    std::size_t held = literal.degree;
+    if (i >= auxiliary_begin) {
+      root = arith::minimal_primitive_root(2 * literal.degree, modulus);
+    } else if (values[i] == literal.plain_modulus && root == 0 && parameters_.has_slots()) {
+      held = parameters_.max_slots();
+      root = arith::minimal_primitive_root(2 * held, modulus);
+    }
+    moduli.push_back({modulus, root, held});
   }
   const auto ring = poly::Ring::make(literal.degree, std::move(moduli));
 

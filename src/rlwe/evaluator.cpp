@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 #include <optional>
+#include <type_traits>
 #include <utility>
 
 #include "hemera/poly/backend.hpp"
@@ -234,16 +235,38 @@ void Evaluator::combine_aligned(Ciphertext& out, const Ciphertext& a, const Ciph
     throw MismatchError("add: one operand is encoded in slots, the other in coefficients; encode both alike");
   }
   const ScalePolicy& scales = context_->scales();
-  if (scales.is_aligned(a.meta, b.meta)) return combine(out, a, b, subtract);
-  const ScaleWays ways = scales.aligned(a.meta, b.meta);
-  Ciphertext lowered_a, lowered_b;
-  const Ciphertext& x = stepped(a, ways.a.steps, lowered_a);
-  const Ciphertext& y = stepped(b, ways.b.steps, lowered_b);
-  const ScaleWays balance = balanced(x.meta, y.meta);
-  Ciphertext balanced_a, balanced_b;
+  const bool is_aligned = scales.is_aligned(a.meta, b.meta);
+  Ciphertext lowered_a, lowered_b, balanced_a, balanced_b;
+  const Ciphertext *x = &a, *y = &b;
+  if (!is_aligned) {
+    const ScaleWays ways = scales.aligned(a.meta, b.meta);
+    x = &stepped(a, ways.a.steps, lowered_a);
+    y = &stepped(b, ways.b.steps, lowered_b);
+    const ScaleWays balance = balanced(x->meta, y->meta);
+    x = &stepped(*x, balance.a.steps, balanced_a);
+    y = &stepped(*y, balance.b.steps, balanced_b);
+  }
   Ciphertext sum;
-  combine(sum, stepped(x, balance.a.steps, balanced_a), stepped(y, balance.b.steps, balanced_b), subtract);
+  const auto fresh_a = refreshed_addend(a, x->meta, y->meta);
+  const auto fresh_b = fresh_a ? std::nullopt : refreshed_addend(b, y->meta, x->meta);
+  if (fresh_a || fresh_b) {
+    const Ciphertext& left = fresh_a ? *fresh_a : a;
+    combine_aligned(sum, left, &a == &b ? left : fresh_b ? *fresh_b : b, subtract);
+  } else if (is_aligned) {
+    return combine(out, a, b, subtract);
+  } else {
+    combine(sum, *x, *y, subtract);
+  }
   out = std::move(sum);
+}
+
+std::optional<Ciphertext> Evaluator::refreshed_addend(const Ciphertext&, const Metadata&,
+                                                      const Metadata&) const {
+  return std::nullopt;
+}
+
+std::optional<Ciphertext> Evaluator::refreshed_for_sum(const Ciphertext&, std::size_t) const {
+  return std::nullopt;
 }
 
 void Evaluator::add_inplace(Ciphertext& a, const Ciphertext& b) const { combine_aligned(a, a, b, false); }
@@ -284,26 +307,27 @@ Ciphertext Evaluator::add_many(std::span<const Ciphertext* const> terms) const {
   return sum;
 }
 
-Factors Evaluator::checked_factors(const Ciphertext& a, const Ciphertext& b, const char* operation) const {
+Factors Evaluator::checked_factors(const Ciphertext& a, const Ciphertext& b, OperandCopies& copies,
+                                   const char* operation) const {
   require(a, operation);
   require(b, operation);
-  Ciphertext storage_a;
-  Ciphertext storage_b;
-  const Ciphertext& x = at_size_two(a, storage_a);
-  const Ciphertext& y = &a == &b ? x : at_size_two(b, storage_b);
-  if (x.meta.encoding != y.meta.encoding) {
+  if (a.meta.encoding != b.meta.encoding) {
     throw MismatchError(std::string(operation) +
                         ": one operand is encoded in slots, the other in coefficients; encode both alike");
   }
-  Factors result = factors(x, y);
-  result.hold(std::move(storage_a.poly));
-  result.hold(std::move(storage_b.poly));
-  return result;
+  for (const Ciphertext* operand : {&a, &b}) {
+    if (copies.of(*operand).size() == 2) continue;
+    Ciphertext copy;
+    at_size_two(*operand, copy);
+    copies.keep(*operand, std::move(copy));
+  }
+  return factors(a, b, copies);
 }
 
-Factors Evaluator::checked_factors(const Ciphertext& a, const Plaintext& b, const char* operation) const {
+Factors Evaluator::checked_factors(const Ciphertext& a, const Plaintext& b, OperandCopies& copies,
+                                   const char* operation) const {
   require(a, operation);
-  return factors(a, b);
+  return factors(a, b, copies);
 }
 
 Ciphertext Evaluator::sum_aligned(std::span<const Factors> products, const SwitchingKey* key,
@@ -316,7 +340,8 @@ Ciphertext Evaluator::sum_aligned(std::span<const Factors> products, const Switc
     join_filling(meta, meta, product.meta, false);
     meta.slots = std::max(meta.slots, product.meta.slots);
     meta.largest += product.meta.largest;
-    if (traits(context_->scheme()).two_rows) meta.filled = filled_slots(meta, context_->degree());
+    if (traits(context_->scheme()).two_rows)
+      meta.filled = filled_slots(meta, context_->parameters().max_slots());
     if (meta.filled == 0) count_all(meta);
     meta.noise_log2 = sum_noise_log2(*context_, meta.noise_log2, product.meta.noise_log2);
   }
@@ -366,13 +391,17 @@ Ciphertext Evaluator::sum_of_products(std::span<const Ciphertext* const> a,
   }
   Ciphertext sum;
   std::vector<Factors> products;
+  OperandCopies copies(a.size());
+  copies.count(a);
+  if constexpr (std::is_same_v<Operand, Ciphertext>) copies.count(b);
   std::size_t bytes = 0;
   for (std::size_t i = 0; i < a.size(); ++i) {
-    products.push_back(checked_factors(*a[i], *b[i], "dot"));
+    products.push_back(checked_factors(*a[i], *b[i], copies, "dot"));
     bytes += held_bytes(*context_, products.back());
-    if (bytes < tuning::most_held_bytes && i + 1 < a.size()) continue;
+    if (bytes + copies.bytes() < tuning::most_held_bytes && i + 1 < a.size()) continue;
     add_products(sum, std::move(products));
     products.clear();
+    copies.clear();
     bytes = 0;
   }
   return sum;
@@ -389,12 +418,14 @@ Ciphertext Evaluator::dot(std::span<const Ciphertext* const> a, std::span<const 
 }
 
 Ciphertext Evaluator::multiply_plain(const Ciphertext& a, const Plaintext& b) const {
-  const Factors product = checked_factors(a, b, "multiply_plain");
+  OperandCopies copies;
+  const Factors product = checked_factors(a, b, copies, "multiply_plain");
   return sum_aligned(std::span(&product, 1), nullptr, "multiply_plain");
 }
 
 Ciphertext Evaluator::multiply(const Ciphertext& a, const Ciphertext& b) const {
-  const Factors product = checked_factors(a, b, "multiply");
+  OperandCopies copies;
+  const Factors product = checked_factors(a, b, copies, "multiply");
   const SwitchingKey* key =
       relinearization_ == Relinearization::eager ? &relinearization_key(product.meta.level) : nullptr;
   return sum_aligned(std::span(&product, 1), key, "multiply");
@@ -578,12 +609,14 @@ Ciphertext Evaluator::conjugate(const Ciphertext& a) const {
 Ciphertext Evaluator::sum_slots(const Ciphertext& a) const {
   require(a, "sum_slots");
   const std::size_t period = rotation_period(context_->parameters(), a.meta.slots);
+  const bool two_rows = traits(context_->scheme()).two_rows;
   Ciphertext storage;
-  Ciphertext sum = at_size_two(a, storage).clone();
+  auto fresh = refreshed_for_sum(a, two_rows ? 2 * period : period);
+  Ciphertext sum = fresh ? std::move(*fresh) : at_size_two(a, storage).clone();
   for (std::size_t step = 1; step < period; step *= 2) {
     add_inplace(sum, rotate(sum, static_cast<std::int64_t>(step)));
   }
-  if (traits(context_->scheme()).two_rows) add_inplace(sum, conjugate(sum));
+  if (two_rows) add_inplace(sum, conjugate(sum));
   sum.meta.filled = a.meta.filled;
   sum.meta.padding = Padding::uniform;
   return sum;

@@ -67,8 +67,8 @@ void copy_declarations(Metadata& to, const Metadata& from) {
   copy_filling(to, from);
 }
 
-std::size_t filled_slots(const Metadata& meta, std::size_t degree) {
-  return meta.encoding == Encoding::slots && meta.slots < degree ? meta.slots : 0;
+std::size_t filled_slots(const Metadata& meta, std::size_t slots) {
+  return meta.encoding == Encoding::slots && meta.slots < slots ? meta.slots : 0;
 }
 
 Padding no_longer_zeros(const Metadata& a) {

@@ -181,6 +181,13 @@ std::string count_text(std::size_t count, const char* noun) {
 
 }  // namespace
 
+std::size_t integer_slots(std::size_t degree, std::uint64_t t) {
+  if (t < 2 || !arith::is_prime(t)) return 0;
+  // 2n is the largest power of two in t - 1.
+  const std::uint64_t slots = std::min<std::uint64_t>(degree, ((t - 1) & (0 - (t - 1))) / 2);
+  return slots < 2 ? 0 : slots;
+}
+
 Parameters::Parameters(ParametersLiteral literal) : literal_(std::move(literal)) {
   static_cast<void>(name(literal_.scheme));
   const std::size_t degree = literal_.degree;
@@ -254,7 +261,9 @@ Parameters::Parameters(ParametersLiteral literal) : literal_(std::move(literal))
   for (const std::uint64_t prime : literal_.special_primes) roots[prime] = root_of(literal_, prime);
   for (const std::uint64_t prime : literal_.key_primes) roots[prime] = root_of(literal_, prime);
   const std::uint64_t t = literal_.plain_modulus;
-  if (t != 0 && t % (2 * degree) == 1 && arith::is_prime(t)) roots[t] = root_of(literal_, t);
+  max_slots_ = literal_.scheme == Scheme::ckks ? degree / 2 : integer_slots(degree, t);
+  // Of fewer slots the root is no part of the parameters, whose fingerprint is older than these slots.
+  if (t != 0 && max_slots_ == degree) roots[t] = root_of(literal_, t);
   for (const auto& [modulus, root] : literal_.roots) {
     if (!roots.contains(modulus)) {
       throw ParameterError("a root is given for " + std::to_string(modulus) +
@@ -274,11 +283,6 @@ Parameters::Parameters(ParametersLiteral literal) : literal_(std::move(literal))
   write_compatible(literal_, compatible);
   fingerprint_ = runtime::sha256(compatible.view());
   check_security(*this);
-}
-
-std::size_t Parameters::max_slots() const {
-  if (literal_.scheme == Scheme::ckks) return literal_.degree / 2;
-  return literal_.roots.contains(literal_.plain_modulus) ? literal_.degree : 0;
 }
 
 double Parameters::log_modulus(std::size_t level) const {
@@ -569,7 +573,9 @@ std::string Parameters::describe() const {
   } else {
     std::snprintf(line, sizeof(line), "  plaintext modulus %llu, %s\n",
                   static_cast<unsigned long long>(literal_.plain_modulus),
-                  has_slots() ? "slots and coefficients" : "coefficients only");
+                  (has_slots() ? std::to_string(max_slots()) + " slots and coefficients"
+                               : std::string("coefficients only"))
+                      .c_str());
   }
   text += line;
   text += "  security          " + rlwe::name(security()) + " bits classical\n";

@@ -15,7 +15,8 @@ std::uint64_t error_factor(const Parameters& parameters) {
 }
 
 std::size_t rotation_period(const Parameters& parameters, std::size_t slots) {
-  return traits(parameters.scheme()).two_rows ? parameters.degree() / 2 : slots;
+  if (!traits(parameters.scheme()).two_rows) return slots;
+  return (parameters.has_slots() ? parameters.max_slots() : parameters.degree()) / 2;
 }
 
 }  // namespace hemera::rlwe

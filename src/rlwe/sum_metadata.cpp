@@ -14,7 +14,7 @@ Metadata sum_metadata(const Context& context, const Metadata& a, const Metadata&
   meta.slots = std::max(a.slots, b.slots);
   meta.largest = a.largest + b.largest;
   join_filling(meta, a, b, false);
-  if (traits(context.scheme()).two_rows) meta.filled = filled_slots(meta, context.degree());
+  if (traits(context.scheme()).two_rows) meta.filled = filled_slots(meta, context.parameters().max_slots());
   if (meta.filled == 0) count_all(meta);
   meta.noise_log2 = sum_noise_log2(context, a.noise_log2, b.noise_log2);
   return meta;

@@ -277,7 +277,7 @@ class Backend {
   [[nodiscard]] virtual bool all_within(std::span<const std::int64_t> values, std::uint64_t bound) const;
   /// Any 64-bit integers, taken modulo t. Value i of a row becomes coefficient i, or in evaluation form, with
   /// g = `generator`, the value at root^(g^i) for i < N/2 and at root^(-g^(i - N/2)) above. 1 <= values.count
-  /// <= N; all other entries are 0.
+  /// <= N; all other entries are 0. Of a modulus of n < N values (RingModulus) the same with n for N.
   void place_integers(Queue& queue, const PolyView& out, const IntegerView& values, Form form,
                       std::uint64_t generator, const RnsBase& base) const;
   /// The inverse: the first values.count integers, in [-(t-1)/2, t/2] if `is_signed`, else in [0, t). Numbers

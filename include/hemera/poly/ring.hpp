@@ -27,9 +27,18 @@ enum class Form : std::uint8_t { coefficient = 0, evaluation = 1 };
 
 /// A modulus of the ring with its primitive 2N-th root of unity; root 0 means that the modulus has no
 /// negacyclic transform (a plaintext modulus of coefficient encoding).
+///
+/// A plaintext modulus may have a primitive 2n-th root for n < N instead; `values` is n. Its transform is of
+/// the n coefficients at multiples of N/n alone, as a polynomial in X^(N/n), and each value fills N/n
+/// neighbouring entries. The inverse adds such entries up, so that one of them is the value and the others
+/// are 0; coefficients in between are 0.
 struct RingModulus {
   arith::Modulus modulus;
   std::uint64_t root = 0;
+  std::size_t values = 0;  ///< 0: N
+
+  /// n in a ring of this degree.
+  [[nodiscard]] std::size_t values_in(std::size_t degree) const { return values == 0 ? degree : values; }
 
   friend bool operator==(const RingModulus&, const RingModulus&) = default;
 };
@@ -40,7 +49,8 @@ struct RingModulus {
 class Ring {
  public:
   /// Throws ParameterError if N is no power of two in [2^10, 2^17], if a modulus is outside [2, 2^61) or
-  /// appears twice, or if a root is not a primitive 2N-th root of unity.
+  /// appears twice, if `values` is no power of two from 2 to N, or if a root is not a primitive 2N-th (2n-th)
+  /// root of unity.
   static std::shared_ptr<const Ring> make(std::size_t degree, std::vector<RingModulus> moduli);
 
   [[nodiscard]] std::size_t degree() const { return degree_; }

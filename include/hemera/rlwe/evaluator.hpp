@@ -4,12 +4,14 @@
 #include <complex>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <utility>
 #include <vector>
 
 #include "hemera/rlwe/ciphertext.hpp"
 #include "hemera/rlwe/keys.hpp"
+#include "hemera/rlwe/operand_copies.hpp"
 #include "hemera/rlwe/scale_policy.hpp"
 
 namespace hemera::rlwe {
@@ -130,9 +132,19 @@ class Evaluator {
   virtual void multiply_by_factor(Ciphertext& a, const ScaleStep& step) const = 0;
   /// The remaining steps for a sum of operands at one level: BGV balances their correction factors.
   [[nodiscard]] virtual ScaleWays balanced(const Metadata& a, const Metadata& b) const;
-  /// Operands of size 2 (the same object twice for a square); an operand and a plaintext.
-  [[nodiscard]] virtual Factors factors(const Ciphertext& a, const Ciphertext& b) const = 0;
-  [[nodiscard]] virtual Factors factors(const Ciphertext& a, const Plaintext& b) const = 0;
+  /// Operands of size 2 (the same object twice for a square), or an operand and a plaintext: their copies in
+  /// `copies` where there are any. New ones go there.
+  [[nodiscard]] virtual Factors factors(const Ciphertext& a, const Ciphertext& b,
+                                        OperandCopies& copies) const = 0;
+  [[nodiscard]] virtual Factors factors(const Ciphertext& a, const Plaintext& b,
+                                        OperandCopies& copies) const = 0;
+  /// An operand of a sum refreshed before it, if the evaluator does that, because the sum would be too noisy
+  /// and most of the noise is the operand's. `own` and `other` are the operands' metadata as they are added.
+  [[nodiscard]] virtual std::optional<Ciphertext> refreshed_addend(const Ciphertext& a, const Metadata& own,
+                                                                   const Metadata& other) const;
+  /// The same for a sum of so many ciphertexts that are as noisy as `a`.
+  [[nodiscard]] virtual std::optional<Ciphertext> refreshed_for_sum(const Ciphertext& a,
+                                                                    std::size_t terms) const;
   /// The sum of products, all of ciphertexts or all with plaintexts, which has the metadata `meta`. With a
   /// key, which products of ciphertexts may have, it is relinearized.
   [[nodiscard]] virtual Ciphertext sum_products(std::span<const Factors> products, Metadata meta,
@@ -159,9 +171,10 @@ class Evaluator {
                                              const std::string& what) const;
   void combine_aligned(Ciphertext& out, const Ciphertext& a, const Ciphertext& b, bool subtract) const;
   /// The operands of `multiply` checked, at size 2 and ready.
-  [[nodiscard]] Factors checked_factors(const Ciphertext& a, const Ciphertext& b,
+  [[nodiscard]] Factors checked_factors(const Ciphertext& a, const Ciphertext& b, OperandCopies& copies,
                                         const char* operation) const;
-  [[nodiscard]] Factors checked_factors(const Ciphertext& a, const Plaintext& b, const char* operation) const;
+  [[nodiscard]] Factors checked_factors(const Ciphertext& a, const Plaintext& b, OperandCopies& copies,
+                                        const char* operation) const;
   /// The sum of one or more products that may be added as they are; relinearized if there is a key.
   [[nodiscard]] Ciphertext sum_aligned(std::span<const Factors> products, const SwitchingKey* key,
                                        const char* operation) const;

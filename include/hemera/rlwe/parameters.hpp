@@ -52,8 +52,8 @@ struct ParametersLiteral {
   std::vector<std::uint64_t> key_primes;
   /// Primitive 2N-th roots of unity by modulus; the minimal root where there is no entry.
   std::map<std::uint64_t, std::uint64_t> roots;
-  /// t of BFV and BGV, 2 <= t < 2^60 and coprime to every prime; 0 for CKKS. Slot encoding needs a prime t =
-  /// 1 mod 2N.
+  /// t of BFV and BGV, 2 <= t < 2^60 and coprime to every prime; 0 for CKKS. integer_slots tells how many
+  /// slots it has.
   std::uint64_t plain_modulus = 0;
   /// CKKS: the scale of fresh encodings at the top level.
   double scale = 0;
@@ -74,6 +74,11 @@ struct ParametersLiteral {
   std::optional<int> security = 128;
 };
 
+/// The slots of a plaintext modulus t: for a prime the largest power of two n <= N with t = 1 mod 2n. They
+/// are all of Z_t[X]/(X^N + 1) where n = N, and those of its polynomials in X^(N/n) otherwise. 0: none, where
+/// t is no prime or n is 1.
+std::size_t integer_slots(std::size_t degree, std::uint64_t t);
+
 /// Immutable, validated parameters. Two contexts whose parameters have one fingerprint exchange objects.
 class Parameters {
  public:
@@ -87,9 +92,13 @@ class Parameters {
   [[nodiscard]] std::size_t degree() const { return literal_.degree; }
   /// Number of levels; the top level is levels() - 1.
   [[nodiscard]] std::size_t levels() const { return literal_.levels.size(); }
-  /// Largest number of slots: N for BFV and BGV (0 if t has no slots), N/2 for CKKS.
-  [[nodiscard]] std::size_t max_slots() const;
+  /// Largest number of slots: N/2 for CKKS, integer_slots for BFV and BGV.
+  [[nodiscard]] std::size_t max_slots() const { return max_slots_; }
   [[nodiscard]] bool has_slots() const { return max_slots() != 0; }
+  /// Whether they are of polynomials in X^(N/n), n < N, alone, which other libraries do not have.
+  [[nodiscard]] bool has_fewer_slots() const {
+    return scheme() != Scheme::ckks && has_slots() && max_slots() < degree();
+  }
   [[nodiscard]] std::uint64_t plain_modulus() const { return literal_.plain_modulus; }
   [[nodiscard]] double scale() const { return literal_.scale; }
   [[nodiscard]] LevelPurpose purpose(std::size_t level) const;
@@ -113,7 +122,7 @@ class Parameters {
   /// them. Encryption divides by that prime, and little more than rounding noise remains.
   [[nodiscard]] std::vector<std::uint64_t> public_key_primes() const;
   /// Galois element of a rotation of the slots to the left by `steps` (any sign; CKKS: modulo N/2, BFV and
-  /// BGV: modulo the row length N/2).
+  /// BGV: modulo the row length, half of the slots).
   [[nodiscard]] std::uint64_t galois_element(std::int64_t steps) const;
   /// Galois element 2N - 1: complex conjugation of CKKS, exchange of the two rows of BFV and BGV.
   [[nodiscard]] std::uint64_t conjugation_element() const { return 2 * degree() - 1; }
@@ -165,6 +174,7 @@ class Parameters {
   RescalingPolicy rescaling_;
   std::size_t highest_user_level_ = 0;
   std::size_t lowest_user_level_ = 0;
+  std::size_t max_slots_ = 0;
   std::array<std::uint8_t, 32> fingerprint_{};
 };
 

@@ -276,8 +276,10 @@ class Evaluator final : public rlwe::Evaluator {
 
  protected:
   void multiply_by_factor(rlwe::Ciphertext& a, const rlwe::ScaleStep& step) const override;
-  [[nodiscard]] rlwe::Factors factors(const rlwe::Ciphertext& a, const rlwe::Ciphertext& b) const override;
-  [[nodiscard]] rlwe::Factors factors(const rlwe::Ciphertext& a, const rlwe::Plaintext& b) const override;
+  [[nodiscard]] rlwe::Factors factors(const rlwe::Ciphertext& a, const rlwe::Ciphertext& b,
+                                      rlwe::OperandCopies& copies) const override;
+  [[nodiscard]] rlwe::Factors factors(const rlwe::Ciphertext& a, const rlwe::Plaintext& b,
+                                      rlwe::OperandCopies& copies) const override;
   [[nodiscard]] std::size_t smallest_safe_level(const rlwe::Ciphertext& a) const override;
 
  private:

@@ -41,7 +41,9 @@ def fitted(
     for native in natives:
         shape = broadcast_shape(operation, shape, tuple(native.batch))
     require_slots(operation, *natives)
-    return shape, [spread(x._native, shape) for x in operands]
+    # An operand that comes twice stays one object: the core prepares it once.
+    distinct = {id(x._native): spread(x._native, shape) for x in operands}
+    return shape, [distinct[id(x._native)] for x in operands]
 
 
 def reshaped(core: _core.Ciphertext, shape: tuple[int, ...]) -> _core.Ciphertext:

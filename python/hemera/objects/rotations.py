@@ -56,6 +56,7 @@ def rotations_needed(params: Parameters, steps: Iterable[int]) -> list[int]:
     require_type(params, Parameters, "rotations_needed", "parameters and steps")
     if not isinstance(steps, Iterable):
         raise TypeError(f"rotations_needed takes a sequence of steps, not {described(steps)}")
+    row = params.max_slots if params.scheme == "ckks" else params.max_slots // 2
     return _core.rotations_needed(
-        [as_integer(step, "rotations_needed", "steps") for step in steps], params.degree // 2
+        [as_integer(step, "rotations_needed", "steps") for step in steps], row or params.degree // 2
     )

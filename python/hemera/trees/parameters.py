@@ -60,12 +60,15 @@ def parameters_for(
     """The server's parameters for `given`: a name, or parameters.
 
     Raises:
-        MismatchError: if the parameters have no slots.
+        MismatchError: if the parameters do not have N slots.
         ParameterError: if the name is unknown, or the scores are too large for any parameters.
     """
     if isinstance(given, hemera.bfv.Parameters):
-        if given.max_slots == 0:
-            raise MismatchError("the parameters have no slots; take a prime plain_modulus = 1 modulo 2N")
+        if given.max_slots != given.degree:
+            raise MismatchError(
+                f"the parameters have {given.max_slots or 'no'} slots, and trees take all {given.degree}; take "
+                "a prime plain_modulus = 1 modulo 2N"
+            )
         return given
     if given != "auto":
         return named_parameters(given)

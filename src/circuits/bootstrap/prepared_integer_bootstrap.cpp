@@ -156,7 +156,8 @@ integer::Evaluator::Refresh PreparedIntegerBootstrap::refresh(
   return {.run = [bootstrap](const integer::Evaluator& evaluator,
                              const Ciphertext& a) { return (*bootstrap)(evaluator, a); },
           .needed = plan.kept_budget(),
-          .left = plan.budget_left()};
+          .left = plan.budget_left(),
+          .least = plan.needed_budget()};
 }
 
 }  // namespace hemera::circuits

@@ -31,7 +31,8 @@ rlwe::Encoding encoding_of(std::int32_t number, const rlwe::Parameters& paramete
   const auto encoding = static_cast<EncodingType>(number);
   const bool ckks = parameters.scheme() == rlwe::Scheme::ckks;
   if (ckks && encoding == EncodingType::ckks_packed) return rlwe::Encoding::slots;
-  if (!ckks && encoding == EncodingType::packed && parameters.has_slots()) return rlwe::Encoding::slots;
+  const bool packs = parameters.has_slots() && !parameters.has_fewer_slots();
+  if (!ckks && encoding == EncodingType::packed && packs) return rlwe::Encoding::slots;
   if (!ckks && encoding == EncodingType::coefficients) return rlwe::Encoding::coefficients;
   refuse_ciphertext("encoding " + std::to_string(number) + " is none that Hemera has of its scheme");
 }
@@ -154,6 +155,11 @@ Metadata metadata_of(const rlwe::Ciphertext& ciphertext) {
   const rlwe::Context& context = *ciphertext.context;
   const rlwe::Metadata& meta = ciphertext.meta;
   const rlwe::RescalingPolicy& policy = context.scales().policy();
+  if (meta.encoding == rlwe::Encoding::slots && context.parameters().has_fewer_slots()) {
+    throw MismatchError("dump_ciphertext: OpenFHE has no slots of the plaintext modulus " +
+                        std::to_string(context.parameters().plain_modulus()) +
+                        " in this ring; encode in coefficients");
+  }
   Metadata result{.level = context.top_level() - meta.level,
                   .noise_scale_degree = meta.noise_scale_degree,
                   .scaling_factor = meta.scale,

@@ -28,6 +28,13 @@ void check_scale(SchemeNumber scheme, double scale) {
   }
 }
 
+void require_slots_of_seal(const rlwe::Context& context, const rlwe::Metadata& meta, const char* operation) {
+  if (meta.encoding != rlwe::Encoding::slots || !context.parameters().has_fewer_slots()) return;
+  throw MismatchError(std::string(operation) + ": SEAL has no slots of the plaintext modulus " +
+                      std::to_string(context.parameters().plain_modulus()) +
+                      " in this ring; encode in coefficients");
+}
+
 }  // namespace
 
 std::size_t Messages::level_of(const ParmsId& id, const char* what) const {
@@ -236,6 +243,7 @@ CiphertextFields Messages::fields(const rlwe::Ciphertext& ciphertext) const {
     throw MismatchError("dump_ciphertext: SEAL holds ciphertexts of 2 to 16 components, and this one has " +
                         std::to_string(ciphertext.size()));
   }
+  require_slots_of_seal(*context_, ciphertext.meta, "dump_ciphertext");
   return {.id = client_.levels.id(ciphertext.meta.level),
           .is_evaluation = client_.is_evaluation(),
           .size = ciphertext.size(),
@@ -261,6 +269,7 @@ std::vector<std::byte> Messages::dump(const rlwe::Ciphertext& ciphertext, std::s
 std::vector<std::byte> Messages::dump(const rlwe::Plaintext& plaintext, std::size_t index,
                                       Compression compression) const {
   rlwe::require_plaintext(*context_, plaintext, "dump_plaintext");
+  require_slots_of_seal(*context_, plaintext.meta, "dump_plaintext");
   rlwe::require_certain(plaintext);
   Writer out(client_.minor_version);
   const rlwe::Metadata& meta = plaintext.meta;

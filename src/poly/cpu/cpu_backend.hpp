@@ -124,6 +124,8 @@ class CpuBackend final : public Backend {
   [[nodiscard]] const Embedding& embedding() const;
   /// Where the slots of a generator stand (cpu_values.cpp).
   [[nodiscard]] const std::vector<std::uint32_t>& groups_of_slots(std::uint64_t generator) const;
+  template <typename Work>  // (value, entry)
+  void for_entries_of_rows(std::size_t length, std::uint64_t generator, const Work& work) const;
   /// do_inner_product of one product of two components each, and of any products.
   void tensor_product(Queue& queue, const PolyView& out, const ConstPolyView& a, const ConstPolyView& b,
                       const RnsBase& base) const;

@@ -146,6 +146,18 @@ const std::vector<std::uint32_t>& CpuBackend::groups_of_slots(std::uint64_t gene
   return groups;
 }
 
+// Entries of values in rows of a length below N/2, which are few: one by one.
+template <typename Work>
+void CpuBackend::for_entries_of_rows(std::size_t length, std::uint64_t generator, const Work& work) const {
+  const std::size_t degree = ring()->degree();
+  std::uint64_t exponent = 1;
+  for (std::size_t i = 0; i < length; ++i, exponent *= generator) {
+    const std::size_t entry = reversal_[(exponent >> 1) & (degree - 1)];
+    work(i, entry);
+    work(length + i, degree - 1 - entry);
+  }
+}
+
 void CpuBackend::do_place_integers(Queue& queue, const PolyView& out, const IntegerView& values, Form form,
                                    std::uint64_t generator, const RnsBase& base) const {
   const arith::Modulus& t = base.modulus(0);
@@ -161,6 +173,17 @@ void CpuBackend::do_place_integers(Queue& queue, const PolyView& out, const Inte
                    const std::size_t b = task / (degree / block), first = task % (degree / block) * block;
                    reduce(kernels_, out.limb<Limb>(b, 0, 0) + first, from(b, first, block), block, t);
                  });
+    return;
+  }
+  if (const std::size_t held = (*base.ring())[base.index(0)].values_in(degree); held < degree) {
+    parallel_for(queue, out.shape.batch, out.shape.words() * tuning::value_weight, [&](std::size_t b) {
+      const std::span<const std::int64_t> given = from(b, 0, values.count);
+      Limb* entries = out.limb<Limb>(b, 0, 0);
+      std::fill_n(entries, degree, 0);
+      for_entries_of_rows(held / 2, generator, [&](std::size_t value, std::size_t entry) {
+        if (value < given.size()) entries[entry] = t.reduce_signed(given[value]);
+      });
+    });
     return;
   }
   const std::vector<std::uint32_t>& groups = groups_of_slots(generator);
@@ -214,6 +237,16 @@ void CpuBackend::do_collect_integers(Queue& queue, const IntegerView& values, co
                    to_integers(values.data + b * values.count + first, in.limb<Limb>(b, 0, 0) + first,
                                wanted(first, block), is_signed, t);
                  });
+    return;
+  }
+  if (const std::size_t held = (*base.ring())[base.index(0)].values_in(degree); held < degree) {
+    parallel_for(queue, values.batch, in.shape.words() * tuning::value_weight, [&](std::size_t b) {
+      const Limb* entries = in.limb<Limb>(b, 0, 0);
+      std::int64_t* found = values.data + b * values.count;
+      for_entries_of_rows(held / 2, generator, [&](std::size_t value, std::size_t entry) {
+        if (value < values.count) to_integers(found + value, entries + entry, 1, is_signed, t);
+      });
+    });
     return;
   }
   const std::vector<std::uint32_t>& groups = groups_of_slots(generator);

@@ -15,20 +15,20 @@ std::uint64_t shoup_quotient(std::uint64_t w, const Modulus& q) {
   return estimate + static_cast<std::uint64_t>(remainder >= q.value());
 }
 
-void fill(const Modulus& q, std::uint64_t root, int log_degree, TwiddleTable& powers,
+// Factors of the stages after log2(values) are 0: blocks that are left are their first coefficients.
+void fill(const Modulus& q, std::uint64_t root, std::size_t values, std::size_t degree, TwiddleTable& powers,
           TwiddleTable& quotients) {
-  const std::size_t degree = std::size_t{1} << log_degree;
   powers.resize(degree);
   quotients.resize(degree);
   const arith::ShoupFactor step(root, q);
   std::uint64_t power = 1;
   std::size_t position = 0;  // reverse_bits(i)
-  for (std::size_t i = 0; i < degree; ++i) {
+  for (std::size_t i = 0; i < values; ++i) {
     powers[position] = power;
     quotients[position] = shoup_quotient(power, q);
     power = arith::multiply(power, step, q.value());
     // Count up in reversed order: the carry runs from the highest bit down.
-    std::size_t bit = degree >> 1;
+    std::size_t bit = values >> 1;
     for (; (position & bit) != 0; bit >>= 1) position ^= bit;
     position |= bit;
   }
@@ -61,8 +61,9 @@ LimbTables make_limb_tables(const RingModulus& modulus, std::size_t degree) {
   tables.root = modulus.root;
   if (modulus.root == 0) return tables;
   const Modulus& q = modulus.modulus;
-  fill(q, modulus.root, tables.log_degree, tables.powers, tables.quotients);
-  fill(q, arith::inverse(modulus.root, q.value()), tables.log_degree, tables.inverse_powers,
+  const std::size_t values = modulus.values_in(degree);
+  fill(q, modulus.root, values, degree, tables.powers, tables.quotients);
+  fill(q, arith::inverse(modulus.root, q.value()), values, degree, tables.inverse_powers,
        tables.inverse_quotients);
   if (q.value() < max_modulus_52) {
     tables.powers52 = arranged(tables.powers, 0);
@@ -75,7 +76,7 @@ LimbTables make_limb_tables(const RingModulus& modulus, std::size_t degree) {
     tables.inverse_powers64 = arranged(tables.inverse_powers, 0);
     tables.inverse_quotients64 = arranged(tables.inverse_quotients, 0);
   }
-  tables.inverse_degree = {arith::inverse(degree, q.value()), q};
+  tables.inverse_degree = {arith::inverse(values, q.value()), q};
   tables.inverse_degree_twist = {q.multiply(tables.inverse_degree.operand, tables.inverse_powers[1]), q};
   return tables;
 }

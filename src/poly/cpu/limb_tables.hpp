@@ -56,7 +56,7 @@ struct LimbTables {
   TwiddleTable quotients64;
   TwiddleTable inverse_powers64;
   TwiddleTable inverse_quotients64;
-  arith::ShoupFactor inverse_degree;  // N^-1
+  arith::ShoupFactor inverse_degree;  // N^-1; of fewer values (RingModulus) their number's inverse
   /// N^-1 * inverse_powers[1]: the factor of the last stage of the inverse.
   arith::ShoupFactor inverse_degree_twist;
 };

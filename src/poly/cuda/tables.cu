@@ -13,18 +13,19 @@ struct RingTables::Transforms {
 
 namespace {
 
-// root^reverse_bits(i), i < N.
+// root^reverse_bits(i), i < N. Factors of the stages after log2(values) are 0: blocks that are left are their
+// first coefficients.
 std::vector<std::uint64_t> powers_in_reversed_order(const arith::Modulus& q, std::uint64_t root,
-                                                    std::size_t degree) {
+                                                    std::size_t values, std::size_t degree) {
   std::vector<std::uint64_t> powers(degree);
   const arith::ShoupFactor step(root, q);
   std::uint64_t power = 1;
   std::size_t position = 0;
-  for (std::size_t i = 0; i < degree; ++i) {
+  for (std::size_t i = 0; i < values; ++i) {
     powers[position] = power;
     power = arith::multiply(power, step, q.value());
     // Count up in reversed order: the carry runs from the highest bit down.
-    std::size_t bit = degree >> 1;
+    std::size_t bit = values >> 1;
     for (; (position & bit) != 0; bit >>= 1) position ^= bit;
     position |= bit;
   }
@@ -102,17 +103,18 @@ void RingTables::fill(TransformTables<A>& tables) const {
   std::vector<typename A::Twiddle> forward(count * size);
   std::vector<typename A::Twiddle> inverse(count * size);
   for (std::size_t i = 0; i < count; ++i) {
-    const auto& [q, root] = (*ring_)[i];
+    const arith::Modulus& q = (*ring_)[i].modulus;
+    const std::uint64_t root = (*ring_)[i].root;
     if (!A::takes(q)) continue;
     moduli[i] = A::modulus(q);
     folds[i] = A::fold(q);
     if (root == 0) continue;
-    const std::size_t degree = ring_->degree();
-    arrange<A>(forward.data() + i * size, powers_in_reversed_order(q, root, degree), log_rows, q);
-    const auto powers = powers_in_reversed_order(q, arith::inverse(root, q.value()), degree);
+    const std::size_t degree = ring_->degree(), values = (*ring_)[i].values_in(degree);
+    arrange<A>(forward.data() + i * size, powers_in_reversed_order(q, root, values, degree), log_rows, q);
+    const auto powers = powers_in_reversed_order(q, arith::inverse(root, q.value()), values, degree);
     typename A::Twiddle* table = inverse.data() + i * size;
     arrange<A>(table, powers, log_rows, q);
-    const std::uint64_t inverse_degree = arith::inverse(degree, q.value());
+    const std::uint64_t inverse_degree = arith::inverse(values, q.value());
     table[0] = A::twiddle(inverse_degree, q);
     table[1] = A::twiddle(q.multiply(inverse_degree, powers[1]), q);
   }

@@ -36,6 +36,21 @@ __device__ __forceinline__ unsigned power_of(const GeneratorPowers& powers, unsi
   return result;
 }
 
+/// Rows of N/2 places, of which the first `length` have values.
+struct Rows {
+  unsigned length;
+  unsigned log_degree;
+
+  /// The value of a place, or the given number of values or more where there is none.
+  [[nodiscard]] __device__ __forceinline__ unsigned value_of(unsigned place) const {
+    const unsigned row = place >> (log_degree - 1), column = place & ((1U << (log_degree - 1)) - 1);
+    return column < length ? row * length + column : 2 * length;
+  }
+  [[nodiscard]] __device__ __forceinline__ unsigned place_of(unsigned value) const {
+    return value < length ? value : value - length + (1U << (log_degree - 1));
+  }
+};
+
 /// Where value `index` of place_integers stands: in rows of N/2 slots, or as coefficient.
 __device__ __forceinline__ unsigned position_of(unsigned index, bool in_slots, const GeneratorPowers& powers,
                                                 unsigned log_degree) {
@@ -50,13 +65,14 @@ __device__ __forceinline__ unsigned position_of(unsigned index, bool in_slots, c
 __global__ void __launch_bounds__(threads)
     place_integers_kernel(DeviceView out, const std::int64_t* values, std::uint64_t row_stride,
                           unsigned count, bool in_slots, const __grid_constant__ GeneratorPowers powers,
-                          unsigned log_degree, const arith::Modulus* modulus) {
+                          Rows rows, const arith::Modulus* modulus) {
   const arith::Modulus t = *modulus;
   const unsigned index = blockIdx.x * threads + threadIdx.x;
-  const unsigned position = position_of(index, in_slots, powers, log_degree);
+  const unsigned position = position_of(index, in_slots, powers, rows.log_degree);
+  const unsigned value = rows.value_of(index);
   begin_kernel();
   out.limb(blockIdx.y, 0, 0)[position] =
-      index < count ? t.reduce_signed(values[blockIdx.y * row_stride + index]) : 0;
+      value < count ? t.reduce_signed(values[blockIdx.y * row_stride + value]) : 0;
 }
 
 // Numbers that a collecting kernel takes along.
@@ -87,11 +103,11 @@ __device__ __forceinline__ void take_along(const Along& along, unsigned row) {
 // Grid [tile of values, polynomial]; with numbers that are taken along, one tile more.
 __global__ void __launch_bounds__(threads)
     collect_integers_kernel(std::int64_t* values, ConstDeviceView in, unsigned count, bool in_slots,
-                            bool is_signed, const __grid_constant__ GeneratorPowers powers,
-                            unsigned log_degree, const arith::Modulus* modulus, Along along) {
+                            bool is_signed, const __grid_constant__ GeneratorPowers powers, Rows rows,
+                            const arith::Modulus* modulus, Along along) {
   const arith::Modulus t = *modulus;
   const unsigned index = blockIdx.x * threads + threadIdx.x;
-  const unsigned position = position_of(index, in_slots, powers, log_degree);
+  const unsigned position = position_of(rows.place_of(index), in_slots, powers, rows.log_degree);
   begin_kernel();
   if (along.any != nullptr && blockIdx.x == gridDim.x - 1) return take_along(along, blockIdx.y);
   if (index >= count) return;
@@ -181,6 +197,13 @@ static_assert(inverse_five * 5U == 1U);
 
 unsigned tiles(std::size_t count) { return static_cast<unsigned>((count + threads - 1) / threads); }
 
+Rows rows_of(const Launcher& launcher, Form form, const RnsBase& base) {
+  const std::size_t degree = launcher.degree();
+  const std::size_t values =
+      form == Form::evaluation ? (*base.ring())[base.index(0)].values_in(degree) : degree;
+  return {.length = static_cast<unsigned>(values / 2), .log_degree = launcher.log_degree};
+}
+
 }  // namespace
 
 void place_integers(const Launcher& launcher, const PolyView& out, const IntegerView& values, Form form,
@@ -191,7 +214,7 @@ void place_integers(const Launcher& launcher, const PolyView& out, const Integer
            {tiles(launcher.degree()), static_cast<unsigned>(part.batches)}, {threads}, 0,
            device_view(part.of(out)), values.data + part.first_batch * row_stride, row_stride,
            static_cast<unsigned>(values.count), form == Form::evaluation, powers_of(generator),
-           launcher.log_degree, launcher.tables->moduli() + base.index(0));
+           rows_of(launcher, form, base), launcher.tables->moduli() + base.index(0));
   });
 }
 
@@ -210,7 +233,7 @@ void collect_integers(const Launcher& launcher, const IntegerView& values, const
            {tiles(values.count) + (along.any == nullptr ? 0 : 1), static_cast<unsigned>(part.batches)},
            {threads}, 0, values.data + part.first_batch * values.count, device_view(part.of(in)),
            static_cast<unsigned>(values.count), form == Form::evaluation, is_signed, powers_of(generator),
-           launcher.log_degree, launcher.tables->moduli() + base.index(0), numbers);
+           rows_of(launcher, form, base), launcher.tables->moduli() + base.index(0), numbers);
   });
 }
 

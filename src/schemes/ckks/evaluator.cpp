@@ -172,18 +172,14 @@ void Evaluator::adjust_to_level_inplace(Ciphertext& a, std::size_t level, std::o
   take_steps(a, context()->scales().adjusted(a.meta, level, scale).steps);
 }
 
-rlwe::Factors Evaluator::factors(const Ciphertext& a, const Ciphertext& b) const {
+rlwe::Factors Evaluator::factors(const Ciphertext& given_a, const Ciphertext& given_b,
+                                 rlwe::OperandCopies& copies) const {
   const rlwe::Context& ctx = *context();
-  const double largest = rlwe::largest_product(a.meta.largest, b.meta.largest);
-  auto fresh_a = refreshed(a, 1, 1, largest);
-  auto fresh_b = &a == &b ? std::nullopt : refreshed(b, 1, 1, largest);
-  if (fresh_a || fresh_b) {
-    const Ciphertext& left = fresh_a ? *fresh_a : a;
-    rlwe::Factors result = factors(left, &a == &b ? left : fresh_b ? *fresh_b : b);
-    if (fresh_a) result.hold(std::move(fresh_a->poly));
-    if (fresh_b) result.hold(std::move(fresh_b->poly));
-    return result;
+  const double largest = rlwe::largest_product(given_a.meta.largest, given_b.meta.largest);
+  for (const Ciphertext* operand : {&given_a, &given_b}) {
+    if (auto fresh = refreshed(copies.of(*operand), 1, 1, largest)) copies.keep(*operand, std::move(*fresh));
   }
+  const Ciphertext &a = copies.of(given_a), &b = copies.of(given_b);
   rlwe::ScaleProduct product = ctx.scales().product(a.meta, b.meta);
   Ciphertext storage_a;
   Ciphertext storage_b;
@@ -247,7 +243,9 @@ void Evaluator::subtract_plain_inplace(Ciphertext& a, const Plaintext& b) const 
   combine_plain(a, b, true, "subtract_plain");
 }
 
-rlwe::Factors Evaluator::factors(const Ciphertext& a, const Plaintext& b) const {
+rlwe::Factors Evaluator::factors(const Ciphertext& given, const Plaintext& b,
+                                 rlwe::OperandCopies& copies) const {
+  const Ciphertext& a = copies.of(given);
   rlwe::require_plaintext(*context(), b, "multiply_plain");
   const rlwe::Context& ctx = *context();
   rlwe::ScaleProduct product = ctx.scales().plain_product(a.meta, b.meta);

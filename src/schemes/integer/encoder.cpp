@@ -30,22 +30,23 @@ void require_integers(const Context& context, const char* operation) {
 // How many values each element of the batch has; ParameterError unless they fill the batch.
 std::size_t values_of_each(const Context& context, std::size_t values, const BatchShape& batch,
                            Encoding encoding) {
-  const std::size_t degree = context.degree();
+  const std::size_t places =
+      encoding == Encoding::slots ? context.parameters().max_slots() : context.degree();
   const std::size_t objects = rlwe::batch_count(batch);
   if (encoding == Encoding::slots && !context.parameters().has_slots()) {
     throw ParameterError("encode: the plaintext modulus " +
                          std::to_string(context.parameters().plain_modulus()) +
-                         " is not a prime that is 1 modulo 2N = " + std::to_string(2 * degree) +
-                         ", so there are no slots; use coefficient encoding, or another plaintext modulus");
+                         " is not a prime that is 1 modulo 4, so there are no slots; use coefficient "
+                         "encoding, or another plaintext modulus");
   }
   if (objects == 0 || values == 0 || values % objects != 0) {
     throw ParameterError("encode: " + std::to_string(values) + " values do not fill a batch of shape " +
                          rlwe::to_text(batch) + "; give equally many (at least one) for each element");
   }
   const std::size_t count = values / objects;
-  if (count > degree) {
+  if (count > places) {
     throw ParameterError("encode: " + std::to_string(count) + " values do not fit the " +
-                         std::to_string(degree) + " of one plaintext; use a batch of several");
+                         std::to_string(places) + " of one plaintext; use a batch of several");
   }
   return count;
 }
@@ -89,7 +90,7 @@ Plaintext Encoder::encode(const poly::IntegerView& values, const BatchShape& bat
   result.meta.level = context.parameters().highest_user_level();
   result.meta.slots = count;
   result.meta.encoding = encoding;
-  result.meta.filled = rlwe::filled_slots(result.meta, context.degree());
+  result.meta.filled = rlwe::filled_slots(result.meta, context.parameters().max_slots());
   const poly::PolyView view = result.poly.view();
   const bool slots = encoding == Encoding::slots;
   backend.place_integers(context.queue(), view, {.data = values.data, .batch = objects, .count = count},

@@ -17,6 +17,9 @@
 namespace hemera::integer {
 namespace {
 
+// Of budgets that are sums of logarithms.
+constexpr double rounding_bits = 0x1p-20;
+
 using poly::Form;
 using rlwe::Ciphertext;
 using rlwe::Context;
@@ -74,6 +77,8 @@ void Evaluator::combine_plain(Ciphertext& a, const Plaintext& b, bool subtract, 
   rlwe::require_plaintext(own, b, operation);
   require_same_encoding(a.meta.encoding, b.meta.encoding, operation);
   const rlwe::BatchShape batch = rlwe::broadcast(a.meta.batch, b.meta.batch, operation);
+  const double largest = std::log2(static_cast<double>(own.parameters().plain_modulus())) - 1;
+  make_room(a, rules_->placement(own, a.meta).noise_log2(largest));
   const std::size_t level = a.meta.level;
   const poly::RnsBase& base = own.base(level);
   Placement placement = rules_->placement(own, a.meta);
@@ -104,9 +109,8 @@ void Evaluator::combine_plain(Ciphertext& a, const Plaintext& b, bool subtract, 
   a.meta.batch = batch;
   rlwe::join_filling(a.meta, a.meta, b.meta, false);
   a.meta.slots = std::max(a.meta.slots, b.meta.slots);
-  a.meta.filled = rlwe::filled_slots(a.meta, own.degree());
+  a.meta.filled = rlwe::filled_slots(a.meta, own.parameters().max_slots());
   if (a.meta.filled == 0) rlwe::count_all(a.meta);
-  const double largest = std::log2(static_cast<double>(own.parameters().plain_modulus())) - 1;
   a.meta.noise_log2 = rlwe::add_log2(a.meta.noise_log2, placement.noise_log2(largest));
 }
 
@@ -122,6 +126,7 @@ void Evaluator::add_scalar_inplace(Ciphertext& a, const Scalar& b) const {
   require(a, "add_scalar");
   const Context& own = *context();
   const arith::Modulus& t = own.plain_base().modulus(0);
+  make_room(a, rules_->placement(own, a.meta).noise_log2(std::log2(static_cast<double>(t.value())) - 1));
   const Placement placement = rules_->placement(own, a.meta);
   const std::int64_t term = t.centered(t.multiply(t.reduce_signed(b.integer), placement.factor));
   const poly::RnsBase& base = own.base(a.meta.level);
@@ -186,40 +191,65 @@ double Evaluator::budget(std::size_t level, double noise_log2) const {
   return rules_->budget(own.base(level).log2(), noise_log2, own.parameters().plain_modulus());
 }
 
-bool Evaluator::needs_refresh(std::size_t level, double noise_log2) const {
-  return refresh_.run && budget(level, noise_log2) < refresh_.needed;
+bool Evaluator::needs_refresh(std::size_t level, double noise_log2, std::size_t terms) const {
+  if (!refresh_.run) return false;
+  const double of_sum = refresh_.least + std::log2(static_cast<double>(terms));
+  return budget(level, noise_log2) < std::max(refresh_.needed, of_sum);
 }
 
 std::optional<Ciphertext> Evaluator::refreshed(const Ciphertext& a) const {
-  if (budget(a.meta.level, a.meta.noise_log2) >= refresh_.left) return std::nullopt;
+  if (budget(a.meta.level, a.meta.noise_log2) >= refresh_.left - rounding_bits) return std::nullopt;
   return refresh_.run(*this, a);
+}
+
+std::optional<Ciphertext> Evaluator::refreshed_if_possible(const Ciphertext& a) const {
+  if (budget(a.meta.level, a.meta.noise_log2) < refresh_.least - rounding_bits) return std::nullopt;
+  return refreshed(a);
+}
+
+std::optional<Ciphertext> Evaluator::refreshed_addend(const Ciphertext& a, const Metadata& own,
+                                                      const Metadata& other) const {
+  if (!refresh_.run || own.noise_log2 < other.noise_log2) return std::nullopt;
+  const double sum = rlwe::add_log2(own.noise_log2, other.noise_log2);
+  return budget(own.level, sum) < refresh_.least ? refreshed_if_possible(a) : std::nullopt;
+}
+
+std::optional<Ciphertext> Evaluator::refreshed_for_sum(const Ciphertext& a, std::size_t terms) const {
+  if (!refresh_.run) return std::nullopt;
+  const double sum = a.meta.noise_log2 + std::log2(static_cast<double>(terms));
+  return budget(a.meta.level, sum) < refresh_.least ? refreshed_if_possible(a) : std::nullopt;
+}
+
+void Evaluator::make_room(Ciphertext& a, double noise_log2) const {
+  if (!refresh_.run) return;
+  if (budget(a.meta.level, rlwe::add_log2(a.meta.noise_log2, noise_log2)) >= refresh_.least) return;
+  if (auto fresh = refreshed_if_possible(a)) a = std::move(*fresh);
 }
 
 void Evaluator::count_bootstrap(const Ciphertext& a) const {
   bootstraps_.fetch_add(rlwe::batch_count(a.meta.batch), std::memory_order_relaxed);
 }
 
-rlwe::Factors Evaluator::factors(const Ciphertext& a, const Ciphertext& b) const {
-  rlwe::Factors result = factors_as_they_are(a, b);
-  if (!needs_refresh(result.meta.level, result.meta.noise_log2)) return result;
-  auto fresh_a = refreshed(a);
-  auto fresh_b = &a == &b ? std::nullopt : refreshed(b);
-  if (!fresh_a && !fresh_b) return result;
-  const Ciphertext& x = fresh_a ? *fresh_a : a;
-  result = factors_as_they_are(x, &a == &b ? x : fresh_b ? *fresh_b : b);
-  if (fresh_a) result.hold(std::move(fresh_a->poly));
-  if (fresh_b) result.hold(std::move(fresh_b->poly));
-  return result;
+bool Evaluator::refresh_copy(const Ciphertext& a, rlwe::OperandCopies& copies) const {
+  auto fresh = refreshed(copies.of(a));
+  if (!fresh) return false;
+  copies.keep(a, std::move(*fresh));
+  return true;
 }
 
-rlwe::Factors Evaluator::factors(const Ciphertext& a, const Plaintext& b) const {
-  rlwe::Factors result = factors_as_they_are(a, b);
-  if (!needs_refresh(result.meta.level, result.meta.noise_log2)) return result;
-  auto fresh = refreshed(a);
-  if (!fresh) return result;
-  result = factors_as_they_are(*fresh, b);
-  result.hold(std::move(fresh->poly));
-  return result;
+rlwe::Factors Evaluator::factors(const Ciphertext& a, const Ciphertext& b,
+                                 rlwe::OperandCopies& copies) const {
+  rlwe::Factors result = factors_as_they_are(copies.of(a), copies.of(b));
+  if (!needs_refresh(result.meta.level, result.meta.noise_log2, copies.products())) return result;
+  const bool is_fresh_a = refresh_copy(a, copies);
+  const bool is_fresh_b = &a != &b && refresh_copy(b, copies);
+  return is_fresh_a || is_fresh_b ? factors_as_they_are(copies.of(a), copies.of(b)) : std::move(result);
+}
+
+rlwe::Factors Evaluator::factors(const Ciphertext& a, const Plaintext& b, rlwe::OperandCopies& copies) const {
+  rlwe::Factors result = factors_as_they_are(copies.of(a), b);
+  if (!needs_refresh(result.meta.level, result.meta.noise_log2, copies.products())) return result;
+  return refresh_copy(a, copies) ? factors_as_they_are(copies.of(a), b) : std::move(result);
 }
 
 rlwe::Factors Evaluator::factors_as_they_are(const Ciphertext& a, const Ciphertext& b) const {
@@ -234,7 +264,7 @@ rlwe::Factors Evaluator::factors_as_they_are(const Ciphertext& a, const Cipherte
   result.meta.batch = rlwe::broadcast(x.meta.batch, y.meta.batch, "multiply");
   result.meta.slots = product_slots(x.meta, y.meta, own.degree());
   rlwe::join_filling(result.meta, x.meta, y.meta, true);
-  result.meta.filled = rlwe::filled_slots(result.meta, own.degree());
+  result.meta.filled = rlwe::filled_slots(result.meta, own.parameters().max_slots());
   if (result.meta.filled == 0) rlwe::count_all(result.meta);
   result.meta.noise_log2 = product_noise_log2(x.meta, y.meta);
   result.hold(std::move(lowered_a.poly));
@@ -253,7 +283,7 @@ rlwe::Factors Evaluator::factors_as_they_are(const Ciphertext& a, const Plaintex
   result.meta.batch = rlwe::broadcast(a.meta.batch, b.meta.batch, "multiply_plain");
   result.meta.slots = product_slots(a.meta, b.meta, own.degree());
   rlwe::join_filling(result.meta, x.meta, b.meta, true);
-  result.meta.filled = rlwe::filled_slots(result.meta, own.degree());
+  result.meta.filled = rlwe::filled_slots(result.meta, own.parameters().max_slots());
   if (result.meta.filled == 0) rlwe::count_all(result.meta);
   result.meta.noise_log2 =
       x.meta.noise_log2 + rlwe::plaintext_factor_log2(own.degree(), own.parameters().plain_modulus());

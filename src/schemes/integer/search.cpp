@@ -55,8 +55,6 @@ std::vector<Primes> digits_of(const Primes& primes, std::size_t count) {
   return digits;
 }
 
-bool has_slots(std::uint64_t t, std::size_t degree) { return t % (2 * degree) == 1 && arith::is_prime(t); }
-
 void check_request(const CircuitRequest& request) {
   if (request.plain_modulus == 0 && (request.plain_bits < 2 || request.plain_bits > 59)) {
     throw ParameterError("plain_bits must be from 2 to 59, not " + std::to_string(request.plain_bits));
@@ -131,10 +129,13 @@ rlwe::Parameters search_parameters(const Rules& rules, const CircuitRequest& req
                " bits that is 1 modulo 2N; ask for more plain_bits or name a plain_modulus";
       continue;
     }
-    if (request.slots > 1 && !has_slots(t, degree)) {
-      throw ParameterError("the plaintext modulus " + std::to_string(t) + " has no slots at degree " +
+    const std::size_t slots = rlwe::integer_slots(degree, t);
+    if (request.slots > 1 && slots < request.slots) {
+      throw ParameterError("the plaintext modulus " + std::to_string(t) + " has " +
+                           (slots == 0 ? "no" : std::to_string(slots)) + " slots at degree " +
                            std::to_string(degree) + ", where " + std::to_string(request.slots) +
-                           " are asked for: it is no prime that is 1 modulo " + std::to_string(2 * degree) +
+                           " are asked for: it is no prime that is 1 modulo " +
+                           std::to_string(2 * std::bit_ceil(request.slots)) +
                            "; leave plain_modulus out and give plain_bits, or ask for slots=1 and encode "
                            "coefficients");
     }

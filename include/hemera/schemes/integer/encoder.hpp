@@ -14,18 +14,22 @@ namespace hemera::integer {
 /// The operations that a plaintext of a known level is made ready for.
 enum class Use : std::uint8_t { products, sums, both };
 
-/// Encodes integers modulo t. Slots are two rows of N/2: the first N/2 values are row 0, the others row 1; a
-/// rotation turns both rows. Slot i of row 0 is the value of the polynomial at root^(g^i), slot i of row 1
-/// that at root^(-g^i), g the Galois generator. N. Smart and F. Vercauteren, "Fully homomorphic SIMD
-/// operations", 2011/133.
+/// Encodes integers modulo t. With n = Parameters::max_slots(), slots are two rows of n/2: the first n/2
+/// values are row 0, the others row 1; a rotation turns both rows. Slot i of row 0 is the value of the
+/// polynomial at root^(g^i), slot i of row 1 that at root^(-g^i), g the Galois generator and root a primitive
+/// 2N-th root of unity modulo t. N. Smart and F. Vercauteren, "Fully homomorphic SIMD operations", 2011/133.
+///
+/// Where t has a primitive 2n-th root alone, n < N, slots are those of the polynomials in Y = X^(N/n), which
+/// sums, products and automorphisms map to such: values at the powers of that root for Y. Other coefficients
+/// are encoded as 0 and are not decoded.
 class Encoder {
  public:
   /// Throws ParameterError for a context of CKKS.
   explicit Encoder(std::shared_ptr<const rlwe::Context> context);
 
-  /// - `values`: [batch, count], row-major, count = values.size() / batch_count(batch) in [1, N]; missing
-  ///   values are 0. Each lies in (-t, t) and is taken modulo t.
-  /// - Slot encoding needs a prime t = 1 mod 2N.
+  /// - `values`: [batch, count], row-major, count = values.size() / batch_count(batch) from 1 to the number
+  /// of
+  ///   slots, or N coefficients; missing values are 0. Each lies in (-t, t) and is taken modulo t.
   /// - The plaintext is for ciphertexts of all levels. With `level`, it is made ready for that `use` at that
   ///   level: it keeps one polynomial for products and one for sums; BGV needs one for both. Without, each
   ///   operation makes it ready.

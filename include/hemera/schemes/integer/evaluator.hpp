@@ -34,6 +34,7 @@ class Evaluator : public rlwe::Evaluator {
     std::function<rlwe::Ciphertext(const Evaluator&, const rlwe::Ciphertext&)> run;
     double needed = 0;  ///< that results of products keep: what the next bootstrap needs, and sums before it
     double left = 0;    ///< after a bootstrap
+    double least = 0;   ///< that a bootstrap needs, and results of sums keep
   };
   /// The number of ciphertexts that were bootstrapped by this evaluator; each element of a batch counts.
   [[nodiscard]] std::uint64_t bootstraps() const { return bootstraps_.load(std::memory_order_relaxed); }
@@ -41,14 +42,22 @@ class Evaluator : public rlwe::Evaluator {
   void count_bootstrap(const rlwe::Ciphertext& a) const;
 
  protected:
-  /// Operands of a product whose result would keep less budget than `refresh` needs are refreshed before it.
+  /// Operands of products and sums whose result would keep less budget than `refresh` says are refreshed
+  /// before: in a sum of products each once.
   /// Throws MismatchError for a context of another scheme than the rules'. The rules must outlive it.
   Evaluator(const Rules& rules, std::shared_ptr<const rlwe::Context> context, rlwe::EvaluationKeys keys,
             rlwe::Relinearization relinearization, Refresh refresh);
 
   void multiply_by_factor(rlwe::Ciphertext& a, const rlwe::ScaleStep& step) const final;
-  [[nodiscard]] rlwe::Factors factors(const rlwe::Ciphertext& a, const rlwe::Ciphertext& b) const final;
-  [[nodiscard]] rlwe::Factors factors(const rlwe::Ciphertext& a, const rlwe::Plaintext& b) const final;
+  [[nodiscard]] rlwe::Factors factors(const rlwe::Ciphertext& a, const rlwe::Ciphertext& b,
+                                      rlwe::OperandCopies& copies) const final;
+  [[nodiscard]] rlwe::Factors factors(const rlwe::Ciphertext& a, const rlwe::Plaintext& b,
+                                      rlwe::OperandCopies& copies) const final;
+  [[nodiscard]] std::optional<rlwe::Ciphertext> refreshed_addend(const rlwe::Ciphertext& a,
+                                                                 const rlwe::Metadata& own,
+                                                                 const rlwe::Metadata& other) const final;
+  [[nodiscard]] std::optional<rlwe::Ciphertext> refreshed_for_sum(const rlwe::Ciphertext& a,
+                                                                  std::size_t terms) const final;
   /// As rlwe::Evaluator's, for plaintexts that are to be lifted as well.
   [[nodiscard]] rlwe::Ciphertext sum_products(std::span<const rlwe::Factors> products, rlwe::Metadata meta,
                                               const rlwe::SwitchingKey* key) const override;
@@ -66,10 +75,16 @@ class Evaluator : public rlwe::Evaluator {
   [[nodiscard]] rlwe::Factors factors_as_they_are(const rlwe::Ciphertext& a, const rlwe::Ciphertext& b) const;
   [[nodiscard]] rlwe::Factors factors_as_they_are(const rlwe::Ciphertext& a, const rlwe::Plaintext& b) const;
   [[nodiscard]] double budget(std::size_t level, double noise_log2) const;
-  /// Whether a result with this noise would keep less than the next refresh needs.
-  [[nodiscard]] bool needs_refresh(std::size_t level, double noise_log2) const;
+  /// Whether a product with this noise, of a sum of so many, would keep less than the next refresh needs.
+  [[nodiscard]] bool needs_refresh(std::size_t level, double noise_log2, std::size_t terms = 1) const;
   /// Empty where it would keep no more than there is.
   [[nodiscard]] std::optional<rlwe::Ciphertext> refreshed(const rlwe::Ciphertext& a) const;
+  /// Empty as well where there is less than a refresh takes, which sums leave as it is.
+  [[nodiscard]] std::optional<rlwe::Ciphertext> refreshed_if_possible(const rlwe::Ciphertext& a) const;
+  /// Refreshes an operand's newest copy, unless that is in vain; returns whether it did.
+  bool refresh_copy(const rlwe::Ciphertext& a, rlwe::OperandCopies& copies) const;
+  /// Refreshes `a` if a term with this noise would leave it less than a refresh needs.
+  void make_room(rlwe::Ciphertext& a, double noise_log2) const;
 
   const Rules* rules_;
   Refresh refresh_;

@@ -17,7 +17,7 @@ struct CircuitRequest {
   /// Bits of the plaintext modulus (a prime t = 1 mod 2N is searched), or the modulus itself.
   int plain_bits = 20;
   std::uint64_t plain_modulus = 0;
-  /// Slots needed, at most N. More than one: the plaintext modulus must have them.
+  /// Slots needed, at most N. More than one: the plaintext modulus must have them (rlwe::integer_slots).
   std::size_t slots = 1;
   /// Products (or rotated copies) that are added up after each multiplication; at depth 0 encryptions.
   std::size_t terms = 16;
