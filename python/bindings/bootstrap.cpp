@@ -128,11 +128,12 @@ void bind_integer_bootstrap(nb::module_& m) {
       .def(
           "__init__",
           [](IntegerBootstrap* self, const rlwe::Parameters& parameters, std::size_t passes, double budget,
-             int failure_bits) {
-            new (self) IntegerBootstrap(parameters,
-                                        {.passes = passes, .budget = budget, .failure_bits = failure_bits});
+             int failure_bits, bool slots_only) {
+            new (self) IntegerBootstrap(
+                parameters,
+                {.passes = passes, .budget = budget, .failure_bits = failure_bits, .slots_only = slots_only});
           },
-          "parameters"_a, "passes"_a, "budget"_a, "failure_bits"_a, ReleaseGil())
+          "parameters"_a, "passes"_a, "budget"_a, "failure_bits"_a, "slots_only"_a, ReleaseGil())
       .def_prop_ro("shifts", &IntegerBootstrap::shifts)
       .def_prop_ro("result_level", &IntegerBootstrap::result_level)
       .def_prop_ro("ratio_bits", &IntegerBootstrap::ratio_bits)

@@ -33,7 +33,8 @@ const std::vector<std::vector<int>>& bases_of_bits() {
 }
 
 Rig::Rig(const BackendCase& backend_case, std::size_t degree, const std::vector<int>& bits,
-         const std::vector<std::uint64_t>& plaintext_moduli) {
+         const std::vector<std::uint64_t>& plaintext_moduli,
+         const std::vector<poly::RingModulus>& with_fewer_values) {
   std::vector<std::uint64_t> values;
   for (const int size : bits) {
     const std::uint64_t step = size < 0 ? std::uint64_t{1} << 32 : 2 * degree;
@@ -46,6 +47,7 @@ Rig::Rig(const BackendCase& backend_case, std::size_t degree, const std::vector<
     moduli.push_back({modulus, arith::minimal_primitive_root(2 * degree, modulus)});
   }
   for (const std::uint64_t value : plaintext_moduli) moduli.push_back({arith::Modulus(value), 0});
+  moduli.insert(moduli.end(), with_fewer_values.begin(), with_fewer_values.end());
   prime_count_ = values.size();
   ring = poly::Ring::make(degree, std::move(moduli));
   backend = backend_case.make(ring);

@@ -64,11 +64,13 @@ struct Host {
 const std::vector<std::vector<int>>& bases_of_bits();
 
 /// A ring of NTT primes (the largest below 2^bits for each entry; below 2^-bits and 1 modulo 2^32 for a
-/// negative one) and of plaintext moduli without a root, a backend for it, and a generator of test data.
+/// negative one) and of plaintext moduli without a root or with fewer values than N, a backend for it, and a
+/// generator of test data.
 class Rig {
  public:
   Rig(const BackendCase& backend_case, std::size_t degree, const std::vector<int>& bits,
-      const std::vector<std::uint64_t>& plaintext_moduli = {});
+      const std::vector<std::uint64_t>& plaintext_moduli = {},
+      const std::vector<poly::RingModulus>& with_fewer_values = {});
 
   /// All NTT primes, some of them (from, count), or one plaintext modulus.
   [[nodiscard]] poly::RnsBase all() const { return primes(0, prime_count_); }

@@ -5,6 +5,8 @@
 #include <limits>
 
 #include "conformance/suite.hpp"
+#include "hemera/arith/primes.hpp"
+#include "hemera/runtime/error.hpp"
 
 namespace hemera::conformance {
 namespace {
@@ -198,6 +200,88 @@ TEST_P(BackendTest, PlacedIntegersAreValuesOfThePolynomial) {
       std::uint64_t sum = 0;
       for (std::size_t n = degree; n-- > 0;) sum = t.add(t.multiply(sum, point), polynomial.at(0, 0, 0, n));
       EXPECT_EQ(sum, modulo(values[slot], t.value())) << "slot " << slot;
+    }
+  }
+}
+
+// Plaintext moduli t = 1 modulo 2n, n < N, with a 2n-th root: small ones, one of 30 bits and one of 60.
+std::vector<poly::RingModulus> with_fewer_values(std::size_t degree) {
+  std::vector<std::pair<std::uint64_t, std::size_t>> moduli = {{5, 2}, {17, 8}, {257, 128}, {7681, 256}};
+  for (const int bits : {30, 60}) {
+    const auto found = arith::primes_below(std::uint64_t{1} << bits, degree, 64);
+    const auto one = std::find_if(found.begin(), found.end(),
+                                  [&](std::uint64_t prime) { return prime % (2 * degree) != 1; });
+    moduli.emplace_back(*one, degree / 2);
+  }
+  std::vector<poly::RingModulus> result;
+  for (const auto& [t, values] : moduli) {
+    const arith::Modulus modulus(t);
+    std::uint64_t root = 2;
+    while (t < 10000 && modulus.power(root, values) != t - 1) ++root;
+    if (t > 10000) root = arith::minimal_primitive_root(2 * values, modulus);
+    result.push_back({modulus, root, values});
+  }
+  return result;
+}
+
+// Of n < N values they are those of the polynomial in X^(N/n) whose coefficients are at multiples of N/n.
+TEST_P(BackendTest, FewerValuesAreOfPolynomialsInAPower) {
+  for (const std::size_t degree : {std::size_t{1} << 10, std::size_t{1} << 13}) {
+    const auto moduli = with_fewer_values(degree);
+    Rig rig(GetParam(), degree, {}, {}, moduli);
+    for (std::size_t m = 0; m < moduli.size(); ++m) {
+      const RnsBase base = rig.plaintext(m);
+      const arith::Modulus& t = base.modulus(0);
+      const std::size_t n = moduli[m].values, gap = degree / n;
+      SCOPED_TRACE(t.value());
+      // The value of the polynomial in the power, coefficients that others have in between left out.
+      const auto value = [&](const Host& polynomial, std::size_t b, std::uint64_t exponent) {
+        const std::uint64_t point = t.power(moduli[m].root, exponent);
+        std::uint64_t sum = 0;
+        for (std::size_t k = n; k-- > 0;)
+          sum = t.add(t.multiply(sum, point), polynomial.at(b, 0, 0, gap * k));
+        return sum;
+      };
+      for (const std::uint64_t generator : {5, 3}) {
+        const auto powers = exponents(n, generator);
+        for (const std::size_t count : {std::size_t{1}, n / 2 + 1, n}) {
+          const Integers values = random_integers(rig, 2 * count, t.value());
+          const DeviceIntegers in(rig, values, 2);
+          poly::Poly out = rig.output(base, 2, 1, Form::evaluation);
+          rig.backend->place_integers(*rig.queue, out.view(), in.view, Form::evaluation, generator, base);
+          rig.backend->inverse_transform(*rig.queue, out.view(), out.view(), base);
+          out.set_form(Form::coefficient);
+          const Host polynomial = rig.download(out);
+          for (std::size_t b = 0; b < 2; ++b) {
+            for (std::size_t i = 0; i < degree; ++i) {
+              ASSERT_TRUE(i % gap == 0 || polynomial.at(b, 0, 0, i) == 0) << "coefficient " << i;
+            }
+            for (std::size_t slot = 0; slot < n; slot += n < 16 ? 1 : n / 8 - 1) {
+              ASSERT_EQ(value(polynomial, b, powers[slot]),
+                        slot < count ? modulo(values[b * count + slot], t.value()) : 0)
+                  << "slot " << slot;
+            }
+          }
+        }
+        // Other coefficients are not seen.
+        const Host any = rig.random(base, 2, 1);
+        poly::Poly polynomial = rig.upload(any, Form::coefficient);
+        rig.backend->forward_transform(*rig.queue, polynomial.view(), std::as_const(polynomial).view(), base);
+        const DeviceIntegers found(rig, Integers(2 * n, 12345), 2);
+        rig.backend->collect_integers(*rig.queue, found.view, std::as_const(polynomial).view(),
+                                      Form::evaluation, generator, false, base);
+        const Integers values = found.values(rig);
+        for (std::size_t b = 0; b < 2; ++b) {
+          for (std::size_t slot = 0; slot < n; slot += n < 16 ? 1 : n / 8 - 1) {
+            ASSERT_EQ(static_cast<std::uint64_t>(values[b * n + slot]), value(any, b, powers[slot]));
+          }
+        }
+        // There is no place for more.
+        const DeviceIntegers more(rig, Integers(n + 1, 0), 1);
+        EXPECT_THROW(rig.backend->collect_integers(*rig.queue, more.view, std::as_const(polynomial).view(),
+                                                   Form::evaluation, generator, false, base),
+                     MismatchError);
+      }
     }
   }
 }

@@ -19,7 +19,9 @@ TEST(IntegerEncoderTest, DecodingInvertsEncoding) {
     const auto limit = static_cast<std::int64_t>(setting.t);
     for (const auto encoding : {rlwe::Encoding::slots, rlwe::Encoding::coefficients}) {
       if (encoding == rlwe::Encoding::slots && !session.context->parameters().has_slots()) continue;
-      for (const std::size_t count : {std::size_t{1}, std::size_t{17}, session.degree()}) {
+      const bool in_slots = encoding == rlwe::Encoding::slots;
+      const std::size_t most = in_slots ? session.context->parameters().max_slots() : session.degree();
+      for (const std::size_t count : {std::size_t{1}, std::size_t{17}, most}) {
         std::vector<std::int64_t> values(3 * count);
         for (auto& value : values) {
           value = static_cast<std::int64_t>(session.random() % (2 * setting.t - 1)) - (limit - 1);
@@ -89,7 +91,7 @@ TEST(IntegerEncoderTest, ValuesInTheContextsMemory) {
     Session<Bfv> session(test_chain<Bfv>(setting.t, 2));
     const rlwe::Context& context = *session.context;
     const auto encoding = session.natural_encoding();
-    for (const std::size_t count : {std::size_t{1}, session.degree() / 2 + 1, session.degree()}) {
+    for (const std::size_t count : {std::size_t{1}, session.places() / 2 + 1, session.places()}) {
       std::vector<std::int64_t> values(3 * count), reduced;
       for (auto& value : values) value = static_cast<std::int64_t>(session.random());
       values.front() = std::numeric_limits<std::int64_t>::min();

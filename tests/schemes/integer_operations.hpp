@@ -348,12 +348,15 @@ TYPED_TEST_P(IntegerOperations, PowersAndLongProducts) {
 // 6. Rotations turn both rows, conjugation exchanges them, sums run over all slots; hoisted rotations agree.
 TYPED_TEST_P(IntegerOperations, RotationsAndSums) {
   using S = TypeParam;
-  for (const std::uint64_t generator : {5, 3}) {
-    auto literal = test_chain<S>(65537, 3).literal();
+  struct Case {
+    std::uint64_t t, generator;
+  };
+  for (const auto& [t, generator] : {Case{65537, 5}, Case{65537, 3}, Case{7681, 5}, Case{7681, 3}}) {
+    auto literal = test_chain<S>(t, 3).literal();
     literal.galois_generator = generator;
     Session<S> session(rlwe::Parameters(literal), true);
     const auto& evaluator = session.evaluator;
-    const std::size_t row = session.degree() / 2;
+    const std::size_t row = session.places() / 2;
     for (const Values& a : session.inputs()) {
       const rlwe::Ciphertext x = session.encrypt(a);
       for (const std::int64_t steps : {0, 1, -1, 3, 256, -200, 511}) {

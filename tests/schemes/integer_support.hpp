@@ -118,17 +118,24 @@ struct Session {
     for (auto& value : values) value = random() % t.value();
     return values;
   }
-  Values uniform() { return uniform(degree()); }
-  [[nodiscard]] Values constant(std::uint64_t value) const { return Values(degree(), value); }
+  /// Values of a plaintext in the natural encoding.
+  [[nodiscard]] std::size_t places() const {
+    return context->parameters().has_slots() ? context->parameters().max_slots() : degree();
+  }
+  Values uniform() { return uniform(places()); }
+  [[nodiscard]] Values constant(std::uint64_t value) const { return Values(places(), value); }
   [[nodiscard]] Values single(std::size_t slot, std::uint64_t value) const {
-    Values values(degree(), 0);
+    Values values(places(), 0);
     values[slot] = value;
     return values;
   }
   /// All zero, all maximal, one slot, random.
-  std::vector<Values> inputs() {
-    return {constant(0), constant(t.value() - 1), single(degree() - 1, t.value() - 1), uniform()};
+  std::vector<Values> inputs(std::size_t count) {
+    Values last(count, 0);
+    last.back() = t.value() - 1;
+    return {Values(count, 0), Values(count, t.value() - 1), last, uniform(count)};
   }
+  std::vector<Values> inputs() { return inputs(places()); }
 
   [[nodiscard]] rlwe::Plaintext encode(const Values& values, const rlwe::BatchShape& batch,
                                        rlwe::Encoding encoding) const {
@@ -206,7 +213,7 @@ struct Session {
   }
   /// Slots of both rows turned left.
   [[nodiscard]] Values rotate(const Values& a, std::int64_t steps) const {
-    const auto row = static_cast<std::int64_t>(degree() / 2);
+    const auto row = static_cast<std::int64_t>(places() / 2);
     Values result(a.size());
     for (std::int64_t i = 0; i < row; ++i) {
       const auto from = static_cast<std::size_t>((((i + steps) % row) + row) % row);
@@ -241,6 +248,7 @@ inline std::vector<PlainSetting> plain_settings() {
           {"t of 30 bits", plain_prime(30, 1024), 5},
           {"t of 45 bits", plain_prime(45, 1024), 6},
           {"t of 55 bits, above the primes", plain_prime(55, 1024), 7},
+          {"t = 257, of 128 slots", 257, 3},
           {"t = 2^16", std::uint64_t{1} << 16, 4},
           {"t = 3", 3, 2}};
 }

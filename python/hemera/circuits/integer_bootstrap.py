@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from hemera import _core
 from hemera.circuits.handles import ValueT, evaluated
@@ -35,10 +35,12 @@ class IntegerBootstrap(Prepared):
         passes: the number of passes; None: as few as have the budget.
         budget: that results have; None: that of one product of ciphertexts and of the next bootstrap.
         failure: the largest probability that the noise of a result is beyond its bound, from 2^-40 to 2^-128.
+        encoding: "coefficients": all N of them, and so values in slots as well; "slots": values in slots
+            alone, which takes less time where `params.max_slots` is below N.
 
     Raises:
         ParameterError: if the parameters have no levels of a bootstrap, if the user's modulus does not hold
-            the passes or the budget, or if both are given.
+            the passes or the budget, if both are given, or for another encoding or one that they do not have.
     """
 
     _native: _core.IntegerBootstrap
@@ -50,6 +52,7 @@ class IntegerBootstrap(Prepared):
         passes: int | None = None,
         budget: float | None = None,
         failure: float = 2**-40,
+        encoding: Literal["slots", "coefficients"] = "coefficients",
     ) -> None:
         if passes is not None:
             require_naturals(passes=passes)
@@ -61,10 +64,22 @@ class IntegerBootstrap(Prepared):
             raise _core.ParameterError("give passes or the budget that they should leave, not both")
         if not 2**-128 <= failure <= 2**-40:
             raise _core.ParameterError(f"failure must be from 2**-128 to 2**-40, not {failure!r}")
+        if encoding not in ("slots", "coefficients"):
+            raise _core.ParameterError(f"encoding must be 'slots' or 'coefficients', not {encoding!r}")
         super().__init__(params)
+        self._encoding = encoding
         self._native = _core.IntegerBootstrap(
-            params._native, passes or 0, budget or 0.0, math.ceil(-math.log2(failure))
+            params._native,
+            passes or 0,
+            budget or 0.0,
+            math.ceil(-math.log2(failure)),
+            encoding == "slots",
         )
+
+    @property
+    def encoding(self) -> str:
+        """The encoding of its ciphertexts: "coefficients", which serves both, or "slots" alone."""
+        return self._encoding
 
     @property
     def passes(self) -> int:
@@ -95,6 +110,7 @@ class IntegerBootstrap(Prepared):
         """The plan for programs: numbers and texts that JSON takes. Sizes are in bytes."""
         return {
             "plan": self._title,
+            "encoding": self.encoding,
             "passes": self.passes,
             "needed_budget": self.needed_budget,
             "budget_left": self.budget_left,
@@ -147,15 +163,17 @@ class IntegerBootstrap(Prepared):
         Raises:
             NoiseError: if `x` has less guaranteed budget than is needed.
             MissingKeyError: if keys of `generate_keys(plan=)` are missing.
-            MismatchError: if `x` belongs to other parameters.
+            MismatchError: if `x` belongs to other parameters, or is not in slots and the plan is for slots.
         """
         return evaluated(self, self._title, "a ciphertext", x, (), out)
 
     @property
     def _title(self) -> str:
         params = self._params
+        slots = f", {params.max_slots} slots" if self.encoding == "slots" else ""
         return (
-            f"bootstrap of {params.scheme.upper()} modulo {params._native.plain_modulus}, N = {params.degree}"
+            f"bootstrap of {params.scheme.upper()} modulo {params._native.plain_modulus}, "
+            f"N = {params.degree}{slots}"
         )
 
     def _prepare(self, context: Context) -> _core.PreparedIntegerBootstrap:

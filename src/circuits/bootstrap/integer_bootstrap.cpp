@@ -34,6 +34,18 @@ constexpr std::size_t most_passes = 16;
 constexpr std::size_t most_products = 1000;
 constexpr int least_failure_bits = 40, most_failure_bits = 128;
 
+// The CKKS bootstrap of all coefficients, or of those at multiples of N/n, where n are the slots.
+Bootstrap circuit_of(const rlwe::Parameters& parameters, bool slots_only) {
+  rlwe::Parameters circuit = parameters.circuit();
+  if (slots_only && !parameters.has_slots()) {
+    throw ParameterError("a bootstrap of slots only, and the plaintext modulus " +
+                         std::to_string(parameters.plain_modulus()) +
+                         " has none; bootstrap coefficients, or take another one");
+  }
+  if (!slots_only || !parameters.has_fewer_slots()) return Bootstrap(circuit);
+  return {circuit, {.slots = parameters.max_slots() / 2, .merges_parts = true}};
+}
+
 // The slots of random coefficients.
 template <typename Distribution>
 std::vector<Complex> slots_of(Distribution distribution, std::size_t slots) {
@@ -74,7 +86,8 @@ double bits_of(const Bootstrap& circuit, const std::vector<Complex>& values) {
 
 IntegerBootstrap::IntegerBootstrap(const rlwe::Parameters& parameters, const IntegerBootstrapOptions& options)
     : parameters_(parameters),
-      circuit_(parameters.circuit()),
+      slots_only_(options.slots_only),
+      circuit_(circuit_of(parameters, options.slots_only)),
       ratio_bits_(parameters.log_modulus(0) -
                   std::log2(circuit_.parameters().rescaling().scales.front().scale)),
       first_bits_(
@@ -132,7 +145,14 @@ double IntegerBootstrap::result_noise_log2() const {
   // t over Q of BFV's noise; BGV's noise over Q.
   const double whole = parameters_.log_modulus(result_level()) -
                        (parameters_.scheme() == Scheme::bfv ? std::log2(parameters_.plain_modulus()) : 0);
-  return whole + deviation + std::log2(rlwe::tail_factor(parameters_.degree(), -failure_bits_)) + model_bits;
+  const double noise =
+      whole + deviation + std::log2(rlwe::tail_factor(parameters_.degree(), -failure_bits_)) + model_bits;
+  if (repetitions() == 1) return noise;
+  // Of the trace.
+  const std::uint64_t t = parameters_.scheme() == Scheme::bfv ? 0 : parameters_.plain_modulus();
+  const std::size_t primes = parameters_.literal().levels[result_level()].size();
+  return rlwe::add_log2(noise, integer::expected_switching_noise_log2(parameters_.degree(), primes, t) +
+                                   std::log2(static_cast<double>(repetitions())));
 }
 
 double IntegerBootstrap::budget_left() const { return budget_of(result_noise_log2(), result_level()); }

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "hemera/arith/big_integer.hpp"
+#include "hemera/arith/modulus.hpp"
 #include "hemera/circuits/bootstrap/integer_bootstrap.hpp"
 #include "hemera/poly/backend.hpp"
 #include "hemera/runtime/error.hpp"
@@ -47,6 +48,11 @@ void PreparedIntegerBootstrap::check(const integer::Evaluator& evaluator, const 
     throw LevelError("bootstrap: the ciphertext is at level " + std::to_string(in.meta.level) +
                      ", which is the circuit's; the user's highest is " +
                      std::to_string(plan_.result_level()));
+  }
+  if (plan_.slots_only() && in.meta.encoding != rlwe::Encoding::slots) {
+    throw MismatchError(
+        "bootstrap: a plan for slots only, and the ciphertext's values are in coefficients; make a plan for "
+        "coefficients, which serves both");
   }
   const double budget = plan_.budget_of(in.meta.noise_log2, in.meta.level);
   if (!(budget >= plan_.needed_budget() - rounding_bits)) {
@@ -138,13 +144,47 @@ Ciphertext PreparedIntegerBootstrap::corrected(const Ciphertext& x, const Cipher
   return result;
 }
 
+// The sum over the automorphisms that keep X^(N/n), over their number N/n. Modulo Q that divides exactly, and
+// it comes first, as otherwise it would divide the noise of the rotations as well.
+Ciphertext PreparedIntegerBootstrap::projected(const ckks::Evaluator& circuit, Ciphertext x) const {
+  const rlwe::Context& own = *context_;
+  const poly::Backend& backend = own.backend();
+  const poly::RnsBase& base = own.base(x.meta.level);
+  // The circuit's keys have errors that are no multiples of t: they turn the BFV ciphertext over t.
+  const std::uint64_t t = own.scheme() == Scheme::bgv ? own.parameters().plain_modulus() : 1;
+  Residues factor = ckks::residues(BigInteger(t) * plan_.repetitions(), base);
+  for (std::size_t i = 0; i < factor.size(); ++i)
+    factor[i] = arith::inverse(factor[i], base.modulus(i).value());
+  backend.multiply_scalar(own.queue(), x.poly.view(), std::as_const(x.poly).view(), factor, base);
+  const std::size_t all = own.circuit()->parameters().max_slots();
+  Ciphertext turned{own.circuit(),
+                    {.batch = x.meta.batch,
+                     .level = x.meta.level,
+                     .scale = own.circuit()->scales().level_scale(x.meta.level),
+                     .slots = all},
+                    std::move(x.poly),
+                    {}};
+  for (std::size_t step = plan_.circuit().slots(); step < all; step *= 2) {
+    circuit.add_inplace(turned, circuit.rotate(turned, static_cast<std::int64_t>(step)));
+  }
+  x.poly = std::move(turned.poly);
+  if (t != 1) {
+    backend.multiply_scalar(own.queue(), x.poly.view(), std::as_const(x.poly).view(),
+                            ckks::residues(BigInteger(t), base), base);
+  }
+  return x;
+}
+
 Ciphertext PreparedIntegerBootstrap::operator()(const integer::Evaluator& evaluator,
                                                 const Ciphertext& in) const {
   check(evaluator, in);
   const ckks::Evaluator circuit(context_->circuit(), rlwe::circuit_keys(evaluator.keys()));
   Ciphertext x = in.clone();
   if (x.size() > 2) evaluator.relinearize_inplace(x);
-  for (const int shift : plan_.shifts()) x = corrected(x, circuit_(circuit, noise_of(x, shift)), shift);
+  for (const int shift : plan_.shifts()) {
+    x = corrected(x, circuit_(circuit, noise_of(x, shift)), shift);
+    if (plan_.repetitions() != 1) x = projected(circuit, std::move(x));
+  }
   x.meta.noise_log2 = plan_.result_noise_log2();
   evaluator.count_bootstrap(in);
   return x;

@@ -35,6 +35,9 @@ struct IntegerBootstrapOptions {
   double budget = 0;
   /// -log2 of the probability that a result's noise is beyond its bound, from 40 to 128.
   int failure_bits = 40;
+  /// Whether ciphertexts are in slots alone. Of n < N slots (rlwe::integer_slots) only the coefficients at
+  /// multiples of N/n are then bootstrapped, which takes less time; others lose their noise by the trace.
+  bool slots_only = false;
 };
 
 /// A plan (docs/exact-bootstrapping.md). With t times the ciphertext, brought to q_0, its message is gone,
@@ -43,8 +46,8 @@ struct IntegerBootstrapOptions {
 /// Immutable.
 class IntegerBootstrap {
  public:
-  /// ParameterError for parameters that have no levels of a bootstrap, and for passes or a budget that the
-  /// user's modulus does not hold.
+  /// ParameterError for parameters that have no levels of a bootstrap, for passes or a budget that the user's
+  /// modulus does not hold, and with `slots_only` for a plaintext modulus without slots, or with two.
   explicit IntegerBootstrap(const rlwe::Parameters& parameters, const IntegerBootstrapOptions& options = {});
 
   [[nodiscard]] const rlwe::Parameters& parameters() const { return parameters_; }
@@ -54,6 +57,11 @@ class IntegerBootstrap {
   /// log2 of the factor by which each pass magnifies the noise.
   [[nodiscard]] const std::vector<int>& shifts() const { return shifts_; }
   [[nodiscard]] std::size_t result_level() const { return parameters_.highest_user_level(); }
+  [[nodiscard]] bool slots_only() const { return slots_only_; }
+  /// N over the number of coefficients that are bootstrapped.
+  [[nodiscard]] std::size_t repetitions() const {
+    return circuit_.parameters().max_slots() / circuit_.slots();
+  }
   /// log2 of q_0 over the largest noise that is raised.
   [[nodiscard]] double ratio_bits() const { return ratio_bits_; }
   /// -log2 of the deviation of a coefficient's error after the last pass, over the largest noise that it
@@ -72,7 +80,8 @@ class IntegerBootstrap {
   /// log2 of the probability that a bootstrap's result is wrong, or its noise beyond the bound.
   [[nodiscard]] double failure_log2() const;
 
-  /// Of all passes.
+  /// Of all passes; without the products with numbers around them and the rotations of the trace at the
+  /// user's level, which are few.
   [[nodiscard]] Cost cost() const;
   [[nodiscard]] const std::vector<KeyNeed>& needed_keys() const { return circuit_.needed_keys(); }
   [[nodiscard]] std::size_t memory_bytes(std::size_t batch = 1) const;
@@ -96,6 +105,7 @@ class IntegerBootstrap {
   [[nodiscard]] bool holds(const IntegerBootstrapOptions& options) const;
 
   rlwe::Parameters parameters_;
+  bool slots_only_;
   Bootstrap circuit_;
   std::vector<int> shifts_ = {0};
   double ratio_bits_;
@@ -115,7 +125,7 @@ class PreparedIntegerBootstrap {
   ///
   /// Throws, before anything runs: NoiseError if the guaranteed budget is less than the plan needs,
   /// LevelError above the user's levels, MissingKeyError if keys are missing, MismatchError for another
-  /// context.
+  /// context, and for values in coefficients if the plan is for slots only.
   [[nodiscard]] rlwe::Ciphertext operator()(const integer::Evaluator& evaluator,
                                             const rlwe::Ciphertext& in) const;
   /// For evaluators that bootstrap operands of products by themselves: bfv::Evaluator and bgv::Evaluator.
@@ -133,6 +143,8 @@ class PreparedIntegerBootstrap {
   [[nodiscard]] rlwe::Ciphertext corrected(const rlwe::Ciphertext& x, const rlwe::Ciphertext& noise,
                                            int shift) const;
   [[nodiscard]] Residues negative_factor(int shift) const;
+  /// x without the coefficients that are not bootstrapped: they are noise alone.
+  [[nodiscard]] rlwe::Ciphertext projected(const ckks::Evaluator& circuit, rlwe::Ciphertext x) const;
 
   std::shared_ptr<const rlwe::Context> context_;
   IntegerBootstrap plan_;

@@ -1,0 +1,172 @@
+"""Slots of plaintext moduli that split only partly: n < N of them."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import hemera as hm
+
+SCHEMES = {"bfv": hm.bfv.Parameters, "bgv": hm.bgv.Parameters}
+N = 2048
+MODULI = {5: 2, 17: 8, 257: 128, 7681: 256, 12289: N, 65537: N}
+"""Slots of each modulus at N: the largest power of two n up to N with t = 1 modulo 2n."""
+
+pytestmark = pytest.mark.filterwarnings("ignore::hemera.errors.NoiseWarning")
+
+
+def parameters(scheme: str, t: int, depth: int = 1) -> hm.bfv.Parameters | hm.bgv.Parameters:
+    return SCHEMES[scheme].for_circuit(depth, plain_modulus=t, degree=N, security=None)
+
+
+@pytest.mark.parametrize("t", MODULI)
+@pytest.mark.parametrize("scheme", SCHEMES)
+def test_slots_multiply_add_and_turn(scheme, t):
+    params = parameters(scheme, t)
+    n = params.max_slots
+    assert (params.degree, n) == (N, MODULI[t])
+    assert f"{n} slots and coefficients" in params.describe()
+    ctx = hm.Context(params)
+    sk = ctx.generate_secret_key()
+    ev = ctx.bind(ctx.generate_keys(sk, rotations=[1, 3], sum_slots=True))
+    a, b = np.random.default_rng(t).integers(0, t, (2, n))
+    x, y = ev.encrypt(a), ev.encrypt(b)
+    assert (x.slots, x.filled) == (n, n)
+
+    def equal(found: hm.Ciphertext, expected: np.ndarray) -> None:
+        np.testing.assert_array_equal(ctx.decrypt(found, sk, dtype=np.uint64), expected % t)
+
+    equal(x, a)
+    equal(x * y + x, a * b + a)
+    equal(x * b - 7, a * b - 7)
+    rows = a.reshape(2, -1)
+    for steps in (0, 1, 3, -1, n // 2 + 1):
+        if n > 8 or abs(steps) < 2:
+            equal(x.rotate(steps), np.roll(rows, -steps, axis=1).ravel())
+    equal(x.swap_rows(), rows[::-1].ravel())
+    equal(x.sum(), np.full(n, a.sum()))
+    equal(x.dot(y), np.full(n, (a * b).sum()))
+    equal(ev.dot([x, y, x], [y, y, x]), a * b + b * b + a * a)
+
+
+@pytest.mark.parametrize("scheme", SCHEMES)
+def test_levels_batches_files_and_another_context(scheme):
+    t, n = 257, 128
+    params = parameters(scheme, t, depth=3)
+    ctx = hm.Context(params)
+    sk = ctx.generate_secret_key()
+    keys = ctx.generate_keys(sk, sum_slots=True)
+    server = hm.Context(type(params).load(params.to_bytes()))
+    ev = server.bind(server.load(keys.to_bytes()))
+    rows = np.random.default_rng(3).integers(0, t, (3, 100))
+    x = ev.bind(server.load(ctx.encrypt(rows, sk).to_bytes()))
+    assert (x.shape, x.slots) == ((3,), 100)
+    square = x * x
+    low = ev.at_level(x, 1) if params.levels > 2 else x
+    y = square * low + low  # BGV: other correction factors
+    back = ctx.load(y.to_bytes())
+    np.testing.assert_array_equal(ctx.decrypt(back, sk) % t, (rows**3 + rows) % t)
+    # A rotation turns the whole row of 64; what fills it up is 0.
+    whole = np.zeros((3, n), np.int64)
+    whole[:, :100] = rows
+    turned = ctx.decrypt(ctx.load(ev.rotate(x, 1).to_bytes()), sk) % t
+    expected = np.roll(whole.reshape(3, 2, -1), -1, axis=2).reshape(3, n)
+    np.testing.assert_array_equal(turned, expected[:, :100])
+    np.testing.assert_array_equal(
+        ctx.decrypt(ctx.load(x.sum().to_bytes()), sk)[:, 0] % t, rows.sum(axis=1) % t
+    )
+    plain = server.encode(rows)
+    np.testing.assert_array_equal(server.decode(plain) % t, rows)
+
+
+def test_coefficients_are_what_they_were():
+    params = parameters("bfv", 257)
+    ctx = hm.Context(params)
+    sk = ctx.generate_secret_key()
+    ev = ctx.bind(ctx.generate_keys(sk))
+    a, b = np.random.default_rng(5).integers(0, 257, (2, N))
+    x = ev.encrypt(a, encoding="coefficients")
+    product = np.append(np.convolve(a, b), 0)
+    found = ctx.decrypt(x * ev.encrypt(b, encoding="coefficients"), sk)
+    np.testing.assert_array_equal(found % 257, (product[:N] - product[N:]) % 257)
+    with pytest.raises(hm.errors.MismatchError, match="in coefficients"):
+        x.rotate(1)
+    with pytest.raises(hm.errors.MismatchError, match="encode both alike"):
+        x + ev.encrypt(a[:128])
+
+
+def test_refusals_name_the_slots():
+    params = parameters("bfv", 257)
+    ctx = hm.Context(params)
+    with pytest.raises(hm.errors.ParameterError, match=r"129 values do not fit in the 128 slots"):
+        ctx.encode(np.arange(129))
+    assert ctx.encode(np.arange(129), encoding="coefficients").slots == 129
+    with pytest.raises(hm.errors.ParameterError, match="257 has 128 slots"):
+        hm.bfv.Parameters.for_circuit(1, plain_modulus=257, slots=129)
+    assert hm.bfv.Parameters.for_circuit(1, plain_modulus=257, slots=128).max_slots == 128
+    none = parameters("bgv", 3)
+    assert none.max_slots == 0
+    with pytest.raises(hm.errors.ParameterError, match="no slots"):
+        hm.Context(none).encode([1])
+
+
+def test_moduli_of_bootstraps_have_these_slots():
+    for t, slots in ((65537, 1 << 15), (786433, 1 << 16), (257, 128), (2**16, 0)):
+        params = hm.bfv.Parameters.for_bootstrapping(plain_modulus=t)
+        assert (params.degree, params.max_slots) == (1 << 16, slots)
+    assert hm.bgv.Parameters.for_bootstrapping(plain_modulus=786433).max_slots == 1 << 16
+
+
+def test_rotations_count_in_the_row():
+    params = parameters("bfv", 257)
+    assert hm.rotations_for_sum(params) == [1, 2, 4, 8, 16, 32]
+    assert hm.rotations_needed(params, [63, 64, 5]) == [-1, 1, 4]
+
+
+@pytest.mark.parametrize("scheme", SCHEMES)
+def test_compiled_programs_take_them(scheme):
+    values = np.random.default_rng(7).integers(-2, 3, (3, 16))
+    plan = hm.compile(
+        lambda x: (x * x) @ np.ones((16, 2), np.int64) - x[0],
+        hm.ArraySpec((16,), range=(-2, 2)),
+        scheme=scheme,
+        params=parameters(scheme, 257, depth=2),
+        security=None,
+    )
+    assert plan.slots == 128
+    run = plan.local(threads=1)
+    for row in values:
+        np.testing.assert_array_equal(run(row), [np.sum(row * row) - row[0]] * 2)
+
+
+@pytest.mark.parametrize("scheme", SCHEMES)
+def test_bootstraps_of_slots(scheme):
+    t = 7681
+    params = SCHEMES[scheme].for_bootstrapping("bfv11-test", plain_modulus=t)
+    boot = hm.circuits.IntegerBootstrap(params, encoding="slots")
+    whole = hm.circuits.IntegerBootstrap(params)
+    assert (boot.encoding, whole.encoding) == ("slots", "coefficients")
+    assert "256 slots" in boot.report()
+    assert boot.as_dict()["operations"]["products"] < whole.as_dict()["operations"]["products"]
+    ctx = hm.Context(params)
+    sk = ctx.generate_secret_key()
+    ev = ctx.bind(ctx.generate_keys(sk, plan=boot), bootstrap=boot, automatic=True)
+    rng = np.random.default_rng(11)
+    values = rng.integers(0, t, 256)
+    x = ev.encrypt(values)
+    fresh = x.bootstrap()
+    assert fresh.guaranteed_noise_budget == pytest.approx(boot.budget_left)
+    np.testing.assert_array_equal(ctx.decrypt(fresh, sk) % t, values)
+    for _ in range(4):
+        factor = rng.integers(0, t, 256)
+        x, values = x * ev.encrypt(factor) + x, (values * factor + values) % t
+        np.testing.assert_array_equal(ctx.decrypt(x, sk) % t, values)
+    before = ev.bootstraps
+    y = ev.dot([x, x, x], [x, fresh, x])
+    assert ev.bootstraps - before <= 1
+    first = ctx.decrypt(fresh, sk) % t
+    np.testing.assert_array_equal(ctx.decrypt(y, sk) % t, (2 * values**2 + values * first) % t)
+    with pytest.raises(hm.errors.MismatchError, match="slots only"):
+        ev.encrypt(values, encoding="coefficients").bootstrap()
+    with pytest.raises(hm.errors.ParameterError, match="encoding must be"):
+        hm.circuits.IntegerBootstrap(params, encoding="rows")
