@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "circuits/integer_bootstrap_support.hpp"
-#include "hemera/io/objects.hpp"
+#include "hemera/rlwe/noise.hpp"
 
 namespace hemera::circuits {
 namespace {
@@ -119,7 +119,8 @@ class IntegerSums : public ::testing::Test {
   ExactSession<S> session{t, {.slots_only = true}};
   Values a = session.client.uniform(), b = session.client.uniform(), c = session.client.uniform();
 };
-TYPED_TEST_SUITE(IntegerSums, (::testing::Types<Bfv, Bgv>));
+using IntegerSchemes = ::testing::Types<Bfv, Bgv>;
+TYPED_TEST_SUITE(IntegerSums, IntegerSchemes);
 
 TYPED_TEST(IntegerSums, AnOperandOfSeveralProductsIsBootstrappedOnce) {
   const auto& ev = this->session.automatic;

@@ -43,7 +43,7 @@ Bootstrap circuit_of(const rlwe::Parameters& parameters, bool slots_only) {
                          " has none; bootstrap coefficients, or take another one");
   }
   if (!slots_only || !parameters.has_fewer_slots()) return Bootstrap(circuit);
-  return {circuit, {.slots = parameters.max_slots() / 2, .merges_parts = true}};
+  return Bootstrap(circuit, {.slots = parameters.max_slots() / 2, .merges_parts = true});
 }
 
 // The slots of random coefficients.
@@ -207,8 +207,25 @@ double IntegerBootstrap::failure_log2() const {
                         -static_cast<double>(failure_bits_));
 }
 
+std::vector<KeyNeed> IntegerBootstrap::trace_keys() const {
+  const rlwe::Parameters& circuit = circuit_.parameters();
+  std::vector<KeyNeed> needs;
+  for (std::size_t step = circuit_.slots(); step < circuit.max_slots(); step *= 2) {
+    needs.push_back({rlwe::KeyRole::galois(circuit.galois_element(static_cast<std::int64_t>(step))),
+                     circuit.default_gadget(result_level())});
+  }
+  return needs;
+}
+
+std::vector<KeyNeed> IntegerBootstrap::needed_keys() const {
+  std::vector<KeyNeed> needs = circuit_.needed_keys();
+  for (KeyNeed& need : trace_keys()) needs.push_back(std::move(need));
+  return needs;
+}
+
 Cost IntegerBootstrap::cost() const {
   Cost cost = circuit_.cost();
+  cost.key_bytes += key_bytes(parameters_.degree(), trace_keys());
   const std::size_t count = passes();
   for (std::size_t* each : {&cost.key_products, &cost.mod_ups, &cost.divisions, &cost.plain_products,
                             &cost.products, &cost.rescales}) {
@@ -225,7 +242,8 @@ Cost IntegerBootstrap::cost() const {
 }
 
 std::size_t IntegerBootstrap::memory_bytes(std::size_t batch) const {
-  return circuit_.memory_bytes(batch) + batch * 2 * parameters_.ciphertext_bytes();
+  return circuit_.memory_bytes(batch) + key_bytes(parameters_.degree(), trace_keys()) +
+         batch * 2 * parameters_.ciphertext_bytes();
 }
 
 void IntegerBootstrap::require_parameters(const rlwe::Context& context, const char* operation) const {
@@ -239,7 +257,10 @@ void IntegerBootstrap::require_memory(const rlwe::Context& context, std::size_t 
 
 rlwe::EvaluationKeys IntegerBootstrap::generate_keys(const rlwe::SecretKey& secret) const {
   require_parameters(*secret.context, "keys of a plan");
-  return rlwe::keys_with_circuit(secret.context, circuit_.generate_keys(rlwe::circuit_secret_key(secret)));
+  const rlwe::SecretKey circuit_secret = rlwe::circuit_secret_key(secret);
+  rlwe::EvaluationKeys keys = circuit_.generate_keys(circuit_secret);
+  keys.merge(circuits::generate_keys(circuit_secret, trace_keys()));
+  return rlwe::keys_with_circuit(secret.context, std::move(keys));
 }
 
 }  // namespace hemera::circuits

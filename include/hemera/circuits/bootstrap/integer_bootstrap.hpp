@@ -83,7 +83,7 @@ class IntegerBootstrap {
   /// Of all passes; without the products with numbers around them and the rotations of the trace at the
   /// user's level, which are few.
   [[nodiscard]] Cost cost() const;
-  [[nodiscard]] const std::vector<KeyNeed>& needed_keys() const { return circuit_.needed_keys(); }
+  [[nodiscard]] std::vector<KeyNeed> needed_keys() const;
   [[nodiscard]] std::size_t memory_bytes(std::size_t batch = 1) const;
   /// As Plan's.
   void require_memory(const rlwe::Context& context, std::size_t batch = 1) const;
@@ -103,6 +103,8 @@ class IntegerBootstrap {
   /// log2 of the whole number that takes a pass's result to the noise.
   [[nodiscard]] double factor_log2(int shift) const;
   [[nodiscard]] bool holds(const IntegerBootstrapOptions& options) const;
+  /// Keys of the rotations that keep X^(N/n), each of twice the steps of the one before, at the user's level.
+  [[nodiscard]] std::vector<KeyNeed> trace_keys() const;
 
   rlwe::Parameters parameters_;
   bool slots_only_;
