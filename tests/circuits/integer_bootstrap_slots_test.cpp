@@ -195,34 +195,33 @@ TYPED_TEST(IntegerSums, SumsBootstrapWhatWouldBeTooNoisy) {
   const std::uint64_t before = this->bootstraps();
   this->expect(ev.add(none, this->with_bits(this->b, 0)), sum);
   EXPECT_EQ(this->bootstraps(), before + 2);
-  // At another level, and BGV's with another correction factor.
-  const Ciphertext lower = this->session.evaluator.rescale(in_slots(this->session, this->b));
+  // At another level, and BGV's with another correction factor, whose balance makes both noisier.
+  Ciphertext lower = this->session.evaluator.rescale(in_slots(this->session, this->b));
+  lower.meta.noise_log2 = TypeParam::capacity(lower) - this->session.plan.needed_budget() - 0.3;
   this->expect(ev.add(this->with_bits(this->a, 0), lower), sum);
-  EXPECT_EQ(this->bootstraps(), before + 3);
+  EXPECT_GE(this->bootstraps(), before + 3);
+  EXPECT_LE(this->bootstraps(), before + 4);
   // Many: again and again.
+  const std::uint64_t between = this->bootstraps();
   const Ciphertext term = this->with_bits(this->a, 3);
   const std::vector<const Ciphertext*> terms(40, &term);
   this->expect(ev.add_many(terms), client.scale(this->a, 40));
-  EXPECT_GE(this->bootstraps(), before + 4);
-  EXPECT_LE(this->bootstraps(), before + 9);
+  EXPECT_GE(this->bootstraps(), between + 1);
+  EXPECT_LE(this->bootstraps(), between + 6);
 }
 
-TYPED_TEST(IntegerSums, PlainTermsLeaveWhatABootstrapNeeds) {
+TYPED_TEST(IntegerSums, WhatABootstrapDoesNotTakeIsAddedAsItIs) {
   const auto& ev = this->session.automatic;
   const auto& client = this->session.client;
-  Ciphertext x = this->with_bits(this->a, 0);
-  ev.add_plain_inplace(x, client.encode(this->b));
-  this->expect(x, client.add(this->a, this->b));
-  EXPECT_EQ(this->bootstraps(), 1U);
-  x = this->with_bits(this->a, 0);
-  ev.add_scalar_inplace(x, {.value = 5, .integer = 5});
-  this->expect(x, client.add(this->a, client.constant(5)));
-  EXPECT_EQ(this->bootstraps(), 2U);
-  // One that a bootstrap does not take, and sums without one, stay.
-  x = this->with_bits(this->a, -1);
-  ev.add_plain_inplace(x, client.encode(this->b));
-  EXPECT_EQ(this->session.decrypt(ev.add(x, x)), client.scale(client.add(this->a, this->b), 2));
-  EXPECT_EQ(this->bootstraps(), 2U);
+  const Ciphertext x = this->with_bits(this->a, -1);
+  EXPECT_EQ(this->session.decrypt(ev.add(x, x)), client.scale(this->a, 2));
+  EXPECT_EQ(this->session.decrypt(ev.add(this->with_bits(this->b, 0), x)), client.add(this->a, this->b));
+  // The noise of plaintexts and numbers is nothing to it.
+  Ciphertext least = this->with_bits(this->a, 0);
+  ev.add_plain_inplace(least, client.encode(this->b));
+  ev.add_scalar_inplace(least, {.value = 5, .integer = 5});
+  this->expect(least, client.add(client.add(this->a, this->b), client.constant(5)));
+  EXPECT_EQ(this->bootstraps(), 0U);
 }
 
 TYPED_TEST(IntegerSums, SumsOfSlotsBootstrapOnce) {

@@ -260,15 +260,22 @@ TYPED_TEST_P(IntegerLevels, SumsOfEncryptionsHoldTheirTerms) {
 // 27. Slots that a plaintext modulus does not have are refused.
 TYPED_TEST_P(IntegerLevels, SlotsThatThereAreNot) {
   using S = TypeParam;
-  for (const std::uint64_t t : {17U, 65536U, 8191U}) {
+  struct Has {
+    std::uint64_t t;
+    std::size_t slots;
+  };
+  for (const auto& [t, has] : {Has{17, 8}, Has{65536, 0}, Has{8191, 0}}) {
+    const std::size_t wanted = has == 0 ? 4 : 2 * has;
     expect_error<ParameterError>(
-        [&] { static_cast<void>(S::for_circuit({.depth = 1, .plain_modulus = t, .slots = 4})); },
-        {std::to_string(t), "no slots", "plain_bits", "slots=1"});
-    EXPECT_EQ(S::for_circuit({.depth = 1, .plain_modulus = t}).max_slots(), 0U);
+        [&, modulus = t] {
+          static_cast<void>(S::for_circuit({.depth = 1, .plain_modulus = modulus, .slots = wanted}));
+        },
+        {std::to_string(t), has == 0 ? "no slots" : "8 slots", "plain_bits", "slots=1"});
+    EXPECT_EQ(S::for_circuit({.depth = 1, .plain_modulus = t}).max_slots(), has);
   }
   EXPECT_EQ(S::for_circuit({.depth = 1, .plain_modulus = 786433, .slots = 4}).plain_modulus(), 786433U);
   // At a fixed degree: 1 modulo 2N and composite (3 * 683, a product of two primes that are 1 modulo 2N, a
-  // square of one), or prime and not 1 modulo 2N (1 modulo N, -1).
+  // square of one), or prime and not 1 modulo 2N (1 modulo N, which has half of the slots, -1).
   constexpr std::size_t degree = 1024;
   constexpr std::uint64_t p = 12289, q = 18433;
   for (const std::uint64_t t :
@@ -280,11 +287,14 @@ TYPED_TEST_P(IntegerLevels, SlotsThatThereAreNot) {
       return integer::CircuitRequest{
           .depth = 0, .plain_modulus = t, .slots = slots, .degree = degree, .security = std::nullopt};
     };
-    for (const std::size_t slots : {std::size_t{2}, degree}) {
+    const std::size_t has = t == 13313 ? degree / 2 : 0;
+    for (const std::size_t slots : {std::size_t{2}, degree / 2 + 1, degree}) {
+      if (slots <= has) continue;
       expect_error<ParameterError>([&] { static_cast<void>(S::for_circuit(request(slots))); },
-                                   {std::to_string(t), "no slots", "modulo 2048"});
+                                   {std::to_string(t), has == 0 ? "no slots" : "512 slots",
+                                    "modulo " + std::to_string(slots == 2 ? 4 : 2048)});
     }
-    EXPECT_EQ(S::for_circuit(request(1)).max_slots(), 0U);
+    EXPECT_EQ(S::for_circuit(request(1)).max_slots(), has);
   }
   for (const std::uint64_t t : {p, q}) {
     EXPECT_EQ(
@@ -292,14 +302,13 @@ TYPED_TEST_P(IntegerLevels, SlotsThatThereAreNot) {
             .max_slots(),
         degree);
   }
-  // 12289 = 1 modulo 2N up to N = 2048: a circuit, or slots, for which that is too small are refused.
-  for (const auto& [depth, slots] : {std::pair<std::size_t, std::size_t>{3, 4}, {0, 4096}}) {
-    expect_error<ParameterError>(
-        [&, d = depth, s = slots] {
-          static_cast<void>(S::for_circuit({.depth = d, .plain_modulus = p, .slots = s}));
-        },
-        {"12289", "no slots", "4096"});
-  }
+  // 12289 = 1 modulo 2N up to N = 2048: a circuit that needs more has as many slots, and no more.
+  const rlwe::Parameters larger = S::for_circuit({.depth = 3, .plain_modulus = p, .slots = 2048});
+  EXPECT_GT(larger.degree(), 2048U);
+  EXPECT_EQ(larger.max_slots(), 2048U);
+  expect_error<ParameterError>(
+      [&] { static_cast<void>(S::for_circuit({.depth = 0, .plain_modulus = p, .slots = 4096})); },
+      {"12289 has 2048 slots", "8192"});
 }
 
 // 12. Shrinking goes to the lowest level whose modulus still guarantees the result.

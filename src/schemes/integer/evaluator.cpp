@@ -77,8 +77,6 @@ void Evaluator::combine_plain(Ciphertext& a, const Plaintext& b, bool subtract, 
   rlwe::require_plaintext(own, b, operation);
   require_same_encoding(a.meta.encoding, b.meta.encoding, operation);
   const rlwe::BatchShape batch = rlwe::broadcast(a.meta.batch, b.meta.batch, operation);
-  const double largest = std::log2(static_cast<double>(own.parameters().plain_modulus())) - 1;
-  make_room(a, rules_->placement(own, a.meta).noise_log2(largest));
   const std::size_t level = a.meta.level;
   const poly::RnsBase& base = own.base(level);
   Placement placement = rules_->placement(own, a.meta);
@@ -111,6 +109,7 @@ void Evaluator::combine_plain(Ciphertext& a, const Plaintext& b, bool subtract, 
   a.meta.slots = std::max(a.meta.slots, b.meta.slots);
   a.meta.filled = rlwe::filled_slots(a.meta, own.parameters().max_slots());
   if (a.meta.filled == 0) rlwe::count_all(a.meta);
+  const double largest = std::log2(static_cast<double>(own.parameters().plain_modulus())) - 1;
   a.meta.noise_log2 = rlwe::add_log2(a.meta.noise_log2, placement.noise_log2(largest));
 }
 
@@ -126,7 +125,6 @@ void Evaluator::add_scalar_inplace(Ciphertext& a, const Scalar& b) const {
   require(a, "add_scalar");
   const Context& own = *context();
   const arith::Modulus& t = own.plain_base().modulus(0);
-  make_room(a, rules_->placement(own, a.meta).noise_log2(std::log2(static_cast<double>(t.value())) - 1));
   const Placement placement = rules_->placement(own, a.meta);
   const std::int64_t term = t.centered(t.multiply(t.reduce_signed(b.integer), placement.factor));
   const poly::RnsBase& base = own.base(a.meta.level);
@@ -220,12 +218,6 @@ std::optional<Ciphertext> Evaluator::refreshed_for_sum(const Ciphertext& a, std:
   return budget(a.meta.level, sum) < refresh_.least ? refreshed_if_possible(a) : std::nullopt;
 }
 
-void Evaluator::make_room(Ciphertext& a, double noise_log2) const {
-  if (!refresh_.run) return;
-  if (budget(a.meta.level, rlwe::add_log2(a.meta.noise_log2, noise_log2)) >= refresh_.least) return;
-  if (auto fresh = refreshed_if_possible(a)) a = std::move(*fresh);
-}
-
 void Evaluator::count_bootstrap(const Ciphertext& a) const {
   bootstraps_.fetch_add(rlwe::batch_count(a.meta.batch), std::memory_order_relaxed);
 }
@@ -242,7 +234,7 @@ rlwe::Factors Evaluator::factors(const Ciphertext& a, const Ciphertext& b,
   rlwe::Factors result = factors_as_they_are(copies.of(a), copies.of(b));
   if (!needs_refresh(result.meta.level, result.meta.noise_log2, copies.products())) return result;
   const bool is_fresh_a = refresh_copy(a, copies);
-  const bool is_fresh_b = &a != &b && refresh_copy(b, copies);
+  const bool is_fresh_b = refresh_copy(b, copies);  // of a square the same copy, which is fresh
   return is_fresh_a || is_fresh_b ? factors_as_they_are(copies.of(a), copies.of(b)) : std::move(result);
 }
 

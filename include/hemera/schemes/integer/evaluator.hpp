@@ -83,8 +83,6 @@ class Evaluator : public rlwe::Evaluator {
   [[nodiscard]] std::optional<rlwe::Ciphertext> refreshed_if_possible(const rlwe::Ciphertext& a) const;
   /// Refreshes an operand's newest copy, unless that is in vain; returns whether it did.
   bool refresh_copy(const rlwe::Ciphertext& a, rlwe::OperandCopies& copies) const;
-  /// Refreshes `a` if a term with this noise would leave it less than a refresh needs.
-  void make_room(rlwe::Ciphertext& a, double noise_log2) const;
 
   const Rules* rules_;
   Refresh refresh_;
