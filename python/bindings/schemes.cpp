@@ -12,6 +12,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -32,6 +33,8 @@ using rlwe::SecretKey;
 
 template <typename T>
 using Values = nb::ndarray<const T, nb::numpy, nb::c_contig, nb::device::cpu>;
+template <typename T>
+using Room = nb::ndarray<T, nb::numpy, nb::c_contig, nb::device::cpu>;
 template <typename T>
 using Result = nb::ndarray<nb::numpy, T, nb::c_contig>;
 
@@ -63,30 +66,45 @@ std::span<const T> span_of(const Values<T>& values) {
   return {values.data(), values.size()};
 }
 
-Plaintext encode_complex(const ckks::Encoder& encoder, const Values<std::complex<double>>& values,
+/// The array as rows of doubles; T is a real or complex double.
+template <typename T, typename... Traits>
+auto rows_of(const nb::ndarray<T, Traits...>& values) {
+  using Number = std::remove_const_t<T>;
+  using Double = std::conditional_t<std::is_const_v<T>, const double, double>;
+  constexpr std::size_t doubles = sizeof(Number) / sizeof(double);
+  return ckks::HostRows<Double>{{reinterpret_cast<Double*>(values.data()), values.size() * doubles},
+                                doubles == 2,
+                                values.shape(values.ndim() - 1)};
+}
+
+template <typename T>
+Plaintext encode_numbers(const ckks::Encoder& encoder, const Values<T>& values, std::size_t slots,
                          std::optional<std::size_t> level, std::optional<double> scale,
                          std::optional<double> largest) {
-  return encoder.encode(span_of(values), batch_of(values), level, scale, largest);
+  const rlwe::BatchShape batch = batch_of(values);
+  return encoder.encode(rows_of(values), slots, batch, level, scale, largest);
 }
 
-Result<std::complex<double>> decode_complex(const ckks::Encoder& encoder, const Plaintext& plaintext) {
-  std::vector<std::complex<double>> values;
-  {
-    const ReleasedGil release;
-    values = encoder.decode(plaintext);
-  }
-  return to_array(std::move(values), plaintext.meta);
+template <typename T>
+void decode_numbers(const ckks::Encoder& encoder, const Plaintext& plaintext, const Room<T>& out) {
+  encoder.decode(rows_of(out), plaintext);
 }
 
-/// The values, and the elements of the batch that are in doubt.
-std::pair<Result<std::complex<double>>, std::vector<std::size_t>> decode_certain_complex(
-    const ckks::Encoder& encoder, const Plaintext& plaintext) {
-  ckks::Encoder::Decoded decoded;
-  {
-    const ReleasedGil release;
-    decoded = encoder.decode_certain(plaintext);
-  }
-  return {to_array(std::move(decoded.values), plaintext.meta), std::move(decoded.doubtful)};
+/// The elements of the batch that are in doubt.
+template <typename T>
+std::vector<std::size_t> decode_certain_numbers(const ckks::Encoder& encoder, const Plaintext& plaintext,
+                                                const Room<T>& out) {
+  return encoder.decode_certain(rows_of(out), plaintext);
+}
+
+/// Real and complex numbers: an array of another type is refused, not converted.
+template <typename T>
+void bind_numbers(nb::class_<ckks::Encoder>& encoder) {
+  encoder
+      .def("encode", &encode_numbers<T>, "values"_a.noconvert(), "slots"_a, "level"_a.none(),
+           "scale"_a.none(), "largest"_a.none(), ReleaseGil())
+      .def("decode", &decode_numbers<T>, "plaintext"_a, "out"_a.noconvert(), ReleaseGil())
+      .def("decode_certain", &decode_certain_numbers<T>, "plaintext"_a, "out"_a.noconvert(), ReleaseGil());
 }
 
 Plaintext encode_integers(const integer::Encoder& encoder, const Values<std::int64_t>& values, bool slots,
@@ -118,17 +136,13 @@ std::pair<Result<std::int64_t>, std::vector<std::size_t>> decode_certain_integer
 }  // namespace
 
 void bind_schemes(nb::module_& m) {
-  nb::class_<ckks::Encoder>(m, "ComplexEncoder")
-      .def(
-          "__init__",
-          [](ckks::Encoder* self, const ContextHandle& context) {
-            new (self) ckks::Encoder(context.context);
-          },
-          "context"_a, ReleaseGil())
-      .def("encode", &encode_complex, "values"_a, "level"_a.none(), "scale"_a.none(), "largest"_a.none(),
-           ReleaseGil())
-      .def("decode", &decode_complex, "plaintext"_a)
-      .def("decode_certain", &decode_certain_complex, "plaintext"_a);
+  nb::class_<ckks::Encoder> complex_encoder(m, "ComplexEncoder");
+  complex_encoder.def(
+      "__init__",
+      [](ckks::Encoder* self, const ContextHandle& context) { new (self) ckks::Encoder(context.context); },
+      "context"_a, ReleaseGil());
+  bind_numbers<double>(complex_encoder);
+  bind_numbers<std::complex<double>>(complex_encoder);
   nb::enum_<integer::Use>(m, "Use")
       .value("products", integer::Use::products)
       .value("sums", integer::Use::sums)

@@ -327,6 +327,26 @@ TEST(EmulationCounts, EncodingCopiesOnce) {
   EXPECT_EQ(counts.allocations, 0U);
 }
 
+// Real numbers go up and come back as they are: with complex ones in the kernels' place for them.
+TEST(EmulationCounts, RealNumbersAreMadeComplexOnTheDevice) {
+  const auto context = tests::make_context(Ckks::parameters());
+  const ckks::Encoder encoder(context);
+  const std::vector<double> values(2 * 500, 0.5);
+  std::vector<double> back(values.size());
+  const auto run = [&] {
+    const Plaintext plaintext =
+        encoder.encode(ckks::HostRows<const double>{values, false, 500}, 512, {2}, 0, 0x1p40);
+    encoder.decode({back, false, 500}, plaintext);
+  };
+  run();
+  const Counts counts = counted(run);
+  EXPECT_EQ(counts.copies_to_device, 1U);
+  EXPECT_EQ(counts.copies_to_host, 1U);
+  EXPECT_EQ(counts.synchronizations, 1U);
+  EXPECT_EQ(counts.allocations, 0U);
+  for (const double value : back) EXPECT_NEAR(value, 0.5, 0x1p-30);
+}
+
 // The range is checked in the kernels and the copy that decoding takes anyway.
 TEST(EmulationCounts, CheckingTheRangeCostsNoKernelAndNoCopy) {
   auto literal =

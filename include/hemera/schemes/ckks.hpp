@@ -110,6 +110,14 @@ enum class Stored : std::uint8_t { whole, one_period };
 /// Entries of a limb that is stored by one period: 2 slots, and at least poly::min_entries.
 std::size_t period_entries(std::size_t slots);
 
+/// Real or complex numbers in the host's memory, [batch, count], row-major; a complex number is two doubles.
+template <typename Double>
+struct HostRows {
+  std::span<Double> doubles;
+  bool is_complex = false;
+  std::size_t count = 0;  ///< numbers of a row
+};
+
 /// Slots to plaintexts and back.
 class Encoder {
  public:
@@ -121,6 +129,12 @@ class Encoder {
   /// large for the base or above the bound; with the default level and scale, as for messages, also for
   /// values too large for the lowest level.
   [[nodiscard]] rlwe::Plaintext encode(std::span<const std::complex<double>> values,
+                                       const rlwe::BatchShape& batch, std::optional<std::size_t> level = {},
+                                       std::optional<double> scale = {},
+                                       std::optional<double> largest = {}) const;
+  /// The same of rows of real or complex numbers, without a complex copy on the host: zeros are appended to
+  /// each of them up to `slots`. A GPU gets the numbers as they are.
+  [[nodiscard]] rlwe::Plaintext encode(const HostRows<const double>& values, std::size_t slots,
                                        const rlwe::BatchShape& batch, std::optional<std::size_t> level = {},
                                        std::optional<double> scale = {},
                                        std::optional<double> largest = {}) const;
@@ -161,6 +175,13 @@ class Encoder {
   };
   /// The same without the error: a wrong element does not affect the others.
   [[nodiscard]] Decoded decode_certain(const rlwe::Plaintext& plaintext) const;
+  /// The same to an array of the host: the first values.count slots of each element, of real numbers the real
+  /// parts. If it throws NoiseError, doubtful elements are NaN. Throws MismatchError unless the array has a
+  /// row for each element, of 1 to meta.slots numbers.
+  void decode(const HostRows<double>& values, const rlwe::Plaintext& plaintext) const;
+  /// The same without the error: returns the elements of the batch that are in doubt, ascending.
+  [[nodiscard]] std::vector<std::size_t> decode_certain(const HostRows<double>& values,
+                                                        const rlwe::Plaintext& plaintext) const;
   /// The same to the context's memory, in the order of its queue: no copy, no wait, and no check, whose
   /// result the host would have to read. Throws MismatchError unless there is room for [batch, slots] values.
   void decode_to(const poly::SlotView& values, const rlwe::Plaintext& plaintext) const;
@@ -168,12 +189,21 @@ class Encoder {
  private:
   [[nodiscard]] rlwe::Metadata metadata(std::size_t values, const rlwe::BatchShape& batch,
                                         std::optional<std::size_t> level, std::optional<double> scale) const;
-  [[nodiscard]] rlwe::Plaintext encode(std::span<const std::complex<double>> values, rlwe::Metadata meta,
+  [[nodiscard]] rlwe::Plaintext encode(const HostRows<const double>& values, rlwe::Metadata meta,
                                        const poly::RnsBase& base, bool is_message = false) const;
   [[nodiscard]] rlwe::Plaintext embed(const poly::SlotView& values, rlwe::Metadata meta,
                                       const poly::RnsBase& base) const;
   /// Of a plaintext in evaluation form; empty for one that has them.
   [[nodiscard]] poly::Poly coefficients_of(const rlwe::Plaintext& plaintext) const;
+  /// decode_certain; `largest` has room for a number of each element, directly behind the values or
+  /// elsewhere. Empty if the plaintext is not checked.
+  [[nodiscard]] std::vector<std::size_t> decode_numbers(const HostRows<double>& values,
+                                                        std::span<double> largest,
+                                                        const rlwe::Plaintext& plaintext) const;
+  /// Whether decoding checks the plaintext's coefficients.
+  [[nodiscard]] bool is_checked(const rlwe::Plaintext& plaintext) const;
+  /// Throws NoiseError if there are doubtful elements.
+  void refuse(std::span<const std::size_t> doubtful, const rlwe::Metadata& meta) const;
   /// As many slots of the coefficients as there is room for, with the largest of those that they depend on,
   /// over the scale, of each element of the batch, if not null.
   void unembed(const poly::SlotView& values, double* largest, const poly::ConstPolyView& coefficients,

@@ -9,11 +9,14 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from hemera import _core
+from hemera.inputs.arguments import described
 
 
-def as_complex(values: ArrayLike, what: str) -> NDArray[np.complex128]:
-    """An array (..., slots) of real or complex numbers, contiguous. Raises as `as_numbers`."""
-    return np.asarray(as_numbers(values, what), dtype=np.complex128, order="C")
+def as_doubles(values: ArrayLike, what: str) -> NDArray[np.float64] | NDArray[np.complex128]:
+    """An array (..., slots) of real numbers as float64, of complex ones as complex128, contiguous; the array
+    itself if it is so. Raises as `as_numbers`."""
+    array = as_numbers(values, what)
+    return np.asarray(array, np.complex128 if array.dtype.kind == "c" else np.float64, order="C")
 
 
 def as_integers(values: ArrayLike, what: str, scheme: str) -> NDArray[np.int64]:
@@ -64,12 +67,16 @@ def pad_slots(array: NDArray[Any], slots: int, what: str) -> NDArray[Any]:
     return padded
 
 
-def fit_slots(array: NDArray[Any], slots: int, what: str) -> NDArray[Any]:
-    """An operand for ciphertexts of `slots` slots. A single value is repeated; zeros are appended to
-    several."""
-    if array.shape[-1] == 1 and slots != 1:
-        return np.ascontiguousarray(np.broadcast_to(array, (*array.shape[:-1], slots)))
-    return pad_slots(array, slots, what)
+def room_in(out: object, shape: tuple[int, ...]) -> NDArray[Any]:
+    """An array that a caller gave for results. TypeError if it is none, MismatchError if it has another
+    shape, ParameterError if it can not be written to."""
+    if not isinstance(out, np.ndarray):
+        raise TypeError(f"out takes a NumPy array, not {described(out)}")
+    if out.shape != shape:
+        raise _core.MismatchError(f"out is an array of shape {out.shape}, and the values are of {shape}")
+    if not out.flags.writeable:
+        raise _core.ParameterError("out is an array that can not be written to (flags.writeable)")
+    return np.asarray(out)
 
 
 def power_of_two(count: int) -> int:

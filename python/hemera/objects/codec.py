@@ -12,13 +12,13 @@ from numpy.typing import ArrayLike, DTypeLike, NDArray
 from hemera import _core
 from hemera.inputs.device import DeviceArray, ForeignArray, foreign_array
 from hemera.inputs.encoding import (
-    as_complex,
+    as_doubles,
     as_integers,
     as_numbers,
-    fit_slots,
     pad_slots,
     power_of_two,
     refuse_table,
+    room_in,
 )
 from hemera.parameters import Parameters
 
@@ -130,8 +130,9 @@ class Codec(ABC):
                     f"array operand: {count} values and a ciphertext of {filled} do not fit; as in NumPy "
                     f"give as many, or one{_OF_FILLING if count < filled else ''}"
                 )
-        fitted = np.ascontiguousarray(fit_slots(array, a.slots, "array operand"))
-        plain = self._encode_operand(fitted, a, product, kept)
+        if array.shape[-1] == 1:
+            array = np.broadcast_to(array, (*array.shape[:-1], a.slots))
+        plain = self._encode_operand(np.ascontiguousarray(array), a, product, kept)
         return self._declared(plain, a.slots if count == a.slots else filled, found.dtype.kind)
 
     def number_operand(self, number: complex, a: _core.Ciphertext, *, product: bool) -> _core.Plaintext:
@@ -157,21 +158,54 @@ class Codec(ABC):
     @abstractmethod
     def _encode_operand(
         self, values: NDArray[Any], a: _core.Ciphertext, product: bool, kept: bool
-    ) -> _core.Plaintext: ...
+    ) -> _core.Plaintext:
+        """`values`: contiguous, with at most as many in each row as `a` has slots; the others are zeros."""
 
     @abstractmethod
     def scalar(self, number: complex) -> tuple[complex, int]:
         """The two forms of a plain number that the core takes."""
 
-    @abstractmethod
-    def decode(self, plaintext: _core.Plaintext, dtype: DTypeLike | None) -> NDArray[Any]:
-        """See `Context.decode`."""
+    def decode(
+        self, plaintext: _core.Plaintext, dtype: DTypeLike | None, count: int, out: object = None
+    ) -> NDArray[Any]:
+        """The first `count` values of each element: see `Context.decode`."""
+        return self._decode_to(plaintext, dtype, count, out, certain=False)[0]
 
-    @abstractmethod
     def decode_certain(
-        self, plaintext: _core.Plaintext, dtype: DTypeLike | None
+        self, plaintext: _core.Plaintext, dtype: DTypeLike | None, count: int, out: object = None
     ) -> tuple[NDArray[Any], list[int]]:
         """The values without NoiseError, and the elements of the batch that the error would name."""
+        return self._decode_to(plaintext, dtype, count, out, certain=True)
+
+    def _decode_to(
+        self, plaintext: _core.Plaintext, dtype: DTypeLike | None, count: int, out: object, *, certain: bool
+    ) -> tuple[NDArray[Any], list[int]]:
+        chosen = self._type_of(plaintext, dtype)
+        shape = (*plaintext.batch, count)
+        if out is None:
+            return self._decode(plaintext, np.empty(shape, self._decoded_type(chosen)), certain)
+        given = room_in(out, shape)
+        wanted = self._decoded_type(given.dtype if chosen is None else chosen)
+        if given.dtype != wanted:
+            raise _core.ParameterError(
+                f"out is an array of {given.dtype}, and the values are {wanted}: give one of that type, or "
+                f"dtype={str(given.dtype)!r} for values of the array's"
+            )
+        room = given if given.flags.c_contiguous else np.empty(shape, wanted)
+        found, doubtful = self._decode(plaintext, room, certain)
+        if found is not given:
+            given[...] = found
+        return given, doubtful
+
+    @abstractmethod
+    def _decode(
+        self, plaintext: _core.Plaintext, room: NDArray[Any], certain: bool
+    ) -> tuple[NDArray[Any], list[int]]:
+        """The values and the elements in doubt, of which there are none unless `certain`: NoiseError.
+
+        Args:
+            room: a contiguous array of the values' shape and type. They may be in it, or in another one.
+        """
 
     def decode_on_device(self, plaintext: _core.Plaintext, dtype: DTypeLike | None) -> DeviceArray:
         """See `Context.decode_on_device`."""
@@ -220,7 +254,7 @@ class ComplexCodec(Codec):
         self._encoder = _core.ComplexEncoder(self._native)
 
     def _numbers(self, values: ArrayLike, what: str) -> NDArray[Any]:
-        return as_complex(values, what)
+        return as_doubles(values, what)
 
     def _encode(
         self,
@@ -232,8 +266,7 @@ class ComplexCodec(Codec):
     ) -> _core.Plaintext:
         self._require_slots(encoding, level)
         self._require_room(values.shape, encoding)
-        padded = pad_slots(values, power_of_two(values.shape[-1]), "encode")
-        return self._encoder.encode(padded, level, scale, largest)
+        return self._encoder.encode(values, power_of_two(values.shape[-1]), level, scale, largest)
 
     def _encode_foreign(
         self, array: ForeignArray, encoding: str, level: int | None, scale: float | None
@@ -261,22 +294,18 @@ class ComplexCodec(Codec):
     ) -> _core.Plaintext:
         del kept  # CKKS is encoded for a level always
         level, scale = self._native.plain_operand(a, product)
-        return self._encoder.encode(values, level, scale, None)
+        return self._encoder.encode(values, a.slots, level, scale, None)
 
     def scalar(self, number: complex) -> tuple[complex, int]:
         return complex(number), 0
 
-    def decode(self, plaintext: _core.Plaintext, dtype: DTypeLike | None) -> NDArray[Any]:
-        chosen = self._decoded_type(self._type_of(plaintext, dtype))
-        values = self._encoder.decode(plaintext)
-        return values.real if chosen == np.float64 else values
-
-    def decode_certain(
-        self, plaintext: _core.Plaintext, dtype: DTypeLike | None
+    def _decode(
+        self, plaintext: _core.Plaintext, room: NDArray[Any], certain: bool
     ) -> tuple[NDArray[Any], list[int]]:
-        chosen = self._decoded_type(self._type_of(plaintext, dtype))
-        values, doubtful = self._encoder.decode_certain(plaintext)
-        return values.real if chosen == np.float64 else values, doubtful
+        if certain:
+            return room, self._encoder.decode_certain(plaintext, room)
+        self._encoder.decode(plaintext, room)
+        return room, []
 
     def _decode_on_device(self, plaintext: _core.Plaintext, usual: bool) -> _core.DeviceArray:
         return _core.decode_complex_on_device(self._native, plaintext, usual)
@@ -335,7 +364,8 @@ class IntegerCodec(Codec):
         # A single sum makes the plaintext ready as it adds it.
         level = self._native.plain_operand(a, product)[0] if product or kept else None
         use = _core.Use.products if product else _core.Use.sums
-        return self._encoder.encode(values, a.encoding == "slots", level, use)
+        padded = pad_slots(values, a.slots, "array operand")
+        return self._encoder.encode(padded, a.encoding == "slots", level, use)
 
     def scalar(self, number: complex) -> tuple[complex, int]:
         if not isinstance(number, int):
@@ -350,17 +380,15 @@ class IntegerCodec(Codec):
         assert isinstance(number, int)
         return number % self._params._native.plain_modulus
 
-    def decode(self, plaintext: _core.Plaintext, dtype: DTypeLike | None) -> NDArray[Any]:
-        if self._decoded_type(dtype) == np.int64:
-            return self._encoder.decode(plaintext, True)
-        return self._encoder.decode(plaintext, False).view(np.uint64)
-
-    def decode_certain(
-        self, plaintext: _core.Plaintext, dtype: DTypeLike | None
+    def _decode(
+        self, plaintext: _core.Plaintext, room: NDArray[Any], certain: bool
     ) -> tuple[NDArray[Any], list[int]]:
-        is_signed = self._decoded_type(dtype) == np.int64
-        values, doubtful = self._encoder.decode_certain(plaintext, is_signed)
-        return values if is_signed else values.view(np.uint64), doubtful
+        is_signed = room.dtype == np.int64
+        if certain:
+            values, doubtful = self._encoder.decode_certain(plaintext, is_signed)
+        else:
+            values, doubtful = self._encoder.decode(plaintext, is_signed), []
+        return values.view(room.dtype)[..., : room.shape[-1]], doubtful
 
     def _decode_on_device(self, plaintext: _core.Plaintext, usual: bool) -> _core.DeviceArray:
         return _core.decode_integers_on_device(self._native, plaintext, usual)

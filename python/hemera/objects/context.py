@@ -379,10 +379,12 @@ class Context:
         """
         return Plaintext(self._codec.encode(values, encoding, level, scale, largest), self)
 
-    def decode(self, plaintext: Plaintext, *, dtype: DTypeLike | None = None) -> NDArray[Any]:
-        """The values of a plaintext, of shape (..., filled slots); for `dtype` see `decrypt`."""
+    def decode(
+        self, plaintext: Plaintext, *, dtype: DTypeLike | None = None, out: NDArray[Any] | None = None
+    ) -> NDArray[Any]:
+        """The values of a plaintext, of shape (..., filled slots); for `dtype` and `out` see `decrypt`."""
         require_type(plaintext, Plaintext, "decode", "a plaintext (a ciphertext decrypts: ctx.decrypt)")
-        return self._filled_slots(self._codec.decode(plaintext._native, dtype), plaintext)
+        return self._codec.decode(plaintext._native, dtype, plaintext.filled, out)
 
     def decode_on_device(self, plaintext: Plaintext, *, dtype: DTypeLike | None = None) -> DeviceArray:
         """The values of a plaintext as an array on the context's GPU, of shape (..., slots), for PyTorch,
@@ -437,6 +439,7 @@ class Context:
         *,
         dtype: DTypeLike | None = None,
         errors: Literal["raise", "mask"] = "raise",
+        out: NDArray[Any] | None = None,
     ) -> NDArray[Any]:
         """The values of a ciphertext, as an array of shape (..., filled slots) (docs/python.md).
 
@@ -452,14 +455,18 @@ class Context:
             errors: "raise": a wrong row of a batch raises NoiseError, which names the rows; "mask": the
                 result is a `numpy.ma.MaskedArray` whose mask covers the wrong rows (NaN for CKKS, 0 for BFV
                 and BGV).
+            out: an array of the result's shape and type, which is filled and returned (masked: as its data),
+                as NumPy's functions do. If `dtype` is None its type is that of the values; those of
+                `ciphertext.dtype` complex128 need complex128. A contiguous one is written to directly. After
+                an error its contents are not specified.
 
         Raises:
-            MismatchError: if ciphertext or key belong to other parameters.
+            MismatchError: if ciphertext or key belong to other parameters, or `out` has another shape.
             NoiseError: BFV and BGV: if less than one bit of the noise budget is left. CKKS, with
                 `params.checks_range`: if a coefficient exceeds a quarter of the modulus, so that values
                 wrapped or nearly did. The check is a net, not a guarantee (docs/ckks.md lists its reach); it
                 also notices a wrong secret key. Whoever evaluates must not learn of this error.
-            ParameterError: if `dtype` or `errors` has another value.
+            ParameterError: if `dtype` or `errors` has another value, or `out` another type, or is read-only.
 
         Examples:
             >>> ctx = hm.Context(hm.ckks.Parameters.for_circuit(depth=1, slots=4))
@@ -472,12 +479,12 @@ class Context:
         native = self._require_pair(ciphertext, secret_key, "decrypt")
         plain = _core.decrypt(native, secret_key._native)
         if errors == "raise":
-            return self._filled_slots(self._codec.decode(plain, dtype), ciphertext)
-        values, doubtful = self._codec.decode_certain(plain, dtype)
+            return self._codec.decode(plain, dtype, ciphertext.filled, out)
+        values, doubtful = self._codec.decode_certain(plain, dtype, ciphertext.filled, out)
         wrong = np.zeros(math.prod(values.shape[:-1]), dtype=bool)
         wrong[doubtful] = True
         mask = np.broadcast_to(wrong.reshape(*values.shape[:-1], 1), values.shape)
-        return self._filled_slots(np.ma.MaskedArray(values, mask=mask), ciphertext)
+        return np.ma.MaskedArray(values, mask=mask)
 
     def decrypt_on_device(
         self, ciphertext: Ciphertext, secret_key: SecretKey, *, dtype: DTypeLike | None = None
@@ -522,7 +529,7 @@ class Context:
         native = self._require_pair(ciphertext, secret_key, "decrypt_for_sharing")
         require_naturals(shares=shares)
         plain = _core.decrypt_for_sharing(native, secret_key._native, noise_bound, statistical_bits, shares)
-        return self._filled_slots(self._codec.decode(plain, dtype), ciphertext)
+        return self._codec.decode(plain, dtype, ciphertext.filled)
 
     def noise_bound(self, *, depth: int, largest: float | None = None, terms: int = 1) -> float:
         """CKKS: a worst-case bound on the noise in the slots of a circuit's result (its root mean square),
@@ -671,9 +678,6 @@ class Context:
         """The core's object of the ciphertext. Raises if a decryption can not take both."""
         self._require_secret(key, operation)
         return require_type(ciphertext, Ciphertext, operation, "a ciphertext")._native
-
-    def _filled_slots(self, values: NDArray[Any], source: Ciphertext | Plaintext) -> NDArray[Any]:
-        return values[..., : source.filled]
 
     def _encrypt(
         self,

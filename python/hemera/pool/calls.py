@@ -91,8 +91,9 @@ def joined_arrays(arrays: Sequence[NDArray[Any]]) -> NDArray[Any]:
 
 
 class Rows:
-    """An array whose parts come from several members. Each member's thread copies its part to its place, so
-    that no device waits for one thread that copies all of them in the end."""
+    """An array whose parts come from several members, of shapes that are not known before. Each member's
+    thread copies its part to its place, so that no device waits for one thread that copies all of them in the
+    end."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -130,6 +131,7 @@ class Call:
         arrays: whether arrays among the arguments are values of slots, with the batch before them. Otherwise
             they are no operands, and each member gets them as they are.
         whole: a ciphertext among the arguments that every member needs whole, whatever its shape.
+        out: an array of the whole result, to whose rows the members write: each gets its own as `out=`.
 
     Raises:
         MismatchError: if operands do not fit each other, or belong to no member of the pool.
@@ -144,8 +146,10 @@ class Call:
         *,
         arrays: bool = False,
         whole: Ciphertext | None = None,
+        out: NDArray[Any] | None = None,
     ) -> None:
         self._whole = whole
+        self._out = out
         self._team = team
         self._operation = operation
         self._arrays = arrays
@@ -171,6 +175,9 @@ class Call:
         def run() -> Any:
             args = [local(context, span.begin, span.end) for local in self._args]
             kwargs = {name: local(context, span.begin, span.end) for name, local in self._kwargs.items()}
+            if self._out is not None:
+                own = self._out[span.begin : span.end] if self._shape else self._out
+                return work(receiver, *args, **kwargs, out=own)
             result = work(receiver, *args, **kwargs)
             return self._rows.put(span, self.cut[-1].end, result) if type(result) is np.ndarray else result
 
@@ -178,7 +185,11 @@ class Call:
 
     def joined(self, arrays: Sequence[NDArray[Any]]) -> NDArray[Any]:
         """Arrays that tasks of a whole call have returned as one, along the first axis."""
-        return self._rows.whole(arrays)
+        if self._out is None:
+            return self._rows.whole(arrays)
+        if isinstance(arrays[0], np.ma.MaskedArray):
+            return np.ma.MaskedArray(self._out, mask=joined_arrays([np.ma.getmaskarray(a) for a in arrays]))
+        return self._out
 
     def _measure(self, value: Any) -> None:
         """Take an argument's batch into account."""

@@ -7,12 +7,14 @@ from dataclasses import replace
 from types import TracebackType
 from typing import Any, Literal, NoReturn, TypeVar
 
+import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
 
 from hemera import _core
 from hemera.circuits import Bootstrap, IntegerBootstrap, LinearTransform
 from hemera.circuits.needs import Needs
 from hemera.inputs.arguments import as_integer, described, require_type
+from hemera.inputs.encoding import room_in
 from hemera.inputs.source import Source
 from hemera.objects.batches import concatenate
 from hemera.objects.ciphertext import Ciphertext, Plaintext
@@ -346,10 +348,13 @@ class Pool(Context):
         found: Ciphertext = self._call(Context.encrypt, (as_rows(values), key), options)
         return found
 
-    def decode(self, plaintext: Plaintext, *, dtype: DTypeLike | None = None) -> NDArray[Any]:
+    def decode(
+        self, plaintext: Plaintext, *, dtype: DTypeLike | None = None, out: NDArray[Any] | None = None
+    ) -> NDArray[Any]:
         """The values of a plaintext: see `Context.decode`."""
         require_type(plaintext, Plaintext, "decode", "a plaintext (a ciphertext decrypts: pool.decrypt)")
-        found: NDArray[Any] = self._call(Context.decode, (plaintext,), {"dtype": dtype})
+        room = _room(plaintext, dtype, out)
+        found: NDArray[Any] = self._call(Context.decode, (plaintext,), {"dtype": dtype}, room)
         return found
 
     def decrypt(
@@ -359,14 +364,15 @@ class Pool(Context):
         *,
         dtype: DTypeLike | None = None,
         errors: Literal["raise", "mask"] = "raise",
+        out: NDArray[Any] | None = None,
     ) -> NDArray[Any]:
         """The values of a ciphertext: see `Context.decrypt`. If the secret key was replicated, each member
-        decrypts its part; otherwise all parts go to the key's member."""
+        decrypts its part, to its rows of the result; otherwise all parts go to the key's member."""
         if self._decrypts_in_parts(ciphertext, secret_key):
+            options = {"dtype": dtype, "errors": errors}
+            room = _room(ciphertext, dtype, out)
             try:
-                found: NDArray[Any] = self._call(
-                    Context.decrypt, (ciphertext, secret_key), {"dtype": dtype, "errors": errors}
-                )
+                found: NDArray[Any] = self._call(Context.decrypt, (ciphertext, secret_key), options, room)
             except _core.NoiseError:
                 pass  # it names rows of a part
             else:
@@ -375,7 +381,7 @@ class Pool(Context):
             "decrypt",
             ciphertext,
             secret_key,
-            lambda context, x: context.decrypt(x, secret_key, dtype=dtype, errors=errors),
+            lambda context, x: context.decrypt(x, secret_key, dtype=dtype, errors=errors, out=out),
         )
 
     def decrypt_for_sharing(
@@ -454,10 +460,16 @@ class Pool(Context):
         evaluators = [context._keyless for context in self.contexts]
         return PoolEvaluator(self, self._team, evaluators, evaluators[0].keys)
 
-    def _call(self, method: Callable[..., Any], args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
-        """A method of the members' contexts, each for its part."""
+    def _call(
+        self,
+        method: Callable[..., Any],
+        args: Sequence[Any],
+        kwargs: dict[str, Any],
+        out: NDArray[Any] | None = None,
+    ) -> Any:
+        """A method of the members' contexts, each for its part, and for its rows of `out`."""
         evaluator = self._keyless
-        call = Call(self._team, method.__name__, args, kwargs, arrays=True)
+        call = Call(self._team, method.__name__, args, kwargs, arrays=True, out=out)
         results = self._team.run([call.task(span, method, self.contexts[span.member]) for span in call.cut])
         return joined(call, call.cut, results, evaluator)
 
@@ -497,6 +509,14 @@ def _encrypted(context: Context, values: Any, key: SecretKey, options: dict[str,
     if isinstance(values, PoolPlaintext) and values.shape:
         return concatenate([context.encrypt(_whole(part, context), key, **options) for part in values.parts])
     return context.encrypt(_whole(values, context), key, **options)
+
+
+def _room(values: Ciphertext | Plaintext, dtype: DTypeLike | None, out: NDArray[Any] | None) -> NDArray[Any]:
+    """An array for the decoded values: the one that was given, or a new one."""
+    shape = (*values.shape, values.filled)
+    if out is not None:
+        return room_in(out, shape)
+    return np.empty(shape, values.dtype if dtype is None else dtype)
 
 
 def _whole(value: Any, context: Context) -> Any:

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <cmath>
 #include <string>
@@ -18,16 +19,24 @@ namespace {
 
 using Complex = std::complex<double>;
 
-// The largest size of a real or imaginary part; not finite if one is not. By bit patterns, which order like
-// sizes.
-double largest_part(std::span<const Complex> values) {
+// The largest magnitude; not finite if a number is not. By bit patterns, which order like magnitudes; four at
+// a time, which do not wait for each other.
+double largest_magnitude(std::span<const double> numbers) {
   constexpr std::uint64_t magnitude = ~(std::uint64_t{1} << 63);
-  std::uint64_t real = 0, imaginary = 0;
-  for (const Complex& value : values) {
-    real = std::max(real, std::bit_cast<std::uint64_t>(value.real()) & magnitude);
-    imaginary = std::max(imaginary, std::bit_cast<std::uint64_t>(value.imag()) & magnitude);
+  std::array<std::uint64_t, 4> largest{};
+  const auto take = [&](std::size_t lane, double number) {
+    largest[lane] = std::max(largest[lane], std::bit_cast<std::uint64_t>(number) & magnitude);
+  };
+  std::size_t i = 0;
+  for (; i + largest.size() <= numbers.size(); i += largest.size()) {
+    for (std::size_t lane = 0; lane < largest.size(); ++lane) take(lane, numbers[i + lane]);
   }
-  return std::bit_cast<double>(std::max(real, imaginary));
+  for (; i < numbers.size(); ++i) take(0, numbers[i]);
+  return std::bit_cast<double>(*std::ranges::max_element(largest));
+}
+
+HostRows<const double> rows_of(std::span<const Complex> values, std::size_t slots) {
+  return {{reinterpret_cast<const double*>(values.data()), 2 * values.size()}, true, slots};
 }
 
 void declare(rlwe::Metadata& meta, double largest) {
@@ -38,11 +47,15 @@ void declare(rlwe::Metadata& meta, double largest) {
   meta.largest = largest;
 }
 
-// Throws where values exceed their declared bound.
-void require_at_most(std::span<const Complex> values, double bound) {
+// Throws where values exceed their declared bound. `part`: the largest magnitude of a real or imaginary part.
+void require_at_most(const HostRows<const double>& values, double part, double bound) {
   if (!std::isfinite(bound)) return;
-  double largest = 0;  // squared
-  for (const Complex& value : values) largest = std::max(largest, std::norm(value));
+  double largest = part * part;  // squared
+  if (values.is_complex && 2 * largest > bound * bound) {
+    for (std::size_t i = 0; i < values.doubles.size(); i += 2) {
+      largest = std::max(largest, std::norm(Complex(values.doubles[i], values.doubles[i + 1])));
+    }
+  }
   if (largest <= bound * bound * (1 + 0x1p-50)) return;
   throw ParameterError("encode: a value of magnitude " + decimal(std::sqrt(largest)) +
                        " exceeds the declared bound " + decimal(bound) +
@@ -101,6 +114,21 @@ double range_limit(const rlwe::Context& context, const rlwe::Metadata& meta) {
   return part * std::exp2(context.base(meta.level).log2() - std::log2(meta.scale));
 }
 
+// Both arrays from memory that holds one after the other; by one copy if they lie so on the host.
+void download(const rlwe::Context& context, std::span<double> numbers, std::span<double> largest,
+              const runtime::Buffer& from) {
+  const std::span<const std::byte> bytes(from.data(), numbers.size_bytes() + largest.size_bytes());
+  const auto copy = [&](std::span<double> to, std::size_t begin) {
+    context.backend().download_values(context.queue(), std::as_writable_bytes(to),
+                                      bytes.subspan(begin, to.size_bytes()));
+  };
+  if (numbers.data() + numbers.size() == largest.data()) {
+    return copy({numbers.data(), numbers.size() + largest.size()}, 0);
+  }
+  copy(numbers, 0);
+  if (!largest.empty()) copy(largest, numbers.size_bytes());
+}
+
 }  // namespace
 
 std::size_t period_entries(std::size_t slots) { return std::max(poly::min_entries, 2 * slots); }
@@ -146,6 +174,23 @@ rlwe::Plaintext Encoder::encode(std::span<const Complex> values, const rlwe::Bat
   rlwe::Metadata meta = metadata(values.size(), batch, level, scale);
   if (largest) declare(meta, *largest);
   const poly::RnsBase& base = context_->base(meta.level);
+  const HostRows<const double> rows = rows_of(values, meta.slots);
+  return encode(rows, std::move(meta), base, !level && !scale);
+}
+
+rlwe::Plaintext Encoder::encode(const HostRows<const double>& values, std::size_t slots,
+                                const rlwe::BatchShape& batch, std::optional<std::size_t> level,
+                                std::optional<double> scale, std::optional<double> largest) const {
+  const std::size_t rows = rlwe::batch_count(batch);
+  rlwe::Metadata meta = metadata(rows * slots, batch, level, scale);
+  const std::size_t doubles = rows * values.count * (values.is_complex ? 2 : 1);
+  if (values.count == 0 || values.count > slots || values.doubles.size() != doubles) {
+    throw MismatchError("encode: " + std::to_string(values.doubles.size()) + " doubles are not " +
+                        std::to_string(rows) + " rows of " + std::to_string(values.count) +
+                        " numbers, 1 to " + std::to_string(slots) + " a row");
+  }
+  if (largest) declare(meta, *largest);
+  const poly::RnsBase& base = context_->base(meta.level);
   return encode(values, std::move(meta), base, !level && !scale);
 }
 
@@ -157,7 +202,8 @@ rlwe::Plaintext Encoder::encode_over(const poly::RnsBase& base, std::span<const 
   }
   rlwe::Metadata meta = metadata(values.size(), batch, level, scale);
   if (largest) declare(meta, *largest);
-  rlwe::Plaintext whole = encode(values, std::move(meta), base);
+  const HostRows<const double> rows = rows_of(values, meta.slots);
+  rlwe::Plaintext whole = encode(rows, std::move(meta), base);
   if (stored == Stored::one_period) store_one_period(*context_, whole);
   return whole;
 }
@@ -203,17 +249,23 @@ rlwe::Plaintext Encoder::encode_number(Complex value, std::size_t level, double 
   return number;
 }
 
-rlwe::Plaintext Encoder::encode(std::span<const Complex> values, rlwe::Metadata meta,
+rlwe::Plaintext Encoder::encode(const HostRows<const double>& values, rlwe::Metadata meta,
                                 const poly::RnsBase& base, bool is_message) const {
   const rlwe::Context& context = *context_;
-  const double largest = largest_part(values);
+  const double largest = largest_magnitude(values.doubles);
   if (!std::isfinite(largest)) throw ParameterError("encode: values must be finite");
-  require_at_most(values, meta.largest);
+  require_at_most(values, largest, meta.largest);
   require_fits(largest, meta, base);
   if (is_message && context.parameters().literal().range_bits != 0) require_fits_lowest(largest, context);
-  const rlwe::DeviceValues given(context, rlwe::readable(values), runtime::Secrecy::open);
+  const rlwe::DeviceValues given(context, rlwe::readable(values.doubles), runtime::Secrecy::open);
   given.upload();
-  const poly::SlotView view{given.data(), rlwe::batch_count(meta.batch), meta.slots};
+  const std::size_t rows = rlwe::batch_count(meta.batch), slots = meta.slots;
+  if (values.is_complex && values.count == slots) {
+    return embed({reinterpret_cast<Complex*>(given.data()), rows, slots}, std::move(meta), base);
+  }
+  runtime::Buffer placed(context.memory(), rows * slots * sizeof(Complex));
+  const poly::SlotView view{reinterpret_cast<Complex*>(placed.data()), rows, slots};
+  context.backend().place_slots(context.queue(), view, {given.data(), values.is_complex, rows, values.count});
   return embed(view, std::move(meta), base);
 }
 
@@ -240,60 +292,112 @@ rlwe::Plaintext Encoder::embed(const poly::SlotView& values, rlwe::Metadata meta
 
 std::vector<Complex> Encoder::decode(const rlwe::Plaintext& plaintext) const {
   Decoded decoded = decode_certain(plaintext);
-  if (decoded.doubtful.empty()) return std::move(decoded.values);
-  const rlwe::Metadata& meta = plaintext.meta;
+  refuse(decoded.doubtful, plaintext.meta);
+  return std::move(decoded.values);
+}
+
+void Encoder::decode(const HostRows<double>& values, const rlwe::Plaintext& plaintext) const {
+  refuse(decode_certain(values, plaintext), plaintext.meta);
+}
+
+void Encoder::refuse(std::span<const std::size_t> doubtful, const rlwe::Metadata& meta) const {
+  if (doubtful.empty()) return;
   const bool is_range = checks_range(context_->parameters());
   const std::string others =
-      decoded.doubtful.size() < rlwe::batch_count(meta.batch) ? "; the other rows are right" : "";
-  throw NoiseError(
-      "decrypt: " + rlwe::elements_text(decoded.doubtful, meta.batch) + "a coefficient exceeds " +
-      (is_range ? "a quarter" : "15/32") + " of the modulus of level " + std::to_string(meta.level) +
-      ", so the values are wrong, or nearly: those of more than " + decimal(range_limit(*context_, meta)) +
-      " wrap there. Either this is not the secret key of the encryption, or a function or a "
-      "bootstrap was given values outside of its interval, or values are too large: choose "
-      "parameters with more range_bits or with the bound of your values (largest), or with a "
-      "smaller scale" +
-      others + ". Whoever evaluates must not learn of this error");
+      doubtful.size() < rlwe::batch_count(meta.batch) ? "; the other rows are right" : "";
+  throw NoiseError("decrypt: " + rlwe::elements_text(doubtful, meta.batch) + "a coefficient exceeds " +
+                   (is_range ? "a quarter" : "15/32") + " of the modulus of level " +
+                   std::to_string(meta.level) + ", so the values are wrong, or nearly: those of more than " +
+                   decimal(range_limit(*context_, meta)) +
+                   " wrap there. Either this is not the secret key of the encryption, or a function or a "
+                   "bootstrap was given values outside of its interval, or values are too large: choose "
+                   "parameters with more range_bits or with the bound of your values (largest), or with a "
+                   "smaller scale" +
+                   others + ". Whoever evaluates must not learn of this error");
+}
+
+// What a secret key opened is checked.
+bool Encoder::is_checked(const rlwe::Plaintext& plaintext) const {
+  return plaintext.poly.secrecy() == runtime::Secrecy::secret &&
+         (checks_range(context_->parameters()) || guards_key(context_->parameters()));
 }
 
 Encoder::Decoded Encoder::decode_certain(const rlwe::Plaintext& plaintext) const {
   rlwe::require_plaintext(*context_, plaintext, "decode");
+  const std::size_t count = rlwe::batch_count(plaintext.meta.batch), slots = plaintext.meta.slots;
+  const std::size_t checked = is_checked(plaintext) ? count : 0;
+  Decoded result;
+  result.values.resize(count * slots + (checked + 1) / 2);
+  const std::span all(reinterpret_cast<double*>(result.values.data()), 2 * result.values.size());
+  const std::span<double> largest = all.subspan(2 * count * slots, checked);
+  {
+    const runtime::ZeroedAtEnd zeroed{largest};
+    result.doubtful = decode_numbers({all.first(2 * count * slots), true, slots}, largest, plaintext);
+  }
+  result.values.resize(count * slots);
+  return result;
+}
+
+std::vector<std::size_t> Encoder::decode_certain(const HostRows<double>& values,
+                                                 const rlwe::Plaintext& plaintext) const {
+  rlwe::require_plaintext(*context_, plaintext, "decode");
   const std::size_t count = rlwe::batch_count(plaintext.meta.batch);
-  const std::size_t slots = plaintext.meta.slots;
-  // What a secret key opened is checked. The numbers for that come with the values, in the same copy.
-  const bool checked = plaintext.poly.secrecy() == runtime::Secrecy::secret &&
-                       (checks_range(context_->parameters()) || guards_key(context_->parameters()));
+  if (values.count == 0 || values.count > plaintext.meta.slots ||
+      values.doubles.size() != count * values.count * (values.is_complex ? 2 : 1)) {
+    throw MismatchError("decode: room for " + std::to_string(values.doubles.size()) + " doubles in rows of " +
+                        std::to_string(values.count) + " numbers was given, but the plaintext has " +
+                        std::to_string(count) + " rows of " + std::to_string(plaintext.meta.slots));
+  }
+  std::vector<double> largest(is_checked(plaintext) ? count : 0);
+  const runtime::ZeroedAtEnd zeroed{std::span(largest)};
+  return decode_numbers(values, largest, plaintext);
+}
+
+std::vector<std::size_t> Encoder::decode_numbers(const HostRows<double>& values, std::span<double> largest,
+                                                 const rlwe::Plaintext& plaintext) const {
+  const rlwe::Context& context = *context_;
+  const poly::Backend& backend = context.backend();
+  const runtime::Secrecy secrecy = plaintext.poly.secrecy();
+  const std::size_t count = rlwe::batch_count(plaintext.meta.batch), slots = plaintext.meta.slots;
   // Few slots have few coefficients: more of them are looked at, as those of more slots.
-  const std::size_t most = checked ? std::min(slots_that_tell, context_->degree() / 2) : 0;
+  const std::size_t most = largest.empty() ? 0 : std::min(slots_that_tell, context.degree() / 2);
   const std::size_t looked_at = most > slots ? most : 0;
-  std::vector<Complex> values(count * (slots + looked_at) + (checked ? (count + 1) / 2 : 0));
-  const rlwe::DeviceValues decoded(*context_, std::span(values), plaintext.poly.secrecy());
-  Complex* const looked = decoded.data() + count * slots;
-  const auto largest_in = [&](Complex* data) {
-    return reinterpret_cast<double*>(data + count * (slots + looked_at));
-  };
-  double* const largest = checked ? largest_in(decoded.data()) : nullptr;
+  const bool is_direct = values.is_complex && values.count == slots;
+
+  // A GPU has the numbers in its memory, and those of the check behind them.
+  runtime::Buffer there, scratch;
+  double* numbers = values.doubles.data();
+  double* found = largest.data();
+  if (backend.device().kind == runtime::Device::Kind::cuda) {
+    there = {context.memory(), values.doubles.size_bytes() + largest.size_bytes(), secrecy};
+    numbers = reinterpret_cast<double*>(there.data());
+    found = numbers + values.doubles.size();
+  }
+  const std::size_t scratch_slots = count * ((is_direct ? 0 : slots) + looked_at);
+  if (scratch_slots != 0) scratch = {context.memory(), scratch_slots * sizeof(Complex), secrecy};
+  auto* const looked = reinterpret_cast<Complex*>(scratch.data());
+  Complex* const all = is_direct ? reinterpret_cast<Complex*>(numbers) : looked + count * looked_at;
+
   const poly::Poly coefficients = coefficients_of(plaintext);
   const poly::ConstPolyView in = coefficients ? coefficients.view() : plaintext.poly.view();
-  if (looked_at != 0) unembed({looked, count, looked_at}, largest, in, plaintext);
-  unembed({decoded.data(), count, slots}, looked_at != 0 ? nullptr : largest, in, plaintext);
-  decoded.download();
-  Decoded result;
-  if (checked) {
-    double* const found = largest_in(values.data());
-    const double limit = range_limit(*context_, plaintext.meta);
-    for (std::size_t element = 0; element < count; ++element) {
-      if (found[element] <= limit) continue;
-      result.doubtful.push_back(element);
-      std::fill_n(values.begin() + static_cast<std::ptrdiff_t>(element * slots), slots,
-                  Complex(std::nan(""), std::nan("")));
-    }
-    Complex* const rest = values.data() + count * slots;
-    runtime::secure_zero(rest, (values.size() - count * slots) * sizeof(Complex));
+  if (looked_at != 0) unembed({looked, count, looked_at}, found, in, plaintext);
+  unembed({all, count, slots}, looked_at != 0 || largest.empty() ? nullptr : found, in, plaintext);
+  if (!is_direct) {
+    backend.collect_slots(context.queue(), {numbers, values.is_complex, count, values.count},
+                          {all, count, slots});
   }
-  values.resize(count * slots);
-  result.values = std::move(values);
-  return result;
+  if (there) download(context, values.doubles, largest, there);
+  context.queue().synchronize();
+
+  std::vector<std::size_t> doubtful;
+  const double limit = largest.empty() ? 0 : range_limit(context, plaintext.meta);
+  const std::size_t row = values.doubles.size() / count;
+  for (std::size_t element = 0; element < largest.size(); ++element) {
+    if (largest[element] <= limit) continue;
+    doubtful.push_back(element);
+    std::ranges::fill(values.doubles.subspan(element * row, row), std::nan(""));
+  }
+  return doubtful;
 }
 
 void Encoder::decode_to(const poly::SlotView& values, const rlwe::Plaintext& plaintext) const {
