@@ -8,6 +8,7 @@ from pathlib import Path
 from hemera import _options
 from hemera.errors import ParameterError
 from hemera.interop import names_of_libraries
+from hemera.objects.devices import DeviceOptions
 from hemera.serving.files import read_files, write_files
 from hemera.serving.package import Package
 from hemera.serving.problems import Refused
@@ -57,7 +58,7 @@ def run(options: argparse.Namespace) -> int:
     else:
         keys = {OWN: options.keys}
     try:
-        session = Loader(options.device, options.threads).load(package, library_of(keys), keys)
+        session = Loader(DeviceOptions(options.device, options.threads)).load(package, library_of(keys), keys)
         inputs = session.load(read_files(options.request, package.inputs[0].name))
         (outputs,) = session.run([inputs.values])
         write_files(options.answer, session.dump(outputs, inputs.single))

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from hemera import _options
 from hemera.errors import ParameterError
+from hemera.objects.devices import KEY_PLACES, STORAGES
 from hemera.serving.at_home import open_home, serve_home
 
 if TYPE_CHECKING:
@@ -57,6 +58,18 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--tls-key", metavar="PEM", type=Path, help="the certificate's key")
     _options.add_machine(parser, several=True)
+    parser.add_argument(
+        "--storage",
+        choices=STORAGES,
+        default="eight-byte",
+        help="of evaluation keys in a GPU's memory: six-byte takes a quarter less (default eight-byte)",
+    )
+    parser.add_argument(
+        "--key-place",
+        choices=KEY_PLACES,
+        default="device",
+        help="of evaluation keys and models' plaintexts: host, if a GPU lacks room (default device)",
+    )
     parser.add_argument(
         "--ray",
         metavar="ADDRESS",
@@ -217,7 +230,13 @@ def run(options: argparse.Namespace) -> int:
         return serve_home(
             home,
             make=None if options.ray is None else _on_cluster(options.ray, options.replicas),
-            settings={"device": options.device, "threads": options.threads, **limits},
+            settings={
+                "device": options.device,
+                "threads": options.threads,
+                "storage": options.storage,
+                "keys": options.key_place,
+                **limits,
+            },
             host=options.host,
             port=options.port,
             certificate=options.tls_certificate,

@@ -12,10 +12,10 @@ from hemera.inputs.arguments import require_type
 from hemera.inputs.device import stream_handle
 from hemera.parameters import Parameters
 
-__all__ = ["DeviceOptions", "devices", "memory_limit_of", "open_device"]
+__all__ = ["KEY_PLACES", "STORAGES", "DeviceOptions", "devices", "memory_limit_of", "open_device"]
 
-_STORAGES = ("eight-byte", "six-byte")
-_KEY_PLACES = ("device", "host")
+STORAGES = ("eight-byte", "six-byte")
+KEY_PLACES = ("device", "host")
 
 
 @dataclass(frozen=True)
@@ -47,13 +47,13 @@ class DeviceOptions:
                 "memory_limit must be an integer of 1 byte or more, or None for no limit, not "
                 f"{self.memory_limit!r}"
             )
-        if self.storage not in _STORAGES:
+        if self.storage not in STORAGES:
             raise _core.ParameterError(
-                f"storage must be one of {', '.join(map(repr, _STORAGES))}, not {self.storage!r}"
+                f"storage must be one of {', '.join(map(repr, STORAGES))}, not {self.storage!r}"
             )
-        if self.keys not in _KEY_PLACES:
+        if self.keys not in KEY_PLACES:
             raise _core.ParameterError(
-                f"keys must be one of {', '.join(map(repr, _KEY_PLACES))}, not {self.keys!r}"
+                f"keys must be one of {', '.join(map(repr, KEY_PLACES))}, not {self.keys!r}"
             )
 
 

@@ -10,7 +10,7 @@ import queue
 import threading
 import weakref
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -18,6 +18,7 @@ from hemera import _core
 from hemera._noise_warning import Warnings, give_warnings, keep_warnings
 from hemera.inputs.arguments import described
 from hemera.objects.context import Context
+from hemera.objects.devices import DeviceOptions
 from hemera.objects.devices import devices as found_devices
 
 __all__ = ["ALL_CPUS", "ALL_GPUS", "Place", "Team", "bind_thread", "nodes_of_processors", "places_of"]
@@ -35,8 +36,7 @@ _of_thread = threading.local()
 class Place:
     """Where a member computes."""
 
-    device: str
-    threads: int | None = None
+    options: DeviceOptions
     """As of `Context`."""
     processors: frozenset[int] | None = None
     """That its threads are bound to; None: to none."""
@@ -76,8 +76,8 @@ def _processors_of(text: str) -> set[int]:
     return found
 
 
-def places_of(devices: str | Sequence[str], threads: int | None) -> list[Place]:
-    """The places that a pool's `devices` and `threads` stand for.
+def places_of(devices: str | Sequence[str], options: DeviceOptions) -> list[Place]:
+    """The places that a pool's `devices` stand for, each with these options.
 
     Raises:
         DeviceError: if the system does not list its NUMA nodes.
@@ -85,7 +85,7 @@ def places_of(devices: str | Sequence[str], threads: int | None) -> list[Place]:
         TypeError: if `devices` holds something else than names.
     """
     if isinstance(devices, str):
-        return _places_of_name(devices, threads)
+        return _places_of_name(devices, options)
     if not isinstance(devices, Iterable):
         raise TypeError(f'Pool takes devices like "cuda:*" or ["cuda:0", "cuda:1"], not {described(devices)}')
     names = list(devices)
@@ -96,21 +96,21 @@ def places_of(devices: str | Sequence[str], threads: int | None) -> list[Place]:
             raise _core.ParameterError(f"devices={name!r} stands for all of them, and alone: {names!r}")
     if not names:
         raise _core.ParameterError('a pool needs at least one device: devices="cuda:*" takes all GPUs')
-    if threads is None and (of_cpu := names.count("cpu")) > 1:
-        threads = max(1, _core.available_processors() // of_cpu)
-    return [Place(name, threads) for name in names]
+    if options.threads is None and (of_cpu := names.count("cpu")) > 1:
+        options = replace(options, threads=max(1, _core.available_processors() // of_cpu))
+    return [Place(replace(options, device=name)) for name in names]
 
 
-def _places_of_name(name: str, threads: int | None) -> list[Place]:
+def _places_of_name(name: str, options: DeviceOptions) -> list[Place]:
     if name == "auto":
         name = ALL_GPUS if found_devices()[0].startswith("cuda") else "cpu"
     if name == ALL_CPUS:
-        return [Place("cpu", threads, node) for node in nodes_of_processors()]
+        return [Place(replace(options, device="cpu"), node) for node in nodes_of_processors()]
     if name == ALL_GPUS:
         # Without a GPU the context reports why there is none.
         gpus = [each for each in found_devices() if each.startswith("cuda")] or ["cuda"]
-        return [Place(each, threads) for each in gpus]
-    return [Place(name, threads)]
+        return [Place(replace(options, device=each)) for each in gpus]
+    return [Place(replace(options, device=name))]
 
 
 def bind_thread(processors: frozenset[int] | None) -> None:
@@ -196,7 +196,7 @@ class Team:
         self._threads = [
             threading.Thread(
                 target=_serve,
-                name=f"hemera-{place.device}",
+                name=f"hemera-{place.options.device}",
                 args=(weakref.ref(self), tasks, place.processors),
                 daemon=True,
             )

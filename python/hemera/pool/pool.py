@@ -87,14 +87,15 @@ class Pool(Context):
         if as_integer(in_flight, "Pool", "in_flight") < 1:
             raise _core.ParameterError(f"in_flight must be 1 or more, not {in_flight}")
         self._params = params
-        self._options = options = DeviceOptions(
-            memory_limit=memory_limit, multiplier=multiplier, storage=storage, keys=keys
+        options = DeviceOptions(
+            threads=threads, memory_limit=memory_limit, multiplier=multiplier, storage=storage, keys=keys
         )
+        self._options = replace(options, threads=None)
 
         def make(place: Place) -> Context:
-            return Context(params, **replace(options, device=place.device, threads=place.threads).arguments)
+            return Context(params, **place.options.arguments)
 
-        self._team = Team(places_of(devices, threads), make, in_flight)
+        self._team = Team(places_of(devices, options), make, in_flight)
         for own in self.contexts:  # x.to("cuda:1") on one member goes to the other, and makes no context
             own._family.update({other.device: other for other in self.contexts if other.device != own.device})
 

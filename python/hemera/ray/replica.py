@@ -153,7 +153,7 @@ class Replica:
     def __init__(self, models: Mapping[str, ModelFile], settings: Settings) -> None:
         self._settings = settings
         self._packages = {name: found.load() for name, found in models.items()}
-        self._loader = Loader(settings.device, settings.threads, settings.graphs)
+        self._loader = Loader(settings.options, settings.graphs)
         self._cache = WorthCache(settings.loaded_key_bytes)
         self._told: dict[tuple[str, str], KeyFiles] = {}
         self._running: dict[str, tuple[Evaluation, Future[Answered]]] = {}

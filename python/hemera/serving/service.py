@@ -140,7 +140,7 @@ class Service:
             clock=clock,
         )
         places = settings.places
-        self._loaders = [Loader(place.device, place.threads, settings.graphs) for place in places]
+        self._loaders = [Loader(place.options, settings.graphs) for place in places]
         self.caches = [SessionCache(settings.loaded_key_bytes) for _ in places]
         self.scheduler: Scheduling = Scheduler(
             [

@@ -20,6 +20,7 @@ from hemera.interop._session import Session as LibrarySession
 from hemera.objects.batches import concatenate
 from hemera.objects.ciphertext import Ciphertext
 from hemera.objects.context import Context
+from hemera.objects.devices import DeviceOptions
 from hemera.objects.evaluator import Evaluator
 from hemera.objects.graph import Graph
 from hemera.objects.keys import Keys
@@ -256,14 +257,12 @@ class Loader:
     """Makes sessions on one device. Contexts and prepared models of Hemera's clients are shared.
 
     Args:
-        device: as of `Context`.
-        threads: of the CPU.
+        options: of the contexts.
         graphs: as of `Settings`.
     """
 
-    def __init__(self, device: str, threads: int | None, graphs: int = 0) -> None:
-        self._device = device
-        self._threads = threads
+    def __init__(self, options: DeviceOptions, graphs: int = 0) -> None:
+        self._options = options
         self._graphs = graphs
         self._contexts: dict[str, Context] = {}
         self._prepared: dict[str, PreparedModel] = {}
@@ -272,7 +271,7 @@ class Loader:
         """The context of a model's own parameters."""
         key = package.params.fingerprint
         if key not in self._contexts:
-            self._contexts[key] = Context(package.params, self._device, threads=self._threads)
+            self._contexts[key] = Context(package.params, **self._options.arguments)
         return self._contexts[key]
 
     def prepare(self, package: Package) -> PreparedModel:
@@ -301,7 +300,7 @@ class Loader:
         return _OwnSession(package, self.prepare(package), keys, self._graphs)
 
     def _load_foreign(self, package: Package, library: Library, files: Mapping[str, Path]) -> Session:
-        options: dict[str, Any] = {"device": self._device, "threads": self._threads}
+        options = self._options.arguments
         if library.takes_scale and isinstance(package.params, ckks.Parameters):
             options["scale"] = package.params.scale
         session = library.session(str(files[FOREIGN[0]]), **options)

@@ -7,6 +7,7 @@ import math
 from dataclasses import dataclass
 
 from hemera.errors import ParameterError
+from hemera.objects.devices import DeviceOptions
 from hemera.pool.members import Place, places_of
 
 MIB = 1 << 20
@@ -21,6 +22,10 @@ class Settings:
     """As of `Context`; or several, as of `hemera.Pool`: "cuda:*", "cpu:*", or names with commas."""
     threads: int | None = None
     """Of each device."""
+    storage: str = "eight-byte"
+    """As of `Context`."""
+    keys: str = "device"
+    """As of `Context`."""
 
     request_bytes: int = 256 * MIB
     """Largest body of a request."""
@@ -72,6 +77,7 @@ class Settings:
     """Between looks for clients that were removed, whose keys leave the device's memory."""
 
     def __post_init__(self) -> None:
+        self.options.require_valid()
         for field in dataclasses.fields(self):
             value = getattr(self, field.name)
             if not isinstance(value, (int, float)) or value > 0 or (field.name == "graphs" and value == 0):
@@ -84,12 +90,17 @@ class Settings:
             )
 
     @property
+    def options(self) -> DeviceOptions:
+        """Of the contexts on the device, where it is one."""
+        return DeviceOptions(self.device, self.threads, storage=self.storage, keys=self.keys)
+
+    @property
     def places(self) -> list[Place]:
         """The devices. DeviceError and ParameterError as of `hemera.Pool`."""
         if self.device == "auto":  # the best one
-            return [Place("auto", self.threads)]
+            return [Place(self.options)]
         several = [name.strip() for name in self.device.split(",")]
-        return places_of(self.device if len(several) == 1 else several, self.threads)
+        return places_of(self.device if len(several) == 1 else several, self.options)
 
     @property
     def store_of_client(self) -> int:

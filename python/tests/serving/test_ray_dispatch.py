@@ -19,6 +19,7 @@ import pytest
 import hemera as hm
 from hemera import errors
 from hemera.cli import main
+from hemera.objects.devices import DeviceOptions
 from hemera.ray.dispatch import Dispatcher, Limits
 from hemera.ray.handles import Full, Lost
 from hemera.ray.placement import choose, rendezvous
@@ -209,7 +210,8 @@ def test_answers_are_those_of_one_machine(bench: Callable[..., Bench]) -> None:
     ours = bench(2)
     ours.start()
     ours.add("alice")
-    session = Loader("cpu", 1).load(ours.package, "Hemera", {"keys": Path(ours.keys["alice"].files["keys"])})
+    files_of_keys = {"keys": Path(ours.keys["alice"].files["keys"])}
+    session = Loader(DeviceOptions("cpu", 1)).load(ours.package, "Hemera", files_of_keys)
     ours.first("alice").open.clear()
     files = [ours.file("alice", ROWS * scale) for scale in (1, 0.5, 0.25)]
     asked = [Evaluation("alice", "scores", {"input": data}) for data in files]

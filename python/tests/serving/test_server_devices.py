@@ -11,6 +11,9 @@ import numpy as np
 import pytest
 
 from hemera import errors
+from hemera.cli import main
+from hemera.commands import serve
+from hemera.objects.devices import DeviceOptions
 from hemera.serving import Package
 from hemera.serving.client import LocalModel
 from hemera.serving.metrics import Metrics
@@ -31,7 +34,7 @@ class Bench:
 
     def __init__(self, package: Package, folder: Path, batch: int) -> None:
         self.package, self.folder = package, folder
-        self.loaders = [Loader("cpu", 1), Loader("cpu", 1)]
+        self.loaders = [Loader(DeviceOptions("cpu", 1)), Loader(DeviceOptions("cpu", 1))]
         self.caches = [SessionCache(1 << 30), SessionCache(1 << 30)]
         self.locals: dict[str, LocalModel] = {}
         self.loaded: list[tuple[int, str, bool]] = []
@@ -309,10 +312,38 @@ def test_clients_of_a_server_on_two_devices(home: Home, monkeypatch: pytest.Monk
 
 
 def test_devices_of_settings(home: Home) -> None:
-    assert [place.device for place in Settings(device="cpu, cpu").places] == ["cpu", "cpu"]
-    assert [place.device for place in Settings().places] == ["auto"]
-    assert [(place.device, place.threads) for place in Settings(device="cpu", threads=3).places] == [
-        ("cpu", 3)
-    ]
+    def options(settings: Settings) -> list[DeviceOptions]:
+        return [place.options for place in settings.places]
+
+    assert [each.device for each in options(Settings(device="cpu, cpu"))] == ["cpu", "cpu"]
+    assert options(Settings()) == [DeviceOptions()]
+    assert options(Settings(device="cpu", threads=3)) == [DeviceOptions("cpu", 3)]
     with pytest.raises(errors.ParameterError, match="alone"):
         Service(home, Settings(device="cpu,cuda:*"))
+
+
+@pytest.mark.parametrize("device", ["cpu", "cpu,cpu"])
+def test_contexts_have_all_options_of_the_server(home: Home, device: str) -> None:
+    service = Service(home, Settings(device=device, threads=1, keys="host"))
+    (package,) = service.models.values()
+    for loader in service._loaders:
+        assert loader.context(package)._options == DeviceOptions("cpu", 1, keys="host")
+    for wrong in ({"storage": "four-byte"}, {"keys": "disk"}):
+        with pytest.raises(errors.ParameterError, match=r"must be one of"):
+            Settings(**wrong)  # type: ignore[arg-type]
+
+
+def test_the_command_passes_the_options_on(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
+    given: dict[str, object] = {}
+
+    def note(_: Home, *, settings: dict[str, object], **others: object) -> int:
+        assert others["port"] == 8000
+        given.update(settings)
+        return 0
+
+    monkeypatch.setattr(serve, "serve_home", note)
+    words = ["serve", str(home.root), "--device", "cpu", "--threads", "2"]
+    assert main([*words, "--storage", "six-byte", "--key-place", "host"]) == 0
+    assert Settings(**given).options == DeviceOptions("cpu", 2, storage="six-byte", keys="host")  # type: ignore[arg-type]
+    assert main(words) == 0
+    assert Settings(**given).options == DeviceOptions("cpu", 2)  # type: ignore[arg-type]

@@ -13,6 +13,7 @@ import pytest
 
 import hemera as hm
 from hemera.interop import openfhe, seal
+from hemera.objects.devices import DeviceOptions
 from hemera.serving import export
 from hemera.serving.service import Home
 from hemera.serving.sessions import Loader, SessionCache
@@ -174,7 +175,7 @@ def test_what_a_foreign_client_holds_counts() -> None:
     own = session.load_keys(relinearization=files / "relin_keys.seeded.seal").memory_bytes
     names = {"context": "parms.zstd.seal", "relinearization": "relin_keys.seeded.seal"}
     paths = {name: files / file for name, file in names.items()}
-    found = Loader("cpu", 1).load(package, "SEAL", paths)
+    found = Loader(DeviceOptions("cpu", 1)).load(package, "SEAL", paths)
     primes = {prime for base in (*session.params.primes, session.params.special_primes) for prime in base}
     held = found.memory_bytes
     assert held >= own + 32 * degree * len(primes)
@@ -183,6 +184,6 @@ def test_what_a_foreign_client_holds_counts() -> None:
     del request
     assert found.memory_bytes >= held + 8 * degree  # the encoded weights
     cache = SessionCache(2 * held)
-    cache.put("alice", "m", 1, Loader("cpu", 1).load(package, "SEAL", paths))
+    cache.put("alice", "m", 1, Loader(DeviceOptions("cpu", 1)).load(package, "SEAL", paths))
     cache.put("bob", "m", 1, found)
     assert len(cache) == 1  # two fitted before the weights were there

@@ -12,6 +12,7 @@ import pytest
 
 import hemera as hm
 from hemera import errors
+from hemera.objects.devices import DeviceOptions
 from hemera.serving import Package
 from hemera.serving.client import LocalModel
 from hemera.serving.graphs import Graphs
@@ -135,7 +136,7 @@ def session(package: Package, keys: bytes, tmp_path: Path, monkeypatch: pytest.M
     (tmp_path / "keys").write_bytes(keys)
 
     def make(graphs: int = 4) -> Session:
-        return Loader("cpu", 1, graphs).load(package, "Hemera", {"keys": tmp_path / "keys"})
+        return Loader(DeviceOptions("cpu", 1), graphs).load(package, "Hemera", {"keys": tmp_path / "keys"})
 
     return make
 
@@ -193,7 +194,7 @@ def test_graphs_take_room_and_end_with_their_keys(session: Any, local: LocalMode
 
 def test_nothing_is_captured_on_the_cpu(package: Package, keys: bytes, tmp_path: Path, local: Any) -> None:
     (tmp_path / "keys").write_bytes(keys)
-    own = Loader("cpu", 1, 8).load(package, "Hemera", {"keys": tmp_path / "keys"})
+    own = Loader(DeviceOptions("cpu", 1), 8).load(package, "Hemera", {"keys": tmp_path / "keys"})
     for _ in range(3):
         answers(own, local, np.ones((1, 8)))
     assert own.graphs == 0

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from hemera import errors
+from hemera.objects.devices import DeviceOptions
 from hemera.serving import Package
 from hemera.serving.client import LocalModel
 from hemera.serving.metrics import Metrics
@@ -25,7 +26,7 @@ class Bench:
     def __init__(self, package: Package, folder: Path, **limits: int) -> None:
         self.package = package
         self.folder = folder
-        self.loader = Loader("cpu", 1)
+        self.loader = Loader(DeviceOptions("cpu", 1))
         self.locals: dict[str, LocalModel] = {}
         self.sessions: dict[str, Session] = {}
         self.cache = SessionCache(1 << 30)
@@ -225,7 +226,7 @@ def test_inputs_are_for_the_keys_that_count_when_they_run(bench: Any) -> None:
 
 
 def test_keys_that_were_used_last_stay(package: Package, tmp_path: Path) -> None:
-    loader = Loader("cpu", 1)
+    loader = Loader(DeviceOptions("cpu", 1))
     paths = {}
     for client in "abc":
         paths[client] = tmp_path / client
