@@ -407,9 +407,7 @@ void bind_circuits(nb::module_& m) {
   m.def("own_special_primes", &circuits::own_special_primes, "parameters"_a, "need"_a, "level"_a);
   m.def(
       "has_key",
-      [](const rlwe::EvaluationKeys& keys, const KeyNeed& need) {
-        return keys.find(need.role, need.gadget) != nullptr;
-      },
+      [](const rlwe::EvaluationKeys& keys, const KeyNeed& need) { return keys.has(need.role, need.gadget); },
       "keys"_a, "need"_a);
   m.def(
       "needs_of",

@@ -26,6 +26,12 @@ void bind_transfer(nb::module_& m) {
   bind_copy_to<rlwe::SecretKey>(m);
   bind_copy_to<rlwe::EvaluationKeys>(m);
   m.def(
+      "copied_on_use",
+      [](const ContextHandle& target, const rlwe::EvaluationKeys& source) {
+        return rlwe::copied_on_use(target.context, source);
+      },
+      "target"_a, "source"_a, ReleaseGil());
+  m.def(
       "copy_to",
       [](const ContextHandle& target, const SwitchingKeyHandle& source) {
         return SwitchingKeyHandle{

@@ -63,6 +63,25 @@ void EvaluationKeys::merge(const EvaluationKeys& other) {
   require_same_context(*context, *other.context, "merging keys");
   if (!public_key) public_key = other.public_key;
   for (const auto& [role, keys] : other.switching) switching[role].insert(keys.begin(), keys.end());
+  if (!copies) copies = other.copies;
+}
+
+std::shared_ptr<const SwitchingKey> EvaluationKeys::own(
+    const KeyRole& role, const std::shared_ptr<const SwitchingKey>& key) const {
+  if (!copies || !key) return key;
+  const auto& target = key_context(context, role);
+  return key->context == target ? key : copies->in(target, key);
+}
+
+std::shared_ptr<const SwitchingKey> EvaluationKeys::held(
+    const KeyRole& role, const std::shared_ptr<const SwitchingKey>& key) const {
+  return !copies || key->context == key_context(context, role) ? key : copies->find(key);
+}
+
+bool EvaluationKeys::has(const KeyRole& role, const GadgetPrimes& gadget) const {
+  if (asked != nullptr) return true;
+  const auto keys = switching.find(role);
+  return keys != switching.end() && keys->second.contains(gadget);
 }
 
 std::shared_ptr<const SwitchingKey> EvaluationKeys::find(const KeyRole& role, std::size_t level) const {
@@ -74,7 +93,7 @@ std::shared_ptr<const SwitchingKey> EvaluationKeys::find(const KeyRole& role, st
     if (!key->gadget->serves(level)) continue;
     if (!best || key->gadget->cost(level) < best->gadget->cost(level)) best = key;
   }
-  return best;
+  return own(role, best);
 }
 
 std::shared_ptr<const SwitchingKey> EvaluationKeys::find(const KeyRole& role,
@@ -83,7 +102,7 @@ std::shared_ptr<const SwitchingKey> EvaluationKeys::find(const KeyRole& role,
   const auto keys = switching.find(role);
   if (keys == switching.end()) return nullptr;
   const auto found = keys->second.find(gadget);
-  return found == keys->second.end() ? nullptr : found->second;
+  return found == keys->second.end() ? nullptr : own(role, found->second);
 }
 
 std::vector<std::uint64_t> EvaluationKeys::galois_elements() const {
@@ -99,7 +118,9 @@ std::vector<std::uint64_t> EvaluationKeys::galois_elements() const {
 std::size_t EvaluationKeys::memory_bytes() const {
   std::size_t bytes = public_key ? public_key->poly.bytes() : 0;
   for (const auto& [role, keys] : switching) {
-    for (const auto& [gadget, key] : keys) bytes += key->poly.bytes();
+    for (const auto& [gadget, key] : keys) {
+      if (const auto here = held(role, key)) bytes += here->poly.bytes();
+    }
   }
   return bytes;
 }
@@ -237,6 +258,7 @@ EvaluationKeys renumbered(const EvaluationKeys& keys, std::shared_ptr<const Cont
                           std::uint32_t old_number, std::uint32_t number) {
   EvaluationKeys result;
   result.context = std::move(context);
+  result.copies = keys.copies;
   for (const auto& [role, of_role] : keys.switching) {
     KeyRole other = role;
     if (role.from != old_number && role.to != old_number) continue;

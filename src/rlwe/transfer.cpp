@@ -70,4 +70,25 @@ EvaluationKeys copy_to(const ContextPointer& target, const EvaluationKeys& sourc
   return result;
 }
 
+EvaluationKeys copied_on_use(const ContextPointer& target, const EvaluationKeys& source) {
+  require_same_parameters(*target, *source.context);
+  EvaluationKeys result{target, copy_to(target, source.public_key), source.switching};
+  result.copies = std::make_shared<KeyCopies>();
+  return result;
+}
+
+std::shared_ptr<const SwitchingKey> KeyCopies::in(const ContextPointer& target,
+                                                  const std::shared_ptr<const SwitchingKey>& key) {
+  const std::lock_guard lock(mutex_);
+  const auto known = copies_.find(key);
+  if (known != copies_.end()) return known->second;
+  return copies_.emplace(key, copy_to(target, key)).first->second;
+}
+
+std::shared_ptr<const SwitchingKey> KeyCopies::find(const std::shared_ptr<const SwitchingKey>& key) const {
+  const std::lock_guard lock(mutex_);
+  const auto known = copies_.find(key);
+  return known == copies_.end() ? nullptr : known->second;
+}
+
 }  // namespace hemera::rlwe

@@ -30,14 +30,14 @@ void each_in_a_thread(std::size_t count, const std::function<void(std::size_t)>&
   for (std::thread& thread : threads) thread.join();
 }
 
-// A client, whose context is the first member, and further members with copies of its keys.
+// A client, whose context is the first member, and further members, which copy its keys as they use them.
 struct Members {
   Members(const LinearTransform& plan, std::size_t count)
       : session(plan.parameters(), plan, true), own{session.client.context} {
     keys = std::make_unique<rlwe::EvaluationKeys>(session.evaluator.keys());
     while (own.size() < count) own.push_back(tests::make_context(plan.parameters(), 1));
     for (const auto& context : own) {
-      evaluators.push_back(std::make_unique<ckks::Evaluator>(context, rlwe::copy_to(context, *keys)));
+      evaluators.push_back(std::make_unique<ckks::Evaluator>(context, rlwe::copied_on_use(context, *keys)));
       pointers.push_back(evaluators.back().get());
     }
   }
@@ -121,6 +121,36 @@ TEST_P(SharedTransform, IsTheProductWithTheBitsOfOneMember) {
     const auto length = static_cast<std::ptrdiff_t>(wanted.size());
     EXPECT_LT(ckks::largest_difference(Values(found.begin() + at, found.begin() + at + length), wanted),
               ckks::tolerance);
+  }
+}
+
+// Of 16 diagonals in steps of 4 each member has the baby steps 1, 2, 3 and its own giant steps: of three
+// members 0 and 12, 4, and 8.
+TEST(SharedTransform, MembersHaveTheKeysOfTheirSteps) {
+  Diagonals diagonals;
+  for (std::size_t number = 0; number < 16; ++number) {
+    diagonals[number] = ckks::random_values(shared_slots, number + 1);
+  }
+  const LinearTransform plan(shared_parameters(), diagonals, shared_slots, {.baby_steps = 4});
+  const Members members(plan, 4);
+  const SharedLinearTransform shared({members.own.data(), 3}, plan);
+  static_cast<void>(shared({members.pointers.data(), 3},
+                           members.session.client.encrypt(ckks::random_values(shared_slots, 88))));
+  const auto key = [&](std::size_t member, std::int64_t rotation) {
+    const rlwe::EvaluationKeys& keys = members.evaluators[member]->keys();
+    const auto role = rlwe::KeyRole::galois(members.own[member]->galois_element(rotation));
+    const auto& source = keys.switching.at(role).begin()->second;
+    return member == 0 ? source : keys.copies->find(source);
+  };
+  const std::vector<std::vector<std::int64_t>> expected = {{}, {1, 2, 3, 4}, {1, 2, 3, 8}, {}};
+  for (std::size_t member = 1; member < expected.size(); ++member) {
+    std::size_t bytes = 0;
+    for (const std::int64_t rotation : expected[member]) {
+      ASSERT_NE(key(member, rotation), nullptr) << member << " " << rotation;
+      bytes += key(member, rotation)->poly.bytes();
+    }
+    const rlwe::EvaluationKeys& keys = members.evaluators[member]->keys();
+    EXPECT_EQ(keys.memory_bytes() - (keys.public_key ? keys.public_key->poly.bytes() : 0), bytes) << member;
   }
 }
 

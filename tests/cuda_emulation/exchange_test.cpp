@@ -101,7 +101,7 @@ TEST_F(EmulationExchange, TransformsDoNotWait) {
   std::vector<std::unique_ptr<ckks::Evaluator>> evaluators;
   std::vector<const ckks::Evaluator*> pointers;
   for (const auto& member : members_) {
-    evaluators.push_back(std::make_unique<ckks::Evaluator>(member, rlwe::copy_to(member, keys)));
+    evaluators.push_back(std::make_unique<ckks::Evaluator>(member, rlwe::copied_on_use(member, keys)));
     pointers.push_back(evaluators.back().get());
   }
   const circuits::SharedLinearTransform shared(members_, plan);

@@ -102,6 +102,23 @@ class AskedKeys {
   std::map<std::pair<KeyRole, GadgetPrimes>, std::shared_ptr<const SwitchingKey>> keys_;
 };
 
+/// Keys of another context of the same parameters, copied to one's own at their first use, and kept.
+/// Thread-safe.
+class KeyCopies {
+ public:
+  /// The copy, in `target`: always the same context for one key. Throws DeviceError if a graph is being
+  /// captured and the key was not used before.
+  [[nodiscard]] std::shared_ptr<const SwitchingKey> in(const std::shared_ptr<const Context>& target,
+                                                       const std::shared_ptr<const SwitchingKey>& key);
+  /// The copy if it was made; else null.
+  [[nodiscard]] std::shared_ptr<const SwitchingKey> find(
+      const std::shared_ptr<const SwitchingKey>& key) const;
+
+ private:
+  mutable std::mutex mutex_;
+  std::map<std::shared_ptr<const SwitchingKey>, std::shared_ptr<const SwitchingKey>> copies_;
+};
+
 /// The keys that a server needs to evaluate; none of them decrypts. Switching keys are found by their role
 /// and by the level that their gadget must serve.
 struct EvaluationKeys {
@@ -113,6 +130,8 @@ struct EvaluationKeys {
   std::map<KeyRole, SwitchingKeys> switching;
   /// Used in place of `switching` if it is not null.
   std::shared_ptr<AskedKeys> asked;
+  /// If it is not null, keys in `switching` may be another context's: `find` gives their copies.
+  std::shared_ptr<KeyCopies> copies;
 
   /// Adds a key, in place of one of the same role and gadget. Throws MismatchError for a key of another
   /// context.
@@ -120,6 +139,7 @@ struct EvaluationKeys {
   /// The keys that `other` has and this set lacks.
   void merge(const EvaluationKeys& other);
   [[nodiscard]] bool has(const KeyRole& role) const { return asked != nullptr || switching.contains(role); }
+  [[nodiscard]] bool has(const KeyRole& role, const GadgetPrimes& gadget) const;
   /// The cheapest key of this role for ciphertexts at `level`; null if there is none.
   [[nodiscard]] std::shared_ptr<const SwitchingKey> find(const KeyRole& role, std::size_t level) const;
   /// The key of this role and gadget; null if it is not there.
@@ -127,10 +147,17 @@ struct EvaluationKeys {
                                                          const GadgetPrimes& gadget) const;
   /// The Galois elements that have a key of the ciphertexts' secret, ascending.
   [[nodiscard]] std::vector<std::uint64_t> galois_elements() const;
-  /// Bytes of the keys in memory.
+  /// Bytes of the keys in the context's memory.
   [[nodiscard]] std::size_t memory_bytes() const;
   /// The security of the weakest key; empty without keys.
   [[nodiscard]] std::optional<Security> security() const;
+
+ private:
+  /// A key of `switching` in the own context, copied if it has to be; and if it is there, else null.
+  [[nodiscard]] std::shared_ptr<const SwitchingKey> own(const KeyRole& role,
+                                                        const std::shared_ptr<const SwitchingKey>& key) const;
+  [[nodiscard]] std::shared_ptr<const SwitchingKey> held(
+      const KeyRole& role, const std::shared_ptr<const SwitchingKey>& key) const;
 };
 
 /// A fresh secret of the context's distribution.

@@ -15,5 +15,8 @@ Ciphertext copy_to(const std::shared_ptr<const Context>& target, const Ciphertex
 SecretKey copy_to(const std::shared_ptr<const Context>& target, const SecretKey& source);
 SwitchingKey copy_to(const std::shared_ptr<const Context>& target, const SwitchingKey& source);
 EvaluationKeys copy_to(const std::shared_ptr<const Context>& target, const EvaluationKeys& source);
+/// The same, but each switching key is copied when it is first used in the target, by the thread that uses it
+/// (KeyCopies). The source's keys live as long as the result.
+EvaluationKeys copied_on_use(const std::shared_ptr<const Context>& target, const EvaluationKeys& source);
 
 }  // namespace hemera::rlwe

@@ -9,7 +9,7 @@ from hemera.inputs.arguments import in_own_words, require_type
 from hemera.objects.stored import Belonging
 
 if TYPE_CHECKING:
-    from hemera.objects.context import Context  # noqa: F401  (in the names of bases)
+    from hemera.objects.context import Context
 
 __all__ = ["Keys", "SecretKey", "SwitchingKey"]
 
@@ -69,7 +69,8 @@ class Keys(Belonging["Context"]):
 
     @property
     def memory_bytes(self) -> int:
-        """Bytes that the keys take in the device's memory."""
+        """Bytes that the keys take in the device's memory: those of a pool's member are copied when they are
+        first used."""
         return self._native.memory_bytes
 
     @property
@@ -98,6 +99,10 @@ class Keys(Belonging["Context"]):
                 "these keys have no public key; make them with generate_keys(secret_key, public_key=True)"
             )
         return Keys(self._native.public_only(), self._context)
+
+    def _copied_on_use(self, context: Context) -> Keys:
+        """The keys in another context of the same parameters, which copies each when it first uses it."""
+        return Keys(_core.copied_on_use(context._native, self._native), context)
 
     def __or__(self, other: Keys) -> Keys:
         """The keys of both, which belong to one secret. If both have a key, the left one stays."""

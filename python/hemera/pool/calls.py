@@ -54,13 +54,15 @@ def require_member(team: Team, operation: str, value: Any) -> int:
 
 
 def replicated(team: Team, value: Any) -> list[Any]:
-    """Keys or a plaintext in the context of each member: the object itself, and copies, which it keeps."""
+    """Keys or a plaintext in the context of each member: the object itself, and copies, which it keeps. Of
+    evaluation keys a member copies each when it first uses it."""
     missing = [
         index
         for index, context in enumerate(team.contexts)
         if value.context is not context and all(copy.context is not context for copy in value._copies)
     ]
-    copies = team.run([(index, functools.partial(value.to, team.contexts[index])) for index in missing])
+    copied = value._copied_on_use if isinstance(value, Keys) else value.to
+    copies = team.run([(index, functools.partial(copied, team.contexts[index])) for index in missing])
     value._copies.extend(copies)
     return [value.to(context) if value.context is not context else value for context in team.contexts]
 

@@ -42,8 +42,8 @@ class Pool(Context):
     parts, and each member computes its own.
 
     A pool has the interface of a `Context`, and the evaluators of `bind` that of an `Evaluator`. Keys are
-    those of one member until they are used: `bind` copies evaluation keys to the others, once. Secret keys
-    are copied by `replicate` alone. Any number of threads may use a pool.
+    those of one member until they are used: after `bind` another member copies each evaluation key at its
+    first use. Secret keys are copied by `replicate` alone. Any number of threads may use a pool.
 
     Args:
         params: as of `Context`.
@@ -269,7 +269,7 @@ class Pool(Context):
         automatic: bool = False,
         magnitude: float | None = None,
     ) -> PoolEvaluator:
-        """An evaluator with these keys, which are copied to every member that has none of them: see
+        """An evaluator with these keys, each of which a member copies when it first uses it: see
         `Context.bind`."""
         if isinstance(keys, Keys):
             require_member(self._team, "bind", keys)

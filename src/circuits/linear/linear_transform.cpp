@@ -262,24 +262,28 @@ std::map<std::size_t, LinearTransform::Group> LinearTransform::split(std::size_t
 }
 
 void LinearTransform::choose_rotations() {
-  const std::set<std::size_t> babies = babies_of(groups_);
+  turns_ = turns_of(groups_);
+  rotations_ = turns_;
+}
+
+std::vector<std::size_t> LinearTransform::turns_of(const std::map<std::size_t, Group>& groups) const {
+  const std::set<std::size_t> babies = babies_of(groups);
   std::set<std::size_t> rotations;
   if (fewest_keys_) {
     // One step after the other, from the farthest one that is there.
     if (*babies.rbegin() != 0) rotations.insert(stride_);
-    if (groups_.rbegin()->first != 0) rotations.insert(baby_steps_ * stride_);
+    if (groups.rbegin()->first != 0) rotations.insert(baby_steps_ * stride_);
     rotations.insert(start_);
   } else {
     rotations = babies;
-    const std::size_t farthest = groups_.rbegin()->first;
+    const std::size_t farthest = groups.rbegin()->first;
     if (giant_unit_ != 0) rotations.insert(farthest == 0 ? 0 : giant_unit_);
-    for (const auto& [giant, group] : groups_) {
+    for (const auto& [giant, group] : groups) {
       if (giant_unit_ == 0) rotations.insert(giant);
     }
   }
   rotations.erase(0);
-  turns_.assign(rotations.begin(), rotations.end());
-  rotations_ = turns_;
+  return {rotations.begin(), rotations.end()};
 }
 
 // Of the sum at the end. Usual keys are all of one gadget, which serves its level as well.
@@ -375,6 +379,7 @@ PreparedLinearTransform::PreparedLinearTransform(std::shared_ptr<const rlwe::Con
       places.push_back({number, plan_.slots_ - turn});
     }
   }
+  turns_ = plan_.turns_of(groups_);
   // Rows that are summed at the end are one.
   const std::size_t period = plan_.result_period_;
   for (std::size_t k = period; k < rows.size(); ++k) rows[k % period] += rows[k];
@@ -433,12 +438,10 @@ void PreparedLinearTransform::encode(std::span<const Place> places) {
 
 // The plan's own keys, or others whose digits are extended to the primes that the plaintexts have.
 PreparedLinearTransform::RotationKeys PreparedLinearTransform::keys_among(
-    const rlwe::EvaluationKeys& keys, const std::vector<std::size_t>& rotations) const {
+    const rlwe::EvaluationKeys& keys, const std::vector<std::size_t>& rotations,
+    const std::vector<std::size_t>& taken) const {
   const auto role_of = [&](std::size_t rotation) {
     return rlwe::KeyRole::galois(context_->galois_element(static_cast<std::int64_t>(rotation)));
-  };
-  const auto key_of = [&](std::size_t rotation, const rlwe::GadgetPrimes& gadget) {
-    return keys.find(role_of(rotation), gadget);
   };
   if (rotations.empty()) return {.gadget = gadget_, .of = {}};
   std::vector<rlwe::GadgetPrimes> gadgets{plan_.gadget_};
@@ -449,12 +452,11 @@ PreparedLinearTransform::RotationKeys PreparedLinearTransform::keys_among(
     }
   }
   for (const rlwe::GadgetPrimes& gadget : gadgets) {
-    RotationKeys result;
-    for (const std::size_t rotation : rotations) {
-      if (auto key = key_of(rotation, gadget)) result.of.emplace(rotation, std::move(key));
-    }
-    if (result.of.size() != rotations.size()) continue;
-    result.gadget = result.of.begin()->second->gadget;
+    const auto is_there = [&](std::size_t rotation) { return keys.has(role_of(rotation), gadget); };
+    if (!std::ranges::all_of(rotations, is_there)) continue;
+    RotationKeys result{.gadget = context_->gadget(gadget), .of = {}};
+    for (const std::size_t rotation : taken)
+      result.of.emplace(rotation, keys.find(role_of(rotation), gadget));
     return result;
   }
   constexpr std::size_t shown = 8;
@@ -462,7 +464,7 @@ PreparedLinearTransform::RotationKeys PreparedLinearTransform::keys_among(
   for (std::size_t i = 0; i < rotations.size(); ++i) {
     const std::string rotation = std::to_string(rotations[i]);
     if (i < shown) needed += (i == 0 ? "" : ", ") + rotation;
-    if (lacking.empty() && !key_of(rotations[i], plan_.gadget_)) lacking = rotation;
+    if (lacking.empty() && !keys.has(role_of(rotations[i]), plan_.gadget_)) lacking = rotation;
   }
   if (rotations.size() > shown) needed += ", ... (" + std::to_string(rotations.size()) + " in all)";
   throw MissingKeyError("linear transform: there is no key of its gadget for the rotation by " + lacking +
@@ -508,7 +510,7 @@ rlwe::Ciphertext PreparedLinearTransform::operator()(const ckks::Evaluator& eval
 
 ExtendedCiphertext PreparedLinearTransform::products(const ckks::Evaluator& evaluator,
                                                      const rlwe::Ciphertext& x) const {
-  const RotationKeys keys = keys_among(evaluator.keys(), plan_.turns_);
+  const RotationKeys keys = keys_among(evaluator.keys(), plan_.turns_, turns_);
   return plan_.fewest_keys_ ? step_by_step(keys, x) : by_all_keys(keys, x);
 }
 

@@ -216,7 +216,7 @@ std::vector<Ciphertext> PreparedTransformGrid::operator()(const ckks::Evaluator&
                         std::to_string(vectors.size()));
   }
   const PreparedLinearTransform::RotationKeys keys =
-      blocks_.front().keys_among(evaluator.keys(), plan_.rotations());
+      blocks_.front().keys_among(evaluator.keys(), plan_.rotations(), plan_.rotations());
   const poly::Backend& backend = context_->backend();
   const std::vector<Sum> all = sums_of({});
   std::optional<rlwe::ExtendedSums> total;

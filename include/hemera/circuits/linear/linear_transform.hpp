@@ -104,6 +104,8 @@ class LinearTransform : public Plan {
   void take_steps(const RotationSteps& steps);
   [[nodiscard]] std::map<std::size_t, Group> split(std::size_t start, std::size_t steps) const;
   void choose_rotations();
+  /// The rotations of baby steps and giant steps of these groups, ascending.
+  [[nodiscard]] std::vector<std::size_t> turns_of(const std::map<std::size_t, Group>& groups) const;
   [[nodiscard]] std::vector<Input> inputs() const override;
   [[nodiscard]] Evaluation bound(const std::shared_ptr<const rlwe::Context>& context) const override;
   [[nodiscard]] std::optional<rlwe::GadgetPrimes> gadget_of(const rlwe::KeyRole& role,
@@ -182,8 +184,10 @@ class PreparedLinearTransform {
   };
 
   void encode(std::span<const Place> places);
+  /// Those of `taken`, of a gadget that there are keys of for all `rotations`.
   [[nodiscard]] RotationKeys keys_among(const rlwe::EvaluationKeys& keys,
-                                        const std::vector<std::size_t>& rotations) const;
+                                        const std::vector<std::size_t>& rotations,
+                                        const std::vector<std::size_t>& taken) const;
   /// The vector at the plan's level: itself, or a copy in `storage`.
   [[nodiscard]] const rlwe::Ciphertext& input(const ckks::Evaluator& evaluator,
                                               const rlwe::Ciphertext& vector,
@@ -207,6 +211,7 @@ class PreparedLinearTransform {
   std::shared_ptr<const rlwe::Context> context_;
   LinearTransform plan_;
   std::map<std::size_t, LinearTransform::Group> groups_;  // of the share
+  std::vector<std::size_t> turns_;                        // rotations of the share
   bool is_complex_ = false;                               // of one entry at least
   std::shared_ptr<const rlwe::Gadget> gadget_;
   std::map<std::size_t, rlwe::Plaintext> plaintexts_;  // by diagonal
