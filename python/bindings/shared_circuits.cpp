@@ -14,6 +14,7 @@
 
 #include "bindings.hpp"
 #include "hemera/circuits/bootstrap/shared_bootstrap.hpp"
+#include "hemera/circuits/linear/shared_grid.hpp"
 #include "hemera/circuits/linear/shared_transform.hpp"
 
 namespace hemera::python {
@@ -26,6 +27,8 @@ using circuits::LinearTransform;
 using circuits::SharedBootstrap;
 using circuits::SharedBootstrapWork;
 using circuits::SharedLinearTransform;
+using circuits::SharedTransformGrid;
+using circuits::TransformGrid;
 
 using MemberCall = nb::typed<nb::callable, void(std::size_t)>;
 /// each(count, work): a ForMembers of Python.
@@ -140,6 +143,29 @@ void bind_shared_circuits(nb::module_& m) {
       },
       "plan"_a, "members"_a, ReleaseGil(),
       "The calls of each member and those after the sum; bytes of the vector and of a sum.");
+
+  nb::class_<SharedTransformGrid>(m, "SharedTransformGrid")
+      .def_prop_ro("members", &SharedTransformGrid::members)
+      .def(
+          "apply",
+          [](const SharedTransformGrid& self, const std::vector<const EvaluatorHandle*>& evaluators,
+             const std::vector<const rlwe::Ciphertext*>& vectors,
+             const Each& each) { return self(evaluators_of(evaluators), vectors, for_members(each)); },
+          "evaluators"_a, "vectors"_a, "each"_a, ReleaseGil());
+  m.def(
+      "share_transform_grid",
+      [](const std::vector<const ContextHandle*>& members, const TransformGrid& plan, const Each& each) {
+        return std::make_unique<SharedTransformGrid>(contexts_of(members), plan, for_members(each));
+      },
+      "members"_a, "plan"_a, "each"_a, ReleaseGil());
+  m.def(
+      "shared_grid_work",
+      [](const TransformGrid& plan, std::size_t members) {
+        const circuits::SharedGridWork work = SharedTransformGrid::work(plan, members);
+        return std::make_tuple(costs_of(work.members), work.vectors_bytes, work.results_bytes);
+      },
+      "plan"_a, "members"_a, ReleaseGil(),
+      "The calls of each member; bytes of the vectors and of all results.");
 
   nb::class_<SharedBootstrap>(m, "SharedBootstrap")
       .def_prop_ro("members", &SharedBootstrap::members)

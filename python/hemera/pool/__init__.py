@@ -1,6 +1,6 @@
 """Several devices of one host as one context: see `hemera.Pool`."""
 
-from hemera.pool.circuits import PoolBootstrap, PoolCircuit, PoolTransform
+from hemera.pool.circuits import PoolBootstrap, PoolCircuit, PoolGrid, PoolTransform
 from hemera.pool.cuts import Cut, LinkTimes, Step, best_cut
 from hemera.pool.evaluator import PoolEvaluator, PoolGraph
 from hemera.pool.parts import PoolCiphertext, PoolPlaintext
@@ -15,6 +15,7 @@ __all__ = [
     "PoolCircuit",
     "PoolEvaluator",
     "PoolGraph",
+    "PoolGrid",
     "PoolPlaintext",
     "PoolTransform",
     "Step",

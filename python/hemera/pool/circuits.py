@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, ClassVar
 
 from hemera import _core
-from hemera.circuits import Bootstrap, LinearTransform
+from hemera.circuits import Bootstrap, LinearTransform, TransformGrid
 from hemera.inputs.arguments import described
 from hemera.objects.ciphertext import Ciphertext
 from hemera.objects.context import Context
@@ -20,6 +20,7 @@ from hemera.pool.cuts import (
     Step,
     best_cut,
     bootstrap_steps,
+    grid_step,
     transform_step,
 )
 from hemera.pool.members import Team
@@ -30,7 +31,20 @@ if TYPE_CHECKING:
     from hemera.objects.evaluator import Evaluator
     from hemera.pool.evaluator import PoolEvaluator
 
-__all__ = ["PoolBootstrap", "PoolCircuit", "PoolTransform", "circuit_over", "each_of", "predicted"]
+__all__ = [
+    "PoolBootstrap",
+    "PoolCircuit",
+    "PoolGrid",
+    "PoolTransform",
+    "SharedPlan",
+    "circuit_over",
+    "each_of",
+    "predicted",
+]
+
+SharedPlan = LinearTransform | Bootstrap | TransformGrid
+"""What members can share."""
+_Shared = _core.SharedLinearTransform | _core.SharedBootstrap | _core.SharedTransformGrid
 
 
 def each_of(team: Team) -> Callable[[int, Callable[[int], None]], None]:
@@ -42,15 +56,11 @@ def each_of(team: Team) -> Callable[[int, Callable[[int], None]], None]:
     return each
 
 
-class PoolCircuit(ABC):
-    """A circuit of single ciphertexts that members of a pool share; `Pool.circuit` makes one. A call gives
-    the result on the first member, with the bits that one member alone would give.
-    """
+class _OverMembers(ABC):
+    """A circuit that members of a pool share."""
 
-    _name: ClassVar[str]
-    """The evaluator's operation, for errors."""
-    _plan: LinearTransform | Bootstrap
-    _native: _core.SharedLinearTransform | _core.SharedBootstrap
+    _plan: SharedPlan
+    _native: _Shared
 
     def __init__(self, team: Team, cut: Cut | None, members: int) -> None:
         self._team = team
@@ -59,25 +69,11 @@ class PoolCircuit(ABC):
         self._native = self._shared(natives)
 
     @abstractmethod
-    def _shared(
-        self, contexts: Sequence[_core.Context]
-    ) -> _core.SharedLinearTransform | _core.SharedBootstrap:
+    def _shared(self, contexts: Sequence[_core.Context]) -> _Shared:
         """The core's circuit over members."""
 
-    @abstractmethod
-    def _on_parts(self, x: PoolCiphertext, out: Ciphertext | None) -> Ciphertext:
-        """The circuit of each part of a batch, on its member."""
-
-    @abstractmethod
-    def _prepared(self, own: Evaluator, part: Ciphertext) -> Ciphertext:
-        """What the core is given, on the member that the part lies on. Raises if it does not fit."""
-
-    @abstractmethod
-    def _note(self, core: _core.Ciphertext, part: Ciphertext) -> None:
-        """Note at the core's result what is known of it."""
-
     @property
-    def plan(self) -> LinearTransform | Bootstrap:
+    def plan(self) -> SharedPlan:
         """The plan of the circuit."""
         return self._plan
 
@@ -92,6 +88,43 @@ class PoolCircuit(ABC):
         there is no table of the device's times, and all members compute."""
         return self._cut
 
+    def _require_own(self, x: object) -> PoolCiphertext:
+        """A ciphertext of the pool. Raises if it is none."""
+        if not isinstance(x, PoolCiphertext):
+            raise TypeError(
+                f"a circuit over a pool takes a ciphertext of the pool, not {described(x)}; bind(x) of the "
+                "pool's evaluator makes one of a member's"
+            )
+        if x._team is not self._team:
+            raise _core.MismatchError("circuit: the ciphertext belongs to another pool; x.to(pool) copies it")
+        return x
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} of {self._plan!r} on {self.members} members>"
+
+
+class PoolCircuit(_OverMembers):
+    """A circuit of single ciphertexts that members of a pool share; `Pool.circuit` makes one. A call gives
+    the result on the first member, with the bits that one member alone would give.
+    """
+
+    _name: ClassVar[str]
+    """The evaluator's operation, for errors."""
+    _plan: LinearTransform | Bootstrap
+    _native: _core.SharedLinearTransform | _core.SharedBootstrap
+
+    @abstractmethod
+    def _on_parts(self, x: PoolCiphertext, out: Ciphertext | None) -> Ciphertext:
+        """The circuit of each part of a batch, on its member."""
+
+    @abstractmethod
+    def _prepared(self, own: Evaluator, part: Ciphertext) -> Ciphertext:
+        """What the core is given, on the member that the part lies on. Raises if it does not fit."""
+
+    @abstractmethod
+    def _note(self, core: _core.Ciphertext, part: Ciphertext) -> None:
+        """Note at the core's result what is known of it."""
+
     def __call__(self, x: Ciphertext, *, out: Ciphertext | None = None) -> Ciphertext:
         """The result, on the first member, by the evaluator that `x` is bound to. Of a batch in several parts
         each member computes its own part instead.
@@ -102,17 +135,11 @@ class PoolCircuit(ABC):
             MissingKeyError: if keys of `generate_keys(plan=)` are missing.
             LevelError: if `x` is at a lower level than the plan's.
         """
-        if not isinstance(x, PoolCiphertext):
-            raise TypeError(
-                f"a circuit over a pool takes a ciphertext of the pool, not {described(x)}; bind(x) of the "
-                "pool's evaluator makes one of a member's"
-            )
-        if x._team is not self._team:
-            raise _core.MismatchError("circuit: the ciphertext belongs to another pool; x.to(pool) copies it")
-        if len(x._parts) > 1:
-            return self._on_parts(x, out)
-        evaluator: PoolEvaluator = x._evaluator
-        member, part = x._parts[0]
+        own_x = self._require_own(x)
+        if len(own_x._parts) > 1:
+            return self._on_parts(own_x, out)
+        evaluator: PoolEvaluator = own_x._evaluator
+        member, part = own_x._parts[0]
         own = evaluator.evaluators[member]
         prepared = self._team.run_on(member, lambda: self._prepared(own, part))
         natives = [each._native for each in evaluator.evaluators[: self.members]]
@@ -121,9 +148,6 @@ class PoolCircuit(ABC):
         value = evaluator.evaluators[0]._finish(self._name, core, None)
         result: Ciphertext = evaluator._put(self._name, PoolCiphertext([Part(0, value)], evaluator), out)
         return result
-
-    def __repr__(self) -> str:
-        return f"<{type(self).__name__} of {self._plan!r} on {self.members} members>"
 
 
 class PoolTransform(PoolCircuit):
@@ -185,22 +209,66 @@ class PoolBootstrap(PoolCircuit):
         """The core has noted it."""
 
 
+class PoolGrid(_OverMembers):
+    """A grid of transforms whose rows members of a pool share. Each keeps the plaintexts of its rows alone;
+    a call gives the results on the first member, with the bits that one member alone would give."""
+
+    _plan: TransformGrid
+    _native: _core.SharedTransformGrid
+
+    def __init__(self, team: Team, plan: TransformGrid, cut: Cut | None, members: int) -> None:
+        self._plan = plan
+        super().__init__(team, cut, members)
+
+    def _shared(self, contexts: Sequence[_core.Context]) -> _core.SharedTransformGrid:
+        return _core.share_transform_grid(contexts, self._plan._native, each_of(self._team))
+
+    def __call__(self, *vectors: Ciphertext) -> list[Ciphertext]:
+        """The results, one a row, by the evaluator that the first vector is bound to. If one of the vectors
+        is a batch in several parts, each member computes its own part instead.
+
+        Raises:
+            TypeError: if a vector is no ciphertext of a pool.
+            MismatchError: if it is of another pool, or has other slots; for another number of vectors.
+            MissingKeyError: if keys of `generate_keys(plan=)` are missing.
+            LevelError: if a vector is at a lower level than the plan's.
+            ScaleError: for vectors of different scales.
+        """
+        given = [self._require_own(x) for x in vectors]
+        if not given or any(len(x._parts) > 1 for x in given):
+            return self._plan(*vectors)
+        evaluator: PoolEvaluator = given[0]._evaluator
+        level = self._plan.level
+
+        def fresh(x: PoolCiphertext) -> Ciphertext:
+            member, part = x._parts[0]
+            own = evaluator.evaluators[member]
+            return self._team.run_on(member, lambda: own._refreshed(part, own._user_levels(level)))
+
+        prepared = [fresh(x)._native for x in given]
+        natives = [each._native for each in evaluator.evaluators[: self.members]]
+        cores = self._native.apply(natives, prepared, each_of(self._team))
+        finished = [evaluator.evaluators[0]._finish("transform_all", core, None) for core in cores]
+        return [PoolCiphertext([Part(0, value)], evaluator) for value in finished]
+
+
 def circuit_over(
     team: Team,
-    plan: LinearTransform | Bootstrap,
+    plan: SharedPlan,
     members: int | None,
     links: LinkTimes | None,
     magnitude: float | None,
-) -> PoolCircuit:
+) -> PoolCircuit | PoolGrid:
     """What `Pool.circuit` gives."""
-    if not isinstance(plan, (LinearTransform, Bootstrap)):
+    if not isinstance(plan, (LinearTransform, Bootstrap, TransformGrid)):
         raise TypeError(
-            f"circuit takes a LinearTransform or a Bootstrap of hm.circuits, not {described(plan)}"
+            "circuit takes a LinearTransform, a TransformGrid or a Bootstrap of hm.circuits, not "
+            + described(plan)
         )
     if members is not None and not 1 <= members <= len(team):
         raise _core.ParameterError(f"circuit: {members} members of a pool that has {len(team)}")
     if magnitude is not None and not isinstance(plan, Bootstrap):
-        raise _core.ParameterError("circuit: a transform has no magnitude; it is for bootstraps")
+        raise _core.ParameterError("circuit: transforms have no magnitude; it is for bootstraps")
     params = team.contexts[0].params
     if plan._params != params:
         raise _core.MismatchError(
@@ -216,12 +284,12 @@ def circuit_over(
             members = cut.most
     if isinstance(plan, LinearTransform):
         return PoolTransform(team, plan, cut, members)
+    if isinstance(plan, TransformGrid):
+        return PoolGrid(team, plan, cut, members)
     return PoolBootstrap(team, plan, cut, members, magnitude)
 
 
-def predicted(
-    contexts: Sequence[Context], plan: LinearTransform | Bootstrap, links: LinkTimes | None = None
-) -> Cut:
+def predicted(contexts: Sequence[Context], plan: SharedPlan, links: LinkTimes | None = None) -> Cut:
     """The fastest cut over members, by the table of the first one's device.
 
     Args:
@@ -236,6 +304,8 @@ def predicted(
     steps: list[Step]
     if isinstance(plan, Bootstrap):
         steps = bootstrap_steps(plan, times, len(contexts))
+    elif isinstance(plan, TransformGrid):
+        steps = [grid_step(plan, times, len(contexts))]
     else:
         steps = [transform_step(plan, times, len(contexts))]
     return best_cut(steps, links or (NVLINK if on_gpus else HOST_MEMORY), len(contexts))

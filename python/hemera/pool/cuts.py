@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from hemera import _core
-from hemera.circuits import Bootstrap, LinearTransform
+from hemera.circuits import Bootstrap, LinearTransform, TransformGrid
 from hemera.times import DeviceTimes
 
 __all__ = [
@@ -19,6 +19,7 @@ __all__ = [
     "Step",
     "best_cut",
     "bootstrap_steps",
+    "grid_step",
     "transform_step",
 ]
 
@@ -62,6 +63,10 @@ class LinkTimes:
             return 0.0
         return 2 * self.seconds + 2 * size / self.bytes_per_second * (members - 1) / members
 
+    def gather(self, size: int, members: int) -> float:
+        """The seconds until `size` bytes, of which each member has as many, are on the first one."""
+        return self.copy(size * (members - 1) // members) if members > 1 and size else 0.0
+
 
 NVLINK = LinkTimes(355e9, 10e-6)
 """GPUs of one host with NVLink: measured between H200."""
@@ -79,6 +84,7 @@ class Step:
     `finish`: the seconds of what follows the exchange, on every member that goes on with the result.
     `input_bytes`: of the value that each member needs.
     `sum_bytes`: of each member's part of the result, which are added up.
+    `result_bytes`: of results of which each member has a part, brought together on the first one instead.
     `ends_on_one`: whether the first member alone has the result; otherwise all that shared the step.
     """
 
@@ -87,11 +93,14 @@ class Step:
     finish: float = 0.0
     input_bytes: int = 0
     sum_bytes: int = 0
+    result_bytes: int = 0
     ends_on_one: bool = False
 
     def time(self, members: int, links: LinkTimes) -> float:
         """The seconds of the step on `members` members, its exchange included."""
-        return self.seconds[members] + self.finish + links.all_reduce(self.sum_bytes, members)
+        gathered = links.gather(self.result_bytes, members)
+        exchanged = gathered or links.all_reduce(self.sum_bytes, members)
+        return self.seconds[members] + self.finish + exchanged
 
     def holders(self, members: int) -> int:
         """How many members have the result."""
@@ -170,6 +179,28 @@ def transform_step(
     return _native_step(plan._native, times, members, name or plan._title, graph)
 
 
+def grid_step(plan: TransformGrid, times: DeviceTimes, members: int, *, graph: bool = False) -> Step:
+    """A grid of transforms as a step, of which members take rows: see `transform_step`."""
+    seconds: dict[int, float] = {}
+    for count in _counts(members):
+        costs, vector_bytes, result_bytes = _core.shared_grid_work(plan._native, count)
+        seconds[len(costs)] = max(times.seconds(cost, graph=graph) for cost in costs)
+    return Step(
+        plan._title,
+        seconds,
+        input_bytes=vector_bytes,
+        result_bytes=result_bytes,
+        ends_on_one=True,
+    )
+
+
+def _counts(members: int) -> list[int]:
+    """1, 2, 4, ... and `members`: the numbers of members that are tried."""
+    return sorted(
+        {1, members, *(1 << power for power in range(members.bit_length()) if 1 << power < members)}
+    )
+
+
 def bootstrap_steps(plan: Bootstrap, times: DeviceTimes, members: int, *, graph: bool = False) -> list[Step]:
     """A bootstrap as steps: its matrices, and EvalMod, of which two members take a part each. See
     `transform_step`."""
@@ -204,10 +235,7 @@ def _native_step(
     plan: _core.LinearTransform, times: DeviceTimes, members: int, name: str, graph: bool
 ) -> Step:
     seconds: dict[int, float] = {}
-    counts = sorted(
-        {1, members, *(1 << power for power in range(members.bit_length()) if 1 << power < members)}
-    )
-    for count in counts:
+    for count in _counts(members):
         products, finish, input_bytes, sum_bytes = _core.shared_work(plan, count)
         seconds[len(products)] = max(times.seconds(cost, graph=graph) for cost in products)
     return Step(name, seconds, times.seconds(finish, graph=graph), input_bytes, sum_bytes)

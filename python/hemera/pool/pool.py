@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from types import TracebackType
-from typing import Any, Literal, NoReturn, TypeVar
+from typing import Any, Literal, NoReturn, TypeVar, overload
 
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
 
 from hemera import _core
-from hemera.circuits import Bootstrap, IntegerBootstrap, LinearTransform
+from hemera.circuits import Bootstrap, IntegerBootstrap, LinearTransform, TransformGrid
 from hemera.circuits.needs import Needs
 from hemera.inputs.arguments import as_integer, described, require_type
 from hemera.inputs.encoding import room_in
@@ -25,7 +25,7 @@ from hemera.objects.keys import Keys, SecretKey, SwitchingKey
 from hemera.objects.stored import Belonging, Stored
 from hemera.parameters import Parameters
 from hemera.pool.calls import Call, parts_of, replicated, require_member
-from hemera.pool.circuits import PoolCircuit, circuit_over
+from hemera.pool.circuits import PoolCircuit, PoolGrid, SharedPlan, circuit_over
 from hemera.pool.cuts import LinkTimes
 from hemera.pool.evaluator import PoolEvaluator, as_rows, joined
 from hemera.pool.members import Place, Team, places_of
@@ -287,6 +287,7 @@ class Pool(Context):
         )
         return PoolEvaluator(self, self._team, evaluators, keys)
 
+    @overload
     def circuit(
         self,
         plan: LinearTransform | Bootstrap,
@@ -294,9 +295,23 @@ class Pool(Context):
         members: int | None = None,
         links: LinkTimes | None = None,
         magnitude: float | None = None,
-    ) -> PoolCircuit:
-        """A linear transform or a bootstrap of single ciphertexts on several members at the same time. Its
-        results have the bits of `plan(x)`.
+    ) -> PoolCircuit: ...
+
+    @overload
+    def circuit(
+        self, plan: TransformGrid, *, members: int | None = None, links: LinkTimes | None = None
+    ) -> PoolGrid: ...
+
+    def circuit(
+        self,
+        plan: SharedPlan,
+        *,
+        members: int | None = None,
+        links: LinkTimes | None = None,
+        magnitude: float | None = None,
+    ) -> PoolCircuit | PoolGrid:
+        """A linear transform, a grid of them or a bootstrap of single ciphertexts on several members at the
+        same time. Its results have the bits of `plan(x)`.
 
         Args:
             plan: `LinearTransform(..., members=)` chooses its steps for that number of members.

@@ -164,9 +164,18 @@ std::vector<std::vector<Complex>> TransformGrid::evaluate_clear(
   return results;
 }
 
+TransformGrid TransformGrid::part(const TransformShare& share) const {
+  TransformGrid result = *this;
+  result.rows_ = (rows_ + share.members - 1 - share.member) / share.members;
+  std::erase_if(result.blocks_,
+                [&](const Block& block) { return block.row % share.members != share.member; });
+  for (Block& block : result.blocks_) block.row /= share.members;
+  return result;
+}
+
 PreparedTransformGrid::PreparedTransformGrid(std::shared_ptr<const rlwe::Context> context,
-                                             const TransformGrid& plan)
-    : context_(std::move(context)), plan_(plan) {
+                                             const TransformGrid& plan, const TransformShare& share)
+    : context_(std::move(context)), plan_(plan.part(share)), rotations_(plan.rotations()) {
   plan_.require_binding(*context_, of_grid);
   for (const TransformGrid::Block& block : plan_.blocks_) blocks_.emplace_back(context_, block.transform);
 }
@@ -216,9 +225,10 @@ std::vector<Ciphertext> PreparedTransformGrid::operator()(const ckks::Evaluator&
                         std::to_string(vectors.size()));
   }
   const PreparedLinearTransform::RotationKeys keys =
-      blocks_.front().keys_among(evaluator.keys(), plan_.rotations(), plan_.rotations());
+      blocks_.front().keys_among(evaluator.keys(), rotations_, plan_.rotations());
   const poly::Backend& backend = context_->backend();
   const std::vector<Sum> all = sums_of({});
+  std::optional<rlwe::Metadata> aligned;
   std::optional<rlwe::ExtendedSums> total;
   std::vector<bool> is_filled(all.size());
   std::vector<double> largest;
@@ -232,7 +242,12 @@ std::vector<Ciphertext> PreparedTransformGrid::operator()(const ckks::Evaluator&
     }
     largest.push_back(x.meta.largest);
     is_complex = is_complex || x.meta.is_complex;
+    if (!aligned) aligned = x.meta;
+    if (!context_->scales().is_aligned(*aligned, x.meta)) {
+      throw ScaleError("grid of transforms: vectors have different scales; rescale them first");
+    }
     const std::vector<Sum> own = sums_of(column);
+    if (own.empty()) continue;  // a column of other members' rows
     rlwe::ExtendedSums sums = inner_sums(column, x, keys, own);
     if (plan_.columns_ == 1) {
       batch = sums.poly.shape().batch / own.size();
@@ -244,9 +259,6 @@ std::vector<Ciphertext> PreparedTransformGrid::operator()(const ckks::Evaluator&
       total = rlwe::ExtendedSums{
           sums.context, sums.gadget, std::vector<rlwe::Metadata>(all.size(), sums.meta.front()),
           context_->make_poly(all.size() * batch, 2, sums.poly.base(), poly::Form::evaluation)};
-    }
-    if (!context_->scales().is_aligned(total->meta.front(), sums.meta.front())) {
-      throw ScaleError("grid of transforms: vectors have different scales; rescale them first");
     }
     for (std::size_t i = 0; i < own.size(); ++i) {
       const auto place =

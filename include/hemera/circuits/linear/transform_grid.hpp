@@ -6,6 +6,7 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "hemera/circuits/linear/linear_transform.hpp"
@@ -46,6 +47,10 @@ class TransformGrid : public Plan {
  private:
   friend class PreparedTransformGrid;
 
+  /// The same plan of a member's rows alone: those whose number is `member` modulo `members`. Columns may be
+  /// zero in it.
+  [[nodiscard]] TransformGrid part(const TransformShare& share) const;
+
   struct Block {
     std::size_t row, column;
     LinearTransform transform;
@@ -64,7 +69,8 @@ class TransformGrid : public Plan {
 class PreparedTransformGrid {
  public:
   /// Throws MismatchError for a context of other parameters.
-  PreparedTransformGrid(std::shared_ptr<const rlwe::Context> context, const TransformGrid& plan);
+  PreparedTransformGrid(std::shared_ptr<const rlwe::Context> context, const TransformGrid& plan)
+      : PreparedTransformGrid(std::move(context), plan, {}) {}
   PreparedTransformGrid(PreparedTransformGrid&&) = default;
   PreparedTransformGrid& operator=(PreparedTransformGrid&&) = default;
   PreparedTransformGrid(const PreparedTransformGrid&) = delete;
@@ -78,6 +84,12 @@ class PreparedTransformGrid {
       const ckks::Evaluator& evaluator, std::span<const rlwe::Ciphertext* const> vectors) const;
 
  private:
+  friend class SharedTransformGrid;
+
+  /// With the rows of a share alone.
+  PreparedTransformGrid(std::shared_ptr<const rlwe::Context> context, const TransformGrid& plan,
+                        const TransformShare& share);
+
   /// A group of a row's products, by its giant step.
   struct Sum {
     std::size_t row, giant;
@@ -90,7 +102,8 @@ class PreparedTransformGrid {
   [[nodiscard]] std::vector<Sum> sums_of(std::optional<std::size_t> column) const;
 
   std::shared_ptr<const rlwe::Context> context_;
-  TransformGrid plan_;
+  TransformGrid plan_;                  // of the share
+  std::vector<std::size_t> rotations_;  // of all rows
   std::vector<PreparedLinearTransform> blocks_;
 };
 
