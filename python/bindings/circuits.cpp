@@ -266,7 +266,8 @@ std::pair<AskedNeeds, AskedNeeds> asked_keys(const rlwe::EvaluationKeys& asking)
   const rlwe::Context& context = *asking.context;
   AskedNeeds by_gadget, by_level;
   for (const auto& [role, gadget] : asking.asked->gadgets())
-    by_gadget.emplace_back(KeyNeed{role, gadget}, context.gadget(gadget)->highest_level());
+    by_gadget.emplace_back(KeyNeed{role, gadget},
+                           rlwe::key_context(asking.context, role)->gadget(gadget)->highest_level());
   for (const auto& [role, level] : asking.asked->levels())
     by_level.emplace_back(KeyNeed{role, context.parameters().default_gadget(level)}, level);
   return {std::move(by_gadget), std::move(by_level)};

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "bindings.hpp"
+#include "hemera/arith/primes.hpp"
 #include "hemera/rlwe/security.hpp"
 #include "hemera/schemes/bfv.hpp"
 #include "hemera/schemes/bgv.hpp"
@@ -105,6 +106,15 @@ Parameters ckks_from_bits(std::size_t degree, std::vector<int> prime_bits, std::
                                      .security = security});
 }
 
+/// The smallest prime t = 1 modulo 2N from `least` on, with which BFV and BGV have N slots; 0 if there is
+/// none below 2^60.
+std::uint64_t least_plain_modulus(std::uint64_t least, std::size_t degree) {
+  const std::uint64_t step = 2 * degree;
+  const auto found =
+      arith::primes_nearest(static_cast<double>(least), step, 1, least, std::uint64_t{1} << 60U);
+  return found.empty() ? 0 : found.front();
+}
+
 template <Parameters (*make)(const integer::CircuitRequest&)>
 Parameters integers_for_circuit(std::size_t depth, int plain_bits, std::uint64_t plain_modulus,
                                 std::size_t slots, std::size_t terms, std::size_t digits, std::size_t degree,
@@ -166,6 +176,7 @@ void bind_parameters(nb::module_& m) {
       .def_prop_ro("window_bits", [](const Parameters& self) { return self.literal().window_bits; })
       .def_prop_ro("roots", [](const Parameters& self) { return self.literal().roots; })
       .def_prop_ro("max_slots", &Parameters::max_slots)
+      .def_prop_ro("highest_user_level", &Parameters::highest_user_level)
       .def_prop_ro("plain_modulus", &Parameters::plain_modulus)
       .def_prop_ro("scale", &Parameters::scale)
       .def_prop_ro("range_bits", [](const Parameters& self) { return self.literal().range_bits; })
@@ -204,6 +215,7 @@ void bind_parameters(nb::module_& m) {
   bind_integer_helpers<bfv::parameters_for, bfv::parameters_from_bits>(m, "bfv");
   bind_integer_helpers<bgv::parameters_for, bgv::parameters_from_bits>(m, "bgv");
 
+  m.def("least_plain_modulus", &least_plain_modulus, "least"_a, "degree"_a);
   m.def(
       "max_log_modulus",
       [](std::size_t degree, int bits, std::size_t secret_weight) {

@@ -72,10 +72,35 @@ std::optional<std::size_t> own_special_primes(const rlwe::Parameters& parameters
   throw ParameterError("a key of a circuit's own gadget, which its level does not tell");
 }
 
+namespace {
+
+bool is_of_circuit(const KeyNeed& need) {
+  return need.role.from == rlwe::circuit_secret || need.role.to == rlwe::circuit_secret;
+}
+
+// BFV's and BGV's own keys, and those of a circuit.
+rlwe::EvaluationKeys keys_of_both(const rlwe::SecretKey& secret, std::span<const KeyNeed> needs) {
+  std::vector<KeyNeed> own, circuit;
+  for (const KeyNeed& need : needs) {
+    if (is_of_circuit(need)) {
+      circuit.push_back({rlwe::role_in_circuit(need.role), need.gadget});
+    } else {
+      own.push_back(need);
+    }
+  }
+  rlwe::EvaluationKeys keys = rlwe::keys_with_circuit(
+      secret.context, circuits::generate_keys(rlwe::circuit_secret_key(secret), circuit));
+  keys.merge(circuits::generate_keys(secret, own));
+  return keys;
+}
+
+}  // namespace
+
 rlwe::EvaluationKeys generate_keys(const rlwe::SecretKey& secret, std::span<const KeyNeed> needs) {
   const rlwe::Context& context = *secret.context;
   rlwe::EvaluationKeys keys;
   keys.context = secret.context;
+  if (std::any_of(needs.begin(), needs.end(), is_of_circuit)) return keys_of_both(secret, needs);
   // What is weak is found before any key is made.
   std::vector<std::shared_ptr<const rlwe::Gadget>> gadgets;
   const KeyNeed *to_ephemeral = nullptr, *from_ephemeral = nullptr;

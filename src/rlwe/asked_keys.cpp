@@ -8,10 +8,11 @@ std::shared_ptr<const SwitchingKey> AskedKeys::made(const KeyRole& role,
                                                     const std::shared_ptr<const Gadget>& gadget) {
   auto& key = keys_[{role, gadget->primes()}];
   if (!key) {
+    const std::shared_ptr<const Context>& context = key_context(context_, role);
     poly::Poly poly =
-        context_->make_poly(gadget->digits().size(), 2, gadget->modulus(), poly::Form::evaluation,
-                            runtime::Secrecy::open, 0, context_->key_word());
-    key = std::make_shared<const SwitchingKey>(SwitchingKey{context_, gadget, std::move(poly), {}});
+        context->make_poly(gadget->digits().size(), 2, gadget->modulus(), poly::Form::evaluation,
+                           runtime::Secrecy::open, 0, context->key_word());
+    key = std::make_shared<const SwitchingKey>(SwitchingKey{context, gadget, std::move(poly), {}});
   }
   return key;
 }
@@ -23,8 +24,9 @@ std::shared_ptr<const SwitchingKey> AskedKeys::find(const KeyRole& role, std::si
   const std::lock_guard lock(mutex_);
   // Levels of circuits have keys of their own, whose gadgets serve no others.
   for (const auto& [known, primes] : gadgets_) {
-    const auto gadget = context_->gadget(primes);
-    if (known == role && gadget->serves(level)) return made(role, gadget);
+    if (known != role) continue;
+    const auto gadget = key_context(context_, role)->gadget(primes);
+    if (gadget->serves(level)) return made(role, gadget);
   }
   std::size_t& highest = levels_[role];
   highest = std::max(highest, level);
@@ -35,7 +37,7 @@ std::shared_ptr<const SwitchingKey> AskedKeys::find(const KeyRole& role, const G
   const std::lock_guard lock(mutex_);
   const std::pair<KeyRole, GadgetPrimes> wanted{role, gadget};
   if (std::find(gadgets_.begin(), gadgets_.end(), wanted) == gadgets_.end()) gadgets_.push_back(wanted);
-  return made(role, context_->gadget(gadget));
+  return made(role, key_context(context_, role)->gadget(gadget));
 }
 
 AskedKeys::Levels AskedKeys::levels() const {

@@ -237,6 +237,18 @@ EncapsulationKeys generate_encapsulation_keys(const SecretKey& secret, std::size
           shared(generate_switching_key(ephemeral, secret, wide))};
 }
 
+KeyRole circuit_role(KeyRole role) {
+  if (role.from == 0) role.from = circuit_secret;
+  if (role.to == 0) role.to = circuit_secret;
+  return role;
+}
+
+KeyRole role_in_circuit(KeyRole role) {
+  if (role.from == circuit_secret) role.from = 0;
+  if (role.to == circuit_secret) role.to = 0;
+  return role;
+}
+
 const std::shared_ptr<const Context>& key_context(const std::shared_ptr<const Context>& context,
                                                   const KeyRole& role) {
   const bool is_of_circuit = role.from == circuit_secret || role.to == circuit_secret;
@@ -253,18 +265,15 @@ SecretKey circuit_secret_key(const SecretKey& secret) {
 
 namespace {
 
-// The roles' secrets with other numbers.
+// The keys whose roles `other_role` changes, with these.
 EvaluationKeys renumbered(const EvaluationKeys& keys, std::shared_ptr<const Context> context,
-                          std::uint32_t old_number, std::uint32_t number) {
+                          KeyRole (*other_role)(KeyRole)) {
   EvaluationKeys result;
   result.context = std::move(context);
   result.copies = keys.copies;
   for (const auto& [role, of_role] : keys.switching) {
-    KeyRole other = role;
-    if (role.from != old_number && role.to != old_number) continue;
-    if (role.from == old_number) other.from = number;
-    if (role.to == old_number) other.to = number;
-    result.switching[other] = of_role;
+    const KeyRole other = other_role(role);
+    if (other != role) result.switching[other] = of_role;
   }
   return result;
 }
@@ -272,13 +281,13 @@ EvaluationKeys renumbered(const EvaluationKeys& keys, std::shared_ptr<const Cont
 }  // namespace
 
 EvaluationKeys circuit_keys(const EvaluationKeys& keys) {
-  return renumbered(keys, keys.context->circuit(), circuit_secret, 0);
+  return renumbered(keys, keys.context->circuit(), role_in_circuit);
 }
 
 EvaluationKeys keys_with_circuit(const std::shared_ptr<const Context>& context,
                                  const EvaluationKeys& circuit) {
   require_same_context(*context->circuit(), *circuit.context, "keys of a circuit");
-  return renumbered(circuit, context, 0, circuit_secret);
+  return renumbered(circuit, context, circuit_role);
 }
 
 EvaluationKeys generate_keys(const SecretKey& secret, const KeyRequest& request) {

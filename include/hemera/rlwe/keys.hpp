@@ -200,6 +200,10 @@ inline constexpr std::uint32_t ephemeral_secret = 1;
 /// circuit's context (Context::circuit). Their errors are no multiples of t.
 inline constexpr std::uint32_t circuit_secret = 2;
 
+/// The role, in a set of the ciphertexts' context, of a key that has this one in the circuit's.
+KeyRole circuit_role(KeyRole role);
+/// The reverse.
+KeyRole role_in_circuit(KeyRole role);
 /// The context that keys of a role belong to in a set of this one: itself, or its circuit's.
 const std::shared_ptr<const Context>& key_context(const std::shared_ptr<const Context>& context,
                                                   const KeyRole& role);

@@ -10,6 +10,7 @@ from hemera.circuits.handles import ValueT, evaluated
 from hemera.circuits.needs import size_text
 from hemera.circuits.plans import Prepared
 from hemera.parameters import require_naturals
+from hemera.times import DeviceTimes
 
 if TYPE_CHECKING:
     from hemera.circuits.handles import Context
@@ -125,8 +126,16 @@ class IntegerBootstrap(Prepared):
             "keys": self._keys(),
         }
 
-    def report(self) -> str:
-        """The plan in some lines for people: budgets, passes, keys and cost."""
+    def report(self, device: str | None = None) -> str:
+        """The plan in some lines for people: budgets, passes, keys and cost.
+
+        Args:
+            device: the name of a table of measured times, like "nvidia-h200" (`hemera calibrate --list`). The
+                report then has the time of a pass, which is counted: nothing runs.
+
+        Raises:
+            DeviceError: if there is no table of the device.
+        """
         passes = "1 pass" if self.passes == 1 else f"{self.passes} passes"
         products = "1 product" if self.products == 1 else f"{self.products} products"
         return "\n".join(
@@ -141,7 +150,17 @@ class IntegerBootstrap(Prepared):
                 f"{size_text(self.plaintext_bytes)}, workspace of {size_text(self.workspace_bytes)}",
                 *self._key_lines(),
                 self._operations_line(),
+                *([] if device is None else [self._time_line(device)]),
             )
+        )
+
+    def _time_line(self, device: str) -> str:
+        """Milliseconds of a pass, and of all."""
+        whole = 1000 * DeviceTimes.find(device).seconds(self._native.cost)
+        all_passes = "" if self.passes == 1 else f", {whole:.3g} ms in all"
+        return (
+            f"about {whole / self.passes:.3g} ms a pass{all_passes} (counted with the times of operations on "
+            f"{device})"
         )
 
     def _repr_html_(self) -> str:

@@ -5,6 +5,8 @@ from __future__ import annotations
 
 import argparse
 import dataclasses
+from collections.abc import Mapping
+from typing import Any
 
 from rich.console import Console
 from rich.table import Table
@@ -86,7 +88,7 @@ def _show_model(package: Package, json: str | None, device: str | None) -> int:
         *(f"rotation {steps} up to level {level}" for steps, level in sorted(keys.rotations.items())),
         *([] if keys.conjugation is None else [f"{conjugation} up to level {keys.conjugation}"]),
         *(str(each) for each in keys.own),
-        *(f"bootstrap of {settings['slots']} slots" for settings in keys.bootstraps),
+        *(_bootstrap(settings) for settings in keys.bootstraps),
     ]
     rows = {
         "kind": "packaged model",
@@ -111,6 +113,12 @@ def _show_model(package: Package, json: str | None, device: str | None) -> int:
     text = "\n".join(f"{name:<{width}}  {value}" for name, value in rows.items())
     Console().print(text, markup=False, highlight=False, soft_wrap=True)
     return 0
+
+
+def _bootstrap(settings: Mapping[str, Any]) -> str:
+    if "passes" in settings:
+        return f"exact bootstrap, {settings['passes']} passes"
+    return f"bootstrap of {settings['slots']} slots"
 
 
 def _memory(counted: Cost) -> str:

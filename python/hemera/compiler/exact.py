@@ -1,4 +1,5 @@
-"""Exact programs on whole numbers: by BFV or BGV, modulo a prime that all results fit under."""
+"""Exact programs on whole numbers: by BFV or BGV, modulo a prime that all results fit under. Those that are
+too deep for parameters without bootstraps get some."""
 
 from __future__ import annotations
 
@@ -6,7 +7,7 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from hemera import bfv, bgv
+from hemera import _core, bfv, bgv
 from hemera._noise_warning import budgets_are_known
 from hemera.arrays.array import Array
 from hemera.arrays.exact_recorder import MOST_WHOLE, ExactRecorder
@@ -14,13 +15,14 @@ from hemera.arrays.folding import folded
 from hemera.arrays.layout_search import LayoutChoice, choose_layouts
 from hemera.arrays.splitting import SplitProgram, split
 from hemera.arrays.tensor import LookUp, TensorProgram
+from hemera.compiler.exact_bootstraps import exact_bootstrap_of, exactly_placed
 from hemera.compiler.exact_lowering import exactly_lowered
 from hemera.compiler.lowering import Lowered
 from hemera.compiler.results import named_results
 from hemera.compiler.samples import interleaved
 from hemera.compiler.specs import ArraySpec, spec_of
 from hemera.compiler.tiles import input_specs, output_specs, require_samples, require_tiles, tiled_layouts
-from hemera.errors import MismatchError, NoiseError, ParameterError
+from hemera.errors import MismatchError, NoiseError, ParameterError, SecurityError
 from hemera.parameters import IntegerParameters, Parameters
 from hemera.serving.encodings import WholeArrays
 from hemera.serving.exporting import package
@@ -42,7 +44,7 @@ _REASONS = {
     "precision_bits": "results are exact",
     "share": "exact results have no errors that noise would hide; show them as they are",
     "shares": "exact results have no errors that noise would hide; show them as they are",
-    "device": "there are no bootstraps to place",
+    "device": "bootstraps are placed by noise budgets; plan.cost(device) has the time",
     "calibrate": "ranges that samples show are no bounds; give each input an ArraySpec(shape, range=)",
     "margin": "ranges that samples show are no bounds; give each input an ArraySpec(shape, range=)",
 }
@@ -73,7 +75,8 @@ def exact_parts(
         ParameterError: for another scheme, ranges and steps that are not whole, operations that are not
             exact, and results or look-ups that are too large.
         MismatchError: for given parameters of another scheme.
-        NoiseError: where given parameters leave no noise budget.
+        NoiseError: where given parameters leave no noise budget, or an operation takes more than their
+            bootstraps leave.
     """
     if scheme not in _SCHEMES:
         raise ParameterError(f"scheme must be 'ckks', 'bfv' or 'bgv', not {scheme!r}")
@@ -150,7 +153,10 @@ class _Search:
                 f"scheme={self._scheme!r} takes parameters of {self._scheme.upper()}, not {params!r}"
             )
         if params.max_slots == 0:
-            raise ParameterError(f"the plaintext modulus {params.plain_modulus} has no slots")
+            raise ParameterError(
+                f"the plaintext modulus {params.plain_modulus} has no slots; the least one that has, and "
+                f"holds the results, is {_core.least_plain_modulus(self._least, params.degree)}"
+            )
         if params.plain_modulus < self._least:
             raise ParameterError(
                 f"results up to {(self._least - 1) // 2:.4g} need a plaintext modulus from {self._least} on "
@@ -170,6 +176,27 @@ class _Search:
         return steps, found
 
     def best(self) -> tuple[Lowered, Package]:
+        """With the parameters of the least depth that leave a noise budget; where there are none, with
+        bootstraps."""
+        try:
+            return self._without_bootstraps()
+        except ParameterError as reason:
+            try:
+                return self._with(self._for_bootstrapping())
+            except (NoiseError, ParameterError, SecurityError) as error:
+                raise ParameterError(f"{reason}. With bootstraps: {error}") from error
+
+    def _for_bootstrapping(self) -> Parameters:
+        """With the smallest prime that results and slots fit."""
+        degree = self._kind.for_bootstrapping(plain_modulus=2, security=self._security).degree
+        modulus = self._least
+        while True:
+            modulus = _core.least_plain_modulus(modulus, degree)
+            if self._tells_apart(modulus):
+                return self._kind.for_bootstrapping(plain_modulus=modulus, security=self._security)
+            modulus += 1
+
+    def _without_bootstraps(self) -> tuple[Lowered, Package]:
         """With the parameters of the least depth that leave a noise budget."""
         depth = max(1, self._program.depth)
         found = self._at(depth)
@@ -235,6 +262,8 @@ class _Search:
         layouts = self._choice(slots // 2 // self._samples).layouts
         steps = exactly_lowered(self._program, layouts, slots, scheme, params.plain_modulus)
         steps = interleaved(steps, self._samples)
+        if exact_bootstrap_of(params) is not None:
+            steps = exactly_placed(steps, params)
         return steps, self._packaged(steps, params)
 
     @property

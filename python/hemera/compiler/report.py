@@ -7,10 +7,12 @@ from collections.abc import Sequence
 
 from hemera.arrays.splitting import SplitProgram
 from hemera.arrays.tensor import Affine, Apply, Input, LookUp, Node
+from hemera.circuits import IntegerBootstrap
 from hemera.compiler.lowering import Lowered, Step
 from hemera.compiler.placement import Placement
 from hemera.objects.cost import Cost
 from hemera.parameters import Parameters
+from hemera.serving.operations import ExactBootstraps
 from hemera.serving.program import Program
 
 __all__ = ["table"]
@@ -31,6 +33,7 @@ def table(
         f"{params!r}, {steps.slots} slots, depth {steps.program.depth}",
         *([_samples_line(samples, steps.in_parts)] if samples > 1 else []),
         *([] if steps.placement is None else [_placed(steps.placement, steps.program)]),
+        *_exactly_placed(steps.program, params),
         cost.report(),
         *([] if bits is None else [_bits_line(bits)]),
         f"{'operation':<28}{'shape':<18}{'diagonals':>10}{'sums':>6}  {'range':<24}where",
@@ -62,6 +65,23 @@ def _placed(placement: Placement, program: Program) -> str:
     else:
         how = f"the least time is at most {100 * (1 - placement.bound / placement.time):.0f} % less"
     return f"{count} bootstrap{'' if count == 1 else 's'}, placed by {placement.method}: {how}"
+
+
+def _exactly_placed(program: Program, params: Parameters) -> list[str]:
+    """How many exact bootstraps there are, and how likely one fails; nothing where there are none."""
+    all_passes = [
+        node.operation.passes for node in program.nodes if isinstance(node.operation, ExactBootstraps)
+    ]
+    if not all_passes:
+        return []
+    count = len(all_passes)
+    plan = IntegerBootstrap(params, passes=all_passes[0])
+    words = "1 bootstrap" if count == 1 else f"{count} bootstraps"
+    passes = "1 pass" if plan.passes == 1 else f"{plan.passes} passes"
+    return [
+        f"{words} of {passes}, each as late as the guaranteed noise budget lets it be; a run fails with a "
+        f"probability of 2^{plan.failure_log2 + math.log2(count):.1f}"
+    ]
 
 
 def _bits_line(bits: float) -> str:

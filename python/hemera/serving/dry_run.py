@@ -10,7 +10,7 @@ from hemera.objects.context import Context
 from hemera.objects.cost import Cost, DryRun, FreshInput
 from hemera.serving.interface import Interface
 from hemera.serving.keys import AskedKeys, KeyList
-from hemera.serving.operations import Bootstraps
+from hemera.serving.operations import Refresh
 from hemera.serving.prepared import PreparedModel
 from hemera.serving.program import Program
 from hemera.times.table import DeviceTimes
@@ -47,7 +47,7 @@ def asked_keys(model: PreparedModel) -> list[AskedKeys]:
     for node, each in zip(program.nodes, keys, strict=True):
         by_gadget, by_level = _core.asked_keys(each._native)
         form = program.forms[node.operands[0]]
-        settings = node.operation.settings(form) if isinstance(node.operation, Bootstraps) else None
+        settings = node.operation.settings(form) if isinstance(node.operation, Refresh) else None
         found.append(AskedKeys(by_gadget, by_level, settings))
     return found
 

@@ -11,7 +11,7 @@ from hemera.errors import ParameterError
 from hemera.objects.context import Context
 from hemera.objects.keys import Keys, SecretKey
 from hemera.parameters import Parameters
-from hemera.serving.values import MAX_SLOTS, integer
+from hemera.serving.values import MAX_PASSES, MAX_SLOTS, integer
 
 __all__ = ["AskedKeys", "KeyList", "OwnKey", "top_level"]
 
@@ -68,7 +68,7 @@ class AskedKeys:
     by_level: list[tuple[_core.KeyNeed, int]]
     """Keys of any gadget that serves the level."""
     bootstrap: Mapping[str, Any] | None = None
-    """Of a bootstrap: the arguments of `hemera.circuits.Bootstrap` besides the parameters."""
+    """Of a bootstrap: the arguments of its plan (`hemera.circuits`) besides the parameters."""
 
     @property
     def needs(self) -> list[tuple[_core.KeyNeed, int]]:
@@ -103,7 +103,8 @@ class KeyList:
     conjugation: int | None = None
     """CKKS: conjugation; BFV and BGV: the exchange of the rows."""
     bootstraps: tuple[dict[str, Any], ...] = ()
-    """Arguments of `hemera.circuits.Bootstrap` besides the parameters."""
+    """Arguments of `hemera.circuits.Bootstrap` besides the parameters. BFV and BGV: those of one
+    `IntegerBootstrap`, whose keys are the same for any number of passes."""
     own: tuple[OwnKey, ...] = ()
     """Keys of single levels."""
 
@@ -117,6 +118,8 @@ class KeyList:
         for each in asked:
             if each.bootstrap is not None and dict(each.bootstrap) not in bootstraps:
                 bootstraps.append(dict(each.bootstrap))
+        if params.scheme != "ckks":
+            bootstraps = sorted(bootstraps, key=lambda each: -int(each["passes"]))[:1]
         rotations = {step: level for step, level in steps.items() if step is not None}
         own = {key for each in usual for key in each.own(params)}
         return cls(relinearization, rotations, conjugation, tuple(bootstraps), tuple(sorted(own)))
@@ -127,8 +130,10 @@ class KeyList:
         single = sum(x is not None for x in (self.relinearization, self.conjugation))
         return len(self.rotations) + single + len(self.own)
 
-    def plans(self, params: Parameters) -> list[circuits.Bootstrap]:
+    def plans(self, params: Parameters) -> list[circuits.Bootstrap] | list[circuits.IntegerBootstrap]:
         """The bootstraps."""
+        if params.scheme != "ckks":
+            return [circuits.IntegerBootstrap(params, **settings) for settings in self.bootstraps]
         return [circuits.Bootstrap(params, **settings) for settings in self.bootstraps]
 
     def needs(self, ctx: Context) -> list[_core.KeyNeed]:
@@ -182,16 +187,14 @@ class KeyList:
                 for steps, at in data["rotations"]
             },
             level(data["conjugation"]),
-            tuple(_bootstrap(each) for each in data["bootstraps"]),
+            tuple(_bootstrap(each, params) for each in data["bootstraps"]),
             tuple(OwnKey.from_data(each, top) for each in data.get("own", ())),
         )
 
 
 def top_level(params: Parameters) -> int:
     """The level of fresh encryptions: below those that bootstraps have for themselves."""
-    if params.scheme != "ckks":
-        return params.levels - 1
-    return circuits.InnerSum(params, slots=2, count=2).level
+    return params._native.highest_user_level
 
 
 def _levels(params: Parameters, asked: Sequence[AskedKeys]) -> tuple[int | None, dict[int | None, int]]:
@@ -228,7 +231,9 @@ def _use_of(need: _core.KeyNeed, steps: Mapping[int, int]) -> str:
     return "rotation" if need.galois_element in steps else "conjugation"
 
 
-def _bootstrap(data: Mapping[str, Any]) -> dict[str, Any]:
+def _bootstrap(data: Mapping[str, Any], params: Parameters) -> dict[str, Any]:
+    if params.scheme != "ckks":
+        return {"passes": integer(data["passes"], "passes", 1, MAX_PASSES)}
     return {
         "slots": integer(data["slots"], "slots", 2, MAX_SLOTS),
         "real": bool(data["real"]),

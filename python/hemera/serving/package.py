@@ -248,8 +248,14 @@ class Package:
             found.append("conjugation" if self.scheme == "ckks" else "swap of rows")
         found += [str(key) for key in sorted(own) if not _core.has_key(keys._native, key.need(ctx))]
         for each in asked:
+            if each.bootstrap is None:
+                continue
+            if self.scheme != "ckks":
+                if not all(_core.has_key(keys._native, need) for need, _ in each.by_gadget):
+                    found.append("exact bootstrap")
+                continue
             wanted = {need.galois_element for need, _ in each.needs if need.kind == "galois"}
-            if each.bootstrap is not None and not wanted <= set(keys.galois_elements):
+            if not wanted <= set(keys.galois_elements):
                 found.append(f"bootstrap of {each.bootstrap['slots']} slots")
         return list(dict.fromkeys(found))
 

@@ -17,10 +17,10 @@ from hemera.serving.operations import (
     MAX_FUNCTIONS,
     OPERATIONS,
     Bootstraps,
-    OfMatrix,
     OfNamedFunction,
     Operation,
     Place,
+    Refresh,
     Take,
     parts_of,
 )
@@ -112,7 +112,7 @@ class Program:
         found = [0] * len(self.inputs)
         for node in self.nodes:
             own = node.operation.depth
-            before = 0 if isinstance(node.operation, Bootstraps) else max(found[at] for at in node.operands)
+            before = 0 if isinstance(node.operation, Refresh) else max(found[at] for at in node.operands)
             found.append(before + own)
         return max(found)
 
@@ -165,9 +165,8 @@ class Program:
     def decide(self, params: Parameters, levels: Sequence[int]) -> None:
         """Fix what would be chosen by parameters, so that the keys are the same for any."""
         for number, node in enumerate(self.nodes):
-            if isinstance(node.operation, OfMatrix) and node.operation.baby_steps == 0:
-                chosen = node.operation.decided(self.place(node, params, levels))
-                self.nodes[number] = Node(chosen, node.operands)
+            chosen = node.operation.decided(self.place(node, params, levels))
+            self.nodes[number] = Node(chosen, node.operands)
 
     # --- In the clear. ---
 

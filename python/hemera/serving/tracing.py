@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, ClassVar, NoReturn, cast
 
@@ -324,10 +325,38 @@ class Symbol(NotAnArray):
             total, steps = total + total.rotate(steps), 2 * steps
         return total
 
-    def bootstrap(self, *, real: bool = False, iterations: int = 1, merge_parts: bool = False) -> Symbol:
-        """CKKS: the same values at the highest level: the settings are those of
-        `hemera.circuits.Bootstrap`."""
-        return self._note(op.Bootstraps(real, iterations, merge_parts))
+    def bootstrap(
+        self,
+        *,
+        real: bool = False,
+        iterations: int = 1,
+        merge_parts: bool = False,
+        passes: int | None = None,
+        failure: float = 2**-40,
+    ) -> Symbol:
+        """The same values at the highest level, BFV and BGV: with less noise.
+
+        Args:
+            real, iterations, merge_parts: CKKS: as of `hemera.circuits.Bootstrap`.
+            passes, failure: BFV and BGV: as of `hemera.circuits.IntegerBootstrap`.
+
+        Raises:
+            ParameterError: for settings of another scheme, and as those plans.
+        """
+        if self._recorder.program.scheme == "ckks":
+            if passes is not None or failure != 2**-40:
+                raise ParameterError("bootstrap: passes and failure are of BFV and BGV; CKKS has iterations")
+            return self._note(op.Bootstraps(real, iterations, merge_parts))
+        if real or iterations != 1 or merge_parts:
+            raise ParameterError(
+                "bootstrap: real, iterations and merge_parts are of CKKS; BFV and BGV have passes"
+            )
+        if passes == 0 or not 2**-128 <= failure <= 2**-40:
+            raise ParameterError(
+                f"bootstrap: passes are 1 or more, or None, and failure is from 2**-128 to 2**-40, not "
+                f"{passes!r} and {failure!r}"
+            )
+        return self._note(op.ExactBootstraps(passes or 0, math.ceil(-math.log2(failure))))
 
     # --- What would depend on the data. ---
 

@@ -20,6 +20,8 @@ MAX_SLOTS = 1 << 17
 MAX_AXES = 8
 MAX_ELEMENTS = 1 << 20
 """Ciphertexts of one value: of a request's batch."""
+MAX_PASSES = 16
+"""Of an exact bootstrap."""
 
 MALFORMED = (
     Error,

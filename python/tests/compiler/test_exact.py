@@ -546,7 +546,7 @@ def test_what_is_not_exact_is_refused_with_its_line(function: Callable[[Any], An
         ({"precision_bits": 16}, "results are exact"),
         ({"share": True}, "no errors"),
         ({"shares": 10}, "no errors"),
-        ({"device": "cpu-avx512-16"}, "no bootstraps"),
+        ({"device": "cpu-avx512-16"}, "by noise budgets"),
         ({"calibrate": np.zeros((3, 4))}, "no bounds"),
         ({"margin": 0.1}, "no bounds"),
     ],

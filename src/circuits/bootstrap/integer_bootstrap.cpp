@@ -5,13 +5,17 @@
 #include <cmath>
 #include <complex>
 #include <cstdio>
+#include <memory>
 #include <random>
 #include <utility>
 
 #include "circuits/bootstrap/dft_factors.hpp"
 #include "circuits/rounding_model.hpp"
+#include "hemera/circuits/counted_cost.hpp"
 #include "hemera/rlwe/noise.hpp"
 #include "hemera/runtime/error.hpp"
+#include "hemera/schemes/bfv.hpp"
+#include "hemera/schemes/bgv.hpp"
 #include "schemes/bfv/noise.hpp"
 #include "schemes/bgv/noise.hpp"
 #include "schemes/integer/rules.hpp"
@@ -220,25 +224,39 @@ std::vector<KeyNeed> IntegerBootstrap::trace_keys() const {
 std::vector<KeyNeed> IntegerBootstrap::needed_keys() const {
   std::vector<KeyNeed> needs = circuit_.needed_keys();
   for (KeyNeed& need : trace_keys()) needs.push_back(std::move(need));
+  for (KeyNeed& need : needs) need.role = rlwe::circuit_role(need.role);
   return needs;
 }
 
-Cost IntegerBootstrap::cost() const {
-  Cost cost = circuit_.cost();
-  cost.key_bytes += key_bytes(parameters_.degree(), trace_keys());
-  const std::size_t count = passes();
-  for (std::size_t* each : {&cost.key_products, &cost.mod_ups, &cost.divisions, &cost.plain_products,
-                            &cost.products, &cost.rescales}) {
-    *each *= count;
+const Cost& IntegerBootstrap::cost() const {
+  std::call_once(counted_->once, [&] { count(counted_->cost); });
+  return counted_->cost;
+}
+
+void IntegerBootstrap::count(Cost& cost) const {
+  const auto context = rlwe::Context::make(parameters_, runtime::Device::parse("ledger"), {.threads = 1});
+  const PreparedIntegerBootstrap prepared(context, *this);
+  rlwe::EvaluationKeys asking;
+  asking.context = context;
+  asking.asked = std::make_shared<rlwe::AskedKeys>(context);
+  std::unique_ptr<integer::Evaluator> evaluator;
+  if (parameters_.scheme() == Scheme::bfv) {
+    evaluator = std::make_unique<bfv::Evaluator>(context, asking);
+  } else {
+    evaluator = std::make_unique<bgv::Evaluator>(context, asking);
   }
-  for (auto& [level, work] : cost.work) {
-    const Work once = work;
-    for (std::size_t i = 1; i < count; ++i) work += once;
-  }
-  for (auto& [entry, calls] : cost.entries) calls *= count;
-  // The ciphertext before and after a pass.
-  cost.workspace_bytes += 2 * parameters_.ciphertext_bytes();
-  return cost;
+  const rlwe::Ciphertext fresh =
+      rlwe::make_ciphertext(context, {.level = result_level(), .noise_log2 = result_noise_log2()}, 2);
+  const auto run = [&] { return prepared(*evaluator, fresh); };
+  run();  // makes the constants that stay
+  context->ledger()->clear();
+  const std::size_t before = context->memory_used();
+  context->memory()->reset_peak();
+  run();
+  cost = counted_cost(*context, context->ledger()->entries());
+  cost.workspace_bytes = context->memory()->peak() - before;
+  cost.key_bytes = circuit_.cost().key_bytes + key_bytes(parameters_.degree(), trace_keys());
+  cost.plaintext_bytes = circuit_.cost().plaintext_bytes;
 }
 
 std::size_t IntegerBootstrap::memory_bytes(std::size_t batch) const {
@@ -257,10 +275,7 @@ void IntegerBootstrap::require_memory(const rlwe::Context& context, std::size_t 
 
 rlwe::EvaluationKeys IntegerBootstrap::generate_keys(const rlwe::SecretKey& secret) const {
   require_parameters(*secret.context, "keys of a plan");
-  const rlwe::SecretKey circuit_secret = rlwe::circuit_secret_key(secret);
-  rlwe::EvaluationKeys keys = circuit_.generate_keys(circuit_secret);
-  keys.merge(circuits::generate_keys(circuit_secret, trace_keys()));
-  return rlwe::keys_with_circuit(secret.context, std::move(keys));
+  return circuits::generate_keys(secret, needed_keys());
 }
 
 }  // namespace hemera::circuits

@@ -63,14 +63,13 @@ void PreparedIntegerBootstrap::check(const integer::Evaluator& evaluator, const 
                   std::max(budget, 0.0), plan_.needed_budget());
     throw NoiseError(text);
   }
-  // An evaluator that asks for keys has them.
-  if (evaluator.keys().asked != nullptr) return;
-  for (const KeyNeed& need : plan_.needed_keys()) {
-    rlwe::KeyRole role = need.role;
-    if (role.from == 0) role.from = rlwe::circuit_secret;
-    if (role.to == 0) role.to = rlwe::circuit_secret;
-    require_key(evaluator.keys(), {role, need.gadget});
-  }
+}
+
+rlwe::EvaluationKeys PreparedIntegerBootstrap::circuit_keys(const rlwe::EvaluationKeys& keys) const {
+  rlwe::EvaluationKeys own;
+  own.context = context_;
+  for (const KeyNeed& need : plan_.needed_keys()) own.add(need.role, require_key(keys, need));
+  return rlwe::circuit_keys(own);
 }
 
 Ciphertext PreparedIntegerBootstrap::noise_of(const Ciphertext& x, int shift) const {
@@ -178,7 +177,7 @@ Ciphertext PreparedIntegerBootstrap::projected(const ckks::Evaluator& circuit, C
 Ciphertext PreparedIntegerBootstrap::operator()(const integer::Evaluator& evaluator,
                                                 const Ciphertext& in) const {
   check(evaluator, in);
-  const ckks::Evaluator circuit(context_->circuit(), rlwe::circuit_keys(evaluator.keys()));
+  const ckks::Evaluator circuit(context_->circuit(), circuit_keys(evaluator.keys()));
   Ciphertext x = in.clone();
   if (x.size() > 2) evaluator.relinearize_inplace(x);
   for (const int shift : plan_.shifts()) {

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <mutex>
 #include <string>
 #include <vector>
 
@@ -80,9 +81,10 @@ class IntegerBootstrap {
   /// log2 of the probability that a bootstrap's result is wrong, or its noise beyond the bound.
   [[nodiscard]] double failure_log2() const;
 
-  /// Of all passes; without the products with numbers around them and the rotations of the trace at the
-  /// user's level, which are few.
-  [[nodiscard]] Cost cost() const;
+  /// Of all passes, for a ciphertext at the user's highest level. A run without values counts it when it is
+  /// first read.
+  [[nodiscard]] const Cost& cost() const;
+  /// With the roles that they have in the ciphertexts' context.
   [[nodiscard]] std::vector<KeyNeed> needed_keys() const;
   [[nodiscard]] std::size_t memory_bytes(std::size_t batch = 1) const;
   /// As Plan's.
@@ -106,10 +108,17 @@ class IntegerBootstrap {
   /// Keys of the rotations that keep X^(N/n), each of twice the steps of the one before, at the user's level.
   [[nodiscard]] std::vector<KeyNeed> trace_keys() const;
 
+  struct Counted {
+    std::once_flag once;
+    Cost cost;
+  };
+  void count(Cost& cost) const;
+
   rlwe::Parameters parameters_;
   bool slots_only_;
   Bootstrap circuit_;
   std::vector<int> shifts_ = {0};
+  std::shared_ptr<Counted> counted_ = std::make_shared<Counted>();  // of copies as well
   double ratio_bits_;
   double first_bits_, later_bits_;  // of precision
   int failure_bits_;
@@ -139,6 +148,8 @@ class PreparedIntegerBootstrap {
   using Residues = std::vector<std::uint64_t>;
 
   void check(const integer::Evaluator& evaluator, const rlwe::Ciphertext& in) const;
+  /// The plan's keys as a set of the circuit's context. MissingKeyError if one is not there.
+  [[nodiscard]] rlwe::EvaluationKeys circuit_keys(const rlwe::EvaluationKeys& keys) const;
   /// The noise of x, times t 2^shift and brought to q_0, as a ciphertext of the circuit.
   [[nodiscard]] rlwe::Ciphertext noise_of(const rlwe::Ciphertext& x, int shift) const;
   /// x at the user's highest level less the noise.

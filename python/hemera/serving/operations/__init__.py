@@ -17,9 +17,11 @@ from hemera.serving.operations.base import Encoded, OfMatrix, Operation, Place, 
 from hemera.serving.operations.circuits import (
     MAX_FUNCTIONS,
     Bootstraps,
+    ExactBootstraps,
     Matmul,
     OfNamedFunction,
     OfPolynomial,
+    Refresh,
 )
 from hemera.serving.operations.maps import Map, RowMap
 from hemera.serving.operations.parts import Join, Parts
@@ -36,6 +38,7 @@ __all__ = [
     "Dot",
     "DotArrays",
     "Encoded",
+    "ExactBootstraps",
     "Join",
     "Lower",
     "Map",
@@ -51,6 +54,7 @@ __all__ = [
     "Parts",
     "Place",
     "Power",
+    "Refresh",
     "Rotate",
     "RotateRows",
     "RowMap",
@@ -88,6 +92,7 @@ OPERATIONS: dict[str, type[Operation]] = {
         OfPolynomial,
         OfNamedFunction,
         Bootstraps,
+        ExactBootstraps,
         Lower,
         Parts,
         Join,

@@ -91,6 +91,11 @@ class Operation(ABC):
         """Multiplications one after the other: with CKKS the levels that it takes."""
         return 0
 
+    def decided(self, place: Place) -> Operation:
+        """The same with what parameters would choose fixed, so that the keys are the same for any."""
+        del place
+        return self
+
     def plan(self, place: Place) -> Any:
         """What is made once for each context."""
         del place
@@ -160,7 +165,9 @@ class OfMatrix(Operation):
         return self
 
     def decided(self, place: Place) -> Self:
-        """The same with the baby steps that cost least for these parameters."""
+        """The same with the baby steps that cost least for these parameters, unless it has some."""
+        if self.baby_steps:
+            return self
         alike: Any = self.without_values()
         wanted = alike.plan(place).rotations
         steps = 1

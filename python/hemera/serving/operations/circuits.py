@@ -1,4 +1,4 @@
-"""Circuits of CKKS: matrices, functions and bootstraps."""
+"""Circuits: matrices and functions of CKKS, and bootstraps."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import numpy as np
 
 from hemera import circuits
 from hemera._noise_warning import ranges_are_known
-from hemera.circuits import Bootstrap, Function, LinearTransform, Polynomial
+from hemera.circuits import Bootstrap, Function, IntegerBootstrap, LinearTransform, Polynomial
 from hemera.errors import MismatchError, ParameterError
 from hemera.objects.ciphertext import Ciphertext
 from hemera.objects.context import Context
@@ -25,7 +25,7 @@ from hemera.serving.operations.base import (
     SlotBySlot,
     parts_of,
 )
-from hemera.serving.values import MAX_SLOTS, Array, Form, SchemeName, constant, integer, real
+from hemera.serving.values import MAX_PASSES, MAX_SLOTS, Array, Form, SchemeName, constant, integer, real
 
 
 @dataclass(frozen=True, eq=False)
@@ -209,6 +209,14 @@ class OfNamedFunction(_OfFunction):
         return super().form(forms)
 
 
+class Refresh(SlotBySlot):
+    """A bootstrap of any scheme."""
+
+    @abstractmethod
+    def settings(self, form: Form) -> dict[str, Any]:
+        """What tells its keys: arguments of its plan besides the parameters."""
+
+
 @functools.lru_cache(maxsize=16)
 def _bootstrap(params: Parameters, **settings: Any) -> Bootstrap:
     """One plan for all bootstraps of the same settings, whose matrices then stand in a context's memory
@@ -217,7 +225,7 @@ def _bootstrap(params: Parameters, **settings: Any) -> Bootstrap:
 
 
 @dataclass(frozen=True)
-class Bootstraps(SlotBySlot):
+class Bootstraps(Refresh):
     """A bootstrap by `hemera.circuits.Bootstrap` with these settings."""
 
     name: ClassVar[str] = "bootstrap"
@@ -256,3 +264,48 @@ class Bootstraps(SlotBySlot):
 
     def clear(self, *xs: Array) -> Array:
         return np.real(xs[0]) if self.real else xs[0]
+
+
+@functools.lru_cache(maxsize=16)
+def _exact_bootstrap(params: Parameters, passes: int, failure_bits: int) -> IntegerBootstrap:
+    return IntegerBootstrap(params, passes=passes or None, failure=2.0**-failure_bits)
+
+
+@dataclass(frozen=True)
+class ExactBootstraps(Refresh):
+    """A bootstrap by `hemera.circuits.IntegerBootstrap` with these settings."""
+
+    name: ClassVar[str] = "exact bootstrap"
+    schemes: ClassVar[tuple[SchemeName, ...]] = ("bfv", "bgv")
+    passes: int = 0
+    """0: as few as have the budget of one product; decided once, when the model is packaged."""
+    failure_bits: int = 40
+    """-log2 of the largest probability that the noise of a result is beyond its bound."""
+
+    def validated(self, scheme: SchemeName) -> Operation:
+        del scheme
+        return ExactBootstraps(
+            integer(self.passes, "passes", 0, MAX_PASSES),
+            integer(self.failure_bits, "-log2 of the probability of a failure", 40, 128),
+        )
+
+    def settings(self, form: Form) -> dict[str, Any]:
+        """The keys are the same for all forms, and any number of passes."""
+        del form
+        return {"passes": self.passes}
+
+    def decided(self, place: Place) -> ExactBootstraps:
+        """The same with the passes that it has with these parameters."""
+        return ExactBootstraps(self.plan(place).passes, self.failure_bits)
+
+    def plan(self, place: Place) -> IntegerBootstrap:
+        return _exact_bootstrap(place.params, self.passes, self.failure_bits)
+
+    def encode(self, plan: IntegerBootstrap, context: Context) -> None:
+        plan._in(context)
+
+    def run(self, at: Running, *xs: Ciphertext) -> Ciphertext:
+        return at.ev.bootstrap(xs[0], at.plan)
+
+    def clear(self, *xs: Array) -> Array:
+        return xs[0]
