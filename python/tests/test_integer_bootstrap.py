@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 import pytest
 
@@ -203,3 +205,52 @@ def test_the_preset_of_2_to_the_16_is_secure(scheme):
     assert widest <= hm.parameters.max_log_modulus(2**16, 128)
     assert 37 < boot.budget_left < 38
     assert boot.failure_log2 == pytest.approx(-40, abs=0.01)
+
+
+# --- Counted. ---
+
+
+def deep(boot: hm.circuits.IntegerBootstrap):
+    return lambda x, y: (boot(x * y) * x, boot(boot(y * y)))
+
+
+def test_the_cost_of_a_function_has_its_bootstraps(party):
+    """Its keys are enough, and the workspace is the peak of a run."""
+    function = deep(party.boot)
+    counted = hm.cost(function, N, (2, N), params=party.params, device="nvidia-h200")
+    assert {repr(need) for need in party.boot.needed_keys} < {repr(need) for need in counted.needed_keys}
+    keys = party.ctx.generate_keys(party.sk, relinearization=False, plan=counted)
+    public = party.ctx.generate_keys(party.sk, relinearization=False)
+    assert keys.memory_bytes - public.memory_bytes == counted.key_bytes
+    ctx = hm.Context(party.params, "cpu", threads=1)
+    ev = ctx.bind(keys.to(ctx))
+    rows = [integers(8), np.stack([integers(9), integers(10)])]
+    x, y = (ev.encrypt(each) for each in rows)
+    function(x, y)  # constants of levels and keys are made at the first run
+    ctx._native.reset_memory_peak()
+    before, bootstraps = ctx.memory_used, ev.bootstraps
+    first, second = function(x, y)
+    assert ctx._native.memory_peak - before == counted.workspace_bytes
+    assert ev.bootstraps - bootstraps == 6  # of two rows each
+    np.testing.assert_array_equal(
+        party.ctx.decrypt(first.to(party.ctx), party.sk) % T, rows[0] ** 2 % T * rows[1] % T
+    )
+    np.testing.assert_array_equal(party.ctx.decrypt(second.to(party.ctx), party.sk) % T, rows[1] ** 2 % T)
+
+
+def test_counts_are_those_of_the_plan(party):
+    """A plan's own counts, and its time, are those of a run that is counted."""
+    for passes in (1, 2):
+        boot = hm.circuits.IntegerBootstrap(party.params, passes=passes)
+        counted = hm.cost(lambda x, boot=boot: boot(x), N, params=party.params, device="nvidia-h200")
+        assert counted.operations == boot.operations
+        assert counted.key_bytes == boot.key_bytes == party.boot.key_bytes
+        assert counted.workspace_bytes == boot.workspace_bytes
+        found = re.search(
+            r"about ([\d.]+) ms a pass.*times of operations on nvidia-h200", boot.report("nvidia-h200")
+        )
+        assert float(found[1]) == pytest.approx(1000 * counted.seconds / passes, rel=1e-2)
+        assert ("ms in all" in boot.report("nvidia-h200")) == (passes == 2)
+        assert "ms" not in boot.report()
+    with pytest.raises(hm.errors.DeviceError, match="no table of times"):
+        party.boot.report("abacus")

@@ -40,6 +40,7 @@ _WAYS_OUT = "Give the inputs narrower ranges, or return parts of the result"
 _MOST_DEPTH = 60
 _MOST_SLOTS = 1 << 15
 """Of a row."""
+_MOST_DEGREE = 1 << 17
 _REASONS = {
     "precision_bits": "results are exact",
     "share": "exact results have no errors that noise would hide; show them as they are",
@@ -231,8 +232,8 @@ class _Search:
                 params = self._kind.for_circuit(depth, plain_bits=bits, slots=slots, security=self._security)
             except ParameterError as error:
                 reason = reason or error
-                # With fewer bits there is no such prime; with 30 there are primes for all rings.
-                if bits >= 30:
+                # With fewer bits the largest ring may have no prime; with more a circuit takes more.
+                if _core.least_plain_modulus(1 << (bits - 1), _MOST_DEGREE) < 1 << bits:
                     raise
                 continue
             if params.plain_modulus >= self._least and self._tells_apart(params.plain_modulus):

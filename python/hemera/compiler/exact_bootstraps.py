@@ -21,7 +21,7 @@ from hemera.objects.ciphertext import Ciphertext
 from hemera.objects.context import Context
 from hemera.objects.cost import DryRun, FreshInput
 from hemera.parameters import Parameters
-from hemera.serving.operations import ExactBootstraps, Running
+from hemera.serving.operations import ExactBootstraps, Running, exact_bootstrap
 from hemera.serving.program import Program
 from hemera.serving.values import MAX_PASSES
 
@@ -38,7 +38,7 @@ _ROUNDING = 1e-6
 def exact_bootstrap_of(params: Parameters, passes: int = 1) -> IntegerBootstrap | None:
     """The bootstrap of so many passes with some parameters; None where they have none."""
     try:
-        return IntegerBootstrap(params, passes=passes)
+        return exact_bootstrap(params, passes, ExactBootstraps.failure_bits)
     except ParameterError:
         return None
 

@@ -7,12 +7,11 @@ from collections.abc import Sequence
 
 from hemera.arrays.splitting import SplitProgram
 from hemera.arrays.tensor import Affine, Apply, Input, LookUp, Node
-from hemera.circuits import IntegerBootstrap
 from hemera.compiler.lowering import Lowered, Step
 from hemera.compiler.placement import Placement
 from hemera.objects.cost import Cost
 from hemera.parameters import Parameters
-from hemera.serving.operations import ExactBootstraps
+from hemera.serving.operations import ExactBootstraps, exact_bootstrap
 from hemera.serving.program import Program
 
 __all__ = ["table"]
@@ -69,13 +68,11 @@ def _placed(placement: Placement, program: Program) -> str:
 
 def _exactly_placed(program: Program, params: Parameters) -> list[str]:
     """How many exact bootstraps there are, and how likely one fails; nothing where there are none."""
-    all_passes = [
-        node.operation.passes for node in program.nodes if isinstance(node.operation, ExactBootstraps)
-    ]
-    if not all_passes:
+    all_of = [node.operation for node in program.nodes if isinstance(node.operation, ExactBootstraps)]
+    if not all_of:
         return []
-    count = len(all_passes)
-    plan = IntegerBootstrap(params, passes=all_passes[0])
+    count = len(all_of)
+    plan = exact_bootstrap(params, all_of[0].passes, all_of[0].failure_bits)
     words = "1 bootstrap" if count == 1 else f"{count} bootstraps"
     passes = "1 pass" if plan.passes == 1 else f"{plan.passes} passes"
     return [

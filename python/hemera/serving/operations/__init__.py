@@ -22,6 +22,7 @@ from hemera.serving.operations.circuits import (
     OfNamedFunction,
     OfPolynomial,
     Refresh,
+    exact_bootstrap,
 )
 from hemera.serving.operations.maps import Map, RowMap
 from hemera.serving.operations.parts import Join, Parts
@@ -63,6 +64,7 @@ __all__ = [
     "Sum",
     "SwapRows",
     "Take",
+    "exact_bootstrap",
     "parts_of",
 ]
 

@@ -267,7 +267,9 @@ class Bootstraps(Refresh):
 
 
 @functools.lru_cache(maxsize=16)
-def _exact_bootstrap(params: Parameters, passes: int, failure_bits: int) -> IntegerBootstrap:
+def exact_bootstrap(params: Parameters, passes: int, failure_bits: int) -> IntegerBootstrap:
+    """One plan for all bootstraps of the same settings. `passes`: 0: as few as have the budget of a product.
+    ParameterError as of `hemera.circuits.IntegerBootstrap`."""
     return IntegerBootstrap(params, passes=passes or None, failure=2.0**-failure_bits)
 
 
@@ -296,10 +298,10 @@ class ExactBootstraps(Refresh):
 
     def decided(self, place: Place) -> ExactBootstraps:
         """The same with the passes that it has with these parameters."""
-        return ExactBootstraps(self.plan(place).passes, self.failure_bits)
+        return self if self.passes else ExactBootstraps(self.plan(place).passes, self.failure_bits)
 
     def plan(self, place: Place) -> IntegerBootstrap:
-        return _exact_bootstrap(place.params, self.passes, self.failure_bits)
+        return exact_bootstrap(place.params, self.passes, self.failure_bits)
 
     def encode(self, plan: IntegerBootstrap, context: Context) -> None:
         plan._in(context)
