@@ -318,6 +318,21 @@ def bootstrap() -> Model:
 
 
 @model
+def exact_bootstrap() -> Model:
+    """A bootstrap of BFV between squares."""
+    params = hm.bfv.Parameters.for_bootstrapping("bfv11-test", plain_modulus=12289)
+    values = np.random.default_rng(21).integers(-2, 3, (1, params.max_slots))
+    package = serving.export(
+        lambda x: x.square().square().bootstrap().square(),
+        inputs=params.max_slots,
+        name="exact",
+        params=params,
+        outputs={"output": 12},
+    )
+    return Model(package, values, values[:, :12] ** 8)
+
+
+@model
 def linear() -> Model:
     """A logistic regression of two classes after a scaler: links at the client."""
     random = np.random.default_rng(10)

@@ -34,6 +34,8 @@ REPOSITORY = Path(__file__).resolve().parents[2]
 VECTORS = REPOSITORY / "tests" / "vectors"
 RELEASES = sorted((path.name for path in (VECTORS / "releases").iterdir() if path.is_dir()), key=Version)
 NEWEST = VECTORS / "releases" / RELEASES[-1]
+SINCE = {"exact bootstrap"}
+"""Operations of models that came after the newest release; its successor has them."""
 SCHEMES = ("ckks", "bfv", "bgv")
 TOLERANCE = 2.0**-12
 
@@ -321,7 +323,9 @@ def subclasses(of: type[Any]) -> set[type[Any]]:
 
 def test_newest_release_has_every_part_of_models() -> None:
     found = packages()
-    assert {name for each in found for name in each.program.operations} == OPERATIONS.keys()
+    operations = {name for each in found for name in each.program.operations}
+    assert operations | SINCE == OPERATIONS.keys()
+    assert not operations & SINCE
     assert {output.read for each in found for output in each.outputs} == READINGS.keys()
     assert {each.scheme for each in found} == set(SCHEMES)
     kinds = set().union(*(kinds_in(json.loads(json.dumps(each.describe()))) for each in found))

@@ -202,11 +202,14 @@ class _Search:
         depth = max(1, self._program.depth)
         found = self._at(depth)
         if found is not None:
-            while depth > 1:
-                smaller = self._at(depth - 1)
+            too_few = 0
+            while depth - too_few > 1:
+                middle = (too_few + depth) // 2
+                smaller = self._at(middle)
                 if smaller is None:
-                    break
-                found, depth = smaller, depth - 1
+                    too_few = middle
+                else:
+                    found, depth = smaller, middle
             return found
         while depth < _MOST_DEPTH:
             depth += 1
