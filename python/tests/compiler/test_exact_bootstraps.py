@@ -98,6 +98,18 @@ def drawn(specs: tuple[Spec, ...], *batch: int) -> list[Values]:
     ]
 
 
+class Counting(hm.Context):
+    """A context whose backend notes the operations that it computes."""
+
+    _times_operations = True
+
+    def operations(self) -> dict[str, int]:
+        """By kind, as of `hm.cost`."""
+        counted = _core.counted_cost(self._native)
+        kinds = ("products", "plain_products", "key_products", "mod_ups", "divisions", "rescales")
+        return {kind: getattr(counted, kind) for kind in kinds}
+
+
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_deep_programs_are_exact_and_bootstrap_as_often_as_they_say(name: str) -> None:
     function, specs, scheme = PROGRAMS[name]
@@ -108,7 +120,7 @@ def test_deep_programs_are_exact_and_bootstrap_as_often_as_they_say(name: str) -
     assert f"{count} bootstraps of " in plan.report()
     # The server's side, with the keys that the client makes.
     model = Package.load(bytes(plan.package))
-    ctx = hm.Context(plan.params, "cpu", threads=1)
+    ctx = Counting(plan.params, "cpu", threads=1)
     secret = ctx.generate_secret_key()
     keys = plan.generate_keys(ctx, secret)
     model.check(ctx, keys)
@@ -116,7 +128,9 @@ def test_deep_programs_are_exact_and_bootstrap_as_often_as_they_say(name: str) -
     ev = prepared.bind(keys)
     values = drawn(specs, requests)
     inputs = [ctx.encrypt(each, secret) for each in model.interface.encode(values)]
+    _core.clear_ledger(ctx._native)
     results = prepared.run(ev, inputs)
+    assert ctx.operations() == {kind: requests * each for kind, each in plan.cost().operations.items()}
     assert ev.bootstraps == requests * count
     assert all(ctx.noise_budget(y, secret) > 0 for y in results)
     found = model.interface.decode([ctx.decrypt(y, secret) for y in results], requests)
