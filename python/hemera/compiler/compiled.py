@@ -257,7 +257,8 @@ def compile(  # noqa: A001
         margin: the part by which the ranges of `calibrate` are widened (0.1).
         samples: that each ciphertext holds, a power of two: slots that one leaves free are those of others,
             and the operations are as many. Inputs are then of shape (n, *shape), for any number n.
-        params: parameters of the scheme; None: those of the depth that is found.
+        params: parameters of the scheme; None: those of the depth that is found, or, where no ring holds it,
+            those of `for_bootstrapping`. With these, bootstraps are placed where the program needs them.
         security: in bits, for parameters that are found; None: not checked.
         device: the name of a table of times (`hemera calibrate --list`), by which bootstraps are placed
             ("cpu-avx512-16").
@@ -277,7 +278,8 @@ def compile(  # noqa: A001
             tells, or none have it without bootstraps.
         ParameterError: with "bfv" and "bgv": for fractions, divisions and approximations, with the line of
             the function; for results and look-ups that are too large.
-        NoiseError: with "bfv" and "bgv": when the given parameters leave no noise budget.
+        NoiseError: with "bfv" and "bgv": when the given parameters leave no noise budget, or an operation
+            takes more than their bootstraps leave.
 
     Examples:
         >>> def study(x):

@@ -11,6 +11,7 @@ from hemera.errors import ParameterError
 from hemera.objects.context import Context
 from hemera.objects.keys import Keys, SecretKey
 from hemera.parameters import Parameters
+from hemera.serving.operations import ExactBootstraps, exact_bootstrap
 from hemera.serving.values import MAX_PASSES, MAX_SLOTS, integer
 
 __all__ = ["AskedKeys", "KeyList", "OwnKey", "top_level"]
@@ -133,7 +134,8 @@ class KeyList:
     def plans(self, params: Parameters) -> list[circuits.Bootstrap] | list[circuits.IntegerBootstrap]:
         """The bootstraps."""
         if params.scheme != "ckks":
-            return [circuits.IntegerBootstrap(params, **settings) for settings in self.bootstraps]
+            bits = ExactBootstraps.failure_bits
+            return [exact_bootstrap(params, settings["passes"], bits) for settings in self.bootstraps]
         return [circuits.Bootstrap(params, **settings) for settings in self.bootstraps]
 
     def needs(self, ctx: Context) -> list[_core.KeyNeed]:
