@@ -110,7 +110,8 @@ class _Move:
     vectors: list[int]
     """The vector that each vector of the result takes values of."""
     mask: NDArray[np.float64]
-    """Where they stand in it, of shape (vectors, slots)."""
+    """Where they stand in it, of shape (vectors, slots): the same for all digits, so that a rotation by a
+    digit does not change it."""
 
 
 def _moves(layout: Layout, flat: Places) -> tuple[list[_Move], list[_Move]]:
@@ -134,8 +135,7 @@ def _moves(layout: Layout, flat: Places) -> tuple[list[_Move], list[_Move]]:
                     mask[t, :, at[ours & (target == t) & (source == vectors[t])]] = 1
                     if not left[t]:
                         del left[t]
-                whole = mask.reshape(count, layout.slots)
-                moves.append(_Move(int(step), vectors, np.roll(whole, -values, 1) if goes_back else whole))
+                moves.append(_Move(int(step), vectors, mask.reshape(count, layout.slots)))
     return found
 
 

@@ -45,3 +45,6 @@ def check(found: Any, expected: Any, ints: hm.integers.Context, most: float = 2*
     # The bound is one: of the deviation, and what is decrypted is near whole numbers.
     slots = ints._ckks.decrypt(found._held.value, ints._secret, dtype=float)
     assert (slots - np.rint(slots)).std() < found.error < most
+    if expected.dtype != bool:  # digits beyond the type's are 0
+        beyond = slots.reshape(-1, ints._layout.digits, ints.values)[:, 2 * expected.dtype.itemsize :]
+        assert not np.rint(beyond).any()

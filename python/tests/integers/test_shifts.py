@@ -120,7 +120,7 @@ def test_numbers_that_are_refused() -> None:
     ev = ints.evaluator
     y = ev.encrypt(np.arange(4.0))
     with pytest.raises(hm.errors.NoiseError, match=r"14\.3 are needed"):
-        ints.from_ckks(y, np.uint8, error=2.0**-5)
+        ints.from_ckks(y, np.uint8, error=2.0**-6)
     for error in (0.0, -1.0, 0.5, np.nan):
         with pytest.raises(hm.errors.ParameterError, match="above 0 and below"):
             ints.from_ckks(y, np.uint8, error=error)
@@ -138,5 +138,6 @@ def test_numbers_that_are_refused() -> None:
     with pytest.raises(hm.errors.LevelError, match="imaginary"):
         ints.from_ckks(low, np.uint8, error=2.0**-20)
     # Imaginary parts do not matter.
-    z = ev.encrypt(np.array([3, 4, 5, 6]) + 3.3j)
-    check(ints.from_ckks(z, np.uint8, error=2.0**-12), np.array([3, 4, 5, 6], np.uint8), ints)
+    numbers = np.array([[3, 4, 5, 6], [9, 8, 7, 255]])
+    z = ev.encrypt(numbers + 3.3j)
+    check(ints.from_ckks(z, np.uint8, error=2.0**-12), numbers.astype(np.uint8), ints)
