@@ -27,7 +27,7 @@ enum class Compression : std::uint8_t { none = 0, zlib = 1, zstd = 2 };
 struct Options {
   /// CKKS: the default scale of numbers and encodings; required. BFV and BGV: unused.
   double scale = 0;
-  /// BFV and BGV: the encoding of plaintexts and ciphertexts; empty: slots if the plain modulus has them.
+  /// BFV and BGV: the encoding of plaintexts and ciphertexts; empty: slots if there are N of them.
   std::optional<rlwe::Encoding> encoding = std::nullopt;
 };
 

@@ -440,6 +440,24 @@ TEST(SealLevels, BeginWhereTwiceThePlainModulusFits) {
   }
 }
 
+// Slots of a modulus that splits only partly are not SEAL's.
+TEST(SealSlots, FewerThanTheDegreeAreRefused) {
+  const Bytes parms = file_of({SchemeNumber::bfv, 4096, primes, 257});
+  const Session session(parms, hemera::tests::device());
+  ASSERT_EQ(session.params().max_slots(), 128U);
+  const rlwe::SecretKey secret = rlwe::generate_secret_key(session.context());
+  Ciphertext x = rlwe::encrypt_zero(secret, {.level = 1, .slots = 128});
+  EXPECT_THROW(static_cast<void>(session.dump_ciphertext(x)), MismatchError);
+  x.meta.encoding = rlwe::Encoding::coefficients;
+  EXPECT_EQ(session.load_ciphertext(session.dump_ciphertext(x)).meta.encoding, rlwe::Encoding::coefficients);
+  const integer::Encoder encoder(session.context());
+  const std::vector<std::int64_t> values = {1, 2};
+  EXPECT_THROW(static_cast<void>(session.dump_plaintext(encoder.encode(values, {}))), MismatchError);
+  EXPECT_NO_THROW(
+      static_cast<void>(session.dump_plaintext(encoder.encode(values, {}, rlwe::Encoding::coefficients))));
+  EXPECT_THROW(Session(parms, hemera::tests::device(), {.encoding = rlwe::Encoding::slots}), ParameterError);
+}
+
 // SEAL adds what has one scale, whatever products it comes from.
 TEST(SealScales, AreAllThatSumsOfCkksAskFor) {
   Vectors vectors("ckks");
