@@ -155,9 +155,9 @@ TEST(SharedGrid, CountsTheWorkOfEachMember) {
     const SharedGridWork work = SharedTransformGrid::work(plan, members);
     EXPECT_EQ(work.members.size(), std::min<std::size_t>(members, 3));
     for (const auto& entries : work.members) EXPECT_FALSE(entries.empty());
-    // Two vectors of four limbs, three results of three; two components each.
-    EXPECT_EQ(work.vectors_bytes, 2U * 4 * 2 * 1024 * 8);
-    EXPECT_EQ(work.results_bytes, 3U * 3 * 2 * 1024 * 8);
+    // Two vectors of five limbs, three results of four; two components each.
+    EXPECT_EQ(work.vectors_bytes, 2U * 5 * 2 * 1024 * 8);
+    EXPECT_EQ(work.results_bytes, 3U * 4 * 2 * 1024 * 8);
   }
 }
 

@@ -87,22 +87,22 @@ TEST_F(KeyCopiesTest, AreKeysOfTheirContextInUnionsAndOnTheWayOn) {
   first.merge(second);
   second.merge(own);
   // The one that was there stays.
-  EXPECT_EQ(first.find(rotation(2), 3), own.find(rotation(2), 3));
-  EXPECT_NE(second.find(rotation(2), 3), own.find(rotation(2), 3));
+  EXPECT_EQ(first.find(rotation(2), 2), own.find(rotation(2), 2));
+  EXPECT_NE(second.find(rotation(2), 2), own.find(rotation(2), 2));
   for (const EvaluationKeys* set : {&first, &second}) {
-    for (const std::int64_t steps : {1, 2, 3}) EXPECT_EQ(set->find(rotation(steps), 3)->context, other);
-    EXPECT_EQ(set->find(rotation(3), 3), own.find(rotation(3), 3));
+    for (const std::int64_t steps : {1, 2, 3}) EXPECT_EQ(set->find(rotation(steps), 2)->context, other);
+    EXPECT_EQ(set->find(rotation(3), 2), own.find(rotation(3), 2));
   }
   // To a third context, and back home.
   for (const auto& target : {tests::make_context(two_digits()), context}) {
     for (const EvaluationKeys& moved : {copy_to(target, second), copied_on_use(target, second)}) {
-      const auto found = moved.find(rotation(2), 3);
+      const auto found = moved.find(rotation(2), 2);
       EXPECT_EQ(found->context, target);
-      EXPECT_EQ(host_words(*target, found->poly), host_words(*context, keys.find(rotation(2), 3)->poly));
+      EXPECT_EQ(host_words(*target, found->poly), host_words(*context, keys.find(rotation(2), 2)->poly));
     }
   }
   // Those that are at home are not copied.
-  EXPECT_EQ(copied_on_use(context, second).find(rotation(1), 3), keys.find(rotation(1), 3));
+  EXPECT_EQ(copied_on_use(context, second).find(rotation(1), 2), keys.find(rotation(1), 2));
   const auto elsewhere = tests::make_context(parameters_with({.name = "", .digits = 4}));
   EXPECT_THROW(static_cast<void>(copied_on_use(elsewhere, keys)), MismatchError);
 }
