@@ -117,7 +117,7 @@ def _show_model(package: Package, json: str | None, device: str | None) -> int:
 
 def _bootstrap(settings: Mapping[str, Any]) -> str:
     if "passes" in settings:
-        return f"exact bootstrap, {settings['passes']} passes"
+        return f"exact bootstrap of {settings['passes']} pass{'es' * (settings['passes'] > 1)}"
     return f"bootstrap of {settings['slots']} slots"
 
 

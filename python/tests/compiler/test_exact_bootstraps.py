@@ -158,9 +158,9 @@ def without(program: Program, left_out: int) -> Program:
     return result
 
 
-@both_schemes
-def test_no_bootstrap_can_be_left_out(scheme: str) -> None:
-    function, specs, _ = PROGRAMS["machine"]
+@pytest.mark.parametrize("name", ["life", "machine"])
+def test_no_bootstrap_can_be_left_out(name: str) -> None:
+    function, specs, scheme = PROGRAMS[name]
     model = compiled(function, *specs, scheme=scheme).package
     for at in range(bootstraps(model)):
         other = without(model.program, at)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -9,6 +10,7 @@ import pytest
 
 import hemera as hm
 from hemera import serving
+from hemera.cli import main
 from hemera.errors import FormatError, MismatchError, MissingKeyError, NoiseError, ParameterError
 from hemera.serving import Interface, Package
 
@@ -89,6 +91,14 @@ def test_the_passes_are_decided_and_one_bootstrap_is_listed(package: Package) ->
     for kind, expected in square.items():
         if kind != "rescales":  # the ones of levels, which differ
             assert cost.operations[kind] == expected + one[kind] + two[kind]
+
+
+def test_inspect_names_the_bootstrap(package: Package, tmp_path: Path, capsys: Any) -> None:
+    package.save(tmp_path / "power.hemera-model")
+    assert main(["inspect", str(tmp_path / "power.hemera-model")]) == 0
+    told = capsys.readouterr().out
+    assert "exact bootstrap of 2 passes" in told
+    assert f"{package.program.operations['exact bootstrap']} exact bootstrap" in told
 
 
 def test_missing_keys_and_other_parameters_are_refused(package: Package) -> None:
