@@ -25,7 +25,7 @@ from hemera.serving.operations import ExactBootstraps, Running, exact_bootstrap
 from hemera.serving.program import Program
 from hemera.serving.values import MAX_PASSES
 
-__all__ = ["exact_bootstrap_of", "exactly_placed"]
+__all__ = ["all_passes", "exact_bootstrap_of", "exactly_placed", "placed_with"]
 
 Bootstrapped = dict[int, list[int]]
 """For each node, the values that are bootstrapped before it."""
@@ -52,29 +52,48 @@ def exactly_placed(lowered: Lowered, params: Parameters) -> Lowered:
     Raises:
         NoiseError: where an operation takes more budget than bootstraps leave.
     """
-    best: tuple[int, Program] | None = None
+    found: list[Program] = []
     reason: NoiseError | None = None
     for passes in range(1, MAX_PASSES + 1):
         plan = exact_bootstrap_of(params, passes)
         if plan is None:
             break
-        for room in _ROOMS:
-            try:
-                found = _Placing(lowered.program, params, plan, room).found()
-            except NoiseError as error:
-                reason = error
-                continue
-            cost = passes * sum(map(len, found.values()))
-            if best is None or cost < best[0]:
-                best = cost, _rewritten(lowered.program, found, ExactBootstraps(passes))
-            if cost == 0:
-                break
-        if best is not None and best[0] == 0:
+        try:
+            found.append(placed_with(lowered.program, params, plan))
+        except NoiseError as error:
+            reason = error
+            continue
+        if all_passes(found[-1]) == 0:
             break
-    if best is None:
+    if not found:
         assert reason is not None
         raise reason
-    return replace(lowered, program=best[1])
+    return replace(lowered, program=min(found, key=all_passes))
+
+
+def all_passes(program: Program) -> int:
+    """Of all bootstraps of a run."""
+    return sum(node.operation.passes for node in program.nodes if isinstance(node.operation, ExactBootstraps))
+
+
+def placed_with(program: Program, params: Parameters, plan: IntegerBootstrap) -> Program:
+    """The program with bootstraps of one plan.
+
+    Raises:
+        NoiseError: where an operation takes more budget than it leaves.
+    """
+    found: list[Bootstrapped] = []
+    reason: NoiseError | None = None
+    for room in _ROOMS:
+        try:
+            found.append(_Placing(program, params, plan, room).found())
+        except NoiseError as error:
+            reason = error
+    if not found:
+        assert reason is not None
+        raise reason
+    best = min(found, key=lambda each: sum(map(len, each.values())))
+    return _rewritten(program, best, ExactBootstraps(plan.passes))
 
 
 class _Placing:

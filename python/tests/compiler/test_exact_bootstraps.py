@@ -14,6 +14,7 @@ import hemera as hm
 from hemera import _core
 from hemera._noise_warning import budgets_are_known
 from hemera.compiler import Compiled
+from hemera.compiler.exact_bootstraps import all_passes, placed_with
 from hemera.errors import MismatchError, NoiseError, ParameterError
 from hemera.serving.dry_run import with_keys
 from hemera.serving.package import Package
@@ -166,6 +167,26 @@ def test_no_bootstrap_can_be_left_out(name: str) -> None:
         other = without(model.program, at)
         with pytest.raises(NoiseError), budgets_are_known():
             Package(with_keys(model.interface, other), other).cost()
+
+
+def test_a_run_has_the_fewest_passes() -> None:
+    """One pass is best for a table, and two for a product of many, whose sums of products keep room."""
+    params = preset("bfv")
+    programs: list[tuple[Callable[..., Any], Spec, list[int]]] = [
+        (lambda x: x % 7, Spec((6,), (0, 63)), [5, 8]),
+        (lambda x: x.prod(), Spec((64,), (0, 1)), [12, 8]),
+    ]
+    for function, spec, most in programs:
+        plan = compiled(function, spec)
+        without_any = plan.package.program
+        while "exact bootstrap" in without_any.operations:
+            without_any = without(without_any, 0)
+        found = [
+            all_passes(placed_with(without_any, params, hm.circuits.IntegerBootstrap(params, passes=passes)))
+            for passes in (1, 2)
+        ]
+        assert all(have <= bound for have, bound in zip(found, most, strict=True))
+        assert all_passes(plan.package.program) == min(found) < max(found)
 
 
 def test_the_last_product_needs_no_budget_of_a_bootstrap() -> None:
