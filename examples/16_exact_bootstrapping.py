@@ -1,5 +1,7 @@
 """Exact computing without an end: products modulo 65537, one after the other, by BFV with bootstraps."""
 
+from typing import Any
+
 import numpy as np
 
 import hemera as hm
@@ -41,11 +43,12 @@ print("all", params.max_slots, "slots are exact")
 
 
 # A compiled program has its bootstraps placed, and they are known before it runs: Conway's game of life.
-def life(board):
+def life(board: Any) -> Any:
     rule = [int(k == 3 or k in (11, 12)) for k in range(18)]
     for _ in range(2):
-        near = sum(np.roll(board, (i, j), (0, 1)) for i in (-1, 0, 1) for j in (-1, 0, 1)) + 8 * board
-        board = np.array(rule)[near] if isinstance(near, np.ndarray) else np.choose(near, rule)
+        near = sum(np.roll(board, (i, j), (0, 1)) for i in (-1, 0, 1) for j in (-1, 0, 1))
+        index = near + 8 * board
+        board = np.choose(index, rule)
     return board
 
 

@@ -112,7 +112,6 @@ class _Placing:
             Running(self._ev, node.operation.plan(program.place(node, params, levels)))
             for node in program.nodes
         ]
-        self._used = {value for node in program.nodes for value in node.operands}
         self._before: dict[int, list[Ciphertext]] = {}
         """The values before each node that bootstraps."""
 
@@ -132,9 +131,7 @@ class _Placing:
         bootstrapped: Bootstrapped = {}
         for number, node in enumerate(self._program.nodes):
             result = self._result(number, values)
-            wanted = 0.0
-            if len(values) in self._used:
-                wanted = self._plan.needed_budget + self._room * (node.operation.depth > 0)
+            wanted = self._plan.needed_budget + self._room * (node.operation.depth > 0)
             for value in self._candidates(node.operands, values):
                 if result.guaranteed_noise_budget > wanted:
                     break
