@@ -13,6 +13,8 @@ from hemera import serving
 from hemera.cli import main
 from hemera.errors import FormatError, MismatchError, MissingKeyError, NoiseError, ParameterError
 from hemera.serving import Interface, Package
+from hemera.serving.operations import Place
+from hemera.serving.values import Form
 
 N, T = 2048, 65537
 KINDS = {"bfv": hm.bfv.Parameters, "bgv": hm.bgv.Parameters}
@@ -83,7 +85,8 @@ def test_the_passes_are_decided_and_one_bootstrap_is_listed(package: Package) ->
         params=params,
     )
     assert both.describe()["keys"]["bootstraps"] == [{"passes": 2}]
-    assert [node.operation.failure_bits for node in both.program.nodes[1:]] == [40, 64]
+    plans = [node.operation.plan(Place(params, 2, Form(N))) for node in both.program.nodes[1:]]
+    assert [plan.failure_log2 for plan in plans] == pytest.approx([-40, -64])
     cost = both.cost()
     assert cost.key_bytes == package.cost().key_bytes > boot.key_bytes
     one, two = (hm.circuits.IntegerBootstrap(params, passes=passes).operations for passes in (1, 2))
