@@ -66,8 +66,8 @@ def parameters_for(
     if isinstance(given, hemera.bfv.Parameters):
         if given.max_slots != given.degree:
             raise MismatchError(
-                f"the parameters have {given.max_slots or 'no'} slots, and trees take all {given.degree}; take "
-                "a prime plain_modulus = 1 modulo 2N"
+                f"the parameters have {given.max_slots or 'no'} slots, and trees take all {given.degree}; "
+                "take a prime plain_modulus = 1 modulo 2N"
             )
         return given
     if given != "auto":
