@@ -262,8 +262,7 @@ class Booleans(Encrypted):
 
     def __invert__(self) -> Booleans:
         engine = self._context._engine
-        held = engine.plus(self._held * -1, np.ones(engine.layout.slots))
-        return self._of(replace(held, largest=1))
+        return self._of(engine.inverted(self._held))
 
     def _combined(self, operation: str, other: object, products: int, sums: int) -> Booleans:
         """products a b + sums (a + b)."""

@@ -262,6 +262,10 @@ class Engine:
         """Plus a slot vector of whole numbers."""
         return replace(x, value=x.value + vector, largest=x.largest + float(np.abs(vector).max()))
 
+    def inverted(self, bit: Bounded) -> Bounded:
+        """1 - bit."""
+        return replace(self.plus(bit * -1, np.ones(self.layout.slots)), largest=1)
+
     def moved(self, x: Bounded, digits: int) -> Bounded:
         """Digits moved to higher places (lower, if negative). Those of the highest come out at the lowest."""
         value, error = x.value, x.error

@@ -62,23 +62,24 @@ def less(engine: Engine, a: Bounded, b: Bounded, digits: int, signed: bool) -> B
     circuit = lookup(2 * BASE, lambda x: x >= BASE, lambda x: x == _TOP)
     # What comes around to the lowest digits never comes to the highest.
     g, p = engine.tables(s, circuit, clean=True)
-    found = engine.carries(g, p, digits) * -1
+    carry = engine.carries(g, p, digits)
     if signed:
-        of_a, of_b = _signs(engine, a, b)
-        found = found + of_a - of_b
-    found = engine.plus(engine.spread(found, digits - 1), np.ones(engine.layout.slots))
-    return replace(found, largest=1)
+        of_a, of_b = signs(engine, [a, b])
+        carry = carry - of_a + of_b
+    return engine.inverted(engine.spread(carry, digits - 1))
 
 
-def _signs(engine: Engine, a: Bounded, b: Bounded) -> tuple[Bounded, Bounded]:
-    """Whether each digit is 8 or more."""
-    circuit = lookup(BASE, lambda x: x >= BASE // 2)
-    both = pair(a, b)
-    if both is None:
-        return engine.tables(a, circuit, clean=True)[0], engine.tables(b, circuit, clean=True)[0]
-    (found,) = engine.tables(both, circuit, clean=True)
-    vectors = a.value.shape[0]
-    return found[slice(0, vectors)], found[slice(vectors, 2 * vectors)]
+def signs(engine: Engine, numbers: list[Bounded]) -> list[Bounded]:
+    """Whether each digit is 8 or more, of all numbers in one refresh where that can be."""
+    circuit = lookup(BASE, lambda s: s >= BASE // 2)
+    joined: Bounded | None = numbers[0]
+    for x in numbers[1:]:
+        joined = None if joined is None else pair(joined, x)
+    if joined is None:
+        return [engine.tables(x, circuit, clean=True)[0] for x in numbers]
+    (found,) = engine.tables(joined, circuit, clean=True)
+    vectors = numbers[0].value.shape[0]
+    return [found[slice(i * vectors, (i + 1) * vectors)] for i in range(len(numbers))]
 
 
 def negative(engine: Engine, a: Bounded, digits: int) -> Bounded:

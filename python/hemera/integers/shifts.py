@@ -29,9 +29,9 @@ def shift_by(
     low, over, sign = _bits(engine, a, amount, digits, with_sign=keeps_sign)
     by = engine.spread(engine.number(low[:_BY_BITS]), 0)
     places = _places(engine, low, digits)
-    kept = _not(engine, engine.spread(over, 1))
+    kept = engine.inverted(engine.spread(over, 1))
     if DIGIT_BITS * digits < BASE:  # amounts from 8 to 15 are too large as well
-        kept = replace(engine.product(kept, _not(engine, engine.spread(low[3], 0))), largest=1)
+        kept = replace(engine.product(kept, engine.inverted(engine.spread(low[3], 0))), largest=1)
     index = a + by * BASE
     if sign is not None:
         sign = engine.masked(engine.spread(sign, digits - 1), engine.layout.by_digit([1.0] * digits))
@@ -65,10 +65,6 @@ def _places(engine: Engine, low: list[Bounded], digits: int) -> list[Bounded]:
     """The bits that move whole digits, by 1, 2, 4, ... of them, at all digits."""
     count = digits.bit_length() - 1
     return [engine.spread(low[k % DIGIT_BITS], k // DIGIT_BITS) for k in range(_BY_BITS, _BY_BITS + count)]
-
-
-def _not(engine: Engine, bit: Bounded) -> Bounded:
-    return replace(engine.plus(bit * -1, np.ones(engine.layout.slots)), largest=1)
 
 
 def _within_digits(engine: Engine, index: Bounded, digits: int, *, left: bool, signed: bool) -> Bounded:
@@ -111,7 +107,7 @@ def _moved(
     targets = range(digits)
     mask = [1.0 if 0 <= i + (-places if left else places) < digits else 0.0 for i in targets]
     goes = engine.masked(condition, engine.layout.by_digit(mask))
-    stays = _not(engine, condition)
+    stays = engine.inverted(condition)
     if kept is not None:
         goes, stays = engine.product(goes, kept), engine.product(stays, kept)
     moved = engine.moved(x, places if left else -places)
