@@ -141,3 +141,26 @@ def test_numbers_that_are_refused() -> None:
     numbers = np.array([[3, 4, 5, 6], [9, 8, 7, 255]])
     z = ev.encrypt(numbers + 3.3j)
     check(ints.from_ckks(z, np.uint8, error=2.0**-12), numbers.astype(np.uint8), ints)
+
+
+def test_refreshes_are_as_many_as_the_page_says() -> None:
+    ints = context(16)
+    a = np.arange(9, dtype=np.uint16)
+    x, by = ints.encrypt(a), ints.encrypt(a.astype(np.uint8))
+    signed = ints.encrypt(a.astype(np.int16))
+    y = x.to_ckks()
+    for vectors, operation in (
+        (0, x.to_ckks),
+        (1, signed.to_ckks),
+        (2, lambda: x << by),
+        (2, lambda: signed << by),
+        (3, lambda: signed >> by),  # the signs with the amounts
+        (1, lambda: hm.integers.overflowing_sub(x, x)),
+        (4, lambda: hm.integers.overflowing_add(signed, signed)),
+        (1, lambda: ints.from_ckks(y, np.uint8, error=2.0**-10)),
+        (2, lambda: ints.from_ckks(y, np.uint16, error=2.0**-10)),
+        (0, lambda: x[3:].reshape(2, 3).T),
+    ):
+        before = ints.work.refreshes
+        operation()
+        assert ints.work.refreshes == before + vectors
