@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import cached_property
 from math import isfinite, prod
 from typing import Any, ClassVar, NoReturn, TypeVar
 
@@ -42,9 +43,14 @@ class Encrypted(NotAnArray):
 
     def __init__(self, context: Home, held: Bounded, shape: tuple[int, ...], dtype: DType) -> None:
         self._context = context
-        self._held = held
+        self._stored = held
         self._shape = shape
         self._dtype = dtype
+
+    @cached_property
+    def _held(self) -> Bounded:
+        """The values with the context's keys, which are made now if there are none."""
+        return self._context._bound(self._stored)
 
     @property
     def context(self) -> Home:
@@ -74,12 +80,12 @@ class Encrypted(NotAnArray):
     @property
     def error(self) -> float:
         """A bound on the deviation of a digit from its whole number: public, as the operations give it."""
-        return self._held.error
+        return self._stored.error
 
     @property
     def failure_log2(self) -> float:
         """log2 of a bound on the probability that a value is wrong, of all operations that led here."""
-        return self._held.risk.log2
+        return self._stored.risk.log2
 
     @property
     def levels(self) -> int:
@@ -118,7 +124,7 @@ class Encrypted(NotAnArray):
             float(self.error),
             failure if isfinite(failure) else None,
         )
-        return files.write(header, self._held.value.to_bytes(compression=compression))
+        return files.write(header, self._stored.value.to_bytes(compression=compression))
 
     def __bytes__(self) -> bytes:
         return self.to_bytes()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import cached_property
 from typing import Any, TypeVar, overload
 
@@ -16,7 +17,7 @@ from hemera.inputs.source import Source, read_bytes
 from hemera.integers import conversion, files, operations
 from hemera.integers.array import Booleans, Encrypted, Integers
 from hemera.integers.bounded import Bounded, Risk
-from hemera.integers.engine import Engine, Work
+from hemera.integers.engine import Engine, Work, finished_level
 from hemera.integers.layout import BASE, DIGIT_BITS, Layout
 from hemera.integers.points import Points
 from hemera.integers.report import report
@@ -147,6 +148,11 @@ class Context:
         evaluator = self._ckks.bind(self.keys)
         return Engine(evaluator, self._layout, self._whole, self._real)
 
+    def _bound(self, held: Bounded) -> Bounded:
+        """The same with the keys for its operations."""
+        evaluator = self._engine.evaluator
+        return held if held.value.evaluator is evaluator else replace(held, value=evaluator.bind(held.value))
+
     # --- Facts. ---
 
     @property
@@ -213,7 +219,7 @@ class Context:
         """
         if not isinstance(x, Encrypted):
             raise TypeError(f"decrypt: takes encrypted integers or booleans, not {described(x)}")
-        slots: NDArray[Any] = self._ckks.decrypt(x._held.value, self.secret_key, dtype=float)
+        slots: NDArray[Any] = self._ckks.decrypt(x._stored.value, self.secret_key, dtype=float)
         digits = np.rint(slots).astype(np.int64)
         is_boolean = isinstance(x, Booleans)
         if digits.min() < 0 or digits.max() > (1 if is_boolean else 15):
@@ -282,7 +288,7 @@ class Context:
 
     def load(self, source: Source) -> Any:
         """Encrypted integers or booleans of their bytes or file, as `x.save` writes them, in any context of
-        the same bits and parameters.
+        the same bits and parameters. Who only decrypts them needs no keys but the secret one.
 
         Raises:
             FormatError: if the bytes are damaged, or no file of encrypted integers.
@@ -290,12 +296,15 @@ class Context:
             FileError: if the file can not be read.
         """
         header, ciphertext = files.read(read_bytes(source))
-        engine = self._engine
         if header.bits != self._bits:
             raise _core.MismatchError(
                 f"load: the values are of a context of {header.bits} bits, and this one has {self._bits}"
             )
-        value = engine.evaluator.load(ciphertext)
+        value = self._ckks.load(ciphertext)
+        if not isinstance(value, Ciphertext):
+            raise _core.MismatchError(
+                f"load: a ciphertext is in the file, and this is a {type(value).__name__}"
+            )
         vectors = self._layout.vectors(header.size)
         found = (value.shape, value.slots, value.filled, value.size)
         if found != ((vectors,), self._layout.slots, self._layout.slots, 2):
@@ -306,7 +315,7 @@ class Context:
         is_boolean = header.dtype == "bool"
         risk = Risk() if header.failure_log2 is None else Risk.of(header.failure_log2)
         held = Bounded(value, 1 if is_boolean else BASE - 1, header.error, risk)
-        if not engine.lowest <= engine.level(held) <= engine.highest:
+        if not self._whole.input_level <= finished_level(value) <= self._whole.result_level:
             raise _core.FormatError(f"load: level {value.level} is none of the values'")
         if is_boolean:
             return Booleans(self, held, tuple(header.shape), header.type)

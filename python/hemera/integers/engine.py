@@ -107,14 +107,9 @@ class Engine:
         """The level of the user's lowest."""
         return self._whole.input_level
 
-    @property
-    def highest(self) -> int:
-        """The level of fresh encryptions and of exponentials."""
-        return self._whole.result_level
-
     def level(self, x: Bounded) -> int:
         """The level after the rescale that a product waits for."""
-        return _finished(x.value)
+        return finished_level(x.value)
 
     def ready(self, x: Bounded, levels: int, error: float = MOST_DIGIT_ERROR) -> Bounded:
         """Digits with at least `levels` levels left, and no more error: refreshed, if they have not."""
@@ -352,13 +347,14 @@ class Engine:
         return Bounded(self.evaluator.encrypt(digits), largest, self.fresh)
 
 
-def _finished(value: Ciphertext) -> int:
+def finished_level(value: Ciphertext) -> int:
+    """The level after the rescale that a product waits for."""
     return int(_core.finished(value._native)[0])
 
 
 def pair(a: Bounded, b: Bounded) -> Bounded | None:
     """The vectors of both, at the lower one's level; None where they have not one scale there."""
-    level = min(_finished(a.value), _finished(b.value))
+    level = min(finished_level(a.value), finished_level(b.value))
     first, second = a.value.at_level(level), b.value.at_level(level)
     if first.scale != second.scale or first.level != second.level:
         return None

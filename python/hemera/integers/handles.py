@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Protocol
 
+from hemera.integers.bounded import Bounded
 from hemera.integers.engine import Engine
 
 
@@ -14,4 +15,5 @@ class Home(Protocol):
     def bits(self) -> int: ...
     @property
     def _engine(self) -> Engine: ...
+    def _bound(self, held: Bounded) -> Bounded: ...
     def encrypt(self, values: Any) -> Any: ...

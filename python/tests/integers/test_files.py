@@ -90,6 +90,13 @@ def test_a_client_sends_and_a_server_answers(tmp_path: Path) -> None:
         16, preset="test-exact", secret_key=tmp_path / "secret.hemera", keys=bytes(client.keys)
     )
     check(later.load(bytes(small)), expected, later)
+    # Who has the secret key alone decrypts without any other.
+    alone = hm.integers.Context(16, preset="test-exact", secret_key=bytes(client.secret_key))
+    read = alone.load(bytes(small))
+    np.testing.assert_array_equal(alone.decrypt(read), expected)
+    assert (bytes(read), read.error) == (bytes(small), small.error)
+    assert "keys" not in vars(alone)
+    check(read + 1, expected + np.uint16(1), alone)  # makes them
     # What came by a file has one event more.
     again = client.load(bytes(small))
     assert again.failure_log2 == y.failure_log2
