@@ -172,7 +172,7 @@ class Parameters:
     @property
     def max_slots(self) -> int:
         """The largest number of slots of one ciphertext: N/2 for CKKS. BFV and BGV: the largest power of two
-        n up to N of which a prime plaintext modulus is 1 modulo 2n; 0 for others, which have coefficients
+        n up to N for which a prime plaintext modulus is 1 modulo 2n; 0 for others, which have coefficients
         alone. With n < N, slots are those of the polynomials in X^(N/n)."""
         return self._native.max_slots
 
