@@ -132,13 +132,19 @@ TYPED_TEST(IntegerSums, AnOperandOfSeveralProductsIsBootstrappedOnce) {
   expected = client.add(expected, product(this->a, this->a, this->t));
   this->expect(ev.dot(left, right), expected);
   EXPECT_EQ(this->bootstraps(), 2U);
+  // With another noisy operand it is the copy that meets it.
+  const Ciphertext w = this->with_bits(this->c, 4);
+  const std::vector<const Ciphertext*> same = {&x, &x}, noisy = {&y, &w};
+  this->expect(ev.dot(same, noisy),
+               client.add(product(this->a, this->b, this->t), product(this->a, this->c, this->t)));
+  EXPECT_EQ(this->bootstraps(), 5U);
   // With plaintexts.
   const rlwe::Plaintext p = client.encode(this->b), q = client.encode(this->c);
   const std::vector<const Ciphertext*> both = {&x, &x};
   const std::vector<const rlwe::Plaintext*> factors = {&p, &q};
   this->expect(ev.dot(both, factors),
                client.add(product(this->a, this->b, this->t), product(this->a, this->c, this->t)));
-  EXPECT_EQ(this->bootstraps(), 3U);
+  EXPECT_EQ(this->bootstraps(), 6U);
   // Of size 3: relinearized and bootstrapped once.
   const typename TypeParam::Evaluator lazy(client.context, this->session.keys, rlwe::Relinearization::lazy,
                                            PreparedIntegerBootstrap::refresh(this->session.prepared));
