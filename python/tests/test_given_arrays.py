@@ -82,6 +82,14 @@ def test_real_operands_have_the_bits_of_complex_ones(ctx: hm.Context, count: int
     )
 
 
+@pytest.mark.parametrize("encoding", ["slots", "coefficients"])
+def test_a_single_operand_is_one_for_all(encoding: str) -> None:
+    ctx = hm.Context(make_params("bfv"), "cpu")
+    sk = ctx.generate_secret_key()
+    x = ctx.bind(ctx.generate_keys(sk)).encrypt(np.arange(ctx.params.degree), encoding=encoding)
+    np.testing.assert_array_equal(ctx.decrypt(x + np.array([3]), sk), np.arange(ctx.params.degree) + 3)
+
+
 ROOMS: dict[str, Callable[[tuple[int, ...], Any], NDArray[Any]]] = {
     "contiguous": np.empty,
     "rows of a longer array": lambda shape, dtype: np.empty((shape[0] + 2, *shape[1:]), dtype)[1:-1],

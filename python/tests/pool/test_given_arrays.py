@@ -87,10 +87,14 @@ def test_parts_of_two_types_have_the_type_of_the_whole() -> None:
     setting.pool.replicate(setting.sk)
     values = setting.values(4)
     with setting.pool:
-        both = hm.concatenate([setting.one.encrypt(values[:2]), setting.one.encrypt(values[2:] * 1j)])
-        found = setting.pool.decrypt(setting.ev.bind(both), setting.sk)
+        first = values[0, 0]
+        both = setting.ev.map(lambda ev, rows: ev.encrypt(rows * (1 if rows[0, 0] == first else 1j)), values)
+        assert [part.dtype for part in both.parts] == [np.float64, np.complex128]
+        found = setting.pool.decrypt(both, setting.sk)
         assert found.dtype == np.complex128
-        np.testing.assert_array_equal(found, setting.one.context.decrypt(both, setting.sk))
+        np.testing.assert_allclose(found, [*values[:2], *(values[2:] * 1j)], atol=2**-18)
+        with pytest.raises(ParameterError, match="out is an array of float64, and the values are complex128"):
+            setting.pool.decrypt(both, setting.sk, out=np.empty((4, SLOTS)))
 
 
 def test_arrays_that_do_not_fit_are_refused_before_members_work(setting: Setting) -> None:
