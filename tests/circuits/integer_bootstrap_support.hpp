@@ -22,16 +22,20 @@ using testing::Bfv;
 using testing::Bgv;
 using testing::Values;
 
+// Of three doublings and of four.
+constexpr const char *usual = "bfv11-test", *precise = "bfv11-test-40";
+
 template <typename S>
-rlwe::Parameters exact_parameters(std::uint64_t t) {
-  return parameters_for_bootstrapping(S::scheme, t, integer_bootstrap_preset("bfv11-test"));
+rlwe::Parameters exact_parameters(std::uint64_t t, const char* preset = usual) {
+  return parameters_for_bootstrapping(S::scheme, t, integer_bootstrap_preset(preset));
 }
 
 // A client with a secret, and a server's evaluators with and without automatic bootstraps.
 template <typename S>
 struct ExactSession {
-  explicit ExactSession(std::uint64_t t, const IntegerBootstrapOptions& options = {})
-      : plan(exact_parameters<S>(t), options),
+  explicit ExactSession(std::uint64_t t, const IntegerBootstrapOptions& options = {},
+                        const char* preset = usual)
+      : plan(exact_parameters<S>(t, preset), options),
         client(plan.parameters()),
         prepared(std::make_shared<const PreparedIntegerBootstrap>(client.context, plan)),
         keys([&] {

@@ -15,9 +15,9 @@ namespace hemera::circuits {
 namespace {
 
 template <typename S>
-void keeps_all_polynomials(std::uint64_t t) {
+void keeps_all_polynomials(std::uint64_t t, const char* preset = usual) {
   SCOPED_TRACE(t);
-  ExactSession<S> session(t, {.passes = 1});
+  ExactSession<S> session(t, {.passes = 1}, preset);
   const std::size_t n = session.client.degree();
   const std::vector<Values> inputs = session.client.inputs(n);
   Values all;
@@ -36,13 +36,18 @@ TEST(IntegerBootstrap, KeepsAllPolynomialsOfBfvWhateverThePlainModulus) {
   }
 }
 
+TEST(IntegerBootstrap, KeepsAllPolynomialsWithFourDoublings) {
+  for (const std::uint64_t t : {2UL, 1UL << 32}) keeps_all_polynomials<Bfv>(t, precise);
+  keeps_all_polynomials<Bgv>(257, precise);
+}
+
 TEST(IntegerBootstrap, KeepsAllPolynomialsOfBgvWhateverThePlainModulus) {
   for (const std::uint64_t t : {2UL, 257UL, 65537UL, 1UL << 32}) keeps_all_polynomials<Bgv>(t);
 }
 
 template <typename S>
-void multiplies_without_end(std::uint64_t t, std::size_t products) {
-  ExactSession<S> session(t);
+void multiplies_without_end(std::uint64_t t, std::size_t products, const char* preset = usual) {
+  ExactSession<S> session(t, {}, preset);
   Values expected = session.client.uniform();
   Ciphertext x = session.encrypt(expected);
   for (std::size_t i = 0; i < products; ++i) {
@@ -58,13 +63,17 @@ void multiplies_without_end(std::uint64_t t, std::size_t products) {
 
 TEST(IntegerBootstrap, ProductsOfBfvHaveNoEnd) { multiplies_without_end<Bfv>(65537, 12); }
 TEST(IntegerBootstrap, ProductsOfBfvHaveNoEndModuloAPowerOfTwo) { multiplies_without_end<Bfv>(1UL << 32, 5); }
+TEST(IntegerBootstrap, ProductsHaveNoEndWithFourDoublings) {
+  EXPECT_EQ(IntegerBootstrap(exact_parameters<Bfv>(65537, precise)).passes(), 1U);
+  multiplies_without_end<Bfv>(65537, 5, precise);
+}
 TEST(IntegerBootstrap, ProductsOfBgvHaveNoEnd) { multiplies_without_end<Bgv>(65537, 12); }
 
 // The noise after passes follows 2^-(R + p + shift), whatever t, from noise that fills the range.
 template <typename S>
-void follows_the_law(std::uint64_t t, std::size_t passes) {
+void follows_the_law(std::uint64_t t, std::size_t passes, const char* preset = usual) {
   SCOPED_TRACE(::testing::Message() << "t = " << t << ", passes " << passes);
-  ExactSession<S> session(t, {.passes = passes});
+  ExactSession<S> session(t, {.passes = passes}, preset);
   const Values values = session.client.uniform();
   double sum = 0;
   constexpr int rounds = 3;
@@ -87,6 +96,13 @@ TEST(IntegerBootstrap, LeavesTheNoiseThatTheModelSays) {
     follows_the_law<Bfv>(3, passes);
     follows_the_law<Bgv>(65537, passes);
   }
+}
+
+TEST(IntegerBootstrap, LeavesTheNoiseThatTheModelSaysWithFourDoublings) {
+  EXPECT_GT(IntegerBootstrap(exact_parameters<Bfv>(257, precise)).precision_bits(), 40);
+  for (const std::uint64_t t : {2UL, 257UL, 65537UL, 1UL << 32}) follows_the_law<Bfv>(t, 1, precise);
+  follows_the_law<Bfv>(257, 2, precise);
+  follows_the_law<Bgv>(65537, 1, precise);
 }
 
 template <typename S>

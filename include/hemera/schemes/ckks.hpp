@@ -146,6 +146,13 @@ class Encoder {
                                             const rlwe::BatchShape& batch, std::size_t level, double scale,
                                             Stored stored = Stored::whole,
                                             std::optional<double> largest = {}) const;
+  /// The same of one row of values, embedded on the host to some 62 bits: for scales beyond 2^53, at which
+  /// doubles round more than the integers do. Takes milliseconds for each. For the Galois generator 5;
+  /// others' plaintexts are those of encode_over.
+  [[nodiscard]] rlwe::Plaintext encode_precisely_over(const poly::RnsBase& base,
+                                                      std::span<const std::complex<double>> values,
+                                                      std::size_t level, double scale,
+                                                      Stored stored = Stored::whole) const;
   /// The same of `count` rows of values, each as a plaintext of its own. They are encoded as one batch, by
   /// all threads or in one pass of a device.
   [[nodiscard]] std::vector<rlwe::Plaintext> encode_each_over(const poly::RnsBase& base,

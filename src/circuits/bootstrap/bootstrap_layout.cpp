@@ -39,6 +39,11 @@ double last_modulus(const rlwe::Parameters& parameters) {
   return product;
 }
 
+double matrix_scale(const rlwe::Parameters& parameters, std::size_t level) {
+  const auto& scales = parameters.rescaling().scales;
+  return scales[level - 1].scale * (scales[level].divisor / scales[level].scale);
+}
+
 Arcsine fit_arcsine(double ratio) {
   // Least squares at Chebyshev points, which is nearly minimax.
   constexpr int points = 64;
@@ -130,7 +135,7 @@ EvalModSeries checked_series(const SineShape& sine, double ratio, std::size_t ri
   EvalModSeries series =
       sine.exponential ? exponential_series(sine.range, sine.degree, sine.doublings) : fit_eval_mod(request);
   double sum = 0;
-  for (const double coefficient : series.coefficients) sum += std::abs(coefficient);
+  for (const auto& coefficient : series.coefficients) sum += std::abs(coefficient.value);
   if (!(sum < largest_sum)) {
     throw ParameterError(what + "its coefficients add up to 2^" + std::to_string(std::log2(sum)) +
                          ", which costs all precision; use a larger degree, or more doublings");

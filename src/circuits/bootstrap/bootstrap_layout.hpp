@@ -14,6 +14,9 @@ namespace hemera::circuits {
 /// q_0, the modulus of level 0.
 double last_modulus(const rlwe::Parameters& parameters);
 
+/// The scale of the plaintexts of a matrix at the level.
+double matrix_scale(const rlwe::Parameters& parameters, std::size_t level);
+
 /// arcsin(s) = s (constant + square s^2), nearly the best on the sines of angles up to 2 pi / ratio.
 struct Arcsine {
   double constant, square;

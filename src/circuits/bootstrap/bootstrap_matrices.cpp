@@ -14,6 +14,9 @@ namespace {
 
 using Complex = std::complex<double>;
 
+// Of plaintexts that doubles embed: at larger ones they round more than the scale does.
+constexpr double largest_double_scale = 0x1p54;
+
 // A row of transforms, one level each from `level` down.
 std::vector<LinearTransform> transforms(const rlwe::Parameters& parameters, std::vector<Diagonals> matrices,
                                         std::size_t level) {
@@ -24,6 +27,7 @@ std::vector<LinearTransform> transforms(const rlwe::Parameters& parameters, std:
                         LinearTransformOptions{
                             .level = level,
                             .gadget = rotation_gadget(parameters, level, most_special_primes),
+                            .precise = matrix_scale(parameters, level) > largest_double_scale,
                         });
     --level;
   }
@@ -72,8 +76,14 @@ BootstrapMatrices bootstrap_matrices(const rlwe::Parameters& parameters, const B
   // multiplied by the number of repetitions.
   const double factor = static_cast<double>(slots) / static_cast<double>(parameters.max_slots()) /
                         (2 * static_cast<double>(layout.sine.range));
-  for (Diagonals& matrix : to_slots) {
-    scale_inplace(matrix, std::pow(factor, 1 / static_cast<double>(to_slots.size())));
+  double left = factor;
+  for (std::size_t i = 0; i < to_slots.size(); ++i) {
+    // Powers of two change no digit of the entries; the last one takes what is left.
+    const bool is_last = i + 1 == to_slots.size();
+    const double share = std::log2(left) / static_cast<double>(to_slots.size() - i);
+    const double own = is_last ? left : std::exp2(std::round(share));
+    scale_inplace(to_slots[i], own);
+    left /= own;
   }
   auto to_coefficients = slots_to_coefficients_factors(slots, short_first);
   const bool is_slots_first = layout.order == BootstrapOrder::slots_first;
@@ -99,6 +109,7 @@ LinearTransform scaled(const rlwe::Parameters& parameters, const LinearTransform
               .level = transform.level(),
               .gadget = rotation_gadget(parameters, transform.level(), most_special_primes),
               .fewest_keys = transform.has_fewest_keys(),
+              .precise = transform.is_precise(),
           }};
 }
 

@@ -22,6 +22,9 @@ using rlwe::LevelPurpose;
 // Of the series' coefficients: with fewer bits nothing is left of them, more do not fit 64-bit numbers.
 constexpr int least_constant_bits = 10;
 constexpr int most_constant_bits = 60;
+// By which the scale that EvalMod ends with may differ from the planned one before SlotToCoeff, which takes
+// any.
+constexpr double most_off_bits = 1;
 
 SineShape sine_of(const BootstrapSettings& settings) {
   return {.range = settings.sine_range,
@@ -57,9 +60,10 @@ void interpolate(std::vector<rlwe::LevelScale>& scales, std::size_t first, std::
   }
 }
 
-// The scales of the circuits' levels, exact for the chain's primes.
+// The scales of the circuits' levels, exact for the chain's primes. `v`, `end`: that which EvalMod begins
+// with, and log2 of its last sine's.
 void fill_scales(std::vector<rlwe::LevelScale>& scales, const rlwe::Parameters& chain,
-                 const BootstrapSettings& settings, double v) {
+                 const BootstrapSettings& settings, double v, double end_log2) {
   const bool is_slots_first = settings.order == BootstrapOrder::slots_first;
   const double q0 = last_modulus(chain);
   const double ratio = is_slots_first ? std::exp2(settings.ratio_bits) : q0 / scales[0].scale;
@@ -81,13 +85,18 @@ void fill_scales(std::vector<rlwe::LevelScale>& scales, const rlwe::Parameters& 
     const double square = sine * sine / scales[end + 2].divisor;
     return square * square / (arcsine.square * scales[end + 1].divisor);
   };
+  const double power = std::exp2(steps + corrections);
   if (is_slots_first) {
     // What the last step leaves has the scale of the user's highest level.
     const double slope = settings.arcsine ? 1 : sine_slope(ratio);
     const double gain = settings.exponential ? 1 : ratio * slope / (2 * std::numbers::pi);
     const double wanted = scales[end].scale * gain;
-    const double power = std::exp2(steps + corrections);
     for (int round = 0; round < 3; ++round) v *= std::pow(wanted / result(v), 1 / power);
+  } else {
+    // Any end near the planned one will do. Each step doubles what a chain's primes lack, in bits.
+    const auto off_bits = [&] { return end_log2 - std::log2(result(v)); };
+    for (int round = 0; round < 3 && std::abs(off_bits()) > most_off_bits; ++round)
+      v *= std::exp2(off_bits() / power);
   }
   scales[begin].scale = v;
   const auto after = scales_after(sine_shape, v, divisors, settings.constant_bits);
@@ -241,7 +250,7 @@ rlwe::Parameters parameters_for_bootstrapping(const BootstrapSettings& settings)
   rlwe::ParametersLiteral literal = drops.literal();
   literal.secret = settings.secret;
   literal.rescaling = drops.rescaling();
-  fill_scales(literal.rescaling->scales, drops, settings, std::exp2(scales.v));
+  fill_scales(literal.rescaling->scales, drops, settings, std::exp2(scales.v), sine);
   std::vector<std::uint64_t> taken = drops.primes_up_to(drops.levels() - 1);
   taken.insert(taken.end(), literal.special_primes.begin(), literal.special_primes.end());
   if (literal.special_primes.size() < settings.special_primes) {

@@ -2,29 +2,32 @@
 
 #include <cmath>
 #include <complex>
+#include <map>
 #include <numbers>
 #include <utility>
 
 namespace hemera::circuits {
 namespace {
 
-using Complex = std::complex<double>;
+// Products of many roots: only results are rounded to doubles.
+using WideComplex = std::complex<long double>;
+using WideDiagonals = std::map<std::size_t, std::vector<WideComplex>>;
 
 enum class Direction { forward, inverse };
 
 // One stage: butterflies (a, b) -> (a + w b, a - w b) of entries `half` apart, or the inverse of that.
-Diagonals stage(std::size_t slots, std::size_t log_half, Direction direction) {
+WideDiagonals stage(std::size_t slots, std::size_t log_half, Direction direction) {
   const std::size_t half = std::size_t{1} << log_half;
-  Diagonals result;
-  const auto entry = [&](std::size_t row, std::size_t column) -> Complex& {
-    std::vector<Complex>& diagonal = result[(column + slots - row) % slots];
+  WideDiagonals result;
+  const auto entry = [&](std::size_t row, std::size_t column) -> WideComplex& {
+    std::vector<WideComplex>& diagonal = result[(column + slots - row) % slots];
     diagonal.resize(slots);
     return diagonal[row];
   };
   std::size_t power = 1;  // 5^j modulo 8 half
   for (std::size_t j = 0; j < half; ++j) {
-    const double angle = 2 * std::numbers::pi * static_cast<double>(power) / static_cast<double>(8 * half);
-    const Complex w = std::polar(1.0, angle);
+    const long double turn = static_cast<long double>(power) / static_cast<long double>(8 * half);
+    const WideComplex w = std::polar(1.0L, 2 * std::numbers::pi_v<long double> * turn);
     for (std::size_t a = j; a < slots; a += 2 * half) {
       const std::size_t b = a + half;
       if (direction == Direction::forward) {
@@ -32,9 +35,9 @@ Diagonals stage(std::size_t slots, std::size_t log_half, Direction direction) {
         entry(a, b) = w;
         entry(b, b) = -w;
       } else {
-        entry(a, a) = entry(a, b) = 0.5;
-        entry(b, a) = std::conj(w) / 2.0;
-        entry(b, b) = -std::conj(w) / 2.0;
+        entry(a, a) = entry(a, b) = 0.5L;
+        entry(b, a) = std::conj(w) / 2.0L;
+        entry(b, b) = -std::conj(w) / 2.0L;
       }
     }
     power = power * 5 % (8 * half);
@@ -42,15 +45,12 @@ Diagonals stage(std::size_t slots, std::size_t log_half, Direction direction) {
   return result;
 }
 
-Diagonals identity(std::size_t slots) { return {{0, std::vector<Complex>(slots, 1)}}; }
-
-}  // namespace
-
-Diagonals product(const Diagonals& a, const Diagonals& b, std::size_t slots) {
-  Diagonals result;
+template <typename Matrix>
+Matrix product_of(const Matrix& a, const Matrix& b, std::size_t slots) {
+  Matrix result;
   for (const auto& [i, left] : a) {
     for (const auto& [j, right] : b) {
-      std::vector<Complex>& sum = result[(i + j) % slots];
+      auto& sum = result[(i + j) % slots];
       sum.resize(slots);
       for (std::size_t k = 0; k < slots; ++k) sum[k] += left[k] * right[(k + i) % slots];
     }
@@ -58,9 +58,27 @@ Diagonals product(const Diagonals& a, const Diagonals& b, std::size_t slots) {
   return result;
 }
 
+// The product of `count` stages that follow each other, the first one of size `log_half`.
+Diagonals merged(std::size_t slots, std::size_t log_half, std::size_t count, Direction direction) {
+  WideDiagonals matrix = stage(slots, log_half, direction);
+  for (std::size_t i = 1; i < count; ++i) {
+    log_half = direction == Direction::forward ? log_half + 1 : log_half - 1;
+    matrix = product_of(stage(slots, log_half, direction), matrix, slots);
+  }
+  Diagonals result;
+  for (const auto& [number, diagonal] : matrix) result[number].assign(diagonal.begin(), diagonal.end());
+  return result;
+}
+
+}  // namespace
+
+Diagonals product(const Diagonals& a, const Diagonals& b, std::size_t slots) {
+  return product_of(a, b, slots);
+}
+
 void scale_inplace(Diagonals& matrix, double factor) {
   for (auto& [number, diagonal] : matrix) {
-    for (Complex& entry : diagonal) entry *= factor;
+    for (std::complex<double>& entry : diagonal) entry *= factor;
   }
 }
 
@@ -78,11 +96,8 @@ std::vector<Diagonals> slots_to_coefficients_factors(std::size_t slots,
   std::vector<Diagonals> result;
   std::size_t at = 0;
   for (const std::size_t count : stages) {
-    Diagonals matrix = identity(slots);
-    for (std::size_t i = 0; i < count; ++i) {
-      matrix = product(stage(slots, at++, Direction::forward), matrix, slots);
-    }
-    result.push_back(std::move(matrix));
+    result.push_back(merged(slots, at, count, Direction::forward));
+    at += count;
   }
   return result;
 }
@@ -93,11 +108,8 @@ std::vector<Diagonals> coefficients_to_slots_factors(std::size_t slots,
   std::size_t at = 0;
   for (const std::size_t count : stages) at += count;
   for (const std::size_t count : stages) {
-    Diagonals matrix = identity(slots);
-    for (std::size_t i = 0; i < count; ++i) {
-      matrix = product(stage(slots, --at, Direction::inverse), matrix, slots);
-    }
-    result.push_back(std::move(matrix));
+    result.push_back(merged(slots, at - 1, count, Direction::inverse));
+    at -= count;
   }
   return result;
 }

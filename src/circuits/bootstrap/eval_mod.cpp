@@ -6,11 +6,13 @@
 #include <utility>
 #include <vector>
 
+#include "circuits/functions/exact_scales.hpp"
 #include "hemera/runtime/error.hpp"
 
 namespace hemera::circuits {
 namespace {
 
+using arith::TwoDoubles;
 using Value = Function::Value;
 
 // By which the scale that the steps lead to may differ from its level's. It depends on that of v with a power
@@ -20,7 +22,7 @@ double most_drift(std::size_t steps) { return std::exp2(static_cast<double>(step
 // A series in T_1, T_2, ... of y, as parts of a function; or in T_1, i T_1, i^2 T_2, ..., of i y.
 class SineSeries {
  public:
-  SineSeries(Function& function, Value y, std::span<const double> series, int fraction_bits, bool turned)
+  SineSeries(Function& function, Value y, std::span<const TwoDoubles> series, int fraction_bits, bool turned)
       : function_(function),
         fraction_bits_(fraction_bits),
         turned_(turned),
@@ -34,7 +36,7 @@ class SineSeries {
 
   Value sum() {
     const std::size_t m = small_.size();
-    std::vector<std::vector<double>> parts{series_};
+    std::vector<std::vector<TwoDoubles>> parts{series_};
     while (parts.front().size() > 2 * m) parts = halves(parts);
     std::vector<Value> values;
     Value giant = small_.back();
@@ -79,8 +81,9 @@ class SineSeries {
   }
 
   // Quotient and rest of each part by T of half its length.
-  [[nodiscard]] std::vector<std::vector<double>> halves(const std::vector<std::vector<double>>& parts) const {
-    std::vector<std::vector<double>> result;
+  [[nodiscard]] std::vector<std::vector<TwoDoubles>> halves(
+      const std::vector<std::vector<TwoDoubles>>& parts) const {
+    std::vector<std::vector<TwoDoubles>> result;
     for (const auto& part : parts) {
       auto [quotient, rest] = divide_chebyshev(part, part.size() / 2, turned_);
       result.push_back(std::move(quotient));
@@ -90,16 +93,17 @@ class SineSeries {
   }
 
   // Coefficients of T_0 to T_(m-1): those that are zero are left out, but for one.
-  [[nodiscard]] Function::Sum linear(const std::vector<double>& coefficients) const {
-    Function::Sum sum{.constant = {coefficients.front()}};
+  [[nodiscard]] Function::Sum linear(const std::vector<TwoDoubles>& coefficients) const {
+    Function::Sum sum{.constant = {coefficients.front().value}, .constant_rest = coefficients.front().rest};
     for (std::size_t k = 1; k < coefficients.size(); ++k) {
-      if (coefficients[k] != 0) sum.terms.push_back({small_[k - 1], {coefficients[k]}});
+      const auto& [value, rest] = coefficients[k];
+      if (value != 0) sum.terms.push_back({small_[k - 1], {value}, rest});
     }
     if (sum.terms.empty()) sum.terms.push_back({small_.front(), {0}});
     return sum;
   }
 
-  Value pair(const std::vector<double>& part) {
+  Value pair(const std::vector<TwoDoubles>& part) {
     const std::size_t m = small_.size();
     const auto [quotient, rest] = divide_chebyshev(part, m, turned_);
     Function::Sum factor = linear(quotient), sum = linear(rest);
@@ -111,9 +115,19 @@ class SineSeries {
   Function& function_;
   int fraction_bits_;
   bool turned_;
-  std::vector<double> series_;
+  std::vector<TwoDoubles> series_;
   std::vector<Value> small_;  // T_1 to T_m
 };
+
+// What the double of v's scale leaves of what CoeffToSlot leads to from q_0.
+double scale_rest(const rlwe::Parameters& parameters, const BootstrapLayout& layout) {
+  const auto& scales = parameters.rescaling().scales;
+  TwoDoubles scale = product_without(parameters.literal().levels.front(), {});
+  for (std::size_t level = layout.top_level; level > layout.eval_mod_level; --level) {
+    scale = rescaled(scale * TwoDoubles{matrix_scale(parameters, level)}, parameters, level);
+  }
+  return (scale.value - scales[layout.eval_mod_level].scale) + scale.rest;
+}
 
 FunctionPlan plan_of(const rlwe::Parameters& parameters, const BootstrapLayout& layout,
                      const EvalModSeries& series, bool joins_parts) {
@@ -126,6 +140,7 @@ FunctionPlan plan_of(const rlwe::Parameters& parameters, const BootstrapLayout& 
   if (layout.arcsine) circuit.arcsine = fit_arcsine(layout.ratio);
   return FunctionPlan(parameters, sine_function(circuit),
                       {.level = layout.eval_mod_level,
+                       .scale_rest = scale_rest(parameters, layout),
                        .own_keys = true,
                        .doubles_by_scale = true,
                        .joins_parts = joins_parts,

@@ -13,12 +13,12 @@ namespace hemera::circuits {
 
 /// The sine by its series, a circuit of any range, degree and number of doublings.
 struct SineCircuit {
-  double range;                    ///< of t = range v
-  std::span<const double> series;  ///< EvalModSeries::coefficients
-  std::size_t doublings;           ///< of the angle
-  int fraction_bits;               ///< of the coefficients
-  std::optional<Arcsine> arcsine;  ///< of the sine, where it is corrected
-  bool exponential = false;        ///< in its place, of i v
+  double range;                               ///< of t = range v
+  std::span<const arith::TwoDoubles> series;  ///< EvalModSeries::coefficients
+  std::size_t doublings;                      ///< of the angle
+  int fraction_bits;                          ///< of the coefficients
+  std::optional<Arcsine> arcsine;             ///< of the sine, where it is corrected
+  bool exponential = false;                   ///< in its place, of i v
 };
 
 /// sin(2 pi t), or its arcsine, of v = t / range; or exp(2 pi i t) of i v. The function takes doublings +

@@ -123,7 +123,10 @@ EvalModSeries fit_eval_mod(const EvalModRequest& request) {
   solve(normal, solution);
 
   EvalModSeries series;
-  for (const Real& coefficient : solution) series.coefficients.push_back(static_cast<double>(coefficient));
+  for (const Real& coefficient : solution) {
+    const auto value = static_cast<double>(coefficient);
+    series.coefficients.push_back({value, static_cast<double>(Real(coefficient - value))});
+  }
   const Real pi = acos(Real(-1));
   std::vector<Real> worst(request.range, Real(0));
   for (const Point& point : points) {
@@ -151,7 +154,7 @@ EvalModSeries exponential_series(std::size_t range, std::size_t degree, std::siz
   };
   EvalModSeries series;
   const std::size_t count = 2 * degree + 2;
-  for (std::size_t k = 0; k < count; ++k) series.coefficients.push_back((k == 0 ? 1 : 2) * bessel(k));
+  for (std::size_t k = 0; k < count; ++k) series.coefficients.push_back({(k == 0 ? 1 : 2) * bessel(k)});
   double rest = 0x1p-52;  // of doubles
   for (std::size_t k = count; k < count + beyond; ++k) rest += 2 * std::abs(bessel(k));
   series.error_log2.assign(range, std::log2(rest / turn) + static_cast<double>(doublings));
@@ -172,12 +175,13 @@ double mean_error_log2(const EvalModSeries& series, std::size_t weight) {
   return 0.5 * std::log2(sum);
 }
 
-ChebyshevQuotient divide_chebyshev(std::span<const double> series, std::size_t k, bool turned) {
+ChebyshevQuotient divide_chebyshev(std::span<const arith::TwoDoubles> series, std::size_t k, bool turned) {
   ChebyshevQuotient result{.quotient = {series.begin() + static_cast<std::ptrdiff_t>(k), series.end()},
                            .remainder = {series.begin(), series.begin() + static_cast<std::ptrdiff_t>(k)}};
   for (std::size_t j = 1; j < result.quotient.size(); ++j) {
-    result.remainder[k - j] += chebyshev_sign(j, turned) * result.quotient[j];
-    result.quotient[j] *= 2;
+    arith::TwoDoubles &of_rest = result.remainder[k - j], &of_quotient = result.quotient[j];
+    of_rest = of_rest + of_quotient * arith::TwoDoubles{chebyshev_sign(j, turned)};
+    of_quotient = of_quotient + of_quotient;
   }
   return result;
 }

@@ -5,6 +5,8 @@
 #include <span>
 #include <vector>
 
+#include "arith/two_doubles.hpp"
+
 namespace hemera::circuits {
 
 /// log2 of the density at `i` of the sum of weight + 1 uniforms on [-1/2, 1/2]: about the probability that a
@@ -18,7 +20,7 @@ double failure_log2(std::size_t range, std::size_t weight, std::size_t coefficie
 struct EvalModSeries {
   /// Of T_0, T_1, ... in y = 2 v^2 - 1, v = (t - 1/4) / range: an even series in v of twice this degree. Of
   /// an exponential: of i^k T_k(v), v = t / range, which are polynomials in i v with real coefficients.
-  std::vector<double> coefficients;
+  std::vector<arith::TwoDoubles> coefficients;
   /// log2 of the error of t after the doublings, by |I| from 0 to range - 1.
   std::vector<double> error_log2;
 };
@@ -51,10 +53,11 @@ double mean_error_log2(const EvalModSeries& series, std::size_t weight);
 
 /// p = q T_k + r: coefficients of q and r in the Chebyshev basis, for a series of 2 k coefficients.
 struct ChebyshevQuotient {
-  std::vector<double> quotient, remainder;
+  std::vector<arith::TwoDoubles> quotient, remainder;
 };
 /// `turned`: the basis is i^k T_k, and k is even.
-ChebyshevQuotient divide_chebyshev(std::span<const double> series, std::size_t k, bool turned = false);
+ChebyshevQuotient divide_chebyshev(std::span<const arith::TwoDoubles> series, std::size_t k,
+                                   bool turned = false);
 /// The factor of the term of n - j: T_(n + j) = 2 T_n T_j - T_(n - j), and where T_k stands for i^k T_k the
 /// sign changes with j.
 inline double chebyshev_sign(std::size_t j, bool turned) { return turned && j % 2 != 0 ? 1 : -1; }

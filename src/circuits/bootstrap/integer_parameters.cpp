@@ -39,15 +39,25 @@ BootstrapSettings integer_bootstrap_preset(const std::string& name) {
   settings.constant_bits = 50;
   settings.arcsine = true;
   settings.arcsine_bits = 72;
-  if (name == "bfv16-32") return settings;
-  if (name == "bfv11-test") {
+  if (name == "bfv16-40" || name == "bfv11-test-40") {
+    settings.last_bits = 62;
+    settings.ratio_bits = 11.3;
+    settings.slots_to_coefficients = {54, 54, 54};
+    settings.coefficients_to_slots = {65, 65, 65};
+    settings.eval_mod_error = -53;
+    settings.constant_bits = 58;
+    settings.doublings = 4;
+    settings.arcsine_bits = 76;
+  }
+  if (name == "bfv16-32" || name == "bfv16-40") return settings;
+  if (name == "bfv11-test" || name == "bfv11-test-40") {
     settings.degree = std::size_t{1} << 11;
     settings.security = std::nullopt;
     return settings;
   }
   throw ParameterError("there is no preset \"" + name +
-                       "\" for bootstrapping of BFV and BGV; there are bfv16-32 and bfv11-test, which is not "
-                       "secure");
+                       "\" for bootstrapping of BFV and BGV; there are bfv16-32 and bfv16-40, and bfv11-test "
+                       "and bfv11-test-40, which are not secure");
 }
 
 rlwe::Parameters parameters_for_bootstrapping(rlwe::Scheme scheme, std::uint64_t plain_modulus,

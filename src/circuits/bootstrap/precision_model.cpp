@@ -19,6 +19,8 @@ namespace hemera::circuits {
 namespace {
 
 using Complex = std::complex<double>;
+// EvalMod's values: what doubles round would be more than what a precise bootstrap leaves.
+using Wide = std::complex<long double>;
 
 double to_double(std::size_t x) { return static_cast<double>(x); }
 
@@ -65,11 +67,11 @@ class PrecisionModel::Noise {
   std::uniform_real_distribution<double> uniform_{-0.5, 0.5};
 };
 
-double PrecisionModel::error_of(const std::vector<MatrixNoise>& matrices, double divided) {
+double PrecisionModel::error_of(const std::vector<MatrixNoise>& matrices, double size, double divided) {
   double sum = 0;
   double after = divided * (to_double(matrices.size()) - 1);  // by which later matrices divide
   for (const auto& [plaintext, rounding] : matrices) {
-    sum += std::exp2(2 * (plaintext + divided));
+    sum += std::exp2(2 * (plaintext + size + divided));
     sum += std::exp2(2 * (rounding - after));
     after -= divided;
   }
@@ -131,23 +133,12 @@ PrecisionModel::PrecisionModel(const rlwe::Parameters& parameters, const Bootstr
   to_slots_ = error_of(matrices(layout.top_level, split_stages(log_slots, layout.coefficients_to_slots),
                                 q0 + t_size + log_coefficients / 2 + log_repetitions - 0.5,
                                 scale(layout.eval_mod_level) + t_size - std::log2(2 * range_)),
-                       0);
+                       0, 0);
   // The rounding of the switch to the ephemeral secret, and its key's errors, which a digit below q_0 meets.
   const double key_error = switching_error(parameters, to_ephemeral_gadget(parameters), 1);  // of two
   switch_ = 0.5 * std::log2(to_double(ephemeral_weight + 1) / 6 + key_error * key_error) - raised;
   v_ = scale(layout.eval_mod_level);
   result_ = scale(layout.eval_mod_end());
-  // As if all numbers of the series had its bits.
-  const std::size_t parts = layout.eval_mod_level - sine_parts_step(series_log_size(layout.sine.degree));
-  const auto round = [&](Coefficient& number) {
-    number = {std::ldexp(std::nearbyint(std::ldexp(number.front().real(), layout.constant_bits)),
-                         -layout.constant_bits)};
-  };
-  for (FunctionStep& step : steps_) {
-    if (step.level != parts) continue;
-    round(step.constant);
-    for (auto& term : step.terms) round(term.factor);
-  }
   for (std::size_t i = 0; i + 1 < steps_.size(); ++i) {
     if (steps_[i].rescaled) rounded_.push_back(i);
   }
@@ -171,19 +162,19 @@ std::vector<double> PrecisionModel::secret_slots(Noise& noise) const {
   return result;
 }
 
-std::vector<Complex> PrecisionModel::eval_mod(const std::vector<double>& t, const std::vector<double>& secret,
-                                              Noise& noise) const {
+std::vector<Complex> PrecisionModel::eval_mod(const std::vector<long double>& t,
+                                              const std::vector<double>& secret, Noise& noise) const {
   std::vector<Complex> result, errors(steps_.size());
   for (std::size_t slot = 0; slot < slots_; ++slot) {
     const double rounding = parts_rounding_ + secret[slot];
     // The conjugate's switch.
-    std::vector<Complex> values = {t[slot] / range_ + noise(rounding - v_)};
-    if (exponential_) values.front() *= Complex(0, 1);
+    std::vector<Wide> values = {t[slot] / static_cast<long double>(range_) + Wide(noise(rounding - v_))};
+    if (exponential_) values.front() *= Wide(0, 1);
     for (const std::size_t i : rounded_) errors[i] = noise(rounding - std::log2(steps_[i].result_scale));
     for (std::size_t i = 0; i < steps_.size(); ++i) {
-      values.push_back(value_of(steps_[i], values, 0) + errors[i]);
+      values.push_back(value_of(steps_[i], values, 0) + Wide(errors[i]));
     }
-    result.push_back(gain_ * values.back());
+    result.push_back(gain_ * Complex(values.back()));
   }
   return result;
 }
@@ -202,7 +193,7 @@ std::vector<Complex> PrecisionModel::operator()(std::span<const Complex> values,
   size = 0.5 * std::log2(std::max(size, 0x1p-1000) / to_double(slots_));
   if (order_ == BootstrapOrder::slots_first) {
     const double divided = std::log2(divisor) / to_double(to_coefficients_.size());
-    const double error = size + error_of(to_coefficients_, divided);
+    const double error = error_of(to_coefficients_, size, divided);
     for (Complex& value : x) value += noise(error);
   } else {
     for (const Diagonals& stage : coefficients_to_slots_factors(slots_, single_stages(slots_)))
@@ -214,12 +205,16 @@ std::vector<Complex> PrecisionModel::operator()(std::span<const Complex> values,
     const double t = value / ratio_;
     return exponential_ ? t - std::round(t) : t;
   };
-  std::vector<double> parts[2];
+  std::vector<long double> parts[2];
   for (Complex& value : x) {
     value += noise(switch_);
     const Complex error = noise(t_size + to_slots_);
-    parts[0].push_back(noise.integer(ephemeral_weight) + message(value.real()) + error.real());
-    parts[1].push_back(noise.integer(ephemeral_weight) + message(value.imag()) + error.imag());
+    const auto part = [&](double of_value, double of_error) {
+      const long double integer = noise.integer(ephemeral_weight);
+      return integer + (message(of_value) + of_error);
+    };
+    parts[0].push_back(part(value.real(), error.real()));
+    parts[1].push_back(part(value.imag(), error.imag()));
   }
   const std::vector<double> secret = secret_slots(noise);
   x = eval_mod(parts[0], secret, noise);
@@ -232,7 +227,7 @@ std::vector<Complex> PrecisionModel::operator()(std::span<const Complex> values,
   if (order_ == BootstrapOrder::standard) {
     for (const Diagonals& stage : slots_to_coefficients_factors(slots_, single_stages(slots_)))
       apply(x, stage);
-    const double error = size + error_of(to_coefficients_, 0);
+    const double error = error_of(to_coefficients_, size, 0);
     for (Complex& value : x) value += noise(error);
   }
   for (Complex& value : x) value *= divisor;

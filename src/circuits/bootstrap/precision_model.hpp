@@ -41,15 +41,17 @@ class PrecisionModel {
 
  private:
   class Noise;
-  /// log2 of the errors that a matrix adds, over the size of its content.
+  /// log2 of the errors that a matrix adds: by its rounded plaintexts, over the size of the values, and by
+  /// its division.
   struct MatrixNoise {
     double plaintext, rounding;
   };
-  /// log2 of the error of a row of matrices, each over 2^divided: their entries are rounded as before.
-  static double error_of(const std::vector<MatrixNoise>& matrices, double divided);
+  /// log2 of the error that a row of matrices, each over 2^divided, makes of values of a size (log2 of their
+  /// root mean square): their entries are rounded as before.
+  static double error_of(const std::vector<MatrixNoise>& matrices, double size, double divided);
 
   // All but the rounding that ends it. `secret`: what the secret's slots add to the log2 of roundings.
-  [[nodiscard]] std::vector<std::complex<double>> eval_mod(const std::vector<double>& t,
+  [[nodiscard]] std::vector<std::complex<double>> eval_mod(const std::vector<long double>& t,
                                                            const std::vector<double>& secret,
                                                            Noise& noise) const;
   [[nodiscard]] std::vector<double> secret_slots(Noise& noise) const;

@@ -45,13 +45,19 @@ void require_level(const Function::Sum& sum) {
                        " bits, or of 0 bits one term with a factor above 0; leave fraction_bits out");
 }
 
+void require_rest(const Coefficient& number, double rest) {
+  if (rest == 0 || (std::isfinite(rest) && is_real_number(number))) return;
+  throw ParameterError("a rest of " + std::to_string(rest) +
+                       " is that of one real number, and finite; leave it out");
+}
+
 void evaluate_part(const Function::Sum& sum, Rows& values, std::size_t slots) {
   std::vector<Complex> row(slots);
   for (std::size_t slot = 0; slot < slots; ++slot) {
     Complex products = 0;
     for (const auto& [a, b] : sum.products) products += values[a][slot] * values[b][slot];
     row[slot] = static_cast<double>(sum.factor) * products + in_slot(sum.constant, slot);
-    for (const auto& [value, factor] : sum.terms) row[slot] += in_slot(factor, slot) * values[value][slot];
+    for (const auto& term : sum.terms) row[slot] += in_slot(term.factor, slot) * values[term.value][slot];
   }
   values.push_back(std::move(row));
 }
@@ -124,8 +130,10 @@ Function::Value Function::add(Sum sum) {
     require(b);
     depth = std::max({depth, depths_[a], depths_[b]});
   }
-  for (const auto& [value, factor] : sum.terms) {
+  require_rest(sum.constant, sum.constant_rest);
+  for (const auto& [value, factor, rest] : sum.terms) {
     require(value);
+    require_rest(factor, rest);
     kind = with(kind, factor, factor.size());
     depth = std::max(depth, depths_[value]);
   }

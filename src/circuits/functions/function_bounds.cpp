@@ -60,7 +60,7 @@ std::vector<double> bounds_of(const Function& function, std::span<const double> 
       double bound = 0;
       for (const auto& [a, b] : sum->products) bound += bounds[a] * bounds[b];
       bound = std::abs(sum->factor) * bound + largest_of(sum->constant);
-      for (const auto& [value, factor] : sum->terms) bound += largest_of(factor) * bounds[value];
+      for (const auto& term : sum->terms) bound += largest_of(term.factor) * bounds[term.value];
       bounds.push_back(bound);
       continue;
     }

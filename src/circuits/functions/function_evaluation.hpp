@@ -9,6 +9,7 @@
 #include <span>
 #include <vector>
 
+#include "arith/two_doubles.hpp"
 #include "circuits/functions/function_rows.hpp"
 #include "hemera/circuits/functions/function_plan.hpp"
 
@@ -17,7 +18,11 @@ namespace hemera::circuits {
 inline constexpr const char* function_operation = "function";
 
 /// The residues of a number at a scale. Throws ParameterError if it does not fit the base.
-std::vector<std::uint64_t> scaled_number(double value, double scale, const poly::RnsBase& base);
+std::vector<std::uint64_t> scaled_number(const arith::TwoDoubles& value, const arith::TwoDoubles& scale,
+                                         const poly::RnsBase& base);
+/// The constant of a step, a real number, at the step's scale; `after`: at that of its result.
+std::vector<std::uint64_t> scaled_constant(const FunctionStep& step, const poly::RnsBase& base,
+                                           bool after = false);
 
 class PreparedFunction::Evaluation {
  public:

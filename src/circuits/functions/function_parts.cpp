@@ -41,13 +41,24 @@ std::vector<bool> needed_parts(const Function& function) {
   return parts;
 }
 
-std::complex<double> value_of(const FunctionStep& step, const std::vector<std::complex<double>>& values,
-                              std::size_t slot) {
-  std::complex<double> sum = 0;
+template <typename Real>
+std::complex<Real> value_of(const FunctionStep& step, const std::vector<std::complex<Real>>& values,
+                            std::size_t slot) {
+  using Complex = std::complex<Real>;
+  Complex sum = 0;
   for (const auto& [a, b] : step.products) sum += values[a] * values[b];
-  sum = static_cast<double>(step.factor) * sum + in_slot(step.constant, slot);
-  for (const auto& [value, factor] : step.terms) sum += in_slot(factor, slot) * values[value];
+  sum =
+      static_cast<Real>(step.factor) * sum + Complex(in_slot(step.constant, slot)) + Real(step.constant_rest);
+  for (const auto& term : step.terms) {
+    sum += (Complex(in_slot(term.factor, slot)) + Real(term.rest)) * values[term.value];
+  }
   return sum;
 }
+
+template std::complex<double> value_of(const FunctionStep& step,
+                                       const std::vector<std::complex<double>>& values, std::size_t slot);
+template std::complex<long double> value_of(const FunctionStep& step,
+                                            const std::vector<std::complex<long double>>& values,
+                                            std::size_t slot);
 
 }  // namespace hemera::circuits

@@ -19,8 +19,9 @@ std::vector<Function::Value> operands_of(const FunctionPart& part);
 /// Which parts the outputs depend on.
 std::vector<bool> needed_parts(const Function& function);
 
-/// What a step makes of the values before it, in the clear, in one slot.
-std::complex<double> value_of(const FunctionStep& step, const std::vector<std::complex<double>>& values,
-                              std::size_t slot);
+/// What a step makes of the values before it, in the clear, in one slot. Real: double or long double.
+template <typename Real>
+std::complex<Real> value_of(const FunctionStep& step, const std::vector<std::complex<Real>>& values,
+                            std::size_t slot);
 
 }  // namespace hemera::circuits

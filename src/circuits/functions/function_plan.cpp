@@ -9,6 +9,7 @@
 
 #include "circuits/circuit_gadgets.hpp"
 #include "circuits/coefficient.hpp"
+#include "circuits/functions/exact_scales.hpp"
 #include "circuits/functions/function_bounds.hpp"
 #include "circuits/functions/function_parts.hpp"
 #include "circuits/functions/lowering.hpp"
@@ -41,6 +42,7 @@ FunctionPlan::FunctionPlan(const rlwe::Parameters& parameters, Function function
       function_(std::move(function)),
       own_keys_(options.own_keys),
       joins_parts_(options.joins_parts),
+      scale_rest_(options.doubles_by_scale ? options.scale_rest : 0),
       slots_(0) {
   if (parameters.scheme() != rlwe::Scheme::ckks) {
     throw MismatchError("a function of slots is for CKKS, not for " + rlwe::name(parameters.scheme()));
@@ -74,6 +76,9 @@ FunctionPlan::FunctionPlan(const rlwe::Parameters& parameters, Function function
     // Scales that drift may not come together; those of the levels do.
     if (!options.results_drift) throw;
     lower(Lowering(scales, costs, false, options.doubles_by_scale));
+  }
+  if (options.doubles_by_scale) {
+    set_exact_scales(steps_, parameters, function_.inputs().size(), ends_, scale_rest_);
   }
   if (joins_parts_) require_last_product("joins_parts");
   if (options.leaves_rescale) leave_rescale();
@@ -116,6 +121,7 @@ void FunctionPlan::leave_rescale() {
   last.rescaled = false;
   last.result_level = last.level;
   last.result_scale = last.scale;
+  last.result_scale_rest = last.scale_rest;
   results_.front() = {.level = last.level, .scale = last.scale};
 }
 
@@ -219,7 +225,7 @@ ExpectedError FunctionPlan::error_from(double fresh) const {
           slopes[a] += static_cast<double>(step.factor) * slope * values[b];
           slopes[b] += static_cast<double>(step.factor) * slope * values[a];
         }
-        for (const auto& [value, factor] : step.terms) slopes[value] += slope * in_slot(factor, slot);
+        for (const auto& term : step.terms) slopes[term.value] += slope * in_slot(term.factor, slot);
       }
       for (std::size_t i = 0; i < inputs; ++i) variance += std::norm(slopes[i]) * fresh * fresh;
       if (sample < sample_count) sum += variance;

@@ -28,13 +28,20 @@ bool adds_after(const FunctionStep& step) { return step.doubles_by_scale && step
 
 }  // namespace
 
-std::vector<std::uint64_t> scaled_number(double value, double scale, const poly::RnsBase& base) {
-  if (std::log2(std::abs(value)) + std::log2(scale) + 1 > base.log2()) {
-    throw ParameterError("function: its coefficient " + std::to_string(value) + " at scale 2^" +
-                         std::to_string(std::log2(scale)) + " does not fit a level of " +
+std::vector<std::uint64_t> scaled_number(const arith::TwoDoubles& value, const arith::TwoDoubles& scale,
+                                         const poly::RnsBase& base) {
+  if (std::log2(std::abs(value.value)) + std::log2(scale.value) + 1 > base.log2()) {
+    throw ParameterError("function: its coefficient " + std::to_string(value.value) + " at scale 2^" +
+                         std::to_string(std::log2(scale.value)) + " does not fit a level of " +
                          std::to_string(base.log2()) + " bits; plan it for a higher level");
   }
-  return ckks::scaled_residues(value, scale, base);
+  return ckks::residues(ckks::scaled_integer(value, scale), base);
+}
+
+std::vector<std::uint64_t> scaled_constant(const FunctionStep& step, const poly::RnsBase& base, bool after) {
+  const arith::TwoDoubles scale = after ? arith::TwoDoubles{step.result_scale, step.result_scale_rest}
+                                        : arith::TwoDoubles{step.scale, step.scale_rest};
+  return scaled_number({step.constant.front().real(), step.constant_rest}, scale, base);
 }
 
 bool PreparedFunction::Evaluation::is_single(const FunctionStep& step) const {
@@ -71,7 +78,7 @@ void PreparedFunction::Evaluation::add_numbers(const PolyView& out, std::size_t 
   const poly::RnsBase& base = context_.base(step.level);
   const bool has_number = is_real_number(step.constant) && step.constant.front() != 0.0 && !adds_after(step);
   std::vector<std::uint64_t> constant;
-  if (has_number) constant = scaled_number(step.constant.front().real(), step.scale, base);
+  if (has_number) constant = scaled_constant(step, base);
   if (step.terms.empty()) {
     if (!has_number) return;
     const PolyView first = out.components(0, 1);
@@ -167,7 +174,10 @@ Ciphertext PreparedFunction::Evaluation::unjoined(std::size_t number) {
   Ciphertext sum = rlwe::make_ciphertext(prepared_.context_, before, 3);
   multiply(sum.poly.view(), step);
   if (adds_after(step)) {
-    evaluator_.add_scalar_inplace(sum, {.value = step.constant.front()});
+    const poly::RnsBase& base = context_.base(step.level);
+    const PolyView first = sum.poly.view().components(0, 1);
+    context_.backend().add_scalar(context_.queue(), first, first, scaled_constant(step, base),
+                                  Form::evaluation, base);
   } else {
     add_numbers(sum.poly.view().components(0, 2), number);
   }
@@ -225,9 +235,8 @@ void PreparedFunction::Evaluation::map(std::size_t number, bool is_last) {
   const std::size_t count = rlwe::batch_count(held.meta.batch);
   const PolyView first = held.poly->view().batches(held.first, count).components(0, 1);
   const poly::RnsBase& base = context_.base(step.level);
-  context_.backend().add_scalar(context_.queue(), first, first,
-                                scaled_number(step.constant.front().real(), step.scale, base),
-                                Form::evaluation, base);
+  context_.backend().add_scalar(context_.queue(), first, first, scaled_constant(step, base), Form::evaluation,
+                                base);
   values_[value] = {};
   values_.push_back(std::move(held));
 }
@@ -246,8 +255,7 @@ void PreparedFunction::Evaluation::add_after(const PolyView& out, const Function
   if (!adds_after(step) || is_zero(step.constant)) return;
   const poly::RnsBase& base = context_.base(step.result_level);
   const PolyView first = out.components(0, 1);
-  context_.backend().add_scalar(context_.queue(), first, first,
-                                scaled_number(step.constant.front().real(), step.result_scale, base),
+  context_.backend().add_scalar(context_.queue(), first, first, scaled_constant(step, base, true),
                                 Form::evaluation, base);
 }
 

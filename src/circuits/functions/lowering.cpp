@@ -234,10 +234,13 @@ Value Lowering::unrescaled(const Function::Sum& sum) {
                     .rescaled = false,
                     .fraction_bits = bits,
                     .terms = sum.terms,
-                    .constant = sum.constant};
+                    .constant = sum.constant,
+                    .constant_rest = sum.constant_rest};
   for (auto& term : step.terms) {
     step.level = std::min(step.level, values_[term.value].level);
-    const double rounded = std::nearbyint(std::ldexp(term.factor.front().real(), bits));
+    const double whole = std::ldexp(term.factor.front().real(), bits), rounded = std::nearbyint(whole);
+    // A double of more bits is whole as it is.
+    term.rest = std::ldexp(std::nearbyint((whole - rounded) + std::ldexp(term.rest, bits)), -bits);
     term.factor = {std::ldexp(rounded, -bits)};
   }
   step.scale = std::ldexp(scale_at(first.value, step.level), bits);
@@ -249,7 +252,11 @@ Value Lowering::add(const Function::Sum& sum) {
   std::size_t level = std::numeric_limits<std::size_t>::max();
   for (const auto& [a, b] : sum.products) level = std::min({level, values_[a].level, values_[b].level});
   for (const auto& term : sum.terms) level = std::min(level, values_[term.value].level);
-  FunctionStep step{.level = level, .factor = sum.factor, .terms = sum.terms, .constant = sum.constant};
+  FunctionStep step{.level = level,
+                    .factor = sum.factor,
+                    .terms = sum.terms,
+                    .constant = sum.constant,
+                    .constant_rest = sum.constant_rest};
   const bool drops = drifts_ && fits_by_leaves(sum, level);
   std::map<Value, Value> fitted;
   const auto fit = [&](Value value) {

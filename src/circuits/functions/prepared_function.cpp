@@ -45,14 +45,22 @@ PreparedFunction::PreparedFunction(std::shared_ptr<const rlwe::Context> context,
     }
     if (step.is_mapped()) continue;
     const bool has_numbers = has_real_numbers(step);
-    for (const auto& [value, factor] : step.terms) {
+    for (const auto& [value, factor, rest] : step.terms) {
       rlwe::Metadata meta;
       meta.level = value < inputs ? plan_.level() : plan_.steps_[value - inputs].result_level;
       meta.scale = value < inputs ? plan_.scale() : plan_.steps_[value - inputs].result_scale;
-      const double scale = step.scale / scales.dropped(meta, step.level).meta.scale;
+      const double there = scales.dropped(meta, step.level).meta.scale;
+      const double scale = step.scale / there;
       if (is_lowered(step)) multiples_[i] = std::nearbyint(scale);
       if (has_numbers) {
-        numbers_[i].push_back(scaled_number(factor.front().real(), scale, base));
+        arith::TwoDoubles multiple{scale};
+        if (step.scale_rest != 0) {
+          const double left =
+              value < inputs ? plan_.scale_rest_ : plan_.steps_[value - inputs].result_scale_rest;
+          multiple = arith::TwoDoubles{step.scale, step.scale_rest} /
+                     arith::TwoDoubles{there, there == meta.scale ? left : 0};
+        }
+        numbers_[i].push_back(scaled_number({factor.front().real(), rest}, multiple, base));
       } else {
         factors_[i].push_back(encode(encoder, base, factor, step.level, scale));
       }

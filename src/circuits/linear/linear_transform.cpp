@@ -100,6 +100,7 @@ LinearTransform::LinearTransform(const rlwe::Parameters& parameters, MatrixDiago
       vector_slots_(options.wrapping.vector_period == 0 ? slots : options.wrapping.vector_period),
       result_period_(options.wrapping.result_period == 0 ? slots : options.wrapping.result_period),
       fewest_keys_(options.fewest_keys),
+      precise_(options.precise),
       rescaled_(options.rescaled),
       own_keys_(options.own_keys) {
   require_options(parameters, slots, options);
@@ -402,12 +403,24 @@ void PreparedLinearTransform::encode(std::span<const Place> places) {
     std::vector<rlwe::Plaintext> encoded(places.size());
     const auto encode_one = [&](std::size_t i, std::size_t /*slot*/) {
       const auto values = values_at(places[i]);
-      encoded[i] = encoder.encode_over(base, period_of(values), {}, plan_.level(), plan_.plaintext_scale_,
-                                       ckks::Stored::one_period, HUGE_VAL);
+      encoded[i] = plan_.precise_
+                       ? encoder.encode_precisely_over(base, period_of(values), plan_.level(),
+                                                       plan_.plaintext_scale_, ckks::Stored::one_period)
+                       : encoder.encode_over(base, period_of(values), {}, plan_.level(),
+                                             plan_.plaintext_scale_, ckks::Stored::one_period, HUGE_VAL);
     };
     cpu->pool().parallel_for_slots(places.size(), encode_one, static_cast<int>(at_once));
     for (std::size_t i = 0; i < places.size(); ++i) {
       plaintexts_.emplace(places[i].number, std::move(encoded[i]));
+    }
+    return;
+  }
+  if (plan_.precise_) {
+    for (const Place& place : places) {
+      const auto values = values_at(place);
+      auto encoded = encoder.encode_precisely_over(base, period_of(values), plan_.level(),
+                                                   plan_.plaintext_scale_, ckks::Stored::one_period);
+      plaintexts_.emplace(place.number, rlwe::stored_plaintext(std::move(encoded)));
     }
     return;
   }

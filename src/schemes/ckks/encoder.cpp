@@ -12,6 +12,7 @@
 #include "rlwe/requirements.hpp"
 #include "rlwe/restriction.hpp"
 #include "runtime/decimal.hpp"
+#include "schemes/ckks/precise_embedding.hpp"
 #include "schemes/ckks/scaled_numbers.hpp"
 
 namespace hemera::ckks {
@@ -206,6 +207,36 @@ rlwe::Plaintext Encoder::encode_over(const poly::RnsBase& base, std::span<const 
   rlwe::Plaintext whole = encode(rows, std::move(meta), base);
   if (stored == Stored::one_period) store_one_period(*context_, whole);
   return whole;
+}
+
+rlwe::Plaintext Encoder::encode_precisely_over(const poly::RnsBase& base, std::span<const Complex> values,
+                                               std::size_t level, double scale, Stored stored) const {
+  const rlwe::Context& context = *context_;
+  const double largest = largest_part(values);
+  // An embedding's coefficients are at most its largest value.
+  if (context.parameters().literal().galois_generator != 5 || !(largest * scale < 0x1p125)) {
+    return encode_over(base, values, {}, level, scale, stored, HUGE_VAL);
+  }
+  rlwe::Metadata meta = metadata(values.size(), {}, level, scale);
+  meta.largest = HUGE_VAL;
+  require_fits(largest, meta, base);
+  const std::vector<arith::int128> coefficients = precise_coefficients(values, scale);
+  const std::size_t degree = context.degree(), stride = degree / coefficients.size();
+  std::vector<std::uint64_t> words(base.size() * degree, 0);
+  for (std::size_t limb = 0; limb < base.size(); ++limb) {
+    const arith::Modulus& q = base.modulus(limb);
+    for (std::size_t k = 0; k < coefficients.size(); ++k) {
+      const arith::int128 value = coefficients[k];
+      const std::uint64_t magnitude = q.reduce(static_cast<arith::uint128>(value < 0 ? -value : value));
+      words[limb * degree + k * stride] = value < 0 && magnitude != 0 ? q.value() - magnitude : magnitude;
+    }
+  }
+  rlwe::Plaintext plaintext{context_, std::move(meta), context.make_poly(1, 1, base, poly::Form::evaluation)};
+  const poly::PolyView out = plaintext.poly.view();
+  context.backend().upload(context.queue(), out, words, poly::Form::coefficient);
+  context.backend().forward_transform(context.queue(), out, out, base);
+  if (stored == Stored::one_period) store_one_period(context, plaintext);
+  return plaintext;
 }
 
 std::vector<rlwe::Plaintext> Encoder::encode_each_over(const poly::RnsBase& base,

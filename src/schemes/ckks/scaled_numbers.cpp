@@ -6,15 +6,35 @@ namespace hemera::ckks {
 
 using arith::BigInteger;
 
-BigInteger scaled_integer(double value, double scale) {
-  int value_exponent = 0;
-  int scale_exponent = 0;
-  const auto mantissa = [](double x, int& exponent) {
-    return static_cast<std::int64_t>(std::ldexp(std::frexp(x, &exponent), 53));
-  };
-  BigInteger product = mantissa(value, value_exponent);
-  product *= mantissa(scale, scale_exponent);
-  const int shift = value_exponent + scale_exponent - 106;
+namespace {
+
+// mantissa 2^exponent.
+struct Binary {
+  BigInteger mantissa;
+  int exponent;
+};
+
+Binary binary(double x) {
+  int exponent = 0;
+  const double fraction = std::frexp(x, &exponent);
+  return {static_cast<std::int64_t>(std::ldexp(fraction, 53)), exponent - 53};
+}
+
+Binary binary(const arith::TwoDoubles& x) {
+  Binary value = binary(x.value);
+  if (x.rest == 0) return value;
+  Binary rest = binary(x.rest);
+  Binary &high = value.exponent >= rest.exponent ? value : rest, &low = &high == &value ? rest : value;
+  const auto shift = static_cast<unsigned>(high.exponent - low.exponent);
+  return {(high.mantissa << shift) + low.mantissa, low.exponent};
+}
+
+}  // namespace
+
+BigInteger scaled_integer(const arith::TwoDoubles& value, const arith::TwoDoubles& scale) {
+  const Binary a = binary(value), b = binary(scale);
+  BigInteger product = a.mantissa * b.mantissa;
+  const int shift = a.exponent + b.exponent;
   if (shift >= 0) return product << static_cast<unsigned>(shift);
   const bool negative = product < 0;
   if (negative) product = -product;

@@ -24,6 +24,8 @@ class Function {
   struct Term {
     Value value;
     Coefficient factor;
+    /// Of a factor that is one real number: what its double leaves of it. Values in the clear do without.
+    double rest = 0;
   };
   /// factor (sum of products) + sum of terms + constant: one level. `factor` is 1, 2 or -1.
   struct Sum {
@@ -31,6 +33,7 @@ class Function {
     std::vector<Product> products = {};
     std::vector<Term> terms = {};
     Coefficient constant = {0};
+    double constant_rest = 0;  ///< as Term::rest
     /// Where it is given, the sum takes no level. It has no products, and its factors are real numbers for
     /// all slots. They are rounded to as many bits after the point, from 1 to 60, by which the sum's scale is
     /// larger than that of its values; 0: one term, whose factor (above 0) the scale takes.

@@ -24,6 +24,8 @@ struct FunctionPlanOptions {
   std::optional<std::size_t> level = std::nullopt;
   /// Scale of the inputs; default: the level's.
   std::optional<double> scale = std::nullopt;
+  /// What its double leaves of that scale; only with doubles_by_scale.
+  double scale_rest = 0;
   /// Slots of the inputs, for the expected error; 0: the coefficients' number, or N/2.
   std::size_t slots = 0;
   /// Whether results of sums may have other scales than their levels' (see results()). Then factors of
@@ -64,8 +66,11 @@ struct FunctionStep {
   std::vector<Function::Product> products = {};
   std::vector<Function::Term> terms = {};
   Coefficient constant = {0};
+  double constant_rest = 0;  ///< Function::Sum::constant_rest
   std::size_t result_level = 0;
   double result_scale = 0;
+  /// What doubles leave of both scales, where the scales take factors of 2 (doubles_by_scale).
+  double scale_rest = 0, result_scale_rest = 0;
 
   /// Whether it takes one term by its scale.
   [[nodiscard]] bool is_mapped() const { return !rescaled && fraction_bits == 0 && products.empty(); }
@@ -119,6 +124,7 @@ class FunctionPlan : public Plan {
 
   Function function_;
   bool own_keys_, joins_parts_;
+  double scale_rest_;
   std::size_t slots_;
   std::vector<FunctionStep> steps_;
   std::vector<std::size_t> outputs_;

@@ -53,6 +53,9 @@ struct LinearTransformOptions {
   /// end, and the result repeats with that period. With `vector_period` vectors have so many slots. Not for a
   /// result that is not rescaled, and not with a gadget.
   Wrapping wrapping = {};
+  /// Whether diagonals are encoded on the host to more bits than doubles have
+  /// (ckks::Encoder::encode_precisely_over).
+  bool precise = false;
 };
 
 /// A plan: a matrix, and how its product with an encrypted vector is taken. Baby steps are rotations with one
@@ -80,6 +83,7 @@ class LinearTransform : public Plan {
   [[nodiscard]] std::size_t vector_slots() const { return vector_slots_; }
   [[nodiscard]] const MatrixDiagonals& diagonals() const { return *diagonals_; }
   [[nodiscard]] bool has_fewest_keys() const { return fewest_keys_; }
+  [[nodiscard]] bool is_precise() const { return precise_; }
   /// The rotations that need a key, ascending.
   [[nodiscard]] const std::vector<std::size_t>& rotations() const { return rotations_; }
   /// The product in the clear. Throws ParameterError for another number of values.
@@ -116,7 +120,7 @@ class LinearTransform : public Plan {
 
   std::shared_ptr<const MatrixDiagonals> diagonals_;  // shared by copies
   std::size_t slots_, vector_slots_, result_period_;
-  bool fewest_keys_;
+  bool fewest_keys_, precise_;
   bool rescaled_;
   bool own_keys_;
   std::size_t stride_ = 1;      // of which every diagonal's number is a multiple
