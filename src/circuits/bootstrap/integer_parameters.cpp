@@ -41,10 +41,10 @@ BootstrapSettings integer_bootstrap_preset(const std::string& name) {
   settings.arcsine_bits = 72;
   if (name == "bfv16-40" || name == "bfv11-test-40") {
     settings.last_bits = 62;
-    settings.ratio_bits = 11.3;
-    settings.slots_to_coefficients = {54, 54, 54};
-    settings.coefficients_to_slots = {65, 65, 65};
-    settings.eval_mod_error = -53;
+    settings.ratio_bits = 11.2;
+    settings.slots_to_coefficients = {53, 53, 53};
+    settings.coefficients_to_slots = {66, 66, 66};
+    settings.eval_mod_error = -53.8;
     settings.constant_bits = 58;
     settings.doublings = 4;
     settings.arcsine_bits = 76;

@@ -22,6 +22,10 @@ using Complex = std::complex<double>;
 // EvalMod's values: what doubles round would be more than what a precise bootstrap leaves.
 using Wide = std::complex<long double>;
 
+// Of a matrix's entries, w 2^-k with |w| = 1, whose parts are doubles: uniform in a unit of the last place of
+// each, which for a part c is 2^-52 c to 2^-53 c.
+constexpr double entry_error_log2 = -54.2;
+
 double to_double(std::size_t x) { return static_cast<double>(x); }
 
 // The transform between slots and coefficients without noise.
@@ -107,7 +111,8 @@ PrecisionModel::PrecisionModel(const rlwe::Parameters& parameters, const Bootstr
       const double scale_log2 = std::log2(parameters.ratio(level)) - k / 2 - decline;
       const double diagonals = (std::exp2(k + 1) - 1) / std::exp2(k);
       content -= decline;
-      result.push_back({.plaintext = 0.5 * std::log2(2 * to_double(slots_) / 12 * diagonals) - scale_log2,
+      const double rounded = 2 * to_double(slots_) / 12 * diagonals * std::exp2(-2 * scale_log2);
+      result.push_back({.plaintext = 0.5 * std::log2(rounded + std::exp2(2 * entry_error_log2)),
                         .rounding = rounding_ - content});
       --level;
     }
