@@ -212,7 +212,7 @@ rlwe::Plaintext Encoder::encode_over(const poly::RnsBase& base, std::span<const 
 rlwe::Plaintext Encoder::encode_precisely_over(const poly::RnsBase& base, std::span<const Complex> values,
                                                std::size_t level, double scale, Stored stored) const {
   const rlwe::Context& context = *context_;
-  const double largest = largest_part(values);
+  const double largest = largest_magnitude(rows_of(values, values.size()).doubles);
   // An embedding's coefficients are at most its largest value.
   if (context.parameters().literal().galois_generator != 5 || !(largest * scale < 0x1p125)) {
     return encode_over(base, values, {}, level, scale, stored, HUGE_VAL);
