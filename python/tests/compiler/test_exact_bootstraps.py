@@ -292,7 +292,7 @@ def test_what_bootstraps_do_not_hold_is_refused() -> None:
     t = _core.least_plain_modulus(2**44, 2048)
     with pytest.raises(NoiseError, match=r"\(operation \d+ of \d+\) takes .* a bootstrap of 1 pass leaves"):
         compiled(products, *SIGNS, params=preset("bgv", t), scheme="bgv")
-    slotless = hm.bfv.Parameters.for_bootstrapping(plain_modulus=65537)
+    slotless = hm.bfv.Parameters.for_bootstrapping(plain_modulus=2**16)
     with pytest.raises(ParameterError, match=r"has no slots; the least one that has, .* is 786433"):
         compiled(lambda x: x * x, Spec((3,), (-1, 1)), params=slotless)
     with pytest.raises(ParameterError, match="need a plaintext modulus from 20001"):
@@ -301,3 +301,17 @@ def test_what_bootstraps_do_not_hold_is_refused() -> None:
         compiled(lambda x: x * x, Spec((3,), (-1, 1)), params=preset("bgv"))
     with pytest.raises(ParameterError, match=r"device= does not go with .* plan\.cost\(device\)"):
         compiled(lambda x: x * x, Spec((3,), (-1, 1)), device="nvidia-h200")
+
+
+@both_schemes
+def test_programs_bootstrap_with_few_slots(scheme: str) -> None:
+    params = preset(scheme, 257)  # which has 128 slots at N = 2^11
+    assert params.max_slots == 128
+
+    def function(x: Any, y: Any) -> Any:
+        return np.roll(products(x, y, 8), 1) + y
+
+    plan = compiled(function, *(Spec((8,), (-1, 1)) for _ in range(2)), scheme=scheme, params=params)
+    assert bootstraps(plan) > 1
+    x, y = np.random.default_rng(7).integers(-1, 2, (2, 8))
+    np.testing.assert_array_equal(plan.local(threads=1)(x, y), function(x, y))
