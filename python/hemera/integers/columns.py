@@ -21,6 +21,9 @@ _TOP = BASE - 1
 _MOST_ABOVE = 2
 """What a column of the last carries has above its lowest digit, at most."""
 _MOST = _MOST_ABOVE * BASE + _TOP
+_MOST_OF_ONE = (_MOST - _TOP + 1) * BASE - 1
+_MOST_OF_TWO = (_MOST - 2 * _TOP + 1) * BASE**2 - 1
+"""Of columns of which the lowest digit, or the two lowest ones, are taken off for that."""
 
 
 def levels(bounds: Sequence[int], digits: int) -> int:
@@ -50,10 +53,6 @@ def _needs_two(bounds: Sequence[int]) -> bool:
     """Whether to read the two lowest digits of columns, after which none has more than 47, as the second one
     has no level for another step."""
     return _MOST_OF_ONE < max(bounds) <= _MOST_OF_TWO
-
-
-_MOST_OF_ONE = (_MOST - _TOP + 1) * BASE - 1
-_MOST_OF_TWO = (_MOST - 2 * _TOP + 1) * BASE**2 - 1
 
 
 def _passes(bounds: Sequence[int]) -> list[list[int]]:
