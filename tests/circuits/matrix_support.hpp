@@ -3,7 +3,9 @@
 
 #include <span>
 #include <utility>
+#include <vector>
 
+#include "hemera/circuits/linear/diagonals.hpp"
 #include "hemera/circuits/plan.hpp"
 #include "schemes/ckks_support.hpp"
 
@@ -26,6 +28,16 @@ struct MatrixSession {
   ckks::Evaluator evaluator;
   Prepared prepared;
 };
+
+/// Random diagonals with these numbers, of as many entries as there are slots.
+inline MatrixDiagonals random_diagonals(std::size_t slots, const std::vector<std::size_t>& numbers,
+                                        std::uint64_t seed) {
+  MatrixDiagonals result;
+  for (const std::size_t number : numbers) {
+    result.add(number, ckks::random_values(slots, 100 * seed + number));
+  }
+  return result;
+}
 
 /// Of a [rows, inner] and b [inner, columns], row-major: an oracle that knows no diagonals.
 inline ckks::Values product(std::span<const ckks::Complex> a, std::span<const ckks::Complex> b,

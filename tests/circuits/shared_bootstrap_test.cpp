@@ -5,7 +5,6 @@
 
 #include <memory>
 #include <string>
-#include <thread>
 #include <utility>
 #include <vector>
 
@@ -13,17 +12,12 @@
 #include "hemera/io/objects.hpp"
 #include "hemera/rlwe/transfer.hpp"
 #include "hemera/runtime/error.hpp"
+#include "rlwe/member_threads.hpp"
 
 namespace hemera::circuits {
 namespace {
 
 using rlwe::Ciphertext;
-
-void in_threads_of_members(std::size_t count, const std::function<void(std::size_t)>& work) {
-  std::vector<std::thread> threads;
-  for (std::size_t member = 0; member < count; ++member) threads.emplace_back(work, member);
-  for (std::thread& thread : threads) thread.join();
-}
 
 struct SharedBootstrapCase {
   const char* name;
@@ -72,9 +66,9 @@ TEST_P(SharedBootstraps, HaveTheBitsOfOneMember) {
   }
   const Ciphertext x = session.encrypt(values, batch);
   const Ciphertext expected = session.prepared(session.evaluator, x);
-  const SharedBootstrap shared(members, plan, magnitude, in_threads_of_members, counts);
+  const SharedBootstrap shared(members, plan, magnitude, tests::in_threads, counts);
   EXPECT_EQ(shared.members(), count);
-  const Ciphertext y = shared(pointers, rlwe::copy_to(members.back(), x), in_threads_of_members);
+  const Ciphertext y = shared(pointers, rlwe::copy_to(members.back(), x), tests::in_threads);
   EXPECT_EQ(y.context, members.front());
   EXPECT_TRUE(io::save(y) == io::save(expected));
   EXPECT_LT(ckks::largest_difference(session.client.decrypt(y), values), 0x1p-10 * magnitude.value_or(1));

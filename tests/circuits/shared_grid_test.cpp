@@ -5,13 +5,13 @@
 
 #include <memory>
 #include <string>
-#include <thread>
 #include <vector>
 
-#include "circuits/matrix_support.hpp"
+#include "circuits/shared_support.hpp"
 #include "hemera/io/objects.hpp"
 #include "hemera/rlwe/transfer.hpp"
 #include "hemera/runtime/error.hpp"
+#include "rlwe/member_threads.hpp"
 
 namespace hemera::circuits {
 namespace {
@@ -23,49 +23,24 @@ constexpr std::size_t shared_grid_slots = 32;
 
 rlwe::Parameters shared_grid_parameters() { return ckks::small_parameters(3, 2); }
 
-MatrixDiagonals shared_block(const std::vector<std::size_t>& numbers, std::uint64_t seed) {
-  MatrixDiagonals result;
-  for (const std::size_t number : numbers)
-    result.add(number, ckks::random_values(shared_grid_slots, 100 * seed + number));
-  return result;
-}
-
-void rows_in_threads(std::size_t count, const std::function<void(std::size_t)>& work) {
-  std::vector<std::thread> threads;
-  for (std::size_t member = 0; member < count; ++member) threads.emplace_back(work, member);
-  for (std::thread& thread : threads) thread.join();
-}
-
 // Of both columns and two members the first one has rows 0 and 2, and the second one no block of column 1.
 SharedBlocks three_rows() {
-  return {{shared_block({0, 3}, 1), shared_block({1, 9, 17}, 2)},
-          {shared_block({0, 1, 2, 8, 31}, 3), {}},
-          {{}, shared_block({5, 16}, 4)}};
+  return {
+      {random_diagonals(shared_grid_slots, {0, 3}, 1), random_diagonals(shared_grid_slots, {1, 9, 17}, 2)},
+      {random_diagonals(shared_grid_slots, {0, 1, 2, 8, 31}, 3), {}},
+      {{}, random_diagonals(shared_grid_slots, {5, 16}, 4)}};
 }
 
-struct GridMembers {
-  GridMembers(const TransformGrid& plan, std::size_t count)
-      : session(plan.parameters(), plan, false), own{session.client.context} {
-    while (own.size() < count) own.push_back(tests::make_context(plan.parameters(), 1));
-    for (const auto& context : own) {
-      evaluators.push_back(
-          std::make_unique<ckks::Evaluator>(context, rlwe::copied_on_use(context, session.evaluator.keys())));
-      pointers.push_back(evaluators.back().get());
-    }
-  }
-
-  MatrixSession<TransformGrid, PreparedTransformGrid> session;
-  std::vector<std::shared_ptr<const rlwe::Context>> own;
-  std::vector<std::unique_ptr<ckks::Evaluator>> evaluators;
-  std::vector<const ckks::Evaluator*> pointers;
-};
+using GridMembers = Members<TransformGrid, PreparedTransformGrid>;
 
 TEST(SharedGrid, HasTheBitsOfOneMember) {
-  const SharedBlocks column = {{shared_block({0, 1, 2, 8, 9, 10, 16, 31}, 5)}, {shared_block({0}, 6)}};
-  const SharedBlocks row = {{shared_block({0, 7}, 7), shared_block({17}, 8)}};
+  const SharedBlocks column = {{random_diagonals(shared_grid_slots, {0, 1, 2, 8, 9, 10, 16, 31}, 5)},
+                               {random_diagonals(shared_grid_slots, {0}, 6)}};
+  const SharedBlocks row = {
+      {random_diagonals(shared_grid_slots, {0, 7}, 7), random_diagonals(shared_grid_slots, {17}, 8)}};
   for (const SharedBlocks& blocks : {three_rows(), column, row}) {
     const TransformGrid plan(shared_grid_parameters(), blocks, shared_grid_slots, {.level = 2});
-    const GridMembers members(plan, 4);
+    const GridMembers members(plan, 4, false);
     std::vector<Ciphertext> inputs;
     std::vector<const Ciphertext*> vectors;
     for (std::size_t number = 0; number < plan.columns(); ++number) {
@@ -85,10 +60,10 @@ TEST(SharedGrid, HasTheBitsOfOneMember) {
     const auto expected = members.session.prepared(members.session.evaluator, home);
     for (std::size_t count = 1; count <= 4; ++count) {
       SCOPED_TRACE(std::to_string(plan.rows()) + " rows on " + std::to_string(count));
-      const SharedTransformGrid shared(std::span(members.own).first(count), plan, rows_in_threads);
+      const SharedTransformGrid shared(std::span(members.own).first(count), plan, tests::in_threads);
       ASSERT_EQ(shared.members(), std::min(count, plan.rows()));
       const auto evaluators = std::span(members.pointers).first(shared.members());
-      for (const auto& each : {rlwe::ForMembers(rows_in_threads), rlwe::ForMembers(rlwe::in_turn)}) {
+      for (const auto& each : {rlwe::ForMembers(tests::in_threads), rlwe::ForMembers(rlwe::in_turn)}) {
         const auto found = shared(evaluators, vectors, each);
         ASSERT_EQ(found.size(), expected.size());
         for (std::size_t i = 0; i < found.size(); ++i) {
@@ -105,7 +80,7 @@ TEST(SharedGrid, MembersHaveThePlaintextsAndKeysOfTheirRows) {
   const TransformGrid plan(shared_grid_parameters(), three_rows(), shared_grid_slots, {.level = 2});
   const TransformGrid second(shared_grid_parameters(), {{three_rows()[1][0]}}, shared_grid_slots,
                              {.level = 2});
-  const GridMembers members(plan, 2);
+  const GridMembers members(plan, 2, false);
   const std::size_t before = members.own[1]->memory()->used();
   const SharedTransformGrid shared(members.own, plan);
   const std::size_t held = members.own[1]->memory()->used() - before;
@@ -122,7 +97,7 @@ TEST(SharedGrid, MembersHaveThePlaintextsAndKeysOfTheirRows) {
 
 TEST(SharedGrid, RefusesAsOneMemberDoes) {
   const TransformGrid plan(shared_grid_parameters(), three_rows(), shared_grid_slots, {.level = 1});
-  const GridMembers members(plan, 3);
+  const GridMembers members(plan, 3, false);
   const SharedTransformGrid shared(std::span(members.own).first(2), plan);
   const auto evaluators = std::span(members.pointers).first(2);
   const Ciphertext x = members.session.client.encrypt(ckks::random_values(shared_grid_slots, 3));

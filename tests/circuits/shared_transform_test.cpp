@@ -5,14 +5,14 @@
 
 #include <memory>
 #include <string>
-#include <thread>
 #include <utility>
 #include <vector>
 
-#include "circuits/matrix_support.hpp"
+#include "circuits/shared_support.hpp"
 #include "hemera/io/objects.hpp"
 #include "hemera/rlwe/transfer.hpp"
 #include "hemera/runtime/error.hpp"
+#include "rlwe/member_threads.hpp"
 
 namespace hemera::circuits {
 namespace {
@@ -24,30 +24,7 @@ constexpr std::size_t shared_slots = 32;
 
 rlwe::Parameters shared_parameters() { return ckks::small_parameters(3, 2); }
 
-void each_in_a_thread(std::size_t count, const std::function<void(std::size_t)>& work) {
-  std::vector<std::thread> threads;
-  for (std::size_t member = 0; member < count; ++member) threads.emplace_back(work, member);
-  for (std::thread& thread : threads) thread.join();
-}
-
-// A client, whose context is the first member, and further members, which copy its keys as they use them.
-struct Members {
-  Members(const LinearTransform& plan, std::size_t count)
-      : session(plan.parameters(), plan, true), own{session.client.context} {
-    keys = std::make_unique<rlwe::EvaluationKeys>(session.evaluator.keys());
-    while (own.size() < count) own.push_back(tests::make_context(plan.parameters(), 1));
-    for (const auto& context : own) {
-      evaluators.push_back(std::make_unique<ckks::Evaluator>(context, rlwe::copied_on_use(context, *keys)));
-      pointers.push_back(evaluators.back().get());
-    }
-  }
-
-  MatrixSession<LinearTransform, PreparedLinearTransform> session;
-  std::unique_ptr<rlwe::EvaluationKeys> keys;
-  std::vector<std::shared_ptr<const rlwe::Context>> own;
-  std::vector<std::unique_ptr<ckks::Evaluator>> evaluators;
-  std::vector<const ckks::Evaluator*> pointers;
-};
+using TransformMembers = Members<LinearTransform, PreparedLinearTransform>;
 
 struct SharedCase {
   const char* name;
@@ -80,7 +57,7 @@ TEST(SharedTransform, GiantStepsByOneKeyAreOneMembers) {
     diagonals[number] = ckks::random_values(shared_slots, number + 1);
   const LinearTransform plan(shared_parameters(), diagonals, shared_slots,
                              {.steps = RotationSteps{{0, 1}, {0, 4, 8}, 4}});
-  const Members members(plan, 2);
+  const TransformMembers members(plan, 2, true);
   const SharedLinearTransform shared(members.own, plan);
   EXPECT_EQ(shared.members(), 1U);
   const Ciphertext vector = members.session.client.encrypt(ckks::random_values(shared_slots, 88));
@@ -95,14 +72,15 @@ TEST_P(SharedTransform, IsTheProductWithTheBitsOfOneMember) {
       shared_parameters(),
       diagonals_of(DenseMatrix<ckks::Complex>{rows, columns, matrix}, shared_slots, options.wrapping),
       shared_slots, options);
-  const Members members(plan, count);
+  const TransformMembers members(plan, count, true);
   const Values x = ckks::random_values(2 * shared_slots, 82);
   Ciphertext vector = members.session.client.encrypt(x, {2});
   vector.meta.largest = 3;
   const Ciphertext expected = members.session.prepared(members.session.evaluator, vector);
-  const SharedLinearTransform shared(members.own, plan, each_in_a_thread);
+  const SharedLinearTransform shared(members.own, plan, tests::in_threads);
   EXPECT_EQ(shared.members(), computing);
-  for (const rlwe::ForMembers& each : {rlwe::ForMembers(each_in_a_thread), rlwe::ForMembers(rlwe::in_turn)}) {
+  for (const rlwe::ForMembers& each :
+       {rlwe::ForMembers(tests::in_threads), rlwe::ForMembers(rlwe::in_turn)}) {
     const Ciphertext y = shared(members.pointers, vector, each);
     EXPECT_EQ(y.context, members.own.front());
     EXPECT_TRUE(io::save(y) == io::save(expected));
@@ -132,7 +110,7 @@ TEST(SharedTransform, MembersHaveTheKeysOfTheirSteps) {
     diagonals[number] = ckks::random_values(shared_slots, number + 1);
   }
   const LinearTransform plan(shared_parameters(), diagonals, shared_slots, {.baby_steps = 4});
-  const Members members(plan, 4);
+  const TransformMembers members(plan, 4, true);
   const SharedLinearTransform shared({members.own.data(), 3}, plan);
   static_cast<void>(shared({members.pointers.data(), 3},
                            members.session.client.encrypt(ckks::random_values(shared_slots, 88))));
@@ -159,7 +137,7 @@ TEST(SharedTransform, TakesVectorsOfAnyContext) {
   const LinearTransform plan(shared_parameters(),
                              diagonals_of(ckks::random_values(1024, 83), 32, 32, shared_slots), shared_slots,
                              {.level = 1});
-  const Members members(plan, 3);
+  const TransformMembers members(plan, 3, true);
   const SharedLinearTransform shared(members.own, plan);
   const Ciphertext vector = members.session.client.encrypt(ckks::random_values(shared_slots, 84));
   ASSERT_GT(vector.meta.level, plan.level());
@@ -218,7 +196,7 @@ TEST(SharedTransform, StepsAreChosenForTheNumberOfMembers) {
 TEST(SharedTransform, NamesWhatClashes) {
   const LinearTransform plan(shared_parameters(),
                              diagonals_of(ckks::random_values(1024, 86), 32, 32, shared_slots), shared_slots);
-  const Members members(plan, 2);
+  const TransformMembers members(plan, 2, true);
   const SharedLinearTransform shared(members.own, plan);
   const Ciphertext vector = members.session.client.encrypt(ckks::random_values(shared_slots, 87));
   const std::span<const ckks::Evaluator* const> all(members.pointers);

@@ -23,10 +23,7 @@ constexpr std::size_t slots = 32;
 rlwe::Parameters parameters() { return ckks::small_parameters(3, 2); }
 
 MatrixDiagonals block_of(const std::vector<std::size_t>& numbers, std::uint64_t seed) {
-  MatrixDiagonals result;
-  for (const std::size_t number : numbers)
-    result.add(number, ckks::random_values(slots, 100 * seed + number));
-  return result;
+  return random_diagonals(slots, numbers, seed);
 }
 
 // Row k of the definition, for blocks of any diagonals.

@@ -5,11 +5,11 @@
 
 #include <numeric>
 #include <string>
-#include <thread>
 
 #include "hemera/rlwe/encryption.hpp"
 #include "hemera/rlwe/key_switching.hpp"
 #include "hemera/runtime/error.hpp"
+#include "rlwe/member_threads.hpp"
 #include "rlwe/rlwe_support.hpp"
 #include "test_device.hpp"
 
@@ -17,12 +17,6 @@ namespace hemera::rlwe {
 namespace {
 
 using Contexts = std::vector<std::shared_ptr<const Context>>;
-
-void in_threads(std::size_t count, const std::function<void(std::size_t)>& work) {
-  std::vector<std::thread> threads;
-  for (std::size_t member = 0; member < count; ++member) threads.emplace_back(work, member);
-  for (std::thread& thread : threads) thread.join();
-}
 
 struct ExchangeCase {
   std::size_t members;
@@ -66,7 +60,9 @@ class Exchange : public testing::TestWithParam<ExchangeCase> {
     for (const Term& term : terms) words.push_back(host_words(*term.context, term.poly));
     return words;
   }
-  [[nodiscard]] ForMembers each() const { return GetParam().has_threads ? ForMembers(in_threads) : in_turn; }
+  [[nodiscard]] ForMembers each() const {
+    return GetParam().has_threads ? ForMembers(tests::in_threads) : in_turn;
+  }
 
   Contexts contexts_;
   std::vector<Ciphertext> terms_;

@@ -86,6 +86,7 @@ class Context:
         self._bits, self._params = bits, params
         self._layout = Layout(params.max_slots, bits // DIGIT_BITS)
         self._whole, self._real = Bootstrap(params), Bootstrap(params, real=True)
+        self._points = Points(params, self._layout)
         if not self._whole.exponential or round(self._whole.ratio) != 256:
             raise _core.ParameterError(
                 'integers need a preset whose bootstraps give exponentials, as "n16-exact", not '
@@ -130,7 +131,7 @@ class Context:
     def _products(self) -> tuple[LinearTransform, LinearTransform]:
         """The matrices of products of the widest integers, whose keys serve all."""
         level = self._whole.input_level + operations.product_levels(self._layout.digits)
-        return Points(self._params, self._layout).transforms(self._layout.digits, level)
+        return self._points.transforms(self._layout.digits, level)
 
     @property
     def secret_key(self) -> SecretKey:
@@ -146,7 +147,7 @@ class Context:
     @cached_property
     def _engine(self) -> Engine:
         evaluator = self._ckks.bind(self.keys)
-        return Engine(evaluator, self._layout, self._whole, self._real)
+        return Engine(evaluator, self._layout, self._whole, self._real, self._points)
 
     def _bound(self, held: Bounded) -> Bounded:
         """The same with the keys for its operations."""

@@ -73,11 +73,13 @@ class Exponential:
 class Engine:
     """Circuits on digits, by an evaluator that has all of their keys."""
 
-    def __init__(self, evaluator: Evaluator, layout: Layout, whole: Bootstrap, real: Bootstrap) -> None:
+    def __init__(
+        self, evaluator: Evaluator, layout: Layout, whole: Bootstrap, real: Bootstrap, points: Points
+    ) -> None:
         self.evaluator = evaluator
         self.layout = layout
         self.work = Work()
-        self.points = Points(evaluator.context.params, layout)
+        self.points = points
         self._whole, self._real = whole, real
         params = evaluator.context.params
         degree = params.degree
@@ -318,21 +320,16 @@ class Engine:
             2 * BASE, *bits(DIGIT_BITS, lambda x: x % BASE), lambda x: x >= BASE, lambda x: x == BASE - 1
         )
         higher = self.layout.by_digit([0.0] + [1.0] * (digits - 1))
-        clean = self._must_clean(s, circuit, digits)
-        *low, g, p = self.tables(s, circuit, clean=clean, masks={DIGIT_BITS + 1: higher})
+        z = self.exponential(s, circuit.period)
+        *raw, made, taken = circuit.errors(z.error, z.radial, self.rounding)
+        clean = self.must_clean(sum(error * (1 << i) for i, error in enumerate(raw)), made, taken, digits)
+        *low, g, p = self.read(z, circuit, clean=clean, masks={DIGIT_BITS + 1: higher})
         out = self.carries(g, p, digits)
         # One more, or 16 less where a 15 becomes 16; nothing comes into the lowest digit.
         into = self.plus(p * -BASE, higher)
         into = replace(into, largest=BASE - 1)
         total = self.number(low) + self.product(into, self.moved(out, 1))
         return replace(total, largest=BASE - 1), out
-
-    def _must_clean(self, s: Bounded, circuit: Lookup, digits: int) -> bool:
-        """Whether the digits would have too large an error without a cleaning."""
-        factor = round(self._whole.ratio) // circuit.period
-        torus = hypot(self._torus, self._relative * s.largest * factor)
-        *low, g, p = circuit.errors(hypot(torus * circuit.period, s.error), self._radial, self.rounding)
-        return self.must_clean(sum(error * (1 << i) for i, error in enumerate(low)), g, p, digits)
 
     @staticmethod
     def must_clean(own: float, g: float, p: float, digits: int) -> bool:

@@ -138,8 +138,8 @@ def look_up(engine: Engine, index: Bounded, entries: NDArray[np.uint64], digits:
 
 
 def _interleaved(engine: Engine, x: Bounded, together: int) -> Bounded:
-    """Numbers of the lowest places, of so many vectors in the places of one: of vector k in place k modulo
-    `together`."""
+    """The numbers in the lowest places of vectors, `together` vectors in one: those of vector k are in place
+    k modulo `together`."""
     if together == 1:
         return x
     missing = -x.value.shape[0] % together

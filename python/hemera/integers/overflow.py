@@ -15,8 +15,8 @@ def overflowing(
     engine: Engine, a: Bounded, b: Bounded, digits: int, *, subtracts: bool, signed: bool
 ) -> tuple[Bounded, Bounded]:
     """a + b or a - b, and where it wrapped around."""
-    of = operations.difference if subtracts else _sum
-    found, carries = engine.normalized(of(engine, a, b, digits), digits)
+    s = operations.difference(engine, a, b, digits) if subtracts else a + b
+    found, carries = engine.normalized(s, digits)
     out = engine.ready_bits(carries, 2)  # without one a difference borrows
     if not signed:
         wrapped = engine.spread(out, digits - 1)
@@ -29,8 +29,3 @@ def overflowing(
     square = engine.product(beyond, beyond)
     square = replace(square, error=2 * beyond.error + beyond.error**2 + engine.rounding)
     return found, engine.spread(square, digits - 1)
-
-
-def _sum(_: Engine, a: Bounded, b: Bounded, digits: int) -> Bounded:
-    del digits
-    return a + b

@@ -13,6 +13,7 @@ from hemera.integers import operations
 from hemera.integers.bounded import Bounded
 from hemera.integers.engine import Engine
 from hemera.integers.layout import BASE, DIGIT_BITS, Layout
+from hemera.integers.points import Points
 from hemera.objects.ciphertext import Ciphertext
 from hemera.objects.cost import cost
 
@@ -74,7 +75,7 @@ def _counted(
 
     def run(x: Ciphertext, y: Ciphertext) -> Ciphertext:
         nonlocal refreshes
-        engine = Engine(x.evaluator, layout, whole, real)
+        engine = Engine(x.evaluator, layout, whole, real, Points(params, layout))
         a, b = (Bounded(value, BASE - 1, engine.fresh) for value in (x, y))
         found = operation(engine, a, b, layout.digits)
         refreshes = -(-engine.work.refreshes // 2)
