@@ -234,7 +234,10 @@ class Engine:
         for i, mask in masks.items():
             cubics[i] = squares[i] * (y[i] * (-2 * mask) + 3 * mask)
         rounding = hypot(3, 1, 1) * self.rounding
-        return [Bounded(cubics[i], 1, sqrt(27) * error**2 + rounding, risk) for i, error in enumerate(errors)]
+        # Of an error e there remains 3 e^2 - 2 e^3, whose tail is longer than a normal law's: a deviation that has at
+        # LEAST_DEVIATIONS what the error leaves there.
+        quadratic = (3 + 2 * _MARGIN) * LEAST_DEVIATIONS
+        return [Bounded(cubics[i], 1, quadratic * error**2 + rounding, risk) for i, error in enumerate(errors)]
 
     def number(self, digits: Sequence[Bounded]) -> Bounded:
         """Bits, the lowest first, as a number."""
