@@ -1,0 +1,292 @@
+"""Exact computing without end: bootstraps of BFV and BGV, and encrypted integers; every value is checked."""
+
+from __future__ import annotations
+
+import argparse
+import operator
+import statistics
+import time
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from rich.console import Console
+
+import hemera as hm
+from hemera import _machine, _options
+from hemera.circuits import IntegerBootstrap
+from hemera.errors import NoiseError, ParameterError
+
+Row = dict[str, Any]
+Numbers = NDArray[np.integer[Any]]
+_MODULI = (65537, 2**32)
+_IN_A_ROW = 50
+
+
+class _Case(NamedTuple):
+    """An operation on encrypted integers, and NumPy's."""
+
+    name: str
+    encrypted: Callable[..., Any]
+    clear: Callable[..., Any]
+    operands: int = 2
+
+
+_TABLE = np.random.default_rng(256).integers(0, 256, 256).astype(np.uint8)
+_OPERATIONS = (
+    _Case("a + b", operator.add, operator.add),
+    _Case("a - b", operator.sub, operator.sub),
+    _Case("a < b", operator.lt, operator.lt),
+    _Case("a & b", operator.and_, operator.and_),
+    _Case("a * b", operator.mul, operator.mul),
+    _Case("where(a < b, a, b)", lambda a, b: hm.integers.where(a < b, a, b), np.minimum),
+)
+_LOOK_UP = _Case("table of 256", lambda a: hm.integers.Table(_TABLE)[a], lambda a: _TABLE[a], 1)
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """The command's options."""
+    parser.add_argument(
+        "--only", nargs="+", choices=list(GROUPS), default=list(GROUPS), help="which groups (default: all)"
+    )
+    parser.add_argument(
+        "--bits",
+        nargs="+",
+        type=int,
+        choices=(8, 16, 32, 64),
+        default=[64, 8],
+        help="widths of integers (default: 64 8)",
+    )
+    parser.add_argument(
+        "--many",
+        type=_options.positive,
+        default=1 << 20,
+        help="values of each operation that are checked in the group `many` (default: 2^20)",
+    )
+    parser.add_argument("--runs", type=_options.positive, default=9, help="timed runs (default: 9)")
+    parser.add_argument("--small", action="store_true", help="rings of N = 2^11: NOT SECURE")
+    _options.add_machine(parser)
+    parser.add_argument("--json", metavar="FILE", help='write the results to FILE ("-": standard output)')
+
+
+def run(options: argparse.Namespace) -> int:
+    """Measure, and write what is asked for."""
+    console = Console(stderr=options.json == "-")
+    rows: list[Row] = []
+    for name in options.only:
+        for row in GROUPS[name](options):
+            line = ", ".join(f"{field} {value}" for field, value in row.items())
+            console.print(line, highlight=False, markup=False)
+            rows.append(row)
+    if options.json is not None:
+        machine = _machine.describe(options.threads)
+        _options.write_json(options.json, {"machine": machine, "device": options.device, "rows": rows})
+    return 0
+
+
+def _timed(context: hm.Context, action: Callable[[], object], runs: int) -> Row:
+    """Medians of some runs: until the device has done the work, and until the call returned."""
+    whole, host = [], []
+    for _ in range(runs + 1):
+        context.synchronize()
+        begin = time.perf_counter()
+        result = action()
+        host.append(time.perf_counter() - begin)
+        context.synchronize()
+        whole.append(time.perf_counter() - begin)
+        del result
+    return {
+        "milliseconds": round(1000 * statistics.median(whole[1:]), 3),
+        "spread": round((max(whole[1:]) - min(whole[1:])) / statistics.median(whole[1:]), 3),
+        "host_milliseconds": round(1000 * statistics.median(host[1:]), 3),
+    }
+
+
+def _require_equal(what: str, found: Numbers, expected: Numbers) -> None:
+    """NoiseError unless all values are right, so that no wrong work is timed."""
+    wrong = int(np.count_nonzero(np.asarray(found) != np.asarray(expected)))
+    if wrong:
+        raise NoiseError(f"{what}: {wrong} of {np.size(expected)} values are wrong")
+
+
+def _refresh_rows(options: argparse.Namespace) -> Iterator[Row]:
+    """Bootstraps of BFV and BGV, and products without end."""
+    presets = ("bfv11-test", "bfv11-test-40") if options.small else ("bfv16-32", "bfv16-40")
+    for preset in presets:
+        for scheme, modulus in ((hm.bfv, _MODULI[0]), (hm.bgv, _MODULI[0]), (hm.bfv, _MODULI[1])):
+            params = scheme.Parameters.for_bootstrapping(preset, plain_modulus=modulus)
+            context = hm.Context(params, options.device, threads=options.threads)
+            secret_key = context.generate_secret_key()
+            for encoding in ("coefficients", "slots"):
+                if encoding == "slots" and params.max_slots == 0:
+                    continue
+                facts = {"preset": preset, "scheme": params.scheme, "plain_modulus": modulus}
+                yield from _refreshes(options, context, secret_key, encoding, facts)
+
+
+def _refreshes(
+    options: argparse.Namespace, context: hm.Context, secret_key: hm.SecretKey, encoding: Any, facts: Row
+) -> Iterator[Row]:
+    params = context.params
+    modulus = facts["plain_modulus"]
+    try:
+        plan = IntegerBootstrap(params, encoding=encoding)
+    except ParameterError:  # the modulus holds no product
+        plan = IntegerBootstrap(params, passes=1, encoding=encoding)
+    keys = context.generate_keys(secret_key, plan=plan)
+    evaluator = context.bind(keys, bootstrap=plan)
+    count = params.max_slots if encoding == "slots" else params.degree
+    values = np.random.default_rng(modulus).integers(0, modulus, count)
+    x = evaluator.encrypt(values, encoding=encoding)
+    what = f"{facts['preset']} {facts['scheme']} modulo {modulus}, {encoding}"
+    facts = {**facts, "encoding": encoding, "values": count, "passes": plan.passes}
+
+    def require(y: hm.Ciphertext, expected: Numbers) -> None:
+        _require_equal(what, np.asarray(context.decrypt(y, secret_key)) % modulus, expected)
+
+    require(plan(x), values)
+    left = context.noise_budget(plan(x), secret_key)
+    # A bootstrap of what needs one: at the lowest budget that it takes.
+    measured = _timed(context, lambda: plan(x), options.runs)
+    yield {
+        "measurement": "bootstrap",
+        **facts,
+        "key_bytes": plan.key_bytes,
+        "needed_budget": round(plan.needed_budget, 1),
+        "guaranteed_budget": round(plan.budget_left, 1),
+        "budget": left,
+        **measured,
+    }
+    graph = evaluator.capture(lambda y: plan(y), x)
+    require(graph(x), values)
+    measured = _timed(context, lambda: graph(x), options.runs)
+    yield {"measurement": "bootstrap as a graph", **facts, **measured}
+    if plan.products and (encoding == "slots" or params.max_slots == 0):
+        y, expected = x, values
+        for _ in range(2):
+            y = plan(y * y)
+            expected = _square(expected, modulus, encoding)
+        require(y, expected)
+        graph = evaluator.capture(lambda z: plan(z * z), y)
+        measured = _timed(context, lambda: graph(y), options.runs)
+        yield {"measurement": "product without end, as a graph", **facts, **measured}
+    for _ in range(_IN_A_ROW):
+        x = plan(x)
+    require(x, values)
+    yield {"measurement": "in a row, all right", **facts, "bootstraps": _IN_A_ROW}
+
+
+def _square(values: Numbers, modulus: int, encoding: str) -> Numbers:
+    """The squares of slots, or of a polynomial modulo X^N + 1, by Python's integers."""
+    if encoding == "slots":
+        return (values.astype(object) ** 2 % modulus).astype(np.int64)
+    count, width = len(values), 12  # bytes of a coefficient: 2^16 products of 64 bits
+    padded = np.zeros((count, width), np.uint8)
+    padded[:, :8] = values.astype("<u8")[:, None].view(np.uint8)
+    product = int.from_bytes(padded.tobytes(), "little") ** 2
+    digits = np.frombuffer(product.to_bytes(2 * count * width, "little"), np.uint8).reshape(-1, width)
+    low = digits[:, :8].copy().view("<u8")[:, 0].astype(object) + (
+        digits[:, 8:].copy().view("<u4")[:, 0].astype(object) << 64
+    )
+    return ((low[:count] - low[count:]) % modulus).astype(np.int64)
+
+
+def _edges(dtype: np.dtype[Any]) -> Numbers:
+    """Values at which carries and signs turn."""
+    limits = np.iinfo(dtype)
+    near = [limits.min, limits.min + 1, 0, 1, 2, 15, 16, 17, limits.max // 2, limits.max - 1, limits.max]
+    repeated = sum(0x5 << 4 * k for k in range(dtype.itemsize * 2)) & int(limits.max)
+    return np.array([*near, repeated], dtype)
+
+
+def _operands(dtype: np.dtype[Any], count: int, seed: int) -> tuple[Numbers, Numbers]:
+    """All pairs of edges, then random values."""
+    rng = np.random.default_rng(seed)
+    limits = np.iinfo(dtype)
+    a, b = (rng.integers(limits.min, limits.max, count, dtype, endpoint=True) for _ in range(2))
+    edges = _edges(dtype)
+    pairs = min(len(edges) ** 2, count)
+    a[:pairs], b[:pairs] = np.repeat(edges, len(edges))[:pairs], np.tile(edges, len(edges))[:pairs]
+    return a, b
+
+
+def _cases(bits: int) -> tuple[_Case, ...]:
+    return (*_OPERATIONS, _LOOK_UP) if bits == 8 else _OPERATIONS
+
+
+def _integers_of(options: argparse.Namespace, bits: int) -> hm.integers.Context:
+    return hm.integers.Context(
+        bits, preset="test-exact" if options.small else "n16-exact", device=options.device
+    )
+
+
+def _integer_rows(options: argparse.Namespace) -> Iterator[Row]:
+    """Times of operations on two ciphertexts of encrypted integers, and on one."""
+    for bits in options.bits:
+        ints = _integers_of(options, bits)
+        dtype = np.dtype(f"uint{bits}")
+        for case in _cases(bits):
+            for ciphertexts in (2, 1):
+                # A refresh of a table has a place for each value of 8 bits, of which a ciphertext holds four.
+                count = ciphertexts * ints.values * (2 if case is _LOOK_UP else 1)
+                clear = _operands(dtype, count, bits)[: case.operands]
+                given = [ints.encrypt(x) for x in clear]
+                found = case.encrypted(*given)
+                _require_equal(f"{dtype} {case.name}", ints.decrypt(found), case.clear(*clear))
+                facts = {"measurement": case.name, "dtype": str(dtype), "values": count}
+                measured = _timed(
+                    ints.evaluator.context,
+                    lambda case=case, given=given: case.encrypted(*given),  # type: ignore[misc]
+                    options.runs,
+                )
+                rate = float(f"{1000 * count / measured['milliseconds']:.4g}")
+                yield {**facts, **measured, "per_second": rate, "failure_log2": round(found.failure_log2, 1)}
+
+
+def _many_rows(options: argparse.Namespace) -> Iterator[Row]:
+    """Values of each operation in pieces, of which none may be wrong."""
+    for bits in options.bits:
+        ints = _integers_of(options, bits)
+        for dtype in (np.dtype(f"uint{bits}"), np.dtype(f"int{bits}")):
+            for case in _cases(bits) if dtype.kind == "u" else _OPERATIONS:
+                done, piece = 0, 8 * ints.values
+                begin = time.perf_counter()
+                while done < options.many:
+                    clear = _operands(dtype, min(piece, options.many - done), done)[: case.operands]
+                    found = ints.decrypt(case.encrypted(*(ints.encrypt(x) for x in clear)))
+                    with np.errstate(over="ignore"):
+                        _require_equal(f"{dtype} {case.name}", found, case.clear(*clear))
+                    done += len(clear[0])
+                seconds = round(time.perf_counter() - begin, 1)
+                facts = {"measurement": "none wrong", "operation": case.name, "dtype": str(dtype)}
+                yield {**facts, "values": done, "seconds": seconds}
+
+
+def _chain_rows(options: argparse.Namespace) -> Iterator[Row]:
+    """A thousand operations, one after the other, on int32, each compared with NumPy's."""
+    ints = _integers_of(options, 32)
+    clear, other = _operands(np.dtype(np.int32), ints.values, 32)
+    x, y = ints.encrypt(clear), ints.encrypt(other)
+    rng = np.random.default_rng(1000)
+    steps = min(1000, options.many)
+    for step in range(steps):
+        case = _OPERATIONS[rng.integers(len(_OPERATIONS))]
+        if case.name == "a < b":
+            x = hm.integers.where(x < y, y - x, x)
+            clear = np.where(clear < other, other - clear, clear)
+        else:
+            x, clear = case.encrypted(x, y), case.clear(clear, other)
+        if step % 3 == 2:
+            x, y, clear, other = y, x, other, clear
+        _require_equal(f"step {step} of a chain, {case.name}", ints.decrypt(x), clear)
+        _require_equal(f"step {step} of a chain, {case.name}", ints.decrypt(y), other)
+    yield {"measurement": "operations in a row, all right", "dtype": "int32", "operations": steps}
+
+
+GROUPS: dict[str, Callable[[argparse.Namespace], Iterator[Row]]] = {
+    "bootstraps": _refresh_rows,
+    "integers": _integer_rows,
+    "many": _many_rows,
+    "chain": _chain_rows,
+}
