@@ -199,12 +199,22 @@ void Backend::combine(Queue& queue, const PolyView& out, std::span<const ConstPo
 void Backend::inner_product(Queue& queue, const PolyView& out, std::span<const ConstPolyView> a,
                             std::span<const ConstPolyView> b, const RnsBase& base) const {
   check_ring("inner_product", ring_, base);
-  check_inner_product(out, a, b, base);
-  const auto is_whole = [&](const ConstPolyView& view) { return view.shape.degree == out.shape.degree; };
-  if (std::all_of(b.begin(), b.end(), is_whole)) return do_inner_product(queue, out, a, b, base);
-  for (std::size_t i = 0; i < a.size(); ++i) {
-    do_binary(queue, i == 0 ? Binary::multiply : Binary::multiply_add, out, a[i], b[i], base);
+  check_inner_product("inner_product", out, a, b, base);
+  do_inner_products(queue, std::span(&out, 1), a, b, base);
+}
+
+void Backend::inner_products(Queue& queue, std::span<const PolyView> out, std::span<const ConstPolyView> a,
+                             std::span<const ConstPolyView> b, const RnsBase& base) const {
+  constexpr const char* operation = "inner_products";
+  check_ring(operation, ring_, base);
+  check_count(operation, "right factors", b.size(), out.size() * a.size());
+  for (std::size_t r = 0; r < out.size(); ++r) {
+    check_inner_product(operation, out[r], a, b.subspan(r * a.size(), a.size()), base);
+    if (out[r].shape != out.front().shape) {
+      throw MismatchError("inner_products: outputs of two shapes; all must have the first one's");
+    }
   }
+  if (!out.empty()) do_inner_products(queue, out, a, b, base);
 }
 
 void Backend::automorphism(Queue& queue, const PolyView& out, const ConstPolyView& in,

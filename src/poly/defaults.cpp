@@ -99,6 +99,21 @@ void Backend::do_inner_product(Queue& queue, const PolyView& out, std::span<cons
   }
 }
 
+void Backend::do_inner_products(Queue& queue, std::span<const PolyView> out, std::span<const ConstPolyView> a,
+                                std::span<const ConstPolyView> b, const RnsBase& base) const {
+  for (std::size_t r = 0; r < out.size(); ++r) {
+    const auto own = b.subspan(r * a.size(), a.size());
+    const auto is_whole = [&](const ConstPolyView& view) { return view.shape.degree == out[r].shape.degree; };
+    if (std::all_of(own.begin(), own.end(), is_whole)) {
+      do_inner_product(queue, out[r], a, own, base);
+      continue;
+    }
+    for (std::size_t i = 0; i < a.size(); ++i) {
+      do_binary(queue, i == 0 ? Binary::multiply : Binary::multiply_add, out[r], a[i], own[i], base);
+    }
+  }
+}
+
 void Backend::do_divide_and_round(Queue& queue, const PolyView& out, const ConstPolyView& in,
                                   const Division& plan, Form form, Workspace& workspace) const {
   const Workspace::Frame frame(workspace);

@@ -124,11 +124,12 @@ void check_binary(const char* operation, const std::shared_ptr<const Ring>& ring
   check_input(operation, "b", as_whole(b, out.shape.degree), out.shape, base);
 }
 
-void check_inner_product(const PolyView& out, std::span<const ConstPolyView> a,
+void check_inner_product(const char* operation, const PolyView& out, std::span<const ConstPolyView> a,
                          std::span<const ConstPolyView> b, const RnsBase& base) {
-  constexpr const char* operation = "inner_product";
   check_count(operation, "right factors", b.size(), a.size());
-  if (a.empty()) throw MismatchError("inner_product: there are no factors; at least one pair is needed");
+  if (a.empty()) {
+    throw MismatchError(std::string(operation) + ": there are no factors; at least one pair is needed");
+  }
   check_view(operation, "output", out, base);
   const std::size_t left = a.front().shape.components, right = b.front().shape.components;
   check_count(operation, "components of the output", out.shape.components, left + right - 1);

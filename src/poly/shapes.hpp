@@ -55,7 +55,7 @@ void check_binary(const char* operation, const std::shared_ptr<const Ring>& ring
                   const ConstPolyView& a, const ConstPolyView& b, const RnsBase& base);
 
 /// Output and inputs of a sum of tensor products; MismatchError otherwise.
-void check_inner_product(const PolyView& out, std::span<const ConstPolyView> a,
+void check_inner_product(const char* operation, const PolyView& out, std::span<const ConstPolyView> a,
                          std::span<const ConstPolyView> b, const RnsBase& base);
 
 /// Odd and below 2N; ParameterError otherwise.

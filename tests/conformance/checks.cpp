@@ -309,6 +309,30 @@ class Table {
           {"right factors of one and two components", [this, sum](const Views& v, Workspace&) {
              sum(v[0], {v[1], v[1]}, {v[2], v[2].components(0, 1)}, plans.base);
            }}}});
+    add_inner_products();
+  }
+
+  void add_inner_products() {
+    using Views = std::vector<PolyView>;
+    const auto sums = [this](const std::vector<PolyView>& out, const std::vector<ConstPolyView>& a,
+                             const std::vector<ConstPolyView>& b,
+                             const RnsBase& base) { backend().inner_products(queue(), out, a, b, base); };
+    operations.push_back(
+        {"inner_products",
+         {{"output", plans.base, batch, 2, any},
+          {"a", plans.base, batch, 2, any},
+          {"b", plans.base, batch, 1, of_stored}},
+         [sums](const Views& v, const Plans& p, Workspace&) { sums({v[0]}, {v[1]}, {v[2]}, p.base); },
+         true,
+         {{"no factors", [this, sums](const Views& v, Workspace&) { sums({v[0]}, {}, {}, plans.base); }},
+          {"two sums and a factor for one",
+           [this, sums](const Views& v, Workspace&) {
+             sums({v[0], v[0]}, {v[1]}, {v[2]}, plans.base);
+           }},
+          {"outputs of two shapes", [this, sums](const Views& v, Workspace&) {
+             sums({v[0], v[0].batches(0, 1)}, {v[1].batches(0, 1)}, {v[2].batches(0, 1), v[2].batches(0, 1)},
+                  plans.base);
+           }}}});
   }
 
   // What can be wrong with the numbers that a rounding of these views tells its doubts by.

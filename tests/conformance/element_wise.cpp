@@ -321,6 +321,31 @@ TEST_P(BackendTest, FewerEntriesStandForRunsOfEqualValues) {
       rig.backend->inner_product(*rig.queue, out.view(), std::vector{left, left, left},
                                  std::vector{right, ConstPolyView(whole.view()), right}, base);
       EXPECT_TRUE(same(rig.download(out), apply(apply(once, once, 3, 2, sum), once, 3, 2, sum)));
+      // Several sums of the same factors: by kernels of 8, 4, 2 and 1, and of more terms than one launch has.
+      for (const auto& [sums, terms] : {std::pair{2, 3}, {15, 2}, {3, 33}}) {
+        std::vector<Host> lefts, rights;
+        std::vector<poly::Poly> held, outputs;
+        std::vector<ConstPolyView> of_a, of_b;
+        std::vector<poly::PolyView> to;
+        for (int i = 0; i < terms; ++i) lefts.push_back(rig.random(base, i == 1 ? 1 : 3, 2));
+        for (int i = 0; i < sums * terms; ++i) rights.push_back(rig.random(base, 1, 1, entries));
+        held.reserve(lefts.size() + rights.size());
+        for (const Host& host : lefts)
+          of_a.push_back(std::as_const(held.emplace_back(rig.upload(host))).view());
+        for (const Host& host : rights)
+          of_b.push_back(std::as_const(held.emplace_back(rig.upload(host))).view());
+        for (int r = 0; r < sums; ++r) outputs.push_back(rig.output(base, 3, 2));
+        for (poly::Poly& output : outputs) to.push_back(output.view());
+        rig.backend->inner_products(*rig.queue, to, of_a, of_b, base);
+        for (int r = 0; r < sums; ++r) {
+          Host expected = apply(lefts[0], repeated(rights[r * terms]), 3, 2, product);
+          for (int i = 1; i < terms; ++i) {
+            expected =
+                apply(expected, apply(lefts[i], repeated(rights[r * terms + i]), 3, 2, product), 3, 2, sum);
+          }
+          EXPECT_TRUE(same(rig.download(outputs[r]), expected)) << sums << " sums, number " << r;
+        }
+      }
       // A part of one array to a part of another.
       rig.backend->subtract(*rig.queue, out.view().batches(1, 1).limbs(1, 2), left.batches(1, 1).limbs(1, 2),
                             right.batches(2, 1).limbs(1, 2), rig.primes(1, 2));

@@ -147,6 +147,9 @@ class Backend {
   /// - `out`: components a + b - 1; none of the inputs.
   void inner_product(Queue& queue, const PolyView& out, std::span<const ConstPolyView> a,
                      std::span<const ConstPolyView> b, const RnsBase& base) const;
+  /// Several such sums of the same a: out[r] of a and the r-th a.size() of `b`. The outputs have one shape.
+  void inner_products(Queue& queue, std::span<const PolyView> out, std::span<const ConstPolyView> a,
+                      std::span<const ConstPolyView> b, const RnsBase& base) const;
   /// X -> X^galois_element (odd, below 2N); out is not `in`.
   void automorphism(Queue& queue, const PolyView& out, const ConstPolyView& in, std::uint64_t galois_element,
                     Form form, const RnsBase& base) const;
@@ -337,6 +340,10 @@ class Backend {
 
   virtual void do_inner_product(Queue& queue, const PolyView& out, std::span<const ConstPolyView> a,
                                 std::span<const ConstPolyView> b, const RnsBase& base) const;
+  /// At least one output, which all have the same shape.
+  virtual void do_inner_products(Queue& queue, std::span<const PolyView> out,
+                                 std::span<const ConstPolyView> a, std::span<const ConstPolyView> b,
+                                 const RnsBase& base) const;
   virtual void do_automorphism(Queue& queue, const PolyView& out, const ConstPolyView& in,
                                std::uint64_t galois_element, Form form, const RnsBase& base) const = 0;
 

@@ -119,6 +119,10 @@ std::vector<Ciphertext> PreparedFunction::Evaluation::run() {
   const FunctionPlan& plan = prepared_.plan_;
   const std::vector<std::size_t> last = plan.last_uses();
   for (const FunctionRow& row : rows_of(plan.steps_, values_.size(), plan.outputs_)) {
+    if (row.shares_terms && is_even(row)) {
+      run_sums(row, last);
+      continue;
+    }
     if (row.is_batch() && is_even(row)) {
       run_batch(row, last);
       continue;
@@ -303,6 +307,37 @@ void PreparedFunction::Evaluation::run_batch(const FunctionRow& row, const std::
   product = row.lowered;
   for (std::size_t i = row.first; i < row.end; ++i) {
     if (!steps[i].products.empty()) add_after(result(product++), steps[i]);
+  }
+}
+
+// Reads each value once, and divides all sums together.
+void PreparedFunction::Evaluation::run_sums(const FunctionRow& row, const std::vector<std::size_t>& last) {
+  const std::vector<FunctionStep>& steps = prepared_.plan_.steps_;
+  const FunctionStep& first = steps[row.first];
+  const poly::RnsBase &above = context_.base(first.level), &below = context_.base(first.level - 1);
+  const std::size_t count = rlwe::batch_count(metadata(first).batch), all = (row.end - row.first) * count;
+  const poly::Backend& backend = context_.backend();
+  poly::Poly sums = context_.make_poly(all, 2, above, Form::evaluation);
+  std::vector<ConstPolyView> values, factors;
+  std::vector<PolyView> out;
+  for (const auto& term : first.terms) values.push_back(view(term.value, first.level));
+  for (std::size_t i = row.first; i < row.end; ++i) {
+    out.push_back(sums.view().batches((i - row.first) * count, count));
+    for (const rlwe::Plaintext& factor : prepared_.factors_.at(i)) factors.push_back(factor.poly.view());
+  }
+  backend.inner_products(context_.queue(), out, values, factors, above);
+  const auto results = std::make_shared<poly::Poly>(context_.make_poly(all, 2, below, Form::evaluation));
+  for (std::size_t i = row.first; i < row.end; ++i) add_constant(out[i - row.first].components(0, 1), i);
+  auto workspace = context_.make_workspace();
+  backend.divide_and_round(context_.queue(), results->view(), std::as_const(sums).view(),
+                           context_.rescale(first.level), Form::evaluation, workspace);
+  for (std::size_t i = row.first; i < row.end; ++i) {
+    Held held{.meta = context_.scales().rescaled(metadata(steps[i])), .poly = results};
+    held.meta.scale = steps[i].result_scale;
+    held.meta.noise_scale_degree = 1;
+    held.first = (i - row.first) * count;
+    values_.push_back(std::move(held));
+    release(i, last);
   }
 }
 

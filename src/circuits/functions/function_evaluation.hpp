@@ -69,6 +69,7 @@ class PreparedFunction::Evaluation {
   void run_step(std::size_t number, const std::vector<std::size_t>& last);
   [[nodiscard]] bool is_even(const FunctionRow& row) const;
   void run_batch(const FunctionRow& row, const std::vector<std::size_t>& last);
+  void run_sums(const FunctionRow& row, const std::vector<std::size_t>& last);
   std::size_t lower_along(std::size_t step, std::size_t end, const poly::PolyView& results, std::size_t first,
                           std::size_t count);
 
@@ -83,6 +84,8 @@ class PreparedFunction::Evaluation {
   void multiply(const poly::PolyView& out, const FunctionStep& step);
   void add_numbers(const poly::PolyView& out, std::size_t number);
   void add_plaintexts(rlwe::Ciphertext& sum, std::size_t number);
+  /// Adds the constant of a step to the first components of sums with plaintexts.
+  void add_constant(const poly::PolyView& first, std::size_t number);
   /// Whether the product and its division are one operation.
   [[nodiscard]] bool is_single(const FunctionStep& step) const;
   void multiply_relinearize(const poly::PolyView& out, const FunctionStep& step);

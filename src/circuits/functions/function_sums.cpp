@@ -115,21 +115,27 @@ void PreparedFunction::Evaluation::add_plaintexts(Ciphertext& sum, std::size_t n
     for (const rlwe::Plaintext& factor : found->second) factors.push_back(factor.poly.view());
     if (step.products.empty()) {
       backend.inner_product(context_.queue(), out, values, factors, base);
+    } else if (values.size() == 1) {
+      backend.multiply_add(context_.queue(), out, values.front(), factors.front(), base);
     } else {
-      for (std::size_t i = 0; i < values.size(); ++i) {
-        backend.multiply_add(context_.queue(), out, values[i], factors[i], base);
-      }
+      poly::Poly terms = context_.make_poly(out.shape.batch, 2, base, Form::evaluation);
+      backend.inner_product(context_.queue(), terms.view(), values, factors, base);
+      backend.add(context_.queue(), out, out, std::as_const(terms).view(), base);
     }
   } else if (!step.terms.empty()) {
     add_numbers(out, number);
   }
+  add_constant(out.components(0, 1), number);
+}
+
+void PreparedFunction::Evaluation::add_constant(const PolyView& first, std::size_t number) {
+  const FunctionStep& step = prepared_.plan_.steps_[number];
+  const poly::RnsBase& base = context_.base(step.level);
   if (const auto found = prepared_.constants_.find(number); found != prepared_.constants_.end()) {
-    // Coefficients of all slots fill none: metadata() says what is filled.
-    const rlwe::Metadata before = sum.meta;
-    evaluator_.add_plain_inplace(sum, found->second);
-    rlwe::copy_filling(sum.meta, before);
-  } else {
-    evaluator_.add_scalar_inplace(sum, {.value = step.constant.front()});
+    context_.backend().add(context_.queue(), first, first, found->second.poly.view(), base);
+  } else if (step.constant.front() != 0.0) {
+    context_.backend().add_scalar(context_.queue(), first, first, scaled_constant(step, base),
+                                  Form::evaluation, base);
   }
 }
 

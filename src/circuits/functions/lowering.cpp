@@ -45,7 +45,7 @@ std::size_t degree_of(const Coefficients& coefficients) {
   return degree;
 }
 
-// p = quotient B_g + rest for the basis element B_g, g <= degree < 2g.
+// p = quotient B_g + rest for the basis element B_g, where the quotient's degree is at most g.
 struct Split {
   Coefficients quotient, rest;
 };
@@ -280,31 +280,70 @@ Value Lowering::add(const Function::Sum& sum) {
   return add_step(std::move(step));
 }
 
-// One way to take polynomials: basis elements up to a number of baby steps are multiplied by coefficients,
-// those of powers of two split polynomials of higher degree.
+// One way to take polynomials: basis elements up to a number of baby steps are multiplied by coefficients.
+// Those of powers of two split polynomials of higher degree (M. Paterson, L. Stockmeyer, 1973); or, at once,
+// all multiples of the number of baby steps do: more powers, which all polynomials share, and one sum of
+// products for each polynomial.
 class Lowering::Splitting {
  public:
-  Splitting(Lowering& lowering, Value x, const Polynomial& polynomial, std::size_t babies)
+  struct Way {
+    std::size_t babies;
+    bool at_once;
+  };
+
+  Splitting(Lowering& lowering, Value x, const Polynomial& polynomial, std::size_t depth, const Way& way)
       : lowering_(lowering),
         basis_(polynomial.basis()),
         level_(lowering.values_[x].level),
-        babies_(babies),
+        last_level_(level_ - depth + 1),
+        way_(way),
         powers_{{1, x}} {}
 
-  Value take(const Coefficients& p, std::size_t depth) {
-    const std::size_t level = level_ - depth + 1;
-    FunctionStep step{.level = level,
-                      .scale = lowering_.scales_->level_scale(level - 1) * lowering_.divisor(level)};
+  /// Whether the basis elements that split polynomials of this degree have the level of their products.
+  [[nodiscard]] bool is_possible(std::size_t degree) const {
+    return !way_.at_once || (degree > way_.babies && level_of(degree - degree % way_.babies) >= last_level_);
+  }
+
+  std::vector<Value> take(std::vector<Coefficients> polynomials) {
+    std::vector<FunctionStep> steps(
+        polynomials.size(),
+        {.level = last_level_,
+         .scale = lowering_.scales_->level_scale(last_level_ - 1) * lowering_.divisor(last_level_)});
+    if (way_.at_once) split_all(polynomials, steps);
+    std::vector<Value> results;
+    for (std::size_t which = 0; which < steps.size(); ++which) {
+      results.push_back(last(polynomials[which], steps[which]));
+    }
+    return results;
+  }
+
+ private:
+  Value last(const Coefficients& p, FunctionStep& step) {
     expand(p, step);
     // A constant depends on x as much as a ciphertext must.
     if (step.products.empty() && step.terms.empty()) step.terms.push_back({power(1), {0}});
+    const std::size_t level = step.level;
     const Value result = lowering_.add_step(std::move(step));
     lowering_.steps_.back().result_scale = lowering_.values_[result].scale =
         lowering_.scales_->level_scale(level - 1);
     return result;
   }
 
- private:
+  // Leaves of each polynomial what is of lower degree than the number of baby steps.
+  void split_all(std::vector<Coefficients>& polynomials, std::vector<FunctionStep>& steps) {
+    std::size_t degree = 0;
+    for (const Coefficients& p : polynomials) degree = std::max(degree, degree_of(p));
+    for (std::size_t g = degree - degree % way_.babies; g > 0; g -= way_.babies) {
+      for (std::size_t which = 0; which < polynomials.size(); ++which) {
+        const std::size_t own = degree_of(polynomials[which]);
+        if (own < g) continue;
+        Split split = split_at(polynomials[which], own, g, basis_);
+        add_product(split.quotient, g, steps[which]);
+        polynomials[which] = std::move(split.rest);
+      }
+    }
+  }
+
   // The level of a basis element.
   [[nodiscard]] std::size_t level_of(std::size_t n) const {
     return level_ - static_cast<std::size_t>(std::bit_width(n - 1));
@@ -330,7 +369,7 @@ class Lowering::Splitting {
   }
 
   [[nodiscard]] bool is_leaf(const Coefficients& p, std::size_t degree, std::size_t level) const {
-    if (degree > babies_) return false;
+    if (degree > way_.babies) return false;
     for (std::size_t n = 1; n <= degree; ++n) {
       if (!p[n].empty() && level_of(n) < level) return false;
     }
@@ -355,6 +394,11 @@ class Lowering::Splitting {
     const std::size_t g = std::bit_floor(degree);
     const auto [quotient, rest] = split_at(p, degree, g, basis_);
     expand(rest, step);
+    add_product(quotient, g, step);
+  }
+
+  // Adds q B_g to a step.
+  void add_product(const Coefficients& quotient, std::size_t g, FunctionStep& step) {
     const Value giant = power(g);
     if (degree_of(quotient) == 0) {
       step.terms.push_back({giant, quotient.front()});
@@ -369,8 +413,9 @@ class Lowering::Splitting {
 
   Lowering& lowering_;
   Basis basis_;
-  std::size_t level_;  // of x
-  std::size_t babies_;
+  std::size_t level_;       // of x
+  std::size_t last_level_;  // of the last products
+  Way way_;
   std::map<std::size_t, Value> powers_;  // basis elements
 };
 
@@ -384,22 +429,28 @@ std::vector<Value> Lowering::add(Value x, const Polynomial& polynomial) {
     }
   }
   const std::size_t depth = polynomial.depth() - (polynomial.maps_by_product() ? 1 : 0);
+  std::vector<Coefficients> rows;
+  for (std::size_t which = 0; which < polynomial.count(); ++which) {
+    rows.push_back(coefficients_of(polynomial, which));
+  }
   Lowering best = *this;
   std::vector<Value> best_results;
   double least = std::numeric_limits<double>::infinity();
-  for (std::size_t babies = 1; babies <= std::bit_ceil(std::max<std::size_t>(1, polynomial.degree()));
-       babies *= 2) {
+  const auto consider = [&](const Splitting::Way& way) {
     Lowering trial = *this;
-    Splitting splitting(trial, x, polynomial, babies);
-    std::vector<Value> results;
-    for (std::size_t which = 0; which < polynomial.count(); ++which) {
-      results.push_back(splitting.take(coefficients_of(polynomial, which), depth));
-    }
+    Splitting splitting(trial, x, polynomial, depth, way);
+    if (!splitting.is_possible(polynomial.degree())) return;
+    std::vector<Value> results = splitting.take(rows);
     const double cost = trial.cost_from(steps_.size());
-    if (cost >= least) continue;
+    if (cost >= least) return;
     least = cost;
     best = std::move(trial);
     best_results = std::move(results);
+  };
+  for (std::size_t babies = 1; babies <= std::bit_ceil(std::max<std::size_t>(1, polynomial.degree()));
+       babies *= 2) {
+    consider({.babies = babies, .at_once = false});
+    if (polynomial.count() > 1) consider({.babies = babies, .at_once = true});
   }
   *this = std::move(best);
   return best_results;

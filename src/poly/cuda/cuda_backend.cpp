@@ -217,6 +217,19 @@ void CudaBackend::do_inner_product(Queue& queue, const PolyView& out, std::span<
   cuda::inner_product(launcher(queue), out, a, b, base);
 }
 
+void CudaBackend::do_inner_products(Queue& queue, std::span<const PolyView> out,
+                                    std::span<const ConstPolyView> a, std::span<const ConstPolyView> b,
+                                    const RnsBase& base) const {
+  const PolyShape& whole = out.front().shape;
+  const ConstPolyView& first = b.front();
+  const bool repeats = std::all_of(b.begin(), b.end(), [&](const ConstPolyView& view) {
+    return view.shape.degree < whole.degree && view.shape.degree == first.shape.degree &&
+           view.limb_stride == first.limb_stride && view.shape.batch == 1;
+  });
+  if (!repeats) return Backend::do_inner_products(queue, out, a, b, base);
+  cuda::repeated_products(launcher(queue), out, a, b, base);
+}
+
 void CudaBackend::do_automorphism(Queue& queue, const PolyView& out, const ConstPolyView& in,
                                   std::uint64_t galois_element, Form form, const RnsBase& base) const {
   if (form == Form::evaluation) {

@@ -77,6 +77,8 @@ class CudaBackend final : public Backend {
                   const RnsBase& base, Workspace& workspace) const override;
   void do_inner_product(Queue& queue, const PolyView& out, std::span<const ConstPolyView> a,
                         std::span<const ConstPolyView> b, const RnsBase& base) const override;
+  void do_inner_products(Queue& queue, std::span<const PolyView> out, std::span<const ConstPolyView> a,
+                         std::span<const ConstPolyView> b, const RnsBase& base) const override;
   void do_automorphism(Queue& queue, const PolyView& out, const ConstPolyView& in,
                        std::uint64_t galois_element, Form form, const RnsBase& base) const override;
 

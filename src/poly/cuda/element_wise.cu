@@ -316,6 +316,53 @@ __global__ void __launch_bounds__(threads)
   write(to, static_cast<std::uint64_t>(sum.x), static_cast<std::uint64_t>(sum.y));
 }
 
+// Terms and sums of one launch that reads factors stored by fewer entries.
+constexpr unsigned repeated_terms = 16, repeated_sums = 8;
+struct RepeatedFactors {
+  ConstDeviceView a[repeated_terms];
+  DeviceView out[repeated_sums];
+  const std::uint64_t* b[repeated_sums][repeated_terms];  // [sum][term], each [limb, entry]
+  std::uint64_t b_stride;                                 // of limbs
+  LimbModuli limbs;
+  unsigned count, components, log_run;
+  bool adds;  // to what the outputs have
+};
+static_assert(sizeof(RepeatedFactors) + 64 <= 4096 && repeated_terms < products_per_sum);
+
+// Several sums of the same left factors, each read once: grid [tile, batch * component, limb].
+template <unsigned sums>
+__global__ void __launch_bounds__(threads)
+    repeated_products_kernel(const __grid_constant__ RepeatedFactors factors, const Modulus* moduli) {
+  const Place place(factors.components);
+  const Modulus q = moduli[factors.limbs.ring_index[place.limb]];
+  const std::size_t row = place.limb * factors.b_stride;
+  const std::size_t first = row + (transposed(place.entry) >> factors.log_run);
+  const std::size_t second = row + (transposed(place.entry + 1) >> factors.log_run);
+  begin_kernel();
+  PairSum found[sums];
+  if (factors.adds) {
+#pragma unroll
+    for (unsigned r = 0; r < sums; ++r) {
+      const Pair old = read(place.in(factors.out[r]));
+      found[r] = {old.x, old.y};
+    }
+  }
+#pragma unroll 2
+  for (unsigned i = 0; i < factors.count; ++i) {
+    const Pair a = read(place.in(factors.a[i]));
+#pragma unroll
+    for (unsigned r = 0; r < sums; ++r) {
+      const std::uint64_t* b = factors.b[r][i];
+      found[r].add_product(a, {b[first], b[second]});
+    }
+  }
+#pragma unroll
+  for (unsigned r = 0; r < sums; ++r) {
+    const Pair reduced = found[r].reduced(q);
+    write(place.in(factors.out[r]), reduced.x, reduced.y);
+  }
+}
+
 }  // namespace
 
 LimbModuli limb_moduli(const RnsBase& base, std::size_t first, std::size_t count) {
@@ -477,6 +524,51 @@ void inner_product(const Launcher& launcher, const PolyView& out, std::span<cons
                {threads}, 0, device_view(part.of(out)), factors, count, adds, left, right,
                limb_moduli(base, part.first_limb, part.limbs), launcher.tables->moduli());
       });
+}
+
+namespace {
+
+template <unsigned sums>
+void repeated_products_of(const Launcher& launcher, std::span<const PolyView> out,
+                          std::span<const ConstPolyView> a, std::span<const ConstPolyView> b,
+                          const RnsBase& base) {
+  const PolyShape& shape = out.front().shape;
+  for_each_launch(shape, [&](const Part& part) {
+    for (std::size_t first = 0; first < a.size(); first += repeated_terms) {
+      RepeatedFactors factors{};
+      factors.count = static_cast<unsigned>(std::min<std::size_t>(repeated_terms, a.size() - first));
+      for (unsigned i = 0; i < factors.count; ++i) factors.a[i] = device_view(part.of(a[first + i]));
+      for (unsigned r = 0; r < sums; ++r) {
+        factors.out[r] = device_view(part.of(out[r]));
+        for (unsigned i = 0; i < factors.count; ++i) {
+          factors.b[r][i] = device_view(part.of(b[r * a.size() + first + i])).data;
+        }
+      }
+      factors.b_stride = b.front().limb_stride;
+      factors.limbs = limb_moduli(base, part.first_limb, part.limbs);
+      factors.components = static_cast<unsigned>(shape.components);
+      factors.log_run = log_run_of(b.front().shape, shape);
+      factors.adds = first != 0;
+      launch("inner_products", launcher.stream, repeated_products_kernel<sums>, grid(launcher, shape, part),
+             {threads}, 0, factors, launcher.tables->moduli());
+    }
+  });
+}
+
+}  // namespace
+
+void repeated_products(const Launcher& launcher, std::span<const PolyView> out,
+                       std::span<const ConstPolyView> a, std::span<const ConstPolyView> b,
+                       const RnsBase& base) {
+  if (out.empty()) return;
+  const auto take = [&]<unsigned sums>(std::integral_constant<unsigned, sums>) {
+    repeated_products_of<sums>(launcher, out.first(sums), a, b.first(sums * a.size()), base);
+    repeated_products(launcher, out.subspan(sums), a, b.subspan(sums * a.size()), base);
+  };
+  if (out.size() >= 8) return take(std::integral_constant<unsigned, 8>());
+  if (out.size() >= 4) return take(std::integral_constant<unsigned, 4>());
+  if (out.size() >= 2) return take(std::integral_constant<unsigned, 2>());
+  take(std::integral_constant<unsigned, 1>());
 }
 
 namespace {

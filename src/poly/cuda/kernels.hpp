@@ -108,6 +108,10 @@ void combine(const Launcher& launcher, const PolyView& out, std::span<const Cons
              std::span<const std::vector<std::uint64_t>> scalars, std::span<const std::uint64_t> added,
              const RnsBase& base);
 /// A sum of tensor products. One launch for up to 56 of them.
+/// Backend::inner_products with b that are all stored by the same number of fewer entries, one batch each.
+void repeated_products(const Launcher& launcher, std::span<const PolyView> out,
+                       std::span<const ConstPolyView> a, std::span<const ConstPolyView> b,
+                       const RnsBase& base);
 void inner_product(const Launcher& launcher, const PolyView& out, std::span<const ConstPolyView> a,
                    std::span<const ConstPolyView> b, const RnsBase& base);
 /// Broadcasts; of whole limbs in any words to any others, as `reorder`.
