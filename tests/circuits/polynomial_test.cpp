@@ -234,6 +234,40 @@ TEST(Polynomial, SeveralShareTheirPowers) {
   }
 }
 
+// Many take their powers from multiples of the number of baby steps as well: 7 powers to x^8 and 7 from x^16
+// to x^64, and a sum of products each.
+TEST(Polynomial, ManyTakeOneRelinearizationEach) {
+  constexpr std::size_t count = 5, degree = 64;
+  for (const Basis basis : {Basis::power, Basis::chebyshev}) {
+    for (const bool is_complex : {false, true}) {
+      SCOPED_TRACE(std::to_string(static_cast<int>(basis)) + (is_complex ? " complex" : " real"));
+      Values coefficients;
+      for (std::size_t which = 0; which < count; ++which) {
+        Values own = falling(degree, is_complex);
+        own[3] = static_cast<double>(which);
+        if (which == 1) std::fill(own.begin() + 1, own.end(), Complex(0));   // a constant
+        if (which == 2) std::fill(own.begin() + 21, own.end(), Complex(0));  // of degree 20
+        if (which == 3) own[17] = own[24] = own[0] = 0;                      // other terms
+        coefficients.insert(coefficients.end(), own.begin(), own.end());
+      }
+      const FunctionPlan plan(parameters(), Function(Polynomial(coefficients, basis, {}, {count, 1})));
+      EXPECT_EQ(plan.cost().key_products, 14 + count - 1);
+      const FunctionSession session(parameters(), rlwe::Relinearization::lazy);
+      const Values x = spread({}, 2 * test_slots, 3);
+      const Ciphertext input = session.client.encrypt(x, {2});
+      const auto found = session.run(plan, std::vector{&input});
+      ASSERT_EQ(found.size(), count);
+      for (std::size_t which = 0; which < count; ++which) {
+        const auto first = coefficients.begin() + static_cast<std::ptrdiff_t>(which * (degree + 1));
+        Values expected;
+        for (const Complex& value : x) expected.push_back(sum({first, first + degree + 1}, basis, {}, value));
+        EXPECT_LT(ckks::largest_difference(session.client.decrypt(found[which]), expected), ckks::tolerance);
+        EXPECT_EQ(found[which].meta.level, plan.results()[which].level);
+      }
+    }
+  }
+}
+
 // Products that wait for their rescale, three components, higher levels, another scale at a higher level.
 TEST(Polynomial, TakesWhatOtherOperationsLeave) {
   const rlwe::Parameters own = parameters(5);

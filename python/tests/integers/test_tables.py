@@ -30,7 +30,7 @@ def all_numbers(engine: Engine, period: int, vectors: int = 2) -> np.ndarray:
     return np.random.default_rng(period).permutation(np.arange(count) % period).reshape(vectors, -1)
 
 
-@pytest.mark.parametrize(("period", "products"), [(2, 0), (16, 7), (32, 14), (256, 49)])
+@pytest.mark.parametrize(("period", "products"), [(2, 0), (16, 7), (32, 14), (256, 30)])
 def test_every_entry_of_every_table(ints: hm.integers.Context, period: int, products: int) -> None:
     engine = ints._engine
     numbers = all_numbers(engine, period)
@@ -43,11 +43,16 @@ def test_every_entry_of_every_table(ints: hm.integers.Context, period: int, prod
     clean = engine.tables(engine.encrypted(numbers.astype(float), period - 1), circuit, clean=True)
     for row, one, two in zip(table, raw, clean, strict=True):
         expected = row[numbers]
-        for found, levels in ((one, circuit.depth), (two, circuit.depth + 2)):
+        # What a cleaning leaves of six deviations is more than six of its own.
+        farthest = 6 * one.error
+        for found, levels, most in (
+            (one, circuit.depth, farthest),
+            (two, circuit.depth + 2, 6 * two.error + 3 * farthest**2),
+        ):
             error = slots_of(ints, found) - expected
             assert np.abs(error.imag).max() < 2**-24
             assert error.real.std() < found.error
-            assert np.abs(error).max() < 6 * found.error
+            assert np.abs(error).max() < most
             assert engine.level(found) == engine._whole.result_level - levels
         assert two.error < max(one.error / 8, 2**-25)
 
@@ -93,7 +98,7 @@ def test_bits_are_right_or_refused(ints: hm.integers.Context) -> None:
     engine = ints._engine
     numbers = all_numbers(engine, 16, 1)
     circuit = lookup(16, *bits(4))
-    largest = 0.14 / LEAST_DEVIATIONS / max(circuit.slopes)
+    largest = 0.05 / LEAST_DEVIATIONS / max(circuit.slopes)
     near = replace(engine.encrypted(numbers.astype(float), 15), error=0.8 * largest)
     assert engine.tables(near, circuit, clean=True)[0].risk.log2 < -128
     beyond = replace(near, error=1.1 * largest)
