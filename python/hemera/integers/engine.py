@@ -26,8 +26,8 @@ _ERROR_DEVIATION = 3.2
 _LARGEST_SAMPLE = 2.0**14
 """Of the values at which the part of a bootstrap's error that grows with them is read off the model."""
 _MARGIN = 0.05
-"""The error of a bit up to which it may be cleaned. 3 e^2 - 2 e^3 of normal errors e has a longer tail than a normal
-error: a digit of four such bits is within 15 (3 + 2 e) e^2, below 1/8."""
+"""The error of a bit up to which it may be cleaned. 3 e^2 - 2 e^3 of normal errors e has a longer tail than a
+normal error: a digit of four such bits is within 15 (3 + 2 e) e^2, below 1/8."""
 LEAST_DEVIATIONS = 14.3
 """Of an error in what misreads a digit: 2^-128 for all bits of 65,536 digits."""
 BIT_ERROR = _MARGIN / LEAST_DEVIATIONS
