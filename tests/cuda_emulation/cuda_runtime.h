@@ -143,9 +143,16 @@ bool is_pinned(const void* pointer);
 /// That are pinned now.
 std::vector<std::span<const std::byte>> pinned_blocks();
 
-/// The devices of the machine, of which all have the same memory.
+/// The devices of the machine, which can use each other's memory as their own.
 inline int devices = 1;
 inline thread_local int current_device = 0;
+
+/// The bytes of each device's memory.
+inline std::size_t device_memory = std::size_t{1} << 33;
+/// Of the calling thread's device; null where it has no more.
+void* take_device_memory(std::size_t bytes);
+void give_back_device_memory(void* pointer);
+std::size_t free_device_memory();
 /// Whether they can read each other's memory, and who was allowed to, whose.
 inline bool can_access_peers = true;
 inline std::set<std::pair<int, int>> peers;
@@ -419,13 +426,13 @@ inline cudaError_t cudaPointerGetAttributes(cudaPointerAttributes* attributes, c
   return *attributes = {}, cudaSuccess;
 }
 inline cudaError_t cudaMemGetInfo(std::size_t* free_bytes, std::size_t* total) {
-  return *free_bytes = *total = std::size_t{1} << 33, cudaSuccess;
+  *free_bytes = hemera::emulation::free_device_memory();
+  return *total = hemera::emulation::device_memory, cudaSuccess;
 }
 inline cudaError_t cudaMalloc(void** pointer, std::size_t bytes) {
   const bool refused = hemera::emulation::refused_allocations != 0;
   if (refused) --hemera::emulation::refused_allocations;
-  *pointer = refused || bytes > (std::size_t{1} << 33) ? nullptr
-                                                       : std::aligned_alloc(256, (bytes + 255) / 256 * 256);
+  *pointer = refused ? nullptr : hemera::emulation::take_device_memory(bytes);
   if (*pointer == nullptr) return cudaErrorMemoryAllocation;
   std::memset(*pointer, 0xa5, bytes);
   hemera::emulation::count(&hemera::emulation::Counts::allocations);
@@ -447,7 +454,8 @@ inline cudaError_t cudaFreeHost(void* pointer) {
 }
 inline cudaError_t cudaFree(void* pointer) {
   hemera::emulation::require_own_process();
-  return std::free(pointer), cudaSuccess;
+  if (hemera_emulation_capture != nullptr) std::abort();  // it would wait for the device
+  return hemera::emulation::give_back_device_memory(pointer), cudaSuccess;
 }
 inline cudaError_t cudaMemcpyAsync(void* to, const void* from, std::size_t bytes, cudaMemcpyKind kind,
                                    cudaStream_t stream = nullptr) {

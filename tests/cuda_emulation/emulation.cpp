@@ -4,7 +4,9 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdlib>
 #include <iterator>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <span>
@@ -72,6 +74,14 @@ struct Pinned {
   [[nodiscard]] std::span<const std::byte> span() const { return {lines.front().bytes, bytes}; }
 };
 std::map<const std::byte*, Pinned> all_pinned;
+
+std::mutex taking;
+struct Taken {
+  int device;
+  std::size_t bytes;
+};
+std::map<void*, Taken> all_taken;
+std::map<int, std::size_t> taken_bytes;  // [device]
 
 // A function of its own: one that both sets a place and jumps may be taken for one that never returns.
 [[noreturn, gnu::noinline]] void go_on(Place& place) { __builtin_longjmp(place, 1); }
@@ -204,6 +214,32 @@ std::vector<std::span<const std::byte>> pinned_blocks() {
   std::vector<std::span<const std::byte>> blocks;
   for (const auto& [data, block] : all_pinned) blocks.push_back(block.span());
   return blocks;
+}
+
+void* take_device_memory(std::size_t bytes) {
+  const std::lock_guard lock(taking);
+  std::size_t& taken = taken_bytes[current_device];
+  if (bytes > device_memory || taken > device_memory - bytes) return nullptr;
+  void* const pointer = std::aligned_alloc(256, (bytes + 255) / 256 * 256);
+  if (pointer == nullptr) return nullptr;
+  all_taken[pointer] = {current_device, bytes};
+  taken += bytes;
+  return pointer;
+}
+
+void give_back_device_memory(void* pointer) {
+  if (pointer == nullptr) return;
+  const std::lock_guard lock(taking);
+  const auto found = all_taken.find(pointer);
+  if (found == all_taken.end()) std::abort();
+  taken_bytes[found->second.device] -= found->second.bytes;
+  all_taken.erase(found);
+  std::free(pointer);
+}
+
+std::size_t free_device_memory() {
+  const std::lock_guard lock(taking);
+  return device_memory - std::min(device_memory, taken_bytes[current_device]);
 }
 
 void require_own_process() {

@@ -66,7 +66,7 @@ TEST(EmulationMemory, PinnedMemoryOfTheHostIsAPoolOfItsOwn) {
     EXPECT_EQ(again.data(), first) << "kept for reuse";
     EXPECT_EQ(allocations(), before) << "of the device";
     EXPECT_EQ(emulation::pinned_blocks().size(), pinned + 1);
-    emulation::refused_pinned_allocations = 1;
+    emulation::refused_pinned_allocations = 2;
     try {
       const Buffer one_more(memory, block);
       FAIL() << "the host refused it";
@@ -108,7 +108,7 @@ TEST(EmulationMemory, WhatIsKeptGoesBackWhereTheDeviceHasNoMore) {
   { const Buffer first(memory, block); }
   emulation::refused_allocations = 1;
   EXPECT_NO_THROW(Buffer(memory, 2 * block));
-  emulation::refused_allocations = 2;
+  emulation::refused_allocations = 3;
   EXPECT_THROW(Buffer(memory, 4 * block), OutOfMemoryError);
   emulation::refused_allocations = 0;
 }

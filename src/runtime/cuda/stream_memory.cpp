@@ -8,12 +8,17 @@
 
 #include "hemera/runtime/error.hpp"
 #include "runtime/cuda/check.hpp"
+#include "runtime/cuda/neighbours.hpp"
 #include "runtime/size_class.hpp"
 
 namespace hemera::runtime::cuda {
 namespace {
 
 constexpr std::size_t alignment = 256;
+/// A kept block is half as large again as what was asked for, at most. Encrypted integers, whose values have
+/// all levels, then take 1.5 times of their peak, in place of twice as much; without a bound, small values in
+/// large blocks make it more than without reuse.
+constexpr std::size_t most_unused = 2;  // a fraction of what was asked for
 
 std::uint32_t bit(unsigned index) { return std::uint32_t{1} << index; }
 
@@ -24,7 +29,13 @@ void for_each_stream(std::uint32_t streams, const Body& body) {
 
 }  // namespace
 
+StreamMemory::StreamMemory(std::shared_ptr<const Streams> streams, std::size_t limit, Place place)
+    : Memory(true), streams_(std::move(streams)), limit_(limit), place_(place) {
+  Neighbours::add(*this);
+}
+
 StreamMemory::~StreamMemory() {
+  Neighbours::remove(*this);
   if (streams_->of_this_process()) give_back_kept();
 }
 
@@ -78,20 +89,22 @@ void StreamMemory::take_back(std::byte* pointer) noexcept {
 
 // --- Blocks ---
 
-std::byte* StreamMemory::Kept::take(std::size_t bytes) {
-  const auto found = blocks.find(bytes);
-  if (found == blocks.end() || found->second.empty()) return nullptr;
-  std::byte* block = found->second.back();
-  found->second.pop_back();
-  return block;
+std::byte* StreamMemory::Kept::take(std::size_t least, std::size_t most) {
+  for (auto found = blocks.lower_bound(least); found != blocks.end() && found->first <= most; ++found) {
+    if (found->second.empty()) continue;
+    std::byte* block = found->second.back();
+    found->second.pop_back();
+    return block;
+  }
+  return nullptr;
 }
 
-std::byte* StreamMemory::take_kept(std::size_t block_bytes) {
+std::byte* StreamMemory::take_kept(std::size_t least, std::size_t most) {
   const unsigned own = streams_->index();
-  if (std::byte* block = kept_[own].take(block_bytes)) return block;
+  if (std::byte* block = kept_[own].take(least, most)) return block;
   for (unsigned other = 0; other < Streams::most; ++other) {
     if (other == own) continue;
-    if (std::byte* block = kept_[other].take(block_bytes)) {
+    if (std::byte* block = kept_[other].take(least, most)) {
       streams_->at(own).wait_for(streams_->at(other));
       return block;
     }
@@ -99,24 +112,43 @@ std::byte* StreamMemory::take_kept(std::size_t block_bytes) {
   return nullptr;
 }
 
+bool StreamMemory::takes_from_the_same(const StreamMemory& other) const {
+  return streams_->of_this_process() && place_ == other.place_ &&
+         (place_ == Place::pinned_host || streams_->device() == other.streams_->device());
+}
+
 std::byte* StreamMemory::allocate(std::size_t bytes) {
   streams_->require_this_process();
   if (bytes > SIZE_MAX / 2) fail(bytes);
+  {
+    const std::lock_guard lock(mutex_);
+    if (std::byte* block = try_allocate(bytes)) return block;
+  }
+  const Neighbours neighbours(*this);
+  neighbours.give_back_kept();
+  if (std::byte* block = try_allocate(bytes)) return block;
+  fail(bytes, neighbours.held());
+}
+
+std::byte* StreamMemory::try_allocate(std::size_t bytes) {
   const std::size_t block_bytes = size_class(bytes, alignment);
-  const std::lock_guard lock(mutex_);
+  const std::size_t most = block_bytes + block_bytes / most_unused;
   std::byte* block = nullptr;
   if (streams_->records_here()) {
-    block = recording_->free.take(block_bytes);
+    block = recording_->free.take(block_bytes, most);
     if (block == nullptr) {
       block = allocate_block(bytes, block_bytes);
+      if (block == nullptr) return nullptr;
       owners_[block] = recording_;
     }
   } else {
-    block = take_kept(block_bytes);
+    block = take_kept(block_bytes, block_bytes);
+    if (block == nullptr) block = take_kept(block_bytes, most);
     if (block != nullptr) {
-      kept_bytes_ -= block_bytes;
+      kept_bytes_ -= sizes_.at(block);
     } else {
       block = allocate_block(bytes, block_bytes);
+      if (block == nullptr) return nullptr;
     }
   }
   used_ += block_bytes;
@@ -135,7 +167,8 @@ std::byte* StreamMemory::allocate_block(std::size_t bytes, std::size_t block_byt
     give_back_kept();
     block = take(block_bytes);
   }
-  if (block == nullptr) fail(bytes);
+  if (block == nullptr) return nullptr;
+  sizes_[block] = block_bytes;
   taken_ += block_bytes;
   return block;
 }
@@ -153,7 +186,10 @@ std::byte* StreamMemory::take(std::size_t block_bytes) const {
   return static_cast<std::byte*>(block);
 }
 
-void StreamMemory::give_back(std::byte* block) const noexcept {
+void StreamMemory::give_back(std::byte* block) noexcept {
+  const auto size = sizes_.find(block);
+  taken_ -= size->second;
+  sizes_.erase(size);
   if (place_ == Place::device) {
     cudaFree(block);
   } else {
@@ -169,7 +205,7 @@ void StreamMemory::keep(const Released& block, std::uint32_t uses) {
   if (block.secrecy == Secrecy::secret) {
     check(cudaMemsetAsync(block.pointer, 0, block.bytes, stream.get()), "zero a secret");
   }
-  const std::size_t block_bytes = size_class(block.bytes, alignment);
+  const std::size_t block_bytes = sizes_.at(block.pointer);
   kept_[own].put(block.pointer, block_bytes);
   kept_bytes_ += block_bytes;
 }
@@ -187,14 +223,13 @@ void StreamMemory::put_away(const Released& block, std::uint32_t uses) noexcept 
       if (block.secrecy == Secrecy::secret) {
         cudaMemsetAsync(block.pointer, 0, block.bytes, streams_->current().get());
       }
-      recording_->free.put(block.pointer, size_class(block.bytes, alignment));
+      recording_->free.put(block.pointer, sizes_.at(block.pointer));
     } else {
       owner->second->parked.push_back(block);
     }
   } catch (const std::exception&) {
     // No room to remember the block, or the device has failed.
     give_back(block.pointer);
-    taken_ -= size_class(block.bytes, alignment);
   }
 }
 
@@ -221,10 +256,10 @@ std::size_t StreamMemory::used() const {
 std::size_t StreamMemory::available() const {
   if (place_ == Place::pinned_host) return SIZE_MAX;
   const DeviceScope scope(streams_->device());
+  const Neighbours neighbours(*this);
   std::size_t free_bytes = 0, total = 0;
   check(cudaMemGetInfo(&free_bytes, &total), "ask for the device's free memory");
-  const std::lock_guard lock(mutex_);
-  const std::size_t room = free_bytes + kept_bytes_;
+  const std::size_t room = free_bytes + kept_bytes_ + neighbours.kept();
   return limit_ == 0 ? room : std::min(room, limit_ - std::min(limit_, used_));
 }
 
@@ -236,11 +271,10 @@ void StreamMemory::give_back_kept() noexcept {
     }
     kept.blocks.clear();
   }
-  taken_ -= kept_bytes_;
   kept_bytes_ = 0;
 }
 
-void StreamMemory::fail(std::size_t bytes) const {
+void StreamMemory::fail(std::size_t bytes, std::size_t others) const {
   if (place_ == Place::pinned_host) {
     throw OutOfMemoryError("out of pinned memory of the host for keys of device " + device().name() +
                            ": asked for " + std::to_string(bytes) + " bytes with " + std::to_string(used_) +
@@ -251,7 +285,9 @@ void StreamMemory::fail(std::size_t bytes) const {
   cudaMemGetInfo(&free_bytes, &total);
   throw OutOfMemoryError(
       "out of memory of device " + device().name() + ": asked for " + std::to_string(bytes) + " bytes with " +
-      std::to_string(used_) + " in use and " + std::to_string(free_bytes) + " free" +
+      std::to_string(used_) + " in use" +
+      (others == 0 ? "" : ", " + std::to_string(others) + " held by other contexts of this process") +
+      " and " + std::to_string(free_bytes) + " free" +
       (limit_ == 0 ? "" : ", under a limit of " + std::to_string(limit_)) +
       "; use a smaller batch, fewer keys or a smaller ring" + (limit_ == 0 ? "" : ", or a higher limit"));
 }

@@ -22,7 +22,11 @@ namespace hemera::runtime::cuda {
 enum class Place : std::uint8_t { device, pinned_host };
 
 /// Memory of the streams' device. A released block is kept for the stream of the thread that released it,
-/// after all its uses, and may be handed out at once: its next user comes later in that stream.
+/// after all its uses, and may be handed out at once: its next user comes later in that stream. It may be
+/// half as large again as what was asked for.
+///
+/// What is kept goes back to the driver where that has no more memory, for this pool or another one of this
+/// process, and where a limit leaves no room beside it.
 ///
 /// Buffers order what different threads do with them: the first read in a stream waits, on the device, for
 /// the stream that wrote last, and a write waits for all streams that used the buffer since. Uses by one
@@ -35,8 +39,7 @@ class StreamMemory final : public Memory {
  public:
   /// `limit`: bytes that may be taken in all, blocks kept for reuse included; 0: as many as there are.
   explicit StreamMemory(std::shared_ptr<const Streams> streams, std::size_t limit = 0,
-                        Place place = Place::device)
-      : Memory(true), streams_(std::move(streams)), limit_(limit), place_(place) {}
+                        Place place = Place::device);
   ~StreamMemory() override;
 
   [[nodiscard]] Device device() const override { return {Device::Kind::cuda, streams_->device()}; }
@@ -52,13 +55,14 @@ class StreamMemory final : public Memory {
   void dissolve(const std::shared_ptr<Arena>& arena) noexcept;
 
  private:
+  friend class Neighbours;
   friend class Recorder;
   struct Kept {
     std::map<std::size_t, std::vector<std::byte*>> blocks;  // by bytes
 
     void put(std::byte* block, std::size_t bytes) { blocks[bytes].push_back(block); }
-    /// Null without one of this size.
-    std::byte* take(std::size_t bytes);
+    /// The smallest block of these sizes; null without one.
+    std::byte* take(std::size_t least, std::size_t most);
   };
   struct Released {
     std::byte* pointer;
@@ -70,13 +74,18 @@ class StreamMemory final : public Memory {
     std::optional<Released> released;
   };
 
+  [[nodiscard]] bool takes_from_the_same(const StreamMemory& other) const;
+
   // All that follow: under the mutex.
+  /// Null where the driver has no more.
+  std::byte* try_allocate(std::size_t bytes);
   /// A block that was kept, for the calling thread's stream; null without one.
-  std::byte* take_kept(std::size_t block_bytes);
+  std::byte* take_kept(std::size_t least, std::size_t most);
+  /// Null where the driver has no more. Throws OutOfMemoryError at the limit.
   std::byte* allocate_block(std::size_t bytes, std::size_t block_bytes);
   /// Asks the driver; null where it has none.
   [[nodiscard]] std::byte* take(std::size_t block_bytes) const;
-  void give_back(std::byte* block) const noexcept;
+  void give_back(std::byte* block) noexcept;
   /// Throws DeviceError.
   void keep(const Released& block, std::uint32_t uses);
   /// Where a block that no other recording uses waits for its next user.
@@ -86,7 +95,8 @@ class StreamMemory final : public Memory {
   /// One recording fewer uses the block.
   void take_back(std::byte* pointer) noexcept;
   void give_back_kept() noexcept;
-  [[noreturn]] void fail(std::size_t bytes) const;
+  /// `others`: bytes that other pools of the process have.
+  [[noreturn]] void fail(std::size_t bytes, std::size_t others = 0) const;
 
   const std::shared_ptr<const Streams> streams_;
   const std::size_t limit_;
@@ -94,7 +104,8 @@ class StreamMemory final : public Memory {
   mutable ForkSafeMutex mutex_;
   std::array<Kept, Streams::most> kept_;  // [stream]
   std::size_t kept_bytes_ = 0;
-  std::size_t taken_ = 0;  // from the device, kept or not
+  std::size_t taken_ = 0;                              // from the driver, kept or not
+  std::unordered_map<std::byte*, std::size_t> sizes_;  // of all blocks that are taken
   std::size_t used_ = 0;
   std::shared_ptr<Arena> recording_;  // that of the thread that records
   std::unordered_map<std::byte*, std::shared_ptr<Arena>> owners_;
