@@ -1,8 +1,12 @@
 // Pools of contexts that share a device: what one keeps for reuse goes back for another.
+#include "runtime/cuda/neighbours.hpp"
+
 #include <cuda_runtime.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <atomic>
+#include <chrono>
 #include <cstring>
 #include <memory>
 #include <optional>
@@ -20,6 +24,7 @@ namespace {
 
 using runtime::Buffer;
 using runtime::Secrecy;
+using runtime::cuda::Neighbours;
 using runtime::cuda::Place;
 using runtime::cuda::Recorder;
 using runtime::cuda::StreamMemory;
@@ -228,6 +233,22 @@ TEST_F(EmulationNeighbours, ContextsThatRunOutAtTheSameTimeHelpEachOther) {
   EXPECT_EQ(first.memory->used() + second.memory->used(), 0U);
 }
 
+TEST_F(EmulationNeighbours, AllStandStillUntilOneHasAskedAgain) {
+  const Pool first, second;
+  std::atomic<bool> starts{false}, ends{false};
+  std::optional<Neighbours> neighbours(std::in_place, *first.memory);
+  std::thread other([&] {
+    starts = true;
+    second.keep(1);
+    EXPECT_TRUE(ends);
+  });
+  while (!starts) std::this_thread::yield();
+  std::this_thread::sleep_for(std::chrono::milliseconds(20));  // it would be over
+  ends = true;
+  neighbours.reset();
+  other.join();
+}
+
 // --- Blocks for smaller requests ---
 
 TEST_F(EmulationNeighbours, AKeptBlockServesWhatIsALittleSmaller) {
@@ -257,7 +278,8 @@ TEST_F(EmulationNeighbours, ARecordingReusesItsLargerBlocks) {
   const Pool pool;
   Recorder recorder(pool.streams, {pool.memory});
   pool.keep(3);
-  const Buffer smaller = pool.take(2);
+  pool.keep(2);
+  const Buffer whole = pool.take(3);  // it is as large as before
   EXPECT_EQ(free_blocks(), 5U);
 }
 
