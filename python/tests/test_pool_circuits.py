@@ -209,8 +209,8 @@ def test_times_of_exchanges() -> None:
     assert links.broadcast(10**6, 2) == 1.5
     # Three others: a third to each of them takes a second, and two thirds come from the other two.
     assert links.broadcast(10**6, 4) == pytest.approx(1 + 1 + 2 / 3)
-    # A half comes in, and a half goes out.
-    assert links.all_reduce(10**6, 2) == pytest.approx(1 + 1)
+    # Each of two reads the other's array; of four, three quarters come in, and three quarters go out.
+    assert links.all_reduce(10**6, 2) == pytest.approx(0.5 + 1)
     assert links.all_reduce(10**6, 4) == pytest.approx(1 + 1.5)
     for wrong in ((0, 0), (1, -1), (float("nan"), 0)):
         with pytest.raises(hm.errors.ParameterError, match="links"):
@@ -243,7 +243,9 @@ def test_a_cut_is_the_fastest_of_all(seed: int) -> None:
                 total += links.broadcast(step.input_bytes, count - holders + 1)
             total += step.seconds[count] + step.finish
             if count > 1:
-                total += 2 * links.seconds + 2 * step.sum_bytes * (count - 1) / count / links.bytes_per_second
+                rounds = 1 if count == 2 else 2
+                moved = 2 * step.sum_bytes * (count - 1) / count
+                total += rounds * links.seconds + moved / links.bytes_per_second
             holders = 1 if step.ends_on_one else count
         return total
 

@@ -68,6 +68,11 @@ void Backend::do_copy_from(Queue& queue, const PolyView& out, const Backend& sou
   upload(queue, out, host, form);
 }
 
+bool Backend::read_from(Queue& /*queue*/, const Backend& /*source*/, Queue& /*source_queue*/,
+                        const std::function<void()>& /*operations*/) const {
+  return false;
+}
+
 void Backend::do_combine(Queue& queue, const PolyView& out, std::span<const ConstPolyView> a,
                          std::span<const std::vector<std::uint64_t>> scalars,
                          std::span<const std::uint64_t> added, const RnsBase& base,

@@ -130,5 +130,28 @@ TEST_P(BackendTest, CopiesFromAnotherBackend) {
                MismatchError);
 }
 
+TEST_P(BackendTest, ReadsAnotherBackendsMemory) {
+  Rig rig(GetParam(), 2048, {50, 60});
+  const Rig other(GetParam(), 2048, {50, 60});
+  const Host a = rig.random(rig.all(), 3, 2), b = rig.random(rig.all(), 3, 2);
+  const poly::Poly own = rig.upload(a), there = other.upload(b);
+  poly::Poly sum = rig.output(rig.all(), 3, 2, Form::evaluation), expected = rig.upload(b);
+  rig.backend->add(*rig.queue, expected.view(), own.view(), std::as_const(expected).view(), rig.all());
+  const auto add = [&] { rig.backend->add(*rig.queue, sum.view(), own.view(), there.view(), rig.all()); };
+  EXPECT_TRUE(rig.backend->read_from(*rig.queue, *other.backend, *other.queue, add));
+  EXPECT_TRUE(same(rig.download(sum), rig.download(expected)));
+  // Errors of the operations are the caller's.
+  EXPECT_THROW(static_cast<void>(rig.backend->read_from(*rig.queue, *other.backend, *other.queue,
+                                                        [] { throw MismatchError("other shapes"); })),
+               MismatchError);
+  const auto cpu = poly::make_cpu_backend(rig.ring, 1);
+  const auto cpu_queue = cpu->make_queue();
+  const bool is_cpu = rig.backend->device().kind == runtime::Device::Kind::cpu;
+  std::size_t calls = 0;
+  EXPECT_EQ(rig.backend->read_from(*rig.queue, *cpu, *cpu_queue, [&] { ++calls; }), is_cpu);
+  EXPECT_EQ(cpu->read_from(*cpu_queue, *rig.backend, *rig.queue, [&] { ++calls; }), is_cpu);
+  EXPECT_EQ(calls, is_cpu ? 2U : 0U);
+}
+
 }  // namespace
 }  // namespace hemera::conformance

@@ -12,6 +12,7 @@
 
 #include "hemera/arith/primes.hpp"
 #include "hemera/poly/backend.hpp"
+#include "hemera/runtime/error.hpp"
 
 namespace hemera::testing {
 namespace {
@@ -49,6 +50,15 @@ class EmulationDevices : public ::testing::Test {
     emulation::peers.clear();
   }
 
+  /// The place of an addition whose kernel reads the other device's memory, as members of a sum do.
+  static Launch add_from(Side& to, const Side& from) {
+    const auto beside = from.queue->copying_to(to.backend->device());
+    const poly::ConstPolyView there = from.poly.view();
+    EXPECT_TRUE(to.backend->read_from(*to.queue, *from.backend, *from.queue, [&] {
+      to.backend->add(*to.queue, to.poly.view(), std::as_const(to.poly).view(), there, to.base);
+    }));
+    return last_launch;
+  }
   static void copy(Side& to, const Side& from) {
     to.backend->copy_from(*to.queue, to.poly.view(), *from.backend, *from.queue,
                           std::as_const(from.poly).view(), Form::evaluation);
@@ -161,6 +171,117 @@ TEST_F(EmulationDevices, PartsOfArraysAreCopied) {
   second.backend->download(*second.queue, result, std::as_const(part).view(), Form::evaluation);
   for (std::size_t i = 0; i < words / 2; ++i) {
     ASSERT_EQ(result[i], values[i / 1024 * 2048 + 1024 + i % 1024]) << i;
+  }
+}
+
+// --- Kernels that read another device's memory ---
+
+TEST_F(EmulationDevices, AReadComesAfterItsSourceAndBeforeItsNextChange) {
+  Side first(0), second(1);
+  first.backend->fill_zero(*first.queue, first.poly.view());
+  const Launch written = last_launch;
+  const Launch seen = add_from(second, first);
+  EXPECT_EQ(emulation::peers, (Peers{{0, 1}, {1, 0}}));
+  EXPECT_NE(seen.stream, written.stream);
+  EXPECT_TRUE(written.comes_before(seen));
+  Poly other(first.backend->memory(), 1, 1, first.base, Form::evaluation);
+  first.backend->fill_zero(*first.queue, other.view());
+  EXPECT_FALSE(seen.comes_before(last_launch)) << "waits for a read that it has nothing to do with";
+  first.backend->fill_zero(*first.queue, first.poly.view());
+  EXPECT_TRUE(seen.comes_before(last_launch));
+}
+
+TEST_F(EmulationDevices, AReadThatFailsIsWaitedForToo) {
+  Side first(0), second(1);
+  Launch seen;
+  EXPECT_THROW(static_cast<void>(
+                   second.backend->read_from(*second.queue, *first.backend, *first.queue,
+                                             [&] {
+                                               second.backend->fill_zero(*second.queue, second.poly.view());
+                                               seen = last_launch;
+                                               throw MismatchError("after the first of two operations");
+                                             })),
+               MismatchError);
+  first.backend->fill_zero(*first.queue, first.poly.view());
+  EXPECT_TRUE(seen.comes_before(last_launch));
+}
+
+// What is offered is read as it is: not after what its owner gives later, whichever thread asks.
+TEST_F(EmulationDevices, AnOfferedArrayIsReadWithoutItsOwnersLaterWork) {
+  Side first(0), second(1);
+  const auto zero = [&](Poly& poly) {
+    first.backend->fill_zero(*first.queue, poly.view());
+    return last_launch;
+  };
+  const auto offer = [&] {
+    const auto beside = first.queue->copying_to(second.backend->device());
+    static_cast<void>(std::as_const(first.poly).view());
+  };
+  Poly other(first.backend->memory(), 1, 1, first.base, Form::evaluation);
+  const Launch written = zero(first.poly);
+  offer();
+  const Launch later = zero(other);
+  const Launch seen = add_from(second, first);
+  EXPECT_TRUE(written.comes_before(seen));
+  EXPECT_FALSE(later.comes_before(seen));
+  // A second offer waits for nothing; a change withdraws the first one.
+  const std::size_t waits = emulation::counts().stream_waits;
+  offer();
+  EXPECT_EQ(emulation::counts().stream_waits, waits);
+  const Launch changed = zero(first.poly);
+  EXPECT_TRUE(changed.comes_before(add_from(second, first)));
+}
+
+// Replays announce nothing, also when their thread has gone on to another queue.
+TEST_F(EmulationDevices, ReadsComeAfterReplays) {
+  Side first(0), second(1);
+  const auto recording =
+      first.backend->record(*first.queue, [&] { first.backend->fill_zero(*first.queue, first.poly.view()); });
+  recording->replay(*first.queue);
+  Poly other(first.backend->memory(), 1, 1, first.base, Form::evaluation);
+  first.backend->fill_zero(*first.queue, other.view());
+  const Launch given = last_launch;
+  first.queue = first.backend->make_queue();
+  Poly more(first.backend->memory(), 1, 1, first.base, Form::evaluation);
+  first.backend->fill_zero(*first.queue, more.view());
+  const Launch after = last_launch;
+  EXPECT_NE(given.stream, after.stream);
+  const Launch seen = add_from(second, first);
+  EXPECT_TRUE(given.comes_before(seen));
+  EXPECT_TRUE(after.comes_before(seen));
+}
+
+TEST_F(EmulationDevices, WhereTheyCanNotReadNothingRuns) {
+  Side first(0), second(1);
+  emulation::can_access_peers = false;
+  bool ran = false;
+  for (int time = 0; time < 2; ++time) {
+    EXPECT_FALSE(second.backend->read_from(*second.queue, *first.backend, *first.queue, [&] { ran = true; }));
+  }
+  EXPECT_FALSE(ran);
+  emulation::can_access_peers = true;
+  emulation::peers = {{0, 1}, {1, 0}};  // by another library
+  Side third(1);
+  EXPECT_TRUE(third.backend->read_from(*third.queue, *first.backend, *first.queue, [&] { ran = true; }));
+  EXPECT_TRUE(ran);
+  // On one device, and of one backend, there is nothing to ask for.
+  emulation::can_access_peers = false;
+  EXPECT_TRUE(third.backend->read_from(*third.queue, *second.backend, *second.queue, [] {}));
+  EXPECT_TRUE(third.backend->read_from(*third.queue, *third.backend, *third.queue, [] {}));
+}
+
+TEST_F(EmulationDevices, RecordingsNeitherReadNorAreRead) {
+  Side first(0), second(1);
+  for (const Side* recorder : {&first, &second}) {
+    EXPECT_THROW(static_cast<void>(recorder->backend->record(*recorder->queue,
+                                                             [&] {
+                                                               static_cast<void>(second.backend->read_from(
+                                                                   *second.queue, *first.backend,
+                                                                   *first.queue, [] {}));
+                                                             })),
+                 DeviceError);
+    EXPECT_THROW(static_cast<void>(recorder->backend->record(*recorder->queue, [&] { copy(second, first); })),
+                 DeviceError);
   }
 }
 

@@ -32,6 +32,7 @@ class EmulationExchange : public ::testing::Test {
   void TearDown() override {
     members_.clear();
     emulation::devices = 1;
+    emulation::can_access_peers = true;
     emulation::peers.clear();
   }
 
@@ -64,6 +65,7 @@ class EmulationExchange : public ::testing::Test {
   std::shared_ptr<const rlwe::Context> cpu_;
   std::vector<std::shared_ptr<const rlwe::Context>> members_;
   rlwe::SecretKey secret_;
+  emulation::Launch next_;
 };
 
 TEST_F(EmulationExchange, SumsAndCopiesDoNotWait) {
@@ -85,6 +87,47 @@ TEST_F(EmulationExchange, SumsAndCopiesDoNotWait) {
   });
   for (const Ciphertext& copy : copies) EXPECT_TRUE(io::save(copy) == io::save(expected));
   EXPECT_TRUE(io::save(terms[0]) == io::save(evaluator.add(expected, expected)));
+}
+
+// Two members add by kernels that read each other's memory; neither waits for what the other does next.
+TEST_F(EmulationExchange, MembersDoNotWaitForOneAnothersNextWork) {
+  const std::vector members(members_.begin(), members_.begin() + 2);
+  std::vector<Ciphertext> terms;
+  for (const auto& member : members) {
+    terms.push_back(rlwe::copy_to(member, encrypted(0.5)));
+    rlwe::offer(terms.back(), members);
+  }
+  const std::size_t before = emulation::counts().kernels;
+  rlwe::MemberSum<Ciphertext> sum(terms, rlwe::in_turn, "sum");
+  for (const std::size_t member : {0, 1}) {
+    const Ciphertext own = sum.on(member);
+    const emulation::Launch added = emulation::last_launch;
+    EXPECT_FALSE(next_.stream != nullptr && next_.comes_before(added)) << member;
+    const Ciphertext next = own.clone();
+    next_ = emulation::last_launch;
+    EXPECT_TRUE(added.comes_before(next_));
+  }
+  EXPECT_EQ(emulation::counts().kernels - before, 4U) << "an addition and a copy each";
+  // The same of copies.
+  next_ = {};
+  const rlwe::Broadcast copies(members, terms[0]);
+  const Ciphertext later = terms[0].clone();
+  const emulation::Launch cloned = emulation::last_launch;
+  const Ciphertext copy = copies.on(1);
+  EXPECT_FALSE(cloned.comes_before(emulation::last_launch));
+}
+
+TEST_F(EmulationExchange, WithoutPeerAccessTheSumsAreTheSame) {
+  emulation::can_access_peers = false;
+  const ckks::Evaluator evaluator(cpu_, rlwe::generate_keys(secret_, {}));
+  const Ciphertext x = encrypted(0.5), y = encrypted(0.25);
+  std::vector<Ciphertext> terms;
+  terms.push_back(rlwe::copy_to(members_[0], x));
+  terms.push_back(rlwe::copy_to(members_[1], y));
+  rlwe::all_reduce(terms);
+  const auto expected = io::save(evaluator.add(x, y));
+  for (const Ciphertext& term : terms) EXPECT_TRUE(io::save(term) == expected);
+  EXPECT_TRUE(emulation::peers.empty());
 }
 
 TEST_F(EmulationExchange, TransformsDoNotWait) {

@@ -214,21 +214,52 @@ TEST_F(ExchangeErrors, OfExtendedCiphertexts) {
   EXPECT_THROW(reduce(terms), MismatchError);
 }
 
-// A member without room ends the call, and no term has changed.
+// A member without room ends the call, and no term has changed. Two members exchange once, three twice.
 TEST_F(ExchangeErrors, LeaveTermsAsTheyWere) {
-  std::vector<Ciphertext> terms;
-  terms.push_back(encrypted(context_, 2, {}, 0x1p40));
-  terms.push_back(encrypted(other_, 2, {}, 0x1p40));
-  const auto before = host_words(*context_, terms.front().poly);
-  std::size_t calls = 0;
-  const ForMembers failing = [&](std::size_t count, const std::function<void(std::size_t)>& work) {
-    in_turn(count, work);
-    if (++calls == 2) throw OutOfMemoryError("a member has no room");
-  };
-  EXPECT_THROW(all_reduce(terms, failing), OutOfMemoryError);
-  EXPECT_EQ(calls, 2U);
-  EXPECT_EQ(host_words(*context_, terms.front().poly), before);
-  EXPECT_EQ(terms.back().seed.has_value(), true);
+  for (const std::size_t members : {2, 3}) {
+    std::vector<Ciphertext> terms;
+    terms.push_back(encrypted(context_, 2, {}, 0x1p40));
+    while (terms.size() < members) terms.push_back(encrypted(other_, 2, {}, 0x1p40));
+    const auto before = host_words(*context_, terms.front().poly);
+    std::size_t calls = 0;
+    const ForMembers failing = [&](std::size_t count, const std::function<void(std::size_t)>& work) {
+      in_turn(count, work);
+      if (++calls == members - 1) throw OutOfMemoryError("a member has no room");
+    };
+    EXPECT_THROW(all_reduce(terms, failing), OutOfMemoryError);
+    EXPECT_EQ(calls, members - 1);
+    EXPECT_EQ(host_words(*context_, terms.front().poly), before);
+    EXPECT_EQ(terms.back().seed.has_value(), true);
+  }
+}
+
+// The steps by themselves: members that have a copy get none, and terms stay as they are.
+TEST_P(Exchange, StepsGiveWhatTheWholeGives) {
+  const auto words = words_of(terms_);
+  const auto expected = sum_of(words, terms_.front().poly);
+  for (const Ciphertext& term : terms_) offer(term, contexts_);
+  for (std::size_t held = 0; held < contexts_.size(); ++held) {
+    const Broadcast copies(contexts_, terms_.front(), each(), held);
+    for (std::size_t i = held; i < contexts_.size(); ++i) {
+      const Ciphertext copy = copies.on(i);
+      EXPECT_EQ(copy.context, contexts_[i]);
+      EXPECT_EQ(host_words(*contexts_[i], copy.poly), words.front());
+      EXPECT_EQ(copy.meta.level, GetParam().level);
+    }
+  }
+  MemberSum<Ciphertext> sum(terms_, each(), "sum");
+  if (terms_.size() == 1) {
+    EXPECT_EQ(host_words(*contexts_.front(), sum.on(0).poly), expected);
+    return;
+  }
+  for (std::size_t i = contexts_.size(); i-- > 0;) {
+    const Ciphertext own = sum.on(i);
+    EXPECT_EQ(own.context, contexts_[i]);
+    EXPECT_EQ(host_words(*contexts_[i], own.poly), expected);
+    EXPECT_EQ(own.meta.largest, static_cast<double>(terms_.size()));
+    EXPECT_FALSE(own.seed.has_value());
+  }
+  EXPECT_EQ(words_of(terms_), words);
 }
 
 }  // namespace

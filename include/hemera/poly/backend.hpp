@@ -103,6 +103,12 @@ class Backend {
   void copy_from(Queue& queue, const PolyView& out, const Backend& source, Queue& source_queue,
                  const ConstPolyView& in, Form form) const;
   void fill_zero(Queue& queue, const PolyView& out) const;
+  /// Runs `operations`, in which operations of the calling thread on `queue` may read views of another
+  /// backend's memory. The calling thread's operations in both backends wait for each other, before and
+  /// after. False, and nothing has run, if this backend can not read that memory: copy then. Throws
+  /// DeviceError in a recording.
+  [[nodiscard]] virtual bool read_from(Queue& queue, const Backend& source, Queue& source_queue,
+                                       const std::function<void()>& operations) const;
 
   // --- Transforms. Negacyclic NTT. Throw ParameterError for a modulus without a root. ---
   void forward_transform(Queue& queue, const PolyView& out, const ConstPolyView& in,

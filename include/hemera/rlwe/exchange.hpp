@@ -27,7 +27,8 @@ void in_turn(std::size_t count, const std::function<void(std::size_t member)>& w
 /// for other levels, ScaleError for other scales or correction factors. An exception leaves terms as they
 /// were.
 
-/// a += b. On the CPU the addition reads b where it is; GPUs copy it first.
+/// a += b. The addition reads b where it is, on the CPU and on GPUs that read each other's memory; others
+/// copy it first.
 void add_from(Ciphertext& a, const Ciphertext& b);
 void add_from(ExtendedCiphertext& a, const ExtendedCiphertext& b);
 
@@ -36,13 +37,56 @@ void add_from(ExtendedCiphertext& a, const ExtendedCiphertext& b);
 std::vector<Ciphertext> broadcast(std::span<const std::shared_ptr<const Context>> targets,
                                   const Ciphertext& source, const ForMembers& each = in_turn);
 
-/// Each term becomes the sum of all of them. Each member adds up its part of the limbs, then all parts go to
-/// all members.
+/// Each term becomes the sum of all of them. Of two, each member adds the other's array to its own; of more,
+/// each adds up its part of the limbs, then all parts go to all members.
 void all_reduce(std::span<Ciphertext> terms, const ForMembers& each = in_turn);
 void all_reduce(std::span<ExtendedCiphertext> terms, const ForMembers& each = in_turn);
 
 /// The same for the first term; the others keep their values.
 void reduce(std::span<Ciphertext> terms, const ForMembers& each = in_turn);
 void reduce(std::span<ExtendedCiphertext> terms, const ForMembers& each = in_turn);
+
+// --- The same in steps, so that members go on in the call in which they exchange. ---
+
+/// Members of these contexts may read `made` from now on, without waiting for what the calling thread gives
+/// later. Called by the thread that made it.
+void offer(const Ciphertext& made, std::span<const std::shared_ptr<const Context>> readers);
+void offer(const ExtendedCiphertext& made, std::span<const std::shared_ptr<const Context>> readers);
+
+/// A copy in each target, which its member takes itself.
+class Broadcast {
+ public:
+  /// With three targets or more, one call of `each`. `held`: the first targets, which need no copy.
+  /// `source`: outlives this. Throws as `broadcast`.
+  Broadcast(std::span<const std::shared_ptr<const Context>> targets, const Ciphertext& source,
+            const ForMembers& each = in_turn, std::size_t held = 0);
+  /// For calls in a later ForMembers.
+  [[nodiscard]] Ciphertext on(std::size_t target) const;
+
+ private:
+  /// Among the others; their number if the target is none of them.
+  [[nodiscard]] std::size_t number_of(std::size_t target) const;
+
+  std::vector<std::shared_ptr<const Context>> targets_;
+  const Ciphertext* source_;
+  std::vector<std::size_t> others_;     // targets, apart from the source and those that are held
+  std::vector<runtime::Buffer> parts_;  // of each of the others, if there are several
+};
+
+/// The sum of terms, a Ciphertext or an ExtendedCiphertext of each member, on whichever of them asks for it.
+template <typename Term>
+class MemberSum {
+ public:
+  /// `terms`: at least one, which were offered to all members; they outlive this. From three on, one call of
+  /// `each`. Throws as `all_reduce`, with the name of the operation.
+  MemberSum(std::span<Term> terms, const ForMembers& each, const char* operation);
+  /// For calls in a later ForMembers. Of one term, the term itself.
+  [[nodiscard]] Term on(std::size_t member);
+
+ private:
+  std::span<Term> terms_;
+  Metadata meta_;
+  std::vector<runtime::Buffer> parts_;  // of each member's rows, from three members on
+};
 
 }  // namespace hemera::rlwe

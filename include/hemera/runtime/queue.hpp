@@ -37,7 +37,7 @@ class Queue {
   virtual void synchronize_device();
 
   /// While it lives, operations of the calling thread on the queue run concurrently with its earlier and
-  /// later ones.
+  /// later ones: a read comes after what wrote its buffer.
   class Aside {
    public:
     Aside() = default;
@@ -45,8 +45,10 @@ class Queue {
     Aside& operator=(const Aside&) = delete;
     virtual ~Aside() = default;
   };
-  /// For copies to another device. Later operations do not wait for them; only changes of the copied buffer,
-  /// and its release, do. Null if operations can not run concurrently.
+  /// For copies to another device, and its reads. Later operations do not wait for them; only changes of the
+  /// copied buffer, and its release, do. A buffer that was read so before, by any thread, is waited for no
+  /// further: a first read offers it to that device, as it then is. Null if operations can not run
+  /// concurrently.
   [[nodiscard]] virtual std::unique_ptr<Aside> copying_to(Device device) const;
 };
 

@@ -58,9 +58,12 @@ class LinkTimes:
 
     def all_reduce(self, size: int, members: int) -> float:
         """The seconds until the sum of arrays of `size` bytes, one of each member, is on one of the members,
-        or on all: each adds up its part of them, and the parts are exchanged."""
+        or on all. Of two, each adds the other's array to its own; of more, each adds up its part of them,
+        and the parts are exchanged."""
         if members == 1:
             return 0.0
+        if members == 2:
+            return self.copy(size)
         return 2 * self.seconds + 2 * size / self.bytes_per_second * (members - 1) / members
 
     def gather(self, size: int, members: int) -> float:

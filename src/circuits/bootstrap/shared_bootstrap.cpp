@@ -61,8 +61,15 @@ SharedBootstrap::SharedBootstrap(std::span<const std::shared_ptr<const rlwe::Con
 
 void SharedBootstrap::hold_on(Copies& x, std::size_t count, const ForMembers& each) const {
   if (count <= x.size()) return x.resize(count);
-  auto others = rlwe::broadcast(std::span(contexts_).subspan(x.size(), count - x.size()), x.front(), each);
-  for (Ciphertext& other : others) x.push_back(std::move(other));
+  const std::size_t held = x.size();
+  const std::span members(contexts_.data(), count);
+  const rlwe::Broadcast copies(members, x.front(), each, held);
+  Copies others(count);
+  each(count, [&](std::size_t member) {
+    if (member >= held) others[member] = copies.on(member);
+  });
+  std::move(x.begin(), x.end(), others.begin());
+  x = std::move(others);
 }
 
 // As the engine's.
@@ -84,10 +91,14 @@ void SharedBootstrap::reduce(Evaluators evaluators, Copies& x, const ForMembers&
   }
   each(2, [&](std::size_t member) {
     x[member] = engines_[member]->part(*evaluators[member], x[member], both_parts[member]);
+    rlwe::offer(x[member], std::span(contexts_).first(2));
   });
-  rlwe::reduce(std::span(x), each);
+  x.resize(2);
+  rlwe::MemberSum<Ciphertext> sum(x, each, "shared bootstrap");
+  Ciphertext joined;
+  each(1, [&](std::size_t) { joined = engines_.front()->joined(*evaluators.front(), sum.on(0)); });
   x.resize(1);
-  each(1, [&](std::size_t) { x.front() = engines_.front()->joined(*evaluators.front(), x.front()); });
+  x.front() = std::move(joined);
 }
 
 Ciphertext SharedBootstrap::operator()(Evaluators evaluators, const Ciphertext& in,

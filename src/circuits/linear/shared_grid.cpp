@@ -39,27 +39,21 @@ std::vector<Ciphertext> SharedTransformGrid::operator()(std::span<const ckks::Ev
     rlwe::require_same_context(*contexts_[i], *evaluators[i]->context(), "shared grid of transforms");
   }
   for (const Ciphertext* vector : vectors) rlwe::require_filled(*vector, "shared grid of transforms");
-  // On the first member; then on all.
-  std::vector<Ciphertext> moved(vectors.size());
-  std::vector<const Ciphertext*> first(vectors.begin(), vectors.end());
-  each(1, [&](std::size_t) {
-    for (std::size_t column = 0; column < vectors.size(); ++column) {
-      if (vectors[column]->context == contexts_.front()) continue;
-      moved[column] = rlwe::copy_to(contexts_.front(), *vectors[column]);
-      first[column] = &moved[column];
-    }
-  });
-  const auto others = std::span(contexts_).subspan(1);
-  std::vector<std::vector<Ciphertext>> copies;  // [column, other member]
-  for (const Ciphertext* vector : first) copies.push_back(rlwe::broadcast(others, *vector, each));
+  // Each member takes its copies, and goes on with them.
+  std::vector<rlwe::Broadcast> copies;  // of each column
+  for (const Ciphertext* vector : vectors) copies.emplace_back(contexts_, *vector, each);
 
   std::vector<std::vector<Ciphertext>> found(count);  // [member, row of its own]
   each(count, [&](std::size_t member) {
-    std::vector<const Ciphertext*> own = first;
-    for (std::size_t column = 0; member != 0 && column < own.size(); ++column) {
-      own[column] = &copies[column][member - 1];
+    std::vector<Ciphertext> copied(vectors.size());
+    std::vector<const Ciphertext*> own(vectors.begin(), vectors.end());
+    for (std::size_t column = 0; column < own.size(); ++column) {
+      if (own[column]->context == contexts_[member]) continue;
+      copied[column] = copies[column].on(member);
+      own[column] = &copied[column];
     }
     found[member] = shares_[member](*evaluators[member], own);
+    for (const Ciphertext& row : found[member]) rlwe::offer(row, std::span(contexts_).first(1));
   });
   std::vector<Ciphertext> results(rows_);
   each(1, [&](std::size_t) {

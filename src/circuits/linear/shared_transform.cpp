@@ -38,31 +38,36 @@ void SharedLinearTransform::require_members(std::span<const ckks::Evaluator* con
   }
 }
 
+void SharedLinearTransform::begin(std::size_t member, const ckks::Evaluator& evaluator,
+                                  const Ciphertext& vector, rlwe::ExtendedCiphertext& sum,
+                                  double& largest) const {
+  Ciphertext storage;
+  const Ciphertext& x = shares_[member].input(evaluator, vector, storage);
+  largest = x.meta.largest;
+  sum = shares_[member].products(evaluator, x);
+  rlwe::offer(sum, std::span(contexts_).first(shares_.size()));
+}
+
 Ciphertext SharedLinearTransform::operator()(std::span<const ckks::Evaluator* const> evaluators,
                                              const Ciphertext& vector, const rlwe::ForMembers& each) const {
   require_members(evaluators);
   rlwe::require_filled(vector, "shared linear transform");
   const std::size_t count = shares_.size();
-  // On the first member, at the plan's level.
-  Ciphertext moved, storage;
-  const Ciphertext* x = &vector;
-  each(1, [&](std::size_t) {
-    if (vector.context != contexts_.front()) {
-      moved = rlwe::copy_to(contexts_.front(), vector);
-      x = &moved;
-    }
-    x = &shares_.front().input(*evaluators.front(), *x, storage);
-  });
-  const auto others = std::span(contexts_).first(count).subspan(1);
-  const std::vector<Ciphertext> copies = rlwe::broadcast(others, *x, each);
+  // Each member takes its copy, and goes on with it.
+  const std::span members(contexts_.data(), count);
+  const rlwe::Broadcast copies(members, vector, each);
   std::vector<rlwe::ExtendedCiphertext> sums(count);
+  std::vector<double> largest(count);
   each(count, [&](std::size_t member) {
-    sums[member] = shares_[member].products(*evaluators[member], member == 0 ? *x : copies[member - 1]);
+    Ciphertext copy;
+    const bool is_here = vector.context == contexts_[member];
+    if (!is_here) copy = copies.on(member);
+    begin(member, *evaluators[member], is_here ? vector : copy, sums[member], largest[member]);
   });
-  rlwe::reduce(std::span(sums), each);
+  rlwe::MemberSum<rlwe::ExtendedCiphertext> sum(sums, each, "shared linear transform");
   Ciphertext result;
   each(1, [&](std::size_t) {
-    result = shares_.front().finished(*evaluators.front(), sums.front(), x->meta.largest);
+    result = shares_.front().finished(*evaluators.front(), sum.on(0), largest.front());
   });
   return result;
 }
@@ -80,15 +85,12 @@ std::vector<Ciphertext> SharedLinearTransform::on_all(std::span<const ckks::Eval
   std::vector<rlwe::ExtendedCiphertext> sums(count);
   std::vector<double> largest(count);
   each(count, [&](std::size_t member) {
-    Ciphertext storage;
-    const Ciphertext& x = shares_[member].input(*evaluators[member], vectors[member], storage);
-    largest[member] = x.meta.largest;
-    sums[member] = shares_[member].products(*evaluators[member], x);
+    begin(member, *evaluators[member], vectors[member], sums[member], largest[member]);
   });
-  rlwe::all_reduce(std::span(sums), each);
+  rlwe::MemberSum<rlwe::ExtendedCiphertext> sum(sums, each, "shared linear transform");
   std::vector<Ciphertext> results(evaluators.size());
   each(count, [&](std::size_t member) {
-    results[member] = shares_[member].finished(*evaluators[member], sums[member], largest[member]);
+    results[member] = shares_[member].finished(*evaluators[member], sum.on(member), largest[member]);
   });
   // Members without giant steps.
   if (count == evaluators.size()) return results;

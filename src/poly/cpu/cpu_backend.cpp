@@ -122,6 +122,13 @@ void CpuBackend::do_copy_from(Queue& queue, const PolyView& out, const Backend& 
   }
 }
 
+bool CpuBackend::read_from(Queue& /*queue*/, const Backend& /*source*/, Queue& source_queue,
+                           const std::function<void()>& operations) const {
+  if (dynamic_cast<const runtime::CpuQueue*>(&source_queue) == nullptr) return false;
+  operations();
+  return true;
+}
+
 void CpuBackend::do_fill_zero(Queue& queue, const PolyView& out) const {
   for_each_part(queue, out.shape, tuning::addition_weight,
                 [&](std::size_t b, std::size_t c, std::size_t l, std::size_t first, std::size_t count) {

@@ -28,6 +28,8 @@ class CpuBackend final : public Backend {
 
   [[nodiscard]] std::string description() const override;
   [[nodiscard]] std::unique_ptr<Queue> make_queue() const override;
+  [[nodiscard]] bool read_from(Queue& queue, const Backend& source, Queue& source_queue,
+                               const std::function<void()>& operations) const override;
   [[nodiscard]] bool all_within(std::span<const std::int64_t> values, std::uint64_t bound) const override;
 
  private:

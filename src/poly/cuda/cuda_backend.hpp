@@ -40,6 +40,9 @@ class CudaBackend final : public Backend {
   [[nodiscard]] std::unique_ptr<Recording> record(Queue& queue,
                                                   const std::function<void()>& operations) const override;
 
+  [[nodiscard]] bool read_from(Queue& queue, const Backend& source, Queue& source_queue,
+                               const std::function<void()>& operations) const override;
+
  private:
   /// Made before the base class, which knows the memory.
   struct Opened {

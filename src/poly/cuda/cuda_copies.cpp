@@ -115,6 +115,13 @@ class HostOrder {
   Buffer buffer_;
 };
 
+// A graph does not wait for another device's stream.
+void refuse_recording(const runtime::cuda::Streams& reader, const runtime::cuda::Streams& source) {
+  for (const runtime::cuda::Streams* streams : {&reader, &source}) {
+    streams->refuse_recording("a copy between devices", "do it before, and pass the result in");
+  }
+}
+
 }  // namespace
 
 // --- Between the host and the device ---
@@ -201,7 +208,7 @@ void CudaBackend::do_copy_from(Queue& queue, const PolyView& out, const Backend&
     Backend::do_copy_from(queue, out, source, source_queue, in, form);
     return;
   }
-  streams_->refuse_recording("a copy between devices", "do it before, and pass the result in");
+  refuse_recording(*streams_, *other->streams_);
   enter(*other->streams_, source_queue);
   const Launcher where = launcher(queue);
   const runtime::cuda::Stream& stream = streams_->current();
@@ -220,6 +227,31 @@ void CudaBackend::do_copy_from(Queue& queue, const PolyView& out, const Backend&
           "copy between devices");
   }
   other_stream.wait_for(stream);
+}
+
+bool CudaBackend::read_from(Queue& queue, const Backend& source, Queue& source_queue,
+                            const std::function<void()>& operations) const {
+  if (&source == this) {
+    operations();
+    return true;
+  }
+  const auto* other = dynamic_cast<const CudaBackend*>(&source);
+  if (other == nullptr) return false;
+  refuse_recording(*streams_, *other->streams_);
+  if (!streams_->expect_copies_from(other->streams_->device())) return false;
+  enter(*other->streams_, source_queue);
+  enter(*streams_, queue);
+  const runtime::cuda::Stream& stream = streams_->current();
+  const runtime::cuda::Stream& other_stream = other->streams_->current();
+  stream.wait_for(other_stream);
+  try {
+    operations();
+  } catch (...) {
+    other_stream.wait_for(stream);  // some of them may have been given
+    throw;
+  }
+  other_stream.wait_for(stream);
+  return true;
 }
 
 void CudaBackend::do_fill_zero(Queue& queue, const PolyView& out) const {

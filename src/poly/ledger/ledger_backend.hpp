@@ -36,6 +36,10 @@ class LedgerBackend final : public Backend {
   [[nodiscard]] bool records() const override { return runs_ && other_->records(); }
   [[nodiscard]] std::unique_ptr<Recording> record(Queue& queue,
                                                   const std::function<void()>& operations) const override;
+  [[nodiscard]] bool read_from(Queue& queue, const Backend& source, Queue& source_queue,
+                               const std::function<void()>& operations) const override {
+    return other_->read_from(queue, source, source_queue, operations);
+  }
   [[nodiscard]] bool all_within(std::span<const std::int64_t> values, std::uint64_t bound) const override {
     return other_->all_within(values, bound);
   }

@@ -115,7 +115,8 @@ void require_device(int index) {
                     "; use " + (last == 0 ? "that" : "one of those") + " or 'cpu'");
 }
 
-void enable_direct_copies(int device, int other) {
+bool enable_direct_copies(int device, int other) {
+  bool reads = false;
   for (const auto& [from, to] : {std::pair(device, other), std::pair(other, device)}) {
     int possible = 0;
     if (cudaDeviceCanAccessPeer(&possible, from, to) != cudaSuccess || possible == 0) {
@@ -125,8 +126,11 @@ void enable_direct_copies(int device, int other) {
     const DeviceScope scope(from);
     // Somebody else in the process may have enabled it. Of other errors (a limit of peers) copies are only
     // slower.
-    if (cudaDeviceEnablePeerAccess(to, 0) != cudaSuccess) cudaGetLastError();
+    const cudaError_t enabled = cudaDeviceEnablePeerAccess(to, 0);
+    if (enabled != cudaSuccess) cudaGetLastError();
+    if (from == device) reads = enabled == cudaSuccess || enabled == cudaErrorPeerAccessAlreadyEnabled;
   }
+  return reads;
 }
 
 int device_of(const void* pointer) {

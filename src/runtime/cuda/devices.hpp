@@ -19,8 +19,8 @@ std::string problem_of(int capability, std::string_view architectures);
 void require_device(int index);
 
 /// Lets copies between two devices go directly, where the machine can do that; elsewhere they go by way of
-/// the host.
-void enable_direct_copies(int device, int other);
+/// the host. Whether kernels of `device` can read the memory of `other`.
+bool enable_direct_copies(int device, int other);
 
 /// See runtime::cuda_device_of.
 int device_of(const void* pointer);

@@ -24,7 +24,7 @@ Recording::~Recording() {
 void Recording::replay() const {
   streams_->require_this_process();
   streams_->refuse_recording("replaying a graph", "capture the operations themselves");
-  streams_->wait_for_copies();  // of its outputs, or inputs
+  streams_->begin_replay();
   const DeviceScope scope(streams_->device());
   check(cudaGraphLaunch(graph_, streams_->current().get()), "replay a graph");
 }

@@ -30,7 +30,9 @@ thread_local unsigned aside_index = 0;
 Streams::Aside::Aside(const Streams& streams, int target) : outer_(aside_of), outer_index_(aside_index) {
   const unsigned before = streams.index();
   const unsigned index = first_copying + static_cast<unsigned>(target) % copying;
-  if (before != index) streams.at(index).wait_for(streams.at(before));
+  if (before != index && (streams.replayed_.load() & bit(before)) != 0) {
+    streams.at(index).wait_for(streams.at(before));
+  }
   aside_of = &streams;
   aside_index = index;
 }
@@ -44,7 +46,8 @@ std::optional<unsigned> Streams::aside() const {
   return aside_of == this ? std::optional(aside_index) : std::nullopt;
 }
 
-void Streams::wait_for_copies() const {
+void Streams::begin_replay() const {
+  replayed_.fetch_or(bit(index()));
   for (unsigned index = first_copying; index < first_copying + copying; ++index) {
     const Stream* stream = streams_[index].load();
     if (stream != nullptr && stream != &current()) current().wait_for(*stream);
@@ -90,11 +93,14 @@ void Streams::require_this_process() const {
       "child, or start it without a fork");
 }
 
-void Streams::expect_copies_from(int device) const {
+bool Streams::expect_copies_from(int device) const {
+  if (device == device_) return true;
   const std::uint64_t peer = std::uint64_t{1} << (static_cast<unsigned>(device) % 64);
-  if (device == device_ || (peers_.load() & peer) != 0) return;
-  enable_direct_copies(device_, device);
-  peers_ |= peer;
+  if ((peers_.load() & peer) == 0) {
+    if (enable_direct_copies(device_, device)) readable_ |= peer;
+    peers_ |= peer;
+  }
+  return (readable_.load() & peer) != 0;
 }
 
 unsigned Streams::own_index() const {
@@ -122,6 +128,7 @@ void Streams::enter(unsigned index) const {
   if (before == index) return;
   at(index).wait_for(at(before));
   followers_[before].fetch_or(bit(index));
+  if ((replayed_.load() & bit(before)) != 0) replayed_.fetch_or(bit(index));
   // Not its id, which another thread may have later.
   const unsigned thread = thread_number() + 1;
   unsigned first = 0;

@@ -77,8 +77,9 @@ class Streams {
   [[nodiscard]] bool of_this_process() const { return generation_ == fork_generation(); }
   /// Throws DeviceError in a forked child.
   void require_this_process() const;
-  /// Before a copy from another device: it goes directly, where the machine can do that.
-  void expect_copies_from(int device) const;
+  /// Before a copy from another device: it goes directly, where the machine can do that. Whether it can, and
+  /// kernels of this device may read that one's memory.
+  bool expect_copies_from(int device) const;
   /// Which stream the calling thread is in: that of the queue that it gave to last.
   [[nodiscard]] unsigned index() const;
   /// Which stream is the calling thread's own.
@@ -86,8 +87,8 @@ class Streams {
   [[nodiscard]] const Stream& at(unsigned index) const;
   /// The one that the calling thread is in.
   [[nodiscard]] const Stream& current() const { return at(index()); }
-  /// While it lives, the calling thread is in the stream of copies to a device, which comes after what the
-  /// thread gave before. What it gives later comes after the copies by its buffers alone.
+  /// While it lives, the calling thread is in the stream of copies to a device. What it gave before, and
+  /// gives later, is ordered by its buffers alone; replays, which announce none, come before or after.
   class Aside {
    public:
     Aside(const Streams& streams, int target);
@@ -101,9 +102,9 @@ class Streams {
   };
   /// The stream that the calling thread is in by an Aside of these streams.
   [[nodiscard]] std::optional<unsigned> aside() const;
-  /// What the calling thread gives from now on comes after all copies to other devices: for what does not
-  /// announce its buffers.
-  void wait_for_copies() const;
+  /// The calling thread replays a graph, which announces no buffers: it comes after all copies to other
+  /// devices so far, and before those that the thread gives later.
+  void begin_replay() const;
   /// What the calling thread gives from now on, recordings aside, runs in this stream, after what it gave
   /// before.
   void enter(unsigned index) const;
@@ -137,7 +138,9 @@ class Streams {
   mutable std::array<unsigned, most> lent_{};               // queues that have it
   mutable std::mutex making_;
   mutable std::vector<std::unique_ptr<const Stream>> made_;
-  mutable std::atomic<std::uint64_t> peers_{0};  // devices of expect_copies_from, a bit each
+  mutable std::atomic<std::uint32_t> replayed_{0};  // a bit each: a graph, there or where it went on from
+  mutable std::atomic<std::uint64_t> peers_{0};     // devices of expect_copies_from, a bit each
+  mutable std::atomic<std::uint64_t> readable_{0};  // those that kernels can read
   mutable std::mutex recording_mutex_;           // one recording at a time
   mutable std::atomic<std::thread::id> recorder_{};
 };

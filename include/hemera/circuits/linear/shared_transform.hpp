@@ -59,6 +59,9 @@ class SharedLinearTransform {
 
  private:
   void require_members(std::span<const ckks::Evaluator* const> evaluators) const;
+  /// A member's products, for the others to read, and the largest value of its vector.
+  void begin(std::size_t member, const ckks::Evaluator& evaluator, const rlwe::Ciphertext& vector,
+             rlwe::ExtendedCiphertext& sum, double& largest) const;
 
   std::vector<std::shared_ptr<const rlwe::Context>> contexts_;  // of all members
   std::vector<PreparedLinearTransform> shares_;                 // of those that compute
