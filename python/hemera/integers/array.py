@@ -16,11 +16,18 @@ from hemera import _core
 from hemera.inputs.arguments import as_extents, described
 from hemera.inputs.array_protocols import NotAnArray
 from hemera.inputs.source import write_bytes
-from hemera.integers import arrangement, conversion, files, operations, shifts
+from hemera.integers import arrangement, conversion, files, operations, shifts, sums
 from hemera.integers.bounded import Bounded
 from hemera.integers.handles import Home
-from hemera.integers.layout import BASE
-from hemera.integers.types import DType, common_shape, common_type, digits_of, integer_type, plain_operand
+from hemera.integers.types import (
+    DType,
+    common_shape,
+    common_type,
+    digits_of,
+    integer_type,
+    plain_operand,
+    summed_axes,
+)
 from hemera.objects.ciphertext import Ciphertext
 
 _NO_TRUTH = (
@@ -29,6 +36,9 @@ _NO_TRUTH = (
 )
 
 _OF_NUMPY = ("broadcast_to", "concatenate", "maximum", "minimum", "stack", "where")
+
+Axes = int | tuple[int, ...] | None
+"""Of an array: one, several or all."""
 
 EncryptedT = TypeVar("EncryptedT", bound="Encrypted")
 
@@ -244,6 +254,10 @@ class Encrypted(NotAnArray):
             ) from None
         return self._with(self._held, shape) if chosen.size == self.size else self._chosen(chosen)
 
+    def _zeros(self, shape: tuple[int, ...], dtype: DType) -> Integers:
+        zeros: Integers = self._context.encrypt(np.zeros(shape, dtype))
+        return zeros
+
     def _require_same(self, operation: str, other: Encrypted) -> None:
         if other._context is not self._context:
             raise _core.MismatchError(f"{operation}: the operands belong to two contexts")
@@ -289,15 +303,23 @@ class Booleans(Encrypted):
     def _of(self, held: Bounded) -> Booleans:
         return Booleans(self._context, held, self._shape, self._dtype)
 
-    def sum(self, *, dtype: DTypeLike | None = None) -> Integers:
-        """The number of true values, modulo 2^bits of the type.
+    def sum(self, axis: Axes = None, *, dtype: DTypeLike | None = None, keepdims: bool = False) -> Integers:
+        """The numbers of true values, modulo 2^bits of the type.
 
         Args:
+            axis, keepdims: as of `Integers.sum`.
             dtype: None: the context's widest signed type.
+
+        Raises:
+            AxisError, ValueError: as NumPy's, if there is no such axis, or it is given twice.
         """
         found = integer_type(dtype or f"i{self._context.bits // 8}", self._context.bits)
-        held = operations.total(self._context._engine, self._first_digit(), self.size, digits_of(found), 1)
-        return Integers(self._context, held, (), found)
+        axes, shape = summed_axes(self._shape, axis, keepdims)
+        if not self.size:
+            return self._zeros(shape, found)
+        engine, digits = self._context._engine, digits_of(found)
+        held = sums.totals(engine, self._first_digit(), self._shape, axes, digits, filled=1, largest=1)
+        return Integers(self._context, held, shape, found)
 
     def _movable(self) -> Bounded:
         return self._context._engine.ready_bits(self._held)
@@ -498,18 +520,29 @@ class Integers(Encrypted):
             held = operations.extend(engine, self._ready()._held, before, after)
         return self if found == self._dtype else self._of(held, found)
 
-    def sum(self, *, dtype: DTypeLike | None = None) -> Integers:
-        """The sum of all values, an encrypted array without axes.
+    def sum(self, axis: Axes = None, *, dtype: DTypeLike | None = None, keepdims: bool = False) -> Integers:
+        """The sums over some axes, as NumPy's.
 
         Args:
-            dtype: of the sum; None: NumPy's, uint64 or int64, in a context of 64 bits, else the context's
+            axis: an axis, or several; None: all.
+            dtype: of the sums; None: NumPy's, uint64 or int64, in a context of 64 bits, else the context's
                 widest.
+            keepdims: whether the axes stay, with an extent of 1.
+
+        Raises:
+            AxisError, ValueError: as NumPy's, if there is no such axis, or it is given twice.
         """
-        kind = self._dtype.kind
-        found = integer_type(dtype or f"{kind}{self._context.bits // 8}", self._context.bits)
+        found = integer_type(dtype or f"{self._dtype.kind}{self._context.bits // 8}", self._context.bits)
+        axes, shape = summed_axes(self._shape, axis, keepdims)
+        if not self.size:
+            return self._zeros(shape, found)
         a = self.astype(found)
-        held = operations.total(self._context._engine, a._held, self.size, digits_of(found), BASE - 1)
-        return Integers(self._context, held, (), found)
+        if all(self._shape[k] == 1 for k in axes):
+            return a.reshape(shape)
+        digits = digits_of(found)
+        filled = digits if self._dtype.kind == "i" else min(digits, self._digits)
+        held = sums.totals(self._context._engine, a._held, self._shape, axes, digits, filled=filled)
+        return Integers(self._context, held, shape, found)
 
     def to_ckks(self, factor: float = 1) -> Ciphertext:
         """The values, times a factor, as approximate numbers of CKKS. Takes a level; signed values take a

@@ -65,7 +65,7 @@ class Bounded:
         value = self.value if factor == 1 else (-self.value if factor == -1 else self.value * factor)
         return Bounded(value, self.largest * size, self.error * size, self.risk)
 
-    def __getitem__(self, vectors: slice) -> Bounded:
+    def __getitem__(self, vectors: slice | list[int]) -> Bounded:
         return Bounded(self.value[vectors], self.largest, self.error, self.risk)
 
     def times(self, other: Bounded, rounding: float) -> Bounded:

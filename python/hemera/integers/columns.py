@@ -10,13 +10,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hemera.integers.bounded import Bounded
-from hemera.integers.engine import Engine, Exponential
+from hemera.integers.engine import MOST_DIGIT_ERROR, Engine, Exponential
 from hemera.integers.layout import BASE, DIGIT_BITS
 from hemera.integers.lookup import bits, lookup
 from hemera.integers.split import Split, split
 
 MOST_COLUMN_ERROR = 2.0**-13
 """The deviation of columns that `carried` takes."""
+LARGEST = 1 << 17
+"""Columns up to this are read with an error that tables take: one grows with the numbers."""
+_MOST_READ = 1 << 13
+"""The same of two columns that are read as one number."""
 _TOP = BASE - 1
 _MOST_ABOVE = 2
 """What a column of the last carries has above its lowest digit, at most."""
@@ -28,7 +32,9 @@ _MOST_OF_TWO = (_MOST - 2 * _TOP + 1) * BASE**2 - 1
 
 def levels(bounds: Sequence[int], digits: int) -> int:
     """The levels of columns up to these bounds that `carried` takes."""
-    return 1 if digits == 2 else len(_passes(bounds[:digits])) - 1
+    if digits == 2:
+        return 2 if max(bounds[:2]) > _MOST_READ else 1
+    return len(_passes(bounds[:digits])) - 1
 
 
 def carried(engine: Engine, s: Bounded, bounds: Sequence[int], digits: int) -> Bounded:
@@ -38,12 +44,16 @@ def carried(engine: Engine, s: Bounded, bounds: Sequence[int], digits: int) -> B
     the next ones, until it is 2 at most; then carries go through all digits at once.
     """
     if digits == 2:
+        if max(bounds[:2]) > _MOST_READ:
+            s = _moved_up(engine, replace(s, largest=max(bounds[:2])), digits)
         return _read_two(engine, s)
     passes = _passes(bounds[:digits])
     for bound in passes[:-1]:
         s = replace(s, largest=max(bound))
         s = _both_moved_up(engine, s, digits) if _needs_two(bound) else _moved_up(engine, s, digits)
     s = replace(s, largest=max(passes[-1]))
+    if s.largest <= _TOP:
+        return s
     if max(passes[-1][:-1]) <= 2 * _TOP and passes[-1][-1] <= 2 * BASE - 1:
         return engine.normalized(s, digits)[0]
     return _normalized(engine, s, digits)
@@ -115,7 +125,7 @@ def _normalized(engine: Engine, s: Bounded, digits: int) -> Bounded:
     lower = layout.by_digit([1.0] * (digits - 1))
     z = engine.exponential(s, 4 * BASE)
     raw = _last(clean=False)
-    clean = engine.must_clean(*_errors(engine, raw, z), digits)
+    clean = engine.error_of_carries(*_errors(engine, raw, z), digits) > MOST_DIGIT_ERROR
     (*low, top, second, third), above = (_last(clean=True) if clean else raw)(engine, z, kept=lower)
     if clean:
         low = engine.cleaned(low)

@@ -25,16 +25,17 @@ _ERROR_DEVIATION = 3.2
 """Of the errors of encryptions."""
 _LARGEST_SAMPLE = 2.0**14
 """Of the values at which the part of a bootstrap's error that grows with them is read off the model."""
-_MARGIN = 0.05
-"""The error of a bit up to which it may be cleaned. 3 e^2 - 2 e^3 of normal errors e has a longer tail than a
-normal error: a digit of four such bits is within 15 (3 + 2 e) e^2, below 1/8."""
+_MARGIN = 0.14
+"""The error of a bit up to which a cleaning makes it smaller: 8 * 3 * 0.14^2 is below 1/2."""
 LEAST_DEVIATIONS = 14.3
 """Of an error in what misreads a digit: 2^-128 for all bits of 65,536 digits."""
 BIT_ERROR = _MARGIN / LEAST_DEVIATIONS
 """The largest deviation of a bit that may be cleaned."""
-MOST_DIGIT_ERROR = 2.0**-9
-"""Digits above it are cleaned: tables make about twice as much of it."""
-MOST_BIT_ERROR = 2.0**-12
+MOST_DIGIT_ERROR = 2.0**-13
+"""Digits above it are cleaned. Sums of two up to it are cleaned twice, and are below it again."""
+_OPERAND_ERROR = 2.0**-20
+"""Digits up to it are operands of all operations."""
+MOST_BIT_ERROR = MOST_DIGIT_ERROR / BASE
 """The same of encrypted booleans, which products take 15 times."""
 
 
@@ -124,13 +125,14 @@ class Engine:
         """The same of booleans."""
         if self.level(x) - self.lowest >= levels and x.error <= error:
             return x
-        return self.tables(x, lookup(2, lambda s: s), clean=True)[0]
+        found = self.tables(x, lookup(2, lambda s: s), clean=True)
+        return (self.cleaned(found) if found[0].error > error else found)[0]
 
     def refreshed(self, x: Bounded, error: float = MOST_DIGIT_ERROR) -> Bounded:
         """The same digits, from 0 to 15, with most of the levels: cleaned once, or twice where the error is
-        larger than this one."""
+        larger than this one, or than what products take."""
         found = self.tables(x, lookup(BASE, *bits(DIGIT_BITS)), clean=True)
-        if self.number(found).error > error:
+        if self.number(found).error > min(error, _OPERAND_ERROR):
             found = self.cleaned(found)
         return replace(self.number(found), largest=BASE - 1)
 
@@ -235,7 +237,11 @@ class Engine:
         for i, mask in masks.items():
             cubics[i] = squares[i] * (y[i] * (-2 * mask) + 3 * mask)
         rounding = hypot(3, 1, 1) * self.rounding
-        return [Bounded(cubics[i], 1, sqrt(27) * error**2 + rounding, risk) for i, error in enumerate(errors)]
+        # Of an error e there remains 3 e^2 - 2 e^3, whose tail is longer than that of a normal law: a deviation
+        # that has at LEAST_DEVIATIONS what the error leaves there.
+        quadratic = (3 + 2 * _MARGIN) * LEAST_DEVIATIONS
+        left = [quadratic * error**2 + rounding for error in errors]
+        return [Bounded(cubics[i], 1, error, risk) for i, error in enumerate(left)]
 
     def number(self, digits: Sequence[Bounded]) -> Bounded:
         """Bits, the lowest first, as a number."""
@@ -322,9 +328,17 @@ class Engine:
         )
         higher = self.layout.by_digit([0.0] + [1.0] * (digits - 1))
         z = self.exponential(s, circuit.period)
-        *raw, made, taken = circuit.errors(z.error, z.radial, self.rounding)
-        clean = self.must_clean(sum(error * (1 << i) for i, error in enumerate(raw)), made, taken, digits)
-        *low, g, p = self.read(z, circuit, clean=clean, masks={DIGIT_BITS + 1: higher})
+
+        def too_large(errors: Sequence[float]) -> bool:
+            *raw, made, taken = errors
+            own = sum(error * (1 << i) for i, error in enumerate(raw))
+            return self.error_of_carries(own, made, taken, digits) > MOST_DIGIT_ERROR
+
+        clean = too_large(circuit.errors(z.error, z.radial, self.rounding))
+        found = self.read(z, circuit, clean=clean, masks={DIGIT_BITS + 1: higher})
+        if clean and too_large([each.error for each in found]):
+            found = self.cleaned(found)
+        *low, g, p = found
         out = self.carries(g, p, digits)
         # One more, or 16 less where a 15 becomes 16; nothing comes into the lowest digit.
         into = self.plus(p * -BASE, higher)
@@ -333,12 +347,17 @@ class Engine:
         return replace(total, largest=BASE - 1), out
 
     @staticmethod
-    def must_clean(own: float, g: float, p: float, digits: int) -> bool:
-        """Whether digits of these deviations would have too large ones after their carries (`carries`)."""
+    def error_of_carry(g: float, p: float, digits: int) -> float:
+        """The deviation of the last carry (`carries`) of g and p with these ones."""
         out, step = g, 1
         while step < digits:
             out, p, step = out + hypot(p, out), hypot(p, p), 2 * step
-        return own + hypot((BASE - 1) * out, BASE * p) > MOST_DIGIT_ERROR
+        return out
+
+    @classmethod
+    def error_of_carries(cls, own: float, g: float, p: float, digits: int) -> float:
+        """The deviation of digits after their carries, with `own` before."""
+        return own + hypot((BASE - 1) * cls.error_of_carry(g, p, digits), BASE * p)
 
     def encrypted(self, digits: NDArray[np.float64], largest: float) -> Bounded:
         """Slots of shape (vectors, slots), encrypted with the public key."""

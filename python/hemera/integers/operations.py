@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from hemera.integers import columns
 from hemera.integers.bounded import Bounded
-from hemera.integers.engine import Engine, pair
+from hemera.integers.engine import MOST_BIT_ERROR, Engine, pair
 from hemera.integers.layout import BASE, DIGIT_BITS
 from hemera.integers.lookup import bits, lookup
 from hemera.integers.points import LEVELS
@@ -62,6 +62,8 @@ def less(engine: Engine, a: Bounded, b: Bounded, digits: int, signed: bool) -> B
     circuit = lookup(2 * BASE, lambda x: x >= BASE, lambda x: x == _TOP)
     # What comes around to the lowest digits never comes to the highest.
     g, p = engine.tables(s, circuit, clean=True)
+    if engine.error_of_carry(g.error, p.error, digits) > MOST_BIT_ERROR:
+        g, p = engine.cleaned([g, p])
     carry = engine.carries(g, p, digits)
     if signed:
         of_a, of_b = signs(engine, [a, b])
@@ -92,6 +94,8 @@ def equal(engine: Engine, a: Bounded, b: Bounded) -> Bounded:
     """Where a = b: the product over all digits."""
     s = replace(a - b, largest=_TOP)
     (found,) = engine.tables(s, lookup(2 * BASE, lambda x: x == 0), clean=True)
+    if engine.layout.digits * found.error > MOST_BIT_ERROR:
+        (found,) = engine.cleaned([found])
     step = 1
     while step < engine.layout.digits:
         found = engine.product(found, engine.moved(found, step))
@@ -231,27 +235,3 @@ def multiply(engine: Engine, a: Bounded, b: Bounded, digits: int) -> Bounded:
     )
     s = Bounded(half + half.conjugate(), bounds[-1], error, a.risk | b.risk)
     return columns.carried(engine, s, bounds, digits)
-
-
-def total(engine: Engine, a: Bounded, count: int, digits: int, largest: int) -> Bounded:
-    """The sum of the first `count` numbers, as the first number of one vector. `largest`: of a digit."""
-    layout, vectors = engine.layout, a.value.shape[0]
-    bounds = [largest * count] * digits
-    a = engine.ready(a, 2 + columns.levels(bounds, digits), 2.0**-16 / sqrt(count))
-    filled = np.zeros((vectors, layout.values))
-    filled.reshape(-1)[:count] = 1
-    kept = [1.0] * digits + [0.0] * (layout.digits - digits)
-    mask = (np.asarray(kept)[None, :, None] * filled[:, None, :]).reshape(vectors, layout.slots)
-    value = (a.value * mask).sum(axis=0)
-    step = 1
-    while step < layout.values:
-        value = value + value.rotate(step)
-        step *= 2
-    first = np.zeros((layout.digits, layout.values))
-    first[:digits, 0] = 1
-    value = (value * first.reshape(-1)).reshape(1)
-    error = hypot(
-        sqrt(count) * a.error,
-        sqrt(vectors * layout.values) * engine.rounding * (layout.values.bit_length() + 1),
-    )
-    return columns.carried(engine, Bounded(value, max(bounds), error, a.risk), bounds, digits)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from typing import Any
 
 import numpy as np
@@ -72,6 +73,24 @@ def common_shape(operation: str, left: tuple[int, ...], right: tuple[int, ...]) 
         raise _core.MismatchError(
             f"{operation}: operands of shapes {left} and {right} do not broadcast to one"
         ) from None
+
+
+def summed_axes(
+    shape: tuple[int, ...], axis: int | tuple[int, ...] | None, keepdims: bool
+) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """The axes that a sum of NumPy takes, from 0 on, and the shape of its result.
+
+    Raises:
+        AxisError, ValueError, TypeError: as NumPy's.
+    """
+    given = axis if axis is None or isinstance(axis, tuple) else operator.index(axis)
+    found: tuple[int, ...] = np.shape(
+        np.sum(np.broadcast_to(np.False_, shape), axis=given, keepdims=keepdims)
+    )
+    if given is None:
+        return tuple(range(len(shape))), found
+    axes = given if isinstance(given, tuple) else (given,)
+    return tuple(sorted(k % len(shape) for k in axes if shape)), found
 
 
 def plain_operand(operation: str, value: object, dtype: DType) -> NDArray[Any]:

@@ -91,14 +91,14 @@ def test_noise_in_digits_becomes_what_the_bound_says(ints: hm.integers.Context, 
     assert total > (0.3 * sigma) ** 2  # it is there
     for found, expected in zip(engine.tables(x, circuit, clean=True), exact, strict=True):
         error = (slots_of(ints, found) - expected).real
-        assert error.std() < found.error < max(40 * sigma**2, 2**-24)
+        assert error.std() < found.error < max(50 * sigma**2, 2**-24)
 
 
 def test_bits_are_right_or_refused(ints: hm.integers.Context) -> None:
     engine = ints._engine
     numbers = all_numbers(engine, 16, 1)
     circuit = lookup(16, *bits(4))
-    largest = 0.05 / LEAST_DEVIATIONS / max(circuit.slopes)
+    largest = 0.14 / LEAST_DEVIATIONS / max(circuit.slopes)
     near = replace(engine.encrypted(numbers.astype(float), 15), error=0.8 * largest)
     assert engine.tables(near, circuit, clean=True)[0].risk.log2 < -128
     beyond = replace(near, error=1.1 * largest)
