@@ -16,7 +16,7 @@ from hemera import _core
 from hemera.inputs.arguments import as_extents, described
 from hemera.inputs.array_protocols import NotAnArray
 from hemera.inputs.source import write_bytes
-from hemera.integers import arrangement, conversion, files, operations, shifts, sums
+from hemera.integers import arrangement, conversion, division, files, operations, shifts, sums
 from hemera.integers.bounded import Bounded
 from hemera.integers.handles import Home
 from hemera.integers.types import (
@@ -415,14 +415,48 @@ class Integers(Encrypted):
         below = operations.negative(engine, ready._held, self._digits)
         return self._of(operations.select(engine, below, (-ready)._held, ready._held))
 
+    def __floordiv__(self, other: object) -> Integers:
+        return self._divided("//", other, with_remainder=False)[0]
+
+    def __mod__(self, other: object) -> Integers:
+        return self._divided("%", other, with_quotient=False)[1]
+
+    def __divmod__(self, other: object) -> tuple[Integers, Integers]:
+        return self._divided("divmod", other)
+
+    def _divided(
+        self, operation: str, other: object, *, with_quotient: bool = True, with_remainder: bool = True
+    ) -> tuple[Integers, Integers]:
+        """Quotients, rounded down, and remainders; what is not asked for may be the other."""
+        if isinstance(other, Encrypted):
+            self._refuse_division(other)
+        plain = plain_operand(operation, other, self._dtype)
+        divisor = int(plain.reshape(-1)[0]) if plain.size else 1
+        if not (plain == divisor).all():
+            self._refuse_division(other)
+        dtype = common_type(operation, self._dtype, plain.dtype)
+        shape = common_shape(operation, self._shape, plain.shape)
+        a = self.astype(dtype)._spread(operation, shape)
+        if divisor == 0:
+            return a._zeros(shape, dtype), a._zeros(shape, dtype)
+        found = division.divided(
+            self._context._engine,
+            a._held,
+            divisor,
+            digits_of(dtype),
+            signed=dtype.kind == "i",
+            with_quotient=with_quotient,
+            with_remainder=with_remainder,
+        )
+        return a._of(found[0], dtype), a._of(found[-1], dtype)
+
     def _refuse_division(self, _: object) -> NoReturn:
         raise TypeError(
-            "encrypted integers have no division and no remainder yet; by powers of two x >> k divides, and "
-            "x & (2**k - 1) is the remainder"
+            "encrypted integers are divided by one clear integer, with // and %; not by encrypted ones or by "
+            "different ones, and / is not there"
         )
 
-    __truediv__ = __rtruediv__ = __floordiv__ = __rfloordiv__ = _refuse_division
-    __mod__ = __rmod__ = __divmod__ = __rdivmod__ = _refuse_division
+    __truediv__ = __rtruediv__ = __rfloordiv__ = __rmod__ = __rdivmod__ = _refuse_division
 
     # --- Bits. ---
 

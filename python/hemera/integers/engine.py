@@ -237,7 +237,7 @@ class Engine:
         for i, mask in masks.items():
             cubics[i] = squares[i] * (y[i] * (-2 * mask) + 3 * mask)
         rounding = hypot(3, 1, 1) * self.rounding
-        # Of an error e there remains 3 e^2 - 2 e^3, whose tail is longer than that of a normal law: a deviation
+        # Of an error e there remains 3 e^2 - 2 e^3, whose tail is longer than a normal one: a deviation
         # that has at LEAST_DEVIATIONS what the error leaves there.
         quadratic = (3 + 2 * _MARGIN) * LEAST_DEVIATIONS
         left = [quadratic * error**2 + rounding for error in errors]

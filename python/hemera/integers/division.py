@@ -1,0 +1,220 @@
+"""Quotients and remainders by clear divisors: products with a reciprocal.
+
+T. Granlund and P. L. Montgomery, "Division by invariant integers using multiplication", 1994: a reciprocal
+with enough digits gives the whole quotient. Here columns of the product that are too low to matter are left
+out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from itertools import count
+from math import hypot, sqrt
+
+import numpy as np
+
+from hemera.integers import columns, operations
+from hemera.integers.bounded import Bounded
+from hemera.integers.engine import Engine
+from hemera.integers.layout import BASE, DIGIT_BITS
+from hemera.integers.lookup import bits, lookup
+
+_TOP = BASE - 1
+
+
+def _digits(number: int) -> list[int]:
+    """The digits of a number, the lowest first; at least one."""
+    return [number >> k & _TOP for k in range(0, max(number.bit_length(), 1), DIGIT_BITS)]
+
+
+@dataclass(frozen=True)
+class Reciprocal:
+    """Columns sum_i weights[c][i] n_i + added[c] of the digits n_i of a number n, whose sum times 16^c is at
+    least 16^fraction n / d, and less by 16^fraction / d than the next one: its whole part is the quotient."""
+
+    weights: list[list[int]]
+    added: list[int]
+    fraction: int
+
+    @property
+    def bounds(self) -> list[int]:
+        """Of the columns."""
+        return [_TOP * sum(row) + own for row, own in zip(self.weights, self.added, strict=True)]
+
+
+@lru_cache(maxsize=64)
+def reciprocal(divisor: int, digits: int) -> Reciprocal:
+    """Of a divisor above 1, for numbers of some digits."""
+    for fraction in count(1):
+        # With 16^(fraction + digits) / d, whose product with n has as many places below the columns.
+        m = _digits(BASE ** (fraction + digits) // divisor)
+        lost = sum(
+            _TOP * m[t] * BASE ** (i + t) for i in range(digits) for t in range(min(digits - i, len(m)))
+        )
+        added = -(-(lost + BASE**digits - 1) // BASE**digits)
+        if added * divisor < BASE**fraction:
+            break
+    width = fraction + len(_digits((BASE**digits - 1) // divisor))
+    weights = [
+        [m[c + digits - i] if 0 <= c + digits - i < len(m) else 0 for i in range(digits)]
+        for c in range(width)
+    ]
+    own = _digits(added)
+    return Reciprocal(weights, own + [0] * (width - len(own)), fraction)
+
+
+def _columns(
+    engine: Engine, a: Bounded, weights: Sequence[Sequence[int]], added: Sequence[int], bound: int
+) -> Bounded:
+    """Weighted sums of the digits of each value, one at each place."""
+    layout, total, turned = engine.layout, None, a
+    for step in range(layout.digits):  # the digits of each value, moved up by so many places
+        row = [0.0] * layout.digits
+        for c, own in enumerate(weights):
+            digit = (c - step) % layout.digits
+            row[c] = float(own[digit]) if digit < len(own) else 0.0
+        turned = engine.moved(turned, 1) if step else a
+        if any(row):
+            part = turned.value * layout.by_digit(row)
+            total = part if total is None else total + part
+    assert total is not None
+    size = max(sqrt(sum(x * x for x in row)) for row in weights)
+    error = hypot(size * turned.error, sqrt(layout.digits) * engine.rounding)
+    found = Bounded(total, bound, error, a.risk)
+    return replace(engine.plus(found, layout.by_digit([float(x) for x in added])), largest=bound)
+
+
+def _operand(engine: Engine, a: Bounded, levels: int) -> Bounded:
+    """Digits with an error that `_columns` take, and levels for them and more."""
+    most = columns.MOST_COLUMN_ERROR / (_TOP * sqrt(engine.layout.digits))
+    return engine.ready(a, 1 + levels, most)
+
+
+def quotient(engine: Engine, a: Bounded, divisor: int, digits: int) -> Bounded:
+    """a // divisor of numbers from 0 on."""
+    if divisor & (divisor - 1) == 0:
+        return operations.shift(engine, engine.ready(a, 1), 1 - divisor.bit_length(), digits, signed=False)
+    plan, room = reciprocal(divisor, digits), engine.layout.digits
+    a = _operand(engine, a, columns.levels(plan.bounds, len(plan.bounds)) if len(plan.bounds) > 2 else 2)
+    weights, added, bounds = plan.weights, plan.added, plan.bounds
+    spill: Bounded | None = None
+    kept: list[float] = []
+    first, over = 0, 0
+    while True:  # windows of columns, from the lowest; what is above one goes into the next
+        bounds = [bound + (_TOP if k < over else 0) for k, bound in enumerate(bounds[first:])]
+        weights, added = weights[first:], added[first:]
+        below = plan.fraction - (len(plan.weights) - len(weights))
+        own = len(weights) if len(weights) <= room else min(_own_columns(bounds, room), below)
+        s = _columns(engine, a, weights[:own], added[:own], max(bounds[:own]))
+        wide = [*bounds[:own], *[0] * (room - own)]
+        places = own if own == len(weights) else len(_digits(_largest(bounds[:own])))
+        if spill is not None:
+            spill = engine.ready(spill, 1 + columns.levels(wide, places))
+            moved = engine.moved(engine.masked(spill, engine.layout.by_digit(kept)), -first)
+            s = replace(s + moved, largest=max(bounds[:own]))
+        found = columns.carried(engine, s, wide[:places], places)
+        if own == len(weights):
+            break
+        kept = [0.0] * own + [1.0] * (places - own)
+        spill, first, over = found, own, places - own
+    kept = [0.0] * below + [1.0] * (own - below)
+    found = engine.ready(found, 1)
+    return replace(engine.moved(engine.masked(found, engine.layout.by_digit(kept)), -below), largest=_TOP)
+
+
+def _largest(bounds: Sequence[int]) -> int:
+    """Of the number with these columns."""
+    return sum(bound * BASE**k for k, bound in enumerate(bounds))
+
+
+def _own_columns(bounds: Sequence[int], room: int) -> int:
+    """The most columns that fit into a vector with all that is above them."""
+    return max(own for own in range(1, room) if len(_digits(_largest(bounds[:own]))) <= room)
+
+
+def remainder(engine: Engine, a: Bounded, q: Bounded, divisor: int, digits: int) -> Bounded:
+    """a - q divisor modulo 16^digits; what is known to be from 0 to divisor - 1 needs its digits alone."""
+    width = max(2, len(_digits(divisor - 1))) if divisor > 0 else digits
+    width = min(width, digits)
+    w = [-divisor >> k * DIGIT_BITS & _TOP for k in range(width)]
+    weights = [[w[k - i] if k >= i else 0 for i in range(width)] for k in range(width)]
+    bounds = [_TOP * (sum(row) + 1) for row in weights]
+    levels = columns.levels(bounds, width)
+    q, a = _operand(engine, q, levels), engine.ready(a, 1 + levels)
+    s = _columns(engine, q, weights, [], max(bounds))
+    own = engine.masked(a, engine.layout.by_digit([1.0] * width))
+    return columns.carried(engine, replace(s + own, largest=max(bounds)), bounds, width)
+
+
+def low_bits(engine: Engine, a: Bounded, amount: int) -> Bounded:
+    """a modulo 2^amount."""
+    whole, rest = divmod(amount, DIGIT_BITS)
+    a = engine.ready(a, 1)
+    total = engine.masked(a, engine.layout.by_digit([1.0] * whole))
+    if rest:
+        found = engine.tables(a, lookup(BASE, *bits(DIGIT_BITS)), clean=True)
+        total = total + engine.masked(engine.number(found[:rest]), engine.layout.only(whole))
+    return replace(total, largest=_TOP)
+
+
+def complemented(engine: Engine, a: Bounded, condition: Bounded, digits: int) -> Bounded:
+    """~a where the condition holds. Takes a level."""
+    a = engine.ready(a, 1)
+    turn = engine.plus(a * -2, engine.layout.by_digit([float(_TOP)] * digits))
+    found = a + engine.product(engine.ready_bits(condition), replace(turn, largest=_TOP))
+    return replace(found, largest=_TOP)
+
+
+def floor_quotient(engine: Engine, a: Bounded, divisor: int, digits: int, signed: bool) -> Bounded:
+    """a // divisor, rounded down: with n or ~n as a number from 0 on, ~(~n // d) is n // d of n below 0."""
+    if divisor == 1:
+        return a
+    if not signed:
+        return quotient(engine, a, divisor, digits)
+    if divisor > 0 and divisor & (divisor - 1) == 0:
+        return operations.shift(engine, engine.ready(a, 1), 1 - divisor.bit_length(), digits, signed=True)
+    a = engine.ready(a, 1)
+    if divisor > 0:
+        below = operations.negative(engine, a, digits)
+    else:  # -a, which the least number is as well, as a number from 0 on
+        negated = engine.ready(operations.negate(engine, a, digits), 1)
+        before, after = operations.signs(engine, [a, negated])
+        below = engine.product(after, engine.inverted(before))
+        below, a = engine.spread(replace(below, largest=1), digits - 1), negated
+    found = complemented(engine, a, below, digits)
+    if divisor != -1:
+        found = quotient(engine, found, abs(divisor), digits)
+    return complemented(engine, found, below, digits)
+
+
+def divided(
+    engine: Engine,
+    a: Bounded,
+    divisor: int,
+    digits: int,
+    *,
+    signed: bool,
+    with_quotient: bool,
+    with_remainder: bool,
+) -> list[Bounded]:
+    """a // divisor and a % divisor, as NumPy has them; where one is not asked for, its place may have the
+    other. The divisor is not 0.
+
+    Numbers of 8 bits are looked up; remainders by powers of two are low bits.
+    """
+    if digits == 2:
+        numbers = np.arange(BASE * BASE)
+        if signed:
+            numbers = (numbers + BASE * BASE // 2) % (BASE * BASE) - BASE * BASE // 2
+        tables = [numbers // divisor] * with_quotient + [numbers % divisor] * with_remainder
+        return [operations.look_up(engine, a, (each & 255).astype(np.uint64), 2) for each in tables]
+    is_power = divisor > 0 and divisor & (divisor - 1) == 0
+    found = []
+    if with_quotient or not is_power:
+        found.append(floor_quotient(engine, a, divisor, digits, signed))
+    if with_remainder:
+        by_power = is_power and low_bits(engine, a, divisor.bit_length() - 1)
+        found.append(by_power or remainder(engine, a, found[0], divisor, digits))
+    return found
