@@ -151,6 +151,25 @@ def centred(values: Any) -> Any:
     return (values + half) % PLAIN_MODULUS - half
 
 
+# --- Encrypted integers. ---
+
+
+def write_integers(folder: Path) -> None:
+    """Integers and booleans with a secret key, and the values that NumPy computes."""
+    folder.mkdir(parents=True)
+    ints = hm.integers.Context(16, preset="test-exact", device="cpu")
+    ints.params.save(folder / "parameters.hemera")
+    ints.secret_key.save(folder / "secret-key.hemera")
+    a = np.random.default_rng(1).integers(-(2**15), 2**15, (3, 40), np.int16)
+    x = ints.encrypt(a)
+    made = {"integers": (x * 3 - 7, a * np.int16(3) - np.int16(7)), "booleans": (x < 100, a < 100)}
+    values = {}
+    for name, (held, expected) in made.items():
+        held.shrink().save(folder / f"{name}.hemera")
+        values[f"{name}.hemera"] = {"type": str(expected.dtype), "values": expected.tolist()}
+    write_json(folder / "values.json", values)
+
+
 # --- Packaged models. ---
 
 
@@ -529,6 +548,7 @@ def write(folder: Path) -> None:
     folder.mkdir(parents=True)
     for scheme in SCHEMES:
         Objects(folder / scheme, scheme)
+    write_integers(folder / "integers")
     values = {}
     (folder / "models").mkdir()
     for name, make in MODELS.items():

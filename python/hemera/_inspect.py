@@ -92,7 +92,8 @@ class ForeignDescription:
 def inspect(source: Source, *, parms: Source | None = None) -> Description | ForeignDescription:
     """Describe the contents of bytes or a file, and check all that needs no context.
 
-    Files of other libraries are described, too (docs/clients.md).
+    Files of encrypted integers (docs/integers.md) and of other libraries (docs/clients.md) are described,
+    too.
 
     Args:
         source: bytes, or the path of a file.
@@ -109,10 +110,16 @@ def inspect(source: Source, *, parms: Source | None = None) -> Description | For
         ('parameters', 'CKKS')
     """
     if not _begins_like_hemera(source):
+        integers = _inspect_integers(read_bytes(source))
+        if integers is not None:
+            return integers
         foreign = _inspect_foreign(read_bytes(source), None if parms is None else read_bytes(parms))
         if foreign is not None:
             return foreign
-    found = read(source, _core.describe, _core.describe_file)
+    return _described(read(source, _core.describe, _core.describe_file))
+
+
+def _described(found: _core.Description) -> Description:
     fields: dict[str, str] = {}
     for name, value in found.fields:
         fields[name] = value
@@ -138,6 +145,35 @@ def _begins_like_hemera(source: Source) -> bool:
             return file.read(len(MAGIC)) == MAGIC
     except (OSError, TypeError):
         return True  # `read` reports the error
+
+
+def _inspect_integers(data: bytes) -> Description | None:
+    """What is public of encrypted integers, then their ciphertext's fields; None of other files."""
+    from hemera.integers import files
+
+    if data[: len(files.MAGIC)] != files.MAGIC:
+        return None
+    header, ciphertext = files.read(data)
+    inner = _described(_core.describe(ciphertext))
+    if inner.kind != "ciphertext":
+        raise _core.FormatError(f"encrypted integers stand in a ciphertext, and this is a {inner.kind}")
+    is_boolean, failure = header.dtype == "bool", header.failure_log2
+    fields = {
+        "dtype": header.dtype,
+        "shape": str(tuple(header.shape)),
+        "bits of the context": str(header.bits),
+        "error of a digit": f"{header.error:.3g}",
+        "failure": "0" if failure is None else f"2^{failure:.1f}",
+        "secrets": "none: encrypted values, and public bounds of their errors",
+    }
+    return Description(
+        kind=f"encrypted {'booleans' if is_boolean else 'integers'}",
+        version=files.VERSION,
+        fingerprint=inner.fingerprint,
+        bytes=len(data),
+        fields={**fields, **inner.fields},
+        sections=inner.sections,
+    )
 
 
 def _inspect_foreign(data: bytes, parms: bytes | None) -> ForeignDescription | None:

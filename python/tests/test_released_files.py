@@ -46,6 +46,7 @@ MODELS = [
     for release in RELEASES
     for path in sorted((VECTORS / "releases" / release / "models").glob("*.hemera-model"))
 ]
+INTEGERS = [VECTORS / "integers", *sorted((VECTORS / "releases").glob("*/integers"))]
 EARLIER = sorted(folder for version in VECTORS.glob("format-v*") for folder in version.iterdir())
 # Versions of the format that came after a release: the next one has files of them.
 FORMATS_AFTER = {"0.2.0": {5}}
@@ -348,3 +349,20 @@ def test_released_files_are_not_written_again(tmp_path: Path, capsys: pytest.Cap
     assert f"this is Hemera {hm.__version__}, not 9.9.9" in capsys.readouterr().err
     assert list(tmp_path.iterdir()) == [folder]
     assert not list(folder.iterdir())
+
+
+@pytest.mark.parametrize("folder", INTEGERS, ids=name_of)
+def test_encrypted_integers_hold_what_they_held(folder: Path) -> None:
+    params = hm.load_parameters(folder / "parameters.hemera")
+    secret = hm.Context(params, "cpu", threads=1).load(folder / "secret-key.hemera")
+    ints = hm.integers.Context(16, secret_key=secret)
+    for name, stored in values_of(folder).items():
+        data = (folder / name).read_bytes()
+        x = ints.load(data)
+        found, expected = ints.decrypt(x), np.array(stored["values"], stored["type"])
+        np.testing.assert_array_equal(found, expected)
+        assert found.dtype == expected.dtype
+        assert bytes(x) == data
+        told = hm.inspect(data)
+        assert (told.kind, told.version) == (f"encrypted {name.removesuffix('.hemera')}", 1)
+        assert told.fields["shape"] == str(expected.shape)

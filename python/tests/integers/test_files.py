@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 
 import hemera as hm
+from hemera.cli import main
 from hemera.errors import Error, FileError, FormatError, MismatchError
 
 from .setting import check, context
@@ -269,3 +270,24 @@ def test_keys_that_do_not_fit() -> None:
     assert restored.params == ints.params
     with pytest.raises(FileError, match="missing"):
         hm.integers.Context(16, preset="test-exact", keys="missing.hemera")
+
+
+def test_files_are_described(tmp_path: Path) -> None:
+    ints = context(16)
+    x = ints.encrypt(np.arange(6, dtype=np.uint16).reshape(2, 3))
+    for held, kind, name in ((x, "encrypted integers", "uint16"), (x + 1 < 5, "encrypted booleans", "bool")):
+        held.save(tmp_path / "x.hemera")
+        found = hm.inspect(tmp_path / "x.hemera")
+        assert isinstance(found, type(hm.inspect(bytes(ints.secret_key))))
+        assert (found.kind, found.version, found.bytes) == (kind, 1, len(bytes(held)))
+        assert found.fingerprint == ints.params.fingerprint
+        told = [found.fields[each] for each in ("dtype", "shape", "bits of the context", "batch", "scheme")]
+        assert told == [name, "(2, 3)", "16", "(1,)", "CKKS"]
+        assert found.fields["secrets"].startswith("none")
+        assert float(found.fields["error of a digit"]) == pytest.approx(held.error, rel=0.01)
+        assert found.fields["failure"] == ("0" if held is x else f"2^{held.failure_log2:.1f}")
+        assert main(["inspect", str(tmp_path / "x.hemera")]) == 0
+    with pytest.raises(FormatError, match="checksum"):
+        hm.inspect(sample()[:-1] + bytes([sample()[-1] ^ 1]))
+    with pytest.raises(FormatError, match="this is a secret key"):
+        hm.inspect(file_of(parts(sample())[0], bytes(ints.secret_key)))
