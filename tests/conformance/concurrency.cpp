@@ -132,7 +132,7 @@ TEST_P(BackendTest, CopiesFromAnotherBackend) {
 
 TEST_P(BackendTest, ReadsAnotherBackendsMemory) {
   Rig rig(GetParam(), 2048, {50, 60});
-  const Rig other(GetParam(), 2048, {50, 60});
+  Rig other(GetParam(), 2048, {50, 60});
   const Host a = rig.random(rig.all(), 3, 2), b = rig.random(rig.all(), 3, 2);
   const poly::Poly own = rig.upload(a), there = other.upload(b);
   poly::Poly sum = rig.output(rig.all(), 3, 2, Form::evaluation), expected = rig.upload(b);
