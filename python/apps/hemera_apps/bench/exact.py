@@ -21,7 +21,6 @@ from hemera.errors import NoiseError, ParameterError
 Row = dict[str, Any]
 Numbers = NDArray[np.integer[Any]]
 _MODULI = (65537, 2**32)
-_IN_A_ROW = 50
 
 
 class _Case(NamedTuple):
@@ -63,6 +62,18 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         type=_options.positive,
         default=1 << 20,
         help="values of each operation that are checked in the group `many` (default: 2^20)",
+    )
+    parser.add_argument(
+        "--presets",
+        nargs="+",
+        metavar="PRESET",
+        help="of BFV and BGV (default: bfv16-32 bfv16-40)",
+    )
+    parser.add_argument(
+        "--in-a-row",
+        type=_options.positive,
+        default=50,
+        help="bootstraps one after the other that are checked at the end (default: 50)",
     )
     parser.add_argument("--runs", type=_options.positive, default=9, help="timed runs (default: 9)")
     parser.add_argument("--small", action="store_true", help="rings of N = 2^11: NOT SECURE")
@@ -113,7 +124,7 @@ def _require_equal(what: str, found: Numbers, expected: Numbers) -> None:
 def _refresh_rows(options: argparse.Namespace) -> Iterator[Row]:
     """Bootstraps of BFV and BGV, and products without end."""
     presets = ("bfv11-test", "bfv11-test-40") if options.small else ("bfv16-32", "bfv16-40")
-    for preset in presets:
+    for preset in options.presets or presets:
         for scheme, modulus in ((hm.bfv, _MODULI[0]), (hm.bgv, _MODULI[0]), (hm.bfv, _MODULI[1])):
             params = scheme.Parameters.for_bootstrapping(preset, plain_modulus=modulus)
             context = hm.Context(params, options.device, threads=options.threads)
@@ -147,7 +158,6 @@ def _refreshes(
 
     require(plan(x), values)
     left = context.noise_budget(plan(x), secret_key)
-    # A bootstrap of what needs one: at the lowest budget that it takes.
     measured = _timed(context, lambda: plan(x), options.runs)
     yield {
         "measurement": "bootstrap",
@@ -171,10 +181,10 @@ def _refreshes(
         graph = evaluator.capture(lambda z: plan(z * z), y)
         measured = _timed(context, lambda: graph(y), options.runs)
         yield {"measurement": "product without end, as a graph", **facts, **measured}
-    for _ in range(_IN_A_ROW):
+    for _ in range(options.in_a_row):
         x = plan(x)
     require(x, values)
-    yield {"measurement": "in a row, all right", **facts, "bootstraps": _IN_A_ROW}
+    yield {"measurement": "in a row, all right", **facts, "bootstraps": options.in_a_row}
 
 
 def _square(values: Numbers, modulus: int, encoding: str) -> Numbers:

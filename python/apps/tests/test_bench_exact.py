@@ -1,0 +1,89 @@
+"""`hemera bench exact`: rows of bootstraps and of encrypted integers, in small rings."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from hemera.cli import main
+from hemera.errors import NoiseError
+from hemera_apps.bench import exact
+
+
+def rows_of(file: Path, *arguments: str) -> list[dict[str, Any]]:
+    command = ["bench", "exact", "--device", "cpu", "--threads", "2", "--small", "--runs", "1"]
+    assert main([*command, "--json", str(file), *arguments]) == 0
+    rows: list[dict[str, Any]] = json.loads(file.read_text(encoding="utf-8"))["rows"]
+    return rows
+
+
+def test_rows_of_bootstraps(tmp_path: Path) -> None:
+    chosen = ["--only", "bootstraps", "--presets", "bfv11-test-40", "--in-a-row", "2"]
+    rows = rows_of(tmp_path / "rows.json", *chosen)
+    single = [row for row in rows if row["measurement"] == "bootstrap"]
+    # 2^32 has no slots.
+    assert [(row["scheme"], row["plain_modulus"], row["encoding"]) for row in single] == [
+        ("BFV", 65537, "coefficients"),
+        ("BFV", 65537, "slots"),
+        ("BGV", 65537, "coefficients"),
+        ("BGV", 65537, "slots"),
+        ("BFV", 2**32, "coefficients"),
+    ]
+    for row in single:
+        assert row["values"] == 2048
+        assert row["needed_budget"] < row["guaranteed_budget"] <= row["budget"] + 1
+        assert row["milliseconds"] >= row["host_milliseconds"] > 0
+    assert [row["bootstraps"] for row in rows if row["measurement"].startswith("in a row")] == [2] * 5
+    endless = [row["encoding"] for row in rows if row["measurement"].startswith("product without end")]
+    assert endless == ["slots", "slots"]
+
+
+def test_rows_of_integers(tmp_path: Path) -> None:
+    rows = rows_of(
+        tmp_path / "rows.json", "--only", "integers", "many", "chain", "--bits", "8", "--many", "300"
+    )
+    timed = [row for row in rows if "per_second" in row]
+    assert {row["measurement"] for row in timed} == {
+        *("a + b", "a - b", "a < b", "a & b", "a * b", "where(a < b, a, b)", "table of 256")
+    }
+    for row in timed:
+        assert row["values"] in ((1024, 2048) if row["measurement"] == "table of 256" else (512, 1024))
+        assert row["per_second"] == pytest.approx(1000 * row["values"] / row["milliseconds"], rel=1e-3)
+        assert row["failure_log2"] < -128
+    many = [
+        (row["operation"], row["dtype"], row["values"]) for row in rows if row["measurement"] == "none wrong"
+    ]
+    assert many.count(("a * b", "int8", 60)) == 1
+    assert len(many) == 13
+    assert rows[-1] == {"measurement": "operations in a row, all right", "dtype": "int32", "operations": 60}
+
+
+@pytest.mark.parametrize("encoding", ["slots", "coefficients"])
+def test_squares_are_those_of_the_ring(encoding: str) -> None:
+    values = np.random.default_rng(1).integers(0, 2**32, 64)
+    values[:3] = [0, 1, 2**32 - 1]
+    if encoding == "slots":
+        expected = [int(value) ** 2 % 2**32 for value in values]
+    else:  # by the definition
+        expected = [0] * 64
+        for i, a in enumerate(values):
+            for j, b in enumerate(values):
+                expected[(i + j) % 64] += (-1) ** ((i + j) // 64) * int(a) * int(b)
+        expected = [each % 2**32 for each in expected]
+    np.testing.assert_array_equal(exact._square(values, 2**32, encoding), expected)
+
+
+def test_a_wrong_value_ends_the_run() -> None:
+    with pytest.raises(NoiseError, match="a sum: 1 of 3 values are wrong"):
+        exact._require_equal("a sum", np.array([1, 2, 3]), np.array([1, 2, 4]))
+
+
+def test_operands_begin_with_all_pairs_of_edges() -> None:
+    a, b = exact._operands(np.dtype(np.int8), 400, 0)
+    edges = {-128, -127, 0, 1, 2, 15, 16, 17, 63, 126, 127, 0x55}
+    assert set(zip(a[:144].tolist(), b[:144].tolist(), strict=True)) == {(x, y) for x in edges for y in edges}
+    assert len(set(a[144:].tolist())) > 100
