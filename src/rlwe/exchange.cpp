@@ -242,7 +242,6 @@ void add_peer(Term& a, const Term& b) {
 // The first `results` terms become the sum.
 template <typename Term>
 void sum_terms(std::span<Term> terms, std::size_t results, const ForMembers& each, const char* operation) {
-  if (terms.empty()) return;
   std::vector<const Context*> members;
   for (const Term& term : terms) {
     require_alike(terms.front(), term, operation);

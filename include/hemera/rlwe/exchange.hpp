@@ -56,7 +56,7 @@ void offer(const ExtendedCiphertext& made, std::span<const std::shared_ptr<const
 /// A copy in each target, which its member takes itself.
 class Broadcast {
  public:
-  /// With three targets or more, one call of `each`. `held`: the first targets, which need no copy.
+  /// From two other contexts on, one call of `each`. `held`: the first targets, which need no copy.
   /// `source`: outlives this. Throws as `broadcast`.
   Broadcast(std::span<const std::shared_ptr<const Context>> targets, const Ciphertext& source,
             const ForMembers& each = in_turn, std::size_t held = 0);
