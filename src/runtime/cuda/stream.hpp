@@ -141,7 +141,7 @@ class Streams {
   mutable std::atomic<std::uint32_t> replayed_{0};  // a bit each: a graph, there or where it went on from
   mutable std::atomic<std::uint64_t> peers_{0};     // devices of expect_copies_from, a bit each
   mutable std::atomic<std::uint64_t> readable_{0};  // those that kernels can read
-  mutable std::mutex recording_mutex_;           // one recording at a time
+  mutable std::mutex recording_mutex_;              // one recording at a time
   mutable std::atomic<std::thread::id> recorder_{};
 };
 
