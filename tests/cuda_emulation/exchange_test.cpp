@@ -109,9 +109,9 @@ TEST_F(EmulationExchange, MembersDoNotWaitForOneAnothersNextWork) {
   }
   EXPECT_EQ(emulation::counts().kernels - before, 4U) << "an addition and a copy each";
   // The same of copies.
-  next_ = {};
-  const rlwe::Broadcast copies(members, terms[0]);
-  const Ciphertext later = terms[0].clone();
+  const Ciphertext source = terms[0].clone();
+  const rlwe::Broadcast copies(members, source);
+  const Ciphertext later = source.clone();
   const emulation::Launch cloned = emulation::last_launch;
   const Ciphertext copy = copies.on(1);
   EXPECT_FALSE(cloned.comes_before(emulation::last_launch));
