@@ -56,14 +56,15 @@ def run(program: str, parameters: str = CKKS, threads: int = 2) -> str:
     return result.stdout.strip()
 
 
-@pytest.mark.parametrize("parameters", [CKKS, BFV])
-@pytest.mark.parametrize("threads", [1, 2])
+ADD_MANY = "ev._native.add_many([y._native for y in many])"
+DOT = "ev._native.dot([y._native for y in many], [y._native for y in many])"
+
+
+# Every two of work, threads and scheme meet.
 @pytest.mark.parametrize(
-    "work",
-    [
-        "ev._native.add_many([y._native for y in many])",
-        "ev._native.dot([y._native for y in many], [y._native for y in many])",
-    ],
+    ("work", "threads", "parameters"),
+    [(ADD_MANY, 1, CKKS), (ADD_MANY, 2, BFV), (DOT, 1, BFV), (DOT, 2, CKKS)],
+    ids=["sums-1-ckks", "sums-2-bfv", "products-1-bfv", "products-2-ckks"],
 )
 def test_ctrl_c_ends_a_call_in_its_middle(work: str, threads: int, parameters: str) -> None:
     assert (
