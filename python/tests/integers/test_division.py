@@ -110,6 +110,15 @@ def test_what_is_refused() -> None:
         x // np.full(3, 3, np.uint16)
 
 
+def test_reciprocals_of_all_numbers_of_two_digits() -> None:
+    n = np.arange(256)
+    for d in range(2, 256):
+        plan = reciprocal(d, 2)
+        columns = np.array(plan.weights) @ np.array([n % 16, n // 16]) + np.array(plan.added)[:, None]
+        total = 16 ** np.arange(len(columns)) @ columns
+        np.testing.assert_array_equal(total >> 4 * plan.fraction, n // d)
+
+
 @pytest.mark.parametrize("digits", [4, 8, 16])
 def test_a_reciprocal_gives_every_quotient(digits: int) -> None:
     rng, most = random.Random(digits), 16**digits - 1
@@ -125,6 +134,7 @@ def test_a_reciprocal_gives_every_quotient(digits: int) -> None:
                 sum(w * x for w, x in zip(row, digits_of_n, strict=True)) + own
                 for row, own in zip(plan.weights, plan.added, strict=True)
             ]
+            assert all(c <= bound for c, bound in zip(columns, plan.bounds, strict=True))
             total = sum(c << 4 * k for k, c in enumerate(columns))
             assert total >> 4 * plan.fraction == n // d
             assert total < 16 ** len(columns)
