@@ -36,13 +36,6 @@ constexpr double tolerated_bits = 1.5;
 constexpr std::size_t polynomial_degree = 15;
 constexpr double polynomial_noise_bits = 22;
 
-std::string fixed(double value) {
-  std::ostringstream text;
-  text.precision(1);
-  text << std::fixed << value;
-  return text.str();
-}
-
 std::string quoted(const std::string& text) { return "\"" + text + "\""; }
 
 Values uniform_values(std::size_t count, bool real) {
@@ -182,6 +175,13 @@ void time_polynomial(const Session& session, const BootstrapCase& chosen, const 
 }
 
 }  // namespace
+
+std::string fixed(double value) {
+  std::ostringstream text;
+  text.precision(1);
+  text << std::fixed << value;
+  return text.str();
+}
 
 Call making(std::function<Ciphertext()> make, std::function<bool(const Ciphertext&)> check) {
   auto output = std::make_shared<std::optional<Ciphertext>>();

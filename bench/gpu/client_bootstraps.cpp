@@ -8,7 +8,6 @@
 #include <memory>
 #include <optional>
 #include <random>
-#include <sstream>
 #include <stdexcept>
 #include <string>
 
@@ -88,13 +87,6 @@ openfhe::CryptoContext context_of(const Sizes& sizes) {
   context.parameters->digits = sizes.digits;
   context.scheme = std::make_shared<openfhe::SchemeObject>();
   return context;
-}
-
-std::string fixed(double value) {
-  std::ostringstream text;
-  text.precision(1);
-  text << std::fixed << value;
-  return text.str();
 }
 
 }  // namespace
