@@ -148,12 +148,12 @@ def _refreshes(
     keys = context.generate_keys(secret_key, plan=plan)
     evaluator = context.bind(keys, bootstrap=plan)
     count = params.max_slots if encoding == "slots" else params.degree
-    values = np.random.default_rng(modulus).integers(0, modulus, count)
+    values: Numbers = np.random.default_rng(modulus).integers(0, modulus, count)
     x = evaluator.encrypt(values, encoding=encoding)
     what = f"{facts['preset']} {facts['scheme']} modulo {modulus}, {encoding}"
     facts = {**facts, "encoding": encoding, "values": count, "passes": plan.passes}
 
-    def require(y: hm.Ciphertext, expected: Numbers) -> None:
+    def require(y: Any, expected: Numbers) -> None:
         _require_equal(what, np.asarray(context.decrypt(y, secret_key)) % modulus, expected)
 
     require(plan(x), values)
@@ -190,7 +190,7 @@ def _refreshes(
 def _square(values: Numbers, modulus: int, encoding: str) -> Numbers:
     """The squares of slots, or of a polynomial modulo X^N + 1, by Python's integers."""
     if encoding == "slots":
-        return (values.astype(object) ** 2 % modulus).astype(np.int64)
+        return np.array([int(value) ** 2 % modulus for value in values])
     count, width = len(values), 12  # bytes of a coefficient: 2^16 products of 64 bits
     padded = np.zeros((count, width), np.uint8)
     padded[:, :8] = values.astype("<u8")[:, None].view(np.uint8)
@@ -199,7 +199,7 @@ def _square(values: Numbers, modulus: int, encoding: str) -> Numbers:
     low = digits[:, :8].copy().view("<u8")[:, 0].astype(object) + (
         digits[:, 8:].copy().view("<u4")[:, 0].astype(object) << 64
     )
-    return ((low[:count] - low[count:]) % modulus).astype(np.int64)
+    return np.array([int(value) % modulus for value in low[:count] - low[count:]])
 
 
 def _edges(dtype: np.dtype[Any]) -> Numbers:
