@@ -248,6 +248,7 @@ TEST(Polynomial, ManyTakeOneRelinearizationEach) {
         if (which == 1) std::fill(own.begin() + 1, own.end(), Complex(0));   // a constant
         if (which == 2) std::fill(own.begin() + 21, own.end(), Complex(0));  // of degree 20
         if (which == 3) own[17] = own[24] = own[0] = 0;                      // other terms
+        if (which == 4) own[18] = 0;  // as many terms as the one before
         coefficients.insert(coefficients.end(), own.begin(), own.end());
       }
       const FunctionPlan plan(parameters(), Function(Polynomial(coefficients, basis, {}, {count, 1})));
