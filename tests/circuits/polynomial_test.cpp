@@ -203,6 +203,25 @@ TEST(Polynomial, HasCoefficientsForEachSlot) {
   EXPECT_THROW(static_cast<void>(session.run(plan, narrow)), MismatchError);
 }
 
+// The values of several polynomials, one after the other, of two ciphertexts on [-1, 1].
+void expect_sums(const FunctionPlan& plan, const Values& coefficients, std::size_t count, Basis basis) {
+  const FunctionSession session(parameters(), rlwe::Relinearization::lazy);
+  const Values x = spread({}, 2 * test_slots, 3);
+  const Ciphertext input = session.client.encrypt(x, {2});
+  const auto found = session.run(plan, std::vector{&input});
+  ASSERT_EQ(found.size(), count);
+  const auto powers = static_cast<std::ptrdiff_t>(coefficients.size() / count);
+  for (std::size_t which = 0; which < count; ++which) {
+    EXPECT_EQ(found[which].meta.level, plan.results()[which].level);
+    EXPECT_EQ(found[which].meta.batch, (rlwe::BatchShape{2}));
+    const auto first = coefficients.begin() + static_cast<std::ptrdiff_t>(which) * powers;
+    const Values own(first, first + powers);
+    Values expected;
+    for (const Complex& value : x) expected.push_back(sum(own, basis, {}, value));
+    EXPECT_LT(ckks::largest_difference(session.client.decrypt(found[which]), expected), ckks::tolerance);
+  }
+}
+
 TEST(Polynomial, SeveralShareTheirPowers) {
   const std::size_t count = 3, degree = 15;
   Values coefficients;
@@ -218,20 +237,7 @@ TEST(Polynomial, SeveralShareTheirPowers) {
       parameters(),
       Function(Polynomial(Values(coefficients.end() - degree - 1, coefficients.end()), Basis::chebyshev)));
   EXPECT_LE(plan.cost().key_products, one.cost().key_products + 2);
-  const FunctionSession session(parameters(), rlwe::Relinearization::lazy);
-  const Values x = spread({}, 2 * test_slots, 3);
-  const Ciphertext input = session.client.encrypt(x, {2});
-  const auto found = session.run(plan, std::vector{&input});
-  ASSERT_EQ(found.size(), count);
-  for (std::size_t which = 0; which < count; ++which) {
-    EXPECT_EQ(found[which].meta.level, plan.results()[which].level);
-    EXPECT_EQ(found[which].meta.batch, (rlwe::BatchShape{2}));
-    const auto first = coefficients.begin() + static_cast<std::ptrdiff_t>(which * (degree + 1));
-    const Values own(first, first + degree + 1);
-    Values expected;
-    for (const Complex& value : x) expected.push_back(sum(own, Basis::chebyshev, {}, value));
-    EXPECT_LT(ckks::largest_difference(session.client.decrypt(found[which]), expected), ckks::tolerance);
-  }
+  expect_sums(plan, coefficients, count, Basis::chebyshev);
 }
 
 // Many take their powers from multiples of the number of baby steps as well: 7 powers to x^8 and 7 from x^16
@@ -253,18 +259,7 @@ TEST(Polynomial, ManyTakeOneRelinearizationEach) {
       }
       const FunctionPlan plan(parameters(), Function(Polynomial(coefficients, basis, {}, {count, 1})));
       EXPECT_EQ(plan.cost().key_products, 14 + count - 1);
-      const FunctionSession session(parameters(), rlwe::Relinearization::lazy);
-      const Values x = spread({}, 2 * test_slots, 3);
-      const Ciphertext input = session.client.encrypt(x, {2});
-      const auto found = session.run(plan, std::vector{&input});
-      ASSERT_EQ(found.size(), count);
-      for (std::size_t which = 0; which < count; ++which) {
-        const auto first = coefficients.begin() + static_cast<std::ptrdiff_t>(which * (degree + 1));
-        Values expected;
-        for (const Complex& value : x) expected.push_back(sum({first, first + degree + 1}, basis, {}, value));
-        EXPECT_LT(ckks::largest_difference(session.client.decrypt(found[which]), expected), ckks::tolerance);
-        EXPECT_EQ(found[which].meta.level, plan.results()[which].level);
-      }
+      expect_sums(plan, coefficients, count, basis);
     }
   }
 }

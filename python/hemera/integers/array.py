@@ -258,6 +258,13 @@ class Encrypted(NotAnArray):
         zeros: Integers = self._context.encrypt(np.zeros(shape, dtype))
         return zeros
 
+    def _summed(
+        self, axis: Axes, dtype: DTypeLike | None, keepdims: bool, kind: str
+    ) -> tuple[DType, tuple[int, ...], tuple[int, ...]]:
+        """The type of sums (None: the widest of a kind), the axes that they are over, and their shape."""
+        bits = self._context.bits
+        return integer_type(dtype or f"{kind}{bits // 8}", bits), *summed_axes(self._shape, axis, keepdims)
+
     def _require_same(self, operation: str, other: Encrypted) -> None:
         if other._context is not self._context:
             raise _core.MismatchError(f"{operation}: the operands belong to two contexts")
@@ -313,8 +320,7 @@ class Booleans(Encrypted):
         Raises:
             AxisError, ValueError: as NumPy's, if there is no such axis, or it is given twice.
         """
-        found = integer_type(dtype or f"i{self._context.bits // 8}", self._context.bits)
-        axes, shape = summed_axes(self._shape, axis, keepdims)
+        found, axes, shape = self._summed(axis, dtype, keepdims, "i")
         if not self.size:
             return self._zeros(shape, found)
         engine, digits = self._context._engine, digits_of(found)
@@ -566,8 +572,7 @@ class Integers(Encrypted):
         Raises:
             AxisError, ValueError: as NumPy's, if there is no such axis, or it is given twice.
         """
-        found = integer_type(dtype or f"{self._dtype.kind}{self._context.bits // 8}", self._context.bits)
-        axes, shape = summed_axes(self._shape, axis, keepdims)
+        found, axes, shape = self._summed(axis, dtype, keepdims, self._dtype.kind)
         if not self.size:
             return self._zeros(shape, found)
         a = self.astype(found)

@@ -262,6 +262,14 @@ bool PreparedFunction::Evaluation::is_even(const FunctionRow& row) const {
   return true;
 }
 
+PreparedFunction::Evaluation::Held PreparedFunction::Evaluation::rescaled_in(
+    std::shared_ptr<poly::Poly> results, const FunctionStep& step) const {
+  Held held{.meta = context_.scales().rescaled(metadata(step)), .poly = std::move(results)};
+  held.meta.scale = step.result_scale;
+  held.meta.noise_scale_degree = 1;
+  return held;
+}
+
 void PreparedFunction::Evaluation::run_batch(const FunctionRow& row, const std::vector<std::size_t>& last) {
   const std::vector<FunctionStep>& steps = prepared_.plan_.steps_;
   const std::size_t level = steps[row.first].level;
@@ -279,9 +287,7 @@ void PreparedFunction::Evaluation::run_batch(const FunctionRow& row, const std::
       release(i, last);
       continue;
     }
-    Held held{.meta = context_.scales().rescaled(metadata(step)), .poly = results};
-    held.meta.scale = step.result_scale;
-    held.meta.noise_scale_degree = 1;
+    Held held = rescaled_in(results, step);
     if (step.products.empty()) {
       if (i >= done) done = lower_along(i, row.end, results->view(), lowered * count, count);
       held.first = lowered++ * count;
@@ -332,9 +338,7 @@ void PreparedFunction::Evaluation::run_sums(const FunctionRow& row, const std::v
   backend.divide_and_round(context_.queue(), results->view(), std::as_const(sums).view(),
                            context_.rescale(first.level), Form::evaluation, workspace);
   for (std::size_t i = row.first; i < row.end; ++i) {
-    Held held{.meta = context_.scales().rescaled(metadata(steps[i])), .poly = results};
-    held.meta.scale = steps[i].result_scale;
-    held.meta.noise_scale_degree = 1;
+    Held held = rescaled_in(results, steps[i]);
     held.first = (i - row.first) * count;
     values_.push_back(std::move(held));
     release(i, last);

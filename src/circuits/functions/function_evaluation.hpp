@@ -68,6 +68,8 @@ class PreparedFunction::Evaluation {
 
   void run_step(std::size_t number, const std::vector<std::size_t>& last);
   [[nodiscard]] bool is_even(const FunctionRow& row) const;
+  /// The result of a rescaled step, at the beginning of an array of several.
+  [[nodiscard]] Held rescaled_in(std::shared_ptr<poly::Poly> results, const FunctionStep& step) const;
   void run_batch(const FunctionRow& row, const std::vector<std::size_t>& last);
   void run_sums(const FunctionRow& row, const std::vector<std::size_t>& last);
   std::size_t lower_along(std::size_t step, std::size_t end, const poly::PolyView& results, std::size_t first,
