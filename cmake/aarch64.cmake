@@ -28,7 +28,9 @@ endif()
 foreach(name BOOST ZSTD ZLIB XXHASH JSON CRYPTO)
   set(HEMERA_${name}_INCLUDE ${borrowed} CACHE PATH "")
 endforeach()
-# A target of cmake/HemeraCrossTests.cmake.
+# A target of cmake/HemeraCrossTests.cmake. What calls the others' functions is dropped with its section.
+set(CMAKE_CXX_FLAGS_INIT "-ffunction-sections -fdata-sections")
+set(CMAKE_EXE_LINKER_FLAGS_INIT "-Wl,--gc-sections")
 foreach(name ZSTD ZLIB CRYPTO)
   set(HEMERA_${name}_LIBRARY hemera_absent CACHE STRING "" FORCE)
 endforeach()
