@@ -83,6 +83,14 @@ void add_calls(Cost& total, const rlwe::Context& context, const poly::LedgerEntr
       cost.plain_products = entry.factors;
       work.products = entry.factors * entry.components * entry.base.size();
       break;
+    case Operation::multiply_matrix:
+      cost.plain_products = entry.terms;
+      work.products = entry.terms * entry.components * entry.base.size();
+      break;
+    case Operation::multiply_elements:
+      cost.plain_products = entry.terms * entry.components;
+      work.products = entry.terms * entry.components * entry.base.size();
+      break;
     case Operation::multiply:
     case Operation::multiply_add:
       cost.plain_products = 1;

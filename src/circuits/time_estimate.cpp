@@ -84,6 +84,10 @@ double work_of(const poly::LedgerEntry& entry) {
         return transform * components * std::max(limbs, target);
       case Operation::combine:
         return components * limbs * (terms + 1);
+      case Operation::multiply_matrix:
+        return components * limbs * (terms * right + 1);
+      case Operation::multiply_elements:
+        return components * limbs * (terms + 1);
       case Operation::inner_product:
         return limbs * (terms * (components + right) + components + right - 1);
       case Operation::convert:

@@ -194,6 +194,22 @@ void Backend::combine(Queue& queue, const PolyView& out, std::span<const ConstPo
                [&](Workspace& scratch) { do_combine(queue, out, a, scalars, added, base, scratch); });
 }
 
+// --- Matrices ---
+
+void Backend::multiply_matrix(Queue& queue, const PolyView& out, const ConstPolyView& in,
+                              const IntegerMatrixView& w, const RnsBase& base, Workspace& workspace) const {
+  check_ring("multiply_matrix", ring_, base);
+  check_multiply_matrix(out, in, w, base);
+  with_scratch(workspace, [&](Workspace& scratch) { do_multiply_matrix(queue, out, in, w, base, scratch); });
+}
+
+void Backend::multiply_elements(Queue& queue, const PolyView& out, const ConstPolyView& a,
+                                const ConstPolyView& b, const RnsBase& base, Workspace& workspace) const {
+  check_ring("multiply_elements", ring_, base);
+  check_multiply_elements(out, a, b, base);
+  with_scratch(workspace, [&](Workspace& scratch) { do_multiply_elements(queue, out, a, b, base, scratch); });
+}
+
 // --- Ring structure ---
 
 void Backend::inner_product(Queue& queue, const PolyView& out, std::span<const ConstPolyView> a,

@@ -90,6 +90,36 @@ void Backend::do_combine(Queue& queue, const PolyView& out, std::span<const Cons
   do_add_scalar(queue, first, first, added, Form::evaluation, base);
 }
 
+void Backend::do_multiply_matrix(Queue& queue, const PolyView& out, const ConstPolyView& in,
+                                 const IntegerMatrixView& w, const RnsBase& base,
+                                 Workspace& workspace) const {
+  std::vector<ConstPolyView> terms;
+  for (std::size_t j = 0; j < w.columns; ++j) terms.push_back(in.batches(j, 1));
+  std::vector<std::vector<std::uint64_t>> scalars(w.columns, std::vector<std::uint64_t>(base.size()));
+  if (workspace.measures()) {
+    return do_combine(queue, out.batches(0, 1), terms, scalars, {}, base, workspace);
+  }
+  for (std::size_t r = 0; r < w.rows; ++r) {
+    for (std::size_t j = 0; j < w.columns; ++j) {
+      for (std::size_t l = 0; l < base.size(); ++l) {
+        scalars[j][l] = base.modulus(l).reduce_signed(w.at(r, j));
+      }
+    }
+    do_combine(queue, out.batches(r, 1), terms, scalars, {}, base, workspace);
+  }
+}
+
+void Backend::do_multiply_elements(Queue& queue, const PolyView& out, const ConstPolyView& a,
+                                   const ConstPolyView& b, const RnsBase& base,
+                                   Workspace& /*workspace*/) const {
+  std::vector<ConstPolyView> left(a.shape.components), right;
+  for (std::size_t j = 0; j < b.shape.batch; ++j) right.push_back(b.batches(j, 1));
+  for (std::size_t r = 0; r < out.shape.batch; ++r) {
+    for (std::size_t j = 0; j < left.size(); ++j) left[j] = a.batches(r, 1).components(j, 1);
+    do_inner_product(queue, out.batches(r, 1), left, right, base);
+  }
+}
+
 void Backend::do_inner_product(Queue& queue, const PolyView& out, std::span<const ConstPolyView> a,
                                std::span<const ConstPolyView> b, const RnsBase& base) const {
   const std::size_t right = b.front().shape.components;

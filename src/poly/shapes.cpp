@@ -143,6 +143,43 @@ void check_inner_product(const char* operation, const PolyView& out, std::span<c
   }
 }
 
+void check_multiply_matrix(const PolyView& out, const ConstPolyView& in, const IntegerMatrixView& w,
+                           const RnsBase& base) {
+  constexpr const char* operation = "multiply_matrix";
+  if (w.bytes != 1 && w.bytes != 2) {
+    throw ParameterError("multiply_matrix: the matrix has entries of " + std::to_string(w.bytes) +
+                         " bytes; they must have 1 or 2");
+  }
+  if (w.rows == 0 || w.columns == 0) {
+    throw ParameterError("multiply_matrix: the matrix has " + std::to_string(w.rows) + " rows and " +
+                         std::to_string(w.columns) + " columns; at least one of each is needed");
+  }
+  if (w.data == nullptr || w.host == nullptr) {
+    throw ParameterError(
+        "multiply_matrix: the matrix must be in the backend's memory and in the host's; one is missing");
+  }
+  check_view(operation, "output", out, base);
+  check_view(operation, "input", in, base);
+  check_count(operation, "polynomials of the output for the matrix's rows", out.shape.batch, w.rows);
+  check_count(operation, "polynomials of the input for the matrix's columns", in.shape.batch, w.columns);
+  check_count(operation, "components of the input", in.shape.components, out.shape.components);
+}
+
+void check_multiply_elements(const PolyView& out, const ConstPolyView& a, const ConstPolyView& b,
+                             const RnsBase& base) {
+  constexpr const char* operation = "multiply_elements";
+  check_view(operation, "output", out, base);
+  check_view(operation, "a", a, base);
+  check_view(operation, "b", b, base);
+  check_count(operation, "rows of a", a.shape.batch, out.shape.batch);
+  check_count(operation, "columns of b", b.shape.components, out.shape.components);
+  check_count(operation, "rows of b for the columns of a", b.shape.batch, a.shape.components);
+  if (out.shape.batch == 0 || out.shape.components == 0 || a.shape.components == 0) {
+    throw MismatchError("multiply_elements: a is " + describe(a.shape) + " and the output " +
+                        describe(out.shape) + "; at least one row, term and column are needed");
+  }
+}
+
 void check_galois_element(const char* operation, std::uint64_t element, std::size_t degree) {
   if (element % 2 == 0 || element >= 2 * degree) {
     throw ParameterError(std::string(operation) + ": the Galois element " + std::to_string(element) +

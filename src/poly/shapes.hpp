@@ -58,6 +58,14 @@ void check_binary(const char* operation, const std::shared_ptr<const Ring>& ring
 void check_inner_product(const char* operation, const PolyView& out, std::span<const ConstPolyView> a,
                          std::span<const ConstPolyView> b, const RnsBase& base);
 
+/// Output, input and matrix of Backend::multiply_matrix: MismatchError unless they fit each other,
+/// ParameterError for a matrix that is none.
+void check_multiply_matrix(const PolyView& out, const ConstPolyView& in, const IntegerMatrixView& w,
+                           const RnsBase& base);
+/// Output and factors of Backend::multiply_elements; MismatchError otherwise.
+void check_multiply_elements(const PolyView& out, const ConstPolyView& a, const ConstPolyView& b,
+                             const RnsBase& base);
+
 /// Odd and below 2N; ParameterError otherwise.
 void check_galois_element(const char* operation, std::uint64_t element, std::size_t degree);
 

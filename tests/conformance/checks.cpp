@@ -310,6 +310,54 @@ class Table {
              sum(v[0], {v[1], v[1]}, {v[2], v[2].components(0, 1)}, plans.base);
            }}}});
     add_inner_products();
+    add_matrices();
+  }
+
+  void add_matrices() {
+    using Views = std::vector<PolyView>;
+    const auto matrix = [this](std::size_t rows, std::size_t columns) {
+      return poly::IntegerMatrixView{.data = values.data(),
+                                     .host = reinterpret_cast<const std::byte*>(words.data()),
+                                     .rows = rows,
+                                     .columns = columns,
+                                     .bytes = 2};
+    };
+    operations.push_back({"multiply_matrix",
+                          {{"output", plans.base, batch, 2, any}, {"input", plans.base, 3, 2, any}},
+                          [this, matrix](const Views& v, const Plans& p, Workspace& space) {
+                            backend().multiply_matrix(queue(), v[0], v[1], matrix(batch, 3), p.base, space);
+                          },
+                          true,
+                          {{"a matrix of other rows",
+                            [this, matrix](const Views& v, Workspace& space) {
+                              backend().multiply_matrix(queue(), v[0], v[1], matrix(1, 3), plans.base, space);
+                            }},
+                           {"a matrix of other columns", [this, matrix](const Views& v, Workspace& space) {
+                              backend().multiply_matrix(queue(), v[0], v[1], matrix(batch, 1), plans.base,
+                                                        space);
+                            }}}});
+    const auto product = [this](const PolyView& out, const PolyView& a, const PolyView& b, Workspace& space) {
+      backend().multiply_elements(queue(), out, a, b, plans.base, space);
+    };
+    operations.push_back({"multiply_elements",
+                          {{"output", plans.base, batch, 4, any},
+                           {"a", plans.base, batch, 3, any},
+                           {"b", plans.base, 3, 4, any}},
+                          [this](const Views& v, const Plans& p, Workspace& space) {
+                            backend().multiply_elements(queue(), v[0], v[1], v[2], p.base, space);
+                          },
+                          true,
+                          {{"no rows",
+                            [product](const Views& v, Workspace& space) {
+                              product(v[0].batches(0, 0), v[1].batches(0, 0), v[2], space);
+                            }},
+                           {"no terms",
+                            [product](const Views& v, Workspace& space) {
+                              product(v[0], v[1].components(0, 0), v[2].batches(0, 0), space);
+                            }},
+                           {"no columns", [product](const Views& v, Workspace& space) {
+                              product(v[0].components(0, 0), v[1], v[2].components(0, 0), space);
+                            }}}});
   }
 
   void add_inner_products() {

@@ -145,6 +145,21 @@ class Backend {
                std::span<const std::vector<std::uint64_t>> scalars, std::span<const std::uint64_t> added,
                const RnsBase& base, Workspace& workspace) const;
 
+  // --- Matrices. Rows are a batch. ---
+  /// out[r] = sum over j of w[r][j] in[j], for all components and limbs, in any form.
+  /// - `w`: at least one row and one column, of 1 or 2 bytes an entry; ParameterError otherwise.
+  /// - `out`: a batch of w.rows; not `in`.
+  /// - `in`: a batch of w.columns.
+  void multiply_matrix(Queue& queue, const PolyView& out, const ConstPolyView& in, const IntegerMatrixView& w,
+                       const RnsBase& base, Workspace& workspace) const;
+  /// For each entry a product of matrices of residues: out[r][c] = sum over j of a[r][j] b[j][c]; evaluation
+  /// form.
+  /// - `out`: [row, column, limb, N], at least one row and one column; neither input.
+  /// - `a`: [row, term, limb, N], at least one term.
+  /// - `b`: [term, column, limb, N].
+  void multiply_elements(Queue& queue, const PolyView& out, const ConstPolyView& a, const ConstPolyView& b,
+                         const RnsBase& base, Workspace& workspace) const;
+
   // --- Ring structure. ---
   /// The sum of the tensor products of a[i] and b[i], in one pass: out[c] = sum over i and over j + k = c of
   /// a[i][j] * b[i][k].
@@ -343,6 +358,12 @@ class Backend {
                           std::span<const std::vector<std::uint64_t>> scalars,
                           std::span<const std::uint64_t> added, const RnsBase& base,
                           Workspace& workspace) const;
+
+  virtual void do_multiply_matrix(Queue& queue, const PolyView& out, const ConstPolyView& in,
+                                  const IntegerMatrixView& w, const RnsBase& base,
+                                  Workspace& workspace) const;
+  virtual void do_multiply_elements(Queue& queue, const PolyView& out, const ConstPolyView& a,
+                                    const ConstPolyView& b, const RnsBase& base, Workspace& workspace) const;
 
   virtual void do_inner_product(Queue& queue, const PolyView& out, std::span<const ConstPolyView> a,
                                 std::span<const ConstPolyView> b, const RnsBase& base) const;

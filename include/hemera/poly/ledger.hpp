@@ -33,6 +33,8 @@ enum class Operation : std::uint8_t {
   multiply_scalar,
   add_scalar,
   combine,
+  multiply_matrix,
+  multiply_elements,
   inner_product,
   automorphism,
   convert,
@@ -76,7 +78,8 @@ struct LedgerEntry {
   /// Limbs of the extended digits, and how many digits there are; 0 where no key is used.
   std::size_t extended = 0;
   std::size_t digits = 0;
-  /// Of the output; of an inner product the components of its left factors, and those of its right ones.
+  /// Of the output; of an inner product the components of its left factors, and those of its right ones. Of
+  /// multiply_matrix `right` is the bytes of an integer.
   std::size_t batch = 1;
   std::size_t components = 1;
   std::size_t right = 0;

@@ -132,6 +132,22 @@ struct IntegerView {
   }
 };
 
+/// Signed integers of 1 or 2 bytes (little-endian), [row, column], contiguous.
+struct IntegerMatrixView {
+  const std::byte* data = nullptr;  ///< in the backend's memory
+  const std::byte* host = nullptr;  ///< the same bytes in the host's memory
+  std::size_t rows = 0, columns = 0;
+  int bytes = 1;
+
+  /// The integer in a row and a column, from the host's memory.
+  [[nodiscard]] int at(std::size_t row, std::size_t column) const {
+    const std::byte* entry = host + (row * columns + column) * static_cast<std::size_t>(bytes);
+    if (bytes == 1) return static_cast<std::int8_t>(entry[0]);
+    return static_cast<std::int16_t>(std::to_integer<unsigned>(entry[0]) | std::to_integer<unsigned>(entry[1])
+                                                                               << 8);
+  }
+};
+
 /// Coefficients in a row that share one of the numbers by which a rounding tells its doubts.
 inline constexpr std::size_t coefficients_per_doubt = 64;
 

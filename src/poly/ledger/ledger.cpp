@@ -23,6 +23,8 @@ constexpr std::array names = {
     "multiply_scalar",
     "add_scalar",
     "combine",
+    "multiply_matrix",
+    "multiply_elements",
     "inner_product",
     "automorphism",
     "convert",

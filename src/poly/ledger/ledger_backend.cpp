@@ -210,6 +210,25 @@ void LedgerBackend::do_combine(Queue& queue, const PolyView& out, std::span<cons
        [&](Workspace& scratch) { other_->combine(queue, out, a, scalars, added, base, scratch); });
 }
 
+void LedgerBackend::do_multiply_matrix(Queue& queue, const PolyView& out, const ConstPolyView& in,
+                                       const IntegerMatrixView& w, const RnsBase& base,
+                                       Workspace& workspace) const {
+  LedgerEntry entry = entry_of(Operation::multiply_matrix, out.shape, base);
+  entry.terms = w.columns;
+  entry.right = static_cast<std::size_t>(w.bytes);
+  pass(queue, entry, workspace,
+       [&](Workspace& scratch) { other_->multiply_matrix(queue, out, in, w, base, scratch); });
+}
+
+void LedgerBackend::do_multiply_elements(Queue& queue, const PolyView& out, const ConstPolyView& a,
+                                         const ConstPolyView& b, const RnsBase& base,
+                                         Workspace& workspace) const {
+  LedgerEntry entry = entry_of(Operation::multiply_elements, out.shape, base);
+  entry.terms = a.shape.components;
+  pass(queue, entry, workspace,
+       [&](Workspace& scratch) { other_->multiply_elements(queue, out, a, b, base, scratch); });
+}
+
 void LedgerBackend::do_inner_product(Queue& queue, const PolyView& out, std::span<const ConstPolyView> a,
                                      std::span<const ConstPolyView> b, const RnsBase& base) const {
   LedgerEntry entry = entry_of(Operation::inner_product, out.shape, base);
