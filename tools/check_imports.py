@@ -62,7 +62,7 @@ ROWS = (
     ("arrays", "objects.ciphertext", "objects.keys"),
     ("objects.circuit_evaluator", "objects.graph"),
     ("objects.evaluator",),
-    ("objects.batches", "objects.context"),
+    ("objects.batches", "objects.context", "objects.encrypted_matrix"),
     ("objects.cost", "pool"),
     ("integers", "objects.calibration"),
     ("interop",),

@@ -1,4 +1,4 @@
-// Circuits: encrypted matrices times encrypted vectors and matrices.
+// Circuits: matrices, encrypted or in the clear, times encrypted vectors and matrices.
 #include <nanobind/ndarray.h>
 #include <nanobind/stl/complex.h>
 #include <nanobind/stl/optional.h>
@@ -7,6 +7,7 @@
 
 #include <complex>
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <span>
@@ -16,6 +17,8 @@
 #include "bindings.hpp"
 #include "hemera/circuits/linear/matrix_product.hpp"
 #include "hemera/circuits/linear/matrix_vector_product.hpp"
+#include "hemera/circuits/linear/plain_matrix_product.hpp"
+#include "hemera/rlwe/integer_matrix.hpp"
 
 namespace hemera::python {
 namespace {
@@ -23,10 +26,14 @@ namespace {
 using namespace nb::literals;
 using circuits::MatrixProduct;
 using circuits::MatrixVectorProduct;
+using circuits::PlainMatrixProduct;
 using circuits::PreparedMatrixProduct;
 using circuits::PreparedMatrixVectorProduct;
+using circuits::PreparedPlainMatrixProduct;
 using Complex = std::complex<double>;
 using Entries = nb::ndarray<const Complex, nb::numpy, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+template <typename T>
+using Matrix = nb::ndarray<const T, nb::numpy, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
 
 std::span<const Complex> values_of(const Entries& entries) { return {entries.data(), entries.size()}; }
 
@@ -51,9 +58,46 @@ void bind_prepared(nb::module_& m, const char* name) {
       "evaluator"_a, "left"_a, "right"_a, ReleaseGil());
 }
 
+void bind_plain_products(nb::module_& m) {
+  nb::class_<PlainMatrixProduct, circuits::Plan>(m, "PlainMatrixProduct")
+      .def(
+          "__init__",
+          [](PlainMatrixProduct* self, const rlwe::Parameters& parameters, const Matrix<double>& weights,
+             std::optional<std::size_t> level, int bits, bool rescaled, std::optional<std::size_t> slots) {
+            const ReleasedGil released;
+            new (self) PlainMatrixProduct(
+                parameters, weights.shape(0), weights.shape(1), {weights.data(), weights.size()},
+                {.level = level, .bits = bits, .rescaled = rescaled, .slots = slots});
+          },
+          "parameters"_a, "weights"_a, "level"_a.none(), "bits"_a, "rescaled"_a, "slots"_a.none())
+      .def_prop_ro("factor", &PlainMatrixProduct::factor)
+      .def_prop_ro("rounding_of_weights", &PlainMatrixProduct::rounding_of_weights)
+      .def_prop_ro("integers", [](const PlainMatrixProduct& self) { return self.integers(); });
+  nb::class_<PreparedPlainMatrixProduct>(m, "PreparedPlainMatrixProduct")
+      .def(
+          "apply",
+          [](const PreparedPlainMatrixProduct& self, const EvaluatorHandle& evaluator,
+             const rlwe::Ciphertext& x) { return self(ckks_evaluator(evaluator), x); },
+          "evaluator"_a, "x"_a, ReleaseGil());
+  m.def(
+      "prepare_plain_matrix_product",
+      [](const ContextHandle& context, const PlainMatrixProduct& plan) {
+        return std::make_unique<PreparedPlainMatrixProduct>(context.context, plan);
+      },
+      "context"_a, "plan"_a, ReleaseGil());
+  m.def(
+      "multiply_matrix",
+      [](const Matrix<std::int16_t>& w, const rlwe::Ciphertext& x) {
+        const ReleasedGil released;
+        return rlwe::multiply_matrix({x.context, w.shape(0), w.shape(1), {w.data(), w.size()}}, x);
+      },
+      "w"_a, "x"_a);
+}
+
 }  // namespace
 
 void bind_matrix_products(nb::module_& m) {
+  bind_plain_products(m);
   auto vector_product = nb::class_<MatrixVectorProduct, circuits::Plan>(m, "MatrixVectorProduct");
   bind_plan(vector_product);
   vector_product

@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from hemera import integers, serving
     from hemera import ray as ray  # not in __all__
     from hemera.compiler import ArraySpec, Table, TableSpec, array, compile, compute  # noqa: A004
+    from hemera.objects.encrypted_matrix import EncryptedMatrix
     from hemera.pool import Pool
     from hemera.serving.client import Client
 
@@ -48,6 +49,7 @@ __all__ = [
     "Context",
     "Cost",
     "DeviceArray",
+    "EncryptedMatrix",
     "Error",
     "Evaluator",
     "Graph",
@@ -87,6 +89,7 @@ __all__ = [
 _WHEN_ASKED_FOR = {
     "ArraySpec": "hemera.compiler",
     "Client": "hemera.serving.client",
+    "EncryptedMatrix": "hemera.objects.encrypted_matrix",
     "Pool": "hemera.pool",
     "Table": "hemera.compiler",
     "TableSpec": "hemera.compiler",

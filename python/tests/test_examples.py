@@ -45,6 +45,7 @@ EXPECTED = {
         "refused payments: ",
         "wrong with a probability of 2^-1",
     ],
+    "19_linear_layers": ["0 keys", "largest error:", "totals are exact"],
     "18_encrypted_aes": ["1 round(s) of 4 blocks", "7 refreshes", "a49c7ff2689f352b6b5bea43026a5049"],
 }
 

@@ -31,7 +31,7 @@ from hemera.circuits.functions import (
 from hemera.circuits.grid import TransformGrid
 from hemera.circuits.integer_bootstrap import IntegerBootstrap
 from hemera.circuits.linear import LinearTransform
-from hemera.circuits.matrices import MatrixProduct, MatrixVectorProduct
+from hemera.circuits.matrices import MatrixProduct, MatrixVectorProduct, PlainMatrixProduct
 from hemera.circuits.plans import Plan
 from hemera.circuits.recipes import from_recipe
 from hemera.circuits.selection import argmax, softmax
@@ -48,6 +48,7 @@ __all__ = [
     "Mask",
     "MatrixProduct",
     "MatrixVectorProduct",
+    "PlainMatrixProduct",
     "Plan",
     "Polynomial",
     "Replication",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any, ClassVar, NoReturn
+from typing import TYPE_CHECKING, Any, ClassVar, NoReturn
 
 import numpy as np
 
@@ -36,9 +36,11 @@ class NotAnArray:
     _otherwise: ClassVar[str]
     """The call in place of every function that `_instead` does not name."""
 
-    def __array__(self, dtype: Any = None, copy: bool | None = None) -> NoReturn:
-        del dtype, copy
-        raise TypeError(self._refusal("asarray"))
+    if not TYPE_CHECKING:  # to type checkers it would make array @ x an array
+
+        def __array__(self, dtype: Any = None, copy: bool | None = None) -> NoReturn:
+            del dtype, copy
+            raise TypeError(self._refusal("asarray"))
 
     def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **options: Any) -> Any:
         if method != "__call__":

@@ -7,7 +7,8 @@ import operator
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, cast
 
-from numpy.typing import ArrayLike
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
 from hemera import _core
 from hemera._noise_warning import warn_of_bootstrap, warn_of_interval, warn_of_spent_budget
@@ -21,7 +22,7 @@ from hemera.circuits import (
     TransformGrid,
 )
 from hemera.circuits.functions import Basis, Interval
-from hemera.circuits.matrices import EncryptedProduct, MatrixVectorProduct
+from hemera.circuits.matrices import EncryptedProduct, MatrixVectorProduct, PlainMatrixProduct
 from hemera.circuits.slots import SlotPlan
 from hemera.inputs.arguments import described, in_own_words, require_type
 from hemera.inputs.encoding import as_number
@@ -323,6 +324,29 @@ class CircuitEvaluator:
             core.declare_complex(True)
         return self._finish("multiply_matrices", core, out)
 
+    def multiply_rows(
+        self, product: PlainMatrixProduct | ArrayLike, a: Ciphertext, *, out: Ciphertext | None = None
+    ) -> Ciphertext:
+        """A plain matrix times a batch along its first axis: element r of the result is the sum over j of
+        matrix[r, j] * a[j]. It takes no key. CKKS: see `hemera.circuits.PlainMatrixProduct`, whose plan keeps
+        the rounded weights; an array is planned with 16 bits, at the level of `a`. BFV and BGV: integers of
+        16 bits, exactly, without a level.
+
+        Raises:
+            MismatchError: if the first axis of `a` has another extent than the matrix has columns.
+            LevelError: if no level is left.
+            RangeError: BFV and BGV: if an entry is below -32768 or above 32767.
+            TypeError: if the matrix is none of real numbers; BFV and BGV: of integers.
+        """
+        native = native_of("multiply_rows", a)
+        if self._context.params.scheme != "ckks":
+            return self._finish("multiply_rows", _core.multiply_matrix(_integers(product), native), out)
+        a = self._refreshed(a)
+        if not isinstance(product, PlainMatrixProduct):
+            level = _core.level_of_product(a._native)
+            product = PlainMatrixProduct(product, self._context.params, level=level)
+        return self._finish("multiply_rows", product._apply(self, a._native), out)
+
     def _evaluated(
         self,
         circuit: Plan | Function | IntegerBootstrap,
@@ -338,6 +362,8 @@ class CircuitEvaluator:
         if isinstance(circuit, TransformGrid):
             return self.transform_all(circuit, *inputs)
         (x,) = inputs
+        if isinstance(circuit, PlainMatrixProduct):
+            return self.multiply_rows(circuit, x, out=out)
         if isinstance(circuit, (Bootstrap, IntegerBootstrap)):
             return self.bootstrap(x, circuit, out=out)
         assert isinstance(circuit, SlotPlan)
@@ -449,6 +475,24 @@ class CircuitEvaluator:
     def _ciphertext(self, core: _core.Ciphertext) -> Ciphertext:
         """A ciphertext that is bound to this evaluator."""
         return Ciphertext(core, cast("Evaluator", self))
+
+
+def _integers(matrix: PlainMatrixProduct | ArrayLike) -> NDArray[np.int16]:
+    """A matrix for BFV and BGV. Errors as `CircuitEvaluator.multiply_rows`."""
+    given = np.asarray(matrix)
+    if given.dtype.kind not in "biu":
+        raise TypeError(
+            "multiply_rows: BFV and BGV take a matrix of integers, not "
+            f"{described(matrix)}; round the entries"
+        )
+    if given.ndim != 2:
+        raise _core.MismatchError(f"multiply_rows: a matrix has two axes, and this has shape {given.shape}")
+    if given.size and (given.min() < -32768 or given.max() > 32767):
+        raise _core.RangeError(
+            f"multiply_rows: the matrix has entries from {given.min()} to {given.max()}; they have 16 bits, "
+            "-32768 to 32767. Split larger ones: 32768 * (high @ x) + low @ x"
+        )
+    return np.ascontiguousarray(given, dtype=np.int16)
 
 
 def _declare_type(core: _core.Ciphertext, function: Function) -> None:

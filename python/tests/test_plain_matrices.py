@@ -1,0 +1,184 @@
+"""Matrices in the clear times encrypted matrices whose rows are ciphertexts, compared with NumPy."""
+
+import numpy as np
+import pytest
+
+import hemera as hm
+
+from .conftest import CIRCUIT_SLOTS as SLOTS
+
+
+def random(*shape, seed=1):
+    return np.random.default_rng(seed).uniform(-1, 1, shape)
+
+
+@pytest.fixture
+def ev(client):
+    ctx, sk = client
+    return ctx.bind(ctx.generate_keys(sk, relinearization=False))
+
+
+@pytest.mark.parametrize(("bits", "tolerance"), [(8, 0.1), (16, 4e-4)])
+@pytest.mark.parametrize("shape", [(8, 8), (3, 20), (20, 3), (1, 16), (16, 1)])
+def test_plans_multiply_rows(client, params, ev, shape, bits, tolerance):
+    ctx, sk = client
+    weights = random(*shape)
+    layer = hm.circuits.PlainMatrixProduct(weights, params, bits=bits)
+    assert (layer.shape, layer.bits, layer.depth, layer.needed_keys) == (shape, bits, 1, [])
+    assert layer.weight_bytes == weights.size * bits // 8
+    assert np.abs(layer.integers).max() <= 2 ** (bits - 1) - 1
+    assert np.abs(layer.integers).max() > 2 ** (bits - 1) - 3
+    x = random(shape[1], SLOTS, seed=2)
+    y = layer(ev.encrypt(x))
+    assert (y.shape, y.level) == ((shape[0],), layer.result_level)
+    found = ctx.decrypt(y, sk)
+    np.testing.assert_allclose(found, weights @ x, atol=tolerance)
+    # The rounded weights' product, to the precision of the scheme.
+    np.testing.assert_allclose(found, layer.evaluate_clear(x).real, atol=1e-5)
+    mean, worst = layer.expected_error()
+    measured = np.sqrt(((found - weights @ x) ** 2).mean())
+    assert mean / 4 < measured < mean <= worst
+
+
+def test_a_product_without_a_rescale_takes_no_level(client, params, ev):
+    ctx, sk = client
+    weights, x = random(4, 6), random(6, SLOTS, seed=2)
+    layer = hm.circuits.PlainMatrixProduct(weights, params, bits=8, rescaled=False)
+    y = layer(ev.encrypt(x))
+    assert (layer.depth, y.level) == (0, layer.level)
+    np.testing.assert_allclose(y.scale, layer.scale * layer.factor)
+    np.testing.assert_allclose(ctx.decrypt(y, sk), layer.evaluate_clear(x).real, atol=1e-5)
+
+
+def test_layers_follow_each_other_and_products(client):
+    ctx, sk = client
+    ev = ctx.bind(ctx.generate_keys(sk))
+    first, second, x = random(5, 6), random(2, 5, seed=3), random(6, SLOTS, seed=2)
+    inner = hm.EncryptedMatrix.encrypt(x, ev)
+    hidden = first @ inner + 0.5
+    found = (second @ (hidden * hidden)).decrypt(sk)
+    np.testing.assert_allclose(found, second @ (first @ x + 0.5) ** 2, atol=3e-3)
+
+
+def test_reports_name_the_weights(params):
+    layer = hm.circuits.PlainMatrixProduct(random(4, 6), params, bits=8)
+    assert "24 bytes" in layer.report() or "24 B" in layer.report()
+    assert "0 keys" in layer.report()
+    assert layer.as_dict()["operations"]["key_products"] == 0
+
+
+def test_encrypted_matrices_have_numpys_operators(client, ev):
+    _, sk = client
+    a, b = random(3, 5), random(3, 5, seed=2)
+    x, y = hm.EncryptedMatrix.encrypt(a, ev), hm.EncryptedMatrix.encrypt(b, ev)
+    w, row, column = random(2, 3, seed=3), random(5, seed=4), random(3, 1, seed=5)
+    cases = {
+        "W @ x": (w @ x, w @ a),
+        "x + y": (x + y, a + b),
+        "x - y": (x - y, a - b),
+        "x + row": (x + row, a + row),
+        "row - x": (row - x, row - a),
+        "column * x": (column * x, column * a),
+        "2 * x - 1": (2 * x - 1, 2 * a - 1),
+        "-x": (-x, -a),
+        "rows": (x[[2, 0]], a[[2, 0]]),
+        "a row": (x[1], a[1:2]),
+        "W @ rows": (w[:, :2] @ x[1:], w[:, :2] @ a[1:]),
+    }
+    for name, (found, expected) in cases.items():
+        assert found.shape == expected.shape, name
+        np.testing.assert_allclose(found.decrypt(sk), expected, atol=5e-4, err_msg=name)
+    assert len(x) == 3
+
+
+def test_right_factors_mix_columns_by_rotations(client):
+    ctx, sk = client
+    a, w = random(3, 5), random(5, 4, seed=2)
+    ev = ctx.bind(ctx.generate_keys(sk, rotations=range(1, SLOTS)))
+    found = hm.EncryptedMatrix.encrypt(a, ev) @ w
+    assert found.shape == (3, 4)
+    np.testing.assert_allclose(found.decrypt(sk), a @ w, atol=1e-4)
+
+
+def test_wide_rows_take_several_ciphertexts():
+    params = hm.ckks.Parameters.for_circuit(depth=1, scale_bits=40, slots=512, degree=1024, security=None)
+    ctx = hm.Context(params)
+    sk = ctx.generate_secret_key()
+    ev = ctx.bind(ctx.generate_keys(sk))
+    a, w = random(4, 2 * params.max_slots + 37), random(3, 4, seed=2)
+    x = hm.EncryptedMatrix.encrypt(a, ev)
+    assert x.ciphertexts.shape == (4, 3)
+    y = w @ (x + a[0])
+    assert y.shape == (3, a.shape[1])
+    np.testing.assert_allclose(y.decrypt(sk), w @ (a + a[0]), atol=5e-4)
+    with pytest.raises(hm.errors.MismatchError, match="one ciphertext of 512 slots"):
+        x @ np.zeros((a.shape[1], 2))
+
+
+@pytest.mark.parametrize("scheme", [hm.bfv, hm.bgv])
+def test_integers_are_exact(scheme):
+    params = scheme.Parameters.for_circuit(depth=2, slots=8)
+    ctx = hm.Context(params)
+    sk = ctx.generate_secret_key()
+    ev = ctx.bind(ctx.generate_keys(sk))
+    generator = np.random.default_rng(5)
+    t = params.plain_modulus
+    for low, high in ((-128, 128), (-32768, 32768)):
+        w = generator.integers(low, high, (3, 6))
+        a = generator.integers(0, t, (6, 8))
+        y = w @ hm.EncryptedMatrix.encrypt(a, ev)
+        expected = (w.astype(object) @ a.astype(object)) % t
+        assert (y.decrypt(sk, dtype=np.uint64) == expected.astype(np.uint64)).all()
+        assert y.level == ev.encrypt(a).level
+        assert y.ciphertexts.guaranteed_noise_budget > 0
+    x = hm.EncryptedMatrix.encrypt(a, ev)
+    with pytest.raises(hm.errors.RangeError, match="16 bits"):
+        np.array([[40000] * 6]) @ x
+    with pytest.raises(TypeError, match="integers"):
+        np.ones((2, 6)) @ x
+    with pytest.raises(hm.errors.MismatchError, match="two axes"):
+        np.ones(6, int) @ x
+
+
+def test_what_does_not_fit_is_refused(params, ev):
+    x = hm.EncryptedMatrix.encrypt(random(3, 5), ev)
+    layer = hm.circuits.PlainMatrixProduct(random(2, 3), params)
+    with pytest.raises(hm.errors.MismatchError, match="first axis"):
+        layer(ev.encrypt(random(4, SLOTS)))
+    with pytest.raises(hm.errors.MismatchError, match="first axis"):
+        layer(ev.encrypt(random(SLOTS)))
+    with pytest.raises(hm.errors.MismatchError, match="first axis"):
+        layer.evaluate_clear(random(4, 2))
+    with pytest.raises(TypeError, match="complex128"):
+        hm.circuits.PlainMatrixProduct(np.ones((2, 2), complex), params)
+    with pytest.raises(hm.errors.MismatchError, match="two axes"):
+        hm.circuits.PlainMatrixProduct([1.0, 2.0], params)
+    with pytest.raises(hm.errors.ParameterError, match="8 or 16"):
+        hm.circuits.PlainMatrixProduct(random(2, 2), params, bits=12)
+    with pytest.raises(hm.errors.ParameterError, match="not finite"):
+        hm.circuits.PlainMatrixProduct([[np.nan]], params)
+    with pytest.raises(hm.errors.LevelError, match="more depth"):
+        hm.circuits.PlainMatrixProduct(random(2, 2), params, level=0)
+    bfv = hm.bfv.Parameters.for_circuit(depth=1, slots=8)
+    with pytest.raises(hm.errors.MismatchError, match="integers"):
+        hm.circuits.PlainMatrixProduct(random(2, 2), bfv)
+    with pytest.raises(hm.errors.MismatchError, match="two axes"):
+        hm.EncryptedMatrix.encrypt(random(3), ev)
+    with pytest.raises(hm.errors.MismatchError, match="do not fit"):
+        x + hm.EncryptedMatrix.encrypt(random(3, 4), ev)
+    with pytest.raises(hm.errors.MismatchError, match="broadcast"):
+        x + random(3, 4)
+    with pytest.raises(hm.errors.MismatchError, match="needs 5 rows"):
+        x @ random(4, 4)
+    with pytest.raises(TypeError, match="MatrixProduct"):
+        x @ x
+    with pytest.raises(TypeError, match="encrypted matrices"):
+        x + ev.encrypt(random(5))
+    with pytest.raises(IndexError):
+        x[0, 1]
+    with pytest.raises(IndexError):
+        x[5]
+    with pytest.raises(AttributeError, match="encrypt the transposed"):
+        _ = x.T
+    with pytest.raises(TypeError, match="decrypt"):
+        np.sum(x)
