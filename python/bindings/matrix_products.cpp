@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "bindings.hpp"
+#include "hemera/circuits/linear/matrix_batch_product.hpp"
 #include "hemera/circuits/linear/matrix_product.hpp"
 #include "hemera/circuits/linear/matrix_vector_product.hpp"
 #include "hemera/circuits/linear/plain_matrix_product.hpp"
@@ -24,9 +25,11 @@ namespace hemera::python {
 namespace {
 
 using namespace nb::literals;
+using circuits::MatrixBatchProduct;
 using circuits::MatrixProduct;
 using circuits::MatrixVectorProduct;
 using circuits::PlainMatrixProduct;
+using circuits::PreparedMatrixBatchProduct;
 using circuits::PreparedMatrixProduct;
 using circuits::PreparedMatrixVectorProduct;
 using circuits::PreparedPlainMatrixProduct;
@@ -138,6 +141,36 @@ void bind_matrix_products(nb::module_& m) {
           "matrix"_a, "left"_a);
   bind_prepared<PreparedMatrixProduct>(m, "PreparedMatrixProduct");
 
+  using Side = MatrixBatchProduct::Side;
+  nb::class_<MatrixBatchProduct, circuits::Plan>(m, "MatrixBatchProduct")
+      .def(
+          "__init__",
+          [](MatrixBatchProduct* self, const rlwe::Parameters& parameters, std::size_t size,
+             std::optional<std::size_t> level) {
+            new (self) MatrixBatchProduct(parameters, size, {.level = level});
+          },
+          "parameters"_a, "size"_a, "level"_a.none())
+      .def_prop_ro("pairs", &MatrixBatchProduct::pairs)
+      .def(
+          "pack",
+          [](const MatrixBatchProduct& self, const Entries& matrices, bool left) {
+            return self.pack(values_of(matrices), left ? Side::left : Side::right);
+          },
+          "matrices"_a, "left"_a)
+      .def(
+          "unpack",
+          [](const MatrixBatchProduct& self, const Entries& values, bool left) {
+            return self.unpack(values_of(values), left ? Side::left : Side::right);
+          },
+          "values"_a, "left"_a);
+  bind_prepared<PreparedMatrixBatchProduct>(m, "PreparedMatrixBatchProduct");
+
+  m.def(
+      "prepare_matrix_batch_product",
+      [](const ContextHandle& context, const MatrixBatchProduct& plan) {
+        return std::make_unique<PreparedMatrixBatchProduct>(context.context, plan);
+      },
+      "context"_a, "plan"_a, ReleaseGil());
   m.def(
       "prepare_matrix_vector_product",
       [](const ContextHandle& context, const MatrixVectorProduct& plan) {

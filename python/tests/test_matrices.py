@@ -135,3 +135,56 @@ def test_what_does_not_fit_is_refused(params, ev):
         hm.circuits.MatrixProduct(integers, 4)
     with pytest.raises(hm.errors.MismatchError, match="CKKS"):
         hm.circuits.MatrixVectorProduct(integers, 4, 4)
+
+
+@pytest.mark.parametrize("size", [2, 4, 16])
+def test_batches_of_matrices_multiply_each_other(client, params, size):
+    ctx, sk = client
+    product = hm.circuits.MatrixBatchProduct(params, size)
+    assert (product.size, product.pairs, product.depth) == (size, SLOTS // size, 1)
+    assert len(product.needed_keys) == 2 * size
+    ev = ctx.bind(ctx.generate_keys(sk, relinearization=False, plan=product))
+    # Fewer and smaller ones are filled up with zeros.
+    a, b = random(product.pairs, size, size), random(product.pairs - 1, size, size - 1, seed=2)
+    left, right = ev.encrypt(product.pack(a, "left")), ev.encrypt(product.pack(b, "right"))
+    c = product(left, right)
+    assert (c.shape, c.level) == ((size,), product.result_level)
+    found = product.unpack(ctx.decrypt(c, sk))
+    expected = np.zeros((product.pairs, size, size))
+    expected[:-1, :, :-1] = a[:-1] @ b
+    np.testing.assert_allclose(found, expected, atol=1e-6)
+    np.testing.assert_allclose(product.evaluate_clear(a, b), expected, atol=1e-12)
+    error = np.sqrt((np.abs(found - expected) ** 2).mean())
+    assert product.expected_error()[0] / 4 < error < product.expected_error()[0]
+    np.testing.assert_allclose(product.unpack(product.pack(a, "left"), "left"), a, atol=1e-12)
+
+
+def test_keys_of_batches_of_matrices_travel(client, params):
+    ctx, sk = client
+    product = hm.circuits.MatrixBatchProduct(params, 4)
+    keys = ctx.generate_keys(sk, plan=product)
+    ev = ctx.bind(ctx.load(keys.to_bytes()))
+    a = random(product.pairs, 4, 4)
+    c = product(ev.encrypt(product.pack(a, "left")), ev.encrypt(product.pack(a, "right")))
+    np.testing.assert_allclose(product.unpack(ctx.decrypt(c, sk)), a @ a, atol=1e-6)
+
+
+def test_batches_of_matrices_are_refused_where_they_do_not_fit(client, params):
+    ctx, sk = client
+    product = hm.circuits.MatrixBatchProduct(params, 4)
+    ev = ctx.bind(ctx.generate_keys(sk, plan=product))
+    with pytest.raises(hm.errors.ParameterError, match="power of two"):
+        hm.circuits.MatrixBatchProduct(params, 12)
+    for wrong in ((4, 4), (product.pairs + 1, 4, 4), (1, 5, 4)):
+        with pytest.raises(hm.errors.ParameterError, match="pairs, rows and columns"):
+            product.pack(random(*wrong), "left")
+    with pytest.raises(hm.errors.ParameterError, match="'left' or 'right'"):
+        product.pack(random(1, 4, 4), "top")
+    with pytest.raises(hm.errors.ParameterError, match="values"):
+        product.unpack(random(4, 3))
+    x = ev.encrypt(product.pack(random(1, 4, 4), "left"))
+    with pytest.raises(hm.errors.MismatchError, match="encrypt what pack makes"):
+        product(x, x[:2])
+    other = ctx.bind(ctx.generate_keys(sk))
+    with pytest.raises(hm.errors.MissingKeyError):
+        product(other.bind(x), other.bind(x))

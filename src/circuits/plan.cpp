@@ -1,13 +1,16 @@
 #include "hemera/circuits/plan.hpp"
 
 #include <algorithm>
+#include <map>
 #include <memory>
 #include <set>
 #include <utility>
+#include <vector>
 
 #include "circuits/circuit_gadgets.hpp"
 #include "circuits/rehearsal.hpp"
 #include "hemera/poly/backend.hpp"
+#include "hemera/rlwe/parts.hpp"
 #include "hemera/runtime/error.hpp"
 #include "rlwe/requirements.hpp"
 
@@ -78,6 +81,21 @@ bool is_of_circuit(const KeyNeed& need) {
   return need.role.from == rlwe::circuit_secret || need.role.to == rlwe::circuit_secret;
 }
 
+// Keys from parts of the secret, which is split once for those that have a gadget and a number of parts.
+void add_part_keys(rlwe::EvaluationKeys& keys, const rlwe::SecretKey& secret,
+                   std::span<const KeyNeed> needs) {
+  std::map<std::pair<std::size_t, rlwe::GadgetPrimes>, std::vector<rlwe::SecretPart>> parts;
+  for (const KeyNeed& need : needs) {
+    if (const auto part = rlwe::part_of(need.role)) parts[{part->parts, need.gadget}].push_back(*part);
+  }
+  for (const auto& [way, own] : parts) {
+    auto made = rlwe::generate_part_keys(secret, own, secret.context->gadget(way.second));
+    for (std::size_t i = 0; i < own.size(); ++i) {
+      keys.add(rlwe::part_role(own[i]), std::make_shared<const rlwe::SwitchingKey>(std::move(made[i])));
+    }
+  }
+}
+
 // BFV's and BGV's own keys, and those of a circuit.
 rlwe::EvaluationKeys keys_of_both(const rlwe::SecretKey& secret, std::span<const KeyNeed> needs) {
   std::vector<KeyNeed> own, circuit;
@@ -119,9 +137,10 @@ rlwe::EvaluationKeys generate_keys(const rlwe::SecretKey& secret, std::span<cons
     keys.add(to_ephemeral->role, pair.to_ephemeral);
     keys.add(from_ephemeral->role, pair.from_ephemeral);
   }
+  add_part_keys(keys, secret, needs);
   for (std::size_t i = 0; i < needs.size(); ++i) {
     const KeyNeed& need = needs[i];
-    if (is_ephemeral(need.role)) continue;
+    if (is_ephemeral(need.role) || rlwe::part_of(need.role)) continue;
     const std::shared_ptr<const rlwe::Gadget>& gadget = gadgets[i];
     rlwe::SwitchingKey key = need.role.power == 2
                                  ? rlwe::generate_relinearization_key(secret, gadget)

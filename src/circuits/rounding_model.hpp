@@ -7,6 +7,8 @@
 
 namespace hemera::circuits {
 
+inline double squared(double x) { return x * x; }
+
 /// Of a division of both components, in ciphertexts of so many slots: sqrt(2n (1 + |s|^2) / 12).
 double division_error(const rlwe::Parameters& parameters, std::size_t slots);
 /// Its square, before there are parameters.

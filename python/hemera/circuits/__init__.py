@@ -31,7 +31,12 @@ from hemera.circuits.functions import (
 from hemera.circuits.grid import TransformGrid
 from hemera.circuits.integer_bootstrap import IntegerBootstrap
 from hemera.circuits.linear import LinearTransform
-from hemera.circuits.matrices import MatrixProduct, MatrixVectorProduct, PlainMatrixProduct
+from hemera.circuits.matrices import (
+    MatrixBatchProduct,
+    MatrixProduct,
+    MatrixVectorProduct,
+    PlainMatrixProduct,
+)
 from hemera.circuits.plans import Plan
 from hemera.circuits.recipes import from_recipe
 from hemera.circuits.selection import argmax, softmax
@@ -46,6 +51,7 @@ __all__ = [
     "KeyNeed",
     "LinearTransform",
     "Mask",
+    "MatrixBatchProduct",
     "MatrixProduct",
     "MatrixVectorProduct",
     "PlainMatrixProduct",

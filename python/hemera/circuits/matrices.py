@@ -17,7 +17,13 @@ if TYPE_CHECKING:
     from hemera.circuits.handles import Context
     from hemera.parameters import Parameters
 
-__all__ = ["EncryptedProduct", "MatrixProduct", "MatrixVectorProduct", "PlainMatrixProduct"]
+__all__ = [
+    "EncryptedProduct",
+    "MatrixBatchProduct",
+    "MatrixProduct",
+    "MatrixVectorProduct",
+    "PlainMatrixProduct",
+]
 
 Matrix = NDArray[np.complex128]
 Packed = NDArray[np.float64] | NDArray[np.complex128]
@@ -25,16 +31,10 @@ Packed = NDArray[np.float64] | NDArray[np.complex128]
 
 
 class EncryptedProduct(ClearPlan):
-    """A plan of two ciphertexts (CKKS), both at its level: the base of `MatrixVectorProduct` and
-    `MatrixProduct`. The usual relinearization key and the keys of `generate_keys(rotations=)` serve as
-    well."""
+    """A plan of two ciphertexts (CKKS), both at its level: the base of `MatrixVectorProduct`, `MatrixProduct`
+    and `MatrixBatchProduct`."""
 
-    _native: _core.MatrixVectorProduct | _core.MatrixProduct
-
-    @property
-    def rotations(self) -> list[int]:
-        """The steps of the rotations that need a key."""
-        return self._native.rotations
+    _native: _core.MatrixVectorProduct | _core.MatrixProduct | _core.MatrixBatchProduct
 
     def __call__(self, a: ValueT, b: ValueT, *, out: ValueT | None = None) -> ValueT:
         """The product of two ciphertexts, by the evaluator that the first one is bound to.
@@ -119,6 +119,12 @@ class MatrixVectorProduct(EncryptedProduct):
         self._shape = (rows, columns)
 
     @property
+    def rotations(self) -> list[int]:
+        """The steps of the rotations that need a key. Keys of `generate_keys(rotations=)`, and the usual
+        relinearization key, serve as well."""
+        return self._native.rotations
+
+    @property
     def _title(self) -> str:
         rows, columns = self._shape
         return f"encrypted matrix of {rows} x {columns} times a vector"
@@ -190,6 +196,12 @@ class MatrixProduct(EncryptedProduct):
         self._packed = packed
 
     @property
+    def rotations(self) -> list[int]:
+        """The steps of the rotations that need a key. Keys of `generate_keys(rotations=)`, and the usual
+        relinearization key, serve as well."""
+        return self._native.rotations
+
+    @property
     def _title(self) -> str:
         return f"product of encrypted matrices of {self._size} x {self._size}"
 
@@ -218,12 +230,11 @@ class MatrixProduct(EncryptedProduct):
         Raises:
             ParameterError: if matrices are larger, or the side is another one.
         """
-        if side not in ("left", "right"):
-            raise _core.ParameterError(f"side must be 'left' or 'right', not {side!r}")
+        left = _is_left(side)
         whole = self._filled(matrices)
         flat = whole.reshape(-1, self.slots)
         if self._packed:
-            flat = np.asarray([self._native.pack(row, side == "left") for row in flat], dtype=np.complex128)
+            flat = np.asarray([self._native.pack(row, left) for row in flat], dtype=np.complex128)
         return _typed_as(matrices, flat.reshape(*whole.shape[:-2], self.slots))
 
     def evaluate_clear(self, left: ArrayLike, right: ArrayLike) -> Matrix:
@@ -247,6 +258,98 @@ class MatrixProduct(EncryptedProduct):
         whole = np.zeros((*given.shape[:-2], self._size, self._size), dtype=np.complex128)
         whole[..., :rows, :columns] = given
         return whole
+
+
+class MatrixBatchProduct(EncryptedProduct):
+    """Many pairs of encrypted square matrices multiplied at once (CKKS).
+
+        product = hm.circuits.MatrixBatchProduct(params, size=16)
+        ev = ctx.bind(ctx.generate_keys(sk, plan=product))
+        c = product(ev.encrypt(product.pack(a, "left")), ev.encrypt(product.pack(b, "right")))
+        product.unpack(ctx.decrypt(c, sk))  # a @ b, of shape (product.pairs, 16, 16)
+
+    A ciphertext holds a row (a column of left factors) of N / 2 / `size` matrices. A product takes one level
+    and 2 * `size` keys of its own, and no rotation. It is a right factor of the next product. Many pairs cost
+    what one does: `MatrixProduct` is for single ones.
+
+    Args:
+        params: `hemera.ckks.Parameters`.
+        size: the number of rows and of columns, a power of two from 2 to N/64. Smaller matrices, also
+            rectangular ones, are filled up with zeros.
+        level: the level of the factors; None: that of fresh encryptions.
+
+    Raises:
+        ParameterError: if the size is another one.
+        LevelError: if there is no such level, or none below it.
+        MismatchError: if the parameters are of another scheme.
+    """
+
+    _native: _core.MatrixBatchProduct
+
+    def __init__(self, params: Parameters, size: int, *, level: int | None = None) -> None:
+        require_naturals(size=size, level=level or 0)
+        super().__init__(_core.MatrixBatchProduct(params._native, size, level), params)
+        self._size = size
+
+    @property
+    def _title(self) -> str:
+        return f"products of {self.pairs} pairs of encrypted matrices of {self._size} x {self._size}"
+
+    def _prepare(self, context: Context) -> _core.PreparedMatrixBatchProduct:
+        return _core.prepare_matrix_batch_product(context._native, self._native)
+
+    @property
+    def size(self) -> int:
+        """The number of rows and of columns."""
+        return self._size
+
+    @property
+    def pairs(self) -> int:
+        """The number of pairs of matrices, N / 2 / size."""
+        return self._native.pairs
+
+    def pack(self, matrices: ArrayLike, side: Literal["left", "right"]) -> Matrix:
+        """Matrices of shape (pairs, rows, columns), with at most `pairs` of them and at most `size` rows and
+        columns, for encryption: a complex array of shape (size, slots).
+
+        Raises:
+            ParameterError: if they are more or larger, or the side is another one.
+        """
+        packed = self._native.pack(self._filled(matrices).ravel(), _is_left(side))
+        return np.asarray(packed, dtype=np.complex128).reshape(self._size, -1)
+
+    def unpack(self, values: ArrayLike, side: Literal["left", "right"] = "right") -> Matrix:
+        """The matrices of decrypted values of shape (size, slots), as (pairs, size, size); products come as
+        right factors do. ParameterError if the shape is another one."""
+        given = np.ascontiguousarray(values, dtype=np.complex128)
+        found = self._native.unpack(given.ravel(), _is_left(side))
+        return np.asarray(found, dtype=np.complex128).reshape(self.pairs, self._size, self._size)
+
+    def evaluate_clear(self, left: ArrayLike, right: ArrayLike) -> Matrix:
+        """The products of matrices of shape (pairs, rows, columns) in the clear, of shape (pairs, size,
+        size). ParameterError if they are more or larger."""
+        found: Matrix = self._filled(left) @ self._filled(right)
+        return found
+
+    def _filled(self, matrices: ArrayLike) -> Matrix:
+        """As many matrices as there are pairs, with zeros after the last one, its rows and its columns."""
+        given = np.asarray(matrices, dtype=np.complex128)
+        whole = np.zeros((self.pairs, self._size, self._size), dtype=np.complex128)
+        if given.ndim != 3 or any(x > y for x, y in zip(given.shape, whole.shape, strict=True)):
+            raise _core.ParameterError(
+                f"matrices of shape {given.shape} do not fit {whole.shape}; the axes are pairs, rows and "
+                "columns"
+            )
+        count, rows, columns = given.shape
+        whole[:count, :rows, :columns] = given
+        return whole
+
+
+def _is_left(side: str) -> bool:
+    """ParameterError if the side is neither."""
+    if side not in ("left", "right"):
+        raise _core.ParameterError(f"side must be 'left' or 'right', not {side!r}")
+    return side == "left"
 
 
 def _real_matrix(values: ArrayLike, operation: str) -> NDArray[np.float64]:

@@ -128,7 +128,6 @@ std::vector<Complex> MatrixProduct::pack(std::span<const Complex> matrix, Side s
 }
 
 ExpectedError MatrixProduct::error_from(double input_error) const {
-  const auto squared = [](double x) { return x * x; };
   const auto after = [&](const std::vector<LinearTransform>& transforms, double error) {
     return transforms.empty() ? error : transforms.front().expected_error(error).mean;
   };

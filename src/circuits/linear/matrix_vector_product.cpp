@@ -134,7 +134,6 @@ std::vector<Complex> MatrixVectorProduct::pack(std::span<const Complex> matrix) 
 }
 
 ExpectedError MatrixVectorProduct::error_from(double input_error) const {
-  const auto squared = [](double x) { return x * x; };
   const double fresh = squared(input_error);
   const double turn = squared(switching_) + squared(rounding_);
   const double baby =

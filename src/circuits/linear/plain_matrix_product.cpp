@@ -11,12 +11,6 @@
 #include "rlwe/requirements.hpp"
 
 namespace hemera::circuits {
-namespace {
-
-double squared(double x) { return x * x; }
-
-}  // namespace
-
 PlainMatrixProduct::PlainMatrixProduct(const rlwe::Parameters& parameters, std::size_t rows,
                                        std::size_t columns, std::span<const double> weights,
                                        const PlainMatrixOptions& options)

@@ -196,7 +196,6 @@ std::vector<std::size_t> SlotCircuit::rotations() const {
 }
 
 ExpectedError SlotCircuit::error_from(double input_error) const {
-  const auto squared = [](double x) { return x * x; };
   // Variances. A step adds up what its copies have, and its own.
   const auto step_error = [&](const Step& step, double switching, double scale) {
     return (static_cast<double>(step.size()) * squared(switching) + squared(rounding_)) / squared(scale);

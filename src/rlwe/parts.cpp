@@ -1,0 +1,123 @@
+#include "hemera/rlwe/parts.hpp"
+
+#include <bit>
+#include <map>
+#include <string>
+#include <utility>
+
+#include "hemera/arith/modulus.hpp"
+#include "hemera/poly/backend.hpp"
+#include "hemera/runtime/error.hpp"
+
+namespace hemera::rlwe {
+namespace {
+
+using poly::Form;
+
+// Of secrets' numbers in roles: those below belong to other keys.
+constexpr std::uint32_t first_part = 16;
+
+// `factor` X^exponent over the base, for exponent < 2N.
+poly::Poly monomial(const Context& context, const poly::RnsBase& base, std::size_t exponent,
+                    const std::vector<std::uint64_t>& factor) {
+  const std::size_t degree = context.degree();
+  std::vector<std::uint64_t> host(base.size() * degree);
+  for (std::size_t l = 0; l < base.size(); ++l) {
+    const bool is_negative = exponent >= degree;
+    host[l * degree + exponent % degree] = is_negative ? base.modulus(l).negate(factor[l]) : factor[l];
+  }
+  poly::Poly result = context.make_poly(1, 1, base, Form::evaluation);
+  context.backend().upload(context.queue(), result.view(), host, Form::coefficient);
+  context.backend().forward_transform(context.queue(), result.view(), std::as_const(result).view(), base);
+  return result;
+}
+
+}  // namespace
+
+PartSplitter::PartSplitter(const std::shared_ptr<const Context>& context, const poly::RnsBase& base,
+                           std::size_t parts)
+    : context_(context), base_(base), parts_(parts) {
+  const std::size_t degree = context->degree();
+  if (parts < 2 || !std::has_single_bit(parts) || parts > degree / poly::min_entries) {
+    throw ParameterError("polynomials of degree " + std::to_string(degree) + " in " + std::to_string(parts) +
+                         " parts; their number is a power of two from 2 to " +
+                         std::to_string(degree / poly::min_entries));
+  }
+  for (std::size_t l = 0; l < base.size(); ++l) half_.push_back((base.modulus(l).value() + 1) / 2);
+  for (std::size_t step = 1; step < parts; step *= 2) {
+    turns_.push_back(monomial(*context, base, 2 * degree - step, half_));
+  }
+}
+
+void PartSplitter::split(const poly::ConstPolyView& f, runtime::Secrecy secrecy,
+                         const std::function<void(std::size_t, const poly::ConstPolyView&)>& take) const {
+  split(f, 1, 0, secrecy, take);
+}
+
+// f is a polynomial in X^step, the part that begins at `first`.
+void PartSplitter::split(const poly::ConstPolyView& f, std::size_t step, std::size_t first,
+                         runtime::Secrecy secrecy,
+                         const std::function<void(std::size_t, const poly::ConstPolyView&)>& take) const {
+  if (step == parts_) return take(first, f);
+  const poly::Backend& backend = context_->backend();
+  runtime::Queue& queue = context_->queue();
+  const auto make = [&] {
+    return context_->make_poly(f.shape.batch, f.shape.components, base_, Form::evaluation, secrecy);
+  };
+  poly::Poly mirrored = make(), half = make();
+  // X^step -> -X^step.
+  backend.automorphism(queue, mirrored.view(), f, 1 + context_->degree() / step, Form::evaluation, base_);
+  backend.add(queue, half.view(), f, std::as_const(mirrored).view(), base_);
+  backend.multiply_scalar(queue, half.view(), std::as_const(half).view(), half_, base_);
+  split(std::as_const(half).view(), 2 * step, first, secrecy, take);
+  backend.subtract(queue, half.view(), f, std::as_const(mirrored).view(), base_);
+  mirrored = {};
+  const auto turn = static_cast<std::size_t>(std::countr_zero(step));
+  backend.multiply(queue, half.view(), std::as_const(half).view(), turns_[turn].view(), base_);
+  split(std::as_const(half).view(), 2 * step, first + step, secrecy, take);
+}
+
+KeyRole part_role(const SecretPart& part) {
+  const auto number = static_cast<std::uint32_t>(part.parts + part.index);
+  return {.from = first_part + 2 * number + (part.times_secret ? 1U : 0U)};
+}
+
+std::optional<SecretPart> part_of(const KeyRole& role) {
+  if (role.power != 1 || role.galois_element != 1 || role.to != 0 || role.from < first_part + 4) return {};
+  const std::uint32_t number = (role.from - first_part) / 2;
+  const std::uint32_t parts = std::bit_floor(number);
+  return SecretPart{
+      .parts = parts, .index = number - parts, .times_secret = (role.from - first_part) % 2 == 1};
+}
+
+std::vector<SwitchingKey> generate_part_keys(const SecretKey& secret, const std::vector<SecretPart>& parts,
+                                             const std::shared_ptr<const Gadget>& gadget) {
+  std::vector<SwitchingKey> keys(parts.size());
+  if (parts.empty()) return keys;
+  const std::shared_ptr<const Context>& context = secret.context;
+  std::multimap<std::size_t, std::size_t> places;  // of keys, by the part's index
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    if (parts[i].parts != parts.front().parts || parts[i].index >= parts[i].parts) {
+      throw ParameterError("keys of parts of a secret split in several ways; make those of one at a time");
+    }
+    places.emplace(parts[i].index, i);
+  }
+  const poly::RnsBase& base = secret.poly.base();
+  const PartSplitter splitter(context, base, parts.front().parts);
+  SecretKey from{context, context->make_poly(1, 1, base, Form::evaluation, runtime::Secrecy::secret)};
+  splitter.split(
+      secret.poly.view(), runtime::Secrecy::secret, [&](std::size_t u, const poly::ConstPolyView& part) {
+        const auto [begin, end] = places.equal_range(u);
+        for (auto place = begin; place != end; ++place) {
+          if (parts[place->second].times_secret) {
+            context->backend().multiply(context->queue(), from.poly.view(), part, secret.poly.view(), base);
+          } else {
+            context->backend().copy(context->queue(), from.poly.view(), part);
+          }
+          keys[place->second] = generate_switching_key(from, secret, gadget);
+        }
+      });
+  return keys;
+}
+
+}  // namespace hemera::rlwe
