@@ -141,7 +141,7 @@ def test_what_does_not_fit_is_refused(params, ev):
 def test_batches_of_matrices_multiply_each_other(client, params, size):
     ctx, sk = client
     product = hm.circuits.MatrixBatchProduct(params, size)
-    assert (product.size, product.pairs, product.depth) == (size, SLOTS // size, 1)
+    assert (product.size, product.pairs, product.depth) == (size, params.max_slots // size, 1)
     assert len(product.needed_keys) == 2 * size
     ev = ctx.bind(ctx.generate_keys(sk, relinearization=False, plan=product))
     # Fewer and smaller ones are filled up with zeros.
