@@ -104,6 +104,32 @@ void weighted_sum(benchmark::State& state, const Kernels& kernels, Limb& limb, s
   }
 }
 
+// packed_row_group rows at a time of `terms` columns that are packed: beside as many of weighted_sum.
+void multiply_integers(benchmark::State& state, const Kernels& kernels, Limb& limb, std::size_t terms) {
+  constexpr std::size_t packed_block = 32;
+  std::vector<std::uint64_t> sums(packed_block);
+  for (std::size_t j = 0; j < terms; ++j) {
+    for (std::size_t n = 0; n < packed_block; ++n) sums[n] += limb.row(packed_row_group + j)[n];
+  }
+  // As many words as the block has, in its order; sums of them by column and entry.
+  std::vector<std::uint64_t> words(terms * packed_block);
+  for (std::size_t i = 0; i < words.size(); ++i) {
+    const std::size_t tile = i / (terms * packed_tile), column = i / packed_tile % terms;
+    words[i] = limb.row(packed_row_group + column)[tile * packed_tile + i % packed_tile];
+  }
+  std::vector<std::int32_t> weights(packed_row_group * terms);
+  for (std::size_t i = 0; i < weights.size(); ++i)
+    weights[i] = static_cast<std::int32_t>(i * 7919 % 65536) - 32768;
+  const PackedRows in{words.data(), sums.data(), terms, packed_block};
+  for (auto _ : state) {
+    for (std::size_t first = 0; first < limb.degree(); first += packed_block) {
+      std::uint64_t* out[packed_row_group];
+      for (std::size_t r = 0; r < packed_row_group; ++r) out[r] = limb.row(r) + first;
+      kernels.multiply_integers(out, in, weights.data(), packed_row_group, false, limb.modulus());
+    }
+  }
+}
+
 void quotient(benchmark::State& state, const Kernels& kernels, Limb& limb, std::size_t terms) {
   std::vector<const std::uint64_t*> y;
   const int bits = limb.modulus().bits();
@@ -142,6 +168,9 @@ bool add_all() {
         add_benchmark("multiply", multiply, *kernels, log_degree, bits, 3, 0);
         add_benchmark("multiply_scalar", multiply_scalar, *kernels, log_degree, bits, 2, 0);
         add_benchmark("tensor_2x2", tensor_2x2, *kernels, log_degree, bits, 7, 0);
+        add_benchmark("multiply_integers", multiply_integers, *kernels, log_degree, bits,
+                      packed_row_group + 768, 768);
+        add_benchmark("weighted_sum", weighted_sum, *kernels, log_degree, bits, 1 + 768, 768);
         for (const std::size_t terms : {3, 18}) {
           add_benchmark("inner_product", inner_product, *kernels, log_degree, bits, 1 + 2 * terms, terms);
           add_benchmark("weighted_sum", weighted_sum, *kernels, log_degree, bits, 1 + terms, terms);

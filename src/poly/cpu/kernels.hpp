@@ -18,6 +18,19 @@ namespace hemera::poly::cpu {
 /// See Kernels::forward_columns.
 inline constexpr std::size_t transform_rows = 8;
 
+/// Residues x[column][n] that serve many rows of a matrix, in the order in which they are read:
+/// words[(n / 8 columns + column) 8 + n % 8].
+struct PackedRows {
+  const std::uint64_t* words;
+  const std::uint64_t* sums;  ///< [n], over all columns, of moduli below 2^52
+  std::size_t columns;        ///< at most most_packed_columns
+  std::size_t count;          ///< a multiple of 16
+};
+inline constexpr std::size_t packed_tile = 8;
+inline constexpr std::size_t most_packed_columns = 1024;
+/// Rows that are made at a time.
+inline constexpr std::size_t packed_row_group = 4;
+
 struct Kernels {
   const char* name;
 
@@ -96,6 +109,10 @@ struct Kernels {
   void (*inner_product_pair)(std::uint64_t* out0, std::uint64_t* out1, const std::uint64_t* const* a,
                              const std::uint64_t* const* b0, const std::uint64_t* const* b1,
                              std::size_t terms, std::size_t count, const arith::Modulus& q) = nullptr;
+  /// out[r] = sum_j weights[r][j] in[j] mod q, plus out[r] if `adds`, for up to packed_row_group rows; the
+  /// weights, [row][column], lie in [-2^15, 2^15).
+  void (*multiply_integers)(std::uint64_t* const* out, const PackedRows& in, const std::int32_t* weights,
+                            std::size_t rows, bool adds, const arith::Modulus& q);
   /// out0 = a0 b0, out1 = a0 b1 + a1 b0, out2 = a1 b1.
   void (*tensor_2x2)(std::uint64_t* out0, std::uint64_t* out1, std::uint64_t* out2, const std::uint64_t* a0,
                      const std::uint64_t* a1, const std::uint64_t* b0, const std::uint64_t* b1,

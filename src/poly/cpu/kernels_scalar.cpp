@@ -3,6 +3,7 @@
 #include <cassert>
 
 #include "arith/magnitude.hpp"
+#include "poly/cpu/integer_rows.hpp"
 #include "poly/cpu/kernels.hpp"
 
 namespace hemera::poly::cpu {
@@ -344,6 +345,25 @@ bool residues_within(std::uint64_t* out, const std::int64_t* values, std::size_t
   return arith::all_within({values, count}, bound);
 }
 
+// One residue at a time.
+struct ScalarIntegers {
+  using Sum = std::int64_t;
+  using Half = std::int64_t;
+  using Weight = std::int64_t;
+  static constexpr std::size_t lanes = 1;
+
+  static Half load_low(const std::uint64_t* p) { return static_cast<std::int64_t>(*p & 0x7fffffff); }
+  static Half load_high(const std::uint64_t* p) { return static_cast<std::int64_t>(*p >> 31); }
+  static Weight broadcast(std::int32_t w) { return w; }
+  static Sum add_product(Sum sum, Half half, Weight w) { return sum + half * w; }
+  static void store(std::int64_t* out, Sum sum) { *out = sum; }
+};
+
+void multiply_integers(std::uint64_t* const* out, const PackedRows& in, const std::int32_t* weights,
+                       std::size_t rows, bool adds, const Modulus& q) {
+  IntegerRows<ScalarIntegers>::run(out, in, weights, rows, adds, q);
+}
+
 constexpr Kernels table = {
     .name = "scalar",
     .forward_transform = forward_transform,
@@ -364,6 +384,7 @@ constexpr Kernels table = {
     .place_groups = place_groups,
     .collect_groups = collect_groups,
     .inner_product = inner_product,
+    .multiply_integers = multiply_integers,
     .tensor_2x2 = tensor_2x2,
     .scale_residues = scale_residues,
     .quotient = quotient,

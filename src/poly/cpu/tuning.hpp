@@ -52,6 +52,16 @@ inline constexpr std::size_t hoisted_block = 2048;
 /// Terms of `hoisted_products` whose products are summed before they are reduced. Not measured alone.
 inline constexpr std::size_t hoisted_terms_at_once = 4;
 
+/// Entries of a block of `multiply_matrix`, so many that the block, of up to most_packed_columns of the
+/// input, has about these words; and entries, terms and columns of a block of `multiply_elements`: both stay
+/// in the second-level cache. Not measured alone.
+inline constexpr std::size_t matrix_block_words = std::size_t{1} << 16;
+inline constexpr std::size_t least_matrix_block = 32;
+inline constexpr std::size_t most_matrix_block = 512;
+inline constexpr std::size_t element_block = 64;
+inline constexpr std::size_t element_terms = 256;
+inline constexpr std::size_t element_columns = 4;
+
 /// Coefficients of a task of a sampler: fewer, down to sampled_range, where there would not be two tasks for
 /// each thread. Not measured alone.
 inline constexpr std::size_t sampled_range_of_task = 4096;

@@ -24,6 +24,7 @@ const Kernels& avx2_kernels() {
       .place_groups = scalar_kernels().place_groups,
       .collect_groups = scalar_kernels().collect_groups,
       .inner_product = avx2::inner_product,
+      .multiply_integers = avx2::multiply_integers,
       .tensor_2x2 = avx2::tensor_2x2,
       .scale_residues = avx2::scale_residues,
       .quotient = avx2::quotient,

@@ -51,6 +51,8 @@ void inner_product(std::uint64_t* out, const std::uint64_t* const* a, const std:
 void inner_product_pair(std::uint64_t* out0, std::uint64_t* out1, const std::uint64_t* const* a,
                         const std::uint64_t* const* b0, const std::uint64_t* const* b1, std::size_t terms,
                         std::size_t count, const arith::Modulus& q);
+void multiply_integers(std::uint64_t* const* out, const PackedRows& in, const std::int32_t* weights,
+                       std::size_t rows, bool adds, const arith::Modulus& q);
 void tensor_2x2(std::uint64_t* out0, std::uint64_t* out1, std::uint64_t* out2, const std::uint64_t* a0,
                 const std::uint64_t* a1, const std::uint64_t* b0, const std::uint64_t* b1, std::size_t count,
                 const arith::Modulus& q);

@@ -29,6 +29,7 @@ const Kernels& avx512_kernels() {
       .collect_groups = avx512::collect_groups,
       .inner_product = avx512::inner_product,
       .inner_product_pair = avx512::inner_product_pair,
+      .multiply_integers = avx512::multiply_integers,
       .tensor_2x2 = avx512::tensor_2x2,
       .scale_residues = avx512::scale_residues,
       .quotient = avx512::quotient,

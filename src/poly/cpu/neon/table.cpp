@@ -24,6 +24,7 @@ const Kernels& neon_kernels() {
       .place_groups = scalar_kernels().place_groups,
       .collect_groups = scalar_kernels().collect_groups,
       .inner_product = neon::inner_product,
+      .multiply_integers = neon::multiply_integers,
       .tensor_2x2 = neon::tensor_2x2,
       .scale_residues = neon::scale_residues,
       .quotient = scalar_kernels().quotient,

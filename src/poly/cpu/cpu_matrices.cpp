@@ -1,0 +1,190 @@
+// Products of matrices, in blocks that stay in a near cache. Blocks are packed: polynomials are powers of two
+// apart, so that the same entries of many of them would share few lines of a cache.
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cstring>
+#include <vector>
+
+#include "poly/cpu/conversion.hpp"
+#include "poly/cpu/cpu_backend.hpp"
+#include "poly/cpu/parallel.hpp"
+#include "poly/cpu/tuning.hpp"
+
+namespace hemera::poly::cpu {
+
+using Limb = std::uint64_t;
+
+namespace {
+
+// Packs the entries [first, first + count) of the columns of a block, and sums them.
+void pack(Limb* words, Limb* sums, const ConstPolyView& in, std::size_t begin, std::size_t columns,
+          std::size_t component, std::size_t limb, std::size_t first, std::size_t count) {
+  std::fill_n(sums, count, 0);
+  for (std::size_t j = 0; j < columns; ++j) {
+    const Limb* from = in.limb<Limb>(begin + j, component, limb) + first;
+    for (std::size_t n = 0; n < count; n += packed_tile) {
+      Limb* to = words + (n / packed_tile * columns + j) * packed_tile;
+      for (std::size_t i = 0; i < packed_tile; ++i) {
+        to[i] = from[n + i];
+        sums[n + i] += from[n + i];
+      }
+    }
+  }
+}
+
+// The integers of a row from a column on, as words of 32 bits.
+void widen(std::int32_t* out, const IntegerMatrixView& w, std::size_t row, std::size_t begin,
+           std::size_t columns) {
+  const std::byte* from = w.host + (row * w.columns + begin) * static_cast<std::size_t>(w.bytes);
+  const auto widen_as = [&](auto integer) {
+    for (std::size_t j = 0; j < columns; ++j) {
+      std::memcpy(&integer, from + j * sizeof(integer), sizeof(integer));
+      out[j] = integer;
+    }
+  };
+  static_assert(std::endian::native == std::endian::little);
+  w.bytes == 1 ? widen_as(std::int8_t{}) : widen_as(std::int16_t{});
+}
+
+// Entries of a block of so many columns: more where they are few, as each block widens all integers.
+std::size_t matrix_block(std::size_t columns) {
+  std::size_t block = tuning::most_matrix_block;
+  while (block > tuning::least_matrix_block && block * columns > tuning::matrix_block_words) block /= 2;
+  return block;
+}
+
+// All rows of a block of columns.
+void add_block(const Kernels& kernels, const PolyView& out, const PackedRows& in, const IntegerMatrixView& w,
+               std::size_t begin, std::size_t component, std::size_t limb, std::size_t first,
+               const arith::Modulus& q) {
+  std::array<std::int32_t, packed_row_group * most_packed_columns> weights;
+  for (std::size_t row = 0; row < w.rows; row += packed_row_group) {
+    const std::size_t rows = std::min(packed_row_group, w.rows - row);
+    std::array<Limb*, packed_row_group> to;
+    for (std::size_t r = 0; r < rows; ++r) {
+      to[r] = out.limb<Limb>(row + r, component, limb) + first;
+      widen(&weights[r * in.columns], w, row + r, begin, in.columns);
+    }
+    kernels.multiply_integers(to.data(), in, weights.data(), rows, begin != 0, q);
+  }
+}
+
+}  // namespace
+
+void CpuBackend::do_multiply_matrix(Queue& queue, const PolyView& out, const ConstPolyView& in,
+                                    const IntegerMatrixView& w, const RnsBase& base,
+                                    Workspace& workspace) const {
+  if (workspace.measures()) return;
+  const std::size_t most_columns = std::min(w.columns, most_packed_columns);
+  const std::size_t block = matrix_block(most_columns);
+  PolyShape shape = out.shape;  // components and limbs together
+  shape.batch = 1;
+  shape.components *= shape.limbs;
+  const std::size_t weight = std::max<std::size_t>(1, w.rows * w.columns * tuning::product_weight / 4);
+  for_each_block(queue, shape, block, weight, [&](std::size_t, std::size_t row, std::size_t first) {
+    const std::size_t component = row / out.shape.limbs, limb = row % out.shape.limbs;
+    BlockScratch words(most_columns * block);
+    std::array<Limb, tuning::most_matrix_block> sums;
+    for (std::size_t begin = 0; begin < w.columns; begin += most_columns) {
+      const std::size_t columns = std::min(most_columns, w.columns - begin);
+      pack(words.data(), sums.data(), in, begin, columns, component, limb, first, block);
+      add_block(kernels_, out, {words.data(), sums.data(), columns, block}, w, begin, component, limb, first,
+                base.modulus(limb));
+    }
+  });
+}
+
+namespace {
+
+// One block of entries of a limb: terms of a and b by the block, sums by the inner product of limbs.
+class ElementBlock {
+ public:
+  static constexpr std::size_t count = tuning::element_block;
+  static constexpr std::size_t most_terms = tuning::element_terms;
+  static constexpr std::size_t most_columns = tuning::element_columns;
+
+  ElementBlock(const Kernels& kernels, const PolyView& out, const ConstPolyView& a, const ConstPolyView& b,
+               const arith::Modulus& q, std::size_t limb, std::size_t first)
+      : kernels_(kernels),
+        out_(out),
+        a_(a),
+        b_(b),
+        q_(q),
+        limb_(limb),
+        first_(first),
+        terms_(std::min(a.shape.components, most_terms)),
+        columns_(std::min(out.shape.components, most_columns)),
+        packed_((columns_ + 1) * terms_ * count) {
+    ones_.fill(1);
+  }
+
+  void run() {
+    for (std::size_t term = 0; term < a_.shape.components; term += terms_) {
+      for (std::size_t column = 0; column < out_.shape.components; column += columns_) {
+        add(term, std::min(terms_, a_.shape.components - term), column,
+            std::min(columns_, out_.shape.components - column));
+      }
+    }
+  }
+
+ private:
+  Limb* packed(std::size_t row, std::size_t term) { return packed_.data() + (row * terms_ + term) * count; }
+
+  // Adds some terms to some columns of all rows; a row of a is packed after the columns of b.
+  void add(std::size_t term, std::size_t terms, std::size_t column, std::size_t columns) {
+    for (std::size_t j = 0; j < terms; ++j) {
+      for (std::size_t c = 0; c < columns; ++c) {
+        std::memcpy(packed(c, j), b_.limb<Limb>(term + j, column + c, limb_) + first_, count * sizeof(Limb));
+      }
+    }
+    std::vector<const Limb*> left(terms), right(terms);
+    if (term != 0) {
+      left.push_back(nullptr);  // the sum so far
+      right.push_back(ones_.data());
+    }
+    for (std::size_t r = 0; r < out_.shape.batch; ++r) {
+      for (std::size_t j = 0; j < terms; ++j) {
+        left[j] = a_.limb<Limb>(r, term + j, limb_) + first_;
+        if (columns == 1) continue;
+        std::memcpy(packed(columns_, j), left[j], count * sizeof(Limb));
+        left[j] = packed(columns_, j);
+      }
+      for (std::size_t c = 0; c < columns; ++c) {
+        Limb* to = out_.limb<Limb>(r, column + c, limb_) + first_;
+        for (std::size_t j = 0; j < terms; ++j) right[j] = packed(c, j);
+        if (term != 0) left.back() = to;
+        kernels_.inner_product(to, left.data(), right.data(), left.size(), count, q_);
+      }
+    }
+  }
+
+  const Kernels& kernels_;
+  const PolyView& out_;
+  const ConstPolyView &a_, &b_;
+  const arith::Modulus& q_;
+  std::size_t limb_, first_, terms_, columns_;
+  BlockScratch packed_;
+  alignas(64) std::array<Limb, count> ones_;
+};
+
+}  // namespace
+
+void CpuBackend::do_multiply_elements(Queue& queue, const PolyView& out, const ConstPolyView& a,
+                                      const ConstPolyView& b, const RnsBase& base,
+                                      Workspace& workspace) const {
+  if (workspace.measures()) return;
+  const std::size_t sums = out.shape.batch * out.shape.components;
+  // What is used once need not be packed.
+  if (sums == 1) return Backend::do_multiply_elements(queue, out, a, b, base, workspace);
+  PolyShape shape = out.shape;
+  shape.batch = 1;
+  shape.components = shape.limbs;
+  const std::size_t weight = sums * a.shape.components * tuning::product_weight;
+  for_each_block(queue, shape, ElementBlock::count, weight,
+                 [&](std::size_t, std::size_t limb, std::size_t first) {
+                   ElementBlock(kernels_, out, a, b, base.modulus(limb), limb, first).run();
+                 });
+}
+
+}  // namespace hemera::poly::cpu
