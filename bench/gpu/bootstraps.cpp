@@ -126,8 +126,8 @@ Fields fields_of(const Session& session, const BootstrapCase& chosen, const std:
           {"mode", quoted(mode)}};
 }
 
-void print(const std::vector<BootstrapTiming>& rows) {
-  for (const BootstrapTiming& timing : rows) {
+void print(const std::vector<TimedRow>& rows) {
+  for (const TimedRow& timing : rows) {
     for (const char* name : {"operation", "level", "mode", "mean_bits", "worst_bits"}) {
       for (const auto& [field, value] : timing.fields) {
         if (field == name) std::cerr << "  " << value;
@@ -223,8 +223,7 @@ BootstrapCase read_bootstrap(const std::string& text) {
   return chosen;
 }
 
-std::vector<BootstrapTiming> time_bootstrap(const BootstrapCase& chosen, int device,
-                                            std::size_t repetitions) {
+std::vector<TimedRow> time_bootstrap(const BootstrapCase& chosen, int device, std::size_t repetitions) {
   if (chosen.preset == "openfhe") return time_client_bootstrap(chosen, device, repetitions);
   const Session session(chosen, device);
   const Bootstrap& plan = session.plan;
@@ -233,7 +232,7 @@ std::vector<BootstrapTiming> time_bootstrap(const BootstrapCase& chosen, int dev
   const std::size_t parts = plan.is_real() || plan.merges_parts() ? 1 : 2;
   const circuits::EvalMod eval_mod(session.parameters, layout, parts == 2);
   const circuits::PreparedFunction sine(session.context, eval_mod.plan());
-  std::vector<BootstrapTiming> rows;
+  std::vector<TimedRow> rows;
   circuits::Precision precision;
 
   const auto row = [&](const Timing& timing, const std::string& operation, const std::string& mode,

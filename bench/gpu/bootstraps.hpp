@@ -40,13 +40,13 @@ std::string fixed(double value);
 /// A call that makes a ciphertext.
 Call making(std::function<rlwe::Ciphertext()> make, std::function<bool(const rlwe::Ciphertext&)> check);
 
-struct BootstrapTiming {
+struct TimedRow {
   Fields fields;
   double microseconds = 0, spread = 0;
   bool checked = false;
 };
 
 /// Of the whole bootstrap, eager and as a graph, and of its steps.
-std::vector<BootstrapTiming> time_bootstrap(const BootstrapCase& chosen, int device, std::size_t repetitions);
+std::vector<TimedRow> time_bootstrap(const BootstrapCase& chosen, int device, std::size_t repetitions);
 
 }  // namespace hemera::gpu_bench

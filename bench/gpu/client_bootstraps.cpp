@@ -91,8 +91,8 @@ openfhe::CryptoContext context_of(const Sizes& sizes) {
 
 }  // namespace
 
-std::vector<BootstrapTiming> time_client_bootstrap(const BootstrapCase& chosen, int device,
-                                                   std::size_t repetitions) {
+std::vector<TimedRow> time_client_bootstrap(const BootstrapCase& chosen, int device,
+                                            std::size_t repetitions) {
   const Sizes sizes = sizes_of(chosen);
   const openfhe::CryptoContext client = context_of(sizes);
   const auto context =
@@ -123,7 +123,7 @@ std::vector<BootstrapTiming> time_client_bootstrap(const BootstrapCase& chosen, 
 
   const Timer timer(*context, repetitions);
   const circuits::Cost& cost = bootstrapper.cost();
-  std::vector<BootstrapTiming> rows;
+  std::vector<TimedRow> rows;
   const auto add = [&](const Timing& timing, const std::string& mode) {
     const std::size_t top = context->top_level();
     rows.push_back({{{"scheme", "\"ckks\""},

@@ -12,6 +12,7 @@
 
 #include "gpu/bootstraps.hpp"
 #include "gpu/gpu_energy.hpp"
+#include "gpu/matrices.hpp"
 #include "gpu/session.hpp"
 #include "gpu/sets.hpp"
 #include "hemera/runtime/device.hpp"
@@ -34,6 +35,8 @@ constexpr const char* help = R"(Times operations on a GPU, one call at a time, b
   --sweep             products and rotations at lower levels, and transforms by number of limbs, too
   --bootstraps A,B    CKKS bootstraps, and no sets: PRESET[:SLOTS][:real|:merged][:xBATCH][:iITERATIONS][:FIELD=NUMBER]
                       or those of a client's keys: openfhe[:SLOTS][:degree=N][:primes=N][:digits=N][:budget=N]
+  --matrices A,B      products of matrices of integers and polynomials of two components, and no sets:
+                      ROWSxCOLUMNSxN[:limbs=N][:bits=N], such as 4096x4096x4096
   --energy 1,10,500   energy of so many products with their relinearization one after the other, and nothing else
   --repetitions N     timed calls, of which the median counts; default: 50
   --device N          index of the GPU; default: 0
@@ -42,7 +45,7 @@ constexpr const char* help = R"(Times operations on a GPU, one call at a time, b
 )";
 
 struct Options {
-  std::vector<std::string> sets, operations, bootstraps;
+  std::vector<std::string> sets, operations, bootstraps, matrices;
   std::vector<std::size_t> batches = {1}, energy;
   bool eager = true, graph = true, sweep = false;
   std::size_t repetitions = 50;
@@ -84,6 +87,8 @@ Options read_options(int count, char** arguments) {
       options.graph = mode != "eager";
     } else if (name == "--bootstraps") {
       options.bootstraps = bench::split(value());
+    } else if (name == "--matrices") {
+      options.matrices = bench::split(value());
     } else if (name == "--energy") {
       options.energy = bench::numbers(name, value());
     } else if (name == "--sweep") {
@@ -189,7 +194,20 @@ class Bench {
 
   void run(const BootstrapCase& chosen) {
     std::cerr << "bootstrap " << chosen.preset << chosen.changes << "\n";
-    for (const BootstrapTiming& timing : time_bootstrap(chosen, options_.device, options_.repetitions)) {
+    add_rows(time_bootstrap(chosen, options_.device, options_.repetitions));
+  }
+
+  void run(const MatrixCase& chosen) {
+    std::cerr << "matrix " << chosen.rows << " x " << chosen.columns << ", N " << chosen.degree << "\n";
+    add_rows(time_matrix(chosen, options_.device, options_.repetitions));
+  }
+
+  [[nodiscard]] const std::vector<std::string>& rows() const { return rows_; }
+  [[nodiscard]] std::size_t wrong() const { return wrong_; }
+
+ private:
+  void add_rows(const std::vector<TimedRow>& timings) {
+    for (const TimedRow& timing : timings) {
       std::string row = "{";
       for (const auto& [name, value] : timing.fields) row += quoted(name) + ": " + value + ", ";
       rows_.push_back(row + "\"microseconds\": " + number(timing.microseconds, 2) +
@@ -199,10 +217,6 @@ class Bench {
     }
   }
 
-  [[nodiscard]] const std::vector<std::string>& rows() const { return rows_; }
-  [[nodiscard]] std::size_t wrong() const { return wrong_; }
-
- private:
   void at_level(const Client& client, const Timer& timer, std::size_t batch, std::size_t level,
                 const std::vector<std::string>& names) {
     std::vector<std::string> chosen;
@@ -327,8 +341,9 @@ int run(int count, char** arguments) {
   }
   Bench bench(options);
   for (const std::string& text : options.bootstraps) bench.run(read_bootstrap(text));
+  for (const std::string& text : options.matrices) bench.run(read_matrix(text));
   for (const Set& set : sets()) {
-    if (options.bootstraps.empty() && wanted(options, set)) bench.run(set);
+    if (options.bootstraps.empty() && options.matrices.empty() && wanted(options, set)) bench.run(set);
   }
   std::ostringstream json;
   json << "{\n  \"gpu\": " << quoted(gpu.name) << ",\n  \"driver\": " << quoted(driver_version(found))

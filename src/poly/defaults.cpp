@@ -110,8 +110,7 @@ void Backend::do_multiply_matrix(Queue& queue, const PolyView& out, const ConstP
 }
 
 void Backend::do_multiply_elements(Queue& queue, const PolyView& out, const ConstPolyView& a,
-                                   const ConstPolyView& b, const RnsBase& base,
-                                   Workspace& workspace) const {
+                                   const ConstPolyView& b, const RnsBase& base, Workspace& workspace) const {
   if (workspace.measures()) return;
   std::vector<ConstPolyView> left(a.shape.components), right;
   for (std::size_t j = 0; j < b.shape.batch; ++j) right.push_back(b.batches(j, 1));

@@ -139,7 +139,7 @@ TEST_P(BackendTest, MatricesOfIntegersAtTheirLimits) {
   for (const Fill fill : {Fill::least, Fill::most}) {
     for (const int bytes : {1, 2}) {
       for (const bool largest : {false, true}) {
-        for (const std::size_t columns : {std::size_t{7}, std::size_t{160}}) {
+        for (const std::size_t columns : {std::size_t{7}, std::size_t{GetParam().brief() ? 40 : 160}}) {
           Host in(base, columns, 1);
           for (std::size_t i = 0; largest && i < in.words.size(); ++i) {
             in.words[i] = base.modulus(i / 1024 % base.size()).value() - 1;

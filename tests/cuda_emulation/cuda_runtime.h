@@ -204,6 +204,15 @@ inline unsigned long long __umul64hi(unsigned long long a, unsigned long long b)
 inline unsigned __umulhi(unsigned a, unsigned b) {
   return static_cast<unsigned>((static_cast<unsigned long long>(a) * b) >> 32);
 }
+// Byte i of the result is the one of low and high, in a row, that four bits of the selector name.
+inline unsigned __byte_perm(unsigned low, unsigned high, unsigned selector) {
+  const unsigned long long bytes = static_cast<unsigned long long>(high) << 32 | low;
+  unsigned result = 0;
+  for (int i = 0; i < 4; ++i) {
+    result |= static_cast<unsigned>(bytes >> (8 * (selector >> (4 * i) & 7U)) & 0xffU) << (8 * i);
+  }
+  return result;
+}
 inline unsigned __brev(unsigned value) {
   unsigned result = 0;
   for (int bit = 0; bit < 32; ++bit) result |= ((value >> bit) & 1U) << (31 - bit);

@@ -5,6 +5,8 @@
 
 #include <cstdlib>
 #include <functional>
+#include <optional>
+#include <random>
 #include <string>
 #include <vector>
 
@@ -283,6 +285,37 @@ TEST(EmulationWays, EncryptionHasTwo) {
   EXPECT_EQ(kernels[0], kernels[2]);
   EXPECT_GT(kernels[1], kernels[2]);
   EXPECT_EQ(kernels[3], kernels[2]);
+}
+
+// Rows of combine, products of bytes, and the same with sums of as few columns as there may be.
+TEST(EmulationWays, MatricesHaveThree) {
+  constexpr std::size_t rows = 19, columns = 70;
+  for (const int bytes : {1, 2}) {
+    std::vector<std::byte> integers(rows * columns * static_cast<std::size_t>(bytes));
+    std::mt19937_64 random(static_cast<unsigned>(bytes));
+    for (std::byte& byte : integers) byte = static_cast<std::byte>(random());
+    std::optional<Host> first;
+    for (const auto& [forced, kernels] :
+         {std::pair(Forced{"chosen", ""}, std::size_t{1 + 3}),
+          {Forced{"short", "most_columns_per_sum=32"}, 1 + 3},
+          {Forced{"rows", "least_rows_of_bytes=1000"}, rows * ((columns + 5) / 6)}}) {
+      SCOPED_TRACE(forced.name);
+      Rig rig(case_of(forced), 1024, {49, 50, 30, 61});
+      const Poly in = rig.upload(rig.random(rig.all(), columns, 2));
+      runtime::Buffer device(rig.backend->memory(), integers.size());
+      rig.backend->upload_values(*rig.queue, {device.data(), integers.size()}, integers);
+      const IntegerMatrixView w{
+          .data = device.data(), .host = integers.data(), .rows = rows, .columns = columns, .bytes = bytes};
+      Poly out = rig.output(rig.all(), rows, 2);
+      runtime::Workspace space(rig.backend->memory());
+      const std::size_t before = emulation::counts().kernels;
+      rig.backend->multiply_matrix(*rig.queue, out.view(), in.view(), w, rig.all(), space);
+      EXPECT_EQ(emulation::counts().kernels - before, kernels);  // of 7, 4 and 8 bytes
+      const Host result = rig.download(out);
+      if (!first) first = result;
+      EXPECT_EQ(result.words, first->words);
+    }
+  }
 }
 
 TEST(EmulationWays, EnvironmentForcesTheBackend) {

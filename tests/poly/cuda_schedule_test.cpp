@@ -4,6 +4,8 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cstdint>
+#include <limits>
 #include <string>
 #include <vector>
 
@@ -473,6 +475,25 @@ TEST(CudaSchedule, ProductsAndLifts) {
   EXPECT_EQ(pairs_together(20, 1 << 13, mib, on("h200")), 2U);
   EXPECT_EQ(pairs_together(20, 1 << 15, mib, on("h200")), 1U);
   EXPECT_EQ(pairs_together(20, 1, 16 * mib, on("rtx-3090")), 1U);
+}
+
+TEST(CudaSchedule, MatricesGoByTheirRows) {
+  const auto schedule = [](std::size_t rows, std::size_t bytes, std::string_view forced = "") {
+    return schedule_of(MatrixShape{.rows = rows, .columns = 768, .bytes = bytes}, on("h200", forced));
+  };
+  EXPECT_FALSE(schedule(1, 1).by_bytes);
+  EXPECT_TRUE(schedule(2, 1).by_bytes);
+  EXPECT_TRUE(schedule(4096, 2).by_bytes);
+  EXPECT_TRUE(schedule(1, 2, "least_rows_of_bytes=0").by_bytes);
+  EXPECT_FALSE(schedule(4096, 1, "least_rows_of_bytes=5000").by_bytes);
+  // Sums of 32 bits: an unsigned byte times a signed one, and products of two kinds in one sum.
+  const std::size_t most = std::numeric_limits<std::int32_t>::max();
+  EXPECT_EQ(schedule(4096, 1).columns_per_sum, 65536U);
+  EXPECT_LE(schedule(4096, 1).columns_per_sum * 255 * 128, most);
+  EXPECT_EQ(schedule(4096, 2).columns_per_sum, 16384U);
+  EXPECT_LE(schedule(4096, 2).columns_per_sum * 255 * (255 + 127), most);
+  EXPECT_EQ(schedule(4096, 2, "most_columns_per_sum=100").columns_per_sum, 96U);
+  EXPECT_EQ(schedule(4096, 1, "most_columns_per_sum=0").columns_per_sum, 32U);
 }
 
 TEST(CudaSchedule, LaunchesGoByTheRing) {

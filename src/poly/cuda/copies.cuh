@@ -32,6 +32,18 @@ __device__ __forceinline__ void copy_past_first_level(T* shared, const T* global
   *shared = *global;
 #endif
 }
+/// Ends a group of the thread's copies, which may be empty; and waits for all groups but the last `pending`.
+__device__ __forceinline__ void end_group_of_copies() {
+#if defined(__CUDA_ARCH__)
+  asm volatile("cp.async.commit_group;" ::: "memory");
+#endif
+}
+template <int pending>
+__device__ __forceinline__ void finish_groups_of_copies() {
+#if defined(__CUDA_ARCH__)
+  asm volatile("cp.async.wait_group %0;" ::"n"(pending) : "memory");
+#endif
+}
 __device__ __forceinline__ void finish_copies() {
 #if defined(__CUDA_ARCH__)
   asm volatile("cp.async.wait_all;" ::: "memory");

@@ -78,6 +78,11 @@ class CudaBackend final : public Backend {
   void do_combine(Queue& queue, const PolyView& out, std::span<const ConstPolyView> a,
                   std::span<const std::vector<std::uint64_t>> scalars, std::span<const std::uint64_t> added,
                   const RnsBase& base, Workspace& workspace) const override;
+  void do_multiply_matrix(Queue& queue, const PolyView& out, const ConstPolyView& in,
+                          const IntegerMatrixView& w, const RnsBase& base,
+                          Workspace& workspace) const override;
+  void do_multiply_elements(Queue& queue, const PolyView& out, const ConstPolyView& a, const ConstPolyView& b,
+                            const RnsBase& base, Workspace& workspace) const override;
   void do_inner_product(Queue& queue, const PolyView& out, std::span<const ConstPolyView> a,
                         std::span<const ConstPolyView> b, const RnsBase& base) const override;
   void do_inner_products(Queue& queue, std::span<const PolyView> out, std::span<const ConstPolyView> a,

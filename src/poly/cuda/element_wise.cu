@@ -3,6 +3,7 @@
 
 #include "poly/cuda/kernels.hpp"
 #include "poly/cuda/launch.cuh"
+#include "poly/cuda/pairs.cuh"
 #include "poly/cuda/rounds.cuh"
 #include "poly/cuda/stored_words.cuh"
 
@@ -16,18 +17,6 @@ constexpr unsigned threads = 256;
 constexpr unsigned words_per_thread = 2;  // 16 bytes
 constexpr unsigned words_per_block = threads * words_per_thread;
 static_assert(min_degree % words_per_block == 0);
-
-struct Pair {
-  std::uint64_t x, y;
-};
-
-__device__ __forceinline__ Pair read(const std::uint64_t* words) {
-  const ulonglong2 pair = *reinterpret_cast<const ulonglong2*>(words);
-  return {pair.x, pair.y};
-}
-__device__ __forceinline__ void write(std::uint64_t* words, std::uint64_t x, std::uint64_t y) {
-  *reinterpret_cast<ulonglong2*>(words) = make_ulonglong2(x, y);
-}
 
 // The two words of this thread: grid [tile, polynomial, limb].
 struct Place {
@@ -184,20 +173,6 @@ __global__ void __launch_bounds__(threads)
   const unsigned from = log_run == 0 ? entry : transposed(entry << log_run);
   out.limb(batch, component, blockIdx.z)[entry] = in.limb(batch, component, blockIdx.z)[from];
 }
-
-// What 128 bits hold of products of residues below 2^61.
-constexpr unsigned products_per_sum = 64;
-
-struct PairSum {
-  uint128 x = 0, y = 0;
-
-  __device__ __forceinline__ void add_product(const Pair& a, const Pair& b) {
-    x += static_cast<uint128>(a.x) * b.x;
-    y += static_cast<uint128>(a.y) * b.y;
-  }
-  __device__ __forceinline__ Pair reduced(const Modulus& q) const { return {q.reduce(x), q.reduce(y)}; }
-  __device__ __forceinline__ void fold(const Modulus& q) { *this = PairSum{q.reduce(x), q.reduce(y)}; }
-};
 
 // Terms of one launch.
 constexpr unsigned multiples_per_launch = 6;

@@ -36,6 +36,16 @@ std::size_t keys_together(const SwitchShape& shape, const Choices& choices) {
 
 }  // namespace
 
+MatrixSchedule schedule_of(const MatrixShape& shape, const Choices& choices) {
+  // A step of the kernel; and what 32 bits hold of a byte times a signed one, and of two bytes' products, by
+  // an unsigned and a signed one, in one sum: 255 (255 + 127) 2^14 < 2^31.
+  constexpr std::size_t step = 32, most_of_one = std::size_t{1} << 16, most_of_two = std::size_t{1} << 14;
+  const std::size_t most =
+      std::min(choices.tuning.most_columns_per_sum, shape.bytes == 1 ? most_of_one : most_of_two);
+  return {.by_bytes = shape.rows >= choices.tuning.least_rows_of_bytes,
+          .columns_per_sum = std::max(most / step * step, step)};
+}
+
 bool allows(Way way, const Choices& choices) { return !choices.tuning.way || way <= *choices.tuning.way; }
 
 Arithmetic arithmetic_of(bool takes_m64, bool takes_f64, const Tuning& tuning) {

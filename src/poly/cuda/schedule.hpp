@@ -152,6 +152,21 @@ std::size_t pairs_together(std::size_t pairs, std::size_t batch, std::size_t byt
 /// the ring is one that they take.
 bool lifts_in_clusters(bool open, std::size_t inputs, std::size_t limbs, const Choices& choices);
 
+// --- Products of matrices. ---
+
+/// A matrix of integers of so many bytes.
+struct MatrixShape {
+  std::size_t rows = 0;
+  std::size_t columns = 0;
+  std::size_t bytes = 1;
+};
+struct MatrixSchedule {
+  bool by_bytes = false;            // products of bytes on the tensor cores, not rows of combine
+  std::size_t columns_per_sum = 0;  // whose products of bytes are summed before they are reduced
+  bool operator==(const MatrixSchedule&) const = default;
+};
+MatrixSchedule schedule_of(const MatrixShape& shape, const Choices& choices);
+
 /// Whether a way is not above the forced one.
 bool allows(Way way, const Choices& choices);
 

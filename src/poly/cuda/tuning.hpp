@@ -118,6 +118,13 @@ struct Tuning {
   /// Key words wait in shared memory while digits are transformed, if they take up to so many bytes.
   std::size_t most_cluster_key_bytes = 32 * 1024;
 
+  /// From so many rows on, matrices of integers multiply by bytes on the tensor cores, which take 16 rows at
+  /// a time and read each word once for 64; fewer are rows of `combine`. Not measured.
+  std::size_t least_rows_of_bytes = 2;
+  /// Columns whose products of bytes are summed before they are reduced: at most as many as sums of 32 bits
+  /// hold.
+  std::size_t most_columns_per_sum = std::size_t{1} << 16;
+
   /// Values from and to the host go by way of pinned memory from so many bytes on, where the call ends when
   /// they are copied. Fewer are left to CUDA, which takes those that go up at once, so that encoding need not
   /// wait. Not measured: CUDA's own staging makes 5 to 12 GB/s, and a wait costs about 10.

@@ -1,0 +1,28 @@
+// Products of matrices: the way that the schedule chooses.
+#include "poly/cuda/cuda_backend.hpp"
+#include "poly/cuda/matrix/matrix.hpp"
+#include "poly/scratch.hpp"
+
+namespace hemera::poly::cuda {
+
+void CudaBackend::do_multiply_matrix(Queue& queue, const PolyView& out, const ConstPolyView& in,
+                                     const IntegerMatrixView& w, const RnsBase& base,
+                                     Workspace& workspace) const {
+  const MatrixSchedule schedule = schedule_of(
+      MatrixShape{.rows = w.rows, .columns = w.columns, .bytes = static_cast<std::size_t>(w.bytes)},
+      choices_);
+  if (!schedule.by_bytes) return Backend::do_multiply_matrix(queue, out, in, w, base, workspace);
+  const Workspace::Frame frame(workspace);
+  std::byte* const packed = workspace.take(packed_matrix_bytes(w));
+  if (workspace.measures()) return;
+  cuda::multiply_matrix(launcher(queue), out, in, w, packed, schedule.columns_per_sum, base);
+}
+
+void CudaBackend::do_multiply_elements(Queue& queue, const PolyView& out, const ConstPolyView& a,
+                                       const ConstPolyView& b, const RnsBase& base,
+                                       Workspace& workspace) const {
+  if (workspace.measures()) return;
+  cuda::multiply_elements(launcher(queue), out, a, b, base);
+}
+
+}  // namespace hemera::poly::cuda
