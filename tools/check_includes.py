@@ -30,7 +30,7 @@ RANK = {layer: rank for rank, row in enumerate(LAYERS) for layer in row}
 PARTS = {
     "poly": ("cpu", "cuda", "ledger"),
     "schemes": ("integer", "bgv", "bfv", "ckks"),
-    "circuits": ("linear", "functions", "bootstrap"),
+    "circuits": ("linear", "functions", "bootstrap", "search"),
     "interop": ("openfhe", "seal"),
     "adapters": ("openfhe", "seal"),
 }

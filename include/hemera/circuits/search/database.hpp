@@ -1,0 +1,60 @@
+// The server's half of a search: expansion of queries, and the pass over the database.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "hemera/circuits/search/query.hpp"
+#include "hemera/poly/poly.hpp"
+#include "hemera/rlwe/context.hpp"
+#include "hemera/rlwe/keys.hpp"
+
+namespace hemera::circuits::search {
+
+/// Each number of the queries as a ciphertext of its own, of a constant polynomial: [dims * query, 2, limb,
+/// N] at the top level, the queries of number 0 first. The numbers are multiplied by N^-1 modulo Q, then
+/// log2 N automorphisms, each added or subtracted, keep one coefficient and multiply it by N. (H. Chen,
+/// I. Chillotti, L. Ren, "Onion ring ORAM", 2019/736, algorithm 3; S. Angel, H. Chen, K. Laine, S. Setty,
+/// "PIR with compressed queries", 2017/1142.)
+///
+/// Throws MissingKeyError for a key that is not there, MismatchError for keys of another context or a query
+/// without the numbers that its extents have, FormatError for a number that is no residue, ParameterError for
+/// dims outside 1 to N.
+poly::Poly expand(const std::shared_ptr<const rlwe::Context>& context, const Query& query,
+                  const rlwe::EvaluationKeys& keys);
+
+/// Rows of `dims` bytes in blocks of N: for each block and each j the polynomial whose coefficient r is entry
+/// j of row r, in evaluation form. Changes need the caller's lock.
+class Database {
+ public:
+  /// Empty. Throws ParameterError unless 1 <= dims <= N.
+  Database(std::shared_ptr<const rlwe::Context> context, std::size_t dims);
+
+  [[nodiscard]] const std::shared_ptr<const rlwe::Context>& context() const { return context_; }
+  [[nodiscard]] std::size_t dims() const { return layout_.dims; }
+  [[nodiscard]] std::size_t blocks() const { return blocks_; }
+  /// Bytes in the context's memory.
+  [[nodiscard]] std::size_t memory_bytes() const;
+
+  /// Makes room for so many blocks, or gives back memory. The contents of new blocks are unspecified.
+  void resize(std::size_t blocks);
+  /// Sets a block to these rows, [row, dims], at most N, and zeros after them. Throws ParameterError for more
+  /// rows, rows that are not whole, or a block that is not there.
+  void set_block(std::size_t block, std::span<const std::int8_t> rows);
+
+  /// Scores of all rows: for each block the sum over j of its polynomials times the expanded query. The
+  /// answer's numbers keep all bits but the lowest `dropped_bits`. Throws as `expand`, and MismatchError for
+  /// queries of other dims, or where there is no block.
+  [[nodiscard]] Answer answer(const Query& query, const rlwe::EvaluationKeys& keys, int dropped_bits) const;
+
+ private:
+  std::shared_ptr<const rlwe::Context> context_;
+  QueryLayout layout_;
+  std::size_t blocks_ = 0;
+  std::vector<poly::Poly> parts_;  // [block, j, limb, N]: blocks in the order of parts
+};
+
+}  // namespace hemera::circuits::search

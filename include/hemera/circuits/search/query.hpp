@@ -1,0 +1,86 @@
+// Search in a clear database by encrypted queries: parameters, keys, queries and answers.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "hemera/poly/random.hpp"
+#include "hemera/rlwe/context.hpp"
+#include "hemera/rlwe/keys.hpp"
+
+namespace hemera::circuits::search {
+
+/// CKKS parameters of a search with 128 bits of security; queries are at their top level, answers at level 0.
+/// - approximate: N = 2^12, one prime of 48 bits, a special one of 50. Scores carry noise.
+/// - exact: N = 2^13, two primes of 48 bits, a special one of 50. Scores round to integers.
+rlwe::Parameters parameters(bool exact);
+
+/// The places of a query of `dims` numbers in a polynomial of degree N: number j is the coefficient of
+/// X^(j stride), stride the largest power of two with dims * stride <= N. Where it is above 1, the first
+/// automorphisms of an expansion clear the coefficients between.
+struct QueryLayout {
+  /// Throws ParameterError unless 1 <= dims <= N.
+  QueryLayout(std::size_t ring_degree, std::size_t numbers);
+
+  std::size_t degree;
+  std::size_t dims;
+  std::size_t stride;
+};
+
+/// N / 2^l + 1 for l from 0 to log2 N - 1: their automorphisms fix the constants alone.
+std::vector<std::uint64_t> galois_elements(std::size_t degree);
+
+/// The keys that a server needs to answer this secret's queries: one for each of galois_elements.
+rlwe::EvaluationKeys generate_keys(const rlwe::SecretKey& secret);
+
+/// Encrypted queries, as they travel: (b, a) with b + a s = message + error.
+struct Query {
+  std::size_t count = 0;
+  std::size_t dims = 0;
+  /// The stream of a, evaluation form.
+  poly::RandomStream seed;
+  /// Those coefficients of b that a number is at, [query, limb, dims]; the others do not matter.
+  std::vector<std::uint64_t> numbers;
+};
+
+/// Encrypts queries [query, dims] of integers times 2^shift, with a fresh seed.
+/// - dims: 1 to N; ParameterError otherwise, or unless `values` are whole queries, at least one.
+/// - Integers times 2^shift are taken modulo the top level's modulus.
+Query encrypt(const rlwe::SecretKey& secret, std::span<const std::int64_t> values, std::size_t dims,
+              int shift);
+
+/// Encrypted scores of rows in blocks of N, as they travel.
+struct Answer {
+  std::size_t count = 0;   ///< of queries
+  std::size_t blocks = 0;  ///< of N rows
+  /// Lowest bits of each number that are rounded away.
+  int dropped_bits = 0;
+  /// Both components in coefficient form at level 0, [block, query, component, N], over 2^dropped_bits.
+  std::vector<std::uint64_t> numbers;
+};
+
+/// The noisy integers of an answer modulo the prime of level 0, centred: [query, block * N]. Throws
+/// MismatchError for an answer without the numbers that its extents have, FormatError for a number that no
+/// residue rounds to.
+std::vector<std::int64_t> decrypt(const rlwe::SecretKey& secret, const Answer& answer);
+
+/// What the noise of a score depends on.
+struct NoiseSources {
+  double row_square = 0;    ///< |D_r|^2 of the score's row
+  double block_square = 0;  ///< the sum of |D_r|^2 over the rows of its block
+  int dropped_bits = 0;     ///< of the answer
+};
+/// Standard deviation of the noise in the integers of `decrypt`, of
+///   (sigma^2 + V (N^2 - 1) / 3) |D_r|^2 + V (2 (N + 1) / 3 - 1) (sum over the block's other rows of |D|^2)
+/// at the top level, divided to level 0, and of the roundings after. V is the variance of a key switch:
+///   V = (1 + |s|^2) / 12 + N sigma^2 (sum over digits of q_d^2) / (12 P^2).
+/// An automorphism added to the ciphertext doubles the errors of earlier switches in coefficients that it
+/// fixes and clears those that it negates; others it adds in pairs. So of log2 N levels the constant has
+/// V (1 + 4 + ... + N^2 / 4), and X^k, k of which 2^v is the highest power of two, V (N / 2^v - 1), on
+/// average 2 (N + 1) / 3 - 1. Rows of one norm have (N - 1) V (sum over the block of |D|^2).
+double noise_deviation(const rlwe::Context& context, const NoiseSources& sources);
+
+}  // namespace hemera::circuits::search

@@ -1,0 +1,221 @@
+#include "hemera/circuits/search/database.hpp"
+
+#include <algorithm>
+#include <string>
+#include <utility>
+
+#include "hemera/arith/modulus.hpp"
+#include "hemera/poly/backend.hpp"
+#include "hemera/rlwe/key_switching.hpp"
+#include "hemera/runtime/error.hpp"
+
+namespace hemera::circuits::search {
+namespace {
+
+using poly::ConstPolyView;
+using poly::Form;
+using poly::PolyView;
+
+// Ciphertexts that are switched at once: bounds scratch, changes no result. Not measured alone.
+constexpr std::size_t most_switched = 256;
+
+// The same array with other extents of batch and components.
+ConstPolyView with_extents(const poly::Poly& poly, std::size_t batch, std::size_t components) {
+  poly::PolyShape shape = poly.shape();
+  shape.batch = batch;
+  shape.components = components;
+  return {poly.view().data, shape, poly.word()};
+}
+
+// The queries as ciphertexts: [query, 2, limb, N], evaluation form.
+void place(const rlwe::Context& context, const Query& query, const QueryLayout& layout, poly::Poly& out) {
+  const poly::Backend& backend = context.backend();
+  const poly::RnsBase& base = out.base();
+  const std::size_t limbs = base.size(), degree = layout.degree, dims = layout.dims;
+  if (query.count == 0 || query.numbers.size() != query.count * limbs * dims) {
+    throw MismatchError("search: " + std::to_string(query.count) + " queries of " + std::to_string(dims) +
+                        " numbers over " + std::to_string(limbs) + " primes come with " +
+                        std::to_string(query.numbers.size()) +
+                        " residues; at least one whole query is needed");
+  }
+  for (std::size_t i = 0; i < query.numbers.size(); ++i) {
+    if (query.numbers[i] >= base.modulus(i / dims % limbs).value()) {
+      throw FormatError("search: the query has a number that is no residue");
+    }
+  }
+  poly::Poly queries = context.make_poly(query.count, 2, base, Form::evaluation);
+  rlwe::expand_uniform_half(context, queries, query.seed);
+  const PolyView b = queries.view().components(0, 1);
+  backend.upload_rows(context.queue(), b, Form::evaluation,
+                      [&](std::size_t first, std::span<std::uint64_t> rows) {
+                        std::fill(rows.begin(), rows.end(), 0);
+                        for (std::size_t row = 0; row < rows.size() / degree; ++row) {
+                          for (std::size_t j = 0; j < dims; ++j) {
+                            rows[row * degree + j * layout.stride] = query.numbers[(first + row) * dims + j];
+                          }
+                        }
+                      });
+  backend.forward_transform(context.queue(), b, b, base);
+  std::vector<std::uint64_t> inverses;
+  for (std::size_t l = 0; l < limbs; ++l) inverses.push_back(arith::inverse(degree, base.modulus(l).value()));
+  backend.multiply_scalar(context.queue(), out.view().batches(0, query.count), std::as_const(queries).view(),
+                          inverses, base);
+}
+
+// X^-power in evaluation form.
+poly::Poly inverse_monomial(const rlwe::Context& context, std::size_t power, const poly::RnsBase& base) {
+  poly::Poly result = context.make_poly(1, 1, base, Form::evaluation);
+  const std::size_t degree = context.degree();
+  context.backend().upload_rows(context.queue(), result.view(), Form::evaluation,
+                                [&](std::size_t first, std::span<std::uint64_t> rows) {
+                                  std::fill(rows.begin(), rows.end(), 0);
+                                  for (std::size_t row = 0; row < rows.size() / degree; ++row) {
+                                    rows[(row + 1) * degree - power] = base.modulus(first + row).value() - 1;
+                                  }
+                                });
+  context.backend().forward_transform(context.queue(), result.view(), result.view(), base);
+  return result;
+}
+
+}  // namespace
+
+poly::Poly expand(const std::shared_ptr<const rlwe::Context>& context, const Query& query,
+                  const rlwe::EvaluationKeys& keys) {
+  const QueryLayout layout(context->degree(), query.dims);
+  const poly::Backend& backend = context->backend();
+  runtime::Queue& queue = context->queue();
+  const std::size_t level = context->top_level(), count = query.count;
+  const poly::RnsBase& base = context->base(level);
+  poly::Poly numbers = context->make_poly(layout.dims * count, 2, base, Form::evaluation);
+  place(*context, query, layout, numbers);
+
+  // `nodes` ciphertexts for each query; that at r has the numbers j = r modulo `nodes`, at coefficients
+  // j - r times the stride. In place: the odd half of what r has goes to r + nodes.
+  std::size_t nodes = 1, power = 1;  // what an automorphism maps to minus itself: odd multiples of X^power
+  for (const std::uint64_t element : galois_elements(layout.degree)) {
+    const auto key = keys.find(rlwe::KeyRole::galois(element), level);
+    if (key == nullptr) {
+      throw MissingKeyError("search: the keys lack the automorphism X -> X^" + std::to_string(element) +
+                            "; send those that the client makes for searches");
+    }
+    const bool splits = power >= layout.stride;
+    const std::size_t odd = splits ? std::min(nodes, layout.dims - nodes) : 0;
+    const poly::Poly monomial = odd > 0 ? inverse_monomial(*context, power, base) : poly::Poly();
+    const PolyView all = numbers.view();
+    for (std::size_t first = 0; first < nodes * count; first += most_switched) {
+      const std::size_t size = std::min(most_switched, nodes * count - first);
+      const PolyView even = all.batches(first, size);
+      const poly::Poly turned =
+          rlwe::switch_key(*context, even.components(1, 1), level, *key, even.components(0, 1), element);
+      const std::size_t odd_size = std::min(size, odd * count - std::min(first, odd * count));
+      if (odd_size > 0) {
+        const PolyView out = all.batches(nodes * count + first, odd_size);
+        backend.subtract(queue, out, even.batches(0, odd_size), turned.view().batches(0, odd_size), base);
+        backend.multiply(queue, out, out, monomial.view(), base);
+      }
+      backend.add(queue, even, even, turned.view(), base);
+    }
+    nodes += odd;
+    power *= 2;
+  }
+  return numbers;
+}
+
+Database::Database(std::shared_ptr<const rlwe::Context> context, std::size_t dims)
+    : context_(std::move(context)), layout_(context_->degree(), dims) {}
+
+std::size_t Database::memory_bytes() const {
+  std::size_t bytes = 0;
+  for (const poly::Poly& part : parts_) bytes += part.bytes();
+  return bytes;
+}
+
+void Database::resize(std::size_t blocks) {
+  std::size_t held = 0;
+  for (const poly::Poly& part : parts_) held += part.shape().batch;
+  if (blocks > held) {
+    parts_.push_back(context_->make_poly(blocks - held, layout_.dims, context_->base(context_->top_level()),
+                                         Form::evaluation));
+  } else {
+    while (!parts_.empty() && held - parts_.back().shape().batch >= blocks) {
+      held -= parts_.back().shape().batch;
+      parts_.pop_back();
+    }
+  }
+  blocks_ = blocks;
+}
+
+void Database::set_block(std::size_t block, std::span<const std::int8_t> rows) {
+  const std::size_t dims = layout_.dims, degree = layout_.degree, count = rows.size() / dims;
+  if (block >= blocks_ || count * dims != rows.size() || count > degree) {
+    throw ParameterError("search: " + std::to_string(rows.size()) + " bytes for block " +
+                         std::to_string(block) + " of " + std::to_string(blocks_) + "; a block takes up to " +
+                         std::to_string(degree) + " rows of " + std::to_string(dims));
+  }
+  std::size_t inside = block;
+  auto part = parts_.begin();
+  for (; inside >= part->shape().batch; ++part) inside -= part->shape().batch;
+  const PolyView out = part->view().batches(inside, 1);
+  const poly::RnsBase& base = part->base();
+  context_->backend().upload_rows(context_->queue(), out, Form::evaluation,
+                                  [&](std::size_t first, std::span<std::uint64_t> into) {
+                                    std::fill(into.begin(), into.end(), 0);
+                                    for (std::size_t row = 0; row < into.size() / degree; ++row) {
+                                      const std::size_t j = (first + row) / base.size();
+                                      const arith::Modulus& q = base.modulus((first + row) % base.size());
+                                      for (std::size_t r = 0; r < count; ++r) {
+                                        into[row * degree + r] = q.reduce_signed(rows[r * dims + j]);
+                                      }
+                                    }
+                                  });
+  context_->backend().forward_transform(context_->queue(), out, out, base);
+}
+
+Answer Database::answer(const Query& query, const rlwe::EvaluationKeys& keys, int dropped_bits) const {
+  const rlwe::Context& context = *context_;
+  rlwe::require_same_context(context, *keys.context, "search");
+  if (query.dims != layout_.dims || blocks_ == 0) {
+    throw MismatchError("search: a query of " + std::to_string(query.dims) + " numbers in a database of " +
+                        std::to_string(blocks_) + " blocks of rows of " + std::to_string(layout_.dims));
+  }
+  if (dropped_bits < 0 || dropped_bits > 40) {
+    throw ParameterError("search: an answer may lack its lowest 0 to 40 bits, not " +
+                         std::to_string(dropped_bits));
+  }
+  const poly::Backend& backend = context.backend();
+  runtime::Queue& queue = context.queue();
+  const poly::Poly numbers = expand(context_, query, keys);
+  const std::size_t components = 2 * query.count, degree = layout_.degree;
+  std::size_t level = context.top_level();
+  poly::Poly sums = context.make_poly(blocks_, components, context.base(level), Form::evaluation);
+  auto workspace = context.make_workspace();
+  std::size_t first = 0;
+  for (const poly::Poly& part : parts_) {
+    const std::size_t size = std::min(part.shape().batch, blocks_ - first);
+    backend.multiply_elements(queue, sums.view().batches(first, size), part.view().batches(0, size),
+                              with_extents(numbers, layout_.dims, components), sums.base(), workspace);
+    first += size;
+  }
+  for (; level > 0; --level) {
+    poly::Poly lower = context.make_poly(blocks_, components, context.base(level - 1), Form::evaluation);
+    backend.divide_and_round(queue, lower.view(), std::as_const(sums).view(), context.rescale(level),
+                             Form::evaluation, workspace);
+    sums = std::move(lower);
+  }
+  backend.inverse_transform(queue, sums.view(), sums.view(), sums.base());
+
+  Answer answer{.count = query.count, .blocks = blocks_, .dropped_bits = dropped_bits, .numbers = {}};
+  answer.numbers.resize(blocks_ * components * degree);
+  const std::uint64_t half = (std::uint64_t{1} << dropped_bits) / 2;
+  backend.download_rows(queue, std::as_const(sums).view(), Form::coefficient,
+                        [&](std::size_t row, std::span<const std::uint64_t> residues) {
+                          std::uint64_t* out = answer.numbers.data() + row * degree;
+                          for (std::size_t i = 0; i < residues.size(); ++i) {
+                            out[i] = (residues[i] + half) >> dropped_bits;
+                          }
+                        });
+  queue.synchronize();
+  return answer;
+}
+
+}  // namespace hemera::circuits::search

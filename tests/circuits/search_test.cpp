@@ -1,0 +1,283 @@
+// Search by encrypted queries: expansions beside exact polynomials, scores beside sums of integers, and noise
+// beside the formula.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <cstdlib>
+#include <random>
+#include <vector>
+
+#include "hemera/circuits/search/database.hpp"
+#include "hemera/circuits/search/query.hpp"
+#include "hemera/poly/backend.hpp"
+#include "hemera/rlwe/encryption.hpp"
+#include "hemera/rlwe/security.hpp"
+#include "hemera/runtime/error.hpp"
+#include "test_device.hpp"
+
+namespace hemera::circuits::search {
+namespace {
+
+struct Session {
+  explicit Session(bool exact = false)
+      : context(tests::make_context(parameters(exact))),
+        secret(rlwe::generate_secret_key(context)),
+        keys(generate_keys(secret)) {}
+
+  std::shared_ptr<const rlwe::Context> context;
+  rlwe::SecretKey secret;
+  rlwe::EvaluationKeys keys;
+};
+
+const Session& session() {
+  static const Session only;
+  return only;
+}
+
+template <typename Integer>
+std::vector<Integer> random_integers(std::size_t count, std::int64_t largest, std::uint64_t seed) {
+  std::mt19937_64 generator(seed);
+  std::uniform_int_distribution<std::int64_t> uniform(-largest, largest);
+  std::vector<Integer> result(count);
+  for (Integer& value : result) value = static_cast<Integer>(uniform(generator));
+  return result;
+}
+
+// The phases of ciphertexts [batch, 2, limb, N] at the top level of one prime, centred: [batch, N].
+std::vector<std::int64_t> phases(const Session& s, const poly::Poly& ciphertexts) {
+  const std::size_t batch = ciphertexts.shape().batch, degree = s.context->degree();
+  rlwe::Metadata meta;
+  meta.batch = {batch};
+  meta.level = s.context->top_level();
+  rlwe::Ciphertext copy = rlwe::make_ciphertext(s.context, meta, 2);
+  s.context->backend().copy(s.context->queue(), copy.poly.view(), ciphertexts.view());
+  const poly::Poly phase = rlwe::decrypt_phase(copy, s.secret, poly::Form::coefficient);
+  std::vector<std::uint64_t> residues(batch * degree);
+  s.context->backend().download(s.context->queue(), residues, phase.view(), poly::Form::coefficient);
+  s.context->queue().synchronize();
+  std::vector<std::int64_t> result;
+  for (const std::uint64_t residue : residues) {
+    result.push_back(s.context->base(meta.level).modulus(0).centered(residue));
+  }
+  return result;
+}
+
+double deviation(const std::vector<double>& values) {
+  double squares = 0;
+  for (const double value : values) squares += value * value;
+  return std::sqrt(squares / static_cast<double>(values.size()));
+}
+
+TEST(Search, ParametersHaveThe128BitsOfTheTable) {
+  for (const bool exact : {false, true}) {
+    const rlwe::Parameters found = parameters(exact);
+    EXPECT_GE(found.security(), rlwe::Security::at_least_128);
+    EXPECT_EQ(found.degree(), exact ? 8192U : 4096U);
+    EXPECT_EQ(found.levels(), exact ? 2U : 1U);
+    for (const auto& level : found.literal().levels) {
+      for (const std::uint64_t prime : level) EXPECT_LT(prime, std::uint64_t{1} << 48);
+    }
+  }
+}
+
+TEST(Search, ElementsAreThoseThatHalveWhatIsLeft) {
+  EXPECT_EQ(galois_elements(16), (std::vector<std::uint64_t>{17, 9, 5, 3}));
+}
+
+TEST(Search, NumbersLieAsFarApartAsTheyCan) {
+  EXPECT_EQ(QueryLayout(4096, 1).stride, 4096U);
+  EXPECT_EQ(QueryLayout(4096, 5).stride, 512U);
+  EXPECT_EQ(QueryLayout(4096, 128).stride, 32U);
+  EXPECT_EQ(QueryLayout(4096, 129).stride, 16U);
+  EXPECT_EQ(QueryLayout(4096, 4096).stride, 1U);
+  EXPECT_THROW(QueryLayout(4096, 0), ParameterError);
+  EXPECT_THROW(QueryLayout(4096, 4097), ParameterError);
+}
+
+class Expansion : public testing::TestWithParam<std::pair<std::size_t, std::size_t>> {};
+
+INSTANTIATE_TEST_SUITE_P(Sizes, Expansion,
+                         testing::Values(std::pair{1, 1}, std::pair{1, 2}, std::pair{2, 1}, std::pair{5, 3},
+                                         std::pair{64, 1}, std::pair{100, 3}, std::pair{300, 1}));
+
+TEST_P(Expansion, IsAConstantForEachNumber) {
+  const Session& s = session();
+  const auto [dims, count] = GetParam();
+  const std::size_t degree = s.context->degree();
+  const auto values = random_integers<std::int64_t>(count * dims, std::int64_t{1} << 40, dims);
+  const Query query = encrypt(s.secret, values, dims, 3);
+  EXPECT_EQ(query.numbers.size(), count * dims);
+  const poly::Poly expanded = expand(s.context, query, s.keys);
+  ASSERT_EQ(expanded.shape(), (poly::PolyShape{dims * count, 2, 1, degree}));
+  std::vector<std::int64_t> found = phases(s, expanded);
+  std::vector<double> constants, others;
+  for (std::size_t at = 0; at < dims * count; ++at) {
+    const std::int64_t value = values[at % count * dims + at / count] * 8;
+    constants.push_back(static_cast<double>(found[at * degree] - value));
+    for (std::size_t k = 1; k < degree; ++k) others.push_back(static_cast<double>(found[at * degree + k]));
+  }
+  // As a database whose one row has the norm 1.
+  const double constant = noise_deviation(*s.context, {.row_square = 1, .block_square = 1});
+  const double other = noise_deviation(*s.context, {.row_square = 0, .block_square = 1});
+  for (const double value : constants) ASSERT_LT(std::abs(value), 6 * constant);
+  // Multiples of high powers of two have up to N / 2 - 1 times the variance of a switch, and the mean (2 N -
+  // 1) / 3.
+  for (const double value : others) ASSERT_LT(std::abs(value), 8 * other);
+  // Few coefficients have most of the noise of one expansion.
+  EXPECT_LT(std::abs(std::log2(deviation(others) / other)), dims * count < 15 ? 0.8 : 0.3);
+  if (constants.size() >= 100) {
+    EXPECT_LT(std::abs(std::log2(deviation(constants) / constant)), 0.3);
+  }
+}
+
+TEST(Search, ScoresAreSumsOfIntegers) {
+  const Session& s = session();
+  const std::size_t degree = s.context->degree(), dims = 37, rows = degree + 1000, count = 2;
+  const auto entries = random_integers<std::int8_t>(rows * dims, 127, 1);
+  const auto values = random_integers<std::int64_t>(count * dims, std::int64_t{1} << 26, 2);
+  Database database(s.context, dims);
+  database.resize(2);
+  const std::span<const std::int8_t> all(entries);
+  database.set_block(0, all.first(degree * dims));
+  database.set_block(1, all.subspan(degree * dims));
+  EXPECT_EQ(database.memory_bytes(), 2 * dims * degree * 8);
+  const Query query = encrypt(s.secret, values, dims, 0);
+  for (const int dropped : {0, 14}) {
+    const Answer answer = database.answer(query, s.keys, dropped);
+    const std::vector<std::int64_t> found = decrypt(s.secret, answer);
+    ASSERT_EQ(found.size(), count * 2 * degree);
+    double block_square = 0;
+    for (std::size_t i = 0; i < degree * dims; ++i) block_square += entries[i] * entries[i];
+    const double row_square = block_square / static_cast<double>(degree);
+    const double expected = noise_deviation(
+        *s.context, {.row_square = row_square, .block_square = block_square, .dropped_bits = dropped});
+    std::vector<double> noise;
+    for (std::size_t i = 0; i < count; ++i) {
+      for (std::size_t r = 0; r < 2 * degree; ++r) {
+        std::int64_t score = 0;
+        for (std::size_t j = 0; j < dims && r < rows; ++j) {
+          score += entries[r * dims + j] * values[i * dims + j];
+        }
+        const double error = static_cast<double>(found[i * 2 * degree + r] - score);
+        ASSERT_LT(std::abs(error), 8 * expected) << i << " " << r;
+        if (r < degree) noise.push_back(error);
+      }
+    }
+    EXPECT_LT(std::abs(std::log2(deviation(noise) / expected)), 0.3) << dropped;
+  }
+}
+
+TEST(Search, ExactScoresRoundToIntegers) {
+  const Session s(true);
+  const std::size_t degree = s.context->degree(), dims = 24;
+  const auto entries = random_integers<std::int8_t>(degree * dims, 127, 3);
+  const auto values = random_integers<std::int64_t>(dims, 127, 4);
+  Database database(s.context, dims);
+  database.resize(1);
+  database.set_block(0, entries);
+  constexpr int shift = 74;  // scores are below 2^19
+  const Answer answer = database.answer(encrypt(s.secret, values, dims, shift), s.keys, 0);
+  const double factor = std::ldexp(s.context->parameters().ratio(1), -shift);
+  const std::vector<std::int64_t> found = decrypt(s.secret, answer);
+  std::vector<double> noise;
+  for (std::size_t r = 0; r < degree; ++r) {
+    std::int64_t score = 0;
+    for (std::size_t j = 0; j < dims; ++j) score += entries[r * dims + j] * values[j];
+    ASSERT_EQ(std::llround(static_cast<double>(found[r]) * factor), score);
+    noise.push_back(static_cast<double>(found[r]) - static_cast<double>(score) / factor);
+  }
+  // The division to level 0 leaves its own rounding alone.
+  EXPECT_LT(std::abs(std::log2(deviation(noise) / noise_deviation(*s.context, {1e5, 1e9}))), 0.3);
+}
+
+TEST(Search, OneRowHasTheNoiseOfItsOwnNorm) {
+  const Session& s = session();
+  constexpr std::size_t dims = 50;
+  const std::vector<std::int8_t> row(dims, 90);
+  Database database(s.context, dims);
+  database.resize(1);
+  database.set_block(0, row);
+  std::vector<double> noise;
+  const double square = 90 * 90 * dims;
+  for (std::uint64_t seed = 0; seed < 60; ++seed) {
+    const auto values = random_integers<std::int64_t>(5 * dims, std::int64_t{1} << 26, seed);
+    const auto found = decrypt(s.secret, database.answer(encrypt(s.secret, values, dims, 0), s.keys, 0));
+    for (std::size_t i = 0; i < 5; ++i) {
+      std::int64_t score = 0;
+      for (std::size_t j = 0; j < dims; ++j) score += 90 * values[i * dims + j];
+      noise.push_back(static_cast<double>(found[i * s.context->degree()] - score));
+    }
+  }
+  EXPECT_LT(std::abs(std::log2(deviation(noise) / noise_deviation(*s.context, {square, square}))), 0.3);
+}
+
+TEST(Search, BlocksAreSetAnewAndGivenBack) {
+  const Session& s = session();
+  const std::size_t degree = s.context->degree(), dims = 3;
+  Database database(s.context, dims);
+  const auto scores_of = [&](std::size_t block) {
+    const std::vector<std::int64_t> one{std::int64_t{1} << 33, 0, 0};
+    const auto found = decrypt(s.secret, database.answer(encrypt(s.secret, one, dims, 0), s.keys, 0));
+    std::vector<std::int64_t> result;
+    for (std::size_t r = 0; r < 3; ++r) {
+      result.push_back(std::llround(std::ldexp(static_cast<double>(found[block * degree + r]), -33)));
+    }
+    return result;
+  };
+  const std::vector<std::int8_t> a{1, 9, 9, 2, 9, 9, 3, 9, 9}, b{-7, 9, 9};
+  using Scores = std::vector<std::int64_t>;
+  database.resize(1);
+  database.set_block(0, a);
+  EXPECT_EQ(scores_of(0), (Scores{1, 2, 3}));
+  database.resize(3);
+  database.set_block(1, b);
+  database.set_block(2, a);
+  EXPECT_EQ(scores_of(0), (Scores{1, 2, 3}));
+  EXPECT_EQ(scores_of(1), (Scores{-7, 0, 0}));
+  EXPECT_EQ(scores_of(2), (Scores{1, 2, 3}));
+  database.set_block(0, b);
+  EXPECT_EQ(scores_of(0), (Scores{-7, 0, 0}));
+  database.resize(2);  // two blocks share a part
+  EXPECT_EQ(database.memory_bytes(), 3 * dims * degree * 8);
+  EXPECT_EQ(scores_of(1), (Scores{-7, 0, 0}));
+  database.resize(1);
+  EXPECT_EQ(database.memory_bytes(), dims * degree * 8);
+  EXPECT_THROW(database.set_block(1, a), ParameterError);
+  EXPECT_THROW(database.set_block(0, std::vector<std::int8_t>(4)), ParameterError);
+  EXPECT_THROW(database.set_block(0, std::vector<std::int8_t>((degree + 1) * dims)), ParameterError);
+}
+
+TEST(Search, RefusesWhatDoesNotFit) {
+  const Session& s = session();
+  const std::vector<std::int64_t> values(6, 1);
+  EXPECT_THROW(static_cast<void>(encrypt(s.secret, values, 4, 0)), ParameterError);
+  EXPECT_THROW(static_cast<void>(encrypt(s.secret, {}, 4, 0)), ParameterError);
+  EXPECT_THROW(static_cast<void>(encrypt(s.secret, values, 0, 0)), ParameterError);
+  const Query query = encrypt(s.secret, values, 3, 0);
+  rlwe::EvaluationKeys few = s.keys;
+  few.switching.erase(rlwe::KeyRole::galois(5));
+  EXPECT_THROW(static_cast<void>(expand(s.context, query, few)), MissingKeyError);
+  Query damaged = query;
+  damaged.numbers.back() = s.context->base(0).modulus(0).value();
+  EXPECT_THROW(static_cast<void>(expand(s.context, damaged, s.keys)), FormatError);
+  damaged.numbers.pop_back();
+  EXPECT_THROW(static_cast<void>(expand(s.context, damaged, s.keys)), MismatchError);
+  Database database(s.context, 3);
+  EXPECT_THROW(static_cast<void>(database.answer(query, s.keys, 0)), MismatchError);
+  database.resize(1);
+  database.set_block(0, {});
+  EXPECT_THROW(static_cast<void>(database.answer(encrypt(s.secret, values, 2, 0), s.keys, 0)), MismatchError);
+  const Session other;
+  EXPECT_THROW(static_cast<void>(database.answer(query, other.keys, 0)), MismatchError);
+  EXPECT_THROW(static_cast<void>(database.answer(query, s.keys, 41)), ParameterError);
+  Answer answer = database.answer(query, s.keys, 4);
+  answer.numbers[0] = std::uint64_t{1} << 45;
+  EXPECT_THROW(static_cast<void>(decrypt(s.secret, answer)), FormatError);
+  answer.numbers.pop_back();
+  EXPECT_THROW(static_cast<void>(decrypt(s.secret, answer)), MismatchError);
+}
+
+}  // namespace
+}  // namespace hemera::circuits::search
