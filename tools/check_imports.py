@@ -64,7 +64,7 @@ ROWS = (
     ("objects.evaluator",),
     ("objects.batches", "objects.context", "objects.encrypted_matrix"),
     ("objects.cost", "pool"),
-    ("integers", "objects.calibration"),
+    ("integers", "objects.calibration", "search"),
     ("interop",),
     ("_inspect",),
     ("hemera",),

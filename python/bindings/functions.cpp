@@ -20,6 +20,7 @@
 #include "hemera/circuits/functions/elementary.hpp"
 #include "hemera/circuits/functions/function_plan.hpp"
 #include "hemera/runtime/error.hpp"
+#include "owned_array.hpp"
 
 namespace hemera::python {
 namespace {
@@ -34,22 +35,9 @@ using circuits::PreparedFunction;
 using Complex = std::complex<double>;
 template <std::size_t dimensions>
 using Values = nb::ndarray<const Complex, nb::numpy, nb::ndim<dimensions>, nb::c_contig, nb::device::cpu>;
-template <typename T>
-using Result = nb::ndarray<nb::numpy, T, nb::c_contig>;
-
-/// A NumPy array that owns the values.
-template <typename T>
-Result<T> to_array(std::vector<T> values, std::vector<std::size_t> shape) {
-  auto owned = std::make_unique<std::vector<T>>(std::move(values));
-  T* data = owned->data();
-  const nb::capsule owner(owned.get(),
-                          [](void* pointer) noexcept { delete static_cast<std::vector<T>*>(pointer); });
-  owned.release();
-  return Result<T>(data, shape.size(), shape.data(), owner);
-}
 
 /// Values of shape [input, slot] to values of shape [output, slot].
-Result<Complex> evaluate(const Function& function, const Values<2>& values) {
+OwnedArray<Complex> evaluate(const Function& function, const Values<2>& values) {
   const std::size_t slots = values.shape(1);
   std::vector<Complex> flat;
   std::size_t outputs = 0;
@@ -63,7 +51,7 @@ Result<Complex> evaluate(const Function& function, const Values<2>& values) {
     outputs = results.size();
     for (const auto& row : results) flat.insert(flat.end(), row.begin(), row.end());
   }
-  return to_array(std::move(flat), {outputs, slots});
+  return to_owned_array(std::move(flat), {outputs, slots});
 }
 
 /// The function of coefficients of shape [polynomial, power, number].
@@ -76,21 +64,21 @@ Function polynomial(const Values<3>& coefficients, bool chebyshev, double low, d
   return function;
 }
 
-std::pair<Result<double>, double> coefficients_of(const circuits::Approximation& found) {
+std::pair<OwnedArray<double>, double> coefficients_of(const circuits::Approximation& found) {
   std::vector<double> coefficients;
   for (const Complex& c : found.polynomial.coefficients()) coefficients.push_back(c.real());
   const std::size_t count = coefficients.size();
-  return {to_array(std::move(coefficients), {count}), found.error};
+  return {to_owned_array(std::move(coefficients), {count}), found.error};
 }
 
-std::pair<Result<double>, double> approximate(const circuits::RealFunction& f, double low, double high,
-                                              std::size_t degree, bool minimax) {
+std::pair<OwnedArray<double>, double> approximate(const circuits::RealFunction& f, double low, double high,
+                                                  std::size_t degree, bool minimax) {
   return coefficients_of(circuits::approximate(
       f, {low, high}, degree, {.fit = minimax ? circuits::Fit::minimax : circuits::Fit::interpolation}));
 }
 
-std::pair<Result<double>, double> approximate_within(const circuits::RealFunction& f, double low, double high,
-                                                     double tolerance) {
+std::pair<OwnedArray<double>, double> approximate_within(const circuits::RealFunction& f, double low,
+                                                         double high, double tolerance) {
   return coefficients_of(circuits::approximate_within(f, {low, high}, tolerance));
 }
 

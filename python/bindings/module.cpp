@@ -30,4 +30,5 @@ NB_MODULE(_core, m) {
   hemera::python::bind_transfer(m);
   hemera::python::bind_multiply(m);
   hemera::python::bind_shared_circuits(m);
+  hemera::python::bind_search(m);
 }

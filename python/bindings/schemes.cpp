@@ -8,7 +8,6 @@
 
 #include <complex>
 #include <cstdint>
-#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -21,6 +20,7 @@
 #include "hemera/schemes/any_scheme.hpp"
 #include "hemera/schemes/ckks.hpp"
 #include "hemera/schemes/integer/encoder.hpp"
+#include "owned_array.hpp"
 
 namespace hemera::python {
 namespace {
@@ -35,20 +35,13 @@ template <typename T>
 using Values = nb::ndarray<const T, nb::numpy, nb::c_contig, nb::device::cpu>;
 template <typename T>
 using Room = nb::ndarray<T, nb::numpy, nb::c_contig, nb::device::cpu>;
-template <typename T>
-using Result = nb::ndarray<nb::numpy, T, nb::c_contig>;
 
-/// A NumPy array that owns the values: no copy.
+/// An array that owns the values.
 template <typename T>
-Result<T> to_array(std::vector<T> values, const rlwe::Metadata& meta) {
+OwnedArray<T> to_array(std::vector<T> values, const rlwe::Metadata& meta) {
   std::vector<std::size_t> shape = meta.batch;
   shape.push_back(meta.slots);
-  auto owned = std::make_unique<std::vector<T>>(std::move(values));
-  T* data = owned->data();
-  nb::capsule owner(owned.get(),
-                    [](void* pointer) noexcept { delete static_cast<std::vector<T>*>(pointer); });
-  owned.release();
-  return Result<T>(data, shape.size(), shape.data(), owner);
+  return to_owned_array(std::move(values), shape);
 }
 
 /// The shape without its last axis, which holds the values of one object.
@@ -113,8 +106,8 @@ Plaintext encode_integers(const integer::Encoder& encoder, const Values<std::int
                         slots ? rlwe::Encoding::slots : rlwe::Encoding::coefficients, level, use);
 }
 
-Result<std::int64_t> decode_integers(const integer::Encoder& encoder, const Plaintext& plaintext,
-                                     bool is_signed) {
+OwnedArray<std::int64_t> decode_integers(const integer::Encoder& encoder, const Plaintext& plaintext,
+                                         bool is_signed) {
   std::vector<std::int64_t> values;
   {
     const ReleasedGil release;
@@ -123,7 +116,7 @@ Result<std::int64_t> decode_integers(const integer::Encoder& encoder, const Plai
   return to_array(std::move(values), plaintext.meta);
 }
 
-std::pair<Result<std::int64_t>, std::vector<std::size_t>> decode_certain_integers(
+std::pair<OwnedArray<std::int64_t>, std::vector<std::size_t>> decode_certain_integers(
     const integer::Encoder& encoder, const Plaintext& plaintext, bool is_signed) {
   integer::Encoder::Decoded decoded;
   {

@@ -33,7 +33,7 @@ from hemera.objects.rotations import rotations_for_sum, rotations_needed
 from hemera.parameters import Parameters
 
 if TYPE_CHECKING:
-    from hemera import integers, serving
+    from hemera import integers, search, serving
     from hemera import ray as ray  # not in __all__
     from hemera.compiler import ArraySpec, Table, TableSpec, array, compile, compute  # noqa: A004
     from hemera.objects.encrypted_matrix import EncryptedMatrix
@@ -82,6 +82,7 @@ __all__ = [
     "multiply_many",
     "rotations_for_sum",
     "rotations_needed",
+    "search",
     "serving",
     "stack",
 ]
@@ -98,6 +99,7 @@ _WHEN_ASKED_FOR = {
     "compute": "hemera.compiler",
     "integers": "hemera.integers",
     "ray": "hemera.ray",  # not in __all__: `from hemera import *` would hide Ray itself
+    "search": "hemera.search",
     "serving": "hemera.serving",
 }
 """What is imported when it is first used, with its module."""

@@ -119,8 +119,8 @@ TEST_P(Expansion, IsAConstantForEachNumber) {
     for (std::size_t k = 1; k < degree; ++k) others.push_back(static_cast<double>(found[at * degree + k]));
   }
   // As a database whose one row has the norm 1.
-  const double constant = noise_deviation(*s.context, {.row_square = 1, .block_square = 1});
-  const double other = noise_deviation(*s.context, {.row_square = 0, .block_square = 1});
+  const double constant = noise_deviation(s.context->parameters(), {.row_square = 1, .block_square = 1});
+  const double other = noise_deviation(s.context->parameters(), {.row_square = 0, .block_square = 1});
   for (const double value : constants) ASSERT_LT(std::abs(value), 6 * constant);
   // Multiples of high powers of two have up to N / 2 - 1 times the variance of a switch, and the mean (2 N -
   // 1) / 3.
@@ -151,8 +151,9 @@ TEST(Search, ScoresAreSumsOfIntegers) {
     double block_square = 0;
     for (std::size_t i = 0; i < degree * dims; ++i) block_square += entries[i] * entries[i];
     const double row_square = block_square / static_cast<double>(degree);
-    const double expected = noise_deviation(
-        *s.context, {.row_square = row_square, .block_square = block_square, .dropped_bits = dropped});
+    const double expected =
+        noise_deviation(s.context->parameters(),
+                        {.row_square = row_square, .block_square = block_square, .dropped_bits = dropped});
     std::vector<double> noise;
     for (std::size_t i = 0; i < count; ++i) {
       for (std::size_t r = 0; r < 2 * degree; ++r) {
@@ -189,7 +190,8 @@ TEST(Search, ExactScoresRoundToIntegers) {
     noise.push_back(static_cast<double>(found[r]) - static_cast<double>(score) / factor);
   }
   // The division to level 0 leaves its own rounding alone.
-  EXPECT_LT(std::abs(std::log2(deviation(noise) / noise_deviation(*s.context, {1e5, 1e9}))), 0.3);
+  EXPECT_LT(std::abs(std::log2(deviation(noise) / noise_deviation(s.context->parameters(), {1e5, 1e9}))),
+            0.3);
 }
 
 TEST(Search, OneRowHasTheNoiseOfItsOwnNorm) {
@@ -210,7 +212,9 @@ TEST(Search, OneRowHasTheNoiseOfItsOwnNorm) {
       noise.push_back(static_cast<double>(found[i * s.context->degree()] - score));
     }
   }
-  EXPECT_LT(std::abs(std::log2(deviation(noise) / noise_deviation(*s.context, {square, square}))), 0.3);
+  EXPECT_LT(
+      std::abs(std::log2(deviation(noise) / noise_deviation(s.context->parameters(), {square, square}))),
+      0.3);
 }
 
 TEST(Search, BlocksAreSetAnewAndGivenBack) {

@@ -34,16 +34,16 @@ std::vector<std::uint64_t> galois_elements(std::size_t degree) {
   return elements;
 }
 
-double noise_deviation(const rlwe::Context& context, const NoiseSources& sources) {
-  const double degree = static_cast<double>(context.degree());
-  const double sigma = context.parameters().literal().sigma;
-  const std::size_t top = context.top_level();
-  const auto gadget = context.gadget(top);
+double noise_deviation(const rlwe::Parameters& parameters, const NoiseSources& sources) {
+  const double degree = static_cast<double>(parameters.degree());
+  const double sigma = parameters.literal().sigma;
+  const std::size_t top = parameters.levels() - 1;
+  const rlwe::GadgetPrimes gadget = parameters.default_gadget(top);
   // A rounding to integers in both components; uniform ternary secrets have 2 N / 3 coefficients.
   const double rounding = (1 + 2 * degree / 3) / 12;
   double digits = 0;  // |digit|^2 / P^2
-  for (const auto& digit : gadget->primes().digits) {
-    double ratio = std::exp2(-gadget->special().log2());
+  for (const auto& digit : gadget.digits) {
+    double ratio = std::exp2(-parameters.log_special());
     for (const std::uint64_t prime : digit) ratio *= static_cast<double>(prime);
     digits += ratio * ratio;
   }
@@ -53,7 +53,7 @@ double noise_deviation(const rlwe::Context& context, const NoiseSources& sources
       sigma * sigma * sources.row_square +
       switching * (own * sources.row_square + others * (sources.block_square - sources.row_square));
   for (std::size_t level = top; level > 0; --level) {
-    const double ratio = context.parameters().ratio(level);
+    const double ratio = parameters.ratio(level);
     variance = variance / (ratio * ratio) + rounding;
   }
   const double dropped = std::exp2(sources.dropped_bits);

@@ -32,6 +32,8 @@ class Database {
  public:
   /// Empty. Throws ParameterError unless 1 <= dims <= N.
   Database(std::shared_ptr<const rlwe::Context> context, std::size_t dims);
+  Database(const Database&) = delete;
+  Database& operator=(const Database&) = delete;
 
   [[nodiscard]] const std::shared_ptr<const rlwe::Context>& context() const { return context_; }
   [[nodiscard]] std::size_t dims() const { return layout_.dims; }

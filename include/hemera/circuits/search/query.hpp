@@ -10,6 +10,7 @@
 #include "hemera/poly/random.hpp"
 #include "hemera/rlwe/context.hpp"
 #include "hemera/rlwe/keys.hpp"
+#include "hemera/rlwe/parameters.hpp"
 
 namespace hemera::circuits::search {
 
@@ -81,6 +82,6 @@ struct NoiseSources {
 /// fixes and clears those that it negates; others it adds in pairs. So of log2 N levels the constant has
 /// V (1 + 4 + ... + N^2 / 4), and X^k, k of which 2^v is the highest power of two, V (N / 2^v - 1), on
 /// average 2 (N + 1) / 3 - 1. Rows of one norm have (N - 1) V (sum over the block of |D|^2).
-double noise_deviation(const rlwe::Context& context, const NoiseSources& sources);
+double noise_deviation(const rlwe::Parameters& parameters, const NoiseSources& sources);
 
 }  // namespace hemera::circuits::search

@@ -1,0 +1,110 @@
+// Search in a clear database by encrypted queries.
+#include <nanobind/ndarray.h>
+#include <nanobind/stl/pair.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "bindings.hpp"
+#include "hemera/circuits/search/database.hpp"
+#include "hemera/circuits/search/query.hpp"
+#include "hemera/runtime/error.hpp"
+#include "owned_array.hpp"
+
+namespace hemera::python {
+namespace {
+
+using namespace nb::literals;
+using circuits::search::Answer;
+using circuits::search::Database;
+using circuits::search::Query;
+
+template <typename T, std::size_t dimensions>
+using HostArray = nb::ndarray<const T, nb::numpy, nb::ndim<dimensions>, nb::c_contig, nb::device::cpu>;
+
+/// Seed and numbers [query, limb, dims].
+std::pair<nb::bytes, OwnedArray<std::uint64_t>> encrypt_queries(const rlwe::SecretKey& secret,
+                                                                const HostArray<std::int64_t, 2>& values,
+                                                                int shift) {
+  Query query = [&] {
+    const ReleasedGil release;
+    return circuits::search::encrypt(secret, {values.data(), values.size()}, values.shape(1), shift);
+  }();
+  const std::size_t limbs = query.numbers.size() / (query.count * query.dims);
+  return {nb::bytes(query.seed.seed.bytes.data(), query.seed.seed.bytes.size()),
+          to_owned_array(std::move(query.numbers), {query.count, limbs, query.dims})};
+}
+
+/// Numbers [block, query, component, N].
+OwnedArray<std::uint64_t> answer_queries(const Database& self, const rlwe::EvaluationKeys& keys,
+                                         const nb::bytes& seed, const HostArray<std::uint64_t, 3>& numbers,
+                                         int dropped_bits) {
+  Query query{.count = numbers.shape(0), .dims = numbers.shape(2), .seed = {}, .numbers = {}};
+  if (seed.size() != query.seed.seed.bytes.size()) {
+    throw FormatError("search: a seed has " + std::to_string(query.seed.seed.bytes.size()) + " bytes, not " +
+                      std::to_string(seed.size()));
+  }
+  std::copy_n(static_cast<const std::uint8_t*>(seed.data()), seed.size(), query.seed.seed.bytes.begin());
+  Answer result = [&] {
+    const ReleasedGil release;
+    query.numbers.assign(numbers.data(), numbers.data() + numbers.size());
+    return self.answer(query, keys, dropped_bits);
+  }();
+  return to_owned_array(std::move(result.numbers),
+                        {result.blocks, result.count, 2, self.context()->degree()});
+}
+
+/// Integers [query, row].
+OwnedArray<std::int64_t> decrypt_scores(const rlwe::SecretKey& secret,
+                                        const HostArray<std::uint64_t, 4>& numbers, int dropped_bits) {
+  std::vector<std::int64_t> scores = [&] {
+    const ReleasedGil release;
+    return circuits::search::decrypt(secret, {.count = numbers.shape(1),
+                                              .blocks = numbers.shape(0),
+                                              .dropped_bits = dropped_bits,
+                                              .numbers = {numbers.data(), numbers.data() + numbers.size()}});
+  }();
+  const std::size_t count = numbers.shape(1), rows = scores.size() / count;
+  return to_owned_array(std::move(scores), {count, rows});
+}
+
+}  // namespace
+
+void bind_search(nb::module_& m) {
+  m.def("search_parameters", &circuits::search::parameters, "exact"_a, ReleaseGil());
+  m.def("search_generate_keys", &circuits::search::generate_keys, "secret"_a, ReleaseGil());
+  m.def("search_encrypt", &encrypt_queries, "secret"_a, "values"_a, "shift"_a);
+  m.def("search_decrypt", &decrypt_scores, "secret"_a, "numbers"_a, "dropped_bits"_a);
+  m.def(
+      "search_noise_deviation",
+      [](const rlwe::Parameters& parameters, double row_square, double block_square, int dropped_bits) {
+        return circuits::search::noise_deviation(
+            parameters,
+            {.row_square = row_square, .block_square = block_square, .dropped_bits = dropped_bits});
+      },
+      "parameters"_a, "row_square"_a, "block_square"_a, "dropped_bits"_a);
+  nb::class_<Database>(m, "SearchDatabase")
+      .def(
+          "__init__",
+          [](Database* self, const ContextHandle& context, std::size_t dims) {
+            new (self) Database(context.context, dims);
+          },
+          "context"_a, "dims"_a)
+      .def_prop_ro("blocks", &Database::blocks)
+      .def_prop_ro("memory_bytes", &Database::memory_bytes)
+      .def("resize", &Database::resize, "blocks"_a, ReleaseGil())
+      .def(
+          "set_block",
+          [](Database& self, std::size_t block, const HostArray<std::int8_t, 2>& rows) {
+            const ReleasedGil release;
+            self.set_block(block, {rows.data(), rows.size()});
+          },
+          "block"_a, "rows"_a)
+      .def("answer", &answer_queries, "keys"_a, "seed"_a, "numbers"_a, "dropped_bits"_a);
+}
+
+}  // namespace hemera::python

@@ -1,0 +1,226 @@
+"""The client of an index: it encrypts queries and decrypts scores."""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import threading
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from hemera import _core
+from hemera.errors import FormatError, MismatchError, ParameterError
+from hemera.inputs.arguments import as_integer, in_own_words, require_type
+from hemera.inputs.source import Source
+from hemera.objects.context import Context
+from hemera.objects.keys import Keys, SecretKey
+from hemera.search import quantization, wire
+from hemera.search.settings import Settings
+
+__all__ = ["Client"]
+
+ANSWER_FIELDS: dict[str, type] = {
+    "settings": str,
+    "query": str,
+    "index_version": int,
+    "rows": int,
+    "count": int,
+    "has_ids": bool,
+}
+
+
+@dataclass(frozen=True)
+class _Asked:
+    """What decrypting the answer to a query needs of it."""
+
+    norms: NDArray[Any]  # [query]; squares of integers where scores are exact
+    is_single: bool
+
+
+@in_own_words
+class Client:
+    """A client of a search: keys, queries, scores.
+
+    Args:
+        settings: those of the index, `hemera.search.Index.settings`, or their bytes.
+        secret_key: a key that an earlier client of such settings had, as bytes or a file's path
+            (`client.secret_key.save(path)`). None: a fresh one.
+        threads: the number of threads; None: as many as the process may run on.
+
+    Raises:
+        FormatError: if bytes are damaged.
+        MismatchError: if the secret key belongs to other parameters.
+
+    Examples:
+        >>> index = hm.search.Index(np.eye(4, dtype=np.float32), metric="dot")
+        >>> client = hm.search.Client(index.settings)
+        >>> query = client.query([0.1, 0.9, 0.3, 0.2])
+        >>> answer = index.query(query, client.keys)
+        >>> scores, ids = client.decrypt(answer, k=2)
+        >>> ids.tolist(), scores.round(2).tolist()
+        ([1, 2], [0.9, 0.3])
+    """
+
+    def __init__(
+        self, settings: Settings | Source, secret_key: Source | None = None, *, threads: int | None = None
+    ) -> None:
+        self._settings = settings if isinstance(settings, Settings) else Settings.load(settings)
+        self._context = Context(self._settings.params, "cpu", threads=threads)
+        if secret_key is None:
+            self._secret_key = self._context.generate_secret_key()
+        else:
+            loaded = self._context.load(secret_key)
+            self._secret_key = require_type(loaded, SecretKey, "Client", "a secret key")
+        self._asked: dict[str, _Asked] = {}
+        self._lock = threading.Lock()
+
+    @property
+    def settings(self) -> Settings:
+        """The settings of the index."""
+        return self._settings
+
+    @property
+    def secret_key(self) -> SecretKey:
+        """The key that decrypts scores. It stays with the client; `save(path)` writes a file of it."""
+        return self._secret_key
+
+    @functools.cached_property
+    def keys(self) -> bytes:
+        """The keys that an index needs to answer: log2 N automorphisms, 0.9 MB (exact: 3.5 MB). They can not
+        decrypt. Made at the first use, and of one secret key always for the same queries."""
+        made = _core.search_generate_keys(self._secret_key._native)
+        return Keys(made, self._context).to_bytes()
+
+    def query(self, x: ArrayLike) -> bytes:
+        """Encrypt a query.
+
+        Args:
+            x: [dims], or several queries [queries, dims], which one pass over the database answers. Real
+                numbers; integers up to `settings.query_bound` with exact scores.
+
+        Returns:
+            The message for `Index.query`. For each query dims numbers of 6 bytes (exact: 12); and 300 bytes.
+            The client keeps the norm of each query until its answer is decrypted.
+
+        Raises:
+            MismatchError: if x has another number of dims.
+            RangeError: if numbers are not finite or, with exact scores, too large.
+            ParameterError: if the metric is "cosine" and a query is zero.
+            TypeError: if x has other numbers.
+        """
+        given = np.asarray(x)
+        queries = given[None] if given.ndim == 1 else given
+        integers, shift = quantization.message(queries, self._settings)
+        seed, numbers = _core.search_encrypt(self._secret_key._native, integers, shift)
+        sent = wire.pack(
+            "query",
+            {"settings": self._settings.digest, "count": len(queries)},
+            seed,
+            wire.pack_numbers(numbers, self._settings.number_bytes),
+        )
+        wide = queries.astype(np.int64 if self._settings.exact else np.float64)
+        squares = np.einsum("ij,ij->i", wide, wide)
+        norms = squares if self._settings.exact else np.sqrt(squares)
+        with self._lock:
+            self._asked[name_of(sent)] = _Asked(norms, given.ndim == 1)
+        return sent
+
+    def decrypt(
+        self, answer: bytes, k: int | None = None
+    ) -> tuple[NDArray[np.float64] | NDArray[np.int64], NDArray[np.int64]]:
+        """The scores of an answer to one of this client's queries. Each answer is decrypted once.
+
+        Args:
+            k: the number of best rows; all if there are fewer. None: all rows, in the index's order.
+
+        Returns:
+            scores, ids: [k] each, or [queries, k] where several queries were asked at once; best first: the
+            largest cosine or inner product, the smallest distance. Scores are float64, int64 if exact. Of
+            equal scores the rows that the index has first come first.
+
+        Raises:
+            FormatError: if the answer is damaged.
+            MismatchError: if it belongs to another index's settings, or to no query of this client that
+                waits for its answer.
+            ParameterError: if k is below 1.
+        """
+        settings = self._settings
+        if k is not None and as_integer(k, "decrypt", "k") < 1:
+            raise ParameterError(f"k must be 1 or more, not {k}")
+        header, body = wire.unpack("answer", answer, ANSWER_FIELDS)
+        if header["settings"] != settings.digest:
+            raise MismatchError("the answer is of an index of other settings than this client's")
+        asked = self._asked.get(header["query"])
+        if asked is None:
+            raise MismatchError("the answer is to no query of this client that waits for one")
+        count, rows = header["count"], header["rows"]
+        if rows < 1 or count != len(asked.norms):
+            raise FormatError(
+                f"the answer has {rows} rows for {count} queries; {len(asked.norms)} were asked"
+            )
+        blocks = -(-rows // settings.degree)
+        shape = (blocks, count, 2, settings.degree)
+        sizes = [
+            blocks * count * 2 * settings.degree * settings.kept_bytes,
+            8 * rows * header["has_ids"],
+            4 * rows * (settings.metric == "l2"),
+        ]
+        if len(body) != sum(sizes):
+            raise FormatError(f"the answer has {len(body)} bytes of numbers, not {sum(sizes)}")
+        numbers = wire.unpack_numbers(body[: sizes[0]], settings.kept_bytes).reshape(shape)
+        found = _core.search_decrypt(self._secret_key._native, numbers, settings.dropped_bits)[:, :rows]
+        ids = (
+            np.frombuffer(body[sizes[0] : sizes[0] + sizes[1]], "<i8").astype(np.int64)
+            if header["has_ids"]
+            else np.arange(rows)
+        )
+        squares = np.frombuffer(body[sizes[0] + sizes[1] :], "<u4")
+        scores = self._scores(found, asked.norms, squares)
+        with self._lock:
+            self._asked.pop(header["query"], None)
+        chosen = [_best(row, k, settings.metric != "l2") for row in scores]
+        best = np.stack([row[at] for row, at in zip(scores, chosen, strict=True)])
+        named = np.stack([ids[at] for at in chosen])
+        return (best[0], named[0]) if asked.is_single else (best, named)
+
+    def _scores(
+        self, found: NDArray[np.int64], norms: NDArray[Any], squares: NDArray[np.uint32]
+    ) -> NDArray[Any]:
+        """The scores [query, row] of the decrypted integers and the squared norms of rows and queries."""
+        settings = self._settings
+        products: NDArray[Any]
+        if settings.exact:
+            products = np.rint(found / settings.answer_scale).astype(np.int64)
+            if settings.metric == "dot":
+                return products
+            integers: NDArray[Any] = squares - 2 * products + norms[:, None]
+            return integers
+        cosines = found / (settings.answer_scale * settings.scale)  # times the norm of the row
+        if settings.metric == "cosine":
+            return cosines
+        products = cosines * np.where(norms == 0, 1, norms)[:, None]
+        if settings.metric == "dot":
+            return products
+        distances: NDArray[Any] = squares / settings.scale**2 - 2 * products + norms[:, None] ** 2
+        return distances
+
+
+def name_of(query: bytes) -> str:
+    """32 hexadecimal digits that an answer names its query by."""
+    return hashlib.sha256(query).hexdigest()[:32]
+
+
+def _best(scores: NDArray[Any], k: int | None, descending: bool) -> NDArray[np.intp]:
+    """Positions of the k best scores, best first; of equal ones the first. None: all, in order."""
+    if k is None:
+        return np.arange(len(scores))
+    order = -scores if descending else scores
+    if k < len(order):
+        last = np.partition(order, k - 1)[k - 1]
+        candidates = np.flatnonzero(order <= last)
+    else:
+        candidates = np.arange(len(order))
+    return candidates[np.argsort(order[candidates], kind="stable")[:k]]

@@ -1,0 +1,397 @@
+"""The index: a clear database on the server that answers encrypted queries."""
+
+from __future__ import annotations
+
+import os
+import threading
+from dataclasses import asdict
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from hemera import _core
+from hemera.errors import FormatError, MismatchError, ParameterError
+from hemera.inputs.arguments import in_own_words, require_type
+from hemera.inputs.source import Source, read_bytes, write_bytes
+from hemera.objects.context import Context
+from hemera.objects.keys import Keys
+from hemera.search import quantization, wire
+from hemera.search.client import name_of
+from hemera.search.settings import LARGEST_ENTRY, Errors, Metric, Settings, noise_deviation
+
+__all__ = ["Index"]
+
+_QUERY_FIELDS: dict[str, type] = {"settings": str, "count": int}
+_INDEX_FIELDS: dict[str, type] = {"settings": dict, "rows": int, "index_version": int, "next_id": int}
+_SEED_BYTES = 32
+
+
+@in_own_words
+class Index:
+    """A clear database of vectors that answers encrypted queries with encrypted scores of all its rows.
+
+    Vectors are kept as int8 (1 byte an entry), and as polynomials in evaluation form, which take 8 bytes an
+    entry of the device's memory, 16 with exact scores, for rows filled up to whole blocks of
+    `settings.degree`. Any thread may use an index; one call runs at a time.
+
+    Args:
+        vectors: [rows, dims], at least one; float32, float64 or int8. Floats are rounded to int8 by one
+            scale: `expected_error` tells the error. int8 is taken as it is, unless the metric is "cosine".
+        metric: "cosine": vectors are normalized, and so are queries; "dot": inner products; "l2": squares of
+            distances, for which the squared norms of all rows travel with each answer.
+        ids: the rows' names in answers: different integers of 64 bits. None: 0, 1, ...
+        exact: whether scores are exact integers: vectors are int8 and queries integers.
+        largest: the largest magnitude of an entry that is to fit (for cosines: of the normalized vectors),
+            where later vectors have larger ones than these. None: that of these vectors.
+        query_bound: with exact scores, the largest magnitude of a query's integers.
+        device: the device of the database, as for `hemera.Context`.
+        threads: the number of threads of the CPU; None: as many as the process may run on.
+
+    Raises:
+        DeviceError: if there is no such device.
+        MismatchError: if vectors or ids have another shape.
+        OutOfMemoryError: if the device has no room.
+        ParameterError: if dims is above 4096 (exact: 8192), ids repeat, a vector is zero where the metric is
+            "cosine", or an argument is none of its choices.
+        RangeError: if vectors have numbers that are not finite, or above `largest`.
+        TypeError: if vectors have other numbers.
+
+    Examples:
+        >>> vectors = np.random.default_rng(1).normal(size=(1000, 64)).astype(np.float32)
+        >>> index = hm.search.Index(vectors)
+        >>> client = hm.search.Client(index.settings)
+        >>> answer = index.query(client.query(vectors[17]), client.keys)
+        >>> scores, ids = client.decrypt(answer, k=3)
+        >>> int(ids[0]), round(float(scores[0]), 2)
+        (17, 1.0)
+    """
+
+    def __init__(
+        self,
+        vectors: ArrayLike,
+        metric: Metric = "cosine",
+        *,
+        ids: ArrayLike | None = None,
+        exact: bool = False,
+        largest: float | None = None,
+        query_bound: int = 127,
+        device: str = "cpu",
+        threads: int | None = None,
+    ) -> None:
+        given = quantization.as_vectors(vectors, "the vectors of an index")
+        if len(given) == 0:
+            raise MismatchError("an index begins with one vector at least")
+        settings = _settings(given, metric, exact, largest, query_bound)
+        self._begin(settings, device, threads)
+        self.add(given, ids=ids)
+
+    def _begin(self, settings: Settings, device: str, threads: int | None) -> None:
+        self._settings = settings
+        self._context = Context(settings.params, device, threads=threads)
+        self._database = _core.SearchDatabase(self._context._native, settings.dims)
+        self._vectors = np.empty((0, settings.dims), np.int8)  # with room for rows to come
+        self._squares = np.empty(0, np.uint32)
+        self._ids = np.empty(0, np.int64)
+        self._rows = 0
+        self._next_id = 0
+        self._version = 0
+        self._lock = threading.Lock()
+
+    @property
+    def settings(self) -> Settings:
+        """What clients need to know."""
+        return self._settings
+
+    @property
+    def ids(self) -> NDArray[np.int64]:
+        """The ids of the rows in the order of answers: a copy."""
+        return np.array(self._ids[: self._rows])
+
+    @property
+    def version(self) -> int:
+        """The number of changes so far. Answers carry it."""
+        return self._version
+
+    @property
+    def memory_bytes(self) -> int:
+        """Bytes of the polynomials in the device's memory."""
+        return self._database.memory_bytes
+
+    @property
+    def expected_error(self) -> Errors:
+        """The errors of scores, for a query of norm 1, as standard deviations over all rows
+        (docs/search.md). With exact scores both are 0."""
+        settings = self._settings
+        if settings.exact:
+            return Errors(0.0, 0.0)
+        squares = self._squares[: self._rows].astype(np.float64)
+        starts = np.arange(0, self._rows, settings.degree)
+        sizes = np.diff(np.append(starts, self._rows))
+        of_blocks = float(np.average(np.add.reduceat(squares, starts), weights=sizes))
+        deviation = noise_deviation(False, float(squares.mean()), of_blocks, settings.dropped_bits)
+        factor = 2 if settings.metric == "l2" else 1
+        noise = factor * deviation / (settings.answer_scale * settings.scale)
+        is_rounded = settings.scale != 1 or settings.metric == "cosine"
+        return Errors(noise, float(factor / (settings.scale * np.sqrt(12))) if is_rounded else 0.0)
+
+    def __len__(self) -> int:
+        return self._rows
+
+    def __repr__(self) -> str:
+        settings = self._settings
+        exact = ", exact" if settings.exact else ""
+        return (
+            f"<Index of {self._rows} x {settings.dims}, {settings.metric!r}{exact}; "
+            f"{self.memory_bytes / 2**20:.1f} MiB on {self._context.device}>"
+        )
+
+    # --- Rows. ---
+
+    def add(self, vectors: ArrayLike, *, ids: ArrayLike | None = None) -> NDArray[np.int64]:
+        """Add rows after the others.
+
+        Args:
+            vectors: as those of the index.
+            ids: their names, which no row has. None: integers from the largest id so far on.
+
+        Returns:
+            The ids of the rows.
+
+        Raises:
+            MismatchError: if vectors or ids have another shape.
+            OutOfMemoryError: if the device has no room. The index is unchanged.
+            ParameterError: if an id is there already, or repeats; or a vector is zero where the metric is
+                "cosine".
+            RangeError: if an entry is too large for the index's scale.
+        """
+        given = quantization.as_vectors(vectors, "vectors to add")
+        rows = quantization.quantized(given, self._settings)
+        with self._lock:
+            named = self._names(ids, len(rows))
+            first, last = self._rows, self._rows + len(rows)
+            self._database.resize(-(-last // self._settings.degree))
+            self._make_room(last)
+            self._vectors[first:last] = rows
+            self._squares[first:last] = quantization.squares(rows)
+            self._ids[first:last] = named
+            self._rows = last
+            self._next_id = max(self._next_id, int(named.max(initial=-1)) + 1)
+            self._version += 1
+            self._write_blocks(range(first // self._settings.degree, self._database.blocks))
+        return named
+
+    def remove(self, ids: ArrayLike) -> None:
+        """Remove rows. The last rows of the index take their places.
+
+        Raises:
+            ParameterError: if no row has one of the ids, or one repeats. The index is unchanged.
+        """
+        gone = _as_ids(ids)
+        with self._lock:
+            kept = self._ids[: self._rows]
+            if len(np.unique(gone)) != len(gone) or not np.isin(gone, kept).all():
+                missing = np.setdiff1d(gone, kept)
+                raise ParameterError(
+                    f"the index has no row {int(missing[0])}" if len(missing) else "an id is given twice"
+                )
+            places = np.flatnonzero(np.isin(kept, gone))
+            rows = self._rows - len(gone)
+            holes = places[places < rows]
+            moved = np.setdiff1d(np.arange(rows, self._rows), places)
+            for array in (self._vectors, self._squares, self._ids):
+                array[holes] = array[moved]
+            degree = self._settings.degree
+            blocks = -(-rows // degree)
+            changed = set((holes // degree).tolist())
+            if rows % degree:
+                changed.add(blocks - 1)
+            self._rows = rows
+            self._version += 1
+            self._database.resize(blocks)
+            self._write_blocks(sorted(changed))
+
+    def _names(self, ids: ArrayLike | None, count: int) -> NDArray[np.int64]:
+        if ids is None:
+            return np.arange(self._next_id, self._next_id + count)
+        named = _as_ids(ids)
+        if len(named) != count:
+            raise MismatchError(f"{len(named)} ids for {count} vectors; each vector has one")
+        if len(np.unique(named)) != count:
+            raise ParameterError("an id is given twice; each row has its own")
+        there = named[np.isin(named, self._ids[: self._rows])]
+        if len(there):
+            raise ParameterError(f"the index has a row {int(there[0])} already; remove it first")
+        return named
+
+    def _make_room(self, rows: int) -> None:
+        if rows <= len(self._vectors):
+            return
+        room = rows if self._rows == 0 else max(rows, self._rows + self._rows // 2)
+        for name in ("_vectors", "_squares", "_ids"):
+            old = getattr(self, name)
+            new = np.empty((room, *old.shape[1:]), old.dtype)
+            new[: self._rows] = old[: self._rows]
+            setattr(self, name, new)
+
+    def _write_blocks(self, blocks: Any) -> None:
+        degree = self._settings.degree
+        for block in blocks:
+            part = self._vectors[block * degree : min((block + 1) * degree, self._rows)]
+            self._database.set_block(block, np.ascontiguousarray(part))
+
+    # --- Queries. ---
+
+    def load_keys(self, keys: bytes) -> Keys:
+        """A client's keys in the index's memory, from `Client.keys`: for many queries of one client.
+
+        Raises:
+            FormatError: if they are damaged.
+            MismatchError: if they belong to other parameters.
+        """
+        require_type(keys, bytes, "load_keys", "the bytes of a client's keys")
+        loaded = self._context.load(keys)
+        return require_type(loaded, Keys, "load_keys", "the keys of a client")
+
+    def query(self, query: bytes, keys: bytes | Keys) -> bytes:
+        """Answer the queries of a message by one pass over the database.
+
+        Args:
+            query: from `Client.query`.
+            keys: the same client's: `Client.keys`, or what `load_keys` made of them.
+
+        Returns:
+            The message for `Client.decrypt`: for each query and 4,096 rows 32,768 bytes (exact: for 8,192
+            rows 81,920); 8 bytes a row for its id, unless ids are 0, 1, ... in order; 4 bytes a row for its
+            squared norm where the metric is "l2"; and 300 bytes.
+
+        Raises:
+            FormatError: if the query, or the keys, are damaged.
+            MismatchError: if the query is for another index's settings, the keys belong to other parameters
+                or another index's context, or the index has no row.
+            MissingKeyError: if the keys lack an automorphism.
+            OutOfMemoryError: if the device has no room for the expanded query: for each number and query
+                65,536 bytes (exact: 262,144).
+        """
+        settings = self._settings
+        header, body = wire.unpack("query", query, _QUERY_FIELDS)
+        if header["settings"] != settings.digest:
+            raise MismatchError(
+                f"the query is for an index of other settings than {self!r}; make it with a client of "
+                "this index's settings"
+            )
+        count, limbs = header["count"], len(settings.params.primes[-1])
+        expected = _SEED_BYTES + count * limbs * settings.dims * settings.number_bytes
+        if count < 1 or len(body) != expected:
+            raise FormatError(f"the query has {len(body)} bytes of numbers for {count} queries")
+        numbers = wire.unpack_numbers(body[_SEED_BYTES:], settings.number_bytes)
+        loaded = self.load_keys(keys) if isinstance(keys, bytes) else keys
+        require_type(loaded, Keys, "query", "the keys of a client, or their bytes,")
+        with self._lock:
+            if self._rows == 0:
+                raise MismatchError("the index has no row to search")
+            found = self._database.answer(
+                loaded._native,
+                bytes(body[:_SEED_BYTES]),
+                numbers.reshape(count, limbs, settings.dims),
+                settings.dropped_bits,
+            )
+            rows, version = self._rows, self._version
+            ids, squares = self._ids[:rows].copy(), self._squares[:rows].copy()
+        has_ids = not np.array_equal(ids, np.arange(rows))
+        return wire.pack(
+            "answer",
+            {
+                "settings": settings.digest,
+                "query": name_of(query),
+                "index_version": version,
+                "rows": rows,
+                "count": count,
+                "has_ids": has_ids,
+            },
+            wire.pack_numbers(found, settings.kept_bytes),
+            ids.astype("<i8").tobytes() if has_ids else b"",
+            squares.astype("<u4").tobytes() if settings.metric == "l2" else b"",
+        )
+
+    # --- Files. ---
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the index to a file: settings, rows in int8, ids. It appears under its name only when it is
+        complete.
+
+        Raises:
+            FileError: if it can not be written.
+        """
+        with self._lock:
+            data = wire.pack(
+                "index",
+                {
+                    "settings": asdict(self._settings),
+                    "rows": self._rows,
+                    "index_version": self._version,
+                    "next_id": self._next_id,
+                },
+                self._ids[: self._rows].astype("<i8").tobytes(),
+                self._vectors[: self._rows].tobytes(),
+            )
+        write_bytes(path, data)
+
+    @classmethod
+    def load(cls, source: Source, *, device: str = "cpu", threads: int | None = None) -> Index:
+        """An index from a file's path, or its bytes. Polynomials are made anew.
+
+        Raises:
+            FormatError: if it is damaged.
+            FileError: if the file can not be read.
+            DeviceError, OutOfMemoryError: as for an index.
+        """
+        header, body = wire.unpack("index", read_bytes(source), _INDEX_FIELDS)
+        settings = Settings.from_fields(header["settings"])
+        rows = header["rows"]
+        if rows < 0 or len(body) != rows * (8 + settings.dims):
+            raise FormatError(f"the index has {len(body)} bytes for {rows} rows of {settings.dims}")
+        ids = np.frombuffer(body[: 8 * rows], "<i8").astype(np.int64)
+        if len(np.unique(ids)) != rows or header["next_id"] <= ids.max(initial=-1) or ids.min(initial=0) < 0:
+            raise FormatError("the ids of the index are damaged")
+        index = cls.__new__(cls)
+        index._begin(settings, device, threads)
+        index._database.resize(-(-rows // settings.degree))
+        index._vectors = np.frombuffer(body[8 * rows :], np.int8).reshape(rows, settings.dims).copy()
+        index._squares = quantization.squares(index._vectors)
+        index._ids, index._rows = ids, rows
+        index._next_id, index._version = header["next_id"], header["index_version"]
+        index._write_blocks(range(index._database.blocks))
+        return index
+
+
+def _as_ids(ids: ArrayLike) -> NDArray[np.int64]:
+    given = np.asarray(ids)
+    if given.ndim != 1 or (given.dtype.kind not in "iu" and given.size):
+        raise TypeError(f"ids are integers in one axis, not {given.dtype} of shape {given.shape}")
+    if given.size and (given.min() < 0 or given.max() >= 1 << 62):
+        raise ParameterError("ids are from 0 to 2^62 - 1")
+    return given.astype(np.int64)
+
+
+def _settings(
+    vectors: NDArray[Any], metric: Metric, exact: bool, largest: float | None, query_bound: int
+) -> Settings:
+    """The settings of an index that begins with these vectors."""
+    dims = vectors.shape[1]
+    is_kept = vectors.dtype == np.int8 and metric != "cosine"
+    if exact or is_kept:
+        if largest is not None:
+            raise ParameterError("largest= is for vectors that are rounded; int8 is taken as it is")
+        return Settings(dims, metric, exact, 1.0, query_bound=query_bound)
+    Settings(dims, metric)  # before the vectors are looked at
+    found = quantization.largest_entry(vectors, metric)
+    top = found if largest is None else float(largest)
+    if not (found <= top < np.inf):
+        raise ParameterError(f"largest is {largest}, and the vectors have an entry of {found:.6g}")
+    if top == 0:
+        raise ParameterError("all vectors are zero, which gives no scale; give largest=")
+    scale = 127 / top
+    # A normalized vector times the scale, and half a unit of rounding for each entry.
+    bound = scale + np.sqrt(dims) / 2 if metric == "cosine" else np.inf
+    return Settings(dims, metric, False, scale, float(min(bound, LARGEST_ENTRY * np.sqrt(dims))), query_bound)

@@ -1,0 +1,79 @@
+"""The messages and files of a search: settings, queries, answers and indexes.
+
+bytes 0-15       magic
+bytes 16-23      H, the length of the header, little-endian
+H bytes          JSON: {"version": 1, "kind": "query", ...}
+the body         numbers, little-endian
+last 32 bytes    SHA-256 of all before
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hemera.errors import FormatError
+
+MAGIC = b"\x89HEMSEARCH\r\n\x1a\n\x00\x00"
+VERSION = 1
+_MAX_HEADER = 1 << 16
+_DIGEST = 32
+
+Part = bytes | memoryview
+
+
+def pack(kind: str, header: dict[str, Any], *parts: Part) -> bytes:
+    """The bytes of a message."""
+    described = {"version": VERSION, "kind": kind, **header}
+    text = json.dumps(described, separators=(",", ":"), allow_nan=False).encode()
+    whole = hashlib.sha256()
+    pieces: list[Part] = [MAGIC, len(text).to_bytes(8, "little"), text, *parts]
+    for piece in pieces:
+        whole.update(piece)
+    return b"".join([*pieces, whole.digest()])
+
+
+def unpack(kind: str, data: bytes, fields: dict[str, type]) -> tuple[dict[str, Any], memoryview]:
+    """Header and body of a message of this kind, whose header has these fields. FormatError for anything
+    else."""
+    begin = len(MAGIC) + 8
+    view = memoryview(data)
+    if bytes(view[: len(MAGIC)]) != MAGIC:
+        raise FormatError(f"no {kind} of a search: it does not begin as one")
+    length = int.from_bytes(view[len(MAGIC) : begin], "little")
+    if len(data) < begin + _DIGEST or length > min(_MAX_HEADER, len(data) - begin - _DIGEST):
+        raise FormatError(f"the {kind} of a search is cut off")
+    if hashlib.sha256(view[:-_DIGEST]).digest() != bytes(view[-_DIGEST:]):
+        raise FormatError(f"the {kind} of a search is damaged: its checksum does not fit")
+    try:
+        header = json.loads(bytes(view[begin : begin + length]))
+    except (ValueError, RecursionError) as error:
+        raise FormatError(f"the header of the {kind} is damaged: {error}") from None
+    if not isinstance(header, dict) or header.get("version") != VERSION:
+        found = header.get("version") if isinstance(header, dict) else None
+        raise FormatError(
+            f"the {kind} is of version {found!r} of the format, and this reads {VERSION}; take a newer Hemera"
+        )
+    if header.get("kind") != kind:
+        raise FormatError(f"this is the {header.get('kind')!r} of a search, where a {kind} is needed")
+    del header["version"], header["kind"]
+    if set(header) != set(fields) or any(type(header[name]) is not of for name, of in fields.items()):
+        raise FormatError(f"the header of the {kind} has other fields")
+    return header, view[begin + length : -_DIGEST]
+
+
+def pack_numbers(numbers: NDArray[np.uint64], width: int) -> bytes:
+    """Numbers below 2^(8 width) in `width` bytes each."""
+    words = np.ascontiguousarray(numbers, "<u8").reshape(-1)
+    return words.view(np.uint8).reshape(-1, 8)[:, :width].tobytes()
+
+
+def unpack_numbers(body: memoryview, width: int) -> NDArray[np.uint64]:
+    """The reverse, in one axis."""
+    words = np.zeros((len(body) // width, 8), np.uint8)
+    words[:, :width] = np.frombuffer(body, np.uint8).reshape(-1, width)
+    return words.view("<u8").reshape(-1).astype(np.uint64, copy=False)

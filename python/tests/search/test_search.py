@@ -1,0 +1,472 @@
+"""Encrypted search beside NumPy on the same integers."""
+
+from __future__ import annotations
+
+import math
+from typing import Any, Literal
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+import hemera as hm
+from hemera.search import Client, Index, Settings
+
+Metric = Literal["cosine", "dot", "l2"]
+DEGREE = 4096
+
+
+def floats(rows: int, dims: int, seed: int = 0) -> NDArray[np.float32]:
+    return np.random.default_rng(seed).normal(size=(rows, dims)).astype(np.float32)
+
+
+def bytes_of(rows: int, dims: int, seed: int = 0) -> NDArray[np.int8]:
+    return np.random.default_rng(seed).integers(-128, 128, (rows, dims)).astype(np.int8)
+
+
+def integers(vectors: NDArray[Any], metric: Metric, scale: float) -> NDArray[np.float64]:
+    """The database's integers, by NumPy: the oracle's first half."""
+    wide = vectors.astype(np.float64)
+    if metric == "cosine":
+        wide = wide / np.sqrt((wide**2).sum(axis=1, keepdims=True))
+    return np.rint(wide * scale)
+
+
+def scores_of(rows: NDArray[np.float64], queries: NDArray[Any], metric: Metric) -> NDArray[np.float64]:
+    """[query, row]."""
+    wide = np.atleast_2d(queries).astype(np.float64)
+    if metric == "cosine":
+        wide = wide / np.sqrt((wide**2).sum(axis=1, keepdims=True))
+    if metric == "l2":
+        return np.stack([((rows - query) ** 2).sum(axis=1) for query in wide])
+    return np.asarray(wide @ rows.T)
+
+
+def ask(index: Index, client: Client, x: Any, k: int | None = None) -> tuple[NDArray[Any], NDArray[np.int64]]:
+    return client.decrypt(index.query(client.query(x), client.keys), k)
+
+
+@pytest.mark.parametrize("metric", ["cosine", "dot", "l2"])
+@pytest.mark.parametrize(("rows", "dims"), [(DEGREE + 500, 100), (300, 32)])
+def test_scores_and_ranking_are_those_of_numpy(metric: Metric, rows: int, dims: int) -> None:
+    vectors, x = floats(rows, dims, 1) * 3, floats(1, dims, 2)[0] * 5
+    index = Index(vectors, metric)
+    client = Client(index.settings)
+    scale = index.settings.scale
+    database = integers(vectors, metric, scale)
+    assert np.abs(database).max() == 127
+    expected = scores_of(database / scale, x, metric)[0]
+    norm = 1.0 if metric == "cosine" else float(np.linalg.norm(x))
+    error = index.expected_error.noise * norm
+    found, ids = ask(index, client, x)
+    assert found.dtype == np.float64
+    assert ids.tolist() == list(range(rows))
+    difference = found - expected
+    assert np.abs(difference).max() < 8 * error
+    measured = math.sqrt(float(np.mean(difference**2)))
+    assert abs(math.log2(measured / error)) < 0.3
+    # The best by NumPy, where scores differ by more than noise.
+    best, named = ask(index, client, x, k=25)
+    order = np.argsort(expected if metric == "l2" else -expected, kind="stable")[:25]
+    assert named.tolist() == order.tolist()
+    assert np.allclose(best, expected[order], atol=16 * error, rtol=0)
+    # Noise is far below rounding, which the index tells as well.
+    exact = scores_of(integers(vectors, metric, 1e9) / 1e9, x, metric)[0]
+    told = index.expected_error.quantization * norm
+    if metric != "l2":
+        assert abs(math.log2(math.sqrt(float(np.mean((found - exact) ** 2))) / told)) < 0.2
+    assert error < told / 100
+
+
+@pytest.mark.parametrize("metric", ["dot", "l2"])
+@pytest.mark.parametrize(("rows", "dims"), [(8192 + 7, 33), (100, 1), (20, 700)])
+def test_exact_scores_are_numpys_integers(metric: Metric, rows: int, dims: int) -> None:
+    vectors = bytes_of(rows, dims, 3)
+    vectors[0], vectors[1] = -128, 127
+    queries = np.random.default_rng(4).integers(-127, 128, (3, dims))
+    queries[0], queries[1] = -127, 127
+    index = Index(vectors, metric, exact=True)
+    client = Client(index.settings)
+    assert index.expected_error == hm.search.Errors(0.0, 0.0)
+    found, ids = ask(index, client, queries)
+    assert found.dtype == np.int64
+    assert np.array_equal(ids, np.tile(np.arange(rows), (3, 1)))
+    wide = vectors.astype(np.int64)
+    distances = ((wide[None] - queries[:, None]) ** 2).sum(axis=2)
+    expected = queries @ wide.T if metric == "dot" else distances
+    assert np.array_equal(found, expected)
+    best, named = ask(index, client, queries, k=5)
+    for i in range(3):
+        order = np.argsort(expected[i] if metric == "l2" else -expected[i], kind="stable")[:5]
+        assert named[i].tolist() == order.tolist()
+        assert best[i].tolist() == expected[i][order].tolist()
+
+
+def test_the_largest_exact_scores_of_the_longest_vectors() -> None:
+    vectors = np.full((3, 8192), -128, np.int8)
+    vectors[1] = 127
+    vectors[2, ::2] = 5
+    index = Index(vectors, "dot", exact=True)
+    client = Client(index.settings)
+    x = np.full(8192, -127)
+    assert ask(index, client, x)[0].tolist() == (vectors.astype(np.int64) @ x).tolist()
+    # Larger queries, as far as they fit.
+    bound = 800
+    index = Index(vectors, "dot", exact=True, query_bound=bound)
+    client = Client(index.settings)
+    x = np.full(8192, bound)
+    assert ask(index, client, x)[0].tolist() == (vectors.astype(np.int64) @ x).tolist()
+    with pytest.raises(hm.errors.ParameterError, match="no room for 8192 numbers"):
+        Index(vectors, "dot", exact=True, query_bound=8000)
+
+
+@pytest.mark.parametrize("dims", [1, 2, 4096])
+def test_vectors_of_the_shortest_and_longest(dims: int) -> None:
+    vectors = bytes_of(5, dims, 5)
+    index = Index(vectors, "dot")
+    client = Client(index.settings)
+    x = floats(1, dims, 6)[0]
+    expected = vectors.astype(np.float64) @ x
+    found, _ = ask(index, client, x)
+    assert np.abs(found - expected).max() < 10 * index.expected_error.noise * np.linalg.norm(x)
+
+
+def test_int8_is_taken_as_it_is_and_normalized_for_cosines() -> None:
+    vectors = bytes_of(50, 8, 7)
+    assert Index(vectors, "dot").settings.scale == 1
+    assert Index(vectors, "dot").expected_error.quantization == 0
+    cosines = Index(vectors, "cosine")
+    assert cosines.settings.scale > 100
+    assert cosines.expected_error.quantization > 0
+    client = Client(cosines.settings)
+    found, _ = ask(cosines, client, vectors[3])
+    assert abs(found[3] - 1) < 0.02
+    assert found.argmax() == 3
+
+
+def test_several_queries_at_once_are_those_of_one() -> None:
+    vectors = floats(900, 40, 8)
+    index = Index(vectors)
+    client = Client(index.settings)
+    queries = floats(3, 40, 9)
+    together, _ = ask(index, client, queries)
+    assert together.shape == (3, 900)
+    for i in range(3):
+        alone, _ = ask(index, client, queries[i])
+        assert np.abs(together[i] - alone).max() < 16 * index.expected_error.noise
+    many, ids = ask(index, client, queries[:1], k=2000)
+    assert many.shape == ids.shape == (1, 900)
+
+
+def test_equal_scores_come_in_the_order_of_rows() -> None:
+    vectors = np.ones((10, 4), np.int8)
+    vectors[4] = 9
+    index = Index(vectors, "dot", exact=True, ids=np.arange(10)[::-1] * 7)
+    client = Client(index.settings)
+    scores, ids = ask(index, client, [1, 1, 1, 1], k=4)
+    assert scores.tolist() == [36, 4, 4, 4]
+    assert ids.tolist() == [35, 63, 56, 49]
+
+
+def test_rows_are_added_and_removed() -> None:
+    vectors = bytes_of(DEGREE + 10, 6, 10)
+    index = Index(vectors[: DEGREE - 5], "dot", ids=np.arange(DEGREE - 5) + 1000)
+    client = Client(index.settings)
+    known = dict(zip((np.arange(DEGREE - 5) + 1000).tolist(), vectors[: DEGREE - 5], strict=True))
+
+    def check() -> None:
+        x = floats(1, 6, len(known))[0]
+        scores, ids = ask(index, client, x)
+        assert len(index) == len(ids) == len(known)
+        assert np.array_equal(ids, index.ids)
+        assert set(ids.tolist()) == set(known)
+        expected = np.array([known[i].astype(np.float64) @ x for i in ids.tolist()])
+        assert np.abs(scores - expected).max() < 10 * index.expected_error.noise * np.linalg.norm(x)
+
+    check()
+    version = index.version
+    added = index.add(vectors[DEGREE - 5 :])  # over the end of the block
+    assert added.tolist() == list(range(DEGREE + 995, DEGREE + 1010))
+    assert index.version == version + 1
+    known.update(zip(added.tolist(), vectors[DEGREE - 5 :], strict=True))
+    check()
+    index.remove([1000, DEGREE + 1009, 1500])  # the first, the last, one between
+    for gone in (1000, DEGREE + 1009, 1500):
+        del known[gone]
+    check()
+    first = list(known)[:20]
+    index.remove(first)  # the second block is left empty
+    for gone in first:
+        del known[gone]
+    assert index.memory_bytes == DEGREE * 6 * 8
+    check()
+    index.add(vectors[:1], ids=[5])
+    known[5] = vectors[0]
+    check()
+    assert index.add(vectors[:1])[0] == DEGREE + 1010  # removed ids do not come again by themselves
+    index.remove(index.ids)
+    assert len(index) == 0
+    with pytest.raises(hm.errors.MismatchError, match="no row"):
+        index.query(client.query(np.ones(6)), client.keys)
+    known.clear()
+    index.add(vectors[:3], ids=[7, 8, 9])
+    known.update(zip((7, 8, 9), vectors[:3], strict=True))
+    check()
+
+
+def test_answers_name_their_ids_only_where_they_must() -> None:
+    vectors = bytes_of(150, 4, 11)
+    index = Index(vectors, "dot")
+    client = Client(index.settings)
+    short = index.query(client.query(np.ones(4)), client.keys)
+    index.remove([149])
+    assert len(index.query(client.query(np.ones(4)), client.keys)) == len(short)
+    index.remove([0])
+    named = index.query(client.query(np.ones(4)), client.keys)
+    assert abs(len(named) - len(short) - 148 * 8) < 10
+    assert client.decrypt(named, 1)[1].shape == (1,)
+
+
+def test_files(tmp_path: Any) -> None:
+    vectors = floats(120, 10, 12)
+    index = Index(vectors, "l2", ids=np.arange(120) * 3)
+    index.remove([30])
+    index.save(tmp_path / "index")
+    again = Index.load(tmp_path / "index")
+    assert again.settings == index.settings
+    assert np.array_equal(again.ids, index.ids)
+    assert again.version == index.version == 2
+    client = Client(bytes(index.settings))
+    query = client.query(vectors[4])
+    answer = again.query(query, client.keys)
+    assert answer == index.query(query, client.keys)  # bit for bit
+    assert client.decrypt(answer, 1)[1].tolist() == [12]
+    assert again.add(vectors[:1]).tolist() == [358]
+    assert (tmp_path / "index").stat().st_size < 120 * 18 + 600
+    # A client that comes back with its key.
+    client.secret_key.save(tmp_path / "key")
+    back = Client(index.settings, tmp_path / "key")
+    again_query = back.query(vectors[5])
+    assert back.decrypt(index.query(again_query, client.keys), 1)[1].tolist() == [15]
+
+
+def test_keys_serve_many_queries_of_their_client_alone() -> None:
+    vectors = floats(64, 16, 13)
+    index = Index(vectors)
+    first, second = Client(index.settings), Client(index.settings)
+    loaded = {client: index.load_keys(client.keys) for client in (first, second)}
+    for row in (3, 40):
+        for client in (first, second):
+            answer = index.query(client.query(vectors[row]), loaded[client])
+            assert client.decrypt(answer, 1)[1].tolist() == [row]
+    query = first.query(vectors[3])
+    scores, _ = first.decrypt(index.query(query, loaded[second]))
+    assert np.abs(scores).max() > 10 * index.expected_error.noise * 1e3  # not even near: no cosines
+
+
+def test_the_server_sees_other_numbers_for_the_same_query() -> None:
+    index = Index(floats(10, 16, 14))
+    client = Client(index.settings)
+    x = floats(1, 16, 15)[0]
+    first, second = client.query(x), client.query(x)
+    assert len(first) == len(second) < 16 * 6 + 32 + 250
+    body = 16 * 6 + 32
+    a, b = (np.frombuffer(q[-32 - body : -32], np.uint8) for q in (first, second))
+    assert (a == b).mean() < 0.1
+
+
+def test_sizes_on_the_wire() -> None:
+    index = Index(bytes_of(2 * DEGREE, 128, 16), "dot")
+    client = Client(index.settings)
+    query = client.query(np.ones((2, 128)))
+    assert 2 * 128 * 6 < len(query) < 2 * 128 * 6 + 300
+    answer = index.query(query, client.keys)
+    assert 2 * 2 * DEGREE * 8 < len(answer) < 2 * 2 * DEGREE * 8 + 400
+    assert len(client.keys) < 650_000
+    assert index.memory_bytes == 2 * DEGREE * 128 * 8
+    assert index.settings.params.security == ">=128"
+
+
+def test_settings_travel() -> None:
+    settings = Index(floats(10, 16, 17), "dot").settings
+    assert Settings.load(bytes(settings)) == settings
+    for wrong in ({"metric": "l1"}, {"dims": 0}, {"scale": 0.0}, {"row_bound": 1e9}, {"query_bound": 0}):
+        fields = {**vars(settings), **wrong}
+        with pytest.raises(hm.errors.ParameterError):
+            Settings(**fields)
+        with pytest.raises(hm.errors.FormatError):
+            Settings.from_fields(fields)
+    with pytest.raises(hm.errors.FormatError):
+        Settings.from_fields({**vars(settings), "dims": 16.0})
+    with pytest.raises(hm.errors.FormatError):
+        Settings.from_fields({})
+    with pytest.raises(hm.errors.ParameterError, match="no integers"):
+        Settings(4, "cosine", exact=True)
+    with pytest.raises(hm.errors.ParameterError, match="scale must be 1"):
+        Settings(4, "dot", exact=True, scale=2.0)
+
+
+def test_vectors_that_do_not_fit_are_refused() -> None:
+    errors = hm.errors
+    with pytest.raises(errors.ParameterError, match="1 to 4096 numbers"):
+        Index(np.ones((1, 4097), np.int8), "dot")
+    with pytest.raises(errors.ParameterError, match="1 to 8192 numbers"):
+        Index(np.ones((1, 8193), np.int8), "dot", exact=True)
+    with pytest.raises(errors.MismatchError):
+        Index(np.ones(4, np.float32))
+    with pytest.raises(errors.MismatchError, match="one vector"):
+        Index(np.ones((0, 4), np.float32))
+    with pytest.raises(TypeError, match="int64"):
+        Index(np.ones((2, 4), np.int64))
+    with pytest.raises(errors.RangeError, match="finite"):
+        Index(np.array([[1.0, np.inf]]))
+    with pytest.raises(errors.ParameterError, match="row 1 is zero"):
+        Index(np.array([[1.0, 2.0], [0.0, 0.0]]))
+    with pytest.raises(errors.ParameterError, match="no scale"):
+        Index(np.zeros((2, 4)), "dot")
+    with pytest.raises(TypeError, match="exact scores"):
+        Index(np.ones((2, 4)), "dot", exact=True)
+    with pytest.raises(errors.ParameterError, match="metric must be"):
+        Index(np.ones((2, 4)), "l1")  # type: ignore[arg-type]
+    with pytest.raises(errors.ParameterError, match="largest is"):
+        Index(np.ones((2, 4)), "dot", largest=0.5)
+    with pytest.raises(errors.ParameterError, match="largest= is"):
+        Index(np.ones((2, 4), np.int8), "dot", largest=200)
+    with pytest.raises(errors.ParameterError, match="given twice"):
+        Index(np.ones((2, 4)), ids=[1, 1])
+    with pytest.raises(errors.MismatchError, match="3 ids"):
+        Index(np.ones((2, 4)), ids=[1, 2, 3])
+    with pytest.raises(TypeError, match="ids"):
+        Index(np.ones((2, 4)), ids=[0.5, 1.0])
+    with pytest.raises(errors.ParameterError, match="from 0"):
+        Index(np.ones((2, 4)), ids=[-1, 1])
+    index = Index(np.ones((2, 4)), "dot", ids=[4, 6], largest=2)
+    with pytest.raises(errors.RangeError, match="largest="):
+        index.add(np.full((1, 4), 2.01))
+    with pytest.raises(errors.MismatchError, match="4 numbers"):
+        index.add(np.ones((1, 5)))
+    with pytest.raises(errors.ParameterError, match="row 6 already"):
+        index.add(np.ones((1, 4)), ids=[6])
+    with pytest.raises(errors.ParameterError, match="no row 5"):
+        index.remove([4, 5])
+    with pytest.raises(errors.ParameterError, match="twice"):
+        index.remove([4, 4])
+    assert index.ids.tolist() == [4, 6]
+    assert index.version == 1
+    index.add(np.full((1, 4), -2.0))
+    assert index.ids.tolist() == [4, 6, 7]
+
+
+def test_queries_that_do_not_fit_are_refused() -> None:
+    errors = hm.errors
+    index = Index(floats(5, 4, 18))
+    client = Client(index.settings)
+    with pytest.raises(errors.MismatchError, match="4 numbers"):
+        client.query(np.ones(5))
+    with pytest.raises(errors.MismatchError):
+        client.query(np.ones((0, 4)))
+    with pytest.raises(errors.ParameterError, match="zeros"):
+        client.query(np.zeros(4))
+    with pytest.raises(errors.RangeError, match="finite"):
+        client.query([1, 2, np.nan, 4])
+    with pytest.raises(TypeError):
+        client.query(["a", "b", "c", "d"])
+    exact = Client(Index(bytes_of(5, 4), "dot", exact=True).settings)
+    with pytest.raises(errors.RangeError, match="query_bound=128"):
+        exact.query([1, 2, 3, -128])
+    with pytest.raises(TypeError, match="integers"):
+        exact.query([1.0, 2, 3, 4])
+    other = Index(floats(5, 4, 19))
+    with pytest.raises(errors.MismatchError, match="other settings"):
+        other.query(client.query(np.ones(4)), client.keys)
+    with pytest.raises(errors.MismatchError):
+        index.query(client.query(np.ones(4)), other.load_keys(client.keys))
+    with pytest.raises(errors.MismatchError):
+        index.query(client.query(np.ones(4)), exact.keys)
+    context = hm.Context(index.settings.params)
+    some = context.generate_keys(context.generate_secret_key(), public_key=False, relinearization=False)
+    with pytest.raises(errors.MissingKeyError, match="4097"):
+        index.query(client.query(np.ones(4)), bytes(some))
+    with pytest.raises(TypeError, match="keys"):
+        index.query(client.query(np.ones(4)), "keys")  # type: ignore[arg-type]
+    # A zero has an inner product.
+    dot = Index(bytes_of(5, 4), "dot")
+    client = Client(dot.settings)
+    assert np.abs(ask(dot, client, np.zeros(4))[0]).max() < 10 * dot.expected_error.noise
+
+
+def test_damaged_messages_are_refused() -> None:
+    errors = hm.errors
+    index = Index(floats(5, 4, 20))
+    client = Client(index.settings)
+    query = client.query(np.ones(4))
+    for damaged in (query[:-1], query[:50], b"", b"x" * 100, query[:-40] + b"\0" + query[-39:]):
+        with pytest.raises(errors.FormatError):
+            index.query(damaged, client.keys)
+    answer = index.query(query, client.keys)
+    with pytest.raises(errors.FormatError, match="'answer'"):
+        index.query(answer, client.keys)
+    with pytest.raises(errors.FormatError):
+        client.decrypt(answer[:-50] + answer[-49:])
+    with pytest.raises(errors.ParameterError, match="k must be"):
+        client.decrypt(answer, 0)
+    with pytest.raises(errors.MismatchError, match="no query"):
+        Client(index.settings).decrypt(answer)
+    with pytest.raises(errors.MismatchError, match="other settings"):
+        Client(Index(floats(5, 4, 21)).settings).decrypt(answer)
+    client.decrypt(answer)
+    with pytest.raises(errors.MismatchError, match="no query"):
+        client.decrypt(answer)  # each once
+    with pytest.raises(errors.FormatError):
+        Index.load(query)
+    with pytest.raises(errors.FileError):
+        Index.load("/no/such/file")
+
+
+def test_messages_that_lie_are_refused() -> None:
+    """Checksums are right, contents are not."""
+    from hemera.search import wire
+
+    errors = hm.errors
+    index = Index(floats(5, 4, 22))
+    client = Client(index.settings)
+    header = {"settings": index.settings.digest, "count": 1}
+    right = bytes(32 + 4 * 6)
+    index.query(wire.pack("query", header, right), client.keys)
+    for changed, body in [
+        ({**header, "count": 0}, right),
+        ({**header, "count": 2}, right),
+        ({**header, "count": True}, right),
+        ({**header, "more": 1}, right),
+        ({"count": 1}, right),
+        (header, right + b"\0"),
+        (header, right[:-6] + b"\xff" * 6),  # no residue
+    ]:
+        with pytest.raises(errors.FormatError):
+            index.query(wire.pack("query", changed, body), client.keys)
+    newer = wire.pack("query", header, right).replace(b'"version":1', b'"version":2')
+    import hashlib
+
+    newer = newer[:-32] + hashlib.sha256(newer[:-32]).digest()
+    with pytest.raises(errors.FormatError, match="newer Hemera"):
+        index.query(newer, client.keys)
+    name = client.query(np.ones(4))
+    from hemera.search.client import name_of
+
+    answer = {**header, "query": name_of(name), "index_version": 1, "rows": 5, "has_ids": False}
+    for changed, size in [
+        (answer, 4096 * 8 + 1),
+        ({**answer, "rows": 0}, 0),
+        ({**answer, "count": 2}, 65536),
+    ]:
+        with pytest.raises(errors.FormatError):
+            client.decrypt(wire.pack("answer", changed, bytes(size)))
+    settings = vars(index.settings)
+    body = np.arange(2).astype("<i8").tobytes() + bytes(8)
+    fields = {"settings": settings, "rows": 2, "index_version": 1, "next_id": 2}
+    assert len(Index.load(wire.pack("index", fields, body))) == 2
+    for changed in ({**fields, "rows": 3}, {**fields, "next_id": 1}, {**fields, "settings": {}}):
+        with pytest.raises(errors.FormatError):
+            Index.load(wire.pack("index", changed, body))
+    with pytest.raises(errors.FormatError):
+        Index.load(wire.pack("index", fields, bytes(24)))  # one id twice
