@@ -47,6 +47,7 @@ EXPECTED = {
     ],
     "19_linear_layers": ["0 keys", "largest error:", "totals are exact"],
     "18_encrypted_aes": ["1 round(s) of 4 blocks", "7 refreshes", "a49c7ff2689f352b6b5bea43026a5049"],
+    "20_encrypted_search": ["a query of 940 bytes", "topic  7", "and one added: [1000000, "],
 }
 
 

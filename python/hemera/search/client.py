@@ -89,7 +89,7 @@ class Client:
 
     @functools.cached_property
     def keys(self) -> bytes:
-        """The keys that an index needs to answer: log2 N automorphisms, 0.9 MB (exact: 3.5 MB). They can not
+        """The keys that an index needs to answer: log2 N automorphisms, 0.6 MB (exact: 3.9 MB). They can not
         decrypt. Made at the first use, and of one secret key always for the same queries."""
         made = _core.search_generate_keys(self._secret_key._native)
         return Keys(made, self._context).to_bytes()

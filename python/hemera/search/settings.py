@@ -20,7 +20,7 @@ LARGEST_ENTRY = 128
 """Magnitude of an entry of the database: -128 of int8."""
 _DEVIATIONS = 10
 """Of the noise, from the middle between two integers: exact scores are wrong with a probability below
-2^-76."""
+    2^-75."""
 _USED = 0.9
 """The part of the modulus that scores may take; noise has the rest."""
 _KEPT_BYTES = {False: 4, True: 5}
