@@ -80,6 +80,81 @@ def test_contexts_on_the_loaded_library_have_the_bits_of_the_cpu(emulated: Path)
     assert answer(COMPUTES, emulated.parent) == "same bits"
 
 
+CAPTURES = """
+import numpy as np
+import hemera as hm
+
+params = hm.ckks.Parameters.for_circuit(depth=2, scale_bits=40, slots=8)
+ctx = hm.Context(params, "cuda")
+ev = ctx.bind(ctx.generate_keys(ctx.generate_secret_key()))
+rows = np.random.default_rng(7).uniform(-1, 1, (2, 8))
+x, y = ev.encrypt(rows[0]), ev.encrypt(rows[1])
+
+def circuit(a):
+    return (a * rows[0] + rows[1]) * rows[0]
+
+graph = ev.capture(circuit, x)
+assert graph.is_recorded
+expected = bytes(circuit(y))
+assert bytes(graph(y)) == expected
+rows += 1  # constants of the graph
+assert bytes(graph(y)) == expected
+runs = []
+
+def changing(a):
+    runs.append(0)
+    return a * (rows[0] + len(runs))
+
+for refused in (changing, lambda a: a * ev.encode(rows[0]), lambda a: ev.encrypt(rows[0])):
+    try:
+        ev.capture(refused, x)
+    except hm.errors.DeviceError as error:
+        print(error)
+"""
+
+
+def test_arrays_in_graphs_are_constants(emulated: Path) -> None:
+    """Those of the first run; what is another one at the second is refused."""
+    refusals = answer(CAPTURES, emulated.parent).splitlines()
+    assert len(refusals) == 3
+
+
+CAPTURES_INTEGERS = """
+import numpy as np
+import hemera as hm
+
+ints = hm.integers.Context(8, preset="test-exact", device="cuda")
+a, b = np.array([3, 250, 17, 0], np.uint8), np.array([9, 250, 4, 255], np.uint8)
+
+def exactly(x, y):  # no clear operands, so that every run has the same bits
+    return x * y, hm.integers.where(x[::-1] < y, x, ~y)
+
+def clear(x, y):
+    return x + 7, y >> 3
+
+x, y = ints.encrypt(a), ints.encrypt(b)
+graph = ints.capture(exactly, x, y)
+assert graph.is_recorded and graph.memory_bytes > 0
+for found, expected in zip(graph(y, x), exactly(y, x), strict=True):
+    assert bytes(found._stored.value) == bytes(expected._stored.value)
+    assert abs(found.failure_log2 - expected.failure_log2) < 1e-9 and found.error == expected.error
+    assert not found._stored.risk.events & expected._stored.risk.events
+graph = ints.capture(clear, x, y)
+assert graph.is_recorded
+for _ in range(2):
+    for found, expected in zip(graph(y, x), clear(b, a), strict=True):
+        assert ints.decrypt(found).tolist() == expected.tolist()
+try:
+    ints.capture(lambda z: ints.encrypt(np.random.default_rng().integers(0, 9, 4).astype(np.uint8)) + z, x)
+except hm.errors.DeviceError as error:
+    print("refused")
+"""
+
+
+def test_functions_of_encrypted_integers_are_recorded(emulated: Path) -> None:
+    assert answer(CAPTURES_INTEGERS, emulated.parent) == "refused"
+
+
 ERRORS = """
 import hemera as hm
 params = hm.ckks.Parameters.for_circuit(depth=1, scale_bits=40, slots=8)

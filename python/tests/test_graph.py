@@ -87,6 +87,71 @@ def test_inner_products_are_captured(setting: Setting) -> None:
         np.testing.assert_allclose(ctx.decrypt(result, secret), clear, atol=1e-4)
 
 
+def test_array_operands_are_encoded_once(setting: Setting, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of two runs with the same arrays the second finds the plaintexts of the first."""
+    ctx, secret, ev = setting
+    codec = ctx._codec
+    encoded: list[NDArray[np.float64]] = []
+    encode = type(codec)._encode_operand
+
+    def counted(_: object, values: NDArray[np.float64], *rest: object, **named: object) -> object:
+        encoded.append(values)
+        return encode(codec, values, *rest, **named)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(type(codec), "_encode_operand", counted)
+    rows = values(7, 2)
+
+    def circuit(x: hm.Ciphertext) -> hm.Ciphertext:
+        y = x * rows[0] + rows[1]
+        return y * rows[0].copy() + rows[0]  # another level; and a sum
+
+    x = ev.encrypt(values(1))
+    expected = bytes(circuit(x))
+    assert len(encoded) == 4
+    with codec.keeping_operands():
+        assert bytes(circuit(x)) == expected
+        with codec.keeping_operands():
+            assert bytes(circuit(x)) == expected
+        assert bytes(circuit(x)) == expected
+        assert len(encoded) == 8
+        rows[0, 3] += 1
+        circuit(x)
+        assert len(encoded) == 11  # rows[1] alone is as before
+    circuit(x)
+    assert len(encoded) == 15
+    result = ev.capture(circuit, x)(x)
+    assert isinstance(result, hm.Ciphertext)
+    clear = (values(1) * rows[0] + rows[1]) * rows[0] + rows[0]
+    np.testing.assert_allclose(ctx.decrypt(result, secret), clear, atol=1e-4)
+
+
+def test_kept_operands_differ_by_all_that_they_depend_on() -> None:
+    """Real and complex arrays, products and sums, and shapes of the same bytes."""
+    ctx = hm.Context(hm.ckks.Parameters.for_circuit(depth=2, scale_bits=40, slots=8))
+    secret = ctx.generate_secret_key()
+    ev = ctx.bind(ctx.generate_keys(secret))
+    a, row = values(1, 2), np.zeros(8)
+    x = ev.encrypt(a)
+    y = x * 0.5
+    with ctx._codec.keeping_operands():
+        for factor in (row + 1, row + 1j, (row + 1)[None], np.tile(row + 2, (2, 1)), np.ones(8, int)):
+            for z, clear in ((x, a), (y, a * 0.5)):
+                for result, wanted in ((z * factor, clear * factor), (z + factor, clear + factor)):
+                    found = ctx.decrypt(result, secret)
+                    assert found.dtype == wanted.dtype
+                    np.testing.assert_allclose(found, wanted, atol=1e-4)
+
+
+def test_array_operands_of_integers_are_kept() -> None:
+    ctx = hm.Context(hm.bgv.Parameters.for_circuit(depth=2, plain_bits=17))
+    secret = ctx.generate_secret_key()
+    ev = ctx.bind(ctx.generate_keys(secret))
+    row = np.arange(5)
+    x = ev.encrypt(row)
+    graph = ev.capture(lambda z: (z * row + row) * row, x)
+    assert ctx.decrypt(graph(x), secret)[:5].tolist() == [(k * k + k) * k for k in range(5)]
+
+
 def test_several_outputs_and_threads(setting: Setting) -> None:
     ctx, secret, ev = setting
     graph = ev.capture(lambda x: (x + 1, x * x), ev.encrypt(values(1)))

@@ -17,11 +17,13 @@ from hemera.integers.functions import (
     select,
     where,
 )
+from hemera.integers.graph import Graph
 from hemera.integers.joining import broadcast_to, concatenate, stack
 
 __all__ = [
     "Booleans",
     "Context",
+    "Graph",
     "Integers",
     "Table",
     "broadcast_to",

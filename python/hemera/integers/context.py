@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import threading
+from collections.abc import Iterator, MutableMapping
+from contextlib import contextmanager
 from dataclasses import replace
 from functools import cached_property
 from typing import Any, TypeVar, overload
@@ -18,6 +21,7 @@ from hemera.integers import conversion, files, operations
 from hemera.integers.array import Booleans, Encrypted, Integers
 from hemera.integers.bounded import Bounded, Risk
 from hemera.integers.engine import Engine, Work, finished_level
+from hemera.integers.graph import Function, Graph
 from hemera.integers.layout import BASE, DIGIT_BITS, Layout
 from hemera.integers.points import Points
 from hemera.integers.report import report
@@ -87,6 +91,7 @@ class Context:
         self._layout = Layout(params.max_slots, bits // DIGIT_BITS)
         self._whole, self._real = Bootstrap(params), Bootstrap(params, real=True)
         self._points = Points(params, self._layout)
+        self._of_thread = threading.local()
         if not self._whole.exponential or round(self._whole.ratio) != 256:
             raise _core.ParameterError(
                 'integers need a preset whose bootstraps give exponentials, as "n16-exact", not '
@@ -204,8 +209,16 @@ class Context:
         given = np.ascontiguousarray(values)
         dtype = integer_type(given.dtype, self._bits)
         shape = np.shape(values)
-        digits = self._layout.from_integers(as_words(given), digits_of(dtype))
-        return Integers(self, self._engine.encrypted(digits, 15), shape, dtype)
+        constants = getattr(self._of_thread, "constants", None)
+        place = None if constants is None else (given.tobytes(), shape, dtype)
+        if constants is not None and place in constants:
+            held = Bounded(constants[place], BASE - 1, self._engine.fresh)
+        else:
+            digits = self._layout.from_integers(as_words(given), digits_of(dtype))
+            held = self._engine.encrypted(digits, BASE - 1)
+        if constants is not None:
+            constants[place] = held.value
+        return Integers(self, held, shape, dtype)
 
     @overload
     def decrypt(self, x: Integers) -> NDArray[Any]: ...
@@ -234,6 +247,39 @@ class Context:
         words = self._layout.to_integers(digits, x.size, digits_of(x.dtype))
         found: NDArray[Any] = from_words(words, x.dtype).reshape(x.shape)
         return found
+
+    # --- Graphs. ---
+
+    def capture(self, function: Function, *examples: Encrypted) -> Graph:
+        """Capture a function of encrypted arrays as a graph, which runs many times at little cost for the
+        host: as `hemera.Evaluator.capture` does. The function is called twice on a GPU. On the CPU, which has
+        no graphs, it is called once now and at each call of the graph.
+
+        Clear operands of the function, and arrays that it encrypts, are constants of the graph.
+
+        Args:
+            function: takes as many arrays as there are examples; returns one, or a sequence of them.
+            examples: inputs with the type, shape and levels of the later inputs, and at least their error.
+
+        Returns:
+            A `Graph` g: `g(*inputs)` has the values, and the failure, of `function(*inputs)`.
+
+        Raises:
+            DeviceError: if the function draws other randomness, or copies from or to the host.
+            TypeError: if an example or a result is no encrypted array.
+            MismatchError: if an example belongs to another context.
+        """
+        return Graph(self, function, examples)
+
+    @contextmanager
+    def _keeping(self, constants: MutableMapping[object, Ciphertext]) -> Iterator[None]:
+        """Within it this thread encrypts the same values once."""
+        outer = getattr(self._of_thread, "constants", None)
+        self._of_thread.constants = constants
+        try:
+            yield
+        finally:
+            self._of_thread.constants = outer
 
     # --- Numbers of CKKS. ---
 

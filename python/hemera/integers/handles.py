@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import MutableMapping
+from contextlib import AbstractContextManager
 from typing import Any, Protocol
 
 from hemera.integers.bounded import Bounded
 from hemera.integers.engine import Engine
+from hemera.objects.ciphertext import Ciphertext
 
 
 class Home(Protocol):
@@ -16,4 +19,5 @@ class Home(Protocol):
     @property
     def _engine(self) -> Engine: ...
     def _bound(self, held: Bounded) -> Bounded: ...
+    def _keeping(self, constants: MutableMapping[object, Ciphertext]) -> AbstractContextManager[None]: ...
     def encrypt(self, values: Any) -> Any: ...

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import hashlib
 import threading
 from abc import ABC, abstractmethod
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -43,6 +46,21 @@ class Codec(ABC):
         self._lock = threading.Lock()
         # The last numbers, so that a captured circuit finds those of its first run.
         self._of_numbers: dict[tuple[Any, ...], _core.Plaintext] = {}
+        self._of_thread = threading.local()
+
+    @contextmanager
+    def keeping_operands(self) -> Iterator[None]:
+        """Within it this thread encodes each array operand once, so that a captured circuit finds those of
+        its first run."""
+        outer = self._kept_operands()
+        self._of_thread.operands = {} if outer is None else outer
+        try:
+            yield
+        finally:
+            self._of_thread.operands = outer
+
+    def _kept_operands(self) -> dict[tuple[Any, ...], _core.Plaintext] | None:
+        return getattr(self._of_thread, "operands", None)
 
     def encode(
         self,
@@ -132,8 +150,17 @@ class Codec(ABC):
                 )
         if array.shape[-1] == 1:
             array = np.broadcast_to(array, (*array.shape[:-1], a.slots))
-        plain = self._encode_operand(np.ascontiguousarray(array), a, product, kept)
-        return self._declared(plain, a.slots if count == a.slots else filled, found.dtype.kind)
+        array = np.ascontiguousarray(array)
+        count, kind = a.slots if count == a.slots else filled, found.dtype.kind
+        operands = self._kept_operands()
+        if operands is None:
+            return self._declared(self._encode_operand(array, a, product, kept), count, kind)
+        values_of = (hashlib.sha256(array.tobytes()).digest(), array.shape, array.dtype.str, kind, count)
+        place = (*values_of, a.encoding, a.slots, a.level, a.scale, a.noise_scale_degree, product)
+        if place not in operands:
+            plain = self._encode_operand(array, a, product, kept=True)
+            operands[place] = self._declared(plain, count, kind)
+        return operands[place]
 
     def number_operand(self, number: complex, a: _core.Ciphertext, *, product: bool) -> _core.Plaintext:
         """The number in each filled slot of `a`, and 0 in the others, for a sum or a product with `a`."""

@@ -451,12 +451,15 @@ class Evaluator(CircuitEvaluator):
         Returns:
             A `Graph` g: `g(*inputs)` equals `circuit(*inputs)` bit for bit.
 
+        Array operands of sums and products are constants of the graph: the first run encodes them.
+
         Raises:
-            DeviceError: if the circuit encrypts, draws randomness or copies from or to the host. An array
-                that is encoded inside the circuit is such a copy: encode it before, and use the plaintext. So
-                are numbers added to ciphertexts filled in part, beyond 16 different ones.
+            DeviceError: if the circuit encrypts, draws randomness or copies from or to the host. `encode` and
+                a matrix (`@`) inside the circuit are such copies: encode before, and use the plaintext or the
+                `hemera.circuits.LinearTransform`. So is an array that is another one at the second run.
         """
-        return Graph(self._context._native, lambda core: Ciphertext(core, self), circuit, examples)
+        with self._context._codec.keeping_operands():
+            return Graph(self._context._native, lambda core: Ciphertext(core, self), circuit, examples)
 
     # --- Joining, for `hemera.objects.batches`. ---
 
