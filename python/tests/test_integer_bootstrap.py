@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import hemera as hm
+import security_table
 
 N = 2048
 T = 65537
@@ -194,33 +195,80 @@ def test_other_parameters_are_refused(party):
 
 # Each preset and each scheme once.
 @pytest.mark.parametrize(
-    ("scheme", "preset", "left", "net"), [("bgv", "bfv16-32", 37, 28.5), ("bfv", "bfv16-40", 47, 36.5)]
+    ("scheme", "preset", "degree", "left", "net"),
+    [
+        ("bgv", "bfv16-32", 2**16, 37, 28.5),
+        ("bfv", "bfv16-40", 2**16, 47, 36.5),
+        ("bfv", "bfv15-22", 2**15, 28, 18),
+    ],
 )
-def test_presets_of_2_to_the_16_are_secure(scheme, preset, left, net):
+def test_presets_are_secure(scheme, preset, degree, left, net):
     params = SCHEMES[scheme].for_bootstrapping(preset, plain_modulus=T)
-    assert params.degree == 2**16
+    assert params.degree == degree
     assert params.security_bits >= 128
     boot = hm.circuits.IntegerBootstrap(params, passes=1)
     needs = {need.kind: need for need in boot.needed_keys}
     bits = sum(np.log2(needs["to ephemeral"].primes + needs["to ephemeral"].special_primes))
-    assert bits < hm.parameters.max_log_modulus(2**16, 128, 32)  # of the ephemeral secret's weight
+    estimated = security_table.derive(security_table.load())
+    limit = security_table.look_up(estimated, degree.bit_length() - 1, 32, 128)  # of the ephemeral secret
+    assert limit is not None
+    assert bits < limit == hm.parameters.max_log_modulus(degree, 128, 32)
     widest = max(sum(np.log2(need.primes + need.special_primes)) for need in boot.needed_keys)
-    assert widest <= hm.parameters.max_log_modulus(2**16, 128)
+    assert widest <= hm.parameters.max_log_modulus(degree, 128)
     assert left < boot.budget_left < left + 1
     assert net < boot.budget_left - boot.needed_budget < net + 1
     assert boot.key_bytes < 8e9
     assert boot.failure_log2 == pytest.approx(-40, abs=0.01)
 
 
-def test_four_doublings_have_one_pass_for_a_product():
-    params = {
-        name: hm.bfv.Parameters.for_bootstrapping(name, plain_modulus=T) for name in ("bfv16-32", "bfv16-40")
-    }
+def test_the_key_to_the_ephemeral_secret_needs_an_estimate():
+    """At N = 2^15 the estimates end at 2^100: q_0 of 50 bits and a special prime of 50 have it, and 51 do
+    not."""
+    fields = {"plain_modulus": T, "levels": 1, "ratio_bits": 11, "eval_mod_error": -33}
+    params = hm.bfv.Parameters.for_bootstrapping("bfv15-22", last_bits=50, **fields)
+    assert params.security_bits >= 128
+    for last_bits in (51, 52):
+        with pytest.raises(hm.errors.ParameterError, match=r"do not have 128 bits.*no level of this scale"):
+            hm.bfv.Parameters.for_bootstrapping("bfv15-22", last_bits=last_bits, **fields)
+        weak = hm.bfv.Parameters.for_bootstrapping("bfv15-22", last_bits=last_bits, security=None, **fields)
+        needs = hm.circuits.IntegerBootstrap(weak, passes=1).needed_keys
+        bits = {need.kind: sum(np.log2(need.primes + need.special_primes)) for need in needs}
+        assert 100 < bits.pop("to ephemeral") < 103
+        assert max(bits.values()) < hm.parameters.max_log_modulus(2**15, 128)  # of uniform secrets
+
+
+def test_presets_have_the_passes_of_the_page():
+    names = ("bfv16-32", "bfv16-40", "bfv15-22")
+    params = {name: hm.bfv.Parameters.for_bootstrapping(name, plain_modulus=T) for name in names}
     passes = {name: hm.circuits.IntegerBootstrap(each).passes for name, each in params.items()}
-    assert passes == {"bfv16-32": 2, "bfv16-40": 1}
+    assert passes == {"bfv16-32": 2, "bfv16-40": 1, "bfv15-22": 2}
     # Keys and files of before belong to them.
     assert params["bfv16-32"].fingerprint[:16] == "86485a1a787071dc"
     assert params["bfv16-40"].fingerprint[:16] == "d8abea8395c6b091"
+    assert params["bfv15-22"].fingerprint[:16] == "fc1614662e76f6cb"
+
+
+@pytest.mark.parametrize(("scheme", "t"), [("bfv", T), ("bgv", T), ("bfv", 2**20)])
+def test_the_settings_of_2_to_the_15_are_exact_many_times_in_a_row(scheme, t):
+    """At N = 2^11. Squares and bootstraps in turn are Python's integers, and the budget is never below the
+    guaranteed one."""
+    params = SCHEMES[scheme].for_bootstrapping("bfv15-22", plain_modulus=t, degree=N, security=None)
+    boot = hm.circuits.IntegerBootstrap(params)
+    ctx = hm.Context(params)
+    sk = ctx.generate_secret_key()
+    ev = ctx.bind(ctx.generate_keys(sk, plan=boot), bootstrap=boot)
+    encoding = "slots" if params.max_slots else "coefficients"
+    expected = [int(value) for value in np.random.default_rng(15).integers(0, t, N)]
+    x = ev.encrypt(np.array(expected), encoding=encoding)
+    for _ in range(8):
+        if encoding == "slots":
+            x, expected = x * x, [value * value % t for value in expected]
+        else:
+            x, expected = x + x, [2 * value % t for value in expected]
+        x = x.bootstrap()
+        assert x.guaranteed_noise_budget == pytest.approx(boot.budget_left)
+        assert ctx.noise_budget(x, sk) >= int(boot.budget_left)
+        assert (ctx.decrypt(x, sk) % t).tolist() == expected
 
 
 # --- Counted. ---

@@ -5,6 +5,7 @@
 
 #include <cmath>
 #include <memory>
+#include <optional>
 #include <random>
 #include <utility>
 #include <vector>
@@ -22,12 +23,16 @@ using testing::Bfv;
 using testing::Bgv;
 using testing::Values;
 
-// Of three doublings and of four.
-constexpr const char *usual = "bfv11-test", *precise = "bfv11-test-40";
+// Of three doublings, of four, and without an arcsine.
+constexpr const char *usual = "bfv11-test", *precise = "bfv11-test-40", *plain = "bfv15-22";
 
+// A preset's settings at N = 2^11.
 template <typename S>
 rlwe::Parameters exact_parameters(std::uint64_t t, const char* preset = usual) {
-  return parameters_for_bootstrapping(S::scheme, t, integer_bootstrap_preset(preset));
+  BootstrapSettings settings = integer_bootstrap_preset(preset);
+  settings.degree = std::size_t{1} << 11;
+  settings.security = std::nullopt;
+  return parameters_for_bootstrapping(S::scheme, t, settings);
 }
 
 // A client with a secret, and a server's evaluators with and without automatic bootstraps.

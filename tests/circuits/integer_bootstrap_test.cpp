@@ -41,6 +41,12 @@ TEST(IntegerBootstrap, KeepsAllPolynomialsWithFourDoublings) {
   keeps_all_polynomials<Bgv>(257, precise);
 }
 
+TEST(IntegerBootstrap, KeepsAllPolynomialsWithoutAnArcsine) {
+  keeps_all_polynomials<Bfv>(65537, plain);
+  keeps_all_polynomials<Bfv>(1UL << 32, plain);
+  keeps_all_polynomials<Bgv>(257, plain);
+}
+
 TEST(IntegerBootstrap, KeepsAllPolynomialsOfBgvWhateverThePlainModulus) {
   for (const std::uint64_t t : {2UL, 257UL, 65537UL, 1UL << 32}) keeps_all_polynomials<Bgv>(t);
 }
@@ -66,6 +72,10 @@ TEST(IntegerBootstrap, ProductsOfBfvHaveNoEndModuloAPowerOfTwo) { multiplies_wit
 TEST(IntegerBootstrap, ProductsHaveNoEndWithFourDoublings) {
   EXPECT_EQ(IntegerBootstrap(exact_parameters<Bfv>(65537, precise)).passes(), 1U);
   multiplies_without_end<Bfv>(65537, 8, precise);
+}
+TEST(IntegerBootstrap, ProductsHaveNoEndWithoutAnArcsine) {
+  multiplies_without_end<Bfv>(65537, 8, plain);
+  multiplies_without_end<Bgv>(65537, 5, plain);
 }
 TEST(IntegerBootstrap, ProductsOfBgvHaveNoEnd) { multiplies_without_end<Bgv>(65537, 12); }
 
@@ -106,6 +116,11 @@ TEST(IntegerBootstrap, LeavesTheNoiseThatTheModelSaysWithFourDoublings) {
   for (const std::uint64_t t : {2UL, 257UL, 65537UL, 1UL << 32}) follows_the_law<Bfv>(t, 1, precise);
   follows_the_law<Bfv>(257, 2, precise);
   follows_the_law<Bgv>(65537, 1, precise);
+}
+
+TEST(IntegerBootstrap, LeavesTheNoiseThatTheModelSaysWithoutAnArcsine) {
+  for (const std::size_t passes : {1, 2}) follows_the_law<Bfv>(65537, passes, plain);
+  follows_the_law<Bgv>(257, 3, plain);
 }
 
 template <typename S>

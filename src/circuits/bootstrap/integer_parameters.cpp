@@ -49,15 +49,30 @@ BootstrapSettings integer_bootstrap_preset(const std::string& name) {
     settings.doublings = 4;
     settings.arcsine_bits = 76;
   }
-  if (name == "bfv16-32" || name == "bfv16-40") return settings;
+  if (name == "bfv15-22") {
+    // What 868 bits hold, without an arcsine. The errors of one prime's key to the ephemeral secret are small
+    // beside those of EvalMod here.
+    settings.degree = std::size_t{1} << 15;
+    settings.last_bits = 44;
+    settings.ratio_bits = 11.5;
+    settings.slots_to_coefficients = {36, 36};
+    settings.coefficients_to_slots = {48, 48};
+    settings.eval_mod_error = -35;
+    settings.constant_bits = 37;
+    settings.sine_degree = 31;
+    settings.doublings = 2;
+    settings.arcsine = false;
+    settings.special_primes = 4;
+  }
+  if (name == "bfv16-32" || name == "bfv16-40" || name == "bfv15-22") return settings;
   if (name == "bfv11-test" || name == "bfv11-test-40") {
     settings.degree = std::size_t{1} << 11;
     settings.security = std::nullopt;
     return settings;
   }
   throw ParameterError("there is no preset \"" + name +
-                       "\" for bootstrapping of BFV and BGV; there are bfv16-32 and bfv16-40, and bfv11-test "
-                       "and bfv11-test-40, which are not secure");
+                       "\" for bootstrapping of BFV and BGV; there are bfv16-32, bfv16-40 and bfv15-22, and "
+                       "bfv11-test and bfv11-test-40, which are not secure");
 }
 
 rlwe::Parameters parameters_for_bootstrapping(rlwe::Scheme scheme, std::uint64_t plain_modulus,

@@ -16,8 +16,8 @@
 
 namespace hemera::circuits {
 
-/// The settings of a preset for BFV and BGV: "bfv16-32", "bfv16-40" (four doublings, more bits a pass), and
-/// "bfv11-test" and "bfv11-test-40", which are not secure.
+/// The settings of a preset for BFV and BGV: "bfv16-32", "bfv16-40" (four doublings, more bits a pass),
+/// "bfv15-22" (N = 2^15, fewer bits a pass), and "bfv11-test" and "bfv11-test-40", which are not secure.
 /// ParameterError, which lists them, for another name.
 BootstrapSettings integer_bootstrap_preset(const std::string& name);
 
