@@ -25,6 +25,7 @@
 #include "hemera/circuits/linear/linear_transform.hpp"
 #include "hemera/circuits/linear/transform_grid.hpp"
 #include "hemera/circuits/time_estimate.hpp"
+#include "hemera/rlwe/parts.hpp"
 #include "hemera/runtime/error.hpp"
 
 namespace hemera::python {
@@ -223,6 +224,9 @@ void bind_linear_transforms(nb::module_& m) {
 std::string kind_of(const KeyNeed& need) {
   if (need.role.to == rlwe::ephemeral_secret) return "to ephemeral";
   if (need.role.from == rlwe::ephemeral_secret) return "from ephemeral";
+  if (const auto part = rlwe::part_of(need.role)) {
+    return part->times_secret ? "part of the secret, times the secret" : "part of the secret";
+  }
   return need.role.power == 2 ? "relinearization" : "galois";
 }
 
@@ -373,8 +377,9 @@ void bind_plans(nb::module_& m) {
           "2 for a relinearization key, 1 for that of a Galois element.")
       .def_prop_ro(
           "kind", &kind_of,
-          "\"relinearization\", \"galois\", or \"to ephemeral\" and \"from ephemeral\" of the secret "
-          "of a bootstrap.")
+          "\"relinearization\", \"galois\", \"to ephemeral\" and \"from ephemeral\" of the secret "
+          "of a bootstrap, or \"part of the secret\" and \"part of the secret, times the secret\" of "
+          "products of batches of matrices.")
       .def_prop_ro(
           "galois_element", [](const KeyNeed& self) { return self.role.galois_element; },
           "The Galois element; 1 for a relinearization key.")

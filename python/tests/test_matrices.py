@@ -142,7 +142,11 @@ def test_batches_of_matrices_multiply_each_other(client, params, size):
     ctx, sk = client
     product = hm.circuits.MatrixBatchProduct(params, size)
     assert (product.size, product.pairs, product.depth) == (size, params.max_slots // size, 1)
-    assert len(product.needed_keys) == 2 * size
+    assert sorted(need.kind for need in product.needed_keys) == (
+        ["part of the secret"] * size + ["part of the secret, times the secret"] * size
+    )
+    assert f"{2 * size} keys" in product.report()
+    assert "conjugation" not in product.report()
     ev = ctx.bind(ctx.generate_keys(sk, relinearization=False, plan=product))
     # Fewer and smaller ones are filled up with zeros.
     a, b = random(product.pairs, size, size), random(product.pairs - 1, size, size - 1, seed=2)
