@@ -20,6 +20,7 @@
 #include "hemera/circuits/linear/matrix_product.hpp"
 #include "hemera/circuits/linear/matrix_vector_product.hpp"
 #include "hemera/circuits/linear/slot_circuit.hpp"
+#include "hemera/circuits/time_estimate.hpp"
 #include "hemera/runtime/error.hpp"
 
 namespace hemera::circuits {
@@ -203,6 +204,49 @@ TEST(Ledger, KeysServeEveryLevelThatAsksForThem) {
     }
   }
   EXPECT_EQ(serving_the_highest, 1U);
+}
+
+// What products of matrices are noted as, and count: of three rows, five terms and two components or columns.
+TEST(Ledger, ProductsOfMatricesAreCounted) {
+  const auto ledger = std::make_shared<poly::Ledger>();
+  const auto context =
+      rlwe::Context::make(small(), runtime::Device::parse("ledger"), {.threads = 1, .ledger = ledger});
+  const poly::RnsBase& base = context->base(context->top_level());
+  const auto poly = [&](std::size_t batch, std::size_t components) {
+    return poly::Poly(context->memory(), batch, components, base, poly::Form::evaluation);
+  };
+  poly::Poly out = poly(3, 2);
+  const poly::Poly in = poly(5, 2), a = poly(3, 5);
+  const runtime::Buffer device(context->memory(), 3 * 5 * 2);
+  const std::vector<std::byte> host(3 * 5 * 2);
+  const poly::IntegerMatrixView w{
+      .data = device.data(), .host = host.data(), .rows = 3, .columns = 5, .bytes = 2};
+  runtime::Workspace space(context->memory());
+  const poly::Backend& backend = context->backend();
+  for (const bool of_integers : {true, false}) {
+    SCOPED_TRACE(of_integers);
+    ledger->clear();
+    if (of_integers) {
+      backend.multiply_matrix(context->queue(), out.view(), in.view(), w, base, space);
+    } else {
+      backend.multiply_elements(context->queue(), out.view(), a.view(), in.view(), base, space);
+    }
+    const poly::Ledger::Entries entries = ledger->entries();
+    ASSERT_EQ(entries.size(), 1U);
+    const poly::LedgerEntry& entry = entries.begin()->first;
+    EXPECT_EQ(entry.operation, of_integers ? Operation::multiply_matrix : Operation::multiply_elements);
+    EXPECT_STREQ(name(entry.operation), of_integers ? "multiply_matrix" : "multiply_elements");
+    EXPECT_EQ(entry.batch, 3U);
+    EXPECT_EQ(entry.terms, 5U);
+    EXPECT_EQ(entry.components, 2U);
+    EXPECT_EQ(entry.right, of_integers ? 2U : 0U);
+    EXPECT_EQ(entry.target, base.size());
+    const Cost cost = counted_cost(*context, entries);
+    EXPECT_EQ(cost.plain_products, of_integers ? 3U * 5 : 3U * 5 * 2);
+    EXPECT_EQ(cost.work.at(context->top_level()).products, 3 * 5 * 2 * base.size());
+    const auto limbs = static_cast<double>(base.size());
+    EXPECT_EQ(work_of(entry), 3 * 2 * limbs * (of_integers ? 5 * 2 + 1 : 5 + 1));
+  }
 }
 
 TEST(Ledger, ValuesAreNotThere) {
