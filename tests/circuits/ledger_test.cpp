@@ -21,6 +21,7 @@
 #include "hemera/circuits/linear/matrix_vector_product.hpp"
 #include "hemera/circuits/linear/slot_circuit.hpp"
 #include "hemera/circuits/time_estimate.hpp"
+#include "hemera/poly/backend.hpp"
 #include "hemera/runtime/error.hpp"
 
 namespace hemera::circuits {
