@@ -100,7 +100,8 @@ class Expansion : public testing::TestWithParam<std::pair<std::size_t, std::size
 
 INSTANTIATE_TEST_SUITE_P(Sizes, Expansion,
                          testing::Values(std::pair{1, 1}, std::pair{1, 2}, std::pair{2, 1}, std::pair{5, 3},
-                                         std::pair{64, 1}, std::pair{100, 3}, std::pair{300, 1}));
+                                         std::pair{64, 1}, std::pair{100, 3}, std::pair{300, 1},
+                                         std::pair{200, 5}));
 
 TEST_P(Expansion, IsAConstantForEachNumber) {
   const Session& s = session();
@@ -144,8 +145,13 @@ TEST(Search, ScoresAreSumsOfIntegers) {
   database.set_block(1, all.subspan(degree * dims));
   EXPECT_EQ(database.memory_bytes(), 2 * dims * degree * 8);
   const Query query = encrypt(s.secret, values, dims, 0);
+  const Answer whole = database.answer(query, s.keys, 0);
   for (const int dropped : {0, 14}) {
     const Answer answer = database.answer(query, s.keys, dropped);
+    ASSERT_EQ(answer.numbers.size(), whole.numbers.size());
+    for (std::size_t i = 0; i < whole.numbers.size(); ++i) {
+      ASSERT_EQ(answer.numbers[i], (whole.numbers[i] + (std::uint64_t{1} << dropped) / 2) >> dropped);
+    }
     const std::vector<std::int64_t> found = decrypt(s.secret, answer);
     ASSERT_EQ(found.size(), count * 2 * degree);
     double block_square = 0;
@@ -194,19 +200,107 @@ TEST(Search, ExactScoresRoundToIntegers) {
             0.3);
 }
 
+TEST(Search, PreparedAnswersHaveTheSameBits) {
+  for (const bool exact : {false, true}) {
+    const Session s(exact);
+    const std::size_t degree = s.context->degree(), dims = exact ? 6 : 521, rows = degree + 3;
+    auto entries = random_integers<std::int8_t>(rows * dims, 127, 5);
+    std::fill_n(entries.begin(), dims, -128);
+    Database database(s.context, dims);
+    database.resize(2);
+    const std::span<const std::int8_t> all(entries);
+    database.set_block(0, all.first(degree * dims));
+    database.set_block(1, all.subspan(degree * dims));
+    // Seed first, message later.
+    Query query = encrypt(s.secret, std::vector<std::int64_t>(dims), dims, 0);
+    PreparedAnswer prepared = database.prepare(query.seed, s.keys);
+    add_message(*s.context, query, random_integers<std::int64_t>(dims, 1 << 20, 6), 2);
+    // The largest products of a row with it.
+    for (std::size_t l = 0; l < s.context->base(s.context->top_level()).size(); ++l) {
+      query.numbers[l * dims] = s.context->base(s.context->top_level()).modulus(l).value() - 1;
+    }
+    const Answer found = database.finish(std::move(prepared), query, entries, 7);
+    EXPECT_EQ(found.numbers, database.answer(query, s.keys, 7).numbers);
+    EXPECT_EQ(found.dropped_bits, 7);
+  }
+}
+
+TEST(Search, LongestProductsOfRowsAreExact) {
+  const Session& s = session();
+  const std::size_t dims = 600;
+  const std::vector<std::int8_t> row(dims, -128);
+  Database database(s.context, dims);
+  database.resize(1);
+  database.set_block(0, row);
+  Query query = encrypt(s.secret, std::vector<std::int64_t>(dims), dims, 0);
+  // All ones in their lowest 15 bits, and below the prime.
+  std::fill(query.numbers.begin(), query.numbers.end(), (std::uint64_t{1} << 47) - 1);
+  EXPECT_EQ(database.finish(database.prepare(query.seed, s.keys), query, row, 0).numbers,
+            database.answer(query, s.keys, 0).numbers);
+}
+
+TEST(Search, MessagesAreAddedToEachOfSeveralQueries) {
+  const Session s(true);
+  constexpr std::size_t dims = 3, count = 2;
+  const std::vector<std::int8_t> identity{1, 0, 0, 0, 1, 0, 0, 0, 1};
+  Database database(s.context, dims);
+  database.resize(1);
+  database.set_block(0, identity);
+  const std::vector<std::int64_t> first{1, -2, 3, -4, 5, -6}, second{10, 20, 30, 40, 50, 60};
+  Query query = encrypt(s.secret, first, dims, 70);
+  add_message(*s.context, query, second, 71);
+  const auto found = decrypt(s.secret, database.answer(query, s.keys, 0));
+  const double factor = std::ldexp(s.context->parameters().ratio(1), -70);
+  for (std::size_t i = 0; i < count; ++i) {
+    for (std::size_t r = 0; r < dims; ++r) {
+      const auto score = std::llround(static_cast<double>(found[i * s.context->degree() + r]) * factor);
+      EXPECT_EQ(score, first[i * dims + r] + 2 * second[i * dims + r]);
+    }
+  }
+  EXPECT_THROW(add_message(*s.context, query, {first.data(), 3}, 0), MismatchError);
+}
+
+TEST(Search, PreparedAnswersServeWhatTheyWereMadeFor) {
+  const Session& s = session();
+  constexpr std::size_t dims = 3;
+  const std::vector<std::int8_t> rows(4 * dims, 1);
+  const std::vector<std::int64_t> zeros(2 * dims);
+  const std::span<const std::int64_t> one = std::span(zeros).first(dims);
+  Database database(s.context, dims);
+  database.resize(1);
+  database.set_block(0, rows);
+  const Query query = encrypt(s.secret, one, dims, 0);
+  const auto finish = [&](const Query& wrong, std::size_t bytes) {
+    static_cast<void>(
+        database.finish(database.prepare(query.seed, s.keys), wrong, std::span(rows).first(bytes), 0));
+  };
+  finish(query, rows.size());
+  EXPECT_THROW(finish(query, 0), MismatchError);
+  EXPECT_THROW(finish(query, rows.size() - 1), MismatchError);
+  EXPECT_THROW(finish(encrypt(s.secret, zeros, dims, 0), rows.size()), MismatchError);
+  EXPECT_THROW(finish(encrypt(s.secret, one.first(2), 2, 0), rows.size()), MismatchError);
+  Query damaged = query;
+  damaged.numbers[2] = s.context->base(0).modulus(0).value();
+  EXPECT_THROW(finish(damaged, rows.size()), FormatError);
+  PreparedAnswer before = database.prepare(query.seed, s.keys);
+  database.resize(2);
+  database.set_block(1, rows);
+  EXPECT_THROW(static_cast<void>(database.finish(std::move(before), query, rows, 0)), MismatchError);
+}
+
 TEST(Search, OneRowHasTheNoiseOfItsOwnNorm) {
   const Session& s = session();
-  constexpr std::size_t dims = 50;
+  constexpr std::size_t dims = 8, count = 10;
   const std::vector<std::int8_t> row(dims, 90);
   Database database(s.context, dims);
   database.resize(1);
   database.set_block(0, row);
   std::vector<double> noise;
   const double square = 90 * 90 * dims;
-  for (std::uint64_t seed = 0; seed < 60; ++seed) {
-    const auto values = random_integers<std::int64_t>(5 * dims, std::int64_t{1} << 26, seed);
+  for (std::uint64_t seed = 0; seed < 25; ++seed) {
+    const auto values = random_integers<std::int64_t>(count * dims, std::int64_t{1} << 26, seed);
     const auto found = decrypt(s.secret, database.answer(encrypt(s.secret, values, dims, 0), s.keys, 0));
-    for (std::size_t i = 0; i < 5; ++i) {
+    for (std::size_t i = 0; i < count; ++i) {
       std::int64_t score = 0;
       for (std::size_t j = 0; j < dims; ++j) score += 90 * values[i * dims + j];
       noise.push_back(static_cast<double>(found[i * s.context->degree()] - score));

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import math
 from typing import Any, Literal
 
@@ -10,7 +11,8 @@ import pytest
 from numpy.typing import NDArray
 
 import hemera as hm
-from hemera.search import Client, Index, Settings
+from hemera.search import Client, Index, Settings, wire
+from hemera.search.client import ANSWER_FIELDS, name_of
 
 Metric = Literal["cosine", "dot", "l2"]
 DEGREE = 4096
@@ -208,6 +210,22 @@ def test_rows_are_added_and_removed() -> None:
     index.add(vectors[:3], ids=[7, 8, 9])
     known.update(zip((7, 8, 9), vectors[:3], strict=True))
     check()
+
+
+def test_removed_rows_leave_nothing_in_answers() -> None:
+    """Also not in the coefficients that clients do not look at: bit for bit as if they had not been there."""
+    vectors = bytes_of(DEGREE + 8, 3, 23)
+    index = Index(vectors, "dot", ids=np.arange(DEGREE + 8) + 5)
+    client = Client(index.settings)
+    query = client.query(np.ones(3))
+    for gone in ([DEGREE + 12], [7, 9], list(range(DEGREE, DEGREE + 5))):
+        index.remove(gone)
+        left = Index(vectors[index.ids - 5], "dot", ids=index.ids)
+        bodies = []
+        for each in (index, left):
+            _, body = wire.unpack("answer", each.query(query, client.keys), ANSWER_FIELDS)
+            bodies.append(bytes(body))
+        assert bodies[0] == bodies[1]
 
 
 def test_answers_name_their_ids_only_where_they_must() -> None:
@@ -421,8 +439,6 @@ def test_damaged_messages_are_refused() -> None:
 
 def test_messages_that_lie_are_refused() -> None:
     """Checksums are right, contents are not."""
-    from hemera.search import wire
-
     errors = hm.errors
     index = Index(floats(5, 4, 22))
     client = Client(index.settings)
@@ -441,14 +457,10 @@ def test_messages_that_lie_are_refused() -> None:
         with pytest.raises(errors.FormatError):
             index.query(wire.pack("query", changed, body), client.keys)
     newer = wire.pack("query", header, right).replace(b'"version":1', b'"version":2')
-    import hashlib
-
     newer = newer[:-32] + hashlib.sha256(newer[:-32]).digest()
     with pytest.raises(errors.FormatError, match="newer Hemera"):
         index.query(newer, client.keys)
     name = client.query(np.ones(4))
-    from hemera.search.client import name_of
-
     answer = {**header, "query": name_of(name), "index_version": 1, "rows": 5, "has_ids": False}
     for changed, size in [
         (answer, 4096 * 8 + 1),

@@ -27,11 +27,8 @@ ConstPolyView with_extents(const poly::Poly& poly, std::size_t batch, std::size_
   return {poly.view().data, shape, poly.word()};
 }
 
-// The queries as ciphertexts: [query, 2, limb, N], evaluation form.
-void place(const rlwe::Context& context, const Query& query, const QueryLayout& layout, poly::Poly& out) {
-  const poly::Backend& backend = context.backend();
-  const poly::RnsBase& base = out.base();
-  const std::size_t limbs = base.size(), degree = layout.degree, dims = layout.dims;
+void require_residues(const Query& query, const poly::RnsBase& base) {
+  const std::size_t limbs = base.size(), dims = query.dims;
   if (query.count == 0 || query.numbers.size() != query.count * limbs * dims) {
     throw MismatchError("search: " + std::to_string(query.count) + " queries of " + std::to_string(dims) +
                         " numbers over " + std::to_string(limbs) + " primes come with " +
@@ -43,10 +40,55 @@ void place(const rlwe::Context& context, const Query& query, const QueryLayout& 
       throw FormatError("search: the query has a number that is no residue");
     }
   }
+}
+
+// Products of rows of bytes with residues below 2^60, in 15 bits at a time: 16-bit products, 32-bit sums.
+class ClearProduct {
+ public:
+  ClearProduct(const arith::Modulus& q, std::span<const std::uint64_t> residues)
+      : q_(q), dims_(residues.size()), parts_(part_count * dims_) {
+    for (std::size_t part = 0; part < part_count; ++part) {
+      for (std::size_t j = 0; j < dims_; ++j) {
+        parts_[part * dims_ + j] = static_cast<std::int16_t>(residues[j] >> (part_bits * part) & part_mask);
+      }
+    }
+  }
+
+  std::uint64_t operator()(const std::int8_t* row) const {
+    std::uint64_t result = 0;
+    for (std::size_t part = part_count; part-- > 0;) {
+      const std::int16_t* numbers = parts_.data() + part * dims_;
+      std::int64_t sum = 0;
+      for (std::size_t first = 0; first < dims_; first += most_terms) {
+        std::int32_t some = 0;
+        for (std::size_t j = first; j < std::min(dims_, first + most_terms); ++j) some += row[j] * numbers[j];
+        sum += some;
+      }
+      result = q_.add(q_.multiply(result, part_mask + 1), q_.reduce_signed(sum));
+    }
+    return result;
+  }
+
+ private:
+  static constexpr std::size_t part_count = 4, part_bits = 15;
+  static constexpr std::uint64_t part_mask = (std::uint64_t{1} << part_bits) - 1;
+  static constexpr std::size_t most_terms = 511;  // of 128 (2^15 - 1) each below 2^31
+
+  const arith::Modulus& q_;
+  std::size_t dims_;
+  std::vector<std::int16_t> parts_;  // [part, j]
+};
+
+// The queries as ciphertexts: [query, 2, limb, N], evaluation form.
+void place(const rlwe::Context& context, const Query& query, const QueryLayout& layout, poly::Poly& out) {
+  const poly::Backend& backend = context.backend();
+  const poly::RnsBase& base = out.base();
+  const std::size_t limbs = base.size(), degree = layout.degree, dims = layout.dims;
+  require_residues(query, base);
   poly::Poly queries = context.make_poly(query.count, 2, base, Form::evaluation);
   rlwe::expand_uniform_half(context, queries, query.seed);
   const PolyView b = queries.view().components(0, 1);
-  backend.upload_rows(context.queue(), b, Form::evaluation,
+  backend.upload_rows(context.queue(), b, Form::coefficient,
                       [&](std::size_t first, std::span<std::uint64_t> rows) {
                         std::fill(rows.begin(), rows.end(), 0);
                         for (std::size_t row = 0; row < rows.size() / degree; ++row) {
@@ -66,7 +108,7 @@ void place(const rlwe::Context& context, const Query& query, const QueryLayout& 
 poly::Poly inverse_monomial(const rlwe::Context& context, std::size_t power, const poly::RnsBase& base) {
   poly::Poly result = context.make_poly(1, 1, base, Form::evaluation);
   const std::size_t degree = context.degree();
-  context.backend().upload_rows(context.queue(), result.view(), Form::evaluation,
+  context.backend().upload_rows(context.queue(), result.view(), Form::coefficient,
                                 [&](std::size_t first, std::span<std::uint64_t> rows) {
                                   std::fill(rows.begin(), rows.end(), 0);
                                   for (std::size_t row = 0; row < rows.size() / degree; ++row) {
@@ -157,7 +199,7 @@ void Database::set_block(std::size_t block, std::span<const std::int8_t> rows) {
   for (; inside >= part->shape().batch; ++part) inside -= part->shape().batch;
   const PolyView out = part->view().batches(inside, 1);
   const poly::RnsBase& base = part->base();
-  context_->backend().upload_rows(context_->queue(), out, Form::evaluation,
+  context_->backend().upload_rows(context_->queue(), out, Form::coefficient,
                                   [&](std::size_t first, std::span<std::uint64_t> into) {
                                     std::fill(into.begin(), into.end(), 0);
                                     for (std::size_t row = 0; row < into.size() / degree; ++row) {
@@ -171,23 +213,19 @@ void Database::set_block(std::size_t block, std::span<const std::int8_t> rows) {
   context_->backend().forward_transform(context_->queue(), out, out, base);
 }
 
-Answer Database::answer(const Query& query, const rlwe::EvaluationKeys& keys, int dropped_bits) const {
+poly::Poly Database::products(const Query& query, const rlwe::EvaluationKeys& keys) const {
   const rlwe::Context& context = *context_;
   rlwe::require_same_context(context, *keys.context, "search");
   if (query.dims != layout_.dims || blocks_ == 0) {
     throw MismatchError("search: a query of " + std::to_string(query.dims) + " numbers in a database of " +
                         std::to_string(blocks_) + " blocks of rows of " + std::to_string(layout_.dims));
   }
-  if (dropped_bits < 0 || dropped_bits > 40) {
-    throw ParameterError("search: an answer may lack its lowest 0 to 40 bits, not " +
-                         std::to_string(dropped_bits));
-  }
   const poly::Backend& backend = context.backend();
   runtime::Queue& queue = context.queue();
   const poly::Poly numbers = expand(context_, query, keys);
-  const std::size_t components = 2 * query.count, degree = layout_.degree;
-  std::size_t level = context.top_level();
-  poly::Poly sums = context.make_poly(blocks_, components, context.base(level), Form::evaluation);
+  const std::size_t components = 2 * query.count;
+  poly::Poly sums =
+      context.make_poly(blocks_, components, context.base(context.top_level()), Form::evaluation);
   auto workspace = context.make_workspace();
   std::size_t first = 0;
   for (const poly::Poly& part : parts_) {
@@ -196,26 +234,79 @@ Answer Database::answer(const Query& query, const rlwe::EvaluationKeys& keys, in
                               with_extents(numbers, layout_.dims, components), sums.base(), workspace);
     first += size;
   }
-  for (; level > 0; --level) {
-    poly::Poly lower = context.make_poly(blocks_, components, context.base(level - 1), Form::evaluation);
-    backend.divide_and_round(queue, lower.view(), std::as_const(sums).view(), context.rescale(level),
-                             Form::evaluation, workspace);
+  backend.inverse_transform(queue, sums.view(), sums.view(), sums.base());
+  sums.set_form(Form::coefficient);
+  return sums;
+}
+
+Answer Database::rounded(poly::Poly sums, std::size_t count, int dropped_bits) const {
+  const rlwe::Context& context = *context_;
+  if (dropped_bits < 0 || dropped_bits > most_dropped_bits) {
+    throw ParameterError("search: an answer may lack its lowest 0 to " + std::to_string(most_dropped_bits) +
+                         " bits, not " + std::to_string(dropped_bits));
+  }
+  const std::size_t components = sums.shape().components, degree = layout_.degree;
+  auto workspace = context.make_workspace();
+  for (std::size_t level = context.top_level(); level > 0; --level) {
+    poly::Poly lower = context.make_poly(blocks_, components, context.base(level - 1), Form::coefficient);
+    context.backend().divide_and_round(context.queue(), lower.view(), std::as_const(sums).view(),
+                                       context.rescale(level), Form::coefficient, workspace);
     sums = std::move(lower);
   }
-  backend.inverse_transform(queue, sums.view(), sums.view(), sums.base());
-
-  Answer answer{.count = query.count, .blocks = blocks_, .dropped_bits = dropped_bits, .numbers = {}};
+  Answer answer{.count = count, .blocks = blocks_, .dropped_bits = dropped_bits, .numbers = {}};
   answer.numbers.resize(blocks_ * components * degree);
   const std::uint64_t half = (std::uint64_t{1} << dropped_bits) / 2;
-  backend.download_rows(queue, std::as_const(sums).view(), Form::coefficient,
-                        [&](std::size_t row, std::span<const std::uint64_t> residues) {
-                          std::uint64_t* out = answer.numbers.data() + row * degree;
-                          for (std::size_t i = 0; i < residues.size(); ++i) {
-                            out[i] = (residues[i] + half) >> dropped_bits;
-                          }
-                        });
-  queue.synchronize();
+  context.backend().download_rows(context.queue(), std::as_const(sums).view(), Form::coefficient,
+                                  [&](std::size_t row, std::span<const std::uint64_t> residues) {
+                                    std::uint64_t* out = answer.numbers.data() + row * degree;
+                                    for (std::size_t i = 0; i < residues.size(); ++i) {
+                                      out[i] = (residues[i] + half) >> dropped_bits;
+                                    }
+                                  });
+  context.queue().synchronize();
   return answer;
+}
+
+Answer Database::answer(const Query& query, const rlwe::EvaluationKeys& keys, int dropped_bits) const {
+  return rounded(products(query, keys), query.count, dropped_bits);
+}
+
+PreparedAnswer Database::prepare(const poly::RandomStream& seed, const rlwe::EvaluationKeys& keys) const {
+  Query query{.count = 1, .dims = layout_.dims, .seed = seed, .numbers = {}};
+  query.numbers.resize(context_->base(context_->top_level()).size() * layout_.dims);
+  return {layout_.dims, products(query, keys)};
+}
+
+Answer Database::finish(PreparedAnswer prepared, const Query& query, std::span<const std::int8_t> rows,
+                        int dropped_bits) const {
+  const rlwe::Context& context = *context_;
+  const std::size_t dims = layout_.dims, degree = layout_.degree, count = rows.size() / dims;
+  const poly::RnsBase& base = prepared.sums.base();
+  if (query.count != 1 || query.dims != dims || prepared.dims != dims || count * dims != rows.size() ||
+      prepared.sums.shape().batch != blocks_ || (count + degree - 1) / degree != blocks_) {
+    throw MismatchError("search: an answer prepared for " + std::to_string(prepared.sums.shape().batch) +
+                        " blocks does not fit " + std::to_string(query.count) + " queries of " +
+                        std::to_string(query.dims) + " numbers and " + std::to_string(rows.size()) +
+                        " bytes of rows; it serves one query of " + std::to_string(dims));
+  }
+  require_residues(query, base);
+  poly::Poly products = context.make_poly(blocks_, 1, base, Form::coefficient);
+  context.backend().upload_rows(
+      context.queue(), products.view(), Form::coefficient,
+      [&](std::size_t first, std::span<std::uint64_t> into) {
+        std::fill(into.begin(), into.end(), 0);
+        for (std::size_t row = first; row < first + into.size() / degree; ++row) {
+          const std::size_t block = row / base.size(), limb = row % base.size();
+          const ClearProduct product(base.modulus(limb), std::span(query.numbers).subspan(limb * dims, dims));
+          const std::size_t end = std::min(count, (block + 1) * degree);
+          for (std::size_t r = block * degree; r < end; ++r) {
+            into[(row - first) * degree + r - block * degree] = product(rows.data() + r * dims);
+          }
+        }
+      });
+  const PolyView b = prepared.sums.view().components(0, 1);
+  context.backend().add(context.queue(), b, b, std::as_const(products).view(), base);
+  return rounded(std::move(prepared.sums), 1, dropped_bits);
 }
 
 }  // namespace hemera::circuits::search

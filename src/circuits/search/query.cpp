@@ -79,6 +79,22 @@ Query encrypt(const rlwe::SecretKey& secret, std::span<const std::int64_t> value
   return query;
 }
 
+void add_message(const rlwe::Context& context, Query& query, std::span<const std::int64_t> values,
+                 int shift) {
+  const poly::RnsBase& base = context.base(context.top_level());
+  const std::size_t limbs = base.size(), dims = query.dims;
+  if (values.size() != query.count * dims || query.numbers.size() != values.size() * limbs) {
+    throw MismatchError("search: " + std::to_string(values.size()) + " numbers for " +
+                        std::to_string(query.count) + " queries of " + std::to_string(dims));
+  }
+  for (std::size_t i = 0; i < query.numbers.size(); ++i) {
+    const arith::Modulus& q = base.modulus(i / dims % limbs);
+    const std::uint64_t value = q.reduce_signed(values[i / (dims * limbs) * dims + i % dims]);
+    const std::uint64_t factor = q.power(2, static_cast<std::uint64_t>(shift));
+    query.numbers[i] = q.add(query.numbers[i], q.multiply(value, factor));
+  }
+}
+
 std::vector<std::int64_t> decrypt(const rlwe::SecretKey& secret, const Answer& answer) {
   const rlwe::Context& context = *secret.context;
   const std::size_t degree = context.degree(), batch = answer.blocks * answer.count;
@@ -88,10 +104,10 @@ std::vector<std::int64_t> decrypt(const rlwe::SecretKey& secret, const Answer& a
                         std::to_string(answer.blocks) + " blocks has " +
                         std::to_string(answer.numbers.size()) + " numbers, not two polynomials for each");
   }
-  if (base.size() != 1 || answer.dropped_bits < 0 || answer.dropped_bits > 40) {
+  if (base.size() != 1 || answer.dropped_bits < 0 || answer.dropped_bits > most_dropped_bits) {
     throw MismatchError("search: an answer without its lowest " + std::to_string(answer.dropped_bits) +
-                        " bits, over " + std::to_string(base.size()) +
-                        " primes; answers lack 0 to 40 bits, and have one prime");
+                        " bits, over " + std::to_string(base.size()) + " primes; answers lack 0 to " +
+                        std::to_string(most_dropped_bits) + " bits, and have one prime");
   }
   const arith::Modulus& q = base.modulus(0);
   const std::uint64_t largest =
@@ -108,7 +124,7 @@ std::vector<std::int64_t> decrypt(const rlwe::SecretKey& secret, const Answer& a
   meta.scale = context.parameters().scale();
   meta.slots = context.parameters().max_slots();
   rlwe::Ciphertext ciphertext = rlwe::make_ciphertext(secret.context, std::move(meta), 2);
-  backend.upload_rows(queue, ciphertext.poly.view(), Form::evaluation,
+  backend.upload_rows(queue, ciphertext.poly.view(), Form::coefficient,
                       [&](std::size_t first, std::span<std::uint64_t> rows) {
                         for (std::size_t i = 0; i < rows.size(); ++i) {
                           rows[i] = q.reduce(answer.numbers[first * degree + i] << answer.dropped_bits);

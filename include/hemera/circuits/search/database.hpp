@@ -26,6 +26,12 @@ namespace hemera::circuits::search {
 poly::Poly expand(const std::shared_ptr<const rlwe::Context>& context, const Query& query,
                   const rlwe::EvaluationKeys& keys);
 
+/// All of an answer to one query that depends on the query's seed alone. It serves one query.
+struct PreparedAnswer {
+  std::size_t dims = 0;
+  poly::Poly sums;  // [block, 2, limb, N], coefficient form, top level
+};
+
 /// Rows of `dims` bytes in blocks of N: for each block and each j the polynomial whose coefficient r is entry
 /// j of row r, in evaluation form. Changes need the caller's lock.
 class Database {
@@ -52,7 +58,23 @@ class Database {
   /// queries of other dims, or where there is no block.
   [[nodiscard]] Answer answer(const Query& query, const rlwe::EvaluationKeys& keys, int dropped_bits) const;
 
+  /// The same in two halves, with the same bits, since expansions are linear in (b, a) and keep b's numbers
+  /// exactly: first all that takes keys and polynomials, by the seed; then the products of rows and the
+  /// query's numbers. (A. Henzinger, M. Hong, H. Corrigan-Gibbs, S. Meiklejohn, V. Vaikuntanathan, "One
+  /// server for the price of two", 2022/949.) The database must not change in between.
+  [[nodiscard]] PreparedAnswer prepare(const poly::RandomStream& seed,
+                                       const rlwe::EvaluationKeys& keys) const;
+  /// `rows`: all rows, [row, dims], as they were set. Throws MismatchError for more than one query, a query
+  /// of other dims, or rows that are not those of the blocks; FormatError for a number that is no residue.
+  [[nodiscard]] Answer finish(PreparedAnswer prepared, const Query& query, std::span<const std::int8_t> rows,
+                              int dropped_bits) const;
+
  private:
+  /// Products of the blocks and expanded queries: [block, 2 query, limb, N], coefficient form, top level.
+  [[nodiscard]] poly::Poly products(const Query& query, const rlwe::EvaluationKeys& keys) const;
+  /// These, or those of halves together, as an answer.
+  [[nodiscard]] Answer rounded(poly::Poly sums, std::size_t count, int dropped_bits) const;
+
   std::shared_ptr<const rlwe::Context> context_;
   QueryLayout layout_;
   std::size_t blocks_ = 0;

@@ -53,6 +53,14 @@ struct Query {
 Query encrypt(const rlwe::SecretKey& secret, std::span<const std::int64_t> values, std::size_t dims,
               int shift);
 
+/// Adds integers [query, dims] times 2^shift to the messages of queries. A client that encrypts zeros, sends
+/// the seed alone and keeps the rest secret adds its message later, once: two messages for one seed reveal
+/// their difference. Throws MismatchError unless there are as many integers as the queries have.
+void add_message(const rlwe::Context& context, Query& query, std::span<const std::int64_t> values, int shift);
+
+/// Lowest bits that answers may lack.
+inline constexpr int most_dropped_bits = 40;
+
 /// Encrypted scores of rows in blocks of N, as they travel.
 struct Answer {
   std::size_t count = 0;   ///< of queries
