@@ -21,6 +21,7 @@ namespace {
 using namespace nb::literals;
 using circuits::search::Answer;
 using circuits::search::Database;
+using circuits::search::PreparedAnswer;
 using circuits::search::Query;
 
 template <typename T, std::size_t dimensions>
@@ -39,23 +40,70 @@ std::pair<nb::bytes, OwnedArray<std::uint64_t>> encrypt_queries(const rlwe::Secr
           to_owned_array(std::move(query.numbers), {query.count, limbs, query.dims})};
 }
 
+poly::RandomStream stream_of(const nb::bytes& seed) {
+  poly::RandomStream stream;
+  if (seed.size() != stream.seed.bytes.size()) {
+    throw FormatError("search: a seed has " + std::to_string(stream.seed.bytes.size()) + " bytes, not " +
+                      std::to_string(seed.size()));
+  }
+  std::copy_n(static_cast<const std::uint8_t*>(seed.data()), seed.size(), stream.seed.bytes.begin());
+  return stream;
+}
+
+/// A query of numbers [query, limb, dims].
+Query query_of(const nb::bytes& seed, const HostArray<std::uint64_t, 3>& numbers) {
+  return {.count = numbers.shape(0),
+          .dims = numbers.shape(2),
+          .seed = stream_of(seed),
+          .numbers = {numbers.data(), numbers.data() + numbers.size()}};
+}
+
 /// Numbers [block, query, component, N].
+OwnedArray<std::uint64_t> to_array(const Database& database, Answer answer) {
+  return to_owned_array(std::move(answer.numbers),
+                        {answer.blocks, answer.count, 2, database.context()->degree()});
+}
+
 OwnedArray<std::uint64_t> answer_queries(const Database& self, const rlwe::EvaluationKeys& keys,
                                          const nb::bytes& seed, const HostArray<std::uint64_t, 3>& numbers,
                                          int dropped_bits) {
-  Query query{.count = numbers.shape(0), .dims = numbers.shape(2), .seed = {}, .numbers = {}};
-  if (seed.size() != query.seed.seed.bytes.size()) {
-    throw FormatError("search: a seed has " + std::to_string(query.seed.seed.bytes.size()) + " bytes, not " +
-                      std::to_string(seed.size()));
-  }
-  std::copy_n(static_cast<const std::uint8_t*>(seed.data()), seed.size(), query.seed.seed.bytes.begin());
-  Answer result = [&] {
+  const Query query = query_of(seed, numbers);
+  Answer answer = [&] {
     const ReleasedGil release;
-    query.numbers.assign(numbers.data(), numbers.data() + numbers.size());
     return self.answer(query, keys, dropped_bits);
   }();
-  return to_owned_array(std::move(result.numbers),
-                        {result.blocks, result.count, 2, self.context()->degree()});
+  return to_array(self, std::move(answer));
+}
+
+PreparedAnswer prepare_answer(const Database& self, const rlwe::EvaluationKeys& keys, const nb::bytes& seed) {
+  const poly::RandomStream stream = stream_of(seed);
+  const ReleasedGil release;
+  return self.prepare(stream, keys);
+}
+
+/// Takes what was prepared, which is empty after it.
+OwnedArray<std::uint64_t> finish_answer(const Database& self, PreparedAnswer& prepared, const nb::bytes& seed,
+                                        const HostArray<std::uint64_t, 3>& numbers,
+                                        const HostArray<std::int8_t, 2>& rows, int dropped_bits) {
+  const Query query = query_of(seed, numbers);
+  Answer answer = [&] {
+    const ReleasedGil release;
+    return self.finish(std::move(prepared), query, {rows.data(), rows.size()}, dropped_bits);
+  }();
+  return to_array(self, std::move(answer));
+}
+
+/// Numbers [query, limb, dims] with a message [query, dims] more.
+OwnedArray<std::uint64_t> add_message(const ContextHandle& context,
+                                      const HostArray<std::uint64_t, 3>& numbers,
+                                      const HostArray<std::int64_t, 2>& values, int shift) {
+  Query query{.count = numbers.shape(0),
+              .dims = numbers.shape(2),
+              .seed = {},
+              .numbers = {numbers.data(), numbers.data() + numbers.size()}};
+  const std::vector<std::size_t> shape{numbers.shape(0), numbers.shape(1), numbers.shape(2)};
+  circuits::search::add_message(*context.context, query, {values.data(), values.size()}, shift);
+  return to_owned_array(std::move(query.numbers), shape);
 }
 
 /// Integers [query, row].
@@ -87,6 +135,9 @@ void bind_search(nb::module_& m) {
             {.row_square = row_square, .block_square = block_square, .dropped_bits = dropped_bits});
       },
       "parameters"_a, "row_square"_a, "block_square"_a, "dropped_bits"_a);
+  m.def("search_add_message", &add_message, "context"_a, "numbers"_a, "values"_a, "shift"_a);
+  nb::class_<PreparedAnswer>(m, "SearchPreparedAnswer")
+      .def_prop_ro("memory_bytes", [](const PreparedAnswer& self) { return self.sums.bytes(); });
   nb::class_<Database>(m, "SearchDatabase")
       .def(
           "__init__",
@@ -104,7 +155,9 @@ void bind_search(nb::module_& m) {
             self.set_block(block, {rows.data(), rows.size()});
           },
           "block"_a, "rows"_a)
-      .def("answer", &answer_queries, "keys"_a, "seed"_a, "numbers"_a, "dropped_bits"_a);
+      .def("answer", &answer_queries, "keys"_a, "seed"_a, "numbers"_a, "dropped_bits"_a)
+      .def("prepare", &prepare_answer, "keys"_a, "seed"_a)
+      .def("finish", &finish_answer, "prepared"_a, "seed"_a, "numbers"_a, "rows"_a, "dropped_bits"_a);
 }
 
 }  // namespace hemera::python

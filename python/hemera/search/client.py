@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import hashlib
 import threading
+from collections import deque
 from dataclasses import dataclass
 from typing import Any
 
@@ -22,6 +23,8 @@ from hemera.search.settings import Settings
 
 __all__ = ["Client"]
 
+MOST_PREPARED = 100_000
+"""Queries of one message."""
 ANSWER_FIELDS: dict[str, type] = {
     "settings": str,
     "query": str,
@@ -75,6 +78,8 @@ class Client:
             loaded = self._context.load(secret_key)
             self._secret_key = require_type(loaded, SecretKey, "Client", "a secret key")
         self._asked: dict[str, _Asked] = {}
+        # Encryptions of zero whose seeds an index knows. Their numbers are secret until a message is added.
+        self._prepared: deque[tuple[bytes, NDArray[np.uint64]]] = deque()
         self._lock = threading.Lock()
 
     @property
@@ -94,12 +99,42 @@ class Client:
         made = _core.search_generate_keys(self._secret_key._native)
         return Keys(made, self._context).to_bytes()
 
-    def query(self, x: ArrayLike) -> bytes:
+    def prepare(self, count: int) -> bytes:
+        """Encrypt zeros for later queries, and tell their seeds, so that an index can do most of its work
+        before the queries are there: `Index.prepare`. The client keeps the rest, 6 bytes a number (exact: 12)
+        in memory.
+
+        Args:
+            count: of queries, 1 to 100,000.
+
+        Returns:
+            The message for `Index.prepare`: 32 bytes for each query, and 200.
+
+        Raises:
+            ParameterError: if the count is out of its range.
+        """
+        if not 1 <= as_integer(count, "prepare", "count") <= MOST_PREPARED:
+            raise ParameterError(f"prepare 1 to {MOST_PREPARED} queries at a time, not {count}")
+        zeros = np.zeros((1, self._settings.dims), np.int64)
+        made = [_core.search_encrypt(self._secret_key._native, zeros, 0) for _ in range(count)]
+        with self._lock:
+            self._prepared.extend(made)
+        header = {"settings": self._settings.digest, "count": count}
+        return wire.pack("preparation", header, *(seed for seed, _ in made))
+
+    @property
+    def prepared(self) -> int:
+        """The number of prepared queries that are left."""
+        return len(self._prepared)
+
+    def query(self, x: ArrayLike, *, prepared: bool = False) -> bytes:
         """Encrypt a query.
 
         Args:
             x: [dims], or several queries [queries, dims], which one pass over the database answers. Real
                 numbers; integers up to `settings.query_bound` with exact scores.
+            prepared: whether to take the oldest query of `prepare`, for which an index may have a ticket. It
+                is used up. One query at a time.
 
         Returns:
             The message for `Index.query`. For each query dims numbers of 6 bytes (exact: 12); and 300 bytes.
@@ -109,12 +144,16 @@ class Client:
             MismatchError: if x has another number of dims.
             RangeError: if numbers are not finite or, with exact scores, too large.
             ParameterError: if the metric is "cosine" and a query is zero.
+            ParameterError: if no prepared query is left, or there are several queries for one.
             TypeError: if x has other numbers.
         """
         given = np.asarray(x)
         queries = given[None] if given.ndim == 1 else given
         integers, shift = quantization.message(queries, self._settings)
-        seed, numbers = _core.search_encrypt(self._secret_key._native, integers, shift)
+        if prepared:
+            seed, numbers = self._with_message(integers, shift)
+        else:
+            seed, numbers = _core.search_encrypt(self._secret_key._native, integers, shift)
         sent = wire.pack(
             "query",
             {"settings": self._settings.digest, "count": len(queries)},
@@ -127,6 +166,20 @@ class Client:
         with self._lock:
             self._asked[name_of(sent)] = _Asked(norms, given.ndim == 1)
         return sent
+
+    def _with_message(self, integers: NDArray[np.int64], shift: int) -> tuple[bytes, NDArray[np.uint64]]:
+        """The oldest prepared encryption, with a message."""
+        if len(integers) != 1:
+            raise ParameterError(f"a prepared query is one, not {len(integers)}")
+        with self._lock:
+            if not self._prepared:
+                raise ParameterError(
+                    "no prepared query is left: prepare(count) makes more, or prepared=False"
+                )
+            seed, zeros = self._prepared.popleft()
+        numbers = _core.search_add_message(self._context._native, zeros, integers, shift)
+        zeros.fill(0)  # together with what is sent they tell the message
+        return seed, numbers
 
     def decrypt(
         self, answer: bytes, k: int | None = None

@@ -17,13 +17,15 @@ from hemera.inputs.source import Source, read_bytes, write_bytes
 from hemera.objects.context import Context
 from hemera.objects.keys import Keys
 from hemera.search import quantization, wire
-from hemera.search.client import name_of
+from hemera.search.client import MOST_PREPARED, name_of
 from hemera.search.settings import LARGEST_ENTRY, Errors, Metric, Settings, noise_deviation
+from hemera.search.tickets import Tickets
 
 __all__ = ["Index"]
 
 _QUERY_FIELDS: dict[str, type] = {"settings": str, "count": int}
 _INDEX_FIELDS: dict[str, type] = {"settings": dict, "rows": int, "index_version": int, "next_id": int}
+_PREPARATION_FIELDS: dict[str, type] = {"settings": str, "count": int}
 _SEED_BYTES = 32
 
 
@@ -253,12 +255,35 @@ class Index:
         loaded = self._context.load(keys)
         return require_type(loaded, Keys, "load_keys", "the keys of a client")
 
-    def query(self, query: bytes, keys: bytes | Keys) -> bytes:
+    def prepare(self, preparation: bytes, keys: bytes | Keys) -> Tickets:
+        """Compute all of later answers that depends on the queries' seeds alone: the keys' and polynomials'
+        work. What is left for a query are products of the rows in int8 and its numbers.
+
+        Args:
+            preparation: from `Client.prepare`.
+            keys: as for `query`.
+
+        Raises:
+            FormatError, MismatchError, MissingKeyError, OutOfMemoryError: as for `query`.
+        """
+        header, body = wire.unpack("preparation", preparation, _PREPARATION_FIELDS)
+        self._require_settings(header["settings"], "preparation")
+        count = header["count"]
+        if not 1 <= count <= MOST_PREPARED or len(body) != count * _SEED_BYTES:
+            raise FormatError(f"the preparation of {count} queries has {len(body)} bytes of seeds")
+        seeds = [bytes(body[at : at + _SEED_BYTES]) for at in range(0, len(body), _SEED_BYTES)]
+        native = self._keys_of(keys, "prepare")._native
+        with self._lock:
+            self._require_rows()
+            return Tickets(self._version, {seed: self._database.prepare(native, seed) for seed in seeds})
+
+    def query(self, query: bytes, keys: bytes | Keys | Tickets) -> bytes:
         """Answer the queries of a message by one pass over the database.
 
         Args:
             query: from `Client.query`.
-            keys: the same client's: `Client.keys`, or what `load_keys` made of them.
+            keys: the same client's: `Client.keys`, or what `load_keys` made of them. For a query that was
+                prepared also its client's tickets; the answer has the same bits.
 
         Returns:
             The message for `Client.decrypt`: for each query and 4,096 rows 32,768 bytes (exact: for 8,192
@@ -268,35 +293,31 @@ class Index:
         Raises:
             FormatError: if the query, or the keys, are damaged.
             MismatchError: if the query is for another index's settings, the keys belong to other parameters
-                or another index's context, or the index has no row.
+                or another index's context, the index has no row, there is no ticket for the query, or the
+                tickets are for another version of the index.
             MissingKeyError: if the keys lack an automorphism.
             OutOfMemoryError: if the device has no room for the expanded query: for each number and query
                 65,536 bytes (exact: 262,144).
         """
         settings = self._settings
         header, body = wire.unpack("query", query, _QUERY_FIELDS)
-        if header["settings"] != settings.digest:
-            raise MismatchError(
-                f"the query is for an index of other settings than {self!r}; make it with a client of "
-                "this index's settings"
-            )
+        self._require_settings(header["settings"], "query")
         count, limbs = header["count"], len(settings.params.primes[-1])
         expected = _SEED_BYTES + count * limbs * settings.dims * settings.number_bytes
         if count < 1 or len(body) != expected:
             raise FormatError(f"the query has {len(body)} bytes of numbers for {count} queries")
+        seed = bytes(body[:_SEED_BYTES])
         numbers = wire.unpack_numbers(body[_SEED_BYTES:], settings.number_bytes)
-        loaded = self.load_keys(keys) if isinstance(keys, bytes) else keys
-        require_type(loaded, Keys, "query", "the keys of a client, or their bytes,")
+        numbers = numbers.reshape(count, limbs, settings.dims)
+        loaded = keys if isinstance(keys, Tickets) else self._keys_of(keys, "query")
         with self._lock:
-            if self._rows == 0:
-                raise MismatchError("the index has no row to search")
-            found = self._database.answer(
-                loaded._native,
-                bytes(body[:_SEED_BYTES]),
-                numbers.reshape(count, limbs, settings.dims),
-                settings.dropped_bits,
-            )
-            rows, version = self._rows, self._version
+            self._require_rows()
+            rows, version, dropped = self._rows, self._version, settings.dropped_bits
+            if isinstance(loaded, Tickets):
+                ticket = loaded._take(seed, version)
+                found = self._database.finish(ticket, seed, numbers, self._vectors[:rows], dropped)
+            else:
+                found = self._database.answer(loaded._native, seed, numbers, dropped)
             ids, squares = self._ids[:rows].copy(), self._squares[:rows].copy()
         has_ids = not np.array_equal(ids, np.arange(rows))
         return wire.pack(
@@ -313,6 +334,21 @@ class Index:
             ids.astype("<i8").tobytes() if has_ids else b"",
             squares.astype("<u4").tobytes() if settings.metric == "l2" else b"",
         )
+
+    def _require_settings(self, digest: str, what: str) -> None:
+        if digest != self._settings.digest:
+            raise MismatchError(
+                f"the {what} is for an index of other settings than {self!r}; make it with a client of "
+                "this index's settings"
+            )
+
+    def _require_rows(self) -> None:
+        if self._rows == 0:
+            raise MismatchError("the index has no row to search")
+
+    def _keys_of(self, keys: bytes | Keys, operation: str) -> Keys:
+        loaded = self.load_keys(keys) if isinstance(keys, bytes) else keys
+        return require_type(loaded, Keys, operation, "the keys of a client, or their bytes,")
 
     # --- Files. ---
 

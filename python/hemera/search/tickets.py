@@ -1,0 +1,57 @@
+"""Answers that an index has prepared: all that depends on a query's seed alone."""
+
+from __future__ import annotations
+
+import threading
+
+from hemera import _core
+from hemera.errors import MismatchError
+
+__all__ = ["Tickets"]
+
+
+class Tickets:
+    """Prepared answers to queries of one client, from `Index.prepare`. Each serves one query, and holds for
+    one version of the index: `Index.query` takes them in the place of keys.
+
+    A ticket has 65,536 bytes for each 4,096 rows (exact: 262,144 for 8,192) of the device's memory.
+    """
+
+    def __init__(self, index_version: int, prepared: dict[bytes, _core.SearchPreparedAnswer]) -> None:
+        self._index_version = index_version
+        self._prepared = prepared
+        self._lock = threading.Lock()
+
+    def __len__(self) -> int:
+        """The number of tickets that are left."""
+        return len(self._prepared)
+
+    def __repr__(self) -> str:
+        return f"<{len(self)} tickets for version {self._index_version} of an index>"
+
+    @property
+    def index_version(self) -> int:
+        """`Index.version` when they were made."""
+        return self._index_version
+
+    @property
+    def memory_bytes(self) -> int:
+        """Bytes of the tickets that are left."""
+        with self._lock:
+            return sum(ticket.memory_bytes for ticket in self._prepared.values())
+
+    def _take(self, seed: bytes, index_version: int) -> _core.SearchPreparedAnswer:
+        """The ticket of a seed, which is gone after it."""
+        if index_version != self._index_version:
+            raise MismatchError(
+                f"the tickets are for version {self._index_version} of the index, which is at "
+                f"{index_version}: answer by the client's keys, and prepare new ones"
+            )
+        with self._lock:
+            ticket = self._prepared.pop(seed, None)
+        if ticket is None:
+            raise MismatchError(
+                "there is no ticket for this query: it was used, or the query is not by Client.query(x, "
+                "prepared=True) of these tickets' client; a ticket serves once"
+            )
+        return ticket
