@@ -138,7 +138,7 @@ class Graph:
             renewed |= {number: own for number, _ in events.events}
         for form in self._results:
             for number, log2 in form.risk.events:
-                if number > last and number not in renewed:
+                if number > last:
                     renewed[number] = Risk.of(log2)
         return [
             reduce(

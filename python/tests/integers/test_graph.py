@@ -87,9 +87,10 @@ def test_results_of_one_refresh_share_its_events() -> None:
 
 def test_clear_operands_are_encrypted_once() -> None:
     x = INTS.encrypt(np.arange(5, dtype=UINT8))
-    seen = []
+    seen, errors = [], []
 
     def function(a: Any) -> Any:
+        errors.append(INTS.encrypt(np.full(5, 3, UINT8)).error)
         seen.append(bytes(INTS.encrypt(np.full(5, 3, UINT8))._stored.value))
         seen.append(bytes(INTS.encrypt(np.full(5, 4, UINT8))._stored.value))
         return a + 3
@@ -97,6 +98,7 @@ def test_clear_operands_are_encrypted_once() -> None:
     graph = INTS.capture(function, x)
     graph(x)
     assert seen[0] == seen[-2] != seen[1] == seen[-1]
+    assert set(errors) == {INTS.encrypt(np.full(5, 3, UINT8)).error}
     fresh = [bytes(INTS.encrypt(np.full(5, 3, UINT8))._stored.value) for _ in range(2)]
     assert len({seen[0], *fresh}) == 3  # not beyond the graph
 
