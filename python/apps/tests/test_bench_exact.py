@@ -40,6 +40,9 @@ def test_rows_of_bootstraps(tmp_path: Path) -> None:
     assert [row["bootstraps"] for row in rows if row["measurement"].startswith("in a row")] == [2] * 5
     endless = [row["encoding"] for row in rows if row["measurement"].startswith("product without end")]
     assert endless == ["slots", "slots"]
+    assert all(row["process_peak_bytes"] > row["key_bytes"] for row in single)
+    only = rows_of(tmp_path / "rows.json", *chosen, "--schemes", "bfv", "--moduli", str(2**32))
+    assert {(row["scheme"], row["plain_modulus"]) for row in only} == {("bfv", 2**32)}
 
 
 def test_rows_of_integers(tmp_path: Path) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import operator
+import resource
 import statistics
 import time
 from collections.abc import Callable, Iterator
@@ -20,7 +21,9 @@ from hemera.errors import NoiseError, ParameterError
 
 Row = dict[str, Any]
 Numbers = NDArray[np.integer[Any]]
-_MODULI = (65537, 2**32)
+_PARAMETERS = {"bfv": hm.bfv.Parameters, "bgv": hm.bgv.Parameters}
+_REFRESHED = (("bfv", 65537), ("bgv", 65537), ("bfv", 2**32))
+"""Schemes and plaintext moduli."""
 
 
 class _Case(NamedTuple):
@@ -70,6 +73,21 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="of BFV and BGV (default: bfv16-32 bfv16-40)",
     )
     parser.add_argument(
+        "--schemes",
+        nargs="+",
+        choices=list(_PARAMETERS),
+        default=list(_PARAMETERS),
+        help="which (default: both)",
+    )
+    parser.add_argument(
+        "--moduli",
+        nargs="+",
+        type=int,
+        choices=(65537, 2**32),
+        default=[65537, 2**32],
+        help="plaintext moduli (default: 65537, and 2^32 for BFV)",
+    )
+    parser.add_argument(
         "--in-a-row",
         type=_options.positive,
         default=50,
@@ -89,7 +107,8 @@ def run(options: argparse.Namespace) -> int:
         for row in GROUPS[name](options):
             line = ", ".join(f"{field} {value}" for field, value in row.items())
             console.print(line, highlight=False, markup=False)
-            rows.append(row)
+            peak = 1024 * resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+            rows.append({**row, "process_peak_bytes": peak})
     if options.json is not None:
         machine = _machine.describe(options.threads)
         _options.write_json(options.json, {"machine": machine, "device": options.device, "rows": rows})
@@ -125,8 +144,10 @@ def _refresh_rows(options: argparse.Namespace) -> Iterator[Row]:
     """Bootstraps of BFV and BGV, and products without end."""
     presets = ("bfv11-test", "bfv11-test-40") if options.small else ("bfv16-32", "bfv16-40")
     for preset in options.presets or presets:
-        for scheme, modulus in ((hm.bfv, _MODULI[0]), (hm.bgv, _MODULI[0]), (hm.bfv, _MODULI[1])):
-            params = scheme.Parameters.for_bootstrapping(preset, plain_modulus=modulus)
+        for scheme, modulus in _REFRESHED:
+            if scheme not in options.schemes or modulus not in options.moduli:
+                continue
+            params = _PARAMETERS[scheme].for_bootstrapping(preset, plain_modulus=modulus)
             context = hm.Context(params, options.device, threads=options.threads)
             secret_key = context.generate_secret_key()
             for encoding in ("coefficients", "slots"):
