@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import hemera as hm
+from hemera.integers.lookup import bits, lookup
 
 SLOTS = 16
 
@@ -88,3 +89,14 @@ def test_a_pool_gives_them_without_a_warning(params: hm.ckks.Parameters) -> None
         assert bytes(z) == bytes(plan(own))
         expected = exponentials(np.stack([x.real, x.imag]), 256)
         np.testing.assert_allclose(pool.decrypt(z, sk), expected, atol=2**-18)
+
+
+def test_a_ring_of_2_to_the_15_has_too_few_levels_for_integers() -> None:
+    """A sum of encrypted integers takes seven levels, and a carry for each doubling of the digits."""
+    fewest = {"slots_to_coefficients": [34, 34], "coefficients_to_slots": [42, 42], "special_primes": 3}
+    make = hm.ckks.Parameters.for_bootstrapping
+    assert make("n16-exact", degree=2**15, levels=4, **fewest).security_bits >= 128
+    with pytest.raises(hm.errors.ParameterError, match=r"128 bits.*: at most 4 levels of this scale"):
+        make("n16-exact", degree=2**15, levels=7, **fewest)
+    digits = lookup(32, *bits(4), lambda s: s >= 16, lambda s: s == 15)
+    assert digits.depth + 2 == 7  # of tables and their cleaning
