@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
+from typing import Any
 
 import numpy as np
 import pytest
@@ -126,30 +127,35 @@ def test_array_operands_are_encoded_once(setting: Setting, monkeypatch: pytest.M
 
 
 def test_kept_operands_differ_by_all_that_they_depend_on() -> None:
-    """Real and complex arrays, products and sums, and shapes of the same bytes."""
+    """Real and complex arrays, products and sums, levels and scales, and shapes of the same bytes."""
     ctx = hm.Context(hm.ckks.Parameters.for_circuit(depth=2, scale_bits=40, slots=8))
-    secret = ctx.generate_secret_key()
-    ev = ctx.bind(ctx.generate_keys(secret))
-    a, row = values(1, 2), np.zeros(8)
-    x = ev.encrypt(a)
-    y = x * 0.5
+    ev = ctx.bind(ctx.generate_keys(ctx.generate_secret_key()))
+    x, row = ev.encrypt(values(1, 2)), np.zeros(8)
+    pair = np.tile(row + 2, (2, 1))
+
+    def results() -> list[tuple[tuple[int, ...], bool, bytes]]:
+        found = []
+        for factor in (row + 1, row + 1j, (row + 1)[None], pair, pair[None], np.ones(8, int)):
+            for z in (x, x * 0.5):
+                found += [z * factor, z + factor, z - factor]
+        return [(each.shape, each._native.is_complex, bytes(each)) for each in found]
+
+    expected = results()
     with ctx._codec.keeping_operands():
-        for factor in (row + 1, row + 1j, (row + 1)[None], np.tile(row + 2, (2, 1)), np.ones(8, int)):
-            for z, clear in ((x, a), (y, a * 0.5)):
-                for result, wanted in ((z * factor, clear * factor), (z + factor, clear + factor)):
-                    found = ctx.decrypt(result, secret)
-                    assert found.dtype == wanted.dtype
-                    np.testing.assert_allclose(found, wanted, atol=1e-4)
+        assert results() == expected
 
 
-def test_array_operands_of_integers_are_kept() -> None:
-    ctx = hm.Context(hm.bgv.Parameters.for_circuit(depth=2, plain_bits=17))
+@pytest.mark.parametrize("scheme", [hm.bfv, hm.bgv])
+def test_array_operands_of_integers_are_kept(scheme: Any) -> None:
+    ctx = hm.Context(scheme.Parameters.for_circuit(depth=2, plain_bits=17))
     secret = ctx.generate_secret_key()
     ev = ctx.bind(ctx.generate_keys(secret))
     row = np.arange(5)
     x = ev.encrypt(row)
     graph = ev.capture(lambda z: (z * row + row) * row, x)
     assert ctx.decrypt(graph(x), secret)[:5].tolist() == [(k * k + k) * k for k in range(5)]
+    with ctx._codec.keeping_operands():
+        assert ctx.decrypt((x * row) + (x + row), secret)[:5].tolist() == [k * k + 2 * k for k in range(5)]
 
 
 def test_several_outputs_and_threads(setting: Setting) -> None:

@@ -37,6 +37,7 @@ def test_rows_of_bootstraps(tmp_path: Path) -> None:
         assert row["values"] == 2048
         assert row["needed_budget"] < row["guaranteed_budget"] <= row["budget"] + 1
         assert row["milliseconds"] >= row["host_milliseconds"] > 0
+        assert 0 < row["processor_milliseconds"] <= 3 * row["milliseconds"]  # of two threads
     assert [row["bootstraps"] for row in rows if row["measurement"].startswith("in a row")] == [2] * 5
     endless = [row["encoding"] for row in rows if row["measurement"].startswith("product without end")]
     assert endless == ["slots", "slots"]

@@ -155,8 +155,9 @@ class Codec(ABC):
         operands = self._kept_operands()
         if operands is None:
             return self._declared(self._encode_operand(array, a, product, kept), count, kind)
-        values_of = (hashlib.sha256(array.tobytes()).digest(), array.shape, array.dtype.str, kind, count)
-        place = (*values_of, a.encoding, a.slots, a.level, a.scale, a.noise_scale_degree, product)
+        digest = hashlib.sha256(array.tobytes()).digest()
+        at = (a.encoding, a.slots, a.level, a.scale, a.noise_scale_degree)
+        place = (digest, array.shape, count, product, *at)
         if place not in operands:
             plain = self._encode_operand(array, a, product, kept=True)
             operands[place] = self._declared(plain, count, kind)
