@@ -117,3 +117,25 @@ def test_scaling() -> None:
         assert (float(rate), rule) == (row["rate"], row["eviction"])
         values = (row["p50"], row["p99"], row["loads_per_second"], 100 * row["loading"])
         assert all(agrees(number, value) for number, value in zip(numbers, values, strict=True)), where
+
+
+def test_exact_computing_on_two_threads() -> None:
+    rows = rows_of("exact-cpu-2-threads")
+    bootstraps = {row["preset"]: row for row in rows if row["measurement"] == "bootstrap"}
+    shown = table("exact-bootstrapping.md", "BFV, t = 2^32 | N | processors, s")
+    assert [preset for preset, *_ in shown] == list(bootstraps)
+    for preset, _, processors, seconds, gigabytes in shown:
+        row = bootstraps[preset]
+        assert row["passes"] == 1
+        assert agrees(processors, row["processor_milliseconds"] / 1000)
+        assert agrees(seconds, row["milliseconds"] / 1000)
+        assert agrees(gigabytes, row["process_peak_bytes"] / 1e9)
+    integers = {(row["measurement"], row["values"]): row for row in rows if "dtype" in row}
+    shown = table("integers.md", "uint64 | values | processors, s")
+    assert len(shown) == len(integers) / 2
+    for operation, values, processors, seconds in shown:
+        columns = (cell.split(" / ") for cell in (values, processors, seconds))
+        for count, processor, whole in zip(*columns, strict=True):
+            row = integers[operation, int(count.replace(",", ""))]
+            assert agrees(processor, row["processor_milliseconds"] / 1000)
+            assert agrees(whole, row["milliseconds"] / 1000)
