@@ -99,6 +99,16 @@ TEST(MatrixBatchProduct, MultipliesProducts) {
   EXPECT_LT(largest, 1e-6);
 }
 
+// Of a slot: d^2 products of entries, which are no larger than the factors' slots.
+TEST(MatrixBatchProduct, DeclaresWhatASlotCanBe) {
+  const MatrixBatchProduct plan(batch_parameters(), 4);
+  const BatchSession session(batch_parameters(), plan);
+  rlwe::Ciphertext x = session.client.encrypt(ckks::random_values(4 * 512, 77), {4});
+  EXPECT_EQ(session.prepared(session.evaluator, x, x).meta.largest, HUGE_VAL);
+  x.meta.largest = 3;
+  EXPECT_EQ(session.prepared(session.evaluator, x, x).meta.largest, 9 * 16);
+}
+
 TEST(MatrixBatchProduct, TellsItsKeys) {
   const MatrixBatchProduct plan(batch_parameters(), 8, {.level = 2});
   EXPECT_EQ(plan.needed_keys().size(), 16U);

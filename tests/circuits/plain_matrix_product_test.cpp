@@ -111,6 +111,26 @@ TEST(PlainMatrixProduct, TakesWhatOtherOperationsLeave) {
   EXPECT_EQ(client.decrypt(again), client.decrypt(y));
 }
 
+// The factor is a quotient by a whole number, which is small for weights as small as the scale's unit.
+TEST(PlainMatrixProduct, TakesTinyWeights) {
+  const double tiny = 1.5 * 32767 / 0x1p40;
+  const PlainMatrixProduct plan(parameters(), 1, 2, std::vector<double>{tiny, -tiny / 2});
+  EXPECT_NEAR(plan.integers()[0] / plan.factor(), tiny, tiny / 10000);
+  EXPECT_NEAR(plan.integers()[1] / plan.factor(), -tiny / 2, tiny / 10000);
+}
+
+TEST(PlainMatrixProduct, DeclaresWhatARowCanBe) {
+  const std::vector<double> weights = {1, -2, 3, 0.5, 0, 0.25};
+  for (const bool rescaled : {false, true}) {
+    const PlainMatrixProduct plan(parameters(), 2, 3, weights, {.rescaled = rescaled});
+    const ckks::Session client(parameters());
+    const PreparedPlainMatrixProduct prepared(client.context, plan);
+    rlwe::Ciphertext x = client.encrypt(ckks::random_values(3 * 512, 59), {3});
+    x.meta.largest = 2;
+    EXPECT_NEAR(prepared(*client.evaluator, x).meta.largest, 2 * 6, 0.01);
+  }
+}
+
 TEST(PlainMatrixProduct, ZerosAreZeros) {
   const PlainMatrixProduct plan(parameters(), 2, 2, std::vector<double>(4, 0.0));
   const ckks::Session client(parameters());
