@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import math
+from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
@@ -575,3 +577,21 @@ def test_prepared_queries_have_seeds_of_their_own() -> None:
     queries = [client.query(x, prepared=True) for _ in range(20)]
     assert {bytes(q[-32 - 48 - 32 : -32 - 48]) for q in queries} == seeds
     assert len({q[-80:-32] for q in queries}) == 20
+
+
+def test_files_and_messages_of_version_1() -> None:
+    """Those that were written once load for ever: a query under a key that is kept has its scores still."""
+    folder = Path(__file__).parents[3] / "tests" / "vectors" / "search"
+    wanted = json.loads((folder / "values.json").read_text())
+    index = Index.load(folder / "index.hemera-index")
+    assert index.ids.tolist() == wanted["ids"]
+    assert index._vectors.tolist() == wanted["rows"]
+    assert index.version == 2
+    again = (folder / "settings.hemera").read_bytes()
+    assert bytes(index.settings) == again
+    client = Client(again, folder / "secret-key.hemera")
+    query = (folder / "query.hemera").read_bytes()
+    client._asked[name_of(query)] = client._asked[name_of(client.query(wanted["query"]))]
+    scores, ids = client.decrypt(index.query(query, client.keys))
+    assert scores.tolist() == wanted["scores"]
+    assert ids.tolist() == wanted["ids"]
