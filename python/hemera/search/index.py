@@ -27,6 +27,8 @@ _QUERY_FIELDS: dict[str, type] = {"settings": str, "count": int}
 _INDEX_FIELDS: dict[str, type] = {"settings": dict, "rows": int, "index_version": int, "next_id": int}
 _PREPARATION_FIELDS: dict[str, type] = {"settings": str, "count": int}
 _SEED_BYTES = 32
+_IDS = 1 << 62
+"""Ids are below it."""
 
 
 @in_own_words
@@ -215,6 +217,8 @@ class Index:
 
     def _names(self, ids: ArrayLike | None, count: int) -> NDArray[np.int64]:
         if ids is None:
+            if self._next_id + count > _IDS:
+                raise ParameterError("no ids above the largest one are left: give ids=")
             return np.arange(self._next_id, self._next_id + count)
         named = _as_ids(ids)
         if len(named) != count:
@@ -264,7 +268,8 @@ class Index:
             keys: as for `query`.
 
         Raises:
-            FormatError, MismatchError, MissingKeyError, OutOfMemoryError: as for `query`.
+            MismatchError: as for `query`, and if the index changes while tickets are made.
+            FormatError, MissingKeyError, OutOfMemoryError: as for `query`.
         """
         header, body = wire.unpack("preparation", preparation, _PREPARATION_FIELDS)
         self._require_settings(header["settings"], "preparation")
@@ -273,9 +278,15 @@ class Index:
             raise FormatError(f"the preparation of {count} queries has {len(body)} bytes of seeds")
         seeds = [bytes(body[at : at + _SEED_BYTES]) for at in range(0, len(body), _SEED_BYTES)]
         native = self._keys_of(keys, "prepare")._native
-        with self._lock:
-            self._require_rows()
-            return Tickets(self._version, {seed: self._database.prepare(native, seed) for seed in seeds})
+        version = self._version
+        prepared = {}
+        for seed in seeds:
+            with self._lock:  # queries come in between
+                self._require_rows()
+                if self._version != version:
+                    raise MismatchError("the index has changed while tickets were made; prepare anew")
+                prepared[seed] = self._database.prepare(native, seed)
+        return Tickets(version, prepared)
 
     def query(self, query: bytes, keys: bytes | Keys | Tickets) -> bytes:
         """Answer the queries of a message by one pass over the database.
@@ -388,7 +399,8 @@ class Index:
         if rows < 0 or len(body) != rows * (8 + settings.dims):
             raise FormatError(f"the index has {len(body)} bytes for {rows} rows of {settings.dims}")
         ids = np.frombuffer(body[: 8 * rows], "<i8").astype(np.int64)
-        if len(np.unique(ids)) != rows or header["next_id"] <= ids.max(initial=-1) or ids.min(initial=0) < 0:
+        is_above = ids.max(initial=-1) < header["next_id"] <= _IDS
+        if len(np.unique(ids)) != rows or not is_above or ids.min(initial=0) < 0:
             raise FormatError("the ids of the index are damaged")
         index = cls.__new__(cls)
         index._begin(settings, device, threads)
@@ -405,7 +417,7 @@ def _as_ids(ids: ArrayLike) -> NDArray[np.int64]:
     given = np.asarray(ids)
     if given.ndim != 1 or (given.dtype.kind not in "iu" and given.size):
         raise TypeError(f"ids are integers in one axis, not {given.dtype} of shape {given.shape}")
-    if given.size and (given.min() < 0 or given.max() >= 1 << 62):
+    if given.size and (given.min() < 0 or given.max() >= _IDS):
         raise ParameterError("ids are from 0 to 2^62 - 1")
     return given.astype(np.int64)
 

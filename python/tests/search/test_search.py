@@ -360,6 +360,10 @@ def test_vectors_that_do_not_fit_are_refused() -> None:
         Index(np.ones((2, 4)), ids=[0.5, 1.0])
     with pytest.raises(errors.ParameterError, match="from 0"):
         Index(np.ones((2, 4)), ids=[-1, 1])
+    full = Index(np.ones((1, 4)), ids=[2**62 - 1])
+    with pytest.raises(errors.ParameterError, match="no ids above"):
+        full.add(np.ones((1, 4)))
+    assert full.add(np.ones((1, 4)), ids=[3]).tolist() == [3]
     index = Index(np.ones((2, 4)), "dot", ids=[4, 6], largest=2)
     with pytest.raises(errors.RangeError, match="largest="):
         index.add(np.full((1, 4), 2.01))
@@ -485,7 +489,8 @@ def test_messages_that_lie_are_refused() -> None:
     body = np.arange(2).astype("<i8").tobytes() + bytes(8)
     fields = {"settings": settings, "rows": 2, "index_version": 1, "next_id": 2}
     assert len(Index.load(wire.pack("index", fields, body))) == 2
-    for changed in ({**fields, "rows": 3}, {**fields, "next_id": 1}, {**fields, "settings": {}}):
+    for wrong in ({"rows": 3}, {"next_id": 1}, {"next_id": 2**62 + 1}, {"settings": {}}):
+        changed = {**fields, **wrong}
         with pytest.raises(errors.FormatError):
             Index.load(wire.pack("index", changed, body))
     with pytest.raises(errors.FormatError):

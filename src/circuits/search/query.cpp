@@ -1,6 +1,7 @@
 #include "hemera/circuits/search/query.hpp"
 
 #include <algorithm>
+#include <memory>
 #include <string>
 #include <utility>
 
