@@ -6,7 +6,6 @@
 #include <cstring>
 #include <vector>
 
-#include "poly/cpu/conversion.hpp"
 #include "poly/cpu/cpu_backend.hpp"
 #include "poly/cpu/parallel.hpp"
 #include "poly/cpu/tuning.hpp"
@@ -17,18 +16,69 @@ using Limb = std::uint64_t;
 
 namespace {
 
+// All blocks of entries of the components and limbs of an output, each a task, for which a thread has scratch
+// of its own.
+class Blocks {
+ public:
+  // `weight`: as for for_each_limb, of all rows of the output together.
+  Blocks(runtime::Queue& queue, const PolyShape& out, std::size_t entries, std::size_t weight,
+         bool by_component)
+      : pool_(pool_of(queue)),
+        limbs_(out.limbs),
+        entries_(entries),
+        blocks_of_limb_(out.degree / entries),
+        count_((by_component ? out.components : 1) * out.limbs * blocks_of_limb_),
+        words_(count_ * entries * weight) {}
+
+  [[nodiscard]] std::vector<Limb*> take(runtime::Workspace& workspace, std::size_t words) const {
+    std::vector<Limb*> scratch(std::min(count_, static_cast<std::size_t>(threads_for(pool_, words_))));
+    for (Limb*& slot : scratch) slot = reinterpret_cast<Limb*>(workspace.take(words * sizeof(Limb)));
+    return scratch;
+  }
+
+  // body(component, limb, first entry, slot of scratch)
+  template <typename Body>
+  void run(const Body& body) const {
+    pool_.parallel_for_slots(
+        count_,
+        [&](std::size_t i, std::size_t slot) {
+          const std::size_t row = i / blocks_of_limb_;
+          body(row / limbs_, row % limbs_, i % blocks_of_limb_ * entries_, slot);
+        },
+        threads_worth(words_));
+  }
+
+ private:
+  runtime::ThreadPool& pool_;
+  std::size_t limbs_, entries_, blocks_of_limb_, count_, words_;
+};
+
+// Rows of a block are too short for processors to notice that they follow each other: so many are on their
+// way from memory at a time.
+constexpr std::size_t ahead = 8;
+void prefetch(const Limb* words, std::size_t count) {
+  for (std::size_t n = 0; n < count; n += packed_tile) __builtin_prefetch(words + n);
+}
+
+// Copies words and adds them to sums.
+void copy_and_add(Limb* __restrict to, Limb* __restrict sums, const Limb* __restrict from) {
+  for (std::size_t i = 0; i < packed_tile; ++i) {
+    to[i] = from[i];
+    sums[i] += from[i];
+  }
+}
+
 // Packs the entries [first, first + count) of the columns of a block, and sums them.
 void pack(Limb* words, Limb* sums, const ConstPolyView& in, std::size_t begin, std::size_t columns,
           std::size_t component, std::size_t limb, std::size_t first, std::size_t count) {
   std::fill_n(sums, count, 0);
   for (std::size_t j = 0; j < columns; ++j) {
+    if (j + ahead < columns) {
+      prefetch(in.limb<Limb>(begin + j + ahead, component, limb) + first, count);
+    }
     const Limb* from = in.limb<Limb>(begin + j, component, limb) + first;
     for (std::size_t n = 0; n < count; n += packed_tile) {
-      Limb* to = words + (n / packed_tile * columns + j) * packed_tile;
-      for (std::size_t i = 0; i < packed_tile; ++i) {
-        to[i] = from[n + i];
-        sums[n + i] += from[n + i];
-      }
+      copy_and_add(words + (n / packed_tile * columns + j) * packed_tile, sums + n, from + n);
     }
   }
 }
@@ -75,21 +125,22 @@ void add_block(const Kernels& kernels, const PolyView& out, const PackedRows& in
 void CpuBackend::do_multiply_matrix(Queue& queue, const PolyView& out, const ConstPolyView& in,
                                     const IntegerMatrixView& w, const RnsBase& base,
                                     Workspace& workspace) const {
-  if (workspace.measures()) return;
+  if (w.rows < tuning::least_packed_rows) {
+    return Backend::do_multiply_matrix(queue, out, in, w, base, workspace);
+  }
+  const Workspace::Frame frame(workspace);
   const std::size_t most_columns = std::min(w.columns, most_packed_columns);
   const std::size_t block = matrix_block(most_columns);
-  PolyShape shape = out.shape;  // components and limbs together
-  shape.batch = 1;
-  shape.components *= shape.limbs;
-  const std::size_t weight = std::max<std::size_t>(1, w.rows * w.columns * tuning::product_weight / 4);
-  for_each_block(queue, shape, block, weight, [&](std::size_t, std::size_t row, std::size_t first) {
-    const std::size_t component = row / out.shape.limbs, limb = row % out.shape.limbs;
-    BlockScratch words(most_columns * block);
-    std::array<Limb, tuning::most_matrix_block> sums;
+  const Blocks blocks(queue, out.shape, block, w.rows * w.columns / tuning::integers_per_addition + 1, true);
+  const std::vector<Limb*> scratch = blocks.take(workspace, (most_columns + 1) * block);
+  if (workspace.measures()) return;
+  blocks.run([&](std::size_t component, std::size_t limb, std::size_t first, std::size_t slot) {
+    Limb* const words = scratch[slot];
+    Limb* const sums = words + most_columns * block;
     for (std::size_t begin = 0; begin < w.columns; begin += most_columns) {
       const std::size_t columns = std::min(most_columns, w.columns - begin);
-      pack(words.data(), sums.data(), in, begin, columns, component, limb, first, block);
-      add_block(kernels_, out, {words.data(), sums.data(), columns, block}, w, begin, component, limb, first,
+      pack(words, sums, in, begin, columns, component, limb, first, block);
+      add_block(kernels_, out, {words, sums, columns, block}, w, begin, component, limb, first,
                 base.modulus(limb));
     }
   });
@@ -104,8 +155,9 @@ class ElementBlock {
   static constexpr std::size_t most_terms = tuning::element_terms;
   static constexpr std::size_t most_columns = tuning::element_columns;
 
+  // Of scratch for words_for(a, out).
   ElementBlock(const Kernels& kernels, const PolyView& out, const ConstPolyView& a, const ConstPolyView& b,
-               const arith::Modulus& q, std::size_t limb, std::size_t first)
+               const arith::Modulus& q, std::size_t limb, std::size_t first, Limb* scratch)
       : kernels_(kernels),
         out_(out),
         a_(a),
@@ -115,8 +167,13 @@ class ElementBlock {
         first_(first),
         terms_(std::min(a.shape.components, most_terms)),
         columns_(std::min(out.shape.components, most_columns)),
-        packed_((columns_ + 1) * terms_ * count) {
+        packed_(scratch) {
     ones_.fill(1);
+  }
+
+  static std::size_t words_for(const ConstPolyView& a, const PolyView& out) {
+    return (std::min(out.shape.components, most_columns) + 1) * std::min(a.shape.components, most_terms) *
+           count;
   }
 
   void run() {
@@ -129,12 +186,15 @@ class ElementBlock {
   }
 
  private:
-  Limb* packed(std::size_t row, std::size_t term) { return packed_.data() + (row * terms_ + term) * count; }
+  Limb* packed(std::size_t row, std::size_t term) { return packed_ + (row * terms_ + term) * count; }
 
   // Adds some terms to some columns of all rows; a row of a is packed after the columns of b.
   void add(std::size_t term, std::size_t terms, std::size_t column, std::size_t columns) {
     for (std::size_t j = 0; j < terms; ++j) {
       for (std::size_t c = 0; c < columns; ++c) {
+        if (j + ahead < terms) {
+          prefetch(b_.limb<Limb>(term + j + ahead, column + c, limb_) + first_, count);
+        }
         std::memcpy(packed(c, j), b_.limb<Limb>(term + j, column + c, limb_) + first_, count * sizeof(Limb));
       }
     }
@@ -147,6 +207,7 @@ class ElementBlock {
       for (std::size_t j = 0; j < terms; ++j) {
         left[j] = a_.limb<Limb>(r, term + j, limb_) + first_;
         if (columns == 1) continue;
+        if (j + ahead < terms) prefetch(a_.limb<Limb>(r, term + j + ahead, limb_) + first_, count);
         std::memcpy(packed(columns_, j), left[j], count * sizeof(Limb));
         left[j] = packed(columns_, j);
       }
@@ -164,7 +225,7 @@ class ElementBlock {
   const ConstPolyView &a_, &b_;
   const arith::Modulus& q_;
   std::size_t limb_, first_, terms_, columns_;
-  BlockScratch packed_;
+  Limb* packed_;
   alignas(64) std::array<Limb, count> ones_;
 };
 
@@ -173,18 +234,17 @@ class ElementBlock {
 void CpuBackend::do_multiply_elements(Queue& queue, const PolyView& out, const ConstPolyView& a,
                                       const ConstPolyView& b, const RnsBase& base,
                                       Workspace& workspace) const {
-  if (workspace.measures()) return;
   const std::size_t sums = out.shape.batch * out.shape.components;
   // What is used once need not be packed.
   if (sums == 1) return Backend::do_multiply_elements(queue, out, a, b, base, workspace);
-  PolyShape shape = out.shape;
-  shape.batch = 1;
-  shape.components = shape.limbs;
-  const std::size_t weight = sums * a.shape.components * tuning::product_weight;
-  for_each_block(queue, shape, ElementBlock::count, weight,
-                 [&](std::size_t, std::size_t limb, std::size_t first) {
-                   ElementBlock(kernels_, out, a, b, base.modulus(limb), limb, first).run();
-                 });
+  const Workspace::Frame frame(workspace);
+  const Blocks blocks(queue, out.shape, ElementBlock::count,
+                      sums * a.shape.components * tuning::product_weight, false);
+  const std::vector<Limb*> scratch = blocks.take(workspace, ElementBlock::words_for(a, out));
+  if (workspace.measures()) return;
+  blocks.run([&](std::size_t, std::size_t limb, std::size_t first, std::size_t slot) {
+    ElementBlock(kernels_, out, a, b, base.modulus(limb), limb, first, scratch[slot]).run();
+  });
 }
 
 }  // namespace hemera::poly::cpu

@@ -32,6 +32,12 @@ struct Integers {
 // Weights are raised by 2^15, so that none is negative; 2^15 times the sum of the residues goes off again.
 constexpr Word raise = Word{1} << 15;
 
+// q - 2^15 sum mod q, for sums below 2^63.
+[[gnu::always_inline]] inline Vector lowered(Vector sum, const Modulus52& q) {
+  const Vector high = add_high52(shift_left<15>(shift_right<52>(sum)), sum, broadcast(raise));
+  return subtract(q.q, reduce_sum52(high, add_low52(zero(), sum, broadcast(raise)), q));
+}
+
 // Two tiles at a time: high grows by less than 2^14 a product, low by 2^52.
 template <std::size_t rows>
 [[gnu::always_inline]] inline void multiply52(Word* const* out, const PackedRows& in, const Word* weights,
@@ -43,12 +49,9 @@ template <std::size_t rows>
     const Word* x = in.words + n * in.columns;
     Vector low[rows][tiles], high[rows][tiles];
     for (std::size_t t = 0; t < tiles; ++t) {
-      alignas(64) Word lowered[lanes];
-      for (std::size_t i = 0; i < lanes; ++i) {
-        lowered[i] = q.value() - q.multiply(in.sums[n + t * lanes + i], raise);
-      }
+      const Vector start = lowered(load(in.sums + n + t * lanes), modulus);
       for (std::size_t r = 0; r < rows; ++r) {
-        low[r][t] = load(lowered);
+        low[r][t] = start;
         if (adds) low[r][t] = add(low[r][t], load(out[r] + n + t * lanes));
         high[r][t] = zero();
       }
