@@ -29,6 +29,18 @@ using Kind = std::tuple<poly::Operation, std::size_t, int>;
 
 Kind kind_of(const UnitTime& time) { return {time.operation, time.degree, arithmetic_of(time.bits)}; }
 
+// Tables of before an operation was there have rows of those by which the interface gives it.
+poly::Operation default_of(poly::Operation operation) {
+  switch (operation) {
+    case poly::Operation::multiply_matrix:
+      return poly::Operation::combine;
+    case poly::Operation::multiply_elements:
+      return poly::Operation::inner_product;
+    default:
+      return operation;
+  }
+}
+
 // Copies of numbers have no degree.
 std::size_t degree_of(const poly::LedgerEntry& entry) { return std::max<std::size_t>(entry.degree, 1); }
 
@@ -139,11 +151,16 @@ double UnitTimes::of_call(const poly::LedgerEntry& entry) const {
     return std::pair(std::abs(std::log2(static_cast<double>(row.degree) / degree)),
                      std::abs(arithmetic_of(row.bits) - arithmetic_of(entry.bits)));
   };
-  const UnitTime* nearest = nullptr;
-  for (const UnitTime& row : times_) {
-    if (row.operation != entry.operation) continue;
-    if (nearest == nullptr || distance(row) < distance(*nearest)) nearest = &row;
-  }
+  const auto nearest_of = [&](poly::Operation operation) {
+    const UnitTime* nearest = nullptr;
+    for (const UnitTime& row : times_) {
+      if (row.operation != operation) continue;
+      if (nearest == nullptr || distance(row) < distance(*nearest)) nearest = &row;
+    }
+    return nearest;
+  };
+  const UnitTime* nearest = nearest_of(entry.operation);
+  if (nearest == nullptr) nearest = nearest_of(default_of(entry.operation));
   if (nearest == nullptr) return 0;
   const auto less = [](const UnitTime& row, const Kind& kind) { return kind_of(row) < kind; };
   const auto begin = std::lower_bound(times_.begin(), times_.end(), kind_of(*nearest), less);

@@ -73,6 +73,22 @@ TEST(TimeEstimate, TakesTheNearestDegreeAndArithmetic) {
   EXPECT_EQ(seconds_of(table(), other), 0);
 }
 
+// Of tables that were measured before there were products of matrices.
+TEST(TimeEstimate, TakesTheTimeOfDefaultsWhereAnOperationIsMissing) {
+  LedgerEntry product = sum_of(4);
+  product.operation = Operation::multiply_matrix;
+  EXPECT_EQ(seconds_of(table(), product), 0);
+  const double work = work_of(product);
+  const UnitTimes before(
+      {{Operation::combine, 1024, 40, work, 3}, {Operation::inner_product, 1024, 40, work, 5}});
+  EXPECT_EQ(seconds_of(before, product), 3);
+  const UnitTimes now(
+      {{Operation::combine, 1024, 40, work, 3}, {Operation::multiply_matrix, 1024, 40, work, 2}});
+  EXPECT_EQ(seconds_of(now, product), 2);
+  product.operation = Operation::multiply_elements;
+  EXPECT_EQ(seconds_of(UnitTimes({{Operation::inner_product, 1024, 40, work_of(product), 5}}), product), 5);
+}
+
 TEST(TimeEstimate, AddsUpCalls) {
   EXPECT_EQ(table().seconds({{sum_of(2), 3}, {sum_of(4), 2}}), 3 * 8 + 2 * 10);
   EXPECT_EQ(table().seconds({}), 0);

@@ -206,10 +206,22 @@ def _circuits(params: Parameters) -> Iterator[Circuit]:
         matrix = np.random.default_rng(size).uniform(-1, 1, (size, size))
         transform = circuits.LinearTransform(matrix, params, slots=SLOTS, level=level)
         yield _of_the_first(transform)
+    for rows, columns in ((16, 8), (64, 32)):
+        weights = np.random.default_rng(rows).uniform(-1, 1, (rows, columns))
+        yield _of_rows(circuits.PlainMatrixProduct(weights, params, bits=8, level=top))
     for degree in (7, 15, 63):
         if degree.bit_length() <= top:
             polynomial = circuits.Polynomial(np.linspace(0.1, 0.2, degree + 1))
             yield _of_the_first(functools.partial(Ciphertext.polyval, coefficients=polynomial))
+
+
+def _of_rows(product: circuits.PlainMatrixProduct) -> Circuit:
+    """A plain matrix times as many rows as it has columns."""
+
+    def circuit(x: Ciphertext, _: Ciphertext) -> list[Ciphertext]:
+        return [product(stack([x.at_level(product.level)] * product.shape[1]))]
+
+    return circuit
 
 
 def _of_many(level: int, count: int) -> Circuit:
