@@ -4,6 +4,7 @@
 #include <map>
 #include <memory>
 #include <set>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -242,6 +243,20 @@ void Plan::count(Counted& result) const {
   RehearsedRun run = rehearse(parameters_, rehearsal);
   result.cost = std::move(run.cost);
   result.needs = std::move(run.needs);
+}
+
+void Plan::take_user_levels(std::optional<std::size_t> level, std::size_t depth, const std::string& circuit) {
+  const std::size_t lowest = parameters_.lowest_user_level(), highest = parameters_.highest_user_level();
+  ends_.level = level.value_or(highest);
+  if (ends_.level > highest || ends_.level < lowest + depth) {
+    throw LevelError(circuit + " of depth " + std::to_string(depth) + " can not start at level " +
+                     std::to_string(ends_.level) + ": the user's levels are " + std::to_string(lowest) +
+                     " to " + std::to_string(highest) + "; use parameters of more depth");
+  }
+  const rlwe::ScalePolicy scales(parameters_);
+  ends_.result_level = ends_.level - depth;
+  ends_.scale = scales.level_scale(ends_.level);
+  ends_.result_scale = scales.level_scale(ends_.result_level);
 }
 
 std::optional<rlwe::GadgetPrimes> Plan::gadget_of(const rlwe::KeyRole& /*role*/,

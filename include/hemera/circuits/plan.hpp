@@ -176,6 +176,9 @@ class Plan {
   void require_binding(const rlwe::Context& context, const char* operation) const;
   void require_workspace(const rlwe::Context& context, std::size_t batch, const char* operation) const;
   void require_keys(const rlwe::Context& context, const rlwe::EvaluationKeys& keys) const;
+  /// Sets the ends of a circuit that takes `depth` of the user's levels, with their scales; by default from
+  /// the highest one. Throws LevelError, which names the circuit, where they are not there.
+  void take_user_levels(std::optional<std::size_t> level, std::size_t depth, const std::string& circuit);
   /// For a constructor that changes what was counted.
   void count_again() { counted_ = std::make_shared<Counted>(); }
 

@@ -40,17 +40,7 @@ MatrixBatchProduct::MatrixBatchProduct(const rlwe::Parameters& parameters, std::
                          " rows; at N = " + std::to_string(parameters.degree()) +
                          " they have a power of two, from 2 to " + std::to_string(most));
   }
-  ends_.level = options.level.value_or(parameters.highest_user_level());
-  const std::size_t lowest = parameters.lowest_user_level(), highest = parameters.highest_user_level();
-  if (ends_.level > highest || ends_.level <= lowest) {
-    throw LevelError("a product of matrices at level " + std::to_string(ends_.level) +
-                     ": it takes one of the user's levels, which are " + std::to_string(lowest) + " to " +
-                     std::to_string(highest) + ", and one below it; use parameters of more depth");
-  }
-  ends_.result_level = ends_.level - 1;
-  const rlwe::ScalePolicy scales(parameters);
-  ends_.scale = scales.level_scale(ends_.level);
-  ends_.result_scale = scales.level_scale(ends_.result_level);
+  take_user_levels(options.level, 1, "a batch of products of matrices");
   gadget_ = product_gadget(parameters, ends_.level, most_special_primes);
   rounding_ = division_error(parameters, parameters.max_slots());
   switching_ = switching_error(parameters, gadget_, parameters.max_slots());

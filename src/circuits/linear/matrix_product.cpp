@@ -69,14 +69,7 @@ MatrixProduct::MatrixProduct(const rlwe::Parameters& parameters, std::size_t siz
                          std::to_string(parameters.max_slots()) + " slots");
   }
   const std::size_t depth = is_packed_ ? 2 : 3;
-  const std::size_t lowest = parameters.lowest_user_level(), highest = parameters.highest_user_level();
-  ends_.level = options.level.value_or(highest);
-  if (ends_.level > highest || ends_.level < lowest + depth) {
-    throw LevelError("a product of matrices of depth " + std::to_string(depth) + " can not start at level " +
-                     std::to_string(ends_.level) + ": the user's levels are " + std::to_string(lowest) +
-                     " to " + std::to_string(highest) + "; use parameters of more depth");
-  }
-  ends_.result_level = ends_.level - depth;
+  take_user_levels(options.level, depth, "a product of matrices");
   // One gadget for all levels, so that no rotation needs two keys.
   const rlwe::GadgetPrimes gadget = parameters.default_gadget(ends_.level);
   const std::size_t turned = ends_.result_level + 1;  // where the products are taken
@@ -88,9 +81,6 @@ MatrixProduct::MatrixProduct(const rlwe::Parameters& parameters, std::size_t siz
     tau_.push_back(transform(tau_of(size), turned + 1));
   }
   for (std::size_t k = 1; k < size; ++k) columns_.push_back(transform(columns_of(size, k), turned + 1));
-  const rlwe::ScalePolicy scales(parameters);
-  ends_.scale = scales.level_scale(ends_.level);
-  ends_.result_scale = scales.level_scale(ends_.result_level);
   rounding_ = division_error(parameters, slots());
   switching_ = switching_error(parameters, gadget, slots());
 }

@@ -45,23 +45,13 @@ MatrixVectorProduct::MatrixVectorProduct(const rlwe::Parameters& parameters, std
   result_slots_ = std::bit_ceil(rows);
   slots_ = std::max(vector_slots_, result_slots_);
   diagonals_ = std::min(vector_slots_, result_slots_);
-  ends_.level = options.level.value_or(parameters.highest_user_level());
-  const std::size_t lowest = parameters.lowest_user_level(), highest = parameters.highest_user_level();
-  if (ends_.level > highest || ends_.level <= lowest) {
-    throw LevelError("a product of a matrix and a vector at level " + std::to_string(ends_.level) +
-                     ": it takes one of the user's levels, which are " + std::to_string(lowest) + " to " +
-                     std::to_string(highest) + "; use parameters of more depth");
-  }
-  ends_.result_level = ends_.level - 1;
+  take_user_levels(options.level, 1, "a product of a matrix and a vector");
   choose_steps(parameters, options.baby_steps);
   if (result_slots_ < slots_) {
     fold_ =
         SlotCircuit::inner_sum(parameters, slots_, {.count = slots_ / result_slots_, .stride = result_slots_},
                                true, {.level = ends_.result_level, .own_keys = own_keys_});
   }
-  const rlwe::ScalePolicy scales(parameters);
-  ends_.scale = scales.level_scale(ends_.level);
-  ends_.result_scale = scales.level_scale(ends_.result_level);
   rounding_ = division_error(parameters, slots_);
   switching_ = switching_error(parameters, *gadget_of(rlwe::KeyRole::galois(1), ends_.level), slots_);
 }

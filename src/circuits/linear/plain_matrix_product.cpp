@@ -34,14 +34,7 @@ PlainMatrixProduct::PlainMatrixProduct(const rlwe::Parameters& parameters, std::
   if (bits_ != 8 && bits_ != 16) {
     throw ParameterError("weights of " + std::to_string(bits_) + " bits; they have 8 or 16");
   }
-  ends_.level = options.level.value_or(parameters.highest_user_level());
-  const std::size_t lowest = parameters.lowest_user_level(), highest = parameters.highest_user_level();
-  if (ends_.level > highest || ends_.level < lowest + (rescaled_ ? 1 : 0)) {
-    throw LevelError(
-        "a product with a matrix at level " + std::to_string(ends_.level) + ": the user's levels are " +
-        std::to_string(lowest) + " to " + std::to_string(highest) +
-        (rescaled_ ? ", and a rescaled product needs one below it; use parameters of more depth" : ""));
-  }
+  take_user_levels(options.level, rescaled_ ? 1 : 0, "a product with a matrix");
   rounding_ = division_error(parameters, slots_);
   double largest = 0;
   for (const double weight : weights) {
@@ -50,19 +43,15 @@ PlainMatrixProduct::PlainMatrixProduct(const rlwe::Parameters& parameters, std::
     }
     largest = std::max(largest, std::abs(weight));
   }
-  const rlwe::ScalePolicy scales(parameters);
-  const rlwe::LevelScale& own = scales.policy().scales[ends_.level];
-  ends_.scale = own.scale;
-  ends_.result_level = ends_.level - (rescaled_ ? 1 : 0);
   const double largest_integer = std::exp2(bits_ - 1) - 1;
   if (largest > 0) factor_ = largest_integer / largest;
   if (rescaled_) {
     // What the sums are multiplied by before the division is an integer, so that no scale is rounded.
-    ends_.result_scale = scales.level_scale(ends_.result_level);
-    const double whole = ends_.result_scale * (own.divisor / own.scale);
+    const rlwe::ScalePolicy scales(parameters);
+    const double whole = ends_.result_scale * (scales.policy().scales[ends_.level].divisor / ends_.scale);
     factor_ = whole / std::max(1.0, std::ceil(whole / factor_));
   } else {
-    ends_.result_scale = own.scale * factor_;
+    ends_.result_scale = ends_.scale * factor_;
   }
   std::vector<std::int16_t> integers(weights.size());
   double errors = 0, norms = 0;

@@ -160,17 +160,9 @@ std::vector<SlotCircuit::Step> SlotCircuit::steps_of(const Blocks& blocks, std::
 
 void SlotCircuit::choose_ends() {
   const std::size_t depth = kept_.empty() ? 0 : 1;
-  const std::size_t lowest = parameters().lowest_user_level(), highest = parameters().highest_user_level();
-  if (ends_.level > highest || ends_.level < lowest + depth) {
-    throw LevelError("a circuit of slots of depth " + std::to_string(depth) + " can not start at level " +
-                     std::to_string(ends_.level) + ": the user's levels are " + std::to_string(lowest) +
-                     " to " + std::to_string(highest) + "; use parameters of more depth");
-  }
-  const rlwe::ScalePolicy scales(parameters());
-  ends_.result_level = ends_.level - depth;
-  ends_.scale = scales.level_scale(ends_.level);
-  ends_.result_scale = scales.level_scale(ends_.result_level);
+  take_user_levels(ends_.level, depth, "a circuit of slots");
   if (depth != 0) {
+    const rlwe::ScalePolicy scales(parameters());
     plaintext_scale_ = ends_.result_scale * (scales.policy().scales[ends_.level].divisor / ends_.scale);
   }
   rounding_ = division_error(parameters(), slots_);
