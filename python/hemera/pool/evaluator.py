@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from hemera import _core
-from hemera.circuits.matrices import EncryptedProduct, MatrixVectorProduct
+from hemera.circuits.matrices import EncryptedProduct, MatrixVectorProduct, PlainMatrixProduct
 from hemera.inputs.arguments import require_type
 from hemera.inputs.source import Source
 from hemera.objects.ciphertext import Ciphertext, Operand, Plaintext, all_parts
@@ -255,6 +255,17 @@ class PoolEvaluator(Evaluator):
         whole = a if isinstance(product, MatrixVectorProduct) else None
         found: Ciphertext = self._call("multiply_matrices", (product, a, b), {"out": out}, whole)
         return found
+
+    def multiply_rows(
+        self, product: PlainMatrixProduct | ArrayLike, a: Ciphertext, *, out: Ciphertext | None = None
+    ) -> Ciphertext:
+        """See `Evaluator.multiply_rows`. The member of the first part takes it, as a row of the result needs
+        the whole batch."""
+        own = self.bind(require_type(a, Ciphertext, "multiply_rows", "a ciphertext"))
+        member, whole = own._parts[0].member, own._whole()
+        found = self._team.run_on(member, lambda: self._evaluators[member].multiply_rows(product, whole))
+        result: Ciphertext = self._put("multiply_rows", self._bound_parts([Part(member, found)]), out)
+        return result
 
     def reencrypt(self, a: Ciphertext, key: SwitchingKey) -> Ciphertext:
         """See `Evaluator.reencrypt`."""

@@ -36,6 +36,7 @@ LINEAR: dict[str, Operation] = {
     "rotate_many": lambda ev, x, _, __: ev.rotate_many(x, [1, -1]),
     "sum": lambda ev, x, _, __: ev.sum(x),
     "matmul": lambda ev, x, _, a: ev.matmul(x, a[0]),
+    "multiply_rows": lambda ev, x, _, __: ev.multiply_rows(np.arange(-5, 10).reshape(3, 5), x),
 }
 OF_INTEGERS: dict[str, Operation] = {
     "mod_switch": lambda ev, x, _, __: ev.mod_switch(x),
