@@ -19,6 +19,12 @@ def ints() -> hm.integers.Context:
     return hm.integers.Context(8, preset="test-exact")
 
 
+MOST_DEVIATIONS = 16
+"""That the error of a slot has. Its rounding has the variance |s(zeta)|^2 of the secret's value there, which
+is exponential over slots: beyond x deviations is a slot with a probability of 2 x K_1(2 x), K_1 the modified
+Bessel function, 2^-43 for 16 and 2^-15 for 6."""
+
+
 def slots_of(ints: hm.integers.Context, x: Bounded) -> np.ndarray:
     """What decryption rounds."""
     return np.asarray(ints._ckks.decrypt(x.value, ints._secret))
@@ -43,11 +49,11 @@ def test_every_entry_of_every_table(ints: hm.integers.Context, period: int, prod
     clean = engine.tables(engine.encrypted(numbers.astype(float), period - 1), circuit, clean=True)
     for row, one, two in zip(table, raw, clean, strict=True):
         expected = row[numbers]
-        # What a cleaning leaves of six deviations is more than six of its own.
-        farthest = 6 * one.error
+        # What a cleaning leaves of so many deviations is more than as many of its own.
+        farthest = MOST_DEVIATIONS * one.error
         for found, levels, most in (
             (one, circuit.depth, farthest),
-            (two, circuit.depth + 2, 6 * two.error + 3 * farthest**2),
+            (two, circuit.depth + 2, MOST_DEVIATIONS * two.error + 3 * farthest**2),
         ):
             error = slots_of(ints, found) - expected
             assert np.abs(error.imag).max() < 2**-24
