@@ -5,9 +5,9 @@
 #include <string>
 #include <utility>
 
-#include "hemera/arith/modulus.hpp"
 #include "hemera/poly/backend.hpp"
 #include "hemera/runtime/error.hpp"
+#include "rlwe/monomial.hpp"
 
 namespace hemera::rlwe {
 namespace {
@@ -16,21 +16,6 @@ using poly::Form;
 
 // Of secrets' numbers in roles: those below belong to other keys.
 constexpr std::uint32_t first_part = 16;
-
-// `factor` X^exponent over the base, for exponent < 2N.
-poly::Poly monomial(const Context& context, const poly::RnsBase& base, std::size_t exponent,
-                    const std::vector<std::uint64_t>& factor) {
-  const std::size_t degree = context.degree();
-  std::vector<std::uint64_t> host(base.size() * degree);
-  for (std::size_t l = 0; l < base.size(); ++l) {
-    const bool is_negative = exponent >= degree;
-    host[l * degree + exponent % degree] = is_negative ? base.modulus(l).negate(factor[l]) : factor[l];
-  }
-  poly::Poly result = context.make_poly(1, 1, base, Form::evaluation);
-  context.backend().upload(context.queue(), result.view(), host, Form::coefficient);
-  context.backend().forward_transform(context.queue(), result.view(), std::as_const(result).view(), base);
-  return result;
-}
 
 }  // namespace
 
@@ -45,7 +30,10 @@ PartSplitter::PartSplitter(const std::shared_ptr<const Context>& context, const 
   }
   for (std::size_t l = 0; l < base.size(); ++l) half_.push_back((base.modulus(l).value() + 1) / 2);
   for (std::size_t step = 1; step < parts; step *= 2) {
-    turns_.push_back(monomial(*context, base, 2 * degree - step, half_));
+    poly::Poly turn = monomial(*context, base, 2 * degree - step);
+    context->backend().multiply_scalar(context->queue(), turn.view(), std::as_const(turn).view(), half_,
+                                       base);
+    turns_.push_back(std::move(turn));
   }
 }
 

@@ -12,6 +12,7 @@
 #include "hemera/poly/backend.hpp"
 #include "hemera/rlwe/hoisting.hpp"
 #include "hemera/runtime/error.hpp"
+#include "rlwe/monomial.hpp"
 #include "rlwe/requirements.hpp"
 #include "rlwe/restriction.hpp"
 
@@ -136,11 +137,7 @@ PreparedMatrixBatchProduct::PreparedMatrixBatchProduct(const std::shared_ptr<con
       gadget_(context->gadget(plan.gadget())),
       splitter_(context, context->base(plan.level()), plan.size()) {
   const poly::RnsBase& extended = gadget_->mod_up(plan_.level()).extended();
-  std::vector<std::uint64_t> host(extended.size() * context->degree());
-  for (std::size_t l = 0; l < extended.size(); ++l) host[l * context->degree() + plan.size()] = 1;
-  wrap_ = context->make_poly(1, 1, extended, Form::evaluation);
-  context->backend().upload(context->queue(), wrap_.view(), host, Form::coefficient);
-  context->backend().forward_transform(context->queue(), wrap_.view(), std::as_const(wrap_).view(), extended);
+  wrap_ = rlwe::monomial(*context, extended, plan.size());
 }
 
 PreparedMatrixBatchProduct::Sums PreparedMatrixBatchProduct::outer_products(const Ciphertext& left,

@@ -8,6 +8,7 @@
 #include "hemera/poly/backend.hpp"
 #include "hemera/rlwe/key_switching.hpp"
 #include "hemera/runtime/error.hpp"
+#include "rlwe/monomial.hpp"
 
 namespace hemera::circuits::search {
 namespace {
@@ -104,21 +105,6 @@ void place(const rlwe::Context& context, const Query& query, const QueryLayout& 
                           inverses, base);
 }
 
-// X^-power in evaluation form.
-poly::Poly inverse_monomial(const rlwe::Context& context, std::size_t power, const poly::RnsBase& base) {
-  poly::Poly result = context.make_poly(1, 1, base, Form::evaluation);
-  const std::size_t degree = context.degree();
-  context.backend().upload_rows(context.queue(), result.view(), Form::coefficient,
-                                [&](std::size_t first, std::span<std::uint64_t> rows) {
-                                  std::fill(rows.begin(), rows.end(), 0);
-                                  for (std::size_t row = 0; row < rows.size() / degree; ++row) {
-                                    rows[(row + 1) * degree - power] = base.modulus(first + row).value() - 1;
-                                  }
-                                });
-  context.backend().forward_transform(context.queue(), result.view(), result.view(), base);
-  return result;
-}
-
 }  // namespace
 
 poly::Poly expand(const std::shared_ptr<const rlwe::Context>& context, const Query& query,
@@ -142,7 +128,8 @@ poly::Poly expand(const std::shared_ptr<const rlwe::Context>& context, const Que
     }
     const bool splits = power >= layout.stride;
     const std::size_t odd = splits ? std::min(nodes, layout.dims - nodes) : 0;
-    const poly::Poly monomial = odd > 0 ? inverse_monomial(*context, power, base) : poly::Poly();
+    const poly::Poly monomial =
+        odd > 0 ? rlwe::monomial(*context, base, 2 * layout.degree - power) : poly::Poly();
     const PolyView all = numbers.view();
     for (std::size_t first = 0; first < nodes * count; first += most_switched) {
       const std::size_t size = std::min(most_switched, nodes * count - first);
