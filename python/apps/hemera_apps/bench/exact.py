@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import operator
 import resource
-import statistics
 import time
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
@@ -18,6 +17,7 @@ import hemera as hm
 from hemera import _machine, _options
 from hemera.circuits import IntegerBootstrap
 from hemera.errors import NoiseError, ParameterError
+from hemera_apps.bench.timing import timed
 
 Row = dict[str, Any]
 Numbers = NDArray[np.integer[Any]]
@@ -115,27 +115,6 @@ def run(options: argparse.Namespace) -> int:
     return 0
 
 
-def _timed(context: hm.Context, action: Callable[[], object], runs: int) -> Row:
-    """Medians of some runs: until the device has done the work, and until the call returned; and of the time
-    of all processors of the host, which other work there changes less."""
-    whole, host, processors = [], [], []
-    for _ in range(runs + 1):
-        context.synchronize()
-        begin, before = time.perf_counter(), time.process_time()
-        result = action()
-        host.append(time.perf_counter() - begin)
-        context.synchronize()
-        whole.append(time.perf_counter() - begin)
-        processors.append(time.process_time() - before)
-        del result
-    return {
-        "milliseconds": round(1000 * statistics.median(whole[1:]), 3),
-        "spread": round((max(whole[1:]) - min(whole[1:])) / statistics.median(whole[1:]), 3),
-        "host_milliseconds": round(1000 * statistics.median(host[1:]), 3),
-        "processor_milliseconds": round(1000 * statistics.median(processors[1:]), 3),
-    }
-
-
 def _require_equal(what: str, found: Numbers, expected: Numbers) -> None:
     """NoiseError unless all values are right, so that no wrong work is timed."""
     wrong = int(np.count_nonzero(np.asarray(found) != np.asarray(expected)))
@@ -182,7 +161,7 @@ def _refreshes(
 
     require(plan(x), values)
     left = context.noise_budget(plan(x), secret_key)
-    measured = _timed(context, lambda: plan(x), options.runs)
+    measured = timed(context, lambda: plan(x), options.runs)
     yield {
         "measurement": "bootstrap",
         **facts,
@@ -194,7 +173,7 @@ def _refreshes(
     }
     graph = evaluator.capture(lambda y: plan(y), x)
     require(graph(x), values)
-    measured = _timed(context, lambda: graph(x), options.runs)
+    measured = timed(context, lambda: graph(x), options.runs)
     yield {"measurement": "bootstrap as a graph", **facts, **measured}
     if plan.products and (encoding == "slots" or params.max_slots == 0):
         y, expected = x, values
@@ -203,7 +182,7 @@ def _refreshes(
             expected = _square(expected, modulus, encoding)
         require(y, expected)
         graph = evaluator.capture(lambda z: plan(z * z), y)
-        measured = _timed(context, lambda: graph(y), options.runs)
+        measured = timed(context, lambda: graph(y), options.runs)
         yield {"measurement": "product without end, as a graph", **facts, **measured}
     for _ in range(options.in_a_row):
         x = plan(x)
@@ -256,26 +235,46 @@ def _integers_of(options: argparse.Namespace, bits: int) -> hm.integers.Context:
 
 
 def _integer_rows(options: argparse.Namespace) -> Iterator[Row]:
-    """Times of operations on two ciphertexts of encrypted integers, and on one."""
+    """Times of operations on two ciphertexts of encrypted integers, and on one; eager, and as a graph."""
     for bits in options.bits:
-        ints = _integers_of(options, bits)
-        dtype = np.dtype(f"uint{bits}")
-        for case in _cases(bits):
-            for ciphertexts in (2, 1):
-                # A refresh of a table has a place for each value of 8 bits, of which a ciphertext holds four.
-                count = ciphertexts * ints.values * (2 if case is _LOOK_UP else 1)
-                clear = _operands(dtype, count, bits)[: case.operands]
-                given = [ints.encrypt(x) for x in clear]
-                found = case.encrypted(*given)
-                _require_equal(f"{dtype} {case.name}", ints.decrypt(found), case.clear(*clear))
-                facts = {"measurement": case.name, "dtype": str(dtype), "values": count}
-                measured = _timed(
-                    ints.evaluator.context,
-                    lambda case=case, given=given: case.encrypted(*given),  # type: ignore[misc]
-                    options.runs,
-                )
-                rate = float(f"{1000 * count / measured['milliseconds']:.4g}")
-                yield {**facts, **measured, "per_second": rate, "failure_log2": round(found.failure_log2, 1)}
+        yield from _rows_of_width(options, bits)  # whose context ends before the next one begins
+
+
+def _rows_of_width(options: argparse.Namespace, bits: int) -> Iterator[Row]:
+    ints = _integers_of(options, bits)
+    dtype = np.dtype(f"uint{bits}")
+    for case in _cases(bits):
+        for ciphertexts in (2, 1):
+            # A refresh of a table has a place for each value of 8 bits, of which a ciphertext holds four.
+            count = ciphertexts * ints.values * (2 if case is _LOOK_UP else 1)
+            clear = _operands(dtype, count, bits)[: case.operands]
+            given = [ints.encrypt(x) for x in clear]
+            found = case.encrypted(*given)
+            _require_equal(f"{dtype} {case.name}", ints.decrypt(found), case.clear(*clear))
+            facts = {"measurement": case.name, "dtype": str(dtype), "values": count}
+            measured = timed(
+                ints.evaluator.context,
+                lambda case=case, given=given: case.encrypted(*given),  # type: ignore[misc]
+                options.runs,
+            )
+            yield {
+                **facts,
+                **measured,
+                **_rates(count, measured),
+                "failure_log2": round(found.failure_log2, 1),
+            }
+            graph = ints.capture(case.encrypted, *given)
+            _require_equal(f"{dtype} {case.name} as a graph", ints.decrypt(graph(*given)), case.clear(*clear))
+            measured = timed(
+                ints.evaluator.context,
+                lambda graph=graph, given=given: graph(*given),  # type: ignore[misc]
+                options.runs,
+            )
+            yield {**facts, "mode": "graph", **measured, **_rates(count, measured)}
+
+
+def _rates(count: int, measured: Row) -> Row:
+    return {"per_second": float(f"{1000 * count / measured['milliseconds']:.4g}")}
 
 
 def _many_rows(options: argparse.Namespace) -> Iterator[Row]:

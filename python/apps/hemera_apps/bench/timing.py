@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 from hemera import Context
 
-__all__ = ["alternate", "median_seconds", "median_seconds_in"]
+__all__ = ["alternate", "median_seconds", "median_seconds_in", "timed"]
 
 
 def _seconds(action: Callable[[], object], repeats: int) -> float:
@@ -57,3 +57,24 @@ def median_seconds_in(context: Context, action: Callable[[], object], seconds: f
         context.synchronize()
 
     return median_seconds(finished, seconds, rounds=3)
+
+
+def timed(context: Context, action: Callable[[], object], runs: int) -> dict[str, float]:
+    """Medians of some runs: until the device has done the work, and until the call returned; and of the time
+    of all processors of the host, which other work there changes less."""
+    whole, host, processors = [], [], []
+    for _ in range(runs + 1):
+        context.synchronize()
+        begin, before = time.perf_counter(), time.process_time()
+        result = action()
+        host.append(time.perf_counter() - begin)
+        context.synchronize()
+        whole.append(time.perf_counter() - begin)
+        processors.append(time.process_time() - before)
+        del result
+    return {
+        "milliseconds": round(1000 * statistics.median(whole[1:]), 3),
+        "spread": round((max(whole[1:]) - min(whole[1:])) / statistics.median(whole[1:]), 3),
+        "host_milliseconds": round(1000 * statistics.median(host[1:]), 3),
+        "processor_milliseconds": round(1000 * statistics.median(processors[1:]), 3),
+    }

@@ -1,0 +1,179 @@
+"""Products with matrices and search: clear matrices, encrypted pairs, indexes; every result is checked."""
+
+from __future__ import annotations
+
+import argparse
+import time
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from rich.console import Console
+
+import hemera as hm
+from hemera import _machine, _options
+from hemera.errors import NoiseError
+from hemera_apps.bench.timing import timed
+
+Row = dict[str, Any]
+_DEVIATIONS = 10
+"""Of the mean expected error, within which results must be."""
+
+_LEAST_PAIRS = 32
+"""Matrices of a batch: a smaller ring holds none of that size."""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """The command's options."""
+    parser.add_argument(
+        "--only", nargs="+", choices=list(GROUPS), default=list(GROUPS), help="which groups (default: all)"
+    )
+    parser.add_argument(
+        "--layers",
+        nargs="+",
+        type=_shape,
+        default=[(768, 768, 4096), (4096, 4096, 4096)],
+        metavar="OUTxINxINPUTS",
+        help="clear matrices and the inputs that are encrypted (default: 768x768x4096 4096x4096x4096)",
+    )
+    parser.add_argument(
+        "--pairs",
+        nargs="+",
+        type=_shape,
+        default=[(256, 16), (32, 128), (16, 256)],
+        metavar="PAIRSxSIZE",
+        help="encrypted pairs of matrices (default: 256x16 32x128 16x256)",
+    )
+    parser.add_argument(
+        "--databases",
+        nargs="+",
+        type=_shape,
+        default=[(50_000, 128), (1_000_000, 256), (1 << 20, 768)],
+        metavar="ROWSxDIMS",
+        help="databases to search (default: 50000x128 1000000x256 1048576x768)",
+    )
+    parser.add_argument("--runs", type=_options.positive, default=9, help="timed runs (default: 9)")
+    _options.add_machine(parser)
+    parser.add_argument("--json", metavar="FILE", help='write the results to FILE ("-": standard output)')
+
+
+def _shape(text: str) -> tuple[int, ...]:
+    return tuple(_options.positive(size) for size in text.split("x"))
+
+
+def run(options: argparse.Namespace) -> int:
+    """Measure, and write what is asked for."""
+    console = Console(stderr=options.json == "-")
+    rows: list[Row] = []
+    for name in options.only:
+        for row in GROUPS[name](options):
+            console.print(", ".join(f"{field} {value}" for field, value in row.items()), highlight=False)
+            rows.append(row)
+    if options.json is not None:
+        machine = _machine.describe(options.threads)
+        _options.write_json(options.json, {"machine": machine, "device": options.device, "rows": rows})
+    return 0
+
+
+def _require_close(what: str, found: NDArray[Any], expected: NDArray[Any], error: float) -> float:
+    """The largest error in bits; NoiseError beyond `error`, so that no wrong work is timed."""
+    largest = float(np.abs(found - expected).max())
+    if largest > error:
+        raise NoiseError(f"{what}: a value is wrong by {largest:.2e}, expected at most {error:.2e}")
+    return round(-np.log2(max(largest, 2.0**-60)), 1)
+
+
+def _layer_rows(options: argparse.Namespace) -> Iterator[Row]:
+    """A clear matrix times encrypted inputs, from and to ciphertexts."""
+    for outputs, inputs, slots in options.layers:
+        random = np.random.default_rng(inputs)
+        weights = random.normal(0, inputs**-0.5, (outputs, inputs))
+        x = random.uniform(-1, 1, (inputs, slots))
+        params = hm.ckks.Parameters.for_circuit(depth=1, slots=slots)
+        context = hm.Context(params, options.device, threads=options.threads)
+        secret_key = context.generate_secret_key()
+        encrypted = hm.EncryptedMatrix.encrypt(x, context.bind(context.generate_keys(secret_key)))
+        for bits in (8, 16):
+            plan = hm.circuits.PlainMatrixProduct(weights, params, bits=bits)
+            y = plan(encrypted).decrypt(secret_key).real
+            accuracy = _require_close(
+                f"{weights.shape}", y, weights @ x, _DEVIATIONS * plan.expected_error()[0]
+            )
+            yield {
+                "measurement": "clear matrix, encrypted inputs",
+                "shape": f"{outputs}x{inputs}",
+                "inputs": slots,
+                "bits": bits,
+                "degree": params.degree,
+                "worst_bits": accuracy,
+                **timed(context, lambda plan=plan, x=encrypted: plan(x), options.runs),  # type: ignore[misc]
+            }
+
+
+def _pair_rows(options: argparse.Namespace) -> Iterator[Row]:
+    """Encrypted matrices times encrypted matrices."""
+    for pairs, size in options.pairs:
+        params = hm.ckks.Parameters.for_circuit(depth=1, slots=max(pairs, _LEAST_PAIRS) * size)
+        product = hm.circuits.MatrixBatchProduct(params, size=size)
+        context = hm.Context(params, options.device, threads=options.threads)
+        secret_key = context.generate_secret_key()
+        evaluator = context.bind(context.generate_keys(secret_key, plan=product))
+        random = np.random.default_rng(size)
+        a, b = random.uniform(-1, 1, (2, pairs, size, size))
+        left = evaluator.encrypt(product.pack(a, "left"))
+        right = evaluator.encrypt(product.pack(b, "right"))
+        found = product.unpack(context.decrypt(product(left, right), secret_key))[:pairs].real
+        error = _DEVIATIONS * product.expected_error()[0]
+        yield {
+            "measurement": "encrypted pairs",
+            "pairs": pairs,
+            "size": size,
+            "degree": params.degree,
+            "worst_bits": _require_close(f"{pairs} pairs of {size}", found, a @ b, error),
+            **timed(context, lambda p=product, a=left, b=right: p(a, b), options.runs),  # type: ignore[misc]
+        }
+
+
+def _search_rows(options: argparse.Namespace) -> Iterator[Row]:
+    """Whole calls of `Index.query`, bytes to bytes."""
+    for rows, dims in options.databases:
+        random = np.random.default_rng(dims)
+        vectors = random.standard_normal((rows, dims), np.float32)
+        begin = time.perf_counter()
+        index = hm.search.Index(vectors, metric="cosine", device=options.device, threads=options.threads)
+        seconds = round(time.perf_counter() - begin, 1)
+        client = hm.search.Client(index.settings, threads=options.threads)
+        keys = index.load_keys(client.keys)
+        wanted = rows // 3
+        sent = client.query(vectors[wanted])
+        _require_best(client.decrypt(index.query(sent, keys), k=1), wanted)
+        facts: Row = {
+            "rows": rows,
+            "dims": dims,
+            "memory_bytes": index.memory_bytes,
+            "made_in_seconds": seconds,
+        }
+        context = keys.context
+        measured = timed(context, lambda q=sent, i=index, k=keys: i.query(q, k), options.runs)  # type: ignore[misc]
+        yield {"measurement": "search", **facts, **measured}
+        tickets = index.prepare(client.prepare(options.runs + 2), keys)
+        answer = index.query(client.query(vectors[wanted], prepared=True), tickets)
+        _require_best(client.decrypt(answer, k=1), wanted)
+        asked = iter([client.query(vectors[wanted], prepared=True) for _ in range(options.runs + 1)])
+        measured = timed(context, lambda a=asked, i=index, t=tickets: i.query(next(a), t), options.runs)  # type: ignore[misc]
+        yield {"measurement": "search, prepared", **facts, **measured}
+
+
+def _require_best(answer: tuple[NDArray[Any], NDArray[Any]], wanted: int) -> None:
+    """NoiseError unless a row of the database is found by itself."""
+    (score,), (row,) = answer
+    if row != wanted or abs(score - 1) > 0.01:
+        raise NoiseError(f"row {wanted} was asked, row {row} found with cosine {score:.4f}")
+
+
+GROUPS: dict[str, Callable[[argparse.Namespace], Iterator[Row]]] = {
+    "layers": _layer_rows,
+    "pairs": _pair_rows,
+    "search": _search_rows,
+}

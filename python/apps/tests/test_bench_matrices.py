@@ -1,0 +1,56 @@
+"""`hemera bench matrices`: rows of products and of search, in small sizes."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from hemera.cli import main
+from hemera.errors import NoiseError
+from hemera_apps.bench import matrices
+
+
+def rows_of(file: Path, *arguments: str) -> list[dict[str, Any]]:
+    command = ["bench", "matrices", "--device", "cpu", "--threads", "2", "--runs", "1"]
+    assert main([*command, "--json", str(file), *arguments]) == 0
+    rows: list[dict[str, Any]] = json.loads(file.read_text(encoding="utf-8"))["rows"]
+    return rows
+
+
+def test_rows_of_layers(tmp_path: Path) -> None:
+    rows = rows_of(tmp_path / "rows.json", "--only", "layers", "--layers", "3x8x4096")
+    assert [(row["shape"], row["inputs"], row["bits"]) for row in rows] == [
+        ("3x8", 4096, 8),
+        ("3x8", 4096, 16),
+    ]
+    # Weights of 8 bits are rounded to 1/254 of the largest.
+    assert 4 < rows[0]["worst_bits"] < 11 < rows[1]["worst_bits"] < 30
+    assert all(row["milliseconds"] > 0 for row in rows)
+
+
+def test_rows_of_pairs(tmp_path: Path) -> None:
+    (row,) = rows_of(tmp_path / "rows.json", "--only", "pairs", "--pairs", "512x8")
+    assert (row["pairs"], row["size"]) == (512, 8)
+    assert row["degree"] >= 2 * 512 * 8
+    assert row["worst_bits"] > 8
+
+
+def test_rows_of_search(tmp_path: Path) -> None:
+    rows = rows_of(tmp_path / "rows.json", "--only", "search", "--databases", "500x16")
+    assert [row["measurement"] for row in rows] == ["search", "search, prepared"]
+    assert all((row["rows"], row["dims"]) == (500, 16) for row in rows)
+
+
+def test_wrong_results_end_the_run() -> None:
+    with pytest.raises(
+        NoiseError, match=r"a layer: a value is wrong by 5\.00e-01, expected at most 1\.00e-01"
+    ):
+        matrices._require_close("a layer", np.array([1.0, 2.5]), np.array([1.0, 2.0]), 0.1)
+    with pytest.raises(NoiseError, match="row 3 was asked, row 2 found"):
+        matrices._require_best((np.array([1.0]), np.array([2])), 3)
+    with pytest.raises(NoiseError, match=r"cosine 0\.5"):
+        matrices._require_best((np.array([0.5]), np.array([3])), 3)
