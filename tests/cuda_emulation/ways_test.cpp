@@ -287,8 +287,9 @@ TEST(EmulationWays, EncryptionHasTwo) {
   EXPECT_EQ(kernels[3], kernels[2]);
 }
 
-// Rows of combine, products of bytes, and the same with sums of as few columns as there may be.
-TEST(EmulationWays, MatricesHaveThree) {
+// Rows of combine; products of bytes by warps, with sums of as few columns as there may be, too; by
+// warpgroups, and the same with little memory for split words.
+TEST(EmulationWays, MatricesHaveFive) {
   constexpr std::size_t rows = 19, columns = 70;
   for (const int bytes : {1, 2}) {
     std::vector<std::byte> integers(rows * columns * static_cast<std::size_t>(bytes));
@@ -298,7 +299,11 @@ TEST(EmulationWays, MatricesHaveThree) {
     for (const auto& [forced, kernels] :
          {std::pair(Forced{"chosen", ""}, std::size_t{1 + 3}),
           {Forced{"short", "most_columns_per_sum=32"}, 1 + 3},
-          {Forced{"rows", "least_rows_of_bytes=1000"}, rows * ((columns + 5) / 6)}}) {
+          {Forced{"rows", "least_rows_of_bytes=1000"}, rows * ((columns + 5) / 6)},
+          {Forced{"groups", "least_rows_of_warpgroups=1"}, 1 + 3 * 2},
+          // Two components; of tiles of 32 entries, those of 4 bytes two at a time.
+          {Forced{"tiles", "least_rows_of_warpgroups=1,split_bytes_together=0"},
+           1 + 2 * (4 * 32 + 2 * 16 + 2 * 32)}}) {
       SCOPED_TRACE(forced.name);
       Rig rig(case_of(forced), 1024, {49, 50, 30, 61});
       const Poly in = rig.upload(rig.random(rig.all(), columns, 2));

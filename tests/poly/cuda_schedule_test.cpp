@@ -478,22 +478,32 @@ TEST(CudaSchedule, ProductsAndLifts) {
 }
 
 TEST(CudaSchedule, MatricesGoByTheirRows) {
-  const auto schedule = [](std::size_t rows, std::size_t bytes, std::string_view forced = "") {
-    return schedule_of(MatrixShape{.rows = rows, .columns = 768, .bytes = bytes}, on("h200", forced));
+  const auto schedule = [](std::size_t rows, std::size_t bytes, std::string_view forced = "",
+                           std::string_view card = "h200") {
+    return schedule_of(MatrixShape{.rows = rows, .columns = 768, .bytes = bytes}, on(card, forced));
   };
-  EXPECT_FALSE(schedule(1, 1).by_bytes);
-  EXPECT_TRUE(schedule(2, 1).by_bytes);
-  EXPECT_TRUE(schedule(4096, 2).by_bytes);
-  EXPECT_TRUE(schedule(1, 2, "least_rows_of_bytes=0").by_bytes);
-  EXPECT_FALSE(schedule(4096, 1, "least_rows_of_bytes=5000").by_bytes);
+  EXPECT_EQ(schedule(1, 1).way, MatrixWay::combine);
+  EXPECT_EQ(schedule(2, 1).way, MatrixWay::warps);
+  EXPECT_EQ(schedule(47, 2).way, MatrixWay::warps);
+  EXPECT_EQ(schedule(48, 2).way, MatrixWay::warpgroups);
+  EXPECT_EQ(schedule(4096, 1).way, MatrixWay::warpgroups);
+  EXPECT_EQ(schedule(4096, 1, "least_rows_of_warpgroups=0").way, MatrixWay::warps);
+  // Compute capability 9.0 alone has warpgroups' products of bytes.
+  for (const char* card : {"a100", "rtx-4090", "rtx-5090"}) {
+    EXPECT_EQ(schedule(4096, 1, "", card).way, MatrixWay::warps) << card;
+  }
+  EXPECT_EQ(schedule(1, 2, "least_rows_of_bytes=0").way, MatrixWay::warps);
+  EXPECT_EQ(schedule(4096, 1, "least_rows_of_bytes=5000").way, MatrixWay::combine);
   // Sums of 32 bits: an unsigned byte times a signed one, and products of two kinds in one sum.
   const std::size_t most = std::numeric_limits<std::int32_t>::max();
   EXPECT_EQ(schedule(4096, 1).columns_per_sum, 65536U);
   EXPECT_LE(schedule(4096, 1).columns_per_sum * 255 * 128, most);
   EXPECT_EQ(schedule(4096, 2).columns_per_sum, 16384U);
   EXPECT_LE(schedule(4096, 2).columns_per_sum * 255 * (255 + 127), most);
-  EXPECT_EQ(schedule(4096, 2, "most_columns_per_sum=100").columns_per_sum, 96U);
-  EXPECT_EQ(schedule(4096, 1, "most_columns_per_sum=0").columns_per_sum, 32U);
+  EXPECT_EQ(schedule(40, 2, "most_columns_per_sum=100").columns_per_sum, 96U);
+  EXPECT_EQ(schedule(40, 1, "most_columns_per_sum=0").columns_per_sum, 32U);
+  EXPECT_EQ(schedule(4096, 2, "most_columns_per_sum=300").columns_per_sum, 256U);
+  EXPECT_EQ(schedule(4096, 1, "most_columns_per_sum=0").columns_per_sum, 128U);
 }
 
 TEST(CudaSchedule, LaunchesGoByTheRing) {

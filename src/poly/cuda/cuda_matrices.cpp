@@ -11,8 +11,18 @@ void CudaBackend::do_multiply_matrix(Queue& queue, const PolyView& out, const Co
   const MatrixSchedule schedule = schedule_of(
       MatrixShape{.rows = w.rows, .columns = w.columns, .bytes = static_cast<std::size_t>(w.bytes)},
       choices_);
-  if (!schedule.by_bytes) return Backend::do_multiply_matrix(queue, out, in, w, base, workspace);
+  if (schedule.way == MatrixWay::combine)
+    return Backend::do_multiply_matrix(queue, out, in, w, base, workspace);
   const Workspace::Frame frame(workspace);
+  if (schedule.way == MatrixWay::warpgroups && cuda::has_warpgroups()) {
+    std::byte* const packed = workspace.take(matrix_bytes_of_warpgroups(w));
+    const std::size_t together =
+        split_bytes_of_warpgroups(in.shape, ring()->degree(), w.columns, base, choices_.tuning.split_bytes_together);
+    std::byte* const split = workspace.take(together);
+    if (workspace.measures()) return;
+    return cuda::multiply_matrix_by_warpgroups(launcher(queue), out, in, w, packed, {split, together},
+                                               schedule.columns_per_sum, base);
+  }
   std::byte* const packed = workspace.take(packed_matrix_bytes(w));
   if (workspace.measures()) return;
   cuda::multiply_matrix(launcher(queue), out, in, w, packed, schedule.columns_per_sum, base);

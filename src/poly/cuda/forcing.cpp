@@ -66,6 +66,8 @@ constexpr Named numbers[] = {
     {"most_cluster_results", Number<Tuning>{&Tuning::most_cluster_results, 1, 4}},
     {"most_cluster_key_bytes", Number<Tuning>{&Tuning::most_cluster_key_bytes, 0, std::size_t{32} * 1024}},
     {"least_rows_of_bytes", Number<Tuning>{&Tuning::least_rows_of_bytes}},
+    {"least_rows_of_warpgroups", Number<Tuning>{&Tuning::least_rows_of_warpgroups}},
+    {"split_bytes_together", Number<Tuning>{&Tuning::split_bytes_together}},
     {"most_columns_per_sum", Number<Tuning>{&Tuning::most_columns_per_sum}},
     {"least_staged_bytes", Number<Tuning>{&Tuning::least_staged_bytes}},
     {"hoisted_shared_bytes", Number<Tuning>{&Tuning::hoisted_shared_bytes}},

@@ -37,13 +37,19 @@ std::size_t keys_together(const SwitchShape& shape, const Choices& choices) {
 }  // namespace
 
 MatrixSchedule schedule_of(const MatrixShape& shape, const Choices& choices) {
-  // A step of the kernel; and what 32 bits hold of a byte times a signed one, and of two bytes' products, by
+  // What 32 bits hold of a byte times a signed one, and of two bytes' products, by
   // an unsigned and a signed one, in one sum: 255 (255 + 127) 2^14 < 2^31.
-  constexpr std::size_t step = 32, most_of_one = std::size_t{1} << 16, most_of_two = std::size_t{1} << 14;
+  constexpr std::size_t most_of_one = std::size_t{1} << 16, most_of_two = std::size_t{1} << 14;
   const std::size_t most =
       std::min(choices.tuning.most_columns_per_sum, shape.bytes == 1 ? most_of_one : most_of_two);
-  return {.by_bytes = shape.rows >= choices.tuning.least_rows_of_bytes,
-          .columns_per_sum = std::max(most / step * step, step)};
+  const Tuning& tuning = choices.tuning;
+  const MatrixWay way =
+      shape.rows < tuning.least_rows_of_bytes ? MatrixWay::combine
+      : tuning.least_rows_of_warpgroups != 0 && shape.rows >= tuning.least_rows_of_warpgroups
+          ? MatrixWay::warpgroups
+          : MatrixWay::warps;
+  const std::size_t step = way == MatrixWay::warpgroups ? 128 : 32;  // of the kernel
+  return {.way = way, .columns_per_sum = std::max(most / step * step, step)};
 }
 
 bool allows(Way way, const Choices& choices) { return !choices.tuning.way || way <= *choices.tuning.way; }

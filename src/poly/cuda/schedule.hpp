@@ -160,8 +160,11 @@ struct MatrixShape {
   std::size_t columns = 0;
   std::size_t bytes = 1;
 };
+/// Rows of combine; products of bytes on the tensor cores, by warps that split the words that they read, or
+/// by warpgroups, of words that are split before.
+enum class MatrixWay : std::uint8_t { combine, warps, warpgroups };
 struct MatrixSchedule {
-  bool by_bytes = false;            // products of bytes on the tensor cores, not rows of combine
+  MatrixWay way = MatrixWay::combine;
   std::size_t columns_per_sum = 0;  // whose products of bytes are summed before they are reduced
   bool operator==(const MatrixSchedule&) const = default;
 };

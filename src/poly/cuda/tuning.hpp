@@ -121,6 +121,12 @@ struct Tuning {
   /// From so many rows on, matrices of integers multiply by bytes on the tensor cores, which take 16 rows at
   /// a time and read each word once for 64; fewer are rows of `combine`. Not measured.
   std::size_t least_rows_of_bytes = 2;
+  /// From so many rows on, words become bytes in memory, once, and warpgroups multiply them, where the card
+  /// has those of compute capability 9.0 and the library their kernels. 0: nowhere. Not measured: a warpgroup
+  /// takes 64 rows.
+  std::size_t least_rows_of_warpgroups = 48;
+  /// Bytes of words at a time.
+  std::size_t split_bytes_together = std::size_t{256} << 20;
   /// Columns whose products of bytes are summed before they are reduced: at most as many as sums of 32 bits
   /// hold.
   std::size_t most_columns_per_sum = std::size_t{1} << 16;

@@ -9,25 +9,41 @@
 
 namespace hemera::poly::cuda::matrix {
 
-/// The sum of 2^(8 i) sum(i) for i < count, of signed sums, modulo q. The highest of nine is below 2^30 in
-/// size: residues end below 2^61.
-template <unsigned count, typename Sum>
-__device__ __forceinline__ std::uint64_t join(const Sum& sum, const arith::Modulus& q) {
-  static_assert(count >= 4 && count <= 9);
-  std::int64_t low = 0, high = 0;
+/// Puts sums together modulo q, of residues above 32 bits if there are more than four.
+class Join {
+ public:
+  __device__ __forceinline__ explicit Join(const arith::Modulus& q)
+      : q_(q), quotient_(static_cast<std::uint64_t>((arith::uint128{1} << 96) / q.value())) {}
+
+  /// The sum of 2^(8 i) sum(i) for i < count, of signed sums, modulo q. The highest of nine is below 2^30 in
+  /// size.
+  template <unsigned count, typename Sum>
+  __device__ __forceinline__ std::uint64_t operator()(const Sum& sum) const {
+    static_assert(count >= 4 && count <= 9);
+    std::int64_t low = 0, high = 0;
 #pragma unroll
-  for (unsigned i = 4; i > 0; --i) low = low * 256 + sum(i - 1);
+    for (unsigned i = 4; i > 0; --i) low = low * 256 + sum(i - 1);
+    const std::uint64_t low_residue = q_.reduce_signed(low);
+    if constexpr (count == 4) return low_residue;
 #pragma unroll
-  for (unsigned i = count; i > 4; --i) high = high * 256 + sum(i - 1);
-  // low + 2^32 high, in two words.
-  const std::uint64_t shifted = static_cast<std::uint64_t>(high) << 32;
-  std::uint64_t first = shifted + static_cast<std::uint64_t>(low);
-  std::int64_t second = (high >> 32) + (low >> 63) + (first < shifted ? 1 : 0);
-  const std::uint64_t sign = static_cast<std::uint64_t>(second >> 63);
-  const arith::uint128 mask = static_cast<arith::uint128>(sign) << 64 | sign;
-  const arith::uint128 value = static_cast<arith::uint128>(static_cast<std::uint64_t>(second)) << 64 | first;
-  const std::uint64_t residue = q.reduce((value ^ mask) - mask);  // of its size
-  return (q.negate(residue) & sign) | (residue & ~sign);
-}
+    for (unsigned i = count; i > 4; --i) high = high * 256 + sum(i - 1);
+    // Times 2^32 as by Shoup, below 2 q.
+    const std::uint64_t residue = q_.reduce_signed(high);
+    const std::uint64_t shifted = (residue << 32) - arith::multiply_high(residue, quotient_) * q_.value();
+    const std::uint64_t once = shifted - q_.value();
+    return q_.add(once + (q_.value() & (0 - (once >> 63))), low_residue);
+  }
+
+  /// A residue times 256.
+  template <unsigned bytes>
+  __device__ __forceinline__ std::uint64_t next_byte(std::uint64_t residue) const {
+    if constexpr (bytes < 8) return q_.reduce(residue << 8);
+    return q_.reduce(static_cast<arith::uint128>(residue) << 8);
+  }
+
+ private:
+  const arith::Modulus& q_;
+  std::uint64_t quotient_;  // of 2^96
+};
 
 }  // namespace hemera::poly::cuda::matrix

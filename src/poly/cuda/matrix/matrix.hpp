@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <span>
 
 #include "poly/cuda/kernels.hpp"
 
@@ -16,6 +17,22 @@ std::size_t packed_matrix_bytes(const IntegerMatrixView& w);
 void multiply_matrix(const Launcher& launcher, const PolyView& out, const ConstPolyView& in,
                      const IntegerMatrixView& w, std::byte* packed, std::size_t columns_per_sum,
                      const RnsBase& base);
+
+/// Whether the library has the kernels of warpgroups, which are of compute capability 9.0 alone.
+bool has_warpgroups();
+
+/// Bytes of a matrix as `multiply_matrix_by_warpgroups` reads it.
+std::size_t matrix_bytes_of_warpgroups(const IntegerMatrixView& w);
+
+/// Bytes of a batch's split words: all, or at most `most` if that holds those of 32 entries.
+std::size_t split_bytes_of_warpgroups(const PolyShape& shape, std::size_t degree, std::size_t columns,
+                                      const RnsBase& base, std::size_t most);
+
+/// The same by warpgroups, where the card has them. `packed`: scratch of matrix_bytes_of_warpgroups; `split`:
+/// of split_bytes_of_warpgroups. `columns_per_sum` is a multiple of 128.
+void multiply_matrix_by_warpgroups(const Launcher& launcher, const PolyView& out, const ConstPolyView& in,
+                                   const IntegerMatrixView& w, std::byte* packed, std::span<std::byte> split,
+                                   std::size_t columns_per_sum, const RnsBase& base);
 
 /// Backend::multiply_elements.
 void multiply_elements(const Launcher& launcher, const PolyView& out, const ConstPolyView& a,

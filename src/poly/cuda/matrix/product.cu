@@ -10,6 +10,7 @@
 #include "poly/cuda/copies.cuh"
 #include "poly/cuda/launch.cuh"
 #include "poly/cuda/matrix/join.cuh"
+#include "poly/cuda/matrix/kernels.hpp"
 #include "poly/cuda/matrix/matrix.hpp"
 #include "poly/cuda/matrix/split.cuh"
 #include "poly/cuda/tensor_core.cuh"
@@ -148,7 +149,8 @@ __device__ __forceinline__ void add_step(Sums<bytes + planes - 1>& sums, const u
 // Writes the sums, `adds`: to what `out` has, and clears them.
 template <unsigned count>
 __device__ __forceinline__ void write_sums(Sums<count>& sums, const Product& product, unsigned component,
-                                           unsigned limb, bool adds, const Modulus& q) {
+                                           unsigned limb, bool adds, const Modulus& q,
+                                           const matrix::Join& join) {
   const unsigned lane = threadIdx.x % 32;
   const unsigned entry = blockIdx.y * entries_of_block + threadIdx.x / 32 * entries_of_warp + lane % 4 * 2;
 #pragma unroll
@@ -159,7 +161,7 @@ __device__ __forceinline__ void write_sums(Sums<count>& sums, const Product& pro
       if (row < product.rows) {
         auto* to = reinterpret_cast<ulonglong2*>(product.out.limb(row, component, limb) + entry);
         const auto joined = [&](unsigned i) {
-          return matrix::join<count>([&](unsigned s) { return sums[tile][s][2 * half + i]; }, q);
+          return join.operator()<count>([&](unsigned s) { return sums[tile][s][2 * half + i]; });
         };
         ulonglong2 result = make_ulonglong2(joined(0), joined(1));
         if (adds) result = make_ulonglong2(q.add(result.x, to->x), q.add(result.y, to->y));
@@ -191,6 +193,7 @@ __global__ void __launch_bounds__(threads, 1)
     if (step < product.steps) copy_stage<planes>(stage(step), product, component, limb, step);
     end_group_of_copies();
   };
+  const matrix::Join join(q);
   Sums<count> sums = {};
   for (unsigned step = 0; step + 1 < stages; ++step) copy(step);
   unsigned next_sum = product.steps_of_sum;
@@ -200,7 +203,7 @@ __global__ void __launch_bounds__(threads, 1)
     copy(step + stages - 1);
     add_step<bytes, planes>(sums, stage(step), used_tiles);
     if (step + 1 == next_sum || step + 1 == product.steps) {
-      write_sums<count>(sums, product, component, limb, next_sum != product.steps_of_sum, q);
+      write_sums<count>(sums, product, component, limb, next_sum != product.steps_of_sum, q, join);
       next_sum += product.steps_of_sum;
     }
   }
@@ -215,34 +218,9 @@ void launch_product(const Launcher& launcher, const Product& product, unsigned p
   planes == 1 ? run(product_kernel<bytes, 1>) : run(product_kernel<bytes, 2>);
 }
 
-// Of residues of so many bits.
-void launch_product(const Launcher& launcher, int bits, const Product& product, unsigned planes,
+void launch_product(const Launcher& launcher, unsigned bytes, const Product& product, unsigned planes,
                     const dim3& grid) {
-  if (bits <= 32) return launch_product<4>(launcher, product, planes, grid);
-  if (bits <= 48) return launch_product<6>(launcher, product, planes, grid);
-  if (bits <= 56) return launch_product<7>(launcher, product, planes, grid);
-  launch_product<8>(launcher, product, planes, grid);
-}
-
-// Bits that launch_product tells apart.
-int bits_of_kernel(int bits) { return bits <= 32 ? 32 : bits <= 48 ? 48 : bits <= 56 ? 56 : 64; }
-
-// Calls body(part) for parts of a few components and of limbs that one kernel takes.
-template <typename Body>
-void for_each_kernel(const PolyShape& shape, const RnsBase& base, const Body& body) {
-  constexpr std::size_t most_components = 65535 / limbs_per_launch;
-  for (std::size_t limb = 0; limb < shape.limbs;) {
-    const int bits = bits_of_kernel(base.modulus(limb).bits());
-    std::size_t limbs = 1;
-    while (limbs < limbs_per_launch && limb + limbs < shape.limbs &&
-           bits_of_kernel(base.modulus(limb + limbs).bits()) == bits) {
-      ++limbs;
-    }
-    for (std::size_t component = 0; component < shape.components; component += most_components) {
-      body(limb, limbs, component, std::min(most_components, shape.components - component), bits);
-    }
-    limb += limbs;
-  }
+  matrix::with_bytes(bytes, [&](auto count) { launch_product<count>(launcher, product, planes, grid); });
 }
 
 }  // namespace
@@ -261,23 +239,24 @@ void multiply_matrix(const Launcher& launcher, const PolyView& out, const ConstP
   launch("multiply_matrix", launcher.stream, planes == 1 ? pack_kernel<1> : pack_kernel<2>,
          {blocks_of(w.rows) * steps_of(w.columns)}, {threads}, 0, tiles_of_matrix,
          reinterpret_cast<const std::uint8_t*>(w.data), rows, columns, steps_of(w.columns));
-  for_each_kernel(
-      out.shape, base,
-      [&](std::size_t limb, std::size_t limbs, std::size_t component, std::size_t components, int bits) {
-        const Product product{.out = device_view(out.limbs(limb, limbs)),
-                              .in = device_view(in.limbs(limb, limbs)),
-                              .packed = tiles_of_matrix,
-                              .rows = rows,
-                              .columns = columns,
-                              .steps = steps_of(w.columns),
-                              .steps_of_sum = static_cast<unsigned>(columns_per_sum / columns_of_step),
-                              .first_component = static_cast<unsigned>(component),
-                              .limbs_of_launch = static_cast<unsigned>(limbs),
-                              .limbs = limb_moduli(base, limb, limbs)};
-        launch_product(launcher, bits, product, planes,
-                       {blocks_of(w.rows), launcher.degree() / entries_of_block,
-                        static_cast<unsigned>(components * limbs)});
-      });
+  matrix::for_each_kernel(out.shape, base,
+                          [&](std::size_t limb, std::size_t limbs, std::size_t component,
+                              std::size_t components, unsigned bytes) {
+                            const Product product{
+                                .out = device_view(out.limbs(limb, limbs)),
+                                .in = device_view(in.limbs(limb, limbs)),
+                                .packed = tiles_of_matrix,
+                                .rows = rows,
+                                .columns = columns,
+                                .steps = steps_of(w.columns),
+                                .steps_of_sum = static_cast<unsigned>(columns_per_sum / columns_of_step),
+                                .first_component = static_cast<unsigned>(component),
+                                .limbs_of_launch = static_cast<unsigned>(limbs),
+                                .limbs = limb_moduli(base, limb, limbs)};
+                            launch_product(launcher, bytes, product, planes,
+                                           {blocks_of(w.rows), launcher.degree() / entries_of_block,
+                                            static_cast<unsigned>(components * limbs)});
+                          });
 }
 
 }  // namespace hemera::poly::cuda
