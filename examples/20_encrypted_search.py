@@ -52,9 +52,17 @@ added = index.add(x[None], ids=[1_000_000])
 again, found = client.decrypt(index.query(client.query(x), keys), k=2)
 print("after one was removed and one added:", found.tolist(), again.round(3).tolist())
 
+# Embeddings that the server may not see either: their owner encrypts them.
+private = embeddings[:500]
+owner = hm.search.Client.owning(private, metric="cosine")
+vault = hm.search.EncryptedIndex(owner.encrypt(private))
+best, rows = owner.decrypt(vault.query(owner.query(x), owner.keys), k=3)
+print(vault, "finds", rows.tolist())
+
 # NumPy as the judge.
 normalized = embeddings / np.linalg.norm(embeddings, axis=1, keepdims=True)
 expected = normalized @ (x / np.linalg.norm(x))
 assert set(topic_of[ids]) == {wanted}
 assert np.abs(scores - expected[ids]).max() < 6 * index.expected_error.quantization
 assert found.tolist() == [1_000_000, ids[1]]
+assert np.abs(best - expected[rows]).max() < 6 * vault.expected_error.noise

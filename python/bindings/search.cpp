@@ -11,6 +11,7 @@
 
 #include "bindings.hpp"
 #include "hemera/circuits/search/database.hpp"
+#include "hemera/circuits/search/encrypted_database.hpp"
 #include "hemera/circuits/search/query.hpp"
 #include "hemera/runtime/error.hpp"
 #include "owned_array.hpp"
@@ -21,6 +22,8 @@ namespace {
 using namespace nb::literals;
 using circuits::search::Answer;
 using circuits::search::Database;
+using circuits::search::EncryptedDatabase;
+using circuits::search::EncryptedRows;
 using circuits::search::PreparedAnswer;
 using circuits::search::Query;
 
@@ -59,12 +62,12 @@ Query query_of(const nb::bytes& seed, const HostArray<std::uint64_t, 3>& numbers
 }
 
 /// Numbers [block, query, component, N].
-OwnedArray<std::uint64_t> to_array(const Database& database, Answer answer) {
-  return to_owned_array(std::move(answer.numbers),
-                        {answer.blocks, answer.count, 2, database.context()->degree()});
+OwnedArray<std::uint64_t> to_array(const rlwe::Context& context, Answer answer) {
+  return to_owned_array(std::move(answer.numbers), {answer.blocks, answer.count, 2, context.degree()});
 }
 
-OwnedArray<std::uint64_t> answer_queries(const Database& self, const rlwe::EvaluationKeys& keys,
+template <typename AnyDatabase>
+OwnedArray<std::uint64_t> answer_queries(const AnyDatabase& self, const rlwe::EvaluationKeys& keys,
                                          const nb::bytes& seed, const HostArray<std::uint64_t, 3>& numbers,
                                          int dropped_bits) {
   const Query query = query_of(seed, numbers);
@@ -72,7 +75,7 @@ OwnedArray<std::uint64_t> answer_queries(const Database& self, const rlwe::Evalu
     const ReleasedGil release;
     return self.answer(query, keys, dropped_bits);
   }();
-  return to_array(self, std::move(answer));
+  return to_array(*self.context(), std::move(answer));
 }
 
 PreparedAnswer prepare_answer(const Database& self, const rlwe::EvaluationKeys& keys, const nb::bytes& seed) {
@@ -90,7 +93,7 @@ OwnedArray<std::uint64_t> finish_answer(const Database& self, PreparedAnswer& pr
     const ReleasedGil release;
     return self.finish(std::move(prepared), query, {rows.data(), rows.size()}, dropped_bits);
   }();
-  return to_array(self, std::move(answer));
+  return to_array(*self.context(), std::move(answer));
 }
 
 /// Numbers [query, limb, dims] with a message [query, dims] more.
@@ -104,6 +107,42 @@ OwnedArray<std::uint64_t> add_message(const ContextHandle& context,
   const std::vector<std::size_t> shape{numbers.shape(0), numbers.shape(1), numbers.shape(2)};
   circuits::search::add_message(*context.context, query, {values.data(), values.size()}, shift);
   return to_owned_array(std::move(query.numbers), shape);
+}
+
+/// Seed and numbers [j, limb, N].
+std::pair<nb::bytes, OwnedArray<std::uint64_t>> encrypt_rows(const rlwe::SecretKey& secret,
+                                                             const HostArray<std::int64_t, 2>& values,
+                                                             int shift) {
+  EncryptedRows rows = [&] {
+    const ReleasedGil release;
+    return circuits::search::encrypt_rows(secret, {values.data(), values.size()}, values.shape(1), shift);
+  }();
+  const std::size_t degree = secret.context->degree(), dims = rows.dims;
+  const std::size_t limbs = rows.numbers.size() / (dims * degree);
+  return {nb::bytes(rows.seed.seed.bytes.data(), rows.seed.seed.bytes.size()),
+          to_owned_array(std::move(rows.numbers), {dims, limbs, degree})};
+}
+
+void place_rows(EncryptedDatabase& self, std::size_t block, std::size_t first, std::size_t count,
+                const nb::bytes& seed, const HostArray<std::uint64_t, 3>& numbers) {
+  const EncryptedRows rows{.count = count,
+                           .dims = numbers.shape(0),
+                           .seed = stream_of(seed),
+                           .numbers = {numbers.data(), numbers.data() + numbers.size()}};
+  const ReleasedGil release;
+  self.place(block, first, rows);
+}
+
+OwnedArray<std::uint64_t> answer_clear_queries(const EncryptedDatabase& self,
+                                               const HostArray<std::int16_t, 2>& queries,
+                                               std::uint64_t factor, int dropped_bits) {
+  Answer answer = [&] {
+    const ReleasedGil release;
+    const rlwe::IntegerMatrix matrix(self.context(), queries.shape(0), queries.shape(1),
+                                     {queries.data(), queries.size()});
+    return self.answer(matrix, factor, dropped_bits);
+  }();
+  return to_array(*self.context(), std::move(answer));
 }
 
 /// Integers [query, row].
@@ -124,7 +163,9 @@ OwnedArray<std::int64_t> decrypt_scores(const rlwe::SecretKey& secret,
 
 void bind_search(nb::module_& m) {
   m.def("search_parameters", &circuits::search::parameters, "exact"_a, ReleaseGil());
-  m.def("search_generate_keys", &circuits::search::generate_keys, "secret"_a, ReleaseGil());
+  m.def("search_generate_keys", &circuits::search::generate_keys, "secret"_a, "encrypted_rows"_a = false,
+        ReleaseGil());
+  m.def("search_encrypt_rows", &encrypt_rows, "secret"_a, "values"_a, "shift"_a);
   m.def("search_encrypt", &encrypt_queries, "secret"_a, "values"_a, "shift"_a);
   m.def("search_decrypt", &decrypt_scores, "secret"_a, "numbers"_a, "dropped_bits"_a);
   m.def(
@@ -135,6 +176,20 @@ void bind_search(nb::module_& m) {
             {.row_square = row_square, .block_square = block_square, .dropped_bits = dropped_bits});
       },
       "parameters"_a, "row_square"_a, "block_square"_a, "dropped_bits"_a);
+  m.def(
+      "search_encrypted_noise_deviation",
+      [](const rlwe::Parameters& parameters, double row_square, double block_square, int dropped_bits,
+         double row_scale, double query_square, std::size_t dims, double messages) {
+        return circuits::search::noise_deviation(parameters, {.row_square = row_square,
+                                                              .block_square = block_square,
+                                                              .dropped_bits = dropped_bits,
+                                                              .encrypted = {{.row_scale = row_scale,
+                                                                             .query_square = query_square,
+                                                                             .dims = dims,
+                                                                             .messages = messages}}});
+      },
+      "parameters"_a, "row_square"_a, "block_square"_a, "dropped_bits"_a, "row_scale"_a, "query_square"_a,
+      "dims"_a, "messages"_a);
   m.def("search_add_message", &add_message, "context"_a, "numbers"_a, "values"_a, "shift"_a);
   nb::class_<PreparedAnswer>(m, "SearchPreparedAnswer")
       .def_prop_ro("memory_bytes", [](const PreparedAnswer& self) { return self.sums.bytes(); });
@@ -155,9 +210,41 @@ void bind_search(nb::module_& m) {
             self.set_block(block, {rows.data(), rows.size()});
           },
           "block"_a, "rows"_a)
-      .def("answer", &answer_queries, "keys"_a, "seed"_a, "numbers"_a, "dropped_bits"_a)
+      .def("answer", &answer_queries<Database>, "keys"_a, "seed"_a, "numbers"_a, "dropped_bits"_a)
       .def("prepare", &prepare_answer, "keys"_a, "seed"_a)
       .def("finish", &finish_answer, "prepared"_a, "seed"_a, "numbers"_a, "rows"_a, "dropped_bits"_a);
+  nb::class_<EncryptedDatabase>(m, "SearchEncryptedDatabase")
+      .def(
+          "__init__",
+          [](EncryptedDatabase* self, const ContextHandle& context, std::size_t dims) {
+            new (self) EncryptedDatabase(context.context, dims);
+          },
+          "context"_a, "dims"_a)
+      .def_prop_ro("blocks", &EncryptedDatabase::blocks)
+      .def_prop_ro("memory_bytes", &EncryptedDatabase::memory_bytes)
+      .def("resize", &EncryptedDatabase::resize, "blocks"_a, ReleaseGil())
+      .def("place", &place_rows, "block"_a, "first"_a, "count"_a, "seed"_a, "numbers"_a)
+      .def(
+          "residues",
+          [](const EncryptedDatabase& self, std::size_t block) {
+            std::vector<std::uint64_t> residues = [&] {
+              const ReleasedGil release;
+              return self.residues(block);
+            }();
+            const std::size_t count = residues.size();
+            return to_owned_array(std::move(residues), {count});
+          },
+          "block"_a)
+      .def(
+          "set_residues",
+          [](EncryptedDatabase& self, std::size_t block, const HostArray<std::uint64_t, 1>& residues) {
+            const ReleasedGil release;
+            self.set_residues(block, {residues.data(), residues.size()});
+          },
+          "block"_a, "residues"_a)
+      .def("move_block", &EncryptedDatabase::move_block, "to"_a, "source"_a, ReleaseGil())
+      .def("answer", &answer_queries<EncryptedDatabase>, "keys"_a, "seed"_a, "numbers"_a, "dropped_bits"_a)
+      .def("answer_clear", &answer_clear_queries, "queries"_a, "factor"_a, "dropped_bits"_a);
 }
 
 }  // namespace hemera::python

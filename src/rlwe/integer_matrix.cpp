@@ -11,18 +11,6 @@
 #include "rlwe/requirements.hpp"
 
 namespace hemera::rlwe {
-namespace {
-
-// The array with its batch's first axis as the batch, and all others as components.
-template <typename Byte>
-poly::BasicPolyView<Byte> by_rows(const poly::BasicPolyView<Byte>& view, std::size_t rows) {
-  poly::PolyShape shape = view.shape;
-  shape.components *= shape.batch / rows;
-  shape.batch = rows;
-  return {view.data, shape, view.word};
-}
-
-}  // namespace
 
 IntegerMatrix::IntegerMatrix(const std::shared_ptr<const Context>& context, std::size_t rows,
                              std::size_t columns, std::span<const std::int16_t> values)
@@ -79,9 +67,9 @@ Ciphertext multiply_matrix(const IntegerMatrix& w, const Ciphertext& x) {
   }
   Ciphertext result = make_ciphertext(x.context, std::move(meta), x.size());
   auto workspace = context.make_workspace();
-  context.backend().multiply_matrix(context.queue(), by_rows(result.poly.view(), w.rows()),
-                                    by_rows(x.poly.view(), w.columns()), w.view(), context.base(x.meta.level),
-                                    workspace);
+  context.backend().multiply_matrix(context.queue(), result.poly.view().with_batch(w.rows()),
+                                    x.poly.view().with_batch(w.columns()), w.view(),
+                                    context.base(x.meta.level), workspace);
   return result;
 }
 

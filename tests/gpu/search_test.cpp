@@ -1,12 +1,14 @@
 // A search on the device beside one on the CPU: the same answers, bit for bit.
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <cstdint>
 #include <memory>
 #include <random>
 #include <vector>
 
 #include "hemera/circuits/search/database.hpp"
+#include "hemera/circuits/search/encrypted_database.hpp"
 #include "hemera/io/objects.hpp"
 #include "test_device.hpp"
 
@@ -44,6 +46,48 @@ TEST_P(SearchOnDevices, AnswersHaveTheSameBits) {
   const rlwe::SecretKey same = io::load_secret_key(on_device, io::save(secret));
   Answer from_cpu{.count = count, .blocks = 2, .dropped_bits = 3, .numbers = answer(on_cpu, keys)};
   EXPECT_EQ(decrypt(same, from_cpu), decrypt(secret, from_cpu));
+}
+
+TEST_P(SearchOnDevices, AnswersOfEncryptedRowsHaveTheSameBits) {
+  constexpr std::size_t dims = 3, count = 2;
+  const auto on_cpu = rlwe::Context::make(parameters(GetParam()));
+  const auto on_device = tests::make_context(parameters(GetParam()));
+  const rlwe::SecretKey secret = rlwe::generate_secret_key(on_cpu);
+  const rlwe::EvaluationKeys keys = generate_keys(secret, true);
+  std::mt19937_64 random(2);
+  std::vector<std::int64_t> values(count * dims), rows(40 * dims);
+  for (std::int64_t& value : values) value = static_cast<std::int64_t>(random() >> 30);
+  for (std::int64_t& entry : rows) entry = static_cast<std::int8_t>(random());
+  const Query query = encrypt(secret, values, dims, 0);
+  const EncryptedRows first = encrypt_rows(secret, rows, dims, 2);
+  const EncryptedRows second = encrypt_rows(secret, rows, dims, 2);
+  const auto answers = [&](const std::shared_ptr<const rlwe::Context>& context,
+                           const rlwe::EvaluationKeys& own) {
+    EncryptedDatabase database(context, dims);
+    database.resize(1);
+    database.place(0, 0, first);
+    database.place(0, 40, second);
+    database.resize(2);
+    database.place(1, 0, second);
+    const std::vector<std::int16_t> clear{1, -300, 7, 0, 2, 500};
+    const rlwe::IntegerMatrix matrix(context, count, dims, clear);
+    return std::vector{database.answer(query, own, 3).numbers, database.answer(matrix, 77, 3).numbers,
+                       database.residues(0)};
+  };
+  EXPECT_EQ(answers(on_device, io::load_evaluation_keys(on_device, io::save(keys))), answers(on_cpu, keys));
+  // The device's owner, the CPU's server.
+  const rlwe::SecretKey same = io::load_secret_key(on_device, io::save(secret));
+  EncryptedDatabase database(on_cpu, dims);
+  database.resize(1);
+  const int shift = GetParam() ? 78 : 30;
+  database.place(0, 0, encrypt_rows(same, rows, dims, shift));
+  const rlwe::IntegerMatrix matrix(on_cpu, 1, dims, std::vector<std::int16_t>{0, 1, 0});
+  const auto found = decrypt(secret, database.answer(matrix, 1, 0));
+  double unit = std::ldexp(1.0, shift);
+  if (GetParam()) unit /= on_cpu->parameters().ratio(1);
+  for (std::size_t r = 0; r < 40; ++r) {
+    EXPECT_EQ(std::llround(static_cast<double>(found[r]) / unit), rows[r * dims + 1]);
+  }
 }
 
 }  // namespace

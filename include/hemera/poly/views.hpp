@@ -96,6 +96,15 @@ struct BasicPolyView {
     part.shape.limbs = count;
     return part;
   }
+  /// The same polynomials in their order with another extent of the batch, which divides their number. They
+  /// lie one behind the other: batch_stride is component_stride times the components.
+  [[nodiscard]] BasicPolyView with_batch(std::size_t batch) const {
+    BasicPolyView whole = *this;
+    whole.shape.batch = batch;
+    whole.shape.components = shape.batch * shape.components / batch;
+    whole.batch_stride = whole.shape.components * component_stride;
+    return whole;
+  }
 };
 
 using PolyView = BasicPolyView<std::byte>;

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import hashlib
+import secrets
 import threading
 from collections import deque
 from dataclasses import dataclass
@@ -19,7 +20,8 @@ from hemera.inputs.source import Source
 from hemera.objects.context import Context
 from hemera.objects.keys import Keys, SecretKey
 from hemera.search import quantization, wire
-from hemera.search.settings import Settings
+from hemera.search.requests import new_ids
+from hemera.search.settings import Metric, Settings
 
 __all__ = ["Client"]
 
@@ -33,6 +35,8 @@ ANSWER_FIELDS: dict[str, type] = {
     "count": int,
     "has_ids": bool,
 }
+ENCRYPTED_ANSWER_FIELDS: dict[str, type] = {**ANSWER_FIELDS, "is_single": bool}
+"""Of encrypted indexes. The query of one in the clear is ""; the others' `is_single` means nothing."""
 
 
 @dataclass(frozen=True)
@@ -50,12 +54,14 @@ class Client:
     Args:
         settings: those of the index, `hemera.search.Index.settings`, or their bytes.
         secret_key: a key that an earlier client of such settings had, as bytes or a file's path
-            (`client.secret_key.save(path)`). None: a fresh one.
+            (`client.secret_key.save(path)`). None: a fresh one; the settings of an encrypted index want its
+            owner's.
         threads: the number of threads; None: as many as the process may run on.
 
     Raises:
         FormatError: if bytes are damaged.
         MismatchError: if the secret key belongs to other parameters.
+        ParameterError: if the settings are an encrypted index's, and no secret key is given.
 
     Examples:
         >>> index = hm.search.Index(np.eye(4, dtype=np.float32), metric="dot")
@@ -70,13 +76,66 @@ class Client:
     def __init__(
         self, settings: Settings | Source, secret_key: Source | None = None, *, threads: int | None = None
     ) -> None:
-        self._settings = settings if isinstance(settings, Settings) else Settings.load(settings)
-        self._context = Context(self._settings.params, "cpu", threads=threads)
-        if secret_key is None:
-            self._secret_key = self._context.generate_secret_key()
-        else:
+        self._secret_key: SecretKey
+        self._begin(settings if isinstance(settings, Settings) else Settings.load(settings), threads)
+        if secret_key is not None:
             loaded = self._context.load(secret_key)
             self._secret_key = require_type(loaded, SecretKey, "Client", "a secret key")
+        elif self._settings.owner:
+            raise ParameterError(
+                "only the key of its owner reads an encrypted index: give secret_key=, or begin another "
+                "index by Client.owning(vectors)"
+            )
+        else:
+            self._secret_key = self._context.generate_secret_key()
+
+    @classmethod
+    def owning(
+        cls,
+        vectors: ArrayLike,
+        metric: Metric = "cosine",
+        *,
+        exact: bool = False,
+        largest: float | None = None,
+        query_bound: int = 127,
+        threads: int | None = None,
+    ) -> Client:
+        """The owner of an encrypted index for vectors such as these, with a fresh secret key: `encrypt` makes
+        the rows of an `EncryptedIndex`, which only this key reads. Keep it, and the settings:
+        `client.secret_key.save(path)`, `bytes(client.settings)`.
+
+        Args:
+            vectors: [rows, dims], as for `Index`; they give the scale. Floats are rounded far below the
+                noise, not to int8.
+            metric: as for `Index`.
+            exact: as for `Index`.
+            largest: as for `Index`.
+            query_bound: as for `Index`.
+            threads: the number of threads; None: as many as the process may run on.
+
+        Raises:
+            MismatchError, ParameterError, RangeError, TypeError: as for `Index`.
+
+        Examples:
+            >>> owner = hm.search.Client.owning(np.eye(4), metric="dot")
+            >>> index = hm.search.EncryptedIndex(owner.encrypt(np.eye(4)))
+            >>> answer = index.query(owner.query([0.1, 0.9, 0.3, 0.2]), owner.keys)
+            >>> scores, ids = owner.decrypt(answer, k=2)
+            >>> ids.tolist(), scores.round(2).tolist()
+            ([1, 2], [0.9, 0.3])
+        """
+        given = quantization.as_vectors(vectors, "the vectors of an index")
+        if len(given) == 0:
+            raise MismatchError("an index begins with one vector at least")
+        name = secrets.token_hex(16)
+        client = cls.__new__(cls)
+        client._begin(quantization.settings_of(given, metric, exact, largest, query_bound, name), threads)
+        client._secret_key = client._context.generate_secret_key()
+        return client
+
+    def _begin(self, settings: Settings, threads: int | None) -> None:
+        self._settings = settings
+        self._context = Context(self._settings.params, "cpu", threads=threads)
         self._asked: dict[str, _Asked] = {}
         # Encryptions of zero whose seeds an index knows. Their numbers are secret until a message is added.
         self._prepared: deque[tuple[bytes, NDArray[np.uint64]]] = deque()
@@ -94,10 +153,53 @@ class Client:
 
     @functools.cached_property
     def keys(self) -> bytes:
-        """The keys that an index needs to answer: log2 N automorphisms, 0.6 MB (exact: 3.9 MB). They can not
-        decrypt. Made at the first use, and of one secret key always for the same queries."""
-        made = _core.search_generate_keys(self._secret_key._native)
+        """The keys that an index needs to answer: log2 N automorphisms, 0.6 MB (exact: 3.9 MB); for an
+        encrypted index also that of products. They can not decrypt. Made at the first use, and of one secret
+        key always for the same queries."""
+        made = _core.search_generate_keys(self._secret_key._native, bool(self._settings.owner))
         return Keys(made, self._context).to_bytes()
+
+    def encrypt(self, vectors: ArrayLike, *, ids: ArrayLike | None = None) -> bytes:
+        """Encrypt rows for an `EncryptedIndex`.
+
+        Args:
+            vectors: [rows, dims], at least one, as those of `owning`.
+            ids: the rows' names in answers, as for `Index`. They stay in the clear. None: the index numbers
+                its rows.
+
+        Returns:
+            The message for `EncryptedIndex` or its `add`: 6 bytes a number (exact: 12) of whole blocks of
+            4,096 (8,192) rows, so that a row costs as much as a block. With ids 8 bytes a row.
+
+        Raises:
+            MismatchError: if vectors or ids have another shape.
+            ParameterError: if these settings are not of `owning`, an id repeats, or a vector is zero where
+                the metric is "cosine".
+            RangeError: if an entry is too large for the settings' scale.
+            TypeError: if vectors have other numbers.
+        """
+        settings = self._settings
+        if not settings.owner:
+            raise ParameterError(
+                "the rows of this client's index are in the clear; Client.owning encrypts rows"
+            )
+        given = quantization.as_vectors(vectors, "vectors to encrypt")
+        rows = quantization.quantized(given, settings)
+        if len(rows) == 0:
+            raise MismatchError("there is no vector to encrypt")
+        named = None if ids is None else new_ids(ids, len(rows), np.empty(0, np.int64), 0)
+        native, width = self._secret_key._native, settings.number_bytes
+        parts: list[bytes] = [] if named is None else [named.astype("<i8").tobytes()]
+        for first in range(0, len(rows), settings.degree):
+            block = np.ascontiguousarray(rows[first : first + settings.degree])
+            made = [_core.search_encrypt_rows(native, block, 0)]
+            if settings.metric == "l2":
+                squares, shift = quantization.encrypted_squares(block, settings)
+                made.append(_core.search_encrypt_rows(native, squares, shift))
+            for seed, numbers in made:
+                parts += [seed, wire.pack_numbers(numbers, width)]
+        header = {"settings": settings.to_fields(), "count": len(rows), "has_ids": named is not None}
+        return wire.pack("rows", header, *parts)
 
     def prepare(self, count: int) -> bytes:
         """Encrypt zeros for later queries, and tell their seeds, so that an index can do most of its work
@@ -111,8 +213,10 @@ class Client:
             The message for `Index.prepare`: 32 bytes for each query, and 200.
 
         Raises:
-            ParameterError: if the count is out of its range.
+            ParameterError: if the count is out of its range, or the index is encrypted.
         """
+        if self._settings.owner:
+            raise ParameterError("an encrypted index has no prepared queries: query(x) makes others")
         if not 1 <= as_integer(count, "prepare", "count") <= MOST_PREPARED:
             raise ParameterError(f"prepare 1 to {MOST_PREPARED} queries at a time, not {count}")
         zeros = np.zeros((1, self._settings.dims), np.int64)
@@ -203,35 +307,52 @@ class Client:
         settings = self._settings
         if k is not None and as_integer(k, "decrypt", "k") < 1:
             raise ParameterError(f"k must be 1 or more, not {k}")
-        header, body = wire.unpack("answer", answer, ANSWER_FIELDS)
+        encrypted = bool(settings.owner)
+        kind, fields = (
+            ("encrypted answer", ENCRYPTED_ANSWER_FIELDS) if encrypted else ("answer", ANSWER_FIELDS)
+        )
+        header, body = wire.unpack(kind, answer, fields)
         if header["settings"] != settings.digest:
             raise MismatchError("the answer is of an index of other settings than this client's")
-        asked = self._asked.get(header["query"])
+        count, rows = header["count"], header["rows"]
+        blocks = -(-rows // settings.degree)
+        polynomials = count + (encrypted and settings.metric == "l2")
+        in_clear = encrypted and header["query"] == ""
+        sizes = [
+            blocks * polynomials * 2 * settings.degree * settings.kept_bytes,
+            8 * rows * header["has_ids"],
+            4 * rows * (settings.metric == "l2" and not encrypted),
+            8 * count * in_clear,
+        ]
+        if rows < 1 or count < 1 or len(body) != sum(sizes):
+            raise FormatError(f"the answer of {rows} rows has {len(body)} bytes of numbers, not {sum(sizes)}")
+        ends = np.cumsum(sizes)
+        if in_clear:
+            norms: NDArray[Any] = np.frombuffer(body[ends[2] :], "<f8")
+            asked: _Asked | None = _Asked(
+                norms.astype(np.int64) if settings.exact else norms, header["is_single"]
+            )
+        else:
+            asked = self._asked.get(header["query"])
         if asked is None:
             raise MismatchError("the answer is to no query of this client that waits for one")
-        count, rows = header["count"], header["rows"]
-        if rows < 1 or count != len(asked.norms):
-            raise FormatError(
-                f"the answer has {rows} rows for {count} queries; {len(asked.norms)} were asked"
-            )
-        blocks = -(-rows // settings.degree)
-        shape = (blocks, count, 2, settings.degree)
-        sizes = [
-            blocks * count * 2 * settings.degree * settings.kept_bytes,
-            8 * rows * header["has_ids"],
-            4 * rows * (settings.metric == "l2"),
-        ]
-        if len(body) != sum(sizes):
-            raise FormatError(f"the answer has {len(body)} bytes of numbers, not {sum(sizes)}")
-        numbers = wire.unpack_numbers(body[: sizes[0]], settings.kept_bytes).reshape(shape)
+        if count != len(asked.norms) or (asked.is_single and count != 1):
+            raise FormatError(f"the answer is for {count} queries; {len(asked.norms)} were asked")
+        numbers = wire.unpack_numbers(body[: ends[0]], settings.kept_bytes)
+        numbers = numbers.reshape(blocks, polynomials, 2, settings.degree)
         found = _core.search_decrypt(self._secret_key._native, numbers, settings.dropped_bits)[:, :rows]
         ids = (
-            np.frombuffer(body[sizes[0] : sizes[0] + sizes[1]], "<i8").astype(np.int64)
+            np.frombuffer(body[ends[0] : ends[1]], "<i8").astype(np.int64)
             if header["has_ids"]
             else np.arange(rows)
         )
-        squares = np.frombuffer(body[sizes[0] + sizes[1] :], "<u4")
-        scores = self._scores(found, asked.norms, squares)
+        squares: NDArray[Any] = np.frombuffer(body[ends[1] : ends[2]], "<u4")
+        if encrypted:
+            there = ids >= 0
+            ids, found = ids[there], found[:, there]
+            if settings.metric == "l2":
+                squares = found[-1] / settings.square_scale
+        scores = self._scores(found[:count], asked.norms, squares)
         with self._lock:
             self._asked.pop(header["query"], None)
         chosen = [_best(row, k, settings.metric != "l2") for row in scores]
@@ -239,9 +360,7 @@ class Client:
         named = np.stack([ids[at] for at in chosen])
         return (best[0], named[0]) if asked.is_single else (best, named)
 
-    def _scores(
-        self, found: NDArray[np.int64], norms: NDArray[Any], squares: NDArray[np.uint32]
-    ) -> NDArray[Any]:
+    def _scores(self, found: NDArray[np.int64], norms: NDArray[Any], squares: NDArray[Any]) -> NDArray[Any]:
         """The scores [query, row] of the decrypted integers and the squared norms of rows and queries."""
         settings = self._settings
         products: NDArray[Any]
@@ -249,7 +368,7 @@ class Client:
             products = np.rint(found / settings.answer_scale).astype(np.int64)
             if settings.metric == "dot":
                 return products
-            integers: NDArray[Any] = squares - 2 * products + norms[:, None]
+            integers: NDArray[Any] = np.rint(squares).astype(np.int64) - 2 * products + norms[:, None]
             return integers
         cosines = found / (settings.answer_scale * settings.scale)  # times the norm of the row
         if settings.metric == "cosine":

@@ -4,31 +4,35 @@ from __future__ import annotations
 
 import os
 import threading
-from dataclasses import asdict
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from hemera import _core
-from hemera.errors import FormatError, MismatchError, ParameterError
+from hemera.errors import FormatError, MismatchError
 from hemera.inputs.arguments import in_own_words, require_type
 from hemera.inputs.source import Source, read_bytes, write_bytes
 from hemera.objects.context import Context
 from hemera.objects.keys import Keys
 from hemera.search import quantization, wire
 from hemera.search.client import MOST_PREPARED, name_of
-from hemera.search.settings import LARGEST_ENTRY, Errors, Metric, Settings, noise_deviation
+from hemera.search.requests import (
+    IDS,
+    SEED_BYTES,
+    keys_of,
+    new_ids,
+    places_of,
+    require_settings,
+    unpack_query,
+)
+from hemera.search.settings import Errors, Metric, Settings, noise_deviation
 from hemera.search.tickets import Tickets
 
 __all__ = ["Index"]
 
-_QUERY_FIELDS: dict[str, type] = {"settings": str, "count": int}
 _INDEX_FIELDS: dict[str, type] = {"settings": dict, "rows": int, "index_version": int, "next_id": int}
 _PREPARATION_FIELDS: dict[str, type] = {"settings": str, "count": int}
-_SEED_BYTES = 32
-_IDS = 1 << 62
-"""Ids are below it."""
 
 
 @in_own_words
@@ -86,7 +90,7 @@ class Index:
         given = quantization.as_vectors(vectors, "the vectors of an index")
         if len(given) == 0:
             raise MismatchError("an index begins with one vector at least")
-        settings = _settings(given, metric, exact, largest, query_bound)
+        settings = quantization.settings_of(given, metric, exact, largest, query_bound)
         self._begin(settings, device, threads)
         self.add(given, ids=ids)
 
@@ -172,7 +176,7 @@ class Index:
         given = quantization.as_vectors(vectors, "vectors to add")
         rows = quantization.quantized(given, self._settings)
         with self._lock:
-            named = self._names(ids, len(rows))
+            named = new_ids(ids, len(rows), self._ids[: self._rows], self._next_id)
             first, last = self._rows, self._rows + len(rows)
             self._database.resize(-(-last // self._settings.degree))
             self._make_room(last)
@@ -191,16 +195,10 @@ class Index:
         Raises:
             ParameterError: if no row has one of the ids, or one repeats. The index is unchanged.
         """
-        gone = _as_ids(ids)
         with self._lock:
             kept = self._ids[: self._rows]
-            if len(np.unique(gone)) != len(gone) or not np.isin(gone, kept).all():
-                missing = np.setdiff1d(gone, kept)
-                raise ParameterError(
-                    f"the index has no row {int(missing[0])}" if len(missing) else "an id is given twice"
-                )
-            places = np.flatnonzero(np.isin(kept, gone))
-            rows = self._rows - len(gone)
+            places = places_of(ids, kept)
+            rows = self._rows - len(places)
             holes = places[places < rows]
             moved = np.setdiff1d(np.arange(rows, self._rows), places)
             for array in (self._vectors, self._squares, self._ids):
@@ -214,21 +212,6 @@ class Index:
             self._version += 1
             self._database.resize(blocks)
             self._write_blocks(sorted(changed))
-
-    def _names(self, ids: ArrayLike | None, count: int) -> NDArray[np.int64]:
-        if ids is None:
-            if self._next_id + count > _IDS:
-                raise ParameterError("no ids above the largest one are left: give ids=")
-            return np.arange(self._next_id, self._next_id + count)
-        named = _as_ids(ids)
-        if len(named) != count:
-            raise MismatchError(f"{len(named)} ids for {count} vectors; each vector has one")
-        if len(np.unique(named)) != count:
-            raise ParameterError("an id is given twice; each row has its own")
-        there = named[np.isin(named, self._ids[: self._rows])]
-        if len(there):
-            raise ParameterError(f"the index has a row {int(there[0])} already; remove it first")
-        return named
 
     def _make_room(self, rows: int) -> None:
         if rows <= len(self._vectors):
@@ -272,12 +255,12 @@ class Index:
             FormatError, MissingKeyError, OutOfMemoryError: as for `query`.
         """
         header, body = wire.unpack("preparation", preparation, _PREPARATION_FIELDS)
-        self._require_settings(header["settings"], "preparation")
+        require_settings(header["settings"], self._settings, "preparation")
         count = header["count"]
-        if not 1 <= count <= MOST_PREPARED or len(body) != count * _SEED_BYTES:
+        if not 1 <= count <= MOST_PREPARED or len(body) != count * SEED_BYTES:
             raise FormatError(f"the preparation of {count} queries has {len(body)} bytes of seeds")
-        seeds = [bytes(body[at : at + _SEED_BYTES]) for at in range(0, len(body), _SEED_BYTES)]
-        native = self._keys_of(keys, "prepare")._native
+        seeds = [bytes(body[at : at + SEED_BYTES]) for at in range(0, len(body), SEED_BYTES)]
+        native = keys_of(keys, self._context, "prepare")._native
         version = self._version
         prepared = {}
         for seed in seeds:
@@ -311,24 +294,18 @@ class Index:
                 65,536 bytes (exact: 262,144).
         """
         settings = self._settings
-        header, body = wire.unpack("query", query, _QUERY_FIELDS)
-        self._require_settings(header["settings"], "query")
-        count, limbs = header["count"], len(settings.params.primes[-1])
-        expected = _SEED_BYTES + count * limbs * settings.dims * settings.number_bytes
-        if count < 1 or len(body) != expected:
-            raise FormatError(f"the query has {len(body)} bytes of numbers for {count} queries")
-        seed = bytes(body[:_SEED_BYTES])
-        numbers = wire.unpack_numbers(body[_SEED_BYTES:], settings.number_bytes)
-        numbers = numbers.reshape(count, limbs, settings.dims)
-        loaded = keys if isinstance(keys, Tickets) else self._keys_of(keys, "query")
+        asked = unpack_query(query, settings)
+        loaded = keys if isinstance(keys, Tickets) else keys_of(keys, self._context, "query")
         with self._lock:
             self._require_rows()
             rows, version, dropped = self._rows, self._version, settings.dropped_bits
             if isinstance(loaded, Tickets):
-                ticket = loaded._take(seed, version)
-                found = self._database.finish(ticket, seed, numbers, self._vectors[:rows], dropped)
+                ticket = loaded._take(asked.seed, version)
+                found = self._database.finish(
+                    ticket, asked.seed, asked.numbers, self._vectors[:rows], dropped
+                )
             else:
-                found = self._database.answer(loaded._native, seed, numbers, dropped)
+                found = self._database.answer(loaded._native, asked.seed, asked.numbers, dropped)
             ids, squares = self._ids[:rows].copy(), self._squares[:rows].copy()
         has_ids = not np.array_equal(ids, np.arange(rows))
         return wire.pack(
@@ -338,7 +315,7 @@ class Index:
                 "query": name_of(query),
                 "index_version": version,
                 "rows": rows,
-                "count": count,
+                "count": len(asked.numbers),
                 "has_ids": has_ids,
             },
             wire.pack_numbers(found, settings.kept_bytes),
@@ -346,20 +323,9 @@ class Index:
             squares.astype("<u4").tobytes() if settings.metric == "l2" else b"",
         )
 
-    def _require_settings(self, digest: str, what: str) -> None:
-        if digest != self._settings.digest:
-            raise MismatchError(
-                f"the {what} is for an index of other settings than {self!r}; make it with a client of "
-                "this index's settings"
-            )
-
     def _require_rows(self) -> None:
         if self._rows == 0:
             raise MismatchError("the index has no row to search")
-
-    def _keys_of(self, keys: bytes | Keys, operation: str) -> Keys:
-        loaded = self.load_keys(keys) if isinstance(keys, bytes) else keys
-        return require_type(loaded, Keys, operation, "the keys of a client, or their bytes,")
 
     # --- Files. ---
 
@@ -374,7 +340,7 @@ class Index:
             data = wire.pack(
                 "index",
                 {
-                    "settings": asdict(self._settings),
+                    "settings": self._settings.to_fields(),
                     "rows": self._rows,
                     "index_version": self._version,
                     "next_id": self._next_id,
@@ -399,7 +365,7 @@ class Index:
         if rows < 0 or len(body) != rows * (8 + settings.dims):
             raise FormatError(f"the index has {len(body)} bytes for {rows} rows of {settings.dims}")
         ids = np.frombuffer(body[: 8 * rows], "<i8").astype(np.int64)
-        is_above = ids.max(initial=-1) < header["next_id"] <= _IDS
+        is_above = ids.max(initial=-1) < header["next_id"] <= IDS
         if len(np.unique(ids)) != rows or not is_above or ids.min(initial=0) < 0:
             raise FormatError("the ids of the index are damaged")
         index = cls.__new__(cls)
@@ -411,35 +377,3 @@ class Index:
         index._next_id, index._version = header["next_id"], header["index_version"]
         index._write_blocks(range(index._database.blocks))
         return index
-
-
-def _as_ids(ids: ArrayLike) -> NDArray[np.int64]:
-    given = np.asarray(ids)
-    if given.ndim != 1 or (given.dtype.kind not in "iu" and given.size):
-        raise TypeError(f"ids are integers in one axis, not {given.dtype} of shape {given.shape}")
-    if given.size and (given.min() < 0 or given.max() >= _IDS):
-        raise ParameterError("ids are from 0 to 2^62 - 1")
-    return given.astype(np.int64)
-
-
-def _settings(
-    vectors: NDArray[Any], metric: Metric, exact: bool, largest: float | None, query_bound: int
-) -> Settings:
-    """The settings of an index that begins with these vectors."""
-    dims = vectors.shape[1]
-    is_kept = vectors.dtype == np.int8 and metric != "cosine"
-    if exact or is_kept:
-        if largest is not None:
-            raise ParameterError("largest= is for vectors that are rounded; int8 is taken as it is")
-        return Settings(dims, metric, exact, 1.0, query_bound=query_bound)
-    Settings(dims, metric)  # before the vectors are looked at
-    found = quantization.largest_entry(vectors, metric)
-    top = found if largest is None else float(largest)
-    if not (found <= top < np.inf):
-        raise ParameterError(f"largest is {largest}, and the vectors have an entry of {found:.6g}")
-    if top == 0:
-        raise ParameterError("all vectors are zero, which gives no scale; give largest=")
-    scale = 127 / top
-    # A normalized vector times the scale, and half a unit of rounding for each entry.
-    bound = scale + np.sqrt(dims) / 2 if metric == "cosine" else np.inf
-    return Settings(dims, metric, False, scale, float(min(bound, LARGEST_ENTRY * np.sqrt(dims))), query_bound)

@@ -8,9 +8,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from hemera.errors import MismatchError, ParameterError, RangeError
-from hemera.search.settings import Settings
+from hemera.search.settings import LARGEST_ENTRY, Metric, Settings
 
 _ROWS_AT_ONCE = 1 << 14
+_SQUARE_BITS = 20
+"""After the binary point, of the squared norms that are encrypted."""
 
 
 def as_vectors(vectors: ArrayLike, what: str) -> NDArray[Any]:
@@ -51,8 +53,41 @@ def largest_entry(vectors: NDArray[Any], settings_metric: str) -> float:
     return largest
 
 
-def quantized(vectors: NDArray[Any], settings: Settings) -> NDArray[np.int8]:
-    """The integers of vectors [rows, dims] by the settings' scale: the nearest ones.
+def settings_of(
+    vectors: NDArray[Any],
+    metric: Metric,
+    exact: bool,
+    largest: float | None,
+    query_bound: int,
+    owner: str = "",
+) -> Settings:
+    """The settings of an index that begins with these vectors.
+
+    ParameterError for an argument out of its range, and as for `Settings`.
+    """
+    dims = vectors.shape[1]
+    is_kept = vectors.dtype == np.int8 and metric != "cosine"
+    if exact or is_kept:
+        if largest is not None:
+            raise ParameterError("largest= is for vectors that are rounded; int8 is taken as it is")
+        return Settings(dims, metric, exact, 1.0, query_bound=query_bound, owner=owner)
+    Settings(dims, metric)  # before the vectors are looked at
+    found = largest_entry(vectors, metric)
+    top = found if largest is None else float(largest)
+    if not (found <= top < np.inf):
+        raise ParameterError(f"largest is {largest}, and the vectors have an entry of {found:.6g}")
+    if top == 0:
+        raise ParameterError("all vectors are zero, which gives no scale; give largest=")
+    scale = 127 / top
+    # A normalized vector times the scale, and half a unit of rounding for each entry.
+    bound = scale + np.sqrt(dims) / 2 if metric == "cosine" else np.inf
+    row_bound = float(min(bound, LARGEST_ENTRY * np.sqrt(dims)))
+    return Settings(dims, metric, False, scale, row_bound, query_bound, owner)
+
+
+def quantized(vectors: NDArray[Any], settings: Settings) -> NDArray[Any]:
+    """The integers of vectors [rows, dims] by the settings' scale, the nearest ones: int8; to encrypt, int64
+    and times `settings.row_scale`.
 
     RangeError if one does not fit int8. MismatchError for vectors of another length. TypeError for floats
     where scores are exact.
@@ -60,20 +95,33 @@ def quantized(vectors: NDArray[Any], settings: Settings) -> NDArray[np.int8]:
     if vectors.shape[1] != settings.dims:
         raise MismatchError(f"the index has vectors of {settings.dims} numbers, not of {vectors.shape[1]}")
     if vectors.dtype == np.int8 and settings.metric != "cosine" and settings.scale == 1:
+        if settings.owner:
+            return vectors.astype(np.int64) * int(settings.row_scale)
         return np.ascontiguousarray(vectors)
     if settings.exact:
         raise TypeError(f"exact scores are of vectors in int8, not in {vectors.dtype}")
-    result = np.empty(vectors.shape, np.int8)
+    result = np.empty(vectors.shape, np.int64 if settings.owner else np.int8)
+    largest = 127.5 * settings.row_scale - 0.5
     for first, rows in zip(range(0, len(vectors), _ROWS_AT_ONCE), _parts(vectors), strict=True):
         part = normalized(rows) if settings.metric == "cosine" else np.asarray(rows, np.float64)
-        integers = np.rint(part * settings.scale)
-        if np.abs(integers).max(initial=0) > 127:
+        integers = np.rint(part * (settings.scale * settings.row_scale))
+        if np.abs(integers).max(initial=0) > largest:
             raise RangeError(
                 f"a vector has an entry of {float(np.abs(part).max()):.4g}, and the index takes up to "
                 f"{127.5 / settings.scale:.4g}; make it with largest= of all vectors to come"
             )
         result[first : first + len(rows)] = integers
     return result
+
+
+def encrypted_squares(rows: NDArray[np.int64], settings: Settings) -> tuple[NDArray[np.int64], int]:
+    """The squared norms [row, 1] of rows to encrypt, as integers and the power of two that they are
+    multiplied
+    by: in all 2^`settings.square_shift`."""
+    wide = rows / settings.row_scale
+    fraction = min(settings.square_shift, _SQUARE_BITS)
+    values = np.rint(np.ldexp(np.einsum("ij,ij->i", wide, wide), fraction))
+    return values.astype(np.int64)[:, None], settings.square_shift - fraction
 
 
 def squares(rows: NDArray[np.int8]) -> NDArray[np.uint32]:

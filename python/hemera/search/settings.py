@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import hashlib
 import math
+import re
 from dataclasses import asdict, dataclass
 from typing import Any, Literal, get_args
 
@@ -34,6 +35,8 @@ _FIELDS = {
     "row_bound": float,
     "query_bound": int,
 }
+MOST_MESSAGES = 16
+"""Messages with rows of one encrypted block: each adds its noise."""
 
 
 @dataclass(frozen=True)
@@ -67,6 +70,9 @@ class Settings:
     """A bound on the norm of a row's integers; 0: 128 sqrt(dims), which always holds."""
     query_bound: int = 127
     """With exact scores: the largest magnitude of a query's integers."""
+    owner: str = ""
+    """Of an index whose rows are encrypted: a name for the secret key that reads it, 32 hexadecimal digits.
+    "": of a clear index."""
 
     def __post_init__(self) -> None:
         if self.metric not in get_args(Metric):
@@ -78,6 +84,8 @@ class Settings:
                 f"vectors have 1 to {self.degree} numbers here, not {self.dims}; project longer ones, or "
                 "search in parts of them and add the scores"
             )
+        if self.owner and not re.fullmatch("[0-9a-f]{32}", self.owner):
+            raise ParameterError(f"an owner's name has 32 hexadecimal digits, and is not {self.owner!r}")
         largest = LARGEST_ENTRY * math.sqrt(self.dims)
         if self.row_bound == 0:
             object.__setattr__(self, "row_bound", largest)
@@ -105,20 +113,54 @@ class Settings:
         return _parameters(self.exact)
 
     @property
-    def query_scale(self) -> float:
-        """The integers of a query's message over the numbers of the query divided by its norm. With exact
-        scores a power of two over the query's integers."""
+    def _score_scale(self) -> float:
+        """The integers of scores over those of a row times the numbers of a query divided by its norm (with
+        exact scores: of a query), at the top level. With exact scores a power of two."""
         modulus = math.prod(self.params.primes[-1])
         if self.exact:
             most = self.dims * LARGEST_ENTRY * self.query_bound
             return math.ldexp(1.0, (modulus // (2 * most + 2)).bit_length() - 1)
-        return math.floor(modulus / 2 * _USED / self.row_bound)
+        return modulus / 2 * _USED / self.row_bound
+
+    @property
+    def row_scale(self) -> float:
+        """The integers that are encrypted as rows over those of the database: the power of two by which the
+        noise of the rows and that of the query weigh nearly the same. 1 of a clear index."""
+        if not self.owner:
+            return 1.0
+        large = 2.0**60  # no rounding matters beside it
+        of_query = noise_deviation(self.exact, large**2, self.degree * large**2, 0)
+        of_rows = encrypted_noise_deviation(self, (0.0, 0.0), 0, large**2, 1)
+        query = self.query_bound * math.sqrt(self.dims) if self.exact else 1.0
+        best = math.sqrt(of_rows * query * self._score_scale / (of_query * self.row_bound))
+        return math.ldexp(1.0, max(0, math.floor(math.log2(best))))
+
+    @property
+    def query_scale(self) -> float:
+        """The integers of a query's message over the numbers of the query divided by its norm. With exact
+        scores a power of two over the query's integers."""
+        return math.floor(self._score_scale / self.row_scale)
 
     @property
     def answer_scale(self) -> float:
-        """The same at the level of answers."""
+        """The same of scores, over the integers of the database, at the level of answers."""
+        return self.query_scale * self.row_scale / self._dropped_modulus
+
+    @property
+    def _dropped_modulus(self) -> int:
         top, bottom = self.params.primes[-1], self.params.primes[0]
-        return self.query_scale / math.prod(prime for prime in top if prime not in bottom)
+        return math.prod(prime for prime in top if prime not in bottom)
+
+    @property
+    def square_shift(self) -> int:
+        """log2 of the integers that are encrypted for squared norms, over those of the database."""
+        most = math.prod(self.params.primes[-1]) / 2 * _USED / self.row_bound**2
+        return math.floor(math.log2(most))
+
+    @property
+    def square_scale(self) -> float:
+        """The integers of squared norms at the level of answers, over those of the database."""
+        return math.ldexp(1.0, self.square_shift) / self._dropped_modulus
 
     @property
     def kept_bytes(self) -> int:
@@ -144,12 +186,22 @@ class Settings:
     def _tolerance(self) -> float:
         """Deviations of the noise, at the most, from an exact score to the middle between two."""
         square = self.row_bound**2
-        noise = noise_deviation(self.exact, square, self.degree * square, self.dropped_bits)
+        squares = (square, self.degree * square)
+        if self.owner:
+            query = self.dims * (self.query_bound * self.query_scale) ** 2
+            noise = encrypted_noise_deviation(self, squares, self.dropped_bits, query, MOST_MESSAGES)
+        else:
+            noise = noise_deviation(self.exact, *squares, self.dropped_bits)
         return self.answer_scale / 2 / noise
+
+    def to_fields(self) -> dict[str, Any]:
+        """The fields of a header. Those of clear indexes have no owner."""
+        fields = asdict(self)
+        return fields if self.owner else {name: fields[name] for name in _FIELDS}
 
     def to_bytes(self) -> bytes:
         """The settings as a message to a client."""
-        return wire.pack("settings", asdict(self))
+        return wire.pack("settings", self.to_fields())
 
     def __bytes__(self) -> bytes:
         return self.to_bytes()
@@ -162,7 +214,7 @@ class Settings:
             FormatError: if they are damaged, or of another version.
             FileError: if the file can not be read.
         """
-        header, body = wire.unpack("settings", read_bytes(source), _FIELDS)
+        header, body = wire.unpack_any("settings", read_bytes(source))
         if len(body) != 0:
             raise FormatError(f"the settings of a search have {len(body)} bytes after their header")
         return cls.from_fields(header)
@@ -170,7 +222,8 @@ class Settings:
     @classmethod
     def from_fields(cls, fields: dict[str, Any]) -> Settings:
         """Settings of a header. FormatError if a field is missing or out of its range."""
-        if set(fields) != set(_FIELDS) or any(type(fields[name]) is not of for name, of in _FIELDS.items()):
+        wanted = {**_FIELDS, "owner": str} if "owner" in fields else _FIELDS
+        if set(fields) != set(wanted) or any(type(fields[name]) is not of for name, of in wanted.items()):
             raise FormatError("the settings of a search have other fields")
         try:
             return cls(**fields)
@@ -186,3 +239,19 @@ def _parameters(exact: bool) -> Parameters:
 def noise_deviation(exact: bool, row_square: float, block_square: float, dropped_bits: int) -> float:
     """The standard deviation of the noise of an answer (docs/search.md)."""
     return _core.search_noise_deviation(_parameters(exact)._native, row_square, block_square, dropped_bits)
+
+
+def encrypted_noise_deviation(
+    settings: Settings, squares: tuple[float, float], dropped_bits: int, query_square: float, messages: float
+) -> float:
+    """The same of an encrypted index: of a row and its block with these squared norms, and a query whose
+    integers have this one. Without the squared norms, of a query in the clear."""
+    return _core.search_encrypted_noise_deviation(
+        settings.params._native,
+        *squares,
+        dropped_bits,
+        settings.row_scale if squares[1] else 1.0,
+        query_square,
+        settings.dims if squares[1] else 0,
+        messages,
+    )

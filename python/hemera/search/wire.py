@@ -40,6 +40,14 @@ def pack(kind: str, header: dict[str, Any], *parts: Part) -> bytes:
 def unpack(kind: str, data: bytes, fields: dict[str, type]) -> tuple[dict[str, Any], memoryview]:
     """Header and body of a message of this kind, whose header has these fields. FormatError for anything
     else."""
+    header, body = unpack_any(kind, data)
+    if set(header) != set(fields) or any(type(header[name]) is not of for name, of in fields.items()):
+        raise FormatError(f"the header of the {kind} has other fields")
+    return header, body
+
+
+def unpack_any(kind: str, data: bytes) -> tuple[dict[str, Any], memoryview]:
+    """The same with any fields."""
     begin = len(MAGIC) + 8
     view = memoryview(data)
     if bytes(view[: len(MAGIC)]) != MAGIC:
@@ -61,8 +69,6 @@ def unpack(kind: str, data: bytes, fields: dict[str, type]) -> tuple[dict[str, A
     if header.get("kind") != kind:
         raise FormatError(f"this is the {header.get('kind')!r} of a search, where a {kind} is needed")
     del header["version"], header["kind"]
-    if set(header) != set(fields) or any(type(header[name]) is not of for name, of in fields.items()):
-        raise FormatError(f"the header of the {kind} has other fields")
     return header, view[begin + length : -_DIGEST]
 
 

@@ -227,10 +227,7 @@ Ciphertext PreparedMatrixBatchProduct::operator()(const ckks::Evaluator& evaluat
   // Digits of V_u and U_u by turns, behind their multiples by X^d: row r takes them from r + 1 on.
   const std::size_t kinds = key_kinds * up.digits().size();
   poly::Poly digits = context.make_poly(2 * d * key_kinds, up.digits().size(), extended, Form::evaluation);
-  poly::ConstPolyView one_by_one = sums.switched.poly.view();
-  one_by_one.shape.batch = d * key_kinds;
-  one_by_one.shape.components = 1;
-  one_by_one.batch_stride = one_by_one.component_stride;
+  const poly::ConstPolyView one_by_one = sums.switched.poly.view().with_batch(d * key_kinds);
   auto workspace = context.make_workspace();
   const poly::PolyView whole = digits.view().batches(d * key_kinds, d * key_kinds);
   backend.mod_up(context.queue(), whole, one_by_one, up, Form::evaluation, workspace);

@@ -4,6 +4,7 @@
 #include <string>
 #include <utility>
 
+#include "circuits/search/answers.hpp"
 #include "hemera/arith/modulus.hpp"
 #include "hemera/poly/backend.hpp"
 #include "hemera/rlwe/key_switching.hpp"
@@ -16,17 +17,6 @@ namespace {
 using poly::ConstPolyView;
 using poly::Form;
 using poly::PolyView;
-
-// Ciphertexts that are switched at once: bounds scratch, changes no result. Not measured alone.
-constexpr std::size_t most_switched = 256;
-
-// The same array with other extents of batch and components.
-ConstPolyView with_extents(const poly::Poly& poly, std::size_t batch, std::size_t components) {
-  poly::PolyShape shape = poly.shape();
-  shape.batch = batch;
-  shape.components = components;
-  return {poly.view().data, shape, poly.word()};
-}
 
 void require_residues(const Query& query, const poly::RnsBase& base) {
   const std::size_t limbs = base.size(), dims = query.dims;
@@ -151,41 +141,18 @@ poly::Poly expand(const std::shared_ptr<const rlwe::Context>& context, const Que
 }
 
 Database::Database(std::shared_ptr<const rlwe::Context> context, std::size_t dims)
-    : context_(std::move(context)), layout_(context_->degree(), dims) {}
-
-std::size_t Database::memory_bytes() const {
-  std::size_t bytes = 0;
-  for (const poly::Poly& part : parts_) bytes += part.bytes();
-  return bytes;
-}
-
-void Database::resize(std::size_t blocks) {
-  std::size_t held = 0;
-  for (const poly::Poly& part : parts_) held += part.shape().batch;
-  if (blocks > held) {
-    parts_.push_back(context_->make_poly(blocks - held, layout_.dims, context_->base(context_->top_level()),
-                                         Form::evaluation));
-  } else {
-    while (!parts_.empty() && held - parts_.back().shape().batch >= blocks) {
-      held -= parts_.back().shape().batch;
-      parts_.pop_back();
-    }
-  }
-  blocks_ = blocks;
-}
+    : context_(std::move(context)), layout_(context_->degree(), dims), blocks_(context_, 1, dims) {}
 
 void Database::set_block(std::size_t block, std::span<const std::int8_t> rows) {
   const std::size_t dims = layout_.dims, degree = layout_.degree, count = rows.size() / dims;
-  if (block >= blocks_ || count * dims != rows.size() || count > degree) {
+  if (block >= blocks() || count * dims != rows.size() || count > degree) {
     throw ParameterError("search: " + std::to_string(rows.size()) + " bytes for block " +
-                         std::to_string(block) + " of " + std::to_string(blocks_) + "; a block takes up to " +
-                         std::to_string(degree) + " rows of " + std::to_string(dims));
+                         std::to_string(block) + " of " + std::to_string(blocks()) +
+                         "; a block takes up to " + std::to_string(degree) + " rows of " +
+                         std::to_string(dims));
   }
-  std::size_t inside = block;
-  auto part = parts_.begin();
-  for (; inside >= part->shape().batch; ++part) inside -= part->shape().batch;
-  const PolyView out = part->view().batches(inside, 1);
-  const poly::RnsBase& base = part->base();
+  const PolyView out = blocks_.at(block);
+  const poly::RnsBase& base = context_->base(context_->top_level());
   context_->backend().upload_rows(context_->queue(), out, Form::coefficient,
                                   [&](std::size_t first, std::span<std::uint64_t> into) {
                                     std::fill(into.begin(), into.end(), 0);
@@ -203,59 +170,28 @@ void Database::set_block(std::size_t block, std::span<const std::int8_t> rows) {
 poly::Poly Database::products(const Query& query, const rlwe::EvaluationKeys& keys) const {
   const rlwe::Context& context = *context_;
   rlwe::require_same_context(context, *keys.context, "search");
-  if (query.dims != layout_.dims || blocks_ == 0) {
+  if (query.dims != layout_.dims || blocks() == 0) {
     throw MismatchError("search: a query of " + std::to_string(query.dims) + " numbers in a database of " +
-                        std::to_string(blocks_) + " blocks of rows of " + std::to_string(layout_.dims));
+                        std::to_string(blocks()) + " blocks of rows of " + std::to_string(layout_.dims));
   }
   const poly::Backend& backend = context.backend();
   runtime::Queue& queue = context.queue();
   const poly::Poly numbers = expand(context_, query, keys);
   const std::size_t components = 2 * query.count;
   poly::Poly sums =
-      context.make_poly(blocks_, components, context.base(context.top_level()), Form::evaluation);
+      context.make_poly(blocks(), components, context.base(context.top_level()), Form::evaluation);
   auto workspace = context.make_workspace();
-  std::size_t first = 0;
-  for (const poly::Poly& part : parts_) {
-    const std::size_t size = std::min(part.shape().batch, blocks_ - first);
-    backend.multiply_elements(queue, sums.view().batches(first, size), part.view().batches(0, size),
-                              with_extents(numbers, layout_.dims, components), sums.base(), workspace);
-    first += size;
-  }
+  blocks_.for_each_part([&](std::size_t first, const ConstPolyView& part) {
+    backend.multiply_elements(queue, sums.view().batches(first, part.shape.batch), part,
+                              numbers.view().with_batch(layout_.dims), sums.base(), workspace);
+  });
   backend.inverse_transform(queue, sums.view(), sums.view(), sums.base());
   sums.set_form(Form::coefficient);
   return sums;
 }
 
-Answer Database::rounded(poly::Poly sums, std::size_t count, int dropped_bits) const {
-  const rlwe::Context& context = *context_;
-  if (dropped_bits < 0 || dropped_bits > most_dropped_bits) {
-    throw ParameterError("search: an answer may lack its lowest 0 to " + std::to_string(most_dropped_bits) +
-                         " bits, not " + std::to_string(dropped_bits));
-  }
-  const std::size_t components = sums.shape().components, degree = layout_.degree;
-  auto workspace = context.make_workspace();
-  for (std::size_t level = context.top_level(); level > 0; --level) {
-    poly::Poly lower = context.make_poly(blocks_, components, context.base(level - 1), Form::coefficient);
-    context.backend().divide_and_round(context.queue(), lower.view(), std::as_const(sums).view(),
-                                       context.rescale(level), Form::coefficient, workspace);
-    sums = std::move(lower);
-  }
-  Answer answer{.count = count, .blocks = blocks_, .dropped_bits = dropped_bits, .numbers = {}};
-  answer.numbers.resize(blocks_ * components * degree);
-  const std::uint64_t half = (std::uint64_t{1} << dropped_bits) / 2;
-  context.backend().download_rows(context.queue(), std::as_const(sums).view(), Form::coefficient,
-                                  [&](std::size_t row, std::span<const std::uint64_t> residues) {
-                                    std::uint64_t* out = answer.numbers.data() + row * degree;
-                                    for (std::size_t i = 0; i < residues.size(); ++i) {
-                                      out[i] = (residues[i] + half) >> dropped_bits;
-                                    }
-                                  });
-  context.queue().synchronize();
-  return answer;
-}
-
 Answer Database::answer(const Query& query, const rlwe::EvaluationKeys& keys, int dropped_bits) const {
-  return rounded(products(query, keys), query.count, dropped_bits);
+  return rounded(*context_, products(query, keys), query.count, dropped_bits);
 }
 
 PreparedAnswer Database::prepare(const poly::RandomStream& seed, const rlwe::EvaluationKeys& keys) const {
@@ -270,14 +206,14 @@ Answer Database::finish(PreparedAnswer prepared, const Query& query, std::span<c
   const std::size_t dims = layout_.dims, degree = layout_.degree, count = rows.size() / dims;
   const poly::RnsBase& base = prepared.sums.base();
   if (query.count != 1 || query.dims != dims || prepared.dims != dims || count * dims != rows.size() ||
-      prepared.sums.shape().batch != blocks_ || (count + degree - 1) / degree != blocks_) {
+      prepared.sums.shape().batch != blocks() || (count + degree - 1) / degree != blocks()) {
     throw MismatchError("search: an answer prepared for " + std::to_string(prepared.sums.shape().batch) +
                         " blocks does not fit " + std::to_string(query.count) + " queries of " +
                         std::to_string(query.dims) + " numbers and " + std::to_string(rows.size()) +
                         " bytes of rows; it serves one query of " + std::to_string(dims));
   }
   require_residues(query, base);
-  poly::Poly products = context.make_poly(blocks_, 1, base, Form::coefficient);
+  poly::Poly products = context.make_poly(blocks(), 1, base, Form::coefficient);
   context.backend().upload_rows(
       context.queue(), products.view(), Form::coefficient,
       [&](std::size_t first, std::span<std::uint64_t> into) {
@@ -293,7 +229,7 @@ Answer Database::finish(PreparedAnswer prepared, const Query& query, std::span<c
       });
   const PolyView b = prepared.sums.view().components(0, 1);
   context.backend().add(context.queue(), b, b, std::as_const(products).view(), base);
-  return rounded(std::move(prepared.sums), 1, dropped_bits);
+  return rounded(context, std::move(prepared.sums), 1, dropped_bits);
 }
 
 }  // namespace hemera::circuits::search

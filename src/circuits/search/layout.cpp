@@ -52,6 +52,17 @@ double noise_deviation(const rlwe::Parameters& parameters, const NoiseSources& s
   double variance =
       sigma * sigma * sources.row_square +
       switching * (own * sources.row_square + others * (sources.block_square - sources.row_square));
+  if (sources.encrypted.has_value()) {
+    const EncryptedSources& rows = *sources.encrypted;
+    const double of_rows = rows.messages * sigma * sigma;
+    if (rows.dims == 0) {
+      variance = of_rows * rows.query_square;
+    } else {
+      const double of_query = sigma * sigma + switching * degree * (degree - 1);
+      variance = rows.row_scale * rows.row_scale * variance +
+                 of_rows * (rows.query_square + static_cast<double>(rows.dims) * of_query) + switching;
+    }
+  }
   for (std::size_t level = top; level > 0; --level) {
     const double ratio = parameters.ratio(level);
     variance = variance / (ratio * ratio) + rounding;

@@ -15,7 +15,7 @@ namespace hemera::circuits::search {
 using poly::Form;
 using runtime::Secrecy;
 
-rlwe::EvaluationKeys generate_keys(const rlwe::SecretKey& secret) {
+rlwe::EvaluationKeys generate_keys(const rlwe::SecretKey& secret, bool encrypted_rows) {
   const rlwe::Context& context = *secret.context;
   rlwe::EvaluationKeys keys;
   keys.context = secret.context;
@@ -23,6 +23,11 @@ rlwe::EvaluationKeys generate_keys(const rlwe::SecretKey& secret) {
     keys.add(rlwe::KeyRole::galois(element),
              std::make_shared<const rlwe::SwitchingKey>(
                  rlwe::generate_galois_key(secret, element, context.top_level())));
+  }
+  if (encrypted_rows) {
+    keys.add(rlwe::KeyRole::relinearization(),
+             std::make_shared<const rlwe::SwitchingKey>(
+                 rlwe::generate_relinearization_key(secret, context.top_level())));
   }
   return keys;
 }

@@ -5,8 +5,8 @@
 #include <cstdint>
 #include <memory>
 #include <span>
-#include <vector>
 
+#include "hemera/circuits/search/blocks.hpp"
 #include "hemera/circuits/search/query.hpp"
 #include "hemera/poly/poly.hpp"
 #include "hemera/rlwe/context.hpp"
@@ -43,12 +43,12 @@ class Database {
 
   [[nodiscard]] const std::shared_ptr<const rlwe::Context>& context() const { return context_; }
   [[nodiscard]] std::size_t dims() const { return layout_.dims; }
-  [[nodiscard]] std::size_t blocks() const { return blocks_; }
+  [[nodiscard]] std::size_t blocks() const { return blocks_.count(); }
   /// Bytes in the context's memory.
-  [[nodiscard]] std::size_t memory_bytes() const;
+  [[nodiscard]] std::size_t memory_bytes() const { return blocks_.memory_bytes(); }
 
   /// Makes room for so many blocks, or gives back memory. The contents of new blocks are unspecified.
-  void resize(std::size_t blocks);
+  void resize(std::size_t blocks) { blocks_.resize(blocks); }
   /// Sets a block to these rows, [row, dims], at most N, and zeros after them. Throws ParameterError for more
   /// rows, rows that are not whole, or a block that is not there.
   void set_block(std::size_t block, std::span<const std::int8_t> rows);
@@ -72,13 +72,10 @@ class Database {
  private:
   /// Products of the blocks and expanded queries: [block, 2 query, limb, N], coefficient form, top level.
   [[nodiscard]] poly::Poly products(const Query& query, const rlwe::EvaluationKeys& keys) const;
-  /// These, or those of halves together, as an answer.
-  [[nodiscard]] Answer rounded(poly::Poly sums, std::size_t count, int dropped_bits) const;
 
   std::shared_ptr<const rlwe::Context> context_;
   QueryLayout layout_;
-  std::size_t blocks_ = 0;
-  std::vector<poly::Poly> parts_;  // [block, j, limb, N]: blocks in the order of parts
+  Blocks blocks_;  // of one row: [1, j, limb, N]
 };
 
 }  // namespace hemera::circuits::search

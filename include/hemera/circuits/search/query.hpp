@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -33,8 +34,9 @@ struct QueryLayout {
 /// N / 2^l + 1 for l from 0 to log2 N - 1: their automorphisms fix the constants alone.
 std::vector<std::uint64_t> galois_elements(std::size_t degree);
 
-/// The keys that a server needs to answer this secret's queries: one for each of galois_elements.
-rlwe::EvaluationKeys generate_keys(const rlwe::SecretKey& secret);
+/// The keys that a server needs to answer this secret's queries: one for each of galois_elements. For
+/// databases that are encrypted under the secret also that of products.
+rlwe::EvaluationKeys generate_keys(const rlwe::SecretKey& secret, bool encrypted_rows = false);
 
 /// Encrypted queries, as they travel: (b, a) with b + a s = message + error.
 struct Query {
@@ -75,11 +77,20 @@ struct Answer {
 /// residue rounds to.
 std::vector<std::int64_t> decrypt(const rlwe::SecretKey& secret, const Answer& answer);
 
+/// What the noise of a score in an encrypted database depends on in addition.
+struct EncryptedSources {
+  double row_scale = 1;  ///< F: entries of rows are encrypted times it
+  double query_square =
+      0;                 ///< |q|^2 of the encrypted query's integers, or of the clear one's times its factor
+  std::size_t dims = 0;  ///< 0: of a query in the clear
+  double messages = 1;   ///< m: encryptions that were added up in the block
+};
 /// What the noise of a score depends on.
 struct NoiseSources {
   double row_square = 0;    ///< |D_r|^2 of the score's row
   double block_square = 0;  ///< the sum of |D_r|^2 over the rows of its block
   int dropped_bits = 0;     ///< of the answer
+  std::optional<EncryptedSources> encrypted = std::nullopt;
 };
 /// Standard deviation of the noise in the integers of `decrypt`, of
 ///   (sigma^2 + V (N^2 - 1) / 3) |D_r|^2 + V (2 (N + 1) / 3 - 1) (sum over the block's other rows of |D|^2)
@@ -89,6 +100,10 @@ struct NoiseSources {
 /// fixes and clears those that it negates; others it adds in pairs. So of log2 N levels the constant has
 /// V (1 + 4 + ... + N^2 / 4), and X^k, k of which 2^v is the highest power of two, V (N / 2^v - 1), on
 /// average 2 (N + 1) / 3 - 1. Rows of one norm have (N - 1) V (sum over the block of |D|^2).
+///
+/// Of an encrypted database F^2 times this, and its own errors times the query, m sigma^2 |q|^2; with an
+/// encrypted query also those times the query's, m sigma^2 dims (sigma^2 + V N (N - 1)), and V of the
+/// relinearization. A query in the clear has m sigma^2 |q|^2 alone.
 double noise_deviation(const rlwe::Parameters& parameters, const NoiseSources& sources);
 
 }  // namespace hemera::circuits::search

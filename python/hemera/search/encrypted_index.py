@@ -1,0 +1,441 @@
+"""The encrypted index: rows and queries that only their owner can read."""
+
+from __future__ import annotations
+
+import os
+import threading
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from hemera import _core
+from hemera.errors import FormatError, MismatchError, RangeError
+from hemera.inputs.arguments import in_own_words, require_type
+from hemera.inputs.source import Source, read_bytes, write_bytes
+from hemera.objects.context import Context
+from hemera.objects.keys import Keys
+from hemera.search import quantization, wire
+from hemera.search.client import name_of
+from hemera.search.requests import (
+    IDS,
+    SEED_BYTES,
+    keys_of,
+    new_ids,
+    places_of,
+    require_settings,
+    unpack_query,
+)
+from hemera.search.settings import MOST_MESSAGES, Errors, Settings, encrypted_noise_deviation
+
+__all__ = ["EncryptedIndex"]
+
+_ROWS_FIELDS: dict[str, type] = {"settings": dict, "count": int, "has_ids": bool}
+_INDEX_FIELDS: dict[str, type] = {"settings": dict, "blocks": int, "index_version": int, "next_id": int}
+_LARGEST_INTEGER = 32767
+"""Of queries in the clear: 16 bits."""
+
+
+@dataclass(frozen=True)
+class _Sent:
+    """The rows of a message."""
+
+    settings: Settings
+    ids: NDArray[np.int64] | None
+    blocks: list[tuple[int, list[tuple[bytes, NDArray[np.uint64]]]]]
+    """The rows of each, and for each of the index's databases a seed and numbers."""
+
+
+@in_own_words
+class EncryptedIndex:
+    """A database of vectors that the server can not read: their owner encrypts them, `Client.encrypt`. It
+    answers encrypted queries of the owner, and queries in the clear of anyone, with scores that the owner
+    alone decrypts.
+
+    A block of `settings.degree` rows takes 16 bytes an entry of the device's memory, 32 with exact scores;
+    metric "l2" takes that of one entry more. Any thread may use an index; one call runs at a time.
+
+    Args:
+        rows: from `Client.encrypt`. Their settings are the index's.
+        device: the device of the database, as for `hemera.Context`.
+        threads: the number of threads of the CPU; None: as many as the process may run on.
+
+    Raises:
+        DeviceError: if there is no such device.
+        FormatError: if the rows are damaged.
+        OutOfMemoryError: if the device has no room.
+        ParameterError: if an id repeats.
+
+    Examples:
+        >>> vectors = np.random.default_rng(1).normal(size=(1000, 64))
+        >>> owner = hm.search.Client.owning(vectors)
+        >>> index = hm.search.EncryptedIndex(owner.encrypt(vectors))
+        >>> answer = index.query(owner.query(vectors[17]), owner.keys)
+        >>> scores, ids = owner.decrypt(answer, k=3)
+        >>> int(ids[0]), round(float(scores[0]), 2)
+        (17, 1.0)
+    """
+
+    def __init__(self, rows: bytes, *, device: str = "cpu", threads: int | None = None) -> None:
+        sent = _unpack_rows(rows)
+        self._begin(sent.settings, device, threads)
+        self._add(sent)
+
+    def _begin(self, settings: Settings, device: str, threads: int | None) -> None:
+        self._settings = settings
+        self._context = Context(settings.params, device, threads=threads)
+        # Entries, and squared norms. Both have the same blocks.
+        self._databases = [
+            _core.SearchEncryptedDatabase(self._context._native, dims)
+            for dims in _dims_of_databases(settings)
+        ]
+        self._ids = np.empty((0, settings.degree), np.int64)  # [block, place], -1 where there is no row
+        self._used: list[int] = []  # places of each block from which on there never was a row
+        self._messages: list[int] = []  # that were added up in each block
+        self._next_id = 0
+        self._version = 0
+        self._lock = threading.Lock()
+
+    @property
+    def settings(self) -> Settings:
+        """What the owner's clients need to know."""
+        return self._settings
+
+    @property
+    def ids(self) -> NDArray[np.int64]:
+        """The ids of the rows in the order of answers: a copy."""
+        return self._ids[self._ids >= 0]
+
+    @property
+    def version(self) -> int:
+        """The number of changes so far. Answers carry it."""
+        return self._version
+
+    @property
+    def memory_bytes(self) -> int:
+        """Bytes of the ciphertexts in the device's memory."""
+        return sum(database.memory_bytes for database in self._databases)
+
+    @property
+    def expected_error(self) -> Errors:
+        """The errors of scores of encrypted queries of norm 1, as standard deviations over all rows, for rows
+        of the norm `settings.row_bound`: of cosines; of other metrics at most (docs/search.md). With exact
+        scores both are 0. Queries in the clear have less."""
+        settings = self._settings
+        if settings.exact:
+            return Errors(0.0, 0.0)
+        norm = settings.scale if settings.metric == "cosine" else settings.row_bound
+        dropped, square = settings.dropped_bits, norm**2
+        sizes = (self._ids >= 0).sum(axis=1)
+        used = float(np.average(self._used, weights=sizes)) if sizes.any() else 1.0
+        messages = float(np.average(self._messages, weights=sizes)) if sizes.any() else 1.0
+        query = settings.query_scale**2
+        deviation = encrypted_noise_deviation(settings, (square, used * square), dropped, query, messages)
+        noise = deviation / (settings.answer_scale * settings.scale)
+        if settings.metric == "l2":
+            of_squares = encrypted_noise_deviation(settings, (0.0, 0.0), dropped, 1.0, messages)
+            noise = float(np.hypot(2 * noise, of_squares / (settings.square_scale * settings.scale**2)))
+        factor = 2 if settings.metric == "l2" else 1
+        is_rounded = settings.scale != 1 or settings.metric == "cosine"
+        rounding = factor / (settings.scale * settings.row_scale * np.sqrt(12))
+        return Errors(noise, float(rounding) if is_rounded else 0.0)
+
+    def __len__(self) -> int:
+        return int((self._ids >= 0).sum())
+
+    def __repr__(self) -> str:
+        settings = self._settings
+        exact = ", exact" if settings.exact else ""
+        return (
+            f"<EncryptedIndex of {len(self)} x {settings.dims}, {settings.metric!r}{exact}; "
+            f"{self.memory_bytes / 2**20:.1f} MiB on {self._context.device}>"
+        )
+
+    # --- Rows. ---
+
+    def add(self, rows: bytes) -> NDArray[np.int64]:
+        """Add the owner's rows after the others: the first ones to the last block if they fit, and it has
+        been added to fewer than 16 times. Its noise grows with the square root of these times.
+
+        Args:
+            rows: from `Client.encrypt`.
+
+        Returns:
+            The ids of the rows.
+
+        Raises:
+            FormatError: if the rows are damaged. The index is unchanged.
+            MismatchError: if they are of another owner's settings.
+            OutOfMemoryError: if the device has no room. The index is unchanged.
+            ParameterError: if an id is there already, or repeats.
+        """
+        sent = _unpack_rows(rows)
+        require_settings(sent.settings.digest, self._settings, "message of rows")
+        return self._add(sent)
+
+    def _add(self, sent: _Sent) -> NDArray[np.int64]:
+        degree = self._settings.degree
+        with self._lock:
+            count = sum(size for size, _ in sent.blocks)
+            named = new_ids(sent.ids, count, self.ids, self._next_id)
+            before = len(self._used)
+            first = self._used[-1] if before else degree
+            joins = sent.blocks[0][0] <= degree - first and self._messages[-1] < MOST_MESSAGES
+            places = [(before - 1, first)] if joins else []
+            places += [(before + i, 0) for i in range(len(sent.blocks) - joins)]
+            try:
+                for database in self._databases:
+                    database.resize(before + len(sent.blocks) - joins)
+                # The block that is there already comes last: nothing fails after it has changed.
+                for (block, place), (size, parts) in reversed(list(zip(places, sent.blocks, strict=True))):
+                    for database, (seed, numbers) in reversed(list(zip(self._databases, parts, strict=True))):
+                        database.place(block, place, size, seed, numbers)
+            except BaseException:
+                for database in self._databases:
+                    database.resize(before)
+                raise
+            more = np.full((len(places) - joins, degree), -1)
+            self._ids = np.concatenate([self._ids, more])
+            self._used += [0] * len(more)
+            self._messages += [0] * len(more)
+            at = 0
+            for (block, place), (size, _) in zip(places, sent.blocks, strict=True):
+                self._ids[block, place : place + size] = named[at : at + size]
+                self._used[block] = place + size
+                self._messages[block] += 1
+                at += size
+            self._next_id = max(self._next_id, int(named.max(initial=-1)) + 1)
+            self._version += 1
+        return named
+
+    def remove(self, ids: ArrayLike) -> None:
+        """Remove rows from answers. The server can not clear a place of a ciphertext: memory comes back when
+        all rows of a block are removed, and until then answers have scores of removed rows, which
+        `Client.decrypt` leaves out.
+
+        Raises:
+            ParameterError: if no row has one of the ids, or one repeats. The index is unchanged.
+        """
+        with self._lock:
+            kept = np.flatnonzero(self._ids >= 0)
+            self._ids.reshape(-1)[kept[places_of(ids, self.ids)]] = -1
+            self._version += 1
+            for block in reversed(np.flatnonzero((self._ids < 0).all(axis=1)).tolist()):
+                last = len(self._used) - 1
+                if block != last:
+                    for database in self._databases:
+                        database.move_block(block, last)
+                    self._ids[block] = self._ids[last]
+                    self._used[block], self._messages[block] = self._used[last], self._messages[last]
+                self._ids = self._ids[:last]
+                del self._used[last], self._messages[last]
+            for database in self._databases:
+                database.resize(len(self._used))
+
+    # --- Queries. ---
+
+    def load_keys(self, keys: bytes) -> Keys:
+        """The owner's keys in the index's memory, from `Client.keys`: for many queries.
+
+        Raises:
+            FormatError: if they are damaged.
+            MismatchError: if they belong to other parameters.
+        """
+        require_type(keys, bytes, "load_keys", "the bytes of a client's keys")
+        return keys_of(keys, self._context, "load_keys")
+
+    def query(self, query: bytes | ArrayLike, keys: bytes | Keys | None = None) -> bytes:
+        """Answer queries by one pass over the database.
+
+        Args:
+            query: from the owner's `Client.query`; or in the clear, [dims] or [queries, dims], as for
+                `Client.query`, where exact scores take integers of 16 bits.
+            keys: the owner's, `Client.keys` or what `load_keys` made of them. None: of queries in the clear,
+                which
+                need none.
+
+        Returns:
+            The message for the owner's `Client.decrypt`: for each query and 4,096 rows 32,768 bytes (exact:
+            for 8,192 rows 81,920), once more where the metric is "l2"; 8 bytes for the id of each row and of
+            places between, unless ids are 0, 1, ... in order; and 300 bytes.
+
+        Raises:
+            FormatError: if the query, or the keys, are damaged.
+            MismatchError: if the query is for another index's settings or has another number of dims, the
+                keys
+                belong to other parameters or another index's context, or the index has no row.
+            MissingKeyError: if the keys lack one.
+            OutOfMemoryError: if the device has no room for the expanded query: for each number and query
+                65,536 bytes (exact: 262,144).
+            RangeError, ParameterError, TypeError: of a query in the clear, as for `Client.query`.
+        """
+        if isinstance(query, bytes):
+            asked = unpack_query(query, self._settings)
+            if keys is None:
+                raise TypeError(
+                    "an encrypted query is answered by its owner's keys: query(query, client.keys)"
+                )
+            native = keys_of(keys, self._context, "query")._native
+
+            def of_entries(database: _core.SearchEncryptedDatabase, dropped: int) -> NDArray[np.uint64]:
+                return database.answer(native, asked.seed, asked.numbers, dropped)
+
+            return self._answer(of_entries, name_of(query), len(asked.numbers), False, b"")
+        given = np.asarray(query)
+        queries = given[None] if given.ndim == 1 else given
+        integers, factor, norms = _in_clear(queries, self._settings)
+
+        def of_clear(database: _core.SearchEncryptedDatabase, dropped: int) -> NDArray[np.uint64]:
+            return database.answer_clear(integers, factor, dropped)
+
+        return self._answer(of_clear, "", len(queries), given.ndim == 1, norms.astype("<f8").tobytes())
+
+    def _answer(self, answered: Any, name: str, count: int, is_single: bool, norms: bytes) -> bytes:
+        settings = self._settings
+        dropped = settings.dropped_bits
+        with self._lock:
+            if len(self._used) == 0:
+                raise MismatchError("the index has no row to search")
+            version, ids = self._version, self._ids.reshape(-1).copy()
+            found = answered(self._databases[0], dropped)
+            if settings.metric == "l2":
+                squares = self._databases[1].answer_clear(np.ones((1, 1), np.int16), 1, dropped)
+                found = np.concatenate([found, squares], axis=1)
+        ids = ids[: int(np.flatnonzero(ids >= 0)[-1]) + 1]
+        has_ids = not np.array_equal(ids, np.arange(len(ids)))
+        return wire.pack(
+            "encrypted answer",
+            {
+                "settings": settings.digest,
+                "query": name,
+                "index_version": version,
+                "rows": len(ids),
+                "count": count,
+                "has_ids": has_ids,
+                "is_single": is_single,
+            },
+            wire.pack_numbers(found, settings.kept_bytes),
+            ids.astype("<i8").tobytes() if has_ids else b"",
+            norms,
+        )
+
+    # --- Files. ---
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the index to a file: settings, ciphertexts, ids; 12 bytes an entry (exact: 24). It appears
+        under its name only when it is complete.
+
+        Raises:
+            FileError: if it can not be written.
+        """
+        width = self._settings.number_bytes
+        with self._lock:
+            header = {
+                "settings": self._settings.to_fields(),
+                "blocks": len(self._used),
+                "index_version": self._version,
+                "next_id": self._next_id,
+            }
+            parts = [
+                self._ids.astype("<i8").tobytes(),
+                np.array([self._used, self._messages], "<i8").tobytes(),
+            ]
+            for block in range(len(self._used)):
+                parts += [wire.pack_numbers(d.residues(block), width) for d in self._databases]
+        write_bytes(path, wire.pack("encrypted index", header, *parts))
+
+    @classmethod
+    def load(cls, source: Source, *, device: str = "cpu", threads: int | None = None) -> EncryptedIndex:
+        """An index from a file's path, or its bytes.
+
+        Raises:
+            FormatError: if it is damaged.
+            FileError: if the file can not be read.
+            DeviceError, OutOfMemoryError: as for an index.
+        """
+        header, body = wire.unpack("encrypted index", read_bytes(source), _INDEX_FIELDS)
+        settings = _settings_of_owner(header["settings"], "encrypted index")
+        blocks, degree = header["blocks"], settings.degree
+        row = degree * len(settings.params.primes[-1]) * settings.number_bytes
+        sizes = [2 * dims * row for dims in _dims_of_databases(settings)]
+        if blocks < 0 or len(body) != blocks * (8 * degree + 16 + sum(sizes)):
+            raise FormatError(f"the encrypted index has {len(body)} bytes for {blocks} blocks")
+        ids = np.frombuffer(body[: 8 * blocks * degree], "<i8").astype(np.int64).reshape(blocks, degree)
+        at = 8 * blocks * degree + 16 * blocks
+        used, messages = np.frombuffer(body[8 * blocks * degree : at], "<i8").reshape(2, blocks).tolist()
+        there = ids[ids >= 0]
+        is_above = there.max(initial=-1) < header["next_id"] <= IDS
+        unused = np.arange(degree) >= np.array(used, np.int64)[:, None]
+        if len(np.unique(there)) != len(there) or not is_above or (ids[unused] >= 0).any():
+            raise FormatError("the ids of the encrypted index are damaged")
+        if not all(1 <= u <= degree and 1 <= m <= MOST_MESSAGES for u, m in zip(used, messages, strict=True)):
+            raise FormatError("the blocks of the encrypted index are damaged")
+        if (ids < 0).all(axis=1).any():
+            raise FormatError("the encrypted index has a block without rows")
+        index = cls.__new__(cls)
+        index._begin(settings, device, threads)
+        for database in index._databases:
+            database.resize(blocks)
+        for block in range(blocks):
+            for database, size in zip(index._databases, sizes, strict=True):
+                database.set_residues(block, wire.unpack_numbers(body[at : at + size], settings.number_bytes))
+                at += size
+        index._ids, index._used, index._messages = ids, used, messages
+        index._next_id, index._version = header["next_id"], header["index_version"]
+        return index
+
+
+def _dims_of_databases(settings: Settings) -> list[int]:
+    return [settings.dims, 1] if settings.metric == "l2" else [settings.dims]
+
+
+def _settings_of_owner(fields: dict[str, Any], what: str) -> Settings:
+    settings = Settings.from_fields(fields)
+    if not settings.owner:
+        raise FormatError(f"the settings of the {what} are a clear index's")
+    return settings
+
+
+def _unpack_rows(rows: bytes) -> _Sent:
+    require_type(rows, bytes, "an encrypted index", "the bytes of rows from Client.encrypt")
+    header, body = wire.unpack("rows", rows, _ROWS_FIELDS)
+    settings = _settings_of_owner(header["settings"], "message of rows")
+    count, degree, width = header["count"], settings.degree, settings.number_bytes
+    limbs = len(settings.params.primes[-1])
+    all_dims = _dims_of_databases(settings)
+    blocks = -(-count // degree)
+    expected = sum(SEED_BYTES + dims * limbs * degree * width for dims in all_dims) * blocks
+    at = 8 * count * header["has_ids"]
+    if count < 1 or len(body) != at + expected:
+        raise FormatError(f"the message of {count} rows has {len(body)} bytes, not {at + expected}")
+    ids = np.frombuffer(body[:at], "<i8").astype(np.int64) if header["has_ids"] else None
+    parts: list[tuple[int, list[tuple[bytes, NDArray[np.uint64]]]]] = []
+    for block in range(blocks):
+        of_block = []
+        for dims in all_dims:
+            seed, at = bytes(body[at : at + SEED_BYTES]), at + SEED_BYTES
+            end = at + dims * limbs * degree * width
+            of_block.append((seed, wire.unpack_numbers(body[at:end], width).reshape(dims, limbs, degree)))
+            at = end
+        parts.append((min(degree, count - block * degree), of_block))
+    return _Sent(settings, ids, parts)
+
+
+def _in_clear(
+    queries: NDArray[Any], settings: Settings
+) -> tuple[NDArray[np.int16], int, NDArray[np.float64]]:
+    """The integers [query, dims] of queries in the clear, the factor that brings them to the scale of
+    encrypted ones, and the queries' norms; with exact scores their squares."""
+    wide = queries.astype(np.float64)
+    squares = np.einsum("ij,ij->i", wide, wide)
+    integers, shift = quantization.message(queries, settings)
+    if settings.exact:
+        if np.abs(integers).max() > _LARGEST_INTEGER:
+            raise RangeError(
+                f"the query has an integer of magnitude {np.abs(integers).max()}, and those in the clear "
+                f"have 16 bits, up to {_LARGEST_INTEGER}; let the owner encrypt it"
+            )
+        return integers.astype(np.int16), 1 << shift, squares
+    factor = -(-int(settings.query_scale) // _LARGEST_INTEGER)
+    return np.rint(integers / factor).astype(np.int16), factor, np.sqrt(squares)

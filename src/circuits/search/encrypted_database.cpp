@@ -1,0 +1,181 @@
+#include "hemera/circuits/search/encrypted_database.hpp"
+
+#include <algorithm>
+#include <string>
+#include <utility>
+
+#include "circuits/search/answers.hpp"
+#include "hemera/arith/modulus.hpp"
+#include "hemera/circuits/search/database.hpp"
+#include "hemera/poly/backend.hpp"
+#include "hemera/rlwe/key_switching.hpp"
+#include "hemera/runtime/error.hpp"
+#include "rlwe/monomial.hpp"
+
+namespace hemera::circuits::search {
+namespace {
+
+using poly::ConstPolyView;
+using poly::Form;
+using poly::PolyView;
+
+// Every second element of the batch.
+template <typename Byte>
+poly::BasicPolyView<Byte> every_second(const poly::BasicPolyView<Byte>& view, std::size_t first) {
+  poly::BasicPolyView<Byte> part = view.batches(first, view.shape.batch / 2);
+  part.batch_stride *= 2;
+  return part;
+}
+
+// Batch and components change places.
+template <typename Byte>
+poly::BasicPolyView<Byte> transposed(poly::BasicPolyView<Byte> view) {
+  std::swap(view.shape.batch, view.shape.components);
+  std::swap(view.batch_stride, view.component_stride);
+  return view;
+}
+
+}  // namespace
+
+EncryptedDatabase::EncryptedDatabase(std::shared_ptr<const rlwe::Context> context, std::size_t dims)
+    : context_(std::move(context)),
+      dims_(QueryLayout(context_->degree(), dims).dims),
+      blocks_(context_, 2, dims) {}
+
+void EncryptedDatabase::require_blocks(std::size_t dims) const {
+  if (dims != dims_ || blocks() == 0) {
+    throw MismatchError("search: a query of " + std::to_string(dims) + " numbers in a database of " +
+                        std::to_string(blocks()) + " blocks of rows of " + std::to_string(dims_));
+  }
+}
+
+void EncryptedDatabase::require_residues(std::span<const std::uint64_t> residues,
+                                         std::size_t polynomials) const {
+  const std::size_t degree = context_->degree();
+  const poly::RnsBase& base = context_->base(context_->top_level());
+  if (residues.size() != polynomials * base.size() * degree) {
+    throw MismatchError("search: encrypted rows of " + std::to_string(dims_) + " numbers come with " +
+                        std::to_string(residues.size()) + " residues, not " +
+                        std::to_string(polynomials * base.size() * degree));
+  }
+  for (std::size_t row = 0; row < polynomials * base.size(); ++row) {
+    const auto of_row = residues.subspan(row * degree, degree);
+    if (*std::max_element(of_row.begin(), of_row.end()) >= base.modulus(row % base.size()).value()) {
+      throw FormatError("search: the encrypted rows have a number that is no residue");
+    }
+  }
+}
+
+void EncryptedDatabase::place(std::size_t block, std::size_t first, const EncryptedRows& rows) {
+  const rlwe::Context& context = *context_;
+  const std::size_t degree = context.degree();
+  if (block >= blocks() || rows.dims != dims_ || rows.count < 1 || first > degree ||
+      rows.count > degree - first) {
+    throw ParameterError("search: " + std::to_string(rows.count) + " encrypted rows of " +
+                         std::to_string(rows.dims) + " at place " + std::to_string(first) + " of block " +
+                         std::to_string(block) + " of " + std::to_string(blocks()) + "; a block has " +
+                         std::to_string(degree) + " rows of " + std::to_string(dims_));
+  }
+  const poly::RnsBase& base = context.base(context.top_level());
+  require_residues(rows.numbers, dims_);
+  const poly::Backend& backend = context.backend();
+  runtime::Queue& queue = context.queue();
+  poly::Poly added = context.make_poly(dims_, 2, base, Form::evaluation);
+  rlwe::expand_uniform_half(context, added, rows.seed);
+  backend.upload_rows(queue, added.view().components(0, 1), Form::evaluation,
+                      [&](std::size_t row, std::span<std::uint64_t> into) {
+                        std::copy_n(rows.numbers.data() + row * degree, into.size(), into.data());
+                      });
+  const PolyView out = transposed(blocks_.at(block));  // [j, 2]
+  if (first == 0) return backend.copy(queue, out, std::as_const(added).view());
+  backend.multiply_add(queue, out, std::as_const(added).view(), rlwe::monomial(context, base, first).view(),
+                       base);
+}
+
+std::vector<std::uint64_t> EncryptedDatabase::residues(std::size_t block) const {
+  const ConstPolyView from = blocks_.at(block);
+  std::vector<std::uint64_t> residues(from.shape.words());
+  context_->backend().download(context_->queue(), residues, from, Form::evaluation);
+  context_->queue().synchronize();
+  return residues;
+}
+
+void EncryptedDatabase::set_residues(std::size_t block, std::span<const std::uint64_t> residues) {
+  require_residues(residues, 2 * dims_);
+  context_->backend().upload(context_->queue(), blocks_.at(block), residues, Form::evaluation);
+}
+
+void EncryptedDatabase::move_block(std::size_t to, std::size_t from) {
+  const PolyView source = blocks_.at(from);
+  context_->backend().copy(context_->queue(), blocks_.at(to), source);
+}
+
+Answer EncryptedDatabase::answer(const Query& query, const rlwe::EvaluationKeys& keys,
+                                 int dropped_bits) const {
+  const rlwe::Context& context = *context_;
+  rlwe::require_same_context(context, *keys.context, "search");
+  require_blocks(query.dims);
+  const std::size_t level = context.top_level(), count = query.count;
+  const auto key = keys.find(rlwe::KeyRole::relinearization(), level);
+  if (key == nullptr) {
+    throw MissingKeyError(
+        "search: the keys lack the one for products; send those that the client makes for encrypted rows");
+  }
+  const poly::Backend& backend = context.backend();
+  runtime::Queue& queue = context.queue();
+  const poly::RnsBase& base = context.base(level);
+  const poly::Poly numbers = expand(context_, query, keys);
+  // [block * (b, a), query * (b, a)]
+  poly::Poly products = context.make_poly(2 * blocks(), 2 * count, base, Form::evaluation);
+  auto workspace = context.make_workspace();
+  blocks_.for_each_part([&](std::size_t first, const ConstPolyView& part) {
+    backend.multiply_elements(queue, products.view().batches(2 * first, part.shape.batch), part,
+                              numbers.view().with_batch(dims_), base, workspace);
+  });
+  poly::Poly sums = context.make_poly(blocks(), 2 * count, base, Form::evaluation);
+  const PolyView by_b = every_second(products.view(), 0), by_a = every_second(products.view(), 1);
+  for (std::size_t i = 0; i < count; ++i) {
+    const PolyView linear = by_b.components(2 * i + 1, 1);
+    backend.add(queue, linear, linear, by_a.components(2 * i, 1), base);
+    for (std::size_t first = 0; first < blocks(); first += most_switched) {
+      const std::size_t size = std::min(most_switched, blocks() - first);
+      const poly::Poly switched =
+          rlwe::switch_key(context, by_a.components(2 * i + 1, 1).batches(first, size), level, *key,
+                           by_b.components(2 * i, 2).batches(first, size));
+      backend.copy(queue, sums.view().components(2 * i, 2).batches(first, size), switched.view());
+    }
+  }
+  backend.inverse_transform(queue, sums.view(), sums.view(), base);
+  sums.set_form(Form::coefficient);
+  return rounded(context, std::move(sums), count, dropped_bits);
+}
+
+Answer EncryptedDatabase::answer(const rlwe::IntegerMatrix& queries, std::uint64_t factor,
+                                 int dropped_bits) const {
+  const rlwe::Context& context = *context_;
+  rlwe::require_same_context(context, *queries.context(), "search");
+  require_blocks(queries.columns());
+  const poly::Backend& backend = context.backend();
+  runtime::Queue& queue = context.queue();
+  const poly::RnsBase& base = context.base(context.top_level());
+  const std::size_t count = queries.rows();
+  poly::Poly sums = context.make_poly(blocks(), 2 * count, base, Form::evaluation);
+  auto workspace = context.make_workspace();
+  blocks_.for_each_part([&](std::size_t first, const ConstPolyView& part) {
+    const std::size_t size = part.shape.batch / 2;
+    for (std::size_t c = 0; c < 2; ++c) {
+      PolyView out = sums.view().batches(first, size).components(c, count);  // [block, query]
+      out.component_stride *= 2;
+      backend.multiply_matrix(queue, transposed(out), transposed(every_second(part, c)), queries.view(), base,
+                              workspace);
+    }
+  });
+  std::vector<std::uint64_t> factors;
+  for (std::size_t l = 0; l < base.size(); ++l) factors.push_back(base.modulus(l).reduce(factor));
+  backend.multiply_scalar(queue, sums.view(), std::as_const(sums).view(), factors, base);
+  backend.inverse_transform(queue, sums.view(), sums.view(), base);
+  sums.set_form(Form::coefficient);
+  return rounded(context, std::move(sums), count, dropped_bits);
+}
+
+}  // namespace hemera::circuits::search
