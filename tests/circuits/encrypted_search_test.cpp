@@ -243,6 +243,22 @@ TEST(EncryptedSearch, RowsArePlacedBehindOthers) {
   EXPECT_LT(std::abs(static_cast<double>(after[degree + 1])), 8 * predicted);
 }
 
+TEST(EncryptedSearch, ManyBlocksAreSwitchedInParts) {
+  const Owner& o = owner();
+  const std::size_t degree = o.context->degree(), blocks = 258;
+  EncryptedDatabase database(o.context, 1);
+  database.resize(blocks);
+  const Integers entries = uniform_integers(blocks, 127, 14);
+  for (std::size_t block = 0; block < blocks; ++block) {
+    database.place(block, 0, encrypt_rows(o.secret, std::span(entries).subspan(block, 1), 1, 7));
+  }
+  const Integers found =
+      decrypt(o.secret, database.answer(encrypt(o.secret, Integers{std::int64_t{1} << 31}, 1, 0), o.keys, 0));
+  for (std::size_t block = 0; block < blocks; ++block) {
+    ASSERT_EQ(std::llround(std::ldexp(static_cast<double>(found[block * degree]), -38)), entries[block]);
+  }
+}
+
 TEST(EncryptedSearch, OtherSecretsReadNothing) {
   const Owner& o = owner();
   rlwe::SecretKey other = rlwe::generate_secret_key(o.context);

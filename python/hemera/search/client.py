@@ -194,7 +194,8 @@ class Client:
             block = np.ascontiguousarray(rows[first : first + settings.degree])
             made = [_core.search_encrypt_rows(native, block, 0)]
             if settings.metric == "l2":
-                squares, shift = quantization.encrypted_squares(block, settings)
+                of_block = given[first : first + settings.degree]
+                squares, shift = quantization.encrypted_squares(of_block, settings)
                 made.append(_core.search_encrypt_rows(native, squares, shift))
             for seed, numbers in made:
                 parts += [seed, wire.pack_numbers(numbers, width)]

@@ -187,11 +187,13 @@ class EncryptedIndex:
             try:
                 for database in self._databases:
                     database.resize(before + len(sent.blocks) - joins)
-                # The block that is there already comes last: nothing fails after it has changed.
-                for (block, place), (size, parts) in reversed(list(zip(places, sent.blocks, strict=True))):
-                    for database, (seed, numbers) in reversed(list(zip(self._databases, parts, strict=True))):
+                for (block, place), (size, parts) in zip(places, sent.blocks, strict=True):
+                    for database, (seed, numbers) in zip(self._databases, parts, strict=True):
                         database.place(block, place, size, seed, numbers)
             except BaseException:
+                if joins:  # what was added stays, in places that no row has
+                    self._used[-1] = degree
+                    self._messages[-1] += 1
                 for database in self._databases:
                     database.resize(before)
                 raise
@@ -416,7 +418,10 @@ def _unpack_rows(rows: bytes) -> _Sent:
         for dims in all_dims:
             seed, at = bytes(body[at : at + SEED_BYTES]), at + SEED_BYTES
             end = at + dims * limbs * degree * width
-            of_block.append((seed, wire.unpack_numbers(body[at:end], width).reshape(dims, limbs, degree)))
+            numbers = wire.unpack_numbers(body[at:end], width).reshape(dims, limbs, degree)
+            if (numbers.max(axis=(0, 2)) >= np.array(settings.params.primes[-1], np.uint64)).any():
+                raise FormatError("the encrypted rows have a number that is no residue")
+            of_block.append((seed, numbers))
             at = end
         parts.append((min(degree, count - block * degree), of_block))
     return _Sent(settings, ids, parts)

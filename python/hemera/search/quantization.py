@@ -114,11 +114,10 @@ def quantized(vectors: NDArray[Any], settings: Settings) -> NDArray[Any]:
     return result
 
 
-def encrypted_squares(rows: NDArray[np.int64], settings: Settings) -> tuple[NDArray[np.int64], int]:
-    """The squared norms [row, 1] of rows to encrypt, as integers and the power of two that they are
-    multiplied
-    by: in all 2^`settings.square_shift`."""
-    wide = rows / settings.row_scale
+def encrypted_squares(vectors: NDArray[Any], settings: Settings) -> tuple[NDArray[np.int64], int]:
+    """The squared norms [row, 1] of vectors before they are rounded, as integers and the power of two that
+    they are multiplied by: in all 2^`settings.square_shift`."""
+    wide = np.asarray(vectors, np.float64) * settings.scale
     fraction = min(settings.square_shift, _SQUARE_BITS)
     values = np.rint(np.ldexp(np.einsum("ij,ij->i", wide, wide), fraction))
     return values.astype(np.int64)[:, None], settings.square_shift - fraction

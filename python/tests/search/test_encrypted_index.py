@@ -76,6 +76,9 @@ def test_scores_and_ranking_are_those_of_numpy(metric: Metric, rows: int, dims: 
     assert one.shape == (4,)
     assert np.allclose(one, expected[3][named], atol=8 * told.noise * norm, rtol=0)
     assert len(set(named.tolist()) & set(order.tolist())) >= 3
+    axis = np.eye(dims)[3]  # one number has all of the norm
+    expected = scores_of(vectors, axis, metric)
+    assert np.abs(owner.decrypt(index.query(axis))[0] - expected).max() < 8 * told.noise
 
 
 def test_floats_are_finer_than_int8() -> None:
@@ -169,6 +172,10 @@ def test_rows_are_added_and_removed() -> None:
     for i in first:
         del known[i]
     check(1)
+    more = DEGREE + 600 - 1010 + 2  # places of this block that were used
+    assert index.add(owner.encrypt(vectors[more:DEGREE])).tolist()[0] == 6012
+    known.update({6012 + i: vectors[more + i] for i in range(DEGREE - more)})
+    check(1)
     index.add(owner.encrypt(vectors[:DEGREE], ids=np.arange(DEGREE) + 10_000))
     known.update({i + 10_000: vectors[i] for i in range(DEGREE)})
     check(2)
@@ -219,6 +226,39 @@ def test_distances_of_moved_and_added_rows() -> None:
     by_id = dict(zip(ids.tolist(), scores.tolist(), strict=True))
     found = np.array([by_id[i] for i in range(DEGREE, 2 * DEGREE + 15)])
     assert np.abs(found - expected).max() < 8 * index.expected_error.noise * max(1, np.linalg.norm(x))
+
+
+class _Full:
+    """A database that has no room for rows."""
+
+    def __init__(self, database: Any) -> None:
+        self._database = database
+
+    def place(self, *_: object) -> None:
+        raise hm.errors.OutOfMemoryError("no room")
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._database, name)
+
+
+def test_rows_that_have_no_room_leave_the_index_as_it_was() -> None:
+    vectors = floats(DEGREE + 100, 3, 20)
+    owner = Client.owning(vectors, "l2")
+    index = EncryptedIndex(owner.encrypt(vectors[:50]))
+    databases = list(index._databases)
+    for rows in (vectors[50:60], vectors):  # behind the others, and two blocks more
+        index._databases = [databases[0], _Full(databases[1])]  # type: ignore[list-item]
+        with pytest.raises(hm.errors.OutOfMemoryError):
+            index.add(owner.encrypt(rows))
+        index._databases = databases
+        assert len(index) == 50
+        assert index.version == 1
+        assert index.memory_bytes == DEGREE * 4 * 16
+    index.add(owner.encrypt(vectors[50:60]))
+    scores, ids = ask(index, owner, vectors[3])
+    assert ids.tolist() == list(range(60))
+    expected = scores_of(vectors[:60], vectors[3], "l2")[0]
+    assert np.abs(scores - expected).max() < 16 * index.expected_error.noise
 
 
 def test_files(tmp_path: Path) -> None:
@@ -391,7 +431,7 @@ def test_messages_that_lie_are_refused() -> None:
     ]:
         with pytest.raises(errors.FormatError):
             EncryptedIndex(wire.pack("rows", changed, wrong))
-    # A damaged second block leaves the index as it was, the first one's rows too.
+    # A damaged block leaves the index as it was, rows that came before it too.
     more = owner.encrypt(floats(4090, 2, 16), ids=np.arange(4090) + 100)
     index.add(more)
     two = owner.encrypt(floats(DEGREE + 1, 2, 17))
@@ -406,6 +446,7 @@ def test_messages_that_lie_are_refused() -> None:
     with pytest.raises(errors.FormatError, match="residue"):  # squares, after the entries
         index.add(wire.pack("rows", header, bytes(body[:-6]) + b"\xff" * 6))
     assert index.query(query, owner.keys) == before
+    assert index.memory_bytes == DEGREE * 3 * 16
     with pytest.raises(errors.FormatError):
         EncryptedIndex(rows[:-1])
     with pytest.raises(TypeError, match="encrypt"):
@@ -457,3 +498,16 @@ def test_damaged_files_are_refused(tmp_path: Path) -> None:
         EncryptedIndex.load(data[:-1])
     with pytest.raises(hm.errors.FormatError):
         EncryptedIndex.load(owner.encrypt(vectors))
+
+
+def test_files_and_messages_of_version_1() -> None:
+    """Those that were written once load for ever."""
+    folder = Path(__file__).parents[3] / "tests" / "vectors" / "search"
+    rows = EncryptedIndex((folder / "encrypted-rows.hemera").read_bytes())
+    index = EncryptedIndex.load(folder / "index.hemera-encrypted-index")
+    assert rows.ids.tolist() == [9, 2, 30, 4]
+    assert index.ids.tolist() == [9, 30, 4]
+    assert index.version == 2
+    owner = Client(index.settings, folder / "owner-key.hemera")
+    for each, expected in ((rows, [5, -100, 7, 33]), (index, [5, 7, 33])):
+        assert ask(each, owner, [2.0])[0].round().tolist() == [2 * score for score in expected]
