@@ -36,6 +36,15 @@ expected = second @ (first @ inputs + bias) ** 2
 print("largest error:", f"{np.abs(found - expected).max():.1e}")
 assert np.abs(found - expected).max() < 2e-3
 
+# Few inputs share ciphertexts with many features: 64 features of 64 inputs are one ciphertext.
+few = inputs[:, :64]
+layer = hm.circuits.PackedRowsProduct(first, params, vectors=64)
+owner = context.bind(context.generate_keys(secret_key, plan=layer))
+packed = owner.encrypt(layer.pack(few))
+product = layer.unpack(context.decrypt(layer(packed), secret_key))
+print(f"{few.shape[0]} x {few.shape[1]} values are in {packed.shape[0]} ciphertext")
+assert np.abs(product - first @ few).max() < 1e-3
+
 # Integers are exact: weights and counts modulo t, with BFV or BGV.
 exact = hm.Context(hm.bfv.Parameters.for_circuit(depth=1, slots=4096))
 key = exact.generate_secret_key()

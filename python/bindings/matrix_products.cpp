@@ -18,6 +18,7 @@
 #include "hemera/circuits/linear/matrix_batch_product.hpp"
 #include "hemera/circuits/linear/matrix_product.hpp"
 #include "hemera/circuits/linear/matrix_vector_product.hpp"
+#include "hemera/circuits/linear/packed_rows_product.hpp"
 #include "hemera/circuits/linear/plain_matrix_product.hpp"
 #include "hemera/rlwe/integer_matrix.hpp"
 
@@ -28,10 +29,12 @@ using namespace nb::literals;
 using circuits::MatrixBatchProduct;
 using circuits::MatrixProduct;
 using circuits::MatrixVectorProduct;
+using circuits::PackedRowsProduct;
 using circuits::PlainMatrixProduct;
 using circuits::PreparedMatrixBatchProduct;
 using circuits::PreparedMatrixProduct;
 using circuits::PreparedMatrixVectorProduct;
+using circuits::PreparedPackedRowsProduct;
 using circuits::PreparedPlainMatrixProduct;
 using Complex = std::complex<double>;
 using Entries = nb::ndarray<const Complex, nb::numpy, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
@@ -97,10 +100,56 @@ void bind_plain_products(nb::module_& m) {
       "w"_a, "x"_a);
 }
 
+void bind_packed_products(nb::module_& m) {
+  nb::class_<PackedRowsProduct, circuits::Plan>(m, "PackedRowsProduct")
+      .def(
+          "__init__",
+          [](PackedRowsProduct* self, const rlwe::Parameters& parameters, const Matrix<double>& weights,
+             std::size_t vectors, std::optional<std::size_t> level, int bits) {
+            const ReleasedGil released;
+            new (self)
+                PackedRowsProduct(parameters, weights.shape(0), weights.shape(1),
+                                  {weights.data(), weights.size()}, vectors, {.level = level, .bits = bits});
+          },
+          "parameters"_a, "weights"_a, "vectors"_a, "level"_a.none(), "bits"_a)
+      .def_prop_ro("parts", &PackedRowsProduct::parts)
+      .def_prop_ro("factor", [](const PackedRowsProduct& self) { return self.product().factor(); })
+      .def_prop_ro("rounding_of_weights",
+                   [](const PackedRowsProduct& self) { return self.product().rounding_of_weights(); })
+      .def_prop_ro("weight_bytes",
+                   [](const PackedRowsProduct& self) {
+                     return self.product().integers().size() * (self.product().bits() == 8 ? 1 : 2);
+                   })
+      .def_prop_ro("integers", [](const PackedRowsProduct& self) { return self.product().integers(); })
+      .def(
+          "pack",
+          [](const PackedRowsProduct& self, const Entries& matrix) { return self.pack(values_of(matrix)); },
+          "matrix"_a)
+      .def(
+          "unpack",
+          [](const PackedRowsProduct& self, const Entries& values, std::size_t rows) {
+            return self.unpack(values_of(values), rows);
+          },
+          "values"_a, "rows"_a);
+  nb::class_<PreparedPackedRowsProduct>(m, "PreparedPackedRowsProduct")
+      .def(
+          "apply",
+          [](const PreparedPackedRowsProduct& self, const EvaluatorHandle& evaluator,
+             const rlwe::Ciphertext& x) { return self(ckks_evaluator(evaluator), x); },
+          "evaluator"_a, "x"_a, ReleaseGil());
+  m.def(
+      "prepare_packed_rows_product",
+      [](const ContextHandle& context, const PackedRowsProduct& plan) {
+        return std::make_unique<PreparedPackedRowsProduct>(context.context, plan);
+      },
+      "context"_a, "plan"_a, ReleaseGil());
+}
+
 }  // namespace
 
 void bind_matrix_products(nb::module_& m) {
   bind_plain_products(m);
+  bind_packed_products(m);
   auto vector_product = nb::class_<MatrixVectorProduct, circuits::Plan>(m, "MatrixVectorProduct");
   bind_plan(vector_product);
   vector_product

@@ -42,6 +42,17 @@ void PartSplitter::split(const poly::ConstPolyView& f, runtime::Secrecy secrecy,
   split(f, 1, 0, secrecy, take);
 }
 
+void PartSplitter::keep_first(const poly::PolyView& f) const {
+  const poly::Backend& backend = context_->backend();
+  runtime::Queue& queue = context_->queue();
+  poly::Poly mirrored = context_->make_poly(f.shape.batch, f.shape.components, base_, Form::evaluation);
+  for (std::size_t step = 1; step < parts_; step *= 2) {
+    backend.automorphism(queue, mirrored.view(), f, 1 + context_->degree() / step, Form::evaluation, base_);
+    backend.add(queue, f, f, std::as_const(mirrored).view(), base_);
+    backend.multiply_scalar(queue, f, f, half_, base_);
+  }
+}
+
 // f is a polynomial in X^step, the part that begins at `first`.
 void PartSplitter::split(const poly::ConstPolyView& f, std::size_t step, std::size_t first,
                          runtime::Secrecy secrecy,

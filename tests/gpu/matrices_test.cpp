@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "hemera/circuits/linear/matrix_batch_product.hpp"
+#include "hemera/circuits/linear/packed_rows_product.hpp"
 #include "hemera/circuits/linear/plain_matrix_product.hpp"
 #include "hemera/io/objects.hpp"
 #include "hemera/rlwe/integer_matrix.hpp"
@@ -85,6 +86,25 @@ TEST(MatricesOnDevices, BatchesOfProductsHaveTheSameBytes) {
   EXPECT_EQ(bytes(device, io::load_evaluation_keys(device, io::save(keys)),
                   io::load_ciphertext(device, io::save(z)), io::load_ciphertext(device, io::save(x))),
             bytes(client.context, keys, z, x));
+}
+
+TEST(MatricesOnDevices, PackedRowsHaveTheSameBytes) {
+  const Client client;
+  const auto device = tests::make_context(parameters());
+  const ckks::Values random = ckks::random_values(20 * 20, 6);
+  std::vector<double> weights;
+  for (const ckks::Complex& value : random) weights.push_back(value.real());
+  const PackedRowsProduct plan(parameters(), 20, 20, weights, 64);
+  const rlwe::EvaluationKeys keys = plan.generate_keys(client.secret);
+  const Ciphertext x =
+      client.encrypt(ckks::random_values(plan.input_ciphertexts() * 512, 7), plan.input_ciphertexts());
+  const auto bytes = [&](const std::shared_ptr<const rlwe::Context>& context, const rlwe::EvaluationKeys& own,
+                         const Ciphertext& in) {
+    return io::save(PreparedPackedRowsProduct(context, plan)(ckks::Evaluator(context, own), in));
+  };
+  EXPECT_EQ(bytes(device, io::load_evaluation_keys(device, io::save(keys)),
+                  io::load_ciphertext(device, io::save(x))),
+            bytes(client.context, keys, x));
 }
 
 }  // namespace

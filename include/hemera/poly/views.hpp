@@ -105,6 +105,15 @@ struct BasicPolyView {
     whole.batch_stride = whole.shape.components * component_stride;
     return whole;
   }
+  /// Batch and components change places.
+  [[nodiscard]] BasicPolyView transposed() const {
+    BasicPolyView turned = *this;
+    turned.shape.batch = shape.components;
+    turned.shape.components = shape.batch;
+    turned.batch_stride = component_stride;
+    turned.component_stride = batch_stride;
+    return turned;
+  }
 };
 
 using PolyView = BasicPolyView<std::byte>;

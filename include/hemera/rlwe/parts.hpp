@@ -26,6 +26,8 @@ class PartSplitter {
   /// evaluation form. By halves: g(W) = g_0(W^2) + W g_1(W^2), where g(-W) is an automorphism's image.
   void split(const poly::ConstPolyView& f, runtime::Secrecy secrecy,
              const std::function<void(std::size_t u, const poly::ConstPolyView& part)>& take) const;
+  /// f_0(X^d) alone, in the place of f, which is in evaluation form.
+  void keep_first(const poly::PolyView& f) const;
 
  private:
   void split(const poly::ConstPolyView& f, std::size_t step, std::size_t first, runtime::Secrecy secrecy,

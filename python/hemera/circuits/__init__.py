@@ -37,6 +37,7 @@ from hemera.circuits.matrices import (
     MatrixVectorProduct,
     PlainMatrixProduct,
 )
+from hemera.circuits.packed_rows import PackedRowsProduct
 from hemera.circuits.plans import Plan
 from hemera.circuits.recipes import from_recipe
 from hemera.circuits.selection import argmax, softmax
@@ -54,6 +55,7 @@ __all__ = [
     "MatrixBatchProduct",
     "MatrixProduct",
     "MatrixVectorProduct",
+    "PackedRowsProduct",
     "PlainMatrixProduct",
     "Plan",
     "Polynomial",

@@ -352,7 +352,7 @@ def _is_left(side: str) -> bool:
     return side == "left"
 
 
-def _real_matrix(values: ArrayLike, operation: str) -> NDArray[np.float64]:
+def real_matrix(values: ArrayLike, operation: str) -> NDArray[np.float64]:
     """A matrix of real numbers.
 
     Raises:
@@ -412,7 +412,7 @@ class PlainMatrixProduct(ClearPlan):
         slots: int | None = None,
     ) -> None:
         require_naturals(bits=bits, level=level or 0, slots=slots or 1)
-        matrix = _real_matrix(weights, "PlainMatrixProduct")
+        matrix = real_matrix(weights, "PlainMatrixProduct")
         native = _core.PlainMatrixProduct(params._native, matrix, level, bits, rescaled, slots)
         super().__init__(native, params)
         self._shape: tuple[int, int] = (matrix.shape[0], matrix.shape[1])

@@ -23,6 +23,7 @@ from hemera.circuits import (
 )
 from hemera.circuits.functions import Basis, Interval
 from hemera.circuits.matrices import EncryptedProduct, MatrixVectorProduct, PlainMatrixProduct
+from hemera.circuits.packed_rows import RowsProduct
 from hemera.circuits.slots import SlotPlan
 from hemera.inputs.arguments import described, in_own_words, require_type
 from hemera.inputs.encoding import as_number
@@ -325,14 +326,16 @@ class CircuitEvaluator:
         return self._finish("multiply_matrices", core, out)
 
     def multiply_rows(
-        self, product: PlainMatrixProduct | ArrayLike, a: Ciphertext, *, out: Ciphertext | None = None
+        self, product: RowsProduct | ArrayLike, a: Ciphertext, *, out: Ciphertext | None = None
     ) -> Ciphertext:
         """A plain matrix times a batch along its first axis: element r of the result is the sum over j of
         matrix[r, j] * a[j]. It takes no key. CKKS: see `hemera.circuits.PlainMatrixProduct`, whose plan keeps
         the rounded weights; an array is planned with 16 bits, at the level of `a`. BFV and BGV: integers of
-        16 bits, exactly, without a level.
+        16 bits, exactly, without a level. A `hemera.circuits.PackedRowsProduct` multiplies rows that share
+        ciphertexts, and takes keys.
 
         Raises:
+            MissingKeyError: if keys of packed rows are missing.
             MismatchError: if the first axis of `a` has another extent than the matrix has columns.
             LevelError: if no level is left.
             RangeError: BFV and BGV: if an entry is below -32768 or above 32767.
@@ -342,7 +345,7 @@ class CircuitEvaluator:
         if self._context.params.scheme != "ckks":
             return self._finish("multiply_rows", _core.multiply_matrix(_integers(product), native), out)
         a = self._refreshed(a)
-        if not isinstance(product, PlainMatrixProduct):
+        if not isinstance(product, RowsProduct):
             level = _core.level_of_product(a._native)
             product = PlainMatrixProduct(product, self._context.params, level=level)
         return self._finish("multiply_rows", product._apply(self, a._native), out)
@@ -362,7 +365,7 @@ class CircuitEvaluator:
         if isinstance(circuit, TransformGrid):
             return self.transform_all(circuit, *inputs)
         (x,) = inputs
-        if isinstance(circuit, PlainMatrixProduct):
+        if isinstance(circuit, RowsProduct):
             return self.multiply_rows(circuit, x, out=out)
         if isinstance(circuit, (Bootstrap, IntegerBootstrap)):
             return self.bootstrap(x, circuit, out=out)
@@ -477,7 +480,7 @@ class CircuitEvaluator:
         return Ciphertext(core, cast("Evaluator", self))
 
 
-def _integers(matrix: PlainMatrixProduct | ArrayLike) -> NDArray[np.int16]:
+def _integers(matrix: RowsProduct | ArrayLike) -> NDArray[np.int16]:
     """A matrix for BFV and BGV. Errors as `CircuitEvaluator.multiply_rows`."""
     given = np.asarray(matrix)
     if given.dtype.kind not in "biu":

@@ -11,7 +11,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from hemera import _core
-from hemera.circuits.matrices import EncryptedProduct, MatrixVectorProduct, PlainMatrixProduct
+from hemera.circuits.matrices import EncryptedProduct, MatrixVectorProduct
+from hemera.circuits.packed_rows import RowsProduct
 from hemera.inputs.arguments import require_type
 from hemera.inputs.source import Source
 from hemera.objects.ciphertext import Ciphertext, Operand, Plaintext, all_parts
@@ -257,7 +258,7 @@ class PoolEvaluator(Evaluator):
         return found
 
     def multiply_rows(
-        self, product: PlainMatrixProduct | ArrayLike, a: Ciphertext, *, out: Ciphertext | None = None
+        self, product: RowsProduct | ArrayLike, a: Ciphertext, *, out: Ciphertext | None = None
     ) -> Ciphertext:
         """See `Evaluator.multiply_rows`. The member of the first part takes it, as a row of the result needs
         the whole batch."""

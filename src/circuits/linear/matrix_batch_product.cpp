@@ -2,11 +2,11 @@
 
 #include <bit>
 #include <cmath>
-#include <numbers>
 #include <string>
 #include <utility>
 
 #include "circuits/circuit_gadgets.hpp"
+#include "circuits/linear/slot_roots.hpp"
 #include "circuits/plan_input.hpp"
 #include "circuits/rounding_model.hpp"
 #include "hemera/poly/backend.hpp"
@@ -47,18 +47,6 @@ MatrixBatchProduct::MatrixBatchProduct(const rlwe::Parameters& parameters, std::
   switching_ = switching_error(parameters, gadget_, parameters.max_slots());
 }
 
-std::vector<Complex> MatrixBatchProduct::roots() const {
-  const std::size_t degree = parameters().degree();
-  const std::uint64_t generator = parameters().literal().galois_generator;
-  std::vector<Complex> roots(degree / 2);
-  std::uint64_t exponent = 1;
-  for (Complex& root : roots) {
-    root = std::polar(1.0, std::numbers::pi * static_cast<double>(exponent) / static_cast<double>(degree));
-    exponent = exponent * generator % (2 * degree);
-  }
-  return roots;
-}
-
 // A slot of the ciphertext is a polynomial of degree d - 1 at its root, whose coefficients are a pair's
 // entries.
 std::vector<Complex> MatrixBatchProduct::pack(std::span<const Complex> matrices, Side side) const {
@@ -67,7 +55,7 @@ std::vector<Complex> MatrixBatchProduct::pack(std::span<const Complex> matrices,
     throw ParameterError(std::to_string(pairs_) + " matrices of " + std::to_string(d) + " x " +
                          std::to_string(d) + " with " + std::to_string(matrices.size()) + " entries in all");
   }
-  const std::vector<Complex> at = roots();
+  const std::vector<Complex> at = slot_roots(parameters());
   std::vector<Complex> values(d * slots);
   const std::size_t outer = side == Side::right ? d : 1, inner = side == Side::right ? 1 : d;
   for (std::size_t i = 0; i < d; ++i) {
@@ -87,7 +75,7 @@ std::vector<Complex> MatrixBatchProduct::unpack(std::span<const Complex> values,
     throw ParameterError(std::to_string(values.size()) + " values; packed matrices have " +
                          std::to_string(d * slots));
   }
-  const std::vector<Complex> at = roots();
+  const std::vector<Complex> at = slot_roots(parameters());
   std::vector<Complex> matrices(pairs_ * d * d);
   const std::size_t outer = side == Side::right ? d : 1, inner = side == Side::right ? 1 : d;
   for (std::size_t i = 0; i < d; ++i) {

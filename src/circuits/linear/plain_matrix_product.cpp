@@ -99,6 +99,14 @@ PreparedPlainMatrixProduct::PreparedPlainMatrixProduct(const std::shared_ptr<con
 
 rlwe::Ciphertext PreparedPlainMatrixProduct::operator()(const ckks::Evaluator& evaluator,
                                                         const rlwe::Ciphertext& x) const {
+  rlwe::Ciphertext result = sums(evaluator, x);
+  if (plan_.rescaled_)
+    evaluator.adjust_to_level_inplace(result, plan_.ends_.result_level, plan_.ends_.result_scale);
+  return result;
+}
+
+rlwe::Ciphertext PreparedPlainMatrixProduct::sums(const ckks::Evaluator& evaluator,
+                                                  const rlwe::Ciphertext& x) const {
   constexpr const char* operation = "matrix product";
   rlwe::require_same_context(*weights_.context(), *evaluator.context(), operation);
   rlwe::require_filled(x, operation);
@@ -118,8 +126,6 @@ rlwe::Ciphertext PreparedPlainMatrixProduct::operator()(const ckks::Evaluator& e
   }
   result.meta.scale = scale;
   result.meta.largest /= plan_.factor_;
-  if (plan_.rescaled_)
-    evaluator.adjust_to_level_inplace(result, plan_.ends_.result_level, plan_.ends_.result_scale);
   return result;
 }
 

@@ -27,14 +27,6 @@ poly::BasicPolyView<Byte> every_second(const poly::BasicPolyView<Byte>& view, st
   return part;
 }
 
-// Batch and components change places.
-template <typename Byte>
-poly::BasicPolyView<Byte> transposed(poly::BasicPolyView<Byte> view) {
-  std::swap(view.shape.batch, view.shape.components);
-  std::swap(view.batch_stride, view.component_stride);
-  return view;
-}
-
 }  // namespace
 
 EncryptedDatabase::EncryptedDatabase(std::shared_ptr<const rlwe::Context> context, std::size_t dims)
@@ -86,7 +78,7 @@ void EncryptedDatabase::place(std::size_t block, std::size_t first, const Encryp
                       [&](std::size_t row, std::span<std::uint64_t> into) {
                         std::copy_n(rows.numbers.data() + row * degree, into.size(), into.data());
                       });
-  const PolyView out = transposed(blocks_.at(block));  // [j, 2]
+  const PolyView out = blocks_.at(block).transposed();  // [j, 2]
   if (first == 0) return backend.copy(queue, out, std::as_const(added).view());
   backend.multiply_add(queue, out, std::as_const(added).view(), rlwe::monomial(context, base, first).view(),
                        base);
@@ -166,8 +158,8 @@ Answer EncryptedDatabase::answer(const rlwe::IntegerMatrix& queries, std::uint64
     for (std::size_t c = 0; c < 2; ++c) {
       PolyView out = sums.view().batches(first, size).components(c, count);  // [block, query]
       out.component_stride *= 2;
-      backend.multiply_matrix(queue, transposed(out), transposed(every_second(part, c)), queries.view(), base,
-                              workspace);
+      backend.multiply_matrix(queue, out.transposed(), every_second(part, c).transposed(), queries.view(),
+                              base, workspace);
     }
   });
   std::vector<std::uint64_t> factors;

@@ -63,8 +63,6 @@ class MatrixBatchProduct : public Plan {
   /// Of entries of magnitude 1 in the matrices (not of slots): the errors of both factors, noise of the keys,
   /// rounding of the result.
   [[nodiscard]] ExpectedError error_from(double input_error) const override;
-  /// Powers of the root that each slot is a value at: [slot].
-  [[nodiscard]] std::vector<std::complex<double>> roots() const;
 
   std::size_t size_, pairs_;
   rlwe::GadgetPrimes gadget_;

@@ -50,6 +50,7 @@ class PlainMatrixProduct : public Plan {
   [[nodiscard]] double rounding_of_weights() const { return weights_error_; }
 
  private:
+  friend class PackedRowsProduct;
   friend class PreparedPlainMatrixProduct;
 
   [[nodiscard]] std::vector<Input> inputs() const override;
@@ -81,6 +82,8 @@ class PreparedPlainMatrixProduct {
   /// lower level, and where the product does not fit the level's modulus.
   [[nodiscard]] rlwe::Ciphertext operator()(const ckks::Evaluator& evaluator,
                                             const rlwe::Ciphertext& x) const;
+  /// The same before its rescale, at the plan's level.
+  [[nodiscard]] rlwe::Ciphertext sums(const ckks::Evaluator& evaluator, const rlwe::Ciphertext& x) const;
 
  private:
   PlainMatrixProduct plan_;

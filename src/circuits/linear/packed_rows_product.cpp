@@ -1,0 +1,305 @@
+#include "hemera/circuits/linear/packed_rows_product.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <cstdint>
+#include <string>
+#include <utility>
+
+#include "circuits/circuit_gadgets.hpp"
+#include "circuits/linear/slot_roots.hpp"
+#include "circuits/plan_input.hpp"
+#include "circuits/rounding_model.hpp"
+#include "hemera/arith/modulus.hpp"
+#include "hemera/poly/backend.hpp"
+#include "hemera/rlwe/hoisting.hpp"
+#include "hemera/runtime/error.hpp"
+#include "rlwe/monomial.hpp"
+#include "rlwe/requirements.hpp"
+#include "rlwe/restriction.hpp"
+
+namespace hemera::circuits {
+namespace {
+
+using Complex = std::complex<double>;
+using poly::ConstPolyView;
+using poly::Form;
+using rlwe::Ciphertext;
+
+// N / 2 over the power of two that the vectors are filled up to: R^2 <= 2N, so that the R-th roots of unity
+// are powers of X^R.
+std::size_t parts_of(const rlwe::Parameters& parameters, std::size_t vectors) {
+  const std::size_t slots = parameters.degree() / 2;
+  if (vectors < 1 || vectors > slots / 2) {
+    throw ParameterError("a product with packed rows of " + std::to_string(vectors) +
+                         " vectors; at N = " + std::to_string(parameters.degree()) + " they are 1 to " +
+                         std::to_string(slots / 2) + ", and PlainMatrixProduct takes more");
+  }
+  std::size_t parts = std::bit_floor(std::min(slots / std::bit_ceil(vectors), slots * 2 / poly::min_entries));
+  while (parts * parts > 4 * slots) parts /= 2;
+  return parts;
+}
+
+// The place of output `number` of a transform of `size` places.
+std::size_t reversed(std::size_t number, std::size_t size) {
+  std::size_t result = 0;
+  for (std::size_t bit = 1; bit < size; bit *= 2) result = 2 * result + (number / bit & 1);
+  return result;
+}
+
+}  // namespace
+
+PackedRowsProduct::PackedRowsProduct(const rlwe::Parameters& parameters, std::size_t rows,
+                                     std::size_t columns, std::span<const double> weights,
+                                     std::size_t vectors, const PackedRowsOptions& options)
+    : Plan(parameters),
+      product_(parameters, rows, columns, weights, {.level = options.level, .bits = options.bits}),
+      vectors_(vectors),
+      parts_(parts_of(parameters, vectors)) {
+  ends_ = product_.ends();
+  gadget_ = product_gadget(parameters, ends_.level, most_special_primes);
+  rounding_ = division_error(parameters, parameters.max_slots());
+  switching_ = switching_error(parameters, gadget_, parameters.max_slots());
+}
+
+// A slot of a ciphertext is a polynomial of degree R - 1 at its root, whose coefficients are entries of one
+// vector.
+std::vector<Complex> PackedRowsProduct::pack(std::span<const Complex> matrix) const {
+  const std::size_t rows = matrix.size() / vectors_, slots = parameters().max_slots();
+  if (rows * vectors_ != matrix.size()) {
+    throw ParameterError(std::to_string(matrix.size()) + " entries are no whole rows of " +
+                         std::to_string(vectors_) + " vectors");
+  }
+  const std::vector<Complex> at = slot_roots(parameters());
+  std::vector<Complex> values(groups(rows) * slots);
+  for (std::size_t first = 0; first < rows; first += parts_) {
+    Complex* const out = values.data() + first / parts_ * slots;
+    for (std::size_t slot = 0; slot < slots; ++slot) {
+      const std::size_t vector = slot % (slots / parts_);
+      if (vector >= vectors_) continue;
+      Complex sum = 0;
+      for (std::size_t row = std::min(rows, first + parts_); row-- > first;) {
+        sum = sum * at[slot] + matrix[row * vectors_ + vector];
+      }
+      out[slot] = sum;
+    }
+  }
+  return values;
+}
+
+std::vector<Complex> PackedRowsProduct::unpack(std::span<const Complex> values, std::size_t rows) const {
+  const std::size_t slots = parameters().max_slots();
+  if (values.size() != groups(rows) * slots) {
+    throw ParameterError(std::to_string(values.size()) + " values for " + std::to_string(rows) +
+                         " rows, which have " + std::to_string(groups(rows) * slots));
+  }
+  const std::vector<Complex> at = slot_roots(parameters());
+  std::vector<Complex> matrix(rows * vectors_);
+  for (std::size_t first = 0; first < rows; first += parts_) {
+    const Complex* const in = values.data() + first / parts_ * slots;
+    for (std::size_t slot = 0; slot < slots; ++slot) {
+      const std::size_t vector = slot % (slots / parts_);
+      if (vector >= vectors_) continue;
+      Complex term = in[slot] / static_cast<double>(parts_);
+      for (std::size_t row = first; row < std::min(rows, first + parts_); ++row) {
+        matrix[row * vectors_ + vector] += term;
+        term *= std::conj(at[slot]);
+      }
+    }
+  }
+  return matrix;
+}
+
+std::vector<Plan::Input> PackedRowsProduct::inputs() const {
+  return {{.slots = parameters().max_slots(), .batch = {input_ciphertexts()}}};
+}
+
+Plan::Evaluation PackedRowsProduct::bound(const std::shared_ptr<const rlwe::Context>& context) const {
+  return [prepared = std::make_shared<PreparedPackedRowsProduct>(context, *this)](
+             const ckks::Evaluator& evaluator, auto inputs) {
+    static_cast<void>((*prepared)(evaluator, *inputs[0]));
+  };
+}
+
+// An entry is the mean of R slots, turned.
+ExpectedError PackedRowsProduct::error_from(double input_error) const {
+  const auto count = static_cast<double>(parts_);
+  const double sums_scale = ends_.scale * product_.factor();
+  const double packing = (squared(rounding_) + count * squared(switching_)) / squared(sums_scale);
+  const double own = (packing + squared(rounding_ / ends_.result_scale)) / count;
+  const auto error = [&](double norm, double weights) {
+    return std::sqrt(squared(norm * input_error) / count + squared(weights) + own);
+  };
+  return {.mean = error(product_.norm_, product_.weights_error_),
+          .worst = error(product_.worst_norm_, product_.worst_weights_error_)};
+}
+
+PreparedPackedRowsProduct::PreparedPackedRowsProduct(const std::shared_ptr<const rlwe::Context>& context,
+                                                     const PackedRowsProduct& plan)
+    : context_(context),
+      plan_((plan.require_parameters(*context, "product with packed rows"), plan)),
+      product_(context, plan.product()),
+      gadget_(context->gadget(plan.gadget())),
+      splitter_(context, context->base(plan.level()), plan.parts()) {
+  const poly::RnsBase& base = context->base(plan.level());
+  const std::size_t parts = plan.parts(), degree = context->degree();
+  const auto monomials = [&](std::size_t count, auto&& exponent) {  // of X^-exponent
+    poly::Poly all = context->make_poly(count, 1, base, Form::evaluation);
+    for (std::size_t i = 0; i < count; ++i) {
+      const poly::Poly one = rlwe::monomial(*context, base, (2 * degree - exponent(i)) % (2 * degree));
+      context->backend().copy(context->queue(), all.view().batches(i, 1), one.view());
+    }
+    return all;
+  };
+  places_ = monomials(parts, [&](std::size_t r) { return 2 * degree - r; });
+  turns_ = monomials(parts, [](std::size_t r) { return r; });
+  roots_ = monomials(parts / 2, [&](std::size_t k) { return 2 * degree / parts * k; });
+  parts_ = monomials(parts, [&](std::size_t place) {
+    const std::size_t u = reversed(place, parts);
+    return u == 0 ? 0 : 2 * degree + u - parts;
+  });
+  std::vector<std::uint64_t> inverses;
+  for (std::size_t l = 0; l < base.size(); ++l)
+    inverses.push_back(arith::inverse(parts, base.modulus(l).value()));
+  context->backend().multiply_scalar(context->queue(), parts_.view(), std::as_const(parts_).view(), inverses,
+                                     base);
+}
+
+Ciphertext PreparedPackedRowsProduct::unpacked(const Ciphertext& x) const {
+  const std::size_t parts = plan_.parts(), columns = plan_.columns();
+  rlwe::Metadata meta = x.meta;
+  meta.batch = {columns};
+  Ciphertext rows = rlwe::make_ciphertext(context_, std::move(meta), 2);
+  for (std::size_t first = 0; first < columns; first += parts) {
+    const std::size_t count = std::min(parts, columns - first);
+    context_->backend().multiply(
+        context_->queue(), rows.poly.view().batches(first, count), x.poly.view().batches(first / parts, 1),
+        std::as_const(turns_).view().batches(0, count), context_->base(plan_.level()));
+  }
+  return rows;
+}
+
+poly::Poly PreparedPackedRowsProduct::ordered_keys(const rlwe::EvaluationKeys& keys) const {
+  const rlwe::Context& context = *context_;
+  const std::size_t parts = plan_.parts();
+  const poly::ModUp& up = gadget_->mod_up(plan_.level());
+  poly::Poly ordered = context.make_poly(parts * up.digits().size(), 2, up.extended(), Form::evaluation);
+  std::size_t place = 0;
+  for (std::size_t i = 0; i < parts; ++i) {
+    const std::size_t u = reversed(i, parts);
+    const auto key = require_key(
+        keys,
+        {.role = rlwe::part_role({.parts = parts, .index = (parts - u) % parts}), .gadget = plan_.gadget()});
+    rlwe::with_restricted(context, key->poly, up.extended(), [&](const ConstPolyView& own) {
+      for (const poly::GadgetDigit& digit : up.digits()) {
+        context.backend().copy(context.queue(), ordered.view().batches(place++, 1),
+                               own.batches(digit.key_digit, 1));
+      }
+    });
+  }
+  return ordered;
+}
+
+// Decimation in frequency, in place.
+void PreparedPackedRowsProduct::transform(const poly::PolyView& values, const poly::PolyView& scratch) const {
+  const poly::Backend& backend = context_->backend();
+  runtime::Queue& queue = context_->queue();
+  const poly::RnsBase& base = context_->base(plan_.level());
+  const std::size_t size = plan_.parts();
+  for (std::size_t half = size / 2; half > 0; half /= 2) {
+    ConstPolyView roots = std::as_const(roots_).view().batches(0, half);
+    roots.batch_stride *= size / 2 / half;
+    const poly::PolyView difference = scratch.batches(0, half);
+    for (std::size_t first = 0; first < size; first += 2 * half) {
+      const poly::PolyView low = values.batches(first, half), high = values.batches(first + half, half);
+      backend.subtract(queue, difference, low, high, base);
+      backend.add(queue, low, low, high, base);
+      backend.multiply(queue, high, difference, roots, base);
+    }
+  }
+}
+
+void PreparedPackedRowsProduct::exchange(const poly::PolyView& rows, const poly::PolyView& scratch) const {
+  const poly::Backend& backend = context_->backend();
+  runtime::Queue& queue = context_->queue();
+  const poly::RnsBase& base = context_->base(plan_.level());
+  const std::size_t parts = plan_.parts();
+  backend.multiply(queue, rows, rows, std::as_const(places_).view(), base);
+  transform(rows, scratch);
+  for (std::size_t j = 0; j < parts; ++j) {
+    backend.automorphism(queue, scratch.batches(j, 1), rows.batches(reversed(j, parts), 1),
+                         1 + 2 * context_->degree() / parts * j, Form::evaluation, base);
+  }
+  transform(scratch, rows);
+  backend.multiply(queue, rows, scratch, std::as_const(parts_).view(), base);
+}
+
+Ciphertext PreparedPackedRowsProduct::packed(Ciphertext rows, const rlwe::EvaluationKeys& keys) const {
+  const rlwe::Context& context = *context_;
+  const poly::Backend& backend = context.backend();
+  runtime::Queue& queue = context.queue();
+  const std::size_t parts = plan_.parts(), groups = plan_.result_ciphertexts();
+  const poly::RnsBase& base = context.base(plan_.level());
+  const poly::ModUp& up = gadget_->mod_up(plan_.level());
+  const poly::RnsBase& extended = up.extended();
+  auto workspace = context.make_workspace();
+
+  rlwe::Metadata meta = rows.meta;
+  meta.batch = {groups};
+  meta.is_complex = true;
+  meta.largest *= static_cast<double>(parts);                             // a slot is a sum of so many
+  Ciphertext kept = rlwe::make_ciphertext(context_, std::move(meta), 2);  // (sum of X^r b_r, 0)
+  backend.fill_zero(queue, kept.poly.view().components(1, 1));
+  splitter_.keep_first(rows.poly.view().components(0, 1));
+  const poly::Poly ordered = ordered_keys(keys);
+  poly::Poly switched = context.make_poly(groups, 2, extended, Form::evaluation);
+  poly::Poly exchanged = context.make_poly(parts, 1, base, Form::evaluation);
+  poly::Poly scratch = context.make_poly(parts, 1, base, Form::evaluation);
+  poly::Poly digits = context.make_poly(parts, up.digits().size(), extended, Form::evaluation);
+  for (std::size_t g = 0; g < groups; ++g) {
+    const std::size_t count = std::min(parts, plan_.rows() - g * parts);
+    const ConstPolyView of_group = std::as_const(rows.poly).view().batches(g * parts, count);
+    backend.multiply_elements(queue, kept.poly.view().batches(g, 1).components(0, 1),
+                              of_group.components(0, 1).transposed(),
+                              std::as_const(places_).view().batches(0, count), base, workspace);
+    backend.copy(queue, exchanged.view().batches(0, count), of_group.components(1, 1));
+    if (count < parts) backend.fill_zero(queue, exchanged.view().batches(count, parts - count));
+    exchange(exchanged.view(), scratch.view());
+    backend.mod_up(queue, digits.view(), std::as_const(exchanged).view(), up, Form::evaluation, workspace);
+    backend.multiply_elements(queue, switched.view().batches(g, 1),
+                              std::as_const(digits).view().with_batch(1), ordered.view(), extended,
+                              workspace);
+  }
+  rlwe::ExtendedCiphertext result = rlwe::extend(kept, gadget_);
+  backend.add(queue, result.poly.view(), std::as_const(result.poly).view(), std::as_const(switched).view(),
+              extended);
+  return rlwe::mod_down(result);
+}
+
+Ciphertext PreparedPackedRowsProduct::operator()(const ckks::Evaluator& evaluator,
+                                                 const Ciphertext& x) const {
+  constexpr const char* operation = "product with packed rows";
+  rlwe::require_same_context(*context_, *evaluator.context(), operation);
+  rlwe::require_filled(x, operation);
+  rlwe::require_same_context(*context_, *x.context, operation);
+  const std::size_t slots = plan_.parameters().max_slots();
+  if (x.meta.batch != rlwe::BatchShape{plan_.input_ciphertexts()} || x.meta.slots != slots) {
+    throw MismatchError("product with packed rows: the rows are a batch of shape (" +
+                        std::to_string(plan_.input_ciphertexts()) + ",) of " + std::to_string(slots) +
+                        " slots, not one of shape " + rlwe::to_text(x.meta.batch) + " of " +
+                        std::to_string(x.meta.slots) + "; encrypt what pack makes of the matrix");
+  }
+  if (x.meta.level < plan_.level()) {
+    throw LevelError("product with packed rows: the ciphertexts are at level " +
+                     std::to_string(x.meta.level) + ", below the plan's " + std::to_string(plan_.level()));
+  }
+  plan_.require_keys(*context_, evaluator.keys());
+  Ciphertext storage;
+  const Ciphertext& in = lowered_input(evaluator, x, plan_.level(), storage);
+  Ciphertext result = packed(product_.sums(evaluator, unpacked(in)), evaluator.keys());
+  evaluator.adjust_to_level_inplace(result, plan_.result_level(), plan_.ends().result_scale);
+  return result;
+}
+
+}  // namespace hemera::circuits
