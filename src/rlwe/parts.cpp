@@ -17,6 +17,13 @@ using poly::Form;
 // Of secrets' numbers in roles: those below belong to other keys.
 constexpr std::uint32_t first_part = 16;
 
+// X^step -> -X^step, of polynomials in X^step.
+void mirror(const Context& context, const poly::PolyView& out, const poly::ConstPolyView& f, std::size_t step,
+            const poly::RnsBase& base) {
+  const std::uint64_t element = 1 + context.degree() / step;
+  context.backend().automorphism(context.queue(), out, f, element, Form::evaluation, base);
+}
+
 }  // namespace
 
 PartSplitter::PartSplitter(const std::shared_ptr<const Context>& context, const poly::RnsBase& base,
@@ -47,7 +54,7 @@ void PartSplitter::keep_first(const poly::PolyView& f) const {
   runtime::Queue& queue = context_->queue();
   poly::Poly mirrored = context_->make_poly(f.shape.batch, f.shape.components, base_, Form::evaluation);
   for (std::size_t step = 1; step < parts_; step *= 2) {
-    backend.automorphism(queue, mirrored.view(), f, 1 + context_->degree() / step, Form::evaluation, base_);
+    mirror(*context_, mirrored.view(), f, step, base_);
     backend.add(queue, f, f, std::as_const(mirrored).view(), base_);
     backend.multiply_scalar(queue, f, f, half_, base_);
   }
@@ -64,8 +71,7 @@ void PartSplitter::split(const poly::ConstPolyView& f, std::size_t step, std::si
     return context_->make_poly(f.shape.batch, f.shape.components, base_, Form::evaluation, secrecy);
   };
   poly::Poly mirrored = make(), half = make();
-  // X^step -> -X^step.
-  backend.automorphism(queue, mirrored.view(), f, 1 + context_->degree() / step, Form::evaluation, base_);
+  mirror(*context_, mirrored.view(), f, step, base_);
   backend.add(queue, half.view(), f, std::as_const(mirrored).view(), base_);
   backend.multiply_scalar(queue, half.view(), std::as_const(half).view(), half_, base_);
   split(std::as_const(half).view(), 2 * step, first, secrecy, take);

@@ -1,5 +1,9 @@
 """Ready-made circuits, whose keys and cost are known before they run."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
 from hemera._core import KeyNeed
 from hemera.circuits.activations import (
     abs,  # noqa: A004
@@ -37,11 +41,13 @@ from hemera.circuits.matrices import (
     MatrixVectorProduct,
     PlainMatrixProduct,
 )
-from hemera.circuits.packed_rows import PackedRowsProduct
 from hemera.circuits.plans import Plan
 from hemera.circuits.recipes import from_recipe
 from hemera.circuits.selection import argmax, softmax
 from hemera.circuits.slots import InnerSum, Mask, Replication
+
+if TYPE_CHECKING:
+    from hemera.circuits.packed_rows import PackedRowsProduct
 
 __all__ = [
     "Bootstrap",
@@ -84,3 +90,17 @@ __all__ = [
     "sqrt",
     "tanh",
 ]
+
+
+def __dir__() -> list[str]:
+    return __all__
+
+
+if not TYPE_CHECKING:
+
+    def __getattr__(name: str) -> Any:
+        if name != "PackedRowsProduct":  # imported at its first use
+            raise AttributeError(f"module 'hemera.circuits' has no attribute {name!r}")
+        from hemera.circuits.packed_rows import PackedRowsProduct
+
+        return PackedRowsProduct

@@ -23,6 +23,7 @@ __all__ = [
     "MatrixProduct",
     "MatrixVectorProduct",
     "PlainMatrixProduct",
+    "RowsProduct",
 ]
 
 Matrix = NDArray[np.complex128]
@@ -370,7 +371,26 @@ def real_matrix(values: ArrayLike, operation: str) -> NDArray[np.float64]:
     return np.ascontiguousarray(given, dtype=np.float64)
 
 
-class PlainMatrixProduct(ClearPlan):
+class RowsProduct(ClearPlan):
+    """A plan of a matrix in the clear times encrypted rows (CKKS): the base of `PlainMatrixProduct` and
+    `PackedRowsProduct`."""
+
+    def __call__(self, x: ValueT, *, out: ValueT | None = None) -> ValueT:
+        """The product with a batch of ciphertexts, by the evaluator that `x` is bound to.
+
+        Raises:
+            MissingKeyError: if keys that the plan needs are missing.
+            MismatchError: if the batch has another extent than the plan's, other slots than packed rows have,
+                or `x` belongs to other parameters.
+            LevelError: if `x` is at a lower level than the plan's.
+        """
+        return evaluated(self, self._title, "a batch of ciphertexts", x, (), out)
+
+    def __repr__(self) -> str:
+        return f"<{self._title} at level {self.level}, depth {self.depth}>"
+
+
+class PlainMatrixProduct(RowsProduct):
     """A matrix in the clear times an encrypted matrix whose rows are ciphertexts (CKKS).
 
         layer = hm.circuits.PlainMatrixProduct(weights, params, bits=8)
@@ -458,16 +478,6 @@ class PlainMatrixProduct(ClearPlan):
         rows, columns = self._shape
         return rows * columns * (1 if self._bits == 8 else 2)
 
-    def __call__(self, x: ValueT, *, out: ValueT | None = None) -> ValueT:
-        """The product with a batch along its first axis, by the evaluator that `x` is bound to.
-
-        Raises:
-            MismatchError: if the first axis has another extent than the matrix has columns, or `x` belongs to
-                other parameters.
-            LevelError: if `x` is at a lower level than the plan's.
-        """
-        return evaluated(self, self._title, "a batch of ciphertexts", x, (), out)
-
     def evaluate_clear(self, x: ArrayLike) -> NDArray[np.complex128]:
         """The product with the rounded weights in the clear, with `x` of shape (columns, ...). MismatchError
         if the shape is another one."""
@@ -478,6 +488,3 @@ class PlainMatrixProduct(ClearPlan):
                 f"axis must have {self._shape[1]}"
             )
         return np.asarray(np.tensordot(self.integers / self.factor, given, 1), dtype=np.complex128)
-
-    def __repr__(self) -> str:
-        return f"<{self._title} at level {self.level}, depth {self.depth}>"

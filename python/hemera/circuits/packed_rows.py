@@ -8,20 +8,18 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from hemera import _core
-from hemera.circuits.handles import ValueT, evaluated
-from hemera.circuits.matrices import Matrix, PlainMatrixProduct, real_matrix
+from hemera.circuits.matrices import Matrix, RowsProduct, real_matrix
 from hemera.circuits.needs import size_text
-from hemera.circuits.plans import ClearPlan
 from hemera.parameters import require_naturals
 
 if TYPE_CHECKING:
     from hemera.circuits.handles import Context
     from hemera.parameters import Parameters
 
-__all__ = ["PackedRowsProduct", "RowsProduct"]
+__all__ = ["PackedRowsProduct"]
 
 
-class PackedRowsProduct(ClearPlan):
+class PackedRowsProduct(RowsProduct):
     """A matrix in the clear times an encrypted matrix of few columns, several rows to a ciphertext (CKKS).
 
         layer = hm.circuits.PackedRowsProduct(weights, params, vectors=128)
@@ -116,17 +114,6 @@ class PackedRowsProduct(ClearPlan):
         found = self._native.unpack(given.ravel(), count)
         return np.asarray(found, dtype=np.complex128).reshape(count, self._vectors)
 
-    def __call__(self, x: ValueT, *, out: ValueT | None = None) -> ValueT:
-        """The product with a packed matrix, by the evaluator that `x` is bound to.
-
-        Raises:
-            MissingKeyError: if keys of `generate_keys(plan=)` are missing.
-            MismatchError: if `x` has another number of ciphertexts or other slots, or belongs to other
-                parameters.
-            LevelError: if `x` is at a lower level than the plan's.
-        """
-        return evaluated(self, self._title, "a batch of ciphertexts", x, (), out)
-
     def evaluate_clear(self, x: ArrayLike) -> Matrix:
         """The product with the rounded weights in the clear, with `x` of shape (columns, vectors).
         MismatchError if the shape is another one."""
@@ -137,10 +124,3 @@ class PackedRowsProduct(ClearPlan):
         weights = np.asarray(self._native.integers).reshape(self._shape) / self._native.factor
         found: Matrix = weights @ given
         return found
-
-    def __repr__(self) -> str:
-        return f"<{self._title} at level {self.level}, depth {self.depth}>"
-
-
-RowsProduct = PlainMatrixProduct | PackedRowsProduct
-"""A matrix in the clear times encrypted rows."""

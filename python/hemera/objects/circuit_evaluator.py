@@ -22,8 +22,7 @@ from hemera.circuits import (
     TransformGrid,
 )
 from hemera.circuits.functions import Basis, Interval
-from hemera.circuits.matrices import EncryptedProduct, MatrixVectorProduct, PlainMatrixProduct
-from hemera.circuits.packed_rows import RowsProduct
+from hemera.circuits.matrices import EncryptedProduct, MatrixVectorProduct, PlainMatrixProduct, RowsProduct
 from hemera.circuits.slots import SlotPlan
 from hemera.inputs.arguments import described, in_own_words, require_type
 from hemera.inputs.encoding import as_number

@@ -11,8 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from hemera import _core
-from hemera.circuits.matrices import EncryptedProduct, MatrixVectorProduct
-from hemera.circuits.packed_rows import RowsProduct
+from hemera.circuits.matrices import EncryptedProduct, MatrixVectorProduct, RowsProduct
 from hemera.inputs.arguments import require_type
 from hemera.inputs.source import Source
 from hemera.objects.ciphertext import Ciphertext, Operand, Plaintext, all_parts
