@@ -78,3 +78,13 @@ def test_what_does_not_fit_packed_rows_is_refused(client, params):
         layer(x[:1])
     with pytest.raises(errors.MissingKeyError):
         layer(ctx.bind(ctx.generate_keys(sk)).bind(x))
+
+
+def test_pools_multiply_packed_rows(params):
+    weights, x = random(20, 24), random(24, 32, seed=2)
+    with hm.Pool(params, ["cpu", "cpu"], threads=1) as pool:
+        sk = pool.generate_secret_key()
+        layer = hm.circuits.PackedRowsProduct(weights, params, 32)
+        ev = pool.bind(pool.generate_keys(sk, plan=layer))
+        y = layer(ev.encrypt(layer.pack(x)))
+        np.testing.assert_allclose(layer.unpack(pool.decrypt(y, sk)), weights @ x, atol=6e-4)
