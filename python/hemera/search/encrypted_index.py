@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import threading
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -35,6 +36,10 @@ _ROWS_FIELDS: dict[str, type] = {"settings": dict, "count": int, "has_ids": bool
 _INDEX_FIELDS: dict[str, type] = {"settings": dict, "blocks": int, "index_version": int, "next_id": int}
 _LARGEST_INTEGER = 32767
 """Of queries in the clear: 16 bits."""
+
+
+_Answered = Callable[[_core.SearchEncryptedDatabase, int], NDArray[np.uint64]]
+"""The numbers of a database's answer without so many of their lowest bits."""
 
 
 @dataclass(frozen=True)
@@ -293,7 +298,7 @@ class EncryptedIndex:
 
         return self._answer(of_clear, "", len(queries), given.ndim == 1, norms.astype("<f8").tobytes())
 
-    def _answer(self, answered: Any, name: str, count: int, is_single: bool, norms: bytes) -> bytes:
+    def _answer(self, answered: _Answered, name: str, count: int, is_single: bool, norms: bytes) -> bytes:
         settings = self._settings
         dropped = settings.dropped_bits
         with self._lock:

@@ -87,6 +87,10 @@ class Index:
         device: str = "cpu",
         threads: int | None = None,
     ) -> None:
+        if isinstance(vectors, bytes):
+            raise TypeError(
+                "an index has vectors in the clear; encrypted rows are those of an EncryptedIndex"
+            )
         given = quantization.as_vectors(vectors, "the vectors of an index")
         if len(given) == 0:
             raise MismatchError("an index begins with one vector at least")

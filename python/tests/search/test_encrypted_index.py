@@ -451,6 +451,8 @@ def test_messages_that_lie_are_refused() -> None:
         EncryptedIndex(rows[:-1])
     with pytest.raises(TypeError, match="encrypt"):
         EncryptedIndex(vectors)  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match="EncryptedIndex"):
+        Index(rows)
     with pytest.raises(errors.FormatError):
         owner.decrypt(before[:-1])
     answer = {"settings": owner.settings.digest, "query": "", "index_version": 1, "rows": 5, "count": 1}
