@@ -155,6 +155,11 @@ class TiledLayout:
         """How many ciphertexts there are."""
         return len(self.layouts)
 
+    @property
+    def axis(self) -> int:
+        """Of the samples, where there are several."""
+        return 0
+
     def with_samples(self, count: int) -> TiledLayout:
         """Of arrays of shape (count, *shape), with the samples next to each other in the slots. `count` is a
         power of two."""

@@ -18,7 +18,7 @@ from hemera.errors import LevelError, ParameterError, RangeError
 from hemera.parameters import Parameters
 from hemera.serving.sharing import Sharing
 
-__all__ = ["MOST_SLOTS", "Chosen", "Search"]
+__all__ = ["MOST_SLOTS", "Chosen", "Search", "require_room"]
 
 MOST_SLOTS = 1 << 15
 """Of a ciphertext, where parameters are found."""
@@ -83,13 +83,13 @@ class Search:
             sharing = room_of(cut.program, steps, self.precision_bits, shares).given(params)
         elif bootstrap_of(params, steps.slots) is not None:
             steps = placed(steps, params, device=self.device)
-        _require_room(cut.whole, steps, params)
+        require_room(cut.whole, steps, params)
         return Chosen(params, cut, steps, sharing)
 
     def _shared(self, shares: int) -> Chosen:
         cut, steps = self._on_slots(MOST_SLOTS, self._free())
         room = room_of(cut.program, steps, self.precision_bits, shares)
-        params, sharing = room.found(lambda bits: self._circuit(cut, steps, bits), self._scale_bits)
+        params, sharing = room.found(lambda bits: self._circuit(cut, steps, bits), self.scale_bits)
         return Chosen(params, cut, steps, sharing)
 
     def _found(self) -> Chosen:
@@ -147,26 +147,27 @@ class Search:
         """The slots of a ring without bootstraps, by the products and maps that are counted; None: there is
         none."""
         counted = split(self.whole, MOST_SLOTS // self.samples).program
-        ring = self._for_circuit(counted, counted.depth, SLOTS, self._scale_bits)
+        ring = self.for_circuit(counted, counted.depth, SLOTS, self.scale_bits)
         return None if ring is None else ring.max_slots
 
     def _on_slots(self, most_slots: int, free: int | None) -> tuple[SplitProgram, Lowered]:
         return on_slots(self.whole, samples=self.samples, most_slots=most_slots // self.samples, free=free)
 
     @property
-    def _scale_bits(self) -> int:
+    def scale_bits(self) -> int:
         """Of results that nobody else sees."""
         low, high = _SCALE_BITS
         return int(min(high, max(low, np.ceil(self.precision_bits + _ROOM_BITS))))
 
     def _circuit(self, cut: SplitProgram, steps: Lowered, scale_bits: int | None = None) -> Parameters | None:
         """Without bootstraps, for a program on slots; None where the ring would be too large."""
-        bits = self._scale_bits if scale_bits is None else scale_bits
-        return self._for_circuit(cut.program, steps.program.depth, steps.slots, bits)
+        bits = self.scale_bits if scale_bits is None else scale_bits
+        return self.for_circuit(cut.program, steps.program.depth, steps.slots, bits)
 
-    def _for_circuit(
+    def for_circuit(
         self, program: TensorProgram, depth: int, slots: int, scale_bits: int
     ) -> Parameters | None:
+        """Parameters without bootstraps; None where the ring would be too large."""
         # An offset is added after the maps, whose sum may be larger than the result.
         largest = max(1.0, *(max(map(abs, node.range)) + _offset_of(node) for node in program.nodes))
 
@@ -205,7 +206,7 @@ def _offset_of(node: Node) -> float:
     return 0.0 if offset is None else float(np.abs(offset).max(initial=0.0))
 
 
-def _require_room(program: TensorProgram, steps: Lowered, params: Parameters) -> None:
+def require_room(program: TensorProgram, steps: Lowered, params: Parameters) -> None:
     """RangeError for parameters with which a result is sent over too small a modulus: it would be wrong by
     multiples of the modulus."""
     assert isinstance(params, ckks.Parameters)

@@ -3,31 +3,34 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from hemera.arrays.array import Array
+from hemera.arrays.element_layout import ElementLayout
 from hemera.arrays.folding import folded
 from hemera.arrays.recorder import Recorder
 from hemera.arrays.splitting import SplitProgram
 from hemera.arrays.squares import with_squares
+from hemera.arrays.tensor import TensorProgram
 from hemera.compiler.agreement import Agreement, agreement, exact_agreement, expected_bits
-from hemera.compiler.approximate import MOST_SLOTS, Chosen, Search
+from hemera.compiler.approximate import MOST_SLOTS, Search
 from hemera.compiler.exact import exact_parts, require_no_approximations
+from hemera.compiler.layouts import LayoutName
 from hemera.compiler.local import Local
 from hemera.compiler.lowering import Lowered
 from hemera.compiler.packaged import Packaged
-from hemera.compiler.report import table
+from hemera.compiler.packaging import Packaging, chosen_in_ciphertexts
+from hemera.compiler.report import layout_line, table
 from hemera.compiler.results import named_results
 from hemera.compiler.specs import ArraySpec, spec_of
-from hemera.compiler.tiles import input_specs, output_specs, require_samples, require_tiles, tiled_layouts
-from hemera.errors import MismatchError, ParameterError
+from hemera.compiler.tiles import require_samples, require_tiles
+from hemera.errors import LevelError, MismatchError, ParameterError, RangeError
 from hemera.parameters import Parameters
 from hemera.serving.encodings import Arrays
-from hemera.serving.exporting import package
 from hemera.serving.noise import ExpectedNoise
 from hemera.serving.package import Package
 
@@ -54,13 +57,18 @@ class Compiled(Packaged):
         parts: SplitProgram,
         steps: Lowered,
         model: Package,
+        *,
+        program: TensorProgram | None = None,
+        layout_seconds: Mapping[str, float] | None = None,
     ) -> None:
         super().__init__(model)
         self._function = function
         self._specs = tuple(specs)
         self._parts = parts
-        self._program = parts.whole
+        self._program = program or parts.whole
+        """On the arrays of the inputs' shapes."""
         self._lowered = steps
+        self._layout_seconds = dict(layout_seconds or {})
         self._arrays = model
         """The model whose clients give arrays."""
         self._bits: float | None = None
@@ -92,9 +100,23 @@ class Compiled(Packaged):
         assert isinstance(encoding, Arrays)
         return encoding.samples
 
+    @property
+    def layout(self) -> LayoutName:
+        """ "ciphertexts": each element has a ciphertext, whose slots are samples; or "slots": elements lie in
+        slots."""
+        encoding = self._arrays.interface.encoding
+        assert isinstance(encoding, Arrays)
+        return "ciphertexts" if isinstance(encoding.inputs[0], ElementLayout) else "slots"
+
+    @property
+    def layout_seconds(self) -> dict[str, float]:
+        """By the table of times of a device, about the seconds of the layouts that were compared; empty where
+        there was one."""
+        return dict(self._layout_seconds)
+
     def _of_one(self, run: Callable[..., Any]) -> Callable[..., Any]:
         """A run of arrays of the inputs' own shapes."""
-        if self.samples == 1:
+        if self.samples == 1 or self._program is not self._parts.whole:
             return run
 
         def of_one(*inputs: Any) -> Any:
@@ -110,7 +132,9 @@ class Compiled(Packaged):
         return self._report(device, self._bits)
 
     def _report(self, device: str | None, bits: float | None) -> str:
-        return table(self._parts, self._lowered, self.samples, self.params, self.cost(device), bits)
+        cost = self.cost(device)
+        lines = [] if self.layout == "slots" else [layout_line(self._layout_seconds)]
+        return table(self._parts, self._lowered, self.samples, self.params, cost, bits, lines)
 
     def expected_bits(self, *samples: Any) -> float:
         """The bits that results are expected to have after the point, relative to the largest one: by
@@ -223,6 +247,7 @@ def compile(  # noqa: A001
     precision_bits: float | None = None,
     margin: float | None = None,
     samples: int = 1,
+    layout: LayoutName = "auto",
     params: Parameters | None = None,
     security: int | None = 128,
     device: str | None = None,
@@ -257,11 +282,16 @@ def compile(  # noqa: A001
         margin: the part by which the ranges of `calibrate` are widened (0.1).
         samples: that each ciphertext holds, a power of two: slots that one leaves free are those of others,
             and the operations are as many. Inputs are then of shape (n, *shape), for any number n.
+        layout: "ciphertexts": each element of a sample has a ciphertext of its own, whose slots are samples,
+            and linear layers are products of plain matrices with batches of ciphertexts, without keys. That
+            is for samples that fill the slots: those of `samples=`, or along an axis of the arrays where the
+            function does nothing but the same with each. "slots": elements lie in slots. "auto": what takes
+            less time, by the table of `device`; `report` has both times.
         params: parameters of the scheme; None: those of the depth that is found, or, where no ring holds it,
             those of `for_bootstrapping`. With these, bootstraps are placed where the program needs them.
         security: in bits, for parameters that are found; None: not checked.
-        device: the name of a table of times (`hemera calibrate --list`), by which bootstraps are placed
-            ("cpu-avx512-16").
+        device: the name of a table of times (`hemera calibrate --list`), by which bootstraps are placed, and
+            layouts chosen ("cpu-avx512-16").
         share: whether others will see the results. The scale has room for the noise that hides their errors
             (docs/security.md), which leaves `precision_bits`, and the plan decrypts with it.
         shares: with `share`: how many results, a ciphertext each, may be shown under one secret key (1024).
@@ -304,6 +334,7 @@ def compile(  # noqa: A001
             "device": device,
             "share": share or None,
             "shares": shares,
+            "layout": None if layout == "auto" else layout,
         }
         require_no_approximations(scheme, refused)
         parts = exact_parts(
@@ -317,6 +348,8 @@ def compile(  # noqa: A001
             description=description,
         )
         return Compiled(what, *parts)
+    if layout not in ("auto", "ciphertexts", "slots"):
+        raise ParameterError(f'layout is "auto", "ciphertexts" or "slots", not {layout!r}')
     precision_bits = _PRECISION_BITS if precision_bits is None else precision_bits
     margin = _MARGIN if margin is None else margin
     examples = _examples(calibrate, len(inputs))
@@ -335,10 +368,22 @@ def compile(  # noqa: A001
     recorder.program.outputs = named_results(what(*arguments), recorder)
     whole = folded(with_squares(recorder.program))
     search = Search(whole, samples, precision_bits, security, device or _DEVICE)
-    chosen = search.chosen(params, (_SHARES if shares is None else shares) if share else None)
-    return Compiled(
-        what, specs, chosen.cut, chosen.steps, _package(chosen, specs, samples, title, description)
-    )
+    shown = (_SHARES if shares is None else shares) if share else None
+    packaging = Packaging(tuple(specs), title, description)
+    if layout != "slots":
+        try:
+            taken = chosen_in_ciphertexts(search, params, packaging, layout, shown)
+        except (LevelError, ParameterError, RangeError):
+            if layout == "ciphertexts":
+                raise
+            taken = None
+        if taken is not None:
+            chosen, model, seconds = taken
+            return Compiled(
+                what, specs, chosen.cut, chosen.steps, model, program=whole, layout_seconds=seconds
+            )
+    chosen = search.chosen(params, shown)
+    return Compiled(what, specs, chosen.cut, chosen.steps, packaging.in_slots(chosen, samples))
 
 
 def _examples(given: Any, count: int) -> list[Values | None]:
@@ -349,26 +394,3 @@ def _examples(given: Any, count: int) -> list[Values | None]:
     if len(listed) != count:
         raise ParameterError(f"calibrate has samples of {len(listed)} inputs, and there are {count}")
     return [np.asarray(each, np.float64) for each in listed]
-
-
-def _package(
-    chosen: Chosen, specs: Sequence[ArraySpec], samples: int, name: str, description: str
-) -> Package:
-    parts, steps = chosen.cut, chosen.steps
-    multiples = tuple(spec.step for spec in specs)
-    count = 2 if steps.in_parts else 1
-    layouts = tiled_layouts(parts, steps, samples // count)
-    clips = tuple(bool(spec.clip) for spec in specs)
-    encoding = Arrays(
-        *layouts, multiples if any(multiples) else (), samples, count, clips if any(clips) else ()
-    )
-    return package(
-        steps.program,
-        input_specs(parts, steps.slots),
-        output_specs(parts, steps.slots),
-        chosen.params,
-        name=name,
-        description=description,
-        encoding=encoding,
-        sharing=chosen.sharing,
-    )

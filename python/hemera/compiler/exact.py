@@ -45,6 +45,7 @@ _REASONS = {
     "precision_bits": "results are exact",
     "share": "exact results have no errors that noise would hide; show them as they are",
     "shares": "exact results have no errors that noise would hide; show them as they are",
+    "layout": "elements lie in slots",
     "device": "bootstraps are placed by noise budgets; plan.cost(device) has the time",
     "calibrate": "ranges that samples show are no bounds; give each input an ArraySpec(shape, range=)",
     "margin": "ranges that samples show are no bounds; give each input an ArraySpec(shape, range=)",

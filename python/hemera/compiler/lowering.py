@@ -41,6 +41,8 @@ class Step:
     """Of each map; 0 where it moves nothing."""
     folds: int = 0
     """Rotations by which sums over parts are taken."""
+    matrices: tuple[tuple[int, int], ...] = ()
+    """Where elements lie in ciphertexts of their own: the rows and columns of each matrix."""
 
 
 @dataclass(frozen=True)

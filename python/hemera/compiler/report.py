@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from hemera.arrays.splitting import SplitProgram
 from hemera.arrays.tensor import Affine, Apply, Input, LookUp, Node
@@ -14,28 +14,37 @@ from hemera.parameters import Parameters
 from hemera.serving.operations import ExactBootstraps, exact_bootstrap
 from hemera.serving.program import Program
 
-__all__ = ["table"]
+__all__ = ["layout_line", "table"]
 
 _MOST_COUNTS = 4
 
 
 def table(
-    parts: SplitProgram, steps: Lowered, samples: int, params: Parameters, cost: Cost, bits: float | None
+    parts: SplitProgram,
+    steps: Lowered,
+    samples: int,
+    params: Parameters,
+    cost: Cost,
+    bits: float | None,
+    notes: Sequence[str] = (),
 ) -> str:
     """A few lines of the whole, and one for each operation.
 
     Args:
         samples: that each ciphertext holds.
         bits: that results are expected to have; None: not known.
+        notes: lines about the whole.
     """
+    column = "matrix" if any(step.matrices for step in steps.steps) else "diagonals"
     lines = [
         f"{params!r}, {steps.slots} slots, depth {steps.program.depth}",
         *([_samples_line(samples, steps.in_parts)] if samples > 1 else []),
+        *notes,
         *([] if steps.placement is None else [_placed(steps.placement, steps.program)]),
         *_exactly_placed(steps.program, params),
         cost.report(),
         *([] if bits is None else [_bits_line(bits)]),
-        f"{'operation':<28}{'shape':<18}{'diagonals':>10}{'sums':>6}  {'range':<24}where",
+        f"{'operation':<28}{'shape':<18}{column:>10}{'sums':>6}  {'range':<24}where",
     ]
     for at, node in enumerate(parts.whole.nodes):
         low, high = node.range
@@ -98,7 +107,18 @@ def _title(node: Node) -> str:
     return "square" if node.operands[0] == node.operands[1] else "product"
 
 
+def layout_line(seconds: Mapping[str, float]) -> str:
+    """Where elements lie, and the estimated times of the layouts that were compared."""
+    line = "an element in each ciphertext"
+    if "slots" in seconds:
+        line += f": about {seconds['ciphertexts']:.2g} s, and {seconds['slots']:.2g} s with elements in slots"
+    return line
+
+
 def _diagonals(steps: Sequence[Step]) -> str:
-    """Of each map; of more than four, the sum."""
+    """Of each map; of more than four, the sum. Of matrices the extents."""
+    matrices = [f"{rows}x{columns}" for step in steps for rows, columns in step.matrices]
+    if matrices:
+        return "+".join(matrices) if len(matrices) <= _MOST_COUNTS else f"{len(matrices)} of them"
     counts = [count for step in steps for count in step.diagonals]
     return "+".join(map(str, counts)) if len(counts) <= _MOST_COUNTS else str(sum(counts))

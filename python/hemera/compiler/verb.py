@@ -39,7 +39,8 @@ def compile(what: Any, *inputs: Any, **options: Any) -> Any:  # noqa: A001
             `TableSpec` (docs/tables.md).
         options: `calibrate=`, `precision_bits=`, `margin=`, `params=`, `security=`, `share=`,
             `shares=`, `name=`, `description=`; of estimators also `rows=`; of functions and networks also
-            `samples=`; of functions also `scheme=`, "bfv" or "bgv" for exact programs on whole numbers.
+            `samples=`; of functions also `layout=`, and `scheme=`, "bfv" or "bgv" for exact programs on whole
+            numbers.
 
     Returns:
         A `Compiled`; of estimators a `CompiledEstimator`, of boosted trees a `CompiledTrees`, of functions on

@@ -328,10 +328,12 @@ class CircuitEvaluator:
         self, product: RowsProduct | ArrayLike, a: Ciphertext, *, out: Ciphertext | None = None
     ) -> Ciphertext:
         """A plain matrix times a batch along its first axis: element r of the result is the sum over j of
-        matrix[r, j] * a[j]. It takes no key. CKKS: see `hemera.circuits.PlainMatrixProduct`, whose plan keeps
-        the rounded weights; an array is planned with 16 bits, at the level of `a`. BFV and BGV: integers of
-        16 bits, exactly, without a level. A `hemera.circuits.PackedRowsProduct` multiplies rows that share
-        ciphertexts, and takes keys.
+        matrix[r, j] * a[j]. It takes no key.
+
+        Integers of 16 bits are multiplied exactly, and take no level. CKKS has other matrices too: see
+        `hemera.circuits.PlainMatrixProduct`, whose plan keeps the rounded weights; an array of float is
+        planned with 16 bits, at the level of `a`. A `hemera.circuits.PackedRowsProduct` multiplies rows that
+        share ciphertexts, and takes keys.
 
         Raises:
             MissingKeyError: if keys of packed rows are missing.
@@ -343,6 +345,10 @@ class CircuitEvaluator:
         native = native_of("multiply_rows", a)
         if self._context.params.scheme != "ckks":
             return self._finish("multiply_rows", _core.multiply_matrix(_integers(product), native), out)
+        if not isinstance(product, RowsProduct):
+            whole = np.asarray(product)
+            if whole.dtype.kind in "biu" and whole.ndim == 2 and _has_16_bits(whole):
+                return self._finish("multiply_rows", _core.multiply_matrix(_integers(whole), native), out)
         a = self._refreshed(a)
         if not isinstance(product, RowsProduct):
             level = _core.level_of_product(a._native)
@@ -489,12 +495,16 @@ def _integers(matrix: RowsProduct | ArrayLike) -> NDArray[np.int16]:
         )
     if given.ndim != 2:
         raise _core.MismatchError(f"multiply_rows: a matrix has two axes, and this has shape {given.shape}")
-    if given.size and (given.min() < -32768 or given.max() > 32767):
+    if not _has_16_bits(given):
         raise _core.RangeError(
             f"multiply_rows: the matrix has entries from {given.min()} to {given.max()}; they have 16 bits, "
             "-32768 to 32767. Split larger ones: 32768 * (high @ x) + low @ x"
         )
     return np.ascontiguousarray(given, dtype=np.int16)
+
+
+def _has_16_bits(integers: NDArray[Any]) -> bool:
+    return not integers.size or bool(integers.min() >= -32768 and integers.max() <= 32767)
 
 
 def _declare_type(core: _core.Ciphertext, function: Function) -> None:

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from hemera.circuits import Function, LinearTransform
+from hemera.circuits import Function, LinearTransform, PlainMatrixProduct
 from hemera.errors import ParameterError
 from hemera.parameters import Parameters
 from hemera.serving import operations as op
@@ -22,7 +22,7 @@ from hemera.serving.values import Array
 
 __all__ = ["ExpectedNoise"]
 
-_EXACT = (op.Add, op.Subtract, op.Negate, op.AddNumber, op.Take, op.Lower)
+_EXACT = (op.Add, op.Subtract, op.Negate, op.AddNumber, op.Take, op.Lower, op.Reordered, op.Joined)
 """These add nothing that counts."""
 _OF_ZERO = 0.06
 """The part of a bootstrap's squared error that is left where all values are 0: measured, 0.03 to 0.09."""
@@ -60,6 +60,9 @@ class ExpectedNoise:
             value: its number: inputs first.
             operands: what the operation took; none for inputs.
         """
+        matrix = self._matrix(value)
+        if matrix is not None:
+            x = matrix[0].rounded(matrix[1], operands[0])
         deviation = self._deviation(value, operands)
         if np.ndim(deviation) == 0 and deviation == 0:
             return x
@@ -67,6 +70,14 @@ class ExpectedNoise:
         part = deviation / math.sqrt(2)
         noisy: Array = x + part * self._random.standard_normal(x.shape)
         return noisy + 1j * part * self._random.standard_normal(x.shape) if np.iscomplexobj(x) else noisy
+
+    def _matrix(self, value: int) -> tuple[op.MatrixRows, tuple[PlainMatrixProduct, ...]] | None:
+        """The matrix that a value is made by, with its plans, where its rows are ciphertexts."""
+        first = len(self._program.inputs)
+        node = self._program.nodes[value - first] if value >= first else None
+        if node is None or not isinstance(node.operation, op.MatrixRows):
+            return None
+        return node.operation, node.operation.plan(self._program.place(node, self._params, self._levels))
 
     def _deviation(self, value: int, operands: Sequence[Array]) -> Any:
         """The root mean square of the complex errors that are new, for all slots or for each."""
@@ -82,6 +93,13 @@ class ExpectedNoise:
         if not any(map(np.iscomplexobj, arrays if isinstance(arrays, tuple) else (arrays,))):
             # Polynomials of real numbers are symmetric, and so are their errors: real, with all the variance.
             encoding *= math.sqrt(2)
+        matrix = self._matrix(value)
+        if matrix is not None:
+            # Rounding of the weights is known, and not drawn.
+            own_errors = (
+                each.expected_error(0.0)[0] ** 2 - each._native.rounding_of_weights**2 for each in matrix[1]
+            )
+            return math.sqrt(sum(max(0.0, each) for each in own_errors))
         if isinstance(operation, _WITH_A_PLAN):
             place = self._program.place(node, self._params, self._levels)
             plan = operation.plan(place)

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from hemera.arrays.array import Array
 from hemera.arrays.recorder import Recorder
 from hemera.arrays.tensor import Affine, TensorProgram
+from hemera.arrays.tiling import TiledLayout
 from hemera.compiler import compiled
 from hemera.compiler.estimators.compiled import CompiledEstimator
 from hemera.compiler.estimators.features import Features
@@ -129,6 +130,7 @@ def compile_estimator(
         calibrate=chunked(encrypted, chosen),
         precision_bits=precision_bits,
         margin=margin,
+        layout="slots",
         params=params,
         security=security,
         share=share,
@@ -138,7 +140,10 @@ def compile_estimator(
     )
     encoding = plan.package.interface.encoding
     assert isinstance(encoding, Arrays)
-    table = Table(client.scaling, client.thresholds, encoding.inputs[0], encoding.outputs[0], methods)
+    before, after = encoding.inputs[0], encoding.outputs[0]
+    assert isinstance(before, TiledLayout)
+    assert isinstance(after, TiledLayout)
+    table = Table(client.scaling, client.thresholds, before, after, methods)
     return CompiledEstimator(plan, table)
 
 

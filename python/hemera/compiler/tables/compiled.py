@@ -356,7 +356,10 @@ def compile_table(what: Study, *inputs: Any, calibrate: Any = None, **options: A
     )
     samples = _samples(program.spec, frames)
     options.setdefault("name", str(getattr(what, "__name__", "table")))
+    if options.setdefault("layout", "slots") != "slots":
+        raise ParameterError("layout= is of functions on arrays; a table is one sample, in slots")
     if exact:
+        del options["layout"]
         return CompiledTable(program, compiled.compile(program, *program.spec.inputs, **options))
     while True:
         plan = compiled.compile(

@@ -6,13 +6,14 @@ from collections.abc import Mapping
 from typing import Any
 
 from hemera.errors import FormatError
-from hemera.serving.encodings.arrays import Arrays, WholeArrays
+from hemera.serving.encodings.arrays import AnyLayout, Arrays, WholeArrays
 from hemera.serving.encodings.base import Encoding, chunked, column_ranges, finite_rows
 from hemera.serving.encodings.rows import Rows, Scaling, TreeRows
 from hemera.serving.encodings.tables import Table
 from hemera.serving.encodings.vectors import Vectors
 
 __all__ = [
+    "AnyLayout",
     "Arrays",
     "Encoding",
     "Rows",

@@ -12,6 +12,7 @@ from typing import Any, ClassVar, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from hemera.arrays.element_layout import ElementLayout
 from hemera.arrays.recorder import beside_steps
 from hemera.arrays.tiling import TiledLayout
 from hemera.errors import FormatError, MismatchError, ParameterError, RangeWarning
@@ -27,9 +28,10 @@ from hemera.serving.readings import read_as
 from hemera.serving.specs import InputSpec, OutputSpec
 from hemera.serving.values import MAX_SLOTS, Array, integer, real
 
-__all__ = ["Arrays", "WholeArrays"]
+__all__ = ["AnyLayout", "Arrays", "WholeArrays"]
 
 Floats = NDArray[np.float64]
+AnyLayout = TiledLayout | ElementLayout
 _Spec = TypeVar("_Spec", InputSpec, OutputSpec)
 
 
@@ -58,8 +60,8 @@ class Arrays(Encoding):
     """Arrays of any shape in layouts of `hemera.compile`. Large ones are several inputs, or outputs."""
 
     kind: ClassVar[str] = "arrays"
-    inputs: tuple[TiledLayout, ...]
-    outputs: tuple[TiledLayout, ...]
+    inputs: tuple[AnyLayout, ...]
+    outputs: tuple[AnyLayout, ...]
     steps: tuple[float | None, ...] = ()
     """Of each input: its elements are multiples of it; None: any numbers. (): of no input."""
     samples: int = 1
@@ -75,7 +77,7 @@ class Arrays(Encoding):
         """Samples of which layouts are."""
         return self.samples // self.parts
 
-    def _shape_of(self, layout: TiledLayout) -> tuple[int, ...]:
+    def _shape_of(self, layout: AnyLayout) -> tuple[int, ...]:
         """Of one sample."""
         return layout.shape[1:] if self._in_slots > 1 else layout.shape
 
@@ -91,14 +93,14 @@ class Arrays(Encoding):
             found += self._packed(self._checked(values, spec, step), layout, spec.slots)
         return found
 
-    def _packed(self, values: Array, layout: TiledLayout, slots: int) -> list[Array]:
+    def _packed(self, values: Array, layout: AnyLayout, slots: int) -> list[Array]:
         if self.parts == 1:
             return layout.pack(values, slots)
         halves = values.reshape(len(values), 2, *layout.shape)
         both = zip(layout.pack(halves[:, 0], slots), layout.pack(halves[:, 1], slots), strict=True)
         return [real + 1j * imaginary for real, imaginary in both]
 
-    def _unpacked(self, slots: Sequence[Array], layout: TiledLayout) -> Array:
+    def _unpacked(self, slots: Sequence[Array], layout: AnyLayout) -> Array:
         if self.parts == 1:
             return layout.unpack(slots)
         halves = [layout.unpack([part(each) for each in slots]) for part in (np.real, np.imag)]
@@ -117,14 +119,15 @@ class Arrays(Encoding):
         shapes, or different numbers of samples."""
         if self.samples == 1:
             return given
-        arrays = [np.asarray(each) for each in given]
-        for array, layout in zip(arrays, self.inputs, strict=True):
+        own = [np.asarray(each) for each in given]
+        arrays = [_samples_first(each, layout) for each, layout in zip(own, self.inputs, strict=True)]
+        for whole, array, layout in zip(own, arrays, self.inputs, strict=True):
             shape = self._shape_of(layout)
             if array.ndim == 0 or array.shape != (len(arrays[0]), *shape):
-                wanted = "".join(f", {extent}" for extent in shape)
+                extents = [*map(str, shape[: layout.axis]), "samples", *map(str, shape[layout.axis :])]
                 raise MismatchError(
-                    f"arrays of shape (samples{wanted}), with as many samples for each input, are needed, "
-                    f"not one of {array.shape}"
+                    f"arrays of shape ({', '.join(extents)}), with as many samples for each input, are "
+                    f"needed, not one of {whole.shape}"
                 )
         count = len(arrays[0])
         if count == 0:
@@ -134,7 +137,8 @@ class Arrays(Encoding):
     def count(self, rows: Any, inputs: Sequence[InputSpec]) -> int | None:
         if self.samples == 1:
             return None
-        return len(arrays_by_name(rows, _of_arrays(inputs, self.inputs))[0])
+        first = arrays_by_name(rows, _of_arrays(inputs, self.inputs))[0]
+        return len(_samples_first(np.asarray(first), self.inputs[0]))
 
     def decode(self, values: list[Array], outputs: Sequence[OutputSpec], rows: int | None) -> Any:
         arrays, specs = iter(values), _of_arrays(outputs, self.outputs)
@@ -143,6 +147,7 @@ class Arrays(Encoding):
             found = self._unpacked(list(itertools.islice(arrays, layout.count)), layout)
             if self.samples > 1:
                 found = found.reshape(-1, *self._shape_of(layout))[:rows]
+                found = np.moveaxis(found, 0, layout.axis)
             read.append(read_as(found, spec.read, spec.labels))
         return read[0] if len(read) == 1 else dict(zip((spec.name for spec in specs), read, strict=True))
 
@@ -164,9 +169,7 @@ class Arrays(Encoding):
 
     @classmethod
     def from_data(cls, data: Mapping[str, Any]) -> Arrays:
-        inputs, outputs = (
-            tuple(TiledLayout.from_data(each) for each in data[name]) for name in ("inputs", "outputs")
-        )
+        inputs, outputs = (tuple(_layout_of(each) for each in data[name]) for name in ("inputs", "outputs"))
         steps = tuple(None if each is None else cls._step(each) for each in data.get("steps", ()))
         if steps and len(steps) != len(inputs):
             raise FormatError(f"{len(inputs)} inputs have {len(steps)} steps")
@@ -214,7 +217,17 @@ class WholeArrays(Arrays):
         return integer(value, "a step", 1, 1 << 53)
 
 
-def _of_arrays(specs: Sequence[_Spec], layouts: Sequence[TiledLayout]) -> list[_Spec]:
+def _layout_of(data: Mapping[str, Any]) -> AnyLayout:
+    """The layout of a file. FormatError for anything else."""
+    return ElementLayout.from_data(data) if "sample" in data else TiledLayout.from_data(data)
+
+
+def _samples_first(array: Array, layout: AnyLayout) -> Array:
+    """An array with its axis of samples as the first one; as it is where it has no such axis."""
+    return np.moveaxis(array, layout.axis, 0) if array.ndim > layout.axis else array
+
+
+def _of_arrays(specs: Sequence[_Spec], layouts: Sequence[AnyLayout]) -> list[_Spec]:
     """The first of the inputs, or outputs, that each array is, with the name of the array."""
     starts = itertools.accumulate((layout.count for layout in layouts), initial=0)
     return [

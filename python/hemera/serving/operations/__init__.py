@@ -14,6 +14,7 @@ from hemera.serving.operations.arithmetic import (
     Subtract,
 )
 from hemera.serving.operations.base import Encoded, OfMatrix, Operation, Place, Running, parts_of
+from hemera.serving.operations.batches import Joined, MatrixRows, Reordered
 from hemera.serving.operations.circuits import (
     MAX_FUNCTIONS,
     Bootstraps,
@@ -41,9 +42,11 @@ __all__ = [
     "Encoded",
     "ExactBootstraps",
     "Join",
+    "Joined",
     "Lower",
     "Map",
     "Matmul",
+    "MatrixRows",
     "Multiply",
     "MultiplyArray",
     "MultiplyNumber",
@@ -56,6 +59,7 @@ __all__ = [
     "Place",
     "Power",
     "Refresh",
+    "Reordered",
     "Rotate",
     "RotateRows",
     "RowMap",
@@ -98,6 +102,9 @@ OPERATIONS: dict[str, type[Operation]] = {
         Lower,
         Parts,
         Join,
+        Reordered,
+        Joined,
+        MatrixRows,
     )
 }
 """By the name that files have."""

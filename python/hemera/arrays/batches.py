@@ -1,0 +1,130 @@
+"""Programs that do the same with each sample, along an axis of all their arrays."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hemera.arrays.sparse_map import SparseMap
+from hemera.arrays.tensor import Affine, Apply, Input, Multiply, Shape, TensorProgram
+
+__all__ = ["Batch", "over_samples"]
+
+Indices = NDArray[np.int64]
+
+_MOST_TRIALS = 64
+"""Choices of axes of the inputs."""
+
+
+@dataclass(frozen=True, eq=False)
+class Batch:
+    """A program that does the same with each of `count` samples."""
+
+    one: TensorProgram
+    """The program of one sample."""
+    count: int
+    inputs: tuple[int, ...]
+    """Of each input, the axis of the samples."""
+    outputs: tuple[int, ...]
+    """Of each output."""
+
+
+def over_samples(program: TensorProgram, least: int) -> Batch | None:
+    """The program of one sample, where the program does nothing but that with each of `least` samples or
+    more; None where it does something else, such as a mean of the samples."""
+    shapes = [program.nodes[at].shape for at in program.inputs]
+    extents = sorted({extent for shape in shapes for extent in shape if extent >= least}, reverse=True)
+    trials = (
+        (count, axes)
+        for count in extents
+        for axes in itertools.product(
+            *([axis for axis, extent in enumerate(shape) if extent == count] for shape in shapes)
+        )
+    )
+    for count, axes in itertools.islice(trials, _MOST_TRIALS):
+        found = _one(program, count, axes)
+        if found is not None:
+            return found
+    return None
+
+
+def _one(program: TensorProgram, count: int, inputs: Sequence[int]) -> Batch | None:
+    """The program of one sample with these axes of the inputs; None where there is none."""
+    found = TensorProgram()
+    axes: list[int] = []
+    given = iter(inputs)
+    for node in program.nodes:
+        operation, known = node.operation, [axes[at] for at in node.operands]
+        own: Input | Affine | Multiply | Apply
+        if isinstance(operation, Affine):
+            sources = [program.nodes[at].shape for at in node.operands]
+            split = _split(operation, list(zip(sources, known, strict=True)), node.shape, count)
+            if split is None:
+                return None
+            own, axis = split
+        elif isinstance(operation, Input):
+            own, axis = operation, next(given)
+        elif isinstance(operation, (Multiply, Apply)) and len(set(known)) == 1:
+            own, axis = operation, known[0]
+        else:
+            return None
+        axes.append(axis)
+        found.add(own, node.operands, _without(node.shape, axis), node.where, node.range)
+    found.outputs = list(program.outputs)
+    return Batch(found, count, tuple(inputs), tuple(axes[at] for _, at in program.outputs))
+
+
+def _split(
+    operation: Affine, sources: Sequence[tuple[Shape, int]], target: Shape, count: int
+) -> tuple[Affine, int] | None:
+    """The map of one sample, and the axis of the samples in its result."""
+    for axis in (axis for axis, extent in enumerate(target) if extent == count):
+        offset = None
+        if operation.offset is not None:
+            rows = np.moveaxis(operation.offset.reshape(target), axis, 0).reshape(count, -1)
+            if (rows != rows[0]).any():
+                continue
+            offset = rows[0]
+        maps = []
+        for own, (source, of) in zip(operation.maps, sources, strict=True):
+            one = _map_of_one(own, _places(source, of), _places(target, axis), count)
+            if one is None:
+                break
+            maps.append(one)
+        else:
+            return Affine(tuple(maps), offset), axis
+    return None
+
+
+def _map_of_one(
+    own: SparseMap, source: tuple[Indices, Indices], target: tuple[Indices, Indices], count: int
+) -> SparseMap | None:
+    """The map that each sample has; None where samples differ, or meet each other."""
+    sample, row = (each[own.rows] for each in target)
+    of, column = (each[own.columns] for each in source)
+    if own.entries % count or (sample != of).any():
+        return None
+    outputs, inputs = own.outputs // count, own.inputs // count
+    place = row * inputs + column
+    # Stable, so that entries of one sample stay in an order if they are in one, as they mostly are.
+    order = np.lexsort((place, sample))
+    places, values = (each[order].reshape(count, -1) for each in (place, own.values))
+    if (places != places[0]).any() or (values != values[0]).any():
+        return None
+    return SparseMap.of(outputs, inputs, places[0] // inputs, places[0] % inputs, values[0])
+
+
+def _places(shape: Shape, axis: int) -> tuple[Indices, Indices]:
+    """For each element of an array, the number of its sample and its number there."""
+    extents = _without(shape, axis)
+    sample = np.arange(shape[axis]).reshape(-1, *(1,) * (len(shape) - 1 - axis))
+    within = np.expand_dims(np.arange(int(np.prod(extents))).reshape(extents), axis)
+    return tuple(np.broadcast_to(each, shape).ravel() for each in (sample, within))  # type: ignore[return-value]
+
+
+def _without(shape: Shape, axis: int) -> Shape:
+    return (*shape[:axis], *shape[axis + 1 :])

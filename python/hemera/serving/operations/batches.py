@@ -1,0 +1,188 @@
+"""Linear maps between the elements of a batch, whose samples are in the slots."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from hemera.circuits import PlainMatrixProduct
+from hemera.errors import MismatchError, ParameterError
+from hemera.objects.batches import add_many, concatenate
+from hemera.objects.ciphertext import Ciphertext
+from hemera.objects.context import Context
+from hemera.serving.operations.base import Operation, Place, Running
+from hemera.serving.values import MAX_ELEMENTS, Array, Form, SchemeName, common_shape, constant, integer
+
+__all__ = ["Joined", "MatrixRows", "Reordered"]
+
+_MOST_INTEGER = (1 << 15) - 1
+
+
+def _indices(values: Any, what: str, axes: int) -> Array:
+    """Numbers of elements. TypeError or ParameterError for anything else."""
+    given = np.asarray(values)
+    if given.dtype.kind not in "iu" or given.ndim != axes or given.size == 0:
+        raise TypeError(f"{what}: integers on {axes} axes are needed, not {given.dtype} and {given.shape}")
+    if given.min() < 0 or given.max() >= MAX_ELEMENTS:
+        raise ParameterError(f"{what}: elements have numbers from 0 to {MAX_ELEMENTS - 1}")
+    found = np.array(given, np.int64, order="C")
+    found.flags.writeable = False
+    return found
+
+
+def _elements(operation: str, form: Form, taken: Array) -> None:
+    """MismatchError unless the value is a batch on one axis that has these elements."""
+    if len(form.shape) != 1 or taken.max() >= form.shape[0]:
+        raise MismatchError(f"{operation}: a batch of shape {form.shape} has no element {taken.max()}")
+
+
+def _last_first(x: Ciphertext) -> Ciphertext:
+    """The batch with its last axis as the first one."""
+    if x._count == x.shape[-1]:
+        return x.reshape(x.shape[-1], *x.shape[:-1])
+    places = np.arange(x._count).reshape(x.shape)
+    return x._gather(np.moveaxis(places, -1, 0))
+
+
+def _first_last(x: Ciphertext) -> Ciphertext:
+    """The batch with its first axis as the last one."""
+    if x._count == x.shape[0]:
+        return x.reshape(*x.shape[1:], x.shape[0])
+    places = np.arange(x._count).reshape(x.shape)
+    return x._gather(np.moveaxis(places, 0, -1))
+
+
+@dataclass(frozen=True, eq=False)
+class Reordered(Operation):
+    """Elements of a batch in another order; they may come several times."""
+
+    name: ClassVar[str] = "reordered"
+    taken: Array
+    """Shape (elements of the result,)."""
+
+    def validated(self, scheme: SchemeName) -> Operation:
+        del scheme
+        return Reordered(_indices(self.taken, "an order of elements", 1))
+
+    def form(self, forms: list[Form]) -> Form:
+        _elements(self.name, forms[0], self.taken)
+        return Form(forms[0].slots, self.taken.shape)
+
+    def run(self, at: Running, *xs: Ciphertext) -> Ciphertext:
+        del at
+        x = xs[0]
+        places = np.arange(x._count).reshape(x.shape)
+        return x._gather(places[..., self.taken])
+
+    def clear(self, *xs: Array) -> Array:
+        return xs[0][..., self.taken, :]
+
+
+class Joined(Operation):
+    """Batches one after the other."""
+
+    name = "joined"
+    operands = 0
+
+    def form(self, forms: list[Form]) -> Form:
+        if any(len(form.shape) != 1 or form.slots != forms[0].slots for form in forms):
+            raise MismatchError(f"{self.name}: batches on one axis, of equal slots, are needed")
+        return Form(forms[0].slots, (sum(form.shape[0] for form in forms),))
+
+    def run(self, at: Running, *xs: Ciphertext) -> Ciphertext:
+        del at
+        return _first_last(concatenate([_last_first(x) for x in xs]))
+
+    def clear(self, *xs: Array) -> Array:
+        lead = common_shape(self.name, [x.shape[:-2] for x in xs])
+        return np.concatenate([np.broadcast_to(x, (*lead, *x.shape[-2:])) for x in xs], axis=-2)
+
+
+@dataclass(frozen=True, eq=False)
+class MatrixRows(Operation):
+    """A plain matrix times parts of a batch: element r * parts + p of the result is the sum over j of
+    matrix[r, j] * x[taken[j, p]], by `hemera.circuits.PlainMatrixProduct`.
+
+    Matrices of integers of 16 bits are multiplied exactly, and take no level. Others are rounded; 32 bits are
+    two products, with the rounded weights and with the rests.
+    """
+
+    name: ClassVar[str] = "matrix of rows"
+    schemes: ClassVar[tuple[SchemeName, ...]] = ("ckks",)
+    matrix: Array
+    """Shape (rows, columns)."""
+    taken: Array
+    """Shape (columns, parts)."""
+    bits: int = 16
+    """Of the largest weight, where weights are rounded: 8, 16 or 32."""
+
+    def validated(self, scheme: SchemeName) -> Operation:
+        matrix = constant(self.matrix, scheme, "a matrix")
+        taken = _indices(self.taken, "parts of a batch", 2)
+        if matrix.ndim != 2 or matrix.dtype.kind == "c" or len(taken) != matrix.shape[1]:
+            raise MismatchError(
+                f"a real matrix of shape {matrix.shape} and parts of shape {taken.shape} do not fit: a part "
+                "has an element for each column"
+            )
+        bits = integer(self.bits, "bits of weights", 8, 32)
+        if bits not in (8, 16, 32):
+            raise ParameterError(f"weights have 8, 16 or 32 bits, not {bits}")
+        return MatrixRows(matrix, taken, bits)
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether the matrix is multiplied exactly."""
+        return bool(
+            (self.matrix == np.rint(self.matrix)).all() and np.abs(self.matrix).max() <= _MOST_INTEGER
+        )
+
+    @property
+    def depth(self) -> int:
+        return int(not self.is_whole)
+
+    def form(self, forms: list[Form]) -> Form:
+        _elements(self.name, forms[0], self.taken)
+        return Form(forms[0].slots, (len(self.matrix) * self.taken.shape[1],))
+
+    def plan(self, place: Place) -> tuple[PlainMatrixProduct, ...]:
+        """The products whose sum it is; none where it is exact."""
+        if self.is_whole:
+            return ()
+
+        def of(matrix: Array, bits: Any) -> PlainMatrixProduct:
+            return PlainMatrixProduct(
+                matrix, place.params, bits=bits, level=place.level, slots=place.form.slots
+            )
+
+        if self.bits < 32:
+            return (of(self.matrix, self.bits),)
+        first = of(self.matrix, 16)
+        return first, of(self.matrix - first.integers / first.factor, 16)
+
+    def encode(self, plan: tuple[PlainMatrixProduct, ...], context: Context) -> None:
+        for each in plan:
+            each._in(context)
+
+    def run(self, at: Running, *xs: Ciphertext) -> Ciphertext:
+        x = xs[0]
+        places = np.arange(x._count).reshape(x.shape)[..., self.taken]  # [requests..., columns, parts]
+        parts = x._gather(np.moveaxis(places, -2, 0))
+        products = [at.ev.multiply_rows(each, parts) for each in at.plan or (self.matrix.astype(np.int16),)]
+        product = add_many(products)  # [rows, requests..., parts]
+        own = np.moveaxis(np.arange(product._count).reshape(product.shape), 0, -2)
+        return product._gather(own.reshape(*own.shape[:-2], -1))
+
+    def clear(self, *xs: Array) -> Array:
+        return self._product(self.matrix, xs[0])
+
+    def rounded(self, plan: tuple[PlainMatrixProduct, ...], x: Array) -> Array:
+        """The result in the clear, with the rounded weights of a plan."""
+        weights = [each.integers / each.factor for each in plan] or [self.matrix]
+        return self._product(np.sum(weights, axis=0), x)
+
+    def _product(self, matrix: Array, x: Array) -> Array:
+        own = np.tensordot(matrix, x[..., self.taken, :], axes=(1, -3))  # [rows, ..., parts, slots]
+        moved: Array = np.moveaxis(own, 0, -3)
+        return moved.reshape(*moved.shape[:-3], -1, moved.shape[-1])

@@ -1,0 +1,272 @@
+"""An element in each ciphertext, whose slots are samples: NumPy's results, and when it is chosen."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import hemera as hm
+from hemera.arrays import conv
+from hemera.errors import FormatError, LevelError, MismatchError, ParameterError
+from hemera.serving import Package
+from hemera.serving.encodings import Arrays
+from hemera.serving.noise import ExpectedNoise
+from hemera.serving.operations import MatrixRows
+
+RNG = np.random.default_rng(34)
+Spec = hm.ArraySpec
+SAMPLES = 512
+FIRST, BIAS = RNG.normal(size=(12, 9)) / 4, RNG.normal(size=9)
+SECOND = RNG.normal(size=(9, 5)) / 3
+KERNEL = RNG.uniform(-1, 1, (3, 2, 2, 2)) / 4
+
+
+def insecure(depth: int) -> hm.Parameters:
+    """With 512 slots."""
+    return hm.ckks.Parameters.for_circuit(depth, scale_bits=40, range_bits=10, degree=1024, security=None)
+
+
+def perceptron(x: Any) -> Any:
+    hidden = x @ FIRST + BIAS
+    return (hidden * hidden) @ SECOND
+
+
+def bits_of(found: Any, wanted: Any) -> float:
+    return float(-np.log2(np.abs(found - wanted).max() / np.abs(wanted).max()))
+
+
+PROGRAMS: dict[str, tuple[tuple[int, ...], Callable[..., Any]]] = {
+    "perceptron": ((12,), perceptron),
+    "tokens": ((4, 12), lambda x: x @ FIRST + BIAS),
+    "features first": ((12, 4), lambda x: FIRST.T @ x + BIAS[:, None]),
+    "moments": ((12,), lambda x: {"mean": x.mean(), "centred": x - x.mean(), "sum": x.sum()}),
+    "places": ((3, 4), lambda x: [np.roll(x, 1), x.T, x[::-1, 1:], np.pad(x, 1)]),
+    "factors": ((9,), lambda x: np.arange(9.0) * x - 3 * x + 1),
+    "functions": ((6,), lambda x: np.exp(x) @ FIRST[:6]),
+    "encrypted matrices": ((3, 4), lambda x: x @ x.T),
+    "convolution": ((2, 4, 4), lambda x: conv(x, KERNEL, np.arange(3.0))),
+    "padded convolution": ((2, 4, 4), lambda x: conv(x, KERNEL, padding=1)),
+    "number": ((), lambda x: 3 * x * x + 1),
+    "constants": ((3,), lambda x: [0 * x + np.arange(3.0), x @ FIRST[:3]]),
+    "two maps": ((12,), lambda x: np.concatenate([x @ FIRST, x[:2] * x[1:3] @ SECOND[:2]])),
+}
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_each_sample_has_numpys_results(name: str) -> None:
+    shape, program = PROGRAMS[name]
+    plan = hm.compile(
+        program, Spec(shape, (-1, 1)), samples=SAMPLES, params=insecure(8), layout="ciphertexts"
+    )
+    assert (plan.layout, plan.samples, plan.layout_seconds) == ("ciphertexts", SAMPLES, {})
+    assert "an element in each ciphertext" in plan.report()
+    assert [each.shape for each in plan.package.inputs] == [(int(np.prod(shape)),)]
+    local = plan.local(threads=1)
+    for count in (1, SAMPLES + 3):
+        x = RNG.uniform(-1, 1, (count, *shape))
+        wanted = [_listed(program(each)) for each in x]
+        for found, atol in ((local(x), 2.0**-16), (plan.evaluate_clear(x), 2.0**-16)):
+            for at, own in enumerate(_listed(found)):
+                expected = np.stack([each[at] for each in wanted])
+                assert own.shape == expected.shape
+                np.testing.assert_allclose(own, expected, rtol=0, atol=atol * max(1, np.abs(expected).max()))
+
+
+def _listed(result: Any) -> list[Any]:
+    if isinstance(result, dict):
+        return list(result.values())
+    return list(result) if isinstance(result, (list, tuple)) else [result]
+
+
+@pytest.mark.parametrize(("precision_bits", "weights"), [(6, 8), (14, 16), (16, 32), (24, 32)])
+def test_results_have_the_stated_bits(precision_bits: int, weights: int) -> None:
+    plan = hm.compile(
+        perceptron,
+        Spec((12,), (-1, 1)),
+        samples=SAMPLES,
+        params=insecure(3),
+        precision_bits=precision_bits,
+        layout="ciphertexts",
+    )
+    matrices = [each.operation for each in plan.package._program.nodes]
+    assert {each.bits for each in matrices if isinstance(each, MatrixRows)} == {weights}
+    x = RNG.uniform(-1, 1, (SAMPLES, 12))
+    wanted = perceptron(x)
+    error = plan.local(threads=1)(x) - wanted
+    assert bits_of(error + wanted, wanted) > precision_bits
+    noise = ExpectedNoise(plan.package._program, plan.params)
+    expected = plan.package.evaluate_clear(x, noise=noise) - wanted
+    assert np.sqrt(np.mean(error**2)) == pytest.approx(np.sqrt(np.mean(expected**2)), rel=0.15)
+    assert plan.check(x[:4], encrypted=4, threads=1).bits == pytest.approx(plan.expected_bits(x[:4]), abs=1.5)
+
+
+def test_a_full_batch_has_an_element_in_each_ciphertext() -> None:
+    plan = hm.compile(perceptron, Spec((12,), (-1, 1)), samples=8192)
+    assert plan.layout == "ciphertexts"
+    assert plan.samples == plan.params.max_slots == 8192
+    assert plan.layout_seconds["ciphertexts"] < plan.layout_seconds["slots"]
+    assert f"{plan.layout_seconds['slots']:.2g} s with elements in slots" in plan.report()
+    assert not plan.package.interface.keys.rotations
+    x = RNG.uniform(-1, 1, (8192, 12))
+    assert bits_of(plan.local(threads=1)(x), perceptron(x)) > 16
+
+
+def test_a_small_batch_has_elements_in_slots() -> None:
+    plan = hm.compile(perceptron, Spec((12,), (-1, 1)), samples=64)
+    assert (plan.layout, plan.layout_seconds) == ("slots", {})
+    assert plan.package.interface.keys.rotations
+    assert "element in each ciphertext" not in plan.report()
+    with pytest.raises(ParameterError, match="64 samples fill too few of the 8192 slots; at least 4096"):
+        hm.compile(perceptron, Spec((12,), (-1, 1)), samples=64, layout="ciphertexts")
+    half = {"samples": 256, "params": insecure(3)}
+    assert hm.compile(perceptron, Spec((12,), (-1, 1)), **half).layout == "ciphertexts"
+    half["samples"] = 128
+    assert hm.compile(perceptron, Spec((12,), (-1, 1)), **half).layout == "slots"
+
+
+def test_the_layout_of_less_time_is_chosen(monkeypatch: pytest.MonkeyPatch) -> None:
+    options: dict[str, Any] = {"samples": 256, "params": insecure(3)}
+    seconds = iter([1.0, 2.0, 2.0, 1.0])
+    monkeypatch.setattr("hemera.compiler.packaging._seconds", lambda *_: next(seconds))
+    plan = hm.compile(perceptron, Spec((12,), (-1, 1)), **options)
+    assert (plan.layout, plan.layout_seconds) == ("ciphertexts", {"ciphertexts": 1.0, "slots": 2.0})
+    plan = hm.compile(perceptron, Spec((12,), (-1, 1)), **options)
+    assert (plan.layout, plan.layout_seconds) == ("slots", {})
+
+
+def test_programs_without_matrices_stay_in_slots() -> None:
+    plan = hm.compile(lambda x: x * x + 1, Spec((2,), (-1, 1)), samples=SAMPLES, params=insecure(3))
+    assert plan.layout == "slots"
+
+
+BATCHES: dict[str, tuple[tuple[int, ...], tuple[int, ...], Callable[..., Any]]] = {
+    # The shape of the input, that of the results of a sample's program, and the program.
+    "X @ W": ((700, 12), (9,), lambda x: x @ FIRST + BIAS),
+    "W @ X": ((12, 700), (9,), lambda x: FIRST.T @ x + BIAS[:, None]),
+    "perceptron": ((600, 12), (5,), perceptron),
+    "transposed": ((600, 12), (9,), lambda x: (x @ FIRST).T),
+    "tokens": ((300, 2, 12), (2, 9), lambda x: x @ FIRST),
+}
+
+
+@pytest.mark.parametrize("name", BATCHES)
+def test_samples_along_an_axis_of_the_array(name: str) -> None:
+    shape, one, program = BATCHES[name]
+    plan = hm.compile(program, Spec(shape, (-1, 1)), params=insecure(3), layout="ciphertexts")
+    assert (plan.layout, plan.samples) == ("ciphertexts", SAMPLES)
+    assert plan.package._interface.outputs[0].shape == (int(np.prod(one)),)
+    x = RNG.uniform(-1, 1, shape)
+    found = plan.local(threads=1)(x)
+    wanted = program(x)
+    assert found.shape == wanted.shape
+    assert bits_of(found, wanted) > 16
+    assert bits_of(found, wanted) == pytest.approx(plan.expected_bits(x[np.newaxis]), abs=1.5)
+    agreement = plan.check(x[np.newaxis], threads=1)
+    assert agreement.bits > 16
+    assert agreement.clear_error < 1e-12
+
+
+def test_samples_that_meet_stay_in_slots() -> None:
+    for program in (
+        lambda x: (x - x.mean(0)) @ FIRST,
+        lambda x: np.roll(x, 1, axis=0) @ FIRST,
+        lambda x: x @ FIRST + np.arange(600.0)[:, None] / 600,
+        lambda x: np.arange(600.0)[:, None] / 600 * x @ FIRST,
+        lambda x: x[:599] @ FIRST,
+    ):
+        plan = hm.compile(program, Spec((600, 12), (-1, 1)), params=insecure(4))
+        assert plan.layout == "slots"
+        with pytest.raises(ParameterError, match="does not do the same with each of 256 samples"):
+            hm.compile(program, Spec((600, 12), (-1, 1)), params=insecure(4), layout="ciphertexts")
+    few = hm.compile(lambda x: x @ FIRST, Spec((100, 12), (-1, 1)), params=insecure(3))
+    assert few.layout == "slots"
+
+
+def test_arrays_with_values_take_the_best_way() -> None:
+    x = RNG.uniform(-1, 1, (4096, 12))
+    encrypted = hm.array(x, range=(-1, 1))
+    plan = hm.compile(encrypted @ FIRST + BIAS)
+    assert plan.layout == "ciphertexts"
+    assert not plan.package.interface.keys.count  # neither rotations nor relinearization
+    found = (encrypted @ FIRST + BIAS).decrypt(threads=1)
+    assert bits_of(found, x @ FIRST + BIAS) > 16
+    turned = (FIRST.T @ hm.array(x.T, range=(-1, 1))).decrypt(threads=1)
+    assert bits_of(turned, FIRST.T @ x.T) > 16
+    small = hm.array(x[:64], range=(-1, 1)) @ FIRST
+    assert hm.compile(small).layout == "slots"
+    assert bits_of(small.decrypt(threads=1), x[:64] @ FIRST) > 16
+
+
+def test_several_inputs() -> None:
+    def program(a: Any, b: Any) -> Any:
+        return {"sum": a @ FIRST[:3] + b @ FIRST[:5], "product": a[:, :2] * b[:, :2]}
+
+    specs = Spec((600, 3), (-1, 1), "a"), Spec((600, 5), (0, 2), "b")
+    plan = hm.compile(program, *specs, params=insecure(3), layout="ciphertexts")
+    a, b = RNG.uniform(-1, 1, (600, 3)), RNG.uniform(0, 2, (600, 5))
+    found, wanted = plan.local(threads=1)(a, b), program(a, b)
+    for name, value in wanted.items():
+        assert bits_of(found[name], value) > 16
+    with pytest.raises(MismatchError, match="samples"):
+        plan.evaluate_clear(a, b[:599])
+    with pytest.raises(MismatchError, match=r"\(samples, 5\)"):
+        plan.evaluate_clear(a, b[:, :4])
+    with pytest.raises(ParameterError, match="b: the model is for values from 0"):
+        plan.evaluate_clear(a, b - 1)
+
+
+def test_files_keep_the_layout(tmp_path: Any) -> None:
+    program = BATCHES["W @ X"][2]
+    plan = hm.compile(program, Spec((12, 700), (-1, 1)), params=insecure(3), layout="ciphertexts")
+    path = tmp_path / "model"
+    plan.save(path)
+    again = Package.load(path)
+    x = RNG.uniform(-1, 1, (12, 700))
+    np.testing.assert_array_equal(again.evaluate_clear(x), plan.evaluate_clear(x))
+    encoding = again.interface.encoding
+    assert isinstance(encoding, Arrays)
+    assert encoding == plan.package.interface.encoding
+    with pytest.raises(MismatchError, match=r"\(12, samples\)"):
+        again.evaluate_clear(x.T)
+    data = encoding.to_data()
+    assert data["inputs"][0] == {"sample": [12], "samples": 512, "axis": 1}
+    for wrong in ({"samples": 500}, {"axis": 2}, {"axis": -1}, {"sample": [0]}, {"samples": 1}):
+        changed = {**data, "inputs": [{**data["inputs"][0], **wrong}]}
+        with pytest.raises(FormatError):
+            Arrays.from_data(changed)
+
+
+def test_refusals_name_the_way_out() -> None:
+    spec = Spec((12,), (-1, 1))
+    options: dict[str, Any] = {"samples": SAMPLES, "layout": "ciphertexts"}
+    with pytest.raises(ParameterError, match='take layout="slots" with share=True'):
+        hm.compile(perceptron, spec, share=True, **options)
+    with pytest.raises(ParameterError, match="results have at most 30 bits"):
+        hm.compile(perceptron, spec, params=insecure(3), precision_bits=31, **options)
+    with pytest.raises(LevelError):
+        hm.compile(perceptron, spec, params=insecure(2), **options)
+    with pytest.raises(ParameterError, match="auto"):
+        hm.compile(perceptron, spec, layout="rows")  # type: ignore[arg-type]
+    with pytest.raises(ParameterError, match="elements lie in slots"):
+        hm.compile(lambda x: x + 1, Spec((12,), (0, 1)), scheme="bfv", layout="slots")
+    with pytest.raises(ParameterError, match="would take 5000 ciphertexts"):
+        hm.compile(lambda x: x + 1, Spec((5000,), (0, 1)), params=insecure(2), **options)
+
+
+def test_layers_of_whole_numbers_are_exact() -> None:
+    """Matrices that are multiples of small integers are not rounded, whatever precision is asked for."""
+    whole = RNG.integers(-9, 10, (12, 7)) * 0.1
+    plan = hm.compile(
+        lambda x: x @ whole,
+        Spec((12,), (-1, 1)),
+        samples=SAMPLES,
+        params=hm.ckks.Parameters.for_circuit(2, scale_bits=50, degree=1024, security=None),
+        precision_bits=34,
+        layout="ciphertexts",
+    )
+    assert plan.depth == 1
+    x = RNG.uniform(-1, 1, (SAMPLES, 12))
+    assert bits_of(plan.local(threads=1)(x), x @ whole) > 34
