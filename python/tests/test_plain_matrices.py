@@ -50,6 +50,39 @@ def test_a_product_without_a_rescale_takes_no_level(client, params, ev):
     np.testing.assert_allclose(ctx.decrypt(y, sk), layer.evaluate_clear(x).real, atol=1e-5)
 
 
+@pytest.mark.parametrize("kind", [np.int64, np.int8, np.bool_, np.uint16])
+def test_integers_of_16_bits_take_no_level(client, ev, kind):
+    ctx, sk = client
+    weights = (
+        np.array([[1, 0, 1], [0, 1, 1]]).astype(kind)
+        if kind is np.bool_
+        else (np.array([[1, 0, 127], [3, 2, 100]], dtype=kind))
+    )
+    x = random(3, SLOTS)
+    before = ev.encrypt(x)
+    y = ev.multiply_rows(weights, before)
+    assert (y.level, y.scale) == (before.level, before.scale)
+    wanted = weights.astype(float) @ x
+    np.testing.assert_allclose(ctx.decrypt(y, sk), wanted, atol=1e-5)
+    assert y.largest >= np.abs(wanted).max()
+    # Before its rescale, too.
+    full = ctx.bind(ctx.generate_keys(sk))
+    square = full.bind(before) ** 2
+    np.testing.assert_allclose(
+        ctx.decrypt(ev.multiply_rows(weights, square), sk), weights.astype(float) @ x**2, atol=1e-4
+    )
+
+
+def test_larger_integers_are_rounded(client, ev):
+    ctx, sk = client
+    x = ev.encrypt(random(2, SLOTS))
+    for largest, levels in ((32767, 0), (32768, 1), (-32768, 0), (-32769, 1)):
+        y = ev.multiply_rows(np.array([[largest, 1]]), x)
+        assert y.level == x.level - levels
+        wanted = np.array([[largest, 1]]) @ random(2, SLOTS)
+        np.testing.assert_allclose(ctx.decrypt(y, sk), wanted, atol=2)
+
+
 def test_layers_follow_each_other_and_products(client):
     ctx, sk = client
     ev = ctx.bind(ctx.generate_keys(sk))

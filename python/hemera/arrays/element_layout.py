@@ -56,6 +56,11 @@ class ElementLayout:
         return (self.samples, *self.sample)
 
     @property
+    def batch(self) -> Shape:
+        """Of the ciphertexts."""
+        return (math.prod(self.sample),)
+
+    @property
     def count(self) -> int:
         """How many batches there are."""
         return 1

@@ -27,6 +27,12 @@ class SplitProgram:
     tiles: tuple[tuple[int, ...], ...]
     """Of each node of `whole`, the nodes of `program` that are its tiles."""
 
+    @staticmethod
+    def whole_arrays(program: TensorProgram) -> SplitProgram:
+        """With a tile of each array."""
+        tilings = tuple(Tiling(node.shape, node.shape) for node in program.nodes)
+        return SplitProgram(program, program, tilings, tuple((at,) for at in range(len(program.nodes))))
+
     @property
     def alike(self) -> list[tuple[int, ...]]:
         """Tiles of one array, of one shape: they take the same layout."""
@@ -73,7 +79,7 @@ def split(program: TensorProgram, slots: int) -> SplitProgram:
     """
     tilings = tuple(Tiling.of(node.shape, slots) for node in program.nodes)
     if all(each.count == 1 for each in tilings):
-        return SplitProgram(program, program, tilings, tuple((at,) for at in range(len(program.nodes))))
+        return SplitProgram.whole_arrays(program)
     splitter = _Splitter(program, tilings)
     for at in range(len(program.nodes)):
         splitter.add(at)

@@ -89,6 +89,7 @@ def _show_model(package: Package, json: str | None, device: str | None) -> int:
         *([] if keys.conjugation is None else [f"{conjugation} up to level {keys.conjugation}"]),
         *(str(each) for each in keys.own),
         *(_bootstrap(settings) for settings in keys.bootstraps),
+        *(f"products of pairs of {size} x {size} at level {level}" for size, level in keys.pairs),
     ]
     rows = {
         "kind": "packaged model",

@@ -165,11 +165,15 @@ class Search:
         return self.for_circuit(cut.program, steps.program.depth, steps.slots, bits)
 
     def for_circuit(
-        self, program: TensorProgram, depth: int, slots: int, scale_bits: int
+        self, program: TensorProgram, depth: int, slots: int, scale_bits: int, *, growth: float = 1.0
     ) -> Parameters | None:
-        """Parameters without bootstraps; None where the ring would be too large."""
+        """Parameters without bootstraps; None where the ring would be too large.
+
+        Args:
+            growth: how many times as large as elements slots can be.
+        """
         # An offset is added after the maps, whose sum may be larger than the result.
-        largest = max(1.0, *(max(map(abs, node.range)) + _offset_of(node) for node in program.nodes))
+        largest = max(1.0, *(max(map(abs, node.range)) + _offset_of(node) for node in program.nodes)) * growth
 
         def found(degree: int) -> Parameters:
             return ckks.Parameters.for_circuit(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from hemera.arrays.array import Array
 from hemera.arrays.element_layout import ElementLayout
 from hemera.arrays.folding import folded
+from hemera.arrays.pair_layout import PairLayout
 from hemera.arrays.recorder import Recorder
 from hemera.arrays.splitting import SplitProgram
 from hemera.arrays.squares import with_squares
@@ -23,7 +24,7 @@ from hemera.compiler.layouts import LayoutName
 from hemera.compiler.local import Local
 from hemera.compiler.lowering import Lowered
 from hemera.compiler.packaged import Packaged
-from hemera.compiler.packaging import Packaging, chosen_in_ciphertexts
+from hemera.compiler.packaging import Packaging, chosen_of_samples
 from hemera.compiler.report import layout_line, table
 from hemera.compiler.results import named_results
 from hemera.compiler.specs import ArraySpec, spec_of
@@ -102,10 +103,12 @@ class Compiled(Packaged):
 
     @property
     def layout(self) -> LayoutName:
-        """ "ciphertexts": each element has a ciphertext, whose slots are samples; or "slots": elements lie in
-        slots."""
+        """ "ciphertexts": each element has a ciphertext, whose slots are samples; "pairs": matrices are
+        factors of each other; or "slots": elements lie in slots."""
         encoding = self._arrays.interface.encoding
         assert isinstance(encoding, Arrays)
+        if isinstance(encoding.inputs[0], PairLayout):
+            return "pairs"
         return "ciphertexts" if isinstance(encoding.inputs[0], ElementLayout) else "slots"
 
     @property
@@ -133,7 +136,7 @@ class Compiled(Packaged):
 
     def _report(self, device: str | None, bits: float | None) -> str:
         cost = self.cost(device)
-        lines = [] if self.layout == "slots" else [layout_line(self._layout_seconds)]
+        lines = [] if self.layout == "slots" else [layout_line(self.layout, self._layout_seconds)]
         return table(self._parts, self._lowered, self.samples, self.params, cost, bits, lines)
 
     def expected_bits(self, *samples: Any) -> float:
@@ -285,8 +288,9 @@ def compile(  # noqa: A001
         layout: "ciphertexts": each element of a sample has a ciphertext of its own, whose slots are samples,
             and linear layers are products of plain matrices with batches of ciphertexts, without keys. That
             is for samples that fill the slots: those of `samples=`, or along an axis of the arrays where the
-            function does nothing but the same with each. "slots": elements lie in slots. "auto": what takes
-            less time, by the table of `device`; `report` has both times.
+            function does nothing but the same with each. "pairs": such samples are encrypted matrices, and
+            the function is x @ y or x @ (y @ z) (`hemera.circuits.MatrixBatchProduct`). "slots": elements lie
+            in slots. "auto": what takes the least time, by the table of `device`; `report` has the times.
         params: parameters of the scheme; None: those of the depth that is found, or, where no ring holds it,
             those of `for_bootstrapping`. With these, bootstraps are placed where the program needs them.
         security: in bits, for parameters that are found; None: not checked.
@@ -348,8 +352,8 @@ def compile(  # noqa: A001
             description=description,
         )
         return Compiled(what, *parts)
-    if layout not in ("auto", "ciphertexts", "slots"):
-        raise ParameterError(f'layout is "auto", "ciphertexts" or "slots", not {layout!r}')
+    if layout not in get_args(LayoutName):
+        raise ParameterError(f"layout is one of {', '.join(get_args(LayoutName))}, not {layout!r}")
     precision_bits = _PRECISION_BITS if precision_bits is None else precision_bits
     margin = _MARGIN if margin is None else margin
     examples = _examples(calibrate, len(inputs))
@@ -372,9 +376,9 @@ def compile(  # noqa: A001
     packaging = Packaging(tuple(specs), title, description)
     if layout != "slots":
         try:
-            taken = chosen_in_ciphertexts(search, params, packaging, layout, shown)
+            taken = chosen_of_samples(search, params, packaging, layout, shown)
         except (LevelError, ParameterError, RangeError):
-            if layout == "ciphertexts":
+            if layout != "auto":
                 raise
             taken = None
         if taken is not None:

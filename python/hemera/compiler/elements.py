@@ -8,16 +8,16 @@ from __future__ import annotations
 
 import functools
 import operator
+from collections import Counter
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from hemera.arrays.blocks import Blocks, blocks_of
-from hemera.arrays.layout import Layout
 from hemera.arrays.sparse_map import SparseMap
 from hemera.arrays.splitting import SplitProgram
-from hemera.arrays.tensor import Affine, Apply, Input, Multiply, TensorProgram
+from hemera.arrays.tensor import Affine, Apply, Input, Multiply, Operation, TensorProgram
 from hemera.arrays.tiling import Tiling
 from hemera.circuits import Polynomial
 from hemera.compiler.lowering import Lowered, Step
@@ -54,10 +54,8 @@ def in_elements(program: TensorProgram, slots: int, precision_bits: float) -> tu
     """
     lowering = _Elements(program, slots, precision_bits)
     lowering.run()
-    tilings = tuple(Tiling(node.shape, node.shape) for node in program.nodes)
-    whole = SplitProgram(program, program, tilings, tuple((at,) for at in range(len(program.nodes))))
-    found = lowering.recorder.program
-    return whole, Lowered(found, slots, tuple(lowering.steps), lowering.magnitudes)
+    found = lowering.recorder.program.pruned()
+    return SplitProgram.whole_arrays(program), Lowered(found, slots, tuple(lowering.steps), {})
 
 
 class _Elements:
@@ -70,8 +68,10 @@ class _Elements:
         self.recorder = Recorder("ckks", inputs)
         self._slots = slots
         self._values: list[Symbol] = []
+        self._orders: dict[int, tuple[Symbol, NDArray[np.int64]]] = {}
+        """By the number of a value that holds elements of another one: that value, and which elements."""
+        self._sums = _sums_of_products(program)
         self.steps: list[Step] = []
-        self.magnitudes: dict[int, float] = {}
 
     def run(self) -> None:
         inputs = iter(self.recorder.inputs)
@@ -81,18 +81,30 @@ class _Elements:
             matrices: tuple[tuple[int, int], ...] = ()
             if isinstance(operation, Input):
                 value = next(inputs)
+            elif at in self._sums:
+                value = self._sum_of_products(at, operation)
             elif isinstance(operation, Affine):
                 value, matrices = self._affine(operation, xs)
             elif isinstance(operation, Multiply):
+                # Those that sums take are left out, when the program is pruned.
                 value = xs[0].square() if xs[0] is xs[1] else xs[0] * xs[1]
             else:
                 assert isinstance(operation, Apply)
                 value = self._function(operation, xs)
             self._values.append(value)
-            self.steps.append(Step(at, Layout.raster(node.shape), matrices=matrices))
-            self.magnitudes[value._number] = max(map(abs, node.range))
+            self.steps.append(Step(at, matrices=matrices))
         for _, at in self._program.outputs:
             self.recorder.give(self._values[at])
+
+    def _sum_of_products(self, at: int, operation: Operation) -> Symbol:
+        """A sum of products of two values, which is relinearized and rescaled once."""
+        assert isinstance(operation, Affine)
+        parts, product = self._sums[at], self._program.nodes[self._program.nodes[at].operands[0]]
+        pairs = [self._values[each] for each in product.operands]
+        found = [self._taken(x, taken) for x in pairs for taken in parts.columns]
+        total = found[0]._note(op.Dot(), *found[1:], filling=Filling(self._slots))
+        total = self._scaled(self._taken(total, np.argsort(parts.rows[0])), parts.matrix[0])
+        return total if operation.offset is None else self._plus(total, operation.offset)
 
     def _function(self, operation: Apply, xs: list[Symbol]) -> Symbol:
         function = operation.function
@@ -154,9 +166,14 @@ class _Elements:
 
     def _taken(self, x: Symbol, taken: NDArray[np.int64]) -> Symbol:
         """Elements of a value."""
+        if x._number in self._orders:
+            x, before = self._orders[x._number]
+            taken = before[taken]
         if np.array_equal(taken, np.arange(x.shape[0])):
             return x
-        return x._note(op.Reordered(taken), filling=Filling(self._slots))
+        found = x._note(op.Reordered(taken), filling=Filling(self._slots))
+        self._orders[found._number] = x, taken
+        return found
 
     @staticmethod
     def _scaled(x: Symbol, factors: NDArray[Any]) -> Symbol:
@@ -167,6 +184,24 @@ class _Elements:
         if factor == 1:
             return x
         return x * (int(factor) if factor.is_integer() and abs(factor) <= _MOST_WEIGHTS else factor)
+
+
+def _sums_of_products(program: TensorProgram) -> dict[int, Blocks]:
+    """The maps that are sums of elements of a product, with one factor, where nothing else takes the product:
+    a row of their blocks has ones."""
+    users = Counter(at for node in program.nodes for at in set(node.operands))
+    users.update(at for _, at in program.outputs)
+    found = {}
+    for at, node in enumerate(program.nodes):
+        if not isinstance(node.operation, Affine) or len(node.operands) != 1:
+            continue
+        (source,), (own,) = node.operands, node.operation.maps
+        if isinstance(program.nodes[source].operation, Multiply) and users[source] == 1:
+            for each in blocks_of(own, 1) or []:
+                rows, terms = each.matrix.shape
+                if rows == 1 < terms and (each.matrix == each.matrix[0, 0]).all():
+                    found[at] = each
+    return found
 
 
 def _common_factor(values: NDArray[np.float64]) -> float | None:

@@ -1,23 +1,27 @@
-"""The choice between an element in each ciphertext, with samples in its slots, and elements in slots."""
+"""Layouts whose slots are samples: an element in each ciphertext, and matrices of pairs."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
 from hemera.arrays.batches import Batch, over_samples
-from hemera.arrays.tensor import Affine
+from hemera.arrays.element_layout import ElementLayout
+from hemera.arrays.pair_layout import PairLayout
+from hemera.arrays.tensor import Affine, TensorProgram
 from hemera.arrays.tiling import Tiling
 from hemera.compiler.approximate import MOST_SLOTS, Chosen, Search, require_room
 from hemera.compiler.elements import in_elements
-from hemera.errors import ParameterError
+from hemera.compiler.pairs import factors_of, in_pairs
+from hemera.errors import ParameterError, RangeError
 from hemera.parameters import Parameters
-from hemera.serving.operations import MatrixRows
+from hemera.serving.operations import MatrixRows, PairProducts
 
-__all__ = ["InCiphertexts", "LayoutName", "in_ciphertexts"]
+__all__ = ["LayoutName", "OfSamples", "Samples"]
 
-LayoutName = Literal["auto", "ciphertexts", "slots"]
+LayoutName = Literal["auto", "ciphertexts", "pairs", "slots"]
 
 _FULL = 2
 """Samples fill at least this part of the slots: with fewer, results take more bytes than they are worth."""
@@ -28,92 +32,175 @@ _MOST_MAPS = 1 << 10
 
 
 @dataclass(frozen=True)
-class InCiphertexts:
-    """A program with an element in each ciphertext, and what it is compared with."""
+class OfSamples:
+    """A program in one of these layouts."""
 
     chosen: Chosen
     samples: int
-    """That each ciphertext holds."""
-    batch: Batch | None
-    """Where the samples are an axis of the program's own arrays."""
-    search: Search
-
-    @property
-    def requests(self) -> int:
-        """Batches of ciphertexts that the samples take."""
-        return 1 if self.batch is None else -(-self.batch.count // self.samples)
+    """That each batch of ciphertexts holds."""
+    requests: int
+    """Batches of ciphertexts that all samples take."""
+    inputs: tuple[ElementLayout | PairLayout, ...]
+    outputs: tuple[ElementLayout | PairLayout, ...]
 
     @property
     def has_matrices(self) -> bool:
         """Whether there is anything that this layout does in another way."""
         nodes = self.chosen.steps.program.nodes
-        return any(isinstance(node.operation, MatrixRows) for node in nodes)
+        return any(isinstance(node.operation, (MatrixRows, PairProducts)) for node in nodes)
 
-    def in_slots(self, params: Parameters | None) -> tuple[Chosen, int, int] | None:
-        """The same samples with their elements in slots, with the samples of a ciphertext, and how many
-        requests there are of these; None where it is a program of too many maps.
+
+@dataclass(frozen=True)
+class Samples:
+    """The program of one sample, and how many there are."""
+
+    search: Search
+    """Of that program."""
+    count: int
+    batch: Batch | None
+    """Where samples are an axis of the arrays of the user's program."""
+    params: Parameters | None
+    """That are given."""
+
+    @classmethod
+    def of(cls, search: Search, params: Parameters | None) -> Samples:
+        """Of a program with several samples in its slots, or, with one, of the samples along an axis of its
+        arrays. ParameterError where there is no such axis."""
+        if search.samples > 1:
+            return cls(search, search.samples, None, params)
+        least = (_LEAST_SLOTS if params is None else params.max_slots) // _FULL
+        enough = max(search.whole.nodes[at].size for at in search.whole.inputs) >= least
+        batch = over_samples(search.whole, 2) if enough else None
+        if batch is None:
+            raise ParameterError(
+                "slots are samples: the function does not do the same with each sample along an axis of its "
+                f"arrays, of {least} or more; compile the function of one sample, with samples="
+            )
+        return cls(replace(search, whole=batch.one), batch.count, batch, params)
+
+    @property
+    def _program(self) -> TensorProgram:
+        return self.search.whole
+
+    def in_ciphertexts(self) -> OfSamples:
+        """An element in each ciphertext.
+
+        Raises:
+            ParameterError: where this is not possible, or samples are too few.
+            LevelError, RangeError: for parameters that do not fit.
+        """
+        program, bits = self._program, self.search.precision_bits
+        _, steps = in_elements(program, 2, bits)
+        params = self._parameters(steps.program.depth, 1, "an element in each ciphertext")
+        steps.program.levels(params)  # raises
+        require_room(program, steps, params)
+        samples = _filled(self.count) if self.batch is None else min(params.max_slots, _filled(self.count))
+        cut, steps = in_elements(program, samples, bits)
+        inputs, outputs = (
+            tuple(
+                ElementLayout(program.nodes[at].shape, samples, axis)
+                for at, axis in zip(nodes, axes, strict=True)
+            )
+            for nodes, axes in self._ends
+        )
+        return OfSamples(Chosen(params, cut, steps), samples, -(-self.count // samples), inputs, outputs)
+
+    def in_pairs(self) -> OfSamples:
+        """Encrypted matrices as factors of each other. Errors as of `in_ciphertexts`."""
+        program = self._program
+        factors = factors_of(program)
+        if factors is None:
+            raise ParameterError(
+                "matrices as pairs: the function is none of two or three encrypted matrices, x @ y or "
+                "x @ (y @ z), each an input or a transposed one, that are multiplied and nothing else; "
+                "compute the rest in another program, or take another layout"
+            )
+        size = max(2, *(_filled(extent) for at in program.inputs for extent in program.nodes[at].shape))
+        params = self._parameters(len(factors) - 1, size, "matrices as pairs")
+        if params._native.galois_generator != 5:
+            raise ParameterError(
+                "matrices as pairs: parameters whose slots are turned by powers of 5 are needed"
+            )
+        cut, steps = in_pairs(program, factors, size, params.max_slots)
+        steps.program.levels(params)  # raises
+        require_room(program, steps, params)
+        samples = params.max_slots // size
+        flags = {each.given: (each.left, each.turned) for each in factors}
+        (nodes, axes), (results, result_axes) = self._ends
+        inputs = tuple(
+            PairLayout(_matrix(program, at), size, samples, *flags[number], axis)
+            for number, (at, axis) in enumerate(zip(nodes, axes, strict=True))
+        )
+        outputs = tuple(
+            PairLayout(_matrix(program, at), size, samples, axis=axis)
+            for at, axis in zip(results, result_axes, strict=True)
+        )
+        return OfSamples(Chosen(params, cut, steps), samples, -(-self.count // samples), inputs, outputs)
+
+    def in_slots(self) -> tuple[Chosen, int, int] | None:
+        """Elements in slots, with the samples of a ciphertext, and how many requests there are of these; None
+        where it is a program of too many maps.
 
         Raises:
             LevelError, ParameterError, RangeError: where there is no such program.
         """
-        search, samples = self.search, self.samples
-        most = MOST_SLOTS if params is None else params.max_slots
-        count = samples if self.batch is None else self.batch.count
+        search, samples = self.search, self.search.samples
+        most = MOST_SLOTS if self.params is None else self.params.max_slots
         if self.batch is not None:
             largest = max(math.prod(map(_filled, node.shape)) for node in search.whole.nodes)
-            samples = max(1, min(most // largest, _filled(count)))
+            samples = max(1, min(most // largest, _filled(self.count)))
             search = replace(search, samples=samples)
         if _maps(search, most // samples) > _MOST_MAPS:
             return None
-        return search.chosen(params, None), samples, -(-count // samples)
+        return search.chosen(self.params, None), samples, -(-self.count // samples)
 
+    @property
+    def _ends(self) -> list[tuple[Sequence[int], Sequence[int]]]:
+        """Of inputs and of outputs: the nodes, and the axes of the samples."""
+        inputs, outputs = self._program.inputs, [at for _, at in self._program.outputs]
+        if self.batch is None:
+            return [(inputs, (0,) * len(inputs)), (outputs, (0,) * len(outputs))]
+        return [(inputs, self.batch.inputs), (outputs, self.batch.outputs)]
 
-def in_ciphertexts(search: Search, params: Parameters | None) -> InCiphertexts:
-    """A program with an element in each ciphertext.
+    def _parameters(self, depth: int, each: int, what: str) -> Parameters:
+        """Those that are given, or found, whose slots the samples fill.
 
-    Args:
-        search: of the program with elements in slots. With several samples these fill the slots; with one,
-            the program's own arrays have an axis of samples.
-
-    Raises:
-        ParameterError: where there are not enough samples, and where this layout is not possible.
-        LevelError, RangeError: for parameters that do not fit.
-    """
-    batch = None
-    program, count = search.whole, search.samples
-    if search.samples == 1:
-        least = (_LEAST_SLOTS if params is None else params.max_slots) // _FULL
-        batch = over_samples(program, least)
-        if batch is None:
+        Args:
+            each: slots that a sample takes.
+        """
+        search, program = self.search, self._program
+        params = self.params
+        if params is None:
+            least = 2 * each if self.batch is not None else self.count * each
+            params = search.for_circuit(program, depth, least, search.scale_bits, growth=each)
+        elif each > 1:
+            _require_range(program, params, each)
+        if params is None:
             raise ParameterError(
-                "an element in each ciphertext: the function does not do the same with each of "
-                f"{least} samples or more, along an axis of its arrays; compile the function of one sample, "
-                "with samples="
+                f'{what}: the program is too deep for a ring without bootstraps; take layout="slots"'
             )
-        program, count = batch.one, batch.count
-        search = replace(search, whole=program)
-    bits = search.precision_bits
-    _, steps = in_elements(program, 2, bits)
-    if params is None:
-        least = 2 if batch is not None else count
-        found = search.for_circuit(program, steps.program.depth, least, search.scale_bits)
-        if found is None:
+        if _FULL * min(self.count * each, params.max_slots) < params.max_slots:
             raise ParameterError(
-                "an element in each ciphertext: the program is too deep for a ring without bootstraps; take "
-                'layout="slots"'
+                f"{what}: {self.count} samples fill too few of the {params.max_slots} slots; at least "
+                f"{params.max_slots // each // _FULL} are needed"
             )
-    else:
-        found = params
-        steps.program.levels(params)  # raises
-        require_room(program, steps, params)
-    samples = count if batch is None else min(found.max_slots, _filled(count))
-    if _FULL * min(samples, count) < found.max_slots:
-        raise ParameterError(
-            f"an element in each ciphertext: {min(samples, count)} samples fill too few of the "
-            f"{found.max_slots} slots; at least {found.max_slots // _FULL} are needed"
+        return params
+
+
+def _require_range(program: TensorProgram, params: Parameters, growth: int) -> None:
+    """RangeError for parameters whose slots hold no sums of so many elements."""
+    largest = growth * max(max(map(abs, node.range)) for node in program.nodes)
+    bits = 1 + math.ceil(math.log2(max(1.0, largest)))
+    if bits > params.range_bits:
+        raise RangeError(
+            f"matrices as pairs: slots hold values up to {largest:g}; give parameters with "
+            f"range_bits={bits}, not {params.range_bits:g}"
         )
-    cut, steps = in_elements(program, samples, bits)
-    return InCiphertexts(Chosen(found, cut, steps), samples, batch, search)
+
+
+def _matrix(program: TensorProgram, at: int) -> tuple[int, int]:
+    rows, columns = program.nodes[at].shape
+    return rows, columns
 
 
 def _filled(extent: int) -> int:

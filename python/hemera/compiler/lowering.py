@@ -36,7 +36,8 @@ class Step:
     """How one node of a program is done."""
 
     node: int
-    layout: Layout
+    layout: Layout | None = None
+    """None: not in the slots of one ciphertext."""
     diagonals: tuple[int, ...] = ()
     """Of each map; 0 where it moves nothing."""
     folds: int = 0

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 
-from hemera.arrays.element_layout import ElementLayout
 from hemera.compiler.approximate import Chosen, Search
-from hemera.compiler.layouts import InCiphertexts, LayoutName, in_ciphertexts
+from hemera.compiler.layouts import LayoutName, OfSamples, Samples
 from hemera.compiler.specs import ArraySpec
 from hemera.compiler.tiles import input_specs, output_specs, tiled_layouts
 from hemera.errors import LevelError, ParameterError, RangeError
@@ -18,7 +17,9 @@ from hemera.serving.exporting import package
 from hemera.serving.package import Package
 from hemera.serving.specs import InputSpec, OutputSpec
 
-__all__ = ["Packaging", "chosen_in_ciphertexts"]
+__all__ = ["Packaging", "chosen_of_samples"]
+
+_NOT_POSSIBLE = (LevelError, ParameterError, RangeError)
 
 
 @dataclass(frozen=True)
@@ -37,33 +38,16 @@ class Packaging:
         inputs, outputs = input_specs(parts, steps.slots), output_specs(parts, steps.slots)
         return self._package(chosen, inputs, outputs, encoding)
 
-    def in_ciphertexts(self, found: InCiphertexts) -> Package:
-        """An element in each ciphertext."""
-        program, slots = found.chosen.cut.program, found.samples
-        results = [at for _, at in program.outputs]
-        axes = (
-            ((0,) * len(program.inputs), (0,) * len(results))
-            if found.batch is None
-            else (found.batch.inputs, found.batch.outputs)
-        )
-        inputs, outputs = (
-            tuple(
-                ElementLayout(program.nodes[at].shape, slots, axis)
-                for at, axis in zip(nodes, own, strict=True)
-            )
-            for nodes, own in zip((program.inputs, results), axes, strict=True)
-        )
+    def of_samples(self, found: OfSamples) -> Package:
+        """Samples in slots."""
+        cut, slots = found.chosen.cut, found.chosen.steps.slots
+        inputs = zip(input_specs(cut, slots), found.inputs, strict=True)
+        outputs = zip(output_specs(cut, slots), found.outputs, strict=True)
         return self._package(
             found.chosen,
-            [
-                replace(spec, shape=(math.prod(own.sample),))
-                for spec, own in zip(input_specs(found.chosen.cut, slots), inputs, strict=True)
-            ],
-            [
-                replace(spec, shape=(math.prod(own.sample),))
-                for spec, own in zip(output_specs(found.chosen.cut, slots), outputs, strict=True)
-            ],
-            self._encoding((inputs, outputs), slots, 1),
+            [replace(spec, shape=layout.batch) for spec, layout in inputs],
+            [replace(spec, shape=layout.batch) for spec, layout in outputs],
+            self._encoding((found.inputs, found.outputs), found.samples, 1),
         )
 
     def _encoding(
@@ -91,31 +75,46 @@ class Packaging:
         )
 
 
-def chosen_in_ciphertexts(
+def chosen_of_samples(
     search: Search, params: Parameters | None, packaging: Packaging, layout: LayoutName, shares: int | None
 ) -> tuple[Chosen, Package, dict[str, float]] | None:
-    """The program with an element in each ciphertext, the model, and the seconds of both layouts; None where
-    elements in slots take less time. Errors as of `in_ciphertexts`, where it is not possible."""
+    """The program in the layout of samples that takes the least time, the model, and the seconds of all
+    layouts that were compared; None where elements in slots take less.
+
+    Args:
+        layout: "auto", or the name of a layout of samples, which is taken then.
+
+    Raises:
+        ParameterError: where none is possible, or samples are too few.
+        LevelError, RangeError: for parameters that do not fit.
+    """
     if shares is not None:
         raise ParameterError(
-            "an element in each ciphertext: results of this layout are for the key's owner alone; take "
+            f"layout={layout!r}: results of this layout are for the key's owner alone; take "
             'layout="slots" with share=True'
         )
-    found = in_ciphertexts(search, params)
-    if layout == "auto" and not found.has_matrices:
+    samples = Samples.of(search, params)
+    makers = {"ciphertexts": samples.in_ciphertexts, "pairs": samples.in_pairs}
+    if layout != "auto":
+        found = makers[layout]()
+        return found.chosen, packaging.of_samples(found), {}
+    models: dict[str, tuple[Chosen, Package]] = {}
+    seconds: dict[str, float] = {}
+    for name, make in makers.items():
+        with suppress(*_NOT_POSSIBLE):
+            found = make()
+            if found.has_matrices:
+                models[name] = found.chosen, packaging.of_samples(found)
+                seconds[name] = _seconds(models[name][1], found.requests, search.device)
+    if not models:
         return None
-    model = packaging.in_ciphertexts(found)
-    if layout == "ciphertexts":
-        return found.chosen, model, {}
-    seconds = {"ciphertexts": _seconds(model, found.requests, search.device)}
-    try:
-        other = found.in_slots(params)
-    except (LevelError, ParameterError, RangeError):
-        other = None
-    if other is not None:
-        chosen, samples, requests = other
-        seconds["slots"] = _seconds(packaging.in_slots(chosen, samples), requests, search.device)
-    return (found.chosen, model, seconds) if min(seconds.values()) == seconds["ciphertexts"] else None
+    with suppress(*_NOT_POSSIBLE):
+        other = samples.in_slots()
+        if other is not None:
+            chosen, count, requests = other
+            seconds["slots"] = _seconds(packaging.in_slots(chosen, count), requests, search.device)
+    best = min(seconds, key=seconds.__getitem__)
+    return None if best == "slots" else (*models[best], seconds)
 
 
 def _seconds(model: Package, requests: int, device: str) -> float:

@@ -17,6 +17,11 @@ from hemera.serving.program import Program
 __all__ = ["layout_line", "table"]
 
 _MOST_COUNTS = 4
+_LAYOUTS = {
+    "ciphertexts": "an element in each ciphertext",
+    "pairs": "matrices as pairs",
+    "slots": "elements in slots",
+}
 
 
 def table(
@@ -107,12 +112,13 @@ def _title(node: Node) -> str:
     return "square" if node.operands[0] == node.operands[1] else "product"
 
 
-def layout_line(seconds: Mapping[str, float]) -> str:
+def layout_line(layout: str, seconds: Mapping[str, float]) -> str:
     """Where elements lie, and the estimated times of the layouts that were compared."""
-    line = "an element in each ciphertext"
-    if "slots" in seconds:
-        line += f": about {seconds['ciphertexts']:.2g} s, and {seconds['slots']:.2g} s with elements in slots"
-    return line
+    line = _LAYOUTS[layout]
+    if seconds:
+        line += f": about {seconds[layout]:.2g} s"
+    others = [f"{own:.2g} s with {_LAYOUTS[name]}" for name, own in seconds.items() if name != layout]
+    return line + (f", and {', '.join(others)}" if others else "")
 
 
 def _diagonals(steps: Sequence[Step]) -> str:

@@ -52,8 +52,9 @@ def tiled_layouts(parts: SplitProgram, steps: Lowered, samples: int) -> tuple[La
     """The layouts of the inputs and of the outputs; `samples` are in a ciphertext."""
 
     def of(at: int) -> TiledLayout:
-        layouts = tuple(steps.steps[tile].layout for tile in parts.tiles[at])
-        return TiledLayout(parts.tilings[at], layouts).with_samples(samples)
+        layouts = (steps.steps[tile].layout for tile in parts.tiles[at])
+        known = tuple(layout for layout in layouts if layout is not None)
+        return TiledLayout(parts.tilings[at], known).with_samples(samples)
 
     whole = parts.whole
     return tuple(map(of, whole.inputs)), tuple(of(at) for _, at in whole.outputs)

@@ -132,8 +132,8 @@ class EncryptedMatrix(NotAnArray):
         `Evaluator.matmul`."""
         if isinstance(matrix, EncryptedMatrix):
             raise TypeError(
-                "both matrices are encrypted, and their rows are ciphertexts: hm.circuits.MatrixProduct "
-                "multiplies matrices that lie in one ciphertext each"
+                "both matrices are encrypted, and their rows are ciphertexts: hm.array(x) @ hm.array(y) "
+                "takes the best way, hm.circuits.MatrixBatchProduct many pairs, and MatrixProduct one"
             )
         given = np.asarray(matrix)
         if given.ndim != 2 or given.shape[0] != self._columns:

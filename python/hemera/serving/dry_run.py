@@ -10,7 +10,7 @@ from hemera.objects.context import Context
 from hemera.objects.cost import Cost, DryRun, FreshInput
 from hemera.serving.interface import Interface
 from hemera.serving.keys import AskedKeys, KeyList
-from hemera.serving.operations import Refresh
+from hemera.serving.operations import PairProducts, Refresh
 from hemera.serving.prepared import PreparedModel
 from hemera.serving.program import Program
 from hemera.times.table import DeviceTimes
@@ -48,7 +48,10 @@ def asked_keys(model: PreparedModel) -> list[AskedKeys]:
         by_gadget, by_level = _core.asked_keys(each._native)
         form = program.forms[node.operands[0]]
         settings = node.operation.settings(form) if isinstance(node.operation, Refresh) else None
-        found.append(AskedKeys(by_gadget, by_level, settings))
+        pairs = None
+        if isinstance(node.operation, PairProducts):
+            pairs = node.operation.settings(program.place(node, context.params, model._levels))
+        found.append(AskedKeys(by_gadget, by_level, settings, pairs))
     return found
 
 

@@ -169,8 +169,8 @@ class Interface:
             interface.encoding.require_fit(len(inputs), len(outputs))
             if interface.sharing is not None and interface.scheme != "ckks":
                 raise FormatError("noise bounds are of CKKS")
-            if interface.keys.bootstraps:
-                _ = interface.key_bytes_at_most  # raises where the parameters have no such bootstrap
+            if interface.keys.bootstraps or interface.keys.pairs:
+                _ = interface.key_bytes_at_most  # raises where the parameters have no such plan
         except FormatError:
             raise
         except MALFORMED as error:

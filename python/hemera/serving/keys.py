@@ -11,7 +11,7 @@ from hemera.errors import ParameterError
 from hemera.objects.context import Context
 from hemera.objects.keys import Keys, SecretKey
 from hemera.parameters import Parameters
-from hemera.serving.operations import ExactBootstraps, exact_bootstrap
+from hemera.serving.operations import ExactBootstraps, exact_bootstrap, pair_product
 from hemera.serving.values import MAX_PASSES, MAX_SLOTS, integer
 
 __all__ = ["AskedKeys", "KeyList", "OwnKey", "top_level"]
@@ -70,6 +70,13 @@ class AskedKeys:
     """Keys of any gadget that serves the level."""
     bootstrap: Mapping[str, Any] | None = None
     """Of a bootstrap: the arguments of its plan (`hemera.circuits`) besides the parameters."""
+    pairs: tuple[int, int] | None = None
+    """Of products of pairs of matrices: their size and level."""
+
+    @property
+    def of_plan(self) -> bool:
+        """Whether a plan of its own makes the keys."""
+        return self.bootstrap is not None or self.pairs is not None
 
     @property
     def needs(self) -> list[tuple[_core.KeyNeed, int]]:
@@ -108,11 +115,13 @@ class KeyList:
     `IntegerBootstrap`, whose keys are the same for any number of passes."""
     own: tuple[OwnKey, ...] = ()
     """Keys of single levels."""
+    pairs: tuple[tuple[int, int], ...] = ()
+    """Size and level of products of pairs of matrices (`hemera.circuits.MatrixBatchProduct`)."""
 
     @classmethod
     def of(cls, params: Parameters, asked: Sequence[AskedKeys]) -> KeyList:
         """One key for each rotation, for all operations that asked for keys."""
-        usual = [each for each in asked if each.bootstrap is None]
+        usual = [each for each in asked if not each.of_plan]
         relinearization, steps = _levels(params, [each.without_own(params) for each in usual])
         conjugation = steps.pop(None, None)
         bootstraps: list[dict[str, Any]] = []
@@ -123,23 +132,31 @@ class KeyList:
             bootstraps = sorted(bootstraps, key=lambda each: -int(each["passes"]))[:1]
         rotations = {step: level for step, level in steps.items() if step is not None}
         own = {key for each in usual for key in each.own(params)}
-        return cls(relinearization, rotations, conjugation, tuple(bootstraps), tuple(sorted(own)))
+        pairs = sorted({each.pairs for each in asked if each.pairs is not None})
+        return cls(
+            relinearization, rotations, conjugation, tuple(bootstraps), tuple(sorted(own)), tuple(pairs)
+        )
 
     @property
     def count(self) -> int:
-        """Of keys, without those of bootstraps."""
+        """Of keys, without those of `plans`."""
         single = sum(x is not None for x in (self.relinearization, self.conjugation))
         return len(self.rotations) + single + len(self.own)
 
-    def plans(self, params: Parameters) -> list[circuits.Bootstrap] | list[circuits.IntegerBootstrap]:
-        """The bootstraps."""
+    def plans(
+        self, params: Parameters
+    ) -> list[circuits.Bootstrap | circuits.MatrixBatchProduct] | list[circuits.IntegerBootstrap]:
+        """The bootstraps and the products of pairs."""
         if params.scheme != "ckks":
             bits = ExactBootstraps.failure_bits
             return [exact_bootstrap(params, settings["passes"], bits) for settings in self.bootstraps]
-        return [circuits.Bootstrap(params, **settings) for settings in self.bootstraps]
+        return [
+            *(circuits.Bootstrap(params, **settings) for settings in self.bootstraps),
+            *(pair_product(params, size, level) for size, level in self.pairs),
+        ]
 
     def needs(self, ctx: Context) -> list[_core.KeyNeed]:
-        """The keys with their gadgets, without those of bootstraps."""
+        """The keys with their gadgets, without those of `plans`."""
         native, params = ctx._native, ctx.params._native
         elements = [(native.galois_element(steps), level) for steps, level in sorted(self.rotations.items())]
         if self.conjugation is not None:
@@ -150,7 +167,7 @@ class KeyList:
         return needs + [each.need(ctx) for each in self.own]
 
     def generate(self, ctx: Context, secret_key: SecretKey) -> Keys:
-        """The keys, with those of bootstraps; see `Context.generate_keys`."""
+        """The keys, with those of `plans`; see `Context.generate_keys`."""
         plans = self.plans(ctx.params)
         keys = ctx.generate_keys(secret_key, public_key=False, relinearization=False, plan=plans)
         return keys | Keys(_core.generate_needed_keys(secret_key._native, self.needs(ctx)), ctx)
@@ -160,6 +177,7 @@ class KeyList:
     def to_data(self) -> dict[str, Any]:
         """What JSON takes. Keys of single levels are named where there are some."""
         own = {"own": [list(astuple(each)) for each in self.own]} if self.own else {}
+        pairs = {"pairs": [list(each) for each in self.pairs]} if self.pairs else {}
         return {
             "relinearization": self.relinearization is not None,
             "relinearization_level": self.relinearization,
@@ -167,6 +185,7 @@ class KeyList:
             "conjugation": self.conjugation,
             "bootstraps": [dict(each) for each in self.bootstraps],
             **own,
+            **pairs,
         }
 
     @classmethod
@@ -191,6 +210,7 @@ class KeyList:
             level(data["conjugation"]),
             tuple(_bootstrap(each, params) for each in data["bootstraps"]),
             tuple(OwnKey.from_data(each, top) for each in data.get("own", ())),
+            tuple(_pairs(each, top) for each in data.get("pairs", ())),
         )
 
 
@@ -231,6 +251,11 @@ def _use_of(need: _core.KeyNeed, steps: Mapping[int, int]) -> str:
     if need.kind == "relinearization":
         return "relinearization"
     return "rotation" if need.galois_element in steps else "conjugation"
+
+
+def _pairs(data: Any, top: int) -> tuple[int, int]:
+    size, level = data
+    return integer(size, "a size of matrices", 2, MAX_SLOTS), integer(level, "a level", 1, top)
 
 
 def _bootstrap(data: Mapping[str, Any], params: Parameters) -> dict[str, Any]:

@@ -116,6 +116,10 @@ class ExpectedNoise:
             if isinstance(plan, LinearTransform):
                 own = math.sqrt(own**2 + plan.diagonals * max(0.0, encoding**2 * squares - modelled**2))
             return own
+        if isinstance(operation, op.PairProducts):
+            # A slot is a sum of as many entries as a matrix has rows.
+            place = self._program.place(node, self._params, self._levels)
+            return operation.plan(place).expected_error(0.0)[0] * math.sqrt(place.form.shape[0])
         if isinstance(operation, _EXACT):
             return 0.0
         if isinstance(operation, op.AddArray):

@@ -224,7 +224,7 @@ class Package:
     def _missing(self, ctx: Context, keys: Keys, slots: int) -> list[str]:
         """The keys that the program asks for and that are not there, for people."""
         asked = self._asked(ctx)
-        all_usual = [each for each in asked if each.bootstrap is None]
+        all_usual = [each for each in asked if not each.of_plan]
         own = {key for each in all_usual for key in each.own(ctx.params)}
         usual = [each.without_own(ctx.params) for each in all_usual]
         whole = {need.galois_element for each in usual for need, _ in each.by_gadget}
@@ -248,10 +248,12 @@ class Package:
             found.append("conjugation" if self.scheme == "ckks" else "swap of rows")
         found += [str(key) for key in sorted(own) if not _core.has_key(keys._native, key.need(ctx))]
         for each in asked:
+            if each.pairs is not None and not _has_all(keys, each):
+                found.append(f"products of pairs of matrices of {each.pairs[0]} x {each.pairs[0]}")
             if each.bootstrap is None:
                 continue
             if self.scheme != "ckks":
-                if not all(_core.has_key(keys._native, need) for need, _ in each.by_gadget):
+                if not _has_all(keys, each):
                     found.append("exact bootstrap")
                 continue
             wanted = {need.galois_element for need, _ in each.needs if need.kind == "galois"}
@@ -321,6 +323,11 @@ class Package:
                 self._keys.clear()
             self._keys[place] = found
         return found
+
+
+def _has_all(keys: Keys, asked: AskedKeys) -> bool:
+    """Whether all keys of one gadget are there."""
+    return all(_core.has_key(keys._native, need) for need, _ in asked.by_gadget)
 
 
 def _made_up(evaluator: Evaluator, slots: int, steps: int) -> bool:

@@ -15,6 +15,10 @@ from hemera.serving import Package
 from hemera.serving.encodings import Arrays
 from hemera.serving.noise import ExpectedNoise
 from hemera.serving.operations import MatrixRows
+from hemera.serving.service import Home
+
+from ..serving.conftest import client_of
+from ..serving.conftest import serving as running
 
 RNG = np.random.default_rng(34)
 Spec = hm.ArraySpec
@@ -51,6 +55,8 @@ PROGRAMS: dict[str, tuple[tuple[int, ...], Callable[..., Any]]] = {
     "padded convolution": ((2, 4, 4), lambda x: conv(x, KERNEL, padding=1)),
     "number": ((), lambda x: 3 * x * x + 1),
     "constants": ((3,), lambda x: [0 * x + np.arange(3.0), x @ FIRST[:3]]),
+    "squares": ((3, 4), lambda x: (x * x).mean(1) + 1),
+    "sums of equal products": ((4,), lambda x: [(x * x[::-1]).sum(), x * x[::-1]]),
     "two maps": ((12,), lambda x: np.concatenate([x @ FIRST, x[:2] * x[1:3] @ SECOND[:2]])),
 }
 
@@ -100,7 +106,7 @@ def test_results_have_the_stated_bits(precision_bits: int, weights: int) -> None
     noise = ExpectedNoise(plan.package._program, plan.params)
     expected = plan.package.evaluate_clear(x, noise=noise) - wanted
     assert np.sqrt(np.mean(error**2)) == pytest.approx(np.sqrt(np.mean(expected**2)), rel=0.15)
-    assert plan.check(x[:4], encrypted=4, threads=1).bits == pytest.approx(plan.expected_bits(x[:4]), abs=1.5)
+    assert plan.check(x[:4], encrypted=4, threads=1).bits == pytest.approx(plan.expected_bits(x[:4]), abs=2.5)
 
 
 def test_a_full_batch_has_an_element_in_each_ciphertext() -> None:
@@ -137,6 +143,21 @@ def test_the_layout_of_less_time_is_chosen(monkeypatch: pytest.MonkeyPatch) -> N
     assert (plan.layout, plan.layout_seconds) == ("slots", {})
 
 
+def test_sums_of_products_are_relinearized_once() -> None:
+    def program(x: Any) -> Any:
+        return x @ x.T
+
+    plan = hm.compile(
+        program, Spec((3, 4), (-1, 1)), samples=SAMPLES, params=insecure(3), layout="ciphertexts"
+    )
+    operations = plan.package.program.operations
+    assert operations["dot"] == 1
+    assert "multiply" not in operations
+    assert "power" not in operations
+    counted = plan.cost().report()
+    assert "9 products with keys" in counted  # of 3 x 3 entries, of 4 products each
+
+
 def test_programs_without_matrices_stay_in_slots() -> None:
     plan = hm.compile(lambda x: x * x + 1, Spec((2,), (-1, 1)), samples=SAMPLES, params=insecure(3))
     assert plan.layout == "slots"
@@ -163,7 +184,7 @@ def test_samples_along_an_axis_of_the_array(name: str) -> None:
     wanted = program(x)
     assert found.shape == wanted.shape
     assert bits_of(found, wanted) > 16
-    assert bits_of(found, wanted) == pytest.approx(plan.expected_bits(x[np.newaxis]), abs=1.5)
+    assert bits_of(found, wanted) == pytest.approx(plan.expected_bits(x[np.newaxis]), abs=2)
     agreement = plan.check(x[np.newaxis], threads=1)
     assert agreement.bits > 16
     assert agreement.clear_error < 1e-12
@@ -179,7 +200,7 @@ def test_samples_that_meet_stay_in_slots() -> None:
     ):
         plan = hm.compile(program, Spec((600, 12), (-1, 1)), params=insecure(4))
         assert plan.layout == "slots"
-        with pytest.raises(ParameterError, match="does not do the same with each of 256 samples"):
+        with pytest.raises(ParameterError, match="not do the same with each sample along an axis"):
             hm.compile(program, Spec((600, 12), (-1, 1)), params=insecure(4), layout="ciphertexts")
     few = hm.compile(lambda x: x @ FIRST, Spec((100, 12), (-1, 1)), params=insecure(3))
     assert few.layout == "slots"
@@ -237,6 +258,23 @@ def test_files_keep_the_layout(tmp_path: Any) -> None:
         changed = {**data, "inputs": [{**data["inputs"][0], **wrong}]}
         with pytest.raises(FormatError):
             Arrays.from_data(changed)
+
+
+def test_servers_have_such_models(tmp_path: Any) -> None:
+    plan = hm.compile(
+        lambda x: x @ FIRST,
+        Spec((12,), (-1, 1)),
+        samples=SAMPLES,
+        params=insecure(2),
+        layout="ciphertexts",
+        name="layer",
+    )
+    home = Home(tmp_path)
+    home.add_model(plan.package)
+    token = home.clients.add("someone")
+    x = RNG.uniform(-1, 1, (SAMPLES + 9, 12))
+    with running(home) as server, client_of(server.url, token, security=None) as client:
+        np.testing.assert_allclose(client.predict("layer", x), x @ FIRST, atol=1e-6)
 
 
 def test_refusals_name_the_way_out() -> None:

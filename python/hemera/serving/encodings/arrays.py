@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hemera.arrays.element_layout import ElementLayout
+from hemera.arrays.pair_layout import PairLayout
 from hemera.arrays.recorder import beside_steps
 from hemera.arrays.tiling import TiledLayout
 from hemera.errors import FormatError, MismatchError, ParameterError, RangeWarning
@@ -31,7 +32,7 @@ from hemera.serving.values import MAX_SLOTS, Array, integer, real
 __all__ = ["AnyLayout", "Arrays", "WholeArrays"]
 
 Floats = NDArray[np.float64]
-AnyLayout = TiledLayout | ElementLayout
+AnyLayout = TiledLayout | ElementLayout | PairLayout
 _Spec = TypeVar("_Spec", InputSpec, OutputSpec)
 
 
@@ -219,6 +220,8 @@ class WholeArrays(Arrays):
 
 def _layout_of(data: Mapping[str, Any]) -> AnyLayout:
     """The layout of a file. FormatError for anything else."""
+    if "matrix" in data:
+        return PairLayout.from_data(data)
     return ElementLayout.from_data(data) if "sample" in data else TiledLayout.from_data(data)
 
 

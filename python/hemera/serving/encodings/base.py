@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hemera.arrays.element_layout import ElementLayout
+from hemera.arrays.pair_layout import PairLayout
 from hemera.arrays.tiling import TiledLayout
 from hemera.errors import FormatError, MismatchError, ParameterError
 from hemera.serving.specs import InputSpec, OutputSpec
@@ -57,7 +58,9 @@ class Encoding(ABC):
         """FormatError for another number of inputs or outputs than it is for."""
 
 
-def require_layouts(what: str, layouts: Sequence[TiledLayout | ElementLayout], count: int) -> None:
+def require_layouts(
+    what: str, layouts: Sequence[TiledLayout | ElementLayout | PairLayout], count: int
+) -> None:
     own = sum(layout.count for layout in layouts)
     if own != count:
         raise FormatError(f"layouts of {own} {what}, and the model has {count}")

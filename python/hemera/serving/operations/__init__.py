@@ -14,7 +14,7 @@ from hemera.serving.operations.arithmetic import (
     Subtract,
 )
 from hemera.serving.operations.base import Encoded, OfMatrix, Operation, Place, Running, parts_of
-from hemera.serving.operations.batches import Joined, MatrixRows, Reordered
+from hemera.serving.operations.batches import Joined, MatrixRows, PairProducts, Reordered, pair_product
 from hemera.serving.operations.circuits import (
     MAX_FUNCTIONS,
     Bootstraps,
@@ -55,6 +55,7 @@ __all__ = [
     "OfNamedFunction",
     "OfPolynomial",
     "Operation",
+    "PairProducts",
     "Parts",
     "Place",
     "Power",
@@ -69,6 +70,7 @@ __all__ = [
     "SwapRows",
     "Take",
     "exact_bootstrap",
+    "pair_product",
     "parts_of",
 ]
 
@@ -105,6 +107,7 @@ OPERATIONS: dict[str, type[Operation]] = {
         Reordered,
         Joined,
         MatrixRows,
+        PairProducts,
     )
 }
 """By the name that files have."""

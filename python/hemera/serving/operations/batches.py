@@ -1,21 +1,24 @@
-"""Linear maps between the elements of a batch, whose samples are in the slots."""
+"""Batches whose slots are samples: linear maps between their elements, and products of pairs of matrices."""
 
 from __future__ import annotations
 
+import functools
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
 
-from hemera.circuits import PlainMatrixProduct
+from hemera.arrays.pair_layout import pairs_packed, pairs_unpacked
+from hemera.circuits import MatrixBatchProduct, PlainMatrixProduct
 from hemera.errors import MismatchError, ParameterError
-from hemera.objects.batches import add_many, concatenate
+from hemera.objects.batches import add_many, concatenate, stack
 from hemera.objects.ciphertext import Ciphertext
 from hemera.objects.context import Context
+from hemera.parameters import Parameters
 from hemera.serving.operations.base import Operation, Place, Running
 from hemera.serving.values import MAX_ELEMENTS, Array, Form, SchemeName, common_shape, constant, integer
 
-__all__ = ["Joined", "MatrixRows", "Reordered"]
+__all__ = ["Joined", "MatrixRows", "PairProducts", "Reordered", "pair_product"]
 
 _MOST_INTEGER = (1 << 15) - 1
 
@@ -186,3 +189,57 @@ class MatrixRows(Operation):
         own = np.tensordot(matrix, x[..., self.taken, :], axes=(1, -3))  # [rows, ..., parts, slots]
         moved: Array = np.moveaxis(own, 0, -3)
         return moved.reshape(*moved.shape[:-3], -1, moved.shape[-1])
+
+
+@dataclass(frozen=True)
+class PairProducts(Operation):
+    """Products of the pairs of matrices that two batches hold, by `hemera.circuits.MatrixBatchProduct`."""
+
+    name: ClassVar[str] = "products of pairs"
+    operands: ClassVar[int] = 2
+    schemes: ClassVar[tuple[SchemeName, ...]] = ("ckks",)
+    level: int | None = None
+    """Of the factors, which keys are for: decided once, when the model is packaged."""
+
+    def validated(self, scheme: SchemeName) -> Operation:
+        del scheme
+        return PairProducts(None if self.level is None else integer(self.level, "a level", 1, 1 << 10))
+
+    @property
+    def depth(self) -> int:
+        return 1
+
+    def form(self, forms: list[Form]) -> Form:
+        if len(forms[0].shape) != 1 or forms[0] != forms[1]:
+            raise MismatchError(f"{self.name}: batches on one axis, alike in both factors, are needed")
+        return forms[0]
+
+    def settings(self, place: Place) -> tuple[int, int]:
+        """What tells the keys: the size of the matrices, and the level."""
+        return place.form.shape[0], place.level if self.level is None else self.level
+
+    def decided(self, place: Place) -> PairProducts:
+        return PairProducts(self.settings(place)[1])
+
+    def plan(self, place: Place) -> MatrixBatchProduct:
+        return pair_product(place.params, *self.settings(place))
+
+    def encode(self, plan: MatrixBatchProduct, context: Context) -> None:
+        plan._in(context)
+
+    def run(self, at: Running, *xs: Ciphertext) -> Ciphertext:
+        shape, size = xs[0].shape, xs[0].shape[-1]
+        left, right = (x.reshape(-1, size) for x in xs)
+        found = [at.ev.multiply_matrices(at.plan, a, b) for a, b in zip(left, right, strict=True)]
+        return stack(found).reshape(*shape)
+
+    def clear(self, *xs: Array) -> Array:
+        a, b = pairs_unpacked(xs[0], left=True), pairs_unpacked(xs[1], left=False)
+        return pairs_packed(a @ b, xs[0].shape[-1], left=False)
+
+
+@functools.lru_cache(maxsize=16)
+def pair_product(params: Parameters, size: int, level: int) -> MatrixBatchProduct:
+    """One plan for all products of one size and level. Errors as of
+    `hemera.circuits.MatrixBatchProduct`."""
+    return MatrixBatchProduct(params, size, level=level)

@@ -1,0 +1,104 @@
+"""Programs that multiply encrypted matrices, and nothing else, as products of many pairs at once."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from hemera.arrays.array import Array
+from hemera.arrays.folding import folded
+from hemera.arrays.recorder import Recorder
+from hemera.arrays.splitting import SplitProgram
+from hemera.arrays.squares import with_squares
+from hemera.arrays.tensor import Affine, TensorProgram
+from hemera.compiler.lowering import Lowered, Step
+from hemera.serving import operations as op
+from hemera.serving.program import Program
+from hemera.serving.values import Form
+
+__all__ = ["Factor", "factors_of", "in_pairs"]
+
+_MOST_FACTORS = 3
+
+
+@dataclass(frozen=True)
+class Factor:
+    """An input as a factor of a product."""
+
+    given: int
+    """The number of the input."""
+    turned: bool
+    """Whether the factor is the transposed matrix."""
+    left: bool
+    """Whether it is a left factor."""
+
+
+def factors_of(program: TensorProgram) -> list[Factor] | None:
+    """The factors of x @ y or x @ (y @ z), where the program is that; None where it is another one. All of
+    them are inputs, or transposed ones, each once."""
+    inputs = program.inputs
+    shapes = [program.nodes[at].shape for at in inputs]
+    if (
+        not 2 <= len(inputs) <= _MOST_FACTORS
+        or len(program.outputs) != 1
+        or any(len(shape) != 2 for shape in shapes)
+    ):
+        return None
+    result = program.nodes[program.outputs[0][1]].shape
+    for order in itertools.permutations(range(len(inputs))):
+        for turned in itertools.product((False, True), repeat=len(inputs)):
+            own = [shapes[at][:: -1 if back else 1] for at, back in zip(order, turned, strict=True)]
+            chained = all(a[1] == b[0] for a, b in itertools.pairwise(own))
+            if chained and result == (own[0][0], own[-1][1]) and _is(program, shapes, order, turned):
+                last = len(order) - 1
+                return [
+                    Factor(at, back, place < last)
+                    for place, (at, back) in enumerate(zip(order, turned, strict=True))
+                ]
+    return None
+
+
+def _is(
+    program: TensorProgram, shapes: Sequence[tuple[int, ...]], order: Sequence[int], turned: Sequence[bool]
+) -> bool:
+    """Whether a program is the product of its inputs in this order."""
+    recorder = Recorder()
+    arrays = [Array(recorder, recorder.input("", shape, -1.0, 1.0)) for shape in shapes]
+    factors = [arrays[at].T if back else arrays[at] for at, back in zip(order, turned, strict=True)]
+    found = factors[-1]
+    for each in reversed(factors[:-1]):
+        found = each @ found
+    recorder.program.outputs = [("", found._number)]
+    return _are_equal(folded(with_squares(recorder.program)), program)
+
+
+def _are_equal(a: TensorProgram, b: TensorProgram) -> bool:
+    """Whether two programs of products and maps do the same with inputs of any range."""
+    if len(a.nodes) != len(b.nodes) or [at for _, at in a.outputs] != [at for _, at in b.outputs]:
+        return False
+    for one, other in zip(a.nodes, b.nodes, strict=True):
+        x, y = one.operation, other.operation
+        if type(x) is not type(y) or one.operands != other.operands or one.shape != other.shape:
+            return False
+        if isinstance(x, Affine) and isinstance(y, Affine):
+            if x.offset is not None or y.offset is not None:
+                return False
+            if [each.digest for each in x.maps] != [each.digest for each in y.maps]:
+                return False
+    return True
+
+
+def in_pairs(
+    program: TensorProgram, factors: Sequence[Factor], size: int, slots: int
+) -> tuple[SplitProgram, Lowered]:
+    """The program on batches of `size` ciphertexts, for matrices that are filled up to `size`."""
+    found = Program("ckks", [Form(slots, (size,))] * len(factors))
+    value = factors[-1].given
+    for each in reversed(factors[:-1]):
+        value = found.add(op.PairProducts(), each.given, value)
+    found.give(value)
+    result = program.outputs[0][1]
+    shape = ((size, size),) * (len(factors) - 1)
+    steps = tuple(Step(at, matrices=shape if at == result else ()) for at in range(len(program.nodes)))
+    return SplitProgram.whole_arrays(program), Lowered(found, slots, steps, {})

@@ -1,0 +1,226 @@
+"""Encrypted matrices times each other in compiled programs: many pairs at once, next to NumPy."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import hemera as hm
+from hemera.arrays.pair_layout import PairLayout, pairs_packed, pairs_unpacked
+from hemera.errors import FormatError, LevelError, MismatchError, MissingKeyError, ParameterError, RangeError
+from hemera.serving import Package
+from hemera.serving.encodings import Arrays
+from hemera.serving.noise import ExpectedNoise
+from hemera.serving.service import Home
+
+from ..serving.conftest import client_of
+from ..serving.conftest import serving as running
+
+RNG = np.random.default_rng(35)
+Spec = hm.ArraySpec
+
+
+def insecure(depth: int = 2, degree: int = 1024) -> hm.Parameters:
+    """With 512 slots: 128 pairs of 4 x 4."""
+    return hm.ckks.Parameters.for_circuit(depth, scale_bits=40, range_bits=12, degree=degree, security=None)
+
+
+def turned(x: Any) -> Any:
+    return np.swapaxes(x, -1, -2)
+
+
+PROGRAMS: dict[str, tuple[list[tuple[int, ...]], Callable[..., Any]]] = {
+    # The shapes of a sample's inputs, and the program.
+    "two": ([(4, 4), (4, 4)], lambda a, b: a @ b),
+    "rectangular": ([(4, 3), (3, 2)], lambda a, b: a @ b),
+    "turned right": ([(4, 3), (2, 3)], lambda a, b: a @ turned(b)),
+    "turned left": ([(3, 4), (3, 2)], lambda a, b: turned(a) @ b),
+    "other order": ([(4, 3), (2, 4)], lambda a, b: b @ a),
+    "both turned": ([(4, 3), (2, 4)], lambda a, b: turned(a) @ turned(b)),
+    "three": ([(4, 3), (3, 2), (2, 4)], lambda a, b, c: a @ (b @ c)),
+    "three, turned": ([(4, 4), (4, 4), (4, 4)], lambda a, b, c: turned(c) @ (a @ turned(b))),
+}
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_pairs_have_numpys_products(name: str) -> None:
+    shapes, program = PROGRAMS[name]
+    specs = [Spec(shape, (-1, 1)) for shape in shapes]
+    plan = hm.compile(program, *specs, samples=128, params=insecure(), layout="pairs")
+    assert (plan.layout, plan.samples, plan.depth) == ("pairs", 128, len(shapes) - 1)
+    assert [each.shape for each in plan.package.inputs] == [(4,)] * len(shapes)
+    assert "matrices as pairs" in plan.report()
+    keys = plan.package.interface.keys
+    assert (keys.count, [size for size, _ in keys.pairs]) == (0, [4] * (len(shapes) - 1))
+    for count in (130, 5):
+        xs = [RNG.uniform(-1, 1, (count, *shape)) for shape in shapes]
+        wanted = program(*xs)
+        found = plan.local(threads=1)(*xs)
+        assert (found.shape, found.dtype) == (wanted.shape, np.float64)
+        np.testing.assert_allclose(found, wanted, atol=2.0**-20)
+        np.testing.assert_allclose(plan.evaluate_clear(*xs), wanted, atol=1e-12)
+
+
+def test_errors_are_the_plans() -> None:
+    plan = hm.compile(
+        lambda a, b: a @ b, *[Spec((128, 4, 4), (-1, 1))] * 2, params=insecure(), layout="pairs"
+    )
+    a, b = (RNG.uniform(-1, 1, (128, 4, 4)) for _ in range(2))
+    error = plan.local(threads=1)(a, b) - a @ b
+    noisy = plan.package.evaluate_clear([a, b], noise=ExpectedNoise(plan.package._program, plan.params))
+    assert np.sqrt(np.mean(error**2)) == pytest.approx(np.sqrt(np.mean((noisy - a @ b) ** 2)), rel=0.2)
+    checked = plan.check(a[np.newaxis], b[np.newaxis], threads=1)
+    assert checked.bits == pytest.approx(plan.expected_bits(a[np.newaxis], b[np.newaxis]), abs=2)
+
+
+def test_many_pairs_are_multiplied_at_once() -> None:
+    """Arrays with values choose by themselves: many pairs are one product, few lie in slots."""
+    a, b = (RNG.uniform(-1, 1, (512, 8, 8)) for _ in range(2))
+    x, y = (hm.array(each, range=(-1, 1)) for each in (a, b))
+    plan = hm.compile(x @ y)
+    assert plan.layout == "pairs"
+    assert plan.layout_seconds["pairs"] < min(
+        own for name, own in plan.layout_seconds.items() if name != "pairs"
+    )
+    assert "s with elements in slots" in plan.report()
+    np.testing.assert_allclose((x @ y).decrypt(threads=1), a @ b, atol=2.0**-20)
+    few = hm.compile(hm.array(a[:8], range=(-1, 1)) @ hm.array(b[:8], range=(-1, 1)))
+    assert few.layout == "slots"
+
+
+def test_other_programs_are_no_pairs() -> None:
+    specs = [Spec((4, 4), (-1, 1))] * 2
+    for program in (
+        lambda a, b: (a @ b) * 2,
+        lambda a, b: a @ b + 1,
+        lambda a, b: a * b,
+        lambda a, b: a @ b + a,
+        lambda a, b: (a @ b) @ np.eye(4)[::-1],
+        lambda a, b: {"product": a @ b, "a": a},
+        lambda a, b: a @ a + 0 * b,
+    ):
+        with pytest.raises(ParameterError, match=r"x @ \(y @ z\).*take another layout"):
+            hm.compile(program, *specs, samples=128, params=insecure(4), layout="pairs")
+    with pytest.raises(ParameterError, match="take another layout"):
+        hm.compile(
+            lambda a, b, c: (a @ b) @ c, *specs, specs[0], samples=128, params=insecure(4), layout="pairs"
+        )
+    with pytest.raises(ParameterError, match="take another layout"):
+        hm.compile(lambda a: a @ a, specs[0], samples=128, params=insecure(4), layout="pairs")
+
+
+def test_refusals_name_the_way_out() -> None:
+    def program(a: Any, b: Any) -> Any:
+        return a @ b
+
+    specs = [Spec((4, 4), (-1, 1))] * 2
+    with pytest.raises(ParameterError, match="32 samples fill too few of the 512 slots; at least 64"):
+        hm.compile(program, *specs, samples=32, params=insecure(), layout="pairs")
+    hm.compile(program, *specs, samples=64, params=insecure(), layout="pairs")
+    narrow = hm.ckks.Parameters.for_circuit(2, range_bits=3, degree=1024, security=None)
+    with pytest.raises(RangeError, match="slots hold values up to 16; give parameters with range_bits=5"):
+        hm.compile(program, *specs, samples=128, params=narrow, layout="pairs")
+    with pytest.raises(ParameterError, match="power of two"):  # 64 x 64 is beyond N/64
+        hm.compile(
+            program,
+            *[Spec((64, 1), (-1, 1)), Spec((1, 64), (-1, 1))],
+            samples=8,
+            params=insecure(),
+            layout="pairs",
+        )
+    plan = hm.compile(program, *specs, samples=128, params=insecure(), layout="pairs")
+    a = RNG.uniform(-1, 1, (5, 4, 4))
+    with pytest.raises(MismatchError, match=r"\(samples, 4, 4\)"):
+        plan.evaluate_clear(a, a[:, :3])
+    with pytest.raises(ParameterError, match="the model is for values from -1"):
+        plan.evaluate_clear(a, 2 + a)
+    with pytest.raises(LevelError):
+        hm.compile(
+            lambda a, b, c: a @ (b @ c), *specs, specs[0], samples=128, params=insecure(1), layout="pairs"
+        )
+
+
+def test_models_of_pairs_travel(tmp_path: Path) -> None:
+    plan = hm.compile(
+        lambda a, b: a @ turned(b), *[Spec((128, 3, 4), (-1, 1))] * 2, params=insecure(), layout="pairs"
+    )
+    path = tmp_path / "model"
+    plan.save(path)
+    package = Package.load(path)
+    assert package.interface.keys == plan.package.interface.keys
+    ctx = hm.Context(package.params, threads=1)
+    sk = ctx.generate_secret_key()
+    keys = ctx.load(package.generate_keys(ctx, sk).to_bytes())
+    package.check(ctx, keys)
+    with pytest.raises(MissingKeyError, match="products of pairs of matrices of 4 x 4"):
+        package.check(ctx, ctx.generate_keys(sk))
+    a, b = (RNG.uniform(-1, 1, (128, 3, 4)) for _ in range(2))
+    inputs = [
+        ctx.encrypt(ctx.encode(each, level=spec.level), sk)
+        for each, spec in zip(package.interface.encode([a, b]), package.inputs, strict=True)
+    ]
+    model = package.prepare(ctx)
+    found = package.interface.decode([ctx.decrypt(each, sk) for each in model.run(keys, inputs)])
+    np.testing.assert_allclose(found, a @ turned(b), atol=2.0**-20)
+    # Without an axis of requests as well.
+    single = [x.reshape(4) for x in inputs]
+    found = package.interface.decode([ctx.decrypt(each, sk)[np.newaxis] for each in model.run(keys, single)])
+    np.testing.assert_allclose(found, a @ turned(b), atol=2.0**-20)
+    encoding = package.interface.encoding
+    assert isinstance(encoding, Arrays)
+    data = encoding.to_data()
+    for wrong in (
+        {"size": 3},
+        {"matrix": [5, 1]},
+        {"matrix": [0, 1]},
+        {"axis": 3},
+        {"samples": 3},
+        {"size": 1},
+    ):
+        with pytest.raises(FormatError):
+            Arrays.from_data({**data, "outputs": [{**data["outputs"][0], **wrong}]})
+    described = package.describe()
+    assert described["keys"]["pairs"] == [[4, 2]]
+    for wrong_keys in ([[3, 2]], [[4, 99]], [[1024, 2]]):
+        with pytest.raises(FormatError):
+            type(package.interface).from_dict(
+                {**described, "keys": {**described["keys"], "pairs": wrong_keys}}
+            )
+
+
+def test_servers_have_such_models(tmp_path: Path) -> None:
+    plan = hm.compile(
+        lambda a, b: a @ b, *[Spec((128, 4, 4), (-1, 1))] * 2, params=insecure(), layout="pairs", name="pairs"
+    )
+    home = Home(tmp_path)
+    home.add_model(plan.package)
+    token = home.clients.add("someone")
+    a, b = (RNG.uniform(-1, 1, (200, 4, 4)) for _ in range(2))
+    with running(home) as server, client_of(server.url, token, security=None) as client:
+        np.testing.assert_allclose(client.predict("pairs", [a, b]), a @ b, atol=2.0**-20)
+
+
+@pytest.mark.parametrize("side", ["left", "right"])
+def test_matrices_are_packed_as_the_circuit_takes_them(side: Any) -> None:
+    product = hm.circuits.MatrixBatchProduct(insecure(), 8)
+    matrices = RNG.normal(size=(product.pairs, 8, 8))
+    packed = pairs_packed(matrices, 512, left=side == "left")
+    np.testing.assert_allclose(packed, product.pack(matrices, side), atol=1e-12)
+    np.testing.assert_allclose(pairs_unpacked(packed, left=side == "left"), matrices, atol=1e-12)
+    layout = PairLayout((5, 8), 8, product.pairs, side == "left", turned=True, axis=2)
+    assert PairLayout.from_data(layout.to_data()) == layout
+    x = RNG.normal(size=(3, product.pairs, 5, 8))
+    (own,) = layout.pack(x, 512)
+    assert own.shape == (3, 8, 512)
+    np.testing.assert_allclose(layout.unpack([own]), x, atol=1e-12)
+    whole = np.zeros((product.pairs, 8, 8))
+    whole[:, :, :5] = turned(x[1])
+    np.testing.assert_allclose(own[1], product.pack(whole, side), atol=1e-12)
+    with pytest.raises(MismatchError, match="is needed"):
+        layout.pack(x[..., :7], 512)
+    with pytest.raises(ParameterError, match="64 pairs take 512"):
+        layout.pack(x, 256)
