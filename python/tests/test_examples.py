@@ -47,6 +47,12 @@ EXPECTED = {
     ],
     "19_linear_layers": ["0 keys", "largest error:", "totals are exact"],
     "18_encrypted_aes": ["1 round(s) of 4 blocks", "7 refreshes", "a49c7ff2689f352b6b5bea43026a5049"],
+    "21_transformer_block": [
+        "security below 128",
+        "equal to the clear block within",
+        "768 x 768: <ckks.Parameters N=65536",
+        "linear layers of a block",
+    ],
     "20_encrypted_search": ["a query of 940 bytes", "topic  7", "and one added: [1000000, "],
 }
 
