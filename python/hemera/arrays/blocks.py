@@ -28,6 +28,11 @@ class Blocks:
     """Shape (n, count); an element may be in several parts."""
 
     @property
+    def products(self) -> int:
+        """Weights times elements that there are of all parts."""
+        return self.matrix.size * self.count
+
+    @property
     def count(self) -> int:
         """How many parts there are."""
         return int(self.rows.shape[1])

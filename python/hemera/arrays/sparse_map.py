@@ -93,6 +93,11 @@ class SparseMap:
         """How many are not 0."""
         return len(self.values)
 
+    @property
+    def size(self) -> int:
+        """How many places there are."""
+        return self.outputs * self.inputs
+
     @functools.cached_property
     def digest(self) -> bytes:
         """The same for equal maps."""

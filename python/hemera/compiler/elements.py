@@ -34,6 +34,9 @@ _MOST_WEIGHTS = 1 << 24
 """Of a matrix."""
 _MOST_KINDS = 16
 """Of blocks of a map; maps with more are one matrix, with the zeros between its blocks."""
+_MOST_ZEROS = 2
+"""Times as many weights as there are not 0, of one matrix in place of several kinds of blocks: it reads the
+elements once."""
 _WHOLE = 127
 """The largest integer of matrices that are multiples of integers: of one byte."""
 _SAME = 2.0**-45
@@ -149,7 +152,9 @@ class _Elements:
                 f"{self._precision_bits:g}, since weights are rounded; take fewer, or weights that are "
                 "multiples of a number by small integers"
             )
-        kinds = blocks_of(whole, _MOST_KINDS) or [_one_block(whole)]
+        kinds = blocks_of(whole, _MOST_KINDS)
+        if kinds is None or (len(kinds) > 1 and _MOST_ZEROS * sum(x.products for x in kinds) > whole.size):
+            kinds = [_one_block(whole)]
         parts = [self._product(x, each) for each in kinds]
         if len(parts) > 1:
             parts = [parts[0]._note(op.Joined(), *parts[1:], filling=Filling(self._slots))]
@@ -216,7 +221,7 @@ def _common_factor(values: NDArray[np.float64]) -> float | None:
 
 def _one_block(own: SparseMap) -> Blocks:
     """The whole map as one matrix. ParameterError where it is too large."""
-    if own.outputs * own.inputs > _MOST_WEIGHTS:
+    if own.size > _MOST_WEIGHTS:
         raise ParameterError(
             f"an element in each ciphertext: a linear map from {own.inputs} to {own.outputs} elements is too "
             f"large for one matrix, of at most {_MOST_WEIGHTS} weights, and is not made of a few smaller ones"

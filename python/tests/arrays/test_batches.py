@@ -62,6 +62,7 @@ def test_programs_of_several_samples_are_none_of_one() -> None:
         lambda x: x - x.mean(0),
         lambda x: np.roll(x, 1, axis=0),
         lambda x: x * np.arange(7.0)[:, None],
+        lambda x: x * np.arange(1.0, 8.0)[:, None],
         lambda x: x + np.arange(7.0)[:, None],
         lambda x: x[:6],
         lambda x: x * np.array([1.0, 1, 1, 0, 1, 1, 1])[:, None],

@@ -156,6 +156,16 @@ def test_sums_of_products_are_relinearized_once() -> None:
     assert "power" not in operations
     counted = plan.cost().report()
     assert "9 products with keys" in counted  # of 3 x 3 entries, of 4 products each
+    # Products that others take too are computed once.
+    both = hm.compile(
+        lambda x: [(x * x[::-1]).sum(), x * x[::-1]],
+        Spec((4,), (-1, 1)),
+        samples=SAMPLES,
+        params=insecure(3),
+        layout="ciphertexts",
+    )
+    assert both.package.program.operations["multiply"] == 1
+    assert "dot" not in both.package.program.operations
 
 
 def test_programs_without_matrices_stay_in_slots() -> None:
@@ -216,6 +226,10 @@ def test_arrays_with_values_take_the_best_way() -> None:
     assert bits_of(found, x @ FIRST + BIAS) > 16
     turned = (FIRST.T @ hm.array(x.T, range=(-1, 1))).decrypt(threads=1)
     assert bits_of(turned, FIRST.T @ x.T) > 16
+    twice = hm.compile(hm.array(np.concatenate([x, x]), range=(-1, 1)) @ FIRST)
+    assert (twice.layout, twice.samples) == ("ciphertexts", 4096)
+    counted = twice.package.cost(2, device="cpu-avx512-16").seconds
+    assert twice.layout_seconds["ciphertexts"] == pytest.approx(counted)
     small = hm.array(x[:64], range=(-1, 1)) @ FIRST
     assert hm.compile(small).layout == "slots"
     assert bits_of(small.decrypt(threads=1), x[:64] @ FIRST) > 16
@@ -297,14 +311,24 @@ def test_refusals_name_the_way_out() -> None:
 def test_layers_of_whole_numbers_are_exact() -> None:
     """Matrices that are multiples of small integers are not rounded, whatever precision is asked for."""
     whole = RNG.integers(-9, 10, (12, 7)) * 0.1
-    plan = hm.compile(
-        lambda x: x @ whole,
-        Spec((12,), (-1, 1)),
-        samples=SAMPLES,
-        params=hm.ckks.Parameters.for_circuit(2, scale_bits=50, degree=1024, security=None),
-        precision_bits=34,
-        layout="ciphertexts",
-    )
+    whole[0, 0] = 0.1
+
+    def compiled(precision_bits: float) -> hm.Compiled:
+        return hm.compile(
+            lambda x: x @ whole,
+            Spec((12,), (-1, 1)),
+            samples=SAMPLES,
+            params=hm.ckks.Parameters.for_circuit(2, scale_bits=50, degree=1024, security=None),
+            precision_bits=precision_bits,
+            layout="ciphertexts",
+        )
+
+    for largest, exact in ((127, True), (128, False)):
+        whole[1, 1] = largest * 0.1
+        kinds = [each.operation for each in compiled(20).package.program.nodes]
+        assert [each.is_whole for each in kinds if isinstance(each, MatrixRows)] == [exact]
+    whole[1, 1] = 0
+    plan = compiled(34)
     assert plan.depth == 1
     x = RNG.uniform(-1, 1, (SAMPLES, 12))
     assert bits_of(plan.local(threads=1)(x), x @ whole) > 34
