@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
+from hemera.arrays.repeated_map import RepeatedMap
 from hemera.arrays.sparse_map import SparseMap
 from hemera.arrays.tensor import Affine, Apply, Input, Multiply, Shape, TensorProgram
 
@@ -91,7 +93,11 @@ def _split(
             offset = rows[0]
         maps = []
         for own, (source, of) in zip(operation.maps, sources, strict=True):
-            one = _map_of_one(own, _places(source, of), _places(target, axis), count)
+            one = None
+            if isinstance(own, RepeatedMap):
+                one = own.of_each(count, _around(source, of), _around(target, axis))
+            elif own.entries % count == 0:
+                one = _map_of_one(own, _places(source, of), _places(target, axis), count)
             if one is None:
                 break
             maps.append(one)
@@ -106,7 +112,7 @@ def _map_of_one(
     """The map that each sample has; None where samples differ, or meet each other."""
     sample, row = (each[own.rows] for each in target)
     of, column = (each[own.columns] for each in source)
-    if own.entries % count or (sample != of).any():
+    if (sample != of).any():
         return None
     outputs, inputs = own.outputs // count, own.inputs // count
     place = row * inputs + column
@@ -116,6 +122,11 @@ def _map_of_one(
     if (places != places[0]).any() or (values != values[0]).any():
         return None
     return SparseMap.of(outputs, inputs, places[0] // inputs, places[0] % inputs, values[0])
+
+
+def _around(shape: Shape, axis: int) -> tuple[int, int]:
+    """How many elements there are for each index before an axis, and after it."""
+    return math.prod(shape[:axis]), math.prod(shape[axis + 1 :])
 
 
 def _places(shape: Shape, axis: int) -> tuple[Indices, Indices]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 import string
 from collections.abc import Callable, Iterator
@@ -12,6 +13,7 @@ from numpy.typing import NDArray
 
 from hemera.arrays.recorded import Recorded, as_operand, axes_of, moved, rearranged
 from hemera.arrays.recorder import MOST_ELEMENTS
+from hemera.arrays.repeated_map import RepeatedMap
 from hemera.arrays.sparse_map import SparseMap
 from hemera.arrays.sums import total
 from hemera.errors import MismatchError, ParameterError
@@ -34,6 +36,8 @@ __all__ = [
 Values = NDArray[Any]
 
 _MOST_ENTRIES = 1 << 26
+_MOST_LISTED = 1 << 22
+"""Entries of a map that does the same with many parts of an array."""
 
 
 def einsum(subscripts: str, a: Any, b: Any) -> Any:
@@ -92,19 +96,42 @@ def _spread(values: Values, labels: str, all_labels: str) -> Values:
 
 
 def _with_plain(x: Recorded, xs: str, plain: Values, cs: str, out: str, extents: dict[str, int]) -> Recorded:
+    shape = tuple(extents[label] for label in out)
+    before, after = 0, 0
+    many = math.prod(extents[label] for label in {*xs, *cs}) > _MOST_LISTED
+    if many and math.prod(shape) <= MOST_ELEMENTS:  # the same for many parts of x
+        before = _alike(xs, out, cs)
+        after = _alike(xs[before:][::-1], out[before:][::-1], cs)
+    middle, found = slice(before, len(xs) - after), slice(before, len(out) - after)
+    own = _map_of(xs[middle], plain, cs, out[found], extents)
+    if before or after:
+        parts = (xs[:before], xs[len(xs) - after :])
+        counts = [math.prod(extents[label] for label in labels) for labels in parts]
+        own = RepeatedMap(counts[0], own, counts[1])
+    return x._linear([(x, own)], shape)
+
+
+def _alike(xs: str, out: str, cs: str) -> int:
+    """How many labels both begin with that the plain array has not."""
+    same = (a == b and a not in cs for a, b in zip(xs, out, strict=False))
+    return sum(1 for _ in itertools.takewhile(bool, same))
+
+
+def _map_of(xs: str, plain: Values, cs: str, out: str, extents: dict[str, int]) -> SparseMap:
+    """The map from an array with labels `xs` to one with labels `out`, by a plain one."""
     all_labels = "".join(dict.fromkeys(xs + cs))
     grid = tuple(extents[label] for label in all_labels)
     if math.prod(grid) > _MOST_ENTRIES:
         raise ParameterError(f"a linear map of {math.prod(grid)} entries; at most {_MOST_ENTRIES}")
-    shape = tuple(extents[label] for label in out)
-    numbers = np.arange(math.prod(shape)).reshape(shape)
-    parts = (
-        _spread(numbers, out, all_labels),
-        _spread(np.arange(x.size).reshape(x.shape), xs, all_labels),
-        _spread(plain, cs, all_labels),
-    )
-    rows, columns, values = (np.broadcast_to(part, grid).ravel() for part in parts)
-    return x._linear([(x, SparseMap.of(numbers.size, x.size, rows, columns, values))], shape)
+
+    def numbers(labels: str) -> Values:
+        shape = [extents[label] for label in labels]
+        return _spread(np.arange(math.prod(shape)).reshape(shape), labels, all_labels)
+
+    places = (numbers(out), numbers(xs), _spread(plain, cs, all_labels))
+    rows, columns, values = (np.broadcast_to(part, grid).ravel() for part in places)
+    outputs, inputs = (math.prod(extents[label] for label in labels) for labels in (out, xs))
+    return SparseMap.of(outputs, inputs, rows, columns, values)
 
 
 def _of_encrypted(

@@ -43,11 +43,11 @@ class ExactRecorder(Recorder):
         Raises:
             ParameterError: for coefficients and offsets that are no whole numbers, or beyond 2^53.
         """
-        for values in [own.values for _, own in terms] + ([] if offset is None else [offset]):
+        for values in [own.weights for _, own in terms] + ([] if offset is None else [offset]):
             _require_whole(values)
         number = super().affine(terms, shape, offset)
         factors = [0 if offset is None else _divisor(offset)]
-        factors += [self._step(at) * _divisor(own.values) for at, own in terms]
+        factors += [self._step(at) * _divisor(own.weights) for at, own in terms]
         self._set_step(number, math.gcd(*factors))
         return number
 

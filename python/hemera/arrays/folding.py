@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from hemera.arrays.repeated_map import RepeatedMap
 from hemera.arrays.sparse_map import SparseMap
 from hemera.arrays.tensor import Affine, Apply, Input, LookUp, Node, Operation, TensorProgram
 
@@ -120,7 +121,7 @@ def _composed(
             moved = each.apply(before.offset)
             offset = moved if offset is None else offset + moved
         for first, source in zip(before.maps, program.nodes[at].operands, strict=True):
-            joined = each @ first
+            joined = first if each.is_identity else each @ first
             maps[source] = maps[source] + joined if source in maps else joined
     if offset is not None and not offset.any():
         offset = None
@@ -141,6 +142,13 @@ def _largest(values: Any) -> float:
 
 def _worth_joining(last: SparseMap, before: Affine, shared: bool) -> bool:
     """Whether one map in place of two is not more work. A map whose result others need too stays anyway."""
+    if any(isinstance(own, RepeatedMap) for own in (last, *before.maps)):  # those of many entries
+        return all(
+            last.is_identity
+            or first.is_identity
+            or (isinstance(last, RepeatedMap) and last.joins(first) and not shared)
+            for first in before.maps
+        )
     return all(
         last.entries_after(first) <= last.entries + (0 if shared else first.entries) for first in before.maps
     )

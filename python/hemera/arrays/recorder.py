@@ -101,7 +101,7 @@ class Recorder:
         for at, each in terms:
             least, most = each.bounds(*self.bounds[at])
             low, high = low + least, high + most
-            own, factor = self.steps[at], common_step(each.values)
+            own, factor = self.steps[at], common_step(each.weights)
             steps.append(0.0 if factor == 0 else None if own is None or factor is None else own * factor)
         operands = [at for at, _ in terms]
         return self._add(Affine(maps, offset), operands, shape, low, high, _joined(steps))

@@ -94,6 +94,11 @@ class SparseMap:
         return len(self.values)
 
     @property
+    def weights(self) -> Floats:
+        """The values, of which equal ones may be left out."""
+        return self.values
+
+    @property
     def size(self) -> int:
         """How many places there are."""
         return self.outputs * self.inputs

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from hemera.arrays import contraction
 from hemera.arrays.array import Array
 from hemera.arrays.batches import over_samples
 from hemera.arrays.blocks import blocks_of
@@ -40,8 +41,11 @@ PROGRAMS: dict[str, tuple[tuple[int, ...], tuple[int, int], Any]] = {
 }
 
 
+@pytest.mark.parametrize("most_listed", [0, 1 << 22])
 @pytest.mark.parametrize("name", PROGRAMS)
-def test_the_program_of_one_sample(name: str) -> None:
+def test_the_program_of_one_sample(name: str, most_listed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """By maps that list their entries, and by those that are repeated."""
+    monkeypatch.setattr(contraction, "_MOST_LISTED", most_listed)
     shape, (before, after), function = PROGRAMS[name]
     program = recorded(function, shape)
     batch = over_samples(program, 5)
@@ -57,8 +61,13 @@ def test_the_program_of_one_sample(name: str) -> None:
         assert one.size * batch.count == whole.size
 
 
-def test_programs_of_several_samples_are_none_of_one() -> None:
+@pytest.mark.parametrize("most_listed", [0, 1 << 22])
+def test_programs_of_several_samples_are_none_of_one(
+    most_listed: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(contraction, "_MOST_LISTED", most_listed)
     for function in (
+        lambda x: np.ones((7, 7)) @ x,
         lambda x: x - x.mean(0),
         lambda x: np.roll(x, 1, axis=0),
         lambda x: x * np.arange(7.0)[:, None],
