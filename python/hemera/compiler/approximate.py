@@ -103,7 +103,7 @@ class Search:
             cut, steps = self._on_slots(MOST_SLOTS, None)
             without = self._circuit(cut, steps)
         if without is None:
-            return self._bootstrapped(cut, steps)
+            return self.bootstrapped(cut, steps)
         plain = Chosen(without, cut, steps)
         if without.degree < _MOST_DEGREE:
             return plain
@@ -114,13 +114,13 @@ class Search:
             if seconds_of_bootstrap(least, steps.slots, device=self.device) > seconds:
                 return plain
             on_slots = self._on_slots(MOST_SLOTS, None) if free is not None else (cut, steps)
-            bootstrapped = self._bootstrapped(*on_slots)
+            bootstrapped = self.bootstrapped(*on_slots)
         except (LevelError, ParameterError):
             return plain
         assert bootstrapped.steps.placement is not None
         return bootstrapped if bootstrapped.steps.placement.time < seconds else plain
 
-    def _bootstrapped(self, cut: SplitProgram, steps: Lowered) -> Chosen:
+    def bootstrapped(self, cut: SplitProgram, steps: Lowered) -> Chosen:
         """With the bootstraps that take least time. LevelError or ParameterError where there are none for the
         program."""
         found: list[tuple[float, Chosen]] = []

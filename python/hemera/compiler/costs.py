@@ -9,7 +9,16 @@ import numpy as np
 
 import hemera
 from hemera.parameters import Parameters
-from hemera.serving.operations import Map, OfMatrix, OfNamedFunction, OfPolynomial, Operation, Place, Running
+from hemera.serving.operations import (
+    Map,
+    MatrixRows,
+    OfMatrix,
+    OfNamedFunction,
+    OfPolynomial,
+    Operation,
+    Place,
+    Running,
+)
 from hemera.serving.values import Form
 from hemera.times.table import DeviceTimes
 
@@ -66,6 +75,8 @@ class CostModel:
 def _key(operation: Operation, operands: int) -> Any:
     if isinstance(operation, Map):
         return Map, operation.numbers
+    if isinstance(operation, MatrixRows):
+        return MatrixRows, operation.matrix.shape, operation.taken.shape, operation.bits, operation.is_whole
     if isinstance(operation, OfNamedFunction):
         return operation.of, tuple(sorted(operation.numbers.items()))
     if isinstance(operation, OfPolynomial):

@@ -57,8 +57,12 @@ def in_elements(program: TensorProgram, slots: int, precision_bits: float) -> tu
     """
     lowering = _Elements(program, slots, precision_bits)
     lowering.run()
-    found = lowering.recorder.program.pruned()
-    return SplitProgram.whole_arrays(program), Lowered(found, slots, tuple(lowering.steps), {})
+    recorded = lowering.recorder.program
+    places = {value: place for place, value in enumerate(recorded.used)}
+    magnitudes = {places[value]: own for value, own in lowering.magnitudes.items() if value in places}
+    steps = tuple(lowering.steps)
+    found = Lowered(recorded.pruned(), slots, steps, magnitudes, (None,) * len(places))
+    return SplitProgram.whole_arrays(program), found
 
 
 class _Elements:
@@ -75,6 +79,7 @@ class _Elements:
         """By the number of a value that holds elements of another one: that value, and which elements."""
         self._sums = _sums_of_products(program)
         self.steps: list[Step] = []
+        self.magnitudes: dict[int, float] = {}
 
     def run(self) -> None:
         inputs = iter(self.recorder.inputs)
@@ -96,6 +101,7 @@ class _Elements:
                 value = self._function(operation, xs)
             self._values.append(value)
             self.steps.append(Step(at, matrices=matrices))
+            self.magnitudes[value._number] = max(map(abs, node.range))
         for _, at in self._program.outputs:
             self.recorder.give(self._values[at])
 

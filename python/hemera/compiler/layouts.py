@@ -13,6 +13,7 @@ from hemera.arrays.pair_layout import PairLayout
 from hemera.arrays.tensor import Affine, TensorProgram
 from hemera.arrays.tiling import Tiling
 from hemera.compiler.approximate import MOST_SLOTS, Chosen, Search, require_room
+from hemera.compiler.bootstraps import bootstrap_of, placed
 from hemera.compiler.elements import in_elements
 from hemera.compiler.pairs import factors_of, in_pairs
 from hemera.errors import ParameterError, RangeError
@@ -91,11 +92,19 @@ class Samples:
         """
         program, bits = self._program, self.search.precision_bits
         _, steps = in_elements(program, 2, bits)
-        params = self._parameters(steps.program.depth, 1, "an element in each ciphertext")
-        steps.program.levels(params)  # raises
-        require_room(program, steps, params)
-        samples = _filled(self.count) if self.batch is None else min(params.max_slots, _filled(self.count))
+        params = self._parameters(steps.program.depth, 1)
+        most = MOST_SLOTS if params is None else params.max_slots
+        self._require_full(most, 1, "an element in each ciphertext")
+        samples = _filled(self.count) if self.batch is None else min(most, _filled(self.count))
         cut, steps = in_elements(program, samples, bits)
+        if params is None:
+            chosen = self.search.bootstrapped(cut, steps)
+        else:
+            if bootstrap_of(params, samples) is not None:
+                steps = placed(steps, params, device=self.search.device)
+            steps.program.levels(params)  # raises
+            require_room(program, steps, params)
+            chosen = Chosen(params, cut, steps)
         inputs, outputs = (
             tuple(
                 ElementLayout(program.nodes[at].shape, samples, axis)
@@ -103,7 +112,7 @@ class Samples:
             )
             for nodes, axes in self._ends
         )
-        return OfSamples(Chosen(params, cut, steps), samples, -(-self.count // samples), inputs, outputs)
+        return OfSamples(chosen, samples, -(-self.count // samples), inputs, outputs)
 
     def in_pairs(self) -> OfSamples:
         """Encrypted matrices as factors of each other. Errors as of `in_ciphertexts`."""
@@ -116,7 +125,11 @@ class Samples:
                 "compute the rest in another program, or take another layout"
             )
         size = max(2, *(_filled(extent) for at in program.inputs for extent in program.nodes[at].shape))
-        params = self._parameters(len(factors) - 1, size, "matrices as pairs")
+        params = self._parameters(len(factors) - 1, size)
+        if params is None:
+            raise ParameterError('matrices as pairs: no ring is as large; take layout="slots"')
+        _require_range(program, params, size)
+        self._require_full(params.max_slots, size, "matrices as pairs")
         if params._native.galois_generator != 5:
             raise ParameterError(
                 "matrices as pairs: parameters whose slots are turned by powers of 5 are needed"
@@ -162,29 +175,25 @@ class Samples:
             return [(inputs, (0,) * len(inputs)), (outputs, (0,) * len(outputs))]
         return [(inputs, self.batch.inputs), (outputs, self.batch.outputs)]
 
-    def _parameters(self, depth: int, each: int, what: str) -> Parameters:
-        """Those that are given, or found, whose slots the samples fill.
+    def _parameters(self, depth: int, each: int) -> Parameters | None:
+        """Those that are given, or found without bootstraps; None where there are none.
 
         Args:
-            each: slots that a sample takes.
+            each: slots that a sample takes, of whose elements each is a sum.
         """
-        search, program = self.search, self._program
-        params = self.params
-        if params is None:
-            least = 2 * each if self.batch is not None else self.count * each
-            params = search.for_circuit(program, depth, least, search.scale_bits, growth=each)
-        elif each > 1:
-            _require_range(program, params, each)
-        if params is None:
+        if self.params is not None:
+            return self.params
+        least = 2 * each if self.batch is not None else self.count * each
+        search = self.search
+        return search.for_circuit(self._program, depth, least, search.scale_bits, growth=each)
+
+    def _require_full(self, slots: int, each: int, what: str) -> None:
+        """ParameterError for samples that leave most of the slots empty."""
+        if _FULL * self.count * each < slots:
             raise ParameterError(
-                f'{what}: the program is too deep for a ring without bootstraps; take layout="slots"'
+                f"{what}: {self.count} samples fill too few of the {slots} slots; at least "
+                f"{slots // each // _FULL} are needed"
             )
-        if _FULL * min(self.count * each, params.max_slots) < params.max_slots:
-            raise ParameterError(
-                f"{what}: {self.count} samples fill too few of the {params.max_slots} slots; at least "
-                f"{params.max_slots // each // _FULL} are needed"
-            )
-        return params
 
 
 def _require_range(program: TensorProgram, params: Parameters, growth: int) -> None:

@@ -83,18 +83,24 @@ class Program:
         self.forms.append(form)
         return len(self.forms) - 1
 
-    def pruned(self) -> Program:
-        """The program without what no output takes."""
+    @property
+    def used(self) -> list[int]:
+        """The inputs, and the values that outputs take."""
         used = set(self.outputs)
         first = len(self.inputs)
         for number in reversed(range(len(self.nodes))):
             if first + number in used:
                 used.update(self.nodes[number].operands)
+        return sorted(used | set(range(first)))
+
+    def pruned(self) -> Program:
+        """The program of the values of `used`, in their order."""
+        first = len(self.inputs)
         found = Program(self.scheme, self.inputs)
         places = {at: at for at in range(first)}
-        for number, node in enumerate(self.nodes):
-            if first + number in used:
-                places[first + number] = found.add(node.operation, *(places[at] for at in node.operands))
+        for value in self.used[first:]:
+            node = self.nodes[value - first]
+            places[value] = found.add(node.operation, *(places[at] for at in node.operands))
         for value in self.outputs:
             found.give(places[value])
         return found

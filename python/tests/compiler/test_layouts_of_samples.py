@@ -14,7 +14,7 @@ from hemera.errors import FormatError, LevelError, MismatchError, ParameterError
 from hemera.serving import Package
 from hemera.serving.encodings import Arrays
 from hemera.serving.noise import ExpectedNoise
-from hemera.serving.operations import MatrixRows
+from hemera.serving.operations import Bootstraps, MatrixRows
 from hemera.serving.service import Home
 
 from ..serving.conftest import client_of
@@ -141,6 +141,36 @@ def test_the_layout_of_less_time_is_chosen(monkeypatch: pytest.MonkeyPatch) -> N
     assert (plan.layout, plan.layout_seconds) == ("ciphertexts", {"ciphertexts": 1.0, "slots": 2.0})
     plan = hm.compile(perceptron, Spec((12,), (-1, 1)), **options)
     assert (plan.layout, plan.layout_seconds) == ("slots", {})
+
+
+def test_bootstraps_are_of_all_samples() -> None:
+    params = hm.ckks.Parameters.for_bootstrapping("test-40")
+    turn = np.linalg.qr(RNG.normal(size=(4, 4)))[0]
+
+    def long(x: Any) -> Any:
+        for _ in range(8):
+            x = 0.7 * (x @ turn) + 0.2 * x * x
+        return x
+
+    x = RNG.uniform(-1, 1, (params.max_slots, 4))
+    plan = hm.compile(
+        long,
+        Spec((4,), (-1, 1)),
+        calibrate=x[:200],
+        samples=params.max_slots,
+        params=params,
+        precision_bits=10,
+        layout="ciphertexts",
+    )
+    program = plan.package.program
+    bootstraps = [node for node in program.nodes if isinstance(node.operation, Bootstraps)]
+    assert len(bootstraps) == 1
+    assert program.forms[bootstraps[0].operands[0]].shape == (4,)
+    assert bootstraps[0].operation.real  # type: ignore[attr-defined]
+    assert "1 bootstrap, placed by" in plan.report()
+    bits = bits_of(plan.local(threads=1)(x), long(x))
+    assert bits > 10
+    assert bits == pytest.approx(plan.expected_bits(x[:64]), abs=2.5)
 
 
 def test_sums_of_products_are_relinearized_once() -> None:
