@@ -18,7 +18,7 @@ from hemera.compiler.elements import in_elements
 from hemera.compiler.pairs import factors_of, in_pairs
 from hemera.errors import ParameterError, RangeError
 from hemera.parameters import Parameters
-from hemera.serving.operations import MatrixRows, PairProducts
+from hemera.serving.operations import MatrixRows
 
 __all__ = ["LayoutName", "OfSamples", "Samples"]
 
@@ -43,12 +43,6 @@ class OfSamples:
     """Batches of ciphertexts that all samples take."""
     inputs: tuple[ElementLayout | PairLayout, ...]
     outputs: tuple[ElementLayout | PairLayout, ...]
-
-    @property
-    def has_matrices(self) -> bool:
-        """Whether there is anything that this layout does in another way."""
-        nodes = self.chosen.steps.program.nodes
-        return any(isinstance(node.operation, (MatrixRows, PairProducts)) for node in nodes)
 
 
 @dataclass(frozen=True)
@@ -83,8 +77,12 @@ class Samples:
     def _program(self) -> TensorProgram:
         return self.search.whole
 
-    def in_ciphertexts(self) -> OfSamples:
+    def in_ciphertexts(self, *, with_matrices: bool = False) -> OfSamples:
         """An element in each ciphertext.
+
+        Args:
+            with_matrices: whether it needs linear maps that are matrices: all else takes the same time with
+                elements in slots.
 
         Raises:
             ParameterError: where this is not possible, or samples are too few.
@@ -92,6 +90,8 @@ class Samples:
         """
         program, bits = self._program, self.search.precision_bits
         _, steps = in_elements(program, 2, bits)
+        if with_matrices and MatrixRows.name not in steps.program.operations:
+            raise ParameterError("an element in each ciphertext: the function has no linear layer")
         params = self._parameters(steps.program.depth, 1)
         most = MOST_SLOTS if params is None else params.max_slots
         self._require_full(most, 1, "an element in each ciphertext")

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import functools
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 
@@ -94,8 +95,13 @@ def chosen_of_samples(
             'layout="slots" with share=True'
         )
     samples = Samples.of(search, params)
-    makers = {"ciphertexts": samples.in_ciphertexts, "pairs": samples.in_pairs}
-    if layout != "auto":
+    makers: dict[str, Callable[[], OfSamples]] = {
+        "ciphertexts": samples.in_ciphertexts,
+        "pairs": samples.in_pairs,
+    }
+    if layout == "auto":
+        makers["ciphertexts"] = functools.partial(samples.in_ciphertexts, with_matrices=True)
+    else:
         found = makers[layout]()
         return found.chosen, packaging.of_samples(found), {}
     models: dict[str, tuple[Chosen, Package]] = {}
@@ -103,9 +109,8 @@ def chosen_of_samples(
     for name, make in makers.items():
         with suppress(*_NOT_POSSIBLE):
             found = make()
-            if found.has_matrices:
-                models[name] = found.chosen, packaging.of_samples(found)
-                seconds[name] = _seconds(models[name][1], found.requests, search.device)
+            models[name] = found.chosen, packaging.of_samples(found)
+            seconds[name] = _seconds(models[name][1], found.requests, search.device)
     if not models:
         return None
     with suppress(*_NOT_POSSIBLE):

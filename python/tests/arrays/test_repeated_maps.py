@@ -79,6 +79,9 @@ def test_the_map_of_one_sample() -> None:
     assert REPEATED.of_each(5, (3, 2), (3, 2)) is None
     assert REPEATED.of_each(3, (1, 10), (2, 8)) is None
     assert RepeatedMap(2, ONE, 1).of_each(4, (1, 1), (1, 1)) is None
+    # The axis is the same of both, and all of it repeats the map.
+    assert RepeatedMap(3, ONE, 4).of_each(2, (30, 2), (24, 1)) is None
+    assert RepeatedMap(6, ONE, 1).of_each(3, (4, 1), (4, 1)) is None
 
 
 def test_large_maps_are_not_listed() -> None:
@@ -97,6 +100,8 @@ PROGRAMS: dict[str, tuple[tuple[int, ...], Any]] = {
     "two": ((6, 5), lambda x: (x @ MATRIX.T) @ MATRIX),
     "shared": ((6, 5), lambda x: (x @ MATRIX.T) @ MATRIX + (x @ MATRIX.T) @ MATRIX[::-1]),
     "other axes": ((2, 3, 5), lambda x: np.einsum("abi,ji->jab", x, MATRIX)),
+    "times a number": ((6, 5), lambda x: np.einsum("ab,->ab", x, np.array(2.5))),
+    "shared, alone": ((6, 5), lambda x: np.stack([(x @ MATRIX.T) @ MATRIX, (x @ MATRIX.T) @ MATRIX * 2])),
     "of a bias": ((6, 5), lambda x: (x + 1) @ MATRIX.T),
 }
 

@@ -10,12 +10,14 @@ import pytest
 
 import hemera as hm
 from hemera.arrays import conv
+from hemera.compiler.costs import CostModel
 from hemera.errors import FormatError, LevelError, MismatchError, ParameterError
 from hemera.serving import Package
 from hemera.serving.encodings import Arrays
 from hemera.serving.noise import ExpectedNoise
 from hemera.serving.operations import Bootstraps, MatrixRows
 from hemera.serving.service import Home
+from hemera.serving.values import Form
 
 from ..serving.conftest import client_of
 from ..serving.conftest import serving as running
@@ -148,6 +150,7 @@ def test_bootstraps_are_of_all_samples() -> None:
     turn = np.linalg.qr(RNG.normal(size=(4, 4)))[0]
 
     def long(x: Any) -> Any:
+        x = x + (x * x[::-1]).sum() / 8 if x.ndim == 1 else x + (x * x[:, ::-1]).sum(1, keepdims=True) / 8
         for _ in range(8):
             x = 0.7 * (x @ turn) + 0.2 * x * x
         return x
@@ -166,11 +169,25 @@ def test_bootstraps_are_of_all_samples() -> None:
     bootstraps = [node for node in program.nodes if isinstance(node.operation, Bootstraps)]
     assert len(bootstraps) == 1
     assert program.forms[bootstraps[0].operands[0]].shape == (4,)
+    largest = max(np.abs(long(x)).max(), 0.5)
+    assert largest <= bootstraps[0].operation.magnitude <= 4  # type: ignore[attr-defined]
+    assert "dot" in program.operations
     assert bootstraps[0].operation.real  # type: ignore[attr-defined]
     assert "1 bootstrap, placed by" in plan.report()
     bits = bits_of(plan.local(threads=1)(x), long(x))
     assert bits > 10
     assert bits == pytest.approx(plan.expected_bits(x[:64]), abs=2.5)
+
+
+def test_larger_matrices_take_longer() -> None:
+    model = CostModel(insecure(3), 3, 0, "cpu-avx512-16")
+    form = Form(SAMPLES, (12,))
+    seconds = [
+        model.of(MatrixRows(RNG.normal(size=shape), np.arange(shape[1])[:, None], bits), [form])(3)
+        for shape, bits in (((2, 2), 16), ((20, 2), 16), ((20, 12), 16), ((20, 12), 32))
+    ]
+    assert seconds == sorted(seconds)
+    assert len(set(seconds)) == 4
 
 
 def test_sums_of_products_are_relinearized_once() -> None:
