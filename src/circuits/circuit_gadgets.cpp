@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "hemera/arith/primes.hpp"
+#include "hemera/circuits/time_estimate.hpp"
 #include "hemera/runtime/error.hpp"
 
 namespace hemera::circuits {
@@ -31,6 +32,10 @@ Primes first_of_pool(const rlwe::Parameters& parameters, std::size_t count) {
   return pool;
 }
 
+// By which digits of keys for products may exceed P: primes near 2^50 are below and above the special ones.
+constexpr double excess_bits = 0.5;
+
+// Of all that the security and `most` allow, at most one more than the base has.
 Primes special_primes(const rlwe::Parameters& parameters, const Primes& base, std::size_t most) {
   const auto& wanted = parameters.literal().security;
   const double limit =
@@ -49,6 +54,23 @@ Primes special_primes(const rlwe::Parameters& parameters, const Primes& base, st
   return special;
 }
 
+double switching_work(const rlwe::Parameters& parameters, const rlwe::GadgetPrimes& gadget) {
+  const std::size_t limbs = gadget.base.size();
+  return work_of({.operation = poly::Operation::switch_keys,
+                  .degree = parameters.degree(),
+                  .base = std::vector<std::uint32_t>(limbs),
+                  .target = limbs,
+                  .extended = limbs + gadget.special.size(),
+                  .digits = rlwe::key_digits(gadget),
+                  .divides = true});
+}
+
+bool exceeds_special(const rlwe::GadgetPrimes& gadget) {
+  const double special = arith::log2_product(gadget.special);
+  return std::any_of(gadget.digits.begin(), gadget.digits.end(),
+                     [&](const Primes& digit) { return arith::log2_product(digit) > special + excess_bits; });
+}
+
 }  // namespace
 
 rlwe::GadgetPrimes rotation_gadget(const rlwe::Parameters& parameters, std::size_t level, std::size_t most) {
@@ -56,20 +78,31 @@ rlwe::GadgetPrimes rotation_gadget(const rlwe::Parameters& parameters, std::size
   gadget.special = special_primes(parameters, gadget.base, most);
   const std::size_t longest = std::max<std::size_t>(1, gadget.special.size() - 1);
   const std::size_t digits = (gadget.base.size() + longest - 1) / longest;
-  const std::size_t group = (gadget.base.size() + digits - 1) / digits;
-  for (std::size_t first = 0; first < gadget.base.size(); first += group) {
-    const auto begin = gadget.base.begin() + static_cast<std::ptrdiff_t>(first);
-    gadget.digits.emplace_back(
-        begin, begin + static_cast<std::ptrdiff_t>(std::min(group, gadget.base.size() - first)));
-  }
+  gadget.digits = rlwe::equal_digits(gadget.base, digits);
+  gadget.special.resize(std::min(gadget.special.size(), gadget.digits.front().size() + 1));
   return gadget;
 }
 
 rlwe::GadgetPrimes product_gadget(const rlwe::Parameters& parameters, std::size_t level, std::size_t most) {
-  rlwe::GadgetPrimes gadget{.base = parameters.literal().levels.at(level)};
-  gadget.special = special_primes(parameters, gadget.base, most);
-  gadget.digits = rlwe::consecutive_digits(gadget.base, gadget.special);
-  return gadget;
+  const Primes& base = parameters.literal().levels.at(level);
+  const Primes special = special_primes(parameters, base, most);
+  rlwe::GadgetPrimes best;
+  double least = std::numeric_limits<double>::infinity();
+  for (std::size_t count = 1; count <= special.size(); ++count) {
+    rlwe::GadgetPrimes gadget{
+        .base = base,
+        .special = {special.begin(), special.begin() + static_cast<std::ptrdiff_t>(count)},
+        .digits = {}};
+    gadget.digits = rlwe::consecutive_digits(base, gadget.special, excess_bits);
+    // Single primes above all special ones together have digits of their own all the same.
+    const bool is_last = count == special.size() && best.digits.empty();
+    if (!is_last && exceeds_special(gadget)) continue;
+    const double work = switching_work(parameters, gadget);
+    if (work >= least) continue;
+    least = work;
+    best = std::move(gadget);
+  }
+  return best;
 }
 
 rlwe::GadgetPrimes to_ephemeral_gadget(const rlwe::Parameters& parameters) {

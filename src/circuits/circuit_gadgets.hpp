@@ -7,18 +7,25 @@
 
 namespace hemera::circuits {
 
-/// Special primes of a circuit's key, at most.
-inline constexpr std::size_t most_special_primes = 10;
+/// Special primes of a circuit's key, at most. The fused kernels of a GPU convert from 16 primes: these, and
+/// up to four that a rescale drops with them.
+inline constexpr std::size_t most_special_primes = 12;
 
 /// Of the ephemeral secrets that ciphertexts are raised under.
 inline constexpr std::size_t ephemeral_weight = 32;
 
-/// Over the level's primes and as many of the parameters' special and key primes as the security asked for
-/// leaves room for, but at most `most` and one more than the level has. ParameterError where there is none.
-///
-/// For rotations, digits are a prime shorter than P, as the noise of their switch is not divided by anything
-/// after it; for products, which are rescaled, they are as long as P.
+// Keys over the level's primes, and special ones: the first of the parameters' special and key primes, at
+// most `most` and as many as the security asked for leaves room for. ParameterError where there is none.
+
+/// For rotations: digits are a prime shorter than P, as nothing divides the error of their switch after it.
+/// As few digits as there can be, of equal length, and the fewest special primes that they need.
 rlwe::GadgetPrimes rotation_gadget(const rlwe::Parameters& parameters, std::size_t level, std::size_t most);
+/// For products: digits are as long as P, or longer by half a bit at most. The number of special primes is
+/// that with the least work as it is counted (work_of), of equal ones the smallest.
+///
+/// A switch then has an error of 2^18 or so at N = 2^16 (switching_error, which takes the digits' own ratios
+/// to P), where a division's rounding is 2^14. But it has it at the scale of a product, and the rescale after
+/// it divides the error by some 2^30 to 2^60.
 rlwe::GadgetPrimes product_gadget(const rlwe::Parameters& parameters, std::size_t level, std::size_t most);
 
 /// To an ephemeral secret at level 0, with one special prime, and back at `level`: the second one's digit is

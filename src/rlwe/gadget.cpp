@@ -25,8 +25,8 @@ poly::RnsBase base_of(const poly::ModulusChain& chain, const Primes& primes) {
 
 }  // namespace
 
-std::vector<Primes> consecutive_digits(const Primes& primes, const Primes& special) {
-  double limit = 0;
+std::vector<Primes> consecutive_digits(const Primes& primes, const Primes& special, double excess_bits) {
+  double limit = excess_bits;
   for (const std::uint64_t prime : special) limit += std::log2(prime);
   std::vector<Primes> digits;
   double used = 0;

@@ -521,19 +521,5 @@ TEST(PlanFormula, ErrorsOfMasksAndOfCoarseMatrices) {
   EXPECT_NEAR(coarse.expected_error(0).mean / std::sqrt(variance), 1, 1e-9);
 }
 
-// Special primes of a key over one level: as many as there are and are allowed, one more than the level has.
-TEST(PlanFormula, SpecialPrimesOfKeysOverOneLevel) {
-  const rlwe::Parameters own = parameters_for_bootstrapping(bootstrap_preset("test-40"));
-  const std::size_t pool = own.literal().special_primes.size() + own.literal().key_primes.size();
-  for (std::size_t level = 0; level < own.levels(); ++level) {
-    const std::size_t base = own.literal().levels[level].size();
-    for (const std::size_t most : {std::size_t{1}, std::size_t{3}, std::size_t{100}}) {
-      const std::size_t expected = std::min({pool, most, base + 1});
-      EXPECT_EQ(rotation_gadget(own, level, most).special.size(), expected);
-      EXPECT_EQ(product_gadget(own, level, most).special.size(), expected);
-    }
-  }
-}
-
 }  // namespace
 }  // namespace hemera::circuits

@@ -29,8 +29,11 @@ struct GadgetPrimes {
 };
 
 /// Groups of as many consecutive primes as fit under the special ones; one prime each without special primes.
+/// A group's product may exceed that of the special ones by a factor of 2^excess_bits, by which the error of
+/// a switch grows.
 std::vector<std::vector<std::uint64_t>> consecutive_digits(const std::vector<std::uint64_t>& primes,
-                                                           const std::vector<std::uint64_t>& special);
+                                                           const std::vector<std::uint64_t>& special,
+                                                           double excess_bits = 0);
 
 /// `count` groups of consecutive primes (fewer if there are fewer primes), of one size except the last group;
 /// where that gives fewer groups, of sizes that differ by one.
