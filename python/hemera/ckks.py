@@ -178,8 +178,10 @@ class Parameters(parameters.Parameters):
         Args:
             preset: "n16-40" (13 levels of 40 bits are left after a bootstrap), "n16-40-precise" (12),
                 "n16-45" (8 of 45 bits), "n16-59" (9 of 59 bits, for iterations), "n15-31" (4 of 31 bits at
-                N = 2^15), "n16-exact" (16 of 40 bits, after bootstraps to exponentials), each with
-                128 bits of security for every key; or "test-40" and "test-exact": N = 2^11, not secure.
+                N = 2^15), for few real slots at N = 2^15 "n15-40" and "n15-36" (64; 4 of 40 and 36 bits),
+                "n15-34" and "n15-30" (2,048; 3 of 34 and 4 of 30 bits), "n16-exact" (16 of 40 bits, after
+                bootstraps to exponentials), each with 128 bits of security for every key; or "test-40" and
+                "test-exact": N = 2^11, not secure.
             fields: fields in place of the preset's (docs/bootstrapping.md): degree, levels, scale_bits, order
                 ("slots-first" or "standard"), last_bits, ratio_bits, slots_to_coefficients and
                 coefficients_to_slots (the bits that each matrix drops), eval_mod_error, constant_bits,

@@ -176,9 +176,10 @@ class Bootstrap(Plan):
         return self._native.failure_log2
 
     def expected_precision(self, *, magnitude: float = 1) -> tuple[float, float]:
-        """The mean and the worst of -log2 |error| over the slots, for uniform values, by the model.
+        """The mean and the worst of -log2 |error| over the slots, by the model: the lower of two kinds of
+        input, uniform values up to the magnitude, and all values of the magnitude, where the sine errs most.
 
-        Of exponentials: the error of these, for values up to half the ratio.
+        Of exponentials: the error of these, for uniform values up to half the ratio.
 
         Args:
             magnitude: of the values, and that of `Context.bind`: errors are about so many times as large.
@@ -192,7 +193,8 @@ class Bootstrap(Plan):
     def simulate(self, *values: ArrayLike, seed: int = 0, magnitude: float = 1) -> NDArray[np.complex128]:
         """What a bootstrap makes of values in the clear, with the noise that theory gives each step.
 
-        Exponentials of complex slots have one more axis first, of 2: real and imaginary parts.
+        Exponentials of complex slots have one more axis first, of 2: real and imaginary parts. Of real slots
+        the noise has an imaginary part too, which is gone where values are decoded as real numbers.
 
         Args:
             values: of shape [..., slots].

@@ -4,8 +4,6 @@
 #include <bit>
 #include <cmath>
 #include <cstdio>
-#include <numbers>
-#include <random>
 #include <string>
 #include <utility>
 
@@ -136,11 +134,12 @@ void Bootstrap::plan_iterations(std::size_t iterations) {
                          std::to_string(most) + " are possible, for each beyond the first takes one of the " +
                          std::to_string(most) + " levels");
   }
+  const auto uniform = [&] { return model_run(uniform_values(0), 1, 0).precision; };
   while (this->iterations() < iterations) {
-    const double before = expected_precision().worst_bits;
+    const double before = uniform().worst_bits;
     const int bits = static_cast<int>(before) - factor_margin;
     factors_log2_.push_back(std::max(bits, 0));
-    if (expected_precision().worst_bits < before + 1) {
+    if (uniform().worst_bits < before + 1) {
       const std::string useful = std::to_string(factors_log2_.size());
       throw ParameterError("a bootstrap of " + std::to_string(iterations) +
                            " iterations has no more than the " + std::to_string(before) + " bits that " +
@@ -217,35 +216,6 @@ std::vector<std::complex<double>> Bootstrap::simulate(std::span<const std::compl
   }
   for (std::complex<double>& value : result) value *= before;
   return result;
-}
-
-std::vector<std::complex<double>> Bootstrap::uniform_values() const {
-  std::mt19937_64 generator(1);  // of the model alone
-  std::uniform_real_distribution<double> uniform(-1, 1);
-  std::vector<std::complex<double>> values(slots_);
-  for (std::complex<double>& value : values) {
-    value.real(uniform(generator));
-    if (!real_) value.imag(uniform(generator));
-    if (exponential_) value *= ratio_ / 2;
-  }
-  return values;
-}
-
-std::vector<std::complex<double>> Bootstrap::exact(std::vector<std::complex<double>> values) const {
-  if (!exponential_) return values;
-  const double angle = 2 * std::numbers::pi / ratio_;
-  const std::size_t count = values.size();
-  for (std::size_t i = 0; i < count && !real_; ++i)
-    values.push_back(std::polar(1.0, angle * values[i].imag()));
-  for (std::size_t i = 0; i < count; ++i) values[i] = std::polar(1.0, angle * values[i].real());
-  return values;
-}
-
-Precision Bootstrap::expected_precision(double magnitude) const {
-  std::vector<std::complex<double>> values = uniform_values();
-  if (exponential_) magnitude = 1;
-  for (std::complex<double>& value : values) value *= magnitude;
-  return precision_of(simulate(values, 0, magnitude), exact(values));
 }
 
 BootstrapStages Bootstrap::stages() const {

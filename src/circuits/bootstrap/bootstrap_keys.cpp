@@ -1,10 +1,7 @@
-// The keys of a bootstrap within a limit of their memory, and its expected error.
+// The keys of a bootstrap within a limit of their memory.
 #include <algorithm>
-#include <cmath>
-#include <complex>
 #include <cstdint>
 #include <limits>
-#include <numbers>
 #include <optional>
 #include <string>
 #include <utility>
@@ -87,21 +84,6 @@ void Bootstrap::fit_keys(std::size_t limit) {
     if ((*best >> i & 1) != 0) *matrices[i] = std::move(few_keys[i]);
   }
   count_again();
-}
-
-ExpectedError Bootstrap::error_from(double input_error) const {
-  const std::vector<std::complex<double>> values = uniform_values();
-  const std::vector<std::complex<double>> found = simulate(values);
-  const std::vector<std::complex<double>> wanted = exact(values);
-  double sum = 0, largest = 0;
-  for (std::size_t i = 0; i < found.size(); ++i) {
-    const double squared = std::norm(found[i] - wanted[i]);
-    sum += squared;
-    largest = std::max(largest, squared);
-  }
-  const double own = std::pow(input_error * (exponential_ ? 2 * std::numbers::pi / ratio_ : 1), 2);
-  return {.mean = std::sqrt(sum / static_cast<double>(found.size()) + own),
-          .worst = std::sqrt(largest + own)};
 }
 
 }  // namespace hemera::circuits

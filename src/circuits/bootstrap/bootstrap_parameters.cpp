@@ -173,6 +173,50 @@ BootstrapSettings bootstrap_preset(const std::string& name) {
     settings.special_primes = 4;
     return settings;
   }
+  // Few real slots at N = 2^15: one matrix each way for 64, two for 2,048.
+  if (name == "n15-40" || name == "n15-36" || name == "n15-34" || name == "n15-30") {
+    settings.degree = std::size_t{1} << 15;
+    settings.levels = name == "n15-34" ? 3 : 4;
+    settings.special_primes = 4;
+  }
+  if (name == "n15-40") {
+    settings.last_bits = 43;
+    settings.ratio_bits = 12.5;
+    settings.slots_to_coefficients = {36};
+    settings.coefficients_to_slots = {48};
+    settings.eval_mod_error = -35.5;
+    return settings;
+  }
+  if (name == "n15-36") {
+    settings.scale_bits = 36;
+    settings.last_bits = 40;
+    settings.ratio_bits = 11.5;
+    settings.slots_to_coefficients = {34};
+    settings.coefficients_to_slots = {45};
+    settings.eval_mod_error = -32.5;
+    settings.constant_bits = 36;
+    return settings;
+  }
+  if (name == "n15-34") {
+    settings.scale_bits = 34;
+    settings.last_bits = 40;
+    settings.ratio_bits = 10.5;
+    settings.slots_to_coefficients = {31, 31};
+    settings.coefficients_to_slots = {45, 45};
+    settings.eval_mod_error = -30;
+    settings.constant_bits = 35;
+    return settings;
+  }
+  if (name == "n15-30") {
+    settings.scale_bits = 30;
+    settings.last_bits = 37;
+    settings.ratio_bits = 9.5;
+    settings.slots_to_coefficients = {29, 29};
+    settings.coefficients_to_slots = {45, 45};
+    settings.eval_mod_error = -27;
+    settings.constant_bits = 31;
+    return settings;
+  }
   if (name == "n16-exact" || name == "test-exact") {
     settings.levels = 16;
     settings.last_bits = 48;
@@ -190,7 +234,8 @@ BootstrapSettings bootstrap_preset(const std::string& name) {
   }
   throw ParameterError("there is no preset \"" + name +
                        "\" for bootstrapping; there are n16-40, n16-40-precise, n16-45, n16-59, n15-31, "
-                       "n16-exact, and test-40 and test-exact, which are not secure");
+                       "for few real slots n15-40, n15-36, n15-34 and n15-30, n16-exact, and test-40 and "
+                       "test-exact, which are not secure");
 }
 
 rlwe::Parameters parameters_for_bootstrapping(const BootstrapSettings& settings) {

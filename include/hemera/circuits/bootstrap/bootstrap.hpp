@@ -99,8 +99,10 @@ class Bootstrap : public Plan {
   [[nodiscard]] std::vector<std::complex<double>> simulate(std::span<const std::complex<double>> values,
                                                            std::uint64_t seed = 0,
                                                            double magnitude = 1) const;
-  /// That of values which are uniform in the square (or interval) of all up to the magnitude. Exponentials:
-  /// of these, of values up to half the ratio, whatever the magnitude.
+  /// The lower one of two kinds of input: values which are uniform in the square (or interval) of all up to
+  /// the magnitude, at least 4,096 of them, and values which all are the magnitude, where the sine's error is
+  /// largest and the same in each slot. Of real slots without the imaginary part, which nobody decodes.
+  /// Exponentials: of uniform values up to half the ratio, whatever the magnitude.
   [[nodiscard]] Precision expected_precision(double magnitude = 1) const;
 
  private:
@@ -122,10 +124,19 @@ class Bootstrap : public Plan {
   [[nodiscard]] std::vector<int> factors_log2_of(double divisor) const;
   /// What one iteration runs.
   [[nodiscard]] BootstrapStages stages() const;
-  [[nodiscard]] std::vector<std::complex<double>> uniform_values() const;
+  [[nodiscard]] std::vector<std::complex<double>> uniform_values(std::uint64_t seed) const;
   /// What an exact bootstrap gives.
   [[nodiscard]] std::vector<std::complex<double>> exact(std::vector<std::complex<double>> values) const;
-  /// That of uniform values, beside that of the inputs.
+  struct ModelRun {
+    Precision precision{};
+    double mean_square = 0;  // of the errors
+  };
+  /// Of values up to 1, times the magnitude, with the model's noise of a seed.
+  [[nodiscard]] ModelRun model_run(std::vector<std::complex<double>> values, double magnitude,
+                                   std::uint64_t seed) const;
+  /// The worse of uniform values and of all ones, in each number.
+  [[nodiscard]] ModelRun worse_kind(double magnitude) const;
+  /// That of the worse kind, beside that of the inputs.
   [[nodiscard]] ExpectedError error_from(double input_error) const override;
 
   std::size_t slots_;
