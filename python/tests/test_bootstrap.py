@@ -396,3 +396,55 @@ def test_the_model_knows_magnitudes(client, boot) -> None:
             boot.expected_precision(magnitude=magnitude)
     with pytest.raises(hm.errors.RangeError, match="divide by up to 32768"):
         boot.simulate(values(), magnitude=1e6)
+
+
+def test_merged_parts_may_stay_side_by_side(params):
+    plan = hm.circuits.Bootstrap(params, SLOTS, merge_parts=True, join_parts=False)
+    joined = hm.circuits.Bootstrap(params, SLOTS, merge_parts=True)
+    assert (plan.join_parts, plan.slots, plan.result_slots) == (False, SLOTS, 2 * SLOTS)
+    assert (joined.join_parts, joined.result_slots) == (True, SLOTS)
+    assert plan.levels_left == joined.levels_left + 1 == 4
+    assert plan.operations["products"] == joined.operations["products"] == 11
+    ctx = hm.Context(params)
+    sk = ctx.generate_secret_key()
+    keys = ctx.generate_keys(sk, plan=plan)
+    ev = ctx.bind(keys)
+    x = values() + 1j * values()[::-1]
+    y = plan(ev.at_level(ev.encrypt(x), plan.input_level))
+    assert (y.slots, y.level) == (2 * SLOTS, plan.result_level)
+    found, expected = ctx.decrypt(y, sk), np.concatenate([x.real, x.imag])
+    assert found.dtype == np.float64
+    np.testing.assert_allclose(found, expected, atol=2**-19)
+    np.testing.assert_allclose(plan.simulate(x), expected, atol=2**-19)
+    assert plan.simulate(np.stack([x, x, x])).shape == (3, 2 * SLOTS)
+    # Of fewer values than slots: zeros in both halves.
+    few = plan(ev.at_level(ev.encrypt(x[:12]), plan.input_level))
+    part = np.zeros(SLOTS)
+    part[:12] = x.real[:12]
+    shorter = ctx.decrypt(few, sk)
+    assert shorter.shape == (2 * SLOTS,)
+    np.testing.assert_allclose(shorter[:SLOTS], part, atol=2**-19)
+    np.testing.assert_allclose(shorter[SLOTS : SLOTS + 12], x.imag[:12], atol=2**-19)
+    mean, worst = plan.expected_precision()
+    assert 22 < worst < mean < 26
+    for options in ({"automatic": True}, {}):
+        with pytest.raises(hm.errors.ParameterError, match="side by side"):
+            ctx.bind(keys, bootstrap=plan, **options)
+
+
+@pytest.mark.parametrize(
+    "options",
+    [{}, {"real": True}, {"merge_parts": True, "iterations": 2}],
+    ids=["not merged", "real", "iterations"],
+)
+def test_only_merged_parts_stay_side_by_side(params, options):
+    with pytest.raises(hm.errors.ParameterError, match="leaves parts side by side that it merges"):
+        hm.circuits.Bootstrap(params, SLOTS, join_parts=False, **options)
+
+
+def test_parts_do_not_stay_side_by_side_in_the_standard_order():
+    standard = hm.ckks.Parameters.for_bootstrapping(
+        "test-40", order="standard", last_bits=49, ratio_bits=9, slots_to_coefficients=[43, 43, 43]
+    )
+    with pytest.raises(hm.errors.ParameterError, match="with slots first"):
+        hm.circuits.Bootstrap(standard, SLOTS, merge_parts=True, join_parts=False)

@@ -132,6 +132,11 @@ AutomaticBootstraps::AutomaticBootstraps(std::shared_ptr<const PreparedBootstrap
     : bootstrap_(std::move(bootstrap)) {
   std::shared_ptr<const rlwe::Context> context = keys.context;
   bootstrap_->plan().require_parameters(*context, "automatic bootstraps");
+  if (!bootstrap_->plan().joins_parts()) {
+    throw ParameterError(
+        "automatic bootstraps: this plan leaves real and imaginary parts side by side; call the plan "
+        "instead");
+  }
   if (bootstrap_->plan().is_exponential()) {
     throw ParameterError(
         "automatic bootstraps: this plan's give exponentials in the values' place; call the plan instead");

@@ -6,10 +6,13 @@
 #include <complex>
 #include <cstdint>
 #include <limits>
+#include <memory>
 #include <string>
 #include <vector>
 
 #include "circuits/bootstrap_support.hpp"
+#include "hemera/circuits/automatic.hpp"
+#include "hemera/runtime/error.hpp"
 
 namespace hemera::circuits {
 namespace {
@@ -78,6 +81,55 @@ TEST_P(FewRealSlots, HaveThePrecisionThatIsExpectedWhateverTheInput) {
   }
   EXPECT_NEAR(lowest.mean_bits, expected.mean_bits, 0.5);
   EXPECT_NEAR(lowest.worst_bits, expected.worst_bits, 1);
+}
+
+// Merged parts that are not joined: (a, b) of a + i b, a level higher and no worse than the model.
+TEST(PartsSideBySide, AreThePartsAtTheHighestLevel) {
+  const rlwe::Parameters parameters = parameters_for_bootstrapping(settings_of({"n15-36", 32}));
+  const Bootstrap plan(parameters, {.slots = 32, .merges_parts = true, .joins_parts = false});
+  const Bootstrap joined(parameters, {.slots = 32, .merges_parts = true});
+  EXPECT_EQ(plan.result_level(), joined.result_level() + 1);
+  EXPECT_EQ(plan.result_slots(), 64U);
+  EXPECT_EQ(joined.result_slots(), 32U);
+  EXPECT_LT(plan.cost().key_products, joined.cost().key_products);
+  const BootstrapSession session(parameters, plan);
+  const Values values = ckks::random_values(32, 3);
+  Values parts;
+  for (const Complex& value : values) parts.emplace_back(value.real());
+  for (const Complex& value : values) parts.emplace_back(value.imag());
+  constexpr std::size_t runs = 6;
+  const rlwe::Ciphertext result = session.prepared(session.evaluator, session.encrypt(values));
+  EXPECT_EQ(result.meta.slots, 64U);
+  EXPECT_EQ(result.meta.level, plan.result_level());
+  EXPECT_FALSE(result.meta.is_complex);
+  rlwe::Ciphertext complex = session.encrypt(values);
+  complex.meta.is_complex = true;
+  complex.meta.filled = 20;
+  const rlwe::Ciphertext real = session.prepared(session.evaluator, complex);
+  EXPECT_FALSE(real.meta.is_complex);
+  EXPECT_EQ(real.meta.filled, 0U);
+  const Precision found =
+      averaged([&](std::size_t) { return real_parts(session.bootstrapped(values)); }, parts, runs);
+  const Precision model = averaged([&](std::size_t i) { return plan.simulate(values, i); }, parts, runs);
+  EXPECT_NEAR(found.mean_bits, model.mean_bits, 0.5);
+  EXPECT_NEAR(found.worst_bits, model.worst_bits, 1);
+  EXPECT_GT(found.mean_bits, plan.expected_precision().mean_bits - 0.5);
+  // Nothing refreshes values by itself with it.
+  const auto shared = std::make_shared<const PreparedBootstrap>(session.client.context, plan);
+  EXPECT_THROW(AutomaticBootstraps(shared, session.client.keys), ParameterError);
+}
+
+TEST(PartsSideBySide, AreThoseThatAreMerged) {
+  const rlwe::Parameters first = parameters_for_bootstrapping(small_settings());
+  const rlwe::Parameters standard = parameters_for_bootstrapping(standard_order());
+  const auto refused = [](const rlwe::Parameters& parameters, const BootstrapOptions& options) {
+    EXPECT_THROW(Bootstrap(parameters, options), ParameterError);
+  };
+  refused(first, {.slots = 16, .joins_parts = false});
+  refused(first, {.slots = 16, .real = true, .joins_parts = false});
+  refused(first, {.slots = 16, .iterations = 2, .merges_parts = true, .joins_parts = false});
+  refused(standard, {.slots = 16, .merges_parts = true, .joins_parts = false});
+  EXPECT_NO_THROW(Bootstrap(first, {.slots = 16, .merges_parts = true, .joins_parts = false}));
 }
 
 // A sine with a small ratio is all of the error: by theory, of all ones, with the slope that fits [-1, 1]

@@ -52,6 +52,9 @@ class Bootstrap(Plan):
         merge_parts: whether real and imaginary parts of at most N/4 slots go through the longest step as one
             ciphertext of twice the slots. This takes about three quarters of the time, and one level (in the
             standard order none).
+        join_parts: whether merged parts end as complex slots. If not, n slots a + i b give 2n real ones,
+            (a, b), and keep the level that joining them takes. Such a plan is called: no evaluator bootstraps
+            by itself with it. Slots first and one iteration only.
         key_memory_limit: the bytes that the keys may take in memory; None: no limit. If they take more, some
             matrices, as few as possible, are applied in steps with few keys, which takes more time.
         sine_range: K: the sine covers integers |I| below it (docs/bootstrapping-algorithm.md), as
@@ -62,7 +65,8 @@ class Bootstrap(Plan):
     Raises:
         ParameterError: if the parameters or slots are others, if slots are real in the standard order, if
             iterations leave no level, or are more than add a bit, if there are iterations or merged parts of
-            exponentials, or if the sine does not fit.
+            exponentials, if parts are not joined that are not merged, or with iterations or in the standard
+            order, or if the sine does not fit.
         OutOfMemoryError: if the keys exceed the limit in every way of applying the matrices. The message has
             the least number of bytes.
     """
@@ -77,6 +81,7 @@ class Bootstrap(Plan):
         real: bool = False,
         iterations: int = 1,
         merge_parts: bool = False,
+        join_parts: bool = True,
         key_memory_limit: int | None = None,
         sine_range: int = 16,
         sine_degree: int | None = None,
@@ -104,6 +109,7 @@ class Bootstrap(Plan):
                 real,
                 iterations,
                 merge_parts,
+                join_parts,
                 key_memory_limit or 0,
                 sine_range,
                 sine_degree or 0,
@@ -139,6 +145,16 @@ class Bootstrap(Plan):
     def merge_parts(self) -> bool:
         """Whether real and imaginary parts go through EvalMod as one ciphertext."""
         return self._native.merges_parts
+
+    @property
+    def join_parts(self) -> bool:
+        """Whether the result has the slots of the ciphertexts, and not twice as many real ones."""
+        return self._native.joins_parts
+
+    @property
+    def result_slots(self) -> int:
+        """The number of slots of the result."""
+        return self._native.result_slots
 
     @property
     def iterations(self) -> int:
@@ -193,8 +209,9 @@ class Bootstrap(Plan):
     def simulate(self, *values: ArrayLike, seed: int = 0, magnitude: float = 1) -> NDArray[np.complex128]:
         """What a bootstrap makes of values in the clear, with the noise that theory gives each step.
 
-        Exponentials of complex slots have one more axis first, of 2: real and imaginary parts. Of real slots
-        the noise has an imaginary part too, which is gone where values are decoded as real numbers.
+        Exponentials of complex slots have one more axis first, of 2: real and imaginary parts. Parts that are
+        not joined are twice the slots. Of real slots the noise has an imaginary part too, which is gone where
+        values are decoded as real numbers.
 
         Args:
             values: of shape [..., slots].
@@ -259,7 +276,7 @@ class Bootstrap(Plan):
         noisy = [self._native.simulate(row.tolist(), seed + i, magnitude) for i, row in enumerate(rows)]
         found = np.asarray(noisy, dtype=np.complex128)
         if not self.exponential or self.real:
-            return found.reshape(given.shape)
+            return found.reshape(*given.shape[:-1], self.result_slots)
         return np.moveaxis(found.reshape(-1, 2, self.slots), 1, 0).reshape(2, *given.shape)
 
     def __call__(self, x: ValueT, *, out: ValueT | None = None) -> ValueT:

@@ -309,7 +309,7 @@ class Context:
         Raises:
             MismatchError: if the keys, or the plan, belong to other parameters.
             ParameterError: if `automatic` or `magnitude` is given without a plan, the magnitude is not finite
-                and positive, or the plan's bootstraps give exponentials.
+                and positive, or the plan's bootstraps give exponentials, or parts that are not joined.
             RangeError: if the magnitude is too large for the plan's matrices.
         """
         if isinstance(keys, SecretKey):
@@ -328,6 +328,11 @@ class Context:
             raise _core.ParameterError(
                 "bind: this plan's bootstraps give exponentials in the values' place, so no evaluator "
                 "refreshes values with it; bind the keys alone and call the plan, plan(x)"
+            )
+        if isinstance(bootstrap, Bootstrap) and not bootstrap.join_parts:
+            raise _core.ParameterError(
+                "bind: this plan's bootstraps leave real and imaginary parts side by side, in twice the "
+                "slots; bind the keys alone and call the plan, plan(x)"
             )
         if magnitude is not None:
             magnitude = _as_magnitude(magnitude, bootstrap)

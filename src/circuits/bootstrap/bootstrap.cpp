@@ -30,6 +30,14 @@ constexpr double most_divided_by_a_matrix = 0x1p5;
 constexpr KeyRole to_ephemeral_role{.to = rlwe::ephemeral_secret};
 constexpr KeyRole from_ephemeral_role{.from = rlwe::ephemeral_secret};
 
+// Real parts, then imaginary ones.
+std::vector<std::complex<double>> parts_of(const std::vector<std::complex<double>>& values) {
+  std::vector<std::complex<double>> parts;
+  for (const std::complex<double>& value : values) parts.emplace_back(value.real());
+  for (const std::complex<double>& value : values) parts.emplace_back(value.imag());
+  return parts;
+}
+
 }  // namespace
 
 Precision precision_of(std::span<const std::complex<double>> found,
@@ -53,7 +61,8 @@ Bootstrap::Bootstrap(const rlwe::Parameters& parameters, const BootstrapOptions&
     : Plan(parameters),
       slots_(options.slots == 0 ? parameters.max_slots() : options.slots),
       real_(options.real),
-      merges_parts_(options.merges_parts) {
+      merges_parts_(options.merges_parts),
+      joins_parts_(options.joins_parts) {
   BootstrapLayout layout(parameters);
   layout.sine.range = options.sine_range;
   if (options.sine_degree != 0) {
@@ -81,6 +90,11 @@ Bootstrap::Bootstrap(const rlwe::Parameters& parameters, const BootstrapOptions&
                          std::to_string(parameters.max_slots() / 2) +
                          "; leave merges_parts out, or use fewer slots");
   }
+  if (!joins_parts_ && (!merges_parts_ || order_ == BootstrapOrder::standard || options.iterations != 1)) {
+    throw ParameterError(
+        "a bootstrap leaves parts side by side that it merges, with slots first and in one iteration; leave "
+        "joins_parts out, or set merges_parts");
+  }
   exponential_ = layout.sine.exponential;
   ratio_ = layout.ratio;
   if (exponential_ && (merges_parts_ || options.iterations != 1)) {
@@ -95,12 +109,12 @@ Bootstrap::Bootstrap(const rlwe::Parameters& parameters, const BootstrapOptions&
   sine_degree_ = layout.sine.degree;
   doublings_ = layout.sine.doublings;
 
-  const bool joins_parts = !real_ && !merges_parts_ && !exponential_;
-  eval_mod_ = std::make_shared<const EvalMod>(parameters, layout, joins_parts);
+  const bool sums_parts = !real_ && !merges_parts_ && !exponential_;
+  eval_mod_ = std::make_shared<const EvalMod>(parameters, layout, sums_parts);
   BootstrapMatrices matrices = bootstrap_matrices(parameters, layout, slots_, merges_parts_);
   to_coefficients_ = std::move(matrices.to_coefficients);
   to_slots_ = std::move(matrices.to_slots);
-  join_ = std::move(matrices.join);
+  if (joins_parts_) join_ = std::move(matrices.join);
   fresh_level_ -= join_.size();
   model_ = std::make_shared<const PrecisionModel>(parameters, layout, eval_mod_->plan(),
                                                   PrecisionModel::Slots{slots_, real_, merges_parts_});
@@ -215,7 +229,7 @@ std::vector<std::complex<double>> Bootstrap::simulate(std::span<const std::compl
     result = model_->refined(given, result, factor_log2, level, inside, seed + level);
   }
   for (std::complex<double>& value : result) value *= before;
-  return result;
+  return joins_parts_ ? result : parts_of(result);
 }
 
 BootstrapStages Bootstrap::stages() const {

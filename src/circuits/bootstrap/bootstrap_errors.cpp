@@ -33,6 +33,10 @@ Values Bootstrap::uniform_values(std::uint64_t seed) const {
 }
 
 Values Bootstrap::exact(Values values) const {
+  if (!joins_parts_) {
+    for (std::size_t i = 0; i < slots_; ++i) values.emplace_back(values[i].imag());
+    for (std::size_t i = 0; i < slots_; ++i) values[i].imag(0);
+  }
   if (!exponential_) return values;
   const double angle = 2 * std::numbers::pi / ratio_;
   const std::size_t count = values.size();

@@ -165,7 +165,7 @@ Ciphertext PreparedBootstrap::once(const ckks::Evaluator& evaluator, Ciphertext 
                                    const Engine& engine) const {
   const bool is_own = division.to_coefficients.empty();
   Ciphertext result = engine(std::move(x), is_own ? nullptr : &division.to_coefficients);
-  result.meta.slots = plan_.slots_;  // of merged parts, twice as many that repeat
+  result.meta.slots = plan_.result_slots();  // of merged parts, joined, twice as many that repeat
   if (!is_own) evaluator.multiply_scalar_inplace(result, {.value = division.divisor, .integer = 0});
   return result;
 }
@@ -191,6 +191,11 @@ Ciphertext PreparedBootstrap::by(const ckks::Evaluator& evaluator, const Ciphert
     result.meta.padding = rlwe::no_longer_zeros(result.meta);  // exp(0) is 1
   } else {
     rlwe::copy_declarations(result.meta, in.meta);
+  }
+  if (!plan_.joins_parts_) {
+    result.meta.is_complex = false;
+    result.meta.filled = 0;  // both halves have values
+    result.meta.padding = rlwe::Padding::zeros;
   }
   evaluator.count_bootstrap(in, !magnitude_ && !plan_.exponential_ && std::isinf(in.meta.largest));
   return result;

@@ -44,6 +44,9 @@ struct BootstrapOptions {
   /// twice the slots: that takes about three quarters of the time, and, with slots first, a level of the
   /// result (in the standard order SlotToCoeff's first matrix joins them).
   bool merges_parts = false;
+  /// Whether merged parts end as the complex slots they were. If not, the result of n slots a + i b has 2n
+  /// real ones, (a, b), and keeps the level that joining them takes. Slots first and one iteration only.
+  bool joins_parts = true;
   /// Bytes that its keys may take in memory: matrices are taken step by step, with fewer keys, where that
   /// makes them fit; as few matrices as will do, for it takes time. 0: no limit.
   std::size_t key_memory_limit = 0;
@@ -59,7 +62,8 @@ class Bootstrap : public Plan {
  public:
   /// ParameterError for parameters that parameters_for_bootstrapping did not make, and for a number of slots
   /// that is no power of two from 2 to N/2, for real slots in the standard order, for iterations that leave
-  /// no level, for more than add a bit, for iterations or merged parts of exponentials, and for a sine that
+  /// no level, for more than add a bit, for iterations or merged parts of exponentials, for parts that are
+  /// not joined though they are not merged, or in the standard order or with iterations, and for a sine that
   /// does not fit the levels, the ephemeral secret or the message; OutOfMemoryError, which names the least
   /// that will do, where the keys do not fit their limit.
   explicit Bootstrap(const rlwe::Parameters& parameters, const BootstrapOptions& options = {});
@@ -67,6 +71,9 @@ class Bootstrap : public Plan {
   [[nodiscard]] std::size_t slots() const { return slots_; }
   [[nodiscard]] bool is_real() const { return real_; }
   [[nodiscard]] bool merges_parts() const { return merges_parts_; }
+  [[nodiscard]] bool joins_parts() const { return joins_parts_; }
+  /// Of the result: those of the ciphertexts, or twice as many of parts that are not joined.
+  [[nodiscard]] std::size_t result_slots() const { return joins_parts_ ? slots_ : 2 * slots_; }
   [[nodiscard]] BootstrapOrder order() const { return order_; }
   /// Whether results are exp(2 pi i x / ratio()), of the slots' real parts, and of the imaginary ones after
   /// them: a batch of [2, ...] (BootstrapSettings::exponential). Real slots have one, [...].
@@ -92,7 +99,8 @@ class Bootstrap : public Plan {
   /// of encrypted ones in precision (docs/bootstrapping.md). `magnitude`: that of PreparedBootstrap; errors
   /// are those of values at the input level, and about so many times as large as without it.
   ///
-  /// Exponentials of complex slots: two for each, those of real parts first.
+  /// Exponentials of complex slots: two for each, those of real parts first; so are parts that are not
+  /// joined.
   ///
   /// Throws ParameterError unless there are as many values as slots, and as PreparedBootstrap for the
   /// magnitude.
@@ -140,7 +148,7 @@ class Bootstrap : public Plan {
   [[nodiscard]] ExpectedError error_from(double input_error) const override;
 
   std::size_t slots_;
-  bool real_, merges_parts_;
+  bool real_, merges_parts_, joins_parts_;
   BootstrapOrder order_;
   bool exponential_;
   double ratio_;

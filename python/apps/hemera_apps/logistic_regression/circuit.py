@@ -6,16 +6,32 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol
 
+import numpy as np
+from numpy.typing import NDArray
+
 import hemera
 from hemera._noise_warning import ranges_are_known
 from hemera.circuits import Bootstrap, FunctionPlan, InnerSum, Replication
 from hemera.circuits.plans import Plan
 
-__all__ = ["AtLevel", "Circuits", "Iteration", "accelerated", "descended", "joined", "refreshed", "scaled"]
+__all__ = [
+    "AtLevel",
+    "Circuits",
+    "Factor",
+    "Iteration",
+    "accelerated",
+    "accelerated_parts",
+    "descended",
+    "joined",
+    "refreshed",
+    "scaled",
+]
 
 Step = Callable[[hemera.Ciphertext], hemera.Ciphertext]
 AtLevel = Callable[[int], hemera.Ciphertext]
 """z times what the gradient is multiplied by, for the level of the product with it."""
+Factor = complex | NDArray[np.complex128]
+"""Of all slots, or of those that a state repeats."""
 
 
 class Circuits(Protocol):
@@ -70,7 +86,8 @@ def descended(
     ev: hemera.Evaluator, own: Circuits, state: hemera.Ciphertext, z: hemera.Ciphertext, factored: AtLevel
 ) -> hemera.Ciphertext:
     """Of gradient descent: the next state."""
-    return _gradient(ev, own, _probabilities(ev, own, state, z), factored) + state
+    spread = _probabilities(own, ev.rescale(ev.at_level(z, own.level) * state))
+    return _gradient(ev, own, spread, factored) + state
 
 
 def accelerated(
@@ -79,10 +96,37 @@ def accelerated(
     """Of Nesterov's method, with the state s = v + i w: the gradient, and at the level of its last product
     s + conj s = 2 v and s."""
     ahead = state + state.conjugate()
-    spread = _probabilities(ev, own, ahead, z)
+    spread = _probabilities(own, ev.rescale(ev.at_level(z, own.level) * ahead))
     return (
         _gradient(ev, own, spread, factored),
         ev.at_level(ahead, spread.level),
+        ev.at_level(state, spread.level),
+    )
+
+
+def accelerated_parts(
+    ev: hemera.Evaluator,
+    own: Circuits,
+    state: hemera.Ciphertext,
+    halves: hemera.Ciphertext,
+    factored: AtLevel,
+    turn: int,
+) -> tuple[hemera.Ciphertext, hemera.Ciphertext, hemera.Ciphertext]:
+    """Of Nesterov's method, with the real state (v, w), which repeats, of `turn` slots each: the gradient,
+    and at the level of its last product (w, v) and (v, w).
+
+    `halves`: z where the state has v, and z where it has w, as a batch of two with zeros elsewhere: times
+    (v, w) and times (w, v) they add up to z v, without a mask that takes a level.
+    """
+    turned = state.rotate(turn)
+    parts = [
+        half * ahead for half, ahead in zip(ev.at_level(halves, own.level), (state, turned), strict=True)
+    ]
+    scores = parts[0] + parts[1]
+    spread = _probabilities(own, ev.rescale(scores + scores))
+    return (
+        _gradient(ev, own, spread, factored),
+        ev.at_level(turned, spread.level),
         ev.at_level(state, spread.level),
     )
 
@@ -92,13 +136,18 @@ def joined(
     gradient: hemera.Ciphertext,
     ahead: hemera.Ciphertext,
     kept: hemera.Ciphertext,
-    factors: tuple[complex, complex],
+    factors: tuple[Factor, Factor],
 ) -> hemera.Ciphertext:
-    """The next state of the parts of `accelerated`; `factors`: of `TrainingPlan.state_factors`."""
+    """The next state of the parts of `accelerated`, or of `accelerated_parts`; `factors`: of
+    `TrainingPlan.state_factors`."""
     a, b = factors
-    kept *= b
-    kept += ahead * a
-    return gradient + ev.rescale(kept)
+    return gradient + ev.rescale(_times(kept, b) + _times(ahead, a))
+
+
+def _times(x: hemera.Ciphertext, factor: Factor) -> hemera.Ciphertext:
+    if isinstance(factor, np.ndarray):
+        return (x.with_slots(factor.size) * factor).with_slots(x.slots)
+    return x * factor
 
 
 def refreshed(
@@ -110,11 +159,9 @@ def refreshed(
     return ev.at_level(fresh, level).with_slots(state.slots)
 
 
-def _probabilities(
-    ev: hemera.Evaluator, own: Circuits, ahead: hemera.Ciphertext, z: hemera.Ciphertext
-) -> hemera.Ciphertext:
-    """p(-z v) of each sample, in all slots of its row."""
-    scores = own.scores(ev.rescale(ev.at_level(z, own.level) * ahead))
+def _probabilities(own: Circuits, products: hemera.Ciphertext) -> hemera.Ciphertext:
+    """p(-z v) of each sample, in all slots of its row, by the products of z and v."""
+    scores = own.scores(products)
     with ranges_are_known():
         return own.copies(own.sigmoid(scores))
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import math
 from typing import Any
 
 import numpy as np
@@ -21,8 +22,10 @@ from hemera.times import DeviceTimes
 from hemera_apps.logistic_regression.circuit import (
     AtLevel,
     Circuits,
+    Factor,
     Iteration,
     accelerated,
+    accelerated_parts,
     descended,
     joined,
     refreshed,
@@ -42,7 +45,9 @@ class TrainingPlan:
     q M + m has sample q of model m's mini-batch. Samples that do not fit go on in the next ciphertext, and
     the gradients of all ciphertexts are summed before the step. The state of a model is v + i w (Nesterov) or
     v (gradient descent), divided by `weight_bound`. It repeats in all of the model's rows. So the
-    state is also a ciphertext of M `width` slots, and one bootstrap of that serves all models. z is encrypted
+    state is also a ciphertext of M `width` slots, and one bootstrap of that serves all models. Where a
+    bootstrap has no level to spare for joining v and w, it leaves them side by side, (v, w) in twice the
+    slots, and the client sends z in two halves (`parts_apart`). z is encrypted
     times `feature_factor`. Sums along rows, divided by the sigmoid's interval, are then from -1 to 1.
 
     Models of different learning rates take the same steps on the server. With r = sqrt(rate / smallest rate),
@@ -86,14 +91,16 @@ class TrainingPlan:
             )
         if not real and 4 * self.state_slots <= params.degree:
             # One longest step in place of two, for a level, if a level is left over.
-            merged = Bootstrap(params, self.state_slots, merge_parts=True)
-            if merged.levels_left >= every * depth:
-                self._bootstrap = merged
+            for join in (False, True):
+                merged = Bootstrap(params, self.state_slots, merge_parts=True, join_parts=join)
+                if merged.levels_left >= every * depth:
+                    self._bootstrap = merged
+        self._every = every
         level = self._start = self._bootstrap.input_level + every * depth
         iterations = []
         dry = self._dry_run()
-        for _ in range(every):
-            iterations.append(self._planned(dry, level))
+        for position in range(every):
+            iterations.append(self._planned(dry, position, level))
             level = iterations[-1].result_level
         self._iterations = tuple(iterations)
 
@@ -134,8 +141,20 @@ class TrainingPlan:
 
     @property
     def batch_shape(self) -> tuple[int, ...]:
-        """The shape of a mini-batch's ciphertexts as one batch; () for a single ciphertext."""
-        return () if self.ciphertexts == 1 else (self.ciphertexts,)
+        """The shape of a mini-batch's ciphertexts as one batch; () for a single ciphertext. Of two halves:
+        with an axis of 2 first."""
+        whole = () if self.ciphertexts == 1 else (self.ciphertexts,)
+        return (2, *whole) if self.parts_apart else whole
+
+    @property
+    def parts_apart(self) -> bool:
+        """Whether bootstraps leave v and w side by side, as a real state of twice the slots."""
+        return not self._bootstrap.join_parts
+
+    @property
+    def start_slots(self) -> int:
+        """The number of slots of the state that training starts from, and that bootstraps give."""
+        return self._bootstrap.result_slots
 
     @property
     def bootstrap(self) -> Bootstrap:
@@ -145,7 +164,7 @@ class TrainingPlan:
     @property
     def bootstrap_every(self) -> int:
         """The number of iterations from one bootstrap to the next."""
-        return len(self._iterations)
+        return self._every
 
     @property
     def iterations(self) -> tuple[Iteration, ...]:
@@ -190,10 +209,14 @@ class TrainingPlan:
         rows = np.zeros((self.ciphertexts * self.samples, self.state_slots // own.width, own.width))
         by_model = np.broadcast_to(given, (own.models, *expected)) * self.model_factors[:, None, None]
         rows[: own.batch, : own.models] = self.feature_factor * by_model.swapaxes(0, 1)
+        if self.parts_apart:
+            # Samples in the first place of a pair have v there, those in the second one w.
+            places = np.arange(self.ciphertexts * self.samples)[:, None, None] % 2
+            rows = np.stack([rows * (places == 0), rows * (places == 1)])
         return rows.reshape(*self.batch_shape, self.slots)
 
     def pack_weights(self, weights: ArrayLike) -> NDArray[np.complex128]:
-        """The state of weights of shape (models, width), v and w alike, as slots of shape (state_slots,).
+        """The state of weights of shape (models, width), v and w alike, as slots of shape (start_slots,).
 
         Raises:
             ParameterError: if weights are above `weight_bound`, or of another shape.
@@ -207,6 +230,8 @@ class TrainingPlan:
             )
         rows = np.zeros((self.state_slots // own.width, own.width), dtype=np.complex128)
         rows[: own.models] = given / (own.weight_bound * self.model_factors[:, None])
+        if self.parts_apart:
+            return np.tile(rows.ravel(), 2)
         return rows.ravel() * (1 + 1j if own.is_accelerated else 1)
 
     def unpack_weights(self, state: NDArray[np.complex128]) -> Floats:
@@ -237,10 +262,14 @@ class TrainingPlan:
         step /= own.batch * own.weight_bound * self.feature_factor
         return step * (1 + own.momentum_at(iteration) + 1j) if own.is_accelerated else complex(step)
 
-    def state_factors(self, iteration: int) -> tuple[complex, complex]:
+    def state_factors(self, iteration: int) -> tuple[Factor, Factor]:
         """a and b with the next state = gradient + a (s + conj s) + b s, for Nesterov's state s = v + i w:
-        (1 + m) v - m w + i v, where w = i v - i s."""
+        (1 + m) v - m w + i v, where w = i v - i s. Of a state (v, w): gradient + a (w, v) + b (v, w), with
+        arrays of shape (start_slots,), is v + i w twice."""
         momentum = self._settings.momentum_at(iteration)
+        if self._starts_apart(iteration):
+            of_v, of_w = (np.full(self.state_slots, c) for c in (1 + momentum + 1j, complex(-momentum)))
+            return np.concatenate([of_w, of_v]), np.concatenate([of_v, of_w])
         return (1 + momentum + 1j * (1 - momentum)) / 2, 1j * momentum
 
     # --- Cost. ---
@@ -319,7 +348,10 @@ class TrainingPlan:
     def batch_bytes(self) -> int:
         """The bytes of an arriving mini-batch."""
         return (
-            16 * self.ciphertexts * len(self._params.primes[self._iterations[0].level]) * self._params.degree
+            16
+            * math.prod(self.batch_shape)
+            * len(self._params.primes[self._iterations[0].level])
+            * self._params.degree
         )
 
     def as_dict(self) -> dict[str, Any]:
@@ -334,6 +366,7 @@ class TrainingPlan:
             "state_slots": self.state_slots,
             "samples": self.samples,
             "ciphertexts": self.ciphertexts,
+            "parts_apart": self.parts_apart,
             "depth": self._settings.depth,
             "bootstrap_every": self.bootstrap_every,
             "bootstraps": self.bootstraps,
@@ -391,7 +424,7 @@ class TrainingPlan:
     def _iterated(self, position: int, state: Ciphertext, z: Ciphertext) -> Ciphertext:
         """The next state, by the iteration at a position after the first bootstrap, as on the server."""
         own, number = self._iterations[position], self.bootstrap_every + position
-        ready = scaled(state.evaluator, z, own.gradient_level, self.gradient_factor(number))
+        ready = scaled(state.evaluator, self.whole(z), own.gradient_level, self.gradient_factor(number))
         return self._following(own, number, state, z, lambda _: ready)
 
     def _following(
@@ -400,20 +433,39 @@ class TrainingPlan:
         ev = state.evaluator
         if not self._settings.is_accelerated:
             return descended(ev, own, state, z, factored)
-        return joined(ev, *accelerated(ev, own, state, z, factored), self.state_factors(number))
+        return joined(ev, *self.advanced(own, number, state, z, factored), self.state_factors(number))
+
+    def advanced(
+        self, own: Circuits, number: int, state: Ciphertext, z: Ciphertext, factored: AtLevel
+    ) -> tuple[Ciphertext, Ciphertext, Ciphertext]:
+        """The parts of Nesterov's next state, for `joined`."""
+        ev = state.evaluator
+        if self._starts_apart(number):
+            return accelerated_parts(ev, own, state, z, factored, self.state_slots)
+        return accelerated(ev, own, state, self.whole(z), factored)
+
+    def whole(self, z: Ciphertext) -> Ciphertext:
+        """All samples of a mini-batch."""
+        return z[0] + z[1] if self.parts_apart else z
+
+    def _starts_apart(self, number: int) -> bool:
+        return self.parts_apart and number % self._every == 0
 
     def _dry_run(self) -> DryRun:
         return DryRun(Context(self._params, "ledger", threads=1), symmetric=True)
 
-    def _planned(self, dry: DryRun, level: int) -> Iteration:
-        """The iteration that starts at a level, by a run in which each circuit is made for what comes to
-        it."""
+    def _planned(self, dry: DryRun, position: int, level: int) -> Iteration:
+        """The iteration at a position that starts at a level, by a run in which each circuit is made for what
+        comes to it."""
         planner = _Planner(self, level)
         evaluator = dry.bind(dry.asking(own_products=True))
         state, z = dry.encrypted(self._inputs(level), evaluator)
-        following = self._following(
-            planner, 1, state, z, lambda own: scaled(evaluator, z, own, self.gradient_factor(1))
-        )
+        number = self._every + position
+
+        def factored(own: int) -> Ciphertext:
+            return scaled(evaluator, self.whole(z), own, self.gradient_factor(number))
+
+        following = self._following(planner, number, state, z, factored)
         return planner.made(following.level)
 
 

@@ -47,7 +47,7 @@ class Server:
     ) -> None:
         self._plan = plan
         loaded = context.load(keys) if isinstance(keys, bytes) else keys
-        self._evaluator = context.bind(loaded, bootstrap=plan.bootstrap)
+        self._evaluator = context.bind(loaded)
         self._captures = context.device != "cpu" if capture is None else capture
         self._graphs: dict[object, hemera.Graph] = {}
         self._batches: list[hemera.Ciphertext] = []
@@ -110,9 +110,9 @@ class Server:
         if not self._batches:
             raise ParameterError("there is nothing to learn from: add_batch() first")
         state = self._load(start)
-        if state.slots != plan.state_slots or state.shape != ():
+        if state.slots != plan.start_slots or state.shape != ():
             raise MismatchError(
-                f"training starts from one state of {plan.state_slots} slots, and not from shape "
+                f"training starts from one state of {plan.start_slots} slots, and not from shape "
                 f"{state.shape} of {state.slots}; make it by Client.start of the same plan"
             )
         state = self._evaluator.at_level(state.with_slots(plan.slots), plan.iterations[0].level)
@@ -150,7 +150,7 @@ class Server:
         plan = self._plan
         z = self._batches[number % len(self._batches)]
         level = plan.iterations[number % plan.bootstrap_every].gradient_level
-        return number, z, circuit.scaled(self._evaluator, z, level, plan.gradient_factor(number))
+        return number, z, circuit.scaled(self._evaluator, plan.whole(z), level, plan.gradient_factor(number))
 
     def _advanced(self, state: hemera.Ciphertext, number: int) -> hemera.Ciphertext:
         """The next state: by the circuit, and by the factors of this iteration, which are not in the
@@ -166,7 +166,8 @@ class Server:
         if not plan.settings.is_accelerated:
             (following,) = self._run(position, partial(self._descended, own), state, z, scaled)
             return following
-        gradient, ahead, kept = self._run(position, partial(self._accelerated, own), state, z, scaled)
+        step = partial(self._accelerated, own, position)
+        gradient, ahead, kept = self._run(position, step, state, z, scaled)
         return circuit.joined(ev, gradient, ahead, kept, plan.state_factors(number))
 
     def _descended(
@@ -175,9 +176,14 @@ class Server:
         return circuit.descended(self._evaluator, own, state, z, lambda _: scaled)
 
     def _accelerated(
-        self, own: Iteration, state: hemera.Ciphertext, z: hemera.Ciphertext, scaled: hemera.Ciphertext
+        self,
+        own: Iteration,
+        position: int,
+        state: hemera.Ciphertext,
+        z: hemera.Ciphertext,
+        scaled: hemera.Ciphertext,
     ) -> tuple[hemera.Ciphertext, ...]:
-        return circuit.accelerated(self._evaluator, own, state, z, lambda _: scaled)
+        return self._plan.advanced(own, position, state, z, lambda _: scaled)
 
     def _run(self, name: int, step: Step, *inputs: hemera.Ciphertext) -> tuple[hemera.Ciphertext, ...]:
         """The step's results for the inputs, by a captured graph if the server captures."""

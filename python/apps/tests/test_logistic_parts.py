@@ -1,0 +1,132 @@
+"""Training whose bootstraps leave the two parts of the state side by side, as real slots."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+import hemera as hm
+from hemera.errors import MismatchError
+from hemera_apps import logistic_regression as logistic
+
+SMALL = logistic.Settings(features=7, batch=64, iterations=5, rates=(0.6,))
+Floats = NDArray[np.float64]
+
+
+def parameters(levels: int) -> hm.ckks.Parameters:
+    return hm.ckks.Parameters.for_bootstrapping("test-40", levels=levels)
+
+
+@pytest.fixture(scope="module")
+def table() -> logistic.Table:
+    whole = logistic.loan_applications(900, 4)
+    return logistic.Table(whole.name, whole.columns[:7], whole.features[:, :7], whole.labels)
+
+
+def batches_of(settings: logistic.Settings, table: logistic.Table) -> Floats:
+    return logistic.make_batches(settings, logistic.Preparation.of(table.features), table, 4)
+
+
+def test_parts_are_apart_where_joining_them_has_no_level() -> None:
+    apart = logistic.TrainingPlan(parameters(4), SMALL)
+    assert apart.parts_apart
+    assert apart.bootstrap.merge_parts
+    assert not apart.bootstrap.join_parts
+    assert (apart.state_slots, apart.start_slots, apart.batch_shape) == (8, 16, (2,))
+    assert apart.as_dict()["parts_apart"]
+    joined = logistic.TrainingPlan(parameters(5), SMALL)
+    assert joined.bootstrap.merge_parts
+    assert not joined.parts_apart
+    assert (joined.state_slots, joined.start_slots, joined.batch_shape) == (8, 8, ())
+    # Gradient descent has one part, and states of all slots have no room for two.
+    real = logistic.TrainingPlan(parameters(4), replace(SMALL, method="gradient"))
+    assert real.bootstrap.real
+    assert not real.parts_apart
+    assert real.start_slots == 8
+    full = logistic.TrainingPlan(parameters(4), replace(SMALL, models=100, batch=1))
+    assert not full.parts_apart
+    assert full.start_slots == full.slots
+
+
+@pytest.mark.parametrize(
+    ("levels", "every", "fields"),
+    [
+        (4, None, {}),
+        (4, None, {"batch": 300, "iterations": 3}),
+        (4, None, {"rates": (0.2, 1.0, 0.6), "iterations": 4}),
+        (4, None, {"momentum": 0.5, "weight_bound": 2.0}),
+        (5, None, {"degree": 7, "interval": 16.0}),
+        (8, 2, {}),
+    ],
+    ids=["one ciphertext", "three", "models", "momentum", "degree 7", "every second"],
+)
+def test_weights_are_those_of_the_clear_algorithm(
+    table: logistic.Table, levels: int, every: int | None, fields: dict[str, Any]
+) -> None:
+    settings = replace(SMALL, **fields)
+    plan = logistic.TrainingPlan(parameters(levels), settings, bootstrap_every=every)
+    assert plan.parts_apart
+    assert plan.bootstraps > 0
+    batches = batches_of(settings, table)
+    client = logistic.Client(plan, device="cpu")
+    server = logistic.Server(plan, client.context, client.keys())
+    for number in range(batches.shape[-3]):
+        server.add_batch(bytes(client.encrypt(batches[..., number, :, :])))
+    found = np.stack([client.decrypt(server.weights()) for _ in server.train(client.start())])
+    expected = np.stack(list(logistic.train_clear(settings, batches)))
+    assert np.abs(expected[-1]).max() > 0.1
+    np.testing.assert_allclose(found, expected, rtol=0, atol=1e-4)
+
+
+def test_each_half_of_a_mini_batch_has_every_other_sample(table: logistic.Table) -> None:
+    plan = logistic.TrainingPlan(parameters(4), replace(SMALL, batch=300))
+    z = batches_of(plan.settings, table)[0]
+    halves = plan.pack(z)
+    assert halves.shape == (2, 3, plan.slots)
+    rows = halves.reshape(2, -1, 8) / plan.feature_factor
+    np.testing.assert_allclose(rows[0, 0:300:2], z[0::2])
+    np.testing.assert_allclose(rows[1, 1:300:2], z[1::2])
+    assert not rows[0, 1::2].any()
+    assert not rows[1, 0::2].any()
+    assert not rows[:, 300:].any()
+    usual = logistic.TrainingPlan(parameters(5), replace(SMALL, batch=300))
+    np.testing.assert_allclose(halves.sum(axis=0), usual.pack(z))
+    # Their bytes are twice those of whole ciphertexts at the same level.
+    limbs = len(plan.params.primes[plan.iterations[0].level])
+    assert plan.batch_bytes == 2 * 3 * 2 * 8 * limbs * plan.params.degree
+
+
+def test_training_starts_from_given_weights(table: logistic.Table) -> None:
+    settings = replace(SMALL, iterations=2)
+    plan = logistic.TrainingPlan(parameters(4), settings)
+    begin = np.linspace(-1, 1, 8).reshape(1, 8)
+    np.testing.assert_allclose(plan.pack_weights(begin), np.tile(begin.ravel() / 4, 2))
+    z = batches_of(settings, table)[0]
+    client = logistic.Client(plan, device="cpu")
+    server = logistic.Server(plan, client.context, client.keys())
+    server.add_batch(client.encrypt(z))
+    found = [client.decrypt(server.weights())[0] for _ in server.train(client.start(begin))]
+    v = w = begin[0]
+    for iteration in range(2):
+        step = settings.rates_at(iteration)[0] / settings.batch
+        following = v + step * settings.sigmoid(-(z @ v)) @ z
+        v = following + settings.momentum_at(iteration) * (following - w)
+        w = following
+        np.testing.assert_allclose(found[iteration], w, rtol=0, atol=1e-4)
+
+
+def test_states_of_other_slots_are_refused(table: logistic.Table) -> None:
+    plan = logistic.TrainingPlan(parameters(4), SMALL)
+    client = logistic.Client(plan, device="cpu")
+    server = logistic.Server(plan, client.context, client.keys())
+    server.add_batch(client.encrypt(batches_of(SMALL, table)[0]))
+    small = client.context.encrypt(np.zeros(plan.state_slots), client._secret_key)
+    with pytest.raises(MismatchError, match="one state of 16 slots"):
+        next(server.train(small))
+    whole = client.context.encrypt(np.zeros(plan.slots), client._secret_key)
+    with pytest.raises(MismatchError, match="does not fit the plan's shape"):
+        server.add_batch(whole)
