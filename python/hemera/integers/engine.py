@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import reduce
-from math import erfc, hypot, log, log2, pi, sqrt
+from math import hypot, log, log2, pi, sqrt
 from operator import or_
 
 import numpy as np
@@ -27,11 +27,14 @@ _LARGEST_SAMPLE = 2.0**14
 """Of the values at which the part of a bootstrap's error that grows with them is read off the model."""
 _MARGIN = 0.14
 """The error of a bit up to which a cleaning makes it smaller: 8 * 3 * 0.14^2 is below 1/2."""
-LEAST_DEVIATIONS = 14.3
+LEAST_DEVIATIONS = 73
 """Of an error in what misreads a digit: 2^-128 for all bits of 65,536 digits."""
+_MOST_DEVIATIONS = 80
+"""More are counted as so many: up to there what a cleaning leaves of an error has no longer tail than its
+deviation says."""
 BIT_ERROR = _MARGIN / LEAST_DEVIATIONS
 """The largest deviation of a bit that may be cleaned."""
-MOST_DIGIT_ERROR = 2.0**-13
+MOST_DIGIT_ERROR = 2.0**-14
 """Digits above it are cleaned. Sums of two up to it are cleaned twice, and are below it again."""
 _OPERAND_ERROR = 2.0**-20
 """Digits up to it are operands of all operations."""
@@ -39,13 +42,15 @@ MOST_BIT_ERROR = MOST_DIGIT_ERROR / BASE
 """The same of encrypted booleans, which products take 15 times."""
 
 
-def two_sided_log2(deviations: float, count: int) -> float:
-    """log2 of a bound on the probability that one of `count` normal errors is beyond `deviations`."""
-    if deviations < 20:
-        probability = erfc(deviations / sqrt(2))
-    else:  # erfc(x) < exp(-x^2) / (x sqrt(pi))
-        return log2(count) - deviations**2 / 2 / log(2) - log2(deviations * sqrt(pi / 2))
-    return log2(count) + log2(probability)
+def misread_log2(deviations: float, count: int) -> float:
+    """log2 of a bound on the probability that one of `count` errors is beyond `deviations`, of which
+    `_MOST_DEVIATIONS` count.
+
+    The error that a rounding or a key switch leaves in a slot is the secret's value there times a normal one.
+    Over slots and secrets that value is normal, too, and complex: its size is Rayleigh's. So errors have the
+    law of Laplace, beyond D deviations with exp(-sqrt(2) D). Parts that are normal make a tail shorter.
+    """
+    return log2(count) - sqrt(2) * min(deviations, _MOST_DEVIATIONS) / log(2)
 
 
 @dataclass
@@ -169,7 +174,7 @@ class Engine:
         """
         self._require(0.5 / z.error, "a digit")
         count = z.value.shape[0] * self.layout.slots
-        return replace(z, risk=z.risk | Risk.of(two_sided_log2(0.5 / z.error, count)))
+        return replace(z, risk=z.risk | Risk.of(misread_log2(0.5 / z.error, count)))
 
     @staticmethod
     def _require(deviations: float, what: str) -> None:
@@ -224,7 +229,7 @@ class Engine:
         y = stack([each.value for each in values])
         count = y.size * self.layout.slots
         risk = reduce(or_, (each.risk for each in values)) | Risk.of(
-            two_sided_log2(_MARGIN / max(errors), count)
+            misread_log2(_MARGIN / max(errors), count)
         )
         squares = y * y
         plain = [i for i in range(len(errors)) if i not in masks]
@@ -237,9 +242,9 @@ class Engine:
         for i, mask in masks.items():
             cubics[i] = squares[i] * (y[i] * (-2 * mask) + 3 * mask)
         rounding = hypot(3, 1, 1) * self.rounding
-        # Of an error e there remains 3 e^2 - 2 e^3, whose tail is longer than a normal one: a deviation
-        # that has at LEAST_DEVIATIONS what the error leaves there.
-        quadratic = (3 + 2 * _MARGIN) * LEAST_DEVIATIONS
+        # Of an error e there remains 3 e^2 - 2 e^3, whose tail is longer: a deviation that has at
+        # _MOST_DEVIATIONS what the error leaves there, and before it more.
+        quadratic = (3 + 2 * _MARGIN) * _MOST_DEVIATIONS
         left = [quadratic * error**2 + rounding for error in errors]
         return [Bounded(cubics[i], 1, error, risk) for i, error in enumerate(left)]
 

@@ -10,7 +10,7 @@ import pytest
 
 import hemera as hm
 from hemera.integers.bounded import Bounded
-from hemera.integers.engine import LEAST_DEVIATIONS, Engine, two_sided_log2
+from hemera.integers.engine import LEAST_DEVIATIONS, Engine, misread_log2
 from hemera.integers.lookup import Lookup, bits, lookup
 
 
@@ -97,7 +97,7 @@ def test_noise_in_digits_becomes_what_the_bound_says(ints: hm.integers.Context, 
     assert total > (0.3 * sigma) ** 2  # it is there
     for found, expected in zip(engine.tables(x, circuit, clean=True), exact, strict=True):
         error = (slots_of(ints, found) - expected).real
-        assert error.std() < found.error < max(50 * sigma**2, 2**-24)
+        assert error.std() < found.error < max(400 * sigma**2, 2**-24)
 
 
 def test_bits_are_right_or_refused(ints: hm.integers.Context) -> None:
@@ -108,7 +108,7 @@ def test_bits_are_right_or_refused(ints: hm.integers.Context) -> None:
     near = replace(engine.encrypted(numbers.astype(float), 15), error=0.8 * largest)
     assert engine.tables(near, circuit, clean=True)[0].risk.log2 < -128
     beyond = replace(near, error=1.1 * largest)
-    with pytest.raises(hm.errors.NoiseError, match=r"14\.3 are needed"):
+    with pytest.raises(hm.errors.NoiseError, match="73 are needed"):
         engine.tables(beyond, circuit, clean=True)
     with pytest.raises(hm.errors.NoiseError, match="a digit"):
         engine.tables(replace(near, error=0.036), circuit, clean=False)
@@ -130,15 +130,33 @@ def test_misread_digits_are_as_many_as_the_law_says(ints: hm.integers.Context, s
     np.testing.assert_array_equal(found[near], numbers[near])
 
 
-@pytest.mark.parametrize("deviations", [1.0, 5.0, 15.0, 19.9, 20.1, 30.0])
-def test_probabilities_of_tails(deviations: float) -> None:
-    # By the continued fraction of erfc, in logarithms.
-    x = deviations / math.sqrt(2)
-    fraction = 0.0
-    for k in range(200, 0, -1):
-        fraction = k / 2 / (x + fraction)
-    expected = -(x**2) / math.log(2) - math.log2((x + fraction) * math.sqrt(math.pi))
-    assert two_sided_log2(deviations, 1024) == pytest.approx(expected + 10, abs=0.02)
+def test_errors_of_slots_have_the_law_of_laplace() -> None:
+    # Roundings times a ternary secret, at the odd roots of unity, by NumPy.
+    degree, trials = 2048, 400
+    rng = np.random.default_rng(6)
+    twist = np.exp(1j * np.pi * np.arange(degree) / degree)
+    secrets = np.fft.fft(rng.integers(-1, 2, (trials, degree)) * twist)[:, : degree // 2]
+    roundings = np.fft.fft(rng.uniform(-0.5, 0.5, (trials, degree)) * twist)[:, : degree // 2]
+    sizes = np.abs((secrets * roundings).real) / math.sqrt(degree / 12 * degree * 2 / 3 / 2)
+    for deviations in (1, 2, 3.5, 5):
+        seen = np.count_nonzero(sizes > deviations) / sizes.size
+        assert math.log2(seen) == pytest.approx(misread_log2(deviations, 1), abs=0.2)
+    assert math.log2(math.erfc(5 / math.sqrt(2))) < misread_log2(5, 1) - 10  # a normal error's
+    assert misread_log2(LEAST_DEVIATIONS, 4 * 65536) < -128
+    assert misread_log2(LEAST_DEVIATIONS - 0.5, 4 * 65536 * 4) > -128
+    assert misread_log2(30, 1024) == misread_log2(30, 1) + 10
+    assert misread_log2(1000, 1) == misread_log2(80, 1)  # beyond it cleanings have a longer tail
+
+
+def test_cleaned_bits_keep_the_law(ints: hm.integers.Context) -> None:
+    engine = ints._engine
+    bit = engine.refreshed(engine.encrypted(all_numbers(engine, 16, 1).astype(float), 15))
+    for error in (2.0**-20, 0.0017):
+        (cleaned,) = engine.cleaned([replace(bit, error=error, largest=1)])
+        for deviations in (1, 20, 73, 80):
+            e = deviations * error
+            # What is beyond so many deviations before is beyond no more of them afterwards.
+            assert 3 * e**2 + 2 * e**3 <= deviations * cleaned.error
 
 
 def test_values_of_one_refresh_share_its_risk(ints: hm.integers.Context) -> None:
