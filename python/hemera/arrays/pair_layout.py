@@ -37,7 +37,7 @@ def pairs_packed(matrices: NDArray[Any], slots: int, *, left: bool) -> Complex:
     lines = np.swapaxes(matrices, -1, -2) if left else matrices  # [..., pair, line, entry]
     roots = _roots(slots).reshape(size, 1, -1)  # [repeat, 1, pair]: slot = repeat * pairs + pair
     powers = roots ** np.arange(size)[:, np.newaxis]  # [repeat, entry, pair]
-    found = np.einsum("...plu,rup->...lrp", lines, powers)
+    found: Complex = np.einsum("...plu,rup->...lrp", lines, powers)
     return found.reshape(*found.shape[:-2], slots)
 
 
@@ -143,8 +143,8 @@ class PairLayout:
         """The layout of `to_data`. FormatError for anything else."""
         try:
             rows, columns = (int(extent) for extent in data["matrix"])
-            numbers = (int(data[name]) for name in ("size", "samples"))
-            flags = (bool(data[name]) for name in ("left", "turned"))
-            return cls((rows, columns), *numbers, *flags, int(data["axis"]))
+            size, samples, axis = (int(data[name]) for name in ("size", "samples", "axis"))
+            left, turned = (bool(data[name]) for name in ("left", "turned"))
+            return cls((rows, columns), size, samples, left, turned, axis)
         except (KeyError, TypeError, ValueError, ParameterError) as error:
             raise FormatError(f"not a layout: {error}") from None

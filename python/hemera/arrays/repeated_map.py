@@ -61,15 +61,15 @@ class RepeatedMap(SparseMap):
         return SparseMap.of(self.outputs, self.inputs, rows, columns, values)
 
     @property
-    def rows(self) -> Indices:  # type: ignore[override]
+    def rows(self) -> Indices:
         return self._listed.rows
 
     @property
-    def columns(self) -> Indices:  # type: ignore[override]
+    def columns(self) -> Indices:
         return self._listed.columns
 
     @property
-    def values(self) -> Floats:  # type: ignore[override]
+    def values(self) -> Floats:
         return self._listed.values
 
     @property

@@ -200,10 +200,10 @@ def _require_range(program: TensorProgram, params: Parameters, growth: int) -> N
     """RangeError for parameters whose slots hold no sums of so many elements."""
     largest = growth * max(max(map(abs, node.range)) for node in program.nodes)
     bits = 1 + math.ceil(math.log2(max(1.0, largest)))
-    if bits > params.range_bits:
+    if bits > params._native.range_bits:
         raise RangeError(
             f"matrices as pairs: slots hold values up to {largest:g}; give parameters with "
-            f"range_bits={bits}, not {params.range_bits:g}"
+            f"range_bits={bits}, not {params._native.range_bits:g}"
         )
 
 

@@ -150,10 +150,10 @@ class KeyList:
         if params.scheme != "ckks":
             bits = ExactBootstraps.failure_bits
             return [exact_bootstrap(params, settings["passes"], bits) for settings in self.bootstraps]
-        return [
-            *(circuits.Bootstrap(params, **settings) for settings in self.bootstraps),
-            *(pair_product(params, size, level) for size, level in self.pairs),
-        ]
+        found: list[circuits.Bootstrap | circuits.MatrixBatchProduct] = []
+        found += (circuits.Bootstrap(params, **settings) for settings in self.bootstraps)
+        found += (pair_product(params, size, level) for size, level in self.pairs)
+        return found
 
     def needs(self, ctx: Context) -> list[_core.KeyNeed]:
         """The keys with their gadgets, without those of `plans`."""

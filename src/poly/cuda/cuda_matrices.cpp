@@ -16,8 +16,8 @@ void CudaBackend::do_multiply_matrix(Queue& queue, const PolyView& out, const Co
   const Workspace::Frame frame(workspace);
   if (schedule.way == MatrixWay::warpgroups && cuda::has_warpgroups()) {
     std::byte* const packed = workspace.take(matrix_bytes_of_warpgroups(w));
-    const std::size_t together =
-        split_bytes_of_warpgroups(in.shape, ring()->degree(), w.columns, base, choices_.tuning.split_bytes_together);
+    const std::size_t together = split_bytes_of_warpgroups(in.shape, ring()->degree(), w.columns, base,
+                                                           choices_.tuning.split_bytes_together);
     std::byte* const split = workspace.take(together);
     if (workspace.measures()) return;
     return cuda::multiply_matrix_by_warpgroups(launcher(queue), out, in, w, packed, {split, together},

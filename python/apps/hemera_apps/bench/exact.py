@@ -264,7 +264,8 @@ def _rows_of_width(options: argparse.Namespace, bits: int) -> Iterator[Row]:
                 "failure_log2": round(found.failure_log2, 1),
             }
             graph = ints.capture(case.encrypted, *given)
-            _require_equal(f"{dtype} {case.name} as a graph", ints.decrypt(graph(*given)), case.clear(*clear))
+            again: Any = graph(*given)
+            _require_equal(f"{dtype} {case.name} as a graph", ints.decrypt(again), case.clear(*clear))
             measured = timed(
                 ints.evaluator.context,
                 lambda graph=graph, given=given: graph(*given),  # type: ignore[misc]

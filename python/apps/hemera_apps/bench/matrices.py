@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import math
 import time
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -81,7 +82,7 @@ def _require_close(what: str, found: NDArray[Any], expected: NDArray[Any], error
     largest = float(np.abs(found - expected).max())
     if largest > error:
         raise NoiseError(f"{what}: a value is wrong by {largest:.2e}, expected at most {error:.2e}")
-    return round(-np.log2(max(largest, 2.0**-60)), 1)
+    return round(-math.log2(max(largest, 2.0**-60)), 1)
 
 
 def _layer_rows(options: argparse.Namespace) -> Iterator[Row]:
