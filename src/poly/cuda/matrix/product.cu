@@ -147,10 +147,10 @@ __device__ __forceinline__ void add_step(Sums<bytes + planes - 1>& sums, const u
 }
 
 // Writes the sums, `adds`: to what `out` has, and clears them.
-template <unsigned count>
+template <unsigned bytes, unsigned count>
 __device__ __forceinline__ void write_sums(Sums<count>& sums, const Product& product, unsigned component,
                                            unsigned limb, bool adds, const Modulus& q,
-                                           const matrix::Join& join) {
+                                           const matrix::Join<bytes>& join) {
   const unsigned lane = threadIdx.x % 32;
   const unsigned entry = blockIdx.y * entries_of_block + threadIdx.x / 32 * entries_of_warp + lane % 4 * 2;
 #pragma unroll
@@ -161,7 +161,7 @@ __device__ __forceinline__ void write_sums(Sums<count>& sums, const Product& pro
       if (row < product.rows) {
         auto* to = reinterpret_cast<ulonglong2*>(product.out.limb(row, component, limb) + entry);
         const auto joined = [&](unsigned i) {
-          return join.operator()<count>([&](unsigned s) { return sums[tile][s][2 * half + i]; });
+          return join.template operator()<count>([&](unsigned s) { return sums[tile][s][2 * half + i]; });
         };
         ulonglong2 result = make_ulonglong2(joined(0), joined(1));
         if (adds) result = make_ulonglong2(q.add(result.x, to->x), q.add(result.y, to->y));
@@ -193,7 +193,7 @@ __global__ void __launch_bounds__(threads, 1)
     if (step < product.steps) copy_stage<planes>(stage(step), product, component, limb, step);
     end_group_of_copies();
   };
-  const matrix::Join join(q);
+  const matrix::Join<bytes> join(q);
   Sums<count> sums = {};
   for (unsigned step = 0; step + 1 < stages; ++step) copy(step);
   unsigned next_sum = product.steps_of_sum;
@@ -203,7 +203,7 @@ __global__ void __launch_bounds__(threads, 1)
     copy(step + stages - 1);
     add_step<bytes, planes>(sums, stage(step), used_tiles);
     if (step + 1 == next_sum || step + 1 == product.steps) {
-      write_sums<count>(sums, product, component, limb, next_sum != product.steps_of_sum, q, join);
+      write_sums<bytes, count>(sums, product, component, limb, next_sum != product.steps_of_sum, q, join);
       next_sum += product.steps_of_sum;
     }
   }

@@ -71,7 +71,7 @@ __global__ void __launch_bounds__(rows_of_block* chunks_of_step / 2)
 #pragma unroll
     for (unsigned v = 0; v < planes; ++v) {
       to[v * steps * plane_size + chunk * rows_of_block] =
-          make_uint4(bytes[v][0], bytes[v][1], bytes[v][2], bytes[v][3]);
+          uint4{bytes[v][0], bytes[v][1], bytes[v][2], bytes[v][3]};
     }
   }
 }
@@ -113,7 +113,7 @@ __global__ void __launch_bounds__(chunks_of_step * 32)
       split + tile * (tile_bytes(bytes) / sizeof(uint4)) + chunk * bytes * entries_of_tile + lane;
 #pragma unroll
   for (unsigned s = 0; s < bytes; ++s) {
-    to[s * entries_of_tile] = make_uint4(parts[0][s], parts[1][s], parts[2][s], parts[3][s]);
+    to[s * entries_of_tile] = uint4{parts[0][s], parts[1][s], parts[2][s], parts[3][s]};
   }
 }
 
@@ -134,7 +134,7 @@ constexpr unsigned sums_of_weight = entries_of_tile / 2;
 template <unsigned bytes>
 __device__ __forceinline__ void write_sums(const int (&sums)[bytes * sums_of_weight],
                                            const SplitProduct& product, unsigned first_row, bool are_high,
-                                           bool adds, const Modulus& q, const matrix::Join& join) {
+                                           bool adds, const Modulus& q, const matrix::Join<bytes>& join) {
   const unsigned lane = threadIdx.x % 32;
   const unsigned component = product.part.component(), limb = product.part.limb();
   const unsigned entry = (product.part.first_tile + blockIdx.y) * entries_of_tile + lane % 4 * 2;
@@ -146,9 +146,9 @@ __device__ __forceinline__ void write_sums(const int (&sums)[bytes * sums_of_wei
 #pragma unroll
       for (unsigned eight = 0; eight < entries_of_tile / 8; ++eight) {
         const auto joined = [&](unsigned i) {
-          const std::uint64_t sum = join.operator()<bytes>(
+          const std::uint64_t sum = join.template operator()<bytes>(
               [&](unsigned s) { return sums[s * sums_of_weight + 4 * eight + 2 * half + i]; });
-          return are_high ? join.next_byte<bytes>(sum) : sum;
+          return are_high ? join.next_byte(sum) : sum;
         };
         auto* const pair = reinterpret_cast<ulonglong2*>(to + 8 * eight);
         ulonglong2 result = make_ulonglong2(joined(0), joined(1));
@@ -216,7 +216,7 @@ __global__ void __launch_bounds__(threads, 1)
   const unsigned first_row = blockIdx.x * rows_of_block + group * rows_of_group +
                              warp % warps_of_group * (rows_of_group / warps_of_group);
   const Modulus q = moduli[product.limbs.ring_index[product.part.limb()]];
-  const matrix::Join join(q);
+  const matrix::Join<bytes> join(q);
   bool adds = false;
   StagePlace place, before;
 #pragma unroll
