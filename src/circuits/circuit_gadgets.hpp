@@ -10,6 +10,8 @@ namespace hemera::circuits {
 /// Special primes of a circuit's key, at most. The fused kernels of a GPU convert from 16 primes: these, and
 /// up to four that a rescale drops with them.
 inline constexpr std::size_t most_special_primes = 12;
+/// The same of transforms' keys of single levels: packaged models of 0.2.0 list such keys by it.
+inline constexpr std::size_t most_special_primes_of_transforms = 10;
 
 /// Of the ephemeral secrets that ciphertexts are raised under.
 inline constexpr std::size_t ephemeral_weight = 32;

@@ -290,7 +290,7 @@ std::vector<std::size_t> LinearTransform::turns_of(const std::map<std::size_t, G
 // Of the sum at the end. Usual keys are all of one gadget, which serves its level as well.
 std::optional<rlwe::GadgetPrimes> LinearTransform::gadget_of(const rlwe::KeyRole& /*role*/,
                                                              std::size_t level) const {
-  return own_keys_ ? rotation_gadget(parameters(), level, most_special_primes) : gadget_;
+  return own_keys_ ? rotation_gadget(parameters(), level, most_special_primes_of_transforms) : gadget_;
 }
 
 std::vector<Plan::Input> LinearTransform::inputs() const { return {{.slots = vector_slots_}}; }

@@ -109,7 +109,7 @@ SlotCircuit SlotCircuit::mask(const rlwe::Parameters& parameters, std::vector<bo
 }
 
 rlwe::GadgetPrimes SlotCircuit::gadget_at(std::size_t level) const {
-  return own_keys_ ? rotation_gadget(parameters(), level, most_special_primes)
+  return own_keys_ ? rotation_gadget(parameters(), level, most_special_primes_of_transforms)
                    : parameters().default_gadget(level);
 }
 

@@ -38,7 +38,7 @@ struct SwitchCost {
 /// noise as large as that of the division (rotation_gadget), unless there is no other.
 inline std::vector<rlwe::GadgetPrimes> own_gadgets(const rlwe::Parameters& parameters, std::size_t level) {
   std::vector<rlwe::GadgetPrimes> gadgets{parameters.default_gadget(level)};
-  for (std::size_t special = 2; special <= most_special_primes; ++special) {
+  for (std::size_t special = 2; special <= most_special_primes_of_transforms; ++special) {
     rlwe::GadgetPrimes own = rotation_gadget(parameters, level, special);
     if (own != gadgets.back()) gadgets.push_back(std::move(own));
   }
