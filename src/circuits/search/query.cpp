@@ -1,19 +1,17 @@
 #include "hemera/circuits/search/query.hpp"
 
-#include <algorithm>
 #include <memory>
 #include <string>
 #include <utility>
 
+#include "circuits/search/message.hpp"
 #include "hemera/arith/modulus.hpp"
 #include "hemera/poly/backend.hpp"
-#include "hemera/rlwe/encryption.hpp"
 #include "hemera/runtime/error.hpp"
 
 namespace hemera::circuits::search {
 
 using poly::Form;
-using runtime::Secrecy;
 
 rlwe::EvaluationKeys generate_keys(const rlwe::SecretKey& secret, bool encrypted_rows) {
   const rlwe::Context& context = *secret.context;
@@ -46,27 +44,9 @@ Query encrypt(const rlwe::SecretKey& secret, std::span<const std::int64_t> value
   const poly::RnsBase& base = context.base(context.top_level());
   const std::size_t limbs = base.size(), degree = context.degree();
 
-  poly::Poly message = context.make_poly(count, 1, base, Form::coefficient, Secrecy::secret);
-  backend.upload_rows(queue, message.view(), Form::coefficient,
-                      [&](std::size_t first, std::span<std::uint64_t> rows) {
-                        std::fill(rows.begin(), rows.end(), 0);
-                        for (std::size_t row = first; row < first + rows.size() / degree; ++row) {
-                          const arith::Modulus& q = base.modulus(row % limbs);
-                          const std::uint64_t factor = q.power(2, static_cast<std::uint64_t>(shift));
-                          for (std::size_t j = 0; j < dims; ++j) {
-                            rows[(row - first) * degree + j * layout.stride] =
-                                q.multiply(q.reduce_signed(values[row / limbs * dims + j]), factor);
-                          }
-                        }
-                      });
-  backend.forward_transform(queue, message.view(), message.view(), base);
-  rlwe::Metadata meta;
-  meta.batch = {count};
-  meta.level = context.top_level();
-  meta.scale = context.parameters().scale();
-  meta.slots = context.parameters().max_slots();
   const rlwe::Ciphertext encrypted =
-      rlwe::encrypt_zero(secret, std::move(meta), std::as_const(message).view());
+      encrypt_coefficients(secret, count, dims, layout.stride, shift,
+                           [&](std::size_t query, std::size_t j) { return values[query * dims + j]; });
 
   poly::Poly b = context.make_poly(count, 1, base, Form::coefficient);
   backend.inverse_transform(queue, b.view(), encrypted.poly.view().components(0, 1), base);
