@@ -7,6 +7,7 @@
 #include "circuits/search/message.hpp"
 #include "hemera/arith/modulus.hpp"
 #include "hemera/poly/backend.hpp"
+#include "hemera/rlwe/encryption.hpp"
 #include "hemera/runtime/error.hpp"
 
 namespace hemera::circuits::search {
