@@ -60,10 +60,11 @@ class ClusterStages {
     for (unsigned i = 0; i < count / 16; ++i) static_cast<uint4*>(to)[i] = static_cast<const uint4*>(from)[i];
 #endif
   }
-  /// The same of what all blocks ask for: a multiple of 16 bytes for each.
+  /// The same of what all blocks ask for: a multiple of 16 bytes for each. Where blocks can not write to each
+  /// other quickly (PTX ISA, cp.async.bulk: multicast is for sm_90a), each brings all of it.
   __device__ __forceinline__ void copy_shared(unsigned stage, void* to, const void* from,
                                               unsigned count) const {
-#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+#if defined(__CUDA_ARCH_FEAT_SM90_ALL)
     if constexpr (blocks > 1) {
       const unsigned part = count / blocks, begin = part * cluster_rank();
       constexpr std::uint16_t all = (1U << blocks) - 1;
