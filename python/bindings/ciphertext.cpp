@@ -49,7 +49,7 @@ nb::class_<Object> bind_object(nb::module_& m, const char* name) {
       .def_prop_ro("context", [](const Object& self) { return ContextHandle{self.context}; })
       .def_prop_ro("batch", [](const Object& self) { return self.meta.batch; })
       .def_prop_ro("level", [](const Object& self) { return self.meta.level; })
-      .def_prop_ro("scale", [](const Object& self) { return self.meta.scale; })
+      .def_prop_ro("scale", [](const Object& self) { return double{self.meta.scale}; })
       .def_prop_ro("noise_scale_degree", [](const Object& self) { return self.meta.noise_scale_degree; })
       .def_prop_ro("slots", [](const Object& self) { return self.meta.slots; })
       .def_prop_ro("filled", [](const Object& self) { return self.meta.filled; })

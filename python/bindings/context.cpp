@@ -4,6 +4,7 @@
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
+#include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
 #include <cstdint>
@@ -69,11 +70,11 @@ double level_scale(const ContextHandle& self, std::size_t level) {
 }
 
 /// The level and scale of a plaintext that is a factor of `a`, or is added to it.
-std::pair<std::size_t, double> plain_operand(const ContextHandle& self, const rlwe::Ciphertext& a,
-                                             bool product) {
+std::tuple<std::size_t, double, double> plain_operand(const ContextHandle& self, const rlwe::Ciphertext& a,
+                                                      bool product) {
   const rlwe::ScalePolicy& scales = self.context->scales();
   const auto operand = product ? scales.operand_of_product(a.meta) : scales.operand_of_sum(a.meta);
-  return {operand.level, operand.scale};
+  return {operand.level, operand.scale, operand.scale.rest()};
 }
 
 }  // namespace

@@ -259,7 +259,7 @@ void bind_functions(nb::module_& m) {
       "finished",
       [](const rlwe::Ciphertext& a) {
         const rlwe::Metadata meta = a.context->scales().finished(a.meta).meta;
-        return std::pair(meta.level, meta.scale);
+        return std::pair(meta.level, double{meta.scale});
       },
       "a"_a);
 }

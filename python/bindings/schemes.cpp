@@ -90,6 +90,30 @@ std::vector<std::size_t> decode_certain_numbers(const ckks::Encoder& encoder, co
   return encoder.decode_certain(rows_of(out), plaintext);
 }
 
+/// Numbers that are the sums of doubles and of what these leave.
+template <typename T>
+Plaintext encode_pairs(const ckks::Encoder& encoder, const Values<T>& values, const Values<T>& rests,
+                       std::size_t slots, std::optional<std::size_t> level, std::optional<double> scale,
+                       double scale_rest, std::optional<double> largest) {
+  std::optional<rlwe::Scale> exact;
+  if (scale) exact = rlwe::Scale(arith::TwoDoubles{*scale, scale_rest});
+  return encoder.encode(rows_of(values), rows_of(rests).doubles, slots, batch_of(values), level, exact,
+                        largest);
+}
+
+template <typename T>
+void decode_pairs(const ckks::Encoder& encoder, const Plaintext& plaintext, const Room<T>& values,
+                  const Room<T>& rests) {
+  encoder.decode(rows_of(values), rows_of(rests).doubles, plaintext);
+}
+
+/// The elements of the batch that are in doubt.
+template <typename T>
+std::vector<std::size_t> decode_certain_pairs(const ckks::Encoder& encoder, const Plaintext& plaintext,
+                                              const Room<T>& values, const Room<T>& rests) {
+  return encoder.decode_certain(rows_of(values), rows_of(rests).doubles, plaintext);
+}
+
 /// Real and complex numbers: an array of another type is refused, not converted.
 template <typename T>
 void bind_numbers(nb::class_<ckks::Encoder>& encoder) {
@@ -97,7 +121,13 @@ void bind_numbers(nb::class_<ckks::Encoder>& encoder) {
       .def("encode", &encode_numbers<T>, "values"_a.noconvert(), "slots"_a, "level"_a.none(),
            "scale"_a.none(), "largest"_a.none(), ReleaseGil())
       .def("decode", &decode_numbers<T>, "plaintext"_a, "out"_a.noconvert(), ReleaseGil())
-      .def("decode_certain", &decode_certain_numbers<T>, "plaintext"_a, "out"_a.noconvert(), ReleaseGil());
+      .def("decode_certain", &decode_certain_numbers<T>, "plaintext"_a, "out"_a.noconvert(), ReleaseGil())
+      .def("encode_pairs", &encode_pairs<T>, "values"_a.noconvert(), "rests"_a.noconvert(), "slots"_a,
+           "level"_a.none(), "scale"_a.none(), "scale_rest"_a, "largest"_a.none(), ReleaseGil())
+      .def("decode_pairs", &decode_pairs<T>, "plaintext"_a, "values"_a.noconvert(), "rests"_a.noconvert(),
+           ReleaseGil())
+      .def("decode_certain_pairs", &decode_certain_pairs<T>, "plaintext"_a, "values"_a.noconvert(),
+           "rests"_a.noconvert(), ReleaseGil());
 }
 
 Plaintext encode_integers(const integer::Encoder& encoder, const Values<std::int64_t>& values, bool slots,

@@ -11,12 +11,13 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from hemera import _core, parameters
+from hemera.inputs.encoding import COMPLEX_PAIR, PAIR, difference
 from hemera.parameters import chain_levels, check_security, require_naturals
 
 if TYPE_CHECKING:
     from typing_extensions import Self
 
-__all__ = ["Parameters", "Precision", "precision"]
+__all__ = ["COMPLEX_PAIR", "PAIR", "Parameters", "Precision", "precision"]
 
 
 _MOST_DEGREE = 1 << 16
@@ -177,11 +178,11 @@ class Parameters(parameters.Parameters):
 
         Args:
             preset: "n16-40" (13 levels of 40 bits are left after a bootstrap), "n16-40-precise" (12),
-                "n16-45" (8 of 45 bits), "n16-59" (9 of 59 bits, for iterations), "n15-31" (4 of 31 bits at
-                N = 2^15), for few real slots at N = 2^15 "n15-40" and "n15-36" (64; 4 of 40 and 36 bits),
-                "n15-34" and "n15-30" (2,048; 3 of 34 and 4 of 30 bits), "n16-exact" (16 of 40 bits, after
-                bootstraps to exponentials), each with 128 bits of security for every key; or "test-40" and
-                "test-exact": N = 2^11, not secure.
+                "n16-45" (8 of 45 bits), "n16-59" (9 of 59 bits, for two iterations), "n16-80" (6 of 80 bits,
+                for three), "n15-31" (4 of 31 bits at N = 2^15), for few real slots at N = 2^15 "n15-40" and
+                "n15-36" (64; 4 of 40 and 36 bits), "n15-34" and "n15-30" (2,048; 3 of 34 and 4 of 30 bits),
+                "n16-exact" (16 of 40 bits, after bootstraps to exponentials), each with 128 bits of security
+                for every key; or "test-40" and "test-exact": N = 2^11, not secure.
             fields: fields in place of the preset's (docs/bootstrapping.md): degree, levels, scale_bits, order
                 ("slots-first" or "standard"), last_bits, ratio_bits, slots_to_coefficients and
                 coefficients_to_slots (the bits that each matrix drops), eval_mod_error, constant_bits,
@@ -290,7 +291,7 @@ def precision(result: ArrayLike, expected: ArrayLike) -> Precision:
     """Compare decrypted values with exact ones.
 
     Args:
-        result: real or complex values of any shape.
+        result: real or complex values of any shape: doubles, long doubles, PAIR or COMPLEX_PAIR.
         expected: values of the same shape.
 
     Raises:
@@ -307,7 +308,7 @@ def precision(result: ArrayLike, expected: ArrayLike) -> Precision:
         raise _core.MismatchError(
             f"precision compares equal shapes that are not empty, not {found.shape} and {exact.shape}"
         )
-    errors = np.abs(found - exact)
+    errors = np.abs(difference(found, exact))
     largest, mean = float(errors.max()), float(errors.mean())
     return Precision(
         worst_bits=_bits(largest),

@@ -15,6 +15,11 @@
 namespace hemera::io {
 namespace {
 
+// Scales up to this have no more bits than doubles tell; what they leave is not written.
+constexpr double precise_scale = 0x1p60;
+// A scale is named by its level's, from which rounding takes it no further.
+constexpr double most_rest = 0x1p-40;
+
 // More than any parameters within the format's degrees have: twice what is 128 bits secure at the largest
 // degree, in primes of 30 bits. They bound the time that loading may take (each prime is tested and its root
 // searched), and what a context of the parameters takes.
@@ -111,6 +116,9 @@ std::uint16_t MessageFields::version() const {
   // BFV and BGV take the filled slots from the number of values.
   const bool has_filling = (scheme == rlwe::Scheme::ckks && meta.filled != 0) ||
                            meta.padding != rlwe::Padding::zeros || meta.is_complex;
+  if (scheme == rlwe::Scheme::ckks && meta.scale > precise_scale && meta.scale.rest() != 0) {
+    return sixth_format;
+  }
   if (meta.spent) return fourth_format;
   return has_filling ? third_format : known ? first_format : second_format;
 }
@@ -134,6 +142,7 @@ void MessageFields::write(runtime::ByteWriter& out, std::uint16_t version) const
     out.boolean(meta.is_complex);
   }
   if (version > third_format) out.boolean(meta.spent);
+  if (version > fifth_format) out.f64(meta.scale.rest());
 }
 
 MessageFields MessageFields::read(std::span<const std::byte> section, std::uint16_t version) {
@@ -183,7 +192,17 @@ MessageFields MessageFields::read(std::span<const std::byte> section, std::uint1
   if (version > second_format) read_filling(in, fields);
   if (version > third_format) {
     fields.meta.spent = in.boolean();
-    if (!fields.meta.spent || ckks) in.fail("a noise budget that is not spent, or of CKKS");
+    if (fields.meta.spent != (version <= fifth_format) || (fields.meta.spent && ckks)) {
+      in.fail("a noise budget that is not spent, or of CKKS");
+    }
+  }
+  if (version > fifth_format) {
+    const double rest = in.f64();
+    if (!ckks || rest == 0 || !(fields.meta.scale > precise_scale) ||
+        !(std::abs(rest) <= most_rest * fields.meta.scale)) {
+      in.fail("a rest of " + decimal(rest) + " of the scale " + decimal(fields.meta.scale));
+    }
+    fields.meta.scale = rlwe::Scale(arith::TwoDoubles{fields.meta.scale, rest});
   }
   if (fields.version() > version) {
     in.fail("a noise-scale degree of " + std::to_string(fields.meta.noise_scale_degree) +

@@ -9,6 +9,7 @@
 #include "hemera/arith/primes.hpp"
 #include "hemera/poly/backend.hpp"
 #include "hemera/runtime/error.hpp"
+#include "rlwe/exact_quotient.hpp"
 #include "rlwe/restriction.hpp"
 
 namespace hemera::rlwe {
@@ -23,12 +24,6 @@ constexpr double spare_bits = 64;
 Primes without(const Primes& from, const Primes& to) {
   Primes result;
   std::set_difference(from.begin(), from.end(), to.begin(), to.end(), std::back_inserter(result));
-  return result;
-}
-
-double product(const Primes& primes) {
-  double result = 1;
-  for (const std::uint64_t prime : primes) result *= static_cast<double>(prime);
   return result;
 }
 
@@ -50,24 +45,21 @@ Primes descent_source(Primes high, Primes low) {
   return source;
 }
 
-double descent_quotient(const Primes& high, const Primes& low) {
-  const Primes source = descent_source(high, low);
-  Primes target = low;
-  std::sort(target.begin(), target.end());
-  return product(without(source, target)) / product(without(target, source));
+arith::TwoDoubles descent_quotient(const Primes& high, const Primes& low) {
+  return exact_quotient(descent_source(high, low), low);
 }
 
 poly::Poly descended(const Context& context, const poly::Poly& x, std::size_t high, std::size_t low,
-                     double factor) {
+                     const arith::TwoDoubles& factor) {
   // Scales of files may be anything.
-  if (!(factor >= 1) || !std::isfinite(factor)) {
+  if (!(factor.value >= 1) || !std::isfinite(factor.value)) {
     throw ScaleError("a descent from level " + std::to_string(high) + " to level " + std::to_string(low) +
                      " can not have the scale that is asked for: it would multiply by 2^" +
-                     std::to_string(std::log2(factor)) + " before; encode at the scale of a level");
+                     std::to_string(std::log2(factor.value)) + " before; encode at the scale of a level");
   }
   const poly::Division* division = high == low ? nullptr : &context.descent(high, low).division;
   const poly::RnsBase& base = division == nullptr ? x.base() : division->source();
-  const arith::BigInteger whole(factor);
+  const arith::BigInteger whole = arith::BigInteger(factor.value) + arith::BigInteger(factor.rest);
   std::vector<std::uint64_t> residues;
   for (const std::uint64_t modulus : base.values()) residues.push_back(arith::modulo(whole, modulus));
   poly::Poly multiple = context.make_poly(x.shape().batch, x.shape().components, base, x.form(), x.secrecy());
@@ -83,9 +75,9 @@ poly::Poly descended(const Context& context, const poly::Poly& x, std::size_t hi
 }
 
 poly::Poly descended_by_ratio(const Context& context, const poly::Poly& x, std::size_t high, std::size_t low,
-                              double ratio) {
-  const double quotient = high == low ? 1 : context.descent(high, low).quotient;
-  return descended(context, x, high, low, std::nearbyint(ratio * quotient));
+                              const arith::TwoDoubles& ratio) {
+  const arith::TwoDoubles quotient = high == low ? arith::TwoDoubles{1} : context.descent(high, low).quotient;
+  return descended(context, x, high, low, arith::nearest_integer(ratio * quotient));
 }
 
 }  // namespace hemera::rlwe

@@ -8,6 +8,7 @@
 #include "hemera/rlwe/scheme_traits.hpp"
 #include "hemera/runtime/error.hpp"
 #include "rlwe/descent.hpp"
+#include "rlwe/exact_quotient.hpp"
 #include "runtime/decimal.hpp"
 
 namespace hemera::rlwe {
@@ -15,8 +16,10 @@ namespace {
 
 using Kind = ScaleStep::Kind;
 
+using arith::TwoDoubles;
+
 // Whether residues can be multiplied by it. Scales of files may be anything.
-bool is_factor(double factor) { return factor >= 1 && std::isfinite(factor); }
+bool is_factor(const TwoDoubles& factor) { return factor.value >= 1 && std::isfinite(factor.value); }
 
 std::string scale_text(double scale) { return "2^" + decimal(std::log2(scale)); }
 
@@ -38,7 +41,16 @@ ScalePolicy::ScalePolicy(const Parameters& parameters)
       highest_user_level_(parameters.highest_user_level()),
       levels_(parameters.literal().levels) {
   for (auto& primes : levels_) std::sort(primes.begin(), primes.end());
-  if (is_approximate()) tolerance_ = 0x1p-45 + 8 / parameters.scale();
+  if (is_approximate()) {
+    tolerance_ = 0x1p-45 + 8 / parameters.scale();
+    for (std::size_t level = 0; level < levels_.size(); ++level) {
+      const double divisor = policy_.scales[level].divisor;
+      // A policy may have its own, which is no quotient of moduli.
+      const bool is_quotient = level != 0 && divisor == parameters.ratio(level);
+      divisors_.push_back(is_quotient ? exact_quotient(levels_[level], levels_[level - 1])
+                                      : TwoDoubles{divisor});
+    }
+  }
   if (!traits(parameters.scheme()).errors_are_multiples) return;
   plain_.emplace(parameters.plain_modulus());
   for (std::size_t level = 0; level < levels_.size(); ++level) {
@@ -83,10 +95,12 @@ Metadata ScalePolicy::rescaled(Metadata meta) const {
     throw LevelError("rescale: the ciphertext is at level 0, the last one; use parameters of more depth");
   }
   if (is_approximate()) {
-    meta.scale /= policy_.scales[meta.level].divisor;
+    meta.scale /= Scale(divisors_[meta.level]);
     // Every square would double what rounding adds to the level's scale, until sums refuse it.
     const double own = level_scale(meta.level - 1);
-    if (policy_.alignment == Alignment::scale_up && close(meta.scale, own)) meta.scale = own;
+    if (policy_.alignment == Alignment::scale_up && close(meta.scale, own)) {
+      meta.scale = Scale::named(own, meta.scale.exact());
+    }
   }
   if (plain_) meta.correction = plain_->multiply(meta.correction, switching_corrections_[meta.level]);
   if (policy_.degree_of_products != DegreeOfProducts::stays) {
@@ -99,10 +113,10 @@ Metadata ScalePolicy::rescaled(Metadata meta) const {
 Metadata ScalePolicy::after(Metadata meta, const ScaleStep& step) const {
   if (step.kind == Kind::rescale) meta = rescaled(std::move(meta));
   if (step.kind == Kind::descend) {
-    meta.scale *= step.scale_factor / descent_quotient(levels_[meta.level], levels_[step.level]);
+    meta.scale *= Scale(step.scale_factor / descent_quotient(levels_[meta.level], levels_[step.level]));
   }
   if (step.kind == Kind::multiply) {
-    meta.scale *= step.scale_factor;
+    meta.scale *= Scale(step.scale_factor);
     if (plain_) {
       meta.correction = plain_->multiply(meta.correction, plain_->reduce_signed(step.correction_factor));
     }
@@ -147,9 +161,9 @@ void ScalePolicy::drop(ScaleWay& way, std::size_t level) const {
   while (way.meta.level > level) rescale(way);
 }
 
-void ScalePolicy::descend(ScaleWay& way, std::size_t level, double scale, int degree) const {
-  const double quotient = descent_quotient(levels_[way.meta.level], levels_[level]);
-  const double factor = std::nearbyint(scale * (quotient / way.meta.scale));
+void ScalePolicy::descend(ScaleWay& way, std::size_t level, const Scale& scale, int degree) const {
+  const TwoDoubles quotient = descent_quotient(levels_[way.meta.level], levels_[level]);
+  const TwoDoubles factor = arith::nearest_integer(scale.exact() * quotient / way.meta.scale.exact());
   if (!is_factor(factor)) refuse_factor(way.meta, level, scale);
   add(way, {.kind = Kind::descend, .level = level, .degree = degree, .scale_factor = factor});
 }
@@ -164,9 +178,9 @@ ScaleWay ScalePolicy::dropped(const Metadata& meta, std::size_t level) const {
   return way;
 }
 
-void ScalePolicy::adjust(ScaleWay& way, std::size_t level, std::optional<double> scale) const {
+void ScalePolicy::adjust(ScaleWay& way, std::size_t level, std::optional<Scale> scale) const {
   const Metadata& meta = way.meta;
-  const double target = scale.value_or(level_scale(level));
+  const Scale target = scale.value_or(level_scale(level));
   if (level == meta.level && close(meta.scale, target)) return;
   if (level >= meta.level) {
     throw LevelError("adjust_to_level: a ciphertext at level " + std::to_string(meta.level) + " with scale " +
@@ -175,13 +189,14 @@ void ScalePolicy::adjust(ScaleWay& way, std::size_t level, std::optional<double>
   }
   if (!is_part(level + 1, meta.level)) return descend(way, level, target, 1);
   drop(way, level + 1);
-  const double factor = std::nearbyint(target * (policy_.scales[level + 1].divisor / meta.scale));
+  const TwoDoubles factor =
+      arith::nearest_integer(target.exact() * divisors_[level + 1] / meta.scale.exact());
   if (!is_factor(factor)) refuse_factor(meta, level, target);
   add(way, {.kind = Kind::multiply, .level = level + 1, .degree = 2, .scale_factor = factor});
   add(way, {.kind = Kind::rescale, .level = level, .degree = 1});
 }
 
-ScaleWay ScalePolicy::adjusted(const Metadata& meta, std::size_t level, std::optional<double> scale) const {
+ScaleWay ScalePolicy::adjusted(const Metadata& meta, std::size_t level, std::optional<Scale> scale) const {
   ScaleWay way{.meta = meta};
   adjust(way, level, scale);
   return way;
@@ -218,7 +233,7 @@ ScaleWay ScalePolicy::lowered(const Metadata& meta, std::size_t level) const {
 void ScalePolicy::match(ScaleWay& way, const Metadata& target) const {
   ScaleStep step{.kind = Kind::multiply, .level = way.meta.level, .degree = target.noise_scale_degree};
   if (is_approximate()) {
-    step.scale_factor = std::nearbyint(target.scale / way.meta.scale);
+    step.scale_factor = arith::nearest_integer(target.scale.exact() / way.meta.scale.exact());
     if (!is_factor(step.scale_factor)) return;
   } else {
     step.correction_factor = plain_->centered(
@@ -270,7 +285,13 @@ void ScalePolicy::align_by_scaling(ScaleWay& a, ScaleWay& b) const {
     drop(high, low.meta.level);
     match(high, low.meta);
   } else if (high.meta.level > low.meta.level) {
-    lower(high, low.meta.level);
+    const std::size_t level = low.meta.level;
+    const bool has_own = is_approximate() && close(low.meta.scale, level_scale(level));
+    if (has_own) {
+      adjust(high, level, low.meta.scale);
+    } else {
+      lower(high, level);
+    }
   }
   if (is_aligned(a.meta, b.meta)) return;
   if (!is_approximate()) {
@@ -345,7 +366,7 @@ ScaleProduct ScalePolicy::product(const Metadata& a, const Metadata& b,
     if (y.meta.level != lower_one) lower(y, lower_one);
   }
   result.meta = x.meta;
-  result.meta.scale = x.meta.scale * y.meta.scale;
+  result.meta.scale *= y.meta.scale;
   result.meta.largest = largest_product(x.meta.largest, y.meta.largest);
   if (plain_) result.meta.correction = plain_->multiply(x.meta.correction, y.meta.correction);
   result.meta.noise_scale_degree = product_degree(x.meta.noise_scale_degree, y.meta.noise_scale_degree);
@@ -359,7 +380,7 @@ ScaleWay ScalePolicy::before_product(const Metadata& a) const {
 }
 
 Metadata ScalePolicy::number_product(Metadata a, double scale) const {
-  a.scale *= scale;
+  a.scale *= Scale(scale);
   a.noise_scale_degree = plain_product_degree(a.noise_scale_degree);
   return a;
 }
@@ -387,7 +408,7 @@ ScaleProduct ScalePolicy::plain_product(const Metadata& a, const Metadata& plain
     }
     result.b.meta.level = x.meta.level;
     result.meta = x.meta;
-    result.meta.scale = x.meta.scale * plaintext.scale;
+    result.meta.scale *= plaintext.scale;
     result.meta.largest = largest_product(x.meta.largest, plaintext.largest);
   } else {
     result.meta = x.meta;

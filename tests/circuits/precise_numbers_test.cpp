@@ -10,9 +10,9 @@
 #include <set>
 #include <vector>
 
-#include "arith/two_doubles.hpp"
 #include "circuits/bootstrap/eval_mod.hpp"
 #include "circuits/functions/exact_scales.hpp"
+#include "hemera/arith/two_doubles.hpp"
 #include "hemera/circuits/bootstrap/integer_bootstrap.hpp"
 #include "hemera/runtime/error.hpp"
 #include "schemes/ckks/precise_embedding.hpp"
@@ -71,9 +71,10 @@ TEST(PreciseNumbers, EmbeddingsHaveTheSlots) {
   std::uniform_real_distribution<double> uniform(-1, 1);
   const double scale = 0x1p80;
   for (const std::size_t slots : {1, 2, 8, 64}) {
-    std::vector<std::complex<double>> values(slots);
-    for (auto& value : values) value = {uniform(random), uniform(random)};
-    const std::vector<arith::int128> coefficients = ckks::precise_coefficients(values, scale);
+    std::vector<ckks::PreciseComplex> values(slots);
+    const auto number = [&] { return TwoDoubles{uniform(random), std::ldexp(uniform(random), -54)}; };
+    for (auto& value : values) value = {number(), number()};
+    const std::vector<arith::int128> coefficients = ckks::precise_coefficients(values, {scale});
     ASSERT_EQ(coefficients.size(), 2 * slots);
     std::size_t power = 1;
     Real largest = 0;
@@ -85,11 +86,50 @@ TEST(PreciseNumbers, EmbeddingsHaveTheSlots) {
         real += Real(coefficients[k]) * cos(angle);
         imaginary += Real(coefficients[k]) * sin(angle);
       }
-      largest = std::max({largest, Real(abs(real / scale - values[j].real())),
-                          Real(abs(imaginary / scale - values[j].imag()))});
+      largest = std::max({largest, Real(abs(real / scale - exactly(values[j].real))),
+                          Real(abs(imaginary / scale - exactly(values[j].imag)))});
       power = power * 5 % (4 * slots);
     }
-    EXPECT_LT(largest, 0x1p-58) << slots;
+    // What rounding the coefficients leaves.
+    EXPECT_LT(largest, 0x1p-80 * static_cast<double>(2 * slots)) << slots;
+
+    std::vector<TwoDoubles> given;
+    for (const arith::int128 coefficient : coefficients) {
+      const auto high = static_cast<double>(coefficient);
+      const auto low = static_cast<double>(coefficient - static_cast<arith::int128>(high));
+      given.push_back(TwoDoubles{high, low} / TwoDoubles{scale});
+    }
+    const std::vector<ckks::PreciseComplex> found = ckks::precise_slots(given);
+    for (std::size_t j = 0; j < slots; ++j) {
+      EXPECT_LT(abs(exactly(found[j].real) - exactly(values[j].real)),
+                0x1p-80 * static_cast<double>(2 * slots));
+      EXPECT_LT(abs(exactly(found[j].imag) - exactly(values[j].imag)),
+                0x1p-80 * static_cast<double>(2 * slots));
+    }
+  }
+}
+
+// Residues are read as the integer nearest to 0, against Python-like big integers.
+TEST(PreciseNumbers, ReadCenteredIntegers) {
+  const ckks::Session client(parameters_for_bootstrapping(bootstrap_preset("test-40")));
+  const poly::RnsBase& base = client.context->base(3);
+  BigInteger modulus = arith::product(base.values());
+  ckks::CenteredReader centered(base);
+  std::mt19937_64 random(7);
+  std::vector<BigInteger> integers = {0, 1, -1, (modulus - 1) / 2, -(modulus - 1) / 2};
+  for (unsigned bits = 1; bits + 2 < static_cast<unsigned>(base.log2()); bits += 3) {
+    BigInteger integer = 0;
+    for (unsigned i = 0; i < bits; ++i) integer = 2 * integer + random() % 2;
+    integers.push_back(random() % 2 == 0 ? integer : BigInteger(-integer));
+  }
+  for (const BigInteger& integer : integers) {
+    std::vector<std::uint64_t> residues;
+    for (const std::uint64_t q : base.values()) {
+      residues.push_back(arith::modulo(integer, q));
+      residues.push_back(~std::uint64_t{0});  // of another coefficient
+    }
+    const Real found = exactly(centered(residues.data(), 2));
+    EXPECT_LE(abs(found - Real(integer)), Real(abs(integer)) * 0x1p-100) << integer;
   }
 }
 

@@ -272,7 +272,7 @@ TEST(ScalePolicy, FactorsAreRounded) {
   for (const auto& [wanted, factor] : {std::pair{0.75, 1.0}, {1.25, 1.0}, {2.75, 3.0}, {7.25, 7.0}}) {
     const ScaleWay way = policy.adjusted(a, 2, wanted * one);
     ASSERT_EQ(way.steps.size(), 2U);
-    EXPECT_EQ(way.steps.front().scale_factor, factor) << wanted;
+    EXPECT_EQ(way.steps.front().scale_factor.value, factor) << wanted;
     EXPECT_DOUBLE_EQ(way.meta.scale, factor * one);
   }
   EXPECT_THROW(static_cast<void>(policy.adjusted(a, 2, one / 4)), ScaleError);

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "hemera/arith/two_doubles.hpp"
 #include "hemera/poly/ledger.hpp"
 #include "hemera/poly/modulus_chain.hpp"
 #include "hemera/poly/plans.hpp"
@@ -80,7 +81,7 @@ struct ContextOptions {
 /// with the multiple's factor it gives any scale, and it rounds once.
 struct Descent {
   poly::Division division;
-  double quotient;  ///< the divisor: the primes that it drops over those that it adds
+  arith::TwoDoubles quotient;  ///< the divisor: the primes that it drops over those that it adds
 };
 
 /// Immutable and shared; any number may live at once, used from any threads.

@@ -7,6 +7,8 @@
 #include <string>
 #include <vector>
 
+#include "hemera/rlwe/scale.hpp"
+
 namespace hemera::rlwe {
 
 /// How numbers lie in a plaintext polynomial: one in each slot, or one in each coefficient (BFV and BGV).
@@ -40,7 +42,7 @@ struct Metadata {
   BatchShape batch;
   std::size_t level = 0;
   /// CKKS: the factor between values and polynomial; 1 otherwise.
-  double scale = 1;
+  Scale scale = 1;
   /// The number of factors of the scale (BGV: of a level's correction factor) in the message: 1 when fresh, 2
   /// for a product not yet rescaled, 0 after a rescale without a product. BFV and BGV count it only under
   /// policies that say so (rescaling_policy.hpp), and have 1 otherwise.

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "hemera/arith/modulus.hpp"
+#include "hemera/arith/two_doubles.hpp"
 #include "hemera/rlwe/metadata.hpp"
 #include "hemera/rlwe/parameters.hpp"
 
@@ -24,8 +25,8 @@ struct ScaleStep {
   Kind kind = Kind::rescale;
   std::size_t level = 0;  ///< after the step
   int degree = 1;         ///< the noise-scale degree after the step
-  /// Of `multiply` and `descend`: CKKS: an integer as a double, which holds it exactly.
-  double scale_factor = 1;
+  /// Of `multiply` and `descend`: CKKS: an integer, exactly.
+  arith::TwoDoubles scale_factor = {1};
   /// Of `multiply`: BGV: an integer in [-t/2, t/2].
   std::int64_t correction_factor = 1;
 };
@@ -52,7 +53,7 @@ struct ScaleProduct {
 /// The level and scale at which a plaintext operand is encoded.
 struct PlainOperand {
   std::size_t level = 0;
-  double scale = 1;
+  Scale scale = 1;
 };
 
 /// Functions throw LevelError if no level is left, or if levels differ and the policy leaves that to the
@@ -65,6 +66,8 @@ class ScalePolicy {
 
   /// CKKS: the scale of noise-scale degree 1 at a level; others: 1.
   [[nodiscard]] double level_scale(std::size_t level) const;
+  /// CKKS: what a rescale from a level above 0 divides the scale by.
+  [[nodiscard]] const arith::TwoDoubles& divisor(std::size_t level) const { return divisors_.at(level); }
   /// BGV: the correction factor of a plaintext operand at a level: 1 without factors by level.
   [[nodiscard]] std::uint64_t level_factor(std::size_t level) const;
   /// Whether two scales differ by no more than the rounding of integer factors of about the scale's size:
@@ -84,7 +87,7 @@ class ScalePolicy {
   [[nodiscard]] ScaleWay dropped(const Metadata& meta, std::size_t level) const;
   /// CKKS: to a lower level with exactly `scale` (empty: the level's), by an integer factor and one division.
   [[nodiscard]] ScaleWay adjusted(const Metadata& meta, std::size_t level,
-                                  std::optional<double> scale = {}) const;
+                                  std::optional<Scale> scale = {}) const;
   /// To `level` as this policy aligns: with the level's scale where it scales up, else as it is.
   [[nodiscard]] ScaleWay lowered(const Metadata& meta, std::size_t level) const;
 
@@ -120,8 +123,8 @@ class ScalePolicy {
   void rescale(ScaleWay& way) const;
   void drop(ScaleWay& way, std::size_t level) const;
   /// CKKS: one division to a level of which the ciphertext's lacks primes, at this scale.
-  void descend(ScaleWay& way, std::size_t level, double scale, int degree) const;
-  void adjust(ScaleWay& way, std::size_t level, std::optional<double> scale) const;
+  void descend(ScaleWay& way, std::size_t level, const Scale& scale, int degree) const;
+  void adjust(ScaleWay& way, std::size_t level, std::optional<Scale> scale) const;
   void lower(ScaleWay& way, std::size_t level) const;
   /// Multiplies so that the message has `target`'s scale or correction factor and degree.
   void match(ScaleWay& way, const Metadata& target) const;
@@ -137,6 +140,7 @@ class ScalePolicy {
   std::size_t highest_user_level_;
   double tolerance_ = 0;
   std::vector<std::vector<std::uint64_t>> levels_;    // sorted primes
+  std::vector<arith::TwoDoubles> divisors_;           // CKKS: [level], of scales at a rescale
   std::optional<arith::Modulus> plain_;               // t, of BGV only: factors follow the moduli
   std::vector<std::uint64_t> switching_corrections_;  // BGV: [level], of the switch to the next lower one
 };

@@ -138,6 +138,15 @@ class Encoder {
                                        const rlwe::BatchShape& batch, std::optional<std::size_t> level = {},
                                        std::optional<double> scale = {},
                                        std::optional<double> largest = {}) const;
+  /// The same of numbers that are the sums of a double and of what it leaves, `rests`, laid out as the
+  /// values: embedded on the host in pairs of doubles, for scales beyond 2^53. Takes some ten milliseconds
+  /// for each 10,000 slots. Throws ParameterError too for rests that are larger than rounding, and for
+  /// parameters of other libraries whose slots are in another order.
+  [[nodiscard]] rlwe::Plaintext encode(const HostRows<const double>& values, std::span<const double> rests,
+                                       std::size_t slots, const rlwe::BatchShape& batch,
+                                       std::optional<std::size_t> level = {},
+                                       std::optional<rlwe::Scale> scale = {},
+                                       std::optional<double> largest = {}) const;
   /// The same over another base of the context's ring than the level's, such as Q u P: a factor of extended
   /// ciphertexts (rlwe/hoisting.hpp). Stored as one period it takes less memory, and products read less; the
   /// values are the same. Throws MismatchError for a base of another context.
@@ -146,8 +155,8 @@ class Encoder {
                                             const rlwe::BatchShape& batch, std::size_t level, double scale,
                                             Stored stored = Stored::whole,
                                             std::optional<double> largest = {}) const;
-  /// The same of one row of values, embedded on the host to some 62 bits: for scales beyond 2^53, at which
-  /// doubles round more than the integers do. Takes milliseconds for each. For the Galois generator 5;
+  /// The same of one row of values, embedded on the host in pairs of doubles: for scales beyond 2^53, at
+  /// which doubles round more than the integers do. Takes milliseconds for each. For the Galois generator 5;
   /// others' plaintexts are those of encode_over.
   [[nodiscard]] rlwe::Plaintext encode_precisely_over(const poly::RnsBase& base,
                                                       std::span<const std::complex<double>> values,
@@ -189,17 +198,31 @@ class Encoder {
   /// The same without the error: returns the elements of the batch that are in doubt, ascending.
   [[nodiscard]] std::vector<std::size_t> decode_certain(const HostRows<double>& values,
                                                         const rlwe::Plaintext& plaintext) const;
+  /// The same of numbers that are the sums of a double and of what it leaves, to `rests`, laid out as the
+  /// values: read on the host in pairs of doubles. Throws ParameterError for parameters of other libraries
+  /// whose slots are in another order.
+  void decode(const HostRows<double>& values, std::span<double> rests,
+              const rlwe::Plaintext& plaintext) const;
+  [[nodiscard]] std::vector<std::size_t> decode_certain(const HostRows<double>& values,
+                                                        std::span<double> rests,
+                                                        const rlwe::Plaintext& plaintext) const;
   /// The same to the context's memory, in the order of its queue: no copy, no wait, and no check, whose
   /// result the host would have to read. Throws MismatchError unless there is room for [batch, slots] values.
   void decode_to(const poly::SlotView& values, const rlwe::Plaintext& plaintext) const;
 
  private:
   [[nodiscard]] rlwe::Metadata metadata(std::size_t values, const rlwe::BatchShape& batch,
-                                        std::optional<std::size_t> level, std::optional<double> scale) const;
+                                        std::optional<std::size_t> level,
+                                        std::optional<rlwe::Scale> scale) const;
   [[nodiscard]] rlwe::Plaintext encode(const HostRows<const double>& values, rlwe::Metadata meta,
                                        const poly::RnsBase& base, bool is_message = false) const;
   [[nodiscard]] rlwe::Plaintext embed(const poly::SlotView& values, rlwe::Metadata meta,
                                       const poly::RnsBase& base) const;
+  /// From residues of coefficients, [batch][limb][degree].
+  [[nodiscard]] rlwe::Plaintext from_coefficients(std::span<const std::uint64_t> words, rlwe::Metadata meta,
+                                                  const poly::RnsBase& base) const;
+  /// Keeps one period of a whole plaintext, where that is less.
+  void store_one_period(rlwe::Plaintext& plaintext) const;
   /// Of a plaintext in evaluation form; empty for one that has them.
   [[nodiscard]] poly::Poly coefficients_of(const rlwe::Plaintext& plaintext) const;
   /// decode_certain; `largest` has room for a number of each element, directly behind the values or
@@ -309,7 +332,7 @@ class Evaluator final : public rlwe::Evaluator {
   /// Brings a ciphertext of noise-scale degree 1 to a lower level with exactly this scale (empty: the
   /// level's): drops limbs, multiplies by an integer constant and rescales once.
   void adjust_to_level_inplace(rlwe::Ciphertext& a, std::size_t level,
-                               std::optional<double> scale = {}) const;
+                               std::optional<rlwe::Scale> scale = {}) const;
 
  protected:
   void multiply_by_factor(rlwe::Ciphertext& a, const rlwe::ScaleStep& step) const override;

@@ -11,12 +11,26 @@ from numpy.typing import ArrayLike, NDArray
 from hemera import _core
 from hemera.inputs.arguments import described
 
+PAIR = np.dtype([("value", np.float64), ("rest", np.float64)])
+"""A real number as the sum of a double and of what it leaves, some 106 bits."""
+COMPLEX_PAIR = np.dtype([("value", np.complex128), ("rest", np.complex128)])
+"""The same of a complex number."""
+
 
 def as_doubles(values: ArrayLike, what: str) -> NDArray[np.float64] | NDArray[np.complex128]:
     """An array (..., slots) of real numbers as float64, of complex ones as complex128, contiguous; the array
     itself if it is so. Raises as `as_numbers`."""
     array = as_numbers(values, what)
     return np.asarray(array, np.complex128 if array.dtype.kind == "c" else np.float64, order="C")
+
+
+def as_ckks_numbers(values: ArrayLike, what: str, *, wide: bool) -> NDArray[Any]:
+    """As `as_doubles`, but numbers of more bits as pairs. Where these can not be (`wide`), long doubles are
+    rounded, and pairs a ParameterError."""
+    array = as_numbers(values, what)
+    if is_wide(array.dtype) and (wide or is_pair(array.dtype)):
+        return as_pairs(array)
+    return as_doubles(array, what)
 
 
 def as_integers(values: ArrayLike, what: str, scheme: str) -> NDArray[np.int64]:
@@ -36,7 +50,7 @@ def as_integers(values: ArrayLike, what: str, scheme: str) -> NDArray[np.int64]:
 def as_numbers(values: ArrayLike, what: str) -> NDArray[Any]:
     """An array of numbers. TypeError if it is none, MismatchError if it has no axis or no value."""
     array = np.asarray(values)
-    if array.dtype.kind not in "biufc":
+    if array.dtype.kind not in "biufc" and not is_pair(array.dtype):
         raise TypeError(f"{what}: an array of numbers is needed, not one of {array.dtype}")
     if array.ndim == 0 or array.size == 0:
         raise _core.MismatchError(
@@ -95,3 +109,49 @@ def as_number(value: object) -> int | float | complex | None:
     if isinstance(value, numbers.Complex):
         return complex(value)
     return None
+
+
+# --- Numbers of more bits than doubles. ---
+
+
+def is_pair(dtype: np.dtype[Any]) -> bool:
+    """Whether it is PAIR or COMPLEX_PAIR."""
+    return dtype in (PAIR, COMPLEX_PAIR)
+
+
+def is_wide(dtype: np.dtype[Any]) -> bool:
+    """Whether its numbers have more bits than doubles: pairs, and long doubles where they do."""
+    if dtype.kind in "fc" and dtype.itemsize > (8 if dtype.kind == "f" else 16):
+        return int(np.finfo(dtype).nmant) > 52
+    return is_pair(dtype)
+
+
+def kind_of(dtype: np.dtype[Any]) -> str:
+    """NumPy's kind of the numbers: "f", "c" and so on."""
+    return dtype["value"].kind if is_pair(dtype) else dtype.kind
+
+
+def as_pairs(array: NDArray[Any]) -> NDArray[Any]:
+    """Wide numbers as pairs, contiguous: the same array if it is so."""
+    if is_pair(array.dtype):
+        return np.ascontiguousarray(array)
+    result = np.empty(array.shape, COMPLEX_PAIR if array.dtype.kind == "c" else PAIR)
+    result["value"] = array
+    result["rest"] = array - result["value"]
+    return result
+
+
+def difference(a: NDArray[Any], b: NDArray[Any]) -> NDArray[Any]:
+    """a - b as doubles, of numbers of any kind; of wide ones that are nearly equal it is exact."""
+    if not (is_wide(a.dtype) or is_wide(b.dtype)):
+        return np.asarray(a - b)
+    first, second = as_pairs(a), as_pairs(b)
+    return np.asarray((first["value"] - second["value"]) + (first["rest"] - second["rest"]))
+
+
+def joined(values: NDArray[Any], rests: NDArray[Any], out: NDArray[Any]) -> None:
+    """Fills an array of pairs or of long doubles."""
+    if is_pair(out.dtype):
+        out["value"], out["rest"] = values, rests
+    else:
+        np.add(values, rests, out=out, dtype=out.dtype)

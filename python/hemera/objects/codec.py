@@ -15,9 +15,14 @@ from numpy.typing import ArrayLike, DTypeLike, NDArray
 from hemera import _core
 from hemera.inputs.device import DeviceArray, ForeignArray, foreign_array
 from hemera.inputs.encoding import (
-    as_doubles,
+    COMPLEX_PAIR,
+    PAIR,
+    as_ckks_numbers,
     as_integers,
     as_numbers,
+    is_pair,
+    joined,
+    kind_of,
     pad_slots,
     power_of_two,
     refuse_table,
@@ -35,8 +40,8 @@ __all__ = ["Codec", "make_codec", "require_level"]
 class Codec(ABC):
     """Encodes and decodes for one context. The codec does not hold the context, which holds the codec."""
 
-    decoded_types: tuple[type[Any], type[Any]]
-    """The types that values decode to; the first is the default."""
+    decoded_types: tuple[DTypeLike, ...]
+    """The types that values decode to; the first is the default, and the first two are those of devices."""
     decodes_to: str
     """The beginning of the error for any other type."""
 
@@ -78,7 +83,7 @@ class Codec(ABC):
         if foreign is None:
             array = as_numbers(values, "encode")
             plain = self._encode(self._numbers(array, "encode"), encoding, level, scale, largest)
-            kind, count = array.dtype.kind, array.shape[-1]
+            kind, count = kind_of(array.dtype), array.shape[-1]
         else:
             if largest is not None:
                 raise _core.ParameterError(
@@ -151,7 +156,7 @@ class Codec(ABC):
         if array.shape[-1] == 1:
             array = np.broadcast_to(array, (*array.shape[:-1], a.slots))
         array = np.ascontiguousarray(array)
-        count, kind = a.slots if count == a.slots else filled, found.dtype.kind
+        count, kind = a.slots if count == a.slots else filled, kind_of(found.dtype)
         operands = self._kept_operands()
         if operands is None:
             return self._declared(self._encode_operand(array, a, product, kept), count, kind)
@@ -241,7 +246,12 @@ class Codec(ABC):
             raise _core.DeviceError(
                 "a context on the CPU decodes to NumPy arrays, which are on its device: use decode or decrypt"
             )
-        usual = self._decoded_type(self._type_of(plaintext, dtype)) == self.decoded_types[0]
+        chosen = self._decoded_type(self._type_of(plaintext, dtype))
+        if chosen not in self.decoded_types[:2]:
+            raise _core.ParameterError(
+                f"{chosen} is decoded on the host, not on a GPU: use decode or decrypt"
+            )
+        usual = chosen == self.decoded_types[0]
         return DeviceArray(self._decode_on_device(plaintext, usual))
 
     @abstractmethod
@@ -274,15 +284,20 @@ class Codec(ABC):
 class ComplexCodec(Codec):
     """CKKS: real and complex numbers."""
 
-    decoded_types = (np.float64, np.complex128)
-    decodes_to = "CKKS decrypts to float64 or complex128"
+    decoded_types = (np.float64, np.complex128, np.longdouble, np.clongdouble, PAIR, COMPLEX_PAIR)
+    decodes_to = (
+        "CKKS decrypts to float64 or complex128, or with more bits to longdouble, clongdouble, "
+        "hemera.ckks.PAIR or COMPLEX_PAIR"
+    )
 
     def __init__(self, native: _core.Context, params: Parameters) -> None:
         super().__init__(native, params)
         self._encoder = _core.ComplexEncoder(self._native)
+        # The core takes pairs where the slots are those of the powers of 5.
+        self._takes_pairs = params._native.galois_generator == 5
 
     def _numbers(self, values: ArrayLike, what: str) -> NDArray[Any]:
-        return as_doubles(values, what)
+        return as_ckks_numbers(values, what, wide=self._takes_pairs)
 
     def _encode(
         self,
@@ -294,13 +309,28 @@ class ComplexCodec(Codec):
     ) -> _core.Plaintext:
         self._require_slots(encoding, level)
         self._require_room(values.shape, encoding)
-        return self._encoder.encode(values, power_of_two(values.shape[-1]), level, scale, largest)
+        slots = power_of_two(values.shape[-1])
+        if is_pair(values.dtype):
+            return self._encode_pairs(values, slots, level, scale, 0.0, largest)
+        return self._encoder.encode(values, slots, level, scale, largest)
+
+    def _encode_pairs(
+        self,
+        pairs: NDArray[Any],
+        slots: int,
+        level: int | None,
+        scale: float | None,
+        scale_rest: float,
+        largest: float | None,
+    ) -> _core.Plaintext:
+        values, rests = (np.ascontiguousarray(pairs[name]) for name in ("value", "rest"))
+        return self._encoder.encode_pairs(values, rests, slots, level, scale, scale_rest, largest)
 
     def _encode_foreign(
         self, array: ForeignArray, encoding: str, level: int | None, scale: float | None
     ) -> _core.Plaintext:
         self._require_slots(encoding, level)
-        if array.dtype not in self.decoded_types:
+        if array.dtype not in self.decoded_types[:2]:
             raise TypeError(
                 f"encode: CKKS takes float64 or complex128 on a GPU, not {array.dtype}; convert the array"
             )
@@ -321,7 +351,9 @@ class ComplexCodec(Codec):
         self, values: NDArray[Any], a: _core.Ciphertext, product: bool, kept: bool
     ) -> _core.Plaintext:
         del kept  # CKKS is encoded for a level always
-        level, scale = self._native.plain_operand(a, product)
+        level, scale, scale_rest = self._native.plain_operand(a, product)
+        if is_pair(values.dtype):
+            return self._encode_pairs(values, a.slots, level, scale, scale_rest, None)
         return self._encoder.encode(values, a.slots, level, scale, None)
 
     def scalar(self, number: complex) -> tuple[complex, int]:
@@ -330,6 +362,16 @@ class ComplexCodec(Codec):
     def _decode(
         self, plaintext: _core.Plaintext, room: NDArray[Any], certain: bool
     ) -> tuple[NDArray[Any], list[int]]:
+        if is_pair(room.dtype) or room.dtype in (np.longdouble, np.clongdouble):
+            double = np.complex128 if kind_of(room.dtype) == "c" else np.float64
+            values, rests = np.empty(room.shape, double), np.empty(room.shape, double)
+            doubtful: list[int] = []
+            if certain:
+                doubtful = self._encoder.decode_certain_pairs(plaintext, values, rests)
+            else:
+                self._encoder.decode_pairs(plaintext, values, rests)
+            joined(values, rests, room)
+            return room, doubtful
         if certain:
             return room, self._encoder.decode_certain(plaintext, room)
         self._encoder.decode(plaintext, room)

@@ -46,15 +46,21 @@ Precision precision_of(std::span<const std::complex<double>> found,
     throw ParameterError("a precision of " + std::to_string(found.size()) + " values beside " +
                          std::to_string(expected.size()) + "; give as many of both, and at least one");
   }
+  std::vector<std::complex<double>> errors;
+  // Equal doubles have an error below what a double tells.
+  for (std::size_t i = 0; i < found.size(); ++i) errors.push_back(found[i] - expected[i]);
+  return precision_of_errors(errors, 0x1p-60);
+}
+
+Precision precision_of_errors(std::span<const std::complex<double>> errors, double least) {
   double sum = 0, largest = 0;
-  for (std::size_t i = 0; i < found.size(); ++i) {
-    // Equal doubles have an error below what a double tells.
-    const double error = std::max(std::abs(found[i] - expected[i]), 0x1p-60);
+  for (const std::complex<double>& each : errors) {
+    const double error = std::max(std::abs(each), least);
     sum -= std::log2(error);
     // Unlike std::max this keeps a NaN, in which no bit is right.
     if (!std::isnan(largest) && !(error <= largest)) largest = error;
   }
-  return {.mean_bits = sum / static_cast<double>(found.size()), .worst_bits = -std::log2(largest)};
+  return {.mean_bits = sum / static_cast<double>(errors.size()), .worst_bits = -std::log2(largest)};
 }
 
 Bootstrap::Bootstrap(const rlwe::Parameters& parameters, const BootstrapOptions& options)
@@ -213,23 +219,33 @@ std::vector<int> Bootstrap::factors_log2_of(double divisor) const {
 
 std::vector<std::complex<double>> Bootstrap::simulate(std::span<const std::complex<double>> values,
                                                       std::uint64_t seed, double magnitude) const {
+  std::vector<std::complex<double>> result = simulated_errors(values, seed, magnitude);
+  const std::vector<std::complex<double>> wanted = exact({values.begin(), values.end()});
+  for (std::size_t i = 0; i < result.size(); ++i) result[i] += wanted[i];
+  return result;
+}
+
+std::vector<std::complex<double>> Bootstrap::simulated_errors(std::span<const std::complex<double>> values,
+                                                              std::uint64_t seed, double magnitude) const {
   const double divisor = divisor_for(magnitude);
   // In the standard order the values are divided on their way down, all iterations.
   const double before = order_ == BootstrapOrder::slots_first ? 1 : divisor, inside = divisor / before;
   std::vector<std::complex<double>> given(values.begin(), values.end());
   for (std::complex<double>& value : given) value /= before;
   const std::vector<int> factors_log2 = factors_log2_of(inside);
-  std::vector<std::complex<double>> result = (*model_)(given, inside, seed);
+  std::vector<std::complex<double>> errors = (*model_)(given, inside, seed);
+  const std::vector<std::complex<double>> wanted = exponential_ ? exact(given) : given;
+  for (std::size_t i = 0; i < errors.size(); ++i) errors[i] -= wanted[i];
   std::size_t level = fresh_level_;
   if (real_ && iterations() > 1) {
-    for (std::complex<double>& value : result) value.imag(0);
+    for (std::complex<double>& error : errors) error.imag(0);
   }
   for (const int factor_log2 : factors_log2) {
     --level;
-    result = model_->refined(given, result, factor_log2, level, inside, seed + level);
+    errors = model_->refined(errors, factor_log2, level, inside, seed + level);
   }
-  for (std::complex<double>& value : result) value *= before;
-  return joins_parts_ ? result : parts_of(result);
+  for (std::complex<double>& error : errors) error *= before;
+  return joins_parts_ ? errors : parts_of(errors);
 }
 
 BootstrapStages Bootstrap::stages() const {

@@ -94,7 +94,7 @@ Ciphertext BootstrapEngine::raised(const rlwe::EvaluationKeys& keys, const Ciphe
     const poly::PolyView view = sum.poly.view();
     const poly::RnsBase base = sum.poly.base();
     context_->backend().multiply_scalar(context_->queue(), view, std::as_const(sum.poly).view(),
-                                        ckks::scaled_residues(1, *stage.factor, base), base);
+                                        ckks::scaled_residues(1, {*stage.factor}, base), base);
     sum.meta.noise_scale_degree = 2;
     result = rlwe::mod_down_rescaled(sum);
   } else {

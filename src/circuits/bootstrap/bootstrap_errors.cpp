@@ -49,15 +49,14 @@ Values Bootstrap::exact(Values values) const {
 // What is decoded of real slots has no imaginary part.
 Bootstrap::ModelRun Bootstrap::model_run(Values values, double magnitude, std::uint64_t seed) const {
   for (std::complex<double>& value : values) value *= magnitude;
-  Values found = simulate(values, seed, magnitude);
-  if (real_ && !exponential_) {
-    for (std::complex<double>& value : found) value.imag(0);
-  }
-  const Values wanted = exact(std::move(values));
+  Values errors = simulated_errors(values, seed, magnitude);
   double squares = 0;
-  for (std::size_t i = 0; i < found.size(); ++i) squares += std::norm(found[i] - wanted[i]);
-  return {.precision = precision_of(found, wanted),
-          .mean_square = squares / static_cast<double>(found.size())};
+  for (std::complex<double>& error : errors) {
+    if (real_ && !exponential_) error.imag(0);
+    squares += std::norm(error);
+  }
+  return {.precision = precision_of_errors(errors),
+          .mean_square = squares / static_cast<double>(errors.size())};
 }
 
 Bootstrap::ModelRun Bootstrap::worse_kind(double magnitude) const {

@@ -148,12 +148,15 @@ BootstrapSettings bootstrap_preset(const std::string& name) {
     settings.special_primes = 9;
     return settings;
   }
-  if (name == "n16-59") {
-    settings.levels = 9;
-    settings.scale_bits = 59;
+  // For iterations: two, and three.
+  if (name == "n16-59" || name == "n16-80") {
+    const bool is_two = name == "n16-59";
+    settings.levels = is_two ? 9 : 6;
+    settings.scale_bits = is_two ? 59 : 80;
     settings.last_bits = 50;
     settings.ratio_bits = 12.5;
-    settings.slots_to_coefficients = {41, 40, 40};
+    settings.slots_to_coefficients =
+        is_two ? std::vector<double>{41, 40, 40} : std::vector<double>{48, 47, 47};
     settings.coefficients_to_slots = {52, 52, 52};
     settings.eval_mod_error = -39;
     settings.constant_bits = 42;
@@ -232,10 +235,11 @@ BootstrapSettings bootstrap_preset(const std::string& name) {
     settings.security = std::nullopt;
     return settings;
   }
-  throw ParameterError("there is no preset \"" + name +
-                       "\" for bootstrapping; there are n16-40, n16-40-precise, n16-45, n16-59, n15-31, "
-                       "for few real slots n15-40, n15-36, n15-34 and n15-30, n16-exact, and test-40 and "
-                       "test-exact, which are not secure");
+  throw ParameterError(
+      "there is no preset \"" + name +
+      "\" for bootstrapping; there are n16-40, n16-40-precise, n16-45, n16-59, n16-80, n15-31, "
+      "for few real slots n15-40, n15-36, n15-34 and n15-30, n16-exact, and test-40 and "
+      "test-exact, which are not secure");
 }
 
 rlwe::Parameters parameters_for_bootstrapping(const BootstrapSettings& settings) {

@@ -8,6 +8,7 @@
 
 #include "circuits/functions/exact_scales.hpp"
 #include "hemera/runtime/error.hpp"
+#include "rlwe/exact_quotient.hpp"
 
 namespace hemera::circuits {
 namespace {
@@ -122,7 +123,7 @@ class SineSeries {
 // What the double of v's scale leaves of what CoeffToSlot leads to from q_0.
 double scale_rest(const rlwe::Parameters& parameters, const BootstrapLayout& layout) {
   const auto& scales = parameters.rescaling().scales;
-  TwoDoubles scale = product_without(parameters.literal().levels.front(), {});
+  TwoDoubles scale = rlwe::product_without(parameters.literal().levels.front(), {});
   for (std::size_t level = layout.top_level; level > layout.eval_mod_level; --level) {
     scale = rescaled(scale * TwoDoubles{matrix_scale(parameters, level)}, parameters, level);
   }

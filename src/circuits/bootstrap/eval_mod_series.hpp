@@ -5,7 +5,7 @@
 #include <span>
 #include <vector>
 
-#include "arith/two_doubles.hpp"
+#include "hemera/arith/two_doubles.hpp"
 
 namespace hemera::circuits {
 

@@ -239,17 +239,16 @@ std::vector<Complex> PrecisionModel::operator()(std::span<const Complex> values,
   return x;
 }
 
-std::vector<Complex> PrecisionModel::refined(std::span<const Complex> values, std::span<const Complex> found,
-                                             int factor_log2, std::size_t level, double divisor,
-                                             std::uint64_t seed) const {
+std::vector<Complex> PrecisionModel::refined(std::span<const Complex> errors, int factor_log2,
+                                             std::size_t level, double divisor, std::uint64_t seed) const {
   const double factor = std::exp2(factor_log2);
   std::vector<Complex> difference;
-  for (std::size_t i = 0; i < values.size(); ++i) difference.push_back(factor * (values[i] - found[i]));
+  for (const Complex& error : errors) difference.push_back(-factor * error);
   std::vector<Complex> result = (*this)(difference, divisor, seed);
   Noise noise(~seed);
   const std::vector<double> secret = secret_slots(noise);
   for (std::size_t i = 0; i < result.size(); ++i) {
-    result[i] = found[i] + result[i] / factor + noise(rounding_ + secret[i] - levels_[level]);
+    result[i] = errors[i] + result[i] / factor + noise(rounding_ + secret[i] - levels_[level]);
   }
   return result;
 }

@@ -17,6 +17,7 @@
 namespace hemera::circuits {
 namespace {
 
+using arith::TwoDoubles;
 using rlwe::Ciphertext;
 
 // Up to here values of a declared bound are bootstrapped as they are where no level is left to make them
@@ -120,7 +121,7 @@ double PreparedBootstrap::divisor(const Ciphertext& in) const {
   }
   // What is multiplied by before the descent divides: a whole number.
   const double whole =
-      context_->descent(meta.level, level).quotient * (scales.level_scale(level) / meta.scale);
+      context_->descent(meta.level, level).quotient.value * (scales.level_scale(level) / meta.scale);
   const double least = std::ceil(bound);
   if (whole / least < least_quotient) {
     std::snprintf(
@@ -150,12 +151,13 @@ Ciphertext PreparedBootstrap::fitted(const ckks::Evaluator& evaluator, const Cip
   const double scale = context_->scales().level_scale(level);
   if (x.meta.noise_scale_degree > 1 && x.meta.level > level) evaluator.rescale_inplace(x);
   if (x.meta.level > level) {
-    const double ratio = scale / x.meta.scale / divisor;
+    const TwoDoubles ratio = TwoDoubles{scale} / x.meta.scale.exact() / TwoDoubles{divisor};
     x.poly = rlwe::descended_by_ratio(*context_, x.poly, x.meta.level, level, ratio);
+    x.meta.scale = scale;
   }
   x.seed.reset();
   x.meta.level = level;
-  x.meta.scale = scale;
+  if (x.meta.scale != scale) x.meta.scale = scale;  // a drift of rounding
   x.meta.noise_scale_degree = 1;
   x.meta.largest = std::numeric_limits<double>::infinity();
   return x;

@@ -1,36 +1,17 @@
 #include "circuits/functions/exact_scales.hpp"
 
-#include <algorithm>
 #include <cmath>
-#include <cstdint>
 
-#include "arith/two_doubles.hpp"
 #include "circuits/functions/function_rows.hpp"
+#include "rlwe/exact_quotient.hpp"
 
 namespace hemera::circuits {
-namespace {
 
 using arith::TwoDoubles;
 
-TwoDoubles exactly(std::uint64_t prime) {
-  const auto value = static_cast<double>(prime);
-  return {value, static_cast<double>(static_cast<std::int64_t>(prime - static_cast<std::uint64_t>(value)))};
-}
-
-}  // namespace
-
-TwoDoubles product_without(const std::vector<std::uint64_t>& primes,
-                           const std::vector<std::uint64_t>& others) {
-  TwoDoubles product{1};
-  for (const std::uint64_t prime : primes) {
-    if (std::find(others.begin(), others.end(), prime) == others.end()) product = product * exactly(prime);
-  }
-  return product;
-}
-
 TwoDoubles rescaled(const TwoDoubles& scale, const rlwe::Parameters& parameters, std::size_t level) {
   const auto &above = parameters.literal().levels[level], &below = parameters.literal().levels[level - 1];
-  return scale * product_without(below, above) / product_without(above, below);
+  return scale / rlwe::exact_quotient(above, below);
 }
 
 void set_exact_scales(std::vector<FunctionStep>& steps, const rlwe::Parameters& parameters,

@@ -4,15 +4,12 @@
 #include <cstdint>
 #include <vector>
 
-#include "arith/two_doubles.hpp"
+#include "hemera/arith/two_doubles.hpp"
 #include "hemera/circuits/functions/function_plan.hpp"
 #include "hemera/rlwe/scale_policy.hpp"
 
 namespace hemera::circuits {
 
-/// The product of the primes that one level has and the other lacks.
-arith::TwoDoubles product_without(const std::vector<std::uint64_t>& primes,
-                                  const std::vector<std::uint64_t>& others);
 /// What a rescale from the level makes of a scale.
 arith::TwoDoubles rescaled(const arith::TwoDoubles& scale, const rlwe::Parameters& parameters,
                            std::size_t level);

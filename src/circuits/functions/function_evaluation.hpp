@@ -9,8 +9,8 @@
 #include <span>
 #include <vector>
 
-#include "arith/two_doubles.hpp"
 #include "circuits/functions/function_rows.hpp"
+#include "hemera/arith/two_doubles.hpp"
 #include "hemera/circuits/functions/function_plan.hpp"
 
 namespace hemera::circuits {

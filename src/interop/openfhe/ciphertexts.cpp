@@ -173,7 +173,7 @@ Metadata metadata_of(const rlwe::Ciphertext& ciphertext) {
     const rlwe::LevelScale& level = policy.scales[meta.level];
     const double exact = meta.noise_scale_degree == 1   ? level.scale
                          : meta.noise_scale_degree == 2 ? level.product_scale
-                                                        : meta.scale;
+                                                        : double{meta.scale};
     if (std::abs(meta.scale / exact - 1) < scale_rounding) result.scaling_factor = exact;
   }
   return result;

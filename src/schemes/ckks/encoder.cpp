@@ -12,7 +12,7 @@
 #include "rlwe/requirements.hpp"
 #include "rlwe/restriction.hpp"
 #include "runtime/decimal.hpp"
-#include "schemes/ckks/precise_embedding.hpp"
+#include "schemes/ckks/encoding_checks.hpp"
 #include "schemes/ckks/scaled_numbers.hpp"
 
 namespace hemera::ckks {
@@ -20,76 +20,8 @@ namespace {
 
 using Complex = std::complex<double>;
 
-// The largest magnitude; not finite if a number is not. By bit patterns, which order like magnitudes; four at
-// a time, which do not wait for each other.
-double largest_magnitude(std::span<const double> numbers) {
-  constexpr std::uint64_t magnitude = ~(std::uint64_t{1} << 63);
-  std::array<std::uint64_t, 4> largest{};
-  const auto take = [&](std::size_t lane, double number) {
-    largest[lane] = std::max(largest[lane], std::bit_cast<std::uint64_t>(number) & magnitude);
-  };
-  std::size_t i = 0;
-  for (; i + largest.size() <= numbers.size(); i += largest.size()) {
-    for (std::size_t lane = 0; lane < largest.size(); ++lane) take(lane, numbers[i + lane]);
-  }
-  for (; i < numbers.size(); ++i) take(0, numbers[i]);
-  return std::bit_cast<double>(*std::ranges::max_element(largest));
-}
-
 HostRows<const double> rows_of(std::span<const Complex> values, std::size_t slots) {
   return {{reinterpret_cast<const double*>(values.data()), 2 * values.size()}, true, slots};
-}
-
-void declare(rlwe::Metadata& meta, double largest) {
-  if (!(largest >= 0)) {
-    throw ParameterError("encode: largest, a bound of magnitudes, must be at least 0, not " +
-                         decimal(largest));
-  }
-  meta.largest = largest;
-}
-
-// Throws where values exceed their declared bound. `part`: the largest magnitude of a real or imaginary part.
-void require_at_most(const HostRows<const double>& values, double part, double bound) {
-  if (!std::isfinite(bound)) return;
-  double largest = part * part;  // squared
-  if (values.is_complex && 2 * largest > bound * bound) {
-    for (std::size_t i = 0; i < values.doubles.size(); i += 2) {
-      largest = std::max(largest, std::norm(Complex(values.doubles[i], values.doubles[i + 1])));
-    }
-  }
-  if (largest <= bound * bound * (1 + 0x1p-50)) return;
-  throw ParameterError("encode: a value of magnitude " + decimal(std::sqrt(largest)) +
-                       " exceeds the declared bound " + decimal(bound) +
-                       "; use smaller values, or parameters with a larger bound");
-}
-
-// Throws where values of this size do not fit the base.
-void require_fits(double largest, const rlwe::Metadata& meta, const poly::RnsBase& base) {
-  const double bits = base.log2();
-  if (largest == 0 || std::log2(largest) + std::log2(meta.scale) + 1 <= bits) return;
-  throw ParameterError("encode: a value of magnitude " + decimal(largest) + " at scale 2^" +
-                       decimal(std::log2(meta.scale)) + " does not fit the " + decimal(bits) +
-                       " bits of level " + std::to_string(meta.level) +
-                       "; use smaller values, a smaller scale or more range_bits");
-}
-
-// Throws where values of this size do not fit the lowest level, where every circuit may end: a double has few
-// bits left for smaller values next to them.
-void require_fits_lowest(double largest, const rlwe::Context& context) {
-  rlwe::Metadata lowest;
-  lowest.level = context.parameters().lowest_user_level();
-  lowest.scale = context.scales().level_scale(lowest.level);
-  require_fits(largest, lowest, context.base(lowest.level));
-}
-
-// Keeps one period of a whole plaintext, where that is less.
-void store_one_period(const rlwe::Context& context, rlwe::Plaintext& plaintext) {
-  const std::size_t entries = period_entries(plaintext.meta.slots);
-  if (entries >= context.degree()) return;
-  poly::Poly period = context.make_poly(plaintext.poly.shape().batch, 1, plaintext.poly.base(),
-                                        poly::Form::evaluation, runtime::Secrecy::open, entries);
-  context.backend().copy(context.queue(), period.view(), std::as_const(plaintext.poly).view());
-  plaintext.poly = std::move(period);
 }
 
 // Whether large coefficients reveal another secret key, although no spare bits reveal wrapped values.
@@ -142,7 +74,7 @@ Encoder::Encoder(std::shared_ptr<const rlwe::Context> context) : context_(std::m
 }
 
 rlwe::Metadata Encoder::metadata(std::size_t values, const rlwe::BatchShape& batch,
-                                 std::optional<std::size_t> level, std::optional<double> scale) const {
+                                 std::optional<std::size_t> level, std::optional<rlwe::Scale> scale) const {
   const rlwe::Context& context = *context_;
   const std::size_t count = rlwe::batch_count(batch);
   rlwe::Metadata meta;
@@ -184,12 +116,7 @@ rlwe::Plaintext Encoder::encode(const HostRows<const double>& values, std::size_
                                 std::optional<double> scale, std::optional<double> largest) const {
   const std::size_t rows = rlwe::batch_count(batch);
   rlwe::Metadata meta = metadata(rows * slots, batch, level, scale);
-  const std::size_t doubles = rows * values.count * (values.is_complex ? 2 : 1);
-  if (values.count == 0 || values.count > slots || values.doubles.size() != doubles) {
-    throw MismatchError("encode: " + std::to_string(values.doubles.size()) + " doubles are not " +
-                        std::to_string(rows) + " rows of " + std::to_string(values.count) +
-                        " numbers, 1 to " + std::to_string(slots) + " a row");
-  }
+  require_rows(values, rows, slots);
   if (largest) declare(meta, *largest);
   const poly::RnsBase& base = context_->base(meta.level);
   return encode(values, std::move(meta), base, !level && !scale);
@@ -205,38 +132,18 @@ rlwe::Plaintext Encoder::encode_over(const poly::RnsBase& base, std::span<const 
   if (largest) declare(meta, *largest);
   const HostRows<const double> rows = rows_of(values, meta.slots);
   rlwe::Plaintext whole = encode(rows, std::move(meta), base);
-  if (stored == Stored::one_period) store_one_period(*context_, whole);
+  if (stored == Stored::one_period) store_one_period(whole);
   return whole;
 }
 
-rlwe::Plaintext Encoder::encode_precisely_over(const poly::RnsBase& base, std::span<const Complex> values,
-                                               std::size_t level, double scale, Stored stored) const {
+void Encoder::store_one_period(rlwe::Plaintext& plaintext) const {
   const rlwe::Context& context = *context_;
-  const double largest = largest_magnitude(rows_of(values, values.size()).doubles);
-  // An embedding's coefficients are at most its largest value.
-  if (context.parameters().literal().galois_generator != 5 || !(largest * scale < 0x1p125)) {
-    return encode_over(base, values, {}, level, scale, stored, HUGE_VAL);
-  }
-  rlwe::Metadata meta = metadata(values.size(), {}, level, scale);
-  meta.largest = HUGE_VAL;
-  require_fits(largest, meta, base);
-  const std::vector<arith::int128> coefficients = precise_coefficients(values, scale);
-  const std::size_t degree = context.degree(), stride = degree / coefficients.size();
-  std::vector<std::uint64_t> words(base.size() * degree, 0);
-  for (std::size_t limb = 0; limb < base.size(); ++limb) {
-    const arith::Modulus& q = base.modulus(limb);
-    for (std::size_t k = 0; k < coefficients.size(); ++k) {
-      const arith::int128 value = coefficients[k];
-      const std::uint64_t magnitude = q.reduce(static_cast<arith::uint128>(value < 0 ? -value : value));
-      words[limb * degree + k * stride] = value < 0 && magnitude != 0 ? q.value() - magnitude : magnitude;
-    }
-  }
-  rlwe::Plaintext plaintext{context_, std::move(meta), context.make_poly(1, 1, base, poly::Form::evaluation)};
-  const poly::PolyView out = plaintext.poly.view();
-  context.backend().upload(context.queue(), out, words, poly::Form::coefficient);
-  context.backend().forward_transform(context.queue(), out, out, base);
-  if (stored == Stored::one_period) store_one_period(context, plaintext);
-  return plaintext;
+  const std::size_t entries = period_entries(plaintext.meta.slots);
+  if (entries >= context.degree()) return;
+  poly::Poly period = context.make_poly(plaintext.poly.shape().batch, 1, plaintext.poly.base(),
+                                        poly::Form::evaluation, runtime::Secrecy::open, entries);
+  context.backend().copy(context.queue(), period.view(), std::as_const(plaintext.poly).view());
+  plaintext.poly = std::move(period);
 }
 
 std::vector<rlwe::Plaintext> Encoder::encode_each_over(const poly::RnsBase& base,
@@ -274,9 +181,9 @@ rlwe::Plaintext Encoder::encode_number(Complex value, std::size_t level, double 
   rlwe::Plaintext number{context_, std::move(meta), context_->make_poly(1, 1, base, poly::Form::evaluation)};
   const poly::PolyView out = number.poly.view();
   context_->backend().fill_zero(context_->queue(), out);
-  context_->backend().add_scalar(context_->queue(), out, out, scaled_residues(value.real(), scale, base),
+  context_->backend().add_scalar(context_->queue(), out, out, scaled_residues(value.real(), {scale}, base),
                                  poly::Form::evaluation, base);
-  store_one_period(*context_, number);
+  store_one_period(number);
   return number;
 }
 

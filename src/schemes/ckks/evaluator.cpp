@@ -164,10 +164,11 @@ Ciphertext Evaluator::relinearize_rescale(const Ciphertext& a) const {
 }
 
 void Evaluator::multiply_by_factor(Ciphertext& a, const ScaleStep& step) const {
-  multiply_integer(a, scaled_integer(1, step.scale_factor));
+  multiply_integer(a, scaled_integer({1}, step.scale_factor));
 }
 
-void Evaluator::adjust_to_level_inplace(Ciphertext& a, std::size_t level, std::optional<double> scale) const {
+void Evaluator::adjust_to_level_inplace(Ciphertext& a, std::size_t level,
+                                        std::optional<rlwe::Scale> scale) const {
   require(a, "adjust_to_level");
   take_steps(a, context()->scales().adjusted(a.meta, level, scale).steps);
 }
@@ -279,7 +280,7 @@ void Evaluator::add_scalar_inplace(Ciphertext& a, const Scalar& b) const {
   const poly::RnsBase& base = ctx.base(a.meta.level);
   const runtime::Uninterrupted whole;
   const poly::PolyView c0 = a.poly.view().components(0, 1);
-  ctx.backend().add_scalar(ctx.queue(), c0, c0, scaled_residues(b.value.real(), a.meta.scale, base),
+  ctx.backend().add_scalar(ctx.queue(), c0, c0, scaled_residues(b.value.real(), a.meta.scale.exact(), base),
                            poly::Form::evaluation, base);
   a.meta.largest += std::abs(b.value.real());
   a.meta.padding = rlwe::no_longer_zeros(a.meta);

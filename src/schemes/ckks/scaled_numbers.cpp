@@ -52,8 +52,9 @@ std::vector<std::uint64_t> residues(const BigInteger& value, const poly::RnsBase
   return result;
 }
 
-std::vector<std::uint64_t> scaled_residues(double value, double scale, const poly::RnsBase& base) {
-  return residues(scaled_integer(value, scale), base);
+std::vector<std::uint64_t> scaled_residues(double value, const arith::TwoDoubles& scale,
+                                           const poly::RnsBase& base) {
+  return residues(scaled_integer({value}, scale), base);
 }
 
 }  // namespace hemera::ckks

@@ -4,8 +4,8 @@
 #include <cstdint>
 #include <vector>
 
-#include "arith/two_doubles.hpp"
 #include "hemera/arith/big_integer.hpp"
+#include "hemera/arith/two_doubles.hpp"
 #include "hemera/poly/ring.hpp"
 
 namespace hemera::ckks {
@@ -19,6 +19,7 @@ inline arith::BigInteger scaled_integer(double value, double scale) {
 /// One residue a limb.
 std::vector<std::uint64_t> residues(const arith::BigInteger& value, const poly::RnsBase& base);
 /// Those of the scaled integer.
-std::vector<std::uint64_t> scaled_residues(double value, double scale, const poly::RnsBase& base);
+std::vector<std::uint64_t> scaled_residues(double value, const arith::TwoDoubles& scale,
+                                           const poly::RnsBase& base);
 
 }  // namespace hemera::ckks

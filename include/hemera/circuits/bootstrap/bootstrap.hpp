@@ -24,11 +24,14 @@ class EvalMod;
 class PrecisionModel;
 class Refinement;
 
-/// Mean and worst of -log2 |error| over slots, at most 60. Both are NaN where an error is.
+/// Mean and worst of -log2 |error| over slots. Both are NaN where an error is.
 struct Precision {
   double mean_bits = 0, worst_bits = 0;
 };
-/// ParameterError unless there are as many values of both, and at least one.
+/// Of errors, at least one; smaller ones count as `least`.
+Precision precision_of_errors(std::span<const std::complex<double>> errors, double least = 0x1p-120);
+/// Of doubles, which tell no more than 60 bits. ParameterError unless there are as many values of both, and
+/// at least one.
 Precision precision_of(std::span<const std::complex<double>> found,
                        std::span<const std::complex<double>> expected);
 
@@ -132,6 +135,9 @@ class Bootstrap : public Plan {
   [[nodiscard]] std::vector<int> factors_log2_of(double divisor) const;
   /// What one iteration runs.
   [[nodiscard]] BootstrapStages stages() const;
+  /// simulate()'s results less what an exact bootstrap gives, beyond what doubles of the results would tell.
+  [[nodiscard]] std::vector<std::complex<double>> simulated_errors(
+      std::span<const std::complex<double>> values, std::uint64_t seed, double magnitude) const;
   [[nodiscard]] std::vector<std::complex<double>> uniform_values(std::uint64_t seed) const;
   /// What an exact bootstrap gives.
   [[nodiscard]] std::vector<std::complex<double>> exact(std::vector<std::complex<double>> values) const;

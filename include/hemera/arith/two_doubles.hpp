@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cmath>
+#include <cstdint>
 
 namespace hemera::arith {
 
@@ -34,6 +35,18 @@ inline TwoDoubles operator*(const TwoDoubles& a, const TwoDoubles& b) {
 inline TwoDoubles operator/(const TwoDoubles& a, const TwoDoubles& b) {
   const double quotient = a.value / b.value;
   return exact_sum(quotient, (a + -(b * TwoDoubles{quotient})).value / b.value);
+}
+
+/// An integer, exactly.
+inline TwoDoubles exactly(std::uint64_t integer) {
+  const auto value = static_cast<double>(integer);
+  return {value, static_cast<double>(static_cast<std::int64_t>(integer - static_cast<std::uint64_t>(value)))};
+}
+
+/// The nearest integer.
+inline TwoDoubles nearest_integer(const TwoDoubles& a) {
+  const double whole = std::nearbyint(a.value);
+  return exact_sum(whole, std::nearbyint((a.value - whole) + a.rest));
 }
 
 }  // namespace hemera::arith
