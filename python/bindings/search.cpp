@@ -1,11 +1,14 @@
 // Search in a clear database by encrypted queries.
 #include <nanobind/ndarray.h>
 #include <nanobind/stl/pair.h>
+#include <nanobind/stl/tuple.h>
+#include <nanobind/stl/vector.h>
 
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <string>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -24,6 +27,7 @@ using circuits::search::Answer;
 using circuits::search::Database;
 using circuits::search::EncryptedDatabase;
 using circuits::search::EncryptedRows;
+using circuits::search::KeyedQuery;
 using circuits::search::PreparedAnswer;
 using circuits::search::Query;
 
@@ -66,14 +70,24 @@ OwnedArray<std::uint64_t> to_array(const rlwe::Context& context, Answer answer) 
   return to_owned_array(std::move(answer.numbers), {answer.blocks, answer.count, 2, context.degree()});
 }
 
+/// For each client its keys, a seed, and numbers [query, limb, dims].
+using AskedQueries =
+    std::vector<std::tuple<const rlwe::EvaluationKeys*, nb::bytes, HostArray<std::uint64_t, 3>>>;
+
+/// Numbers [block, query, component, N], the queries of the first client first.
 template <typename AnyDatabase>
-OwnedArray<std::uint64_t> answer_queries(const AnyDatabase& self, const rlwe::EvaluationKeys& keys,
-                                         const nb::bytes& seed, const HostArray<std::uint64_t, 3>& numbers,
+OwnedArray<std::uint64_t> answer_queries(const AnyDatabase& self, const AskedQueries& asked,
                                          int dropped_bits) {
-  const Query query = query_of(seed, numbers);
+  std::vector<Query> queries;
+  queries.reserve(asked.size());
+  std::vector<KeyedQuery> keyed;
+  for (const auto& [keys, seed, numbers] : asked) {
+    queries.push_back(query_of(seed, numbers));
+    keyed.push_back({queries.back(), *keys});
+  }
   Answer answer = [&] {
     const ReleasedGil release;
-    return self.answer(query, keys, dropped_bits);
+    return self.answer(keyed, dropped_bits);
   }();
   return to_array(*self.context(), std::move(answer));
 }
@@ -210,7 +224,7 @@ void bind_search(nb::module_& m) {
             self.set_block(block, {rows.data(), rows.size()});
           },
           "block"_a, "rows"_a)
-      .def("answer", &answer_queries<Database>, "keys"_a, "seed"_a, "numbers"_a, "dropped_bits"_a)
+      .def("answer", &answer_queries<Database>, "asked"_a, "dropped_bits"_a)
       .def("prepare", &prepare_answer, "keys"_a, "seed"_a)
       .def("finish", &finish_answer, "prepared"_a, "seed"_a, "numbers"_a, "rows"_a, "dropped_bits"_a);
   nb::class_<EncryptedDatabase>(m, "SearchEncryptedDatabase")
@@ -243,7 +257,7 @@ void bind_search(nb::module_& m) {
           },
           "block"_a, "residues"_a)
       .def("move_block", &EncryptedDatabase::move_block, "to"_a, "source"_a, ReleaseGil())
-      .def("answer", &answer_queries<EncryptedDatabase>, "keys"_a, "seed"_a, "numbers"_a, "dropped_bits"_a)
+      .def("answer", &answer_queries<EncryptedDatabase>, "asked"_a, "dropped_bits"_a)
       .def("answer_clear", &answer_clear_queries, "queries"_a, "factor"_a, "dropped_bits"_a);
 }
 

@@ -285,6 +285,39 @@ TEST(EncryptedSearch, OtherSecretsReadNothing) {
   EXPECT_GT(largest_error(other, o.keys, o.secret), 44);
 }
 
+// Several messages in one pass: each with the bits of a pass of its own, relinearized by its own keys.
+TEST(EncryptedSearch, MessagesShareAPass) {
+  const Owner& o = owner();
+  const rlwe::SecretKey other = rlwe::generate_secret_key(o.context);
+  const rlwe::EvaluationKeys other_keys = generate_keys(other, true);
+  const std::size_t degree = o.context->degree(), dims = 3;
+  EncryptedDatabase database(o.context, dims);
+  database.resize(2);
+  for (std::size_t block = 0; block < 2; ++block) {
+    database.place(block, 0, encrypt_rows(o.secret, uniform_integers(7 * dims, 127, block), dims, 3));
+  }
+  const Query two = encrypt(o.secret, uniform_integers(2 * dims, 1 << 20, 5), dims, 0);
+  const Query one = encrypt(other, uniform_integers(dims, 1 << 20, 6), dims, 0);
+  const std::vector<KeyedQuery> keyed{{two, o.keys}, {one, other_keys}};
+  const Answer joined = database.answer(keyed, 2);
+  ASSERT_EQ(joined.count, 3U);
+  std::size_t first = 0;
+  for (const KeyedQuery& each : keyed) {
+    const Answer alone = database.answer(each.query, each.keys, 2);
+    const std::size_t size = 2 * alone.count * degree;
+    for (std::size_t block = 0; block < 2; ++block) {
+      EXPECT_TRUE(
+          std::equal(alone.numbers.begin() + static_cast<std::ptrdiff_t>(block * size),
+                     alone.numbers.begin() + static_cast<std::ptrdiff_t>((block + 1) * size),
+                     joined.numbers.begin() + static_cast<std::ptrdiff_t>((block * 3 + first) * 2 * degree)));
+    }
+    first += alone.count;
+  }
+  const rlwe::EvaluationKeys galois_alone = generate_keys(other);
+  const std::vector<KeyedQuery> lacking{{two, o.keys}, {one, galois_alone}};
+  EXPECT_THROW(static_cast<void>(database.answer(lacking, 0)), MissingKeyError);
+}
+
 TEST(EncryptedSearch, WhatDoesNotFitIsRefused) {
   const Owner& o = owner();
   const std::size_t degree = o.context->degree(), dims = 3;

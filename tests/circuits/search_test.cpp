@@ -225,6 +225,48 @@ TEST(Search, PreparedAnswersHaveTheSameBits) {
   }
 }
 
+// Queries of several clients in one pass: each by its own keys, with the bits of a pass of its own.
+TEST(Search, ClientsShareAPassAndNoKeys) {
+  for (const bool exact : {false, true}) {
+    const Session s(exact);
+    const rlwe::SecretKey other = rlwe::generate_secret_key(s.context);
+    const rlwe::EvaluationKeys other_keys = generate_keys(other);
+    const std::size_t degree = s.context->degree(), dims = 5, rows = degree + 2;
+    Database database(s.context, dims);
+    const auto entries = random_integers<std::int8_t>(rows * dims, 127, 8);
+    database.resize(2);
+    const std::span<const std::int8_t> all(entries);
+    database.set_block(0, all.first(degree * dims));
+    database.set_block(1, all.subspan(degree * dims));
+    const auto query_of = [&](const rlwe::SecretKey& secret, std::size_t count, std::uint64_t seed) {
+      return encrypt(secret, random_integers<std::int64_t>(count * dims, 1 << 20, seed), dims, 0);
+    };
+    const std::vector<Query> queries{query_of(s.secret, 2, 1), query_of(other, 3, 2),
+                                     query_of(s.secret, 1, 3)};
+    const std::vector<KeyedQuery> keyed{{queries[0], s.keys}, {queries[1], other_keys}, {queries[2], s.keys}};
+    const Answer joined = database.answer(keyed, 4);
+    ASSERT_EQ(joined.count, 6U);
+    ASSERT_EQ(joined.numbers.size(), 2 * 6 * 2 * degree);
+    std::size_t first = 0;
+    for (const KeyedQuery& each : keyed) {
+      const Answer alone = database.answer(each.query, each.keys, 4);
+      const std::size_t size = 2 * alone.count * degree;
+      for (std::size_t block = 0; block < 2; ++block) {
+        EXPECT_TRUE(std::equal(
+            alone.numbers.begin() + static_cast<std::ptrdiff_t>(block * size),
+            alone.numbers.begin() + static_cast<std::ptrdiff_t>((block + 1) * size),
+            joined.numbers.begin() + static_cast<std::ptrdiff_t>((block * 6 + first) * 2 * degree)));
+      }
+      first += alone.count;
+    }
+    const Query longer = encrypt(s.secret, std::vector<std::int64_t>(dims + 1), dims + 1, 0);
+    const std::vector<KeyedQuery> mixed{{queries[0], s.keys}, {longer, s.keys}};
+    EXPECT_THROW(static_cast<void>(database.answer(mixed, 0)), MismatchError);
+    EXPECT_THROW(static_cast<void>(expand(s.context, mixed)), MismatchError);
+    EXPECT_THROW(static_cast<void>(database.answer(std::vector<KeyedQuery>{}, 0)), MismatchError);
+  }
+}
+
 TEST(Search, LongestProductsOfRowsAreExact) {
   const Session& s = session();
   const std::size_t dims = 600;

@@ -1,9 +1,11 @@
 """Search by encrypted queries, in clear and in encrypted databases: docs/search.md."""
 
+from hemera.search.base import BaseIndex
 from hemera.search.client import Client
 from hemera.search.encrypted_index import EncryptedIndex
+from hemera.search.files import load
 from hemera.search.index import Index
 from hemera.search.settings import Errors, Settings
 from hemera.search.tickets import Tickets
 
-__all__ = ["Client", "EncryptedIndex", "Errors", "Index", "Settings", "Tickets"]
+__all__ = ["BaseIndex", "Client", "EncryptedIndex", "Errors", "Index", "Settings", "Tickets", "load"]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import hashlib
 import secrets
 import threading
 from collections import deque
@@ -20,13 +19,11 @@ from hemera.inputs.source import Source
 from hemera.objects.context import Context
 from hemera.objects.keys import Keys, SecretKey
 from hemera.search import quantization, wire
-from hemera.search.requests import new_ids
+from hemera.search.requests import MOST_PREPARED, name_of, new_ids
 from hemera.search.settings import Metric, Settings
 
 __all__ = ["Client"]
 
-MOST_PREPARED = 100_000
-"""Queries of one message."""
 ANSWER_FIELDS: dict[str, type] = {
     "settings": str,
     "query": str,
@@ -379,11 +376,6 @@ class Client:
             return products
         distances: NDArray[Any] = squares / settings.scale**2 - 2 * products + norms[:, None] ** 2
         return distances
-
-
-def name_of(query: bytes) -> str:
-    """32 hexadecimal digits that an answer names its query by."""
-    return hashlib.sha256(query).hexdigest()[:32]
 
 
 def _best(scores: NDArray[Any], k: int | None, descending: bool) -> NDArray[np.intp]:

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import os
-import threading
-from collections.abc import Callable
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,21 +11,18 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from hemera import _core
-from hemera.errors import FormatError, MismatchError, RangeError
+from hemera.errors import FormatError, RangeError
 from hemera.inputs.arguments import in_own_words, require_type
 from hemera.inputs.source import Source, read_bytes, write_bytes
-from hemera.objects.context import Context
 from hemera.objects.keys import Keys
 from hemera.search import quantization, wire
-from hemera.search.client import name_of
+from hemera.search.base import Asked, BaseIndex, split
 from hemera.search.requests import (
     IDS,
     SEED_BYTES,
-    keys_of,
     new_ids,
     places_of,
     require_settings,
-    unpack_query,
 )
 from hemera.search.settings import MOST_MESSAGES, Errors, Settings, encrypted_noise_deviation
 
@@ -36,10 +32,6 @@ _ROWS_FIELDS: dict[str, type] = {"settings": dict, "count": int, "has_ids": bool
 _INDEX_FIELDS: dict[str, type] = {"settings": dict, "blocks": int, "index_version": int, "next_id": int}
 _LARGEST_INTEGER = 32767
 """Of queries in the clear: 16 bits."""
-
-
-_Answered = Callable[[_core.SearchEncryptedDatabase, int], NDArray[np.uint64]]
-"""The numbers of a database's answer without so many of their lowest bits."""
 
 
 @dataclass(frozen=True)
@@ -52,8 +44,17 @@ class _Sent:
     """The rows of each, and for each of the index's databases a seed and numbers."""
 
 
+@dataclass(frozen=True)
+class _Rows:
+    """What an answer tells of the rows."""
+
+    version: int
+    ids: NDArray[np.int64]
+    squares: NDArray[np.uint64] | None  # [block, 1, component, N], encrypted
+
+
 @in_own_words
-class EncryptedIndex:
+class EncryptedIndex(BaseIndex):
     """A database of vectors that the server can not read: their owner encrypts them, `Client.encrypt`. It
     answers encrypted queries of the owner, and queries in the clear of anyone, with scores that the owner
     alone decrypts.
@@ -88,8 +89,7 @@ class EncryptedIndex:
         self._add(sent)
 
     def _begin(self, settings: Settings, device: str, threads: int | None) -> None:
-        self._settings = settings
-        self._context = Context(settings.params, device, threads=threads)
+        self._open(settings, device, threads)
         # Entries, and squared norms. Both have the same blocks.
         self._databases = [
             _core.SearchEncryptedDatabase(self._context._native, dims)
@@ -98,24 +98,11 @@ class EncryptedIndex:
         self._ids = np.empty((0, settings.degree), np.int64)  # [block, place], -1 where there is no row
         self._used: list[int] = []  # places of each block from which on there never was a row
         self._messages: list[int] = []  # that were added up in each block
-        self._next_id = 0
-        self._version = 0
-        self._lock = threading.Lock()
-
-    @property
-    def settings(self) -> Settings:
-        """What the owner's clients need to know."""
-        return self._settings
 
     @property
     def ids(self) -> NDArray[np.int64]:
         """The ids of the rows in the order of answers: a copy."""
         return self._ids[self._ids >= 0]
-
-    @property
-    def version(self) -> int:
-        """The number of changes so far. Answers carry it."""
-        return self._version
 
     @property
     def memory_bytes(self) -> int:
@@ -148,14 +135,6 @@ class EncryptedIndex:
 
     def __len__(self) -> int:
         return int((self._ids >= 0).sum())
-
-    def __repr__(self) -> str:
-        settings = self._settings
-        exact = ", exact" if settings.exact else ""
-        return (
-            f"<EncryptedIndex of {len(self)} x {settings.dims}, {settings.metric!r}{exact}; "
-            f"{self.memory_bytes / 2**20:.1f} MiB on {self._context.device}>"
-        )
 
     # --- Rows. ---
 
@@ -242,16 +221,6 @@ class EncryptedIndex:
 
     # --- Queries. ---
 
-    def load_keys(self, keys: bytes) -> Keys:
-        """The owner's keys in the index's memory, from `Client.keys`: for many queries.
-
-        Raises:
-            FormatError: if they are damaged.
-            MismatchError: if they belong to other parameters.
-        """
-        require_type(keys, bytes, "load_keys", "the bytes of a client's keys")
-        return keys_of(keys, self._context, "load_keys")
-
     def query(self, query: bytes | ArrayLike, keys: bytes | Keys | None = None) -> bytes:
         """Answer queries by one pass over the database.
 
@@ -259,8 +228,7 @@ class EncryptedIndex:
             query: from the owner's `Client.query`; or in the clear, [dims] or [queries, dims], as for
                 `Client.query`, where exact scores take integers of 16 bits.
             keys: the owner's, `Client.keys` or what `load_keys` made of them. None: of queries in the clear,
-                which
-                need none.
+                which need none.
 
         Returns:
             The message for the owner's `Client.decrypt`: for each query and 4,096 rows 32,768 bytes (exact:
@@ -270,62 +238,75 @@ class EncryptedIndex:
         Raises:
             FormatError: if the query, or the keys, are damaged.
             MismatchError: if the query is for another index's settings or has another number of dims, the
-                keys
-                belong to other parameters or another index's context, or the index has no row.
+                keys belong to other parameters or another index's context, or the index has no row.
             MissingKeyError: if the keys lack one.
             OutOfMemoryError: if the device has no room for the expanded query: for each number and query
                 65,536 bytes (exact: 262,144).
             RangeError, ParameterError, TypeError: of a query in the clear, as for `Client.query`.
         """
         if isinstance(query, bytes):
-            asked = unpack_query(query, self._settings)
             if keys is None:
                 raise TypeError(
                     "an encrypted query is answered by its owner's keys: query(query, client.keys)"
                 )
-            native = keys_of(keys, self._context, "query")._native
-
-            def of_entries(database: _core.SearchEncryptedDatabase, dropped: int) -> NDArray[np.uint64]:
-                return database.answer(native, asked.seed, asked.numbers, dropped)
-
-            return self._answer(of_entries, name_of(query), len(asked.numbers), False, b"")
+            return self.query_many([(query, keys)])[0]
         given = np.asarray(query)
         queries = given[None] if given.ndim == 1 else given
         integers, factor, norms = _in_clear(queries, self._settings)
-
-        def of_clear(database: _core.SearchEncryptedDatabase, dropped: int) -> NDArray[np.uint64]:
-            return database.answer_clear(integers, factor, dropped)
-
-        return self._answer(of_clear, "", len(queries), given.ndim == 1, norms.astype("<f8").tobytes())
-
-    def _answer(self, answered: _Answered, name: str, count: int, is_single: bool, norms: bytes) -> bytes:
-        settings = self._settings
-        dropped = settings.dropped_bits
         with self._lock:
-            if len(self._used) == 0:
-                raise MismatchError("the index has no row to search")
-            version, ids = self._version, self._ids.reshape(-1).copy()
-            found = answered(self._databases[0], dropped)
-            if settings.metric == "l2":
-                squares = self._databases[1].answer_clear(np.ones((1, 1), np.int16), 1, dropped)
-                found = np.concatenate([found, squares], axis=1)
-        ids = ids[: int(np.flatnonzero(ids >= 0)[-1]) + 1]
+            self.require_rows()
+            found = self._databases[0].answer_clear(integers, factor, self._settings.dropped_bits)
+            rows = self._answered_rows()
+        return self._packed([""], [found], rows, given.ndim == 1, norms.astype("<f8").tobytes())[0]
+
+    def _answers(self, asked: Asked, names: Sequence[str]) -> list[bytes]:
+        with self._lock:
+            self.require_rows()
+            found = self._databases[0].answer(asked, self._settings.dropped_bits)
+            rows = self._answered_rows()
+        return self._packed(names, split(found, asked), rows)
+
+    def _answered_rows(self) -> _Rows:
+        ids = self._ids.reshape(-1)
+        squares = None
+        if self._settings.metric == "l2":
+            ones = np.ones((1, 1), np.int16)
+            squares = self._databases[1].answer_clear(ones, 1, self._settings.dropped_bits)
+        return _Rows(self._version, ids[: int(np.flatnonzero(ids >= 0)[-1]) + 1].copy(), squares)
+
+    def _packed(
+        self,
+        names: Sequence[str],
+        found: Sequence[NDArray[np.uint64]],
+        answered: _Rows,
+        is_single: bool = False,
+        norms: bytes = b"",
+    ) -> list[bytes]:
+        """The messages of answers [block, query, component, N], with the norms of queries in the clear."""
+        settings, ids = self._settings, answered.ids
+        counts = [numbers.shape[1] for numbers in found]
+        if answered.squares is not None:
+            found = [np.concatenate([numbers, answered.squares], axis=1) for numbers in found]
         has_ids = not np.array_equal(ids, np.arange(len(ids)))
-        return wire.pack(
-            "encrypted answer",
-            {
-                "settings": settings.digest,
-                "query": name,
-                "index_version": version,
-                "rows": len(ids),
-                "count": count,
-                "has_ids": has_ids,
-                "is_single": is_single,
-            },
-            wire.pack_numbers(found, settings.kept_bytes),
-            ids.astype("<i8").tobytes() if has_ids else b"",
-            norms,
-        )
+        named = ids.astype("<i8").tobytes() if has_ids else b""
+        return [
+            wire.pack(
+                "encrypted answer",
+                {
+                    "settings": settings.digest,
+                    "query": name,
+                    "index_version": answered.version,
+                    "rows": len(ids),
+                    "count": count,
+                    "has_ids": has_ids,
+                    "is_single": is_single,
+                },
+                wire.pack_numbers(numbers, settings.kept_bytes),
+                named,
+                norms,
+            )
+            for name, count, numbers in zip(names, counts, found, strict=True)
+        ]
 
     # --- Files. ---
 

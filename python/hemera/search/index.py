@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-import threading
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -11,19 +12,18 @@ from numpy.typing import ArrayLike, NDArray
 
 from hemera import _core
 from hemera.errors import FormatError, MismatchError
-from hemera.inputs.arguments import in_own_words, require_type
+from hemera.inputs.arguments import in_own_words
 from hemera.inputs.source import Source, read_bytes, write_bytes
-from hemera.objects.context import Context
 from hemera.objects.keys import Keys
 from hemera.search import quantization, wire
-from hemera.search.client import MOST_PREPARED, name_of
+from hemera.search.base import Asked, BaseIndex, split
 from hemera.search.requests import (
     IDS,
-    SEED_BYTES,
     keys_of,
+    name_of,
     new_ids,
     places_of,
-    require_settings,
+    seeds_of,
     unpack_query,
 )
 from hemera.search.settings import Errors, Metric, Settings, noise_deviation
@@ -32,11 +32,19 @@ from hemera.search.tickets import Tickets
 __all__ = ["Index"]
 
 _INDEX_FIELDS: dict[str, type] = {"settings": dict, "rows": int, "index_version": int, "next_id": int}
-_PREPARATION_FIELDS: dict[str, type] = {"settings": str, "count": int}
+
+
+@dataclass(frozen=True)
+class _Rows:
+    """What an answer tells of the rows."""
+
+    version: int
+    ids: NDArray[np.int64]
+    squares: NDArray[np.uint32]
 
 
 @in_own_words
-class Index:
+class Index(BaseIndex):
     """A clear database of vectors that answers encrypted queries with encrypted scores of all its rows.
 
     Vectors are kept as int8 (1 byte an entry), and as polynomials in evaluation form, which take 8 bytes an
@@ -99,31 +107,17 @@ class Index:
         self.add(given, ids=ids)
 
     def _begin(self, settings: Settings, device: str, threads: int | None) -> None:
-        self._settings = settings
-        self._context = Context(settings.params, device, threads=threads)
+        self._open(settings, device, threads)
         self._database = _core.SearchDatabase(self._context._native, settings.dims)
         self._vectors = np.empty((0, settings.dims), np.int8)  # with room for rows to come
         self._squares = np.empty(0, np.uint32)
         self._ids = np.empty(0, np.int64)
         self._rows = 0
-        self._next_id = 0
-        self._version = 0
-        self._lock = threading.Lock()
-
-    @property
-    def settings(self) -> Settings:
-        """What clients need to know."""
-        return self._settings
 
     @property
     def ids(self) -> NDArray[np.int64]:
         """The ids of the rows in the order of answers: a copy."""
         return np.array(self._ids[: self._rows])
-
-    @property
-    def version(self) -> int:
-        """The number of changes so far. Answers carry it."""
-        return self._version
 
     @property
     def memory_bytes(self) -> int:
@@ -149,14 +143,6 @@ class Index:
 
     def __len__(self) -> int:
         return self._rows
-
-    def __repr__(self) -> str:
-        settings = self._settings
-        exact = ", exact" if settings.exact else ""
-        return (
-            f"<Index of {self._rows} x {settings.dims}, {settings.metric!r}{exact}; "
-            f"{self.memory_bytes / 2**20:.1f} MiB on {self._context.device}>"
-        )
 
     # --- Rows. ---
 
@@ -235,41 +221,33 @@ class Index:
 
     # --- Queries. ---
 
-    def load_keys(self, keys: bytes) -> Keys:
-        """A client's keys in the index's memory, from `Client.keys`: for many queries of one client.
+    @property
+    def ticket_bytes(self) -> int:
+        """Bytes of a ticket for the rows that the index has now."""
+        settings = self._settings
+        limbs = len(settings.params.primes[-1])
+        return 16 * self._database.blocks * limbs * settings.degree
 
-        Raises:
-            FormatError: if they are damaged.
-            MismatchError: if they belong to other parameters.
-        """
-        require_type(keys, bytes, "load_keys", "the bytes of a client's keys")
-        loaded = self._context.load(keys)
-        return require_type(loaded, Keys, "load_keys", "the keys of a client")
-
-    def prepare(self, preparation: bytes, keys: bytes | Keys) -> Tickets:
+    def prepare(self, preparation: bytes, keys: bytes | Keys, *, most: int | None = None) -> Tickets:
         """Compute all of later answers that depends on the queries' seeds alone: the keys' and polynomials'
         work. What is left for a query are products of the rows in int8 and its numbers.
 
         Args:
             preparation: from `Client.prepare`.
             keys: as for `query`.
+            most: the number of tickets to make, of the first queries; None: all.
 
         Raises:
             MismatchError: as for `query`, and if the index changes while tickets are made.
             FormatError, MissingKeyError, OutOfMemoryError: as for `query`.
         """
-        header, body = wire.unpack("preparation", preparation, _PREPARATION_FIELDS)
-        require_settings(header["settings"], self._settings, "preparation")
-        count = header["count"]
-        if not 1 <= count <= MOST_PREPARED or len(body) != count * SEED_BYTES:
-            raise FormatError(f"the preparation of {count} queries has {len(body)} bytes of seeds")
-        seeds = [bytes(body[at : at + SEED_BYTES]) for at in range(0, len(body), SEED_BYTES)]
+        seeds = seeds_of(preparation, self._settings)[:most]
         native = keys_of(keys, self._context, "prepare")._native
         version = self._version
         prepared = {}
         for seed in seeds:
             with self._lock:  # queries come in between
-                self._require_rows()
+                self.require_rows()
                 if self._version != version:
                     raise MismatchError("the index has changed while tickets were made; prepare anew")
                 prepared[seed] = self._database.prepare(native, seed)
@@ -297,39 +275,57 @@ class Index:
             OutOfMemoryError: if the device has no room for the expanded query: for each number and query
                 65,536 bytes (exact: 262,144).
         """
-        settings = self._settings
-        asked = unpack_query(query, settings)
-        loaded = keys if isinstance(keys, Tickets) else keys_of(keys, self._context, "query")
+        if not isinstance(keys, Tickets):
+            return self.query_many([(query, keys)])[0]
+        asked = unpack_query(query, self._settings)
         with self._lock:
-            self._require_rows()
-            rows, version, dropped = self._rows, self._version, settings.dropped_bits
-            if isinstance(loaded, Tickets):
-                ticket = loaded._take(asked.seed, version)
-                found = self._database.finish(
-                    ticket, asked.seed, asked.numbers, self._vectors[:rows], dropped
-                )
-            else:
-                found = self._database.answer(loaded._native, asked.seed, asked.numbers, dropped)
-            ids, squares = self._ids[:rows].copy(), self._squares[:rows].copy()
-        has_ids = not np.array_equal(ids, np.arange(rows))
-        return wire.pack(
-            "answer",
-            {
-                "settings": settings.digest,
-                "query": name_of(query),
-                "index_version": version,
-                "rows": rows,
-                "count": len(asked.numbers),
-                "has_ids": has_ids,
-            },
-            wire.pack_numbers(found, settings.kept_bytes),
-            ids.astype("<i8").tobytes() if has_ids else b"",
-            squares.astype("<u4").tobytes() if settings.metric == "l2" else b"",
-        )
+            self.require_rows()
+            found = self._database.finish(
+                keys._take(asked.seed, self._version),
+                asked.seed,
+                asked.numbers,
+                self._vectors[: self._rows],
+                self._settings.dropped_bits,
+            )
+            rows = self._answered_rows()
+        return self._packed([name_of(query)], [found], rows)[0]
 
-    def _require_rows(self) -> None:
-        if self._rows == 0:
-            raise MismatchError("the index has no row to search")
+    def _answers(self, asked: Asked, names: Sequence[str]) -> list[bytes]:
+        with self._lock:
+            self.require_rows()
+            found = self._database.answer(asked, self._settings.dropped_bits)
+            rows = self._answered_rows()
+        return self._packed(names, split(found, asked), rows)
+
+    def _answered_rows(self) -> _Rows:
+        return _Rows(self._version, self._ids[: self._rows].copy(), self._squares[: self._rows].copy())
+
+    def _packed(
+        self, names: Sequence[str], found: Sequence[NDArray[np.uint64]], answered: _Rows
+    ) -> list[bytes]:
+        """The messages of answers [block, query, component, N]."""
+        settings = self._settings
+        ids, squares, rows = answered.ids, answered.squares, len(answered.ids)
+        has_ids = not np.array_equal(ids, np.arange(rows))
+        named = ids.astype("<i8").tobytes() if has_ids else b""
+        norms = squares.astype("<u4").tobytes() if settings.metric == "l2" else b""
+        return [
+            wire.pack(
+                "answer",
+                {
+                    "settings": settings.digest,
+                    "query": name,
+                    "index_version": answered.version,
+                    "rows": rows,
+                    "count": numbers.shape[1],
+                    "has_ids": has_ids,
+                },
+                wire.pack_numbers(numbers, settings.kept_bytes),
+                named,
+                norms,
+            )
+            for name, numbers in zip(names, found, strict=True)
+        ]
 
     # --- Files. ---
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,6 +19,8 @@ from hemera.search.settings import Settings
 SEED_BYTES = 32
 IDS = 1 << 62
 """Ids are below it."""
+MOST_PREPARED = 100_000
+"""Queries of one message."""
 _QUERY_FIELDS: dict[str, type] = {"settings": str, "count": int}
 
 
@@ -39,6 +42,21 @@ def unpack_query(query: bytes, settings: Settings) -> Query:
         raise FormatError(f"the query has {len(body)} bytes of numbers for {count} queries")
     numbers = wire.unpack_numbers(body[SEED_BYTES:], settings.number_bytes)
     return Query(bytes(body[:SEED_BYTES]), numbers.reshape(count, limbs, settings.dims))
+
+
+def seeds_of(preparation: bytes, settings: Settings) -> list[bytes]:
+    """The seeds of a message from `Client.prepare`. FormatError, MismatchError."""
+    header, body = wire.unpack("preparation", preparation, _QUERY_FIELDS)
+    require_settings(header["settings"], settings, "preparation")
+    count = header["count"]
+    if not 1 <= count <= MOST_PREPARED or len(body) != count * SEED_BYTES:
+        raise FormatError(f"the preparation of {count} queries has {len(body)} bytes of seeds")
+    return [bytes(body[at : at + SEED_BYTES]) for at in range(0, len(body), SEED_BYTES)]
+
+
+def name_of(query: bytes) -> str:
+    """32 hexadecimal digits that an answer names its query by."""
+    return hashlib.sha256(query).hexdigest()[:32]
 
 
 def require_settings(digest: str, settings: Settings, what: str) -> None:

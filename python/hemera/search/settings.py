@@ -178,6 +178,11 @@ class Settings:
         return self.params.primes[0][0].bit_length() - 8 * self.kept_bytes
 
     @property
+    def expanded_bytes(self) -> int:
+        """Bytes of a query in the memory of a device that answers it: a ciphertext for each number."""
+        return 16 * self.dims * len(self.params.primes[-1]) * self.degree
+
+    @property
     def digest(self) -> str:
         """32 hexadecimal digits that name the settings in queries and answers."""
         return hashlib.sha256(bytes(self)).hexdigest()[:32]

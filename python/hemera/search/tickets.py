@@ -40,6 +40,16 @@ class Tickets:
         with self._lock:
             return sum(ticket.memory_bytes for ticket in self._prepared.values())
 
+    def join(self, others: Tickets) -> None:
+        """Take the tickets of others, which has none after it. Those of another version of the index give way
+        to the others'."""
+        with self._lock, others._lock:
+            if self._index_version != others._index_version:
+                self._prepared.clear()
+            self._index_version = others._index_version
+            self._prepared.update(others._prepared)
+            others._prepared.clear()
+
     def _take(self, seed: bytes, index_version: int) -> _core.SearchPreparedAnswer:
         """The ticket of a seed, which is gone after it."""
         if index_version != self._index_version:

@@ -22,6 +22,7 @@ MAGIC = b"\x89HEMSEARCH\r\n\x1a\n\x00\x00"
 VERSION = 1
 _MAX_HEADER = 1 << 16
 _DIGEST = 32
+_BEGIN = len(MAGIC) + 8
 
 Part = bytes | memoryview
 
@@ -48,17 +49,35 @@ def unpack(kind: str, data: bytes, fields: dict[str, type]) -> tuple[dict[str, A
 
 def unpack_any(kind: str, data: bytes) -> tuple[dict[str, Any], memoryview]:
     """The same with any fields."""
-    begin = len(MAGIC) + 8
     view = memoryview(data)
-    if bytes(view[: len(MAGIC)]) != MAGIC:
-        raise FormatError(f"no {kind} of a search: it does not begin as one")
-    length = int.from_bytes(view[len(MAGIC) : begin], "little")
-    if len(data) < begin + _DIGEST or length > min(_MAX_HEADER, len(data) - begin - _DIGEST):
-        raise FormatError(f"the {kind} of a search is cut off")
+    text = _header(kind, view)
     if hashlib.sha256(view[:-_DIGEST]).digest() != bytes(view[-_DIGEST:]):
         raise FormatError(f"the {kind} of a search is damaged: its checksum does not fit")
+    header = _read(kind, text)
+    if header.get("kind") != kind:
+        raise FormatError(f"this is the {header.get('kind')!r} of a search, where a {kind} is needed")
+    del header["version"], header["kind"]
+    return header, view[_BEGIN + len(text) : -_DIGEST]
+
+
+def kind_of(data: bytes) -> str:
+    """The kind of a message or file, by its header alone: `unpack` checks the rest. FormatError."""
+    return str(_read("file", _header("file", memoryview(data))).get("kind"))
+
+
+def _header(kind: str, view: memoryview) -> bytes:
+    """The text of the header."""
+    if bytes(view[: len(MAGIC)]) != MAGIC:
+        raise FormatError(f"no {kind} of a search: it does not begin as one")
+    length = int.from_bytes(view[len(MAGIC) : _BEGIN], "little")
+    if len(view) < _BEGIN + _DIGEST or length > min(_MAX_HEADER, len(view) - _BEGIN - _DIGEST):
+        raise FormatError(f"the {kind} of a search is cut off")
+    return bytes(view[_BEGIN : _BEGIN + length])
+
+
+def _read(kind: str, text: bytes) -> dict[str, Any]:
     try:
-        header = json.loads(bytes(view[begin : begin + length]))
+        header = json.loads(text)
     except (ValueError, RecursionError) as error:
         raise FormatError(f"the header of the {kind} is damaged: {error}") from None
     if not isinstance(header, dict) or header.get("version") != VERSION:
@@ -66,10 +85,7 @@ def unpack_any(kind: str, data: bytes) -> tuple[dict[str, Any], memoryview]:
         raise FormatError(
             f"the {kind} is of version {found!r} of the format, and this reads {VERSION}; take a newer Hemera"
         )
-    if header.get("kind") != kind:
-        raise FormatError(f"this is the {header.get('kind')!r} of a search, where a {kind} is needed")
-    del header["version"], header["kind"]
-    return header, view[begin + length : -_DIGEST]
+    return header
 
 
 def pack_numbers(numbers: NDArray[np.uint64], width: int) -> bytes:

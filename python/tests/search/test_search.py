@@ -14,7 +14,8 @@ from numpy.typing import NDArray
 
 import hemera as hm
 from hemera.search import Client, Index, Settings, wire
-from hemera.search.client import ANSWER_FIELDS, name_of
+from hemera.search.client import ANSWER_FIELDS
+from hemera.search.requests import name_of
 
 Metric = Literal["cosine", "dot", "l2"]
 DEGREE = 4096

@@ -10,6 +10,25 @@
 
 namespace hemera::circuits::search {
 
+std::size_t total(std::span<const KeyedQuery> queries) {
+  std::size_t count = 0;
+  for (const KeyedQuery& each : queries) count += each.query.count;
+  return count;
+}
+
+void require_answerable(const rlwe::Context& context, std::span<const KeyedQuery> queries, std::size_t dims,
+                        std::size_t blocks) {
+  for (const auto& [query, keys] : queries) {
+    rlwe::require_same_context(context, *keys.context, "search");
+    if (query.dims != dims || blocks == 0) throw unanswerable(query.dims, dims, blocks);
+  }
+}
+
+MismatchError unanswerable(std::size_t query_dims, std::size_t dims, std::size_t blocks) {
+  return MismatchError("search: a query of " + std::to_string(query_dims) + " numbers in a database of " +
+                       std::to_string(blocks) + " blocks of rows of " + std::to_string(dims));
+}
+
 Answer rounded(const rlwe::Context& context, poly::Poly sums, std::size_t count, int dropped_bits) {
   using poly::Form;
   if (dropped_bits < 0 || dropped_bits > most_dropped_bits) {

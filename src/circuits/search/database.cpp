@@ -1,6 +1,7 @@
 #include "hemera/circuits/search/database.hpp"
 
 #include <algorithm>
+#include <array>
 #include <string>
 #include <utility>
 
@@ -140,6 +141,29 @@ poly::Poly expand(const std::shared_ptr<const rlwe::Context>& context, const Que
   return numbers;
 }
 
+poly::Poly expand(const std::shared_ptr<const rlwe::Context>& context, std::span<const KeyedQuery> queries) {
+  if (queries.size() == 1) return expand(context, queries.front().query, queries.front().keys);
+  const std::size_t count = total(queries), dims = queries.empty() ? 0 : queries.front().query.dims;
+  for (const KeyedQuery& each : queries) {
+    if (each.query.dims != dims) {
+      throw MismatchError("search: queries of " + std::to_string(dims) + " and of " +
+                          std::to_string(each.query.dims) + " numbers do not take one pass");
+    }
+  }
+  if (count == 0) throw MismatchError("search: no query is given; at least one is needed");
+  const poly::RnsBase& base = context->base(context->top_level());
+  poly::Poly joined = context->make_poly(dims * count, 2, base, Form::evaluation);
+  const PolyView by_number = joined.view().with_batch(dims);  // [number, 2 query]
+  std::size_t first = 0;
+  for (const auto& [query, keys] : queries) {
+    const poly::Poly own = expand(context, query, keys);
+    context->backend().copy(context->queue(), by_number.components(2 * first, 2 * query.count),
+                            own.view().with_batch(dims));
+    first += query.count;
+  }
+  return joined;
+}
+
 Database::Database(std::shared_ptr<const rlwe::Context> context, std::size_t dims)
     : context_(std::move(context)), layout_(context_->degree(), dims), blocks_(context_, 1, dims) {}
 
@@ -167,17 +191,13 @@ void Database::set_block(std::size_t block, std::span<const std::int8_t> rows) {
   context_->backend().forward_transform(context_->queue(), out, out, base);
 }
 
-poly::Poly Database::products(const Query& query, const rlwe::EvaluationKeys& keys) const {
+poly::Poly Database::products(std::span<const KeyedQuery> queries) const {
   const rlwe::Context& context = *context_;
-  rlwe::require_same_context(context, *keys.context, "search");
-  if (query.dims != layout_.dims || blocks() == 0) {
-    throw MismatchError("search: a query of " + std::to_string(query.dims) + " numbers in a database of " +
-                        std::to_string(blocks()) + " blocks of rows of " + std::to_string(layout_.dims));
-  }
+  require_answerable(context, queries, layout_.dims, blocks());
   const poly::Backend& backend = context.backend();
   runtime::Queue& queue = context.queue();
-  const poly::Poly numbers = expand(context_, query, keys);
-  const std::size_t components = 2 * query.count;
+  const poly::Poly numbers = expand(context_, queries);
+  const std::size_t components = 2 * total(queries);
   poly::Poly sums =
       context.make_poly(blocks(), components, context.base(context.top_level()), Form::evaluation);
   auto workspace = context.make_workspace();
@@ -191,13 +211,17 @@ poly::Poly Database::products(const Query& query, const rlwe::EvaluationKeys& ke
 }
 
 Answer Database::answer(const Query& query, const rlwe::EvaluationKeys& keys, int dropped_bits) const {
-  return rounded(*context_, products(query, keys), query.count, dropped_bits);
+  return answer(std::array{KeyedQuery{query, keys}}, dropped_bits);
+}
+
+Answer Database::answer(std::span<const KeyedQuery> queries, int dropped_bits) const {
+  return rounded(*context_, products(queries), total(queries), dropped_bits);
 }
 
 PreparedAnswer Database::prepare(const poly::RandomStream& seed, const rlwe::EvaluationKeys& keys) const {
   Query query{.count = 1, .dims = layout_.dims, .seed = seed, .numbers = {}};
   query.numbers.resize(context_->base(context_->top_level()).size() * layout_.dims);
-  return {layout_.dims, products(query, keys)};
+  return {layout_.dims, products(std::array{KeyedQuery{query, keys}})};
 }
 
 Answer Database::finish(PreparedAnswer prepared, const Query& query, std::span<const std::int8_t> rows,

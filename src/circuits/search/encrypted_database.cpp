@@ -1,6 +1,7 @@
 #include "hemera/circuits/search/encrypted_database.hpp"
 
 #include <algorithm>
+#include <array>
 #include <string>
 #include <utility>
 
@@ -33,13 +34,6 @@ EncryptedDatabase::EncryptedDatabase(std::shared_ptr<const rlwe::Context> contex
     : context_(std::move(context)),
       dims_(QueryLayout(context_->degree(), dims).dims),
       blocks_(context_, 2, dims) {}
-
-void EncryptedDatabase::require_blocks(std::size_t dims) const {
-  if (dims != dims_ || blocks() == 0) {
-    throw MismatchError("search: a query of " + std::to_string(dims) + " numbers in a database of " +
-                        std::to_string(blocks()) + " blocks of rows of " + std::to_string(dims_));
-  }
-}
 
 void EncryptedDatabase::require_residues(std::span<const std::uint64_t> residues,
                                          std::size_t polynomials) const {
@@ -104,19 +98,26 @@ void EncryptedDatabase::move_block(std::size_t to, std::size_t from) {
 
 Answer EncryptedDatabase::answer(const Query& query, const rlwe::EvaluationKeys& keys,
                                  int dropped_bits) const {
+  return answer(std::array{KeyedQuery{query, keys}}, dropped_bits);
+}
+
+Answer EncryptedDatabase::answer(std::span<const KeyedQuery> queries, int dropped_bits) const {
   const rlwe::Context& context = *context_;
-  rlwe::require_same_context(context, *keys.context, "search");
-  require_blocks(query.dims);
-  const std::size_t level = context.top_level(), count = query.count;
-  const auto key = keys.find(rlwe::KeyRole::relinearization(), level);
-  if (key == nullptr) {
-    throw MissingKeyError(
-        "search: the keys lack the one for products; send those that the client makes for encrypted rows");
+  require_answerable(context, queries, dims_, blocks());
+  const std::size_t level = context.top_level(), count = total(queries);
+  std::vector<std::shared_ptr<const rlwe::SwitchingKey>> of_query;
+  for (const auto& [query, keys] : queries) {
+    const auto key = keys.find(rlwe::KeyRole::relinearization(), level);
+    if (key == nullptr) {
+      throw MissingKeyError(
+          "search: the keys lack the one for products; send those that the client makes for encrypted rows");
+    }
+    of_query.insert(of_query.end(), query.count, key);
   }
   const poly::Backend& backend = context.backend();
   runtime::Queue& queue = context.queue();
   const poly::RnsBase& base = context.base(level);
-  const poly::Poly numbers = expand(context_, query, keys);
+  const poly::Poly numbers = expand(context_, queries);
   // [block * (b, a), query * (b, a)]
   poly::Poly products = context.make_poly(2 * blocks(), 2 * count, base, Form::evaluation);
   auto workspace = context.make_workspace();
@@ -132,7 +133,7 @@ Answer EncryptedDatabase::answer(const Query& query, const rlwe::EvaluationKeys&
     for (std::size_t first = 0; first < blocks(); first += most_switched) {
       const std::size_t size = std::min(most_switched, blocks() - first);
       const poly::Poly switched =
-          rlwe::switch_key(context, by_a.components(2 * i + 1, 1).batches(first, size), level, *key,
+          rlwe::switch_key(context, by_a.components(2 * i + 1, 1).batches(first, size), level, *of_query[i],
                            by_b.components(2 * i, 2).batches(first, size));
       backend.copy(queue, sums.view().components(2 * i, 2).batches(first, size), switched.view());
     }
@@ -146,7 +147,7 @@ Answer EncryptedDatabase::answer(const rlwe::IntegerMatrix& queries, std::uint64
                                  int dropped_bits) const {
   const rlwe::Context& context = *context_;
   rlwe::require_same_context(context, *queries.context(), "search");
-  require_blocks(queries.columns());
+  if (queries.columns() != dims_ || blocks() == 0) throw unanswerable(queries.columns(), dims_, blocks());
   const poly::Backend& backend = context.backend();
   runtime::Queue& queue = context.queue();
   const poly::RnsBase& base = context.base(context.top_level());

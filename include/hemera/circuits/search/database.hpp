@@ -14,6 +14,12 @@
 
 namespace hemera::circuits::search {
 
+/// Queries of one client, and its keys. Both outlive the call that they are given to.
+struct KeyedQuery {
+  const Query& query;
+  const rlwe::EvaluationKeys& keys;
+};
+
 /// Each number of the queries as a ciphertext of its own, of a constant polynomial: [dims * query, 2, limb,
 /// N] at the top level, the queries of number 0 first. The numbers are multiplied by N^-1 modulo Q, then
 /// log2 N automorphisms, each added or subtracted, keep one coefficient and multiply it by N. (H. Chen,
@@ -25,6 +31,9 @@ namespace hemera::circuits::search {
 /// dims outside 1 to N.
 poly::Poly expand(const std::shared_ptr<const rlwe::Context>& context, const Query& query,
                   const rlwe::EvaluationKeys& keys);
+/// The same of the queries of several clients, each by its own keys: those of the first client first. Throws
+/// as `expand`, and MismatchError where there is none, or they have different dims.
+poly::Poly expand(const std::shared_ptr<const rlwe::Context>& context, std::span<const KeyedQuery> queries);
 
 /// All of an answer to one query that depends on the query's seed alone. It serves one query.
 struct PreparedAnswer {
@@ -57,6 +66,9 @@ class Database {
   /// answer's numbers keep all bits but the lowest `dropped_bits`. Throws as `expand`, and MismatchError for
   /// queries of other dims, or where there is no block.
   [[nodiscard]] Answer answer(const Query& query, const rlwe::EvaluationKeys& keys, int dropped_bits) const;
+  /// The same for queries of several clients in one pass over the blocks, with the same bits for each: those
+  /// of the first client first. Throws as `answer` and `expand`.
+  [[nodiscard]] Answer answer(std::span<const KeyedQuery> queries, int dropped_bits) const;
 
   /// The same in two halves, with the same bits, since expansions are linear in (b, a) and keep b's numbers
   /// exactly: first all that takes keys and polynomials, by the seed; then the products of rows and the
@@ -71,7 +83,7 @@ class Database {
 
  private:
   /// Products of the blocks and expanded queries: [block, 2 query, limb, N], coefficient form, top level.
-  [[nodiscard]] poly::Poly products(const Query& query, const rlwe::EvaluationKeys& keys) const;
+  [[nodiscard]] poly::Poly products(std::span<const KeyedQuery> queries) const;
 
   std::shared_ptr<const rlwe::Context> context_;
   QueryLayout layout_;

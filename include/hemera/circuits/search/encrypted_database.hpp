@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "hemera/circuits/search/blocks.hpp"
+#include "hemera/circuits/search/database.hpp"
 #include "hemera/circuits/search/query.hpp"
 #include "hemera/poly/random.hpp"
 #include "hemera/rlwe/context.hpp"
@@ -66,13 +67,14 @@ class EncryptedDatabase {
   /// query's, relinearized once. Throws as Database::answer, and MissingKeyError without a relinearization
   /// key.
   [[nodiscard]] Answer answer(const Query& query, const rlwe::EvaluationKeys& keys, int dropped_bits) const;
+  /// The same for several messages of queries in one pass, as Database::answer.
+  [[nodiscard]] Answer answer(std::span<const KeyedQuery> queries, int dropped_bits) const;
   /// The same for queries in the clear, [query, dims], times `factor`, without keys. Throws MismatchError for
   /// queries of another context or of other dims, or where there is no block.
   [[nodiscard]] Answer answer(const rlwe::IntegerMatrix& queries, std::uint64_t factor,
                               int dropped_bits) const;
 
  private:
-  void require_blocks(std::size_t dims) const;
   /// Of polynomials [limb, N].
   void require_residues(std::span<const std::uint64_t> residues, std::size_t polynomials) const;
 

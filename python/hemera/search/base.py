@@ -1,0 +1,163 @@
+"""What clear and encrypted indexes have in common."""
+
+from __future__ import annotations
+
+import os
+import threading
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from hemera import _core
+from hemera.errors import MismatchError, MissingKeyError
+from hemera.inputs.arguments import in_own_words, require_type
+from hemera.objects.context import Context
+from hemera.objects.keys import Keys
+from hemera.search.requests import keys_of, name_of, unpack_query
+from hemera.search.settings import Errors, Settings
+
+__all__ = ["BaseIndex"]
+
+Asked = list[tuple[_core.EvaluationKeys, bytes, NDArray[np.uint64]]]
+"""Of each client its keys, a seed, and numbers [query, limb, dims]."""
+
+
+@in_own_words
+class BaseIndex(ABC):
+    """A database of vectors that answers encrypted queries: `Index` or `EncryptedIndex`."""
+
+    _ids: NDArray[np.int64]
+
+    def _open(self, settings: Settings, device: str, threads: int | None) -> None:
+        self._settings = settings
+        self._context = Context(settings.params, device, threads=threads)
+        self._next_id = 0
+        self._version = 0
+        self._lock = threading.Lock()
+
+    @property
+    def settings(self) -> Settings:
+        """What clients need to know."""
+        return self._settings
+
+    @property
+    @abstractmethod
+    def ids(self) -> NDArray[np.int64]:
+        """The ids of the rows in the order of answers: a copy."""
+
+    @property
+    def version(self) -> int:
+        """The number of changes so far. Answers carry it."""
+        return self._version
+
+    @property
+    def device(self) -> str:
+        """The device of the database."""
+        return self._context.device
+
+    @property
+    @abstractmethod
+    def memory_bytes(self) -> int:
+        """Bytes of the database in the device's memory."""
+
+    @property
+    @abstractmethod
+    def expected_error(self) -> Errors:
+        """The errors of scores, for a query of norm 1, as standard deviations over all rows
+        (docs/search.md). With exact scores both are 0."""
+
+    @abstractmethod
+    def __len__(self) -> int:
+        """The number of rows."""
+
+    def __repr__(self) -> str:
+        settings = self._settings
+        exact = ", exact" if settings.exact else ""
+        return (
+            f"<{type(self).__name__} of {len(self)} x {settings.dims}, {settings.metric!r}{exact}; "
+            f"{self.memory_bytes / 2**20:.1f} MiB on {self.device}>"
+        )
+
+    @abstractmethod
+    def remove(self, ids: ArrayLike) -> None:
+        """Remove rows. ParameterError if no row has one of the ids."""
+
+    @abstractmethod
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the index to a file. FileError if it can not be written."""
+
+    # --- Queries. ---
+
+    def load_keys(self, keys: bytes) -> Keys:
+        """A client's keys in the index's memory, from `Client.keys`: for many queries of one client.
+
+        Raises:
+            FormatError: if they are damaged.
+            MismatchError: if they belong to other parameters.
+        """
+        require_type(keys, bytes, "load_keys", "the bytes of a client's keys")
+        return keys_of(keys, self._context, "load_keys")
+
+    def require_keys(self, keys: Keys) -> None:
+        """MissingKeyError unless a client's keys are all that its queries take."""
+        degree = self._settings.degree
+        elements = {(degree >> i) + 1 for i in range(degree.bit_length() - 1)}
+        missing = sorted(elements.difference(keys.galois_elements))
+        if missing:
+            raise MissingKeyError(
+                f"the keys lack the automorphism X -> X^{missing[0]}; send those that the client makes for "
+                "searches (hemera.search.Client.keys)"
+            )
+        if self._settings.owner and not keys.has_relinearization:
+            raise MissingKeyError(
+                "the keys lack the one for products; send those of the encrypted index's owner"
+            )
+
+    def query_many(self, asked: Sequence[tuple[bytes, bytes | Keys]]) -> list[bytes]:
+        """Answer the queries of several messages, of one client or several, by one pass over the database.
+        Each has the bits of an answer by itself: clients do not see each other's queries.
+
+        Args:
+            asked: for each message the query, from `Client.query`, and the keys of the same client.
+
+        Returns:
+            The answers in the same order, each for the `Client.decrypt` of its own client.
+
+        Raises:
+            FormatError, MismatchError, MissingKeyError: if one of the messages has what `query` refuses; then
+                none is answered.
+            OutOfMemoryError: if the device has no room for the expanded queries of all.
+
+        Examples:
+            >>> index = hm.search.Index(np.eye(4, dtype=np.float32), metric="dot")
+            >>> alice, bob = (hm.search.Client(index.settings) for _ in range(2))
+            >>> asked = [(alice.query([9, 1, 2, 3]), alice.keys), (bob.query([1, 2, 9, 3]), bob.keys)]
+            >>> answers = index.query_many(asked)
+            >>> [int(client.decrypt(a, k=1)[1][0]) for client, a in zip((alice, bob), answers)]
+            [0, 2]
+        """
+        if len(asked) == 0:
+            return []
+        sent = [unpack_query(query, self._settings) for query, _ in asked]
+        loaded = [keys_of(keys, self._context, "query")._native for _, keys in asked]
+        return self._answers(
+            [(keys, each.seed, each.numbers) for keys, each in zip(loaded, sent, strict=True)],
+            [name_of(query) for query, _ in asked],
+        )
+
+    @abstractmethod
+    def _answers(self, asked: Asked, names: Sequence[str]) -> list[bytes]:
+        """The messages to clients, for queries of these names."""
+
+    def require_rows(self) -> None:
+        """MismatchError unless there is a row to search."""
+        if len(self) == 0:
+            raise MismatchError("the index has no row to search")
+
+
+def split(found: NDArray[np.uint64], asked: Asked) -> list[NDArray[np.uint64]]:
+    """The numbers [block, query, component, N] of each message, of those of all."""
+    ends = np.cumsum([len(numbers) for _, _, numbers in asked])
+    return np.split(found, ends[:-1], axis=1)

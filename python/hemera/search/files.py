@@ -1,0 +1,54 @@
+"""Files of indexes, recognised by what they hold."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from hemera.errors import FormatError
+from hemera.inputs.source import Source, read_bytes
+from hemera.search import wire
+from hemera.search.base import BaseIndex
+from hemera.search.encrypted_index import EncryptedIndex
+from hemera.search.index import Index
+from hemera.search.settings import Settings
+
+__all__ = ["load", "settings_of"]
+
+_KINDS: Mapping[str, type[Index] | type[EncryptedIndex]] = {
+    "index": Index,
+    "encrypted index": EncryptedIndex,
+}
+"""The classes by the kinds of their files."""
+
+
+def load(source: Source, *, device: str = "cpu", threads: int | None = None) -> BaseIndex:
+    """The index of a file or its bytes: an `Index` or an `EncryptedIndex`.
+
+    Args:
+        source: the path of a file that `save` wrote, or its bytes.
+        device: the device of the database, as for `hemera.Context`.
+        threads: the number of threads of the CPU; None: as many as the process may run on.
+
+    Raises:
+        FormatError: if it is damaged, or no index.
+        FileError: if the file can not be read.
+        DeviceError, OutOfMemoryError: as for an index.
+    """
+    data = read_bytes(source)
+    return _KINDS[_kind_of(data)].load(data, device=device, threads=threads)
+
+
+def settings_of(source: Source) -> Settings:
+    """The settings of the index in a file, or its bytes, whose checksum is right. FormatError, FileError."""
+    data = read_bytes(source)
+    header, _ = wire.unpack_any(_kind_of(data), data)
+    if not isinstance(header.get("settings"), dict):
+        raise FormatError("the header of the index has no settings")
+    return Settings.from_fields(header["settings"])
+
+
+def _kind_of(data: bytes) -> str:
+    kind = wire.kind_of(data)
+    if kind not in _KINDS:
+        raise FormatError(f"this is the {kind!r} of a search, where an index is needed (index.save(path))")
+    return kind

@@ -1,0 +1,142 @@
+"""Queries of several clients in one pass, and files of either kind of index."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import hemera as hm
+from hemera.errors import FormatError, MismatchError, MissingKeyError
+from hemera.search import Client, EncryptedIndex, Index, Settings
+
+ROWS, DIMS = 4096 + 40, 12
+
+
+def vectors(rows: int = ROWS, seed: int = 1) -> np.ndarray:
+    return np.random.default_rng(seed).integers(-128, 128, (rows, DIMS)).astype(np.int8)
+
+
+@pytest.mark.parametrize("metric", ["dot", "l2"])
+def test_each_client_reads_its_own_scores(metric: str) -> None:
+    database = vectors()
+    index = Index(database, metric, ids=np.arange(ROWS) + 5, exact=True)  # type: ignore[arg-type]
+    alice, bob = Client(index.settings), Client(index.settings)
+    queries = np.random.default_rng(2).integers(-127, 128, (4, DIMS))
+    asked = [
+        (alice.query(queries[0]), index.load_keys(alice.keys)),
+        (bob.query(queries[1:3]), bob.keys),
+        (alice.query(queries[3:]), alice.keys),
+    ]
+    answers = index.query_many(asked)
+    assert answers == [index.query(query, keys) for query, keys in asked]
+    wide = database.astype(np.int64)
+    expected = queries @ wide.T
+    if metric == "l2":
+        expected = ((wide[None] - queries[:, None]) ** 2).sum(axis=2)
+    with pytest.raises(MismatchError, match="no query of this client"):
+        alice.decrypt(answers[1])
+    scores, ids = alice.decrypt(answers[0])
+    assert scores.tolist() == expected[0].tolist()
+    assert ids[0] == 5
+    assert bob.decrypt(answers[1])[0].tolist() == expected[1:3].tolist()
+    assert alice.decrypt(answers[2])[0].tolist() == expected[3:].tolist()
+
+
+def test_keys_of_another_client_tell_nothing() -> None:
+    database = vectors(300).astype(np.float32)
+    index = Index(database, "dot")
+    alice, bob = Client(index.settings), Client(index.settings)
+    x = np.ones(DIMS)
+    right, wrong = index.query_many([(alice.query(x), alice.keys), (alice.query(x), bob.keys)])
+    expected = database @ x
+    scale = np.abs(expected).max()
+    assert np.abs(alice.decrypt(right)[0] - expected).max() < 0.02 * scale
+    assert np.corrcoef(alice.decrypt(wrong)[0], expected)[0, 1] < 0.5
+
+
+def test_encrypted_rows() -> None:
+    database = vectors(300)
+    owner = Client.owning(database, "l2", exact=True)
+    index = EncryptedIndex(owner.encrypt(database))
+    again = Client(owner.settings, bytes(owner.secret_key))
+    queries = np.random.default_rng(3).integers(-127, 128, (3, DIMS))
+    asked = [(owner.query(queries[0]), owner.keys), (again.query(queries[1:]), again.keys)]
+    first, second = index.query_many(asked)
+    assert [first, second] == [index.query(query, keys) for query, keys in asked]
+    expected = ((database.astype(np.int64)[None] - queries[:, None]) ** 2).sum(axis=2)
+    assert owner.decrypt(first)[0].tolist() == expected[0].tolist()
+    assert again.decrypt(second)[0].tolist() == expected[1:].tolist()
+
+
+def test_one_bad_message_answers_none() -> None:
+    index = Index(vectors(20), "dot")
+    client, other = Client(index.settings), Client(Settings(DIMS, "l2"))
+    good = (client.query(np.ones(DIMS)), client.keys)
+    assert index.query_many([]) == []
+    with pytest.raises(FormatError, match="checksum"):
+        index.query_many([good, (good[0][:-1] + b"?", client.keys)])
+    with pytest.raises(MismatchError, match="other settings"):
+        index.query_many([good, (other.query(np.ones(DIMS)), other.keys)])
+    index.remove(np.arange(20))
+    with pytest.raises(MismatchError, match="no row"):
+        index.query_many([good])
+
+
+def test_keys_are_all_or_refused() -> None:
+    index = Index(vectors(20), "dot")
+    client = Client(index.settings)
+    index.require_keys(index.load_keys(client.keys))
+    ctx = hm.Context(index.settings.params, "cpu")
+    few = ctx.generate_keys(ctx.generate_secret_key(), rotations=[1])
+    with pytest.raises(MissingKeyError, match="lack the automorphism"):
+        index.require_keys(index.load_keys(bytes(few)))
+    owner = Client.owning(vectors(20), "dot")
+    encrypted = EncryptedIndex(owner.encrypt(vectors(20)))
+    encrypted.require_keys(encrypted.load_keys(owner.keys))
+    with pytest.raises(MissingKeyError, match="products"):
+        encrypted.require_keys(encrypted.load_keys(client.keys))
+
+
+def test_files_are_recognised(tmp_path: Path) -> None:
+    database = vectors(20)
+    owner = Client.owning(database, "dot")
+    indexes = [Index(database, "dot"), EncryptedIndex(owner.encrypt(database))]
+    for index in indexes:
+        index.save(tmp_path / "index")
+        again = hm.search.load(tmp_path / "index", threads=1)
+        assert type(again) is type(index)
+        assert again.settings == index.settings
+        assert again.ids.tolist() == list(range(20))
+        assert repr(again) == repr(index)
+        damaged = bytearray((tmp_path / "index").read_bytes())
+        damaged[-40] ^= 1
+        with pytest.raises(FormatError, match="checksum"):
+            hm.search.load(bytes(damaged))
+    for wrong, why in (
+        (bytes(owner.settings), "'settings' of a search"),
+        (b"rubbish", "does not begin"),
+        (b"", "does not begin"),
+        ((tmp_path / "index").read_bytes()[:30], "cut off"),
+    ):
+        with pytest.raises(FormatError, match=why):
+            hm.search.load(wrong)
+
+
+def test_tickets_are_made_for_as_many_as_asked() -> None:
+    index = Index(vectors(20), "dot")
+    client = Client(index.settings)
+    tickets = index.prepare(client.prepare(3), client.keys, most=2)
+    assert len(tickets) == 2
+    assert tickets.memory_bytes == 2 * index.ticket_bytes
+    more = index.prepare(client.prepare(2), client.keys)
+    tickets.join(more)
+    assert (len(tickets), len(more)) == (4, 0)
+    first = client.query(np.ones(DIMS), prepared=True)
+    assert index.query(first, tickets) == index.query(first, client.keys)
+    with pytest.raises(MismatchError, match="serves once"):
+        index.query(first, tickets)
+    index.add(vectors(1))
+    tickets.join(index.prepare(client.prepare(1), client.keys))
+    assert len(tickets) == 1
