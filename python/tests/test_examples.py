@@ -54,6 +54,12 @@ EXPECTED = {
         "linear layers of a block",
     ],
     "20_encrypted_search": ["a query of 940 bytes", "topic  7", "and one added: [1000000, "],
+    "22_serve_an_index": [
+        "indexes: ['documents', 'vault']",
+        "2 queries are prepared",
+        "two tenants: True",
+        "stopped with 0",
+    ],
 }
 
 

@@ -1,4 +1,4 @@
-"""A server for packaged models: computes on ciphertexts of clients that keep their secret keys."""
+"""A server for packaged models and indexes: computes for clients that keep their secret keys."""
 
 from __future__ import annotations
 
@@ -49,7 +49,10 @@ def _rate(text: str) -> float:
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
-        "home", metavar="HOME", type=Path, help="folder of the server: models, clients, and clients' keys"
+        "home",
+        metavar="HOME",
+        type=Path,
+        help="folder of the server: models, indexes, clients, and clients' keys",
     )
     parser.add_argument("--host", default="127.0.0.1", help="address to listen at (default 127.0.0.1)")
     parser.add_argument("--port", type=int, default=8000, help="port; 0: any that is free (default 8000)")
@@ -91,12 +94,19 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     changes.add_argument("--add-model", metavar="FILE", type=Path, help="copy a packaged model into HOME")
     changes.add_argument("--remove-model", metavar="NAME", help="remove a model")
     changes.add_argument(
+        "--add-index",
+        metavar="FILE",
+        type=Path,
+        help="copy an index for encrypted search into HOME, under FILE's name without its ending",
+    )
+    changes.add_argument("--remove-index", metavar="NAME", help="remove an index")
+    changes.add_argument(
         "--add-client",
         metavar="NAME",
         help="add a client, and print its token, which the server does not keep",
     )
     changes.add_argument("--remove-client", metavar="NAME", help="remove a client and its keys")
-    changes.add_argument("--list", action="store_true", help="print the models and clients")
+    changes.add_argument("--list", action="store_true", help="print the models, indexes and clients")
 
 
 def _add_limits(group: argparse._ArgumentGroup) -> None:
@@ -105,6 +115,10 @@ def _add_limits(group: argparse._ArgumentGroup) -> None:
         "keys": ("key_bytes", "an upload of keys (default 8GiB)"),
         "store": ("store_bytes", "all keys on disk; nothing is evicted (default 64GiB)"),
         "loaded-keys": ("loaded_key_bytes", "keys in the device's memory (default 8GiB)"),
+        "prepared": (
+            "prepared_bytes",
+            "prepared answers of one client and index in the device's memory (default 256MiB)",
+        ),
         "client-store": ("client_store_bytes", "keys on disk of one client (default: a quarter of all)"),
         "waiting": ("waiting_bytes", "all requests that arrive, wait or are computed (default 1GiB)"),
         "client-waiting": ("client_waiting_bytes", "the same for one client (default: a quarter of all)"),
@@ -174,6 +188,7 @@ _LIMITS = (
     "store_bytes",
     "client_store_bytes",
     "loaded_key_bytes",
+    "prepared_bytes",
     "waiting_bytes",
     "client_waiting_bytes",
     "waiting_requests",
@@ -206,6 +221,10 @@ def run(options: argparse.Namespace) -> int:
         print(home.add_model(options.add_model).name)
     elif options.remove_model:
         home.remove_model(options.remove_model)
+    elif options.add_index:
+        print(home.add_index(options.add_index))
+    elif options.remove_index:
+        home.remove_index(options.remove_index)
     elif options.add_client:
         print(home.clients.add(options.add_client))
     elif options.remove_client:
@@ -214,7 +233,10 @@ def run(options: argparse.Namespace) -> int:
         models, damaged = home.models()
         for package in models.values():
             print(f"model   {package.name}  {package.digest[:16]}  {package.description}")
-        for name, why in damaged.items():
+        indexes, clashing = home.indexes()
+        for name, path in indexes.items():
+            print(f"index   {name}  {path.stat().st_size} bytes")
+        for name, why in {**damaged, **clashing}.items():
             print(f"damaged {name}  {why}")
         for name in home.clients.names():
             print(f"client  {name}")

@@ -27,7 +27,8 @@ from hemera.serving.metrics import Metrics
 from hemera.serving.package import Package
 from hemera.serving.problems import Refused, refusal_of
 from hemera.serving.scheduler import Device, Evaluation, Scheduler
-from hemera.serving.sessions import Answer, Loader, Session
+from hemera.serving.session_cache import Answer, Session
+from hemera.serving.sessions import Loader
 from hemera.serving.settings import Settings
 from hemera.serving.store import KeySet
 

@@ -6,13 +6,13 @@ import signal
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from hemera.errors import DeviceError
+from hemera.errors import DeviceError, ParameterError
 from hemera.ray.cluster import Cluster
 from hemera.ray.dispatch import Dispatcher, Limits
 from hemera.ray.replica import KeyFiles, ModelFile
 from hemera.serving.package import Package
 from hemera.serving.service import Home, Service
-from hemera.serving.sessions import SessionCache
+from hemera.serving.session_cache import SessionCache
 from hemera.serving.settings import Settings
 from hemera.serving.store import Upload
 
@@ -105,8 +105,15 @@ def limits_of(settings: Settings, replicas: int) -> Limits:
 def on_cluster(
     home: Home, settings: Settings, *, address: str, replicas: int | None, limits: Limits | None = None
 ) -> RayService:
-    """The service of a folder on a cluster of Ray: see `hemera.ray.cluster.Cluster`."""
+    """The service of a folder on a cluster of Ray: see `hemera.ray.cluster.Cluster`. ParameterError for a
+    folder with an index."""
     home = Home(home.root.absolute())
+    indexes, _ = home.indexes()
+    if indexes:
+        raise ParameterError(
+            f"replicas of Ray compute models, and {home.root} has the index {next(iter(indexes))!r}: serve "
+            "indexes without --ray, from a folder of their own (`hemera serve HOME --remove-index NAME`)"
+        )
     packages, _ = home.models()
     files = {name: ModelFile(str(home.model_file(name)), each.digest) for name, each in packages.items()}
     requests = (limits or limits_of(settings, 1)).replica_requests

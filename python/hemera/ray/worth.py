@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable
 
-from hemera.serving.sessions import Session, SessionCache
+from hemera.serving.session_cache import Session, SessionCache
 
 __all__ = ["WorthCache"]
 

@@ -31,7 +31,13 @@ def make_app(service: Service) -> FastAPI:
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
         service.scheduler.start()
         await asyncio.to_thread(service.prepare)
-        log("ready", device=service.device, models=sorted(service.models), key_sets=len(service.store))
+        log(
+            "ready",
+            device=service.device,
+            models=sorted(service.models),
+            indexes=sorted(service.indexes) or None,
+            key_sets=len(service.store),
+        )
         sweeping = asyncio.create_task(_sweep(service))
         yield
         sweeping.cancel()

@@ -1,4 +1,4 @@
-"""A server of the models in a folder, for the command and for compiled programs.
+"""A server of the models and indexes in a folder, for the command and for compiled programs.
 
 Its packages are imported when it is asked for."""
 
@@ -20,7 +20,7 @@ __all__ = ["open_home", "serve_home"]
 
 
 def open_home(path: str | os.PathLike[str]) -> Home:
-    """The folder of a server: models, clients, and clients' keys.
+    """The folder of a server: models, indexes, clients, and clients' keys.
 
     ParameterError without the packages of the extra "serving"."""
     try:
@@ -38,7 +38,7 @@ def serve_home(
     make: Callable[[Home, Settings], Service] | None = None,
     **address: Any,
 ) -> int:
-    """Serve the models of a folder until SIGINT or SIGTERM.
+    """Serve the models and indexes of a folder until SIGINT or SIGTERM.
 
     Args:
         settings: those of `hemera.serving.settings.Settings`, by name.
@@ -49,7 +49,7 @@ def serve_home(
         The exit status.
 
     Raises:
-        ParameterError: where there is no model.
+        ParameterError: where there is no model and no index.
         FileError: where another server has the folder.
         DeviceError: when the address can not be listened at.
     """
@@ -59,9 +59,10 @@ def serve_home(
 
     with home.locked():
         service = (make or Service)(home, Settings(**settings))
-        if not service.models:
+        if not service.models and not service.indexes:
             reasons = "".join(f"; {name}: {why}" for name, why in service.damaged.items())
             raise ParameterError(
-                f"{home.root} has no model to serve: `hemera serve HOME --add-model FILE`{reasons}"
+                f"{home.root} has no model or index to serve: `hemera serve HOME --add-model FILE`, "
+                f"--add-index{reasons}"
             )
         return serve(service, **address)

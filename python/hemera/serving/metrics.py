@@ -1,4 +1,4 @@
-"""What a server counts, as Prometheus' text. Names of models are told, those of clients are not."""
+"""What a server counts, as Prometheus' text. Names of models and indexes are told, clients' are not."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class Metrics:
         self._registry = CollectorRegistry()
         self._requests = Counter(
             "hemera_requests",
-            "Answered requests, by model and status",
+            "Answered requests, by model or index and status",
             ["model", "status"],
             registry=self._registry,
         )

@@ -54,6 +54,7 @@ class RequestLog:
                 method=scope["method"],
                 path=getattr(route, "path", None),
                 model=scope.get("path_params", {}).get("model"),
+                index=scope.get("path_params", {}).get("index"),
                 client=state.get("client"),
                 status=status,
                 code=state.get("code"),

@@ -1,5 +1,5 @@
 """Who computes when, and on which device: requests that wait for one client and model run as one batch,
-clients take turns."""
+clients take turns. Queries of several clients for one index run as one batch, too."""
 
 from __future__ import annotations
 
@@ -15,11 +15,10 @@ from http import HTTPStatus
 from typing import Any, Protocol
 
 from hemera.errors import Error, OutOfMemoryError
-from hemera.objects.ciphertext import Ciphertext
 from hemera.serving.logs import log
 from hemera.serving.metrics import Metrics
 from hemera.serving.problems import Refused
-from hemera.serving.sessions import Answer, Inputs, Session, SessionCache, too_many
+from hemera.serving.session_cache import Answer, AnyInputs, Session, SessionCache, too_many
 
 __all__ = ["Device", "Evaluation", "Scheduler", "Scheduling", "queue_full", "stopping"]
 
@@ -34,9 +33,11 @@ class Evaluation:
     client: str
     model: str
     files: Mapping[str, bytes]
+    joins: bool = False
+    """Whether it runs as one batch with other clients' requests for the same name."""
     arrived: float = field(default_factory=time.monotonic)
     answer: Future[Answer] = field(default_factory=Future)
-    loading: tuple[Session, Future[Inputs]] | None = None
+    loading: tuple[Session, Future[AnyInputs]] | None = None
     """Its inputs on their way into the device's memory, where the session was there when it came."""
     batch: int = 0
     """Requests that it ran with, itself included."""
@@ -52,6 +53,15 @@ class Evaluation:
             if self.loading is not None:
                 self.loading[1].cancel()
             self.loading, self.files = None, {}
+
+
+@dataclass(frozen=True)
+class _Loaded:
+    """A request that can run."""
+
+    request: Evaluation
+    session: Session
+    inputs: AnyInputs
 
 
 @dataclass(frozen=True, eq=False)
@@ -256,30 +266,39 @@ class Scheduler:
         return len(self._queues[place]) > self._batch and all(self._states[each].busy for each in holders)
 
     def _take(self, place: tuple[str, str]) -> list[Evaluation]:
-        """The oldest requests of a client and model."""
-        queue = self._queues.pop(place)
+        """The oldest requests of a client and model; where they join others, one of each client in turn."""
+        places = [place]
+        if self._queues[place] and self._queues[place][0].joins:
+            places += [other for other in self._queues if other[1] == place[1] and other != place]
+        queues = {each: self._queues.pop(each) for each in places}
         taken: list[Evaluation] = []
-        while queue and len(taken) < self._batch:
-            request = queue.popleft()
-            if request.answer.set_running_or_notify_cancel():
-                taken.append(request)
-        if queue:  # to the end of the line
-            self._queues[place] = queue
+        while any(queues.values()) and len(taken) < self._batch:
+            for queue in queues.values():
+                if queue and len(taken) < self._batch:
+                    request = queue.popleft()
+                    if request.answer.set_running_or_notify_cancel():
+                        taken.append(request)
+        for each, queue in queues.items():
+            if queue:  # to the end of the line
+                self._queues[each] = queue
         return taken
 
     def _evaluate(self, device: Device, requests: list[Evaluation]) -> None:
-        if not requests:
-            return  # nobody waited for them any more
-        first = requests[0]
-        try:
-            session = device.session(first.client, first.model)
-        except BaseException as error:
-            for request in requests:
-                request.answer.set_exception(error)
-            return
-        loading = [(request, self._loaded(request, session)) for request in requests]
-        groups: list[list[tuple[Evaluation, Inputs]]] = []
-        for request, future in loading:
+        loading: list[tuple[Evaluation, Session, Future[AnyInputs]]] = []
+        sessions: dict[str, Session | BaseException] = {}
+        for request in requests:  # of one model
+            if request.client not in sessions:
+                try:
+                    sessions[request.client] = device.session(request.client, request.model)
+                except BaseException as error:
+                    sessions[request.client] = error
+            session = sessions[request.client]
+            if isinstance(session, BaseException):
+                request.answer.set_exception(session)
+            else:
+                loading.append((request, session, self._loaded(request, session)))
+        groups: list[list[_Loaded]] = []
+        for request, session, future in loading:
             try:
                 inputs = future.result()
             except BaseException as error:
@@ -288,46 +307,47 @@ class Scheduler:
             if inputs.count > self._batch:
                 request.answer.set_exception(too_many(self._batch))
                 continue
+            loaded = _Loaded(request, session, inputs)
             for group in groups:
-                room = self._batch - sum(each.count for _, each in group)
-                if inputs.count <= room and group[0][1].fit(inputs):
-                    group.append((request, inputs))
+                room = self._batch - sum(each.inputs.count for each in group)
+                if inputs.count <= room and group[0].inputs.fit(inputs):
+                    group.append(loaded)
                     break
             else:
-                groups.append([(request, inputs)])
+                groups.append([loaded])
         for group in groups:
-            self._run(device, session, group)
+            self._run(device, group)
 
-    def _loaded(self, request: Evaluation, session: Session) -> Future[Inputs]:
+    def _loaded(self, request: Evaluation, session: Session) -> Future[AnyInputs]:
         """The inputs of a request for this session, and for no other that the client had when it came."""
         if request.loading is not None and request.loading[0] is session:
             return request.loading[1]
         return self._files.submit(session.load, request.files)
 
-    def _run(self, device: Device, session: Session, group: list[tuple[Evaluation, Inputs]]) -> None:
+    def _run(self, device: Device, group: list[_Loaded]) -> None:
         """Run a batch; where it fails, its requests one by one, so that each has its own answer or error."""
         began = time.monotonic()
-        first = group[0][0]
+        first = group[0].request
         try:
-            outputs = session.run([inputs.values for _, inputs in group])
+            outputs = group[0].session.run([each.inputs.values for each in group])
         except Exception as error:
             if isinstance(error, OutOfMemoryError):
                 device.cache.drop_others(first.client, first.model)
             if len(group) > 1 and isinstance(error, Error):
                 for each in group:
-                    self._run(device, session, [each])
+                    self._run(device, [each])
             else:
-                for request, _ in group:
-                    request.answer.set_exception(error)
+                for each in group:
+                    each.request.answer.set_exception(error)
             return
         self._metrics.ran(first.model, len(group), time.monotonic() - began)
-        for (request, inputs), found in zip(group, outputs, strict=True):
-            request.batch, request.keys = len(group), session.digest
-            self._files.submit(_finish, request, session, found, inputs.single)
+        for each, found in zip(group, outputs, strict=True):
+            each.request.batch, each.request.keys = len(group), each.session.digest
+            self._files.submit(_finish, each, found)
 
 
-def _finish(request: Evaluation, session: Session, outputs: list[Ciphertext], single: bool) -> None:
-    _settle_running(lambda: session.dump(outputs, single), request.answer)
+def _finish(loaded: _Loaded, outputs: Any) -> None:
+    _settle_running(lambda: loaded.session.dump(outputs, loaded.inputs.single), loaded.request.answer)
 
 
 def _settle(function: Callable[[], Any], future: Future[Any]) -> None:

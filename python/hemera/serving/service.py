@@ -1,118 +1,51 @@
-"""What a server has and does, apart from HTTP: models, clients, keys on disk and on the device."""
+"""What a server has and does, apart from HTTP: models, indexes, clients, keys on disk and on the device."""
 
 from __future__ import annotations
 
-import contextlib
 import functools
 import logging
-import shutil
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from http import HTTPStatus
-from pathlib import Path
+from typing import Any
 
 from hemera import errors
 from hemera._inspect import HEMERA
 from hemera.pool.members import bind_thread
-from hemera.serving.files import locked, write_atomically
+from hemera.serving.home import Home
+from hemera.serving.indexes import ServedIndex
 from hemera.serving.logs import log
 from hemera.serving.metrics import Metrics
 from hemera.serving.package import Package
 from hemera.serving.problems import Refused
 from hemera.serving.rates import Rates
 from hemera.serving.scheduler import Device, Scheduler, Scheduling
-from hemera.serving.sessions import Loader, Session, SessionCache, memory_of
+from hemera.serving.session_cache import Session, SessionCache
+from hemera.serving.sessions import Loader, ModelSession, memory_of
 from hemera.serving.settings import Settings
 from hemera.serving.store import KeySet, Store, Upload
-from hemera.serving.tokens import Clients, require_name
 
-__all__ = ["Home", "Service"]
-
-_SUFFIX = ".hemera-model"
+__all__ = ["Home", "KeyTarget", "Service"]
 
 
 @dataclass(frozen=True)
-class Home:
-    """The folder of a server: its models, clients and their keys. It is all that a restart needs."""
+class KeyTarget:
+    """A model or an index that clients upload keys for."""
 
-    root: Path
-
-    @property
-    def clients(self) -> Clients:
-        """Who may ask."""
-        return Clients(self.root / "clients")
-
-    @property
-    def keys(self) -> Path:
-        return self.root / "keys"
-
-    @property
-    def incoming(self) -> Path:
-        return self.root / "incoming"
-
-    def add_model(self, source: Path | Package) -> Package:
-        """Copy a packaged model, or a file of one, into the folder, in place of one of its name. A server
-        reads it at its start.
-
-        Raises:
-            FormatError: when it is damaged.
-            ParameterError: when its name can not be part of an address.
-            FileError: when files can not be read or written.
-        """
-        package = source if isinstance(source, Package) else Package.load(source)
-        require_name(package.name, "a model that is served")
-        write_atomically(self.model_file(package.name), bytes(package))
-        return package
-
-    def remove_model(self, name: str) -> None:
-        """MismatchError where it is not there."""
-        try:
-            self.model_file(require_name(name, "a model")).unlink()
-        except FileNotFoundError:
-            raise errors.MismatchError(f"there is no model {name!r}") from None
-
-    def remove_client(self, name: str) -> None:
-        """Removes a client's token and its keys. MismatchError where it is not there."""
-        owner = self.clients.remove(name)
-        shutil.rmtree(self.keys / owner, ignore_errors=True)
-
-    @contextlib.contextmanager
-    def locked(self) -> Iterator[None]:
-        """Within it, no other server has the folder. FileError where one has it."""
-        try:
-            with locked(self.root / "lock", wait=False):
-                yield
-        except BlockingIOError:
-            raise errors.FileError(f"another server runs on {self.root}") from None
-
-    def models(self) -> tuple[dict[str, Package], dict[str, str]]:
-        """All models by name, and what is wrong with each that can not be served: one damaged file keeps no
-        other model from its clients."""
-        found: dict[str, Package] = {}
-        damaged: dict[str, str] = {}
-        for path in sorted((self.root / "models").glob(f"*{_SUFFIX}")):
-            name = path.name.removesuffix(_SUFFIX)
-            try:
-                package = Package.load(path)
-                package.describe()
-                if package.name != name:
-                    raise errors.FormatError(
-                        f"the file holds the model {package.name!r}: add models by --add-model"
-                    )
-            except errors.Error as error:
-                damaged[name] = f"{path}: {error}"
-            else:
-                found[name] = package
-        return found, damaged
-
-    def model_file(self, name: str) -> Path:
-        return self.root / "models" / f"{name}{_SUFFIX}"
+    kind: str
+    """"model" or "index"."""
+    name: str
+    limit: int
+    """Bytes that an upload of Hemera's keys may have."""
+    load: Callable[[str, Upload, int], Session | None]
+    """The session of keys that were uploaded, which is how they are checked, by the library, the upload and
+    the device's number; None where it is elsewhere. In the device's thread."""
 
 
 class Service:
-    """A server's state. Models are read when it is made; those that can not be are in the log and in
-    `damaged`.
+    """A server's state. Models and indexes are found when it is made; those that can not be served are in the
+    log and in `damaged`.
 
     Args:
         home: its folder.
@@ -126,6 +59,9 @@ class Service:
         self.settings = settings
         self.clients = home.clients
         self.models, self.damaged = home.models()
+        paths, clashing = home.indexes()
+        self.damaged.update(clashing)
+        self.indexes = {name: ServedIndex(name, path, settings) for name, path in paths.items()}
         for name, why in self.damaged.items():
             _report(name, why)
         self.store = Store(home.keys, home.incoming, settings.store_bytes, settings.store_of_client)
@@ -139,7 +75,7 @@ class Service:
             refused=self.metrics.limited,
             clock=clock,
         )
-        places = settings.places
+        places = self._places = settings.places
         self._loaders = [Loader(place.options, settings.graphs) for place in places]
         self.caches = [SessionCache(settings.loaded_key_bytes) for _ in places]
         self.scheduler: Scheduling = Scheduler(
@@ -165,6 +101,11 @@ class Service:
             lambda: sum(cache.bytes for cache in self.caches),
         )
         self.metrics.watch(
+            "hemera_prepared_queries",
+            "Queries of indexes that are prepared, and have not come",
+            lambda: sum(cache.prepared for cache in self.caches),
+        )
+        self.metrics.watch(
             "hemera_captured_graphs",
             "Captured graphs",
             lambda: sum(cache.graphs for cache in self.caches),
@@ -180,23 +121,33 @@ class Service:
         """Where it computes: the names of its devices, with commas."""
         for package in self.models.values():
             return ",".join(loader.context(package).device for loader in self._loaders)
+        for index in self.indexes.values():
+            return index.devices
         return self.settings.device
 
     def prepare(self) -> None:
-        """Make contexts and prepared models in the devices' threads; called before requests come, when the
-        scheduler runs. Models that can not be prepared join the damaged ones."""
+        """Make contexts, prepared models and indexes in the devices' threads; called before requests come,
+        when the scheduler runs. Those that can not be made join the damaged ones."""
         for name, package in list(self.models.items()):
-            prepared = [
-                self.scheduler.call(functools.partial(loader.prepare, package), number)
-                for number, loader in enumerate(self._loaders)
+            self._prepare(
+                self.models, name, [functools.partial(loader.prepare, package) for loader in self._loaders]
+            )
+        for name, index in list(self.indexes.items()):
+            copies = [
+                functools.partial(index.prepare, number, place.options)
+                for number, place in enumerate(self._places)
             ]
-            try:
-                for each in prepared:
-                    each.result()
-            except errors.Error as error:
-                self.damaged[name] = str(error)
-                del self.models[name]
-                _report(name, str(error))
+            self._prepare(self.indexes, name, copies)
+
+    def _prepare(self, found: dict[str, Any], name: str, steps: Sequence[Callable[[], object]]) -> None:
+        prepared = [self.scheduler.call(step, number) for number, step in enumerate(steps)]
+        try:
+            for each in prepared:
+                each.result()
+        except errors.Error as error:
+            self.damaged[name] = str(error)
+            del found[name]
+            _report(name, str(error))
 
     def model(self, name: str) -> Package:
         """A model. Refused (404) where it is not there."""
@@ -205,11 +156,33 @@ class Service:
             raise Refused(HTTPStatus.NOT_FOUND, "unknown_model", f"there is no model {name[:64]!r}")
         return package
 
+    def index(self, name: str) -> ServedIndex:
+        """An index. Refused (404) where it is not there."""
+        index = self.indexes.get(name)
+        if index is None:
+            raise Refused(HTTPStatus.NOT_FOUND, "unknown_index", f"there is no index {name[:64]!r}")
+        return index
+
+    def model_target(self, name: str) -> KeyTarget:
+        """A model for keys. Refused (404)."""
+        package = self.model(name)
+        return KeyTarget("model", name, self.key_limit(package), functools.partial(self.load_upload, package))
+
+    def index_target(self, name: str) -> KeyTarget:
+        """An index for keys. Refused (404)."""
+        index = self.index(name)
+
+        def load(library: str, upload: Upload, device: int) -> Session:
+            del library  # the files' names tell it
+            return index.session(device, upload.files)
+
+        return KeyTarget("index", name, index.key_limit, load)
+
     def keys(self, client: str, model: str) -> KeySet:
-        """A client's keys for a model. Refused (409) where it has none."""
+        """A client's keys for a model or an index. Refused (409) where it has none."""
         found = self.store.find(client, model)
         if found is None:
-            raise _no_keys(model)
+            raise _no_keys(model, "indexes" if model in self.indexes else "models")
         return found
 
     def device_for_keys(self) -> int:
@@ -264,12 +237,11 @@ class Service:
 
     def _session(self, device: int, client: str, model: str) -> Session:
         """The keys of a client on a device."""
-        package = self.model(model)
         while True:
             found = self.keys(client, model)
             try:
                 return self.caches[device].get(
-                    client, model, found.generation, functools.partial(self._load, device, package, found)
+                    client, model, found.generation, functools.partial(self._load, device, found)
                 )
             except errors.FileError:
                 if found.is_there():
@@ -282,13 +254,17 @@ class Service:
         found = self.store.find(client, model)
         return None if found is None else self.caches[device].peek(client, model, found.generation)
 
-    def _load(self, device: int, package: Package, found: KeySet) -> Session:
+    def _load(self, device: int, found: KeySet) -> Session:
         """The session of stored keys: from another device that holds them, else from their files."""
+        index = self.indexes.get(found.model)
+        package = self.model(found.model) if index is None else None
 
         def load() -> Session:
+            if package is None:
+                return self.index(found.model).session(device, found.files)
             for cache in self.caches:
                 other = cache.peek(found.client, found.model, found.generation)
-                if other is not None and (copied := other.copied_to(self._loaders[device])) is not None:
+                if isinstance(other, ModelSession) and (copied := other.copied_to(self._loaders[device])):
                     return copied
             return self._loaders[device].load(package, found.library, found.files)
 
@@ -305,9 +281,9 @@ def _report(model: str, why: str) -> None:
     log("damaged", level=logging.ERROR, model=model, why=why)
 
 
-def _no_keys(model: str) -> Refused:
+def _no_keys(name: str, kind: str) -> Refused:
     return Refused(
         HTTPStatus.CONFLICT,
         "no_keys",
-        f"the server has no keys of yours for {model!r}: PUT /v1/models/{model}/keys first",
+        f"the server has no keys of yours for {name!r}: PUT /v1/{kind}/{name}/keys first",
     )

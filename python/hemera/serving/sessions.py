@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 import math
-import threading
-from abc import ABC, abstractmethod
-from collections import OrderedDict
-from collections.abc import Callable, Mapping, Sequence
+from abc import abstractmethod
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from http import HTTPStatus
 from pathlib import Path
 from typing import Any
 
@@ -26,11 +23,11 @@ from hemera.objects.graph import Graph
 from hemera.objects.keys import Keys
 from hemera.serving.graphs import Graphs, form_of
 from hemera.serving.package import Package, PreparedModel
-from hemera.serving.problems import Refused
+from hemera.serving.session_cache import Answer, AnyInputs, Session, too_many
 from hemera.serving.specs import InputSpec
 from hemera.serving.uploads import FOREIGN, OWN, compressed_refused, damaged_texts, refuse_secret
 
-__all__ = ["Answer", "Inputs", "Loader", "Session", "SessionCache", "memory_of", "too_many"]
+__all__ = ["Inputs", "Loader", "ModelSession", "memory_of"]
 
 _LARGER = 4
 """Times the model's own degree that another library's client may have: what it costs grows with it."""
@@ -38,9 +35,6 @@ _LARGER = 4
 _TABLE_BYTES = 64
 """For each prime and coefficient, of a context's tables on the CPU: roots of unity and their quotients, both
 ways, for two word sizes. Those of a GPU are in `Context.memory_used`."""
-
-Answer = dict[str, bytes]
-"""The outputs of one request by name, each a file."""
 
 
 def memory_of(package: Package, files: Mapping[str, bytes], most: int) -> int:
@@ -65,15 +59,6 @@ def memory_of(package: Package, files: Mapping[str, bytes], most: int) -> int:
             raise too_many(most)
         total += extents.bytes
     return total
-
-
-def too_many(most: int) -> Refused:
-    """The answer to a request of more evaluations."""
-    return Refused(
-        HTTPStatus.UNPROCESSABLE_ENTITY,
-        "too_many",
-        f"a request may have {most} evaluations at most: send the others in requests of their own",
-    )
 
 
 def _named(package: Package, files: Mapping[str, bytes]) -> Mapping[str, bytes]:
@@ -108,34 +93,26 @@ class Inputs:
     single: bool
     """Whether the request had no such axis, and gets an answer without it."""
 
-    def fit(self, other: Inputs) -> bool:
+    def fit(self, other: AnyInputs) -> bool:
         """Whether both can run as one batch."""
         pairs = zip(self.values, other.values, strict=True)
         return all(form_of(x)[:-1] == form_of(y)[:-1] and x.shape[1:] == y.shape[1:] for x, y in pairs)
 
 
-class Session(ABC):
-    """Keys of one client and a model that is prepared for them. Used by several threads at once, of which one
-    computes."""
+class ModelSession(Session):
+    """Keys of one client and a model that is prepared for them."""
 
     def __init__(self, package: Package, prepared: PreparedModel, keys: Keys, graphs: int = 0) -> None:
+        super().__init__()
         self._package = package
         self._package.check(prepared.context, keys)
         self._prepared = prepared
         self._evaluator: Evaluator = prepared.bind(keys)
         self._graphs = Graphs(self._capture, graphs if prepared.captures else 0)
-        self.digest = ""
-        """Of the keys, as the store has it."""
 
     @property
     def graphs(self) -> int:
-        """Captured graphs."""
         return len(self._graphs)
-
-    @property
-    @abstractmethod
-    def memory_bytes(self) -> int:
-        """That the device's memory gets back when the session ends."""
 
     def load(self, files: Mapping[str, bytes]) -> Inputs:
         """The inputs of a request.
@@ -193,7 +170,7 @@ class Session(ABC):
             for part, y in zip(self._package.outputs, outputs, strict=True)
         }
 
-    def copied_to(self, loader: Loader) -> Session | None:
+    def copied_to(self, loader: Loader) -> ModelSession | None:
         """The session on another device, by a copy of its keys from device to device; None: its files are to
         be loaded there."""
         del loader
@@ -206,7 +183,7 @@ class Session(ABC):
     def _dump(self, y: Ciphertext) -> bytes: ...
 
 
-class _OwnSession(Session):
+class _OwnSession(ModelSession):
     """Of Hemera's clients, who share a context and encoded weights for each model."""
 
     def __init__(self, package: Package, prepared: PreparedModel, keys: Keys, graphs: int) -> None:
@@ -217,7 +194,7 @@ class _OwnSession(Session):
     def memory_bytes(self) -> int:
         return self._keys.memory_bytes + self._graphs.memory_bytes
 
-    def copied_to(self, loader: Loader) -> Session:
+    def copied_to(self, loader: Loader) -> ModelSession:
         return loader.own_session(self._package, self._keys.to(loader.context(self._package)))
 
     def _load(self, data: bytes) -> Ciphertext:
@@ -227,7 +204,7 @@ class _OwnSession(Session):
         return bytes(y)
 
 
-class _ForeignSession(Session):
+class _ForeignSession(ModelSession):
     """Of other libraries' clients, with their own parameters and a context for these: all that it holds
     counts, the keys, the weights encoded for it, and the tables of its transforms."""
 
@@ -280,7 +257,7 @@ class Loader:
             self._prepared[package.digest] = package.prepare(self.context(package))
         return self._prepared[package.digest]
 
-    def load(self, package: Package, library: str, files: Mapping[str, Path]) -> Session:
+    def load(self, package: Package, library: str, files: Mapping[str, Path]) -> ModelSession:
         """The session of a client's files.
 
         Raises:
@@ -295,11 +272,11 @@ class Loader:
         with damaged_texts():
             return self._load_foreign(package, interop.library_of_name(library), files)
 
-    def own_session(self, package: Package, keys: Keys) -> Session:
+    def own_session(self, package: Package, keys: Keys) -> ModelSession:
         """The session of keys of Hemera's client, in this device's context."""
         return _OwnSession(package, self.prepare(package), keys, self._graphs)
 
-    def _load_foreign(self, package: Package, library: Library, files: Mapping[str, Path]) -> Session:
+    def _load_foreign(self, package: Package, library: Library, files: Mapping[str, Path]) -> ModelSession:
         options = self._options.arguments
         if library.takes_scale and isinstance(package.params, ckks.Parameters):
             options["scale"] = package.params.scale
@@ -316,83 +293,3 @@ class Loader:
             )
         session.load_keys(**{name: str(files[name]) for name in FOREIGN[1:] if name in files})
         return _ForeignSession(package, session)
-
-
-class SessionCache:
-    """Sessions by client and model, those that were used last, while they fit into a number of bytes.
-
-    Args:
-        limit: bytes of the sessions in the device's memory. One session stays whatever it takes.
-    """
-
-    def __init__(self, limit: int) -> None:
-        self._limit = limit
-        self._lock = threading.Lock()
-        self._sessions: OrderedDict[tuple[str, str], tuple[int, Session]] = OrderedDict()
-
-    @property
-    def bytes(self) -> int:
-        """Of all sessions."""
-        with self._lock:
-            return sum(session.memory_bytes for _, session in self._sessions.values())
-
-    @property
-    def graphs(self) -> int:
-        """Captured graphs of all sessions."""
-        with self._lock:
-            return sum(session.graphs for _, session in self._sessions.values())
-
-    def __len__(self) -> int:
-        with self._lock:
-            return len(self._sessions)
-
-    @property
-    def places(self) -> list[tuple[str, str]]:
-        """The client and model of each session."""
-        with self._lock:
-            return list(self._sessions)
-
-    def peek(self, client: str, model: str, generation: int) -> Session | None:
-        """The session of these keys, if it is there."""
-        with self._lock:
-            found = self._sessions.get((client, model))
-            return found[1] if found is not None and found[0] == generation else None
-
-    def get(self, client: str, model: str, generation: int, make: Callable[[], Session]) -> Session:
-        """The session of these keys, made where it is not there."""
-        place = (client, model)
-        with self._lock:
-            found = self._sessions.get(place)
-            if found is not None and found[0] == generation:
-                self._sessions.move_to_end(place)
-                self._make_room()  # sessions grow, by graphs and encoded weights
-                return found[1]
-        made = make()
-        self.put(client, model, generation, made)
-        return made
-
-    def put(self, client: str, model: str, generation: int, session: Session) -> None:
-        """Keeps a session, in place of others where there is no room."""
-        with self._lock:
-            self._sessions[client, model] = (generation, session)
-            self._sessions.move_to_end((client, model))
-            self._make_room()
-
-    def _make_room(self) -> None:
-        total = sum(each.memory_bytes for _, each in self._sessions.values())
-        while total > self._limit and len(self._sessions) > 1:
-            _, (_, oldest) = self._sessions.popitem(last=False)
-            total -= oldest.memory_bytes
-
-    def drop(self, client: str, model: str, generation: int | None = None) -> None:
-        """Forgets a session; with a generation: no other one's."""
-        with self._lock:
-            found = self._sessions.get((client, model))
-            if found is not None and generation in (None, found[0]):
-                del self._sessions[client, model]
-
-    def drop_others(self, client: str, model: str) -> None:
-        """Forgets all sessions but one: the device has no room."""
-        with self._lock:
-            for place in [place for place in self._sessions if place != (client, model)]:
-                del self._sessions[place]

@@ -38,6 +38,8 @@ class Settings:
     loaded_key_bytes: int = 8 * GIB
     """Keys in each device's memory, with captured graphs, and contexts of other libraries' clients; those
     used least recently make room."""
+    prepared_bytes: int = 256 * MIB
+    """Prepared answers of one client and index, in each device's memory."""
     graphs: int = 8
     """Captured graphs of one client and model, on a GPU; 0: none."""
 

@@ -297,12 +297,12 @@ def test_clients_of_one_folder_take_each_others_keys(server: Running, home: Home
         # As a process does that looked before the first one's keys were there.
         model = other._model("scores")
         keys = model.local.generate_keys()
-        digest = other._digest_there("scores")
+        digest = model.keys._digest_there()
         with server.http(token) as http:
             told = http.put("/v1/models/scores/keys", content=keys).json()["digest"]
-        other._note(model, told)
+        model.keys._note(told)
         assert told != digest
-        model.uploaded = True
+        model.keys._uploaded = True
         for client in (one, other):
             np.testing.assert_allclose(client.predict("scores", rows), expected(rows), atol=1e-6)
     assert server.metric("hemera_key_uploads_total", status="201") == 2

@@ -117,7 +117,7 @@ def test_each_route_stands_once(home: Home) -> None:
         for route in router.routes
         for method in route.methods  # type: ignore[attr-defined]
     ]
-    assert len(set(table)) == len(table) == 8
+    assert len(set(table)) == len(table) == 15
     described = make_app(Service(home, Settings(device="cpu", threads=1))).openapi()["paths"]
     assert {(method.upper(), path) for path, ways in described.items() for method in ways} == set(table)
 
@@ -127,7 +127,7 @@ def test_no_address_ends_with_a_newline(home: Home) -> None:
     app = make_app(Service(home, Settings(device="cpu", threads=1)))
     token = home.clients.add("bob")
     addresses = [
-        (method, route.path.replace("{model}", "scores"))  # type: ignore[attr-defined]
+        (method, route.path.replace("{model}", "scores").replace("{index}", "rows"))  # type: ignore[attr-defined]
         for router in ROUTERS
         for route in router.routes
         for method in route.methods  # type: ignore[attr-defined]
@@ -144,6 +144,6 @@ def test_no_address_ends_with_a_newline(home: Home) -> None:
         return [(answer.status_code, answer.json()["error"]["code"]) for answer in answers]
 
     try:
-        assert asyncio.run(ask()) == [(404, "unknown_address")] * 8
+        assert asyncio.run(ask()) == [(404, "unknown_address")] * 15
     finally:
         home.remove_client("bob")

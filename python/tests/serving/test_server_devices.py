@@ -19,7 +19,8 @@ from hemera.serving.client import LocalModel
 from hemera.serving.metrics import Metrics
 from hemera.serving.scheduler import Device, Evaluation, Scheduler
 from hemera.serving.service import Home, Service
-from hemera.serving.sessions import Loader, Session, SessionCache
+from hemera.serving.session_cache import Session, SessionCache
+from hemera.serving.sessions import Loader
 from hemera.serving.settings import Settings
 
 from .conftest import BOUND, client_of, expected, serving, wait_until

@@ -18,7 +18,8 @@ from hemera.serving.client import LocalModel
 from hemera.serving.graphs import Graphs
 from hemera.serving.prepared import PreparedModel
 from hemera.serving.service import Home
-from hemera.serving.sessions import Loader, Session, SessionCache
+from hemera.serving.session_cache import Session, SessionCache
+from hemera.serving.sessions import Loader
 
 from .conftest import BOUND, client_of, expected, serving
 

@@ -19,7 +19,7 @@ from hemera.serving.logs import _FIELDS
 from hemera.serving.problems import Refused
 from hemera.serving.scheduler import Evaluation
 from hemera.serving.service import Home
-from hemera.serving.sessions import Session
+from hemera.serving.sessions import ModelSession
 from hemera.serving.settings import Settings
 from hemera.serving.store import Store
 from hemera.serving.tokens import Clients
@@ -34,13 +34,13 @@ EVALUATE = "/v1/models/scores/evaluate"
 def loaded(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """Bytes of each file that a session has loaded."""
     sizes: list[int] = []
-    load = Session.load
+    load = ModelSession.load
 
-    def noted(self: Session, files: Any) -> Any:
+    def noted(self: ModelSession, files: Any) -> Any:
         sizes.extend(map(len, files.values()))
         return load(self, files)
 
-    monkeypatch.setattr(Session, "load", noted)
+    monkeypatch.setattr(ModelSession, "load", noted)
     return sizes
 
 

@@ -15,7 +15,8 @@ from hemera.serving.client import LocalModel
 from hemera.serving.metrics import Metrics
 from hemera.serving.problems import Refused
 from hemera.serving.scheduler import Device, Evaluation, Scheduler
-from hemera.serving.sessions import Loader, Session, SessionCache
+from hemera.serving.session_cache import Session, SessionCache
+from hemera.serving.sessions import Loader
 
 from .conftest import BOUND, expected
 

@@ -1,6 +1,6 @@
 """The routes of a server's HTTP interface, a module for each thing that clients ask for."""
 
-from hemera.serving.routes import evaluate, health, keys, models
+from hemera.serving.routes import evaluate, health, indexes, keys, models
 
-ROUTERS = (health.router, models.router, keys.router, evaluate.router)
+ROUTERS = (health.router, models.router, indexes.router, keys.router, evaluate.router)
 """In the order of the OpenAPI description."""

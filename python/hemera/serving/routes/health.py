@@ -35,6 +35,7 @@ async def health(request: Request) -> dict[str, Any]:
         "version": hemera.__version__,
         "device": service.device,
         "models": sorted(service.models),
+        "indexes": sorted(service.indexes),
         "damaged": sorted(service.damaged),
     }
 

@@ -1,9 +1,10 @@
-"""Evaluation keys: a client uploads them for a model, asks for them and removes them."""
+"""Evaluation keys: a client uploads them for a model or an index, asks for them and removes them."""
 
 from __future__ import annotations
 
 import asyncio
 import functools
+from collections.abc import Callable
 from http import HTTPStatus
 from typing import Any
 
@@ -17,13 +18,14 @@ from hemera.serving.refusals import answer_to
 from hemera.serving.routes.clients import ClientName
 from hemera.serving.routes.schemas import REQUEST_OF_FILES, problems
 from hemera.serving.routes.state import AppState, state_of
+from hemera.serving.service import KeyTarget, Service
 from hemera.serving.store import Upload
 from hemera.serving.uploads import OWN, UploadSink, library_of
 from hemera.serving.wire import BodyReader, is_multipart
 
 __all__ = ["router"]
 
-_PATH = "/v1/models/{model}/keys"
+_MODEL, _INDEX = "/v1/models/{model}/keys", "/v1/indexes/{index}/keys"
 _PIECE = 1 << 20
 """Bytes that are written at a time."""
 
@@ -36,19 +38,22 @@ refused.
 router = APIRouter()
 
 
-@router.get(_PATH, responses=problems(401, 404, 429))
+@router.get(_MODEL, responses=problems(401, 404, 429))
 async def keys_of(model: str, request: Request, client: ClientName) -> dict[str, Any]:
     """The keys that the client has uploaded for a model."""
     service = state_of(request).service
-    service.model(model)
-    found = service.store.find(client, model)
-    if found is None:
-        raise _no_keys(model)
-    return found.describe()
+    return _describe(service, service.model_target(model), client)
+
+
+@router.get(_INDEX, responses=problems(401, 404, 429))
+async def index_keys_of(index: str, request: Request, client: ClientName) -> dict[str, Any]:
+    """The keys that the client has uploaded for an index."""
+    service = state_of(request).service
+    return _describe(service, service.index_target(index), client)
 
 
 @router.put(
-    _PATH,
+    _MODEL,
     status_code=HTTPStatus.CREATED,
     responses=problems(401, 404, 408, 413, 422, 429, 503, 507),
     openapi_extra=REQUEST_OF_FILES,
@@ -57,9 +62,58 @@ async def keys_of(model: str, request: Request, client: ClientName) -> dict[str,
 async def put_keys(model: str, request: Request, client: ClientName) -> dict[str, Any]:
     """Upload evaluation keys for a model: the description above is what clients read."""
     state = state_of(request)
+    return await _counted_upload(state, state.service.model_target, model, request, client)
+
+
+@router.put(
+    _INDEX,
+    status_code=HTTPStatus.CREATED,
+    responses=problems(401, 404, 408, 413, 422, 429, 503, 507),
+    openapi_extra=REQUEST_OF_FILES,
+)
+async def put_index_keys(index: str, request: Request, client: ClientName) -> dict[str, Any]:
+    """Upload a client's keys for an index, in place of those before. A secret key is refused."""
+    state = state_of(request)
+    return await _counted_upload(state, state.service.index_target, index, request, client)
+
+
+@router.delete(_MODEL, status_code=HTTPStatus.NO_CONTENT, responses=problems(401, 404, 429))
+async def delete_keys(model: str, request: Request, client: ClientName) -> None:
+    """Remove the client's keys for a model."""
+    service = state_of(request).service
+    await _remove(service, service.model_target(model), client)
+
+
+@router.delete(_INDEX, status_code=HTTPStatus.NO_CONTENT, responses=problems(401, 404, 429))
+async def delete_index_keys(index: str, request: Request, client: ClientName) -> None:
+    """Remove the client's keys for an index."""
+    service = state_of(request).service
+    await _remove(service, service.index_target(index), client)
+
+
+def _describe(service: Service, target: KeyTarget, client: str) -> dict[str, Any]:
+    found = service.store.find(client, target.name)
+    if found is None:
+        raise _no_keys(target)
+    return found.describe()
+
+
+async def _remove(service: Service, target: KeyTarget, client: str) -> None:
+    if not await asyncio.to_thread(service.remove_keys, client, target.name):
+        raise _no_keys(target)
+
+
+def _no_keys(target: KeyTarget) -> Refused:
+    return Refused(HTTPStatus.NOT_FOUND, "no_keys", f"the server has no keys of yours for {target.name!r}")
+
+
+async def _counted_upload(
+    state: AppState, find: Callable[[str], KeyTarget], name: str, request: Request, client: str
+) -> dict[str, Any]:
+    """An upload whose status goes into the metrics."""
     status = HTTPStatus.INTERNAL_SERVER_ERROR.value
     try:
-        found = await _upload(state, model, request, client)
+        found = await _upload(state, find(name), request, client)
         status = HTTPStatus.CREATED.value
         return found
     except Refused as refused:
@@ -69,31 +123,17 @@ async def put_keys(model: str, request: Request, client: ClientName) -> dict[str
         state.service.metrics.uploaded(status)
 
 
-@router.delete(_PATH, status_code=HTTPStatus.NO_CONTENT, responses=problems(401, 404, 429))
-async def delete_keys(model: str, request: Request, client: ClientName) -> None:
-    """Remove the client's keys for a model."""
-    service = state_of(request).service
-    service.model(model)
-    if not await asyncio.to_thread(service.remove_keys, client, model):
-        raise _no_keys(model)
-
-
-def _no_keys(model: str) -> Refused:
-    return Refused(HTTPStatus.NOT_FOUND, "no_keys", f"the server has no keys of yours for {model!r}")
-
-
-async def _upload(state: AppState, model: str, request: Request, client: str) -> dict[str, Any]:
+async def _upload(state: AppState, target: KeyTarget, request: Request, client: str) -> dict[str, Any]:
     """Receives keys, checks them and keeps them. Whatever fails leaves nothing."""
     service = state.service
     settings = service.settings
-    package = service.model(model)
-    own = service.key_limit(package)
+    own = target.limit
     several = is_multipart(request.headers.get("content-type"))
     size = require_size(request, settings.key_bytes if several else own)
     came = service.rates.body(client, size)
     with state.uploads.share(client) as take:
         take(1)
-        upload = service.store.begin(client, model, settings.key_bytes)
+        upload = service.store.begin(client, target.name, settings.key_bytes)
         try:
             service.store.require_room(upload, size)
             writer = _Writer(request, upload, own)
@@ -107,14 +147,15 @@ async def _upload(state: AppState, model: str, request: Request, client: str) ->
             await writer.close()
             library = await asyncio.to_thread(library_of, upload.files)
             device = service.device_for_keys()
-            load = functools.partial(service.load_upload, package, library, upload, device)
+            load = functools.partial(target.load, library, upload, device)
             session = await asyncio.wrap_future(service.scheduler.call(load, device))
             found = await asyncio.to_thread(service.accept, upload, library, session, device)
         except Exception as error:
             raise answer_to(error, service.metrics) from error
         finally:
             await asyncio.to_thread(upload.discard)
-    log("keys", client=client, model=model, library=library, bytes=found.bytes)
+    told: dict[str, Any] = {target.kind: target.name}
+    log("keys", client=client, library=library, bytes=found.bytes, **told)
     return found.describe()
 
 

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 from fastapi import APIRouter, Request
 
 from hemera.serving.routes.clients import ClientName
-from hemera.serving.routes.schemas import problems
+from hemera.serving.routes.schemas import problems, rates_of
 from hemera.serving.routes.state import state_of
 
 __all__ = ["router"]
@@ -40,13 +39,5 @@ async def model_of(model: str, request: Request, _: ClientName) -> dict[str, Any
             "key_bytes": service.key_limit(package),
             "evaluations": settings.batch,
         },
-        "rates": {
-            "requests_per_second": _finite(settings.requests_per_second),
-            "bytes_per_second": _finite(settings.bytes_per_second),
-        },
+        "rates": rates_of(settings),
     }
-
-
-def _finite(rate: float) -> float | None:
-    """As JSON takes it."""
-    return None if math.isinf(rate) else rate

@@ -1,12 +1,14 @@
-"""Parts of the OpenAPI description that several routes have."""
+"""Parts of answers, and of the OpenAPI description, that several routes have."""
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
+from hemera.serving.settings import Settings
 from hemera.serving.wire import OCTETS
 
-__all__ = ["FILES", "REQUEST_OF_FILES", "problems"]
+__all__ = ["FILES", "REQUEST_OF_FILES", "problems", "rates_of"]
 
 FILES: dict[str, Any] = {
     OCTETS: {"schema": {"type": "string", "format": "binary"}},
@@ -41,3 +43,12 @@ _PROBLEM = {
 def problems(*statuses: int) -> dict[int | str, dict[str, Any]]:
     """The answers of these statuses, which say what was wrong."""
     return dict.fromkeys(statuses, _PROBLEM)
+
+
+def rates_of(settings: Settings) -> dict[str, float | None]:
+    """The rates of a client, as JSON takes them; None: no limit."""
+    rates = {
+        "requests_per_second": settings.requests_per_second,
+        "bytes_per_second": settings.bytes_per_second,
+    }
+    return {name: None if math.isinf(rate) else rate for name, rate in rates.items()}

@@ -1,0 +1,166 @@
+"""Keys of one client for an index, and the answers that it had prepared."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from hemera.errors import FormatError, MismatchError
+from hemera.objects.keys import Keys
+from hemera.search.base import BaseIndex
+from hemera.search.index import Index
+from hemera.search.requests import seeds_of, unpack_query
+from hemera.search.settings import Settings
+from hemera.search.tickets import Tickets
+from hemera.serving.session_cache import Answer, Session, too_many
+from hemera.serving.uploads import refuse_secret
+
+__all__ = ["ANSWER", "PREPARATION", "PREPARED", "QUERY", "IndexSession", "request_of"]
+
+QUERY, PREPARATION = "query", "preparation"
+"""The file of a request."""
+ANSWER, PREPARED = "answer", "prepared"
+"""The file of its answer; of a preparation the number of prepared queries."""
+
+
+@dataclass(frozen=True)
+class _Asked:
+    """A request of one client."""
+
+    session: IndexSession
+    data: bytes
+    queries: int
+    is_preparation: bool
+
+
+@dataclass(frozen=True)
+class _Inputs:
+    """The same for the scheduler."""
+
+    values: _Asked
+
+    @property
+    def count(self) -> int:
+        return self.values.queries
+
+    @property
+    def single(self) -> bool:
+        return True
+
+    def fit(self, other: _Inputs) -> bool:
+        """Queries run together, whosever they are; preparations do not."""
+        return not (self.values.is_preparation or other.values.is_preparation)
+
+
+class IndexSession(Session):
+    """Keys of one client for an index.
+
+    Args:
+        index: on the device.
+        keys: in its context.
+        queries: that take one pass together, and that a request may have.
+        prepared_bytes: of prepared answers that are kept.
+
+    Raises:
+        MissingKeyError: when the keys lack one.
+    """
+
+    def __init__(self, index: BaseIndex, keys: Keys, *, queries: int, prepared_bytes: int) -> None:
+        super().__init__()
+        index.require_keys(keys)
+        self._index = index
+        self._keys = keys
+        self._queries = queries
+        self._room = prepared_bytes
+        self._tickets = Tickets(index.version, {})
+
+    @property
+    def memory_bytes(self) -> int:
+        return self._keys.memory_bytes + self._tickets.memory_bytes
+
+    @property
+    def prepared(self) -> int:
+        return len(self._tickets)
+
+    def load(self, files: Mapping[str, bytes]) -> _Inputs:
+        """The inputs of a request.
+
+        Raises:
+            FormatError: when it is damaged.
+            MismatchError: when it is for another index's settings.
+            Refused: (422) when it is a secret key, or has too many queries.
+        """
+        name, data, count = request_of(files, self._index.settings, self._queries)
+        return _Inputs(_Asked(self, data, count, name == PREPARATION))
+
+    def run(self, requests: Sequence[_Asked]) -> list[bytes | int]:
+        """The answers to queries of several clients, each by its own keys, or the numbers of queries that
+        were prepared."""
+        if requests[0].is_preparation:
+            return [each.session._prepare(each.data) for each in requests]
+        answers = {at: each.session._prepared_answer(each.data) for at, each in enumerate(requests)}
+        left = [at for at, answer in answers.items() if answer is None]
+        for part in _passes([requests[at].queries for at in left], self._queries):
+            of_pass = [left[i] for i in part]
+            asked = [(requests[at].data, requests[at].session._keys) for at in of_pass]
+            answers.update(zip(of_pass, self._index.query_many(asked), strict=True))
+        return [answer for answer in answers.values() if answer is not None]
+
+    def dump(self, outputs: bytes | int, single: bool) -> Answer:  # noqa: ARG002
+        if isinstance(outputs, int):
+            return {PREPARED: str(outputs).encode()}
+        return {ANSWER: outputs}
+
+    def _prepare(self, data: bytes) -> int:
+        """As many answers as there is room for: their number."""
+        assert isinstance(self._index, Index)  # as request_of has found
+        room = (self._room - self._tickets.memory_bytes) // self._index.ticket_bytes
+        made = self._index.prepare(data, self._keys, most=max(0, room))
+        count = len(made)
+        self._tickets.join(made)
+        return count
+
+    def _prepared_answer(self, query: bytes) -> bytes | None:
+        """The answer to a query that was prepared, once; None: its keys have to answer."""
+        if not isinstance(self._index, Index) or not len(self._tickets):
+            return None
+        try:
+            return self._index.query(query, self._tickets)
+        except MismatchError:  # others, and a query that comes again
+            return None
+
+
+def request_of(files: Mapping[str, bytes], settings: Settings, most: int) -> tuple[str, bytes, int]:
+    """The file of a request by its name, and the number of its queries.
+
+    Raises:
+        FormatError: when it is damaged, or no request to an index.
+        MismatchError: when it is for another index's settings, or prepares queries of an encrypted index.
+        Refused: (422) for a secret key, or more queries than one request may have.
+    """
+    if len(files) != 1 or not {QUERY, PREPARATION}.issuperset(files):
+        raise FormatError(f"a request to an index is one file, and has no parts {', '.join(files)}")
+    ((name, data),) = files.items()
+    refuse_secret(data)
+    if name == QUERY:
+        count = len(unpack_query(data, settings).numbers)
+    elif settings.owner:
+        raise MismatchError("an encrypted index has no prepared queries; send queries as they are")
+    else:
+        count = len(seeds_of(data, settings))
+    if count > most:
+        raise too_many(most)
+    return name, data, count
+
+
+def _passes(counts: Sequence[int], most: int) -> list[list[int]]:
+    """The positions of messages with these numbers of queries, in passes of at most so many."""
+    found: list[list[int]] = []
+    room = 0
+    for at, count in enumerate(counts):
+        if not found or count > room:
+            found.append([])
+            room = most
+        found[-1].append(at)
+        room -= count
+    return found

@@ -1,0 +1,140 @@
+"""Indexes that a server has, each with a copy in the memory of each device."""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from hemera.errors import FormatError
+from hemera.inputs.source import read_bytes
+from hemera.objects.devices import DeviceOptions
+from hemera.search.base import BaseIndex
+from hemera.search.files import load
+from hemera.serving.index_sessions import QUERY, IndexSession, request_of
+from hemera.serving.settings import Settings
+from hemera.serving.uploads import OWN
+
+__all__ = ["ServedIndex"]
+
+_EXPANDED_BYTES = 1 << 30
+"""Of the queries of one pass in a device's memory, unless one alone takes more."""
+_ROW_BYTES = 12
+"""Of an answer for each row, in addition to its numbers: an id, and a squared norm."""
+
+
+class ServedIndex:
+    """An index of a server.
+
+    Args:
+        name: in addresses.
+        path: of its file.
+        settings: limits of the server.
+    """
+
+    def __init__(self, name: str, path: Path, settings: Settings) -> None:
+        self.name = name
+        self._path = path
+        self._limits = settings
+        self._copies: dict[int, BaseIndex] = {}
+
+    def prepare(self, number: int, options: DeviceOptions) -> None:
+        """Make the copy of a device; in its thread.
+
+        Raises:
+            FormatError, FileError: when the file is damaged, or can not be read.
+            DeviceError, OutOfMemoryError: as for an index.
+            MismatchError: when it has no row.
+        """
+        index = load(self._path, device=options.device, threads=options.threads)
+        index.require_rows()
+        self._copies[number] = index
+
+    @property
+    def devices(self) -> str:
+        """The names of its devices, with commas."""
+        return ",".join(copy.device for copy in self._copies.values())
+
+    @property
+    def _index(self) -> BaseIndex:
+        return next(iter(self._copies.values()))
+
+    @property
+    def kind(self) -> str:
+        """ "index", or "encrypted index"."""
+        return "encrypted index" if self._index.settings.owner else "index"
+
+    @property
+    def queries(self) -> int:
+        """How many take one pass together, and may come in one request."""
+        return min(self._limits.batch, max(1, _EXPANDED_BYTES // self._index.settings.expanded_bytes))
+
+    @property
+    def key_limit(self) -> int:
+        """Bytes that an upload of keys may have: some more than it needs."""
+        params = self._index.settings.params
+        needed = (params.degree.bit_length() + 1) * params.switching_key_bytes
+        return min(self._limits.key_bytes, 2 * needed + (1 << 20))
+
+    def entry(self) -> dict[str, Any]:
+        """The index in a list."""
+        settings = self._index.settings
+        return {
+            "name": self.name,
+            "kind": self.kind,
+            "rows": len(self._index),
+            "dims": settings.dims,
+            "metric": settings.metric,
+            "exact": settings.exact,
+        }
+
+    def describe(self) -> dict[str, Any]:
+        """What a client needs to know of it, as JSON takes it."""
+        settings, params = self._index.settings, self._index.settings.params
+        errors = self._index.expected_error
+        return {
+            **self.entry(),
+            "version": self._index.version,
+            "settings": settings.to_fields(),
+            "expected_error": {"noise": errors.noise, "quantization": errors.quantization},
+            "fingerprint": params.fingerprint,
+            "degree": params.degree,
+            "log_modulus": params.log_modulus,
+            "security": params.security,
+            "parameters": base64.b64encode(bytes(params)).decode(),
+            "limits": {
+                "request_bytes": self._limits.request_bytes,
+                "key_bytes": self.key_limit,
+                "queries": self.queries,
+            },
+        }
+
+    def memory_of(self, files: Mapping[str, bytes]) -> int:
+        """Bytes of memory that a request will take besides its body, until its answer is sent. Raises as
+        `request_of`."""
+        settings = self._index.settings
+        name, data, count = request_of(files, settings, self.queries)
+        if name != QUERY:
+            return 0
+        rows = -(-len(self._index) // settings.degree) * settings.degree
+        if settings.owner and settings.metric == "l2":
+            count += 1  # the squared norms, as of one query more
+        return 2 * len(data) + rows * (count * 2 * settings.kept_bytes + _ROW_BYTES)
+
+    def session(self, device: int, files: Mapping[str, Path]) -> IndexSession:
+        """A client's keys on a device.
+
+        Raises:
+            FormatError, MismatchError: when they are damaged, or of other parameters than the index's.
+            MissingKeyError: when they lack one.
+        """
+        if set(files) != {OWN}:
+            raise FormatError("an index takes keys of Hemera's clients (hemera.search.Client.keys)")
+        index = self._copies[device]
+        return IndexSession(
+            index,
+            index.load_keys(read_bytes(files[OWN])),
+            queries=self.queries,
+            prepared_bytes=self._limits.prepared_bytes,
+        )

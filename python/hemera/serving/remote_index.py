@@ -1,0 +1,172 @@
+"""The client's side of an index on a server."""
+
+from __future__ import annotations
+
+import functools
+import threading
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, NoReturn
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from hemera.errors import FormatError
+from hemera.inputs.arguments import as_integer
+from hemera.inputs.source import Source
+from hemera.parameters import require_security
+from hemera.search.client import Client
+from hemera.search.settings import Settings
+from hemera.serving.local_model import no_pickle, secret_key_file
+from hemera.serving.remote_keys import RemoteKeys
+from hemera.serving.transport import Transport
+from hemera.serving.wire import KEYS_HEADER
+
+__all__ = ["RemoteIndex"]
+
+
+class RemoteIndex:
+    """An index of a server, as `hemera.Client.index` gives it. The secret key stays here; the server gets
+    evaluation keys, once, and encrypted queries. Any thread may use it.
+
+    Attributes:
+        name: of the index.
+        settings: those of the index.
+    """
+
+    def __init__(
+        self,
+        transport: Transport,
+        path: str,
+        told: Mapping[str, Any],
+        *,
+        secret_key: Source | None,
+        folder: Path | None,
+        security: int | None,
+    ) -> None:
+        try:
+            self.name = str(told["name"])
+            self.settings = Settings.from_fields(dict(told["settings"]))
+            limits = {key: int(value) for key, value in dict(told["limits"]).items()}
+        except (KeyError, TypeError, ValueError) as error:
+            raise FormatError(f"the server's description of its index is damaged: {error}") from None
+        require_security(
+            self.settings.params.security, security, f"the server's index {self.name!r} has parameters of"
+        )
+        self._transport = transport
+        self._path = path
+        self._most = max(1, limits.get("queries", 1))
+        if secret_key is None and folder is not None and not self.settings.owner:
+            made = Client(self.settings)
+            # A path, from which each process takes the same key.
+            secret_key = secret_key_file(folder, self.settings.params, lambda: made.secret_key)
+        self._client = Client(self.settings, secret_key)
+        self._lock = threading.Lock()
+        self._keys = RemoteKeys(
+            transport,
+            path,
+            self.name,
+            self._client.secret_key,
+            lambda: self._client.keys,
+            limit=limits.get("key_bytes"),
+            folder=folder,
+        )
+
+    def __reduce__(self) -> NoReturn:
+        raise no_pickle(self)
+
+    def __repr__(self) -> str:
+        settings = self.settings
+        kind = "encrypted index" if settings.owner else "index"
+        return f"<RemoteIndex {self.name!r}: {kind} of {settings.dims} numbers, {settings.metric!r}>"
+
+    def describe(self) -> dict[str, Any]:
+        """What the server tells of the index: settings, rows, errors of scores, limits."""
+        return self._transport.json("GET", self._path)
+
+    def upload_keys(self) -> None:
+        """Send the evaluation keys, unless the server has them. `query` does it when it is needed."""
+        self._keys.ensure()
+
+    def remove_keys(self) -> None:
+        """Let the server remove the evaluation keys, and prepared answers with them."""
+        self._keys.remove()
+
+    def prepare(self, count: int) -> int:
+        """Let the server do ahead most of the work of later queries, which depends on their seeds alone.
+        `query` takes prepared ones first, each once.
+
+        Args:
+            count: of queries.
+
+        Returns:
+            The number of queries that the server has prepared: fewer where it has no room for more. Others
+            it answers as if they were not prepared.
+
+        Raises:
+            ParameterError: if the count is out of its range, or the index is encrypted.
+            Error: as of `query`.
+        """
+        left, made = as_integer(count, "prepare", "count"), 0
+        self._keys.ensure()
+        while True:
+            part = min(left, self._most)
+            body = self._client.prepare(part)
+            found = int(self._keys.answer(functools.partial(self._prepare, body)))
+            made, left = made + found, left - part
+            if left <= 0 or found < part:
+                return made
+
+    def query(
+        self, x: ArrayLike, k: int | None = 10
+    ) -> tuple[NDArray[np.float64] | NDArray[np.int64], NDArray[np.int64]]:
+        """The best rows for a query, which the server does not see.
+
+        Args:
+            x: [dims], or several queries [queries, dims]; as for `hemera.search.Client.query`.
+            k: the number of best rows; all if there are fewer. None: all rows, in the index's order.
+
+        Returns:
+            scores, ids: [k] each, or [queries, k]; as of `hemera.search.Client.decrypt`.
+
+        Raises:
+            MismatchError, ParameterError, RangeError, TypeError: for a query that the index does not take.
+            ServerError: when the server refuses, is not to be reached, or remains too busy.
+        """
+        given = np.asarray(x)
+        parts = (
+            [given] if given.ndim < 2 else [given[at : at + self._most] for at in _steps(given, self._most)]
+        )
+        sent = [self._encrypt(part) for part in parts]
+        self._keys.ensure()
+        # All requests before the first decryption, as `hemera.Client.predict` sends them.
+        answers = []
+        for at, body in enumerate(sent):
+            self._transport.progress("search", at, len(sent))
+            answers.append(self._keys.answer(functools.partial(self._send, body)))
+        self._transport.progress("search", len(sent), len(sent))
+        found = [self._client.decrypt(answer, k) for answer in answers]
+        if given.ndim < 2:
+            return found[0]
+        scores, ids = zip(*found, strict=True)
+        return np.concatenate(scores), np.concatenate(ids)
+
+    def _encrypt(self, part: NDArray[Any]) -> bytes:
+        is_one = part.ndim == 1 or len(part) == 1
+        with self._lock:  # no other thread takes the last prepared one in between
+            return self._client.query(part, prepared=is_one and self._client.prepared > 0)
+
+    def _send(self, body: bytes) -> tuple[bytes, str | None]:
+        response = self._transport.request("POST", f"{self._path}/query", body)
+        return response.content, response.headers.get(KEYS_HEADER)
+
+    def _prepare(self, body: bytes) -> tuple[Any, str | None]:
+        response = self._transport.request("POST", f"{self._path}/prepare", body)
+        try:
+            return response.json()["prepared"], response.headers.get(KEYS_HEADER)
+        except (ValueError, KeyError, TypeError):
+            raise FormatError("the server does not tell how many queries it has prepared") from None
+
+
+def _steps(rows: NDArray[Any], most: int) -> range:
+    return range(0, max(len(rows), 1), most)

@@ -1,0 +1,131 @@
+"""The way of a request to its answer, whatever computes it."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from http import HTTPStatus
+from typing import Any
+
+from fastapi import Request
+from starlette.requests import ClientDisconnect
+
+from hemera.serving.bodies import receive, require_size
+from hemera.serving.problems import Refused
+from hemera.serving.refusals import answer_to
+from hemera.serving.routes.state import AppState
+from hemera.serving.scheduler import Evaluation
+from hemera.serving.session_cache import Answer
+from hemera.serving.wire import BodyReader, Memory
+
+__all__ = ["Work", "answer", "counted"]
+
+_LARGE = 1 << 20
+"""Bytes of a body whose checksums take longer than another thread would."""
+
+
+@dataclass(frozen=True)
+class Work:
+    """What a request asks for."""
+
+    name: str
+    """Of the model or index."""
+    part: str
+    """The name of a body that is one file."""
+    measure: Callable[[Mapping[str, bytes]], int]
+    """Bytes that the files will take in memory. Raises what is wrong with them."""
+    joins: bool = False
+    """Whether it runs as one batch with other clients' requests."""
+
+
+class counted:  # noqa: N801  # a context manager
+    """Within it a request is answered: its status and time go into the metrics."""
+
+    def __init__(self, state: AppState, name: str) -> None:
+        self._metrics, self._name = state.service.metrics, name
+        self.sent = 0
+        """Bytes of the answer."""
+
+    def __enter__(self) -> counted:
+        self._began = time.monotonic()
+        return self
+
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
+        status = HTTPStatus.OK.value if error is None else HTTPStatus.INTERNAL_SERVER_ERROR.value
+        if isinstance(error, Refused):
+            status = error.status
+        self._metrics.answered(self._name, status, time.monotonic() - self._began, self.sent)
+
+
+async def answer(state: AppState, request: Request, client: str, work: Work) -> tuple[Evaluation, Answer]:
+    """Receive a body, wait for its turn, and compute: the request with its batch and keys, and the files of
+    the answer.
+
+    Raises:
+        Refused: for everything that goes wrong.
+    """
+    service = state.service
+    settings = service.settings
+    service.keys(client, work.name)
+    size = require_size(request, settings.request_bytes)
+    came = service.rates.body(client, size)
+    with state.waiting.share(client) as take:
+        memory = Memory()
+        try:
+            reader = BodyReader(request.headers.get("content-type"), memory, work.part)
+
+            async def feed(piece: bytes) -> None:
+                service.metrics.received(len(piece))
+                came(len(piece))
+                take(len(piece))  # not the size that is told, of which nothing may come
+                reader.feed(piece)
+
+            request.state.received = await receive(
+                request, feed, limit=settings.request_bytes, seconds=settings.body_seconds
+            )
+            reader.close()
+            large = request.state.received > _LARGE
+            files = memory.files
+            take(await asyncio.to_thread(work.measure, files) if large else work.measure(files))
+            evaluation = Evaluation(client, work.name, files, work.joins)
+            service.scheduler.submit(evaluation)
+            found = await _answer(evaluation, request, settings.request_seconds)
+        except Exception as error:
+            raise answer_to(error, service.metrics) from error
+    request.state.batch = evaluation.batch
+    return evaluation, found
+
+
+async def _answer(evaluation: Evaluation, request: Request, seconds: float) -> Answer:
+    """The outputs of an evaluation that waits.
+
+    Raises:
+        Refused: (504) when they are not there in so many seconds.
+        ClientDisconnect: when the client hung up.
+    """
+    answer: asyncio.Future[Any] = asyncio.wrap_future(evaluation.answer)
+    gone: asyncio.Future[Any] = asyncio.create_task(_hung_up(request))
+    try:
+        await asyncio.wait([answer, gone], timeout=seconds, return_when=asyncio.FIRST_COMPLETED)
+        if answer.done():
+            files: Answer = answer.result()
+            return files
+        if gone.done():
+            raise ClientDisconnect
+        raise Refused(
+            HTTPStatus.GATEWAY_TIMEOUT,
+            "timeout",
+            f"the request was not answered in {seconds:g} seconds",
+            retry_after=10,
+        )
+    finally:
+        gone.cancel()
+        answer.cancel()  # takes it out of the queue, if it is still there
+
+
+async def _hung_up(request: Request) -> None:
+    """Ends when the client has left."""
+    while (await request.receive())["type"] != "http.disconnect":
+        pass

@@ -1,0 +1,73 @@
+"""The indexes that a server has: what a client needs to know of them, and queries."""
+
+from __future__ import annotations
+
+from http import HTTPStatus
+from typing import Any
+
+from fastapi import APIRouter, Request, Response
+
+from hemera.serving.index_sessions import ANSWER, PREPARATION, PREPARED, QUERY
+from hemera.serving.routes.answering import Work, answer, counted
+from hemera.serving.routes.clients import ClientName
+from hemera.serving.routes.schemas import REQUEST_OF_FILES, problems, rates_of
+from hemera.serving.routes.state import state_of
+from hemera.serving.wire import KEYS_HEADER, OCTETS
+
+__all__ = ["router"]
+
+router = APIRouter()
+
+
+@router.get("/v1/indexes", responses=problems(401, 429))
+async def indexes(request: Request, _: ClientName) -> dict[str, Any]:
+    """The indexes that there are."""
+    return {"indexes": [index.entry() for index in state_of(request).service.indexes.values()]}
+
+
+@router.get("/v1/indexes/{index}", responses=problems(401, 404, 429))
+async def index_of(index: str, request: Request, _: ClientName) -> dict[str, Any]:
+    """What a client needs to know of an index: settings, parameters, rows, errors of scores, limits."""
+    service = state_of(request).service
+    return {**service.index(index).describe(), "rates": rates_of(service.settings)}
+
+
+@router.post(
+    "/v1/indexes/{index}/query",
+    response_class=Response,
+    responses={
+        200: {"description": "The encrypted scores", "content": {OCTETS: {}}},
+        **problems(401, 404, 408, 409, 413, 422, 429, 503, 504),
+    },
+    openapi_extra=REQUEST_OF_FILES,
+)
+async def query(index: str, request: Request, client: ClientName) -> Response:
+    """Answer encrypted queries, a message of a search's client, with encrypted scores of all rows. Queries
+    of several clients that wait take one pass over the database, each by its own client's keys."""
+    state = state_of(request)
+    served = state.service.index(index)
+    with counted(state, index) as count:
+        work = Work(index, QUERY, served.memory_of, joins=True)
+        evaluation, files = await answer(state, request, client, work)
+        headers = {"Hemera-Batch": str(evaluation.batch), KEYS_HEADER: evaluation.keys}
+        response = Response(files[ANSWER], media_type=OCTETS, headers=headers)
+        count.sent = len(response.body)
+    return response
+
+
+@router.post(
+    "/v1/indexes/{index}/prepare",
+    status_code=HTTPStatus.CREATED,
+    responses=problems(401, 404, 408, 409, 413, 422, 429, 503, 504),
+    openapi_extra=REQUEST_OF_FILES,
+)
+async def prepare(index: str, request: Request, response: Response, client: ClientName) -> dict[str, Any]:
+    """Do most of the work of later queries, whose seeds are in a message of a search's client. The answer
+    tells how many are prepared; others are answered all the same."""
+    state = state_of(request)
+    served = state.service.index(index)
+    with counted(state, index):
+        work = Work(index, PREPARATION, served.memory_of, joins=True)
+        evaluation, files = await answer(state, request, client, work)
+    response.headers[KEYS_HEADER] = evaluation.keys
+    return {"prepared": int(files[PREPARED])}

@@ -1,0 +1,166 @@
+"""Keys of clients in a device's memory, with what their requests for one model or index need."""
+
+from __future__ import annotations
+
+import threading
+from abc import ABC, abstractmethod
+from collections import OrderedDict
+from collections.abc import Callable, Mapping, Sequence
+from http import HTTPStatus
+from typing import Any, Protocol
+
+from hemera.serving.problems import Refused
+
+__all__ = ["Answer", "AnyInputs", "Session", "SessionCache", "too_many"]
+
+Answer = dict[str, bytes]
+"""The outputs of one request by name, each a file."""
+
+
+class AnyInputs(Protocol):
+    """A request that was loaded."""
+
+    @property
+    def values(self) -> Any:
+        """What `Session.run` takes of it."""
+
+    @property
+    def count(self) -> int:
+        """Evaluations, or queries."""
+
+    @property
+    def single(self) -> bool:
+        """Whether the answer is that of one evaluation."""
+
+    def fit(self, other: Any) -> bool:
+        """Whether both can run as one batch."""
+
+
+class Session(ABC):
+    """Keys of one client for one model or index. Used by several threads at once, of which one computes."""
+
+    def __init__(self) -> None:
+        self.digest = ""
+        """Of the keys, as the store has it."""
+
+    @property
+    def graphs(self) -> int:
+        """Captured graphs."""
+        return 0
+
+    @property
+    def prepared(self) -> int:
+        """Prepared answers."""
+        return 0
+
+    @property
+    @abstractmethod
+    def memory_bytes(self) -> int:
+        """That the device's memory gets back when the session ends."""
+
+    @abstractmethod
+    def load(self, files: Mapping[str, bytes]) -> AnyInputs:
+        """The inputs of a request. FormatError, MismatchError."""
+
+    @abstractmethod
+    def run(self, requests: Sequence[Any]) -> list[Any]:
+        """The outputs of each of several requests, the `values` of inputs, which run as one batch."""
+
+    @abstractmethod
+    def dump(self, outputs: Any, single: bool) -> Answer:
+        """The outputs of one request as files; `single`: of a request for one evaluation."""
+
+
+def too_many(most: int) -> Refused:
+    """The answer to a request of more evaluations."""
+    return Refused(
+        HTTPStatus.UNPROCESSABLE_ENTITY,
+        "too_many",
+        f"a request may have {most} evaluations at most: send the others in requests of their own",
+    )
+
+
+class SessionCache:
+    """Sessions by client and model, those that were used last, while they fit into a number of bytes.
+
+    Args:
+        limit: bytes of the sessions in the device's memory. One session stays whatever it takes.
+    """
+
+    def __init__(self, limit: int) -> None:
+        self._limit = limit
+        self._lock = threading.Lock()
+        self._sessions: OrderedDict[tuple[str, str], tuple[int, Session]] = OrderedDict()
+
+    @property
+    def bytes(self) -> int:
+        """Of all sessions."""
+        with self._lock:
+            return sum(session.memory_bytes for _, session in self._sessions.values())
+
+    @property
+    def graphs(self) -> int:
+        """Captured graphs of all sessions."""
+        with self._lock:
+            return sum(session.graphs for _, session in self._sessions.values())
+
+    @property
+    def prepared(self) -> int:
+        """Prepared answers of all sessions."""
+        with self._lock:
+            return sum(session.prepared for _, session in self._sessions.values())
+
+    def __len__(self) -> int:
+        with self._lock:
+            return len(self._sessions)
+
+    @property
+    def places(self) -> list[tuple[str, str]]:
+        """The client and model of each session."""
+        with self._lock:
+            return list(self._sessions)
+
+    def peek(self, client: str, model: str, generation: int) -> Session | None:
+        """The session of these keys, if it is there."""
+        with self._lock:
+            found = self._sessions.get((client, model))
+            return found[1] if found is not None and found[0] == generation else None
+
+    def get(self, client: str, model: str, generation: int, make: Callable[[], Session]) -> Session:
+        """The session of these keys, made where it is not there."""
+        place = (client, model)
+        with self._lock:
+            found = self._sessions.get(place)
+            if found is not None and found[0] == generation:
+                self._sessions.move_to_end(place)
+                self._make_room()  # sessions grow, by graphs and encoded weights
+                return found[1]
+        made = make()
+        self.put(client, model, generation, made)
+        return made
+
+    def put(self, client: str, model: str, generation: int, session: Session) -> None:
+        """Keeps a session, in place of others where there is no room."""
+        with self._lock:
+            self._sessions[client, model] = (generation, session)
+            self._sessions.move_to_end((client, model))
+            self._make_room()
+
+    def _make_room(self) -> None:
+        total = sum(each.memory_bytes for _, each in self._sessions.values())
+        while total > self._limit and len(self._sessions) > 1:
+            _, (_, oldest) = self._sessions.popitem(last=False)
+            total -= oldest.memory_bytes
+
+    def drop(self, client: str, model: str, generation: int | None = None) -> None:
+        """Forgets a session; with a generation: no other one's."""
+        with self._lock:
+            found = self._sessions.get((client, model))
+            if found is not None and generation in (None, found[0]):
+                del self._sessions[client, model]
+
+    def drop_others(self, client: str, model: str) -> None:
+        """Forgets all sessions but one: the device has no room."""
+        with self._lock:
+            for place in [place for place in self._sessions if place != (client, model)]:
+                del self._sessions[place]

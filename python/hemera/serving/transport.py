@@ -1,0 +1,159 @@
+"""Requests of a client to a server, over HTTP."""
+
+from __future__ import annotations
+
+import os
+import re
+import time
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any
+
+from hemera import errors
+from hemera._extras import how_to_install
+from hemera.errors import FormatError, ParameterError
+from hemera.serving.problems import ServerError, error_of
+from hemera.serving.wire import OCTETS
+
+if TYPE_CHECKING:
+    import httpx
+
+__all__ = ["Progress", "Transport"]
+
+Progress = Callable[[str, int, int], None]
+"""Called with what is done ("upload", "predict", "search"), how much of it, and how much there is."""
+
+_PIECE = 1 << 20
+_LONGEST_PAUSE = 30.0
+
+
+class Transport:
+    """Connections to a server, that ask again while it is busy or away.
+
+    Args:
+        url: of the server.
+        token: that its operator gave out; None: the environment variable HEMERA_TOKEN.
+        certificates: a file of certificates to trust instead of the usual ones, for https.
+        seconds: how long to wait for an answer.
+        patience: how long to try again, in seconds.
+        progress: called while bodies are sent.
+
+    Raises:
+        ParameterError: without a token, or for an address that is none.
+        FileError: for certificates that can not be read.
+        ImportError: without httpx (`pip install httpx`).
+    """
+
+    def __init__(
+        self,
+        url: str,
+        *,
+        token: str | None,
+        certificates: str | os.PathLike[str] | None,
+        seconds: float,
+        patience: float,
+        progress: Progress | None,
+    ) -> None:
+        try:
+            import httpx
+        except ImportError:
+            raise ImportError(f"hm.Client needs httpx: {how_to_install('serving', 'httpx')}") from None
+        token = token or os.environ.get("HEMERA_TOKEN")
+        if not token:
+            raise ParameterError("a server's client needs its token: Client(url, token=...), or HEMERA_TOKEN")
+        if not re.match(r"https?://[^/]", url):
+            raise ParameterError(f"the server's address begins with http:// or https://, unlike {url!r}")
+        verify: Any = True
+        if certificates is not None:
+            import ssl
+
+            try:
+                verify = ssl.create_default_context(cafile=os.fspath(certificates))
+            except OSError as error:
+                raise errors.FileError(f"cannot read certificates of {certificates}: {error}") from None
+        self.url = url.rstrip("/")
+        self.progress = progress or (lambda *_: None)
+        self._patience = patience
+        self._http = httpx.Client(
+            headers={"Authorization": f"Bearer {token}"},
+            timeout=httpx.Timeout(seconds, connect=10.0),
+            verify=verify,
+            limits=httpx.Limits(max_connections=None),
+        )
+
+    def close(self) -> None:
+        """Close the connections."""
+        self._http.close()
+
+    def json(self, method: str, path: str, body: bytes | None = None) -> dict[str, Any]:
+        """The object that a path answers with. FormatError for anything else; errors as of `request`."""
+        try:
+            found = self.request(method, path, body).json()
+        except ValueError:
+            found = None
+        if not isinstance(found, dict):
+            raise FormatError(f"{self.url}{path} is no server of Hemera: it does not answer with JSON")
+        return found
+
+    def request(
+        self,
+        method: str,
+        path: str,
+        body: bytes | None = None,
+        *,
+        kind: str = OCTETS,
+        progress: str | None = None,
+    ) -> httpx.Response:
+        """The answer of 2xx. Tries again while the server is busy.
+
+        Raises:
+            Error: one of Hemera's, as the server tells it; ServerError where it is none of them.
+        """
+        import httpx
+
+        headers = {} if body is None else {"Content-Type": kind, "Content-Length": str(len(body))}
+        until = time.monotonic() + self._patience
+        pause = 0.1
+        while True:
+            wait: float | None = None
+            try:
+                content = body if body is None or progress is None else self._pieces(body, progress)
+                response = self._http.request(method, self.url + path, content=content, headers=headers)
+                if response.is_success:
+                    return response
+                error = _error_in(response)
+                if response.status_code in (429, 503):
+                    wait = _retry_after(response)
+            except httpx.InvalidURL as reason:
+                raise ParameterError(f"{self.url} is no address: {reason}") from None
+            except httpx.TimeoutException:
+                error = ServerError(f"{self.url} did not answer in time")
+            except httpx.TransportError as reason:
+                error = ServerError(f"{self.url} is not to be reached: {reason or type(reason).__name__}")
+                wait = pause
+            if wait is None or time.monotonic() + wait > until:
+                raise error
+            time.sleep(min(max(wait, pause), _LONGEST_PAUSE))
+            pause = min(2 * pause, 5.0)
+
+    def _pieces(self, body: bytes, what: str) -> Iterator[bytes]:
+        for begin in range(0, len(body), _PIECE):
+            self.progress(what, begin, len(body))
+            yield body[begin : begin + _PIECE]
+        self.progress(what, len(body), len(body))
+
+
+def _error_in(response: httpx.Response) -> errors.Error:
+    try:
+        told = response.json()["error"]
+        return error_of(response.status_code, str(told["code"]), str(told["message"]))
+    except (ValueError, KeyError, TypeError):
+        return ServerError(
+            f"the server answered with HTTP {response.status_code}", response.status_code, "http"
+        )
+
+
+def _retry_after(response: httpx.Response) -> float:
+    try:
+        return max(float(response.headers.get("retry-after", "1")), 0.0)
+    except ValueError:
+        return 1.0
