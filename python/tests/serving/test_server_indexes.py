@@ -313,20 +313,26 @@ def test_a_bad_query_spoils_no_other(server: Running, home: Home) -> None:
 
 
 def test_tenants_take_turns(home: Home) -> None:
-    """Of a long queue and a short one, the pass has queries of both."""
+    """Of a long queue and a short one, a pass has queries of both, and those that are left come next."""
     with serving(home, batch=4) as server:
         tokens = [home.clients.add(name) for name in ("alice", "bob")]
         clients = [local(server, token) for token in tokens]
-        with ThreadPoolExecutor(8) as pool, server.http(tokens[0]) as many, server.http(tokens[1]) as few:
+        with ThreadPoolExecutor(9) as pool, server.http(tokens[0]) as many, server.http(tokens[1]) as few:
             with held(server):
-                long = [pool.submit(many.post, QUERY, content=clients[0].query(queries(1))) for _ in range(6)]
-                wait_until(lambda: server.service.scheduler.waiting == 6)
-                short = pool.submit(few.post, QUERY, content=clients[1].query(queries(1)))
-                wait_until(lambda: server.service.scheduler.waiting == 7)
-            assert short.result(BOUND).headers["Hemera-Batch"] == "4"
-            sizes = sorted(each.result(BOUND).headers["Hemera-Batch"] for each in long)
-        assert sizes == ["3", "3", "3", "4", "4", "4"]
-        assert found(clients[1].decrypt(short.result().content, k=2)) == best(queries(1), 2)
+                long, short = (
+                    [
+                        pool.submit(http.post, QUERY, content=client.query(queries(1, seed)))
+                        for seed in range(count)
+                    ]
+                    for http, client, count in ((many, clients[0], 6), (few, clients[1], 3))
+                )
+                wait_until(lambda: server.service.scheduler.waiting == 9)
+            answers = [[each.result(BOUND) for each in asked] for asked in (long, short)]
+        sizes = [sorted(answer.headers["Hemera-Batch"] for answer in asked) for asked in answers]
+        assert sizes == [["1", "4", "4", "4", "4", "4"], ["4", "4", "4"]]
+        for client, asked in zip(clients, answers, strict=True):
+            for seed, answer in enumerate(asked):
+                assert found(client.decrypt(answer.content, k=2)) == best(queries(1, seed), 2)
 
 
 def test_many_clients_at_once(server: Running, home: Home) -> None:

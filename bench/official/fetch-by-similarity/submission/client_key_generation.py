@@ -1,0 +1,15 @@
+"""Stage 3: the secret key, and keys for the server."""
+
+import workload
+
+import hemera as hm
+
+work = workload.parse()
+for folder in (work.keys, work.secret):
+    folder.mkdir(parents=True, exist_ok=True)
+ctx = hm.Context(work.parameters, "cpu")
+secret_key = ctx.generate_secret_key()
+rotations = [step for step in (*work.babies, *work.giants) if step]
+keys = ctx.generate_keys(secret_key, public_key=False, rotations=rotations, sum_slots=work.count_only)
+keys.save(work.keys / "keys.bin")
+secret_key.save(work.secret / "secret_key.bin")
