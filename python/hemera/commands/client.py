@@ -1,4 +1,4 @@
-"""A client of packaged models, over HTTP or by files: makes keys, encrypts, and reads results."""
+"""A client of packaged models, over HTTP or by files, and of indexes: makes keys, encrypts, reads results."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from hemera.serving.client import Client, LocalModel
 from hemera.serving.files import read_files, write_atomically, write_files
 from hemera.serving.interface import Interface
 
-_LABELS = {"upload": "sending keys", "predict": "predicting"}
+_LABELS = {"upload": "sending keys", "predict": "predicting", "search": "searching"}
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -42,6 +42,20 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     child.add_argument("model", metavar="MODEL", help="name of the model")
     child.add_argument("rows", metavar="ROWS", type=Path, help="a table of numbers, .csv or .npy")
     _add_results(child)
+    _add_folder(child, required=False)
+
+    child = action("indexes", "The indexes of a server.")
+    _add_server(child)
+    child = action("search", "The best rows of a server's index for queries that it does not see, as JSON.")
+    _add_server(child)
+    child.add_argument("index", metavar="INDEX", help="name of the index")
+    child.add_argument("queries", metavar="QUERIES", type=Path, help="a table of numbers, .csv or .npy")
+    child.add_argument(
+        "-k", type=_options.positive, default=10, help="number of rows for each query (default 10)"
+    )
+    child.add_argument(
+        "--secret-key", metavar="FILE", type=Path, help="of an encrypted index: its owner's secret key"
+    )
     _add_folder(child, required=False)
 
     child = action("keys", "By files: makes the secret key, and writes the evaluation keys for the server.")
@@ -128,7 +142,7 @@ def _add_device(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    if options.action not in ("models", "describe", "predict"):
+    if options.action not in ("models", "indexes", "describe", "predict", "search"):
         return _by_files(options)
     try:
         return _over_http(options)
@@ -154,6 +168,13 @@ def _over_http(options: argparse.Namespace) -> int:
     ):
         if options.action == "models":
             told: Mapping[str, Any] = {"models": client.models()}
+        elif options.action == "indexes":
+            told = {"indexes": client.indexes()}
+        elif options.action == "search":
+            queries = np.atleast_2d(read_table(options.queries))
+            index = client.index(options.index, secret_key=options.secret_key)
+            scores, ids = index.query(queries, k=options.k)
+            told = {"index": options.index, "ids": ids.tolist(), "scores": scores.tolist()}
         elif options.action == "describe":
             told = client.describe(options.model)
         else:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from itertools import islice
 
 from hemera import _core
 from hemera.errors import MismatchError
@@ -37,8 +38,10 @@ class Tickets:
     @property
     def memory_bytes(self) -> int:
         """Bytes of the tickets that are left."""
-        with self._lock:
-            return sum(ticket.memory_bytes for ticket in self._prepared.values())
+        with self._lock:  # all are for one version of the index, and of one size
+            return sum(ticket.memory_bytes for ticket in islice(self._prepared.values(), 1)) * len(
+                self._prepared
+            )
 
     def join(self, others: Tickets) -> None:
         """Take the tickets of others, which has none after it. Those of another version of the index give way

@@ -12,6 +12,7 @@ from hemera.serving.exporting import export
 from hemera.serving.interface import Interface
 from hemera.serving.linear import LinearModel, export_linear
 from hemera.serving.package import Package, PreparedModel
+from hemera.serving.remote_index import RemoteIndex
 from hemera.serving.specs import InputSpec, OutputSpec
 from hemera.serving.tracing import Symbol, dot
 from hemera.serving.trees import export_trees
@@ -23,6 +24,7 @@ __all__ = [
     "OutputSpec",
     "Package",
     "PreparedModel",
+    "RemoteIndex",
     "Symbol",
     "dot",
     "export",

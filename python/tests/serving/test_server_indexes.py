@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import random
+import re
 import threading
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -104,6 +105,25 @@ def test_five_lines(server: Running, home: Home) -> None:
     with hm.Client(server.url, token=home.clients.add("alice")) as client:
         scores, ids = client.index("rows").query(x, k=10)
     assert ([scores.tolist()], [ids.tolist()]) == best(x[None], 10)
+
+
+def test_the_page(server: Running, home: Home) -> None:
+    """The client that docs/search.md shows."""
+    page = (Path(__file__).parents[3] / "docs" / "search.md").read_text(encoding="utf-8")
+    (program,) = re.findall(
+        r"^```python\n(.*?)^```", page.partition("## Served")[2].partition("\n## ")[0], re.M | re.S
+    )
+    for before, after in (("https://search.example.org", server.url), ('"documents"', '"rows"')):
+        assert before in program
+        program = program.replace(before, after)
+    program = program.replace('"my-keys"', "str(folder)")
+    space: dict[str, Any] = {
+        "token": home.clients.add("alice"),
+        "x": queries(2),
+        "folder": home.root / "keys-of-alice",
+    }
+    exec(compile(program, "docs/search.md", "exec"), space)
+    assert found((space["scores"], space["ids"])) == best(queries(2), 10)
 
 
 def test_all_rows_and_many_queries(home: Home) -> None:
@@ -628,6 +648,16 @@ def test_commands(tmp_path: Path, files: Path, capsys: pytest.CaptureFixture[str
         assert (ready["models"], ready["indexes"]) == ([], ["rows"])
         with hm.Client(process.url, token=token, folder=tmp_path / "mine") as client:
             assert found(client.index("rows").query(queries(2), k=2)) == best(queries(2), 2)
+        (tmp_path / "token").write_text(token)
+        np.savetxt(tmp_path / "queries.csv", queries(2), fmt="%d", delimiter=",")
+        words = ["--token-file", str(tmp_path / "token"), "--json", str(tmp_path / "found.json")]
+        assert main(["client", "indexes", process.url, *words]) == 0
+        assert json.loads((tmp_path / "found.json").read_text())["indexes"][0]["name"] == "rows"
+        table = str(tmp_path / "queries.csv")
+        mine = ["--folder", str(tmp_path / "mine")]
+        assert main(["client", "search", process.url, "rows", table, "-k", "3", *mine, *words]) == 0
+        told = json.loads((tmp_path / "found.json").read_text())
+        assert (told["scores"], told["ids"]) == best(queries(2), 3)
         process.kill()
     with Process(home) as process:
         with hm.Client(process.url, token=token, folder=tmp_path / "mine") as client:
