@@ -60,6 +60,9 @@ class RayService(Service):
                 "no replica has come up: see whether the cluster has a device free for one (ray status)"
             )
 
+    def sweep_indexes(self) -> None:
+        """Nothing: replicas have no indexes."""
+
     def load_upload(self, package: Package, library: str, upload: Upload, device: int) -> None:  # noqa: ARG002
         """Have a replica load keys that were uploaded, which is how they are checked."""
         files = {name: str(path) for name, path in upload.files.items()}

@@ -68,5 +68,6 @@ async def _sweep(service: Service) -> None:
         await asyncio.sleep(service.settings.sweep_seconds)
         try:
             await asyncio.to_thread(service.sweep)
+            await asyncio.to_thread(service.sweep_indexes)
         except Exception as error:
             log("failure", level=logging.ERROR, error=error)

@@ -12,7 +12,15 @@ from pathlib import Path
 from hemera.errors import FileError
 from hemera.inputs.source import read_bytes
 
-__all__ = ["locked", "make_folder", "read_files", "sync_folder", "write_atomically", "write_files"]
+__all__ = [
+    "locked",
+    "make_folder",
+    "read_files",
+    "sync_folder",
+    "which_file",
+    "write_atomically",
+    "write_files",
+]
 
 
 def sync_folder(folder: Path) -> None:
@@ -50,6 +58,15 @@ def locked(path: Path, *, wait: bool) -> Iterator[None]:
         yield
     finally:
         os.close(handle)
+
+
+def which_file(path: Path) -> tuple[int, ...] | None:
+    """Tells a file from one that took its place by `write_atomically`; None where there is none."""
+    try:
+        found = path.stat()
+    except OSError:
+        return None
+    return found.st_dev, found.st_ino, found.st_mtime_ns, found.st_ctime_ns
 
 
 def read_files(path: Path, single: str) -> dict[str, bytes]:

@@ -64,7 +64,7 @@ class Home:
 
     def add_index(self, source: Path) -> str:
         """Copy a file of an index (`hemera.search.Index.save`) into the folder, in place of one of its name,
-        which is that of the file without its ending. A server reads it at its start.
+        which is that of the file without its ending. A server that runs reads it too.
 
         Returns:
             The name.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from hemera.errors import FormatError, MismatchError
@@ -60,19 +60,33 @@ class IndexSession(Session):
         keys: in its context.
         queries: that take one pass together, and that a request may have.
         prepared_bytes: of prepared answers that are kept.
+        is_current: whether the index was not replaced.
 
     Raises:
         MissingKeyError: when the keys lack one.
     """
 
-    def __init__(self, index: BaseIndex, keys: Keys, *, queries: int, prepared_bytes: int) -> None:
+    def __init__(
+        self,
+        index: BaseIndex,
+        keys: Keys,
+        *,
+        queries: int,
+        prepared_bytes: int,
+        is_current: Callable[[], bool],
+    ) -> None:
         super().__init__()
         index.require_keys(keys)
         self._index = index
         self._keys = keys
         self._queries = queries
         self._room = prepared_bytes
+        self._is_current = is_current
         self._tickets = Tickets(index.version, {})
+
+    @property
+    def is_current(self) -> bool:
+        return self._is_current()
 
     @property
     def memory_bytes(self) -> int:

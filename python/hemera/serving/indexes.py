@@ -38,6 +38,7 @@ class ServedIndex:
         self._path = path
         self._limits = settings
         self._copies: dict[int, BaseIndex] = {}
+        self._is_current = True
 
     def prepare(self, number: int, options: DeviceOptions) -> None:
         """Make the copy of a device; in its thread.
@@ -50,6 +51,10 @@ class ServedIndex:
         index = load(self._path, device=options.device, threads=options.threads)
         index.require_rows()
         self._copies[number] = index
+
+    def retire(self) -> None:
+        """Another one takes its place: its sessions serve no more requests."""
+        self._is_current = False
 
     @property
     def devices(self) -> str:
@@ -137,4 +142,5 @@ class ServedIndex:
             index.load_keys(read_bytes(files[OWN])),
             queries=self.queries,
             prepared_bytes=self._limits.prepared_bytes,
+            is_current=lambda: self._is_current,
         )

@@ -13,6 +13,7 @@ from typing import Any
 from hemera import errors
 from hemera._inspect import HEMERA
 from hemera.pool.members import bind_thread
+from hemera.serving.files import which_file
 from hemera.serving.home import Home
 from hemera.serving.indexes import ServedIndex
 from hemera.serving.logs import log
@@ -59,9 +60,11 @@ class Service:
         self.settings = settings
         self.clients = home.clients
         self.models, self.damaged = home.models()
+        self._home = home
         paths, clashing = home.indexes()
         self.damaged.update(clashing)
         self.indexes = {name: ServedIndex(name, path, settings) for name, path in paths.items()}
+        self._seen = {name: which_file(path) for name, path in paths.items()}
         for name, why in self.damaged.items():
             _report(name, why)
         self.store = Store(home.keys, home.incoming, settings.store_bytes, settings.store_of_client)
@@ -133,21 +136,27 @@ class Service:
                 self.models, name, [functools.partial(loader.prepare, package) for loader in self._loaders]
             )
         for name, index in list(self.indexes.items()):
-            copies = [
-                functools.partial(index.prepare, number, place.options)
-                for number, place in enumerate(self._places)
-            ]
-            self._prepare(self.indexes, name, copies)
+            self._prepare(self.indexes, name, self._copies(index))
 
     def _prepare(self, found: dict[str, Any], name: str, steps: Sequence[Callable[[], object]]) -> None:
-        prepared = [self.scheduler.call(step, number) for number, step in enumerate(steps)]
         try:
-            for each in prepared:
-                each.result()
+            self._on_devices(steps)
         except errors.Error as error:
             self.damaged[name] = str(error)
             del found[name]
             _report(name, str(error))
+
+    def _on_devices(self, steps: Sequence[Callable[[], object]]) -> None:
+        """A step in the thread of each device."""
+        running = [self.scheduler.call(step, number) for number, step in enumerate(steps)]
+        for each in running:
+            each.result()
+
+    def _copies(self, index: ServedIndex) -> list[Callable[[], None]]:
+        return [
+            functools.partial(index.prepare, number, place.options)
+            for number, place in enumerate(self._places)
+        ]
 
     def model(self, name: str) -> Package:
         """A model. Refused (404) where it is not there."""
@@ -234,6 +243,40 @@ class Service:
                 self.store.forget(found)
                 for cache in self.caches:
                     cache.drop(found.client, found.model, found.generation)
+
+    def sweep_indexes(self) -> None:
+        """Serve the indexes that the folder has now: those whose files were replaced, and new ones, are read
+        and take the places of those before; those whose files are gone are dropped. A damaged file leaves
+        the index before it."""
+        paths, _ = self._home.indexes()
+        for name in [name for name in self.indexes if name not in paths]:
+            self._retire(name, self.indexes.pop(name))
+            log("index", index=name, rows=0)
+        self._seen = {name: which for name, which in self._seen.items() if name in paths}
+        for name, path in paths.items():
+            which = which_file(path)
+            if which is None or which == self._seen.get(name):
+                continue
+            self._seen[name] = which
+            index = ServedIndex(name, path, self.settings)
+            try:
+                self._on_devices(self._copies(index))
+            except errors.Error as error:
+                self.damaged[name] = str(error)
+                _report(name, str(error))
+            else:
+                self.damaged.pop(name, None)
+                before = self.indexes.get(name)
+                self.indexes[name] = index
+                if before is not None:
+                    self._retire(name, before)
+                log("index", index=name, rows=index.entry()["rows"])
+
+    def _retire(self, name: str, before: ServedIndex) -> None:
+        """An index serves no more; its clients keep their keys on the disk."""
+        before.retire()
+        for cache in self.caches:
+            cache.drop_all(name)
 
     def _session(self, device: int, client: str, model: str) -> Session:
         """The keys of a client on a device."""

@@ -44,6 +44,11 @@ class Session(ABC):
         """Of the keys, as the store has it."""
 
     @property
+    def is_current(self) -> bool:
+        """False where its model or index was replaced: then it serves no more requests."""
+        return True
+
+    @property
     def graphs(self) -> int:
         """Captured graphs."""
         return 0
@@ -123,18 +128,16 @@ class SessionCache:
     def peek(self, client: str, model: str, generation: int) -> Session | None:
         """The session of these keys, if it is there."""
         with self._lock:
-            found = self._sessions.get((client, model))
-            return found[1] if found is not None and found[0] == generation else None
+            return self._find(client, model, generation)
 
     def get(self, client: str, model: str, generation: int, make: Callable[[], Session]) -> Session:
         """The session of these keys, made where it is not there."""
-        place = (client, model)
         with self._lock:
-            found = self._sessions.get(place)
-            if found is not None and found[0] == generation:
-                self._sessions.move_to_end(place)
-                self._make_room()  # sessions grow, by graphs and encoded weights
-                return found[1]
+            found = self._find(client, model, generation)
+            if found is not None:
+                self._sessions.move_to_end((client, model))
+                self._make_room()  # sessions grow, by graphs, encoded weights and prepared answers
+                return found
         made = make()
         self.put(client, model, generation, made)
         return made
@@ -145,6 +148,10 @@ class SessionCache:
             self._sessions[client, model] = (generation, session)
             self._sessions.move_to_end((client, model))
             self._make_room()
+
+    def _find(self, client: str, model: str, generation: int) -> Session | None:
+        found = self._sessions.get((client, model))
+        return found[1] if found is not None and found[0] == generation and found[1].is_current else None
 
     def _make_room(self) -> None:
         total = sum(each.memory_bytes for _, each in self._sessions.values())
@@ -158,6 +165,12 @@ class SessionCache:
             found = self._sessions.get((client, model))
             if found is not None and generation in (None, found[0]):
                 del self._sessions[client, model]
+
+    def drop_all(self, model: str) -> None:
+        """Forgets the sessions of all clients for a model or index."""
+        with self._lock:
+            for place in [place for place in self._sessions if place[1] == model]:
+                del self._sessions[place]
 
     def drop_others(self, client: str, model: str) -> None:
         """Forgets all sessions but one: the device has no room."""

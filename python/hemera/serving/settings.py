@@ -76,7 +76,8 @@ class Settings:
     address_connections: int = 256
     """The same from one address: of IPv6, from one network of 64 bits."""
     sweep_seconds: float = 10.0
-    """Between looks for clients that were removed, whose keys leave the device's memory."""
+    """Between looks for clients that were removed, whose keys leave the device's memory, and for files of
+    indexes that were replaced."""
 
     def __post_init__(self) -> None:
         self.options.require_valid()

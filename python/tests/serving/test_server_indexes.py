@@ -628,6 +628,69 @@ def test_damaged_files_and_clashing_names(home: Home, tmp_path: Path, files: Pat
         home.remove_index("broken")
 
 
+def test_changes_while_the_server_runs(
+    home: Home, tmp_path: Path, files: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Rows that are added and removed come by a new file, and take the keys and clients that there are."""
+    x = queries(2)
+    with serving(home, sweep_seconds=1000) as server, client_of(server, home.clients.add("alice")) as client:
+        service = server.service
+        index = client.index("rows")
+        assert found(index.query(x, k=1)) == best(x, 1)
+        assert index.prepare(2) == 2
+        service.sweep_indexes()  # nothing has changed
+        assert server.metric("hemera_prepared_queries") == 2
+        own = search.load(home.index_file("rows"))
+        assert isinstance(own, search.Index)
+        own.add(np.full((1, DIMS), 127, np.int8), ids=[9999])
+        own.remove([0, 1])
+        own.save(tmp_path / "rows.index")
+        home.add_index(tmp_path / "rows.index")
+        old = service.index("rows")
+        assert found(index.query(x, k=1)) == best(x, 1)  # by the old file
+        session = service.caches[0].peek(*service.caches[0].places[0], service.store.sets()[0].generation)
+        service.sweep_indexes()
+        assert server.metric("hemera_prepared_queries") == 0
+        # Whoever puts a session of the old one again, as an upload at this time does, serves nobody with it.
+        assert session is not None
+        service.caches[0].put(
+            service.store.sets()[0].client, "rows", service.store.sets()[0].generation, session
+        )
+        wide = np.append(VECTORS, np.full((1, DIMS), 127, np.int8), axis=0).astype(np.int64)
+        scores, ids = index.query(x, k=None)
+        assert sorted(ids[0].tolist()) == [*range(2, ROWS), 9999]
+        assert scores.tolist() == (x @ wide[np.minimum(ids[0], ROWS)].T).tolist()
+        assert server.metric("hemera_key_uploads_total", status="201") == 1
+        assert index.describe()["rows"] == ROWS - 1
+        assert service.index("rows") is not old
+        # A damaged file leaves the index; it is told once.
+        home.index_file("rows").write_bytes(b"rubbish")
+        caplog.clear()
+        for _ in range(2):
+            service.sweep_indexes()
+        assert [each.getMessage() for each in caplog.records if each.levelname == "ERROR"] == ["damaged"]
+        assert "rows" in service.damaged
+        assert index.query(x, k=1)[0].shape == (2, 1)
+        # Other settings: clients of the old ones are told.
+        search.Index(VECTORS, "l2", exact=True).save(tmp_path / "rows.index")
+        home.add_index(tmp_path / "rows.index")
+        home.index_file("second").write_bytes((files / "rows.index").read_bytes())
+        service.sweep_indexes()
+        assert service.damaged == {}
+        with pytest.raises(MismatchError, match="other settings"):
+            index.query(x)
+        assert found(client.index("second").query(x, k=2)) == best(x, 2)
+        home.remove_index("second")
+        service.sweep_indexes()
+        with pytest.raises(ServerError, match="no index 'second'"):
+            client.index("second").query(x)
+        assert [each["name"] for each in client.indexes()] == ["rows"]
+        assert len(service.caches[0]) == 0
+    with serving(home, sweep_seconds=0.05) as server:
+        home.remove_index("rows")
+        wait_until(lambda: server.service.indexes == {})
+
+
 def test_commands(tmp_path: Path, files: Path, capsys: pytest.CaptureFixture[str]) -> None:
     from hemera.cli import main
 
