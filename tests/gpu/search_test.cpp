@@ -48,6 +48,32 @@ TEST_P(SearchOnDevices, AnswersHaveTheSameBits) {
   EXPECT_EQ(decrypt(same, from_cpu), decrypt(secret, from_cpu));
 }
 
+TEST_P(SearchOnDevices, ClientsShareAPass) {
+  constexpr std::size_t dims = 3;
+  const auto on_cpu = rlwe::Context::make(parameters(GetParam()));
+  const auto on_device = tests::make_context(parameters(GetParam()));
+  std::mt19937_64 random(3);
+  std::vector<std::int8_t> rows(50 * dims);
+  for (std::int8_t& entry : rows) entry = static_cast<std::int8_t>(random());
+  std::vector<Query> queries;
+  std::vector<rlwe::EvaluationKeys> on_host, moved;
+  for (const std::size_t count : {1U, 2U}) {
+    const rlwe::SecretKey secret = rlwe::generate_secret_key(on_cpu);
+    on_host.push_back(generate_keys(secret));
+    moved.push_back(io::load_evaluation_keys(on_device, io::save(on_host.back())));
+    queries.push_back(encrypt(secret, std::vector<std::int64_t>(count * dims, 1 << 20), dims, 0));
+  }
+  const auto answer = [&](const std::shared_ptr<const rlwe::Context>& context,
+                          const std::vector<rlwe::EvaluationKeys>& keys) {
+    Database database(context, dims);
+    database.resize(1);
+    database.set_block(0, rows);
+    const std::vector<KeyedQuery> keyed{{queries[0], keys[0]}, {queries[1], keys[1]}};
+    return database.answer(keyed, 3).numbers;
+  };
+  EXPECT_EQ(answer(on_device, moved), answer(on_cpu, on_host));
+}
+
 TEST_P(SearchOnDevices, AnswersOfEncryptedRowsHaveTheSameBits) {
   constexpr std::size_t dims = 3, count = 2;
   const auto on_cpu = rlwe::Context::make(parameters(GetParam()));
