@@ -24,6 +24,7 @@ from hemera.search import wire
 from hemera.serving.index_sessions import IndexSession, _passes
 from hemera.serving.problems import ServerError
 from hemera.serving.service import Home
+from hemera.serving.settings import Settings
 
 from .conftest import BOUND, Process, Running, serving, wait_until
 
@@ -737,6 +738,14 @@ def test_commands(tmp_path: Path, files: Path, capsys: pytest.CaptureFixture[str
     assert said("--remove-index", "rows")[0] == 0
     assert main(["serve", str(home)]) != 0
     assert "no model or index to serve" in capsys.readouterr().err
+
+
+def test_replicas_of_ray_have_no_indexes(home: Home) -> None:
+    """Said before Ray is asked for anything."""
+    from hemera.ray.service import on_cluster
+
+    with pytest.raises(ParameterError, match="has the index 'rows': serve indexes without --ray"):
+        on_cluster(home, Settings(device="cpu"), address="local", replicas=1)
 
 
 def test_secrets_do_not_pickle(server: Running, home: Home) -> None:

@@ -18,7 +18,7 @@ def use(cache: WorthCache, names: str) -> list[str]:
 
     def make(name: str) -> Any:
         loaded.append(name)
-        return SimpleNamespace(memory_bytes=SIZES[name])
+        return SimpleNamespace(memory_bytes=SIZES[name], is_current=True)
 
     for name in names:
         assert cache.get(name, "model", 0, lambda name=name: make(name)).memory_bytes == SIZES[name]  # type: ignore[misc]

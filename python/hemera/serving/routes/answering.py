@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from http import HTTPStatus
 from typing import Any
@@ -40,23 +41,24 @@ class Work:
     """Whether it runs as one batch with other clients' requests."""
 
 
-class counted:  # noqa: N801  # a context manager
-    """Within it a request is answered: its status and time go into the metrics."""
+@contextlib.contextmanager
+def counted(state: AppState, name: str) -> Iterator[Callable[[int, int], None]]:
+    """Within it a request for a model or index is answered: its status and time go into the metrics. The
+    function takes the status of an answer, and its bytes."""
+    began = time.monotonic()
+    status, sent = HTTPStatus.INTERNAL_SERVER_ERROR.value, 0
 
-    def __init__(self, state: AppState, name: str) -> None:
-        self._metrics, self._name = state.service.metrics, name
-        self.sent = 0
-        """Bytes of the answer."""
+    def answered(as_status: int, count: int) -> None:
+        nonlocal status, sent
+        status, sent = as_status, count
 
-    def __enter__(self) -> counted:
-        self._began = time.monotonic()
-        return self
-
-    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
-        status = HTTPStatus.OK.value if error is None else HTTPStatus.INTERNAL_SERVER_ERROR.value
-        if isinstance(error, Refused):
-            status = error.status
-        self._metrics.answered(self._name, status, time.monotonic() - self._began, self.sent)
+    try:
+        yield answered
+    except Refused as refused:
+        status = refused.status
+        raise
+    finally:
+        state.service.metrics.answered(name, status, time.monotonic() - began, sent)
 
 
 async def answer(state: AppState, request: Request, client: str, work: Work) -> tuple[Evaluation, Answer]:

@@ -33,11 +33,11 @@ async def evaluate(model: str, request: Request, client: ClientName) -> Response
     state = state_of(request)
     package = state.service.model(model)
     measure = functools.partial(state.service.memory_of, package, client)
-    with counted(state, package.name) as count:
+    with counted(state, package.name) as answered:
         work = Work(package.name, package.inputs[0].name, measure)
         evaluation, files = await answer(state, request, client, work)
         kind, pieces = write_body(files)
         headers = {"Hemera-Batch": str(evaluation.batch), KEYS_HEADER: evaluation.keys}
         response = Response(b"".join(pieces), media_type=kind, headers=headers)
-        count.sent = len(response.body)
+        answered(response.status_code, len(response.body))
     return response

@@ -46,12 +46,12 @@ async def query(index: str, request: Request, client: ClientName) -> Response:
     of several clients that wait take one pass over the database, each by its own client's keys."""
     state = state_of(request)
     served = state.service.index(index)
-    with counted(state, index) as count:
+    with counted(state, index) as answered:
         work = Work(index, QUERY, served.memory_of, joins=True)
         evaluation, files = await answer(state, request, client, work)
         headers = {"Hemera-Batch": str(evaluation.batch), KEYS_HEADER: evaluation.keys}
         response = Response(files[ANSWER], media_type=OCTETS, headers=headers)
-        count.sent = len(response.body)
+        answered(response.status_code, len(response.body))
     return response
 
 
@@ -66,8 +66,9 @@ async def prepare(index: str, request: Request, response: Response, client: Clie
     tells how many are prepared; others are answered all the same."""
     state = state_of(request)
     served = state.service.index(index)
-    with counted(state, index):
+    with counted(state, index) as answered:
         work = Work(index, PREPARATION, served.memory_of, joins=True)
         evaluation, files = await answer(state, request, client, work)
+        answered(HTTPStatus.CREATED.value, 0)
     response.headers[KEYS_HEADER] = evaluation.keys
     return {"prepared": int(files[PREPARED])}
