@@ -283,6 +283,11 @@ class Client:
         zeros.fill(0)  # together with what is sent they tell the message
         return seed, numbers
 
+    def forget(self, query: bytes) -> None:
+        """Give up a query whose answer will not come."""
+        with self._lock:
+            self._asked.pop(name_of(query), None)
+
     def decrypt(
         self, answer: bytes, k: int | None = None
     ) -> tuple[NDArray[np.float64] | NDArray[np.int64], NDArray[np.int64]]:

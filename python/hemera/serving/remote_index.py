@@ -137,15 +137,20 @@ class RemoteIndex:
         parts = (
             [given] if given.ndim < 2 else [given[at : at + self._most] for at in _steps(given, self._most)]
         )
-        sent = [self._encrypt(part) for part in parts]
-        self._keys.ensure()
-        # All requests before the first decryption, as `hemera.Client.predict` sends them.
-        answers = []
-        for at, body in enumerate(sent):
-            self._transport.progress("search", at, len(sent))
-            answers.append(self._keys.answer(functools.partial(self._send, body)))
-        self._transport.progress("search", len(sent), len(sent))
-        found = [self._client.decrypt(answer, k) for answer in answers]
+        sent: list[bytes] = []
+        try:
+            sent.extend(self._encrypt(part) for part in parts)
+            self._keys.ensure()
+            # All requests before the first decryption, as `hemera.Client.predict` sends them.
+            answers = []
+            for at, body in enumerate(sent):
+                self._transport.progress("search", at, len(sent))
+                answers.append(self._keys.answer(functools.partial(self._send, body)))
+            self._transport.progress("search", len(sent), len(sent))
+            found = [self._client.decrypt(answer, k) for answer in answers]
+        finally:
+            for body in sent:  # those that failed: an answer that was decrypted is forgotten already
+                self._client.forget(body)
         if given.ndim < 2:
             return found[0]
         scores, ids = zip(*found, strict=True)

@@ -513,6 +513,7 @@ def test_a_restart_keeps_keys(home: Home, tmp_path: Path) -> None:
         home.remove_client("alice")
         with pytest.raises(ServerError, match="token"):
             index.query(x)
+        assert index._client._asked == {}
         server.service.sweep()
         assert len(server.service.caches[0]) == 0
 
