@@ -53,7 +53,7 @@ x = random.normal(size=(4, DIMS))
 expected = (x / np.linalg.norm(x, axis=1, keepdims=True)) @ normalized.T
 
 try:
-    # A client, in five lines. The first query makes a secret key, which stays in its folder, and uploads keys.
+    # A client, in five lines. The first query makes a secret key, which stays here, and uploads keys.
     with hm.Client(url, token=tokens["alice"], folder=folder / "alice") as client:
         scores, ids = client.index("documents").query(x, k=10)
         print("indexes:", [each["name"] for each in client.indexes()])
