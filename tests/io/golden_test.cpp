@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <complex>
 #include <cstdlib>
 #include <fstream>
 #include <map>
@@ -32,7 +33,8 @@ std::filesystem::path folder_of(unsigned version, Scheme scheme) {
          rlwe::name(scheme);
 }
 
-// Version 4 is of spent noise budgets, which CKKS has not. Version 5 is of parameters alone.
+// Version 4 is of spent noise budgets, which CKKS has not. Version 5 is of parameters alone, and version 6 of
+// large scales.
 unsigned newest_version(Scheme scheme) { return scheme == Scheme::ckks ? third_format : fourth_format; }
 
 rlwe::Parameters fifth_format_parameters(Scheme scheme) {
@@ -61,6 +63,7 @@ class Digest {
       out_.boolean(meta.is_complex);
     }
     if (meta.spent) out_.boolean(true);
+    if (meta.scale > 0x1p60 && meta.scale.rest() != 0) out_.f64(meta.scale.rest());
     return *this;
   }
   Digest& add(const rlwe::Context& context, const poly::Poly& poly) {
@@ -261,6 +264,46 @@ TEST_P(GoldenFiles, DISABLED_WriteParametersOfVersion5) {
   save_file(folder / "parameters.hemera", std::span<const std::byte>(file));
   std::ofstream(folder / "digests.txt")
       << "parameters.hemera " << runtime::to_hex(parameters.fingerprint()) << "\n";
+}
+
+// A ciphertext of CKKS whose scale no double is: the square of 0.75 in each slot, rescaled.
+TEST(GoldenFilesOfVersion6, HaveScalesBeyondDoubles) {
+  const auto folder = folder_of(sixth_format, Scheme::ckks);
+  const auto digests = read_digests(folder);
+  ASSERT_EQ(digests.size(), 2U) << folder;
+  const auto context = tests::make_context(load_parameters(load_file(folder / "parameters.hemera")), 1);
+  for (const auto& [name, digest] : digests) {
+    EXPECT_EQ(digest_of(context, load_file(folder / name)), digest) << name;
+  }
+  const auto file = load_file(folder / "ciphertext.hemera");
+  EXPECT_EQ(describe(file).version, sixth_format);
+  const rlwe::Ciphertext loaded = load_ciphertext(context, file);
+  EXPECT_NE(loaded.meta.scale.rest(), 0);
+  EXPECT_EQ(save(loaded), std::vector<std::byte>(file.begin(), file.end()));
+}
+
+// Writes them as DISABLED_Write does (tests/vectors/format-v6).
+TEST(GoldenFilesOfVersion6, DISABLED_Write) {
+  const char* target = std::getenv("HEMERA_GOLDEN_FILES");
+  ASSERT_NE(target, nullptr) << "set HEMERA_GOLDEN_FILES to the folder to write to";
+  const std::filesystem::path folder = std::filesystem::path(target) / rlwe::name(Scheme::ckks);
+  std::filesystem::create_directories(folder);
+  const auto context = tests::make_context(
+      ckks::parameters_for(
+          {.depth = 2, .scale_bits = 90, .slots = 64, .degree = 128, .security = std::nullopt}),
+      1);
+  const rlwe::SecretKey secret = rlwe::generate_secret_key(context);
+  const rlwe::EvaluationKeys keys = rlwe::generate_keys(secret, {});
+  const ckks::Evaluator evaluator(context, keys);
+  const std::vector<std::complex<double>> values(64, 0.75);
+  const rlwe::Ciphertext x = ckks::encrypt(ckks::Encoder(context).encode(values, {}), secret);
+  const rlwe::Ciphertext square = evaluator.rescale(evaluator.multiply(x, x));
+  std::ofstream digests(folder / "digests.txt");
+  for (const auto& [name, file] : {std::pair("parameters.hemera", save(context->parameters())),
+                                   std::pair("ciphertext.hemera", save(square))}) {
+    save_file(folder / name, std::span<const std::byte>(file));
+    digests << name << " " << digest_of(context, file) << "\n";
+  }
 }
 
 // Writes the files of version 4 to the folder that HEMERA_GOLDEN_FILES names

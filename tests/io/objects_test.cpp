@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <optional>
+#include <tuple>
 
 #include "hemera/io/describe.hpp"
 #include "hemera/poly/backend.hpp"
@@ -13,6 +14,7 @@
 #include "hemera/runtime/error.hpp"
 #include "hemera/schemes/ckks.hpp"
 #include "io/allocation_guard.hpp"
+#include "io/metadata.hpp"
 #include "io/reseal.hpp"
 #include "io/samples.hpp"
 #include "test_device.hpp"
@@ -488,6 +490,32 @@ TEST_P(ObjectsTest, DescriptionsNeedNoContext) {
   const bool first = GetParam().version == first_format;
   EXPECT_EQ(field(keys, "keys between other secrets"), first ? "missing" : "2");
   EXPECT_EQ(field(keys, "seeded keys"), first ? "4 of 4" : "7 of 7");
+}
+
+// Version 6 is of CKKS's scales above 2^60, and of what doubles leave of them.
+TEST(ScalesBeyondDoubles, AreReadFromTheirVersionAlone) {
+  const auto section = [](rlwe::Scheme scheme, double scale, double rest) {
+    MessageFields fields{scheme, {}, {}};
+    fields.meta.slots = 1;
+    fields.meta.scale = rlwe::Scale(arith::TwoDoubles{scale, rest});
+    runtime::ByteWriter out;
+    fields.write(out, sixth_format);
+    return std::vector<std::byte>(out.view().begin(), out.view().end());
+  };
+  const auto right = section(rlwe::Scheme::ckks, 0x1.8p80, -0x1p26);
+  const MessageFields found = MessageFields::read(right, sixth_format);
+  EXPECT_EQ(double{found.meta.scale}, 0x1.8p80);
+  EXPECT_EQ(found.meta.scale.rest(), -0x1p26);
+  EXPECT_EQ(found.version(), sixth_format);
+  EXPECT_THROW(static_cast<void>(MessageFields::read(right, fourth_format)), FormatError);
+  for (const auto& [scheme, scale, rest] :
+       {std::tuple(rlwe::Scheme::ckks, 0x1p80, 0.0), std::tuple(rlwe::Scheme::ckks, 0x1p80, 0x1p41),
+        std::tuple(rlwe::Scheme::ckks, 0x1p80, std::nan("")), std::tuple(rlwe::Scheme::ckks, 0x1p60, 0x1p6),
+        std::tuple(rlwe::Scheme::bfv, 1.0, 0x1p-60)}) {
+    EXPECT_THROW(static_cast<void>(MessageFields::read(section(scheme, scale, rest), sixth_format)),
+                 FormatError)
+        << scale << " " << rest;
+  }
 }
 
 }  // namespace
