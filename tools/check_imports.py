@@ -66,7 +66,7 @@ ROWS = (
     ("objects.cost", "pool"),
     ("integers", "objects.calibration", "search"),
     ("interop",),
-    ("_inspect",),
+    ("_inspect", "compat"),
     ("hemera",),
     ("trees",),
     ("serving",),

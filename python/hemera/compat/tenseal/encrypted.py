@@ -1,0 +1,235 @@
+"""Sums and products of encrypted vectors and tensors.
+
+Values lie in the slots of ciphertexts, which repeat with a period: a power of two. Ciphertexts made here
+hold zeros beyond their values in each period, and `_clean` says so; those of TenSEAL's clients repeat the
+values themselves, and operations may leave anything there. The sum of clean slots is in every slot. An
+operand of one value has period 1, and takes no level where TenSEAL takes one for a mask and rotations.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from hemera.compat.tenseal.plain_tensor import as_array
+from hemera.compat.tenseal.stored import StoredTensor
+from hemera.errors import MismatchError, ParameterError
+from hemera.inputs.encoding import as_number
+from hemera.objects.ciphertext import Ciphertext
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
+
+__all__ = ["EncryptedTensor"]
+
+
+class EncryptedTensor(StoredTensor):
+    """An array of encrypted values. Names that end with _ change the array itself, and return it."""
+
+    def add(self, other: Any) -> Self:
+        """self + other, value by value. `other`: a tensor of this kind, a number, or a plain array."""
+        return self._sum(other, 1)
+
+    def sub(self, other: Any) -> Self:
+        """self - other: see `add`."""
+        return self._sum(other, -1)
+
+    def _sum(self, other: Any, sign: int) -> Self:
+        if isinstance(other, type(self)):
+            first, second = self._paired(other)
+            a, b = first._bound, second._bound
+            clean = first._clean and second._clean
+            return first._like(a + b if sign > 0 else a - b, _clean=clean)
+        number = as_number(other)
+        if number is None:
+            operand = self._operand(as_array(other, self._dtype))
+        elif self._fills_period() or not self._clean:
+            return self._like(self._bound + sign * self._own_number(number))
+        else:
+            operand = self._mask() * self._own_number(number)
+        return self._like(self._bound + operand if sign > 0 else self._bound - operand)
+
+    def mul(self, other: Any) -> Self:
+        """self * other, value by value: see `add`. Products of ciphertexts need relinearization keys."""
+        if isinstance(other, type(self)):
+            self._linked._require_relin_keys()
+            first, second = self._paired(other)
+            return first._like(first._bound * second._bound, _clean=first._clean or second._clean)
+        number = as_number(other)
+        if number is not None:
+            return self._like(self._bound * self._own_number(number))
+        return self._like(self._bound * self._operand(as_array(other, self._dtype)), _clean=True)
+
+    @abstractmethod
+    def _paired(self, other: Self) -> tuple[Self, Self]:
+        """Both tensors in one shape and with one period."""
+
+    def _aligned(self, other: Self) -> tuple[Self, Self]:
+        """Both tensors with one period."""
+        if self._linked._found.params != other._linked._found.params:
+            raise MismatchError("can't compute on tensors that have different contexts")
+        period = max(self._period, other._period)
+        return self._widened(period), other._widened(period)
+
+    def _widened(self, period: int) -> Self:
+        """The same values, repeated up to a longer period."""
+        if period == self._period:
+            return self
+        cipher = self._bound.with_slots(period) if self._scheme == "ckks" else self._cipher
+        return self._like(cipher, _period=period, _clean=False)
+
+    def _own_number(self, number: complex) -> Any:
+        if isinstance(number, complex) or (self._scheme == "bfv" and not isinstance(number, int)):
+            raise TypeError(f"can't operate with {number!r}: {type(self).__name__} holds {self._dtype}s")
+        return number
+
+    def _is_clean(self) -> bool:
+        return self._clean or self._fills_period()
+
+    @abstractmethod
+    def _fills_period(self) -> bool:
+        """Whether there is a value for each slot of a period."""
+
+    def _masked(self) -> Self:
+        """The same values, with zeros in the rest of the period; takes a level if they are not there."""
+        if self._is_clean():
+            return self
+        return self._like(self._bound * self._mask(), _clean=True)
+
+    def _total(self, size: int) -> Self:
+        """The sum of the first `size` slots: in each slot, or, where the others are not clean, in the first.
+
+        The latter is what TenSEAL computes: the largest power of two of the slots, and the rest of them after
+        a rotation.
+        """
+        if self._period > 1:
+            self._linked._require_galois_keys()
+        if not self._is_clean() and size <= self._row_slots:
+            return self._like(_window_sum(self._bound, size), _clean=False)
+        return self._everywhere(self._masked()._bound)
+
+    def _everywhere(self, cipher: Ciphertext) -> Self:
+        """The sum of all slots of a period, in each of them."""
+        apart = self._period // 2
+        if self._scheme == "bfv" and self._period > self._row_slots:
+            cipher = cipher + cipher.swap_rows()
+            apart //= 2
+        while apart:
+            cipher = cipher + cipher.rotate(apart)
+            apart //= 2
+        cipher = cipher.with_slots(1) if self._scheme == "ckks" else cipher
+        return self._like(cipher, _period=1, _clean=True)
+
+    @property
+    def _row_slots(self) -> int:
+        """The slots that rotations move in a circle."""
+        return self._linked._home.params.degree // 2
+
+    def neg(self) -> Self:
+        """-self."""
+        return self._like(-self._bound)
+
+    def square(self) -> Self:
+        """self * self."""
+        self._linked._require_relin_keys()
+        return self._like(self._bound.square())
+
+    def pow(self, power: int) -> Self:
+        """self to a power from 0, in ceil(log2 power) levels."""
+        if not isinstance(power, int) or power < 0:
+            raise ParameterError(f"the power is an integer of 0 or more, not {power!r}")
+        if power == 0:
+            return self.mul(0).add(1)
+        if power > 1:
+            self._linked._require_relin_keys()
+        return self._like(self._bound**power)
+
+    def polyval(self, coefficients: Sequence[float]) -> Self:
+        """coefficients[0] + coefficients[1] * self + ..., in ceil(log2(len(coefficients))) levels."""
+        if len(coefficients) == 0:
+            raise ParameterError("the coefficients vector need to have at least one element")
+        first, *others = (self._own_number(as_number(each) or 0) for each in coefficients)
+        while others and others[-1] == 0:
+            others.pop()
+        if not others:
+            return self.mul(0).add(first)
+        if len(others) > 1:
+            self._linked._require_relin_keys()
+        return self._like(self._polynomial(others)).add(first)
+
+    @abstractmethod
+    def _polynomial(self, coefficients: Sequence[Any]) -> Ciphertext:
+        """coefficients[0] * x + coefficients[1] * x^2 + ..., whose last one is not 0."""
+
+    @abstractmethod
+    def sum(self, axis: int = 0) -> Self:
+        """The sum along an axis."""
+
+    @abstractmethod
+    def dot(self, other: Any) -> Self:
+        """The inner product."""
+
+    # --- In place. ---
+
+    def add_(self, other: Any) -> Self:
+        """`add` in place."""
+        return self._become(self.add(other))
+
+    def sub_(self, other: Any) -> Self:
+        """`sub` in place."""
+        return self._become(self.sub(other))
+
+    def mul_(self, other: Any) -> Self:
+        """`mul` in place."""
+        return self._become(self.mul(other))
+
+    def neg_(self) -> Self:
+        """`neg` in place."""
+        return self._become(self.neg())
+
+    def square_(self) -> Self:
+        """`square` in place."""
+        return self._become(self.square())
+
+    def pow_(self, power: int) -> Self:
+        """`pow` in place."""
+        return self._become(self.pow(power))
+
+    def polyval_(self, coefficients: Sequence[float]) -> Self:
+        """`polyval` in place."""
+        return self._become(self.polyval(coefficients))
+
+    def sum_(self, axis: int = 0) -> Self:
+        """`sum` in place."""
+        return self._become(self.sum(axis))
+
+    def dot_(self, other: Any) -> Self:
+        """`dot` in place."""
+        return self._become(self.dot(other))
+
+    # --- Operators. ---
+
+    __add__ = __radd__ = add
+    __iadd__ = add_
+    __sub__ = sub
+    __isub__ = sub_
+    __mul__ = __rmul__ = mul
+    __imul__ = mul_
+    __neg__ = neg
+    __pow__ = pow  # noqa: A003
+    __ipow__ = pow_
+
+    def __rsub__(self, other: Any) -> Self:
+        return self.neg().add(other)
+
+
+def _window_sum(x: Ciphertext, size: int) -> Ciphertext:
+    """Slot 0 becomes the sum of the first `size` slots."""
+    power = 1 << (size.bit_length() - 1)
+    rest = _window_sum(x.rotate(power), size - power) if power < size else None
+    apart = power // 2
+    while apart:
+        x = x + x.rotate(apart)
+        apart //= 2
+    return x if rest is None else x + rest
