@@ -19,6 +19,8 @@ from hemera import _core
 ROOT = Path(__file__).parents[2]
 EXAMPLES = sorted((ROOT / "examples").glob("*.py"))
 RECIPES = sorted((ROOT / "examples" / "recipes").glob("*.py"))
+OF_TENSEAL = sorted((ROOT / "examples" / "tenseal").glob("*.py"))
+CHECKED = EXAMPLES + RECIPES + OF_TENSEAL
 EXPECTED = {
     "01_first_steps": ["BFV:  [  5  35  85 155]"],
     "02_statistics_on_a_table": ["correlation of height and weight"],
@@ -93,15 +95,14 @@ def test_types() -> None:
     if "site-packages" not in folder.parts:
         environment["MYPYPATH"] = str(folder)
     shown = subprocess.run(
-        [sys.executable, "-m", "mypy", "--strict", "--follow-imports=silent", *map(str, EXAMPLES + RECIPES)],
+        [sys.executable, "-m", "mypy", "--strict", "--follow-imports=silent", *map(str, CHECKED)],
         capture_output=True,
         text=True,
         check=False,
         cwd=ROOT,
         env=environment,
     )
-    count = len(EXAMPLES) + len(RECIPES)
-    assert shown.stdout == f"Success: no issues found in {count} source files\n", shown.stderr
+    assert shown.stdout == f"Success: no issues found in {len(CHECKED)} source files\n", shown.stderr
 
 
 def test_stub_names_what_the_compiled_module_has() -> None:

@@ -332,7 +332,9 @@ class Context:
 
     def _secret_of(self, secret_key: SecretKey | None) -> own_keys.SecretKey:
         if secret_key is not None:
-            return require_secret(secret_key)
+            given = require_secret(secret_key)
+            moved: own_keys.SecretKey = given if given.context is self._home else given.to(self._home)
+            return moved
         if self._secret is None:
             raise NoKeyError("you need to provide a secret_key: this context is public")
         return self._secret

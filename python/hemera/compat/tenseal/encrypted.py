@@ -13,8 +13,8 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from hemera.compat.tenseal.plain_tensor import as_array
-from hemera.compat.tenseal.stored import StoredTensor
-from hemera.errors import MismatchError, ParameterError
+from hemera.compat.tenseal.stored import StoredTensor, in_context
+from hemera.errors import ParameterError
 from hemera.inputs.encoding import as_number
 from hemera.objects.ciphertext import Ciphertext
 
@@ -67,8 +67,8 @@ class EncryptedTensor(StoredTensor):
 
     def _aligned(self, other: Self) -> tuple[Self, Self]:
         """Both tensors with one period."""
-        if self._linked._found.params != other._linked._found.params:
-            raise MismatchError("can't compute on tensors that have different contexts")
+        theirs = in_context(other._linked_cipher, self._linked)
+        other = other._like(theirs, _context=self._linked)
         period = max(self._period, other._period)
         return self._widened(period), other._widened(period)
 

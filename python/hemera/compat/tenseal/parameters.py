@@ -116,11 +116,11 @@ def from_seal(data: bytes, scale: float | None) -> Found:
         )
     kind = ckks.Parameters if native.scheme.name == "ckks" else bfv.Parameters
     params = kind._wrap(native).with_rescaling("automatic")
-    if params.security_bits < 128:
+    most = max_log_modulus(params.degree, 128)
+    if most is None or params.log_modulus > most:
         warnings.warn(
-            f"N={params.degree} with {params.log_modulus:.1f} bits of primes has 128 bits of security by "
-            f"SEAL's table of 2018, and not by that of 2024, which ends at "
-            f"{max_log_modulus(params.degree, 128)} (docs/security.md)",
+            f"N={params.degree} with {params.log_modulus:.1f} bits of primes has 128 bits of security by the "
+            f"table of 2018, as SEAL asks, and not by that of 2024, which ends at {most} (docs/security.md)",
             SecurityWarning,
             stacklevel=5,
         )

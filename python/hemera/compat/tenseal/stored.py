@@ -18,7 +18,7 @@ from hemera.objects.ciphertext import Ciphertext
 if TYPE_CHECKING:
     from typing_extensions import Self
 
-__all__ = ["StoredTensor"]
+__all__ = ["StoredTensor", "in_context"]
 
 _CIPHERTEXTS, _PERIOD, _CLEAN = 2, 1001, 1002
 """Fields of a file. The last two are Hemera's own."""
@@ -93,16 +93,24 @@ class StoredTensor(ABC):
         """The ciphertext with the keys that the context holds now."""
         return self._linked._evaluator.bind(self._cipher)
 
+    @property
+    def _linked_cipher(self) -> Ciphertext:
+        """The ciphertext. ValueError if no context is linked."""
+        assert self._linked is not None
+        return self._cipher
+
     def context(self) -> Context:
         """The context. ValueError if none is linked."""
         return self._linked
 
     def link_context(self, ctx: Context) -> None:
         """Give the tensor a context, whose keys serve from now on. Reads what was loaded without one."""
+        unread, self._unread = self._unread, None
+        if unread is None:
+            self._cipher = in_context(self._cipher, ctx)
         self._context = ctx
-        if self._unread is not None:
-            data, self._unread = self._unread, None
-            self._read(data)
+        if unread is not None:
+            self._read(unread)
 
     def copy(self) -> Self:
         """A tensor that changes by itself."""
@@ -212,6 +220,7 @@ class StoredTensor(ABC):
             )
         else:
             secret = context.secret_key().data
+        secret = secret if secret.context is context._home else secret.to(context._home)
         kind = np.float64 if self._scheme == "ckks" else np.int64
         return context._home.decrypt(self._cipher, secret, dtype=kind)[..., : self._period]
 
@@ -222,3 +231,13 @@ class StoredTensor(ABC):
         if self._unread is not None:
             return f"<{type(self).__name__} of {len(self._unread)} bytes, without a context>"
         return f"<{type(self).__name__} of shape {self.shape}>"
+
+
+def in_context(cipher: Ciphertext, context: Context) -> Ciphertext:
+    """The ciphertext in a context. MismatchError if it has other parameters."""
+    if cipher.context is context._home:
+        return cipher
+    if cipher.context.params != context._found.params:
+        raise MismatchError("can't compute on tensors that have different contexts: their parameters differ")
+    moved: Ciphertext = cipher.to(context._home)
+    return moved

@@ -162,6 +162,8 @@ class EncryptedVector(EncryptedTensor):
         size = vectors[0]._size
         if any(vector._size != size for vector in vectors):
             raise MismatchError("vectors sizes are different")
+        if size == 1:
+            vectors = [vector._as_number() for vector in vectors]
         period = max(power_of_two(size * len(vectors)), *(vector._period for vector in vectors))
         context = vectors[0]._linked
         if size * len(vectors) > context._home.params.max_slots:
@@ -172,10 +174,11 @@ class EncryptedVector(EncryptedTensor):
         kind = np.float64 if cls._scheme == "ckks" else np.int64
         # A vector that repeats with its size stands at its place already. Others are moved there.
         in_place = all(vector._period == size for vector in vectors)
-        if not in_place and cls._scheme == "bfv" and period == context._home.params.max_slots:
+        row = vectors[0]._row_slots
+        if not in_place and size * len(vectors) > row:
             raise ParameterError(
-                f"pack_vectors: {size} values can not be moved in the two rows of {period // 2} slots; take "
-                "vectors of a power of two, or a larger poly_modulus_degree"
+                f"pack_vectors: {size * len(vectors)} values can not be moved within a row of {row} slots; "
+                "take vectors of a power of two, or a larger poly_modulus_degree"
             )
         packed: Ciphertext | None = None
         for index in reversed(range(len(vectors))):
@@ -198,7 +201,7 @@ class EncryptedVector(EncryptedTensor):
     def _read_extents(self, found: dict[int, Any], ciphertexts: int) -> tuple[int, ...]:
         sizes = whole_numbers(found.get(_SIZES, []))
         full = [size == self._linked._home.params.max_slots for size in sizes[:-1]]
-        if len(sizes) != ciphertexts or not all(full) or min(sizes) < 1:
+        if len(sizes) != ciphertexts or not all(full) or not 0 < sizes[-1] <= self._period:
             raise FormatError(f"the bytes are no {type(self).__name__}: sizes {sizes}")
         self._size = sum(sizes)
         return () if ciphertexts == 1 else (ciphertexts,)

@@ -1,0 +1,109 @@
+"""Times programs of TenSEAL's interface with Hemera and with TenSEAL in turn: their imports differ alone.
+
+A program is timed once until it is ready, with its context, its keys and a first run; then its runs are:
+encryption, evaluation and decryption. All contexts have the same number of threads.
+
+pip install tenseal
+python bench/compare_tenseal.py --json tenseal.json
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import functools
+import importlib
+import io
+import json
+import re
+import time
+import warnings
+from collections.abc import Iterator
+from datetime import date
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from rich.console import Console
+from rich.table import Table
+
+from hemera import _machine
+from hemera_apps.bench.timing import alternate
+
+ROOT = Path(__file__).parents[1]
+FOLDERS = [ROOT / "examples" / "tenseal", ROOT / "examples" / "recipes" / "tenseal"]
+PROGRAMS = sorted(path for folder in FOLDERS for path in folder.glob("*.py"))
+LIBRARIES = ("hemera.compat.tenseal", "tenseal")
+_IMPORT = re.compile(r"^import (hemera\.compat\.)?tenseal as ts$", re.MULTILINE)
+
+
+@contextlib.contextmanager
+def threads_of(library: Any, threads: int) -> Iterator[None]:
+    """Contexts of the library with this number of threads, whatever a program asks for."""
+    original = library.context
+
+    @functools.wraps(original)
+    def context(*arguments: Any, **named: Any) -> Any:
+        return original(*arguments[:5], **{**named, "n_threads": threads})
+
+    library.context = context
+    try:
+        yield
+    finally:
+        library.context = original
+
+
+def loaded(path: Path, library: str, threads: int = 1) -> dict[str, Any]:
+    """The names of a program that imports this library, as "tenseal", and the seconds until it is ready."""
+    source, changed = _IMPORT.subn(f"import {library} as ts", path.read_text(encoding="utf-8"))
+    assert changed == 1, path
+    names: dict[str, Any] = {"__name__": path.stem}
+    start = time.perf_counter()
+    with threads_of(importlib.import_module(library), threads), contextlib.redirect_stdout(io.StringIO()):
+        exec(compile(source, str(path), "exec"), names)
+    names["seconds"] = time.perf_counter() - start
+    return names
+
+
+def compared(path: Path, threads: int) -> dict[str, Any]:
+    """A row of one program."""
+    both = [loaded(path, library, threads) for library in LIBRARIES]
+    runs = [functools.partial(each["run"], each["values"]) for each in both]
+    own, theirs, ratio = alternate(runs[0], runs[1], seconds=3)
+    errors = [float(np.abs(each["run"](each["values"]) - each["expected"]).max()) for each in both]
+    return {
+        "program": str(path.relative_to(ROOT)),
+        "milliseconds": [round(1e3 * each, 3) for each in (own, theirs)],
+        "faster": round(ratio, 2),
+        "seconds_until_ready": [round(each["seconds"], 3) for each in both],
+        "errors": errors,
+    }
+
+
+def main() -> None:
+    """Compare all programs."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    parser.add_argument("--json", type=Path, metavar="FILE", help="write the rows to FILE")
+    parser.add_argument("--threads", type=int, default=1, help="of each context")
+    options = parser.parse_args()
+    warnings.simplefilter("ignore")
+    rows = [compared(path, options.threads) for path in PROGRAMS]
+    table = Table("program", "ms", "TenSEAL's ms", "faster", "error", "TenSEAL's error")
+    for row in rows:
+        errors = [f"{each:.1e}" for each in row["errors"]]
+        table.add_row(row["program"], *map(str, [*row["milliseconds"], row["faster"], *errors]))
+    Console().print(table)
+    if options.json is not None:
+        made = {
+            **_machine.describe(options.threads),
+            "tenseal": version("tenseal"),
+            "date": date.today().isoformat(),
+            "command": f"python bench/compare_tenseal.py --threads {options.threads} --json FILE",
+        }
+        text = json.dumps({"made": made, "rows": rows}, indent=2)
+        options.json.write_text(text + "\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

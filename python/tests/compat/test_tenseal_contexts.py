@@ -1,0 +1,184 @@
+"""`Context`: parameters, keys, flags; and its errors."""
+
+from __future__ import annotations
+
+import copy
+import pickle
+import warnings
+from typing import Any
+
+import numpy as np
+import pytest
+
+import hemera.compat.tenseal as ts
+from hemera.errors import SecurityWarning
+
+CKKS, BFV = ts.SCHEME_TYPE.CKKS, ts.SCHEME_TYPE.BFV
+TUTORIALS = [
+    (8192, [60, 40, 40, 60], 2**40),
+    (4096, [40, 20, 40], 2**20),
+    (8192, [40, 21, 21, 21, 21, 21, 21, 40], 2**21),
+    (8192, [31, 26, 26, 26, 26, 26, 26, 31], 2**26),
+    (16384, [60, 40, 40, 40, 40, 60], 2**40),
+    (4096, [30, 20, 30], 2**20),
+    (2048, [20, 20], 2**18),
+    (2048, [18, 18, 18], 2**16),
+    (8192, [60, 60], 2**38),
+]
+
+
+@pytest.mark.parametrize(("degree", "bits", "scale"), TUTORIALS)
+def test_parameters_of_the_tutorials(degree: int, bits: list[int], scale: float) -> None:
+    """Accepted in silence where Hemera's table gives them 128 bits. Each level multiplies."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        context = ts.context(CKKS, degree, -1, bits, n_threads=1)
+    assert [each.category for each in caught] == [SecurityWarning] * (sum(bits) == 218)
+    context.global_scale = scale
+    values = np.array([0.5, -0.25, 1])
+    x = ts.ckks_vector(context, values)
+    y, expected = x, values
+    for _ in bits[2:]:
+        y, expected = y * x, expected * values
+    error = 2.0**-4 if scale < 2**22 else 2.0**-10
+    np.testing.assert_allclose(y.decrypt(), expected, rtol=0, atol=error)
+
+
+def test_bfv_has_parameters_of_its_own() -> None:
+    for degree, plain_modulus in ((4096, 1032193), (8192, 1032193), (16384, 786433)):
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            context = ts.context(BFV, degree, plain_modulus)
+        x = ts.bfv_vector(context, [2, -3])
+        assert (x * [4, 5]).decrypt() == [8, -15]
+        assert (x * x).decrypt() == [4, 9]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "reason"),
+    [
+        ((CKKS, 8192, -1, [60, 60, 60, 60]), "allows 218"),
+        ((CKKS, 8000, -1, [60, 40, 60]), "poly_modulus_degree"),
+        ((CKKS, 65536, -1, [60, 40, 60]), "poly_modulus_degree"),
+        ((CKKS,), "poly_modulus_degree"),
+        ((CKKS, 8192), "coeff_mod_bit_sizes"),
+        ((CKKS, 8192, -1, [60]), "switching of keys"),
+        ((BFV, 8192), "plain_modulus must be provided"),
+        ((BFV, 4096, 1032192, [40, 40]), "slots"),
+        ((ts.SCHEME_TYPE.NONE, 8192), "Invalid scheme type"),
+        ((), "Invalid scheme type"),
+    ],
+)
+def test_parameters_that_are_refused(arguments: tuple[Any, ...], reason: str) -> None:
+    with pytest.raises(ValueError, match=reason):
+        ts.context(*arguments)
+
+
+def test_scale_and_flags() -> None:
+    context = ts.context(CKKS, 4096, -1, [40, 20, 40])
+    with pytest.raises(ValueError, match="no global scale"):
+        print(context.global_scale)
+    with pytest.raises(ValueError, match="no global scale"):
+        ts.ckks_vector(context, [1])
+    assert ts.ckks_vector(context, [1], 2**20).scale() == 2**20
+    context.global_scale = 2**20
+    assert context.global_scale == 2**20
+    for flag in ("auto_relin", "auto_rescale", "auto_mod_switch"):
+        assert getattr(context, flag) is True
+        setattr(context, flag, False)
+        assert getattr(context, flag) is False
+    x = ts.ckks_vector(context, [1.5])
+    assert (x * x).decrypt() == pytest.approx([2.25], abs=0.01)  # the flags change nothing
+    found = ts.context_from(context.serialize())
+    assert (found.auto_relin, found.auto_rescale, found.auto_mod_switch) == (False, False, False)
+    context.auto_rescale = True
+    assert (context.auto_relin, context.auto_rescale, context.auto_mod_switch) == (False, True, False)
+
+
+def test_keys_of_a_private_context() -> None:
+    context = ts.context(CKKS, 4096, -1, [40, 20, 40])
+    context.global_scale = 2**20
+    assert context.is_private()
+    assert not context.is_public()
+    assert context.has_secret_key()
+    assert context.has_public_key()
+    assert context.has_relin_keys()
+    assert not context.has_galois_keys()
+    assert isinstance(context.public_key(), ts.PublicKey)
+    assert isinstance(context.relin_keys(), ts.RelinKeys)
+    x = ts.ckks_vector(context, [1, 2, 3])
+    for refused in (x.sum, lambda: x.mm(np.eye(3)), context.galois_keys, lambda: x.dot(x)):
+        with pytest.raises(ValueError, match="generate_galois_keys"):
+            refused()
+    context.generate_galois_keys()
+    assert isinstance(context.galois_keys(), ts.GaloisKeys)
+    assert x.sum().decrypt() == pytest.approx([6], abs=0.01)  # made before the keys
+    context.generate_galois_keys()
+    context.generate_relin_keys()
+    assert "private" in repr(context)
+
+
+def test_a_context_that_becomes_public() -> None:
+    context = ts.context(CKKS, 4096, -1, [40, 20, 40])
+    context.global_scale = 2**20
+    private, secret = context.copy(), context.secret_key()
+    context.make_context_public(generate_galois_keys=True, generate_relin_keys=True)
+    assert context.is_public()
+    assert context.has_galois_keys()
+    assert private.is_private()
+    assert not private.has_galois_keys()
+    for refused in (context.secret_key, context.generate_relin_keys, context.generate_galois_keys):
+        with pytest.raises(ValueError, match=r"public"):
+            refused()
+    x = ts.ckks_vector(context, [1, 2])
+    with pytest.raises(ValueError, match="provide one as argument"):
+        x.decrypt()
+    with pytest.raises(TypeError, match="SecretKey"):
+        x.decrypt(1)  # type: ignore[arg-type]
+    assert x.sum().decrypt(secret) == pytest.approx([3], abs=0.01)
+    x.link_context(private)
+    assert x.context() is private
+    assert x.decrypt() == pytest.approx([1, 2], abs=0.01)
+    context.make_context_public()
+    context.generate_galois_keys(secret)
+    assert "public" in repr(context)
+
+
+def test_symmetric_contexts() -> None:
+    context = ts.context(CKKS, 4096, -1, [40, 20, 40], ts.ENCRYPTION_TYPE.SYMMETRIC)
+    context.global_scale = 2**20
+    for refused in (context.has_public_key, context.public_key, context.make_context_public):
+        with pytest.raises(ValueError, match="symmetric"):
+            refused()
+    x = ts.ckks_vector(context, [1.5, 2])
+    assert (x * x).decrypt() == pytest.approx([2.25, 4], abs=0.01)
+    server = ts.context_from(context.serialize())
+    with pytest.raises(ValueError, match="public"):
+        ts.ckks_vector(server, [1])
+    found = ts.ckks_vector_from(server, x.serialize()) * 2
+    assert ts.ckks_vector_from(context, found.serialize()).decrypt() == pytest.approx([3, 4], abs=0.01)
+    assert ts.context_from(context.serialize(save_secret_key=True)).is_private()
+
+
+def test_copies_share_keys_and_no_pickles(ckks: ts.Context) -> None:
+    x = ts.ckks_vector(ckks, [1, 2])
+    for copied in (copy.copy(ckks), copy.deepcopy(ckks)):
+        copied.global_scale = 2**41
+        assert ckks.global_scale == 2**40
+        assert ts.ckks_vector_from(copied, x.serialize()).decrypt() == pytest.approx([1, 2])
+    for thing in (copy.copy(x), copy.deepcopy(x)):
+        thing.square_()
+        assert x.decrypt() == pytest.approx([1, 2])
+    for secret in (ckks, x):
+        with pytest.raises(TypeError, match="does not pickle"):
+            pickle.dumps(secret)
+
+
+def test_every_name_of_tenseal_is_there() -> None:
+    theirs = pytest.importorskip("tenseal", reason="TenSEAL is a requirement of benchmarks alone")
+    assert set(theirs.__all__) <= set(ts.__all__)
+    # Handles of SEAL's C++ objects, and the wrapping of one.
+    left_out = {"seal_context", "encryptor", "decryptor", "data", "ciphertext"}
+    for name in ("Context", "CKKSVector", "CKKSTensor", "BFVVector", "BFVTensor", "PlainTensor"):
+        names = {each for each in dir(getattr(theirs, name)) if not each.startswith("_")}
+        assert names - left_out <= set(dir(getattr(ts, name))), name

@@ -1,0 +1,49 @@
+"""Whole programs of TenSEAL's interface: with one changed import they give what NumPy gives."""
+
+from __future__ import annotations
+
+import importlib
+import runpy
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+BENCH: dict[str, Any] = runpy.run_path(str(Path(__file__).parents[3] / "bench" / "compare_tenseal.py"))
+PROGRAMS: list[Path] = [path for path in BENCH["PROGRAMS"] if path.stem != "estimator"]
+"""But for the one that fits a pipeline of scikit-learn, and computes as `scores` does."""
+ERRORS = {
+    "scoring": 2**-3,
+    "training": 2**-3,
+    "mnist_cnn": 2**-6,
+    "convolution": 2**-6,
+    "mean_and_variance": 2**-4,
+}
+"""For scales of 20 to 26 bits, and for variances of some hundred; of the others 2^-10."""
+
+
+@pytest.mark.filterwarnings("ignore::hemera.errors.SecurityWarning")
+@pytest.mark.parametrize("path", PROGRAMS, ids=lambda path: f"{path.parents[1].name}-{path.stem}")
+def test_programs_give_what_numpy_gives(path: Path) -> None:
+    found = BENCH["loaded"](path, "hemera.compat.tenseal")
+    error = ERRORS.get(path.stem, 2**-10)
+    np.testing.assert_allclose(found["run"](found["values"]), found["expected"], rtol=2**-10, atol=error)
+
+
+@pytest.mark.parametrize("name", ["getting_started", "scoring", "tensors"])
+def test_tenseal_runs_the_same_programs(name: str) -> None:
+    theirs = pytest.importorskip("tenseal", reason="TenSEAL is a requirement of benchmarks alone")
+    (path,) = (path for path in PROGRAMS if path.stem == name)
+    found = BENCH["loaded"](path, "tenseal")
+    assert found["context"].__class__ is theirs.Context
+    np.testing.assert_allclose(found["run"](found["values"]), found["expected"], rtol=0, atol=1)
+
+
+def test_the_number_of_threads_is_that_of_the_comparison() -> None:
+    library = importlib.import_module("hemera.compat.tenseal")
+    (path,) = (path for path in PROGRAMS if path.stem == "stock_value")  # asks for two
+    original = library.context
+    found = BENCH["loaded"](path, "hemera.compat.tenseal", 1)
+    assert "1 thread" in found["context"]._home.description
+    assert library.context is original

@@ -1,0 +1,304 @@
+"""`CKKSVector` and `BFVVector`: what NumPy gives, for sizes that fill their slots and that do not."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+import hemera.compat.tenseal as ts
+from hemera.errors import NoiseError
+
+SIZES = [1, 2, 3, 8, 13]
+Values = NDArray[Any]
+# Each of a first and a second vector, encrypted or in the clear: `sum` is of NumPy's arrays too.
+OPERATIONS: dict[str, Callable[[Any, Any], Any]] = {
+    "add": lambda x, y: x + y,
+    "subtract": lambda x, y: x - y,
+    "multiply": lambda x, y: x * y,
+    "add a number": lambda x, _: 2 + x,
+    "subtract from a number": lambda x, _: 3 - x,
+    "multiply by a number": lambda x, _: x * -3,
+    "multiply by zero": lambda x, _: x * 0,
+    "negate": lambda x, _: -x,
+    "square": lambda x, _: x**2,
+    "power 0": lambda x, _: x**0,
+    "power 1": lambda x, _: x**1,
+    "twice the product": lambda x, y: x * y + x * y,
+}
+SUMS: dict[str, Callable[[Any, Any], Any]] = {
+    "sum": lambda x, _: x.sum(),
+    "of a number added": lambda x, _: (x + 1).sum(),
+    "of a difference": lambda x, y: (5 - x + y).sum(),
+    "dot": lambda x, y: x.dot(y),
+    "of a product with a sum": lambda x, y: (x.sum() * y).sum(),
+    "of a sum with a sum": lambda x, y: (x.sum() + y).sum(),
+}
+
+
+def ckks_values(size: int, seed: int) -> Values:
+    return np.random.default_rng(seed).uniform(-2, 2, size)
+
+
+def bfv_values(size: int, seed: int) -> Values:
+    return np.random.default_rng(seed).integers(-20, 20, size)
+
+
+def close(found: list[float], expected: Any, error: float = 2**-15) -> None:
+    """Of the same number of values, too."""
+    np.testing.assert_allclose(found, np.atleast_1d(expected), rtol=0, atol=error)
+
+
+@pytest.mark.parametrize("size", SIZES)
+@pytest.mark.parametrize("name", OPERATIONS)
+def test_vectors_of_floats_compute_slot_by_slot(ckks: ts.Context, size: int, name: str) -> None:
+    x, y = ckks_values(size, 1), ckks_values(size, 2)
+    function = OPERATIONS[name]
+    encrypted = ts.ckks_vector(ckks, x)
+    close(function(encrypted, ts.ckks_vector(ckks, y)).decrypt(), function(x, y))
+    close(function(encrypted, y.tolist()).decrypt(), function(x, y))
+    close(encrypted.decrypt(), x)
+
+
+@pytest.mark.parametrize("size", SIZES)
+@pytest.mark.parametrize("name", SUMS)
+def test_sums_of_floats(ckks: ts.Context, size: int, name: str) -> None:
+    x, y = ckks_values(size, 3), ckks_values(size, 4)
+    found = SUMS[name](ts.ckks_vector(ckks, x), ts.ckks_vector(ckks, y))
+    assert found.size() == 1
+    close(found.decrypt(), SUMS[name](x, y), 2**-12)
+
+
+@pytest.mark.parametrize("size", SIZES)
+@pytest.mark.parametrize("name", OPERATIONS)
+def test_vectors_of_integers_are_exact(bfv: ts.Context, size: int, name: str) -> None:
+    x, y = bfv_values(size, 1), bfv_values(size, 2)
+    function = OPERATIONS[name]
+    encrypted = ts.bfv_vector(bfv, x)
+    assert function(encrypted, ts.bfv_vector(bfv, y)).decrypt() == function(x, y).tolist()
+    assert function(encrypted, y.tolist()).decrypt() == function(x, y).tolist()
+
+
+@pytest.mark.parametrize("size", [*SIZES, 3000, 4096])
+def test_sums_of_integers(bfv: ts.Context, size: int) -> None:
+    x = bfv_values(size, 3)
+    encrypted = ts.bfv_vector(bfv, x)
+    assert (encrypted + 1).sum().decrypt() == [x.sum() + size]
+    if size < 100:
+        assert encrypted.dot(x).decrypt() == [x @ x]
+
+
+@pytest.mark.parametrize(
+    "coefficients", [[0.5, 0.197, 0, -0.004], [0, 1], [2, 0, 0, 0], [0, 0, 3], [0], [1, -1]]
+)
+def test_polynomials(ckks: ts.Context, coefficients: list[float]) -> None:
+    x = ckks_values(5, 5)
+    found = ts.ckks_vector(ckks, x).polyval(coefficients)
+    expected = np.polynomial.polynomial.polyval(x, coefficients)
+    close(found.decrypt(), expected)
+    close(found.sum().decrypt(), expected.sum())  # no level is left for a mask
+
+
+def test_polynomials_of_integers(bfv: ts.Context) -> None:
+    x = np.array([3, -2, 5])
+    found = ts.bfv_vector(bfv, x).polyval([1, 0, 2])
+    assert found.decrypt() == (1 + 2 * x**2).tolist()
+    assert found.sum().decrypt() == [(1 + 2 * x**2).sum()]
+
+
+def test_depth_is_that_of_the_primes(ckks: ts.Context) -> None:
+    x = ckks_values(4, 6)
+    encrypted = ts.ckks_vector(ckks, x)
+    close((encrypted**4).decrypt(), x**4)
+    close((encrypted * encrypted * encrypted).decrypt(), x**3)
+    with pytest.raises(ValueError, match="no level is left"):
+        encrypted.pow(5)
+
+
+@pytest.mark.parametrize("rows", [1, 3, 8, 20])
+@pytest.mark.parametrize("columns", [1, 2, 5, 16, 33])
+def test_products_with_matrices(ckks: ts.Context, rows: int, columns: int) -> None:
+    x = ckks_values(rows, 7)
+    matrix = np.random.default_rng(8).normal(size=(rows, columns))
+    found = ts.ckks_vector(ckks, x).mm(matrix)
+    close(found.decrypt(), x @ matrix, 2**-13)
+    close(found.sum().decrypt(), (x @ matrix).sum(), 2**-11)
+    close((found @ matrix.T).decrypt(), x @ matrix @ matrix.T, 2**-8)
+
+
+def test_matrices_of_few_diagonals(ckks: ts.Context) -> None:
+    x = ckks_values(16, 9)
+    for matrix in (np.eye(16), np.eye(16, k=5) + np.eye(16, k=-9), np.eye(16, 3), np.zeros((16, 4))):
+        close(ts.ckks_vector(ckks, x).mm(matrix).decrypt(), x @ matrix)
+
+
+def test_the_same_matrix_at_another_level_and_for_another_vector(ckks: ts.Context) -> None:
+    matrix = np.random.default_rng(10).normal(size=(4, 4))
+    x, y = ckks_values(4, 11), ckks_values(4, 12)
+    encrypted = ts.ckks_vector(ckks, x)
+    for _ in range(2):
+        close(encrypted.mm(matrix).decrypt(), x @ matrix)
+        close((encrypted * 0.5).mm(matrix).decrypt(), x / 2 @ matrix)
+        close(ts.ckks_vector(ckks, y).mm(matrix).decrypt(), y @ matrix)
+
+
+def test_a_matrix_by_columns_times_a_vector(ckks: ts.Context) -> None:
+    for rows, columns in ((4, 3), (5, 4), (7, 6), (1, 1), (8, 8)):
+        matrix = np.random.default_rng(rows).normal(size=(rows, columns))
+        plain = ckks_values(columns, 13)
+        encrypted = ts.enc_matmul_encoding(ckks, matrix)
+        found = encrypted.enc_matmul_plain(plain, rows)
+        close(found.decrypt(), matrix @ plain)
+        close((found * 2.5).sum().decrypt(), 2.5 * (matrix @ plain).sum(), 2**-12)
+    with pytest.raises(ValueError, match="shape doesn't match"):
+        encrypted.enc_matmul_plain(plain, 7)
+    with pytest.raises(ValueError, match="can't be empty"):
+        encrypted.enc_matmul_plain([], 8)
+
+
+@pytest.mark.parametrize(("rows", "columns", "stride"), [(3, 3, 1), (2, 3, 1), (3, 2, 2), (6, 5, 1)])
+def test_convolutions(ckks: ts.Context, rows: int, columns: int, stride: int) -> None:
+    random = np.random.default_rng(14)
+    image, kernel = random.normal(size=(6, 7)), random.normal(size=(rows, columns))
+    encrypted, windows = ts.im2col_encoding(ckks, image, rows, columns, stride)
+    expected = [
+        (image[at : at + rows, along : along + columns] * kernel).sum()
+        for at in range(0, 7 - rows, stride)
+        for along in range(0, 8 - columns, stride)
+    ]
+    assert windows == len(expected)
+    found = encrypted.conv2d_im2col(kernel, windows) + 1
+    close(found.decrypt(), np.array(expected) + 1)
+    packed = ts.CKKSVector.pack_vectors([found, encrypted.conv2d_im2col(kernel, windows)])
+    close(packed.decrypt(), [*(each + 1 for each in expected), *expected])
+    close(packed.sum().decrypt(), 2 * sum(expected) + windows, 2**-11)
+    with pytest.raises(ValueError, match="no windows"):
+        ts.im2col_encoding(ckks, image, 9, 1, 1)
+
+
+@pytest.mark.parametrize("size", [1, 3, 4])
+@pytest.mark.parametrize("count", [1, 2, 3])
+def test_vectors_packed_into_one(ckks: ts.Context, bfv: ts.Context, size: int, count: int) -> None:
+    parts = [ckks_values(size, 20 + at) for at in range(count)]
+    packed = ts.CKKSVector.pack_vectors([ts.ckks_vector(ckks, part) for part in parts])
+    close(packed.decrypt(), np.concatenate(parts))
+    close((packed + 1).sum().decrypt(), np.sum(parts) + size * count)
+    whole = [bfv_values(size, 30 + at) for at in range(count)]
+    exact = ts.BFVVector.pack_vectors([ts.bfv_vector(bfv, part) for part in whole])
+    assert exact.decrypt() == np.concatenate(whole).tolist()
+    assert exact.sum().decrypt() == [np.sum(whole)]
+
+
+def test_vectors_that_do_not_pack(ckks: ts.Context, bfv: ts.Context) -> None:
+    x = ts.ckks_vector(ckks, ckks_values(2048, 15))
+    for vectors, reason in (
+        ([], "empty"),
+        ([x, x, x], "bigger than slot count"),
+        ([x, x.sum()], "different"),
+    ):
+        with pytest.raises(ValueError, match=reason):
+            ts.CKKSVector.pack_vectors(vectors)
+    with pytest.raises(TypeError, match="CKKSVector"):
+        ts.CKKSVector.pack_vectors([x, 1])  # type: ignore[list-item]
+    with pytest.raises(ValueError, match="power of two"):
+        ts.BFVVector.pack_vectors([ts.bfv_vector(bfv, bfv_values(1500, 1))] * 2)
+
+
+def test_the_first_slot_alone(ckks: ts.Context) -> None:
+    x = ckks_values(5, 16)
+    found = ts.ckks_vector(ckks, x).replicate_first_slot(6)
+    close(found.decrypt(), np.full(6, x[0]))
+    close(found.sum().decrypt(), 6 * x[0])
+
+
+def test_vectors_of_several_ciphertexts(ckks: ts.Context, bfv: ts.Context) -> None:
+    x, y = ckks_values(9000, 17), ckks_values(9000, 18)
+    with pytest.warns(UserWarning, match="3 ciphertexts"):
+        a, b = ts.ckks_vector(ckks, x), ts.ckks_vector(ckks, y)
+    close(((a + 1) * b + y).decrypt(), (x + 1) * y + y)
+    close(a.dot(y).decrypt(), x @ y, 2**-9)
+    close((a.sum() * b).decrypt(), x.sum() * y, 2**-8)
+    with pytest.raises(ValueError, match="chunked"):
+        a.mm(np.ones((9000, 1)))
+    whole = bfv_values(5000, 19)
+    with pytest.warns(UserWarning, match="2 ciphertexts"):
+        exact = ts.bfv_vector(bfv, whole)
+    assert (exact + 1).sum().decrypt() == [whole.sum() + 5000]
+
+
+def test_in_place_operations_change_the_vector_alone(ckks: ts.Context) -> None:
+    x = ckks_values(3, 21)
+    first = ts.ckks_vector(ckks, x)
+    second = first.copy()
+    kept = first
+    first += 1
+    first *= x
+    first -= [1, 2, 3]
+    assert first is kept
+    close(first.decrypt(), (x + 1) * x - [1, 2, 3])
+    close(second.decrypt(), x)
+    assert second.square_() is second
+    close(second.decrypt(), x**2)
+    second.sum_().neg_()
+    assert second.shape == [1]
+    assert len(second) == 1
+    close(second.decrypt(), -(x**2).sum())
+    third = ts.ckks_vector(ckks, x)
+    third @= np.ones((3, 2))
+    close(third.polyval_([1, 2]).decrypt(), 1 + 2 * np.full(2, x.sum()))
+
+
+def test_arrays_may_stand_on_the_left(ckks: ts.Context) -> None:
+    x = ckks_values(3, 22)
+    encrypted = ts.ckks_vector(ckks, x)
+    close((np.array([1.0, 2, 3]) * encrypted).decrypt(), x * [1, 2, 3])
+    close((np.array([1.0, 2, 3]) - encrypted).decrypt(), [1, 2, 3] - x)
+    close((np.float64(2) + encrypted).decrypt(), 2 + x)
+    close((encrypted * np.int64(2)).decrypt(), 2 * x)
+
+
+def test_operands_that_do_not_fit(ckks: ts.Context, bfv: ts.Context) -> None:
+    x = ts.ckks_vector(ckks, [1, 2, 3])
+    for wrong in ([1, 2], ts.ckks_vector(ckks, [1, 2])):
+        with pytest.raises(ValueError, match="different sizes"):
+            x + wrong
+    with pytest.raises(ValueError, match="can only operate with a vector"):
+        x * [[1, 2, 3]]
+    with pytest.raises(ValueError, match="can only operate with a matrix"):
+        x.mm([1, 2, 3])
+    with pytest.raises(ValueError, match="matrix shape"):
+        x.mm([[1], [2]])
+    with pytest.raises(TypeError):
+        x + "one"
+    with pytest.raises(TypeError, match=r"1\.5"):
+        ts.bfv_vector(bfv, [1]) + 1.5
+    for vector, reason in (([], "empty"), ([[1]], "can only encrypt a vector")):
+        with pytest.raises(ValueError, match=reason):
+            ts.ckks_vector(ckks, vector)
+    with pytest.raises(ValueError, match=r"SCHEME_TYPE\.CKKS"):
+        ts.ckks_vector(bfv, [1])
+    with pytest.raises(TypeError, match=r"tenseal\.Context"):
+        ts.ckks_vector([1], [1])  # type: ignore[arg-type]
+    other = ts.context(ts.SCHEME_TYPE.CKKS, 8192, -1, [60, 40, 60])
+    other.global_scale = 2**40
+    with pytest.raises(ValueError, match="different contexts"):
+        x + ts.ckks_vector(other, [1, 2, 3])
+
+
+def test_spent_noise_is_an_error(bfv: ts.Context) -> None:
+    x = ts.bfv_vector(bfv, [3])
+    with pytest.warns(UserWarning, match="budget"):
+        deep = x * x * x * x
+    with pytest.raises(NoiseError):
+        deep.decrypt()
+
+
+def test_scales_of_single_vectors(ckks: ts.Context) -> None:
+    finer = ts.ckks_vector(ckks, [1.5, 2.5], 2**55)
+    assert finer.scale() == 2**55
+    assert np.abs(np.array(finer.decrypt()) - [1.5, 2.5]).max() < 2**-35
+    coarse = ts.ckks_vector(ckks, [1.5, 2.5], 2**10)
+    close((coarse * coarse + finer).decrypt(), [3.75, 8.75])
