@@ -27,6 +27,7 @@ def sections(page: str) -> dict[str, str]:
 START = sections("start.md")
 OTHERS = sections("coming-from.md")
 IMPORTS = "import numpy as np\nimport hemera as hm\n"
+IMPORT_OF_TENSEAL = "import hemera.compat.tenseal as ts\n"
 
 
 def numbers(text: str) -> list[float]:
@@ -80,3 +81,14 @@ def test_reference_has_every_error() -> None:
         if not issubclass(kind, Warning)
     ]
     assert rows == expected
+
+
+@pytest.mark.parametrize("title", sections("tenseal.md"))
+def test_tenseal(title: str, capsys: Any) -> None:
+    """Each line prints about the numbers beside it."""
+    program = IMPORT_OF_TENSEAL + sections("tenseal.md")[title]
+    exec(compile(program, title, "exec"), {})
+    beside = [line.partition("  # ")[2] for line in program.splitlines() if line.startswith("print(")]
+    shown = capsys.readouterr().out.splitlines()
+    for line, wanted in zip(shown, beside, strict=True):
+        np.testing.assert_allclose(numbers(line), numbers(wanted), atol=1e-4)

@@ -102,6 +102,17 @@ def test_polynomials(ckks: ts.Context, coefficients: list[float]) -> None:
     close(found.sum().decrypt(), expected.sum())  # no level is left for a mask
 
 
+@pytest.mark.parametrize("coefficients", [[0.5, 0.197, 1], [0, 0, -3], [0.5, 2], [1, 0.5, 0, 2, 0]])
+def test_polynomials_that_take_no_more_levels_than_tenseals(
+    ckks: ts.Context, coefficients: list[float]
+) -> None:
+    """Whole multiples of the highest power, 2^k, take k levels: here of one that is left, or of two."""
+    x = ckks_values(5, 5)
+    first = ts.ckks_vector(ckks, x) * 0.5 if len(coefficients) == 3 else ts.ckks_vector(ckks, x)
+    scale = 0.5 if len(coefficients) == 3 else 1
+    close(first.polyval(coefficients).decrypt(), np.polynomial.polynomial.polyval(scale * x, coefficients))
+
+
 def test_polynomials_of_integers(bfv: ts.Context) -> None:
     x = np.array([3, -2, 5])
     found = ts.bfv_vector(bfv, x).polyval([1, 0, 2])

@@ -146,7 +146,7 @@ class EncryptedTensor(StoredTensor):
         return self._like(self._bound**power)
 
     def polyval(self, coefficients: Sequence[float]) -> Self:
-        """coefficients[0] + coefficients[1] * self + ..., in ceil(log2(len(coefficients))) levels."""
+        """coefficients[0] + coefficients[1] * self + ..., in ceil(log2(len(coefficients))) levels at most."""
         if len(coefficients) == 0:
             raise ParameterError("the coefficients vector need to have at least one element")
         first, *others = (self._own_number(as_number(each) or 0) for each in coefficients)

@@ -13,7 +13,7 @@ from hemera.compat.tenseal.encrypted import EncryptedTensor
 from hemera.compat.tenseal.keys import SecretKey
 from hemera.compat.tenseal.messages import whole_numbers
 from hemera.compat.tenseal.plain_tensor import PlainTensor, as_array
-from hemera.compat.tenseal.vectors import integer_polynomial
+from hemera.compat.tenseal.polynomials import integer_polynomial, real_polynomial
 from hemera.errors import FormatError, MismatchError, ParameterError
 from hemera.inputs.encoding import power_of_two
 from hemera.objects.ciphertext import Ciphertext
@@ -232,7 +232,7 @@ class CKKSTensor(EncryptedArray):
         self._start(context, tensor, scale, batch)
 
     def _polynomial(self, coefficients: Sequence[Any]) -> Ciphertext:
-        return self._bound.polyval([0.0, *coefficients])
+        return real_polynomial(self._bound, coefficients)
 
 
 class BFVTensor(EncryptedArray):

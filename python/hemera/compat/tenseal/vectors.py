@@ -15,6 +15,7 @@ from hemera.compat.tenseal.keys import SecretKey
 from hemera.compat.tenseal.matrices import multiply_matrix
 from hemera.compat.tenseal.messages import whole_numbers
 from hemera.compat.tenseal.plain_tensor import as_array
+from hemera.compat.tenseal.polynomials import integer_polynomial, real_polynomial
 from hemera.errors import FormatError, MismatchError, ParameterError
 from hemera.inputs.encoding import power_of_two
 from hemera.objects.ciphertext import Ciphertext
@@ -223,7 +224,7 @@ class CKKSVector(EncryptedVector):
         self._start(context, vector, scale)
 
     def _polynomial(self, coefficients: Sequence[Any]) -> Ciphertext:
-        return self._bound.polyval([0.0, *coefficients])
+        return real_polynomial(self._bound, coefficients)
 
     def _require_one_row(self, operation: str) -> None:
         if self._rows != 1:
@@ -333,16 +334,3 @@ class BFVVector(EncryptedVector):
 
     def _polynomial(self, coefficients: Sequence[Any]) -> Ciphertext:
         return integer_polynomial(self._bound, coefficients)
-
-
-def integer_polynomial(x: Ciphertext, coefficients: Sequence[int]) -> Ciphertext:
-    """coefficients[0] * x + coefficients[1] * x^2 + ..., by powers of the least depth (BFV)."""
-    powers = [x]
-    for exponent in range(2, len(coefficients) + 1):
-        half = exponent // 2
-        powers.append(powers[half - 1] * powers[exponent - half - 1])
-    terms = [power * each for power, each in zip(powers, coefficients, strict=True) if each != 0]
-    total = terms[0]
-    for term in terms[1:]:
-        total = total + term
-    return total
