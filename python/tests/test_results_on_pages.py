@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import re
 from pathlib import Path
 from typing import Any
 
 import pytest
+
+import write_results
+from hemera.cli import main
 
 ROOT = Path(__file__).parents[2]
 
@@ -139,3 +143,39 @@ def test_exact_computing_on_two_threads() -> None:
             row = integers[operation, int(count.replace(",", ""))]
             assert agrees(processor, row["processor_milliseconds"] / 1000)
             assert agrees(whole, row["milliseconds"] / 1000)
+
+
+def test_results_beside_others_are_those_of_the_files() -> None:
+    """docs/results.md is what tools/write_results.py makes of the committed files."""
+    assert (ROOT / write_results.PAGE).read_text(encoding="utf-8") == write_results.page(ROOT)
+
+
+TABLES = json.loads((ROOT / write_results.TABLES).read_text(encoding="utf-8"))["tables"]
+
+
+@pytest.mark.parametrize("published", TABLES, ids=lambda each: each["title"])
+def test_commands_of_published_tables_exist(published: dict[str, Any], capsys: Any) -> None:
+    """With the options that they name; those of programs in C++ are not looked up."""
+    program, *words = published["command"].split()
+    options = {word for word in words if word.startswith("--")}
+    if program == "gpu-pack/gpu-bench":
+        assert options <= {"--output", "--bootstraps"}
+        return
+    if program == "python":
+        assert all(f'"{option}"' in (ROOT / words[0]).read_text(encoding="utf-8") for option in options)
+        return
+    command = list(itertools.takewhile(lambda word: not word.startswith("--"), words))
+    with pytest.raises(SystemExit):
+        main([*command, "--help"])
+    shown = capsys.readouterr().out
+    assert all(option in shown for option in options)
+
+
+def test_rows_and_figures_of_published_tables() -> None:
+    rows = [{"a": 1, "b": {"c": [2, 3]}}, {"a": 5}]
+    assert write_results.row_of(rows, {"a": [4, 6]}) is rows[1]
+    assert write_results.value_of(rows[0], "b.c.1") == 3
+    with pytest.raises(LookupError, match="no row"):
+        write_results.row_of(rows, {"a": 2})
+    shown = [write_results.number(value) for value in (23184.7, 140.4, 9.276, 48.71, 0.2329, 9)]
+    assert shown == ["23,185", "140", "9.28", "48.7", "0.233", "9"]

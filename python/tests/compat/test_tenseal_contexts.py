@@ -91,6 +91,9 @@ def test_scale_and_flags() -> None:
     assert (x * x).decrypt() == pytest.approx([2.25], abs=0.01)  # the flags change nothing
     found = ts.context_from(context.serialize())
     assert (found.auto_relin, found.auto_rescale, found.auto_mod_switch) == (False, False, False)
+    for scale in (0, 1, 2**60):
+        context.global_scale = scale
+        assert ts.context_from(context.serialize()).global_scale == scale
     context.auto_rescale = True
     assert (context.auto_relin, context.auto_rescale, context.auto_mod_switch) == (False, True, False)
 

@@ -75,8 +75,8 @@ class ContextFile:
             parameters=_bytes(message, _PARAMETERS),
             encryption_type=encryption_type,
             flags=int(_number(public, _FLAGS, 0)),
-            scale=_positive(_number(public, _SCALE, _NO_SCALE)),
-            top_scale=_positive(_number(message, _TOP_SCALE, _NO_SCALE)),
+            scale=_scale(_number(public, _SCALE, _NO_SCALE)),
+            top_scale=_scale(_number(message, _TOP_SCALE, _NO_SCALE)),
             public_key=_bytes(public, _PUBLIC_KEY),
             relin_keys=_bytes(public, _RELIN_KEYS),
             galois_keys=_bytes(public, _GALOIS_KEYS),
@@ -86,8 +86,8 @@ class ContextFile:
         )
 
 
-def _positive(scale: float) -> float | None:
-    return scale if scale > 0 else None
+def _scale(value: float) -> float | None:
+    return value if value >= 0 else None
 
 
 def _bytes(message: dict[int, list[Value]], field: int) -> bytes:
