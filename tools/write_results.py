@@ -23,9 +23,9 @@ TABLES = Path("bench", "published.json")
 OTHERS = Path("python", "apps", "hemera_apps", "bench", "others.json")
 _TITLE = "# Results beside others'"
 _INTRODUCTION = (
-    "Tables that others publish, or that their own benchmarks print, with Hemera's row beside each figure. The "
-    "page is made by `tools/write_results.py` of [published.json](../bench/published.json) and of the committed "
-    "results; a figure without a command that repeats it is left out. "
+    "Tables that others publish, or that their own benchmarks print, with Hemera's row beside each figure. "
+    "The page is made by `tools/write_results.py` of [published.json](../bench/published.json) and of the "
+    "committed results; a figure without a command that repeats it is left out. "
     "[measurements/results.md](measurements/results.md) has more rows of ours, and "
     "[measurements](measurements/README.md) say how they were measured, and what bounds them."
 )

@@ -22,7 +22,7 @@ _LEAST_RANGE_BITS = 4
 """Of the last level above its scale."""
 
 _MAGIC, _HEADER_BYTES, _MAJOR, _MINOR = 0xA15E, 16, 4, 3
-"""Of SEAL's files. TenSEAL 0.3.17 and later have SEAL 4.3, which loads files of its own version alone."""
+"""Of SEAL's files. TenSEAL 0.3.18 has SEAL 4.3, which loads files of its own version alone."""
 _SCHEME_NUMBERS = {"bfv": 1, "ckks": 2}
 
 
