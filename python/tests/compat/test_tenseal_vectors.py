@@ -153,6 +153,7 @@ def test_the_same_matrix_at_another_level_and_for_another_vector(ckks: ts.Contex
     for _ in range(2):
         close((encrypted * 0.5).mm(matrix).decrypt(), x / 2 @ matrix)
         close(encrypted.mm(matrix).decrypt(), x @ matrix)
+        close(encrypted.mm(matrix).mm(matrix).decrypt(), x @ matrix @ matrix, 2**-12)  # of both levels
         close(ts.ckks_vector(ckks, y).mm(matrix).decrypt(), y @ matrix)
 
 
