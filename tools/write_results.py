@@ -109,6 +109,11 @@ def _figure(theirs: Any, row: Any, unit_factor: float) -> str:
     return number(theirs)
 
 
+def _shown(value: float) -> str:
+    """A figure that may be an error, of one digit if it is below 1/10."""
+    return number(value) if value == 0 or value >= 0.1 else f"{value:.0e}"
+
+
 def section(table: Mapping[str, Any], root: Path) -> str:
     """One table, with its source and its command."""
     data = json.loads((root / table["file"]).read_text(encoding="utf-8"))
@@ -128,7 +133,7 @@ def section(table: Mapping[str, Any], root: Path) -> str:
         cells = [entry["what"], number(factor * value_of(row, entry.get("value", table["value"])))]
         theirs = entry["theirs"]
         cells += [_figure(theirs[name], row, factor) if name in theirs else "" for name in names]
-        cells += [f"{value_of(row, key):.0e}" for key in more.values()]
+        cells += [_shown(value_of(row, key)) for key in more.values()]
         if bits:
             cells.append(" / ".join(f"{value_of(row, key):.1f}" for key in bits))
         if security:

@@ -24,7 +24,8 @@ def im2col_encoding(
     Args:
         context: of SCHEME_TYPE.CKKS.
         tensor: the image, a matrix.
-        kernel_n_rows, kernel_n_cols: the extents of the kernel.
+        kernel_n_rows: the rows of the kernel.
+        kernel_n_cols: its columns.
         stride: the distance of windows along both axes.
 
     Returns:
