@@ -119,6 +119,8 @@ def test_keys_of_a_private_context() -> None:
     context.generate_galois_keys()
     context.generate_relin_keys()
     assert "private" in repr(context)
+    every = ts.context(CKKS, 4096, -1, [40, 20, 40], n_threads=0)._home.description
+    assert every == context._home.description
 
 
 def test_a_context_that_becomes_public() -> None:

@@ -52,7 +52,7 @@ class Context:
         coeff_mod_bit_sizes: the bits of the primes, the last one for the switching of keys. BFV has a
             default: what 128 bits of security allow.
         encryption_type: what encrypts.
-        n_threads: of the CPU; None: as many as the process may run on.
+        n_threads: of the CPU; None or 0: as many as the process may run on.
         device: as for `hemera.Context`; TenSEAL has no such argument.
 
     Raises:
@@ -102,7 +102,8 @@ class Context:
         self._found = found
         self._secret = None
         self._encryption_type = encryption_type
-        self._home = own_context.Context(found.params, device, threads=n_threads)
+        threads = n_threads if n_threads is not None and n_threads > 0 else None
+        self._home = own_context.Context(found.params, device, threads=threads)
         self._session = found.session(self._home._native)
         self._keys = None
         self._evaluator = self._lazy_evaluator = self._home._keyless
