@@ -18,7 +18,15 @@ HEAVY = {
     *("logging", "multiprocessing", "socket", "sqlite3", "ssl", "subprocess", "unittest", "urllib.request"),
     *("fastapi", "httptools", "httpx", "prometheus_client", "pydantic", "rich", "starlette", "uvicorn"),
     *("cupy", "jax", "lightgbm", "matplotlib", "pandas", "pyarrow", "scipy", "sklearn", "tenseal", "torch"),
-    *("xgboost", "hemera.cli", "hemera.commands", "hemera.serving", "hemera.trees", "hemera_apps"),
+    *(
+        "xgboost",
+        "hemera.cli",
+        "hemera.commands",
+        "hemera.compat",
+        "hemera.serving",
+        "hemera.trees",
+        "hemera_apps",
+    ),
 }
 SCRIPT = """
 import json, sys

@@ -141,7 +141,10 @@ BITS = {"40": ([60, 40, 40, 60], 2**40, 2**-12), "21": ([40, *[21] * 6, 40], 2**
 
 @pytest.fixture(scope="module")
 def theirs() -> Any:
-    return pytest.importorskip("tenseal", reason="TenSEAL is a requirement of benchmarks alone")
+    found = pytest.importorskip("tenseal", reason="TenSEAL is a requirement of benchmarks alone")
+    if found.__version__ != ts.__version__:
+        pytest.skip(f"TenSEAL {found.__version__} has another version of SEAL, whose files are of its own")
+    return found
 
 
 @pytest.mark.parametrize("name", BITS)
