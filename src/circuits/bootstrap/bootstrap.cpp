@@ -66,6 +66,7 @@ Precision precision_of_errors(std::span<const std::complex<double>> errors, doub
 Bootstrap::Bootstrap(const rlwe::Parameters& parameters, const BootstrapOptions& options)
     : Plan(parameters),
       slots_(options.slots == 0 ? parameters.max_slots() : options.slots),
+      together_(options.together),
       real_(options.real),
       merges_parts_(options.merges_parts),
       joins_parts_(options.joins_parts) {
@@ -108,6 +109,7 @@ Bootstrap::Bootstrap(const rlwe::Parameters& parameters, const BootstrapOptions&
         "a bootstrap to exponentials has one iteration, and parts that are ciphertexts of their own; leave "
         "iterations and merges_parts out");
   }
+  check_together();
   input_level_ = layout.input_level;
   fresh_level_ = layout.result_level;
   top_level_ = layout.top_level;
@@ -117,15 +119,18 @@ Bootstrap::Bootstrap(const rlwe::Parameters& parameters, const BootstrapOptions&
 
   const bool sums_parts = !real_ && !merges_parts_ && !exponential_;
   eval_mod_ = std::make_shared<const EvalMod>(parameters, layout, sums_parts);
-  BootstrapMatrices matrices = bootstrap_matrices(parameters, layout, slots_, merges_parts_);
+  const std::size_t raised = raised_slots();
+  BootstrapMatrices matrices = bootstrap_matrices(
+      parameters, layout, {.slots = slots_, .raised_slots = raised, .merges_parts = merges_parts_});
   to_coefficients_ = std::move(matrices.to_coefficients);
   to_slots_ = std::move(matrices.to_slots);
   if (joins_parts_) join_ = std::move(matrices.join);
   fresh_level_ -= join_.size();
-  model_ = std::make_shared<const PrecisionModel>(parameters, layout, eval_mod_->plan(),
-                                                  PrecisionModel::Slots{slots_, real_, merges_parts_});
+  model_ = std::make_shared<const PrecisionModel>(
+      parameters, layout, eval_mod_->plan(),
+      PrecisionModel::Slots{slots_, raised, together_, real_, merges_parts_});
   // Two doublings a step: a third rotation costs less than a second ModUp.
-  for (std::size_t step = slots_; step < parameters.max_slots();) {
+  for (std::size_t step = raised; step < parameters.max_slots();) {
     const bool is_last = 2 * step == parameters.max_slots();
     trace_.push_back(is_last ? std::vector{step} : std::vector{step, 2 * step, 3 * step});
     step *= is_last ? 2 : 4;
@@ -135,7 +140,7 @@ Bootstrap::Bootstrap(const rlwe::Parameters& parameters, const BootstrapOptions&
   to_ephemeral_ = to_ephemeral_gadget(parameters);
   from_ephemeral_ = from_ephemeral_gadget(parameters, top_level_);
   // EvalMod takes a coefficient for each part of a slot.
-  failure_log2_ = circuits::failure_log2(sine_range_, ephemeral_weight, (real_ ? 1 : 2) * slots_) +
+  failure_log2_ = circuits::failure_log2(sine_range_, ephemeral_weight, (real_ ? 1 : 2) * raised) +
                   std::log2(static_cast<double>(options.iterations));
   plan_iterations(options.iterations);
   const rlwe::ScalePolicy scales(parameters);
@@ -145,6 +150,22 @@ Bootstrap::Bootstrap(const rlwe::Parameters& parameters, const BootstrapOptions&
            .result_scale = scales.level_scale(fresh_level_ - factors_log2_.size())};
   rounding_ = division_error(parameters, slots_);
   if (options.key_memory_limit != 0) fit_keys(options.key_memory_limit);
+}
+
+std::size_t Bootstrap::raised_slots() const { return slots_ * std::bit_ceil(together_); }
+
+void Bootstrap::check_together() const {
+  const std::size_t room = parameters().max_slots() / (merges_parts_ ? 2 : 1) / slots_;
+  if (together_ == 0 || together_ > room) {
+    throw ParameterError("a bootstrap of " + std::to_string(together_) + " ciphertexts of " +
+                         std::to_string(slots_) + " slots at once; from 1 to " + std::to_string(room) +
+                         " have room" + (merges_parts_ ? " beside merged parts" : ""));
+  }
+  if (together_ > 1 && (order_ == BootstrapOrder::standard || exponential_ || !joins_parts_)) {
+    throw ParameterError(
+        "a bootstrap of several ciphertexts at once takes slots first, to the same complex or real slots; "
+        "leave together out, or the standard order, exponentials and joins_parts");
+  }
 }
 
 void Bootstrap::plan_iterations(std::size_t iterations) {
@@ -169,7 +190,10 @@ void Bootstrap::plan_iterations(std::size_t iterations) {
   }
 }
 
-std::vector<Plan::Input> Bootstrap::inputs() const { return {{.slots = slots_}}; }
+std::vector<Plan::Input> Bootstrap::inputs() const {
+  if (together_ == 1) return {{.slots = slots_}};
+  return {{.slots = slots_, .batch = {together_}}};
+}
 
 Plan::Evaluation Bootstrap::bound(const std::shared_ptr<const rlwe::Context>& context) const {
   return [prepared = std::make_shared<PreparedBootstrap>(context, *this)](const ckks::Evaluator& evaluator,
@@ -262,7 +286,12 @@ BootstrapStages Bootstrap::stages() const {
           .takes_apart = !real_ && !merges_parts_,
           .turns_parts = exponential_,
           .function_scale = eval_mod_->end_scale(),
-          .join = join_};
+          .join = join_,
+          .together = together_,
+          .interleaving = {.slots = slots_,
+                           .raised_slots = raised_slots(),
+                           .low_level = input_level_,
+                           .high_level = fresh_level_ + join_.size()}};
 }
 
 }  // namespace hemera::circuits

@@ -59,6 +59,7 @@ BootstrapEngine::BootstrapEngine(std::shared_ptr<const rlwe::Context> context, B
       function_(context_, stages_.function) {
   // Their plaintexts are enough.
   stages_ = without_matrices(std::move(stages_));
+  if (stages_.together > 1) interleaving_.emplace(context_, stages_.interleaving);
   if (stages_.takes_apart || stages_.turns_parts) i_ = imaginary_unit(context_, stages_.function.level());
 }
 
@@ -144,10 +145,28 @@ Ciphertext BootstrapEngine::operator()(const ckks::Evaluator& evaluator, Ciphert
                                        const std::vector<PreparedLinearTransform>* to_coefficients) const {
   const bool is_slots_first = stages_.order == BootstrapOrder::slots_first;
   const auto& matrices = to_coefficients == nullptr ? to_coefficients_ : *to_coefficients;
+  if (interleaving_) return together(evaluator, std::move(x), matrices);
   if (is_slots_first) x = through(matrices, evaluator, std::move(x));
   x = reduced(evaluator, through(to_slots_, evaluator, raised(evaluator.keys(), x)));
   x = through(join_, evaluator, std::move(x));
   return is_slots_first ? std::move(x) : through(matrices, evaluator, std::move(x));
+}
+
+// One rounding ends SlotToCoeff, after the sum, in which roundings of all would fill the coefficients of
+// each. That of the results comes last, too, at their own scale.
+Ciphertext BootstrapEngine::together(const ckks::Evaluator& evaluator, Ciphertext x,
+                                     const std::vector<PreparedLinearTransform>& to_coefficients) const {
+  const rlwe::BatchShape batch = x.meta.batch;
+  const std::size_t count = x.poly.shape().batch;
+  for (const PreparedLinearTransform& transform : to_coefficients) {
+    x = transform(evaluator, x);
+    x.meta.noise_scale_degree = 1;  // it waits for no rescale
+  }
+  x = interleaving_->joined(std::move(x), (count + stages_.together - 1) / stages_.together);
+  x = reduced(evaluator, through(to_slots_, evaluator, raised(evaluator.keys(), x)));
+  x = interleaving_->taken_apart(evaluator, through(join_, evaluator, std::move(x)), count);
+  rlwe::reshape_inplace(x, batch);
+  return x;
 }
 
 }  // namespace hemera::circuits

@@ -6,6 +6,7 @@
 #include <optional>
 #include <vector>
 
+#include "circuits/bootstrap/interleaving.hpp"
 #include "hemera/circuits/bootstrap/bootstrap_parameters.hpp"
 #include "hemera/circuits/functions/function_plan.hpp"
 #include "hemera/circuits/linear/linear_transform.hpp"
@@ -40,6 +41,10 @@ struct BootstrapStages {
   bool turns_parts = false;
   double function_scale = 0;               ///< that its result is read at
   std::vector<LinearTransform> join = {};  ///< of parts that were side by side
+  /// Of several ciphertexts at once: how many, and their interleaving. Matrices are then those of
+  /// MatrixShape, and the order is slots first.
+  std::size_t together = 1;
+  Interleaving::Shape interleaving = {};
 };
 
 /// The stages that are left where others have the matrices' plaintexts.
@@ -55,7 +60,8 @@ class BootstrapEngine {
   BootstrapEngine(std::shared_ptr<const rlwe::Context> context, BootstrapStages stages);
 
   /// From level 0, or, slots first, from the level of the first matrix. `to_coefficients`: in place of its
-  /// own matrices. Throws MissingKeyError if a key is missing.
+  /// own matrices. Of a batch, as many elements at once as the stages say. Throws MissingKeyError if a key is
+  /// missing.
   [[nodiscard]] rlwe::Ciphertext operator()(
       const ckks::Evaluator& evaluator, rlwe::Ciphertext x,
       const std::vector<PreparedLinearTransform>* to_coefficients = nullptr) const;
@@ -70,6 +76,8 @@ class BootstrapEngine {
   [[nodiscard]] rlwe::Ciphertext joined(const ckks::Evaluator& evaluator, const rlwe::Ciphertext& sum) const;
 
  private:
+  [[nodiscard]] rlwe::Ciphertext together(const ckks::Evaluator& evaluator, rlwe::Ciphertext x,
+                                          const std::vector<PreparedLinearTransform>& to_coefficients) const;
   /// Twice a part of `x`, as the function takes it.
   [[nodiscard]] rlwe::Ciphertext taken_apart(const ckks::Evaluator& evaluator, const rlwe::Ciphertext& x,
                                              const rlwe::Ciphertext& conjugate,
@@ -79,6 +87,7 @@ class BootstrapEngine {
   BootstrapStages stages_;  // without the matrices
   std::vector<PreparedLinearTransform> to_slots_, to_coefficients_, join_;
   PreparedFunction function_;
+  std::optional<Interleaving> interleaving_;
   rlwe::Plaintext i_;  ///< X^(N/2), where parts are taken apart or turned
 };
 

@@ -30,6 +30,8 @@ void Bootstrap::fit_keys(std::size_t limit) {
     few_keys.emplace_back(parameters(), matrix.diagonals(), matrix.slots(),
                           LinearTransformOptions{
                               .level = matrix.level(),
+                              .rescaled = matrix.is_rescaled(),
+                              .plaintext_scale = matrix.is_rescaled() ? 0 : matrix.plaintext_scale(),
                               .gadget = rotation_gadget(parameters(), matrix.level(), most_special_primes),
                               .fewest_keys = true,
                           });

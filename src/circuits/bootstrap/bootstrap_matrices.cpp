@@ -64,14 +64,61 @@ Diagonals twice(Diagonals matrix) {
   return matrix;
 }
 
+std::size_t log2_of(std::size_t power) { return static_cast<std::size_t>(std::countr_zero(power)); }
+
+// A matrix of a result that is not rescaled.
+LinearTransform unscaled(const rlwe::Parameters& parameters, Diagonals matrix, std::size_t level,
+                         double plaintext_scale) {
+  const std::size_t slots = matrix.begin()->second.size();
+  return {parameters, std::move(matrix), slots,
+          LinearTransformOptions{
+              .level = level,
+              .rescaled = false,
+              .plaintext_scale = plaintext_scale,
+              .gadget = rotation_gadget(parameters, level, most_special_primes),
+              .precise = plaintext_scale > largest_double_scale,
+          }};
+}
+
+// SlotToCoeff, all at its first matrix's level. The plaintexts have the scales that they have when each
+// result is rescaled: so a coefficient fills as much of that level's modulus as of q_0 in the end, and the
+// quotient of both gives it the scale of level 0.
+std::vector<LinearTransform> to_coefficients_at_once(const rlwe::Parameters& parameters,
+                                                     std::vector<Diagonals> matrices, std::size_t level) {
+  std::vector<LinearTransform> result;
+  std::size_t own = level;
+  for (Diagonals& matrix : matrices) {
+    result.push_back(unscaled(parameters, std::move(matrix), level, matrix_scale(parameters, own)));
+    --own;
+  }
+  return result;
+}
+
+// What follows EvalMod, slots first.
+std::vector<LinearTransform> joins(const rlwe::Parameters& parameters, std::size_t level,
+                                   const MatrixShape& shape) {
+  const std::size_t slots = shape.raised_slots;
+  if (slots == shape.slots) {
+    if (!shape.merges_parts) return {};
+    return transforms(parameters, {joining(slots)}, level);
+  }
+  Diagonals matrix = long_stages(slots, log2_of(shape.slots));
+  if (shape.merges_parts) matrix = product(twice(std::move(matrix)), joining(slots), 2 * slots);
+  const auto blocks = static_cast<double>(slots / shape.slots);
+  std::vector<LinearTransform> result;
+  result.push_back(unscaled(parameters, std::move(matrix), level, matrix_scale(parameters, level) / blocks));
+  return result;
+}
+
 }  // namespace
 
 BootstrapMatrices bootstrap_matrices(const rlwe::Parameters& parameters, const BootstrapLayout& layout,
-                                     std::size_t slots, bool merges_parts) {
-  const auto log_slots = static_cast<std::size_t>(std::countr_zero(slots));
-  auto short_first = split_stages(log_slots, layout.slots_to_coefficients);
+                                     const MatrixShape& shape) {
+  const std::size_t slots = shape.raised_slots;
+  auto short_first = split_stages(log2_of(shape.slots), layout.slots_to_coefficients);
   std::reverse(short_first.begin(), short_first.end());
-  auto to_slots = coefficients_to_slots_factors(slots, split_stages(log_slots, layout.coefficients_to_slots));
+  auto to_slots =
+      coefficients_to_slots_factors(slots, split_stages(log2_of(slots), layout.coefficients_to_slots));
   // Down to v = t / range, half of it, for real and imaginary part are each a sum of two; the trace has
   // multiplied by the number of repetitions.
   const double factor = static_cast<double>(slots) / static_cast<double>(parameters.max_slots()) /
@@ -85,20 +132,20 @@ BootstrapMatrices bootstrap_matrices(const rlwe::Parameters& parameters, const B
     scale_inplace(to_slots[i], own);
     left /= own;
   }
-  auto to_coefficients = slots_to_coefficients_factors(slots, short_first);
+  auto to_coefficients = slots_to_coefficients_factors(shape.slots, short_first);
   const bool is_slots_first = layout.order == BootstrapOrder::slots_first;
   BootstrapMatrices result;
-  if (merges_parts) {
-    widen(to_slots.back());
+  if (shape.merges_parts) widen(to_slots.back());
+  if (is_slots_first) {
+    result.join = joins(parameters, layout.eval_mod_end(), shape);
+  } else if (shape.merges_parts) {
     // What comes after EvalMod in the standard order joins them beside its own work.
-    if (is_slots_first) {
-      result.join = transforms(parameters, {joining(slots)}, layout.eval_mod_end());
-    } else {
-      to_coefficients.front() = product(twice(to_coefficients.front()), joining(slots), 2 * slots);
-    }
+    to_coefficients.front() = product(twice(to_coefficients.front()), joining(slots), 2 * slots);
   }
-  result.to_coefficients =
-      transforms(parameters, std::move(to_coefficients), layout.slots_to_coefficients_level);
+  const std::size_t level = layout.slots_to_coefficients_level;
+  result.to_coefficients = slots == shape.slots
+                               ? transforms(parameters, std::move(to_coefficients), level)
+                               : to_coefficients_at_once(parameters, std::move(to_coefficients), level);
   result.to_slots = transforms(parameters, std::move(to_slots), layout.top_level);
   return result;
 }
@@ -107,6 +154,8 @@ LinearTransform scaled(const rlwe::Parameters& parameters, const LinearTransform
   return {parameters, transform.diagonals().times(factor), transform.slots(),
           LinearTransformOptions{
               .level = transform.level(),
+              .rescaled = transform.is_rescaled(),
+              .plaintext_scale = transform.is_rescaled() ? 0 : transform.plaintext_scale(),
               .gadget = rotation_gadget(parameters, transform.level(), most_special_primes),
               .fewest_keys = transform.has_fewest_keys(),
               .precise = transform.is_precise(),

@@ -12,13 +12,20 @@ namespace hemera::circuits {
 struct BootstrapMatrices {
   /// In the order in which they are applied, a level each.
   std::vector<LinearTransform> to_coefficients, to_slots;
-  /// Of merged parts, slots first: one, or none.
+  /// Of merged parts, and of ciphertexts that are together, slots first: one, or none.
   std::vector<LinearTransform> join;
 };
 
-/// For so many slots. `merges_parts`: BootstrapOptions::merges_parts.
+struct MatrixShape {
+  std::size_t slots = 0;  ///< of the ciphertexts
+  /// Of the one that is raised: more where it has several ciphertexts' values, slots first. SlotToCoeff then
+  /// rescales nothing, for that comes after their sum, and `join`, whose result is not rescaled either, makes
+  /// of values block by block the slots of their interleaved polynomials, over the number of blocks.
+  std::size_t raised_slots = 0;
+  bool merges_parts = false;  ///< BootstrapOptions::merges_parts
+};
 BootstrapMatrices bootstrap_matrices(const rlwe::Parameters& parameters, const BootstrapLayout& layout,
-                                     std::size_t slots, bool merges_parts);
+                                     const MatrixShape& shape);
 
 /// The same matrix times a factor, with the same keys.
 LinearTransform scaled(const rlwe::Parameters& parameters, const LinearTransform& transform, double factor);

@@ -1,5 +1,6 @@
 #include "circuits/bootstrap/dft_factors.hpp"
 
+#include <bit>
 #include <cmath>
 #include <complex>
 #include <map>
@@ -102,6 +103,11 @@ std::vector<Diagonals> slots_to_coefficients_factors(std::size_t slots,
     at += count;
   }
   return result;
+}
+
+Diagonals long_stages(std::size_t slots, std::size_t first) {
+  const auto all = static_cast<std::size_t>(std::countr_zero(slots));
+  return merged(slots, first, all - first, Direction::forward);
 }
 
 std::vector<Diagonals> coefficients_to_slots_factors(std::size_t slots,

@@ -27,6 +27,11 @@ std::vector<std::size_t> split_stages(std::size_t log_slots, std::size_t matrice
 std::vector<Diagonals> slots_to_coefficients_factors(std::size_t slots,
                                                      const std::vector<std::size_t>& stages);
 
+/// The product of the last stages of SlotToCoeff: those whose strides are at least 2^first. It takes values
+/// that stand block by block, 2^first slots each, to the slots of a polynomial: block b is that of the
+/// coefficients whose numbers are the reversed bits of b modulo the number of blocks.
+Diagonals long_stages(std::size_t slots, std::size_t first);
+
 /// CoeffToSlot: the inverse, in the order in which it is applied; `stages` as they are applied, too: the long
 /// strides first.
 std::vector<Diagonals> coefficients_to_slots_factors(std::size_t slots,

@@ -85,6 +85,7 @@ double PrecisionModel::error_of(const std::vector<MatrixNoise>& matrices, double
 PrecisionModel::PrecisionModel(const rlwe::Parameters& parameters, const BootstrapLayout& layout,
                                const FunctionPlan& eval_mod, const Slots& slots)
     : slots_(slots.count),
+      together_(slots.together),
       real_(slots.real),
       exponential_(layout.sine.exponential),
       order_(layout.order),
@@ -92,18 +93,20 @@ PrecisionModel::PrecisionModel(const rlwe::Parameters& parameters, const Bootstr
       range_(to_double(layout.sine.range)),
       gain_(exponential_ ? 1 : ratio_ * (layout.arcsine ? 1 : sine_slope(ratio_)) / (2 * std::numbers::pi)),
       steps_(eval_mod.steps()),
-      repetitions_(to_double(parameters.max_slots()) / to_double(slots.count)),
+      repetitions_(to_double(parameters.max_slots()) / to_double(slots.raised)),
       secret_norm_(6 * std::pow(division_error(parameters, slots_), 2) / to_double(slots_) - 1),
       // Values that repeat are the mean of their repetitions, whose noise is independent.
       rounding_(std::log2(division_error(parameters, slots_))),
-      parts_rounding_(std::log2(division_error(parameters, slots.merged ? 2 * slots_ : slots_))) {
+      end_rounding_(rounding_),
+      parts_rounding_(std::log2(division_error(parameters, slots.merged ? 2 * slots.raised : slots.raised))) {
   const auto& scales = parameters.rescaling().scales;
   for (const rlwe::LevelScale& level : scales) levels_.push_back(std::log2(level.scale));
   const auto scale = [&](std::size_t level) { return levels_[level]; };
   // A matrix of k butterfly stages has 2^k entries of one size in a row, and 2^(k + 1) - 1 rounded diagonals
   // of 2 slots coefficients.
-  const auto matrices = [&](std::size_t level, const std::vector<std::size_t>& stages, double content,
-                            double last) {
+  const auto matrices = [&](std::size_t of_slots, std::size_t level, const std::vector<std::size_t>& stages,
+                            double content, double last) {
+    const double rounding = std::log2(division_error(parameters, of_slots));
     const double decline = (content - last) / to_double(stages.size());
     std::vector<MatrixNoise> result;
     for (const std::size_t stage : stages) {
@@ -111,14 +114,15 @@ PrecisionModel::PrecisionModel(const rlwe::Parameters& parameters, const Bootstr
       const double scale_log2 = std::log2(parameters.ratio(level)) - k / 2 - decline;
       const double diagonals = (std::exp2(k + 1) - 1) / std::exp2(k);
       content -= decline;
-      const double rounded = 2 * to_double(slots_) / 12 * diagonals * std::exp2(-2 * scale_log2);
+      const double rounded = 2 * to_double(of_slots) / 12 * diagonals * std::exp2(-2 * scale_log2);
       result.push_back({.plaintext = 0.5 * std::log2(rounded + std::exp2(2 * entry_error_log2)),
-                        .rounding = rounding_ - content});
+                        .rounding = rounding - content});
       --level;
     }
     return result;
   };
   const double log_coefficients = std::log2(2 * to_double(slots_));
+  const double log_raised = std::log2(2 * to_double(slots.raised));
   const double log_repetitions = std::log2(repetitions_);
   const auto log_slots = static_cast<std::size_t>(std::countr_zero(slots_));
   const double q0 = std::log2(last_modulus(parameters));
@@ -130,15 +134,30 @@ PrecisionModel::PrecisionModel(const rlwe::Parameters& parameters, const Bootstr
   const bool is_slots_first = order_ == BootstrapOrder::slots_first;
   const double raised = q0 - std::log2(ratio_);
   to_coefficients_ = is_slots_first
-                         ? matrices(layout.slots_to_coefficients_level, short_first,
+                         ? matrices(slots_, layout.slots_to_coefficients_level, short_first,
                                     scale(layout.slots_to_coefficients_level), raised + log_coefficients / 2)
-                         : matrices(layout.slots_to_coefficients_level, short_first,
+                         : matrices(slots_, layout.slots_to_coefficients_level, short_first,
                                     scale(layout.slots_to_coefficients_level) - log_coefficients / 2,
                                     scale(layout.result_level));
-  to_slots_ = error_of(matrices(layout.top_level, split_stages(log_slots, layout.coefficients_to_slots),
-                                q0 + t_size + log_coefficients / 2 + log_repetitions - 0.5,
-                                scale(layout.eval_mod_level) + t_size - std::log2(2 * range_)),
-                       0, 0);
+  const auto log_raised_slots = static_cast<std::size_t>(std::countr_zero(slots.raised));
+  to_slots_ = error_of(
+      matrices(slots.raised, layout.top_level, split_stages(log_raised_slots, layout.coefficients_to_slots),
+               q0 + t_size + log_raised / 2 + log_repetitions - 0.5,
+               scale(layout.eval_mod_level) + t_size - std::log2(2 * range_)),
+      0, 0);
+  if (together_ > 1) {
+    // One rounding after the sum, and before it one of each input, in the coefficients of all.
+    const double sum = to_coefficients_.back().rounding;
+    const double inputs = rounding_ - scale(layout.input_level) + 0.5 * std::log2(to_double(together_));
+    for (MatrixNoise& matrix : to_coefficients_) matrix.rounding = -HUGE_VAL;
+    to_coefficients_.front().rounding = inputs;
+    double& last = to_coefficients_.back().rounding;
+    last = std::log2(std::hypot(std::exp2(last), std::exp2(sum)));
+    // EvalMod's last division is one of all slots, and that of each ciphertext's own is a level lower.
+    end_rounding_ =
+        std::log2(std::hypot(std::exp2(parts_rounding_), std::exp2(rounding_ + scale(layout.eval_mod_end()) -
+                                                                   scale(layout.eval_mod_end() - 1))));
+  }
   // The rounding of the switch to the ephemeral secret, and its key's errors, which a digit below q_0 meets.
   const double key_error = switching_error(parameters, to_ephemeral_gadget(parameters), 1);  // of two
   switch_ = 0.5 * std::log2(to_double(ephemeral_weight + 1) / 6 + key_error * key_error) - raised;
@@ -228,7 +247,7 @@ std::vector<Complex> PrecisionModel::operator()(std::span<const Complex> values,
     for (std::size_t i = 0; i < slots_ && !exponential_; ++i) x[i] += Complex(0, 1) * imaginary[i];
     if (exponential_) x.insert(x.end(), imaginary.begin(), imaginary.end());
   }
-  for (std::size_t i = 0; i < x.size(); ++i) x[i] += noise(rounding_ + secret[i % slots_] - result_);
+  for (std::size_t i = 0; i < x.size(); ++i) x[i] += noise(end_rounding_ + secret[i % slots_] - result_);
   if (order_ == BootstrapOrder::standard) {
     for (const Diagonals& stage : slots_to_coefficients_factors(slots_, single_stages(slots_)))
       apply(x, stage);

@@ -20,9 +20,10 @@ namespace hemera::circuits {
 /// of imaginary ones.
 class PrecisionModel {
  public:
-  /// Of what is bootstrapped. `merged`: both parts are one ciphertext of twice the slots in EvalMod.
+  /// Of what is bootstrapped: `together` ciphertexts at once, as one of `raised` slots. `merged`: both parts
+  /// are one ciphertext of twice the slots in EvalMod.
   struct Slots {
-    std::size_t count;
+    std::size_t count, raised, together;
     bool real, merged;
   };
   /// `eval_mod`: the plan of EvalMod's sine.
@@ -56,7 +57,7 @@ class PrecisionModel {
                                                            Noise& noise) const;
   [[nodiscard]] std::vector<double> secret_slots(Noise& noise) const;
 
-  std::size_t slots_;
+  std::size_t slots_, together_;
   bool real_, exponential_;
   BootstrapOrder order_;
   double ratio_, range_;
@@ -66,6 +67,7 @@ class PrecisionModel {
   double repetitions_;                // of the slots' values
   double secret_norm_;                // squared, of the secret
   double rounding_;                   // log2 of what a division leaves in slots, times the scale
+  double end_rounding_;               // the same of the divisions that end it
   double parts_rounding_;             // the same in EvalMod
   std::vector<MatrixNoise> to_coefficients_;  // over the values' size
   double to_slots_;                           // log2 of the error of CoeffToSlot, over that of t

@@ -86,7 +86,8 @@ void PreparedBootstrap::check(const ckks::Evaluator& evaluator, const Ciphertext
                      "; bootstrap before the product that takes the last level");
   }
   plan_.require_keys(*context_, evaluator.keys());
-  plan_.require_workspace(*context_, in.poly.shape().batch, "bootstrap");
+  const std::size_t sums = (in.poly.shape().batch + plan_.together_ - 1) / plan_.together_;
+  plan_.require_workspace(*context_, sums, "bootstrap");
 }
 
 double PreparedBootstrap::bound_of(const Ciphertext& in) const {

@@ -18,6 +18,13 @@ using Part = PreparedFunction::Part;
 
 constexpr std::array both_parts{Part::real, Part::imaginary};
 
+void require_single(const Bootstrap& plan) {
+  if (plan.together() == 1) return;
+  throw ParameterError(
+      "a shared bootstrap of several ciphertexts at once; share a plan for single ones, or give each member "
+      "ciphertexts of its own");
+}
+
 const std::shared_ptr<const rlwe::Context>& first_of(
     std::span<const std::shared_ptr<const rlwe::Context>> members) {
   if (members.empty()) throw ParameterError("a shared bootstrap without members");
@@ -33,6 +40,7 @@ SharedBootstrap::SharedBootstrap(std::span<const std::shared_ptr<const rlwe::Con
       is_slots_first_(plan.order() == BootstrapOrder::slots_first),
       first_(first_of(members), plan, magnitude, false),
       engines_{first_.engine_} {
+  require_single(plan);
   BootstrapStages stages = plan.stages();
   const std::size_t steps = 2 + stages.to_slots.size() + stages.join.size() + stages.to_coefficients.size();
   if (!counts.empty() && counts.size() != steps) {
@@ -134,6 +142,7 @@ Ciphertext SharedBootstrap::operator()(Evaluators evaluators, const Ciphertext& 
 }
 
 SharedBootstrapWork SharedBootstrap::work(const Bootstrap& plan) {
+  require_single(plan);
   BootstrapStages stages = plan.stages();
   SharedBootstrapWork found;
   found.is_slots_first = plan.order() == BootstrapOrder::slots_first;

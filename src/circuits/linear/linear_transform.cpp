@@ -86,6 +86,12 @@ void LinearTransform::require_options(const rlwe::Parameters& parameters, std::s
         "a linear transform by wrapped diagonals ends in a sum at the next level, so it "
         "needs the user's gadgets and a result that is rescaled");
   }
+  const bool is_scale = options.plaintext_scale >= 1 && std::isfinite(options.plaintext_scale);
+  if (options.plaintext_scale != 0 && (options.rescaled || !is_scale)) {
+    throw ParameterError("a linear transform by diagonals of scale " +
+                         std::to_string(options.plaintext_scale) +
+                         "; it is 1 or more, and of a result that is not rescaled");
+  }
   if (options.steps && (options.baby_steps != 0 || options.fewest_keys)) {
     throw ParameterError(
         "a linear transform with steps, and with baby_steps or fewest_keys, which choose them; "
@@ -130,6 +136,7 @@ LinearTransform::LinearTransform(const rlwe::Parameters& parameters, MatrixDiago
   ends_.scale = own.scale;
   ends_.result_level = ends_.level - (rescaled_ ? 1 : 0);
   ends_.result_scale = rescaled_ ? scales.level_scale(ends_.result_level) : own.product_scale;
+  if (options.plaintext_scale != 0) ends_.result_scale = ends_.scale * options.plaintext_scale;
   plaintext_scale_ = ends_.result_scale * ((rescaled_ ? own.divisor : 1) / ends_.scale);
   rounding_ = division_error(parameters, slots_);
   switching_ = switching_error(parameters, gadget_, slots_);

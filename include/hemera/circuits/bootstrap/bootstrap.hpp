@@ -50,6 +50,11 @@ struct BootstrapOptions {
   /// Whether merged parts end as the complex slots they were. If not, the result of n slots a + i b has 2n
   /// real ones, (a, b), and keeps the level that joining them takes. Slots first and one iteration only.
   bool joins_parts = true;
+  /// Ciphertexts of few slots that are bootstrapped at once, interleaved as one: a batch goes through in
+  /// groups of so many, each in the time of one bootstrap of as many times the slots, or of the next power of
+  /// two. It takes a level of the result (merged parts share it). Slots first, and not of exponentials or of
+  /// parts that are not joined.
+  std::size_t together = 1;
   /// Bytes that its keys may take in memory: matrices are taken step by step, with fewer keys, where that
   /// makes them fit; as few matrices as will do, for it takes time. 0: no limit.
   std::size_t key_memory_limit = 0;
@@ -66,9 +71,10 @@ class Bootstrap : public Plan {
   /// ParameterError for parameters that parameters_for_bootstrapping did not make, and for a number of slots
   /// that is no power of two from 2 to N/2, for real slots in the standard order, for iterations that leave
   /// no level, for more than add a bit, for iterations or merged parts of exponentials, for parts that are
-  /// not joined though they are not merged, or in the standard order or with iterations, and for a sine that
-  /// does not fit the levels, the ephemeral secret or the message; OutOfMemoryError, which names the least
-  /// that will do, where the keys do not fit their limit.
+  /// not joined though they are not merged, or in the standard order or with iterations, for more ciphertexts
+  /// at once than have room in N/2 slots (N/4 of merged parts), or in the standard order, of exponentials or
+  /// of parts that are not joined, and for a sine that does not fit the levels, the ephemeral secret or the
+  /// message; OutOfMemoryError, which names the least that will do, where the keys do not fit their limit.
   explicit Bootstrap(const rlwe::Parameters& parameters, const BootstrapOptions& options = {});
 
   [[nodiscard]] std::size_t slots() const { return slots_; }
@@ -77,6 +83,8 @@ class Bootstrap : public Plan {
   [[nodiscard]] bool joins_parts() const { return joins_parts_; }
   /// Of the result: those of the ciphertexts, or twice as many of parts that are not joined.
   [[nodiscard]] std::size_t result_slots() const { return joins_parts_ ? slots_ : 2 * slots_; }
+  /// Of a batch, bootstrapped at once. cost(), and the workspace of memory_bytes(1), are those of so many.
+  [[nodiscard]] std::size_t together() const { return together_; }
   [[nodiscard]] BootstrapOrder order() const { return order_; }
   /// Whether results are exp(2 pi i x / ratio()), of the slots' real parts, and of the imaginary ones after
   /// them: a batch of [2, ...] (BootstrapSettings::exponential). Real slots have one, [...].
@@ -96,7 +104,8 @@ class Bootstrap : public Plan {
   /// The matrices, in their order.
   [[nodiscard]] const std::vector<LinearTransform>& slots_to_coefficients() const { return to_coefficients_; }
   [[nodiscard]] const std::vector<LinearTransform>& coefficients_to_slots() const { return to_slots_; }
-  /// log2 of the probability that a coefficient is beyond the range of EvalMod, in one bootstrap.
+  /// log2 of the probability that a coefficient is beyond the range of EvalMod, in one bootstrap (of all that
+  /// go together).
   [[nodiscard]] double failure_log2() const { return failure_log2_; }
   /// What a bootstrap makes of values in the clear, with the noise that theory gives each step: within a bit
   /// of encrypted ones in precision (docs/bootstrapping.md). `magnitude`: that of PreparedBootstrap; errors
@@ -120,6 +129,9 @@ class Bootstrap : public Plan {
   friend class PreparedBootstrap;
   friend class SharedBootstrap;
 
+  void check_together() const;
+  /// Of the ciphertext that is raised.
+  [[nodiscard]] std::size_t raised_slots() const;
   void plan_iterations(std::size_t iterations);
   void fit_keys(std::size_t limit);
   [[nodiscard]] std::vector<Input> inputs() const override;
@@ -153,7 +165,7 @@ class Bootstrap : public Plan {
   /// That of the worse kind, beside that of the inputs.
   [[nodiscard]] ExpectedError error_from(double input_error) const override;
 
-  std::size_t slots_;
+  std::size_t slots_, together_;
   bool real_, merges_parts_, joins_parts_;
   BootstrapOrder order_;
   bool exponential_;
@@ -193,12 +205,12 @@ class PreparedBootstrap {
   /// The largest magnitude whose errors at the input level are in proportion to it: 1, or what was given,
   /// rounded up, if the order is slots first. (A declared bound of 2 is taken there anyway.)
   [[nodiscard]] double largest_at_input() const { return at_input_ ? at_input_->divisor : 1; }
-  /// The same slots at the user's highest level. Slots must have real and imaginary parts from -1 to 1: up to
-  /// a quarter of the ratio q_0 / scale the error grows with their cube, beyond it the result is wrong. Where
-  /// a larger bound is declared (Metadata::largest, or `magnitude`), values are divided before and multiplied
-  /// by the same whole number after, which takes no level of the result, and makes errors larger by that
-  /// number. Values above the input level are divided on their way down to it. At the input level it takes a
-  /// magnitude that was given above.
+  /// The same slots at the plan's result level; of a batch as many elements at once as it says. Slots must
+  /// have real and imaginary parts from -1 to 1: up to a quarter of the ratio q_0 / scale the error grows
+  /// with their cube, beyond it the result is wrong. Where a larger bound is declared (Metadata::largest, or
+  /// `magnitude`), values are divided before and multiplied by the same whole number after, which takes no
+  /// level of the result, and makes errors larger by that number. Values above the input level are divided on
+  /// their way down to it. At the input level it takes a magnitude that was given above.
   ///
   /// Exponentials are of slots of any size, whatever bound is declared; their error grows with that of the
   /// matrices, which is relative.

@@ -34,8 +34,8 @@ class SharedBootstrap {
  public:
   /// `counts`: members that compute each step, the first ones of all, in the order of the steps: ModRaise,
   /// CoeffToSlot's matrices, EvalMod, the join of merged parts, and SlotToCoeff's matrices first or last.
-  /// Empty: all for matrices. Throws ParameterError without members, and for another number of counts or
-  /// counts of 0; otherwise as PreparedBootstrap.
+  /// Empty: all for matrices. Throws ParameterError without members, for another number of counts or
+  /// counts of 0, and for a plan of several ciphertexts together; otherwise as PreparedBootstrap.
   SharedBootstrap(std::span<const std::shared_ptr<const rlwe::Context>> members, const Bootstrap& plan,
                   std::optional<double> magnitude = std::nullopt,
                   const rlwe::ForMembers& each = rlwe::in_turn, std::span<const std::size_t> counts = {});
@@ -53,6 +53,7 @@ class SharedBootstrap {
                                             const rlwe::Ciphertext& in,
                                             const rlwe::ForMembers& each = rlwe::in_turn) const;
 
+  /// Throws ParameterError for a plan of several ciphertexts together.
   static SharedBootstrapWork work(const Bootstrap& plan);
 
  private:

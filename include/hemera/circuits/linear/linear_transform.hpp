@@ -35,6 +35,9 @@ struct LinearTransformOptions {
   std::optional<std::size_t> level = std::nullopt;
   /// Whether the result is rescaled. If not, it is at the vectors' level with the scale of a product there.
   bool rescaled = true;
+  /// Of a result that is not rescaled: the scale at which diagonals are encoded. 0: the one that gives the
+  /// result the scale of a product there.
+  double plaintext_scale = 0;
   /// The gadget of its keys; default: the parameters' for the level. A level above the user's needs one.
   std::optional<rlwe::GadgetPrimes> gadget = std::nullopt;
   /// Rotations that share one ModUp; a power of two. 0: the number that costs least.
@@ -71,7 +74,7 @@ class LinearTransform : public Plan {
   /// - LevelError for level 0 or one that is not there; without a gadget, for a level that is not above the
   ///   user's lowest and up to the highest;
   /// - MismatchError for another scheme than CKKS.
-  /// - ParameterError for options that exclude each other.
+  /// - ParameterError for options that exclude each other, and for a scale that is not positive and finite.
   LinearTransform(const rlwe::Parameters& parameters, MatrixDiagonals diagonals, std::size_t slots,
                   const LinearTransformOptions& options = {});
   /// Throws as the constructor does for slots, level and options, before there are diagonals.
@@ -84,6 +87,9 @@ class LinearTransform : public Plan {
   [[nodiscard]] const MatrixDiagonals& diagonals() const { return *diagonals_; }
   [[nodiscard]] bool has_fewest_keys() const { return fewest_keys_; }
   [[nodiscard]] bool is_precise() const { return precise_; }
+  [[nodiscard]] bool is_rescaled() const { return rescaled_; }
+  /// At which diagonals are encoded.
+  [[nodiscard]] double plaintext_scale() const { return plaintext_scale_; }
   /// The rotations that need a key, ascending.
   [[nodiscard]] const std::vector<std::size_t>& rotations() const { return rotations_; }
   /// The product in the clear. Throws ParameterError for another number of values.
