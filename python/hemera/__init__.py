@@ -20,7 +20,7 @@ from hemera._inspect import inspect
 from hemera.circuits import approximate
 from hemera.errors import Error
 from hemera.inputs.device import DeviceArray
-from hemera.objects.batches import add_many, concatenate, multiply_many, stack
+from hemera.objects.batches import add_many, bootstrap_many, concatenate, multiply_many, stack
 from hemera.objects.ciphertext import Ciphertext, Plaintext
 from hemera.objects.context import Context
 from hemera.objects.cost import Cost, cost
@@ -67,6 +67,7 @@ __all__ = [
     "array",
     "bfv",
     "bgv",
+    "bootstrap_many",
     "circuits",
     "ckks",
     "compile",

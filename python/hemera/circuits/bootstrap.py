@@ -40,6 +40,10 @@ class Bootstrap(Plan):
     slots have one result; complex ones two, of the real and of the imaginary parts, along a first axis of the
     batch. Such a plan is called: no evaluator bootstraps by itself with it.
 
+    With `together=k` a batch of sparse ciphertexts, of few slots, goes through in groups of k, interleaved as
+    one ciphertext: a group takes one bootstrap of k times the slots. `boot(x)`, `ev.bootstrap(x)` and
+    automatic bootstraps do so with every batch, and `hm.bootstrap_many(xs)` with a list.
+
     Args:
         params: parameters of `hemera.ckks.Parameters.for_bootstrapping`.
         slots: the number of slots of the ciphertexts, a power of two from 2; None: all. Fewer slots take less
@@ -55,6 +59,9 @@ class Bootstrap(Plan):
         join_parts: whether merged parts end as complex slots. If not, n slots a + i b give 2n real ones,
             (a, b), and keep the level that joining them takes. Such a plan is called: no evaluator bootstraps
             by itself with it. Slots first and one iteration only.
+        together: how many elements of a batch are bootstrapped at once, from 1 to N/2 over the slots (N/4
+            with merged parts). A last group of fewer takes as long as one of k. It takes one level, the same
+            one that merged parts take. Slots first, with joined parts, not of exponentials.
         key_memory_limit: the bytes that the keys may take in memory; None: no limit. If they take more, some
             matrices, as few as possible, are applied in steps with few keys, which takes more time.
         sine_range: K: the sine covers integers |I| below it (docs/bootstrapping-algorithm.md), as
@@ -66,7 +73,8 @@ class Bootstrap(Plan):
         ParameterError: if the parameters or slots are others, if slots are real in the standard order, if
             iterations leave no level, or are more than add a bit, if there are iterations or merged parts of
             exponentials, if parts are not joined that are not merged, or with iterations or in the standard
-            order, or if the sine does not fit.
+            order, if there is no room for so many together, or they are in the standard order, of
+            exponentials or of parts that are not joined, or if the sine does not fit.
         OutOfMemoryError: if the keys exceed the limit in every way of applying the matrices. The message has
             the least number of bytes.
     """
@@ -82,6 +90,7 @@ class Bootstrap(Plan):
         iterations: int = 1,
         merge_parts: bool = False,
         join_parts: bool = True,
+        together: int = 1,
         key_memory_limit: int | None = None,
         sine_range: int = 16,
         sine_degree: int | None = None,
@@ -92,7 +101,7 @@ class Bootstrap(Plan):
                 raise _core.ParameterError(
                     "a bootstrap of 0 slots; give a power of two from 2, or None for all"
                 )
-        require_naturals(iterations=iterations)
+        require_naturals(iterations=iterations, together=together)
         if key_memory_limit is not None:
             require_naturals(key_memory_limit=key_memory_limit)
             if key_memory_limit == 0:
@@ -110,6 +119,7 @@ class Bootstrap(Plan):
                 iterations,
                 merge_parts,
                 join_parts,
+                together,
                 key_memory_limit or 0,
                 sine_range,
                 sine_degree or 0,
@@ -150,6 +160,11 @@ class Bootstrap(Plan):
     def join_parts(self) -> bool:
         """Whether the result has the slots of the ciphertexts, and not twice as many real ones."""
         return self._native.joins_parts
+
+    @property
+    def together(self) -> int:
+        """The number of elements of a batch that are bootstrapped at once."""
+        return self._native.together
 
     @property
     def result_slots(self) -> int:
@@ -231,6 +246,7 @@ class Bootstrap(Plan):
             **super().as_dict(),
             "slots": self.slots,
             "real": self.real,
+            "together": self.together,
             "levels_left": self.levels_left,
             "expected_precision": {"mean": mean, "worst": worst},
             "failure_log2": self.failure_log2,
@@ -240,6 +256,8 @@ class Bootstrap(Plan):
     def _title(self) -> str:
         kind, order = "real" if self.real else "complex", self._native.is_slots_first
         title = f"bootstrap of {self.slots} {kind} slots, {'slots first' if order else 'standard order'}"
+        if self.together > 1:
+            title += f", {self.together} ciphertexts at once"
         return f"{title}, to their exponentials" if self.exponential else title
 
     def _facts(self) -> list[str]:

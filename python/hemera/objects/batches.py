@@ -1,13 +1,16 @@
-"""Several ciphertexts as one: joined to a batch, summed or multiplied."""
+"""Several ciphertexts as one: joined to a batch, summed, multiplied or bootstrapped."""
 
 from __future__ import annotations
 
+import itertools
+import math
 from collections.abc import Sequence
 
+from hemera.circuits import Bootstrap, IntegerBootstrap
 from hemera.objects.ciphertext import Ciphertext, all_parts
 from hemera.objects.evaluator import Evaluator
 
-__all__ = ["add_many", "concatenate", "multiply_many", "stack"]
+__all__ = ["add_many", "bootstrap_many", "concatenate", "multiply_many", "stack"]
 
 
 def _evaluator_of(parts: list[Ciphertext]) -> Evaluator:
@@ -66,3 +69,33 @@ def multiply_many(factors: Sequence[Ciphertext], *, out: Ciphertext | None = Non
     """
     found = all_parts(factors, "multiply_many")
     return _evaluator_of(found).multiply_many(found, out=out)
+
+
+def bootstrap_many(
+    ciphertexts: Sequence[Ciphertext],
+    plan: Bootstrap | IntegerBootstrap | None = None,
+    *,
+    magnitude: float | None = None,
+) -> list[Ciphertext]:
+    """Several ciphertexts bootstrapped as one batch: by `hemera.circuits.Bootstrap(together=k)` in groups of
+    k, each in about the time of one.
+
+    Args:
+        ciphertexts: ciphertexts or batches of one level, scale and number of slots.
+        plan, magnitude: as of `Evaluator.bootstrap`.
+
+    Returns:
+        The results, in the order and shapes of `ciphertexts`.
+
+    Raises:
+        ParameterError: if there is no ciphertext.
+        MismatchError: if levels, scales, slots or the numbers of filled slots differ.
+        MissingKeyError, LevelError, ScaleError, NoiseError, RangeError: as of `Evaluator.bootstrap`.
+    """
+    given = all_parts(ciphertexts, "bootstrap_many")
+    whole = concatenate([x.reshape(math.prod(x.shape)) for x in given])
+    found = whole._evaluator.bootstrap(whole, plan, magnitude=magnitude)
+    ends = itertools.accumulate(math.prod(x.shape) for x in given)
+    return [
+        found[end - math.prod(x.shape) : end].reshape(x.shape) for x, end in zip(given, ends, strict=True)
+    ]

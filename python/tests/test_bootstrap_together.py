@@ -1,0 +1,206 @@
+"""Several sparse ciphertexts bootstrapped at once: beside the values that went in, as a user meets it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+import pytest
+
+import hemera as hm
+from hemera.circuits import Bootstrap
+from hemera.pool import PoolCiphertext
+from hemera.times import DeviceTimes
+
+SLOTS = 32
+TOGETHER = 5
+
+
+@pytest.fixture(scope="module")
+def params() -> hm.ckks.Parameters:
+    return hm.ckks.Parameters.for_bootstrapping("test-40", levels=4)
+
+
+@pytest.fixture(scope="module")
+def boot(params: hm.ckks.Parameters) -> Bootstrap:
+    return Bootstrap(params, SLOTS, together=TOGETHER)
+
+
+Client = tuple[hm.Context, hm.SecretKey, hm.Keys]
+
+
+@pytest.fixture(scope="module")
+def client(params: hm.ckks.Parameters, boot: Bootstrap) -> Client:
+    ctx = hm.Context(params)
+    sk = ctx.generate_secret_key()
+    return ctx, sk, ctx.generate_keys(sk, plan=boot)
+
+
+def values(*shape: int, seed: int = 3) -> np.ndarray:
+    return np.random.default_rng(seed).uniform(-1, 1, (*shape, SLOTS))
+
+
+KINDS = {
+    "uniform": values(TOGETHER),
+    "complex": values(TOGETHER) + 1j * values(TOGETHER, seed=4),
+    "ones": np.ones((TOGETHER, SLOTS)),
+    "signs": np.tile((-1.0) ** np.arange(SLOTS), (TOGETHER, 1)),
+    "one slot": np.eye(TOGETHER, SLOTS, 7),
+    "blocks": np.repeat(np.resize([1.0, -1.0], (TOGETHER, 8)), SLOTS // 8, axis=1),
+}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_batch_comes_back_at_the_highest_level(client: Client, boot: Bootstrap, kind: str) -> None:
+    ctx, sk, keys = client
+    ev = ctx.bind(keys, bootstrap=boot, magnitude=1.0)
+    expected = KINDS[kind]
+    x = ev.at_level(ev.encrypt(expected), boot.input_level)
+    y = x.bootstrap()
+    assert (y.level, y.shape, y.slots) == (boot.result_level, (TOGETHER,), SLOTS)
+    assert (boot.together, boot.levels_left) == (TOGETHER, 3)  # one of four is for taking them apart
+    error = np.abs(ctx.decrypt(y, sk, dtype=complex) - ctx.decrypt(x, sk, dtype=complex))
+    mean, worst = boot.expected_precision()
+    assert -np.log2(np.maximum(error, 2.0**-60)).mean() > mean - 1
+    assert -np.log2(error.max()) > worst - 1.5
+    again = boot(x)
+    assert bytes(again) == bytes(y)
+
+
+@pytest.mark.parametrize("shape", [(), (1,), (TOGETHER - 1,), (TOGETHER + 1,), (2, TOGETHER, 1), (3, 4)])
+def test_batches_of_any_shape_go_in_groups(client: Client, boot: Bootstrap, shape: tuple[int, ...]) -> None:
+    ctx, sk, keys = client
+    ev = ctx.bind(keys, bootstrap=boot, magnitude=1.0)
+    expected = values(*shape, seed=5)
+    y = ev.at_level(ev.encrypt(expected), boot.input_level).bootstrap()
+    assert y.shape == shape
+    np.testing.assert_allclose(ctx.decrypt(y, sk), expected, atol=2**-17)
+    assert ev.bootstraps == np.prod(shape, dtype=int)
+
+
+def test_lists_are_bootstrapped_as_one_batch(client: Client, boot: Bootstrap) -> None:
+    ctx, sk, keys = client
+    ev = ctx.bind(keys, bootstrap=boot, magnitude=1.0)
+    shapes: list[tuple[int, ...]] = [(), (2,), (1, 2), ()]
+    given = [values(*shape, seed=i) for i, shape in enumerate(shapes)]
+    xs = [ev.at_level(ev.encrypt(each), boot.input_level) for each in given]
+    ys = hm.bootstrap_many(xs)
+    assert [y.shape for y in ys] == shapes
+    for y, expected in zip(ys, given, strict=True):
+        np.testing.assert_allclose(ctx.decrypt(y, sk), expected, atol=2**-17)
+    whole = boot(hm.concatenate([x.reshape(-1) for x in xs]))
+    assert [bytes(y.reshape(-1)) for y in ys] == [
+        bytes(whole[i:j]) for i, j in ((0, 1), (1, 3), (3, 5), (5, 6))
+    ]
+    # A plan of its own, and its magnitude.
+    (large,) = hm.bootstrap_many([ev.at_level(ev.encrypt(8 * given[1]), boot.input_level)], boot, magnitude=8)
+    np.testing.assert_allclose(ctx.decrypt(large, sk), 8 * given[1], atol=2**-14)
+
+
+def test_lists_of_unequal_ciphertexts_are_refused(client: Client, boot: Bootstrap) -> None:
+    ctx, _, keys = client
+    ev = ctx.bind(keys, bootstrap=boot, magnitude=1.0)
+    x = ev.at_level(ev.encrypt(values()), boot.input_level)
+    with pytest.raises(hm.errors.ParameterError, match="bootstrap_many"):
+        hm.bootstrap_many([])
+    with pytest.raises(TypeError, match="bootstrap_many"):
+        hm.bootstrap_many([values()])  # type: ignore[list-item]
+    with pytest.raises(hm.errors.MismatchError, match="level"):
+        hm.bootstrap_many([x, ev.encrypt(values())])
+    with pytest.raises(hm.errors.MismatchError, match="32 and 64"):
+        hm.bootstrap_many([x, ev.at_level(ev.encrypt(np.ones(2 * SLOTS)), boot.input_level)])
+    with pytest.raises(hm.errors.MismatchError):
+        hm.bootstrap_many([x, x * x])  # of another scale
+    other = hm.Context(hm.ckks.Parameters.for_circuit(2, slots=SLOTS))
+    with pytest.raises(hm.errors.MismatchError):
+        hm.bootstrap_many([x, other.encrypt(values(), other.generate_secret_key())])
+    with pytest.raises(hm.errors.LevelError):
+        hm.bootstrap_many([x.rescale(), x.rescale()])
+    with pytest.raises(hm.errors.MissingKeyError, match="plan"):
+        hm.bootstrap_many([ctx.bind(keys).encrypt(values())])
+
+
+def test_products_of_a_batch_bootstrap_it_at_once(client: Client, boot: Bootstrap) -> None:
+    ctx, sk, keys = client
+    ev = ctx.bind(keys, bootstrap=boot, automatic=True, magnitude=1.0)
+    expected = values(TOGETHER)
+    x = y = ev.encrypt(expected)
+    result = expected
+    for _ in range(5):
+        y, result = y * x, result * expected
+    assert ev.bootstraps >= TOGETHER
+    assert ev.bootstraps % TOGETHER == 0
+    np.testing.assert_allclose(ctx.decrypt(y, sk), result, atol=2**-14)
+
+
+def test_merged_and_real_ones_go_together(params: hm.ckks.Parameters) -> None:
+    expected = values(3)
+    ctx = hm.Context(params)
+    sk = ctx.generate_secret_key()
+    for options in ({"merge_parts": True}, {"real": True}):
+        plan = Bootstrap(params, SLOTS, together=3, **options)
+        assert plan.levels_left == 3
+        ev = ctx.bind(ctx.generate_keys(sk, plan=plan), bootstrap=plan, magnitude=1.0)
+        y = ev.at_level(ev.encrypt(expected), plan.input_level).bootstrap()
+        np.testing.assert_allclose(ctx.decrypt(y, sk), expected, atol=2**-17)
+
+
+def test_the_plan_tells_what_goes_together(params: hm.ckks.Parameters, boot: Bootstrap) -> None:
+    assert f"{TOGETHER} ciphertexts at once" in str(boot.report())
+    assert boot.as_dict()["together"] == TOGETHER
+    assert Bootstrap(params, SLOTS).as_dict()["together"] == 1
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"together": 0},
+        {"together": 33},
+        {"together": 17, "merge_parts": True},
+        {"together": 2, "merge_parts": True, "join_parts": False},
+    ],
+)
+def test_what_has_no_room_is_refused(params: hm.ckks.Parameters, options: dict[str, int]) -> None:
+    with pytest.raises(hm.errors.ParameterError, match=r"at once|join"):
+        Bootstrap(params, SLOTS, **options)  # type: ignore[arg-type]
+
+
+@pytest.fixture(scope="module")
+def pool(params: hm.ckks.Parameters) -> Iterator[hm.Pool]:
+    with hm.Pool(params, ["cpu"] * 2, threads=1) as found:
+        yield found
+
+
+def test_members_of_a_pool_take_groups_of_their_own(pool: hm.Pool, boot: Bootstrap) -> None:
+    sk = pool.generate_secret_key()
+    ev = pool.bind(pool.generate_keys(sk, plan=boot), bootstrap=boot, magnitude=1.0)
+    expected = values(7)
+    x = ev.at_level(ev.encrypt(expected), boot.input_level)
+    y = x.bootstrap()
+    np.testing.assert_allclose(pool.decrypt(y, sk), expected, atol=2**-17)
+    # Bits of one context, for the part of each member: four elements, and three.
+    assert isinstance(x, PoolCiphertext)
+    assert isinstance(y, PoolCiphertext)
+    assert [part.value.shape for part in x._parts] == [(4,), (3,)]
+    for part, found in zip(x._parts, y._parts, strict=True):
+        assert bytes(found.value) == bytes(boot(part.value))
+    ys = hm.bootstrap_many([x[0], x[1:3], x[3:]])
+    assert [each.shape for each in ys] == [(), (2,), (4,)]
+    np.testing.assert_allclose(pool.decrypt(ys[2], sk), expected[3:], atol=2**-17)
+    with pytest.raises(hm.errors.ParameterError, match="at once"):
+        pool.circuit(boot, members=2)
+
+
+def test_many_take_a_fraction_of_the_time_of_one() -> None:
+    """By the table of an H200: 32 of 1,024 slots at N = 2^16."""
+    times = DeviceTimes.find("nvidia-h200")
+    params = hm.ckks.Parameters.for_bootstrapping("n16-40")
+    one = Bootstrap(params, 1024, merge_parts=True)
+    many = Bootstrap(params, 1024, together=32)
+    assert many.levels_left == one.levels_left == 12
+    each = times.seconds(many._native.cost, graph=True) / 32
+    assert each < 0.9e-3
+    assert each < times.seconds(one._native.cost, graph=True) / 8
+    mean, worst = many.expected_precision()
+    assert mean > one.expected_precision()[0] - 0.5
+    assert worst > one.expected_precision()[1] - 1
