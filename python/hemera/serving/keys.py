@@ -261,9 +261,11 @@ def _pairs(data: Any, top: int) -> tuple[int, int]:
 def _bootstrap(data: Mapping[str, Any], params: Parameters) -> dict[str, Any]:
     if params.scheme != "ckks":
         return {"passes": integer(data["passes"], "passes", 1, MAX_PASSES)}
+    together = integer(data.get("together", 1), "together", 1, MAX_SLOTS)
     return {
         "slots": integer(data["slots"], "slots", 2, MAX_SLOTS),
         "real": bool(data["real"]),
         "iterations": integer(data["iterations"], "iterations", 1, 8),
         "merge_parts": bool(data["merge_parts"]),
+        **({"together": together} if together != 1 else {}),
     }

@@ -331,13 +331,15 @@ class Symbol(NotAnArray):
         real: bool = False,
         iterations: int = 1,
         merge_parts: bool = False,
+        together: int = 1,
         passes: int | None = None,
         failure: float = 2**-40,
     ) -> Symbol:
         """The same values at the highest level, BFV and BGV: with less noise.
 
         Args:
-            real, iterations, merge_parts: CKKS: as of `hemera.circuits.Bootstrap`.
+            real, iterations, merge_parts, together: CKKS: as of `hemera.circuits.Bootstrap`. Requests that a
+                server runs as one batch are elements that go together.
             passes, failure: BFV and BGV: as of `hemera.circuits.IntegerBootstrap`.
 
         Raises:
@@ -346,10 +348,10 @@ class Symbol(NotAnArray):
         if self._recorder.program.scheme == "ckks":
             if passes is not None or failure != 2**-40:
                 raise ParameterError("bootstrap: passes and failure are of BFV and BGV; CKKS has iterations")
-            return self._note(op.Bootstraps(real, iterations, merge_parts))
-        if real or iterations != 1 or merge_parts:
+            return self._note(op.Bootstraps(real, iterations, merge_parts, together=together))
+        if real or iterations != 1 or merge_parts or together != 1:
             raise ParameterError(
-                "bootstrap: real, iterations and merge_parts are of CKKS; BFV and BGV have passes"
+                "bootstrap: real, iterations, merge_parts and together are of CKKS; BFV and BGV have passes"
             )
         if passes == 0 or not 2**-128 <= failure <= 2**-40:
             raise ParameterError(

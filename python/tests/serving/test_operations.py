@@ -292,6 +292,27 @@ def test_bootstrap() -> None:
         package.check(flat, flat.generate_keys(flat.generate_secret_key()))
 
 
+def test_requests_of_one_batch_are_bootstrapped_at_once() -> None:
+    params = hm.ckks.Parameters.for_bootstrapping("test-40")
+    package = serving.export(
+        lambda x: x.bootstrap(real=True, together=4) * 0.5, inputs=16, name="together", params=params
+    )
+    assert package.describe()["keys"]["bootstraps"] == [
+        {"slots": 16, "real": True, "iterations": 1, "merge_parts": False, "together": 4}
+    ]
+    loaded = serving.Package.load(bytes(package))
+    client = Client(loaded)
+    rows = RNG.uniform(-1, 1, (6, 16))
+    np.testing.assert_allclose(client.run(rows), rows / 2, atol=2**-17)
+    (node,) = [node for node in loaded.program.nodes if isinstance(node.operation, Bootstraps)]
+    place = Place(params, 0, loaded.program.inputs[0])
+    assert node.operation.plan(place).together == 4
+    one_by_one = Bootstraps(real=True).settings(loaded.program.inputs[0])
+    assert "together" not in one_by_one  # as in files from before it
+    with pytest.raises(hm.errors.ParameterError, match="at once"):
+        serving.export(lambda x: x.bootstrap(together=2048), inputs=16, name="many", params=params)
+
+
 def test_a_bootstrap_of_values_whose_magnitude_is_known() -> None:
     """Bounds that operations declare are wider than what samples show: whoever made the program knows."""
     params = hm.ckks.Parameters.for_bootstrapping("test-40")

@@ -122,11 +122,20 @@ class Operation(ABC):
         """The result of values in the clear, of shape (..., slots)."""
 
 
+LATER = {"later": True}
+"""Metadata of a field that files have where it is not its default: files from before it do not."""
+
+
 def parts_of(operation: Operation) -> dict[str, Any]:
-    """The fields of an operation by name."""
+    """The fields of an operation by name, without later ones that have their default."""
     if not dataclasses.is_dataclass(operation):
         return {}
-    return {part.name: getattr(operation, part.name) for part in dataclasses.fields(operation)}
+    found = {part: getattr(operation, part.name) for part in dataclasses.fields(operation)}
+    return {
+        part.name: value
+        for part, value in found.items()
+        if not (part.metadata.get("later") and value == part.default)
+    }
 
 
 class SlotBySlot(Operation):

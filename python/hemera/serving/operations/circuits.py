@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 from abc import abstractmethod
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, ClassVar, cast
 
 import numpy as np
@@ -17,6 +17,7 @@ from hemera.objects.ciphertext import Ciphertext
 from hemera.objects.context import Context
 from hemera.parameters import Parameters
 from hemera.serving.operations.base import (
+    LATER,
     OfMatrix,
     Operation,
     Place,
@@ -237,6 +238,8 @@ class Bootstraps(Refresh):
     """The largest magnitude of the values."""
     known: bool = False
     """Whether it holds whatever the operations before it declare, which can be wider."""
+    together: int = field(default=1, metadata=LATER)
+    """Elements of a batch that are bootstrapped at once: of requests that run as one, too."""
 
     def validated(self, scheme: SchemeName) -> Operation:
         del scheme
@@ -244,7 +247,10 @@ class Bootstraps(Refresh):
         magnitude = real(self.magnitude, "a magnitude")
         if magnitude <= 0:
             raise ParameterError(f"the magnitude of what is bootstrapped must be positive, not {magnitude:g}")
-        return Bootstraps(bool(self.real), iterations, bool(self.merge_parts), magnitude, bool(self.known))
+        together = integer(self.together, "together", 1, MAX_SLOTS)
+        return Bootstraps(
+            bool(self.real), iterations, bool(self.merge_parts), magnitude, bool(self.known), together
+        )
 
     def settings(self, form: Form) -> dict[str, Any]:
         """Arguments of `hemera.circuits.Bootstrap`."""
