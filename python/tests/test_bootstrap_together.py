@@ -133,6 +133,16 @@ def test_products_of_a_batch_bootstrap_it_at_once(client: Client, boot: Bootstra
     np.testing.assert_allclose(ctx.decrypt(y, sk), result, atol=2**-14)
 
 
+def test_operands_of_one_operation_wait_together(client: Client, boot: Bootstrap) -> None:
+    ctx, sk, keys = client
+    ev = ctx.bind(keys, bootstrap=boot, automatic=True, magnitude=1.0)
+    left, right = values(4), values(4, seed=8)
+    xs, ys = ([ev.at_level(ev.encrypt(row), boot.input_level) for row in rows] for rows in (left, right))
+    found = ev.dot(xs, ys)
+    assert ev.bootstraps == 8
+    np.testing.assert_allclose(ctx.decrypt(found, sk), (left * right).sum(axis=0), atol=2**-15)
+
+
 def test_merged_and_real_ones_go_together(params: hm.ckks.Parameters) -> None:
     expected = values(3)
     ctx = hm.Context(params)

@@ -7,10 +7,13 @@
 #include <mutex>
 #include <optional>
 #include <string>
+#include <tuple>
+#include <utility>
 
 #include "hemera/rlwe/scale_policy.hpp"
 #include "hemera/runtime/error.hpp"
 #include "rlwe/requirements.hpp"
+#include "schemes/ckks/refresh.hpp"
 
 namespace hemera::circuits {
 namespace {
@@ -35,6 +38,16 @@ std::vector<double> magnitudes_of(const Function& function) {
 std::pair<std::size_t, double> place_of(const Ciphertext& x) {
   const rlwe::Metadata meta = x.context->scales().finished(x.meta).meta;
   return {meta.level, meta.scale};
+}
+
+// Whether both may be elements of one batch.
+bool are_alike(const Ciphertext& a, const Ciphertext& b) {
+  const auto of_each = [](const Ciphertext& x) {
+    const rlwe::Metadata& meta = x.meta;
+    return std::tuple(x.context, x.size(), meta.level, meta.scale, meta.noise_scale_degree, meta.slots,
+                      meta.largest, meta.filled, meta.padding, meta.is_complex);
+  };
+  return of_each(a) == of_each(b);
 }
 
 // Of all inputs the lowest.
@@ -141,14 +154,13 @@ AutomaticBootstraps::AutomaticBootstraps(std::shared_ptr<const PreparedBootstrap
     throw ParameterError(
         "automatic bootstraps: this plan's give exponentials in the values' place; call the plan instead");
   }
-  evaluator_ = std::make_shared<const ckks::Evaluator>(
-      std::move(context), std::move(keys), relinearization,
-      ckks::Evaluator::Refresh{
-          .run = [own = bootstrap_](const ckks::Evaluator& evaluator,
-                                    const Ciphertext& x) { return (*own)(evaluator, x); },
-          .level = bootstrap_->plan().result_level(),
-          .undeclared = std::max(1.0, bootstrap_->magnitude().value_or(1)),
-          .at_lowest = bootstrap_->largest_at_input()});
+  refresh_ = {.run = [own = bootstrap_](const ckks::Evaluator& evaluator,
+                                        const Ciphertext& x) { return (*own)(evaluator, x); },
+              .level = bootstrap_->plan().result_level(),
+              .undeclared = std::max(1.0, bootstrap_->magnitude().value_or(1)),
+              .at_lowest = bootstrap_->largest_at_input()};
+  evaluator_ =
+      std::make_shared<const ckks::Evaluator>(std::move(context), std::move(keys), relinearization, refresh_);
 }
 
 std::size_t AutomaticBootstraps::levels_left() const {
@@ -169,15 +181,61 @@ Operands AutomaticBootstraps::refreshed(std::span<const Ciphertext* const> opera
   Operands result;
   result.bootstrapped.reserve(operands.size());  // what `each` points to stays
   std::map<const Ciphertext*, const Ciphertext*> done;
+  std::vector<Waiting> waiting;
   for (std::size_t i = 0; i < operands.size(); ++i) {
-    const auto [place, is_new] = done.emplace(operands[i], operands[i]);
-    if (is_new) {
-      const double magnitude = magnitudes.empty() ? 1 : magnitudes[i];
-      if (auto fresh = evaluator_->refreshed(*operands[i], levels, magnitude)) {
-        place->second = &result.bootstrapped.emplace_back(std::move(*fresh));
-      }
+    const bool is_new = done.emplace(operands[i], operands[i]).second;
+    if (!is_new || !needs_refresh(*operands[i], levels)) continue;
+    waiting.push_back({operands[i], magnitudes.empty() ? 1 : magnitudes[i]});
+  }
+  for (const std::vector<Waiting>& alike : in_batches(waiting)) {
+    std::vector<Ciphertext> fresh = bootstrapped(alike, levels);
+    for (std::size_t i = 0; i < alike.size(); ++i) {
+      done.at(alike[i].operand) = &result.bootstrapped.emplace_back(std::move(fresh[i]));
     }
-    result.each.push_back(place->second);
+  }
+  for (const Ciphertext* operand : operands) result.each.push_back(done.at(operand));
+  return result;
+}
+
+bool AutomaticBootstraps::needs_refresh(const Ciphertext& x, std::size_t levels) const {
+  constexpr double any_result = std::numeric_limits<double>::infinity();
+  return ckks::needs_refresh(*evaluator_->context(), refresh_, x.meta, levels, any_result);
+}
+
+std::vector<std::vector<AutomaticBootstraps::Waiting>> AutomaticBootstraps::in_batches(
+    std::span<const Waiting> waiting) const {
+  std::vector<std::vector<Waiting>> batches;
+  for (const Waiting& own : waiting) {
+    const auto takes = [&](const std::vector<Waiting>& batch) {
+      return bootstrap_->plan().together() > 1 && own.magnitude == batch.front().magnitude &&
+             are_alike(*own.operand, *batch.front().operand);
+    };
+    const auto found = std::find_if(batches.begin(), batches.end(), takes);
+    (found == batches.end() ? batches.emplace_back() : *found).push_back(own);
+  }
+  return batches;
+}
+
+std::vector<Ciphertext> AutomaticBootstraps::bootstrapped(std::span<const Waiting> alike,
+                                                          std::size_t levels) const {
+  std::vector<Ciphertext> result;
+  if (alike.size() == 1) {
+    result.push_back(*evaluator_->refreshed(*alike.front().operand, levels, alike.front().magnitude));
+    return result;
+  }
+  std::vector<Ciphertext> rows;
+  for (const Waiting& own : alike) {
+    rows.push_back(own.operand->clone());
+    rlwe::reshape_inplace(rows.back(), {own.operand->poly.shape().batch});
+  }
+  std::vector<const Ciphertext*> parts;
+  for (const Ciphertext& row : rows) parts.push_back(&row);
+  const auto whole = evaluator_->refreshed(rlwe::concatenate(parts), levels, alike.front().magnitude);
+  std::size_t first = 0;
+  for (const Waiting& own : alike) {
+    const std::size_t count = own.operand->poly.shape().batch;
+    rlwe::reshape_inplace(result.emplace_back(rlwe::slice(*whole, first, count)), own.operand->meta.batch);
+    first += count;
   }
   return result;
 }

@@ -2,16 +2,20 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <complex>
+#include <memory>
 #include <numbers>
 #include <string>
 #include <vector>
 
 #include "circuits/bootstrap/dft_factors.hpp"
 #include "circuits/bootstrap_support.hpp"
+#include "hemera/circuits/automatic.hpp"
 #include "hemera/circuits/bootstrap/shared_bootstrap.hpp"
 #include "hemera/runtime/error.hpp"
+#include "host_words.hpp"
 
 namespace hemera::circuits {
 namespace {
@@ -227,6 +231,44 @@ TEST(BootstrapTogetherPlan, DividesByMagnitudes) {
   const rlwe::Ciphertext high = ckks::encrypt(
       session.client.encoder->encode(values, {6}, plan.input_level() + 2), session.client.secret);
   EXPECT_LT(error(high), limit);
+}
+
+// Operands of one circuit go through as one batch where they are alike: beside the bits of that batch.
+TEST(BootstrapTogetherPlan, OperandsThatWaitTogetherAreOneBatch) {
+  const rlwe::Parameters parameters = parameters_for_bootstrapping(small_settings());
+  const Bootstrap plan(parameters, {.slots = 8, .together = 4});
+  const BootstrapSession session(parameters, plan, 1);
+  const AutomaticBootstraps automatic(
+      std::make_shared<const PreparedBootstrap>(session.client.context, plan, 1), session.evaluator.keys());
+  const Values values = ckks::random_values(5 * 8, 13);
+  const rlwe::Ciphertext all = session.encrypt(values, {5});
+  rlwe::Ciphertext pair = rlwe::slice(all, 1, 2);
+  rlwe::reshape_inplace(pair, {1, 2});
+  rlwe::Ciphertext declared = rlwe::take(all, 4);
+  declared.meta.largest = 0.5;
+  const rlwe::Ciphertext first = rlwe::take(all, 0), last = rlwe::take(all, 3);
+  const rlwe::Ciphertext high = ckks::encrypt(
+      session.client.encoder->encode(Values(8, 0.5), {}, plan.input_level() + 4), session.client.secret);
+  const std::vector<const rlwe::Ciphertext*> operands{&first, &high, &pair, &first, &declared, &last};
+  const Operands found = automatic.refreshed(operands, 1);
+  EXPECT_EQ(automatic.evaluator()->bootstraps(), 5U);
+  ASSERT_EQ(found.bootstrapped.size(), 4U);
+  EXPECT_EQ(found.each[1], &high);
+  EXPECT_EQ(found.each[0], found.each[3]);
+  EXPECT_EQ(found.each[2]->meta.batch, (rlwe::BatchShape{1, 2}));
+  EXPECT_EQ(found.each[4]->meta.largest, 0.5);
+  const auto are_equal = [](const rlwe::Ciphertext& a, const rlwe::Ciphertext& b) {
+    return tests::host_words(*a.context, a.poly) == tests::host_words(*b.context, b.poly);
+  };
+  // Three operands of four elements, and the one that declares a bound.
+  const rlwe::Ciphertext batch = session.prepared(session.evaluator, rlwe::slice(all, 0, 4));
+  EXPECT_TRUE(are_equal(*found.each[0], rlwe::take(batch, 0)));
+  EXPECT_TRUE(are_equal(*found.each[2], rlwe::slice(batch, 1, 2)));
+  EXPECT_TRUE(are_equal(*found.each[5], rlwe::take(batch, 3)));
+  EXPECT_TRUE(are_equal(*found.each[4], session.prepared(session.evaluator, declared)));
+  // Magnitudes of their own separate them.
+  const Operands apart = automatic.refreshed(std::array{&first, &last}, 1, std::array{1.0, 2.0});
+  EXPECT_TRUE(are_equal(*apart.each[0], session.prepared(session.evaluator, first)));
 }
 
 TEST(BootstrapTogetherPlan, RefusesWhatDoesNotFit) {

@@ -75,7 +75,8 @@ class AutomaticBootstraps {
   [[nodiscard]] std::size_t levels_left() const;
 
   /// The operands of a circuit that takes `levels` of the user's levels, bootstrapped where fewer are left
-  /// (ckks::Evaluator::refreshed). `magnitudes`: bounds on the values of each operand that declares none;
+  /// (ckks::Evaluator::refreshed); with a plan of several ciphertexts together those of equal metadata as one
+  /// batch. `magnitudes`: bounds on the values of each operand that declares none;
   /// empty: the bootstrap's magnitude. Throws ParameterError unless there are none or as many as operands.
   [[nodiscard]] Operands refreshed(std::span<const rlwe::Ciphertext* const> operands, std::size_t levels,
                                    std::span<const double> magnitudes = {}) const;
@@ -109,12 +110,24 @@ class AutomaticBootstraps {
                                                     std::span<const rlwe::Ciphertext* const> inputs) const;
 
  private:
+  /// An operand that is bootstrapped, and the bound on its values where it declares none.
+  struct Waiting {
+    const rlwe::Ciphertext* operand;
+    double magnitude;
+  };
+  [[nodiscard]] bool needs_refresh(const rlwe::Ciphertext& x, std::size_t levels) const;
+  /// Those that are bootstrapped as one batch, and those that are not, alone.
+  [[nodiscard]] std::vector<std::vector<Waiting>> in_batches(std::span<const Waiting> waiting) const;
+  /// Of operands that are alike, as one batch.
+  [[nodiscard]] std::vector<rlwe::Ciphertext> bootstrapped(std::span<const Waiting> alike,
+                                                           std::size_t levels) const;
   /// The user's levels from `level` down to where bootstraps begin.
   [[nodiscard]] std::size_t levels_from(std::size_t level) const;
   [[nodiscard]] std::vector<rlwe::Ciphertext> in_stages(
       const StagedFunction& function, std::span<const rlwe::Ciphertext* const> inputs) const;
 
   std::shared_ptr<const PreparedBootstrap> bootstrap_;
+  ckks::Evaluator::Refresh refresh_;
   std::shared_ptr<const ckks::Evaluator> evaluator_;
 };
 

@@ -15,6 +15,7 @@
 #include "rlwe/requirements.hpp"
 #include "rlwe/restriction.hpp"
 #include "runtime/decimal.hpp"
+#include "schemes/ckks/refresh.hpp"
 #include "schemes/ckks/scaled_numbers.hpp"
 
 namespace hemera::ckks {
@@ -118,20 +119,27 @@ Evaluator::Evaluator(std::shared_ptr<const rlwe::Context> context, rlwe::Evaluat
   rlwe::require_scheme(*this->context(), rlwe::Scheme::ckks, "Evaluator");
 }
 
+bool needs_refresh(const rlwe::Context& context, const Evaluator::Refresh& refresh, const rlwe::Metadata& a,
+                   std::size_t levels, double result) {
+  if (!refresh.run) return false;
+  const rlwe::Metadata meta = context.scales().before_product(a).meta;
+  const std::size_t lowest = context.parameters().lowest_user_level();
+  const bool is_declared = std::isfinite(a.largest);
+  // Beyond `at_lowest` nothing makes values smaller at the lowest level.
+  const bool may_be_large = is_declared || refresh.undeclared > refresh.at_lowest;
+  const bool keeps_one =
+      may_be_large && levels > 0 && meta.level < refresh.level && !(result <= refresh.at_lowest);
+  return meta.level >= lowest && meta.level < lowest + levels + (keeps_one ? 1 : 0) &&
+         meta.noise_scale_degree == 1;
+}
+
 std::optional<Ciphertext> Evaluator::refreshed(const Ciphertext& a, std::size_t levels, double magnitude,
                                                double result) const {
-  if (!refresh_.run) return std::nullopt;
-  const rlwe::Metadata meta = context()->scales().before_product(a.meta).meta;
-  const std::size_t lowest = context()->parameters().lowest_user_level();
+  if (!needs_refresh(*context(), refresh_, a.meta, levels, result)) return std::nullopt;
+  const std::size_t level = context()->scales().before_product(a.meta).meta.level;
   const bool is_declared = std::isfinite(a.meta.largest);
-  // Beyond `at_lowest` nothing makes values smaller at the lowest level.
-  const bool may_be_large = is_declared || refresh_.undeclared > refresh_.at_lowest;
-  const bool keeps_one =
-      may_be_large && levels > 0 && meta.level < refresh_.level && !(result <= refresh_.at_lowest);
-  const bool is_short = meta.level >= lowest && meta.level < lowest + levels + (keeps_one ? 1 : 0) &&
-                        meta.noise_scale_degree == 1;
-  if (!is_short) return std::nullopt;
-  const bool is_too_large = meta.level == lowest && magnitude > refresh_.at_lowest;
+  const bool is_too_large =
+      level == context()->parameters().lowest_user_level() && magnitude > refresh_.at_lowest;
   if (is_declared || !(magnitude > refresh_.undeclared) || is_too_large) return refresh_.run(*this, a);
   Ciphertext supposed = a.clone();
   supposed.meta.largest = magnitude;
