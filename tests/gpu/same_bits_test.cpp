@@ -331,14 +331,14 @@ TEST_P(SameBits, OnTheDeviceAndOnTheCpu) {
   EXPECT_TRUE(shared(there) == shared(here)) << "decryption for sharing";
 }
 
-// All of a bootstrap's steps, and the graph that is made of them.
-TEST(SchemesOnDevices, BootstrapsHaveTheBitsOfTheCpuAlsoCaptured) {
+// All of a bootstrap's steps, and the graph that is made of them. `count`: a batch, or 0.
+void expect_bootstrap_bits(const circuits::BootstrapOptions& options, std::size_t count) {
   circuits::BootstrapSettings settings = circuits::bootstrap_preset("test-40");
   settings.degree = 1024;
   settings.levels = 2;
   settings.digits = 1;
   const rlwe::Parameters parameters = circuits::parameters_for_bootstrapping(settings);
-  const circuits::Bootstrap plan(parameters, {.slots = 4});
+  const circuits::Bootstrap plan(parameters, options);
   const auto there = tests::make_context(parameters);
   const auto here = rlwe::Context::make(parameters, {}, {.threads = 1});
   const rlwe::SecretKey secret = rlwe::generate_secret_key(there);
@@ -346,8 +346,12 @@ TEST(SchemesOnDevices, BootstrapsHaveTheBitsOfTheCpuAlsoCaptured) {
   const ckks::Evaluator evaluator(there, keys);
   const ckks::Evaluator evaluator_here(here, io::load_evaluation_keys(here, io::save(keys)));
   const circuits::PreparedBootstrap bootstrap(there, plan), bootstrap_here(here, plan);
-  const std::vector<Complex> values = {{0.5, 1}, {-1, 0.25}, {0, -0.75}, {1, 1}};
-  const Ciphertext x = ckks::encrypt(ckks::Encoder(there).encode(values, {}, plan.input_level()), secret);
+  const std::vector<Complex> row = {{0.5, 1}, {-1, 0.25}, {0, -0.75}, {1, 1}};
+  std::vector<Complex> values = row;
+  for (std::size_t i = 1; i < count; ++i) values.insert(values.begin(), row.begin(), row.end());
+  for (std::size_t i = 0; i < values.size(); ++i) values[i] /= static_cast<double>(1 + i / row.size());
+  const rlwe::BatchShape batch = count == 0 ? rlwe::BatchShape{} : rlwe::BatchShape{count};
+  const Ciphertext x = ckks::encrypt(ckks::Encoder(there).encode(values, batch, plan.input_level()), secret);
   const Bytes expected = io::save(bootstrap_here(evaluator_here, io::load_ciphertext(here, io::save(x))));
   const Ciphertext eager = bootstrap(evaluator, x);
   EXPECT_TRUE(io::save(eager) == expected);
@@ -368,6 +372,13 @@ TEST(SchemesOnDevices, BootstrapsHaveTheBitsOfTheCpuAlsoCaptured) {
   const Bytes product = io::save(turned());
   there->backend().record(there->queue(), [&] { out.emplace(turned()); })->replay(there->queue());
   EXPECT_TRUE(io::save(*out) == product) << "captured product by 2 - 3i";
+}
+
+TEST(SchemesOnDevices, BootstrapsHaveTheBitsOfTheCpuAlsoCaptured) { expect_bootstrap_bits({.slots = 4}, 0); }
+
+// Four elements in two groups, interleaved and taken apart.
+TEST(SchemesOnDevices, BootstrapsOfSeveralHaveTheBitsOfTheCpuAlsoCaptured) {
+  expect_bootstrap_bits({.slots = 4, .together = 3}, 4);
 }
 
 // The circuit's context shares ring, backend and queue with that of BFV or BGV.
