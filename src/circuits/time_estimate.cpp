@@ -36,6 +36,12 @@ poly::Operation default_of(poly::Operation operation) {
       return poly::Operation::combine;
     case poly::Operation::multiply_elements:
       return poly::Operation::inner_product;
+    case poly::Operation::multiply_vector:
+      return poly::Operation::combine;
+    case poly::Operation::split_parts:
+      return poly::Operation::transform;
+    case poly::Operation::pack_rounded:
+      return poly::Operation::copy;
     default:
       return operation;
   }
@@ -87,6 +93,7 @@ double work_of(const poly::LedgerEntry& entry) {
   const auto once = [&] {
     switch (entry.operation) {
       case Operation::transform:
+      case Operation::split_parts:
       case Operation::embed:
       case Operation::unembed:
       case Operation::sample:
@@ -98,6 +105,8 @@ double work_of(const poly::LedgerEntry& entry) {
         return components * limbs * (terms + 1);
       case Operation::multiply_matrix:
         return components * limbs * (terms * right + 1);
+      case Operation::multiply_vector:
+        return limbs * (terms / 8 + 1);
       case Operation::multiply_elements:
         return components * limbs * (terms + 1);
       case Operation::inner_product:

@@ -83,6 +83,13 @@ void Backend::download_values(Queue& queue, std::span<std::byte> host, std::span
   do_copy_values(queue, host, in, Transfer::download);
 }
 
+void Backend::pack_rounded(Queue& queue, std::span<std::byte> out, const ConstPolyView& in, int dropped_bits,
+                           int width) const {
+  check_degree("pack_rounded", "input", in, *ring_);
+  check_pack_rounded(out, in.shape, dropped_bits, width);
+  do_pack_rounded(queue, out, in, dropped_bits, width);
+}
+
 void Backend::copy(Queue& queue, const PolyView& out, const ConstPolyView& in) const {
   check_entries("copy", "output", out, *ring_);
   check_entries("copy", "input", in, *ring_);
@@ -210,7 +217,21 @@ void Backend::multiply_elements(Queue& queue, const PolyView& out, const ConstPo
   with_scratch(workspace, [&](Workspace& scratch) { do_multiply_elements(queue, out, a, b, base, scratch); });
 }
 
+void Backend::multiply_vector(Queue& queue, const PolyView& out, const IntegerMatrixView& w,
+                              const ConstPolyView& in, const RnsBase& base) const {
+  check_ring("multiply_vector", ring_, base);
+  check_multiply_vector(out, w, in, base);
+  do_multiply_vector(queue, out, w, in, base);
+}
+
 // --- Ring structure ---
+
+void Backend::split_parts(Queue& queue, const PolyView& out, const ConstPolyView& in,
+                          const RnsBase& base) const {
+  check_transform("split_parts", ring_, base);
+  check_split_parts(out, in, base);
+  do_split_parts(queue, out, in, base);
+}
 
 void Backend::inner_product(Queue& queue, const PolyView& out, std::span<const ConstPolyView> a,
                             std::span<const ConstPolyView> b, const RnsBase& base) const {

@@ -115,8 +115,13 @@ void Backend::do_multiply_elements(Queue& queue, const PolyView& out, const Cons
   std::vector<ConstPolyView> left(a.shape.components), right;
   for (std::size_t j = 0; j < b.shape.batch; ++j) right.push_back(b.batches(j, 1));
   for (std::size_t r = 0; r < out.shape.batch; ++r) {
+    const PolyView row = out.batches(r, 1);
     for (std::size_t j = 0; j < left.size(); ++j) left[j] = a.batches(r, 1).components(j, 1);
-    do_inner_product(queue, out.batches(r, 1), left, right, base);
+    if (a.shape.degree == out.shape.degree) {
+      do_inner_product(queue, row, left, right, base);
+    } else {  // the right factors may be stored by fewer entries
+      do_inner_products(queue, std::span(&row, 1), right, left, base);
+    }
   }
 }
 

@@ -66,6 +66,19 @@ void check_multiply_matrix(const PolyView& out, const ConstPolyView& in, const I
 void check_multiply_elements(const PolyView& out, const ConstPolyView& a, const ConstPolyView& b,
                              const RnsBase& base);
 
+/// Output, matrix and vector of Backend::multiply_vector: MismatchError unless they fit each other,
+/// ParameterError for a matrix that it does not take.
+void check_multiply_vector(const PolyView& out, const IntegerMatrixView& w, const ConstPolyView& in,
+                           const RnsBase& base);
+
+/// Output and input of Backend::split_parts: MismatchError unless they fit each other, ParameterError for
+/// primes with fewer values.
+void check_split_parts(const PolyView& out, const ConstPolyView& in, const RnsBase& base);
+
+/// Output and numbers of Backend::pack_rounded: MismatchError for an output of other bytes or at an odd
+/// place, ParameterError for numbers out of their range.
+void check_pack_rounded(std::span<const std::byte> out, const PolyShape& in, int dropped_bits, int width);
+
 /// Odd and below 2N; ParameterError otherwise.
 void check_galois_element(const char* operation, std::uint64_t element, std::size_t degree);
 

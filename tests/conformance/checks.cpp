@@ -341,7 +341,7 @@ class Table {
     };
     operations.push_back({"multiply_elements",
                           {{"output", plans.base, batch, 4, any},
-                           {"a", plans.base, batch, 3, any},
+                           {"a", plans.base, batch, 3, of_stored},
                            {"b", plans.base, 3, 4, any}},
                           [this](const Views& v, const Plans& p, Workspace& space) {
                             backend().multiply_elements(queue(), v[0], v[1], v[2], p.base, space);
@@ -358,6 +358,28 @@ class Table {
                            {"no columns", [product](const Views& v, Workspace& space) {
                               product(v[0].components(0, 0), v[1], v[2].components(0, 0), space);
                             }}}});
+    // Half as many entries as the table's views have: two parts.
+    operations.push_back({"split_parts",
+                          {{"output", plans.base, 4, batch, of_stored}, {"input", plans.base, batch, 2, any}},
+                          [this](const Views& v, const Plans& p, Workspace&) {
+                            PolyView out = v[0];
+                            if (out.shape.degree == degree) out.shape.degree /= 2;
+                            backend().split_parts(queue(), out, v[1], p.base);
+                          }});
+    operations.push_back({"pack_rounded",
+                          {{"input", plans.base, batch, 2, any}},
+                          [this](const Views& v, const Plans&, Workspace&) {
+                            backend().pack_rounded(queue(), bytes(batch * 2 * 2 * degree), v[0], 3, 1);
+                          },
+                          false});
+    operations.push_back(
+        {"multiply_vector",
+         {{"output", plans.base, batch, 1, any & ~wrong_batch}, {"input", plans.base, 1, 1, any}},
+         [this, matrix](const Views& v, const Plans& p, Workspace&) {
+           poly::IntegerMatrixView bytes = matrix(3, 16);
+           bytes.bytes = 1;
+           backend().multiply_vector(queue(), v[0], bytes, v[1], p.base);
+         }});
   }
 
   void add_inner_products() {

@@ -33,6 +33,18 @@ class Defaults final : public poly::Backend {
     if (transfer == Transfer::upload) return backend_->upload_values(queue, out, in);
     backend_->download_values(queue, out, in);
   }
+  void do_pack_rounded(Queue& queue, std::span<std::byte> out, const poly::ConstPolyView& in,
+                       int dropped_bits, int width) const override {
+    backend_->pack_rounded(queue, out, in, dropped_bits, width);
+  }
+  void do_multiply_vector(Queue& queue, const poly::PolyView& out, const poly::IntegerMatrixView& w,
+                          const poly::ConstPolyView& in, const poly::RnsBase& base) const override {
+    backend_->multiply_vector(queue, out, w, in, base);
+  }
+  void do_split_parts(Queue& queue, const poly::PolyView& out, const poly::ConstPolyView& in,
+                      const poly::RnsBase& base) const override {
+    backend_->split_parts(queue, out, in, base);
+  }
   void do_copy(Queue& queue, const poly::PolyView& out, const poly::ConstPolyView& in) const override {
     backend_->copy(queue, out, in);
   }

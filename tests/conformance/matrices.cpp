@@ -241,13 +241,88 @@ TEST_P(BackendTest, MatricesThatAreNoneAreRefused) {
   expect_refused([](IntegerMatrixView& view) { view.host = nullptr; }, "host's");
 }
 
-// Every residue at its edges, or all of them as large as they can be.
-void check_elements(Rig& rig, std::size_t rows, std::size_t terms, std::size_t columns, bool largest) {
+// Coefficients without a row are 0. `largest`: the longest sums of either sign.
+void check_vector(Rig& rig, std::size_t batch, std::size_t rows, std::size_t columns, Fill fill,
+                  bool largest = false) {
   const RnsBase base = rig.all();
-  Host a = rig.random(base, rows, terms), b = rig.random(base, terms, columns);
+  Host in = rig.random(base, 1, 1);
+  for (std::size_t i = 0; largest && i < in.words.size(); ++i) {
+    in.words[i] = base.modulus(i / in.shape.degree).value() - 1;
+  }
+  const Integers w = matrix(rig, rows, columns, 1, fill);
+  Host expected(base, batch, 1);
+  for (std::size_t r = 0; r < rows; ++r) {
+    for (std::size_t l = 0; l < base.size(); ++l) {
+      const auto q = static_cast<int128>(base.modulus(l).value());
+      int128 sum = 0;
+      for (std::size_t j = 0; j < columns; ++j) {
+        sum += static_cast<int128>(w.at(r, j)) * static_cast<int128>(in.at(0, 0, l, j));
+      }
+      expected.at(r / in.shape.degree, 0, l, r % in.shape.degree) =
+          static_cast<std::uint64_t>((sum % q + q) % q);
+    }
+  }
+  const poly::Poly held = rig.upload(in, Form::coefficient);
+  poly::Poly out = rig.output(base, batch, 1, Form::coefficient);
+  rig.backend->multiply_vector(*rig.queue, out.view(), w.view(), held.view(), base);
+  ASSERT_TRUE(same(rig.download(out), expected)) << rows << " x " << columns << ", batch " << batch;
+}
+
+TEST_P(BackendTest, BytesMultiplyVectors) {
+  for (const std::vector<int>& bits : bases_of_matrices()) {
+    Rig rig(GetParam(), 1024, bits);
+    check_vector(rig, 1, 1, 16, Fill::random);
+    check_vector(rig, 1, 1024, 48, Fill::random);
+    check_vector(rig, 3, 2049, 128, Fill::random);
+    check_vector(rig, 2, 1500, 768, Fill::random);
+    check_vector(rig, 4, 130, 1008, Fill::random);
+    for (const Fill fill : {Fill::least, Fill::most}) check_vector(rig, 1, 70, 1024, fill, true);
+  }
+}
+
+// More columns than a block of a kernel has at a time, and sums that just fit.
+TEST_P(BackendTest, BytesMultiplyLongVectors) {
+  if (GetParam().brief()) {
+    Rig rig(GetParam(), 4096, {48});
+    return check_vector(rig, 1, 40, 4096 - 16, Fill::random);
+  }
+  Rig rig(GetParam(), 65536, {48, 61});
+  check_vector(rig, 1, 33, 65536, Fill::least, true);
+  check_vector(rig, 1, 3, 2064, Fill::random);
+}
+
+TEST_P(BackendTest, VectorsThatDoNotFitBytesAreRefused) {
+  Rig rig(GetParam(), 1024, {50});
+  const Integers w = matrix(rig, 1024, 32, 1, Fill::random);
+  const poly::Poly in = rig.upload(rig.random(rig.all(), 1, 1), Form::coefficient);
+  poly::Poly out = rig.output(rig.all(), 1, 1, Form::coefficient);
+  const auto expect_refused = [&](const auto& change, const char* part) {
+    IntegerMatrixView view = w.view();
+    change(view);
+    try {
+      rig.backend->multiply_vector(*rig.queue, out.view(), view, in.view(), rig.all());
+      ADD_FAILURE() << "no error; expected one with \"" << part << "\"";
+    } catch (const ParameterError& error) {
+      EXPECT_NE(std::string(error.what()).find(part), std::string::npos) << error.what();
+    }
+  };
+  expect_refused([](IntegerMatrixView& view) { view.bytes = 2; }, "2 bytes");
+  expect_refused([](IntegerMatrixView& view) { view.columns = 24; }, "24 columns");
+  expect_refused([](IntegerMatrixView& view) { view.columns = 1040; }, "up to 1024");
+  expect_refused([](IntegerMatrixView& view) { view.columns = 0; }, "0 columns");
+  expect_refused([](IntegerMatrixView& view) { view.rows = 0; }, "0 rows");
+  expect_refused([](IntegerMatrixView& view) { view.rows = 1025; }, "1025 rows");
+  expect_refused([](IntegerMatrixView& view) { view.data = nullptr; }, "backend's memory");
+}
+
+// Every residue at its edges, or all of them as large as they can be.
+void check_elements(Rig& rig, std::size_t rows, std::size_t terms, std::size_t columns, bool largest,
+                    std::size_t entries = 1024) {
+  const RnsBase base = rig.all();
+  Host a = rig.random(base, rows, terms, entries), b = rig.random(base, terms, columns);
   for (Host* host : {&a, &b}) {
     for (std::size_t i = 0; largest && i < host->words.size(); ++i) {
-      host->words[i] = base.modulus(i / 1024 % base.size()).value() - 1;
+      host->words[i] = base.modulus(i / host->shape.degree % base.size()).value() - 1;
     }
   }
   Host expected(base, rows, columns);
@@ -258,7 +333,9 @@ void check_elements(Rig& rig, std::size_t rows, std::size_t terms, std::size_t c
         for (std::size_t n = 0; n < 1024; ++n) {
           arith::uint128 sum = 0;
           for (std::size_t j = 0; j < terms; ++j) {
-            sum = (sum + static_cast<arith::uint128>(a.at(r, j, l, n)) * b.at(j, c, l, n)) % q;
+            sum =
+                (sum + static_cast<arith::uint128>(a.at(r, j, l, n / (1024 / entries))) * b.at(j, c, l, n)) %
+                q;
           }
           expected.at(r, c, l, n) = static_cast<std::uint64_t>(sum);
         }
@@ -272,7 +349,7 @@ void check_elements(Rig& rig, std::size_t rows, std::size_t terms, std::size_t c
       backend->multiply_elements(*rig.queue, out.view(), left.view(), right.view(), base, space);
     });
     ASSERT_TRUE(same(rig.download(out), expected))
-        << backend->description() << ": " << rows << " x " << terms << " x " << columns;
+        << backend->description() << ": " << rows << " x " << terms << " x " << columns << ", " << entries;
   }
 }
 
@@ -286,6 +363,20 @@ TEST_P(BackendTest, ElementsAreMatrices) {
          {Extents{1, 1, 1}, {3, 2, 1}, {1, 5, 3}, {2, 33, 2}, {5, 4, 4}, {4, 7, 9}, {7, 16, 6}, {2, 9, 17}}) {
       check_elements(rig, rows, terms, columns, false);
     }
+  }
+}
+
+// Left factors that are stored by fewer entries.
+TEST_P(BackendTest, ElementsOfPartsAreMatrices) {
+  for (const std::vector<int>& bits : bases_of_matrices()) {
+    Rig rig(GetParam(), 1024, bits);
+    for (const std::size_t entries : {64, 256, 512}) {
+      check_elements(rig, 1, 1, 1, false, entries);
+      check_elements(rig, 9, 5, 2, false, entries);
+      check_elements(rig, 3, 4, 7, false, entries);
+    }
+    check_elements(rig, 2, 129, 2, true, 128);
+    check_elements(rig, 2, 67, 1, true, 128);
   }
 }
 

@@ -94,6 +94,13 @@ class Backend {
   /// Copies the bytes of a SlotView or an IntegerView unchanged; both sides have one size.
   void upload_values(Queue& queue, std::span<std::byte> out, std::span<const std::byte> host) const;
   void download_values(Queue& queue, std::span<std::byte> host, std::span<const std::byte> in) const;
+  /// For a download of fewer bytes: of each residue, without its lowest bits, as many bytes as are asked for.
+  /// - `out`: `width` bytes (1 to 8, little-endian) a residue, [batch, component, limb, N], in the backend's
+  ///   memory at a multiple of 8 bytes: the lowest ones of floor((x + 2^(dropped_bits - 1)) /
+  ///   2^dropped_bits), and of x where `dropped_bits` (0 to 60) is 0.
+  /// - `in`: coefficient form.
+  void pack_rounded(Queue& queue, std::span<std::byte> out, const ConstPolyView& in, int dropped_bits,
+                    int width) const;
   /// Copies between whole arrays and those stored by fewer entries: the first value of each run, or each
   /// value repeated.
   void copy(Queue& queue, const PolyView& out, const ConstPolyView& in) const;
@@ -155,12 +162,28 @@ class Backend {
   /// For each entry a product of matrices of residues: out[r][c] = sum over j of a[r][j] b[j][c]; evaluation
   /// form.
   /// - `out`: [row, column, limb, N], at least one row and one column; neither input.
-  /// - `a`: [row, term, limb, N], at least one term.
+  /// - `a`: [row, term, limb, N], at least one term; may be stored by fewer entries (PolyShape).
   /// - `b`: [term, column, limb, N].
   void multiply_elements(Queue& queue, const PolyView& out, const ConstPolyView& a, const ConstPolyView& b,
                          const RnsBase& base, Workspace& workspace) const;
 
+  /// The product of a matrix and a vector, whose entries are coefficients: coefficient i of polynomial p of
+  /// `out` is the sum over j of w[p N + i][j] times coefficient j of `in`.
+  /// - `w`: entries of 1 byte; a multiple of 16 columns, up to N and 2^16; at least one row, and at most as
+  ///   many as `out` has coefficients, of which those without a row become 0. ParameterError otherwise.
+  /// - `out`: [batch, 1, limb, N]; not `in`.
+  /// - `in`: [1, 1, limb, N].
+  void multiply_vector(Queue& queue, const PolyView& out, const IntegerMatrixView& w, const ConstPolyView& in,
+                       const RnsBase& base) const;
+
   // --- Ring structure. ---
+  /// The parts of polynomials: f(X) = sum over u < d of X^u f_u(X^d), in evaluation form.
+  /// - `out`: [d * component, batch, limb, N / d], stored by fewer entries (PolyShape): polynomial [c d + u,
+  /// b]
+  ///   is part u of component c of in[b]. d is a power of two from 2 to N / min_entries.
+  /// - `in`: [batch, component, limb, N].
+  /// - `base`: of primes with N values; ParameterError otherwise.
+  void split_parts(Queue& queue, const PolyView& out, const ConstPolyView& in, const RnsBase& base) const;
   /// The sum of the tensor products of a[i] and b[i], in one pass: out[c] = sum over i and over j + k = c of
   /// a[i][j] * b[i][k].
   /// - `a`, `b`: one size, at least 1. All a have the same number of components, and all b. A b of one
@@ -335,6 +358,8 @@ class Backend {
   virtual void do_download(Queue& queue, const ConstPolyView& in, Form form, const TakeRows& take) const = 0;
   virtual void do_copy_values(Queue& queue, std::span<std::byte> out, std::span<const std::byte> in,
                               Transfer transfer) const = 0;
+  virtual void do_pack_rounded(Queue& queue, std::span<std::byte> out, const ConstPolyView& in,
+                               int dropped_bits, int width) const = 0;
   virtual void do_copy(Queue& queue, const PolyView& out, const ConstPolyView& in) const = 0;
   virtual void do_copy_from(Queue& queue, const PolyView& out, const Backend& source, Queue& source_queue,
                             const ConstPolyView& in, Form form) const;
@@ -365,6 +390,11 @@ class Backend {
   virtual void do_multiply_elements(Queue& queue, const PolyView& out, const ConstPolyView& a,
                                     const ConstPolyView& b, const RnsBase& base, Workspace& workspace) const;
 
+  virtual void do_multiply_vector(Queue& queue, const PolyView& out, const IntegerMatrixView& w,
+                                  const ConstPolyView& in, const RnsBase& base) const = 0;
+
+  virtual void do_split_parts(Queue& queue, const PolyView& out, const ConstPolyView& in,
+                              const RnsBase& base) const = 0;
   virtual void do_inner_product(Queue& queue, const PolyView& out, std::span<const ConstPolyView> a,
                                 std::span<const ConstPolyView> b, const RnsBase& base) const;
   /// At least one output, which all have the same shape.

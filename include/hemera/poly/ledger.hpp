@@ -22,6 +22,7 @@ class Backend;
 enum class Operation : std::uint8_t {
   upload,
   download,
+  pack_rounded,
   copy,
   fill_zero,
   transform,
@@ -35,6 +36,8 @@ enum class Operation : std::uint8_t {
   combine,
   multiply_matrix,
   multiply_elements,
+  multiply_vector,
+  split_parts,
   inner_product,
   automorphism,
   convert,

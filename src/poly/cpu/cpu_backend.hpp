@@ -40,6 +40,8 @@ class CpuBackend final : public Backend {
   void do_download(Queue& queue, const ConstPolyView& in, Form form, const TakeRows& take) const override;
   void do_copy_values(Queue& queue, std::span<std::byte> out, std::span<const std::byte> in,
                       Transfer transfer) const override;
+  void do_pack_rounded(Queue& queue, std::span<std::byte> out, const ConstPolyView& in, int dropped_bits,
+                       int width) const override;
   void do_copy(Queue& queue, const PolyView& out, const ConstPolyView& in) const override;
   void do_copy_from(Queue& queue, const PolyView& out, const Backend& source, Queue& source_queue,
                     const ConstPolyView& in, Form form) const override;
@@ -66,6 +68,10 @@ class CpuBackend final : public Backend {
                           Workspace& workspace) const override;
   void do_multiply_elements(Queue& queue, const PolyView& out, const ConstPolyView& a, const ConstPolyView& b,
                             const RnsBase& base, Workspace& workspace) const override;
+  void do_multiply_vector(Queue& queue, const PolyView& out, const IntegerMatrixView& w,
+                          const ConstPolyView& in, const RnsBase& base) const override;
+  void do_split_parts(Queue& queue, const PolyView& out, const ConstPolyView& in,
+                      const RnsBase& base) const override;
   void do_inner_product(Queue& queue, const PolyView& out, std::span<const ConstPolyView> a,
                         std::span<const ConstPolyView> b, const RnsBase& base) const override;
   void do_automorphism(Queue& queue, const PolyView& out, const ConstPolyView& in,

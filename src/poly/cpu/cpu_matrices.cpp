@@ -165,6 +165,7 @@ class ElementBlock {
         q_(q),
         limb_(limb),
         first_(first),
+        log_run_(static_cast<unsigned>(std::countr_zero(out.shape.degree / a.shape.degree))),
         terms_(std::min(a.shape.components, most_terms)),
         columns_(std::min(out.shape.components, most_columns)),
         packed_(scratch) {
@@ -205,6 +206,11 @@ class ElementBlock {
     }
     for (std::size_t r = 0; r < out_.shape.batch; ++r) {
       for (std::size_t j = 0; j < terms; ++j) {
+        if (log_run_ != 0) {
+          repeat(packed(columns_, j), a_.limb<Limb>(r, term + j, limb_));
+          left[j] = packed(columns_, j);
+          continue;
+        }
         left[j] = a_.limb<Limb>(r, term + j, limb_) + first_;
         if (columns == 1) continue;
         if (j + ahead < terms) prefetch(a_.limb<Limb>(r, term + j + ahead, limb_) + first_, count);
@@ -220,11 +226,18 @@ class ElementBlock {
     }
   }
 
+  // This block's entries of a limb that is stored by one of each 2^log_run.
+  void repeat(Limb* to, const Limb* stored) const {
+    for (std::size_t i = 0; i < count; ++i) to[i] = stored[(first_ + i) >> log_run_];
+  }
+
   const Kernels& kernels_;
   const PolyView& out_;
   const ConstPolyView &a_, &b_;
   const arith::Modulus& q_;
-  std::size_t limb_, first_, terms_, columns_;
+  std::size_t limb_, first_;
+  unsigned log_run_;
+  std::size_t terms_, columns_;
   Limb* packed_;
   alignas(64) std::array<Limb, count> ones_;
 };

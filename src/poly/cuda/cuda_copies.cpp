@@ -195,6 +195,11 @@ void CudaBackend::do_copy_values(Queue& queue, std::span<std::byte> out, std::sp
   }
 }
 
+void CudaBackend::do_pack_rounded(Queue& queue, std::span<std::byte> out, const ConstPolyView& in,
+                                  int dropped_bits, int width) const {
+  cuda::pack_rounded(launcher(queue), out, in, dropped_bits, width);
+}
+
 // --- On devices ---
 
 void CudaBackend::do_copy(Queue& queue, const PolyView& out, const ConstPolyView& in) const {

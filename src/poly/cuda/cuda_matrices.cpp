@@ -35,4 +35,14 @@ void CudaBackend::do_multiply_elements(Queue& queue, const PolyView& out, const 
   cuda::multiply_elements(launcher(queue), out, a, b, base);
 }
 
+void CudaBackend::do_multiply_vector(Queue& queue, const PolyView& out, const IntegerMatrixView& w,
+                                     const ConstPolyView& in, const RnsBase& base) const {
+  cuda::multiply_vector(launcher(queue), out, w, in, base);
+}
+
+void CudaBackend::do_split_parts(Queue& queue, const PolyView& out, const ConstPolyView& in,
+                                 const RnsBase& base) const {
+  cuda::split_parts(launcher(queue), out, in, base);
+}
+
 }  // namespace hemera::poly::cuda

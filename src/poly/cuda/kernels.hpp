@@ -120,6 +120,12 @@ void fill_zero(const Launcher& launcher, const PolyView& out);
 /// Between the standard order of evaluations and the backend's; out is not `in`.
 void reorder(const Launcher& launcher, const PolyView& out, const ConstPolyView& in);
 
+// --- parts.cu: as hemera/poly/backend.hpp says; checked. ---
+void split_parts(const Launcher& launcher, const PolyView& out, const ConstPolyView& in, const RnsBase& base);
+// --- packing.cu: the same. ---
+void pack_rounded(const Launcher& launcher, std::span<std::byte> out, const ConstPolyView& in,
+                  int dropped_bits, int width);
+
 // --- automorphism.cu: out is not `in`. ---
 void automorphism_values(const Launcher& launcher, const PolyView& out, const ConstPolyView& in,
                          std::uint64_t galois_element);

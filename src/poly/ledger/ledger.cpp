@@ -12,6 +12,7 @@ namespace {
 constexpr std::array names = {
     "upload",
     "download",
+    "pack_rounded",
     "copy",
     "fill_zero",
     "transform",
@@ -25,6 +26,8 @@ constexpr std::array names = {
     "combine",
     "multiply_matrix",
     "multiply_elements",
+    "multiply_vector",
+    "split_parts",
     "inner_product",
     "automorphism",
     "convert",

@@ -140,6 +140,12 @@ void LedgerBackend::do_copy_values(Queue& queue, std::span<std::byte> out, std::
        [&] { up ? other_->upload_values(queue, out, in) : other_->download_values(queue, out, in); });
 }
 
+void LedgerBackend::do_pack_rounded(Queue& queue, std::span<std::byte> out, const ConstPolyView& in,
+                                    int dropped_bits, int width) const {
+  pass(queue, move_of(Operation::pack_rounded, in.shape),
+       [&] { other_->pack_rounded(queue, out, in, dropped_bits, width); });
+}
+
 void LedgerBackend::do_copy(Queue& queue, const PolyView& out, const ConstPolyView& in) const {
   pass(queue, move_of(Operation::copy, out.shape), [&] { other_->copy(queue, out, in); });
 }
@@ -227,6 +233,20 @@ void LedgerBackend::do_multiply_elements(Queue& queue, const PolyView& out, cons
   entry.terms = a.shape.components;
   pass(queue, entry, workspace,
        [&](Workspace& scratch) { other_->multiply_elements(queue, out, a, b, base, scratch); });
+}
+
+void LedgerBackend::do_multiply_vector(Queue& queue, const PolyView& out, const IntegerMatrixView& w,
+                                       const ConstPolyView& in, const RnsBase& base) const {
+  LedgerEntry entry = entry_of(Operation::multiply_vector, out.shape, base);
+  entry.terms = w.columns;
+  pass(queue, entry, [&] { other_->multiply_vector(queue, out, w, in, base); });
+}
+
+void LedgerBackend::do_split_parts(Queue& queue, const PolyView& out, const ConstPolyView& in,
+                                   const RnsBase& base) const {
+  LedgerEntry entry = entry_of(Operation::split_parts, in.shape, base);
+  entry.terms = in.shape.degree / out.shape.degree;
+  pass(queue, entry, [&] { other_->split_parts(queue, out, in, base); });
 }
 
 void LedgerBackend::do_inner_product(Queue& queue, const PolyView& out, std::span<const ConstPolyView> a,

@@ -34,6 +34,10 @@ void multiply_matrix_by_warpgroups(const Launcher& launcher, const PolyView& out
                                    const IntegerMatrixView& w, std::byte* packed, std::span<std::byte> split,
                                    std::size_t columns_per_sum, const RnsBase& base);
 
+/// Backend::multiply_vector.
+void multiply_vector(const Launcher& launcher, const PolyView& out, const IntegerMatrixView& w,
+                     const ConstPolyView& in, const RnsBase& base);
+
 /// Backend::multiply_elements.
 void multiply_elements(const Launcher& launcher, const PolyView& out, const ConstPolyView& a,
                        const ConstPolyView& b, const RnsBase& base);
