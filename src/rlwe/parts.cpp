@@ -7,7 +7,6 @@
 
 #include "hemera/poly/backend.hpp"
 #include "hemera/runtime/error.hpp"
-#include "rlwe/monomial.hpp"
 
 namespace hemera::rlwe {
 namespace {
@@ -17,69 +16,29 @@ using poly::Form;
 // Of secrets' numbers in roles: those below belong to other keys.
 constexpr std::uint32_t first_part = 16;
 
-// X^step -> -X^step, of polynomials in X^step.
-void mirror(const Context& context, const poly::PolyView& out, const poly::ConstPolyView& f, std::size_t step,
-            const poly::RnsBase& base) {
-  const std::uint64_t element = 1 + context.degree() / step;
-  context.backend().automorphism(context.queue(), out, f, element, Form::evaluation, base);
-}
-
-}  // namespace
-
-PartSplitter::PartSplitter(const std::shared_ptr<const Context>& context, const poly::RnsBase& base,
-                           std::size_t parts)
-    : context_(context), base_(base), parts_(parts) {
-  const std::size_t degree = context->degree();
+// The parts of f, [part of components, batch], stored by fewer entries.
+poly::Poly parts_of(const Context& context, const poly::ConstPolyView& f, std::size_t parts,
+                    const poly::RnsBase& base, runtime::Secrecy secrecy) {
+  const std::size_t degree = context.degree();
   if (parts < 2 || !std::has_single_bit(parts) || parts > degree / poly::min_entries) {
     throw ParameterError("polynomials of degree " + std::to_string(degree) + " in " + std::to_string(parts) +
                          " parts; their number is a power of two from 2 to " +
                          std::to_string(degree / poly::min_entries));
   }
-  for (std::size_t l = 0; l < base.size(); ++l) half_.push_back((base.modulus(l).value() + 1) / 2);
-  for (std::size_t step = 1; step < parts; step *= 2) {
-    poly::Poly turn = monomial(*context, base, 2 * degree - step);
-    context->backend().multiply_scalar(context->queue(), turn.view(), std::as_const(turn).view(), half_,
-                                       base);
-    turns_.push_back(std::move(turn));
-  }
+  poly::Poly found = context.make_poly(parts * f.shape.components, f.shape.batch, base, Form::evaluation,
+                                       secrecy, degree / parts);
+  context.backend().split_parts(context.queue(), found.view(), f, base);
+  return found;
 }
 
-void PartSplitter::split(const poly::ConstPolyView& f, runtime::Secrecy secrecy,
-                         const std::function<void(std::size_t, const poly::ConstPolyView&)>& take) const {
-  split(f, 1, 0, secrecy, take);
-}
+}  // namespace
 
-void PartSplitter::keep_first(const poly::PolyView& f) const {
-  const poly::Backend& backend = context_->backend();
-  runtime::Queue& queue = context_->queue();
-  poly::Poly mirrored = context_->make_poly(f.shape.batch, f.shape.components, base_, Form::evaluation);
-  for (std::size_t step = 1; step < parts_; step *= 2) {
-    mirror(*context_, mirrored.view(), f, step, base_);
-    backend.add(queue, f, f, std::as_const(mirrored).view(), base_);
-    backend.multiply_scalar(queue, f, f, half_, base_);
-  }
-}
-
-// f is a polynomial in X^step, the part that begins at `first`.
-void PartSplitter::split(const poly::ConstPolyView& f, std::size_t step, std::size_t first,
-                         runtime::Secrecy secrecy,
-                         const std::function<void(std::size_t, const poly::ConstPolyView&)>& take) const {
-  if (step == parts_) return take(first, f);
-  const poly::Backend& backend = context_->backend();
-  runtime::Queue& queue = context_->queue();
-  const auto make = [&] {
-    return context_->make_poly(f.shape.batch, f.shape.components, base_, Form::evaluation, secrecy);
-  };
-  poly::Poly mirrored = make(), half = make();
-  mirror(*context_, mirrored.view(), f, step, base_);
-  backend.add(queue, half.view(), f, std::as_const(mirrored).view(), base_);
-  backend.multiply_scalar(queue, half.view(), std::as_const(half).view(), half_, base_);
-  split(std::as_const(half).view(), 2 * step, first, secrecy, take);
-  backend.subtract(queue, half.view(), f, std::as_const(mirrored).view(), base_);
-  mirrored = {};
-  const auto turn = static_cast<std::size_t>(std::countr_zero(step));
-  backend.multiply(queue, half.view(), std::as_const(half).view(), turns_[turn].view(), base_);
-  split(std::as_const(half).view(), 2 * step, first + step, secrecy, take);
+void keep_first_part(const Context& context, const poly::PolyView& f, std::size_t parts,
+                     const poly::RnsBase& base) {
+  const poly::Poly all = parts_of(context, f, parts, base, runtime::Secrecy::open);
+  poly::ConstPolyView first = all.view().batches(0, f.shape.components);
+  first.batch_stride *= parts;
+  context.backend().copy(context.queue(), f, first.transposed());
 }
 
 KeyRole part_role(const SecretPart& part) {
@@ -108,20 +67,23 @@ std::vector<SwitchingKey> generate_part_keys(const SecretKey& secret, const std:
     places.emplace(parts[i].index, i);
   }
   const poly::RnsBase& base = secret.poly.base();
-  const PartSplitter splitter(context, base, parts.front().parts);
+  const std::size_t count = parts.front().parts;
+  const poly::Poly split = parts_of(*context, secret.poly.view(), count, base, runtime::Secrecy::secret);
   SecretKey from{context, context->make_poly(1, 1, base, Form::evaluation, runtime::Secrecy::secret)};
-  splitter.split(
-      secret.poly.view(), runtime::Secrecy::secret, [&](std::size_t u, const poly::ConstPolyView& part) {
-        const auto [begin, end] = places.equal_range(u);
-        for (auto place = begin; place != end; ++place) {
-          if (parts[place->second].times_secret) {
-            context->backend().multiply(context->queue(), from.poly.view(), part, secret.poly.view(), base);
-          } else {
-            context->backend().copy(context->queue(), from.poly.view(), part);
-          }
-          keys[place->second] = generate_switching_key(from, secret, gadget);
-        }
-      });
+  poly::Poly part = context->make_poly(1, 1, base, Form::evaluation, runtime::Secrecy::secret);
+  for (std::size_t u = 0; u < count; ++u) {
+    const auto [begin, end] = places.equal_range(u);
+    if (begin != end) context->backend().copy(context->queue(), part.view(), split.view().batches(u, 1));
+    for (auto place = begin; place != end; ++place) {
+      if (parts[place->second].times_secret) {
+        context->backend().multiply(context->queue(), from.poly.view(), std::as_const(part).view(),
+                                    secret.poly.view(), base);
+      } else {
+        context->backend().copy(context->queue(), from.poly.view(), std::as_const(part).view());
+      }
+      keys[place->second] = generate_switching_key(from, secret, gadget);
+    }
+  }
   return keys;
 }
 

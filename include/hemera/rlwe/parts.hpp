@@ -3,7 +3,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <functional>
 #include <memory>
 #include <optional>
 #include <vector>
@@ -14,31 +13,10 @@
 
 namespace hemera::rlwe {
 
-/// f = sum over u < d of X^u f_u(X^d), for polynomials f over one base. Immutable.
-class PartSplitter {
- public:
-  /// `parts`: d, a power of two from 2 to N/64, so that a part may be stored by N/d entries
-  /// (poly::PolyShape). Throws ParameterError for others.
-  PartSplitter(const std::shared_ptr<const Context>& context, const poly::RnsBase& base, std::size_t parts);
-
-  [[nodiscard]] std::size_t parts() const { return parts_; }
-  /// Calls `take` once for each u, in any order, with f_u(X^d) in the shape and form of `f`, which is in
-  /// evaluation form. By halves: g(W) = g_0(W^2) + W g_1(W^2), where g(-W) is an automorphism's image.
-  void split(const poly::ConstPolyView& f, runtime::Secrecy secrecy,
-             const std::function<void(std::size_t u, const poly::ConstPolyView& part)>& take) const;
-  /// f_0(X^d) alone, in the place of f, which is in evaluation form.
-  void keep_first(const poly::PolyView& f) const;
-
- private:
-  void split(const poly::ConstPolyView& f, std::size_t step, std::size_t first, runtime::Secrecy secrecy,
-             const std::function<void(std::size_t u, const poly::ConstPolyView& part)>& take) const;
-
-  std::shared_ptr<const Context> context_;
-  poly::RnsBase base_;
-  std::size_t parts_;
-  std::vector<std::uint64_t> half_;
-  std::vector<poly::Poly> turns_;  // X^-step / 2, for step = 1, 2, 4, ...
-};
+/// Part 0 alone, f_0(X^d), of each f = sum over u < d of X^u f_u(X^d), d = `parts`; in the place of `f`,
+/// which is in evaluation form over `base`. Throws ParameterError unless d is a power of two from 2 to N/64.
+void keep_first_part(const Context& context, const poly::PolyView& f, std::size_t parts,
+                     const poly::RnsBase& base);
 
 /// The secret from which a key of parts starts: the part s_u(X^d) of the ciphertexts' secret s, or s_u(X^d)
 /// s.
@@ -54,7 +32,7 @@ KeyRole part_role(const SecretPart& part);
 std::optional<SecretPart> part_of(const KeyRole& role);
 
 /// The keys of these parts, all of one d, with this gadget. Throws ParameterError for parts of several d, or
-/// of one that PartSplitter does not take.
+/// unless d is a power of two from 2 to N/64.
 std::vector<SwitchingKey> generate_part_keys(const SecretKey& secret, const std::vector<SecretPart>& parts,
                                              const std::shared_ptr<const Gadget>& gadget);
 

@@ -122,8 +122,7 @@ PreparedMatrixBatchProduct::PreparedMatrixBatchProduct(const std::shared_ptr<con
                                                        const MatrixBatchProduct& plan)
     : context_(context),
       plan_((plan.require_parameters(*context, "products of matrices"), plan)),
-      gadget_(context->gadget(plan.gadget())),
-      splitter_(context, context->base(plan.level()), plan.size()) {
+      gadget_(context->gadget(plan.gadget())) {
   const poly::RnsBase& extended = gadget_->mod_up(plan_.level()).extended();
   wrap_ = rlwe::monomial(*context, extended, plan.size());
 }
@@ -140,23 +139,15 @@ PreparedMatrixBatchProduct::Sums PreparedMatrixBatchProduct::outer_products(cons
   // An entry is at most the largest slot; a slot of the product is d sums of d products.
   meta.largest *= squared(static_cast<double>(d));
   Sums sums{rlwe::make_ciphertext(context_, meta, 2), rlwe::make_ciphertext(context_, meta, 2)};
-  std::vector<poly::ConstPolyView> rows;
-  for (std::size_t k = 0; k < d; ++k) rows.push_back(right.poly.view().batches(k, 1));
-  poly::Poly stored =
-      context.make_poly(d, 2, base, Form::evaluation, runtime::Secrecy::open, context.degree() / d);
-  splitter_.split(left.poly.view(), runtime::Secrecy::open,
-                  [&](std::size_t u, const poly::ConstPolyView& part) {
-                    backend.copy(context.queue(), stored.view(), part);
-                    const std::vector<poly::PolyView> out = {sums.kept.poly.view().batches(u, 1),
-                                                             sums.switched.poly.view().batches(u, 1)};
-                    std::vector<poly::ConstPolyView> columns;
-                    for (std::size_t c = 0; c < 2; ++c) {
-                      for (std::size_t k = 0; k < d; ++k) {
-                        columns.push_back(std::as_const(stored).view().batches(k, 1).components(c, 1));
-                      }
-                    }
-                    backend.inner_products(context.queue(), out, rows, columns, base);
-                  });
+  // Part u of each column's b, and of each column's a: [component, u, k].
+  poly::Poly parts =
+      context.make_poly(2 * d, d, base, Form::evaluation, runtime::Secrecy::open, context.degree() / d);
+  backend.split_parts(context.queue(), parts.view(), left.poly.view(), base);
+  auto workspace = context.make_workspace();
+  backend.multiply_elements(context.queue(), sums.kept.poly.view(), std::as_const(parts).view().batches(0, d),
+                            right.poly.view(), base, workspace);
+  backend.multiply_elements(context.queue(), sums.switched.poly.view(),
+                            std::as_const(parts).view().batches(d, d), right.poly.view(), base, workspace);
   return sums;
 }
 
@@ -173,9 +164,15 @@ poly::Poly PreparedMatrixBatchProduct::ordered_keys(const rlwe::EvaluationKeys& 
           require_key(keys, {.role = rlwe::part_role({.parts = d, .index = j, .times_secret = times_secret}),
                              .gadget = plan_.gadget()});
       rlwe::with_restricted(context, key->poly, up.extended(), [&](const poly::ConstPolyView& own) {
-        for (const poly::GadgetDigit& digit : up.digits()) {
-          context.backend().copy(context.queue(), ordered.view().batches(place++, 1),
-                                 own.batches(digit.key_digit, 1));
+        // One copy for digits that follow each other.
+        for (std::size_t first = 0; first < digits;) {
+          const std::size_t begin = up.digits()[first].key_digit;
+          std::size_t count = 1;
+          while (first + count < digits && up.digits()[first + count].key_digit == begin + count) ++count;
+          context.backend().copy(context.queue(), ordered.view().batches(place, count),
+                                 own.batches(begin, count));
+          place += count;
+          first += count;
         }
       });
     }

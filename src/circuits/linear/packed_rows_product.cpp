@@ -140,8 +140,7 @@ PreparedPackedRowsProduct::PreparedPackedRowsProduct(const std::shared_ptr<const
     : context_(context),
       plan_((plan.require_parameters(*context, "product with packed rows"), plan)),
       product_(context, plan.product()),
-      gadget_(context->gadget(plan.gadget())),
-      splitter_(context, context->base(plan.level()), plan.parts()) {
+      gadget_(context->gadget(plan.gadget())) {
   const poly::RnsBase& base = context->base(plan.level());
   const std::size_t parts = plan.parts(), degree = context->degree();
   const auto monomials = [&](std::size_t count, auto&& exponent) {  // of X^-exponent
@@ -251,7 +250,7 @@ Ciphertext PreparedPackedRowsProduct::packed(Ciphertext rows, const rlwe::Evalua
   meta.largest *= static_cast<double>(parts);                             // a slot is a sum of so many
   Ciphertext kept = rlwe::make_ciphertext(context_, std::move(meta), 2);  // (sum of X^r b_r, 0)
   backend.fill_zero(queue, kept.poly.view().components(1, 1));
-  splitter_.keep_first(rows.poly.view().components(0, 1));
+  rlwe::keep_first_part(context, rows.poly.view().components(0, 1), parts, base);
   const poly::Poly ordered = ordered_keys(keys);
   poly::Poly switched = context.make_poly(groups, 2, extended, Form::evaluation);
   poly::Poly exchanged = context.make_poly(parts, 1, base, Form::evaluation);

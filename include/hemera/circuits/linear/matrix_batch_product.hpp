@@ -92,7 +92,6 @@ class PreparedMatrixBatchProduct {
   std::shared_ptr<const rlwe::Context> context_;
   MatrixBatchProduct plan_;
   std::shared_ptr<const rlwe::Gadget> gadget_;
-  rlwe::PartSplitter splitter_;
   poly::Poly wrap_;  // X^d over the extended base
 };
 

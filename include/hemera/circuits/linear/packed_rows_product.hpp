@@ -111,7 +111,6 @@ class PreparedPackedRowsProduct {
   PackedRowsProduct plan_;
   PreparedPlainMatrixProduct product_;
   std::shared_ptr<const rlwe::Gadget> gadget_;
-  rlwe::PartSplitter splitter_;
   poly::Poly places_, turns_;  // X^r and X^-r: [r, 1, limb, N]
   poly::Poly roots_;           // Z^-k, k < R / 2
   poly::Poly parts_;           // X^-u / R, for u > 0 times X^R, u with its bits reversed
