@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <string>
 #include <tuple>
 #include <utility>
@@ -17,17 +18,18 @@
 #include "hemera/circuits/search/encrypted_database.hpp"
 #include "hemera/circuits/search/query.hpp"
 #include "hemera/runtime/error.hpp"
+#include "hemera/runtime/sha256.hpp"
 #include "owned_array.hpp"
 
 namespace hemera::python {
 namespace {
 
 using namespace nb::literals;
-using circuits::search::Answer;
 using circuits::search::Database;
 using circuits::search::EncryptedDatabase;
 using circuits::search::EncryptedRows;
 using circuits::search::KeyedQuery;
+using circuits::search::Packing;
 using circuits::search::PreparedAnswer;
 using circuits::search::Query;
 
@@ -65,19 +67,20 @@ Query query_of(const nb::bytes& seed, const HostArray<std::uint64_t, 3>& numbers
           .numbers = {numbers.data(), numbers.data() + numbers.size()}};
 }
 
-/// Numbers [block, query, component, N].
-OwnedArray<std::uint64_t> to_array(const rlwe::Context& context, Answer answer) {
-  return to_owned_array(std::move(answer.numbers), {answer.blocks, answer.count, 2, context.degree()});
+/// The host's memory that an answer is written to.
+using Out = nb::ndarray<std::uint8_t, nb::numpy, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+std::span<std::byte> bytes_of(const Out& out) {
+  return {reinterpret_cast<std::byte*>(out.data()), out.size()};
 }
 
 /// For each client its keys, a seed, and numbers [query, limb, dims].
 using AskedQueries =
     std::vector<std::tuple<const rlwe::EvaluationKeys*, nb::bytes, HostArray<std::uint64_t, 3>>>;
 
-/// Numbers [block, query, component, N], the queries of the first client first.
+/// Bytes [block, query], the queries of the first client first.
 template <typename AnyDatabase>
-OwnedArray<std::uint64_t> answer_queries(const AnyDatabase& self, const AskedQueries& asked,
-                                         int dropped_bits) {
+void answer_queries(const AnyDatabase& self, const AskedQueries& asked, int dropped_bits, int width,
+                    const Out& out) {
   std::vector<Query> queries;
   queries.reserve(asked.size());
   std::vector<KeyedQuery> keyed;
@@ -85,11 +88,8 @@ OwnedArray<std::uint64_t> answer_queries(const AnyDatabase& self, const AskedQue
     queries.push_back(query_of(seed, numbers));
     keyed.push_back({queries.back(), *keys});
   }
-  Answer answer = [&] {
-    const ReleasedGil release;
-    return self.answer(keyed, dropped_bits);
-  }();
-  return to_array(*self.context(), std::move(answer));
+  const ReleasedGil release;
+  self.answer(keyed, Packing{dropped_bits, width}, bytes_of(out));
 }
 
 PreparedAnswer prepare_answer(const Database& self, const rlwe::EvaluationKeys& keys, const nb::bytes& seed) {
@@ -99,15 +99,11 @@ PreparedAnswer prepare_answer(const Database& self, const rlwe::EvaluationKeys& 
 }
 
 /// Takes what was prepared, which is empty after it.
-OwnedArray<std::uint64_t> finish_answer(const Database& self, PreparedAnswer& prepared, const nb::bytes& seed,
-                                        const HostArray<std::uint64_t, 3>& numbers,
-                                        const HostArray<std::int8_t, 2>& rows, int dropped_bits) {
+void finish_answer(const Database& self, PreparedAnswer& prepared, const nb::bytes& seed,
+                   const HostArray<std::uint64_t, 3>& numbers, int dropped_bits, int width, const Out& out) {
   const Query query = query_of(seed, numbers);
-  Answer answer = [&] {
-    const ReleasedGil release;
-    return self.finish(std::move(prepared), query, {rows.data(), rows.size()}, dropped_bits);
-  }();
-  return to_array(*self.context(), std::move(answer));
+  const ReleasedGil release;
+  self.finish(std::move(prepared), query, Packing{dropped_bits, width}, bytes_of(out));
 }
 
 /// Numbers [query, limb, dims] with a message [query, dims] more.
@@ -147,16 +143,12 @@ void place_rows(EncryptedDatabase& self, std::size_t block, std::size_t first, s
   self.place(block, first, rows);
 }
 
-OwnedArray<std::uint64_t> answer_clear_queries(const EncryptedDatabase& self,
-                                               const HostArray<std::int16_t, 2>& queries,
-                                               std::uint64_t factor, int dropped_bits) {
-  Answer answer = [&] {
-    const ReleasedGil release;
-    const rlwe::IntegerMatrix matrix(self.context(), queries.shape(0), queries.shape(1),
-                                     {queries.data(), queries.size()});
-    return self.answer(matrix, factor, dropped_bits);
-  }();
-  return to_array(*self.context(), std::move(answer));
+void answer_clear_queries(const EncryptedDatabase& self, const HostArray<std::int16_t, 2>& queries,
+                          std::uint64_t factor, int dropped_bits, int width, const Out& out) {
+  const ReleasedGil release;
+  const rlwe::IntegerMatrix matrix(self.context(), queries.shape(0), queries.shape(1),
+                                   {queries.data(), queries.size()});
+  self.answer(matrix, factor, Packing{dropped_bits, width}, bytes_of(out));
 }
 
 /// Integers [query, row].
@@ -171,6 +163,36 @@ OwnedArray<std::int64_t> decrypt_scores(const rlwe::SecretKey& secret,
   }();
   const std::size_t count = numbers.shape(1), rows = scores.size() / count;
   return to_owned_array(std::move(scores), {count, rows});
+}
+
+/// Bytes that are written before anybody else has them: a message is made in its place.
+class BytesBuilder {
+ public:
+  explicit BytesBuilder(std::size_t size)
+      : bytes_(nb::steal(PyBytes_FromStringAndSize(nullptr, static_cast<Py_ssize_t>(size)))), size_(size) {
+    if (!bytes_.is_valid()) nb::raise_python_error();
+  }
+
+  /// A view to write to, which keeps the bytes.
+  [[nodiscard]] nb::ndarray<nb::numpy, std::uint8_t, nb::ndim<1>> memory() {
+    if (!bytes_.is_valid()) throw ParameterError("the bytes are finished, and no longer written to");
+    return {PyBytes_AS_STRING(bytes_.ptr()), {size_}, bytes_};
+  }
+  [[nodiscard]] nb::object finish() { return std::exchange(bytes_, nb::object()); }
+
+ private:
+  nb::object bytes_;
+  std::size_t size_;
+};
+
+/// SHA-256 of the SHA-256 of each MiB, on several threads where there are many.
+nb::bytes digest_of_pieces(const HostArray<std::uint8_t, 1>& data) {
+  const std::span bytes(reinterpret_cast<const std::byte*>(data.data()), data.size());
+  const runtime::Sha256Digest digest = [&] {
+    const ReleasedGil release;
+    return runtime::sha256_of_pieces(bytes);
+  }();
+  return nb::bytes(digest.data(), digest.size());
 }
 
 }  // namespace
@@ -204,6 +226,11 @@ void bind_search(nb::module_& m) {
       },
       "parameters"_a, "row_square"_a, "block_square"_a, "dropped_bits"_a, "row_scale"_a, "query_square"_a,
       "dims"_a, "messages"_a);
+  m.def("digest_of_pieces", &digest_of_pieces, "data"_a);
+  nb::class_<BytesBuilder>(m, "BytesBuilder")
+      .def(nb::init<std::size_t>(), "size"_a)
+      .def_prop_ro("memory", &BytesBuilder::memory, nb::rv_policy::automatic)
+      .def("finish", &BytesBuilder::finish, nb::sig("def finish(self) -> bytes"));
   m.def("search_add_message", &add_message, "context"_a, "numbers"_a, "values"_a, "shift"_a);
   nb::class_<PreparedAnswer>(m, "SearchPreparedAnswer")
       .def_prop_ro("memory_bytes", [](const PreparedAnswer& self) { return self.sums.bytes(); });
@@ -224,9 +251,11 @@ void bind_search(nb::module_& m) {
             self.set_block(block, {rows.data(), rows.size()});
           },
           "block"_a, "rows"_a)
-      .def("answer", &answer_queries<Database>, "asked"_a, "dropped_bits"_a)
+      .def("answer_bytes", &Database::answer_bytes, "count"_a, "width"_a)
+      .def("answer", &answer_queries<Database>, "asked"_a, "dropped_bits"_a, "width"_a, "out"_a)
       .def("prepare", &prepare_answer, "keys"_a, "seed"_a)
-      .def("finish", &finish_answer, "prepared"_a, "seed"_a, "numbers"_a, "rows"_a, "dropped_bits"_a);
+      .def("finish", &finish_answer, "prepared"_a, "seed"_a, "numbers"_a, "dropped_bits"_a, "width"_a,
+           "out"_a);
   nb::class_<EncryptedDatabase>(m, "SearchEncryptedDatabase")
       .def(
           "__init__",
@@ -257,8 +286,10 @@ void bind_search(nb::module_& m) {
           },
           "block"_a, "residues"_a)
       .def("move_block", &EncryptedDatabase::move_block, "to"_a, "source"_a, ReleaseGil())
-      .def("answer", &answer_queries<EncryptedDatabase>, "asked"_a, "dropped_bits"_a)
-      .def("answer_clear", &answer_clear_queries, "queries"_a, "factor"_a, "dropped_bits"_a);
+      .def("answer_bytes", &EncryptedDatabase::answer_bytes, "count"_a, "width"_a)
+      .def("answer", &answer_queries<EncryptedDatabase>, "asked"_a, "dropped_bits"_a, "width"_a, "out"_a)
+      .def("answer_clear", &answer_clear_queries, "queries"_a, "factor"_a, "dropped_bits"_a, "width"_a,
+           "out"_a);
 }
 
 }  // namespace hemera::python

@@ -96,21 +96,21 @@ TEST(Search, NumbersLieAsFarApartAsTheyCan) {
   EXPECT_THROW(QueryLayout(4096, 4097), ParameterError);
 }
 
-class Expansion : public testing::TestWithParam<std::pair<std::size_t, std::size_t>> {};
+class ExpansionOf : public testing::TestWithParam<std::pair<std::size_t, std::size_t>> {};
 
-INSTANTIATE_TEST_SUITE_P(Sizes, Expansion,
+INSTANTIATE_TEST_SUITE_P(Sizes, ExpansionOf,
                          testing::Values(std::pair{1, 1}, std::pair{1, 2}, std::pair{2, 1}, std::pair{5, 3},
                                          std::pair{64, 1}, std::pair{100, 3}, std::pair{300, 1},
                                          std::pair{200, 5}));
 
-TEST_P(Expansion, IsAConstantForEachNumber) {
+TEST_P(ExpansionOf, IsAConstantForEachNumber) {
   const Session& s = session();
   const auto [dims, count] = GetParam();
   const std::size_t degree = s.context->degree();
   const auto values = random_integers<std::int64_t>(count * dims, std::int64_t{1} << 40, dims);
   const Query query = encrypt(s.secret, values, dims, 3);
   EXPECT_EQ(query.numbers.size(), count * dims);
-  const poly::Poly expanded = expand(s.context, query, s.keys);
+  const poly::Poly expanded = Expansion(s.context, dims)(query, s.keys);
   ASSERT_EQ(expanded.shape(), (poly::PolyShape{dims * count, 2, 1, degree}));
   std::vector<std::int64_t> found = phases(s, expanded);
   std::vector<double> constants, others;
@@ -143,7 +143,7 @@ TEST(Search, ScoresAreSumsOfIntegers) {
   const std::span<const std::int8_t> all(entries);
   database.set_block(0, all.first(degree * dims));
   database.set_block(1, all.subspan(degree * dims));
-  EXPECT_EQ(database.memory_bytes(), 2 * dims * degree * 8);
+  EXPECT_EQ(database.memory_bytes(), 2 * degree * (8 * dims + 48));
   const Query query = encrypt(s.secret, values, dims, 0);
   const Answer whole = database.answer(query, s.keys, 0);
   for (const int dropped : {0, 14}) {
@@ -219,7 +219,7 @@ TEST(Search, PreparedAnswersHaveTheSameBits) {
     for (std::size_t l = 0; l < s.context->base(s.context->top_level()).size(); ++l) {
       query.numbers[l * dims] = s.context->base(s.context->top_level()).modulus(l).value() - 1;
     }
-    const Answer found = database.finish(std::move(prepared), query, entries, 7);
+    const Answer found = database.finish(std::move(prepared), query, 7);
     EXPECT_EQ(found.numbers, database.answer(query, s.keys, 7).numbers);
     EXPECT_EQ(found.dropped_bits, 7);
   }
@@ -277,7 +277,7 @@ TEST(Search, LongestProductsOfRowsAreExact) {
   Query query = encrypt(s.secret, std::vector<std::int64_t>(dims), dims, 0);
   // All ones in their lowest 15 bits, and below the prime.
   std::fill(query.numbers.begin(), query.numbers.end(), (std::uint64_t{1} << 47) - 1);
-  EXPECT_EQ(database.finish(database.prepare(query.seed, s.keys), query, row, 0).numbers,
+  EXPECT_EQ(database.finish(database.prepare(query.seed, s.keys), query, 0).numbers,
             database.answer(query, s.keys, 0).numbers);
 }
 
@@ -312,22 +312,75 @@ TEST(Search, PreparedAnswersServeWhatTheyWereMadeFor) {
   database.resize(1);
   database.set_block(0, rows);
   const Query query = encrypt(s.secret, one, dims, 0);
-  const auto finish = [&](const Query& wrong, std::size_t bytes) {
-    static_cast<void>(
-        database.finish(database.prepare(query.seed, s.keys), wrong, std::span(rows).first(bytes), 0));
+  const auto finish = [&](const Query& wrong) {
+    static_cast<void>(database.finish(database.prepare(query.seed, s.keys), wrong, 0));
   };
-  finish(query, rows.size());
-  EXPECT_THROW(finish(query, 0), MismatchError);
-  EXPECT_THROW(finish(query, rows.size() - 1), MismatchError);
-  EXPECT_THROW(finish(encrypt(s.secret, zeros, dims, 0), rows.size()), MismatchError);
-  EXPECT_THROW(finish(encrypt(s.secret, one.first(2), 2, 0), rows.size()), MismatchError);
+  finish(query);
+  EXPECT_THROW(finish(encrypt(s.secret, zeros, dims, 0)), MismatchError);
+  EXPECT_THROW(finish(encrypt(s.secret, one.first(2), 2, 0)), MismatchError);
   Query damaged = query;
   damaged.numbers[2] = s.context->base(0).modulus(0).value();
-  EXPECT_THROW(finish(damaged, rows.size()), FormatError);
+  EXPECT_THROW(finish(damaged), FormatError);
   PreparedAnswer before = database.prepare(query.seed, s.keys);
   database.resize(2);
   database.set_block(1, rows);
-  EXPECT_THROW(static_cast<void>(database.finish(std::move(before), query, rows, 0)), MismatchError);
+  EXPECT_THROW(static_cast<void>(database.finish(std::move(before), query, 0)), MismatchError);
+}
+
+// Blocks that came one by one, a block that is changed, and one that is no more: their bytes as well.
+TEST(Search, PreparedAnswersFollowChanges) {
+  const Session& s = session();
+  const std::size_t degree = s.context->degree(), dims = 17;
+  const auto entries = random_integers<std::int8_t>(3 * degree * dims, 127, 9);
+  const auto block = [&](std::size_t i, std::size_t rows) {
+    return std::span<const std::int8_t>(entries).subspan(i * degree * dims, rows * dims);
+  };
+  Database database(s.context, dims);
+  const Query query = encrypt(s.secret, random_integers<std::int64_t>(dims, 1000, 3), dims, 20);
+  const auto expect_same = [&] {
+    EXPECT_EQ(database.finish(database.prepare(query.seed, s.keys), query, 0).numbers,
+              database.answer(query, s.keys, 0).numbers);
+  };
+  for (std::size_t i = 0; i < 3; ++i) {
+    database.resize(i + 1);
+    database.set_block(i, block(i, i == 2 ? 5 : degree));
+    expect_same();
+  }
+  database.set_block(1, block(0, 7));
+  expect_same();
+  database.resize(2);
+  expect_same();
+  database.resize(4);
+  database.set_block(2, block(2, 1));
+  database.set_block(3, block(1, degree));
+  expect_same();
+}
+
+TEST(Search, AnswersArePackedInFewerBytes) {
+  const Session& s = session();
+  const std::size_t degree = s.context->degree(), dims = 5;
+  Database database(s.context, dims);
+  database.resize(2);
+  for (const std::size_t block : {0, 1}) {
+    database.set_block(block, random_integers<std::int8_t>(degree * dims, 127, static_cast<int>(block) + 1));
+  }
+  const Query query = encrypt(s.secret, random_integers<std::int64_t>(2 * dims, 1000, 3), dims, 20);
+  for (const Packing packing : {Packing{16, 4}, Packing{8, 5}, Packing{40, 1}}) {
+    const Answer whole = database.answer(query, s.keys, packing.dropped_bits);
+    const auto width = static_cast<std::size_t>(packing.width);
+    ASSERT_EQ(database.answer_bytes(2, packing.width), whole.numbers.size() * width);
+    std::vector<std::byte> packed(whole.numbers.size() * width);
+    database.answer(query, s.keys, packing, packed);
+    for (std::size_t i = 0; i < whole.numbers.size(); ++i) {
+      for (std::size_t byte = 0; byte < width; ++byte) {
+        ASSERT_EQ(std::to_integer<unsigned>(packed[i * width + byte]), whole.numbers[i] >> 8 * byte & 255);
+      }
+    }
+    EXPECT_THROW(database.answer(query, s.keys, packing, std::span(packed).first(packed.size() - 1)),
+                 MismatchError);
+    EXPECT_THROW(database.answer(query, s.keys, {packing.dropped_bits, 9}, packed), ParameterError);
+    EXPECT_THROW(database.answer(query, s.keys, {packing.dropped_bits, 0}, packed), ParameterError);
+  }
 }
 
 TEST(Search, OneRowHasTheNoiseOfItsOwnNorm) {
@@ -380,10 +433,10 @@ TEST(Search, BlocksAreSetAnewAndGivenBack) {
   database.set_block(0, b);
   EXPECT_EQ(scores_of(0), (Scores{-7, 0, 0}));
   database.resize(2);  // two blocks share a part
-  EXPECT_EQ(database.memory_bytes(), 3 * dims * degree * 8);
+  EXPECT_EQ(database.memory_bytes(), 3 * degree * (8 * dims + 16));
   EXPECT_EQ(scores_of(1), (Scores{-7, 0, 0}));
   database.resize(1);
-  EXPECT_EQ(database.memory_bytes(), dims * degree * 8);
+  EXPECT_EQ(database.memory_bytes(), degree * (8 * dims + 16));
   EXPECT_THROW(database.set_block(1, a), ParameterError);
   EXPECT_THROW(database.set_block(0, std::vector<std::int8_t>(4)), ParameterError);
   EXPECT_THROW(database.set_block(0, std::vector<std::int8_t>((degree + 1) * dims)), ParameterError);
@@ -398,12 +451,12 @@ TEST(Search, RefusesWhatDoesNotFit) {
   const Query query = encrypt(s.secret, values, 3, 0);
   rlwe::EvaluationKeys few = s.keys;
   few.switching.erase(rlwe::KeyRole::galois(5));
-  EXPECT_THROW(static_cast<void>(expand(s.context, query, few)), MissingKeyError);
+  EXPECT_THROW(static_cast<void>(Expansion(s.context, query.dims)(query, few)), MissingKeyError);
   Query damaged = query;
   damaged.numbers.back() = s.context->base(0).modulus(0).value();
-  EXPECT_THROW(static_cast<void>(expand(s.context, damaged, s.keys)), FormatError);
+  EXPECT_THROW(static_cast<void>(Expansion(s.context, damaged.dims)(damaged, s.keys)), FormatError);
   damaged.numbers.pop_back();
-  EXPECT_THROW(static_cast<void>(expand(s.context, damaged, s.keys)), MismatchError);
+  EXPECT_THROW(static_cast<void>(Expansion(s.context, damaged.dims)(damaged, s.keys)), MismatchError);
   Database database(s.context, 3);
   EXPECT_THROW(static_cast<void>(database.answer(query, s.keys, 0)), MismatchError);
   database.resize(1);

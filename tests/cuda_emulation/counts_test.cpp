@@ -11,6 +11,7 @@
 #include <type_traits>
 #include <vector>
 
+#include "counted.hpp"
 #include "hemera/poly/backend.hpp"
 #include "hemera/schemes/bfv.hpp"
 #include "hemera/schemes/bgv.hpp"
@@ -23,20 +24,6 @@ namespace {
 using emulation::Counts;
 using rlwe::Ciphertext;
 using rlwe::Plaintext;
-
-template <typename Operation>
-Counts counted(const Operation& operation) {
-  const Counts before = emulation::counts();
-  operation();
-  const Counts after = emulation::counts();
-  return {.kernels = after.kernels - before.kernels,
-          .copies_to_device = after.copies_to_device - before.copies_to_device,
-          .fills = after.fills - before.fills,
-          .copies_to_host = after.copies_to_host - before.copies_to_host,
-          .synchronizations = after.synchronizations - before.synchronizations,
-          .allocations = after.allocations - before.allocations,
-          .stream_waits = after.stream_waits - before.stream_waits};
-}
 
 struct Ckks {
   using Evaluator = ckks::Evaluator;

@@ -74,6 +74,36 @@ TEST_P(SearchOnDevices, ClientsShareAPass) {
   EXPECT_EQ(answer(on_device, moved), answer(on_cpu, on_host));
 }
 
+// Packed, and of prepared queries: their products with rows of bytes are the device's as well.
+TEST_P(SearchOnDevices, PreparedAnswersHaveTheSameBits) {
+  constexpr std::size_t dims = 21;
+  const auto on_cpu = rlwe::Context::make(parameters(GetParam()));
+  const auto on_device = tests::make_context(parameters(GetParam()));
+  const rlwe::SecretKey secret = rlwe::generate_secret_key(on_cpu);
+  const rlwe::EvaluationKeys keys = generate_keys(secret);
+  std::mt19937_64 random(3);
+  std::vector<std::int64_t> values(dims);
+  for (std::int64_t& value : values) value = static_cast<std::int64_t>(random() >> 24);
+  const Query query = encrypt(secret, values, dims, 0);
+  std::vector<std::int8_t> rows(200 * dims);
+  for (std::int8_t& entry : rows) entry = static_cast<std::int8_t>(random());
+  const Packing packing{.dropped_bits = 11, .width = 5};
+  const auto answers = [&](const std::shared_ptr<const rlwe::Context>& context,
+                           const rlwe::EvaluationKeys& own) {
+    Database database(context, dims);
+    database.resize(1);
+    database.resize(2);
+    database.set_block(0, rows);
+    database.set_block(1, std::span(rows).first(40 * dims));
+    std::vector<std::byte> answer(database.answer_bytes(1, packing.width)), finished(answer.size());
+    database.answer(query, own, packing, answer);
+    database.finish(database.prepare(query.seed, own), query, packing, finished);
+    EXPECT_EQ(answer, finished);
+    return answer;
+  };
+  EXPECT_EQ(answers(on_device, io::load_evaluation_keys(on_device, io::save(keys))), answers(on_cpu, keys));
+}
+
 TEST_P(SearchOnDevices, AnswersOfEncryptedRowsHaveTheSameBits) {
   constexpr std::size_t dims = 3, count = 2;
   const auto on_cpu = rlwe::Context::make(parameters(GetParam()));

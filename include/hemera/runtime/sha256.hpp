@@ -13,6 +13,10 @@ using Sha256Digest = std::array<std::uint8_t, 32>;
 /// The SHA-256 digest of the bytes. Throws DeviceError when the system's OpenSSL refuses to compute it.
 Sha256Digest sha256(std::span<const std::byte> data);
 
+/// The digest of the digests of each MiB: as hard to forge, and computed by several threads where there are
+/// many.
+Sha256Digest sha256_of_pieces(std::span<const std::byte> data);
+
 /// HMAC-SHA-256 (RFC 2104) of the bytes under the key, to `out`: no copy of it stays. Throws DeviceError when
 /// the system's OpenSSL refuses to compute it.
 void hmac_sha256(std::span<std::uint8_t, 32> out, std::span<const std::byte> key,

@@ -16,7 +16,7 @@ from hemera.inputs.arguments import in_own_words, require_type
 from hemera.inputs.source import Source, read_bytes, write_bytes
 from hemera.objects.keys import Keys
 from hemera.search import quantization, wire
-from hemera.search.base import Asked, BaseIndex, split
+from hemera.search.base import Asked, BaseIndex, answer_together
 from hemera.search.requests import (
     IDS,
     SEED_BYTES,
@@ -42,15 +42,6 @@ class _Sent:
     ids: NDArray[np.int64] | None
     blocks: list[tuple[int, list[tuple[bytes, NDArray[np.uint64]]]]]
     """The rows of each, and for each of the index's databases a seed and numbers."""
-
-
-@dataclass(frozen=True)
-class _Rows:
-    """What an answer tells of the rows."""
-
-    version: int
-    ids: NDArray[np.int64]
-    squares: NDArray[np.uint64] | None  # [block, 1, component, N], encrypted
 
 
 @in_own_words
@@ -244,6 +235,7 @@ class EncryptedIndex(BaseIndex):
                 65,536 bytes (exact: 262,144).
             RangeError, ParameterError, TypeError: of a query in the clear, as for `Client.query`.
         """
+        settings = self._settings
         if isinstance(query, bytes):
             if keys is None:
                 raise TypeError(
@@ -252,61 +244,68 @@ class EncryptedIndex(BaseIndex):
             return self.query_many([(query, keys)])[0]
         given = np.asarray(query)
         queries = given[None] if given.ndim == 1 else given
-        integers, factor, norms = _in_clear(queries, self._settings)
+        integers, factor, norms = _in_clear(queries, settings)
         with self._lock:
             self.require_rows()
-            found = self._databases[0].answer_clear(integers, factor, self._settings.dropped_bits)
-            rows = self._answered_rows()
-        return self._packed([""], [found], rows, given.ndim == 1, norms.astype("<f8").tobytes())[0]
+            answer = self._draft("", len(queries), given.ndim == 1, norms.astype("<f8").tobytes())
+            scores = self._room(answer, len(queries))
+            database, dropped = self._databases[0], settings.dropped_bits
+            database.answer_clear(integers, factor, dropped, settings.kept_bytes, scores)
+            self._add_squares([answer], [scores])
+        return answer.finish()
 
     def _answers(self, asked: Asked, names: Sequence[str]) -> list[bytes]:
+        counts = [len(numbers) for _, _, numbers in asked]
         with self._lock:
             self.require_rows()
-            found = self._databases[0].answer(asked, self._settings.dropped_bits)
-            rows = self._answered_rows()
-        return self._packed(names, split(found, asked), rows)
+            answers = [self._draft(name, count) for name, count in zip(names, counts, strict=True)]
+            scores = [self._room(answer, count) for answer, count in zip(answers, counts, strict=True)]
+            answer_together(self._databases[0], asked, self._settings, scores)
+            self._add_squares(answers, scores)
+        return [each.finish() for each in answers]
 
-    def _answered_rows(self) -> _Rows:
+    def _draft(self, name: str, count: int, is_single: bool = False, norms: bytes = b"") -> wire.Draft:
+        """The message of an answer to so many queries, whose first part is to be written; with the norms of
+        queries in the clear."""
+        settings = self._settings
         ids = self._ids.reshape(-1)
-        squares = None
-        if self._settings.metric == "l2":
-            ones = np.ones((1, 1), np.int16)
-            squares = self._databases[1].answer_clear(ones, 1, self._settings.dropped_bits)
-        return _Rows(self._version, ids[: int(np.flatnonzero(ids >= 0)[-1]) + 1].copy(), squares)
-
-    def _packed(
-        self,
-        names: Sequence[str],
-        found: Sequence[NDArray[np.uint64]],
-        answered: _Rows,
-        is_single: bool = False,
-        norms: bytes = b"",
-    ) -> list[bytes]:
-        """The messages of answers [block, query, component, N], with the norms of queries in the clear."""
-        settings, ids = self._settings, answered.ids
-        counts = [numbers.shape[1] for numbers in found]
-        if answered.squares is not None:
-            found = [np.concatenate([numbers, answered.squares], axis=1) for numbers in found]
+        ids = ids[: int(np.flatnonzero(ids >= 0)[-1]) + 1]
         has_ids = not np.array_equal(ids, np.arange(len(ids)))
-        named = ids.astype("<i8").tobytes() if has_ids else b""
-        return [
-            wire.pack(
-                "encrypted answer",
-                {
-                    "settings": settings.digest,
-                    "query": name,
-                    "index_version": answered.version,
-                    "rows": len(ids),
-                    "count": count,
-                    "has_ids": has_ids,
-                    "is_single": is_single,
-                },
-                wire.pack_numbers(numbers, settings.kept_bytes),
-                named,
-                norms,
-            )
-            for name, count, numbers in zip(names, counts, found, strict=True)
-        ]
+        header = {
+            "settings": settings.digest,
+            "query": name,
+            "index_version": self._version,
+            "rows": len(ids),
+            "count": count,
+            "has_ids": has_ids,
+            "is_single": is_single,
+        }
+        size = self._databases[0].answer_bytes(count + (settings.metric == "l2"), settings.kept_bytes)
+        answer = wire.Draft("encrypted answer", header, size, 8 * len(ids) * has_ids, len(norms))
+        if has_ids:
+            answer.parts[1][:] = ids.astype("<i8", copy=False).view(np.uint8)
+        answer.parts[2][:] = np.frombuffer(norms, np.uint8)
+        return answer
+
+    def _room(self, answer: wire.Draft, count: int) -> NDArray[np.uint8]:
+        """For the scores of so many queries: the answer's, unless squared norms stand between them."""
+        if self._settings.metric != "l2":
+            return answer.parts[0]
+        return np.empty(self._databases[0].answer_bytes(count, self._settings.kept_bytes), np.uint8)
+
+    def _add_squares(self, answers: Sequence[wire.Draft], scores: Sequence[NDArray[np.uint8]]) -> None:
+        """Where the metric needs them: the squared norms, as one query more in each block."""
+        settings = self._settings
+        if settings.metric != "l2":
+            return
+        blocks, width = self._databases[1].blocks, settings.kept_bytes
+        squares = np.empty(self._databases[1].answer_bytes(1, width), np.uint8)
+        ones = np.ones((1, 1), np.int16)
+        self._databases[1].answer_clear(ones, 1, settings.dropped_bits, width, squares)
+        by_block = squares.reshape(blocks, 1, -1)
+        for answer, own in zip(answers, scores, strict=True):
+            both = np.concatenate([own.reshape(blocks, -1, by_block.shape[2]), by_block], axis=1)
+            answer.parts[0][:] = both.reshape(-1)
 
     # --- Files. ---
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -16,7 +15,7 @@ from hemera.inputs.arguments import in_own_words
 from hemera.inputs.source import Source, read_bytes, write_bytes
 from hemera.objects.keys import Keys
 from hemera.search import quantization, wire
-from hemera.search.base import Asked, BaseIndex, split
+from hemera.search.base import Asked, BaseIndex, answer_together
 from hemera.search.requests import (
     IDS,
     keys_of,
@@ -34,22 +33,14 @@ __all__ = ["Index"]
 _INDEX_FIELDS: dict[str, type] = {"settings": dict, "rows": int, "index_version": int, "next_id": int}
 
 
-@dataclass(frozen=True)
-class _Rows:
-    """What an answer tells of the rows."""
-
-    version: int
-    ids: NDArray[np.int64]
-    squares: NDArray[np.uint32]
-
-
 @in_own_words
 class Index(BaseIndex):
     """A clear database of vectors that answers encrypted queries with encrypted scores of all its rows.
 
-    Vectors are kept as int8 (1 byte an entry), and as polynomials in evaluation form, which take 8 bytes an
-    entry of the device's memory, 16 with exact scores, for rows filled up to whole blocks of
-    `settings.degree`. Any thread may use an index; one call runs at a time.
+    Vectors are kept as int8 (1 byte an entry of the host's memory, and of the device's), and as polynomials
+    in evaluation form, which take 8 bytes an entry of the device's memory, 16 with exact scores; on the
+    device for rows filled up to whole blocks of `settings.degree`. Any thread may use an index; one call runs
+    at a time.
 
     Args:
         vectors: [rows, dims], at least one; float32, float64 or int8. Floats are rounded to int8 by one
@@ -113,6 +104,7 @@ class Index(BaseIndex):
         self._squares = np.empty(0, np.uint32)
         self._ids = np.empty(0, np.int64)
         self._rows = 0
+        self._has_ids = False  # whether answers need them: they are not 0, 1, ...
 
     @property
     def ids(self) -> NDArray[np.int64]:
@@ -121,7 +113,7 @@ class Index(BaseIndex):
 
     @property
     def memory_bytes(self) -> int:
-        """Bytes of the polynomials in the device's memory."""
+        """Bytes of the database in the device's memory: its polynomials, and its rows in int8."""
         return self._database.memory_bytes
 
     @property
@@ -176,6 +168,7 @@ class Index(BaseIndex):
             self._rows = last
             self._next_id = max(self._next_id, int(named.max(initial=-1)) + 1)
             self._version += 1
+            self._has_ids = self._has_ids or not np.array_equal(named, np.arange(first, last))
             self._write_blocks(range(first // self._settings.degree, self._database.blocks))
         return named
 
@@ -199,6 +192,7 @@ class Index(BaseIndex):
             if rows % degree:
                 changed.add(blocks - 1)
             self._rows = rows
+            self._has_ids = not np.array_equal(kept[:rows], np.arange(rows))
             self._version += 1
             self._database.resize(blocks)
             self._write_blocks(sorted(changed))
@@ -277,55 +271,53 @@ class Index(BaseIndex):
         """
         if not isinstance(keys, Tickets):
             return self.query_many([(query, keys)])[0]
-        asked = unpack_query(query, self._settings)
+        settings = self._settings
+        asked = unpack_query(query, settings)
         with self._lock:
             self.require_rows()
-            found = self._database.finish(
+            answer = self._draft(name_of(query), len(asked.numbers))
+            self._database.finish(
                 keys._take(asked.seed, self._version),
                 asked.seed,
                 asked.numbers,
-                self._vectors[: self._rows],
-                self._settings.dropped_bits,
+                settings.dropped_bits,
+                settings.kept_bytes,
+                answer.parts[0],
             )
-            rows = self._answered_rows()
-        return self._packed([name_of(query)], [found], rows)[0]
+        return answer.finish()
 
     def _answers(self, asked: Asked, names: Sequence[str]) -> list[bytes]:
         with self._lock:
             self.require_rows()
-            found = self._database.answer(asked, self._settings.dropped_bits)
-            rows = self._answered_rows()
-        return self._packed(names, split(found, asked), rows)
+            answers = [
+                self._draft(name, len(numbers)) for name, (_, _, numbers) in zip(names, asked, strict=True)
+            ]
+            answer_together(self._database, asked, self._settings, [each.parts[0] for each in answers])
+        return [each.finish() for each in answers]
 
-    def _answered_rows(self) -> _Rows:
-        return _Rows(self._version, self._ids[: self._rows].copy(), self._squares[: self._rows].copy())
-
-    def _packed(
-        self, names: Sequence[str], found: Sequence[NDArray[np.uint64]], answered: _Rows
-    ) -> list[bytes]:
-        """The messages of answers [block, query, component, N]."""
-        settings = self._settings
-        ids, squares, rows = answered.ids, answered.squares, len(answered.ids)
-        has_ids = not np.array_equal(ids, np.arange(rows))
-        named = ids.astype("<i8").tobytes() if has_ids else b""
-        norms = squares.astype("<u4").tobytes() if settings.metric == "l2" else b""
-        return [
-            wire.pack(
-                "answer",
-                {
-                    "settings": settings.digest,
-                    "query": name,
-                    "index_version": answered.version,
-                    "rows": rows,
-                    "count": numbers.shape[1],
-                    "has_ids": has_ids,
-                },
-                wire.pack_numbers(numbers, settings.kept_bytes),
-                named,
-                norms,
-            )
-            for name, numbers in zip(names, found, strict=True)
-        ]
+    def _draft(self, name: str, count: int) -> wire.Draft:
+        """The message of an answer to so many queries, whose first part is to be written."""
+        settings, rows = self._settings, self._rows
+        header = {
+            "settings": settings.digest,
+            "query": name,
+            "index_version": self._version,
+            "rows": rows,
+            "count": count,
+            "has_ids": self._has_ids,
+        }
+        sizes = (
+            self._database.answer_bytes(count, settings.kept_bytes),
+            8 * rows * self._has_ids,
+            4 * rows * (settings.metric == "l2"),
+        )
+        answer = wire.Draft("answer", header, *sizes)
+        _, ids, squares = answer.parts
+        if self._has_ids:
+            ids[:] = self._ids[:rows].astype("<i8", copy=False).view(np.uint8)
+        if settings.metric == "l2":
+            squares[:] = self._squares[:rows].astype("<u4", copy=False).view(np.uint8)
+        return answer
 
     # --- Files. ---
 
@@ -375,5 +367,6 @@ class Index(BaseIndex):
         index._squares = quantization.squares(index._vectors)
         index._ids, index._rows = ids, rows
         index._next_id, index._version = header["next_id"], header["index_version"]
+        index._has_ids = not np.array_equal(ids, np.arange(rows))
         index._write_blocks(range(index._database.blocks))
         return index

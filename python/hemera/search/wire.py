@@ -4,7 +4,7 @@ bytes 0-15       magic
 bytes 16-23      H, the length of the header, little-endian
 H bytes          JSON: {"version": 1, "kind": "query", ...}
 the body         numbers, little-endian
-last 32 bytes    SHA-256 of all before
+last 32 bytes    SHA-256 of all before; of answers that of the SHA-256 of each MiB, which threads share
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from hemera import _core
 from hemera.errors import FormatError
 
 MAGIC = b"\x89HEMSEARCH\r\n\x1a\n\x00\x00"
@@ -23,19 +24,45 @@ VERSION = 1
 _MAX_HEADER = 1 << 16
 _DIGEST = 32
 _BEGIN = len(MAGIC) + 8
+_IN_PIECES = ("answer", "encrypted answer")
 
 Part = bytes | memoryview
 
 
+class Draft:
+    """A message whose parts are written in their places: `parts` has a view of each.
+
+    Args:
+        sizes: the bytes of each part.
+    """
+
+    def __init__(self, kind: str, header: dict[str, Any], *sizes: int) -> None:
+        described = {"version": VERSION, "kind": kind, **header}
+        text = json.dumps(described, separators=(",", ":"), allow_nan=False).encode()
+        head = MAGIC + len(text).to_bytes(8, "little") + text
+        self._kind = kind
+        self._bytes = _core.BytesBuilder(len(head) + sum(sizes) + _DIGEST)
+        self._memory: NDArray[np.uint8] = self._bytes.memory
+        self._memory[: len(head)] = np.frombuffer(head, np.uint8)
+        ends = np.cumsum([len(head), *sizes])
+        self.parts = [
+            self._memory[begin:end] for begin, end in zip(ends.tolist(), ends.tolist()[1:], strict=False)
+        ]
+
+    def finish(self) -> bytes:
+        """The bytes of the message, which is not written to afterwards."""
+        digest = _digest(self._memory[:-_DIGEST], self._kind in _IN_PIECES)
+        self._memory[-_DIGEST:] = np.frombuffer(digest, np.uint8)
+        self._memory, self.parts = np.empty(0, np.uint8), []
+        return self._bytes.finish()
+
+
 def pack(kind: str, header: dict[str, Any], *parts: Part) -> bytes:
     """The bytes of a message."""
-    described = {"version": VERSION, "kind": kind, **header}
-    text = json.dumps(described, separators=(",", ":"), allow_nan=False).encode()
-    whole = hashlib.sha256()
-    pieces: list[Part] = [MAGIC, len(text).to_bytes(8, "little"), text, *parts]
-    for piece in pieces:
-        whole.update(piece)
-    return b"".join([*pieces, whole.digest()])
+    draft = Draft(kind, header, *(len(part) for part in parts))
+    for place, part in zip(draft.parts, parts, strict=True):
+        place[:] = np.frombuffer(part, np.uint8)
+    return draft.finish()
 
 
 def unpack(kind: str, data: bytes, fields: dict[str, type]) -> tuple[dict[str, Any], memoryview]:
@@ -51,7 +78,10 @@ def unpack_any(kind: str, data: bytes) -> tuple[dict[str, Any], memoryview]:
     """The same with any fields."""
     view = memoryview(data)
     text = _header(kind, view)
-    if hashlib.sha256(view[:-_DIGEST]).digest() != bytes(view[-_DIGEST:]):
+    before, digest = np.frombuffer(view[:-_DIGEST], np.uint8), bytes(view[-_DIGEST:])
+    # A message of another kind, which may have the other digest, is told by its header.
+    in_pieces = kind in _IN_PIECES
+    if digest != _digest(before, in_pieces) and digest != _digest(before, not in_pieces):
         raise FormatError(f"the {kind} of a search is damaged: its checksum does not fit")
     header = _read(kind, text)
     if header.get("kind") != kind:
@@ -86,6 +116,10 @@ def _read(kind: str, text: bytes) -> dict[str, Any]:
             f"the {kind} is of version {found!r} of the format, and this reads {VERSION}; take a newer Hemera"
         )
     return header
+
+
+def _digest(data: NDArray[np.uint8], in_pieces: bool) -> bytes:
+    return _core.digest_of_pieces(data) if in_pieces else hashlib.sha256(data).digest()
 
 
 def pack_numbers(numbers: NDArray[np.uint64], width: int) -> bytes:

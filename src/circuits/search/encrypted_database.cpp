@@ -1,13 +1,11 @@
 #include "hemera/circuits/search/encrypted_database.hpp"
 
 #include <algorithm>
-#include <array>
 #include <string>
 #include <utility>
 
 #include "circuits/search/answers.hpp"
 #include "hemera/arith/modulus.hpp"
-#include "hemera/circuits/search/database.hpp"
 #include "hemera/poly/backend.hpp"
 #include "hemera/rlwe/key_switching.hpp"
 #include "hemera/runtime/error.hpp"
@@ -31,16 +29,14 @@ poly::BasicPolyView<Byte> every_second(const poly::BasicPolyView<Byte>& view, st
 }  // namespace
 
 EncryptedDatabase::EncryptedDatabase(std::shared_ptr<const rlwe::Context> context, std::size_t dims)
-    : context_(std::move(context)),
-      dims_(QueryLayout(context_->degree(), dims).dims),
-      blocks_(context_, 2, dims) {}
+    : context_(std::move(context)), expansion_(context_, dims), blocks_(context_, 2, dims) {}
 
 void EncryptedDatabase::require_residues(std::span<const std::uint64_t> residues,
                                          std::size_t polynomials) const {
   const std::size_t degree = context_->degree();
   const poly::RnsBase& base = context_->base(context_->top_level());
   if (residues.size() != polynomials * base.size() * degree) {
-    throw MismatchError("search: encrypted rows of " + std::to_string(dims_) + " numbers come with " +
+    throw MismatchError("search: encrypted rows of " + std::to_string(dims()) + " numbers come with " +
                         std::to_string(residues.size()) + " residues, not " +
                         std::to_string(polynomials * base.size() * degree));
   }
@@ -55,18 +51,18 @@ void EncryptedDatabase::require_residues(std::span<const std::uint64_t> residues
 void EncryptedDatabase::place(std::size_t block, std::size_t first, const EncryptedRows& rows) {
   const rlwe::Context& context = *context_;
   const std::size_t degree = context.degree();
-  if (block >= blocks() || rows.dims != dims_ || rows.count < 1 || first > degree ||
+  if (block >= blocks() || rows.dims != dims() || rows.count < 1 || first > degree ||
       rows.count > degree - first) {
     throw ParameterError("search: " + std::to_string(rows.count) + " encrypted rows of " +
                          std::to_string(rows.dims) + " at place " + std::to_string(first) + " of block " +
                          std::to_string(block) + " of " + std::to_string(blocks()) + "; a block has " +
-                         std::to_string(degree) + " rows of " + std::to_string(dims_));
+                         std::to_string(degree) + " rows of " + std::to_string(dims()));
   }
   const poly::RnsBase& base = context.base(context.top_level());
-  require_residues(rows.numbers, dims_);
+  require_residues(rows.numbers, dims());
   const poly::Backend& backend = context.backend();
   runtime::Queue& queue = context.queue();
-  poly::Poly added = context.make_poly(dims_, 2, base, Form::evaluation);
+  poly::Poly added = context.make_poly(dims(), 2, base, Form::evaluation);
   rlwe::expand_uniform_half(context, added, rows.seed);
   backend.upload_rows(queue, added.view().components(0, 1), Form::evaluation,
                       [&](std::size_t row, std::span<std::uint64_t> into) {
@@ -87,7 +83,7 @@ std::vector<std::uint64_t> EncryptedDatabase::residues(std::size_t block) const 
 }
 
 void EncryptedDatabase::set_residues(std::size_t block, std::span<const std::uint64_t> residues) {
-  require_residues(residues, 2 * dims_);
+  require_residues(residues, 2 * dims());
   context_->backend().upload(context_->queue(), blocks_.at(block), residues, Form::evaluation);
 }
 
@@ -96,14 +92,10 @@ void EncryptedDatabase::move_block(std::size_t to, std::size_t from) {
   context_->backend().copy(context_->queue(), blocks_.at(to), source);
 }
 
-Answer EncryptedDatabase::answer(const Query& query, const rlwe::EvaluationKeys& keys,
-                                 int dropped_bits) const {
-  return answer(std::array{KeyedQuery{query, keys}}, dropped_bits);
-}
-
-Answer EncryptedDatabase::answer(std::span<const KeyedQuery> queries, int dropped_bits) const {
+void EncryptedDatabase::answer(std::span<const KeyedQuery> queries, const Packing& packing,
+                               std::span<std::byte> out) const {
   const rlwe::Context& context = *context_;
-  require_answerable(context, queries, dims_, blocks());
+  require_answerable(context, queries, dims(), blocks());
   const std::size_t level = context.top_level(), count = total(queries);
   std::vector<std::shared_ptr<const rlwe::SwitchingKey>> of_query;
   for (const auto& [query, keys] : queries) {
@@ -117,13 +109,13 @@ Answer EncryptedDatabase::answer(std::span<const KeyedQuery> queries, int droppe
   const poly::Backend& backend = context.backend();
   runtime::Queue& queue = context.queue();
   const poly::RnsBase& base = context.base(level);
-  const poly::Poly numbers = expand(context_, queries);
+  const poly::Poly numbers = expansion_(queries);
   // [block * (b, a), query * (b, a)]
   poly::Poly products = context.make_poly(2 * blocks(), 2 * count, base, Form::evaluation);
   auto workspace = context.make_workspace();
   blocks_.for_each_part([&](std::size_t first, const ConstPolyView& part) {
     backend.multiply_elements(queue, products.view().batches(2 * first, part.shape.batch), part,
-                              numbers.view().with_batch(dims_), base, workspace);
+                              numbers.view().with_batch(dims()), base, workspace);
   });
   poly::Poly sums = context.make_poly(blocks(), 2 * count, base, Form::evaluation);
   const PolyView by_b = every_second(products.view(), 0), by_a = every_second(products.view(), 1);
@@ -140,14 +132,14 @@ Answer EncryptedDatabase::answer(std::span<const KeyedQuery> queries, int droppe
   }
   backend.inverse_transform(queue, sums.view(), sums.view(), base);
   sums.set_form(Form::coefficient);
-  return rounded(context, std::move(sums), count, dropped_bits);
+  pack(context, std::move(sums), packing, out);
 }
 
-Answer EncryptedDatabase::answer(const rlwe::IntegerMatrix& queries, std::uint64_t factor,
-                                 int dropped_bits) const {
+void EncryptedDatabase::answer(const rlwe::IntegerMatrix& queries, std::uint64_t factor,
+                               const Packing& packing, std::span<std::byte> out) const {
   const rlwe::Context& context = *context_;
   rlwe::require_same_context(context, *queries.context(), "search");
-  if (queries.columns() != dims_ || blocks() == 0) throw unanswerable(queries.columns(), dims_, blocks());
+  if (queries.columns() != dims() || blocks() == 0) throw unanswerable(queries.columns(), dims(), blocks());
   const poly::Backend& backend = context.backend();
   runtime::Queue& queue = context.queue();
   const poly::RnsBase& base = context.base(context.top_level());
@@ -157,10 +149,10 @@ Answer EncryptedDatabase::answer(const rlwe::IntegerMatrix& queries, std::uint64
   blocks_.for_each_part([&](std::size_t first, const ConstPolyView& part) {
     const std::size_t size = part.shape.batch / 2;
     for (std::size_t c = 0; c < 2; ++c) {
-      PolyView out = sums.view().batches(first, size).components(c, count);  // [block, query]
-      out.component_stride *= 2;
-      backend.multiply_matrix(queue, out.transposed(), every_second(part, c).transposed(), queries.view(),
-                              base, workspace);
+      PolyView of_queries = sums.view().batches(first, size).components(c, count);  // [block, query]
+      of_queries.component_stride *= 2;
+      backend.multiply_matrix(queue, of_queries.transposed(), every_second(part, c).transposed(),
+                              queries.view(), base, workspace);
     }
   });
   std::vector<std::uint64_t> factors;
@@ -168,7 +160,7 @@ Answer EncryptedDatabase::answer(const rlwe::IntegerMatrix& queries, std::uint64
   backend.multiply_scalar(queue, sums.view(), std::as_const(sums).view(), factors, base);
   backend.inverse_transform(queue, sums.view(), sums.view(), base);
   sums.set_form(Form::coefficient);
-  return rounded(context, std::move(sums), count, dropped_bits);
+  pack(context, std::move(sums), packing, out);
 }
 
 }  // namespace hemera::circuits::search

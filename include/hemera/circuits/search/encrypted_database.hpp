@@ -1,6 +1,7 @@
 // Search in a database that is encrypted under the key of its owner, who alone can read scores.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -8,7 +9,7 @@
 #include <vector>
 
 #include "hemera/circuits/search/blocks.hpp"
-#include "hemera/circuits/search/database.hpp"
+#include "hemera/circuits/search/expansion.hpp"
 #include "hemera/circuits/search/query.hpp"
 #include "hemera/poly/random.hpp"
 #include "hemera/rlwe/context.hpp"
@@ -44,7 +45,7 @@ class EncryptedDatabase {
   EncryptedDatabase& operator=(const EncryptedDatabase&) = delete;
 
   [[nodiscard]] const std::shared_ptr<const rlwe::Context>& context() const { return context_; }
-  [[nodiscard]] std::size_t dims() const { return dims_; }
+  [[nodiscard]] std::size_t dims() const { return expansion_.layout().dims; }
   [[nodiscard]] std::size_t blocks() const { return blocks_.count(); }
   /// Bytes in the context's memory.
   [[nodiscard]] std::size_t memory_bytes() const { return blocks_.memory_bytes(); }
@@ -63,23 +64,44 @@ class EncryptedDatabase {
   /// The reverse. Throws as `place`.
   void set_residues(std::size_t block, std::span<const std::uint64_t> residues);
 
+  /// Bytes of answers to so many queries with `width` bytes a number.
+  [[nodiscard]] std::size_t answer_bytes(std::size_t count, int width) const {
+    return blocks() * count * 2 * context_->degree() * static_cast<std::size_t>(width);
+  }
   /// Scores of all rows: for each block the sum over j of the products of its ciphertexts and the expanded
   /// query's, relinearized once. Throws as Database::answer, and MissingKeyError without a relinearization
   /// key.
-  [[nodiscard]] Answer answer(const Query& query, const rlwe::EvaluationKeys& keys, int dropped_bits) const;
+  void answer(const Query& query, const rlwe::EvaluationKeys& keys, const Packing& packing,
+              std::span<std::byte> out) const {
+    answer(std::array{KeyedQuery{query, keys}}, packing, out);
+  }
   /// The same for several messages of queries in one pass, as Database::answer.
-  [[nodiscard]] Answer answer(std::span<const KeyedQuery> queries, int dropped_bits) const;
+  void answer(std::span<const KeyedQuery> queries, const Packing& packing, std::span<std::byte> out) const;
+  /// The same as whole numbers.
+  [[nodiscard]] Answer answer(const Query& query, const rlwe::EvaluationKeys& keys, int dropped_bits) const {
+    return answer(std::array{KeyedQuery{query, keys}}, dropped_bits);
+  }
+  [[nodiscard]] Answer answer(std::span<const KeyedQuery> queries, int dropped_bits) const {
+    return whole_answer(*context_, total(queries), blocks(), dropped_bits,
+                        [&](auto packing, auto out) { answer(queries, packing, out); });
+  }
   /// The same for queries in the clear, [query, dims], times `factor`, without keys. Throws MismatchError for
   /// queries of another context or of other dims, or where there is no block.
+  void answer(const rlwe::IntegerMatrix& queries, std::uint64_t factor, const Packing& packing,
+              std::span<std::byte> out) const;
+  /// The same as whole numbers.
   [[nodiscard]] Answer answer(const rlwe::IntegerMatrix& queries, std::uint64_t factor,
-                              int dropped_bits) const;
+                              int dropped_bits) const {
+    return whole_answer(*context_, queries.rows(), blocks(), dropped_bits,
+                        [&](auto packing, auto out) { answer(queries, factor, packing, out); });
+  }
 
  private:
   /// Of polynomials [limb, N].
   void require_residues(std::span<const std::uint64_t> residues, std::size_t polynomials) const;
 
   std::shared_ptr<const rlwe::Context> context_;
-  std::size_t dims_;
+  Expansion expansion_;
   Blocks blocks_;  // of two rows, b and a: [2, j, limb, N]
 };
 

@@ -62,15 +62,34 @@ void add_message(const rlwe::Context& context, Query& query, std::span<const std
 /// Lowest bits that answers may lack.
 inline constexpr int most_dropped_bits = 40;
 
-/// Encrypted scores of rows in blocks of N, as they travel.
+/// How numbers of answers travel: both components in coefficient form at level 0, [block, query, component,
+/// N].
+struct Packing {
+  /// Lowest bits of each number that are rounded away.
+  int dropped_bits = 0;
+  /// Bytes of each number over 2^dropped_bits, little-endian: 1 to 8, of which higher ones are cut off.
+  int width = 8;
+};
+
+/// Encrypted scores of rows in blocks of N.
 struct Answer {
   std::size_t count = 0;   ///< of queries
   std::size_t blocks = 0;  ///< of N rows
   /// Lowest bits of each number that are rounded away.
   int dropped_bits = 0;
-  /// Both components in coefficient form at level 0, [block, query, component, N], over 2^dropped_bits.
+  /// Whole numbers (Packing), over 2^dropped_bits.
   std::vector<std::uint64_t> numbers;
 };
+
+/// An answer of so many queries and blocks that `write` writes as whole numbers: write(packing, bytes).
+template <typename Write>
+Answer whole_answer(const rlwe::Context& context, std::size_t count, std::size_t blocks, int dropped_bits,
+                    const Write& write) {
+  Answer answer{.count = count, .blocks = blocks, .dropped_bits = dropped_bits, .numbers = {}};
+  answer.numbers.resize(blocks * count * 2 * context.degree());
+  write(Packing{.dropped_bits = dropped_bits}, std::as_writable_bytes(std::span(answer.numbers)));
+  return answer;
+}
 
 /// The noisy integers of an answer modulo the prime of level 0, centred: [query, block * N]. Throws
 /// MismatchError for an answer without the numbers that its extents have, FormatError for a number that no
