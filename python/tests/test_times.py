@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import itertools
 import json
+from pathlib import Path
 
+import numpy as np
 import pytest
 
 import hemera as hm
 from hemera import _core
 from hemera.objects import calibration
 from hemera.times import DeviceTimes, cache_folder, device_name, known_devices
+from hemera.times.matrix_model import matrix_rows
 
 PARAMS = hm.ckks.Parameters.for_circuit(depth=2, scale_bits=40, slots=512)
 LIMBS = len(PARAMS.primes[-1])  # at the highest level
@@ -118,3 +121,58 @@ def test_a_context_without_times_is_refused() -> None:
     context = hm.Context(hm.ckks.Parameters.for_circuit(1, degree=4096, security=None), "cpu")
     with pytest.raises(hm.errors.ParameterError, match="notes no times"):
         _core.unit_times(context._native, least=False)
+
+
+def seconds_of_product(table: DeviceTimes, size: int, bits: int) -> float:
+    """Of a matrix times rows of 4,096 values, over three primes."""
+    params = hm.ckks.Parameters.for_circuit(depth=1, slots=4096)
+    product = hm.circuits.PlainMatrixProduct(np.ones((size, size)), params, bits=bits)
+    assert (params.degree, len(params.primes[product.level])) == (8192, 3)
+    return table.seconds(product._native.cost)
+
+
+@pytest.mark.parametrize(("bits", "measured"), [(8, 0.89), (16, 1.03)])
+def test_a_cpu_whose_table_has_no_products_of_matrices_is_near_what_was_measured(bits, measured):
+    """docs/matrices.md: AVX-512 on two threads."""
+    shipped = DeviceTimes.find("cpu-avx512-16")
+    assert not any(row[0] == "multiply_matrix" for row in shipped.rows)
+    two = DeviceTimes("cpu-avx512-2", shipped.rows)
+    assert 0.5 < seconds_of_product(two, 768, bits) / measured < 2
+
+
+def test_a_gpu_whose_table_has_no_products_of_matrices_is_near_what_was_measured():
+    """The products alone: estimates of the division that follows are a table's own."""
+    path = Path(__file__).parents[2] / "bench" / "results" / "matrices-h100.json"
+    measured = json.loads(path.read_text())
+    others = [("combine", 8192, 49, 1.0, 1e-12)]
+    compared = 0
+    for row in measured["rows"]:
+        if row.get("mode") == "eager" and row["bits"] == 49 and row["commit"] == measured["commit"]:
+            estimated = seconds_of_product(DeviceTimes("nvidia-h100", others), row["rows"], 8 * row["bytes"])
+            whole = row["microseconds"] * 1e-6 * (3 / row["limbs"]) * (8192 / row["n"])
+            assert 0.5 < estimated / whole < 2
+            compared += 1
+    assert compared == 4
+
+
+def test_measured_products_of_matrices_have_their_own_times():
+    rows = [("combine", 8192, 49, 100.0, 1.0), ("multiply_matrix", 8192, 49, 100.0, 1e-3)]
+    product = hm.circuits.PlainMatrixProduct(np.ones((8, 8)), PARAMS, bits=8)
+    measured, other = DeviceTimes("cpu-avx512-2", rows), DeviceTimes("cpu-avx512-2", rows[:1])
+    assert measured._all_rows == rows
+    assert other._all_rows[0] == rows[0]
+    assert len(other._all_rows) > 1
+    # Rates that are not known leave the times of sums.
+    assert DeviceTimes("cpu-scalar-2", rows[:1])._all_rows == rows[:1]
+    assert DeviceTimes("a-card", rows[:1]).seconds(product._native.cost) > 0.01
+
+
+def test_more_threads_and_larger_matrices_of_a_model_take_their_share():
+    two, sixteen = (
+        {row[3]: row[4] for row in matrix_rows(f"cpu-avx512-{threads}", 0.0)} for threads in (2, 16)
+    )
+    works = sorted(two)
+    assert two[works[-1]] == pytest.approx(8 * sixteen[works[-1]], rel=0.01)
+    # A matrix of four times the rows and columns has sixteen times the products.
+    assert two[works[-1]] == pytest.approx(16 * two[works[-2]], rel=0.01)
+    assert all(row[4] > 5e-6 for row in matrix_rows("nvidia-h200", 5e-6))

@@ -206,7 +206,9 @@ def _circuits(params: Parameters) -> Iterator[Circuit]:
         matrix = np.random.default_rng(size).uniform(-1, 1, (size, size))
         transform = circuits.LinearTransform(matrix, params, slots=SLOTS, level=level)
         yield _of_the_first(transform)
-    for rows, columns in ((16, 8), (64, 32)):
+    # So many rows and columns as layers have, where memory has so many ciphertexts.
+    matrices = [(16, 8), (64, 32)] + ([(256, 128)] if params.degree <= 8192 else [])
+    for rows, columns in matrices:
         weights = np.random.default_rng(rows).uniform(-1, 1, (rows, columns))
         yield _of_rows(circuits.PlainMatrixProduct(weights, params, bits=8, level=top))
     for degree in (7, 15, 63):

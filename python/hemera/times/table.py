@@ -12,6 +12,7 @@ from typing import Any
 
 from hemera import _core
 from hemera.errors import DeviceError, FormatError
+from hemera.times.matrix_model import OPERATION, matrix_rows
 
 __all__ = ["DeviceTimes", "cache_folder", "device_name", "known_devices"]
 
@@ -59,12 +60,19 @@ class DeviceTimes:
     made: dict[str, Any] = field(default_factory=dict)
 
     @cached_property
+    def _all_rows(self) -> list[Row]:
+        """The measured rows, and those of a model where products of matrices have none."""
+        if not self.rows or any(row[0] == OPERATION for row in self.rows):
+            return self.rows
+        return self.rows + matrix_rows(self.device, self.waiting)
+
+    @cached_property
     def _eager(self) -> _core.UnitTimes:
-        return _core.UnitTimes(self.rows, self.waiting, self.least)
+        return _core.UnitTimes(self._all_rows, self.waiting, self.least)
 
     @cached_property
     def _captured(self) -> _core.UnitTimes:
-        return _core.UnitTimes(self.rows, self.waiting)
+        return _core.UnitTimes(self._all_rows, self.waiting)
 
     def seconds(self, counted: _core.Cost, *, graph: bool = False) -> float:
         """The seconds of the counted calls, one after the other, or in a captured graph."""

@@ -13,6 +13,8 @@ import pytest
 from numpy.typing import NDArray
 
 import hemera as hm
+from hemera import _core
+from hemera.errors import FormatError, ParameterError
 from hemera.search import Client, Index, Settings, wire
 from hemera.search.client import ANSWER_FIELDS
 from hemera.search.requests import name_of
@@ -601,3 +603,28 @@ def test_files_and_messages_of_version_1() -> None:
     scores, ids = client.decrypt(index.query(query, client.keys))
     assert scores.tolist() == wanted["scores"]
     assert ids.tolist() == wanted["ids"]
+
+
+@pytest.mark.parametrize("size", [0, 1, 2**20 - 1, 2**20, 2**20 + 1, 3 * 2**20 + 7, 12 * 2**20])
+def test_digests_of_answers_are_those_of_the_digests_of_their_pieces(size: int) -> None:
+    data = np.random.default_rng(size).bytes(size)
+    pieces = [data[at : at + 2**20] for at in range(0, size, 2**20)]
+    expected = hashlib.sha256(b"".join(hashlib.sha256(piece).digest() for piece in pieces)).digest()
+    assert _core.digest_of_pieces(np.frombuffer(data, np.uint8)) == expected
+    answer = wire.pack("answer", {}, data)
+    assert wire.unpack("answer", answer, {})[1] == data
+    if size > 2**20:
+        assert hashlib.sha256(answer[:-32]).digest() != answer[-32:]
+    damaged = bytearray(answer)
+    damaged[-33] ^= 1
+    with pytest.raises(FormatError, match="damaged"):
+        wire.unpack("answer", bytes(damaged), {})
+
+
+def test_drafts_are_written_in_their_places_once() -> None:
+    draft = wire.Draft("answer", {"a": 1}, 3, 0, 2)
+    for place, part in zip(draft.parts, (b"abc", b"", b"de"), strict=True):
+        place[:] = np.frombuffer(part, np.uint8)
+    assert draft.finish() == wire.pack("answer", {"a": 1}, b"abc", b"", b"de")
+    with pytest.raises(ParameterError, match="finished"):
+        _ = draft._bytes.memory
