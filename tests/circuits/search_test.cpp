@@ -262,7 +262,8 @@ TEST(Search, ClientsShareAPassAndNoKeys) {
     const Query longer = encrypt(s.secret, std::vector<std::int64_t>(dims + 1), dims + 1, 0);
     const std::vector<KeyedQuery> mixed{{queries[0], s.keys}, {longer, s.keys}};
     EXPECT_THROW(static_cast<void>(database.answer(mixed, 0)), MismatchError);
-    EXPECT_THROW(static_cast<void>(expand(s.context, mixed)), MismatchError);
+    const Expansion expansion(s.context, dims);
+    EXPECT_THROW(static_cast<void>(expansion(mixed)), MismatchError);
     EXPECT_THROW(static_cast<void>(database.answer(std::vector<KeyedQuery>{}, 0)), MismatchError);
   }
 }
