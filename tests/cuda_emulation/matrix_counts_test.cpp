@@ -38,8 +38,7 @@ TEST(EmulationCounts, SearchesCopyOnceEachWay) {
     EXPECT_EQ(counts.copies_to_host, 1U);
     EXPECT_EQ(counts.synchronizations, 1U);
     EXPECT_EQ(counts.allocations, 0U);
-    EXPECT_LE(counts.kernels, 8 * levels + 16);
-    RecordProperty(exact ? "exact_kernels" : "kernels", static_cast<int>(counts.kernels));
+    EXPECT_LE(counts.kernels, 5 * levels + 4);
 
     std::vector<PreparedAnswer> prepared;
     for (int i = 0; i < 2; ++i) prepared.push_back(database.prepare(query.seed, keys));
