@@ -248,6 +248,12 @@ def test_answers_name_their_ids_only_where_they_must() -> None:
     named = index.query(client.query(np.ones(4)), client.keys)
     assert abs(len(named) - len(short) - 148 * 8) < 10
     assert client.decrypt(named, 1)[1].shape == (1,)
+    # A row whose id is its place, after others.
+    swapped = Index(vectors[:2], "dot", ids=[1, 0])
+    swapped.add(10 * np.ones((1, 4), np.int8))
+    other = Client(swapped.settings)
+    answer = swapped.query(other.query(np.ones(4)), other.keys)
+    assert other.decrypt(answer)[1].tolist() == [1, 0, 2]
 
 
 def test_files(tmp_path: Any) -> None:
