@@ -119,7 +119,7 @@ def _read(kind: str, text: bytes) -> dict[str, Any]:
 
 
 def _digest(data: NDArray[np.uint8], in_pieces: bool) -> bytes:
-    return _core.digest_of_pieces(data) if in_pieces else hashlib.sha256(data).digest()
+    return _core.digest_of_pieces(data) if in_pieces else hashlib.sha256(data.data).digest()
 
 
 def pack_numbers(numbers: NDArray[np.uint64], width: int) -> bytes:

@@ -12,7 +12,6 @@ from typing import Any
 
 from hemera import _core
 from hemera.errors import DeviceError, FormatError
-from hemera.times.matrix_model import OPERATION, matrix_rows
 
 __all__ = ["DeviceTimes", "cache_folder", "device_name", "known_devices"]
 
@@ -62,8 +61,10 @@ class DeviceTimes:
     @cached_property
     def _all_rows(self) -> list[Row]:
         """The measured rows, and those of a model where products of matrices have none."""
-        if not self.rows or any(row[0] == OPERATION for row in self.rows):
+        if not self.rows or any(row[0] == "multiply_matrix" for row in self.rows):
             return self.rows
+        from hemera.times.matrix_model import matrix_rows  # when a table is asked, not for `import hemera`
+
         return self.rows + matrix_rows(self.device, self.waiting)
 
     @cached_property
