@@ -161,6 +161,19 @@ def test_the_plan_tells_what_goes_together(params: hm.ckks.Parameters, boot: Boo
     assert Bootstrap(params, SLOTS).as_dict()["together"] == 1
 
 
+def test_a_group_needs_the_workspace_of_one(params: hm.ckks.Parameters, boot: Bootstrap) -> None:
+    ctx = hm.Context(params, "cpu", memory_limit=boot.memory_bytes(3))
+    sk = ctx.generate_secret_key()
+    keys = ctx.generate_keys(sk, public_key=False, relinearization=False, plan=boot)
+    ev = ctx.bind(keys, bootstrap=boot, magnitude=1.0)
+    expected = values(TOGETHER)
+    x = ev.at_level(ctx.encrypt(expected, sk), boot.input_level)
+    np.testing.assert_allclose(ctx.decrypt(ev.bootstrap(x), sk), expected, atol=2**-17)
+    four = hm.concatenate([x] * 4)
+    with pytest.raises(hm.errors.OutOfMemoryError, match="bootstrap"):
+        ev.bootstrap(four)
+
+
 @pytest.mark.parametrize(
     "options",
     [
