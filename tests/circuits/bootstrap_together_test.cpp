@@ -68,7 +68,7 @@ INSTANTIATE_TEST_SUITE_P(
         Case{"Real", {.slots = 128, .real = true, .together = 8}},
         Case{"Merged", {.slots = 64, .merges_parts = true, .together = 8}},
         Case{"MergedLessThanTheRing", {.slots = 32, .merges_parts = true, .together = 3}},
-        Case{"FewKeys", {.slots = 64, .together = 16, .key_memory_limit = 64 << 20}},
+        Case{"FewKeys", {.slots = 64, .together = 16, .key_memory_limit = 57 << 20}},
         Case{"TwoMatrices", {.slots = 64, .together = 16}, two_matrices},
         Case{"OneMatrix", {.slots = 32, .real = true, .together = 8}, one_matrix},
         Case{"Arcsine", {.slots = 128, .together = 8}, with_arcsine},
