@@ -163,8 +163,8 @@ class Bootstrap(Plan):
 
     @property
     def together(self) -> int:
-        """The number of elements of a batch that are bootstrapped at once. Counts of operations, workspace and
-        times are those of so many, and `memory_bytes(batch)` counts in such groups."""
+        """The number of elements of a batch that are bootstrapped at once. Counts of operations, workspace
+        and times are those of so many, and `memory_bytes(batch)` counts in such groups."""
         return self._native.together
 
     @property
