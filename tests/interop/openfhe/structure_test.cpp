@@ -320,7 +320,7 @@ TEST(OpenFheFields, ScalesAreTheLevelsWithinRounding) {
       x.meta.noise_scale_degree = degree;
       x.meta.scale = base * (1 + change);
       const bool is_exact = exact != 0 && std::abs(change) < 0x1p-16;
-      const double wanted = is_exact ? exact : x.meta.scale;
+      const double wanted = is_exact ? exact : double{x.meta.scale};
       EXPECT_EQ(session.metadata(x).scaling_factor, wanted) << degree << " " << change;
       EXPECT_EQ(read_file<CiphertextPointer>(session.dump_ciphertext(x))->scaling_factor, wanted);
     }
