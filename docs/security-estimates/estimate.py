@@ -63,7 +63,7 @@ NOTHING = Found(math.inf, {})
 
 
 class Guess(NamedTuple):
-    """What an attack tries for the guessed positions: how many values, log2, and how probably one is right."""
+    """What an attack tries for the guessed positions: log2 of the values, and how probably one is right."""
 
     log_space: float
     probability: float

@@ -155,7 +155,7 @@ def test_the_type_of_a_given_array_is_that_of_the_values(ctx: hm.Context) -> Non
         with pytest.raises(ParameterError, match=r"out is an array of .*, and the values are"):
             ctx.decode(plain, dtype=dtype, out=room[given])
     for wrong in (np.float32, np.int64):
-        with pytest.raises(ParameterError, match="CKKS decrypts to float64 or complex128, .*, not to"):
+        with pytest.raises(ParameterError, match=r"CKKS decrypts to float64 or complex128, .*, not to"):
             ctx.decode(real, out=room[wrong])
 
 
