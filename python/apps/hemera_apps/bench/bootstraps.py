@@ -18,6 +18,7 @@ from hemera import _core, _machine, _options
 from hemera.circuits import Bootstrap
 from hemera.ckks import Parameters
 from hemera.errors import FileError, FormatError, ParameterError
+from hemera.inputs.encoding import COMPLEX_PAIR, difference
 from hemera.objects.context import Context
 from hemera.objects.evaluator import Evaluator
 from hemera.objects.keys import SecretKey
@@ -128,15 +129,15 @@ def times(evaluator: Evaluator, plan: Bootstrap, runs: int) -> list[float]:
 
 def measure(evaluator: Evaluator, plan: Bootstrap, secret_key: SecretKey, count: int) -> Iterator[Row]:
     """The mean and the worst -log2 |error| of each kind after 1 to `count` bootstraps. Errors are differences
-    from the decrypted first input."""
+    from the decrypted first input, in pairs of doubles: iterations reach beyond one."""
     context = evaluator.context
     values = np.stack(list(inputs(plan.slots).values()))
     x = evaluator.at_level(evaluator.encrypt(values), plan.input_level)
-    expected = context.decrypt(x, secret_key, dtype=np.complex128)
+    expected = context.decrypt(x, secret_key, dtype=COMPLEX_PAIR)
     for number in range(1, count + 1):
         x = plan(x)
-        found = context.decrypt(x, secret_key, dtype=np.complex128)
-        errors = np.maximum(np.abs(found - expected), 2.0**-60)
+        found = context.decrypt(x, secret_key, dtype=COMPLEX_PAIR)
+        errors = np.maximum(np.abs(difference(found, expected)), 2.0**-100)
         for kind, error in zip(KINDS, errors, strict=True):
             mean, worst = float(-np.log2(error).mean()), float(-np.log2(error.max()))
             yield {"kind": kind, "count": number, "mean_bits": round(mean, 2), "worst_bits": round(worst, 2)}
