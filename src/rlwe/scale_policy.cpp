@@ -21,6 +21,17 @@ using arith::TwoDoubles;
 // Whether residues can be multiplied by it. Scales of files may be anything.
 bool is_factor(const TwoDoubles& factor) { return factor.value >= 1 && std::isfinite(factor.value); }
 
+// What doubles leave of scales is followed where values have more bits than doubles. Elsewhere it would say
+// nothing but what the roundings of factors do to values.
+constexpr double precise_scale = 0x1p60;
+// Squares double what a level's scale leaves of the exact one. Beyond this it is an error of values.
+constexpr double most_rest = 0x1p-46;
+
+// The scale with its rest, or without it.
+Scale kept(const Scale& scale, double highest) {
+  return highest > precise_scale ? scale : Scale(double{scale});
+}
+
 std::string scale_text(double scale) { return "2^" + decimal(std::log2(scale)); }
 
 // Product of the primes that `from` has and `to` lacks, modulo t; both sorted.
@@ -96,10 +107,12 @@ Metadata ScalePolicy::rescaled(Metadata meta) const {
   }
   if (is_approximate()) {
     meta.scale /= Scale(divisors_[meta.level]);
+    meta.scale = kept(meta.scale, level_scale(highest_user_level_));
     // Every square would double what rounding adds to the level's scale, until sums refuse it.
     const double own = level_scale(meta.level - 1);
     if (policy_.alignment == Alignment::scale_up && close(meta.scale, own)) {
-      meta.scale = Scale::named(own, meta.scale.exact());
+      const Scale named = kept(Scale::named(own, meta.scale.exact()), level_scale(highest_user_level_));
+      meta.scale = std::abs(named.rest()) <= most_rest * own ? named : Scale(own);
     }
   }
   if (plain_) meta.correction = plain_->multiply(meta.correction, switching_corrections_[meta.level]);
@@ -114,9 +127,11 @@ Metadata ScalePolicy::after(Metadata meta, const ScaleStep& step) const {
   if (step.kind == Kind::rescale) meta = rescaled(std::move(meta));
   if (step.kind == Kind::descend) {
     meta.scale *= Scale(step.scale_factor / descent_quotient(levels_[meta.level], levels_[step.level]));
+    meta.scale = kept(meta.scale, level_scale(highest_user_level_));
   }
   if (step.kind == Kind::multiply) {
     meta.scale *= Scale(step.scale_factor);
+    meta.scale = kept(meta.scale, level_scale(highest_user_level_));
     if (plain_) {
       meta.correction = plain_->multiply(meta.correction, plain_->reduce_signed(step.correction_factor));
     }
@@ -286,8 +301,7 @@ void ScalePolicy::align_by_scaling(ScaleWay& a, ScaleWay& b) const {
     match(high, low.meta);
   } else if (high.meta.level > low.meta.level) {
     const std::size_t level = low.meta.level;
-    const bool has_own = is_approximate() && close(low.meta.scale, level_scale(level));
-    if (has_own) {
+    if (low.meta.scale.rest() != 0 && close(low.meta.scale, level_scale(level))) {
       adjust(high, level, low.meta.scale);
     } else {
       lower(high, level);
@@ -367,6 +381,7 @@ ScaleProduct ScalePolicy::product(const Metadata& a, const Metadata& b,
   }
   result.meta = x.meta;
   result.meta.scale *= y.meta.scale;
+  result.meta.scale = kept(result.meta.scale, level_scale(highest_user_level_));
   result.meta.largest = largest_product(x.meta.largest, y.meta.largest);
   if (plain_) result.meta.correction = plain_->multiply(x.meta.correction, y.meta.correction);
   result.meta.noise_scale_degree = product_degree(x.meta.noise_scale_degree, y.meta.noise_scale_degree);
@@ -381,6 +396,7 @@ ScaleWay ScalePolicy::before_product(const Metadata& a) const {
 
 Metadata ScalePolicy::number_product(Metadata a, double scale) const {
   a.scale *= Scale(scale);
+  a.scale = kept(a.scale, level_scale(highest_user_level_));
   a.noise_scale_degree = plain_product_degree(a.noise_scale_degree);
   return a;
 }
@@ -409,6 +425,7 @@ ScaleProduct ScalePolicy::plain_product(const Metadata& a, const Metadata& plain
     result.b.meta.level = x.meta.level;
     result.meta = x.meta;
     result.meta.scale *= plaintext.scale;
+    result.meta.scale = kept(result.meta.scale, level_scale(highest_user_level_));
     result.meta.largest = largest_product(x.meta.largest, plaintext.largest);
   } else {
     result.meta = x.meta;

@@ -246,7 +246,11 @@ def test_exact_rings_have_room_for_all_samples() -> None:
 def test_samples_of_few_slots(samples: int) -> None:
     """Down to one slot for each sample."""
     plan = hm.compile(
-        lambda x: {"y": 3 * x * x - x, "s": x.sum()}, Spec((2,), (-1, 1)), samples=samples, params=shallow(2)
+        lambda x: {"y": 3 * x * x - x, "s": x.sum()},
+        Spec((2,), (-1, 1)),
+        samples=samples,
+        params=shallow(2),
+        layout="slots",
     )
     assert plan.slots == 512 or samples == 64
     x = RNG.uniform(-1, 1, (samples + 3, 2))
