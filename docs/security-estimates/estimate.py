@@ -195,6 +195,8 @@ def dual(lwe: Any, model: Any, attack: str, blocks: bool, zeta: int, beta: int) 
                 return math.inf
             needed = 8 * math.exp((2 * math.pi * ratio) ** 2) * (guess.log_space * math.log(2) + 5.3)
             bits, repeated = guess.log_space + 1 + math.log2(needed), 1.0
+        if bits > 1000:
+            return math.inf
         reduction = model.short_vectors(beta, samples + lwe.n - zeta, needed)[1]
         once = math.log2(2.0**bits * repeated + float(reduction))
         return once + math.log2(float(amplify(0.99, sage.all.RR(guess.probability))))
