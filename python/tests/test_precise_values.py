@@ -104,6 +104,19 @@ def test_products_and_operands_keep_the_bits(client):
     assert bits(found, [p * q / 2 for p, q in zip(x, y, strict=True)]) > 66
 
 
+def test_pairs_are_not_taken_for_complex_numbers_of_the_same_bytes(client):
+    ctx, sk, ev = client
+    a = pairs(12)
+    same_bytes = a.view(np.complex128)
+    x = ev.encrypt(np.ones(SLOTS))
+    with ctx._codec.keeping_operands():
+        first, second = x * a, x * same_bytes
+    np.testing.assert_allclose(ctx.decrypt(first, sk), a["value"], atol=2**-50)
+    np.testing.assert_allclose(ctx.decrypt(second, sk), same_bytes, atol=2**-50)
+    assert second.dtype == np.complex128
+    assert first.dtype == np.float64
+
+
 def test_precision_tells_more_than_doubles_do():
     x = pairs(5)
     moved = x.copy()

@@ -161,8 +161,9 @@ class Codec(ABC):
         if operands is None:
             return self._declared(self._encode_operand(array, a, product, kept), count, kind)
         digest = hashlib.sha256(array.tobytes()).digest()
-        at = (a.encoding, a.slots, a.level, a.scale, a.noise_scale_degree)
-        place = (digest, array.shape, count, product, *at)
+        exact = self._native.plain_operand(a, product)  # with what the scale's double leaves
+        at = (a.encoding, a.slots, a.level, a.scale, a.noise_scale_degree, exact)
+        place = (digest, array.dtype, array.shape, count, product, *at)
         if place not in operands:
             plain = self._encode_operand(array, a, product, kept=True)
             operands[place] = self._declared(plain, count, kind)
