@@ -94,7 +94,8 @@ struct Session {
         plan(parameters, {.slots = chosen.slots,
                           .real = chosen.real,
                           .iterations = chosen.iterations,
-                          .merges_parts = chosen.merges_parts}),
+                          .merges_parts = chosen.merges_parts,
+                          .together = chosen.together}),
         context(rlwe::Context::make(parameters, {runtime::Device::Kind::cuda, device}, options_of(chosen))),
         secret(rlwe::generate_secret_key(context)),
         evaluator(context, plan.generate_keys(secret)),
@@ -123,6 +124,7 @@ Fields fields_of(const Session& session, const BootstrapCase& chosen, const std:
           {"level", std::to_string(level)},
           {"limbs", std::to_string(session.context->base(level).size())},
           {"batch", std::to_string(chosen.batch)},
+          {"together", std::to_string(plan.together())},
           {"mode", quoted(mode)}};
 }
 
@@ -216,6 +218,8 @@ BootstrapCase read_bootstrap(const std::string& text) {
       chosen.batch = std::stoul(part.substr(1));
     } else if (part.starts_with("i")) {
       chosen.iterations = std::stoul(part.substr(1));
+    } else if (part.starts_with("t")) {
+      chosen.together = std::stoul(part.substr(1));
     } else {
       chosen.slots = std::stoul(part);
     }
@@ -274,8 +278,8 @@ std::vector<TimedRow> time_bootstrap(const BootstrapCase& chosen, int device, st
                        {"security", quoted(rlwe::name(*session.evaluator.keys().security()))}};
        });
 
-  // In a limited memory there is no room for more.
-  if (changes_of(chosen).contains("memory_mib")) {
+  // In a limited memory there is no room for more, and the steps of several together are of other shapes.
+  if (changes_of(chosen).contains("memory_mib") || plan.together() > 1) {
     print(rows);
     return rows;
   }

@@ -33,8 +33,8 @@ constexpr const char* help = R"(Times operations on a GPU, one call at a time, b
   --mode eager|graph|both                default: both
   --batches 1,8,32    batches for multiply_relinearize, rotate and copies (others: batch 1); default: 1
   --sweep             products and rotations at lower levels, and transforms by number of limbs, too
-  --bootstraps A,B    CKKS bootstraps, and no sets: PRESET[:SLOTS][:real|:merged][:xBATCH][:iITERATIONS][:FIELD=NUMBER]
-                      or those of a client's keys: openfhe[:SLOTS][:degree=N][:primes=N][:digits=N][:budget=N]
+  --bootstraps A,B    CKKS bootstraps, and no sets: PRESET[:SLOTS][:real|:merged][:xBATCH][:iITERATIONS][:tTOGETHER]
+                      [:FIELD=NUMBER], or those of a client's keys: openfhe[:SLOTS][:degree=N][:primes=N][:digits=N][:budget=N]
   --matrices A,B      products of matrices of integers and polynomials of two components, and no sets:
                       ROWSxCOLUMNSxN[:limbs=N][:bits=N], such as 4096x4096x4096
   --energy 1,10,500   energy of so many products with their relinearization one after the other, and nothing else
