@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+import hemera as hm
 from hemera.cli import main
 from hemera_apps.bench import pool
 
@@ -15,7 +16,9 @@ COMMAND = ["bench", "pool", "--devices", "cpu,cpu,cpu", "--threads", "1", "--sma
 
 def test_rows_of_one_member_two_and_all(tmp_path: Path) -> None:
     file = tmp_path / "pool.json"
-    assert main([*COMMAND, "--batches", "2,1", "--in-flight", "2", "--json", str(file)]) == 0
+    groups = [name for name in pool.GROUPS if name != "models"]
+    options = ["--batches", "2,1", "--in-flight", "2", "--only", *groups, "--json", str(file)]
+    assert main([*COMMAND, *options]) == 0
     result = json.loads(file.read_text(encoding="utf-8"))
     assert result["devices"] == ["cpu", "cpu", "cpu"]
     rows = result["rows"]
@@ -60,6 +63,23 @@ def test_a_group_alone_and_one_member(tmp_path: Path) -> None:
     assert main([*alone, "--only", "copies", "products", "--batches", "1"]) == 0
     rows = json.loads(file.read_text(encoding="utf-8"))["rows"]
     assert [row["measurement"] for row in rows] == ["product", "product in map"]  # nowhere to copy to
+
+
+def test_a_packaged_model_on_one_member_and_two(tmp_path: Path) -> None:
+    params = hm.ckks.Parameters.from_bits(
+        degree=1024, prime_bits=[50, 40, 40], special_bits=[50], scale_bits=40, security=None
+    )
+    plan = hm.compile(lambda x: x * x + 1, hm.ArraySpec((2, 4), range=(-1, 1)), params=params)
+    plan.package.save(tmp_path / "square.model")
+    file = tmp_path / "pool.json"
+    alone = [*COMMAND[:2], "--devices", "cpu,cpu", *COMMAND[4:], "--only", "models", "--json", str(file)]
+    assert main([*alone, "--model", str(tmp_path / "square.model"), "--shape", "2,4"]) == 0
+    rows = json.loads(file.read_text(encoding="utf-8"))["rows"]
+    assert [(row["model"], row["members"], row["per_second"] > 0) for row in rows] == [
+        ("square", 1, True),
+        ("square", 2, True),
+    ]
+    assert rows[1]["scaling"] == pytest.approx(rows[1]["per_second"] / rows[0]["per_second"], abs=1e-3)
 
 
 def test_predictions_need_no_device(tmp_path: Path) -> None:

@@ -1,5 +1,5 @@
-"""Pools of several devices: rates of products, of NumPy to NumPy and of bootstraps by members, copies, and
-circuits of one ciphertext that all members share."""
+"""Pools of several devices: rates of products, of NumPy to NumPy, of bootstraps and of packaged models by
+members, copies, and circuits of one ciphertext that all members share."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import statistics
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -23,7 +24,9 @@ from hemera.errors import DeviceError, NoiseError, ParameterError
 from hemera.pool import Pool, PoolCircuit, PoolEvaluator
 from hemera.pool.circuits import each_of, predicted
 from hemera.pool.cuts import NVLINK, PCIE, best_cut, bootstrap_steps, transform_step
+from hemera.serving import Package
 from hemera.times import DeviceTimes
+from hemera_apps.networks import lola
 
 Row = dict[str, Any]
 _IN_MAP = 16
@@ -51,6 +54,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         type=_options.integers,
         default=[1, 2, 3],
         help="calls at the same time on a member, from NumPy to NumPy (default: 1,2,3)",
+    )
+    parser.add_argument("--model", metavar="FILE", help="a packaged model (default: LoLA, which is compiled)")
+    parser.add_argument(
+        "--shape", type=_options.integers, default=[1, 28, 28], help="of its input (default: 1,28,28)"
     )
     parser.add_argument("--preset", help="preset of the bootstraps (default n16-40; test-40 if small)")
     parser.add_argument("--seconds", type=float, default=2.0, help="for each measurement (default: 2)")
@@ -233,6 +240,48 @@ def _bootstraps(options: argparse.Namespace, devices: Sequence[str]) -> Iterator
         yield _row("bootstrap", pool, batch=1, preset=preset, slots=plan.slots, **measured)
 
 
+def _models(options: argparse.Namespace, devices: Sequence[str]) -> Iterator[Row]:
+    """A packaged model, whose matrices each member has: one request on each member, as a captured graph. All
+    members have the same request, and their results are held to those of the first one."""
+    package = Package.load(options.model) if options.model is not None else _lola(options)
+    if not isinstance(package.params, Parameters):
+        raise ParameterError("--model takes a model of CKKS")
+    values = np.random.default_rng(1).uniform(-1, 1, options.shape)
+    encoded = package.interface.encode(values)
+    for pool in _pools(options, devices, package.params):
+        sk = pool.generate_secret_key()
+        ev = pool.bind(package.generate_keys(pool.contexts[0], sk))
+        models = pool._team.run(
+            [(i, functools.partial(package.prepare, context)) for i, context in enumerate(pool.contexts)]
+        )
+
+        def circuit(*parts: hemera.Ciphertext) -> tuple[hemera.Ciphertext, ...]:
+            member = pool.contexts.index(parts[0].context)  # noqa: B023
+            return tuple(models[member].run(ev.evaluators[member], parts))  # noqa: B023
+
+        inputs = [
+            pool.encrypt(pool.encode(np.stack([each] * len(pool)), level=spec.level), sk)
+            for each, spec in zip(encoded, package.inputs, strict=True)
+        ]
+        graph = ev.capture(circuit, *inputs)
+        for result in graph(*inputs):
+            found = pool.decrypt(result, sk)
+            _require_near("model", found, np.broadcast_to(found[:1], found.shape), 2**-8)
+        measured = _rate(pool, functools.partial(graph, *inputs), len(pool), options.seconds)
+        name = "LoLA" if options.model is None else Path(options.model).stem
+        yield _row("model", pool, batch=1, model=name, **measured)
+
+
+def _lola(options: argparse.Namespace) -> Package:
+    """The network of LoLA, compiled."""
+    images = np.random.default_rng(1).uniform(-1, 1, (8, 1, 28, 28))
+    small = Parameters.from_bits(
+        degree=8192, prime_bits=[50, *[40] * 8], special_bits=[50], scale_bits=40, security=None
+    )
+    params = small if options.small else None
+    return hemera.compile(lola(), images[0], calibrate=images, precision_bits=11, params=params).package
+
+
 def _copies(options: argparse.Namespace, devices: Sequence[str]) -> Iterator[Row]:
     """From the first member to the second, row by row; and products on both while copies go on."""
     if len(devices) < 2 and devices != ["cpu:*"]:
@@ -403,6 +452,7 @@ GROUPS: dict[str, Callable[[argparse.Namespace, Sequence[str]], Iterator[Row]]] 
     "products": _products,
     "numpy": _numpy,
     "bootstraps": _bootstraps,
+    "models": _models,
     "copies": _copies,
     "circuits": _circuits,
 }
