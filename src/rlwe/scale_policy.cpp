@@ -27,11 +27,6 @@ constexpr double precise_scale = 0x1p60;
 // Squares double what a level's scale leaves of the exact one. Beyond this it is an error of values.
 constexpr double most_rest = 0x1p-46;
 
-// The scale with its rest, or without it.
-Scale kept(const Scale& scale, double highest) {
-  return highest > precise_scale ? scale : Scale(double{scale});
-}
-
 std::string scale_text(double scale) { return "2^" + decimal(std::log2(scale)); }
 
 // Product of the primes that `from` has and `to` lacks, modulo t; both sorted.
@@ -78,6 +73,10 @@ double ScalePolicy::level_scale(std::size_t level) const {
   return is_approximate() ? policy_.scales.at(level).scale : 1;
 }
 
+Scale ScalePolicy::followed(const Scale& scale) const {
+  return level_scale(highest_user_level_) > precise_scale ? scale : Scale(double{scale});
+}
+
 std::uint64_t ScalePolicy::level_factor(std::size_t level) const {
   return policy_.factors.empty() ? 1 : policy_.factors.at(level).factor;
 }
@@ -107,11 +106,11 @@ Metadata ScalePolicy::rescaled(Metadata meta) const {
   }
   if (is_approximate()) {
     meta.scale /= Scale(divisors_[meta.level]);
-    meta.scale = kept(meta.scale, level_scale(highest_user_level_));
+    meta.scale = followed(meta.scale);
     // Every square would double what rounding adds to the level's scale, until sums refuse it.
     const double own = level_scale(meta.level - 1);
     if (policy_.alignment == Alignment::scale_up && close(meta.scale, own)) {
-      const Scale named = kept(Scale::named(own, meta.scale.exact()), level_scale(highest_user_level_));
+      const Scale named = followed(Scale::named(own, meta.scale.exact()));
       meta.scale = std::abs(named.rest()) <= most_rest * own ? named : Scale(own);
     }
   }
@@ -127,11 +126,11 @@ Metadata ScalePolicy::after(Metadata meta, const ScaleStep& step) const {
   if (step.kind == Kind::rescale) meta = rescaled(std::move(meta));
   if (step.kind == Kind::descend) {
     meta.scale *= Scale(step.scale_factor / descent_quotient(levels_[meta.level], levels_[step.level]));
-    meta.scale = kept(meta.scale, level_scale(highest_user_level_));
+    meta.scale = followed(meta.scale);
   }
   if (step.kind == Kind::multiply) {
     meta.scale *= Scale(step.scale_factor);
-    meta.scale = kept(meta.scale, level_scale(highest_user_level_));
+    meta.scale = followed(meta.scale);
     if (plain_) {
       meta.correction = plain_->multiply(meta.correction, plain_->reduce_signed(step.correction_factor));
     }
@@ -381,7 +380,7 @@ ScaleProduct ScalePolicy::product(const Metadata& a, const Metadata& b,
   }
   result.meta = x.meta;
   result.meta.scale *= y.meta.scale;
-  result.meta.scale = kept(result.meta.scale, level_scale(highest_user_level_));
+  result.meta.scale = followed(result.meta.scale);
   result.meta.largest = largest_product(x.meta.largest, y.meta.largest);
   if (plain_) result.meta.correction = plain_->multiply(x.meta.correction, y.meta.correction);
   result.meta.noise_scale_degree = product_degree(x.meta.noise_scale_degree, y.meta.noise_scale_degree);
@@ -396,7 +395,7 @@ ScaleWay ScalePolicy::before_product(const Metadata& a) const {
 
 Metadata ScalePolicy::number_product(Metadata a, double scale) const {
   a.scale *= Scale(scale);
-  a.scale = kept(a.scale, level_scale(highest_user_level_));
+  a.scale = followed(a.scale);
   a.noise_scale_degree = plain_product_degree(a.noise_scale_degree);
   return a;
 }
@@ -425,7 +424,7 @@ ScaleProduct ScalePolicy::plain_product(const Metadata& a, const Metadata& plain
     result.b.meta.level = x.meta.level;
     result.meta = x.meta;
     result.meta.scale *= plaintext.scale;
-    result.meta.scale = kept(result.meta.scale, level_scale(highest_user_level_));
+    result.meta.scale = followed(result.meta.scale);
     result.meta.largest = largest_product(x.meta.largest, plaintext.largest);
   } else {
     result.meta = x.meta;

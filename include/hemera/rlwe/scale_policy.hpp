@@ -117,6 +117,8 @@ class ScalePolicy {
  private:
   [[nodiscard]] bool is_approximate() const { return !policy_.scales.empty(); }
   [[nodiscard]] bool waits_for_rescale(const Metadata& meta) const;
+  /// The scale with what doubles leave of it, or without where that is not followed.
+  [[nodiscard]] Scale followed(const Scale& scale) const;
   /// Whether limbs alone lead from one level to another.
   [[nodiscard]] bool is_part(std::size_t low, std::size_t high) const;
   void add(ScaleWay& way, ScaleStep step) const;
