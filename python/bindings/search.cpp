@@ -185,7 +185,7 @@ class BytesBuilder {
   std::size_t size_;
 };
 
-/// SHA-256 of the SHA-256 of each MiB, on several threads where there are many.
+/// SHA-256 of the SHA-256 of each 64 KiB, on several threads where there are many.
 nb::bytes digest_of_pieces(const HostArray<std::uint8_t, 1>& data) {
   const std::span bytes(reinterpret_cast<const std::byte*>(data.data()), data.size());
   const runtime::Sha256Digest digest = [&] {

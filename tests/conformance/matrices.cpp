@@ -386,10 +386,31 @@ TEST_P(BackendTest, ElementsOfManyTerms) {
     Rig rig(GetParam(), 1024, {bits});
     for (const std::size_t terms : {31, 57, 129}) check_elements(rig, 1, terms, 2, true);
     check_elements(rig, 2, 67, 5, true);
+    // Of many rows no terms are shared.
+    if (!GetParam().brief() || bits == 50 || bits == 61) check_elements(rig, 30, 129, 1, true);
     if (GetParam().brief() || bits % 10 != 0) continue;
     for (const std::size_t columns : {1, 2, 6}) check_elements(rig, 2, 300, columns, false);
     check_elements(rig, 2, 67, 1, true);
   }
+}
+
+// More terms of 50 bits than 64 bits hold halves' products of: -1 times -1 each.
+TEST_P(BackendTest, ElementsOfThousandsOfTerms) {
+  if (GetParam().brief()) GTEST_SKIP() << "takes minutes in the emulation";
+  constexpr std::size_t rows = 32, terms = 8200, entries = 64;
+  Rig rig(GetParam(), 1024, {50});
+  const RnsBase base = rig.all();
+  const std::uint64_t q = base.modulus(0).value();
+  Host a(base, rows, terms, entries), b(base, terms, 1), expected(base, rows, 1);
+  std::fill(a.words.begin(), a.words.end(), q - 1);
+  std::fill(b.words.begin(), b.words.end(), q - 1);
+  std::fill(expected.words.begin(), expected.words.end(), terms);
+  const poly::Poly left = rig.upload(a), right = rig.upload(b);
+  poly::Poly out = rig.output(base, rows, 1);
+  rig.with_scratch([&](runtime::Workspace& space) {
+    rig.backend->multiply_elements(*rig.queue, out.view(), left.view(), right.view(), base, space);
+  });
+  EXPECT_TRUE(same(rig.download(out), expected));
 }
 
 }  // namespace

@@ -4,7 +4,7 @@ bytes 0-15       magic
 bytes 16-23      H, the length of the header, little-endian
 H bytes          JSON: {"version": 1, "kind": "query", ...}
 the body         numbers, little-endian
-last 32 bytes    SHA-256 of all before; of answers that of the SHA-256 of each MiB, which threads share
+last 32 bytes    SHA-256 of all before; of answers that of the SHA-256 of each 64 KiB, which threads share
 """
 
 from __future__ import annotations

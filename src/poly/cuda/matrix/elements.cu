@@ -1,99 +1,177 @@
-// A product of matrices of residues for each entry: sums of up to 2 rows and 4 columns in a thread, which
-// reads each factor once for them. Of rows that are stored by fewer entries, which a warp shares, 4 rows.
+// A product of matrices of residues for each entry: a warp has 32 entries, and sums of up to 4 rows and 4
+// columns in each thread, which reads each factor once for them. Where there are few rows, warps of a block
+// share the terms.
 #include <algorithm>
 #include <bit>
 
 #include "poly/cuda/launch.cuh"
 #include "poly/cuda/matrix/matrix.hpp"
-#include "poly/cuda/pairs.cuh"
-#include "poly/cuda/rounds.cuh"
 
 namespace hemera::poly::cuda {
 namespace {
 
 using arith::Modulus;
+using arith::uint128;
 
-constexpr unsigned threads = 256;
+constexpr unsigned warp = 32, warps = 8;
 constexpr unsigned most_columns = 4;
-constexpr unsigned entries_of_block = 2 * threads;
-static_assert(min_degree % entries_of_block == 0);
+static_assert(min_degree % warp == 0);
 
 // Rows of a thread, whose sums are in registers.
-template <unsigned columns, bool stored>
-constexpr unsigned rows_of_thread = stored&& columns <= 2 ? 4 : 2;
+constexpr unsigned rows_of_thread(unsigned columns) { return columns <= 2 ? 4 : 2; }
 
-// The places of two neighbours' values in limbs that are whole, or stored by one of each 2^log_run entries.
-template <bool stored>
-struct Places {
-  unsigned first, second;
+// A sum of products of residues below 2^61.
+struct WideSum {
+  using Factor = std::uint64_t;
+  static constexpr unsigned most_terms = 64;  // that 128 bits hold
+  uint128 sum = 0;
 
-  __device__ Places(unsigned entry, unsigned log_run) : first(entry), second(0) {
-    if constexpr (stored) {
-      first = transposed(entry) >> log_run;
-      second = transposed(entry + 1) >> log_run;
-    }
-  }
-  __device__ __forceinline__ Pair values(const std::uint64_t* limb) const {
-    if constexpr (stored) return {limb[first], limb[second]};
-    return read(limb + first);
-  }
+  static __device__ __forceinline__ Factor factor(std::uint64_t a) { return a; }
+  __device__ __forceinline__ void add_product(Factor a, Factor b) { sum += static_cast<uint128>(a) * b; }
+  __device__ __forceinline__ std::uint64_t reduced(const Modulus& q) const { return q.reduce(sum); }
+  __device__ __forceinline__ void fold(const Modulus& q) { sum = reduced(q); }
 };
 
-// Grid [rows of a thread, tile, limb]: blocks that read the same of b are neighbours.
-template <unsigned columns, bool stored>
-__global__ void __launch_bounds__(threads)
+// A sum of products of residues below 2^50, by halves of 25 bits: four multiplications of 32 bits without a
+// carry, where products of 64 bits take some twenty instructions.
+struct HalvesSum {
+  static constexpr unsigned bits = 25;
+  struct Factor {
+    std::uint32_t low, high;
+  };
+  static constexpr unsigned most_terms = 4096;  // the sum in the middle takes two products of each
+  std::uint64_t low = 0, middle = 0, high = 0;
+
+  static __device__ __forceinline__ Factor factor(std::uint64_t a) {
+    return {static_cast<std::uint32_t>(a) & ((1U << bits) - 1), static_cast<std::uint32_t>(a >> bits)};
+  }
+  __device__ __forceinline__ void add_product(const Factor& a, const Factor& b) {
+    low += static_cast<std::uint64_t>(a.low) * b.low;
+    middle += static_cast<std::uint64_t>(a.low) * b.high;
+    middle += static_cast<std::uint64_t>(a.high) * b.low;
+    high += static_cast<std::uint64_t>(a.high) * b.high;
+  }
+  __device__ __forceinline__ std::uint64_t reduced(const Modulus& q) const {
+    return q.reduce(low + (static_cast<uint128>(middle) << bits) + (static_cast<uint128>(high) << 2 * bits));
+  }
+  __device__ __forceinline__ void fold(const Modulus& q) { *this = HalvesSum{.low = reduced(q)}; }
+};
+
+// How a block's warps share rows and terms.
+struct Shares {
+  unsigned rows, terms;  // both powers of two
+};
+
+// Grid [rows of a block, 32 entries, limb]: blocks that read the same of b are neighbours. `log_run`: a is
+// stored by one of each 2^log_run entries.
+template <class Sum, unsigned columns, bool stored>
+__global__ void __launch_bounds__(warp* warps)
     elements_kernel(DeviceView out, ConstDeviceView a, ConstDeviceView b, unsigned rows, unsigned terms,
-                    unsigned log_run, const __grid_constant__ LimbModuli limbs, const Modulus* moduli) {
-  constexpr unsigned own_rows = rows_of_thread<columns, stored>;
-  const unsigned limb = blockIdx.z, first = blockIdx.x * own_rows;
-  const unsigned entry = (blockIdx.y * threads + threadIdx.x) * 2;
-  const Places<stored> places(entry, log_run);
+                    Shares shares, unsigned log_run, const __grid_constant__ LimbModuli limbs,
+                    const Modulus* moduli) {
+  constexpr unsigned own_rows = rows_of_thread(columns), count = own_rows * columns;
+  const unsigned lane = threadIdx.x % warp, group = threadIdx.x / warp;
+  const unsigned own_share = group / shares.rows, limb = blockIdx.z;
+  const unsigned first = (blockIdx.x * shares.rows + group % shares.rows) * own_rows;
+  const unsigned entry = blockIdx.y * warp + lane;
+  const unsigned place = stored ? transposed(entry) >> log_run : entry;
   const Modulus q = moduli[limbs.ring_index[limb]];
   begin_kernel();
-  PairSum sums[own_rows][columns];
-  for (unsigned j = 0; j < terms; ++j) {
-    Pair right[columns];
+  Sum sums[own_rows][columns];
+  unsigned added = 0;
+#pragma unroll 2
+  for (unsigned j = own_share; j < terms; j += shares.terms) {
+    std::uint64_t left[own_rows], right[columns];
 #pragma unroll
-    for (unsigned c = 0; c < columns; ++c) right[c] = read(b.limb(j, c, limb) + entry);
+    for (unsigned c = 0; c < columns; ++c) right[c] = b.limb(j, c, limb)[entry];
+#pragma unroll
+    for (unsigned r = 0; r < own_rows; ++r)
+      left[r] = first + r < rows ? a.limb(first + r, j, limb)[place] : 0;
 #pragma unroll
     for (unsigned r = 0; r < own_rows; ++r) {
-      if (first + r >= rows) break;
-      const Pair left = places.values(a.limb(first + r, j, limb));
+      const typename Sum::Factor factor = Sum::factor(left[r]);
 #pragma unroll
-      for (unsigned c = 0; c < columns; ++c) sums[r][c].add_product(left, right[c]);
+      for (unsigned c = 0; c < columns; ++c) sums[r][c].add_product(factor, Sum::factor(right[c]));
     }
-    if (j % (products_per_sum - 1) != products_per_sum - 2) continue;
+    if (++added < Sum::most_terms - 1) continue;  // one less, for what is folded
+    added = 0;
 #pragma unroll
     for (unsigned r = 0; r < own_rows; ++r) {
 #pragma unroll
       for (unsigned c = 0; c < columns; ++c) sums[r][c].fold(q);
     }
   }
+  std::uint64_t found[own_rows][columns];
+#pragma unroll
+  for (unsigned r = 0; r < own_rows; ++r) {
+#pragma unroll
+    for (unsigned c = 0; c < columns; ++c) found[r][c] = sums[r][c].reduced(q);
+  }
+  if (shares.terms > 1) {
+    __shared__ std::uint64_t parts[warps][count][warp];
+#pragma unroll
+    for (unsigned i = 0; i < count; ++i) parts[group][i][lane] = found[i / columns][i % columns];
+    __syncthreads();
+    if (own_share > 0) return;
+    for (unsigned share = 1; share < shares.terms; ++share) {
+#pragma unroll
+      for (unsigned i = 0; i < count; ++i) {
+        found[i / columns][i % columns] += parts[share * shares.rows + group][i][lane];
+      }
+    }
+#pragma unroll
+    for (unsigned i = 0; i < count; ++i) {
+      found[i / columns][i % columns] = q.reduce(found[i / columns][i % columns]);
+    }
+  }
 #pragma unroll
   for (unsigned r = 0; r < own_rows; ++r) {
     if (first + r >= rows) break;
 #pragma unroll
-    for (unsigned c = 0; c < columns; ++c) {
-      const Pair sum = sums[r][c].reduced(q);
-      write(out.limb(first + r, c, limb) + entry, sum.x, sum.y);
-    }
+    for (unsigned c = 0; c < columns; ++c) out.limb(first + r, c, limb)[entry] = found[r][c];
   }
 }
 
-template <unsigned columns, bool stored>
+template <class Sum, unsigned columns, bool stored>
 void multiply_columns(const Launcher& launcher, const PolyView& out, const ConstPolyView& a,
                       const ConstPolyView& b, const RnsBase& base) {
-  constexpr unsigned own_rows = rows_of_thread<columns, stored>;
+  constexpr unsigned own_rows = rows_of_thread(columns);
   const auto rows = static_cast<unsigned>(out.shape.batch), terms = static_cast<unsigned>(b.shape.batch);
   const auto log_run = static_cast<unsigned>(std::countr_zero(out.shape.degree / a.shape.degree));
+  const unsigned groups = std::min(std::bit_ceil((rows + own_rows - 1) / own_rows), warps);
+  const Shares shares{groups, warps / groups};
+  const unsigned rows_of_block = groups * own_rows;
   for (std::size_t limb = 0; limb < out.shape.limbs; limb += limbs_per_launch) {
     const std::size_t limbs = std::min<std::size_t>(limbs_per_launch, out.shape.limbs - limb);
-    launch("multiply_elements", launcher.stream, elements_kernel<columns, stored>,
-           {(rows + own_rows - 1) / own_rows, launcher.degree() / entries_of_block,
-            static_cast<unsigned>(limbs)},
-           {threads}, 0, device_view(out.limbs(limb, limbs)), device_view(a.limbs(limb, limbs)),
-           device_view(b.limbs(limb, limbs)), rows, terms, log_run, limb_moduli(base, limb, limbs),
-           launcher.tables->moduli());
+    launch(
+        "multiply_elements", launcher.stream, elements_kernel<Sum, columns, stored>,
+        {(rows + rows_of_block - 1) / rows_of_block, launcher.degree() / warp, static_cast<unsigned>(limbs)},
+        {warp * warps}, 0, device_view(out.limbs(limb, limbs)), device_view(a.limbs(limb, limbs)),
+        device_view(b.limbs(limb, limbs)), rows, terms, shares, log_run, limb_moduli(base, limb, limbs),
+        launcher.tables->moduli());
+  }
+}
+
+template <class Sum, bool stored>
+void multiply(const Launcher& launcher, const PolyView& out, const ConstPolyView& a, const ConstPolyView& b,
+              const RnsBase& base) {
+  for (std::size_t first = 0; first < out.shape.components; first += most_columns) {
+    const std::size_t columns = std::min<std::size_t>(most_columns, out.shape.components - first);
+    const PolyView to = out.components(first, columns);
+    const ConstPolyView from = b.components(first, columns);
+    switch (columns) {
+      case 1:
+        multiply_columns<Sum, 1, stored>(launcher, to, a, from, base);
+        break;
+      case 2:
+        multiply_columns<Sum, 2, stored>(launcher, to, a, from, base);
+        break;
+      case 3:
+        multiply_columns<Sum, 3, stored>(launcher, to, a, from, base);
+        break;
+      default:
+        multiply_columns<Sum, 4, stored>(launcher, to, a, from, base);
+    }
   }
 }
 
@@ -101,29 +179,15 @@ void multiply_columns(const Launcher& launcher, const PolyView& out, const Const
 
 void multiply_elements(const Launcher& launcher, const PolyView& out, const ConstPolyView& a,
                        const ConstPolyView& b, const RnsBase& base) {
-  for (std::size_t first = 0; first < out.shape.components; first += most_columns) {
-    const std::size_t columns = std::min<std::size_t>(most_columns, out.shape.components - first);
-    const PolyView to = out.components(first, columns);
-    const ConstPolyView from = b.components(first, columns);
-    const auto multiply = [&]<unsigned count>(std::integral_constant<unsigned, count>) {
-      if (a.shape.degree != out.shape.degree)
-        return multiply_columns<count, true>(launcher, to, a, from, base);
-      multiply_columns<count, false>(launcher, to, a, from, base);
-    };
-    switch (columns) {
-      case 1:
-        multiply(std::integral_constant<unsigned, 1>{});
-        break;
-      case 2:
-        multiply(std::integral_constant<unsigned, 2>{});
-        break;
-      case 3:
-        multiply(std::integral_constant<unsigned, 3>{});
-        break;
-      default:
-        multiply(std::integral_constant<unsigned, 4>{});
-    }
+  bool halves = true;
+  for (std::size_t limb = 0; limb < base.size(); ++limb) {
+    halves = halves && base.modulus(limb).value() >> 2 * HalvesSum::bits == 0;
   }
+  const bool stored = a.shape.degree != out.shape.degree;
+  const auto run = halves   ? stored ? multiply<HalvesSum, true> : multiply<HalvesSum, false>
+                     : stored ? multiply<WideSum, true>
+                            : multiply<WideSum, false>;
+  run(launcher, out, a, b, base);
 }
 
 }  // namespace hemera::poly::cuda
