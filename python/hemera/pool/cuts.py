@@ -29,7 +29,8 @@ class LinkTimes:
     """The times of copies between members.
 
     `bytes_per_second`: what a member takes in, or gives out, at once.
-    `seconds`: what each exchange takes before its first byte arrives.
+    `seconds`: what a transfer takes before its first byte arrives. Drivers begin one after the other: on four
+    H200 the 9 transfers of a broadcast take 239 us in all, and the 24 of a sum 343.
     """
 
     bytes_per_second: float
@@ -52,9 +53,7 @@ class LinkTimes:
         others = members - 1
         if others < 1:
             return 0.0
-        if others == 1:
-            return self.copy(size)
-        return 2 * self.seconds + size / self.bytes_per_second * (1 + (others - 1) / others)
+        return others**2 * self.seconds + size / self.bytes_per_second * (1 + (others - 1) / others)
 
     def all_reduce(self, size: int, members: int) -> float:
         """The seconds until the sum of arrays of `size` bytes, one of each member, is on one of the members,
@@ -64,7 +63,8 @@ class LinkTimes:
             return 0.0
         if members == 2:
             return self.copy(size)
-        return 2 * self.seconds + 2 * size / self.bytes_per_second * (members - 1) / members
+        transfers = 2 * members * (members - 1)
+        return transfers * self.seconds + 2 * size / self.bytes_per_second * (members - 1) / members
 
     def gather(self, size: int, members: int) -> float:
         """The seconds until `size` bytes, of which each member has as many, are on the first one."""
