@@ -25,6 +25,7 @@ from numpy.typing import NDArray
 from rich.console import Console
 from rich.table import Table
 
+import hemera
 from hemera import _machine, _options, ckks
 from hemera.circuits import approximate
 from hemera.errors import DeviceError, ParameterError, SecurityWarning
@@ -37,7 +38,7 @@ from hemera_apps._serve_client import Job, Measured, work
 
 __all__ = ["MODELS", "Crowd", "Workload", "add_arguments", "add_model", "run", "server", "workload"]
 
-MODELS = ("linear", "network")
+MODELS = ("linear", "network", "deep")
 CLIENTS = [1, 2, 4, 8, 16]
 CONNECTIONS = [1, 4]
 _TOLERANCE = 1e-3
@@ -49,7 +50,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--model",
         choices=MODELS,
         action="append",
-        help="three scores of 64 values (linear), or two layers with tanh (network); default both",
+        help="three scores of 64 values (linear), two layers with tanh (network), or eight with squares and "
+        "bootstraps (deep, which keeps a GPU busy); default: the first two",
     )
     parser.add_argument(
         "--clients",
@@ -83,7 +85,7 @@ def run(options: argparse.Namespace) -> int:
     for name, numbers in (("clients", options.clients), ("connections", options.connections)):
         if not numbers or min(numbers) < 1 or max(numbers) > 256:
             raise ParameterError(f"--{name} takes numbers from 1 to 256")
-    chosen = options.model or list(MODELS)
+    chosen = options.model or ["linear", "network"]
     rows = []
     cases = len(options.clients) * len(options.connections)
     with StageProgress(len(chosen) * (1 + cases)) as progress:
@@ -108,7 +110,9 @@ class Workload:
 
 
 def workload(name: str, small: bool) -> Workload:
-    """The model of a name: a linear one, or a network; `small`: with a ring that is not secure."""
+    """The model of a name: see `add_arguments`; `small`: with a ring that is not secure."""
+    if name == "deep":
+        return _deep(small)
     random = np.random.default_rng(15)
     width, layer = (8, 8) if small else (64, 64)
     depth = 2 if name == "linear" else 7
@@ -134,6 +138,34 @@ def workload(name: str, small: bool) -> Workload:
             outputs={"output": 3},
         )
     return Workload(package, random.uniform(-1, 1, width))
+
+
+def _deep(small: bool) -> Workload:
+    """Means of pairs and their squares, eight times."""
+    random = np.random.default_rng(15)
+    width = 8 if small else 64
+    layers = [
+        (np.eye(width)[random.permutation(width)] + np.eye(width)[random.permutation(width)]) / 2
+        for _ in range(2 if small else 8)
+    ]
+
+    def deep(x: Any) -> Any:
+        for layer in layers:
+            x = layer @ x
+            x = 0.9 * x - 0.1 * x * x
+        return x
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", SecurityWarning)
+        params = (
+            ckks.Parameters.for_bootstrapping("test-40", levels=4, degree=2048)
+            if small
+            else ckks.Parameters.for_bootstrapping("n15-36")
+        )
+        plan = hemera.compile(
+            deep, hemera.ArraySpec((width,), range=(-1, 1)), precision_bits=10, params=params
+        )
+    return Workload(plan.package, random.uniform(-1, 1, width))
 
 
 def _measure(

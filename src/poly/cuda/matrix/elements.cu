@@ -3,9 +3,11 @@
 // share the terms.
 #include <algorithm>
 #include <bit>
+#include <type_traits>
 
 #include "poly/cuda/launch.cuh"
 #include "poly/cuda/matrix/matrix.hpp"
+#include "poly/cuda/rounds.cuh"
 
 namespace hemera::poly::cuda {
 namespace {
@@ -15,6 +17,7 @@ using arith::uint128;
 
 constexpr unsigned warp = 32, warps = 8;
 constexpr unsigned most_columns = 4;
+constexpr unsigned at_once = 4;  // terms
 static_assert(min_degree % warp == 0);
 
 // Rows of a thread, whose sums are in registers.
@@ -27,10 +30,22 @@ struct WideSum {
   uint128 sum = 0;
 
   static __device__ __forceinline__ Factor factor(std::uint64_t a) { return a; }
-  __device__ __forceinline__ void add_product(Factor a, Factor b) { sum += static_cast<uint128>(a) * b; }
+  template <unsigned terms>
+  __device__ __forceinline__ void add_products(const Factor (&a)[terms], const Factor (&b)[terms]) {
+#pragma unroll
+    for (unsigned j = 0; j < terms; ++j) sum += static_cast<uint128>(a[j]) * b[j];
+  }
   __device__ __forceinline__ std::uint64_t reduced(const Modulus& q) const { return q.reduce(sum); }
   __device__ __forceinline__ void fold(const Modulus& q) { sum = reduced(q); }
 };
+
+__device__ __forceinline__ void add_wide(std::uint64_t& sum, std::uint32_t a, std::uint32_t b) {
+#if defined(__CUDA_ARCH__)
+  asm("mad.wide.u32 %0, %1, %2, %0;" : "+l"(sum) : "r"(a), "r"(b));
+#else
+  sum += static_cast<std::uint64_t>(a) * b;
+#endif
+}
 
 // A sum of products of residues below 2^50, by halves of 25 bits: four multiplications of 32 bits without a
 // carry, where products of 64 bits take some twenty instructions.
@@ -45,11 +60,21 @@ struct HalvesSum {
   static __device__ __forceinline__ Factor factor(std::uint64_t a) {
     return {static_cast<std::uint32_t>(a) & ((1U << bits) - 1), static_cast<std::uint32_t>(a >> bits)};
   }
-  __device__ __forceinline__ void add_product(const Factor& a, const Factor& b) {
-    low += static_cast<std::uint64_t>(a.low) * b.low;
-    middle += static_cast<std::uint64_t>(a.low) * b.high;
-    middle += static_cast<std::uint64_t>(a.high) * b.low;
-    high += static_cast<std::uint64_t>(a.high) * b.high;
+  // Products of several terms are added to each other before they are added to the sum, in which no compiler
+  // keeps them where a multiplication could add to them.
+  template <unsigned terms>
+  __device__ __forceinline__ void add_products(const Factor (&a)[terms], const Factor (&b)[terms]) {
+    std::uint64_t l = 0, m = 0, h = 0;
+#pragma unroll
+    for (unsigned j = 0; j < terms; ++j) {
+      add_wide(l, a[j].low, b[j].low);
+      add_wide(m, a[j].low, b[j].high);
+      add_wide(m, a[j].high, b[j].low);
+      add_wide(h, a[j].high, b[j].high);
+    }
+    low += l;
+    middle += m;
+    high += h;
   }
   __device__ __forceinline__ std::uint64_t reduced(const Modulus& q) const {
     return q.reduce(low + (static_cast<uint128>(middle) << bits) + (static_cast<uint128>(high) << 2 * bits));
@@ -77,24 +102,44 @@ __global__ void __launch_bounds__(warp* warps)
   const unsigned place = stored ? transposed(entry) >> log_run : entry;
   const Modulus q = moduli[limbs.ring_index[limb]];
   begin_kernel();
+  // Rows beyond the last are that one again, so that no load waits for a condition; they are not written.
+  const std::uint64_t* left[own_rows];
+#pragma unroll
+  for (unsigned r = 0; r < own_rows; ++r) {
+    left[r] = a.limb(min(first + r, rows - 1), own_share, limb) + place;
+  }
+  const std::uint64_t* right = b.limb(own_share, 0, limb) + entry;
+  const std::uint64_t left_step = shares.terms * a.component_stride,
+                      right_step = shares.terms * b.batch_stride;
   Sum sums[own_rows][columns];
-  unsigned added = 0;
-#pragma unroll 2
-  for (unsigned j = own_share; j < terms; j += shares.terms) {
-    std::uint64_t left[own_rows], right[columns];
+  unsigned j = own_share;
+  for (;;) {
+    // One term less than a sum holds, for what is folded.
+    const unsigned stop = min(terms, j + (Sum::most_terms - 1) * shares.terms);
+    const auto take = [&]<unsigned count>(std::integral_constant<unsigned, count>) {
+      typename Sum::Factor factors[columns][count];
 #pragma unroll
-    for (unsigned c = 0; c < columns; ++c) right[c] = b.limb(j, c, limb)[entry];
+      for (unsigned i = 0; i < count; ++i) {
 #pragma unroll
-    for (unsigned r = 0; r < own_rows; ++r)
-      left[r] = first + r < rows ? a.limb(first + r, j, limb)[place] : 0;
+        for (unsigned c = 0; c < columns; ++c) {
+          factors[c][i] = Sum::factor(right[i * right_step + c * b.component_stride]);
+        }
+      }
+      right += count * right_step;
 #pragma unroll
-    for (unsigned r = 0; r < own_rows; ++r) {
-      const typename Sum::Factor factor = Sum::factor(left[r]);
+      for (unsigned r = 0; r < own_rows; ++r) {
+        typename Sum::Factor own[count];
 #pragma unroll
-      for (unsigned c = 0; c < columns; ++c) sums[r][c].add_product(factor, Sum::factor(right[c]));
-    }
-    if (++added < Sum::most_terms - 1) continue;  // one less, for what is folded
-    added = 0;
+        for (unsigned i = 0; i < count; ++i) own[i] = Sum::factor(left[r][i * left_step]);
+        left[r] += count * left_step;
+#pragma unroll
+        for (unsigned c = 0; c < columns; ++c) sums[r][c].add_products(own, factors[c]);
+      }
+      j += count * shares.terms;
+    };
+    while (j + (at_once - 1) * shares.terms < stop) take(std::integral_constant<unsigned, at_once>{});
+    while (j < stop) take(std::integral_constant<unsigned, 1>{});
+    if (j >= terms) break;
 #pragma unroll
     for (unsigned r = 0; r < own_rows; ++r) {
 #pragma unroll
