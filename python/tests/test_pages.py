@@ -27,6 +27,7 @@ def sections(page: str) -> dict[str, str]:
 START = sections("start.md")
 OTHERS = sections("coming-from.md")
 IMPORTS = "import numpy as np\nimport hemera as hm\n"
+OF_ORION = sections("orion.md")
 IMPORT_OF_TENSEAL = "import hemera.compat.tenseal as ts\n"
 
 
@@ -92,3 +93,14 @@ def test_tenseal(title: str, capsys: Any) -> None:
     shown = capsys.readouterr().out.splitlines()
     for line, wanted in zip(shown, beside, strict=True):
         np.testing.assert_allclose(numbers(line), numbers(wanted), atol=1e-4)
+
+
+@pytest.mark.parametrize("title", OF_ORION)
+def test_orion(title: str, capsys: Any) -> None:
+    """Each line prints what stands beside it."""
+    program = OF_ORION[title]
+    if "import orion.nn" in program:
+        pytest.importorskip("orion", reason="Orion is no requirement: pip install orion-fhe")
+    exec(compile(program, title, "exec"), {})
+    beside = [line.partition("  # ")[2] for line in program.splitlines() if line.startswith("print(")]
+    assert capsys.readouterr().out.splitlines()[-len(beside) :] == beside
