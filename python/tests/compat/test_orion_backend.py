@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -208,6 +209,10 @@ def test_negation_and_rotations(backend: Backend) -> None:
         y = backend.RotateNew(x, amount)
         assert y != x
         np.testing.assert_allclose(decrypted(backend, y), np.roll(values, -amount), atol=CLOSE)
+    keys = len(backend._with_keys.keys.galois_elements)
+    assert backend._with_keys.keys.has_rotation(100)  # its own, and not those of 64, 32 and 4
+    backend.RotateNew(x, 100)
+    assert len(backend._with_keys.keys.galois_elements) == keys
     assert backend.Rotate(x, 7) == x
     np.testing.assert_allclose(decrypted(backend, x), np.roll(values, -7), atol=CLOSE)
 
@@ -230,6 +235,7 @@ def test_polynomials(backend: Backend, count: int) -> None:
         y = backend.EvaluatePolynomial(x, found, SCALE // 3)
         assert backend.GetCiphertextLevel(y) == LEVELS - depth
         np.testing.assert_allclose(decrypted(backend, y), clear(values, coefficients), atol=2 * CLOSE)
+        assert math.isinf(backend._ciphertexts[y].largest)  # of later layers nothing is known
     np.testing.assert_allclose(decrypted(backend, x), values, atol=CLOSE)
 
 
@@ -279,6 +285,12 @@ def test_linear_transforms() -> None:
     np.testing.assert_allclose(decrypted(backend, z), product(others, values), atol=8 * CLOSE)
     with pytest.raises(hm.errors.LevelError):
         backend.EvaluateLinearTransform(second, y)
+    # A third one, with a key of the arithmetic's.
+    third = transform(backend, {7: slots(60)}, 4)
+    backend.AddRotationKey(7)
+    turned = backend.EvaluateLinearTransform(third, x)
+    wanted = slots(60) * np.roll(values, -7)
+    np.testing.assert_allclose(decrypted(backend, turned), wanted, atol=8 * CLOSE)
     # Blocks are added up and rescaled as one.
     total = backend.RescaleNew(backend.AddCiphertextNew(y, z))
     assert backend.GetCiphertextLevel(total) == 2
@@ -334,13 +346,21 @@ def test_keys_and_diagonals_as_bytes() -> None:
 
     reader = make()
     reader.LoadSecretKey(secret)
+    with pytest.raises(hm.errors.MissingKeyError, match="no keys"):  # the old ones are of another secret
+        encrypted(reader, values)
     reader.GeneratePublicKey()
+    reader.GenerateRelinearizationKey()
+    own = encrypted(reader, values)
+    square = reader.Rescale(reader.MulRelinCiphertextNew(own, own))
+    np.testing.assert_allclose(decrypted(reader, square), values**2, atol=CLOSE)
     x = encrypted(writer, values)  # of the same secret
     theirs = reader._ciphertexts.add(reader.context.load(bytes(writer._ciphertexts[x])))
     np.testing.assert_allclose(decrypted(reader, theirs), values, atol=CLOSE)
 
     again = transform(reader, diagonals, 4, "load")
     assert reader.GetLinearTransformRotationKeys(again) == elements
+    with pytest.raises(hm.errors.ParameterError, match="not loaded"):
+        reader.EvaluateLinearTransform(again, theirs)
     for number, row in rows.items():
         reader.LoadPlaintextDiagonal(row, again, number)
     with pytest.raises(hm.errors.MissingKeyError):
@@ -350,7 +370,9 @@ def test_keys_and_diagonals_as_bytes() -> None:
     y = reader.EvaluateLinearTransform(again, theirs)
     np.testing.assert_allclose(decrypted(reader, y), product(diagonals, values), atol=8 * CLOSE)
 
+    before = reader.context.memory_used
     reader.RemovePlaintextDiagonals(again)
+    assert before - reader.context.memory_used >= 3 * 8 * 2048  # three encoded diagonals, a limb at the least
     with pytest.raises(hm.errors.ParameterError, match="not loaded"):
         reader.EvaluateLinearTransform(again, theirs)
     for number, row in rows.items():
@@ -389,6 +411,7 @@ def test_bootstraps(refreshing: Backend, count: int, level: int) -> None:
     assert (refreshing.GetCiphertextLevel(x), refreshing.GetCiphertextLevel(y)) == (level, 2)
     assert refreshing.GetCiphertextSlots(y) == 1024
     np.testing.assert_allclose(decrypted(refreshing, y), np.tile(values, 1024 // count), atol=2.0**-15)
+    assert math.isinf(refreshing._ciphertexts[y].largest)
     z = refreshing.Rescale(refreshing.MulRelinCiphertextNew(y, y))
     assert refreshing.GetCiphertextLevel(z) == 1
     np.testing.assert_allclose(decrypted(refreshing, z)[:count], values**2, atol=2.0**-14)
@@ -431,6 +454,7 @@ def test_a_top_prime_of_another_size() -> None:
     """As of the chain in Orion's own test of special primes. The scale of the top level is a larger one."""
     backend = make(log_primes=[45, 30, 30, 45], log_special=[50, 51, 52])
     assert [each.bit_length() for each in backend.GetAuxModuliChain()] == [50, 51, 52]
+    assert backend.context.encode([0.0], level=0).scale == pytest.approx(2**30, rel=0.01)
     values = slots(17)
     x = backend.Encrypt(backend.Encode(values.tolist(), 3, SCALE))
     for level in (2, 1, 0):

@@ -42,9 +42,7 @@ class Arithmetic(Tensors):
 
     def RescaleNew(self, ciphertext: int) -> int:
         """See `Rescale`."""
-        x = self._ciphertexts[ciphertext]
-        rescaled = self._rescaled(x)
-        return self._ciphertexts.add(rescaled.copy() if rescaled is x else rescaled)
+        return self._ciphertexts.add(self._rescaled(self._ciphertexts[ciphertext]))
 
     # --- Numbers. ---
 
@@ -158,7 +156,8 @@ class Arithmetic(Tensors):
         return self._with_keys.rotate(x, amount)
 
     def _rescaled(self, x: Ciphertext) -> Ciphertext:
-        """Without the product's scale, if it waits for its rescale; else the same object."""
+        """Without the product's scale, if it waits for its rescale; else the same object, which no call
+        changes."""
         degree = x._native.noise_scale_degree
         if degree > 2:
             raise ParameterError(f"a product of noise-scale degree {degree}")

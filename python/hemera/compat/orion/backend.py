@@ -20,7 +20,7 @@ from hemera.compat.orion.values import as_bytes, as_reals
 from hemera.errors import MismatchError, ParameterError
 from hemera.objects.ciphertext import Ciphertext
 from hemera.objects.evaluator import Evaluator
-from hemera.objects.keys import Keys
+from hemera.objects.keys import Keys, SecretKey
 
 __all__ = ["Backend", "Configuration"]
 
@@ -255,6 +255,10 @@ class Backend(Arithmetic):
                 "of one"
             )
         return self._rotation_keys([self._rotations[element]])
+
+    def _take_secret(self, secret: SecretKey) -> None:
+        super()._take_secret(secret)
+        self.RemoveRotationKeys()
 
     def _add_keys(self, keys: Keys) -> None:
         super()._add_keys(keys)

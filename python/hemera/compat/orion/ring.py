@@ -95,18 +95,10 @@ def make_ring(
         degree=degree,
         prime_bits=log_primes,
         special_bits=log_special,
-        scale_bits=_settled(log_scale, log_primes[1:]),
+        scale_bits=log_scale,
         security=security,
     )
     return Ring(params, 0, levels, log_scale)
-
-
-def _settled(scale_bits: float, drops: Sequence[int]) -> float:
-    """The bits of the top level's scale for which the lowest has `scale_bits`, by S_l = sqrt(S_(l-1) q_l)
-    (docs/levels.md). They are the same where each level drops as many bits as the scale has."""
-    for bits in drops:
-        scale_bits = (scale_bits + bits) / 2
-    return scale_bits
 
 
 def _product(primes: Sequence[int]) -> int:

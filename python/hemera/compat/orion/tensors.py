@@ -55,15 +55,15 @@ class Tensors:
     NewEncoder = NewEncryptor = NewDecryptor = GenerateEvaluationKeys = NewKeyGenerator
 
     def GenerateSecretKey(self) -> None:
-        """A fresh secret key. The public key and those of evaluation belong to it."""
-        self._secret = self._context.generate_secret_key()
+        """A fresh secret key. Keys of another one are forgotten."""
+        self._take_secret(self._context.generate_secret_key())
 
     def SerializeSecretKey(self) -> tuple[NDArray[np.uint8], None]:
         """The secret key in Hemera's file format."""
         return as_bytes(self._require_secret().to_bytes())
 
     def LoadSecretKey(self, data: NDArray[np.uint8]) -> None:
-        """The secret key of `SerializeSecretKey`.
+        """The secret key of `SerializeSecretKey`. Keys of another one are forgotten.
 
         Raises:
             MismatchError: if the bytes hold something else.
@@ -71,7 +71,7 @@ class Tensors:
         found = self._context.load(np.asarray(data, dtype=np.uint8).tobytes())
         if not isinstance(found, SecretKey):
             raise MismatchError(f"LoadSecretKey takes a secret key, not a {type(found).__name__}")
-        self._secret = found
+        self._take_secret(found)
 
     def GeneratePublicKey(self) -> None:
         """The key that encrypts."""
@@ -104,8 +104,11 @@ class Tensors:
             galois_level=self._ring.native_level(self._ring.levels),
         )
 
+    def _take_secret(self, secret: SecretKey) -> None:
+        self._secret, self._keys, self._evaluator = secret, None, None
+
     def _add_keys(self, keys: Keys) -> None:
-        self._keys = keys if self._keys is None else self._keys | keys
+        self._keys = keys if self._keys is None else keys | self._keys
         self._evaluator = self._context.bind(self._keys)
 
     def _require_secret(self) -> SecretKey:
