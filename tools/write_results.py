@@ -88,7 +88,17 @@ def entries_of(table: Mapping[str, Any], rows: Sequence[Any], root: Path) -> Ite
     else:
         for entry in table["entries"]:
             where = {**entry["where"], **({"mode": "graph"} if "bootstraps-" in table["file"] else {})}
-            yield {**entry, "row": row_of(rows, where) if entry["where"] else rows[0]}
+            row = row_of(rows, where) if entry["where"] else rows[0]
+            theirs = {name: _resolved(each, rows, table) for name, each in entry["theirs"].items()}
+            yield {**entry, "row": row, "theirs": theirs}
+
+
+def _resolved(theirs: Any, rows: Sequence[Any], table: Mapping[str, Any]) -> Any:
+    """A figure of others; one that stands in another row of the same file is looked up there."""
+    if not isinstance(theirs, dict):
+        return theirs
+    value: float = table.get("factor", 1) * value_of(row_of(rows, theirs["where"]), table["value"])
+    return value
 
 
 def _set_of(row: Mapping[str, Any]) -> str:
@@ -153,6 +163,8 @@ def _origin(table: Mapping[str, Any], data: Any, row: Mapping[str, Any]) -> str:
         places += [data, *(data[key] for key in ("made", "machine") if key in data)]
     names = ("commit", "date", "backend", "processor", "gpu")
     facts = {key: str(place[key]) for key in names for place in places if place.get(key)}
+    if "commit" in table:
+        facts["commit"] = str(data[table["commit"]])
     device = table.get("device") or facts.get("gpu") or f"{facts['processor']}, {facts['backend']}"
     return ", ".join([device, *([facts["date"]] if "date" in facts else []), f"commit `{facts['commit']}`"])
 
