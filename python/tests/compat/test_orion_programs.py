@@ -98,7 +98,7 @@ def stand_in(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_the_functions_are_those_of_one_scheme() -> None:
     try:
         scheme = orion.init_scheme(CONFIGURATION, device="cpu", security=None)
-        assert scheme is orion._shared()
+        assert scheme is orion.scheme
         assert isinstance(scheme.backend, orion.Backend)
         assert orion.compile("net") == "compiled net"
         assert (orion.nn, orion.__version__) == ("Orion's layers", "1.0.2")
@@ -224,3 +224,24 @@ def test_networks_of_orion(activation: str, bootstraps: bool, fused: bool) -> No
     found = net(image).decrypt().decode().numpy()
     tolerance = {"square": 1e-5, "silu": 0.02, "relu": 0.1}[activation]
     np.testing.assert_allclose(found, clear, atol=tolerance)
+
+
+@needs_orion
+def test_keys_and_diagonals_in_orions_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A network that Orion saved, with its keys and diagonals, runs after it is loaded again."""
+    torch = importlib.import_module("torch")
+    monkeypatch.chdir(tmp_path)
+    images = torch.randn(4, 1, 8, 8)
+    for mode in ("save", "load"):
+        torch.manual_seed(1)
+        files = {"io_mode": mode, "diags_path": "diagonals.h5", "keys_path": "keys.h5"}
+        config = {**CONFIGURATION, "orion": {**CONFIGURATION["orion"], **files}}
+        orion.init_scheme(config, device="cpu", security=None)
+        net = network("square")
+        net.eval()
+        orion.fit(net, images[:1])
+        level = orion.compile(net)
+        clear = net(images[:1]).detach().numpy()
+        net.he()
+        found = net(orion.encrypt(orion.encode(images[:1], level))).decrypt().decode().numpy()
+        np.testing.assert_allclose(found, clear, atol=1e-5)

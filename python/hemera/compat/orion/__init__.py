@@ -90,6 +90,8 @@ def __getattr__(name: str) -> Any:
     """Orion's other names."""
     if name.startswith("__") and name != "__version__":
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    if name == "scheme":
+        return _shared()
     if name in _OF_SCHEME:
         return getattr(_shared(), name)
     return getattr(_orion("orion"), name)
