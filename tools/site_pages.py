@@ -43,6 +43,7 @@ ORIGIN = {
     "date": "{}",
     "commit": "commit `{}`",
     "tenseal": "TenSEAL {}",
+    "orion": "Orion {}",
     "seal": "SEAL {}",
 }
 """Facts about rows, and how the line before a table has them."""
