@@ -100,14 +100,13 @@ class Backend(Arithmetic):
     @classmethod
     def of(cls, configuration: Configuration, *, device: str = "auto", security: int | None = 128) -> Backend:
         """The backend for Orion's parameters. It bootstraps if their file has `boot_params`."""
-        names = {name.lower() for name in configuration.params_json}
         return cls(
             log_degree=configuration.get_logn(),
             log_primes=configuration.get_logq(),
             log_special=configuration.get_logp(),
             log_scale=configuration.get_logscale(),
             ring=configuration.get_ringtype(),
-            bootstraps="boot_params" in names,
+            bootstraps="boot_params" in configuration.params_json,
             device=device,
             security=security,
         )
