@@ -67,6 +67,7 @@ def test_values_go_in_and_out(backend: Backend) -> None:
     ciphertext = backend.Encrypt(plaintext)
     np.testing.assert_allclose(decrypted(backend, ciphertext), values, atol=CLOSE)
     assert backend.GetPlaintextLevel(plaintext) == backend.GetCiphertextLevel(ciphertext) == 2
+    assert backend.GetPlaintextLevel(backend.Decrypt(ciphertext)) == 2
     assert backend.GetPlaintextSlots(plaintext) == backend.GetCiphertextSlots(ciphertext) == 1024
     assert backend.GetCiphertextDegree(ciphertext) == 1
     assert backend.GetPlaintextScale(plaintext) == backend.GetCiphertextScale(ciphertext) == SCALE
@@ -405,6 +406,10 @@ def refreshing() -> Backend:
 def test_bootstraps(refreshing: Backend, count: int, level: int) -> None:
     """Values in the first slots, and zeros behind, come back at the highest level, repeated."""
     refreshing.NewBootstrapper([61, 61], count)
+    assert refreshing._bootstraps[count].levels_left == 2  # as many as Orion's, and none that nobody uses
+    keys = refreshing._keys
+    refreshing.NewBootstrapper([61, 61], count)
+    assert refreshing._keys is keys
     values = slots(16, count)
     x = refreshing.Encrypt(refreshing.Encode(values.tolist(), level, 2**40))
     y = refreshing.Bootstrap(x, count)
