@@ -1,0 +1,305 @@
+#include <algorithm>
+#include <cassert>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "hemera_heir/hemera_heir.hpp"  // of Hemera: integrations/heir/include
+
+using namespace hemera::heir;
+
+std::vector<float> _assign_layout_6673320757081164307(std::vector<float> v0) {
+  [[maybe_unused]] int32_t v1 = 1;
+  [[maybe_unused]] int32_t v2 = 0;
+  std::vector<float> v3(128, 0);
+  [[maybe_unused]] int32_t v4 = 3;
+  [[maybe_unused]] int32_t v5 = 4;
+  [[maybe_unused]] int32_t v6 = 6;
+  [[maybe_unused]] int32_t v7 = 2;
+  [[maybe_unused]] int32_t v8 = 14;
+  [[maybe_unused]] int32_t v9 = 7;
+  [[maybe_unused]] int32_t v10 = 16;
+  [[maybe_unused]] int32_t v11 = 13;
+  [[maybe_unused]] int32_t v12 = 32;
+  std::vector<float> v13 = v3;
+  for (auto v14 = 0; v14 < 2; v14 += 1) {
+    for (auto v17 = 0; v17 < 2; v17 += 1) {
+      for (auto v20 = 0; v20 < 4; v20 += 1) {
+        for (auto v23 = 0; v23 < 32; v23 += 1) {
+          int32_t v25 = (v23 / v5) - ((v23 % v5 != 0) && ((v23 < 0) != (v5 < 0)));
+          int32_t v26 = v25 * v5;
+          int32_t v27 = v23 - v26;
+          int32_t v28 = v27 * v4;
+          int32_t v29 = v14 * v6;
+          int32_t v30 = v28 + v29;
+          int32_t v31 = v17 * v7;
+          int32_t v32 = v30 + v31;
+          int32_t v33 = v32 + v8;
+          int32_t v34 = v20 + v23;
+          int32_t v35 = v34 + v9;
+          int32_t v36 = (v35 / v10) - ((v35 % v10 != 0) && ((v35 < 0) != (v10 < 0)));
+          int32_t v37 = v36 * v10;
+          int32_t v38 = v35 - v37;
+          int32_t v39 = v38 * v7;
+          bool v40 = v33 >= v39;
+          int32_t v41 = v32 + v11;
+          bool v42 = v39 >= v41;
+          bool v43 = v40 && v42;
+          if (v43) {
+            size_t v45 = static_cast<size_t>(v14);
+            size_t v46 = static_cast<size_t>(v17);
+            float v47 = v0[v46 + 2 * (v45)];
+            size_t v48 = static_cast<size_t>(v20);
+            size_t v49 = static_cast<size_t>(v23);
+            v13[v49 + 32 * (v48)] = v47;
+          } else {
+          }
+        }
+      }
+    }
+  }
+  return v13;
+}
+std::vector<Plaintext> conv_2d__preprocessing(CryptoContext cc, std::vector<float> v0) {
+  [[maybe_unused]] size_t v1 = 0;
+  [[maybe_unused]] size_t v2 = 1;
+  [[maybe_unused]] size_t v3 = 2;
+  [[maybe_unused]] size_t v4 = 3;
+  std::vector<Plaintext> v5(4);
+  const auto& v6 = _assign_layout_6673320757081164307(v0);
+  std::vector<float> v7(1 * 32);
+  for (int64_t v7_i0 = 0; v7_i0 < 1; ++v7_i0) {
+    for (int64_t v7_i1 = 0; v7_i1 < 32; ++v7_i1) {
+      v7[v7_i1 + 32 * (v7_i0)] = v6[0 + v7_i1 * 1 + 32 * (2 + v7_i0 * 1)];
+    }
+  }
+  std::vector<float> v8(1 * 32);
+  for (int64_t v8_i0 = 0; v8_i0 < 1; ++v8_i0) {
+    for (int64_t v8_i1 = 0; v8_i1 < 32; ++v8_i1) {
+      v8[v8_i1 + 32 * (v8_i0)] = v6[0 + v8_i1 * 1 + 32 * (3 + v8_i0 * 1)];
+    }
+  }
+  std::vector<float> v9(1 * 30);
+  for (int64_t v9_i0 = 0; v9_i0 < 1; ++v9_i0) {
+    for (int64_t v9_i1 = 0; v9_i1 < 30; ++v9_i1) {
+      v9[v9_i1 + 30 * (v9_i0)] = v6[0 + v9_i1 * 1 + 32 * (2 + v9_i0 * 1)];
+    }
+  }
+  std::vector<float> v10(1 * 2);
+  for (int64_t v10_i0 = 0; v10_i0 < 1; ++v10_i0) {
+    for (int64_t v10_i1 = 0; v10_i1 < 2; ++v10_i1) {
+      v10[v10_i1 + 2 * (v10_i0)] = v6[30 + v10_i1 * 1 + 32 * (2 + v10_i0 * 1)];
+    }
+  }
+  std::vector<float> v11(v7);
+  int64_t v9_0 = 0;
+  for (int64_t v7_0 = 0; v7_0 < 0 + 1 * 1; v7_0 += 1) {
+    int64_t v9_1 = 0;
+    for (int64_t v7_1 = 2; v7_1 < 2 + 30 * 1; v7_1 += 1) {
+      v11[v7_1 + 32 * (v7_0)] = v9[v9_1 + 30 * (v9_0)];
+      v9_1 += 1;
+    }
+    v9_0 += 1;
+  }
+  std::vector<float> v12(v11);
+  int64_t v10_0 = 0;
+  for (int64_t v11_0 = 0; v11_0 < 0 + 1 * 1; v11_0 += 1) {
+    int64_t v10_1 = 0;
+    for (int64_t v11_1 = 0; v11_1 < 0 + 2 * 1; v11_1 += 1) {
+      v12[v11_1 + 32 * (v11_0)] = v10[v10_1 + 2 * (v10_0)];
+      v10_1 += 1;
+    }
+    v10_0 += 1;
+  }
+  std::vector<float> v13(1 * 30);
+  for (int64_t v13_i0 = 0; v13_i0 < 1; ++v13_i0) {
+    for (int64_t v13_i1 = 0; v13_i1 < 30; ++v13_i1) {
+      v13[v13_i1 + 30 * (v13_i0)] = v6[0 + v13_i1 * 1 + 32 * (3 + v13_i0 * 1)];
+    }
+  }
+  std::vector<float> v14(1 * 2);
+  for (int64_t v14_i0 = 0; v14_i0 < 1; ++v14_i0) {
+    for (int64_t v14_i1 = 0; v14_i1 < 2; ++v14_i1) {
+      v14[v14_i1 + 2 * (v14_i0)] = v6[30 + v14_i1 * 1 + 32 * (3 + v14_i0 * 1)];
+    }
+  }
+  std::vector<float> v15(v8);
+  int64_t v13_0 = 0;
+  for (int64_t v8_0 = 0; v8_0 < 0 + 1 * 1; v8_0 += 1) {
+    int64_t v13_1 = 0;
+    for (int64_t v8_1 = 2; v8_1 < 2 + 30 * 1; v8_1 += 1) {
+      v15[v8_1 + 32 * (v8_0)] = v13[v13_1 + 30 * (v13_0)];
+      v13_1 += 1;
+    }
+    v13_0 += 1;
+  }
+  std::vector<float> v16(v15);
+  int64_t v14_0 = 0;
+  for (int64_t v15_0 = 0; v15_0 < 0 + 1 * 1; v15_0 += 1) {
+    int64_t v14_1 = 0;
+    for (int64_t v15_1 = 0; v15_1 < 0 + 2 * 1; v15_1 += 1) {
+      v16[v15_1 + 32 * (v15_0)] = v14[v14_1 + 2 * (v14_0)];
+      v14_1 += 1;
+    }
+    v14_0 += 1;
+  }
+  std::vector<float> v17(1 * 32);
+  for (int64_t v17_i0 = 0; v17_i0 < 1; ++v17_i0) {
+    for (int64_t v17_i1 = 0; v17_i1 < 32; ++v17_i1) {
+      v17[v17_i1 + 32 * (v17_i0)] = v6[0 + v17_i1 * 1 + 32 * (0 + v17_i0 * 1)];
+    }
+  }
+  const auto pt = cc.encode(v17);
+  v5[0] = pt;
+  std::vector<float> v18(1 * 32);
+  for (int64_t v18_i0 = 0; v18_i0 < 1; ++v18_i0) {
+    for (int64_t v18_i1 = 0; v18_i1 < 32; ++v18_i1) {
+      v18[v18_i1 + 32 * (v18_i0)] = v6[0 + v18_i1 * 1 + 32 * (1 + v18_i0 * 1)];
+    }
+  }
+  const auto pt1 = cc.encode(v18);
+  v5[1] = pt1;
+  std::vector<float> v19(1 * 32);
+  for (int64_t v19_i0 = 0; v19_i0 < 1; ++v19_i0) {
+    for (int64_t v19_i1 = 0; v19_i1 < 32; ++v19_i1) {
+      v19[v19_i1 + 32 * (v19_i0)] = v12[0 + v19_i1 * 1 + 32 * (0 + v19_i0 * 1)];
+    }
+  }
+  const auto pt2 = cc.encode(v19);
+  v5[2] = pt2;
+  std::vector<float> v20(1 * 32);
+  for (int64_t v20_i0 = 0; v20_i0 < 1; ++v20_i0) {
+    for (int64_t v20_i1 = 0; v20_i1 < 32; ++v20_i1) {
+      v20[v20_i1 + 32 * (v20_i0)] = v16[0 + v20_i1 * 1 + 32 * (0 + v20_i0 * 1)];
+    }
+  }
+  const auto pt3 = cc.encode(v20);
+  v5[3] = pt3;
+  return v5;
+}
+std::vector<Ciphertext> conv_2d__preprocessed(CryptoContext cc, std::vector<Ciphertext> v0, std::vector<float> v1, const std::vector<Plaintext>& v2) {
+  [[maybe_unused]] size_t v3 = 0;
+  [[maybe_unused]] size_t v4 = 1;
+  [[maybe_unused]] size_t v5 = 2;
+  [[maybe_unused]] size_t v6 = 8;
+  [[maybe_unused]] size_t v7 = 4;
+  [[maybe_unused]] size_t v8 = 3;
+  const auto& v9 = _assign_layout_6673320757081164307(v1);
+  Plaintext pt = v2[0];
+  Ciphertext ct = v0[0];
+  const auto ct1 = cc.multiply(ct, pt);
+  const auto ct2 = cc.rotate(ct, 1);
+  Plaintext pt1 = v2[1];
+  const auto ct3 = cc.multiply(ct2, pt1);
+  Plaintext pt2 = v2[2];
+  const auto ct4 = cc.multiply(ct, pt2);
+  Plaintext pt3 = v2[3];
+  const auto ct5 = cc.multiply(ct2, pt3);
+  const auto ct6 = cc.add(ct4, ct5);
+  const auto ct7 = cc.rotate(ct6, 2);
+  const auto ct8 = cc.add(ct1, ct3);
+  const auto ct9 = cc.add(ct8, ct7);
+  const auto ct10 = cc.rotate(ct9, 8);
+  const auto ct11 = cc.add(ct9, ct10);
+  const auto ct12 = cc.rotate(ct11, 4);
+  const auto ct13 = cc.add(ct11, ct12);
+  std::vector<Ciphertext> v10(1);
+  const auto ct14 = cc.rescale(ct13);
+  v10[0] = ct14;
+  return v10;
+}
+std::vector<Ciphertext> conv_2d(CryptoContext cc, std::vector<Ciphertext> v0, std::vector<float> v1) {
+  const auto& v2 = conv_2d__preprocessing(cc, v1);
+  const auto& v3 = conv_2d__preprocessed(cc, v0, v1, v2);
+  return v3;
+}
+std::vector<Ciphertext> conv_2d__encrypt__arg0(CryptoContext cc, std::vector<float> v0, PublicKey pk) {
+  [[maybe_unused]] int32_t v1 = 1;
+  [[maybe_unused]] int32_t v2 = 0;
+  std::vector<float> v3(32, 0);
+  [[maybe_unused]] int32_t v4 = 3;
+  [[maybe_unused]] int32_t v5 = 16;
+  [[maybe_unused]] int32_t v6 = 32;
+  [[maybe_unused]] size_t v7 = 0;
+  std::vector<float> v8 = v3;
+  for (auto v9 = 0; v9 < 3; v9 += 1) {
+    for (auto v12 = 0; v12 < 3; v12 += 1) {
+      int32_t v14 = v9 * v4;
+      int32_t v15 = v14 + v12;
+      for (auto v17 = v15; v17 < 32; v17 += 16) {
+        size_t v19 = static_cast<size_t>(v9);
+        size_t v20 = static_cast<size_t>(v12);
+        float v21 = v0[v20 + 3 * (v19)];
+        size_t v22 = static_cast<size_t>(v17);
+        v8[v22 + 32 * (0)] = v21;
+      }
+    }
+  }
+  std::vector<float> v24(1 * 32);
+  for (int64_t v24_i0 = 0; v24_i0 < 1; ++v24_i0) {
+    for (int64_t v24_i1 = 0; v24_i1 < 32; ++v24_i1) {
+      v24[v24_i1 + 32 * (v24_i0)] = v8[0 + v24_i1 * 1 + 32 * (0 + v24_i0 * 1)];
+    }
+  }
+  const auto pt = cc.encode(v24);
+  const auto ct = cc.encrypt(pt, pk);
+  const std::vector<Ciphertext> v25 = {ct};
+  return v25;
+}
+std::vector<float> conv_2d__decrypt__result0(CryptoContext cc, std::vector<Ciphertext> v0, SecretKey sk) {
+  std::vector<float> v1(4, 0);
+  [[maybe_unused]] int32_t v2 = 0;
+  [[maybe_unused]] int32_t v3 = 1;
+  [[maybe_unused]] int32_t v4 = 2;
+  [[maybe_unused]] int32_t v5 = 31;
+  [[maybe_unused]] int32_t v6 = 4;
+  [[maybe_unused]] int32_t v7 = 32;
+  [[maybe_unused]] size_t v8 = 0;
+  Ciphertext ct = v0[0];
+  const auto pt = cc.decrypt(ct, sk);
+  const auto v9 = cc.decode<float>(pt, 32);
+  std::vector<float> v10 = v1;
+  for (auto v11 = 0; v11 < 2; v11 += 1) {
+    int32_t v13 = v3 - v11;
+    for (auto v15 = 0; v15 < 2; v15 += 1) {
+      int32_t v17 = v3 - v15;
+      int32_t v18 = v13 * v4;
+      int32_t v19 = v18 + v17;
+      for (auto v21 = v19; v21 < 32; v21 += 4) {
+        int32_t v23 = v5 - v19;
+        int32_t v24 = (v23 / v6) - ((v23 % v6 != 0) && ((v23 < 0) != (v6 < 0)));
+        int32_t v25 = v24 * v6;
+        int32_t v26 = v19 + v25;
+        int32_t v27 = v21 - v19;
+        int32_t v28 = v26 - v27;
+        size_t v29 = static_cast<size_t>(v28);
+        float v30 = v9[v29 + 32 * (0)];
+        size_t v31 = static_cast<size_t>(v13);
+        size_t v32 = static_cast<size_t>(v17);
+        v10[v32 + 2 * (v31)] = v30;
+      }
+    }
+  }
+  return v10;
+}
+Parameters conv_2d__parameters() {
+  Parameters params;
+  params.scheme = Scheme::ckks;
+  params.depth = 1;
+  params.slots = 32;
+  params.scale_bits = 45;
+  params.first_bits = 55;
+  return params;
+}
+CryptoContext conv_2d__generate_crypto_context() {
+  const auto& params = conv_2d__parameters();
+  const CryptoContext cc(params);
+  return cc;
+}
+CryptoContext conv_2d__configure_crypto_context(CryptoContext cc, SecretKey sk) {
+  const auto cc1 = cc.with_keys(sk, ProgramKeys{false, {1, 2, 4, 8}});
+  return cc1;
+}

@@ -1,0 +1,105 @@
+#include <algorithm>
+#include <cassert>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "hemera_heir/hemera_heir.hpp"  // of Hemera: integrations/heir/include
+
+using namespace hemera::heir;
+
+std::vector<Ciphertext> roberts_cross(CryptoContext cc, std::vector<Ciphertext> v0) {
+  [[maybe_unused]] size_t v1 = 0;
+  Ciphertext ct = v0[0];
+  const auto ct1_rotations = cc.rotate_hoisted(ct, {239, 240, 255});
+  const auto ct1 = ct1_rotations[0];
+  const auto ct2 = ct1_rotations[1];
+  const auto ct3 = ct1_rotations[2];
+  const auto ct4 = cc.subtract(ct1, ct);
+  const auto ct5 = cc.subtract(ct2, ct3);
+  const auto ct6 = cc.multiply(ct5, ct5);
+  const auto ct7 = cc.multiply(ct4, ct4);
+  const auto ct8 = cc.add(ct7, ct6);
+  std::vector<Ciphertext> v2(1);
+  const auto ct9 = cc.relinearize(ct8);
+  v2[0] = ct9;
+  return v2;
+}
+std::vector<Ciphertext> roberts_cross__encrypt__arg0(CryptoContext cc, std::vector<int16_t> v0, PublicKey pk) {
+  [[maybe_unused]] int32_t v1 = 1;
+  [[maybe_unused]] int32_t v2 = 0;
+  std::vector<int16_t> v3(4096, 0);
+  [[maybe_unused]] int32_t v4 = 256;
+  [[maybe_unused]] int32_t v5 = 4096;
+  [[maybe_unused]] size_t v6 = 0;
+  std::vector<int16_t> v7 = v3;
+  for (auto v8 = 0; v8 < 256; v8 += 1) {
+    for (auto v11 = v8; v11 < 4096; v11 += 256) {
+      size_t v13 = static_cast<size_t>(v8);
+      int16_t v14 = v0[v13];
+      size_t v15 = static_cast<size_t>(v11);
+      v7[v15 + 4096 * (0)] = v14;
+    }
+  }
+  std::vector<int16_t> v17(1 * 4096);
+  for (int64_t v17_i0 = 0; v17_i0 < 1; ++v17_i0) {
+    for (int64_t v17_i1 = 0; v17_i1 < 4096; ++v17_i1) {
+      v17[v17_i1 + 4096 * (v17_i0)] = v7[0 + v17_i1 * 1 + 4096 * (0 + v17_i0 * 1)];
+    }
+  }
+  const auto pt = cc.encode(v17);
+  const auto ct = cc.encrypt(pt, pk);
+  const std::vector<Ciphertext> v18 = {ct};
+  return v18;
+}
+std::vector<int16_t> roberts_cross__decrypt__result0(CryptoContext cc, std::vector<Ciphertext> v0, SecretKey sk) {
+  [[maybe_unused]] int32_t v1 = 3840;
+  std::vector<int16_t> v2(256, 0);
+  [[maybe_unused]] int32_t v3 = 0;
+  [[maybe_unused]] int32_t v4 = 255;
+  [[maybe_unused]] int32_t v5 = 1;
+  [[maybe_unused]] int32_t v6 = 256;
+  [[maybe_unused]] int32_t v7 = 4096;
+  [[maybe_unused]] size_t v8 = 0;
+  Ciphertext ct = v0[0];
+  const auto pt = cc.decrypt(ct, sk);
+  const auto v9 = cc.decode<int16_t>(pt, 4096);
+  std::vector<int16_t> v10 = v2;
+  for (auto v11 = 0; v11 < 256; v11 += 1) {
+    int32_t v13 = v4 - v11;
+    for (auto v15 = v13; v15 < 4096; v15 += 256) {
+      int32_t v17 = v11 + v1;
+      int32_t v18 = (v17 / v6) - ((v17 % v6 != 0) && ((v17 < 0) != (v6 < 0)));
+      int32_t v19 = v18 * v6;
+      int32_t v20 = v13 + v19;
+      int32_t v21 = v15 - v13;
+      int32_t v22 = v20 - v21;
+      size_t v23 = static_cast<size_t>(v22);
+      int16_t v24 = v9[v23 + 4096 * (0)];
+      size_t v25 = static_cast<size_t>(v13);
+      v10[v25] = v24;
+    }
+  }
+  return v10;
+}
+Parameters roberts_cross__parameters() {
+  Parameters params;
+  params.scheme = Scheme::bgv;
+  params.depth = 1;
+  params.slots = 4096;
+  params.plain_modulus = 536903681;
+  params.terms = 6;
+  return params;
+}
+CryptoContext roberts_cross__generate_crypto_context() {
+  const auto& params = roberts_cross__parameters();
+  const CryptoContext cc(params);
+  return cc;
+}
+CryptoContext roberts_cross__configure_crypto_context(CryptoContext cc, SecretKey sk) {
+  const auto cc1 = cc.with_keys(sk, ProgramKeys{true, {239, 240, 255}});
+  return cc1;
+}

@@ -1,0 +1,59 @@
+// Both sides of a program.
+#pragma once
+
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "hemera_heir/hemera_heir.hpp"
+
+namespace hemera::heir {
+
+/// The client's context and keys, and the context that computes, which has evaluation keys alone.
+struct Session {
+  /// Of a program: NAME__generate_crypto_context and NAME__configure_crypto_context.
+  Session(CryptoContext (*generate)(), CryptoContext (*configure)(CryptoContext, SecretKey))
+      : Session(generate(), configure) {}
+  Session(CryptoContext context, CryptoContext (*configure)(CryptoContext, SecretKey))
+      : client(std::move(context)),
+        secret(client.generate_secret_key()),
+        key(client.generate_public_key(secret)),
+        server(configure(client, secret)) {}
+  /// Of a program that says nothing about its context.
+  Session(const Parameters& parameters, const ProgramKeys& keys)
+      : client(parameters),
+        secret(client.generate_secret_key()),
+        key(client.generate_public_key(secret)),
+        server(client.with_keys(secret, keys)) {}
+
+  template <typename Number>
+  [[nodiscard]] std::vector<Number> decrypted(const Ciphertext& a, std::size_t count) const {
+    return client.decode<Number>(client.decrypt(a, secret), count);
+  }
+
+  CryptoContext client;
+  SecretKey secret;
+  PublicKey key;
+  CryptoContext server;
+};
+
+/// What debug ports of a program saw: its attributes, and the first numbers.
+struct Seen {
+  std::map<std::string, std::string> attributes;
+  std::vector<double> numbers;
+};
+
+}  // namespace hemera::heir
+
+/// The programs, each in a namespace of its own: HEIR gives its functions the names of their sources. They
+/// are as they were emitted, so they are not held to the warnings of this project.
+#define HEMERA_BEGIN_PROGRAMS                                                       \
+  _Pragma("GCC diagnostic push") _Pragma("GCC diagnostic ignored \"-Wconversion\"") \
+      _Pragma("GCC diagnostic ignored \"-Wfloat-conversion\"")                      \
+          _Pragma("GCC diagnostic ignored \"-Wshadow\"")                            \
+              _Pragma("GCC diagnostic ignored \"-Wsign-compare\"")                  \
+                  _Pragma("GCC diagnostic ignored \"-Wsign-conversion\"")           \
+                      _Pragma("GCC diagnostic ignored \"-Wunused-parameter\"")      \
+                          _Pragma("GCC diagnostic ignored \"-Wunused-variable\"")
+#define HEMERA_END_PROGRAMS _Pragma("GCC diagnostic pop")
