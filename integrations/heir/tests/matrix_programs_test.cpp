@@ -40,6 +40,9 @@ namespace custom_arithmetization {
 namespace matvec {
 #include "programs/matvec.cpp"
 }
+namespace mnist {
+#include "programs/mnist.cpp"
+}
 HEMERA_END_PROGRAMS
 
 namespace hemera::heir {
@@ -175,6 +178,42 @@ TEST(HeirPrograms, Convolution1d) {
   const auto out =
       conv_1d::conv_1d(session.server, conv_1d__encrypt__arg0(session.client, x, session.key), filter);
   expect_near(conv_1d__decrypt__result0(session.client, out, session.secret), expected, 1e-6);
+}
+
+/// The polynomial that HEIR puts in the place of ReLU, as `--mlir-print-ir-after=polynomial-approximation`
+/// shows it: a Chebyshev series on [-20, 20].
+double relu(double x) {
+  const double t = std::acos(x / 20);
+  return 6.3393991028159498 + 10 * std::cos(t) + 4.3075053667521672 * std::cos(2 * t) -
+         1.2656936164678267 * std::cos(4 * t);
+}
+
+TEST(HeirPrograms, NetworkOfTwoLayers) {
+  using namespace mnist;
+  Parameters parameters = mnist__parameters();
+  parameters.security = {};
+  const Session session(CryptoContext(parameters), mnist__configure_crypto_context);
+  Floats x;
+  for (std::size_t i = 0; i < 784; ++i)
+    x.push_back(static_cast<float>(std::sin(0.013 * static_cast<double>(i * i)) / 2));
+  const Floats w1 = numbers(512 * 784, 2), b1 = numbers(512, 3), b2 = numbers(10, 4);
+  Floats w2 = numbers(10 * 512, 5);
+  for (float& weight : w2) weight /= 16;
+  std::vector<double> hidden = product(w1.data(), x.data(), 512, 784, 1);
+  for (std::size_t i = 0; i < 512; ++i) {
+    hidden[i] += static_cast<double>(b1[i]);
+    ASSERT_LT(std::abs(hidden[i]), 20);
+    hidden[i] = relu(hidden[i]);
+  }
+  std::vector<double> expected(b2.begin(), b2.end());
+  for (std::size_t i = 0; i < 10; ++i) {
+    for (std::size_t j = 0; j < 512; ++j) expected[i] += static_cast<double>(w2[512 * i + j]) * hidden[j];
+  }
+  const auto out =
+      mnist::mnist(session.server, w1, b1, w2, b2, mnist__encrypt__arg4(session.client, x, session.key),
+                   mnist__encrypt__zero__0(session.client, session.key),
+                   mnist__encrypt__zero__1(session.client, session.key));
+  expect_near(mnist__decrypt__result0(session.client, out, session.secret), expected, 1e-3);
 }
 
 /// A [size, size] image by a [width, width] filter.

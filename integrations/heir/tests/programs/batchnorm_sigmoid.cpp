@@ -5,12 +5,12 @@
 #include <cstdint>
 #include <map>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "hemera_heir/hemera_heir.hpp"  // of Hemera: integrations/heir/include
 
-using namespace hemera::heir;
-
+                                     using namespace hemera::heir;
 std::vector<Plaintext> batchnorm_sigmoid__preprocessing(CryptoContext cc, float v0, float v1, float v2, float v3) {
   float v4 = 0.0000099999997473787516;
   [[maybe_unused]] size_t v5 = 0;
@@ -71,7 +71,7 @@ float batchnorm_sigmoid__decrypt__result0(CryptoContext cc, std::vector<Cipherte
   [[maybe_unused]] size_t v1 = 0;
   Ciphertext ct = v0[0];
   const auto pt = cc.decrypt(ct, sk);
-  const auto v2 = cc.decode<float>(pt, 1024);
+  auto v2 = cc.decode<float>(pt, 1024);
   float v3 = v2[0 + 1024 * (0)];
   return v3;
 }

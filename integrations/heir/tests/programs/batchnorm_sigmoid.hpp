@@ -7,12 +7,12 @@
 #include <cstdint>
 #include <map>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "hemera_heir/hemera_heir.hpp"  // of Hemera: integrations/heir/include
 
-using namespace hemera::heir;
-
+                                     using namespace hemera::heir;
 std::vector<Plaintext> batchnorm_sigmoid__preprocessing(CryptoContext cc, float v0, float v1, float v2, float v3);
 std::vector<Ciphertext> batchnorm_sigmoid__preprocessed(CryptoContext cc, std::vector<Ciphertext> v0, float v1, float v2, float v3, float v4, const std::vector<Plaintext>& v5);
 std::vector<Ciphertext> batchnorm_sigmoid(CryptoContext cc, std::vector<Ciphertext> v0, float v1, float v2, float v3, float v4);

@@ -7,12 +7,12 @@
 #include <cstdint>
 #include <map>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "hemera_heir/hemera_heir.hpp"  // of Hemera: integrations/heir/include
 
-using namespace hemera::heir;
-
+                                     using namespace hemera::heir;
 std::vector<Plaintext> dot_product__preprocessing(CryptoContext cc);
 std::vector<Ciphertext> dot_product__preprocessed(CryptoContext cc, std::vector<Ciphertext> v0, std::vector<Ciphertext> v1, const std::vector<Plaintext>& v2);
 std::vector<Ciphertext> dot_product(CryptoContext cc, std::vector<Ciphertext> v0, std::vector<Ciphertext> v1);

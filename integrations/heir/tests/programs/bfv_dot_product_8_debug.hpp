@@ -7,12 +7,12 @@
 #include <cstdint>
 #include <map>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "hemera_heir/hemera_heir.hpp"  // of Hemera: integrations/heir/include
 
-using namespace hemera::heir;
-
+                                     using namespace hemera::heir;
 void __heir_debug(CryptoContext, SecretKey, Ciphertext, const std::map<std::string, std::string>&);
 void __heir_debug(CryptoContext, SecretKey, std::vector<Ciphertext>, const std::map<std::string, std::string>&);
 std::vector<Plaintext> dot_product__preprocessing(CryptoContext cc);

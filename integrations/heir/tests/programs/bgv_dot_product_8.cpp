@@ -5,14 +5,14 @@
 #include <cstdint>
 #include <map>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "hemera_heir/hemera_heir.hpp"  // of Hemera: integrations/heir/include
 
-using namespace hemera::heir;
-
+                                     using namespace hemera::heir;
 std::vector<Plaintext> dot_product__preprocessing(CryptoContext cc) {
-  const auto v0 = runs<int16_t>({{1, 1}, {1023, 0}});
+  auto v0 = runs<int16_t>({{1, 1}, {1023, 0}});
   [[maybe_unused]] size_t v1 = 0;
   std::vector<Plaintext> v2(1);
   const auto pt = cc.encode(v0);
@@ -52,14 +52,16 @@ std::vector<Ciphertext> dot_product__encrypt__arg0(CryptoContext cc, std::vector
   [[maybe_unused]] int32_t v4 = 8;
   [[maybe_unused]] int32_t v5 = 1024;
   [[maybe_unused]] size_t v6 = 0;
-  std::vector<int16_t> v7 = v3;
+  std::vector<int16_t> v7 = std::move(v3);
   for (auto v8 = 0; v8 < 8; v8 += 1) {
+    std::vector<int16_t> v10 = std::move(v7);
     for (auto v11 = v8; v11 < 1024; v11 += 8) {
       size_t v13 = static_cast<size_t>(v8);
       int16_t v14 = v0[v13];
       size_t v15 = static_cast<size_t>(v11);
-      v7[v15 + 1024 * (0)] = v14;
+      v10[v15 + 1024 * (0)] = v14;
     }
+    v7 = std::move(v10);
   }
   std::vector<int16_t> v17(1 * 1024);
   for (int64_t v17_i0 = 0; v17_i0 < 1; ++v17_i0) {
@@ -79,14 +81,16 @@ std::vector<Ciphertext> dot_product__encrypt__arg1(CryptoContext cc, std::vector
   [[maybe_unused]] int32_t v4 = 8;
   [[maybe_unused]] int32_t v5 = 1024;
   [[maybe_unused]] size_t v6 = 0;
-  std::vector<int16_t> v7 = v3;
+  std::vector<int16_t> v7 = std::move(v3);
   for (auto v8 = 0; v8 < 8; v8 += 1) {
+    std::vector<int16_t> v10 = std::move(v7);
     for (auto v11 = v8; v11 < 1024; v11 += 8) {
       size_t v13 = static_cast<size_t>(v8);
       int16_t v14 = v0[v13];
       size_t v15 = static_cast<size_t>(v11);
-      v7[v15 + 1024 * (0)] = v14;
+      v10[v15 + 1024 * (0)] = v14;
     }
+    v7 = std::move(v10);
   }
   std::vector<int16_t> v17(1 * 1024);
   for (int64_t v17_i0 = 0; v17_i0 < 1; ++v17_i0) {
@@ -103,7 +107,7 @@ int16_t dot_product__decrypt__result0(CryptoContext cc, std::vector<Ciphertext> 
   [[maybe_unused]] size_t v1 = 0;
   Ciphertext ct = v0[0];
   const auto pt = cc.decrypt(ct, sk);
-  const auto v2 = cc.decode<int16_t>(pt, 1024);
+  auto v2 = cc.decode<int16_t>(pt, 1024);
   int16_t v3 = v2[0 + 1024 * (0)];
   return v3;
 }

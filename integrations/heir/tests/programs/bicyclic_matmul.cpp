@@ -5,22 +5,22 @@
 #include <cstdint>
 #include <map>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "hemera_heir/hemera_heir.hpp"  // of Hemera: integrations/heir/include
 
-using namespace hemera::heir;
-
+                                     using namespace hemera::heir;
 std::vector<Plaintext> bicyclic_matmul__preprocessing(CryptoContext cc) {
-  const auto v0 = runs<float>({{64, 1}, {64, 0}, {64, 1}, {64, 0}, {64, 1}, {64, 0}, {64, 1}, {64, 0}, {64, 1}, {64, 0}, {64, 1}, {64, 0}, {64, 1}, {384, 0}, {64, 1}, {64, 0}, {64, 1}, {64, 0}, {64, 1}, {64, 0}, {64, 1}, {64, 0}, {64, 1}, {64, 0}, {64, 1}, {64, 0}, {64, 1}});
-  const auto v1 = runs<float>({{64, 0}, {64, 1}, {64, 0}, {64, 1}, {64, 0}, {64, 1}, {64, 0}, {64, 1}, {1216, 0}, {64, 1}, {64, 0}, {64, 1}, {64, 0}, {64, 1}});
-  const auto v2 = runs<float>({{64, 0}, {64, 1}, {64, 0}, {64, 1}, {64, 0}, {64, 1}, {64, 0}, {64, 1}, {64, 0}, {64, 1}, {64, 0}, {64, 1}, {1216, 0}, {64, 1}});
-  const auto v3 = runs<float>({{64, 1}, {64, 0}, {64, 1}, {64, 0}, {64, 1}, {64, 0}, {64, 1}, {64, 0}, {64, 1}, {64, 0}, {64, 1}, {64, 0}, {64, 1}, {1216, 0}});
-  const auto v4 = runs<float>({{64, 0}, {64, 1}, {64, 0}, {64, 1}, {64, 0}, {64, 1}, {64, 0}, {64, 1}, {64, 0}, {64, 1}, {64, 0}, {64, 1}, {64, 0}, {384, 1}, {64, 0}, {64, 1}, {64, 0}, {64, 1}, {64, 0}, {64, 1}, {64, 0}, {64, 1}, {64, 0}, {64, 1}, {64, 0}, {64, 1}, {64, 0}});
-  const auto v5 = runs<float>({{64, 1}, {64, 0}, {64, 1}, {64, 0}, {64, 1}, {64, 0}, {64, 1}, {1344, 0}, {64, 1}, {64, 0}, {64, 1}, {64, 0}});
-  const auto v6 = runs<float>({{64, 1}, {64, 0}, {64, 1}, {64, 0}, {64, 1}, {64, 0}, {64, 1}, {64, 0}, {64, 1}, {64, 0}, {64, 1}, {1344, 0}});
-  const auto v7 = runs<float>({{64, 0}, {64, 1}, {64, 0}, {64, 1}, {64, 0}, {64, 1}, {64, 0}, {64, 1}, {64, 0}, {64, 1}, {64, 0}, {64, 1}, {1280, 0}});
-  const auto v8 = runs<float>({{64, 0}, {64, 1}, {64, 0}, {64, 1}, {64, 0}, {64, 1}, {64, 0}, {64, 1}, {64, 0}, {64, 1}, {64, 0}, {64, 1}, {64, 0}, {384, 1}, {832, 0}});
+  auto v0 = runs<float>({{64, 1}, {64, 0}, {64, 1}, {64, 0}, {64, 1}, {64, 0}, {64, 1}, {64, 0}, {64, 1}, {64, 0}, {64, 1}, {64, 0}, {64, 1}, {384, 0}, {64, 1}, {64, 0}, {64, 1}, {64, 0}, {64, 1}, {64, 0}, {64, 1}, {64, 0}, {64, 1}, {64, 0}, {64, 1}, {64, 0}, {64, 1}});
+  auto v1 = runs<float>({{64, 0}, {64, 1}, {64, 0}, {64, 1}, {64, 0}, {64, 1}, {64, 0}, {64, 1}, {1216, 0}, {64, 1}, {64, 0}, {64, 1}, {64, 0}, {64, 1}});
+  auto v2 = runs<float>({{64, 0}, {64, 1}, {64, 0}, {64, 1}, {64, 0}, {64, 1}, {64, 0}, {64, 1}, {64, 0}, {64, 1}, {64, 0}, {64, 1}, {1216, 0}, {64, 1}});
+  auto v3 = runs<float>({{64, 1}, {64, 0}, {64, 1}, {64, 0}, {64, 1}, {64, 0}, {64, 1}, {64, 0}, {64, 1}, {64, 0}, {64, 1}, {64, 0}, {64, 1}, {1216, 0}});
+  auto v4 = runs<float>({{64, 0}, {64, 1}, {64, 0}, {64, 1}, {64, 0}, {64, 1}, {64, 0}, {64, 1}, {64, 0}, {64, 1}, {64, 0}, {64, 1}, {64, 0}, {384, 1}, {64, 0}, {64, 1}, {64, 0}, {64, 1}, {64, 0}, {64, 1}, {64, 0}, {64, 1}, {64, 0}, {64, 1}, {64, 0}, {64, 1}, {64, 0}});
+  auto v5 = runs<float>({{64, 1}, {64, 0}, {64, 1}, {64, 0}, {64, 1}, {64, 0}, {64, 1}, {1344, 0}, {64, 1}, {64, 0}, {64, 1}, {64, 0}});
+  auto v6 = runs<float>({{64, 1}, {64, 0}, {64, 1}, {64, 0}, {64, 1}, {64, 0}, {64, 1}, {64, 0}, {64, 1}, {64, 0}, {64, 1}, {1344, 0}});
+  auto v7 = runs<float>({{64, 0}, {64, 1}, {64, 0}, {64, 1}, {64, 0}, {64, 1}, {64, 0}, {64, 1}, {64, 0}, {64, 1}, {64, 0}, {64, 1}, {1280, 0}});
+  auto v8 = runs<float>({{64, 0}, {64, 1}, {64, 0}, {64, 1}, {64, 0}, {64, 1}, {64, 0}, {64, 1}, {64, 0}, {64, 1}, {64, 0}, {64, 1}, {64, 0}, {384, 1}, {832, 0}});
   [[maybe_unused]] size_t v9 = 0;
   [[maybe_unused]] size_t v10 = 1;
   [[maybe_unused]] size_t v11 = 2;
@@ -191,7 +191,7 @@ std::vector<Ciphertext> bicyclic_matmul__encrypt__arg0(CryptoContext cc, std::ve
   [[maybe_unused]] size_t v4 = 1;
   [[maybe_unused]] size_t v5 = 0;
   std::vector<float> v6(2048, 0);
-  std::vector<float> v7 = v6;
+  std::vector<float> v7 = std::move(v6);
   for (auto v8 = 0; v8 < 2048; v8 += 1) {
     size_t v10 = v8 % v2;
     size_t v11 = v8 % v1;
@@ -216,7 +216,7 @@ std::vector<Ciphertext> bicyclic_matmul__encrypt__arg1(CryptoContext cc, std::ve
   [[maybe_unused]] size_t v4 = 1;
   [[maybe_unused]] size_t v5 = 0;
   std::vector<float> v6(2048, 0);
-  std::vector<float> v7 = v6;
+  std::vector<float> v7 = std::move(v6);
   for (auto v8 = 0; v8 < 2048; v8 += 1) {
     size_t v10 = v8 % v2;
     size_t v11 = v8 % v1;
@@ -252,10 +252,11 @@ std::vector<float> bicyclic_matmul__decrypt__result0(CryptoContext cc, std::vect
   [[maybe_unused]] size_t v15 = 0;
   Ciphertext ct = v0[0];
   const auto pt = cc.decrypt(ct, sk);
-  const auto v16 = cc.decode<float>(pt, 2048);
-  std::vector<float> v17 = v3;
+  auto v16 = cc.decode<float>(pt, 2048);
+  std::vector<float> v17 = std::move(v3);
   for (auto v18 = 0; v18 < 16; v18 += 1) {
     int32_t v20 = v5 - v18;
+    std::vector<float> v21 = std::move(v17);
     for (auto v22 = 0; v22 < 19; v22 += 1) {
       int32_t v24 = v13 - v22;
       int32_t v25 = v20 * v7;
@@ -266,6 +267,7 @@ std::vector<float> bicyclic_matmul__decrypt__result0(CryptoContext cc, std::vect
       int32_t v30 = v29 * v10;
       int32_t v31 = v28 - v30;
       int32_t v32 = v2 - v31;
+      std::vector<float> v33 = std::move(v21);
       for (auto v34 = v32; v34 < 2048; v34 += 304) {
         int32_t v36 = v31 + v1;
         int32_t v37 = (v36 / v10) - ((v36 % v10 != 0) && ((v36 < 0) != (v10 < 0)));
@@ -277,9 +279,11 @@ std::vector<float> bicyclic_matmul__decrypt__result0(CryptoContext cc, std::vect
         float v43 = v16[v42 + 2048 * (0)];
         size_t v44 = static_cast<size_t>(v20);
         size_t v45 = static_cast<size_t>(v24);
-        v17[v45 + 19 * (v44)] = v43;
+        v33[v45 + 19 * (v44)] = v43;
       }
+      v21 = std::move(v33);
     }
+    v17 = std::move(v21);
   }
   return v17;
 }

@@ -5,13 +5,13 @@
 #include <cstdint>
 #include <map>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "hemera_heir/hemera_heir.hpp"  // of Hemera: integrations/heir/include
 
-using namespace hemera::heir;
-
-std::vector<float> _assign_layout_9263419216879000618(std::vector<float> v0) {
+                                     using namespace hemera::heir;
+std::vector<float> _assign_layout_5252338511032200702(std::vector<float> v0) {
   [[maybe_unused]] int32_t v1 = 14;
   [[maybe_unused]] int32_t v2 = 1;
   [[maybe_unused]] int32_t v3 = 0;
@@ -25,8 +25,9 @@ std::vector<float> _assign_layout_9263419216879000618(std::vector<float> v0) {
   [[maybe_unused]] int32_t v11 = 16;
   [[maybe_unused]] int32_t v12 = 2048;
   [[maybe_unused]] int32_t v13 = 111;
-  std::vector<float> v14 = v4;
+  std::vector<float> v14 = std::move(v4);
   for (auto v15 = 0; v15 < 14; v15 += 1) {
+    std::vector<float> v17 = std::move(v14);
     for (auto v18 = 0; v18 < 16; v18 += 1) {
       int32_t v20 = v15 + v18;
       int32_t v21 = v20 + v2;
@@ -34,6 +35,7 @@ std::vector<float> _assign_layout_9263419216879000618(std::vector<float> v0) {
       int32_t v23 = v22 * v5;
       int32_t v24 = v21 - v23;
       int32_t v25 = v2 - v24;
+      std::vector<float> v26 = std::move(v17);
       for (auto v27 = v25; v27 < 14; v27 += 2) {
         int32_t v29 = v15 * v6;
         int32_t v30 = v18 * v7;
@@ -45,29 +47,33 @@ std::vector<float> _assign_layout_9263419216879000618(std::vector<float> v0) {
         int32_t v36 = v35 * v10;
         int32_t v37 = v34 - v36;
         int32_t v38 = v13 - v37;
+        std::vector<float> v39 = std::move(v26);
         for (auto v40 = v38; v40 < 2048; v40 += 112) {
           size_t v42 = static_cast<size_t>(v15);
           size_t v43 = static_cast<size_t>(v18);
           float v44 = v0[v43 + 16 * (v42)];
           size_t v45 = static_cast<size_t>(v27);
           size_t v46 = static_cast<size_t>(v40);
-          v14[v46 + 2048 * (v45)] = v44;
+          v39[v46 + 2048 * (v45)] = v44;
         }
+        v26 = std::move(v39);
       }
+      v17 = std::move(v26);
     }
+    v14 = std::move(v17);
   }
   return v14;
 }
 std::vector<Plaintext> bicyclic_matmul_pt__preprocessing(CryptoContext cc, std::vector<float> v0) {
-  const auto v1 = runs<float>({{16, 1}, {16, 0}, {16, 1}, {16, 0}, {16, 1}, {16, 0}, {16, 1}, {16, 0}, {16, 1}, {16, 0}, {16, 1}, {1696, 0}, {16, 1}, {16, 0}, {16, 1}, {16, 0}, {16, 1}, {16, 0}, {16, 1}, {16, 0}, {16, 1}, {16, 0}, {16, 1}});
-  const auto v2 = runs<float>({{16, 0}, {16, 1}, {16, 0}, {16, 1}, {16, 0}, {16, 1}, {16, 0}, {16, 1}, {1872, 0}, {16, 1}, {16, 0}, {16, 1}});
-  const auto v3 = runs<float>({{16, 0}, {16, 1}, {16, 0}, {16, 1}, {16, 0}, {16, 1}, {16, 0}, {16, 1}, {16, 0}, {16, 1}, {1872, 0}, {16, 1}});
-  const auto v4 = runs<float>({{16, 1}, {16, 0}, {16, 1}, {16, 0}, {16, 1}, {16, 0}, {16, 1}, {16, 0}, {16, 1}, {16, 0}, {16, 1}, {1872, 0}});
-  const auto v5 = runs<float>({{16, 0}, {16, 1}, {16, 0}, {16, 1}, {16, 0}, {16, 1}, {16, 0}, {16, 1}, {16, 0}, {16, 1}, {16, 0}, {1696, 1}, {16, 0}, {16, 1}, {16, 0}, {16, 1}, {16, 0}, {16, 1}, {16, 0}, {16, 1}, {16, 0}, {16, 1}, {16, 0}});
-  const auto v6 = runs<float>({{16, 1}, {16, 0}, {16, 1}, {16, 0}, {16, 1}, {16, 0}, {16, 1}, {1904, 0}, {16, 1}, {16, 0}});
-  const auto v7 = runs<float>({{16, 1}, {16, 0}, {16, 1}, {16, 0}, {16, 1}, {16, 0}, {16, 1}, {16, 0}, {16, 1}, {1904, 0}});
-  const auto v8 = runs<float>({{16, 0}, {16, 1}, {16, 0}, {16, 1}, {16, 0}, {16, 1}, {16, 0}, {16, 1}, {16, 0}, {16, 1}, {1888, 0}});
-  const auto v9 = runs<float>({{16, 0}, {16, 1}, {16, 0}, {16, 1}, {16, 0}, {16, 1}, {16, 0}, {16, 1}, {16, 0}, {16, 1}, {16, 0}, {1696, 1}, {176, 0}});
+  auto v1 = runs<float>({{16, 1}, {16, 0}, {16, 1}, {16, 0}, {16, 1}, {16, 0}, {16, 1}, {16, 0}, {16, 1}, {16, 0}, {16, 1}, {1696, 0}, {16, 1}, {16, 0}, {16, 1}, {16, 0}, {16, 1}, {16, 0}, {16, 1}, {16, 0}, {16, 1}, {16, 0}, {16, 1}});
+  auto v2 = runs<float>({{16, 0}, {16, 1}, {16, 0}, {16, 1}, {16, 0}, {16, 1}, {16, 0}, {16, 1}, {1872, 0}, {16, 1}, {16, 0}, {16, 1}});
+  auto v3 = runs<float>({{16, 0}, {16, 1}, {16, 0}, {16, 1}, {16, 0}, {16, 1}, {16, 0}, {16, 1}, {16, 0}, {16, 1}, {1872, 0}, {16, 1}});
+  auto v4 = runs<float>({{16, 1}, {16, 0}, {16, 1}, {16, 0}, {16, 1}, {16, 0}, {16, 1}, {16, 0}, {16, 1}, {16, 0}, {16, 1}, {1872, 0}});
+  auto v5 = runs<float>({{16, 0}, {16, 1}, {16, 0}, {16, 1}, {16, 0}, {16, 1}, {16, 0}, {16, 1}, {16, 0}, {16, 1}, {16, 0}, {1696, 1}, {16, 0}, {16, 1}, {16, 0}, {16, 1}, {16, 0}, {16, 1}, {16, 0}, {16, 1}, {16, 0}, {16, 1}, {16, 0}});
+  auto v6 = runs<float>({{16, 1}, {16, 0}, {16, 1}, {16, 0}, {16, 1}, {16, 0}, {16, 1}, {1904, 0}, {16, 1}, {16, 0}});
+  auto v7 = runs<float>({{16, 1}, {16, 0}, {16, 1}, {16, 0}, {16, 1}, {16, 0}, {16, 1}, {16, 0}, {16, 1}, {1904, 0}});
+  auto v8 = runs<float>({{16, 0}, {16, 1}, {16, 0}, {16, 1}, {16, 0}, {16, 1}, {16, 0}, {16, 1}, {16, 0}, {16, 1}, {1888, 0}});
+  auto v9 = runs<float>({{16, 0}, {16, 1}, {16, 0}, {16, 1}, {16, 0}, {16, 1}, {16, 0}, {16, 1}, {16, 0}, {16, 1}, {16, 0}, {1696, 1}, {176, 0}});
   [[maybe_unused]] size_t v10 = 0;
   [[maybe_unused]] size_t v11 = 1;
   [[maybe_unused]] size_t v12 = 2;
@@ -92,7 +98,7 @@ std::vector<Plaintext> bicyclic_matmul_pt__preprocessing(CryptoContext cc, std::
   [[maybe_unused]] size_t v31 = 21;
   [[maybe_unused]] size_t v32 = 22;
   std::vector<Plaintext> v33(23);
-  const auto& v34 = _assign_layout_9263419216879000618(v0);
+  const auto& v34 = _assign_layout_5252338511032200702(v0);
   std::vector<float> v35(1 * 2048);
   for (int64_t v35_i0 = 0; v35_i0 < 1; ++v35_i0) {
     for (int64_t v35_i1 = 0; v35_i1 < 2048; ++v35_i1) {
@@ -634,7 +640,7 @@ std::vector<Ciphertext> bicyclic_matmul_pt__preprocessed(CryptoContext cc, std::
   [[maybe_unused]] size_t v28 = 20;
   [[maybe_unused]] size_t v29 = 21;
   [[maybe_unused]] size_t v30 = 22;
-  const auto& v31 = _assign_layout_9263419216879000618(v1);
+  const auto& v31 = _assign_layout_5252338511032200702(v1);
   Plaintext pt = v2[0];
   Ciphertext ct = v0[0];
   const auto ct1 = cc.multiply(ct, pt);
@@ -743,7 +749,7 @@ std::vector<Ciphertext> bicyclic_matmul_pt__encrypt__arg0(CryptoContext cc, std:
   [[maybe_unused]] size_t v4 = 1;
   [[maybe_unused]] size_t v5 = 0;
   std::vector<float> v6(2048, 0);
-  std::vector<float> v7 = v6;
+  std::vector<float> v7 = std::move(v6);
   for (auto v8 = 0; v8 < 2048; v8 += 1) {
     size_t v10 = v8 % v2;
     size_t v11 = v8 % v1;
@@ -779,10 +785,11 @@ std::vector<float> bicyclic_matmul_pt__decrypt__result0(CryptoContext cc, std::v
   [[maybe_unused]] size_t v15 = 0;
   Ciphertext ct = v0[0];
   const auto pt = cc.decrypt(ct, sk);
-  const auto v16 = cc.decode<float>(pt, 2048);
-  std::vector<float> v17 = v3;
+  auto v16 = cc.decode<float>(pt, 2048);
+  std::vector<float> v17 = std::move(v3);
   for (auto v18 = 0; v18 < 13; v18 += 1) {
     int32_t v20 = v5 - v18;
+    std::vector<float> v21 = std::move(v17);
     for (auto v22 = 0; v22 < 16; v22 += 1) {
       int32_t v24 = v13 - v22;
       int32_t v25 = v20 * v7;
@@ -793,6 +800,7 @@ std::vector<float> bicyclic_matmul_pt__decrypt__result0(CryptoContext cc, std::v
       int32_t v30 = v29 * v10;
       int32_t v31 = v28 - v30;
       int32_t v32 = v2 - v31;
+      std::vector<float> v33 = std::move(v21);
       for (auto v34 = v32; v34 < 2048; v34 += 208) {
         int32_t v36 = v31 + v1;
         int32_t v37 = (v36 / v10) - ((v36 % v10 != 0) && ((v36 < 0) != (v10 < 0)));
@@ -804,9 +812,11 @@ std::vector<float> bicyclic_matmul_pt__decrypt__result0(CryptoContext cc, std::v
         float v43 = v16[v42 + 2048 * (0)];
         size_t v44 = static_cast<size_t>(v20);
         size_t v45 = static_cast<size_t>(v24);
-        v17[v45 + 16 * (v44)] = v43;
+        v33[v45 + 16 * (v44)] = v43;
       }
+      v21 = std::move(v33);
     }
+    v17 = std::move(v21);
   }
   return v17;
 }

@@ -7,10 +7,10 @@
 #include <cstdint>
 #include <map>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "hemera_heir/hemera_heir.hpp"  // of Hemera: integrations/heir/include
 
-using namespace hemera::heir;
-
+                                     using namespace hemera::heir;
 Ciphertext test_binops(CryptoContext cc, Ciphertext ct, Ciphertext ct1);

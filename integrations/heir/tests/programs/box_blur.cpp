@@ -5,12 +5,12 @@
 #include <cstdint>
 #include <map>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "hemera_heir/hemera_heir.hpp"  // of Hemera: integrations/heir/include
 
-using namespace hemera::heir;
-
+                                     using namespace hemera::heir;
 std::vector<Ciphertext> box_blur(CryptoContext cc, std::vector<Ciphertext> v0) {
   [[maybe_unused]] size_t v1 = 0;
   [[maybe_unused]] size_t v2 = 15;
@@ -44,14 +44,16 @@ std::vector<Ciphertext> box_blur__encrypt__arg0(CryptoContext cc, std::vector<in
   [[maybe_unused]] int32_t v4 = 256;
   [[maybe_unused]] int32_t v5 = 1024;
   [[maybe_unused]] size_t v6 = 0;
-  std::vector<int16_t> v7 = v3;
+  std::vector<int16_t> v7 = std::move(v3);
   for (auto v8 = 0; v8 < 256; v8 += 1) {
+    std::vector<int16_t> v10 = std::move(v7);
     for (auto v11 = v8; v11 < 1024; v11 += 256) {
       size_t v13 = static_cast<size_t>(v8);
       int16_t v14 = v0[v13];
       size_t v15 = static_cast<size_t>(v11);
-      v7[v15 + 1024 * (0)] = v14;
+      v10[v15 + 1024 * (0)] = v14;
     }
+    v7 = std::move(v10);
   }
   std::vector<int16_t> v17(1 * 1024);
   for (int64_t v17_i0 = 0; v17_i0 < 1; ++v17_i0) {
@@ -75,10 +77,11 @@ std::vector<int16_t> box_blur__decrypt__result0(CryptoContext cc, std::vector<Ci
   [[maybe_unused]] size_t v8 = 0;
   Ciphertext ct = v0[0];
   const auto pt = cc.decrypt(ct, sk);
-  const auto v9 = cc.decode<int16_t>(pt, 1024);
-  std::vector<int16_t> v10 = v2;
+  auto v9 = cc.decode<int16_t>(pt, 1024);
+  std::vector<int16_t> v10 = std::move(v2);
   for (auto v11 = 0; v11 < 256; v11 += 1) {
     int32_t v13 = v4 - v11;
+    std::vector<int16_t> v14 = std::move(v10);
     for (auto v15 = v13; v15 < 1024; v15 += 256) {
       int32_t v17 = v11 + v1;
       int32_t v18 = (v17 / v6) - ((v17 % v6 != 0) && ((v17 < 0) != (v6 < 0)));
@@ -89,8 +92,9 @@ std::vector<int16_t> box_blur__decrypt__result0(CryptoContext cc, std::vector<Ci
       size_t v23 = static_cast<size_t>(v22);
       int16_t v24 = v9[v23 + 1024 * (0)];
       size_t v25 = static_cast<size_t>(v13);
-      v10[v25] = v24;
+      v14[v25] = v24;
     }
+    v10 = std::move(v14);
   }
   return v10;
 }

@@ -5,12 +5,12 @@
 #include <cstdint>
 #include <map>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "hemera_heir/hemera_heir.hpp"  // of Hemera: integrations/heir/include
 
-using namespace hemera::heir;
-
+                                     using namespace hemera::heir;
 std::vector<Plaintext> chained_matmul__preprocessing(CryptoContext cc, std::vector<double> v0, std::vector<double> v1) {
   [[maybe_unused]] size_t v2 = 0;
   [[maybe_unused]] size_t v3 = 1;
@@ -1750,7 +1750,7 @@ std::vector<double> chained_matmul__decrypt__result0(CryptoContext cc, std::vect
   [[maybe_unused]] size_t v1 = 0;
   Ciphertext ct = v0[0];
   const auto pt = cc.decrypt(ct, sk);
-  const auto v2 = cc.decode<double>(pt, 4096);
+  auto v2 = cc.decode<double>(pt, 4096);
   return v2;
 }
 Parameters chained_matmul__parameters() {

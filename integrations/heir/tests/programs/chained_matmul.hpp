@@ -7,12 +7,12 @@
 #include <cstdint>
 #include <map>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "hemera_heir/hemera_heir.hpp"  // of Hemera: integrations/heir/include
 
-using namespace hemera::heir;
-
+                                     using namespace hemera::heir;
 std::vector<Plaintext> chained_matmul__preprocessing(CryptoContext cc, std::vector<double> v0, std::vector<double> v1);
 std::vector<Ciphertext> chained_matmul__preprocessed(CryptoContext cc, std::vector<Ciphertext> v0, std::vector<double> v1, std::vector<double> v2, const std::vector<Plaintext>& v3);
 std::vector<Ciphertext> chained_matmul(CryptoContext cc, std::vector<Ciphertext> v0, std::vector<double> v1, std::vector<double> v2);

@@ -5,12 +5,12 @@
 #include <cstdint>
 #include <map>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "hemera_heir/hemera_heir.hpp"  // of Hemera: integrations/heir/include
 
-using namespace hemera::heir;
-
+                                     using namespace hemera::heir;
 Ciphertext test_ciphertext_plaintext_ops(CryptoContext cc, Ciphertext ct, Plaintext pt, Plaintext pt1, Plaintext pt2) {
   const auto ct1 = cc.add(ct, pt);
   const auto ct2 = cc.subtract(ct1, pt1);

@@ -5,12 +5,12 @@
 #include <cstdint>
 #include <map>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "hemera_heir/hemera_heir.hpp"  // of Hemera: integrations/heir/include
 
-using namespace hemera::heir;
-
+                                     using namespace hemera::heir;
 std::vector<Plaintext> cmux__preprocessing(CryptoContext cc, int64_t v0, int64_t v1) {
   std::vector<bool> v2(1024, true);
   [[maybe_unused]] size_t v3 = 0;
@@ -60,7 +60,7 @@ int64_t cmux__decrypt__result0(CryptoContext cc, std::vector<Ciphertext> v0, Sec
   [[maybe_unused]] size_t v1 = 0;
   Ciphertext ct = v0[0];
   const auto pt = cc.decrypt(ct, sk);
-  const auto v2 = cc.decode<int64_t>(pt, 1024);
+  auto v2 = cc.decode<int64_t>(pt, 1024);
   int64_t v3 = v2[0 + 1024 * (0)];
   return v3;
 }

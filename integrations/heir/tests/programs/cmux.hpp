@@ -7,12 +7,12 @@
 #include <cstdint>
 #include <map>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "hemera_heir/hemera_heir.hpp"  // of Hemera: integrations/heir/include
 
-using namespace hemera::heir;
-
+                                     using namespace hemera::heir;
 std::vector<Plaintext> cmux__preprocessing(CryptoContext cc, int64_t v0, int64_t v1);
 std::vector<Ciphertext> cmux__preprocessed(CryptoContext cc, int64_t v0, int64_t v1, std::vector<Ciphertext> v2, const std::vector<Plaintext>& v3);
 std::vector<Ciphertext> cmux(CryptoContext cc, int64_t v0, int64_t v1, std::vector<Ciphertext> v2);

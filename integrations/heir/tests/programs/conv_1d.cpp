@@ -5,13 +5,13 @@
 #include <cstdint>
 #include <map>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "hemera_heir/hemera_heir.hpp"  // of Hemera: integrations/heir/include
 
-using namespace hemera::heir;
-
-std::vector<float> _assign_layout_6691318889602971482(std::vector<float> v0) {
+                                     using namespace hemera::heir;
+std::vector<float> _assign_layout_2622016616426190590(std::vector<float> v0) {
   [[maybe_unused]] int32_t v1 = 4;
   [[maybe_unused]] int32_t v2 = 1;
   [[maybe_unused]] int32_t v3 = 3;
@@ -19,22 +19,28 @@ std::vector<float> _assign_layout_6691318889602971482(std::vector<float> v0) {
   std::vector<float> v5(256, 0);
   [[maybe_unused]] int32_t v6 = 8;
   [[maybe_unused]] int32_t v7 = 32;
-  std::vector<float> v8 = v5;
+  std::vector<float> v8 = std::move(v5);
   for (auto v9 = 0; v9 < 4; v9 += 1) {
+    std::vector<float> v11 = std::move(v8);
     for (auto v12 = 0; v12 < 32; v12 += 1) {
       int32_t v14 = v12 + v3;
       int32_t v15 = (v14 / v6) - ((v14 % v6 != 0) && ((v14 < 0) != (v6 < 0)));
       int32_t v16 = v15 * v6;
       int32_t v17 = v14 - v16;
       bool v18 = v17 >= v3;
+      std::vector<float> v19;
       if (v18) {
         size_t v20 = static_cast<size_t>(v9);
         float v21 = v0[v20];
         size_t v22 = static_cast<size_t>(v12);
-        v8[v22 + 32 * (v20)] = v21;
+        v11[v22 + 32 * (v20)] = v21;
+        v19 = std::move(v11);
       } else {
+        v19 = std::move(v11);
       }
+      v11 = std::move(v19);
     }
+    v8 = std::move(v11);
   }
   return v8;
 }
@@ -44,7 +50,7 @@ std::vector<Plaintext> conv_1d__preprocessing(CryptoContext cc, std::vector<floa
   [[maybe_unused]] size_t v3 = 2;
   [[maybe_unused]] size_t v4 = 3;
   std::vector<Plaintext> v5(4);
-  const auto& v6 = _assign_layout_6691318889602971482(v0);
+  const auto& v6 = _assign_layout_2622016616426190590(v0);
   std::vector<float> v7(1 * 32);
   for (int64_t v7_i0 = 0; v7_i0 < 1; ++v7_i0) {
     for (int64_t v7_i1 = 0; v7_i1 < 32; ++v7_i1) {
@@ -84,7 +90,7 @@ std::vector<Ciphertext> conv_1d__preprocessed(CryptoContext cc, std::vector<Ciph
   [[maybe_unused]] size_t v4 = 1;
   [[maybe_unused]] size_t v5 = 2;
   [[maybe_unused]] size_t v6 = 3;
-  const auto& v7 = _assign_layout_6691318889602971482(v1);
+  const auto& v7 = _assign_layout_2622016616426190590(v1);
   Plaintext pt = v2[0];
   Ciphertext ct = v0[0];
   const auto ct1 = cc.multiply(ct, pt);
@@ -118,14 +124,16 @@ std::vector<Ciphertext> conv_1d__encrypt__arg0(CryptoContext cc, std::vector<flo
   [[maybe_unused]] int32_t v4 = 8;
   [[maybe_unused]] int32_t v5 = 32;
   [[maybe_unused]] size_t v6 = 0;
-  std::vector<float> v7 = v3;
+  std::vector<float> v7 = std::move(v3);
   for (auto v8 = 0; v8 < 8; v8 += 1) {
+    std::vector<float> v10 = std::move(v7);
     for (auto v11 = v8; v11 < 32; v11 += 8) {
       size_t v13 = static_cast<size_t>(v8);
       float v14 = v0[v13];
       size_t v15 = static_cast<size_t>(v11);
-      v7[v15 + 32 * (0)] = v14;
+      v10[v15 + 32 * (0)] = v14;
     }
+    v7 = std::move(v10);
   }
   std::vector<float> v17(1 * 32);
   for (int64_t v17_i0 = 0; v17_i0 < 1; ++v17_i0) {
@@ -150,10 +158,11 @@ std::vector<float> conv_1d__decrypt__result0(CryptoContext cc, std::vector<Ciphe
   [[maybe_unused]] size_t v9 = 0;
   Ciphertext ct = v0[0];
   const auto pt = cc.decrypt(ct, sk);
-  const auto v10 = cc.decode<float>(pt, 32);
-  std::vector<float> v11 = v2;
+  auto v10 = cc.decode<float>(pt, 32);
+  std::vector<float> v11 = std::move(v2);
   for (auto v12 = 0; v12 < 5; v12 += 1) {
     int32_t v14 = v4 - v12;
+    std::vector<float> v15 = std::move(v11);
     for (auto v16 = v14; v16 < 32; v16 += 8) {
       int32_t v18 = v12 + v1;
       int32_t v19 = (v18 / v6) - ((v18 % v6 != 0) && ((v18 < 0) != (v6 < 0)));
@@ -164,8 +173,9 @@ std::vector<float> conv_1d__decrypt__result0(CryptoContext cc, std::vector<Ciphe
       size_t v24 = static_cast<size_t>(v23);
       float v25 = v10[v24 + 32 * (0)];
       size_t v26 = static_cast<size_t>(v14);
-      v11[v26] = v25;
+      v15[v26] = v25;
     }
+    v11 = std::move(v15);
   }
   return v11;
 }

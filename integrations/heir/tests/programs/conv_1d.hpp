@@ -7,13 +7,13 @@
 #include <cstdint>
 #include <map>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "hemera_heir/hemera_heir.hpp"  // of Hemera: integrations/heir/include
 
-using namespace hemera::heir;
-
-std::vector<float> _assign_layout_6691318889602971482(std::vector<float> v0);
+                                     using namespace hemera::heir;
+std::vector<float> _assign_layout_2622016616426190590(std::vector<float> v0);
 std::vector<Plaintext> conv_1d__preprocessing(CryptoContext cc, std::vector<float> v0);
 std::vector<Ciphertext> conv_1d__preprocessed(CryptoContext cc, std::vector<Ciphertext> v0, std::vector<float> v1, const std::vector<Plaintext>& v2);
 std::vector<Ciphertext> conv_1d(CryptoContext cc, std::vector<Ciphertext> v0, std::vector<float> v1);

@@ -5,13 +5,13 @@
 #include <cstdint>
 #include <map>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "hemera_heir/hemera_heir.hpp"  // of Hemera: integrations/heir/include
 
-using namespace hemera::heir;
-
-std::vector<float> _assign_layout_6673320757081164307(std::vector<float> v0) {
+                                     using namespace hemera::heir;
+std::vector<float> _assign_layout_5462620353839900568(std::vector<float> v0) {
   [[maybe_unused]] int32_t v1 = 1;
   [[maybe_unused]] int32_t v2 = 0;
   std::vector<float> v3(128, 0);
@@ -24,10 +24,13 @@ std::vector<float> _assign_layout_6673320757081164307(std::vector<float> v0) {
   [[maybe_unused]] int32_t v10 = 16;
   [[maybe_unused]] int32_t v11 = 13;
   [[maybe_unused]] int32_t v12 = 32;
-  std::vector<float> v13 = v3;
+  std::vector<float> v13 = std::move(v3);
   for (auto v14 = 0; v14 < 2; v14 += 1) {
+    std::vector<float> v16 = std::move(v13);
     for (auto v17 = 0; v17 < 2; v17 += 1) {
+      std::vector<float> v19 = std::move(v16);
       for (auto v20 = 0; v20 < 4; v20 += 1) {
+        std::vector<float> v22 = std::move(v19);
         for (auto v23 = 0; v23 < 32; v23 += 1) {
           int32_t v25 = (v23 / v5) - ((v23 % v5 != 0) && ((v23 < 0) != (v5 < 0)));
           int32_t v26 = v25 * v5;
@@ -48,18 +51,25 @@ std::vector<float> _assign_layout_6673320757081164307(std::vector<float> v0) {
           int32_t v41 = v32 + v11;
           bool v42 = v39 >= v41;
           bool v43 = v40 && v42;
+          std::vector<float> v44;
           if (v43) {
             size_t v45 = static_cast<size_t>(v14);
             size_t v46 = static_cast<size_t>(v17);
             float v47 = v0[v46 + 2 * (v45)];
             size_t v48 = static_cast<size_t>(v20);
             size_t v49 = static_cast<size_t>(v23);
-            v13[v49 + 32 * (v48)] = v47;
+            v22[v49 + 32 * (v48)] = v47;
+            v44 = std::move(v22);
           } else {
+            v44 = std::move(v22);
           }
+          v22 = std::move(v44);
         }
+        v19 = std::move(v22);
       }
+      v16 = std::move(v19);
     }
+    v13 = std::move(v16);
   }
   return v13;
 }
@@ -69,7 +79,7 @@ std::vector<Plaintext> conv_2d__preprocessing(CryptoContext cc, std::vector<floa
   [[maybe_unused]] size_t v3 = 2;
   [[maybe_unused]] size_t v4 = 3;
   std::vector<Plaintext> v5(4);
-  const auto& v6 = _assign_layout_6673320757081164307(v0);
+  const auto& v6 = _assign_layout_5462620353839900568(v0);
   std::vector<float> v7(1 * 32);
   for (int64_t v7_i0 = 0; v7_i0 < 1; ++v7_i0) {
     for (int64_t v7_i1 = 0; v7_i1 < 32; ++v7_i1) {
@@ -187,7 +197,7 @@ std::vector<Ciphertext> conv_2d__preprocessed(CryptoContext cc, std::vector<Ciph
   [[maybe_unused]] size_t v6 = 8;
   [[maybe_unused]] size_t v7 = 4;
   [[maybe_unused]] size_t v8 = 3;
-  const auto& v9 = _assign_layout_6673320757081164307(v1);
+  const auto& v9 = _assign_layout_5462620353839900568(v1);
   Plaintext pt = v2[0];
   Ciphertext ct = v0[0];
   const auto ct1 = cc.multiply(ct, pt);
@@ -224,19 +234,23 @@ std::vector<Ciphertext> conv_2d__encrypt__arg0(CryptoContext cc, std::vector<flo
   [[maybe_unused]] int32_t v5 = 16;
   [[maybe_unused]] int32_t v6 = 32;
   [[maybe_unused]] size_t v7 = 0;
-  std::vector<float> v8 = v3;
+  std::vector<float> v8 = std::move(v3);
   for (auto v9 = 0; v9 < 3; v9 += 1) {
+    std::vector<float> v11 = std::move(v8);
     for (auto v12 = 0; v12 < 3; v12 += 1) {
       int32_t v14 = v9 * v4;
       int32_t v15 = v14 + v12;
+      std::vector<float> v16 = std::move(v11);
       for (auto v17 = v15; v17 < 32; v17 += 16) {
         size_t v19 = static_cast<size_t>(v9);
         size_t v20 = static_cast<size_t>(v12);
         float v21 = v0[v20 + 3 * (v19)];
         size_t v22 = static_cast<size_t>(v17);
-        v8[v22 + 32 * (0)] = v21;
+        v16[v22 + 32 * (0)] = v21;
       }
+      v11 = std::move(v16);
     }
+    v8 = std::move(v11);
   }
   std::vector<float> v24(1 * 32);
   for (int64_t v24_i0 = 0; v24_i0 < 1; ++v24_i0) {
@@ -260,14 +274,16 @@ std::vector<float> conv_2d__decrypt__result0(CryptoContext cc, std::vector<Ciphe
   [[maybe_unused]] size_t v8 = 0;
   Ciphertext ct = v0[0];
   const auto pt = cc.decrypt(ct, sk);
-  const auto v9 = cc.decode<float>(pt, 32);
-  std::vector<float> v10 = v1;
+  auto v9 = cc.decode<float>(pt, 32);
+  std::vector<float> v10 = std::move(v1);
   for (auto v11 = 0; v11 < 2; v11 += 1) {
     int32_t v13 = v3 - v11;
+    std::vector<float> v14 = std::move(v10);
     for (auto v15 = 0; v15 < 2; v15 += 1) {
       int32_t v17 = v3 - v15;
       int32_t v18 = v13 * v4;
       int32_t v19 = v18 + v17;
+      std::vector<float> v20 = std::move(v14);
       for (auto v21 = v19; v21 < 32; v21 += 4) {
         int32_t v23 = v5 - v19;
         int32_t v24 = (v23 / v6) - ((v23 % v6 != 0) && ((v23 < 0) != (v6 < 0)));
@@ -279,9 +295,11 @@ std::vector<float> conv_2d__decrypt__result0(CryptoContext cc, std::vector<Ciphe
         float v30 = v9[v29 + 32 * (0)];
         size_t v31 = static_cast<size_t>(v13);
         size_t v32 = static_cast<size_t>(v17);
-        v10[v32 + 2 * (v31)] = v30;
+        v20[v32 + 2 * (v31)] = v30;
       }
+      v14 = std::move(v20);
     }
+    v10 = std::move(v14);
   }
   return v10;
 }

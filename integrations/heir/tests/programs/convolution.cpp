@@ -5,13 +5,13 @@
 #include <cstdint>
 #include <map>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "hemera_heir/hemera_heir.hpp"  // of Hemera: integrations/heir/include
 
-using namespace hemera::heir;
-
-std::vector<float> _assign_layout_167496220235883623(std::vector<float> v0) {
+                                     using namespace hemera::heir;
+std::vector<float> _assign_layout_3788113863225014998(std::vector<float> v0) {
   [[maybe_unused]] int32_t v1 = 1;
   [[maybe_unused]] int32_t v2 = 0;
   std::vector<float> v3(128, 0);
@@ -27,11 +27,15 @@ std::vector<float> _assign_layout_167496220235883623(std::vector<float> v0) {
   [[maybe_unused]] int32_t v13 = 16;
   [[maybe_unused]] int32_t v14 = 1024;
   [[maybe_unused]] int32_t v15 = 3;
-  std::vector<float> v16 = v3;
+  std::vector<float> v16 = std::move(v3);
   for (auto v17 = 0; v17 < 2; v17 += 1) {
+    std::vector<float> v19 = std::move(v16);
     for (auto v20 = 0; v20 < 3; v20 += 1) {
+      std::vector<float> v22 = std::move(v19);
       for (auto v23 = 0; v23 < 3; v23 += 1) {
+        std::vector<float> v25 = std::move(v22);
         for (auto v26 = 0; v26 < 2; v26 += 1) {
+          std::vector<float> v28 = std::move(v25);
           for (auto v29 = 0; v29 < 2; v29 += 1) {
             int32_t v31 = v20 * v5;
             int32_t v32 = v31 + v23;
@@ -45,16 +49,23 @@ std::vector<float> _assign_layout_167496220235883623(std::vector<float> v0) {
             size_t v40 = static_cast<size_t>(v26);
             size_t v41 = static_cast<size_t>(v29);
             size_t v42 = static_cast<size_t>(v35);
-            v16[v42 + 16 * (v41 + 2 * (v40 + 2 * (0 + 1 * (v36))))] = v39;
+            v28[v42 + 16 * (v41 + 2 * (v40 + 2 * (0 + 1 * (v36))))] = v39;
           }
+          v25 = std::move(v28);
         }
+        v22 = std::move(v25);
       }
+      v19 = std::move(v22);
     }
+    v16 = std::move(v19);
   }
-  std::vector<float> v44 = v7;
+  std::vector<float> v44 = std::move(v7);
   for (auto v45 = 0; v45 < 2; v45 += 1) {
+    std::vector<float> v47 = std::move(v44);
     for (auto v48 = 0; v48 < 2; v48 += 1) {
+      std::vector<float> v50 = std::move(v47);
       for (auto v51 = 0; v51 < 2; v51 += 1) {
+        std::vector<float> v53 = std::move(v50);
         for (auto v54 = 0; v54 < 16; v54 += 1) {
           int32_t v56 = v45 * v5;
           int32_t v57 = v48 * v4;
@@ -66,23 +77,30 @@ std::vector<float> _assign_layout_167496220235883623(std::vector<float> v0) {
           size_t v63 = static_cast<size_t>(v54);
           float v64 = v16[v63 + 16 * (v62 + 2 * (v61 + 2 * (0 + 1 * (v60))))];
           size_t v65 = static_cast<size_t>(v59);
-          v44[v63 + 16 * (0 + 1 * (v65))] = v64;
+          v53[v63 + 16 * (0 + 1 * (v65))] = v64;
         }
+        v50 = std::move(v53);
       }
+      v47 = std::move(v50);
     }
+    v44 = std::move(v47);
   }
-  std::vector<float> v67 = v9;
+  std::vector<float> v67 = std::move(v9);
   for (auto v68 = 0; v68 < 8; v68 += 1) {
+    std::vector<float> v70 = std::move(v67);
     for (auto v71 = 0; v71 < 16; v71 += 1) {
       size_t v73 = static_cast<size_t>(v68);
       size_t v74 = static_cast<size_t>(v71);
       float v75 = v44[v74 + 16 * (0 + 1 * (v73))];
-      v67[v74 + 16 * (v73)] = v75;
+      v70[v74 + 16 * (v73)] = v75;
     }
+    v67 = std::move(v70);
   }
-  std::vector<float> v77 = v11;
+  std::vector<float> v77 = std::move(v11);
   for (auto v78 = 0; v78 < 8; v78 += 1) {
+    std::vector<float> v80 = std::move(v77);
     for (auto v81 = 0; v81 < 16; v81 += 1) {
+      std::vector<float> v83 = std::move(v80);
       for (auto v84 = v78; v84 < 1024; v84 += 8) {
         int32_t v86 = v78 - v81;
         int32_t v87 = v86 + v8;
@@ -94,6 +112,7 @@ std::vector<float> _assign_layout_167496220235883623(std::vector<float> v0) {
         int32_t v93 = v92 - v10;
         int32_t v94 = v93 % v13;
         bool v95 = v94 == v2;
+        std::vector<float> v96;
         if (v95) {
           int32_t v97 = v81 - v84;
           int32_t v98 = v97 + v14;
@@ -105,11 +124,16 @@ std::vector<float> _assign_layout_167496220235883623(std::vector<float> v0) {
           float v104 = v67[v103 + 16 * (v102)];
           size_t v105 = static_cast<size_t>(v101);
           size_t v106 = static_cast<size_t>(v84);
-          v77[v106 + 1024 * (v105)] = v104;
+          v83[v106 + 1024 * (v105)] = v104;
+          v96 = std::move(v83);
         } else {
+          v96 = std::move(v83);
         }
+        v83 = std::move(v96);
       }
+      v80 = std::move(v83);
     }
+    v77 = std::move(v80);
   }
   return v77;
 }
@@ -123,7 +147,7 @@ std::vector<Plaintext> convolution__preprocessing(CryptoContext cc, std::vector<
   [[maybe_unused]] size_t v7 = 6;
   [[maybe_unused]] size_t v8 = 7;
   std::vector<Plaintext> v9(8);
-  const auto& v10 = _assign_layout_167496220235883623(v0);
+  const auto& v10 = _assign_layout_3788113863225014998(v0);
   std::vector<float> v11(1 * 1024);
   for (int64_t v11_i0 = 0; v11_i0 < 1; ++v11_i0) {
     for (int64_t v11_i1 = 0; v11_i1 < 1024; ++v11_i1) {
@@ -390,7 +414,7 @@ std::vector<Ciphertext> convolution__preprocessed(CryptoContext cc, std::vector<
   [[maybe_unused]] size_t v9 = 4;
   [[maybe_unused]] size_t v10 = 5;
   [[maybe_unused]] size_t v11 = 7;
-  const auto& v12 = _assign_layout_167496220235883623(v1);
+  const auto& v12 = _assign_layout_3788113863225014998(v1);
   Plaintext pt = v2[0];
   Ciphertext ct = v0[0];
   const auto ct1 = cc.multiply(ct, pt);
@@ -440,19 +464,23 @@ std::vector<Ciphertext> convolution__encrypt__arg0(CryptoContext cc, std::vector
   [[maybe_unused]] int32_t v5 = 16;
   [[maybe_unused]] int32_t v6 = 1024;
   [[maybe_unused]] size_t v7 = 0;
-  std::vector<float> v8 = v3;
+  std::vector<float> v8 = std::move(v3);
   for (auto v9 = 0; v9 < 4; v9 += 1) {
+    std::vector<float> v11 = std::move(v8);
     for (auto v12 = 0; v12 < 4; v12 += 1) {
       int32_t v14 = v9 * v4;
       int32_t v15 = v14 + v12;
+      std::vector<float> v16 = std::move(v11);
       for (auto v17 = v15; v17 < 1024; v17 += 16) {
         size_t v19 = static_cast<size_t>(v9);
         size_t v20 = static_cast<size_t>(v12);
         float v21 = v0[v20 + 4 * (v19 + 4 * (0 + 1 * (0)))];
         size_t v22 = static_cast<size_t>(v17);
-        v8[v22 + 1024 * (0)] = v21;
+        v16[v22 + 1024 * (0)] = v21;
       }
+      v11 = std::move(v16);
     }
+    v8 = std::move(v11);
   }
   std::vector<float> v24(1 * 1024);
   for (int64_t v24_i0 = 0; v24_i0 < 1; ++v24_i0) {
@@ -477,18 +505,21 @@ std::vector<float> convolution__decrypt__result0(CryptoContext cc, std::vector<C
   [[maybe_unused]] size_t v9 = 0;
   Ciphertext ct = v0[0];
   const auto pt = cc.decrypt(ct, sk);
-  const auto v10 = cc.decode<float>(pt, 1024);
-  std::vector<float> v11 = v1;
+  auto v10 = cc.decode<float>(pt, 1024);
+  std::vector<float> v11 = std::move(v1);
   for (auto v12 = 0; v12 < 2; v12 += 1) {
     int32_t v14 = v3 - v12;
+    std::vector<float> v15 = std::move(v11);
     for (auto v16 = 0; v16 < 2; v16 += 1) {
       int32_t v18 = v3 - v16;
+      std::vector<float> v19 = std::move(v15);
       for (auto v20 = 0; v20 < 2; v20 += 1) {
         int32_t v22 = v3 - v20;
         int32_t v23 = v14 * v4;
         int32_t v24 = v18 * v5;
         int32_t v25 = v23 + v24;
         int32_t v26 = v25 + v22;
+        std::vector<float> v27 = std::move(v19);
         for (auto v28 = v26; v28 < 1024; v28 += 8) {
           int32_t v30 = v6 - v26;
           int32_t v31 = (v30 / v7) - ((v30 % v7 != 0) && ((v30 < 0) != (v7 < 0)));
@@ -501,10 +532,13 @@ std::vector<float> convolution__decrypt__result0(CryptoContext cc, std::vector<C
           size_t v38 = static_cast<size_t>(v14);
           size_t v39 = static_cast<size_t>(v18);
           size_t v40 = static_cast<size_t>(v22);
-          v11[v40 + 2 * (v39 + 2 * (v38 + 2 * (0)))] = v37;
+          v27[v40 + 2 * (v39 + 2 * (v38 + 2 * (0)))] = v37;
         }
+        v19 = std::move(v27);
       }
+      v15 = std::move(v19);
     }
+    v11 = std::move(v15);
   }
   return v11;
 }

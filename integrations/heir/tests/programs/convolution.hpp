@@ -7,13 +7,13 @@
 #include <cstdint>
 #include <map>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "hemera_heir/hemera_heir.hpp"  // of Hemera: integrations/heir/include
 
-using namespace hemera::heir;
-
-std::vector<float> _assign_layout_167496220235883623(std::vector<float> v0);
+                                     using namespace hemera::heir;
+std::vector<float> _assign_layout_3788113863225014998(std::vector<float> v0);
 std::vector<Plaintext> convolution__preprocessing(CryptoContext cc, std::vector<float> v0);
 std::vector<Ciphertext> convolution__preprocessed(CryptoContext cc, std::vector<Ciphertext> v0, std::vector<float> v1, const std::vector<Plaintext>& v2);
 std::vector<Ciphertext> convolution(CryptoContext cc, std::vector<Ciphertext> v0, std::vector<float> v1);

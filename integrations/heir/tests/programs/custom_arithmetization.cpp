@@ -5,12 +5,12 @@
 #include <cstdint>
 #include <map>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "hemera_heir/hemera_heir.hpp"  // of Hemera: integrations/heir/include
 
-using namespace hemera::heir;
-
+                                     using namespace hemera::heir;
 std::vector<Plaintext> matmul__preprocessing(CryptoContext cc, std::vector<float> v0, std::vector<float> v1, std::vector<float> v2, std::vector<float> v3) {
   [[maybe_unused]] size_t v4 = 0;
   [[maybe_unused]] size_t v5 = 1;
@@ -62,7 +62,7 @@ Ciphertext matmul__encrypt__arg0(CryptoContext cc, std::vector<float> v0, Public
 }
 std::vector<float> matmul__decrypt__result0(CryptoContext cc, Ciphertext ct, SecretKey sk) {
   const auto pt = cc.decrypt(ct, sk);
-  const auto v0 = cc.decode<float>(pt, 16);
+  auto v0 = cc.decode<float>(pt, 16);
   return v0;
 }
 Parameters matmul__parameters() {

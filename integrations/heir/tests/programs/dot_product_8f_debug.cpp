@@ -5,12 +5,12 @@
 #include <cstdint>
 #include <map>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "hemera_heir/hemera_heir.hpp"  // of Hemera: integrations/heir/include
 
-using namespace hemera::heir;
-
+                                     using namespace hemera::heir;
 void __heir_debug(CryptoContext, SecretKey, Ciphertext, const std::map<std::string, std::string>&);
 void __heir_debug(CryptoContext, SecretKey, std::vector<Ciphertext>, const std::map<std::string, std::string>&);
 void __heir_debug(CryptoContext, SecretKey, std::vector<Ciphertext>, const std::map<std::string, std::string>&);
@@ -21,7 +21,7 @@ void __heir_debug(CryptoContext, SecretKey, Ciphertext, const std::map<std::stri
 void __heir_debug(CryptoContext, SecretKey, Ciphertext, const std::map<std::string, std::string>&);
 void __heir_debug(CryptoContext, SecretKey, std::vector<Ciphertext>, const std::map<std::string, std::string>&);
 std::vector<Plaintext> dot_product__preprocessing(CryptoContext cc) {
-  const auto v0 = runs<float>({{1, 1}, {7, 0}});
+  auto v0 = runs<float>({{1, 1}, {7, 0}});
   std::vector<float> v1(8, 0.100000001);
   [[maybe_unused]] size_t v2 = 0;
   [[maybe_unused]] size_t v3 = 1;
@@ -197,7 +197,7 @@ std::vector<Ciphertext> dot_product__encrypt__arg0(CryptoContext cc, std::vector
   [[maybe_unused]] int32_t v3 = 0;
   std::vector<float> v4(8, 0);
   [[maybe_unused]] size_t v5 = 0;
-  std::vector<float> v6 = v4;
+  std::vector<float> v6 = std::move(v4);
   for (auto v7 = 0; v7 < 8; v7 += 1) {
     size_t v9 = static_cast<size_t>(v7);
     float v10 = v0[v9];
@@ -220,7 +220,7 @@ std::vector<Ciphertext> dot_product__encrypt__arg1(CryptoContext cc, std::vector
   [[maybe_unused]] int32_t v3 = 0;
   std::vector<float> v4(8, 0);
   [[maybe_unused]] size_t v5 = 0;
-  std::vector<float> v6 = v4;
+  std::vector<float> v6 = std::move(v4);
   for (auto v7 = 0; v7 < 8; v7 += 1) {
     size_t v9 = static_cast<size_t>(v7);
     float v10 = v0[v9];
@@ -254,7 +254,7 @@ float dot_product__decrypt__result0(CryptoContext cc, std::vector<Ciphertext> v0
   debugAttrMap22["asm.result_ssa_format"] = "%extracted = tensor.extract %arg0[%c0] : tensor<1x!hemera.ciphertext>";
   __heir_debug(cc, sk, ct, debugAttrMap22);
   const auto pt = cc.decrypt(ct, sk);
-  const auto v2 = cc.decode<float>(pt, 8);
+  auto v2 = cc.decode<float>(pt, 8);
   float v3 = v2[0 + 8 * (0)];
   return v3;
 }

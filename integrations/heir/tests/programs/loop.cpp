@@ -5,12 +5,12 @@
 #include <cstdint>
 #include <map>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "hemera_heir/hemera_heir.hpp"  // of Hemera: integrations/heir/include
 
-using namespace hemera::heir;
-
+                                     using namespace hemera::heir;
 void __heir_debug(CryptoContext, SecretKey, Ciphertext, const std::map<std::string, std::string>&);
 void __heir_debug(CryptoContext, SecretKey, std::vector<Ciphertext>, const std::map<std::string, std::string>&);
 void __heir_debug(CryptoContext, SecretKey, std::vector<Ciphertext>, const std::map<std::string, std::string>&);
@@ -80,16 +80,17 @@ std::vector<Ciphertext> loop__preprocessed(CryptoContext cc, SecretKey sk, std::
   debugAttrMap5["asm.op_name"] = "hemera.subtract_plain";
   debugAttrMap5["asm.result_ssa_format"] = "%ct_1 = hemera.subtract_plain %cc, %ct_0, %pt : (!hemera.crypto_context, !hemera.ciphertext, !hemera.plaintext) -> !hemera.ciphertext";
   __heir_debug(cc, sk, ct3, debugAttrMap5);
-  v3[0] = ct3;
+  auto v4 = v3;
+  v4[0] = ct3;
   std::map<std::string, std::string> debugAttrMap6;
   debugAttrMap6["debug.name"] = "heir_debug_6";
   debugAttrMap6["message.size"] = "1";
   debugAttrMap6["asm.is_block_arg"] = "0";
   debugAttrMap6["asm.op_name"] = "tensor.insert";
   debugAttrMap6["asm.result_ssa_format"] = "%inserted = tensor.insert %ct_1 into %0[%c0] : tensor<1x!hemera.ciphertext>";
-  __heir_debug(cc, sk, v3, debugAttrMap6);
-  std::vector<Ciphertext> v5 = v3;
-  for (auto v6 = 0; v6 < 2; ++v6) {
+  __heir_debug(cc, sk, v4, debugAttrMap6);
+  std::vector<Ciphertext> v5 = v4;
+  for (size_t v6 = 0; v6 < 2; v6 += 1) {
     Ciphertext ct4 = v5[0];
     std::map<std::string, std::string> debugAttrMap7;
     debugAttrMap7["debug.name"] = "heir_debug_7";
@@ -216,15 +217,16 @@ std::vector<Ciphertext> loop__preprocessed(CryptoContext cc, SecretKey sk, std::
     debugAttrMap22["asm.op_name"] = "hemera.subtract_plain";
     debugAttrMap22["asm.result_ssa_format"] = "%ct_22 = hemera.subtract_plain %cc, %ct_21, %pt : (!hemera.crypto_context, !hemera.ciphertext, !hemera.plaintext) -> !hemera.ciphertext";
     __heir_debug(cc, sk, ct17, debugAttrMap22);
-    v3[0] = ct17;
+    auto v8 = v3;
+    v8[0] = ct17;
     std::map<std::string, std::string> debugAttrMap23;
     debugAttrMap23["debug.name"] = "heir_debug_23";
     debugAttrMap23["message.size"] = "1";
     debugAttrMap23["asm.is_block_arg"] = "0";
     debugAttrMap23["asm.op_name"] = "tensor.insert";
     debugAttrMap23["asm.result_ssa_format"] = "%inserted_23 = tensor.insert %ct_22 into %0[%c0] : tensor<1x!hemera.ciphertext>";
-    __heir_debug(cc, sk, v3, debugAttrMap23);
-    v5 = v3;
+    __heir_debug(cc, sk, v8, debugAttrMap23);
+    v5 = v8;
   }
   std::map<std::string, std::string> debugAttrMap24;
   debugAttrMap24["debug.name"] = "heir_debug_24";
@@ -274,15 +276,16 @@ std::vector<Ciphertext> loop__preprocessed(CryptoContext cc, SecretKey sk, std::
   debugAttrMap29["asm.op_name"] = "hemera.subtract_plain";
   debugAttrMap29["asm.result_ssa_format"] = "%ct_7 = hemera.subtract_plain %cc, %ct_6, %pt : (!hemera.crypto_context, !hemera.ciphertext, !hemera.plaintext) -> !hemera.ciphertext";
   __heir_debug(cc, sk, ct23, debugAttrMap29);
-  v3[0] = ct23;
+  auto v9 = v3;
+  v9[0] = ct23;
   std::map<std::string, std::string> debugAttrMap30;
   debugAttrMap30["debug.name"] = "heir_debug_30";
   debugAttrMap30["message.size"] = "1";
   debugAttrMap30["asm.is_block_arg"] = "0";
   debugAttrMap30["asm.op_name"] = "tensor.insert";
   debugAttrMap30["asm.result_ssa_format"] = "%inserted_8 = tensor.insert %ct_7 into %0[%c0] : tensor<1x!hemera.ciphertext>";
-  __heir_debug(cc, sk, v3, debugAttrMap30);
-  return v3;
+  __heir_debug(cc, sk, v9, debugAttrMap30);
+  return v9;
 }
 std::vector<Ciphertext> loop(CryptoContext cc, SecretKey sk, std::vector<Ciphertext> v0) {
   std::map<std::string, std::string> debugAttrMap31;
@@ -308,7 +311,7 @@ std::vector<Ciphertext> loop__encrypt__arg0(CryptoContext cc, std::vector<float>
   [[maybe_unused]] int32_t v3 = 0;
   std::vector<float> v4(8, 0);
   [[maybe_unused]] size_t v5 = 0;
-  std::vector<float> v6 = v4;
+  std::vector<float> v6 = std::move(v4);
   for (auto v7 = 0; v7 < 8; v7 += 1) {
     size_t v9 = static_cast<size_t>(v7);
     float v10 = v0[v9];
@@ -347,8 +350,8 @@ std::vector<float> loop__decrypt__result0(CryptoContext cc, std::vector<Cipherte
   debugAttrMap36["asm.result_ssa_format"] = "%extracted = tensor.extract %arg0[%c0] : tensor<1x!hemera.ciphertext>";
   __heir_debug(cc, sk, ct, debugAttrMap36);
   const auto pt = cc.decrypt(ct, sk);
-  const auto v7 = cc.decode<float>(pt, 8);
-  std::vector<float> v8 = v6;
+  auto v7 = cc.decode<float>(pt, 8);
+  std::vector<float> v8 = std::move(v6);
   for (auto v9 = 0; v9 < 8; v9 += 1) {
     int32_t v11 = v4 - v9;
     size_t v12 = static_cast<size_t>(v11);

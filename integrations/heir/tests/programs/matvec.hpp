@@ -7,12 +7,12 @@
 #include <cstdint>
 #include <map>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "hemera_heir/hemera_heir.hpp"  // of Hemera: integrations/heir/include
 
-using namespace hemera::heir;
-
+                                     using namespace hemera::heir;
 std::vector<Plaintext> matvec__preprocessing(CryptoContext cc);
 std::vector<Ciphertext> matvec__preprocessed(CryptoContext cc, std::vector<Ciphertext> v0, const std::vector<Plaintext>& v1);
 std::vector<Ciphertext> matvec(CryptoContext cc, std::vector<Ciphertext> v0);

@@ -7,12 +7,12 @@
 #include <cstdint>
 #include <map>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "hemera_heir/hemera_heir.hpp"  // of Hemera: integrations/heir/include
 
-using namespace hemera::heir;
-
+                                     using namespace hemera::heir;
 std::vector<Ciphertext> roberts_cross(CryptoContext cc, std::vector<Ciphertext> v0);
 std::vector<Ciphertext> roberts_cross__encrypt__arg0(CryptoContext cc, std::vector<int16_t> v0, PublicKey pk);
 std::vector<int16_t> roberts_cross__decrypt__result0(CryptoContext cc, std::vector<Ciphertext> v0, SecretKey sk);

@@ -5,12 +5,12 @@
 #include <cstdint>
 #include <map>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "hemera_heir/hemera_heir.hpp"  // of Hemera: integrations/heir/include
 
-using namespace hemera::heir;
-
+                                     using namespace hemera::heir;
 std::vector<Ciphertext> rotations(CryptoContext cc, std::vector<Ciphertext> v0) {
   [[maybe_unused]] size_t v1 = 0;
   Ciphertext ct = v0[0];

@@ -5,15 +5,15 @@
 #include <cstdint>
 #include <map>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "hemera_heir/hemera_heir.hpp"  // of Hemera: integrations/heir/include
 
-using namespace hemera::heir;
-
+                                     using namespace hemera::heir;
 std::vector<Plaintext> simple_sum__preprocessing(CryptoContext cc) {
-  const auto v0 = runs<int16_t>({{1, 1}, {1023, 0}});
-  const auto v1 = runs<int16_t>({{31, 0}, {1, 1}, {992, 0}});
+  auto v0 = runs<int16_t>({{1, 1}, {1023, 0}});
+  auto v1 = runs<int16_t>({{31, 0}, {1, 1}, {992, 0}});
   [[maybe_unused]] size_t v2 = 0;
   [[maybe_unused]] size_t v3 = 1;
   std::vector<Plaintext> v4(2);
@@ -64,14 +64,16 @@ std::vector<Ciphertext> simple_sum__encrypt__arg0(CryptoContext cc, std::vector<
   [[maybe_unused]] int32_t v4 = 32;
   [[maybe_unused]] int32_t v5 = 1024;
   [[maybe_unused]] size_t v6 = 0;
-  std::vector<int16_t> v7 = v3;
+  std::vector<int16_t> v7 = std::move(v3);
   for (auto v8 = 0; v8 < 32; v8 += 1) {
+    std::vector<int16_t> v10 = std::move(v7);
     for (auto v11 = v8; v11 < 1024; v11 += 32) {
       size_t v13 = static_cast<size_t>(v8);
       int16_t v14 = v0[v13];
       size_t v15 = static_cast<size_t>(v11);
-      v7[v15 + 1024 * (0)] = v14;
+      v10[v15 + 1024 * (0)] = v14;
     }
+    v7 = std::move(v10);
   }
   std::vector<int16_t> v17(1 * 1024);
   for (int64_t v17_i0 = 0; v17_i0 < 1; ++v17_i0) {
@@ -88,7 +90,7 @@ int16_t simple_sum__decrypt__result0(CryptoContext cc, std::vector<Ciphertext> v
   [[maybe_unused]] size_t v1 = 0;
   Ciphertext ct = v0[0];
   const auto pt = cc.decrypt(ct, sk);
-  const auto v2 = cc.decode<int16_t>(pt, 1024);
+  auto v2 = cc.decode<int16_t>(pt, 1024);
   int16_t v3 = v2[0 + 1024 * (0)];
   return v3;
 }

@@ -5,12 +5,12 @@
 #include <cstdint>
 #include <map>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "hemera_heir/hemera_heir.hpp"  // of Hemera: integrations/heir/include
 
-using namespace hemera::heir;
-
+                                     using namespace hemera::heir;
 void __heir_debug(CryptoContext, SecretKey, std::vector<Ciphertext>, const std::map<std::string, std::string>&);
 std::vector<Ciphertext> test_validate_lower(CryptoContext cc, SecretKey sk, std::vector<Ciphertext> v0) {
   [[maybe_unused]] size_t v1 = 0;
@@ -41,7 +41,7 @@ std::vector<Ciphertext> test_validate_lower__encrypt__arg0(CryptoContext cc, std
   [[maybe_unused]] int32_t v3 = 0;
   std::vector<float> v4(8, 0);
   [[maybe_unused]] size_t v5 = 0;
-  std::vector<float> v6 = v4;
+  std::vector<float> v6 = std::move(v4);
   for (auto v7 = 0; v7 < 8; v7 += 1) {
     size_t v9 = static_cast<size_t>(v7);
     float v10 = v0[v9];
@@ -67,8 +67,8 @@ std::vector<float> test_validate_lower__decrypt__result0(CryptoContext cc, std::
   [[maybe_unused]] size_t v6 = 0;
   Ciphertext ct = v0[0];
   const auto pt = cc.decrypt(ct, sk);
-  const auto v7 = cc.decode<float>(pt, 8);
-  std::vector<float> v8 = v1;
+  auto v7 = cc.decode<float>(pt, 8);
+  std::vector<float> v8 = std::move(v1);
   for (auto v9 = 0; v9 < 8; v9 += 1) {
     int32_t v11 = v3 - v9;
     size_t v12 = static_cast<size_t>(v11);
