@@ -91,6 +91,14 @@ TEST(HeirPrograms, DotProductOfBgv) {
             dot());
 }
 
+TEST(HeirPrograms, OfThePage) {
+  using namespace bgv_dot_product_8;
+#include "page_program.inc"
+  EXPECT_EQ(result, 240);
+#include "page_context.inc"
+  EXPECT_EQ(larger.context()->degree(), 32768u);
+}
+
 TEST(HeirPrograms, DotProductOfSecretKeyEncryptions) {
   using namespace bgv_dot_product_8_sk;
   const Session session(dot_product__generate_crypto_context, dot_product__configure_crypto_context);
