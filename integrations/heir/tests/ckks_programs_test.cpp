@@ -175,6 +175,20 @@ TEST(HeirPrograms, Bootstrapping) {
   for (std::size_t i = 0; i < x.size(); ++i) EXPECT_NEAR(found[i], x[i], 1e-4);
 }
 
+/// Values beyond 1 are divided before a bootstrap, where the program bounds them.
+TEST(HeirPrograms, BootstrappingOfLargerValues) {
+  Parameters parameters = small(2);
+  parameters.slots = 8;
+  parameters.bootstrap = "test-40";
+  parameters.bootstrap_magnitude = 16;
+  const Session session(parameters, {.relinearization = true});
+  const std::vector<double> x = {16, -15.5, 0.25, 8, 0, -1, 12, 3};
+  const Ciphertext in = session.client.encrypt(session.client.encode(x), session.key);
+  const auto found =
+      session.decrypted<double>(simple_ckks_bootstrapping::simple_ckks_bootstrapping(session.server, in), 8);
+  for (std::size_t i = 0; i < x.size(); ++i) EXPECT_NEAR(found[i], x[i], 1e-3);
+}
+
 TEST(HeirPrograms, LoopWithBootstraps) {
   seen().clear();
   const Session session(loop::loop__generate_crypto_context, loop::loop__configure_crypto_context);

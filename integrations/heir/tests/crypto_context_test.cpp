@@ -56,7 +56,10 @@ TEST(HeirContext, RepeatsNumbersInTheSlots) {
     const Session exact(integers(scheme), {.rotations = {3}});
     // Rotations never leave the period, whatever the ring: both rows hold it all over.
     const auto in = exact.client.encrypt(exact.client.encode(Integers{1, 2, -3, 4}), exact.key);
-    EXPECT_EQ(exact.decrypted<std::int64_t>(exact.server.rotate(in, 3), 6), (Integers{4, 1, 2, -3, 4, 1}));
+    for (const std::int64_t steps : {3, -13, 19}) {
+      EXPECT_EQ(exact.decrypted<std::int64_t>(exact.server.rotate(in, steps), 6),
+                (Integers{4, 1, 2, -3, 4, 1}));
+    }
   }
 }
 
@@ -131,7 +134,13 @@ TEST(HeirContext, AddsPlaintextsBeforeAndAfterRescaling) {
   const Plaintext half = ckks.server.encode(Doubles{0.5, -0.25});
   const auto product = ckks.server.relinearize(ckks.server.multiply(in, in));
   EXPECT_EQ(product->meta.noise_scale_degree, 2);
-  const auto sum = ckks.server.rescale(ckks.server.add(product, half));
+  const auto before = ckks.server.add(product, half);
+  EXPECT_EQ(before->meta.level, product->meta.level);
+  EXPECT_EQ(before->meta.noise_scale_degree, 2);
+  // At the same level, with the scale of the input.
+  const auto next = ckks.server.add(in, half);
+  EXPECT_EQ(next->meta.level, product->meta.level);
+  const auto sum = ckks.server.rescale(before);
   const auto difference = ckks.server.subtract(sum, half);
   const auto factor = ckks.server.rescale(ckks.server.multiply(difference, half));
   const auto negative = ckks.server.negate(ckks.server.subtract(factor, in));
@@ -140,6 +149,8 @@ TEST(HeirContext, AddsPlaintextsBeforeAndAfterRescaling) {
     expected.push_back(x[i] - x[i] * x[i] * (i % 2 == 0 ? 0.5 : -0.25));
   expect_near(ckks.decrypted<double>(negative, 16), expected);
   expect_near(ckks.decrypted<double>(in, 16), x);
+  for (std::size_t i = 0; i < x.size(); ++i) expected[i] = x[i] + (i % 2 == 0 ? 0.5 : -0.25);
+  expect_near(ckks.decrypted<double>(next, 16), expected);
 }
 
 TEST(HeirContext, RescalesProductsAlone) {
@@ -217,10 +228,10 @@ TEST(HeirParameters, FollowTheProgram) {
   EXPECT_NEAR(parameters.log_modulus(0), 60 + ckks::spare_bits, 1.5);
   program.first_bits = 50;
   EXPECT_NEAR(parameters_for(program).log_modulus(0), 50, 1.5);
-  Parameters exact = integers(Scheme::bfv, 512);
+  Parameters exact = integers(Scheme::bfv, 4096);
   EXPECT_EQ(parameters_for(exact).plain_modulus(), 65537u);
-  // 512 values in each of the two rows.
-  EXPECT_GE(parameters_for(exact).max_slots(), 1024u);
+  // 4096 values in each of the two rows.
+  EXPECT_GE(parameters_for(exact).max_slots(), 8192u);
   exact.plain_modulus = 65539;
   EXPECT_THROW((void)parameters_for(exact), ParameterError);
   program.bootstrap = "no-such-preset";
