@@ -3,6 +3,7 @@ set(hemera_package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/hemera)
 
 install(TARGETS hemera EXPORT hemera-targets ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT development)
 install(DIRECTORY include/hemera DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} COMPONENT development)
+install(DIRECTORY integrations/heir/include/hemera_heir DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} COMPONENT development)
 install(FILES LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT development)
 install(EXPORT hemera-targets NAMESPACE hemera:: DESTINATION ${hemera_package_dir} COMPONENT development)
 
