@@ -200,8 +200,8 @@ class CryptoContext {
   [[nodiscard]] Ciphertext bootstrap(const Ciphertext& a) const {
     if (!state_->bootstrap) {
       throw ParameterError(
-          "the program's parameters have no bootstrap; name a preset (--hemera-configure-crypto-context: "
-          "bootstrap)");
+          "the program's parameters have no bootstrap; name a preset in Parameters::bootstrap (HEIR: "
+          "hemera-bootstrap)");
     }
     return shared((*state_->bootstrap)(ckks_evaluator(), *rescale(a)));
   }
