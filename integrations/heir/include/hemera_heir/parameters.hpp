@@ -27,7 +27,7 @@ struct Parameters {
   std::size_t depth = 1;
   /// Slots of the program's ciphertexts, a power of two: its values repeat with this period.
   std::size_t slots = 1;
-  /// CKKS: of the scale, from 20 to 120.
+  /// CKKS: of the scale, from 20 to 60: programs have doubles.
   int scale_bits = 40;
   /// CKKS: of the modulus that is left at the end, scale included; 0: the scale and 20 bits. Results may be
   /// as large as 2^(first_bits - scale_bits - 1).
