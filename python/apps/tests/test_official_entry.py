@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import runpy
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-ENTRY = Path(__file__).parents[3] / "bench" / "official" / "fetch-by-similarity"
+ENTRY = Path(__file__).parents[3] / "bench" / "official" / "fetch-by-similarity" / "submission"
 FIRST = ["client_key_generation", "client_encode_encrypt_db"]
 EACH = [
     "client_encode_encrypt_query",
@@ -19,19 +19,13 @@ EACH = [
 RECORDS, DIMS = 1000, 128
 
 
-def run(patch: pytest.MonkeyPatch, stages: list[str], *options: str) -> None:
-    """Each stage as a program of its own, which has nothing of the others but their files."""
-    for stage in stages:
-        program = ENTRY / "submission" / f"{stage}.py"
-        patch.setattr("sys.argv", [str(program), "0", *options, "--seed", "5"])
-        runpy.run_path(str(program), run_name="__main__")
-
-
 @pytest.mark.parametrize("count_only", [False, True])
 @pytest.mark.filterwarnings("ignore::hemera.errors.SecurityWarning")
-def test_stages(tmp_path: Path, count_only: bool, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.syspath_prepend(str(ENTRY / "submission"))
+def test_stages(tmp_path: Path, count_only: bool, run_stage: Callable[..., None]) -> None:
+    def run(stages: list[str]) -> None:
+        for stage in stages:
+            run_stage(ENTRY, stage, "0", *options, "--seed", "5")
+
     random = np.random.default_rng(3)
     data = tmp_path / "datasets" / "toy"
     data.mkdir(parents=True)
@@ -48,11 +42,11 @@ def test_stages(tmp_path: Path, count_only: bool, monkeypatch: pytest.MonkeyPatc
     rows.tofile(data / "db.bin")
     payloads.tofile(data / "payloads.bin")
     options = ["--count_only"] if count_only else []
-    run(monkeypatch, FIRST, *options)
+    run(FIRST)
     queries = [unit(centers[4] + 0.3 * unit(random.normal(size=DIMS))), unit(random.normal(size=DIMS))]
     for query, some in zip(queries, (True, False), strict=True):
         query.tofile(data / "query.bin")
-        run(monkeypatch, EACH, *options)
+        run(EACH)
         matches = rows.astype(np.float64) @ query > 0.8
         assert bool(matches.any()) == some
         found = tmp_path / "io" / "toy" / "results.bin"

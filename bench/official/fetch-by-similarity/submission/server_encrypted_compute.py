@@ -10,10 +10,23 @@ import hemera as hm
 
 began = time.perf_counter()
 work = workload.parse()
-ctx = hm.Context(work.parameters, "cpu")
+ctx = hm.Context(work.parameters, work.device)
 ev = ctx.bind(ctx.load(work.keys / "keys.bin"))
 query = ev.load(work.up / "query.bin")
+ctx.synchronize()
 computing, reading = time.perf_counter(), 0.0
+
+
+def read(name: str) -> hm.Ciphertext:
+    """A file of the client's. Its time is not that of computing."""
+    global reading
+    ctx.synchronize()
+    start = time.perf_counter()
+    found = ev.load(work.up / name)
+    ctx.synchronize()
+    reading += time.perf_counter() - start
+    return found
+
 
 # All rotations of the query, once, by the keys of few of them.
 rotated = {}
@@ -28,20 +41,15 @@ indicator = hm.circuits.Polynomial(workload.indicator(), basis="chebyshev", inte
 steeper = hm.circuits.Polynomial([0, 0, 3, -2])
 results = []
 for batch in range(work.batches):
-    start = time.perf_counter()
-    columns = ev.load(work.up / f"records{batch:04d}.bin")
-    reading += time.perf_counter() - start
-    scores = ev.dot(rotations, list(columns))
+    scores = ev.dot(rotations, list(read(f"records{batch:04d}.bin")))
     matches = scores.polyval(indicator)
     if work.count_only:
         results.append(matches.polyval(steeper))
         continue
-    start = time.perf_counter()
-    payloads = ev.load(work.up / f"payloads{batch:04d}.bin")
-    reading += time.perf_counter() - start
-    results.append((payloads * matches).shrink())
+    results.append((read(f"payloads{batch:04d}.bin") * matches).shrink())
 found = ev.add_many(results).sum().shrink() if work.count_only else hm.stack(results)
 work.down.mkdir(parents=True, exist_ok=True)
+ctx.synchronize()
 end = time.perf_counter()
 found.save(work.down / "results.bin")
 steps = {

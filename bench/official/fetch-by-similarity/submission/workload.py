@@ -12,6 +12,7 @@ over r of their products (S. Halevi, V. Shoup, "Algorithms in HElib", 2014/106).
 from __future__ import annotations
 
 import argparse
+import os
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -84,6 +85,11 @@ class Workload:
     @property
     def down(self) -> Path:
         return self.io / "ciphertexts_download"
+
+    @property
+    def device(self) -> str:
+        """The server's."""
+        return os.environ.get("HEMERA_DEVICE", "auto")
 
     @property
     def parameters(self) -> hm.ckks.Parameters:

@@ -1,0 +1,6 @@
+"""Stage 6: decrypts."""
+
+import workload
+
+work = workload.parse()
+work.method.decrypt(work)

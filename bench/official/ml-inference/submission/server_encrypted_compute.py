@@ -1,0 +1,23 @@
+"""Stage 7: the scores of all images."""
+
+import workload
+
+import hemera as hm
+
+work = workload.parse()
+package = work.package()
+ctx = hm.Context(package.params, work.device)
+steps = workload.Steps(ctx)
+with steps.of("Reading"):
+    model = package.prepare(ctx)
+    model.encode()
+    keys = ctx.load(work.keys / "keys.bin")
+    package.check(ctx, keys)
+    ev = model.bind(keys)
+for path in sorted(work.up.glob("images*.bin")):
+    with steps.of("Reading"):
+        images = ev.load(path)
+    (scores,) = steps.compute(lambda images=images: model.run(ev, [images]))
+    with steps.of("Writing"):
+        scores.save(work.down / path.name.replace("images", "scores"))
+steps.save(work.io / "server_reported_steps.json")

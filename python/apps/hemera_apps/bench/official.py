@@ -1,0 +1,179 @@
+"""The workloads of HomomorphicEncryption.org's suite: each stage of our entries as a process of its own."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from rich.console import Console
+from rich.table import Table
+
+from hemera import _machine, _options
+from hemera.errors import Error, FileError
+from hemera_apps.bench.official_workloads import WORKLOADS, Digits, Workload
+
+Row = dict[str, Any]
+_ENTRIES = Path(__file__).parents[4] / "bench" / "official"
+_SIZES = ("single", "toy", "small", "medium", "large")
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """The command's options."""
+    parser.add_argument(
+        "--only",
+        nargs="+",
+        choices=list(WORKLOADS),
+        default=["products", "digits"],
+        help="which workloads (default: products digits)",
+    )
+    parser.add_argument(
+        "--sizes",
+        nargs="+",
+        choices=_SIZES,
+        default=["single", "small"],
+        help="which instances, of those that a workload has (default: single small)",
+    )
+    parser.add_argument(
+        "--methods",
+        nargs="+",
+        choices=[method for kind in WORKLOADS.values() for method in kind.methods if method],
+        default=["levelled", "fetch"],
+        help="ways of computing, of workloads that have several (default: levelled fetch)",
+    )
+    parser.add_argument(
+        "--mnist", type=Path, metavar="FOLDER", help="MNIST's two files of test images, with or without .gz"
+    )
+    parser.add_argument(
+        "--repeats",
+        type=int,
+        default=5,
+        help="computations after the first one, whose median is told as well (default: 5)",
+    )
+    parser.add_argument("--seed", type=int, default=1, help="of the data (default: 1)")
+    parser.add_argument(
+        "--entries", type=Path, default=_ENTRIES, metavar="FOLDER", help="bench/official of Hemera's sources"
+    )
+    parser.add_argument(
+        "--folder", metavar="FOLDER", help="where files may lie meanwhile (default: the system's)"
+    )
+    _options.add_machine(parser)
+    parser.add_argument("--json", metavar="FILE", help='write the results to FILE ("-": standard output)')
+
+
+def run(options: argparse.Namespace) -> int:
+    """Run the stages, check the results, and write what is asked for."""
+    console = Console(stderr=options.json == "-")
+    rows = []
+    for name in options.only:
+        workload = Digits(options.mnist) if name == "digits" else WORKLOADS[name]()
+        for row in _rows_of(workload, options):
+            console.print(", ".join(f"{field} {value}" for field, value in row.items()), highlight=False)
+            rows.append(row)
+    console.print(_table(rows))
+    if options.json is not None:
+        machine = _machine.describe(options.threads)
+        gpus = _machine.gpus()
+        _options.write_json(options.json, {"machine": machine, "gpus": gpus, "rows": rows})
+    return 0
+
+
+def _rows_of(workload: Workload, options: argparse.Namespace) -> Iterator[Row]:
+    """A row for each size and way of computing that is asked for."""
+    entry = options.entries / workload.name
+    if not (entry / "submission").is_dir():
+        raise FileError(
+            f"there is no entry for {workload.name} in {options.entries}: give --entries, the folder "
+            "bench/official of Hemera's sources"
+        )
+    methods = [each for each in workload.methods if not each or each in options.methods]
+    for size in (each for each in options.sizes if each in workload.sizes):
+        for method in methods:
+            with tempfile.TemporaryDirectory(prefix="hemera-official-", dir=options.folder) as folder:
+                root = Path(folder)
+                shutil.copytree(
+                    entry / "submission", root / "submission", ignore=shutil.ignore_patterns("__pycache__")
+                )
+                yield _row(workload, size, method, root, options)
+
+
+def _row(workload: Workload, size: str, method: str, root: Path, options: argparse.Namespace) -> Row:
+    """What an instance takes, of results that were checked."""
+    workload.make_data(root, size, np.random.default_rng(options.seed))
+    environment = os.environ | {
+        "HEMERA_DEVICE": options.device,
+        "HEMERA_METHOD": method,
+        "HEMERA_REPEATS": str(options.repeats),
+        "PYTHONPATH": os.pathsep.join(sys.path),
+    }
+    if options.threads is not None:
+        environment["OMP_NUM_THREADS"] = str(options.threads)
+    seconds, memory = {}, {}
+    for stage, arguments in workload.stages(size):
+        extra = ["--count_only"] if method == "count" else []
+        program = str(root / "submission" / f"{stage}.py")
+        seconds[stage], memory[stage] = _spent(
+            [sys.executable, program, *arguments, *extra], root, environment
+        )
+    checked = workload.check(root, size)
+    steps = json.loads(workload.steps(root, size).read_text(encoding="utf-8"))
+    return {
+        "workload": workload.name,
+        "size": size,
+        "count": workload.sizes[size],
+        **({"method": method} if method else {}),
+        "device": options.device,
+        "compute_seconds": steps["Encrypted computation"],
+        "compute_again_seconds": steps.get("Repeated computation"),
+        "reference_seconds": workload.reference_seconds.get(size),
+        **checked,
+        **{f"{name}_bytes": _bytes_in(path) for name, path in workload.sent(root, size).items()},
+        "server_memory_bytes": memory["server_encrypted_compute"],
+        "client_memory_bytes": max(each for stage, each in memory.items() if stage.startswith("client")),
+        "server_steps": steps,
+        "stage_seconds": seconds,
+    }
+
+
+def _spent(command: list[str], root: Path, environment: dict[str, str]) -> tuple[float, int]:
+    """A stage's seconds, and the most memory that its process had. hemera.errors.Error where it fails."""
+    begin = time.perf_counter()
+    with tempfile.TemporaryFile() as told:
+        process = subprocess.Popen(command, cwd=root, env=environment, stdout=told, stderr=told)
+        _, status, usage = os.wait4(process.pid, 0)
+        process.returncode = os.waitstatus_to_exitcode(status)
+        if process.returncode != 0:
+            told.seek(0)
+            last = told.read().decode(errors="replace").strip().splitlines()[-1:]
+            raise Error(f"{Path(command[1]).name} failed: {' '.join(last) or process.returncode}")
+    return round(time.perf_counter() - begin, 3), usage.ru_maxrss * 1024
+
+
+def _bytes_in(folder: Path) -> int:
+    """Of all files of a folder."""
+    return sum(path.stat().st_size for path in folder.iterdir())
+
+
+def _table(rows: list[Row]) -> Table:
+    """The rows in short: seconds of the server's computation, of the first one and of a later one, and of the
+    suite's own implementation."""
+    table = Table("workload", "size", "first", "later", "suite's", "sent", "memory", box=None, pad_edge=False)
+    for row in rows:
+        seconds = [row["compute_seconds"], row["compute_again_seconds"], row["reference_seconds"]]
+        table.add_row(
+            " ".join([row["workload"], row.get("method", "")]).strip(),
+            row["size"],
+            *("" if each is None else f"{each:.3g} s" for each in seconds),
+            _options.size_text(row["input_bytes"] + row["result_bytes"]),
+            _options.size_text(row["server_memory_bytes"]),
+        )
+    return table

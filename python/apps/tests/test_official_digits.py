@@ -1,0 +1,106 @@
+"""The entry for the official digits of MNIST: its stages, beside NumPy."""
+
+from __future__ import annotations
+
+import runpy
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+ENTRY = Path(__file__).parents[3] / "bench" / "official" / "ml-inference" / "submission"
+
+
+@pytest.fixture(scope="module")
+def entry(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A copy, with the network compiled."""
+    copy = tmp_path_factory.mktemp("entry") / "submission"
+    shutil.copytree(ENTRY, copy)
+    return copy
+
+
+def in_the_clear(images: NDArray[np.float64]) -> NDArray[np.float64]:
+    """The scores, from the file of weights."""
+    with np.load(ENTRY / "weights.npz") as file:
+        first, first_bias, second, second_bias = (
+            file[name].astype(float) for name in ("first", "first_bias", "second", "second_bias")
+        )
+    return (images @ first + first_bias) ** 2 @ second + second_bias
+
+
+def some_images(count: int) -> NDArray[np.float64]:
+    """Images of the training set, with noise."""
+    with np.load(ENTRY / "weights.npz") as file:
+        kept = file["calibration"] / 255
+    random = np.random.default_rng(count)
+    images = kept[random.integers(0, len(kept), count)] + random.normal(0, 0.1, (count, 784))
+    return np.asarray(np.round(images.clip(0, 1), 6))
+
+
+# An image; four in a ciphertext, with places left; 4,096 in as many ciphertexts as pixels.
+@pytest.mark.parametrize(
+    ("size", "name", "count", "error"),
+    [(0, "single", 1, 1e-4), (1, "small", 6, 1e-4), (2, "medium", 5, 0.01)],
+)
+def test_stages(
+    entry: Path,
+    size: int,
+    name: str,
+    count: int,
+    error: float,
+    tmp_path: Path,
+    run_stage: Callable[..., None],
+) -> None:
+    if not (entry / "build" / "many.json").exists():
+        run_stage(entry, "compile_network")
+    images = some_images(count)
+    data = tmp_path / "datasets" / name / "intermediate"
+    data.mkdir(parents=True)
+    np.savetxt(data / "test_pixels.txt", images, fmt="%.6f")
+    run_stage(entry, "client_key_generation", str(size))
+    run_stage(entry, "server_preprocess_model")
+    for stage in ("client_preprocess_input", "client_encode_encrypt_input", "server_encrypted_compute"):
+        run_stage(entry, stage, str(size))
+    (tmp_path / "io" / name / "intermediate" / "images.npy").rename(tmp_path / "images.npy")
+    np.save(tmp_path / "io" / name / "intermediate" / "images.npy", np.zeros((count, 784)))
+    for stage in ("client_decrypt_decode", "client_postprocess"):
+        run_stage(entry, stage, str(size))
+    expected = in_the_clear(images)
+    found = np.load(tmp_path / "io" / name / "intermediate" / "scores.npy")
+    assert np.abs(found - expected).max() < error
+    digits = np.loadtxt(tmp_path / "io" / name / "encrypted_model_predictions.txt", int, ndmin=1)
+    assert digits.tolist() == expected.argmax(1).tolist()
+    assert not list((tmp_path / "io" / name / "public_keys").glob("*secret*"))
+
+
+def test_clients_get_no_weights(entry: Path, run_stage: Callable[..., None]) -> None:
+    if not (entry / "build" / "many.json").exists():
+        run_stage(entry, "compile_network")
+    for name in ("one", "few", "many"):
+        assert (entry / "build" / f"{name}.json").stat().st_size < 3000
+        assert (entry / "build" / f"{name}.hemera-model").stat().st_size > 100_000
+
+
+def test_gradients(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of training: beside differences of the loss."""
+    monkeypatch.syspath_prepend(str(ENTRY))
+    train = runpy.run_path(str(ENTRY / "train.py"))
+    random = np.random.default_rng(4)
+    weights = [random.normal(0, 0.3, shape) for shape in ((784, 5), (5,), (5, 10), (10,))]
+    images, labels = random.random((7, 784)) / 20, random.integers(0, 10, 7).astype(np.uint8)
+
+    def loss() -> float:
+        first, first_bias, second, second_bias = weights
+        scores = (images @ first + first_bias) ** 2 @ second + second_bias
+        return float(np.mean(np.log(np.exp(scores).sum(1)) - scores[np.arange(7), labels]))
+
+    for part, gradient in zip(weights, train["_gradients"](weights, images, labels), strict=True):
+        place = tuple(random.integers(0, extent) for extent in part.shape)
+        part[place] += 1e-5
+        above = loss()
+        part[place] -= 2e-5
+        assert (above - loss()) / 2e-5 == pytest.approx(gradient[place], rel=1e-4, abs=1e-9)
+        part[place] += 1e-5
