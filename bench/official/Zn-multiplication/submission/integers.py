@@ -63,6 +63,8 @@ def finish(work: Workload) -> Words:
 
 
 def _client(work: Workload) -> hm.integers.Context:
-    """The client, on another day."""
+    """The client, on another day: with a public key to encrypt with, and without keys to compute with."""
     ctx = hm.Context(hm.ckks.Parameters.for_bootstrapping(_PRESET), "cpu")
-    return hm.integers.Context(64, secret_key=ctx.load(work.secret / "secret_key.bin"))
+    secret_key = ctx.load(work.secret / "secret_key.bin")
+    public_key = ctx.generate_keys(secret_key, relinearization=False)
+    return hm.integers.Context(64, keys=public_key, secret_key=secret_key)

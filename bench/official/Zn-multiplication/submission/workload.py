@@ -34,7 +34,7 @@ class Workload:
     name: str
     """"single", "small", "medium" or "large"."""
     count: int = 0
-    """Products, for the stages that are told their number; else 0."""
+    """Products, of the stages that the harness gives their number; else 0."""
     root: Path = Path()
 
     @property

@@ -57,7 +57,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--repeats",
         type=int,
         default=5,
-        help="computations after the first one, whose median is told as well (default: 5)",
+        help="computations after the first one, for their median (default: 5)",
     )
     parser.add_argument("--seed", type=int, default=1, help="of the data (default: 1)")
     parser.add_argument(
@@ -107,7 +107,7 @@ def _rows_of(workload: Workload, options: argparse.Namespace) -> Iterator[Row]:
 
 
 def _row(workload: Workload, size: str, method: str, root: Path, options: argparse.Namespace) -> Row:
-    """What an instance takes, of results that were checked."""
+    """Seconds, bytes and memory of an instance, whose results are checked."""
     workload.make_data(root, size, np.random.default_rng(options.seed))
     environment = os.environ | {
         "HEMERA_DEVICE": options.device,
@@ -145,15 +145,19 @@ def _row(workload: Workload, size: str, method: str, root: Path, options: argpar
 
 
 def _spent(command: list[str], root: Path, environment: dict[str, str]) -> tuple[float, int]:
-    """A stage's seconds, and the most memory that its process had. hemera.errors.Error where it fails."""
+    """A stage's seconds, and the most memory that its process had, in bytes.
+
+    Raises:
+        Error: if it fails.
+    """
     begin = time.perf_counter()
-    with tempfile.TemporaryFile() as told:
-        process = subprocess.Popen(command, cwd=root, env=environment, stdout=told, stderr=told)
+    with tempfile.TemporaryFile() as printed:
+        process = subprocess.Popen(command, cwd=root, env=environment, stdout=printed, stderr=printed)
         _, status, usage = os.wait4(process.pid, 0)
         process.returncode = os.waitstatus_to_exitcode(status)
         if process.returncode != 0:
-            told.seek(0)
-            last = told.read().decode(errors="replace").strip().splitlines()[-1:]
+            printed.seek(0)
+            last = printed.read().decode(errors="replace").strip().splitlines()[-1:]
             raise Error(f"{Path(command[1]).name} failed: {' '.join(last) or process.returncode}")
     return round(time.perf_counter() - begin, 3), usage.ru_maxrss * 1024
 

@@ -49,7 +49,11 @@ class Workload(ABC):
 
     @abstractmethod
     def check(self, root: Path, size: str) -> Facts:
-        """What is told of the results. NoiseError where they are wrong."""
+        """Counts of the results.
+
+        Raises:
+            NoiseError: if results are wrong.
+        """
 
     def sent(self, root: Path, size: str) -> dict[str, Path]:
         """The folders of what travels."""
@@ -106,8 +110,8 @@ class Products(Workload):
 
 
 class Digits(Workload):
-    """Digits of MNIST by a network. Without `mnist` images are those in the entry's file of weights, again
-    and again, and nothing is told of labels."""
+    """Digits of MNIST by a network. Without `mnist`, a folder, images are those in the entry's file of
+    weights, again and again, and there are no labels to compare with."""
 
     name = "ml-inference"
     sizes: ClassVar = {"single": 1, "small": 100, "medium": 1000, "large": 10_000}
