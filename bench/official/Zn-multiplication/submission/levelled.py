@@ -61,7 +61,7 @@ def encrypt(work: Workload, lhs: Words, rhs: Words) -> None:
 def multiply(work: Workload) -> None:
     """The server's part."""
     contexts = [hm.Context(params, work.device) for params in parameters()]
-    steps = Steps(contexts[0])
+    steps = Steps(*contexts)
     for number, ctx in enumerate(contexts):
         # A result of three components: the client, who has the secret key, needs no relinearization.
         ev = ctx.bind(ctx.load(work.keys / f"keys{number}.bin"), relinearization="lazy")

@@ -99,18 +99,23 @@ def parse() -> Workload:
 class Steps:
     """Seconds of the server's steps, each added up over the parts of the instance."""
 
-    def __init__(self, context: hm.Context) -> None:
-        self._context = context
+    def __init__(self, *contexts: hm.Context) -> None:
+        self._contexts = contexts
         self._began = time.perf_counter()
         self._seconds: dict[str, float] = {}
+
+    def _wait(self) -> None:
+        """Until all devices have done their work."""
+        for context in self._contexts:
+            context.synchronize()
 
     @contextmanager
     def of(self, name: str) -> Iterator[None]:
         """The time of the block, until the device has done its work."""
-        self._context.synchronize()
+        self._wait()
         begin = time.perf_counter()
         yield
-        self._context.synchronize()
+        self._wait()
         self._seconds[name] = self._seconds.get(name, 0.0) + time.perf_counter() - begin
 
     def compute(self, run: Callable[[], T]) -> T:
@@ -120,10 +125,10 @@ class Steps:
             result = run()
         again = []
         for _ in range(int(os.environ.get("HEMERA_REPEATS", "0"))):
-            self._context.synchronize()
+            self._wait()
             begin = time.perf_counter()
             run()
-            self._context.synchronize()
+            self._wait()
             again.append(time.perf_counter() - begin)
         if again:
             name = "Repeated computation"
