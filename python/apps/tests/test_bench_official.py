@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -165,12 +166,16 @@ def test_wrong_matches(tmp_path: Path, count_only: bool) -> None:
         workload.check(tmp_path, "toy")
 
 
-def test_no_entry_and_a_stage_that_fails(tmp_path: Path) -> None:
+def test_no_entry_and_stages_by_themselves(tmp_path: Path) -> None:
     parser = argparse.ArgumentParser()
     official.add_arguments(parser)
     parsed = parser.parse_args(["--only", "products", "--sizes", "single", "--entries", str(tmp_path)])
     with pytest.raises(FileError, match=r"no entry for Zn-multiplication in .*: give --entries"):
         official.run(parsed)
+    assert official._spent([sys.executable, "-c", "bytearray(1 << 27)"], tmp_path, {})[1] > 1 << 27
+    hoard = bytearray(b"1") * (1 << 28)  # this process' own memory does not count
+    assert official._spent([sys.executable, "-c", ""], tmp_path, {})[1] < 1 << 27
+    del hoard
     stage = tmp_path / "Zn-multiplication" / "submission" / "client_preprocess_input.py"
     stage.parent.mkdir(parents=True)
     stage.write_text("print('first'); raise SystemExit('no such thing')")

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import importlib
+import json
 import random
 import shutil
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from types import ModuleType
+from types import ModuleType, SimpleNamespace
 
 import numpy as np
 import pytest
@@ -92,6 +93,38 @@ def test_remainders_are_joined(levelled: ModuleType) -> None:
     values = [a * b for a, b in PAIRS] + [draws.randrange((WORD - 1) ** 2) for _ in range(1000)]
     remainders = np.array([[value % t for value in values] for t in moduli], np.uint64)
     assert levelled.joined(remainders).tolist() == [value % WORD for value in values]
+
+
+@pytest.mark.usefixtures("levelled")
+def test_seconds_of_steps(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """By a clock that a run moves, and a device that is behind."""
+    workload = sys.modules["workload"]
+    monkeypatch.setenv("HEMERA_REPEATS", "3")
+    now, waiting = [0.0], [0.0]
+
+    class Device:
+        def synchronize(self) -> None:
+            now[0] += waiting[0]
+            waiting[0] = 0.0
+
+    monkeypatch.setattr(workload, "time", SimpleNamespace(perf_counter=lambda: now[0]))
+    steps = workload.Steps(Device(), Device())
+    with steps.of("Reading"):
+        waiting[0] = 2.0
+    lengths = iter([5.0, 1.0, 4.0, 2.0, 7.0, 3.0, 3.0, 3.0])
+
+    def run() -> str:
+        waiting[0] = next(lengths)
+        return "result"
+
+    assert [steps.compute(run), steps.compute(run)] == ["result", "result"]
+    steps.save(tmp_path / "steps.json")
+    assert json.loads((tmp_path / "steps.json").read_text()) == {
+        "Reading": 2.0,
+        "Encrypted computation": 5.0 + 7.0,
+        "Repeated computation": 2.0 + 3.0,
+        "Total": 30.0,
+    }
 
 
 @pytest.mark.filterwarnings("ignore::hemera.errors.SecurityWarning")

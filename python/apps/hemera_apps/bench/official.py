@@ -144,22 +144,32 @@ def _row(workload: Workload, size: str, method: str, root: Path, options: argpar
     }
 
 
+_LAUNCH = """
+import os, sys
+status, usage = os.wait4(os.spawnv(os.P_NOWAIT, sys.argv[2], sys.argv[2:]), 0)[1:]
+with open(sys.argv[1], "w") as file:
+    file.write(str(usage.ru_maxrss * 1024))
+sys.exit(os.waitstatus_to_exitcode(status) and 1)
+"""
+"""A small process between: a child's most memory begins with that of its parent."""
+
+
 def _spent(command: list[str], root: Path, environment: dict[str, str]) -> tuple[float, int]:
     """A stage's seconds, and the most memory that its process had, in bytes.
 
     Raises:
         Error: if it fails.
     """
+    memory = root / "memory.txt"
+    launch = [sys.executable, "-S", "-c", _LAUNCH, str(memory), *command]
     begin = time.perf_counter()
     with tempfile.TemporaryFile() as printed:
-        process = subprocess.Popen(command, cwd=root, env=environment, stdout=printed, stderr=printed)
-        _, status, usage = os.wait4(process.pid, 0)
-        process.returncode = os.waitstatus_to_exitcode(status)
-        if process.returncode != 0:
+        done = subprocess.run(launch, cwd=root, env=environment, stdout=printed, stderr=printed, check=False)
+        if done.returncode != 0:
             printed.seek(0)
             last = printed.read().decode(errors="replace").strip().splitlines()[-1:]
-            raise Error(f"{Path(command[1]).name} failed: {' '.join(last) or process.returncode}")
-    return round(time.perf_counter() - begin, 3), usage.ru_maxrss * 1024
+            raise Error(f"{Path(command[1]).name} failed: {' '.join(last) or 'it was ended from outside'}")
+    return round(time.perf_counter() - begin, 3), int(memory.read_text(encoding="utf-8"))
 
 
 def _bytes_in(folder: Path) -> int:
