@@ -75,16 +75,17 @@ def test_wrong_products(tmp_path: Path) -> None:
     data.mkdir(parents=True)
     out.mkdir(parents=True)
     lhs, rhs = 2**64 - 3, 2**63 + 5
-    (data / "lhs.txt").write_text(f"{lhs}\n")
-    (data / "rhs.txt").write_text(f"{rhs}\n")
-    (out / "out.txt").write_text(f"{lhs * rhs % 2**64}\n")
-    assert Products().check(tmp_path, "single") == {"right": 1}
-    (out / "out.txt").write_text(f"{lhs * rhs % 2**64 ^ 1}\n")
+    (data / "lhs.txt").write_text(f"{lhs}\n" * 2)
+    (data / "rhs.txt").write_text(f"{rhs}\n" * 2)
+    (out / "out.txt").write_text(f"{lhs * rhs % 2**64}\n" * 2)
+    assert Products().check(tmp_path, "single") == {"right": 2}
+    (out / "out.txt").write_text(f"{lhs * rhs % 2**64}\n{lhs * rhs % 2**64 ^ 1}\n")
     with pytest.raises(NoiseError, match="1 products are wrong, as 18446744073709551613"):
         Products().check(tmp_path, "single")
-    (out / "out.txt").write_text("1\n2\n")
-    with pytest.raises(NoiseError, match="2 products came, and 1 were asked for"):
-        Products().check(tmp_path, "single")
+    for count in (1, 3):
+        (out / "out.txt").write_text(f"{lhs * rhs % 2**64}\n" * count)
+        with pytest.raises(NoiseError, match=f"{count} products came, and 2 were asked for"):
+            Products().check(tmp_path, "single")
 
 
 def test_wrong_digits(tmp_path: Path) -> None:
