@@ -188,3 +188,15 @@ def test_rows_and_figures_of_published_tables() -> None:
         write_results.row_of(rows, {"a": 2})
     shown = [write_results.number(value) for value in (23184.7, 140.4, 9.276, 48.71, 0.2329, 9)]
     assert shown == ["23,185", "140", "9.28", "48.7", "0.233", "9"]
+
+
+def test_the_official_benchmark() -> None:
+    rows = rows_of("official-cpu")
+    shown = table("measurements/official.md", "workload | count | first, s")
+    assert len(shown) == len(rows)
+    for (title, count, first, later, own, *_), row in zip(shown, rows, strict=True):
+        assert title == ", ".join(filter(None, [row["workload"], row.get("method")]))
+        assert count == f"{row['count']:,}"
+        for cell, key in ((first, "compute"), (later, "compute_again"), (own, "reference")):
+            value = row[f"{key}_seconds"]
+            assert agrees(cell, value) if cell else value is None, (title, count, key)

@@ -125,6 +125,7 @@ def _row(workload: Workload, size: str, method: str, root: Path, options: argpar
             [sys.executable, program, *arguments, *extra], root, environment
         )
     checked = workload.check(root, size)
+    reference = workload.reference_seconds
     steps = json.loads(workload.steps(root, size).read_text(encoding="utf-8"))
     return {
         "workload": workload.name,
@@ -134,7 +135,7 @@ def _row(workload: Workload, size: str, method: str, root: Path, options: argpar
         "device": options.device,
         "compute_seconds": steps["Encrypted computation"],
         "compute_again_seconds": steps.get("Repeated computation"),
-        "reference_seconds": workload.reference_seconds.get(size),
+        "reference_seconds": reference.get(f"{size} {method}", reference.get(size)),
         **checked,
         **{f"{name}_bytes": _bytes_in(path) for name, path in workload.sent(root, size).items()},
         "server_memory_bytes": memory["server_encrypted_compute"],
