@@ -10,7 +10,6 @@ ctx = hm.Context(package.params, work.device)
 steps = workload.Steps(ctx)
 with steps.of("Reading"):
     model = package.prepare(ctx)
-    model.encode()
     keys = ctx.load(work.keys / "keys.bin")
     package.check(ctx, keys)
     ev = model.bind(keys)
