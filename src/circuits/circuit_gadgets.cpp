@@ -117,4 +117,9 @@ rlwe::GadgetPrimes from_ephemeral_gadget(const rlwe::Parameters& parameters, std
   return {.base = base, .special = first_of_pool(parameters, 2), .digits = {base}};
 }
 
+rlwe::GadgetPrimes from_block_gadget(const rlwe::Parameters& parameters, std::size_t level) {
+  const Primes& base = parameters.literal().levels.at(level);
+  return {.base = base, .special = first_of_pool(parameters, 1), .digits = {base}};
+}
+
 }  // namespace hemera::circuits

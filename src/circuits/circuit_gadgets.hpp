@@ -34,5 +34,8 @@ rlwe::GadgetPrimes product_gadget(const rlwe::Parameters& parameters, std::size_
 /// the whole base, for what is raised is below q_0.
 rlwe::GadgetPrimes to_ephemeral_gadget(const rlwe::Parameters& parameters);
 rlwe::GadgetPrimes from_ephemeral_gadget(const rlwe::Parameters& parameters, std::size_t level);
+/// Of encryptions of a secret in blocks at `level`: one digit, and a special prime that their errors are
+/// divided by.
+rlwe::GadgetPrimes from_block_gadget(const rlwe::Parameters& parameters, std::size_t level);
 
 }  // namespace hemera::circuits

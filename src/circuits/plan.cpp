@@ -11,7 +11,9 @@
 #include "circuits/circuit_gadgets.hpp"
 #include "circuits/rehearsal.hpp"
 #include "hemera/poly/backend.hpp"
+#include "hemera/rlwe/block_secret.hpp"
 #include "hemera/rlwe/parts.hpp"
+#include "hemera/rlwe/turned_product.hpp"
 #include "hemera/runtime/error.hpp"
 #include "rlwe/requirements.hpp"
 
@@ -113,6 +115,42 @@ rlwe::EvaluationKeys keys_of_both(const rlwe::SecretKey& secret, std::span<const
   return keys;
 }
 
+// Keys to one secret in blocks, and encryptions of it, for each shape. A role alone has no other.
+void add_block_keys(rlwe::EvaluationKeys& keys, const rlwe::SecretKey& secret,
+                    std::span<const KeyNeed> needs) {
+  for (const KeyNeed& to_block : needs) {
+    const auto slots = rlwe::to_block_of(to_block.role);
+    if (!slots) continue;
+    std::vector<std::size_t> numbers;
+    const KeyNeed* wide = nullptr;
+    for (const KeyNeed& need : needs) {
+      const auto encryption = rlwe::block_of(need.role);
+      if (!encryption || encryption->slots != *slots) continue;
+      wide = &need;
+      numbers.push_back(encryption->number);
+    }
+    if (wide == nullptr) throw ParameterError("a key to a secret in blocks without encryptions of it");
+    const rlwe::BlockKeys made =
+        rlwe::generate_block_keys(secret, *slots, numbers, secret.context->gadget(to_block.gadget),
+                                  secret.context->gadget(wide->gadget));
+    keys.add(to_block.role, made.to_block);
+    for (std::size_t i = 0; i < numbers.size(); ++i) {
+      keys.add(rlwe::block_role(*slots, numbers[i]), made.encryptions[i]);
+    }
+  }
+}
+
+bool is_of_blocks(const rlwe::KeyRole& role) { return rlwe::to_block_of(role) || rlwe::block_of(role); }
+
+rlwe::SwitchingKey ciphertext_key(const rlwe::SecretKey& secret, const rlwe::KeyRole& role,
+                                  std::shared_ptr<const rlwe::Gadget> gadget) {
+  if (role == rlwe::KeyRole::relinearization()) {
+    return rlwe::generate_relinearization_key(secret, std::move(gadget));
+  }
+  return role.power == 2 ? rlwe::generate_turned_product_key(secret, role.galois_element, std::move(gadget))
+                         : rlwe::generate_galois_key(secret, role.galois_element, std::move(gadget));
+}
+
 }  // namespace
 
 rlwe::EvaluationKeys generate_keys(const rlwe::SecretKey& secret, std::span<const KeyNeed> needs) {
@@ -127,7 +165,7 @@ rlwe::EvaluationKeys generate_keys(const rlwe::SecretKey& secret, std::span<cons
     gadgets.push_back(context.gadget(need.gadget));
     if (is_ephemeral(need.role)) {
       (need.role.to == rlwe::ephemeral_secret ? to_ephemeral : from_ephemeral) = &need;
-    } else {
+    } else if (!rlwe::to_block_of(need.role)) {
       rlwe::require_security(context, *gadgets.back(), context.parameters().literal().secret);
     }
   }
@@ -138,15 +176,13 @@ rlwe::EvaluationKeys generate_keys(const rlwe::SecretKey& secret, std::span<cons
     keys.add(to_ephemeral->role, pair.to_ephemeral);
     keys.add(from_ephemeral->role, pair.from_ephemeral);
   }
+  add_block_keys(keys, secret, needs);
   add_part_keys(keys, secret, needs);
   for (std::size_t i = 0; i < needs.size(); ++i) {
     const KeyNeed& need = needs[i];
-    if (is_ephemeral(need.role) || rlwe::part_of(need.role)) continue;
-    const std::shared_ptr<const rlwe::Gadget>& gadget = gadgets[i];
-    rlwe::SwitchingKey key = need.role.power == 2
-                                 ? rlwe::generate_relinearization_key(secret, gadget)
-                                 : rlwe::generate_galois_key(secret, need.role.galois_element, gadget);
-    keys.add(need.role, std::make_shared<const rlwe::SwitchingKey>(std::move(key)));
+    if (is_ephemeral(need.role) || rlwe::part_of(need.role) || is_of_blocks(need.role)) continue;
+    keys.add(need.role,
+             std::make_shared<const rlwe::SwitchingKey>(ciphertext_key(secret, need.role, gadgets[i])));
   }
   return keys;
 }

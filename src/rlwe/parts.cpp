@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "hemera/poly/backend.hpp"
+#include "hemera/rlwe/block_secret.hpp"
 #include "hemera/runtime/error.hpp"
 
 namespace hemera::rlwe {
@@ -47,7 +48,10 @@ KeyRole part_role(const SecretPart& part) {
 }
 
 std::optional<SecretPart> part_of(const KeyRole& role) {
-  if (role.power != 1 || role.galois_element != 1 || role.to != 0 || role.from < first_part + 4) return {};
+  if (role.power != 1 || role.galois_element != 1 || role.to != 0 || role.from < first_part + 4 ||
+      role.from >= first_block_secret) {
+    return {};
+  }
   const std::uint32_t number = (role.from - first_part) / 2;
   const std::uint32_t parts = std::bit_floor(number);
   return SecretPart{

@@ -31,6 +31,11 @@ constexpr FixedWeightEntry fixed_weight_table[] = {
     {16, 192, 128, 1550},
 };
 
+// The same of secrets in blocks (blocks.jsonl).
+constexpr FixedWeightEntry block_table[] = {
+    {14, 64, 128, 95},
+};
+
 std::optional<int> look_up(const std::array<int, 8>& table, std::size_t degree) {
   if (!std::has_single_bit(degree)) return std::nullopt;
   const int row = std::countr_zero(degree) - first_log_degree;
@@ -69,6 +74,15 @@ std::optional<int> max_log_modulus(std::size_t degree, int bits, const SecretDis
     default:
       return std::nullopt;
   }
+}
+
+std::optional<int> max_log_modulus_of_blocks(std::size_t degree, int bits, std::size_t blocks) {
+  std::optional<int> largest;
+  for (const FixedWeightEntry& entry : block_table) {
+    if (std::size_t{1} << entry.log_degree > degree || entry.weight != blocks || entry.bits < bits) continue;
+    if (!largest || *largest < entry.log_modulus) largest = entry.log_modulus;
+  }
+  return largest;
 }
 
 std::optional<int> max_log_modulus_2018(std::size_t degree) { return look_up(table_128_2018, degree); }

@@ -53,8 +53,9 @@ struct SwitchingKey {
   [[nodiscard]] Security security() const;
 };
 
-/// The role of a switching key in a set: from s_from^power to the image of s_to under 1/galois_element.
-/// Secrets are numbered: 0 is the secret of the ciphertexts; others belong to a circuit.
+/// The role of a switching key in a set: from s_from^power to the image of s_to under 1/galois_element. With
+/// both a power 2 and an element, it is from the product of s_from and that image. Secrets are numbered: 0 is
+/// the secret of the ciphertexts; others belong to a circuit.
 struct KeyRole {
   std::uint32_t power = 1;
   std::uint64_t galois_element = 1;
@@ -63,6 +64,8 @@ struct KeyRole {
 
   static KeyRole relinearization() { return {.power = 2}; }
   static KeyRole galois(std::uint64_t element) { return {.galois_element = element}; }
+  /// Of a ciphertext and its image (rlwe/turned_product.hpp).
+  static KeyRole turned_product(std::uint64_t element) { return {.power = 2, .galois_element = element}; }
 
   /// Higher powers first, then by element: the order of files.
   friend std::strong_ordering operator<=>(const KeyRole& a, const KeyRole& b) {

@@ -37,6 +37,10 @@ struct SecretDistribution {
 /// ciphertext; for an ephemeral secret it is far below the parameters'.
 std::optional<int> max_log_modulus(std::size_t degree, int bits, const SecretDistribution& secret = {});
 
+/// The same of binary secrets in blocks with a single 1 each (rlwe/block_secret.hpp), by the same rules and
+/// estimates: for 64 blocks from degree 2^14 on. An entry holds for larger degrees, whose blocks are longer.
+std::optional<int> max_log_modulus_of_blocks(std::size_t degree, int bits, std::size_t blocks);
+
 /// The same of the HomomorphicEncryption.org standard of 2018 (128 bits only), Table 1.
 std::optional<int> max_log_modulus_2018(std::size_t degree);
 

@@ -4,6 +4,7 @@
 #include <bit>
 #include <cmath>
 #include <cstdio>
+#include <limits>
 #include <string>
 #include <utility>
 
@@ -12,6 +13,7 @@
 #include "circuits/bootstrap/bootstrap_matrices.hpp"
 #include "circuits/bootstrap/eval_mod.hpp"
 #include "circuits/bootstrap/precision_model.hpp"
+#include "circuits/bootstrap/roots_of_unity.hpp"
 #include "circuits/circuit_gadgets.hpp"
 #include "circuits/rounding_model.hpp"
 #include "hemera/runtime/error.hpp"
@@ -72,7 +74,8 @@ Bootstrap::Bootstrap(const rlwe::Parameters& parameters, const BootstrapOptions&
       joins_parts_(options.joins_parts) {
   BootstrapLayout layout(parameters);
   layout.sine.range = options.sine_range;
-  if (options.sine_degree != 0) {
+  blocks_ = layout.blocks;
+  if (options.sine_degree != 0 && blocks_ == 0) {
     if (series_log_size(options.sine_degree) != series_log_size(layout.sine.degree)) {
       throw ParameterError("a bootstrap by a series of degree " + std::to_string(options.sine_degree) +
                            "; these parameters' levels take one of degree " +
@@ -110,15 +113,20 @@ Bootstrap::Bootstrap(const rlwe::Parameters& parameters, const BootstrapOptions&
         "iterations and merges_parts out");
   }
   check_together();
+  if (blocks_ != 0) check_roots(options);
   input_level_ = layout.input_level;
   fresh_level_ = layout.result_level;
   top_level_ = layout.top_level;
-  sine_range_ = layout.sine.range;
-  sine_degree_ = layout.sine.degree;
-  doublings_ = layout.sine.doublings;
-
-  const bool sums_parts = !real_ && !merges_parts_ && !exponential_;
-  eval_mod_ = std::make_shared<const EvalMod>(parameters, layout, sums_parts);
+  if (blocks_ != 0) {
+    roots_ =
+        std::make_shared<const RootsStage>(roots_stage(parameters, layout, slots_, merges_parts_ ? 2 : 1));
+  } else {
+    sine_range_ = layout.sine.range;
+    sine_degree_ = layout.sine.degree;
+    doublings_ = layout.sine.doublings;
+    const bool sums_parts = !real_ && !merges_parts_ && !exponential_;
+    eval_mod_ = std::make_shared<const EvalMod>(parameters, layout, sums_parts);
+  }
   const std::size_t raised = raised_slots();
   BootstrapMatrices matrices = bootstrap_matrices(
       parameters, layout, {.slots = slots_, .raised_slots = raised, .merges_parts = merges_parts_});
@@ -127,7 +135,7 @@ Bootstrap::Bootstrap(const rlwe::Parameters& parameters, const BootstrapOptions&
   if (joins_parts_) join_ = std::move(matrices.join);
   fresh_level_ -= join_.size();
   model_ = std::make_shared<const PrecisionModel>(
-      parameters, layout, eval_mod_->plan(),
+      parameters, layout, eval_mod_ ? &eval_mod_->plan() : nullptr,
       PrecisionModel::Slots{slots_, raised, together_, real_, merges_parts_});
   // Two doublings a step: a third rotation costs less than a second ModUp.
   for (std::size_t step = raised; step < parameters.max_slots();) {
@@ -140,8 +148,10 @@ Bootstrap::Bootstrap(const rlwe::Parameters& parameters, const BootstrapOptions&
   to_ephemeral_ = to_ephemeral_gadget(parameters);
   from_ephemeral_ = from_ephemeral_gadget(parameters, top_level_);
   // EvalMod takes a coefficient for each part of a slot.
-  failure_log2_ = circuits::failure_log2(sine_range_, ephemeral_weight, (real_ ? 1 : 2) * raised) +
-                  std::log2(static_cast<double>(options.iterations));
+  failure_log2_ = blocks_ != 0
+                      ? -std::numeric_limits<double>::infinity()
+                      : circuits::failure_log2(sine_range_, ephemeral_weight, (real_ ? 1 : 2) * raised) +
+                            std::log2(static_cast<double>(options.iterations));
   plan_iterations(options.iterations);
   const rlwe::ScalePolicy scales(parameters);
   ends_ = {.level = input_level_,
@@ -165,6 +175,20 @@ void Bootstrap::check_together() const {
     throw ParameterError(
         "a bootstrap of several ciphertexts at once takes slots first, to the same complex or real slots; "
         "leave together out, or the standard order, exponentials and joins_parts");
+  }
+}
+
+void Bootstrap::check_roots(const BootstrapOptions& options) const {
+  if (!real_ && !merges_parts_) {
+    throw ParameterError(
+        "a bootstrap by roots of unity is one of real slots, or of both parts side by side; set real, or "
+        "merge_parts");
+  }
+  if (together_ > 1 || options.sine_degree != 0) {
+    throw ParameterError(
+        "a bootstrap by roots of unity has no sine's degree, and takes one ciphertext at once; leave "
+        "together "
+        "and sine_degree out, or use parameters without blocks");
   }
 }
 
@@ -273,6 +297,14 @@ std::vector<std::complex<double>> Bootstrap::simulated_errors(std::span<const st
 }
 
 BootstrapStages Bootstrap::stages() const {
+  if (blocks_ != 0) {
+    return {.order = order_,
+            .raise = {},
+            .to_slots = {},
+            .to_coefficients = to_coefficients_,
+            .roots = *roots_,
+            .join = join_};
+  }
   return {.order = order_,
           .raise = {.level = top_level_,
                     .to_ephemeral = KeyNeed{to_ephemeral_role, to_ephemeral_},

@@ -55,12 +55,13 @@ BootstrapEngine::BootstrapEngine(std::shared_ptr<const rlwe::Context> context, B
       stages_(std::move(stages)),
       to_slots_(prepared(context_, stages_.to_slots)),
       to_coefficients_(prepared(context_, stages_.to_coefficients)),
-      join_(prepared(context_, stages_.join)),
-      function_(context_, stages_.function) {
+      join_(prepared(context_, stages_.join)) {
   // Their plaintexts are enough.
   stages_ = without_matrices(std::move(stages_));
+  if (stages_.function) function_.emplace(context_, *stages_.function);
+  if (stages_.roots) roots_.emplace(context_, *stages_.roots);
   if (stages_.together > 1) interleaving_.emplace(context_, stages_.interleaving);
-  if (stages_.takes_apart || stages_.turns_parts) i_ = imaginary_unit(context_, stages_.function.level());
+  if (stages_.takes_apart || stages_.turns_parts) i_ = imaginary_unit(context_, stages_.function->level());
 }
 
 Ciphertext BootstrapEngine::raised(const rlwe::EvaluationKeys& keys, const Ciphertext& low) const {
@@ -125,18 +126,18 @@ Ciphertext BootstrapEngine::reduced(const ckks::Evaluator& evaluator, const Ciph
     const Ciphertext imaginary = taken_apart(evaluator, x, conjugate, Part::imaginary);
     parts.front() = rlwe::stack({&parts.front(), &imaginary});
   }
-  Ciphertext result = std::move(function_(evaluator, std::move(parts)).front());
+  Ciphertext result = std::move((*function_)(evaluator, std::move(parts)).front());
   result.meta.scale = stages_.function_scale;
   return result;
 }
 
 Ciphertext BootstrapEngine::part(const ckks::Evaluator& evaluator, const Ciphertext& x,
                                  PreparedFunction::Part which) const {
-  return function_.part(evaluator, taken_apart(evaluator, x, evaluator.conjugate(x), which), which);
+  return function_->part(evaluator, taken_apart(evaluator, x, evaluator.conjugate(x), which), which);
 }
 
 Ciphertext BootstrapEngine::joined(const ckks::Evaluator& evaluator, const Ciphertext& sum) const {
-  Ciphertext result = function_.joined(evaluator, sum);
+  Ciphertext result = function_->joined(evaluator, sum);
   result.meta.scale = stages_.function_scale;
   return result;
 }
@@ -147,7 +148,8 @@ Ciphertext BootstrapEngine::operator()(const ckks::Evaluator& evaluator, Ciphert
   const auto& matrices = to_coefficients == nullptr ? to_coefficients_ : *to_coefficients;
   if (interleaving_) return together(evaluator, std::move(x), matrices);
   if (is_slots_first) x = through(matrices, evaluator, std::move(x));
-  x = reduced(evaluator, through(to_slots_, evaluator, raised(evaluator.keys(), x)));
+  x = roots_ ? (*roots_)(evaluator, x)
+             : reduced(evaluator, through(to_slots_, evaluator, raised(evaluator.keys(), x)));
   x = through(join_, evaluator, std::move(x));
   return is_slots_first ? std::move(x) : through(matrices, evaluator, std::move(x));
 }

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "circuits/bootstrap/interleaving.hpp"
+#include "circuits/bootstrap/roots_of_unity.hpp"
 #include "hemera/circuits/bootstrap/bootstrap_parameters.hpp"
 #include "hemera/circuits/functions/function_plan.hpp"
 #include "hemera/circuits/linear/linear_transform.hpp"
@@ -33,8 +34,10 @@ struct BootstrapStages {
   BootstrapOrder order = BootstrapOrder::standard;
   RaiseStage raise;
   std::vector<LinearTransform> to_slots, to_coefficients;
+  /// In the place of ModRaise, CoeffToSlot and the function.
+  std::optional<RootsStage> roots = std::nullopt;
   /// Of twice the real parts of the slots, and of the imaginary ones where they are apart.
-  FunctionPlan function;
+  std::optional<FunctionPlan> function = std::nullopt;
   /// Whether real and imaginary parts are two, as a batch.
   bool takes_apart = false;
   /// Whether the function is given i times these parts.
@@ -70,7 +73,7 @@ class BootstrapEngine {
   [[nodiscard]] rlwe::Ciphertext raised(const rlwe::EvaluationKeys& keys, const rlwe::Ciphertext& low) const;
   [[nodiscard]] rlwe::Ciphertext reduced(const ckks::Evaluator& evaluator, const rlwe::Ciphertext& x) const;
   /// Whether reduced() has two parts, whose products part() gives, for their sum to be joined.
-  [[nodiscard]] bool joins_parts() const { return stages_.function.joins_parts(); }
+  [[nodiscard]] bool joins_parts() const { return stages_.function && stages_.function->joins_parts(); }
   [[nodiscard]] rlwe::Ciphertext part(const ckks::Evaluator& evaluator, const rlwe::Ciphertext& x,
                                       PreparedFunction::Part which) const;
   [[nodiscard]] rlwe::Ciphertext joined(const ckks::Evaluator& evaluator, const rlwe::Ciphertext& sum) const;
@@ -86,7 +89,8 @@ class BootstrapEngine {
   std::shared_ptr<const rlwe::Context> context_;
   BootstrapStages stages_;  // without the matrices
   std::vector<PreparedLinearTransform> to_slots_, to_coefficients_, join_;
-  PreparedFunction function_;
+  std::optional<PreparedFunction> function_;
+  std::optional<RootsOfUnity> roots_;
   std::optional<Interleaving> interleaving_;
   rlwe::Plaintext i_;  ///< X^(N/2), where parts are taken apart or turned
 };

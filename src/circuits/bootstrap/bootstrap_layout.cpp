@@ -23,12 +23,29 @@ constexpr std::size_t most_doublings = 10;
 constexpr double largest_failure_log2 = -30;
 // Of the magnitudes of a cosine's coefficients: fits that few points determine have larger ones.
 constexpr double largest_sum = 0x1p10;
+// log2 by which a level's scale may differ from that of a product of blocks.
+constexpr double most_off = 0x1p-10;
 
 // Levels of this purpose that follow each other upwards from `first`.
 std::size_t run_length(const rlwe::Parameters& parameters, std::size_t first, LevelPurpose purpose) {
   std::size_t level = first;
   while (level < parameters.levels() && parameters.purpose(level) == purpose) ++level;
   return level - first;
+}
+
+// Whether EvalMod's levels are those of products of blocks: each has the square of the scale above it, and
+// the last one ends with the user's.
+bool has_block_products(const rlwe::Parameters& parameters, std::size_t end, std::size_t begin,
+                        double ratio) {
+  const auto& scales = parameters.rescaling().scales;
+  const auto is_square = [&](std::size_t level, double result) {
+    const double gain = scales[level].divisor * result / (scales[level].scale * scales[level].scale);
+    return std::abs(std::log2(gain)) < most_off;
+  };
+  for (std::size_t level = begin; level > end + 1; --level) {
+    if (!is_square(level, scales[level - 1].scale)) return false;
+  }
+  return begin > end && is_square(end + 1, scales[end].scale * roots_gain(ratio));
 }
 
 }  // namespace
@@ -68,6 +85,8 @@ double sine_slope(double ratio) {
   return 1 + angle * angle / 8;
 }
 
+double roots_gain(double ratio) { return ratio * sine_slope(ratio) / (4 * std::numbers::pi); }
+
 BootstrapLayout::BootstrapLayout(const rlwe::Parameters& parameters) {
   input_level = parameters.lowest_user_level();
   result_level = parameters.highest_user_level();
@@ -87,9 +106,16 @@ BootstrapLayout::BootstrapLayout(const rlwe::Parameters& parameters) {
     gains.push_back(std::log2(2 * scales[level].divisor * scales[level - 1].scale) -
                     2 * std::log2(scales[level].scale));
   }
+  ratio = last_modulus(parameters) / scales[0].scale;
+  const bool is_ckks = parameters.scheme() == rlwe::Scheme::ckks;
+  if (is_ckks && low != 0 && low == input_level && high == 0 && coefficients_to_slots == 1 &&
+      eval_mod_level + 1 == top_level &&
+      has_block_products(parameters, eval_mod_end_level, eval_mod_level, ratio)) {
+    blocks = std::size_t{1} << eval_mod;
+    return;
+  }
   const std::optional<SineLevels> found = find_sine(gains);
-  const bool fits = parameters.scheme() == rlwe::Scheme::ckks &&
-                    (low == 0 ? input_level == 0 && high != 0 : high == 0) &&
+  const bool fits = is_ckks && (low == 0 ? input_level == 0 && high != 0 : high == 0) &&
                     low == (low != 0 ? input_level : 0) && found && coefficients_to_slots != 0 &&
                     eval_mod_level + coefficients_to_slots == top_level;
   if (!fits) {
@@ -101,7 +127,6 @@ BootstrapLayout::BootstrapLayout(const rlwe::Parameters& parameters) {
   sine.doublings = found->doublings;
   sine.exponential = found->exponential;
   constant_bits = found->constant_bits;
-  ratio = last_modulus(parameters) / scales[0].scale;
 }
 
 EvalModSeries checked_series(const SineShape& sine, double ratio, std::size_t ring_degree) {

@@ -27,6 +27,9 @@ Arcsine fit_arcsine(double ratio);
 /// leaves a quarter of the cubic's error for slots of magnitude up to 1.
 double sine_slope(double ratio);
 
+/// The scale of the last product of blocks over that of twice its imaginary part, as slots.
+double roots_gain(double ratio);
+
 /// Read from the purposes and scales of parameters.
 struct BootstrapLayout {
   BootstrapOrder order = BootstrapOrder::slots_first;
@@ -40,10 +43,14 @@ struct BootstrapLayout {
   std::size_t eval_mod_level = 0;  ///< where EvalMod begins
   SineShape sine;         ///< the largest degree that the levels take; the range is no matter of levels
   int constant_bits = 0;  ///< of the series' coefficients
-  double ratio = 0;       ///< q_0 over the scale of what is raised
+  /// Of a bootstrap by roots of unity (roots_of_unity.hpp), of the secret; 0: by CoeffToSlot and EvalMod. Its
+  /// sum of products takes CoeffToSlot's one level, its products of blocks EvalMod's.
+  std::size_t blocks = 0;
+  double ratio = 0;  ///< q_0 over the scale of what is raised
 
   /// Where EvalMod's result is.
   [[nodiscard]] std::size_t eval_mod_end() const {
+    if (blocks != 0) return result_level;
     return eval_mod_level - sine_step_count(sine) - (arcsine ? arcsine_steps : 0);
   }
 

@@ -146,7 +146,7 @@ BootstrapMatrices bootstrap_matrices(const rlwe::Parameters& parameters, const B
   result.to_coefficients = slots == shape.slots
                                ? transforms(parameters, std::move(to_coefficients), level)
                                : to_coefficients_at_once(parameters, std::move(to_coefficients), level);
-  result.to_slots = transforms(parameters, std::move(to_slots), layout.top_level);
+  if (layout.blocks == 0) result.to_slots = transforms(parameters, std::move(to_slots), layout.top_level);
   return result;
 }
 

@@ -1,6 +1,7 @@
 #include "hemera/circuits/bootstrap/bootstrap_parameters.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <numbers>
 #include <span>
@@ -9,6 +10,7 @@
 
 #include "circuits/bootstrap/bootstrap_layout.hpp"
 #include "circuits/bootstrap/eval_mod_scales.hpp"
+#include "circuits/bootstrap/roots_of_unity.hpp"
 #include "circuits/rounding_model.hpp"
 #include "hemera/arith/primes.hpp"
 #include "hemera/runtime/error.hpp"
@@ -25,6 +27,7 @@ constexpr int most_constant_bits = 60;
 // By which the scale that EvalMod ends with may differ from the planned one before SlotToCoeff, which takes
 // any.
 constexpr double most_off_bits = 1;
+constexpr std::size_t least_blocks = 4, most_blocks = 1024;
 
 SineShape sine_of(const BootstrapSettings& settings) {
   return {.range = settings.sine_range,
@@ -51,6 +54,37 @@ double sine_scale_log2(double slots, double ratio_bits) {
   return slots + ratio_bits - std::log2(2 * std::numbers::pi);
 }
 
+// The scales that products of blocks begin with, from the sum of products down to the user's level. Errors of
+// values that are multiplied later stay with twice as many, and each of them is the mean of half as many:
+// they are equal at scales that fall by a bit.
+std::vector<double> block_scales(const BootstrapSettings& settings) {
+  const auto blocks = static_cast<double>(settings.blocks);
+  const double depth = std::log2(blocks);
+  const double rounding =
+      0.5 * std::log2(division_variance(settings.degree, settings.secret, settings.degree / 2));
+  double scale = rounding + 0.5 * std::log2(depth * blocks / 2) - std::log2(2 * std::numbers::pi) -
+                 settings.eval_mod_error;
+  std::vector<double> scales;
+  for (std::size_t i = 0; i < static_cast<std::size_t>(depth); ++i) scales.push_back(scale--);
+  scales.push_back(settings.scale_bits + std::log2(roots_gain(std::exp2(settings.ratio_bits))));
+  return scales;
+}
+
+void check_blocks(const BootstrapSettings& settings) {
+  const bool is_power = std::has_single_bit(settings.blocks);
+  if (!is_power || settings.blocks < least_blocks || settings.blocks > most_blocks) {
+    throw ParameterError("a bootstrap by roots of unity with " + std::to_string(settings.blocks) +
+                         " blocks; their number must be a power of two from " + std::to_string(least_blocks) +
+                         " to " + std::to_string(most_blocks));
+  }
+  if (settings.order != BootstrapOrder::slots_first || settings.arcsine || settings.exponential ||
+      settings.coefficients_to_slots.size() != 1) {
+    throw ParameterError(
+        "a bootstrap by roots of unity takes slots first, without arcsine and exponential, and one level for "
+        "its sum of products; give coefficients_to_slots one number, and leave the others out");
+  }
+}
+
 // Level by level from `first` down, scales in a geometric row between the two ends' ones.
 void interpolate(std::vector<rlwe::LevelScale>& scales, std::size_t first, std::size_t count) {
   const double top = scales[first].scale;
@@ -58,6 +92,19 @@ void interpolate(std::vector<rlwe::LevelScale>& scales, std::size_t first, std::
   for (std::size_t i = 1; i < count; ++i) {
     scales[first - i].scale = top * std::pow(ratio, static_cast<double>(i) / static_cast<double>(count));
   }
+}
+
+void fill_block_scales(std::vector<rlwe::LevelScale>& scales, const rlwe::Parameters& chain,
+                       const BootstrapSettings& settings) {
+  const std::size_t end = chain.highest_user_level();
+  scales[0].scale = last_modulus(chain) / std::exp2(settings.ratio_bits);
+  interpolate(scales, chain.lowest_user_level(), settings.slots_to_coefficients.size());
+  double below = scales[end].scale * roots_gain(std::exp2(settings.ratio_bits));
+  for (std::size_t level = end + 1; level + 1 < scales.size(); ++level) {
+    below = std::sqrt(below * scales[level].divisor);
+    scales[level].scale = below;
+  }
+  scales.back().scale = std::exp2(block_scale_bits);
 }
 
 // The scales of the circuits' levels, exact for the chain's primes. `v`, `end`: that which EvalMod begins
@@ -113,10 +160,43 @@ void fill_scales(std::vector<rlwe::LevelScale>& scales, const rlwe::Parameters& 
     interpolate(scales, chain.lowest_user_level(), settings.slots_to_coefficients.size());
   }
   interpolate(scales, scales.size() - 1, settings.coefficients_to_slots.size());
-  for (std::size_t level = 0; level < scales.size(); ++level) {
-    if (chain.purpose(level) == LevelPurpose::user) continue;
-    scales[level].product_scale = scales[level].scale * scales[level].scale;
+}
+
+// The bits that EvalMod's levels drop, and what begins them.
+struct EvalModLevels {
+  std::vector<double> drops;
+  double v = 0, sine = 0;  // log2 of the scales of its first value, and of its last sine
+};
+
+EvalModLevels block_levels(const BootstrapSettings& settings) {
+  const std::vector<double> scales = block_scales(settings);
+  EvalModLevels levels;
+  for (std::size_t i = 0; i + 1 < scales.size(); ++i) levels.drops.push_back(2 * scales[i] - scales[i + 1]);
+  return levels;
+}
+
+EvalModLevels eval_mod_levels(const BootstrapSettings& settings) {
+  const bool is_slots_first = settings.order == BootstrapOrder::slots_first;
+  const SineShape shape = sine_of(settings);
+  // Other degrees have no parameters.
+  const std::size_t degree = std::clamp<std::size_t>(settings.degree, 1024, 131072);
+  const EvalModSeries series = checked_series(shape, std::exp2(settings.ratio_bits), degree);
+  const EvalModScales scales =
+      water_filled(shape, series, settings.eval_mod_error,
+                   0.5 * std::log2(division_variance(settings.degree, settings.secret, settings.degree / 2)));
+  EvalModLevels levels{.drops = {}, .v = scales.v};
+  // What EvalMod ends with: the slots themselves, or what SlotToCoeff begins with.
+  levels.sine = scales.after.back();
+  if (is_slots_first) levels.sine = sine_scale_log2(settings.scale_bits, settings.ratio_bits);
+  if (settings.exponential) levels.sine = settings.scale_bits;
+  levels.drops = dropped_bits(shape, scales, settings.constant_bits,
+                              settings.arcsine ? scales.after.back() : levels.sine);
+  if (settings.arcsine) {
+    const double square = std::log2(fit_arcsine(std::exp2(settings.ratio_bits)).square);
+    levels.drops.push_back(2 * scales.after.back() - settings.arcsine_bits);
+    levels.drops.push_back(2 * settings.arcsine_bits - square - levels.sine);
   }
+  return levels;
 }
 
 }  // namespace
@@ -220,6 +300,14 @@ BootstrapSettings bootstrap_preset(const std::string& name) {
     settings.constant_bits = 31;
     return settings;
   }
+  // By roots of unity.
+  if (name == "n16-40-few" || name == "test-few") {
+    settings.levels = 4;
+    settings.slots_to_coefficients = {34};
+    settings.coefficients_to_slots = {45};
+    settings.blocks = 64;
+  }
+  if (name == "n16-40-few") return settings;
   if (name == "n16-exact" || name == "test-exact") {
     settings.levels = 16;
     settings.last_bits = 48;
@@ -230,7 +318,7 @@ BootstrapSettings bootstrap_preset(const std::string& name) {
     settings.exponential = true;
   }
   if (name == "n16-exact") return settings;
-  if (name == "test-40" || name == "test-exact") {
+  if (name == "test-40" || name == "test-exact" || name == "test-few") {
     settings.degree = std::size_t{1} << 11;
     settings.security = std::nullopt;
     return settings;
@@ -238,8 +326,8 @@ BootstrapSettings bootstrap_preset(const std::string& name) {
   throw ParameterError(
       "there is no preset \"" + name +
       "\" for bootstrapping; there are n16-40, n16-40-precise, n16-45, n16-59, n16-80, n15-31, "
-      "for few real slots n15-40, n15-36, n15-34 and n15-30, n16-exact, and test-40 and "
-      "test-exact, which are not secure");
+      "for few real slots n16-40-few, n15-40, n15-36, n15-34 and n15-30, n16-exact, and test-40, "
+      "test-few and test-exact, which are not secure");
 }
 
 rlwe::Parameters parameters_for_bootstrapping(const BootstrapSettings& settings) {
@@ -258,24 +346,8 @@ rlwe::Parameters parameters_for_bootstrapping(const BootstrapSettings& settings)
         "an exponential in EvalMod's place is one of slots and has no arcsine; leave arcsine out, and let "
         "the order be slots-first");
   }
-  const SineShape shape = sine_of(settings);
-  // Other degrees have no parameters.
-  const std::size_t degree = std::clamp<std::size_t>(settings.degree, 1024, 131072);
-  const EvalModSeries series = checked_series(shape, std::exp2(settings.ratio_bits), degree);
-  const EvalModScales scales =
-      water_filled(shape, series, settings.eval_mod_error,
-                   0.5 * std::log2(division_variance(settings.degree, settings.secret, settings.degree / 2)));
-  // What EvalMod ends with: the slots themselves, or what SlotToCoeff begins with.
-  double sine = scales.after.back();
-  if (is_slots_first) sine = sine_scale_log2(settings.scale_bits, settings.ratio_bits);
-  if (settings.exponential) sine = settings.scale_bits;
-  std::vector<double> eval_mod =
-      dropped_bits(shape, scales, settings.constant_bits, settings.arcsine ? scales.after.back() : sine);
-  if (settings.arcsine) {
-    const double square = std::log2(fit_arcsine(std::exp2(settings.ratio_bits)).square);
-    eval_mod.push_back(2 * scales.after.back() - settings.arcsine_bits);
-    eval_mod.push_back(2 * settings.arcsine_bits - square - sine);
-  }
+  if (settings.blocks != 0) check_blocks(settings);
+  const EvalModLevels eval_mod = settings.blocks != 0 ? block_levels(settings) : eval_mod_levels(settings);
   Chain chain;
   if (is_slots_first) {
     chain.purposes = {LevelPurpose::slots_to_coefficients};
@@ -285,7 +357,7 @@ rlwe::Parameters parameters_for_bootstrapping(const BootstrapSettings& settings)
   const std::vector<double> users(settings.levels, settings.scale_bits);
   chain.add(users, LevelPurpose::user);
   if (!is_slots_first) chain.add(settings.slots_to_coefficients, LevelPurpose::slots_to_coefficients);
-  chain.add(eval_mod, LevelPurpose::eval_mod);
+  chain.add(eval_mod.drops, LevelPurpose::eval_mod);
   chain.add(settings.coefficients_to_slots, LevelPurpose::coefficients_to_slots);
 
   const rlwe::Parameters drops = ckks::parameters_from_drops(
@@ -299,7 +371,16 @@ rlwe::Parameters parameters_for_bootstrapping(const BootstrapSettings& settings)
   rlwe::ParametersLiteral literal = drops.literal();
   literal.secret = settings.secret;
   literal.rescaling = drops.rescaling();
-  fill_scales(literal.rescaling->scales, drops, settings, std::exp2(scales.v), sine);
+  std::vector<rlwe::LevelScale>& scales = literal.rescaling->scales;
+  if (settings.blocks != 0) {
+    fill_block_scales(scales, drops, settings);
+  } else {
+    fill_scales(scales, drops, settings, std::exp2(eval_mod.v), eval_mod.sine);
+  }
+  for (std::size_t level = 0; level < scales.size(); ++level) {
+    if (drops.purpose(level) == LevelPurpose::user) continue;
+    scales[level].product_scale = scales[level].scale * scales[level].scale;
+  }
   std::vector<std::uint64_t> taken = drops.primes_up_to(drops.levels() - 1);
   taken.insert(taken.end(), literal.special_primes.begin(), literal.special_primes.end());
   if (literal.special_primes.size() < settings.special_primes) {

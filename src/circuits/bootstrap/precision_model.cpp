@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "circuits/bootstrap/dft_factors.hpp"
+#include "circuits/bootstrap/roots_of_unity.hpp"
 #include "circuits/circuit_gadgets.hpp"
 #include "circuits/functions/function_parts.hpp"
 #include "circuits/rounding_model.hpp"
@@ -41,6 +42,28 @@ void apply(std::vector<Complex>& values, const Diagonals& matrix) {
 
 std::vector<std::size_t> single_stages(std::size_t slots) {
   return std::vector<std::size_t>(static_cast<std::size_t>(std::countr_zero(slots)), 1);
+}
+
+// log2 of the error that roots of unity have before the last product's rounding, of magnitude 1. A division's
+// error, of a slot's product of 2^d blocks, meets h / 2^d of them, and is the mean of all slots that repeat:
+// those of the plaintexts and of the encryptions are the same in all places.
+double roots_error(const rlwe::Parameters& parameters, const BootstrapLayout& layout, std::size_t values) {
+  const std::size_t slots = parameters.max_slots();
+  const auto blocks = to_double(layout.blocks);
+  const double rounding = division_variance(parameters.degree(), parameters.literal().secret, slots);
+  const double integers = to_double(parameters.degree()) / 12;
+  const auto& scales = parameters.rescaling().scales;
+  const auto over = [](double variance, double scale) { return variance / (scale * scale); };
+  const double places = to_double(slots) / (to_double(values) * blocks);
+  double variance = blocks * over(integers, matrix_scale(parameters, layout.top_level)) +
+                    blocks * to_double(block_secret(parameters, layout.blocks).length()) *
+                        over(integers, scales[layout.top_level].scale);
+  double share = blocks / places;
+  for (std::size_t level = layout.top_level - 1; level > layout.result_level; --level) {
+    variance += share * over(rounding, scales[level].scale);
+    share /= 4;
+  }
+  return 0.5 * std::log2(variance);
 }
 
 }  // namespace
@@ -83,16 +106,17 @@ double PrecisionModel::error_of(const std::vector<MatrixNoise>& matrices, double
 }
 
 PrecisionModel::PrecisionModel(const rlwe::Parameters& parameters, const BootstrapLayout& layout,
-                               const FunctionPlan& eval_mod, const Slots& slots)
+                               const FunctionPlan* eval_mod, const Slots& slots)
     : slots_(slots.count),
       together_(slots.together),
+      blocks_(layout.blocks),
       real_(slots.real),
       exponential_(layout.sine.exponential),
       order_(layout.order),
       ratio_(layout.ratio),
       range_(to_double(layout.sine.range)),
       gain_(exponential_ ? 1 : ratio_ * (layout.arcsine ? 1 : sine_slope(ratio_)) / (2 * std::numbers::pi)),
-      steps_(eval_mod.steps()),
+      steps_(eval_mod == nullptr ? std::vector<FunctionStep>() : eval_mod->steps()),
       repetitions_(to_double(parameters.max_slots()) / to_double(slots.raised)),
       secret_norm_(6 * std::pow(division_error(parameters, slots_), 2) / to_double(slots_) - 1),
       // Values that repeat are the mean of their repetitions, whose noise is independent.
@@ -139,6 +163,15 @@ PrecisionModel::PrecisionModel(const rlwe::Parameters& parameters, const Bootstr
                          : matrices(slots_, layout.slots_to_coefficients_level, short_first,
                                     scale(layout.slots_to_coefficients_level) - log_coefficients / 2,
                                     scale(layout.result_level));
+  // The rounding of the switch to the ephemeral secret, and its key's errors, which a digit below q_0 meets.
+  const double key_error = switching_error(parameters, to_ephemeral_gadget(parameters), 1);  // of two
+  const std::size_t weight = blocks_ == 0 ? ephemeral_weight : blocks_;
+  switch_ = 0.5 * std::log2(to_double(weight + 1) / 6 + key_error * key_error) - raised;
+  result_ = scale(layout.eval_mod_end());
+  if (blocks_ != 0) {
+    roots_ = roots_error(parameters, layout, slots.merged ? 2 * slots_ : slots_);
+    return;
+  }
   const auto log_raised_slots = static_cast<std::size_t>(std::countr_zero(slots.raised));
   to_slots_ = error_of(
       matrices(slots.raised, layout.top_level, split_stages(log_raised_slots, layout.coefficients_to_slots),
@@ -158,11 +191,7 @@ PrecisionModel::PrecisionModel(const rlwe::Parameters& parameters, const Bootstr
         std::log2(std::hypot(std::exp2(parts_rounding_), std::exp2(rounding_ + scale(layout.eval_mod_end()) -
                                                                    scale(layout.eval_mod_end() - 1))));
   }
-  // The rounding of the switch to the ephemeral secret, and its key's errors, which a digit below q_0 meets.
-  const double key_error = switching_error(parameters, to_ephemeral_gadget(parameters), 1);  // of two
-  switch_ = 0.5 * std::log2(to_double(ephemeral_weight + 1) / 6 + key_error * key_error) - raised;
   v_ = scale(layout.eval_mod_level);
-  result_ = scale(layout.eval_mod_end());
   for (std::size_t i = 0; i + 1 < steps_.size(); ++i) {
     if (steps_[i].rescaled) rounded_.push_back(i);
   }
@@ -203,6 +232,21 @@ std::vector<Complex> PrecisionModel::eval_mod(const std::vector<long double>& t,
   return result;
 }
 
+// The secret's slots are those of all N/2 in products of blocks, whose errors are means.
+std::vector<Complex> PrecisionModel::roots(const std::vector<long double>& t,
+                                           const std::vector<double>& secret, Noise& noise) const {
+  std::vector<Complex> result;
+  for (std::size_t slot = 0; slot < slots_; ++slot) {
+    const double rounding = parts_rounding_ + secret[slot] - result_;
+    const double angle = 2 * std::numbers::pi * static_cast<double>(t[slot]);
+    const double error = noise(roots_).imag() * gain_;
+    // Of the last product, whose imaginary part is doubled, and of the conjugate's switch.
+    result.emplace_back(gain_ * std::sin(angle) + error + 2 * noise(rounding).imag() +
+                        noise(rounding).imag());
+  }
+  return result;
+}
+
 std::vector<Complex> PrecisionModel::operator()(std::span<const Complex> values, double divisor,
                                                 std::uint64_t seed) const {
   if (values.size() != slots_) {
@@ -232,22 +276,26 @@ std::vector<Complex> PrecisionModel::operator()(std::span<const Complex> values,
   std::vector<long double> parts[2];
   for (Complex& value : x) {
     value += noise(switch_);
-    const Complex error = noise(t_size + to_slots_);
+    const Complex error = blocks_ == 0 ? noise(t_size + to_slots_) : 0;
     const auto part = [&](double of_value, double of_error) {
-      const long double integer = noise.integer(ephemeral_weight);
+      const long double integer = blocks_ == 0 ? noise.integer(ephemeral_weight) : 0;
       return integer + (message(of_value) + of_error);
     };
     parts[0].push_back(part(value.real(), error.real()));
     parts[1].push_back(part(value.imag(), error.imag()));
   }
   const std::vector<double> secret = secret_slots(noise);
-  x = eval_mod(parts[0], secret, noise);
+  const auto reduced = [&](const std::vector<long double>& t) {
+    return blocks_ == 0 ? eval_mod(t, secret, noise) : roots(t, secret, noise);
+  };
+  x = reduced(parts[0]);
   if (!real_) {
-    const std::vector<Complex> imaginary = eval_mod(parts[1], secret, noise);
+    const std::vector<Complex> imaginary = reduced(parts[1]);
     for (std::size_t i = 0; i < slots_ && !exponential_; ++i) x[i] += Complex(0, 1) * imaginary[i];
     if (exponential_) x.insert(x.end(), imaginary.begin(), imaginary.end());
   }
-  for (std::size_t i = 0; i < x.size(); ++i) x[i] += noise(end_rounding_ + secret[i % slots_] - result_);
+  for (std::size_t i = 0; i < x.size() && blocks_ == 0; ++i)
+    x[i] += noise(end_rounding_ + secret[i % slots_] - result_);
   if (order_ == BootstrapOrder::standard) {
     for (const Diagonals& stage : slots_to_coefficients_factors(slots_, single_stages(slots_)))
       apply(x, stage);

@@ -26,9 +26,9 @@ class PrecisionModel {
     std::size_t count, raised, together;
     bool real, merged;
   };
-  /// `eval_mod`: the plan of EvalMod's sine.
+  /// `eval_mod`: the plan of EvalMod's sine; null for roots of unity.
   PrecisionModel(const rlwe::Parameters& parameters, const BootstrapLayout& layout,
-                 const FunctionPlan& eval_mod, const Slots& slots);
+                 const FunctionPlan* eval_mod, const Slots& slots);
 
   /// `divisor`: of the values before and after, in SlotToCoeff's matrices if these come first. Throws
   /// ParameterError unless there are as many values as slots.
@@ -55,9 +55,13 @@ class PrecisionModel {
   [[nodiscard]] std::vector<std::complex<double>> eval_mod(const std::vector<long double>& t,
                                                            const std::vector<double>& secret,
                                                            Noise& noise) const;
+  // The same of roots of unity, and what ends them.
+  [[nodiscard]] std::vector<std::complex<double>> roots(const std::vector<long double>& t,
+                                                        const std::vector<double>& secret,
+                                                        Noise& noise) const;
   [[nodiscard]] std::vector<double> secret_slots(Noise& noise) const;
 
-  std::size_t slots_, together_;
+  std::size_t slots_, together_, blocks_;
   bool real_, exponential_;
   BootstrapOrder order_;
   double ratio_, range_;
@@ -70,9 +74,10 @@ class PrecisionModel {
   double end_rounding_;               // the same of the divisions that end it
   double parts_rounding_;             // the same in EvalMod
   std::vector<MatrixNoise> to_coefficients_;  // over the values' size
-  double to_slots_;                           // log2 of the error of CoeffToSlot, over that of t
+  double roots_ = 0;                          // log2 of the error of roots of unity, over their magnitude
+  double to_slots_ = 0;                       // log2 of the error of CoeffToSlot, over that of t
   double switch_;               // log2 of the error of t ratio that the switch to the ephemeral secret leaves
-  double v_;                    // log2 scale
+  double v_ = 0;                // log2 scale
   double result_;               // of EvalMod's result, in slots
   std::vector<double> levels_;  // of each level
 };

@@ -19,6 +19,12 @@ using Part = PreparedFunction::Part;
 constexpr std::array both_parts{Part::real, Part::imaginary};
 
 void require_single(const Bootstrap& plan) {
+  if (plan.blocks() != 0) {
+    throw ParameterError(
+        "a shared bootstrap by roots of unity, whose steps are too short to share; give each member "
+        "ciphertexts "
+        "of its own, or use parameters without blocks");
+  }
   if (plan.together() == 1) return;
   throw ParameterError(
       "a shared bootstrap of several ciphertexts at once; share a plan for single ones, or give each member "

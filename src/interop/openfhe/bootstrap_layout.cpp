@@ -64,7 +64,7 @@ class LayoutMaker {
     circuits::BootstrapStages stages = with_function();
     stages.raise = std::move(raise);
     stages.to_slots = std::move(to_slots);
-    stages.to_coefficients = decoding(stages.function.results().front().scale);
+    stages.to_coefficients = decoding(stages.function->results().front().scale);
 
     const std::size_t decode_level = decodes_first_ ? settings_.budget_decode : last_level_;
     BootstrapLayout layout{.slots = slots_,
@@ -219,7 +219,7 @@ class LayoutMaker {
         .function = circuits::FunctionPlan(parameters_, sine(1), options),
         .takes_apart = takes_both_,
         .function_scale = decodes_first_ ? last.product_scale : last.scale};
-    const rlwe::PlainOperand result = stages.function.results().front();
+    const rlwe::PlainOperand result = stages.function->results().front();
     if (result.level != last_level_) {
       throw ParameterError("bootstrap: the sine takes other levels than OpenFHE gives it");
     }

@@ -20,6 +20,7 @@ namespace hemera::circuits {
 
 class BootstrapEngine;
 struct BootstrapStages;
+struct RootsStage;
 class EvalMod;
 class PrecisionModel;
 class Refinement;
@@ -74,7 +75,9 @@ class Bootstrap : public Plan {
   /// not joined though they are not merged, or in the standard order or with iterations, for more ciphertexts
   /// at once than have room in N/2 slots (N/4 of merged parts), or in the standard order, of exponentials or
   /// of parts that are not joined, and for a sine that does not fit the levels, the ephemeral secret or the
-  /// message; OutOfMemoryError, which names the least that will do, where the keys do not fit their limit.
+  /// message. With roots of unity: for slots that are neither real nor merged, for more values than have
+  /// room, for several ciphertexts at once, and for the degree of a sine; OutOfMemoryError, which names the
+  /// least that will do, where the keys do not fit their limit.
   explicit Bootstrap(const rlwe::Parameters& parameters, const BootstrapOptions& options = {});
 
   [[nodiscard]] std::size_t slots() const { return slots_; }
@@ -91,7 +94,9 @@ class Bootstrap : public Plan {
   [[nodiscard]] bool is_exponential() const { return exponential_; }
   /// q_0 over the scale of the ciphertext that is raised.
   [[nodiscard]] double ratio() const { return ratio_; }
-  /// The sine's range, the degree of its series, and the doublings of its angle.
+  /// Of the ephemeral secret of a bootstrap by roots of unity (BootstrapSettings::blocks); 0: by EvalMod.
+  [[nodiscard]] std::size_t blocks() const { return blocks_; }
+  /// The sine's range, the degree of its series, and the doublings of its angle; 0 without EvalMod.
   [[nodiscard]] std::size_t sine_range() const { return sine_range_; }
   [[nodiscard]] std::size_t sine_degree() const { return sine_degree_; }
   [[nodiscard]] std::size_t doublings() const { return doublings_; }
@@ -101,11 +106,11 @@ class Bootstrap : public Plan {
   /// log2 of what each iteration beyond the first magnifies the difference by: the precision up to there,
   /// less a margin.
   [[nodiscard]] const std::vector<int>& factors_log2() const { return factors_log2_; }
-  /// The matrices, in their order.
+  /// The matrices, in their order; roots of unity have no second row.
   [[nodiscard]] const std::vector<LinearTransform>& slots_to_coefficients() const { return to_coefficients_; }
   [[nodiscard]] const std::vector<LinearTransform>& coefficients_to_slots() const { return to_slots_; }
   /// log2 of the probability that a coefficient is beyond the range of EvalMod, in one bootstrap (of all that
-  /// go together).
+  /// go together). Minus infinity of roots of unity, which have no range.
   [[nodiscard]] double failure_log2() const { return failure_log2_; }
   /// What a bootstrap makes of values in the clear, with the noise that theory gives each step: within a bit
   /// of encrypted ones in precision (docs/bootstrapping.md). `magnitude`: that of PreparedBootstrap; errors
@@ -130,6 +135,7 @@ class Bootstrap : public Plan {
   friend class SharedBootstrap;
 
   void check_together() const;
+  void check_roots(const BootstrapOptions& options) const;
   /// Of the ciphertext that is raised.
   [[nodiscard]] std::size_t raised_slots() const;
   void plan_iterations(std::size_t iterations);
@@ -171,9 +177,10 @@ class Bootstrap : public Plan {
   bool exponential_;
   double ratio_;
   std::size_t input_level_, fresh_level_, top_level_;
-  std::size_t sine_range_, sine_degree_, doublings_;
+  std::size_t sine_range_ = 0, sine_degree_ = 0, doublings_ = 0, blocks_ = 0;
   std::vector<LinearTransform> to_coefficients_, to_slots_;
   std::shared_ptr<const EvalMod> eval_mod_;
+  std::shared_ptr<const RootsStage> roots_;  // in the place of eval_mod_
   std::shared_ptr<const PrecisionModel> model_;
   std::vector<LinearTransform> join_;  // of merged parts, slots first: one, or none
   std::vector<int> factors_log2_;

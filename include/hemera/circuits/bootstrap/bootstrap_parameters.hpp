@@ -53,6 +53,11 @@ struct BootstrapSettings {
   /// + 1, squared `doublings` times (3 or more). What a bootstrap gives are then the exponentials of 2 pi i x
   /// / 2^ratio_bits, for slots x of any size.
   bool exponential = false;
+  /// Roots of unity in the place of CoeffToSlot and EvalMod, for few real slots (docs/bootstrapping.md): the
+  /// number of blocks of the ephemeral secret, a power of two from 4 to 1024, with a level for each doubling.
+  /// 0: EvalMod. `coefficients_to_slots` then has one level, of the sum of products; `eval_mod_error` is that
+  /// which its products add where slots fill a block's places. Of the other fields of the sine none counts.
+  std::size_t blocks = 0;
   /// The most special primes that a key may have, and the digits of the user's keys.
   std::size_t special_primes = 10;
   std::size_t digits = 2;
@@ -61,8 +66,9 @@ struct BootstrapSettings {
 };
 
 /// The settings of a preset: "n16-40", "n16-40-precise", "n16-45", "n16-59", "n16-80", "n15-31", for few real
-/// slots "n15-40", "n15-36" (64), "n15-34" and "n15-30" (2,048), "n16-exact" (of exponentials), and "test-40"
-/// and "test-exact", which are not secure. ParameterError, which lists them, for another name.
+/// slots "n16-40-few" (up to 256, by roots of unity), "n15-40", "n15-36" (64), "n15-34" and "n15-30" (2,048),
+/// "n16-exact" (of exponentials), and "test-40", "test-few" and "test-exact", which are not secure.
+/// ParameterError, which lists them, for another name.
 BootstrapSettings bootstrap_preset(const std::string& name);
 
 /// Parameters with the levels, from the lowest: SlotToCoeff's (slots-first), the user's, SlotToCoeff's

@@ -1,0 +1,81 @@
+// Bootstrapping few real values by roots of unity: from level 0 to their values at the user's highest level
+// (ePrint 2025/651; docs/bootstrapping-algorithm.md).
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "circuits/bootstrap/bootstrap_layout.hpp"
+#include "hemera/circuits/plan.hpp"
+#include "hemera/rlwe/block_secret.hpp"
+#include "hemera/schemes/ckks.hpp"
+
+namespace hemera::circuits {
+
+/// A coefficient m + q_0 I at level 0 is b + sum over blocks k of the coefficient of a that the single 1 of
+/// block k picks. So exp(2 pi i m / q_0) is the product over blocks of sums over a block of z_i zeta^(a_i),
+/// with zeta = exp(2 pi i / q_0) and encryptions of z: multiples of q_0 vanish, and none is too large. Its
+/// imaginary part is a sine, whose argument is small.
+struct RootsStage {
+  rlwe::BlockSlots slots;
+  /// Of the ciphertexts: the number of values, or half of it where imaginary parts follow the real ones.
+  std::size_t input_slots = 0;
+  /// Of the sum of products, whose encryptions have its scale; log2 blocks levels below it the result is.
+  std::size_t level = 0;
+  double plaintext_scale = 0;
+  KeyNeed to_block;
+  std::vector<KeyNeed> encryptions;
+  /// Rotations whose results each step adds to what it is given, over the places of blocks.
+  std::vector<std::vector<std::size_t>> places = {};
+  rlwe::GadgetPrimes places_gadget = {};
+  /// A product of what it is given and its rotation, for each step.
+  struct Product {
+    std::size_t rotation = 0;
+    KeyNeed galois, product;
+  };
+  std::vector<Product> products = {};
+  double result_scale = 0;  ///< with which twice the sine is its argument
+};
+
+/// The shape of the secret, from the parameters' ring and the number of blocks: in the smallest ring that has
+/// an estimate of its security.
+rlwe::BlockSecret block_secret(const rlwe::Parameters& parameters, std::size_t blocks);
+
+/// log2 of the scale of encryptions. Their rounding, times a block, is as much of the result's error as that
+/// of plaintexts at 2^46.
+inline constexpr int block_scale_bits = 50;
+
+/// `slots`: of the ciphertexts. `parts`: 1 for real parts alone, 2 for imaginary ones after them. Throws
+/// ParameterError if so many values do not fit.
+RootsStage roots_stage(const rlwe::Parameters& parameters, const BootstrapLayout& layout, std::size_t slots,
+                       std::size_t parts);
+
+class RootsOfUnity {
+ public:
+  RootsOfUnity(std::shared_ptr<const rlwe::Context> context, RootsStage stage);
+
+  /// From level 0, with the values as coefficients (SlotToCoeff's), of any batch. Waits for the device once.
+  [[nodiscard]] rlwe::Ciphertext operator()(const ckks::Evaluator& evaluator,
+                                            const rlwe::Ciphertext& low) const;
+
+ private:
+  /// A row for each encryption, of the exponentials of what multiplies its coefficients of z; block 0 has
+  /// that of b as well. `b`, `a`: coefficients modulo q_0.
+  [[nodiscard]] std::vector<std::complex<double>> exponentials(std::span<const std::uint64_t> b,
+                                                               std::span<const std::uint64_t> a) const;
+  /// The coefficient at level 0 that has a value.
+  [[nodiscard]] std::size_t position(std::size_t value) const;
+  [[nodiscard]] rlwe::Ciphertext sum_of_products(const rlwe::EvaluationKeys& keys,
+                                                 const rlwe::Ciphertext& low) const;
+  [[nodiscard]] rlwe::Ciphertext over_places(const rlwe::EvaluationKeys& keys,
+                                             const rlwe::Ciphertext& x) const;
+
+  std::shared_ptr<const rlwe::Context> context_;
+  RootsStage stage_;
+  rlwe::Plaintext i_;  ///< X^(N/2) at the result's level
+};
+
+}  // namespace hemera::circuits
