@@ -202,6 +202,7 @@ void bind_settings(nb::module_& m) {
       .def_rw("arcsine", &BootstrapSettings::arcsine)
       .def_rw("arcsine_bits", &BootstrapSettings::arcsine_bits)
       .def_rw("exponential", &BootstrapSettings::exponential)
+      .def_rw("blocks", &BootstrapSettings::blocks)
       .def_rw("special_primes", &BootstrapSettings::special_primes)
       .def_rw("digits", &BootstrapSettings::digits)
       .def_prop_rw(
@@ -244,6 +245,7 @@ void bind_bootstrap(nb::module_& m) {
       .def_prop_ro("joins_parts", &Bootstrap::joins_parts)
       .def_prop_ro("together", &Bootstrap::together)
       .def_prop_ro("result_slots", &Bootstrap::result_slots)
+      .def_prop_ro("blocks", &Bootstrap::blocks)
       .def_prop_ro("sine_range", &Bootstrap::sine_range)
       .def_prop_ro("sine_degree", &Bootstrap::sine_degree)
       .def_prop_ro("doublings", &Bootstrap::doublings)

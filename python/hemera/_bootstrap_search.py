@@ -95,10 +95,10 @@ def _with_keys(settings: _core.BootstrapSettings, make: Make) -> _core.Parameter
     if settings.security is None:
         return params
     top = params.levels - 1
-    for what, level, primes, weight in (
-        ("the ephemeral secret", 0, 1, _EPHEMERAL_WEIGHT),
-        ("a bootstrap", top, 2, settings.secret_weight),
-    ):
+    keys = [("a bootstrap", top, 2, settings.secret_weight)]
+    if settings.blocks == 0:  # the core knows the bounds of secrets in blocks
+        keys.insert(0, ("the ephemeral secret", 0, 1, _EPHEMERAL_WEIGHT))
+    for what, level, primes, weight in keys:
         bits = params.log_modulus(level) + primes * _PRIME_BITS
         limit = max_log_modulus(settings.degree, settings.security, weight) or 0
         if bits > limit:

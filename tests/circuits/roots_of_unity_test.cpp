@@ -3,6 +3,8 @@
 
 #include <cmath>
 #include <functional>
+#include <initializer_list>
+#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
@@ -75,8 +77,6 @@ struct RootsOfUnityBootstrap : ::testing::Test {
       EXPECT_NEAR(found.mean_bits, model.mean_bits, 1);
       EXPECT_NEAR(found.worst_bits, model.worst_bits, 1.5);
       EXPECT_GT(found.worst_bits, 20);
-      RecordProperty(kind.name, std::to_string(found.mean_bits));
-      std::printf("%s %zu: %.2f / %.2f, model %.2f / %.2f\n", kind.name, plan.slots(), found.mean_bits, found.worst_bits, model.mean_bits, model.worst_bits);
     }
   }
 };
@@ -89,6 +89,138 @@ TEST_F(RootsOfUnityBootstrap, HasThePrecisionOfTheModel) {
 TEST_F(RootsOfUnityBootstrap, TakesUpTo256ValuesAndOtherBlocks) {
   compare(few(std::size_t{1} << 13, 16), {.slots = 256, .real = true});
   compare(few(std::size_t{1} << 12, 32), {.slots = 64, .real = true});
+}
+
+// A block has fewer coefficients than there are places for them.
+TEST_F(RootsOfUnityBootstrap, TakesBlocksShorterThanTheirPlaces) {
+  compare(few(std::size_t{1} << 11, 256), {.slots = 2, .real = true});
+  compare(few(std::size_t{1} << 11, 64), {.slots = 2, .real = true});
+}
+
+TEST_F(RootsOfUnityBootstrap, TakesBothPartsOfComplexSlots) {
+  compare(few(), {.slots = 8, .merges_parts = true, .joins_parts = false});
+  compare(few(), {.slots = 8, .merges_parts = true});
+}
+
+TEST_F(RootsOfUnityBootstrap, TakesOtherFields) {
+  BootstrapSettings settings = few();
+  settings.levels = 2;
+  settings.slots_to_coefficients = {30, 30};
+  settings.secret.weight = 192;
+  compare(settings, {.slots = 16, .real = true});
+  settings = few();
+  settings.ratio_bits = 11;
+  settings.eval_mod_error = -35;
+  compare(settings, {.slots = 16, .real = true});
+}
+
+TEST_F(RootsOfUnityBootstrap, ItsSettingSaysWhatProductsAdd) {
+  BootstrapSettings settings = few();
+  settings.eval_mod_error = -31;  // of which everything else is a small part
+  const rlwe::Parameters parameters = parameters_for_bootstrapping(settings);
+  const Bootstrap plan(parameters, {.slots = 16, .real = true});  // as many as fill the slots
+  const BootstrapSession session(parameters, plan);
+  const Values zeros(16, 0);
+  double sum = 0;
+  for (std::size_t run = 0; run < 8; ++run) {
+    for (const Complex& value : session.bootstrapped(zeros)) sum += value.real() * value.real() / (8 * 16);
+  }
+  EXPECT_NEAR(0.5 * std::log2(sum) - std::log2(plan.ratio()), -31, 0.5);
+}
+
+struct Sixteen {
+  rlwe::Parameters parameters = parameters_for_bootstrapping(few());
+  Bootstrap plan{parameters, {.slots = 16, .real = true}};
+};
+
+TEST_F(RootsOfUnityBootstrap, HasNoRangeAndFindsNoMatrixAfterTheRaise) {
+  const Sixteen own;
+  EXPECT_EQ(own.plan.failure_log2(), -HUGE_VAL);
+  EXPECT_EQ(own.plan.sine_range(), 0);
+  EXPECT_EQ(own.plan.slots_to_coefficients().size(), 1);
+  EXPECT_TRUE(own.plan.coefficients_to_slots().empty());
+  // log2 64 products, a sum, and SlotToCoeff.
+  EXPECT_EQ(own.parameters.levels(), 1 + 1 + 4 + 1 + 6);
+}
+
+TEST_F(RootsOfUnityBootstrap, EachElementOfABatchIsItsOwn) {
+  const Sixteen own;
+  const BootstrapSession session(own.parameters, own.plan);
+  const Values values = real_parts(ckks::random_values(3 * 16, 3));
+  const rlwe::Ciphertext out = session.prepared(session.evaluator, session.encrypt(values, {3}));
+  EXPECT_EQ(out.meta.batch, rlwe::BatchShape{3});
+  EXPECT_EQ(out.meta.level, own.plan.result_level());
+  EXPECT_GT(precision_of(real_parts(session.client.decrypt(out)), values).worst_bits, 20);
+}
+
+// Values up to the magnitude, at the lowest level and above it; products of results, and a second bootstrap.
+TEST_F(RootsOfUnityBootstrap, LargerValuesAndSecondBootstraps) {
+  const Sixteen own;
+  const BootstrapSession session(own.parameters, own.plan, 3);
+  Values values = real_parts(ckks::random_values(16, 3));
+  for (Complex& value : values) value *= 3;
+  const rlwe::Ciphertext once = session.prepared(session.evaluator, session.encrypt(values));
+  EXPECT_GT(precision_of(real_parts(session.client.decrypt(once)), values).worst_bits, 19.5);
+  const rlwe::Ciphertext twice = session.prepared(session.evaluator, once);
+  EXPECT_GT(precision_of(real_parts(session.client.decrypt(twice)), values).worst_bits, 19);
+  const rlwe::Ciphertext square = session.evaluator.multiply(once, once);
+  Values squares = values;
+  for (Complex& value : squares) value *= value;
+  EXPECT_GT(precision_of(real_parts(session.client.decrypt(square)), squares).worst_bits, 15);
+}
+
+TEST_F(RootsOfUnityBootstrap, IterationsAddBits) {
+  BootstrapSettings settings = few();
+  settings.scale_bits = 55;
+  settings.slots_to_coefficients = {57};
+  settings.ratio_bits = 12.5;
+  const rlwe::Parameters parameters = parameters_for_bootstrapping(settings);
+  const Bootstrap plan(parameters, {.slots = 16, .real = true, .iterations = 2});
+  const BootstrapSession session(parameters, plan);
+  const Values values = real_parts(ckks::random_values(16, 9));
+  const Precision found = precision_of(real_parts(session.bootstrapped(values)), values);
+  EXPECT_GT(found.worst_bits, 38);
+}
+
+TEST_F(RootsOfUnityBootstrap, MistakesAreNamed) {
+  const rlwe::Parameters parameters = parameters_for_bootstrapping(few());
+  for (const BootstrapOptions& options :
+       std::initializer_list<BootstrapOptions>{{.slots = 16},
+                                               {.slots = 32, .real = true},
+                                               {.slots = 16, .merges_parts = true},
+                                               {.slots = 8, .real = true, .together = 2},
+                                               {.slots = 8, .real = true, .sine_degree = 15}}) {
+    EXPECT_THROW(Bootstrap(parameters, options), ParameterError);
+  }
+  const auto refused = [](const std::function<void(BootstrapSettings&)>& change) {
+    BootstrapSettings settings = few();
+    change(settings);
+    EXPECT_THROW(static_cast<void>(parameters_for_bootstrapping(settings)), ParameterError);
+  };
+  refused([](BootstrapSettings& settings) { settings.blocks = 48; });
+  refused([](BootstrapSettings& settings) { settings.blocks = 2; });
+  refused([](BootstrapSettings& settings) { settings.blocks = 2048; });
+  refused([](BootstrapSettings& settings) { settings.coefficients_to_slots = {45, 45}; });
+  refused([](BootstrapSettings& settings) { settings.order = BootstrapOrder::standard; });
+  refused([](BootstrapSettings& settings) { settings.exponential = true; });
+  const Sixteen own;
+  const auto context = rlwe::Context::make(own.parameters);
+  const std::vector<std::shared_ptr<const rlwe::Context>> members{context, context};
+  const rlwe::ForMembers each = [](std::size_t count, const auto& work) {
+    for (std::size_t i = 0; i < count; ++i) work(i);
+  };
+  EXPECT_THROW(SharedBootstrap(members, own.plan, {}, each), ParameterError);
+}
+
+// The least secure block secret that has an estimate: (64, 2^14, 2^95).
+TEST_F(RootsOfUnityBootstrap, SecretsWithoutAnEstimateAreRefused) {
+  BootstrapSettings settings = bootstrap_preset("n16-40-few");
+  EXPECT_NO_THROW(static_cast<void>(parameters_for_bootstrapping(settings)));
+  settings.last_bits = 46;
+  EXPECT_THROW(static_cast<void>(parameters_for_bootstrapping(settings)), ParameterError);
+  settings.last_bits = 45;
+  settings.blocks = 32;
+  EXPECT_THROW(static_cast<void>(parameters_for_bootstrapping(settings)), ParameterError);
 }
 
 }  // namespace

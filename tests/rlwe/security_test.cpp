@@ -92,6 +92,17 @@ TEST(SecurityTable, FixedWeightsAreClassedByTheirOwnEntries) {
   EXPECT_EQ(max_log_modulus(65536, 100, {.weight = 192}), std::nullopt);
 }
 
+// As estimated: 64 blocks, no fewer and no more, from degree 2^14 on.
+TEST(SecurityTable, SecretsInBlocksHaveTheirOwnEntries) {
+  constexpr std::size_t degree = std::size_t{1} << 14;
+  EXPECT_EQ(max_log_modulus_of_blocks(degree, 128, 64), 95);
+  EXPECT_EQ(max_log_modulus_of_blocks(4 * degree, 128, 64), 95);
+  EXPECT_EQ(max_log_modulus_of_blocks(degree / 2, 128, 64), std::nullopt);
+  EXPECT_EQ(max_log_modulus_of_blocks(degree, 192, 64), std::nullopt);
+  EXPECT_EQ(max_log_modulus_of_blocks(2 * degree, 128, 32), std::nullopt);
+  EXPECT_EQ(max_log_modulus_of_blocks(degree, 128, 128), std::nullopt);
+}
+
 TEST(SecurityTable, RefusalsNameWhatClashes) {
   EXPECT_EQ(why_less(4096, 120, {}, 3.19, 128), "log2(Q P) is 120.0, but degree 4096 allows 106");
   EXPECT_EQ(why_less(1024, 20, {}, 3.19, 192), "no table has an entry of 192 bits for degree 1024");

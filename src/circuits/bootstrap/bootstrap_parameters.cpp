@@ -11,6 +11,7 @@
 #include "circuits/bootstrap/bootstrap_layout.hpp"
 #include "circuits/bootstrap/eval_mod_scales.hpp"
 #include "circuits/bootstrap/roots_of_unity.hpp"
+#include "circuits/circuit_gadgets.hpp"
 #include "circuits/rounding_model.hpp"
 #include "hemera/arith/primes.hpp"
 #include "hemera/runtime/error.hpp"
@@ -92,6 +93,22 @@ void interpolate(std::vector<rlwe::LevelScale>& scales, std::size_t first, std::
   for (std::size_t i = 1; i < count; ++i) {
     scales[first - i].scale = top * std::pow(ratio, static_cast<double>(i) / static_cast<double>(count));
   }
+}
+
+// Of the key to the secret in blocks, over q_0 and a special prime.
+void check_block_security(const BootstrapSettings& settings, const rlwe::Parameters& chain) {
+  if (!settings.security) return;
+  const rlwe::BlockSecret secret = block_secret(chain, settings.blocks);
+  const auto most = rlwe::max_log_modulus_of_blocks(secret.degree, *settings.security, secret.blocks);
+  const rlwe::GadgetPrimes gadget = to_ephemeral_gadget(chain);
+  const double bits = arith::log2_product(gadget.base) + arith::log2_product(gadget.special);
+  if (most && bits <= *most) return;
+  throw ParameterError("a key of " + std::to_string(bits) + " bits to a secret of " +
+                       std::to_string(secret.blocks) + " blocks at degree " + std::to_string(secret.degree) +
+                       ": " +
+                       (most ? "at most " + std::to_string(*most) + " have " : "there is no estimate for ") +
+                       std::to_string(*settings.security) +
+                       " bits of security; use 64 blocks, a degree of 2^14 or more and a smaller last_bits");
 }
 
 void fill_block_scales(std::vector<rlwe::LevelScale>& scales, const rlwe::Parameters& chain,
@@ -373,6 +390,7 @@ rlwe::Parameters parameters_for_bootstrapping(const BootstrapSettings& settings)
   literal.rescaling = drops.rescaling();
   std::vector<rlwe::LevelScale>& scales = literal.rescaling->scales;
   if (settings.blocks != 0) {
+    check_block_security(settings, drops);
     fill_block_scales(scales, drops, settings);
   } else {
     fill_scales(scales, drops, settings, std::exp2(eval_mod.v), eval_mod.sine);
