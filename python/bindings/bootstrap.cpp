@@ -216,6 +216,7 @@ void bind_settings(nb::module_& m) {
 void bind_bootstrap(nb::module_& m) {
   bind_settings(m);
   m.def("bootstrap_preset", &circuits::bootstrap_preset, "name"_a);
+  m.def("check_blocks", &circuits::check_blocks, "settings"_a);
   m.def(
       "parameters_for_bootstrapping",
       [](const BootstrapSettings& settings) { return circuits::parameters_for_bootstrapping(settings); },

@@ -61,6 +61,8 @@ def found(
         ParameterError: where there are none; with the most levels that there are at this scale, and the
             largest class of security of these levels.
     """
+    if settings.blocks:
+        _core.check_blocks(settings)  # no digits help a secret without an estimate
     try:
         return _with_keys(settings, make)
     except _core.ParameterError as error:

@@ -181,14 +181,16 @@ class Parameters(parameters.Parameters):
                 "n16-45" (8 of 45 bits), "n16-59" (9 of 59 bits, for two iterations), "n16-80" (6 of 80 bits,
                 for three), "n15-31" (4 of 31 bits at N = 2^15), for few real slots at N = 2^15 "n15-40" and
                 "n15-36" (64; 4 of 40 and 36 bits), "n15-34" and "n15-30" (2,048; 3 of 34 and 4 of 30 bits),
-                "n16-exact" (16 of 40 bits, after bootstraps to exponentials), each with 128 bits of security
-                for every key; or "test-40" and "test-exact": N = 2^11, not secure.
+                "n16-40-few" (up to 256 at N = 2^16, by roots of unity; 4 of 40 bits), "n16-exact" (16 of 40
+                bits, after bootstraps to exponentials), each with 128 bits of security for every key; or
+                "test-40", "test-few" and "test-exact": N = 2^11, not secure.
             fields: fields in place of the preset's (docs/bootstrapping.md): degree, levels, scale_bits, order
                 ("slots-first" or "standard"), last_bits, ratio_bits, slots_to_coefficients and
                 coefficients_to_slots (the bits that each matrix drops), eval_mod_error, constant_bits,
-                sine_range, sine_degree, doublings, exponential, arcsine, arcsine_bits, special_primes,
-                digits, secret_weight (0: uniform ternary), security (128, 192, 256 or None). Where the
-                preset's digits are not secure with other fields, they are the fewest that are.
+                sine_range, sine_degree, doublings, exponential, arcsine, arcsine_bits, blocks (of the
+                ephemeral secret of roots of unity; 0: EvalMod), special_primes, digits, secret_weight (0:
+                uniform ternary), security (128, 192, 256 or None). Where the preset's digits are not secure
+                with other fields, they are the fewest that are.
 
         Raises:
             ParameterError: if the preset or a field is unknown, or fields do not fit; the message names them.

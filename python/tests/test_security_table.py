@@ -101,3 +101,12 @@ def test_refusals_say_which_table_refuses() -> None:
     sizes |= {"prime_bits": [49] * 6, "special_bits": [49], "digits": 6}
     with pytest.raises(hm.errors.SecurityError, match="have security below 128, less than the 128 bits"):
         hm.bfv.Parameters.from_bits(plain_modulus=786433, **sizes)
+
+
+def test_secrets_in_blocks_have_the_entry_that_their_estimates_give() -> None:
+    blocks = table.ESTIMATES.with_name("blocks.jsonl")
+    derived = table.derive(table.load(blocks))
+    assert derived == [table.Entry(14, 64, 128, 95)]
+    source = (table.ESTIMATES.parents[2] / "src" / "rlwe" / "security.cpp").read_text()
+    rows = source.split("block_table[] = {")[1].split("};")[0]
+    assert rows.split() == ["{14,", "64,", "128,", "95},"]

@@ -131,6 +131,7 @@ double work_of(const poly::LedgerEntry& entry) {
       case Operation::lift_operands:
         return transform * 7 * std::max(extended, limbs) + 6 * conversion * limbs * std::max(extended, limbs);
       case Operation::place_slots:
+      case Operation::exponentials:
       case Operation::collect_slots:
         return terms;
       default:

@@ -495,6 +495,14 @@ void Backend::collect_slots(Queue& queue, const NumberView& values, const SlotVi
 
 // --- Integers modulo t ---
 
+void Backend::exponentials(Queue& queue, const SlotView& out, const ConstPolyView& in,
+                           const ExponentialLayout& layout, const RnsBase& base) const {
+  check_ring("exponentials", ring_, base);
+  check_view("exponentials", "input", in, base);
+  check_exponentials(out, in, layout, base);
+  do_exponentials(queue, out, in, layout, base);
+}
+
 void Backend::place_integers(Queue& queue, const PolyView& out, const IntegerView& values, Form form,
                              std::uint64_t generator, const RnsBase& base) const {
   check_ring("place_integers", ring_, base);

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "hemera/poly/ring.hpp"
 #include "hemera/poly/views.hpp"
 
 namespace hemera::poly {
@@ -15,5 +16,9 @@ void check_embedding_degree(std::size_t degree);
 /// positive and finite (ScaleError), the generator odd and below 2N (ParameterError).
 void check_embedding(const char* operation, const SlotView& slots, const PolyShape& plaintext,
                      std::size_t degree, double scale, std::uint64_t generator);
+
+/// Of Backend::exponentials.
+void check_exponentials(const SlotView& out, const ConstPolyView& in, const ExponentialLayout& layout,
+                        const RnsBase& base);
 
 }  // namespace hemera::poly

@@ -100,6 +100,7 @@ TEST_F(RootsOfUnityBootstrap, TakesBlocksShorterThanTheirPlaces) {
 TEST_F(RootsOfUnityBootstrap, TakesBothPartsOfComplexSlots) {
   compare(few(), {.slots = 8, .merges_parts = true, .joins_parts = false});
   compare(few(), {.slots = 8, .merges_parts = true});
+  compare(few(), {.slots = 8});
 }
 
 TEST_F(RootsOfUnityBootstrap, TakesOtherFields) {
@@ -203,6 +204,7 @@ TEST_F(RootsOfUnityBootstrap, MistakesAreNamed) {
   refused([](BootstrapSettings& settings) { settings.coefficients_to_slots = {45, 45}; });
   refused([](BootstrapSettings& settings) { settings.order = BootstrapOrder::standard; });
   refused([](BootstrapSettings& settings) { settings.exponential = true; });
+  refused([](BootstrapSettings& settings) { settings.last_bits = 51; });
   const Sixteen own;
   const auto context = rlwe::Context::make(own.parameters);
   const std::vector<std::shared_ptr<const rlwe::Context>> members{context, context};
@@ -217,10 +219,10 @@ TEST_F(RootsOfUnityBootstrap, SecretsWithoutAnEstimateAreRefused) {
   BootstrapSettings settings = bootstrap_preset("n16-40-few");
   EXPECT_NO_THROW(static_cast<void>(parameters_for_bootstrapping(settings)));
   settings.last_bits = 46;
-  EXPECT_THROW(static_cast<void>(parameters_for_bootstrapping(settings)), ParameterError);
+  EXPECT_THROW(static_cast<void>(parameters_for_bootstrapping(settings)), SecurityError);
   settings.last_bits = 45;
   settings.blocks = 32;
-  EXPECT_THROW(static_cast<void>(parameters_for_bootstrapping(settings)), ParameterError);
+  EXPECT_THROW(static_cast<void>(parameters_for_bootstrapping(settings)), SecurityError);
 }
 
 }  // namespace

@@ -119,6 +119,7 @@ class Table {
     key_switching();
     samplers();
     embedding();
+    exponentials();
     integers();
   }
 
@@ -695,6 +696,39 @@ class Table {
     add_slots("collect_slots", [this](const poly::NumberView& numbers, const poly::SlotView& slots) {
       backend().collect_slots(queue(), numbers, slots);
     });
+  }
+
+  void exponentials() {
+    const auto run = [this](const std::vector<PolyView>& v, std::size_t rows, std::size_t count,
+                            const poly::ExponentialLayout& layout, const RnsBase& base) {
+      backend().exponentials(queue(), slots(rows, count), v[0], layout, base);
+    };
+    using Wrong = Operation::Wrong;
+    const poly::ExponentialLayout layout{
+        .values = 2, .row = 2, .blocks = 4, .length = 8, .places = 8, .stride = 1};
+    const auto with = [this, run, layout](const char* what,
+                                          const std::function<void(poly::ExponentialLayout&)>& change) {
+      return Wrong{what, [this, run, layout, change](const auto& v, Workspace&) {
+                     poly::ExponentialLayout other = layout;
+                     change(other);
+                     run(v, batch * other.rows(), 512, other, plans.one);
+                   }};
+    };
+    operations.push_back(
+        {"exponentials",
+         {{"input", plans.one, batch, 2, any}},
+         [run, layout](const auto& v, const Plans& p, Workspace&) { run(v, batch, 512, layout, p.one); },
+         true,
+         {{"rows of slots",
+           [this, run, layout](const auto& v, Workspace&) { run(v, 3, 512, layout, plans.one); }},
+          {"too few slots",
+           [this, run, layout](const auto& v, Workspace&) { run(v, batch, 32, layout, plans.one); }},
+          with("three blocks", [](auto& own) { own.blocks = 3; }),
+          with("no values", [](auto& own) { own.values = 0; }),
+          with("values of four rows", [](auto& own) { own.values = 8; }),
+          with("a row beyond the degree", [](auto& own) { own.values = own.row = 1024; }),
+          with("more places than coefficients", [](auto& own) { own.places = 16; }),
+          with("a secret beyond the degree", [](auto& own) { own.stride = 64; })}});
   }
 
   void integers() {

@@ -110,6 +110,10 @@ class Defaults final : public poly::Backend {
                   double* largest) const override {
     backend_->unembed(queue, slots, in, scale, generator, base, workspace, largest);
   }
+  void do_exponentials(Queue& queue, const poly::SlotView& out, const poly::ConstPolyView& in,
+                       const poly::ExponentialLayout& layout, const poly::RnsBase& base) const override {
+    backend_->exponentials(queue, out, in, layout, base);
+  }
   void do_place_slots(Queue& queue, const poly::SlotView& out,
                       const poly::NumberView& values) const override {
     backend_->place_slots(queue, out, values);

@@ -319,6 +319,18 @@ class Backend {
   /// The inverse: the first values.count slots of each row; of real numbers the real parts.
   void collect_slots(Queue& queue, const NumberView& values, const SlotView& in) const;
 
+  /// exp(2 pi i t / q), modulo the one prime q of the base, of t = the coefficient of X^shift a at
+  /// position(j), in row r = b rows() + u of the slots, for value j, block k and place v in slot j + values
+  /// (k + blocks v); shift = stride (k length + u places + v). In block 0 plus the coefficient of the first
+  /// component there. position(j) = (reversed(j mod row) + row floor(j / row)) N / (2 row). Slots of other
+  /// places are 0.
+  /// - `out`: the batch of `in` times layout.rows() rows, of at least values * blocks * places slots.
+  /// - `in`: [batch, 2, 1, N], coefficient form: b, a. The prime has at most 58 bits; ParameterError
+  /// otherwise.
+  /// - All backends give the same bits, within 2^-51.
+  void exponentials(Queue& queue, const SlotView& out, const ConstPolyView& in,
+                    const ExponentialLayout& layout, const RnsBase& base) const;
+
   // --- Integers modulo t (BFV, BGV): polynomials of one component over a base of one modulus. ---
   /// Whether all of the host's values lie in (-bound, bound), 0 < bound < 2^62, without branches on them.
   [[nodiscard]] virtual bool all_within(std::span<const std::int64_t> values, std::uint64_t bound) const;
@@ -470,6 +482,9 @@ class Backend {
                           double* largest) const = 0;
   virtual void do_place_slots(Queue& queue, const SlotView& out, const NumberView& values) const = 0;
   virtual void do_collect_slots(Queue& queue, const NumberView& values, const SlotView& in) const = 0;
+
+  virtual void do_exponentials(Queue& queue, const SlotView& out, const ConstPolyView& in,
+                               const ExponentialLayout& layout, const RnsBase& base) const = 0;
 
   virtual void do_place_integers(Queue& queue, const PolyView& out, const IntegerView& values, Form form,
                                  std::uint64_t generator, const RnsBase& base) const = 0;

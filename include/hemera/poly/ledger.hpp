@@ -61,6 +61,7 @@ enum class Operation : std::uint8_t {
   place_integers,
   collect_integers,
   lift_integers,
+  exponentials,
 };
 
 /// "switch_keys", for people.

@@ -130,6 +130,21 @@ struct SlotView {
   }
 };
 
+/// Which coefficients Backend::exponentials takes: for values of a polynomial times a secret in blocks
+/// (rlwe/block_secret.hpp). All are powers of two.
+struct ExponentialLayout {
+  /// Value j is coefficient position(j): j, its bits reversed, and those of the second row after them.
+  std::size_t values = 1;
+  std::size_t row = 1;  ///< values, or half as many
+  std::size_t blocks = 1;
+  std::size_t length = 1;  ///< coefficients of a block
+  std::size_t places = 1;  ///< of them in one row of slots
+  std::size_t stride = 1;  ///< of the block's coefficients
+
+  /// Rows of slots for each element of a batch.
+  [[nodiscard]] constexpr std::size_t rows() const { return length / places; }
+};
+
 /// Real or complex numbers in a backend's memory, [batch, number]; each batch row is contiguous, a complex
 /// number is two doubles.
 struct NumberView {

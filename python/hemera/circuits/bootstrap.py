@@ -40,6 +40,9 @@ class Bootstrap(Plan):
     slots have one result; complex ones two, of the real and of the imaginary parts, along a first axis of the
     batch. Such a plan is called: no evaluator bootstraps by itself with it.
 
+    Parameters that have `blocks`, as "n16-40-few", bootstrap up to 256 real values, or half as many complex
+    ones with merged parts, by roots of unity: in about half the time, and with no probability of failure.
+
     With `together=k` a batch of sparse ciphertexts, of few slots, goes through in groups of k, interleaved as
     one ciphertext: a group takes one bootstrap of k times the slots. `boot(x)`, `ev.bootstrap(x)` and
     automatic bootstraps do so with every batch, and `hm.bootstrap_many(xs)` with a list.
@@ -55,7 +58,7 @@ class Bootstrap(Plan):
             first takes one level.
         merge_parts: whether real and imaginary parts of at most N/4 slots go through the longest step as one
             ciphertext of twice the slots. This takes about three quarters of the time, and one level (in the
-            standard order none).
+            standard order none). Roots of unity merge the parts of all complex slots.
         join_parts: whether merged parts end as complex slots. If not, n slots a + i b give 2n real ones,
             (a, b), and keep the level that joining them takes. Such a plan is called: no evaluator bootstraps
             by itself with it. Slots first and one iteration only.
@@ -74,7 +77,8 @@ class Bootstrap(Plan):
             iterations leave no level, or are more than add a bit, if there are iterations or merged parts of
             exponentials, if parts are not joined that are not merged, or with iterations or in the standard
             order, if there is no room for so many together, or they are in the standard order, of
-            exponentials or of parts that are not joined, or if the sine does not fit.
+            exponentials or of parts that are not joined, or if the sine does not fit. With roots of unity: if
+            there are more values than have room, or several ciphertexts together, or a degree of a sine.
         OutOfMemoryError: if the keys exceed the limit in every way of applying the matrices. The message has
             the least number of bytes.
     """
@@ -178,8 +182,13 @@ class Bootstrap(Plan):
         return 1 + len(self._native.factors_log2)
 
     @property
+    def blocks(self) -> int:
+        """The blocks of the secret of a bootstrap by roots of unity; 0: it is by EvalMod."""
+        return self._native.blocks
+
+    @property
     def sine_range(self) -> int:
-        """Integers |I| that the sine covers are below it."""
+        """Integers |I| that the sine covers are below it; 0 by roots of unity."""
         return self._native.sine_range
 
     @property
@@ -204,7 +213,7 @@ class Bootstrap(Plan):
 
     @property
     def failure_log2(self) -> float:
-        """log2 of the probability of a wrong result of one bootstrap."""
+        """log2 of the probability of a wrong result of one bootstrap; minus infinity by roots of unity."""
         return self._native.failure_log2
 
     def expected_precision(self, *, magnitude: float = 1) -> tuple[float, float]:
@@ -250,13 +259,16 @@ class Bootstrap(Plan):
             "together": self.together,
             "levels_left": self.levels_left,
             "expected_precision": {"mean": mean, "worst": worst},
-            "failure_log2": self.failure_log2,
+            "blocks": self.blocks,
+            "failure_log2": None if self.blocks else self.failure_log2,
         }
 
     @property
     def _title(self) -> str:
         kind, order = "real" if self.real else "complex", self._native.is_slots_first
         title = f"bootstrap of {self.slots} {kind} slots, {'slots first' if order else 'standard order'}"
+        if self.blocks:
+            title += ", by roots of unity"
         if self.together > 1:
             title += f", {self.together} ciphertexts at once"
         return f"{title}, to their exponentials" if self.exponential else title
@@ -268,7 +280,9 @@ class Bootstrap(Plan):
             f"{self.levels_left} levels left",
             f"precision {mean:.1f} bits, {worst:.1f} in the worst slot (values up to "
             f"{self.ratio / 2 if self.exponential else 1:.3g}, by the model)",
-            f"fails with a probability of 2^{self.failure_log2:.0f}",
+            f"{self.blocks} blocks of the ephemeral secret, never fails"
+            if self.blocks
+            else f"fails with a probability of 2^{self.failure_log2:.0f}",
         ]
         for factor in native.factors_log2:
             lines.append(f"then a bootstrap of the error that is left, times 2^{factor}")

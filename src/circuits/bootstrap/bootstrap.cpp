@@ -75,6 +75,7 @@ Bootstrap::Bootstrap(const rlwe::Parameters& parameters, const BootstrapOptions&
   BootstrapLayout layout(parameters);
   layout.sine.range = options.sine_range;
   blocks_ = layout.blocks;
+  if (blocks_ != 0 && !real_) merges_parts_ = true;
   if (options.sine_degree != 0 && blocks_ == 0) {
     if (series_log_size(options.sine_degree) != series_log_size(layout.sine.degree)) {
       throw ParameterError("a bootstrap by a series of degree " + std::to_string(options.sine_degree) +
@@ -148,10 +149,12 @@ Bootstrap::Bootstrap(const rlwe::Parameters& parameters, const BootstrapOptions&
   to_ephemeral_ = to_ephemeral_gadget(parameters);
   from_ephemeral_ = from_ephemeral_gadget(parameters, top_level_);
   // EvalMod takes a coefficient for each part of a slot.
-  failure_log2_ = blocks_ != 0
-                      ? -std::numeric_limits<double>::infinity()
-                      : circuits::failure_log2(sine_range_, ephemeral_weight, (real_ ? 1 : 2) * raised) +
-                            std::log2(static_cast<double>(options.iterations));
+  if (blocks_ != 0) {
+    failure_log2_ = -std::numeric_limits<double>::infinity();
+  } else {
+    failure_log2_ = circuits::failure_log2(sine_range_, ephemeral_weight, (real_ ? 1 : 2) * raised) +
+                    std::log2(static_cast<double>(options.iterations));
+  }
   plan_iterations(options.iterations);
   const rlwe::ScalePolicy scales(parameters);
   ends_ = {.level = input_level_,
@@ -179,11 +182,6 @@ void Bootstrap::check_together() const {
 }
 
 void Bootstrap::check_roots(const BootstrapOptions& options) const {
-  if (!real_ && !merges_parts_) {
-    throw ParameterError(
-        "a bootstrap by roots of unity is one of real slots, or of both parts side by side; set real, or "
-        "merge_parts");
-  }
   if (together_ > 1 || options.sine_degree != 0) {
     throw ParameterError(
         "a bootstrap by roots of unity has no sine's degree, and takes one ciphertext at once; leave "

@@ -11,7 +11,6 @@
 #include "circuits/bootstrap/bootstrap_layout.hpp"
 #include "circuits/bootstrap/eval_mod_scales.hpp"
 #include "circuits/bootstrap/roots_of_unity.hpp"
-#include "circuits/circuit_gadgets.hpp"
 #include "circuits/rounding_model.hpp"
 #include "hemera/arith/primes.hpp"
 #include "hemera/runtime/error.hpp"
@@ -29,6 +28,8 @@ constexpr int most_constant_bits = 60;
 // any.
 constexpr double most_off_bits = 1;
 constexpr std::size_t least_blocks = 4, most_blocks = 1024;
+// Of the key to a secret in blocks: both of its primes are below 2^50.
+constexpr double largest_prime_bits = 50;
 
 SineShape sine_of(const BootstrapSettings& settings) {
   return {.range = settings.sine_range,
@@ -71,21 +72,6 @@ std::vector<double> block_scales(const BootstrapSettings& settings) {
   return scales;
 }
 
-void check_blocks(const BootstrapSettings& settings) {
-  const bool is_power = std::has_single_bit(settings.blocks);
-  if (!is_power || settings.blocks < least_blocks || settings.blocks > most_blocks) {
-    throw ParameterError("a bootstrap by roots of unity with " + std::to_string(settings.blocks) +
-                         " blocks; their number must be a power of two from " + std::to_string(least_blocks) +
-                         " to " + std::to_string(most_blocks));
-  }
-  if (settings.order != BootstrapOrder::slots_first || settings.arcsine || settings.exponential ||
-      settings.coefficients_to_slots.size() != 1) {
-    throw ParameterError(
-        "a bootstrap by roots of unity takes slots first, without arcsine and exponential, and one level for "
-        "its sum of products; give coefficients_to_slots one number, and leave the others out");
-  }
-}
-
 // Level by level from `first` down, scales in a geometric row between the two ends' ones.
 void interpolate(std::vector<rlwe::LevelScale>& scales, std::size_t first, std::size_t count) {
   const double top = scales[first].scale;
@@ -93,22 +79,6 @@ void interpolate(std::vector<rlwe::LevelScale>& scales, std::size_t first, std::
   for (std::size_t i = 1; i < count; ++i) {
     scales[first - i].scale = top * std::pow(ratio, static_cast<double>(i) / static_cast<double>(count));
   }
-}
-
-// Of the key to the secret in blocks, over q_0 and a special prime.
-void check_block_security(const BootstrapSettings& settings, const rlwe::Parameters& chain) {
-  if (!settings.security) return;
-  const rlwe::BlockSecret secret = block_secret(chain, settings.blocks);
-  const auto most = rlwe::max_log_modulus_of_blocks(secret.degree, *settings.security, secret.blocks);
-  const rlwe::GadgetPrimes gadget = to_ephemeral_gadget(chain);
-  const double bits = arith::log2_product(gadget.base) + arith::log2_product(gadget.special);
-  if (most && bits <= *most) return;
-  throw ParameterError("a key of " + std::to_string(bits) + " bits to a secret of " +
-                       std::to_string(secret.blocks) + " blocks at degree " + std::to_string(secret.degree) +
-                       ": " +
-                       (most ? "at most " + std::to_string(*most) + " have " : "there is no estimate for ") +
-                       std::to_string(*settings.security) +
-                       " bits of security; use 64 blocks, a degree of 2^14 or more and a smaller last_bits");
 }
 
 void fill_block_scales(std::vector<rlwe::LevelScale>& scales, const rlwe::Parameters& chain,
@@ -347,6 +317,35 @@ BootstrapSettings bootstrap_preset(const std::string& name) {
       "test-few and test-exact, which are not secure");
 }
 
+void check_blocks(const BootstrapSettings& settings) {
+  const bool is_power = std::has_single_bit(settings.blocks);
+  if (!is_power || settings.blocks < least_blocks || settings.blocks > most_blocks) {
+    throw ParameterError("a bootstrap by roots of unity with " + std::to_string(settings.blocks) +
+                         " blocks; their number must be a power of two from " + std::to_string(least_blocks) +
+                         " to " + std::to_string(most_blocks));
+  }
+  if (settings.order != BootstrapOrder::slots_first || settings.arcsine || settings.exponential ||
+      settings.coefficients_to_slots.size() != 1) {
+    throw ParameterError(
+        "a bootstrap by roots of unity takes slots first, without arcsine and exponential, and one level for "
+        "its sum of products; give coefficients_to_slots one number, and leave the others out");
+  }
+  if (settings.last_bits > largest_prime_bits) {
+    throw ParameterError("a bootstrap by roots of unity with " + std::to_string(settings.last_bits) +
+                         " bits of q_0, which is one prime; give last_bits of at most 50");
+  }
+  if (!settings.security) return;
+  const std::size_t degree = block_degree(settings.degree);
+  const auto most = rlwe::max_log_modulus_of_blocks(degree, *settings.security, settings.blocks);
+  const double bits = settings.last_bits + largest_prime_bits;
+  if (most && bits <= *most) return;
+  throw SecurityError("a key of " + std::to_string(bits) + " bits to a secret of " +
+                      std::to_string(settings.blocks) + " blocks at degree " + std::to_string(degree) + ": " +
+                      (most ? "at most " + std::to_string(*most) + " have " : "there is no estimate for ") +
+                      std::to_string(*settings.security) +
+                      " bits of security; use 64 blocks, a degree of 2^14 or more and a smaller last_bits");
+}
+
 rlwe::Parameters parameters_for_bootstrapping(const BootstrapSettings& settings) {
   if (settings.levels == 0 || settings.slots_to_coefficients.empty() ||
       settings.coefficients_to_slots.empty()) {
@@ -390,7 +389,6 @@ rlwe::Parameters parameters_for_bootstrapping(const BootstrapSettings& settings)
   literal.rescaling = drops.rescaling();
   std::vector<rlwe::LevelScale>& scales = literal.rescaling->scales;
   if (settings.blocks != 0) {
-    check_block_security(settings, drops);
     fill_block_scales(scales, drops, settings);
   } else {
     fill_scales(scales, drops, settings, std::exp2(eval_mod.v), eval_mod.sine);

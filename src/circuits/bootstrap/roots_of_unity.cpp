@@ -1,11 +1,7 @@
 #include "circuits/bootstrap/roots_of_unity.hpp"
 
 #include <algorithm>
-#include <array>
-#include <bit>
-#include <cmath>
 #include <complex>
-#include <numbers>
 #include <string>
 #include <utility>
 
@@ -28,22 +24,16 @@ using Complex = std::complex<double>;
 // Of secrets: the smallest with an estimate (docs/security-estimates).
 constexpr std::size_t largest_secret_degree = std::size_t{1} << 14;
 
-std::size_t exponent_of(std::size_t power) { return static_cast<std::size_t>(std::countr_zero(power)); }
-
-std::size_t reversed(std::size_t value, std::size_t bits) {
-  std::size_t result = 0;
-  for (std::size_t i = 0; i < bits; ++i) result |= (value >> i & 1U) << (bits - 1 - i);
-  return result;
-}
-
 std::uint64_t element_of(const rlwe::Parameters& parameters, std::size_t rotation) {
   return parameters.galois_element(static_cast<std::int64_t>(rotation));
 }
 
 }  // namespace
 
+std::size_t block_degree(std::size_t degree) { return std::min(degree, largest_secret_degree); }
+
 rlwe::BlockSecret block_secret(const rlwe::Parameters& parameters, std::size_t blocks) {
-  return {.degree = std::min(parameters.degree(), largest_secret_degree), .blocks = blocks};
+  return {.degree = block_degree(parameters.degree()), .blocks = blocks};
 }
 
 RootsStage roots_stage(const rlwe::Parameters& parameters, const BootstrapLayout& layout,
@@ -89,54 +79,33 @@ RootsOfUnity::RootsOfUnity(std::shared_ptr<const rlwe::Context> context, RootsSt
       stage_(std::move(stage)),
       i_(imaginary_unit(context_, stage_.level - 1 - stage_.products.size())) {}
 
-std::size_t RootsOfUnity::position(std::size_t value) const {
-  const std::size_t slots = stage_.input_slots;
-  return (reversed(value % slots, exponent_of(slots)) + value / slots * slots) *
-         (context_->degree() / (2 * slots));
-}
-
-std::vector<Complex> RootsOfUnity::exponentials(std::span<const std::uint64_t> b,
-                                                std::span<const std::uint64_t> a) const {
-  const std::size_t degree = context_->degree(), slots = degree / 2;
+poly::Poly RootsOfUnity::exponentials(const poly::ConstPolyView& low, const poly::RnsBase& base) const {
+  const rlwe::Context& context = *context_;
+  const std::size_t slots = context.degree() / 2, rows = stage_.encryptions.size();
   const auto& [secret, values] = stage_.slots;
-  const std::size_t places = stage_.slots.places(slots), stride = degree / secret.degree;
-  std::vector<std::size_t> positions;
-  for (std::size_t j = 0; j < values; ++j) positions.push_back(position(j));
-  const std::uint64_t q = context_->base(0).modulus(0).value();
-  const double turn = 2 * std::numbers::pi / static_cast<double>(q);
-  std::vector<Complex> result(stage_.encryptions.size() * slots);
-  for (std::size_t row = 0; row < stage_.encryptions.size(); ++row) {
-    for (std::size_t place = 0; place < places; ++place) {
-      for (std::size_t k = 0; k < secret.blocks; ++k) {
-        const std::size_t shift = stride * (k * secret.length() + row * places + place);
-        for (std::size_t j = 0; j < values; ++j) {
-          // X^shift a has at the value's coefficient that of a before it, or the negated one at the end.
-          const bool wraps = shift > positions[j];
-          std::uint64_t residue = a[positions[j] + (wraps ? degree : 0) - shift];
-          if (wraps && residue != 0) residue = q - residue;
-          if (k == 0) residue = (residue + b[positions[j]]) % q;
-          const std::size_t slot = j + values * (k + secret.blocks * place);
-          result[row * slots + slot] = std::polar(1.0, turn * static_cast<double>(residue));
-        }
-      }
-    }
-  }
+  const poly::ExponentialLayout layout{.values = values,
+                                       .row = stage_.input_slots,
+                                       .blocks = secret.blocks,
+                                       .length = secret.length(),
+                                       .places = stage_.slots.places(slots),
+                                       .stride = context.degree() / secret.degree};
+  runtime::Buffer buffer(context.memory(), rows * slots * sizeof(Complex));
+  const poly::SlotView numbers{reinterpret_cast<Complex*>(buffer.data()), rows, slots};
+  context.backend().exponentials(context.queue(), numbers, low, layout, context.base(0));
+  poly::Poly result = context.make_poly(rows, 1, base, Form::evaluation);
+  auto workspace = context.make_workspace();
+  context.backend().embed(context.queue(), result.view(), numbers, stage_.plaintext_scale,
+                          context.parameters().literal().galois_generator, base, workspace, Form::evaluation);
   return result;
 }
 
-// An element of the batch after the other: its plaintexts are many.
+// An element of the batch after the other, for its plaintexts are many.
 Ciphertext RootsOfUnity::sum_of_products(const rlwe::EvaluationKeys& keys, const Ciphertext& low) const {
   const rlwe::Context& context = *context_;
   const poly::RnsBase& base = context.base(0);
-  const std::size_t batch = low.poly.shape().batch, degree = context.degree(), slots = degree / 2;
+  const std::size_t batch = low.poly.shape().batch;
   poly::Poly coefficients = context.make_poly(batch, 2, base, Form::coefficient);
   context.backend().inverse_transform(context.queue(), coefficients.view(), low.poly.view(), base);
-  std::vector<std::uint64_t> residues(batch * 2 * degree);
-  if (context.ledger() == nullptr) {  // which has no values
-    context.backend().download(context.queue(), residues, std::as_const(coefficients).view(),
-                               Form::coefficient);
-    context.queue().synchronize();
-  }
 
   std::vector<std::shared_ptr<const rlwe::SwitchingKey>> encryptions;
   for (const KeyNeed& need : stage_.encryptions) encryptions.push_back(require_key(keys, need));
@@ -145,21 +114,17 @@ Ciphertext RootsOfUnity::sum_of_products(const rlwe::EvaluationKeys& keys, const
   rlwe::Metadata meta = low.meta;
   meta.level = stage_.level;
   meta.scale = context.scales().level_scale(stage_.level);
-  meta.slots = slots;
+  meta.slots = context.degree() / 2;
   meta.largest = 1;
   meta = context.scales().number_product(std::move(meta), stage_.plaintext_scale);
   rlwe::ExtendedCiphertext sums{context_, gadget, std::move(meta),
                                 context.make_poly(batch, 2, up.extended(), Form::evaluation)};
-  const ckks::Encoder encoder(context_);
   for (std::size_t i = 0; i < batch; ++i) {
-    const std::span<const std::uint64_t> own = std::span(residues).subspan(2 * i * degree, 2 * degree);
-    const rlwe::Plaintext plaintexts =
-        encoder.encode_over(up.extended(), exponentials(own.first(degree), own.last(degree)),
-                            {encryptions.size()}, stage_.level, stage_.plaintext_scale);
+    const poly::Poly plaintexts =
+        exponentials(std::as_const(coefficients).view().batches(i, 1), up.extended());
     std::vector<poly::HoistedTerm> terms;
     for (std::size_t row = 0; row < encryptions.size(); ++row) {
-      terms.push_back(
-          {.digits = plaintexts.poly.view().batches(row, 1), .key = encryptions[row]->poly.view()});
+      terms.push_back({.digits = plaintexts.view().batches(row, 1), .key = encryptions[row]->poly.view()});
     }
     const poly::PolyView out = sums.poly.view().batches(i, 1);
     auto workspace = context.make_workspace();

@@ -5,7 +5,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
-#include <span>
 #include <vector>
 
 #include "circuits/bootstrap/bootstrap_layout.hpp"
@@ -40,6 +39,8 @@ struct RootsStage {
   double result_scale = 0;  ///< with which twice the sine is its argument
 };
 
+/// The degree of the secret's ring, for ciphertexts of a degree.
+std::size_t block_degree(std::size_t degree);
 /// The shape of the secret, from the parameters' ring and the number of blocks: in the smallest ring that has
 /// an estimate of its security.
 rlwe::BlockSecret block_secret(const rlwe::Parameters& parameters, std::size_t blocks);
@@ -57,17 +58,13 @@ class RootsOfUnity {
  public:
   RootsOfUnity(std::shared_ptr<const rlwe::Context> context, RootsStage stage);
 
-  /// From level 0, with the values as coefficients (SlotToCoeff's), of any batch. Waits for the device once.
+  /// From level 0, with the values as coefficients (SlotToCoeff's), of any batch.
   [[nodiscard]] rlwe::Ciphertext operator()(const ckks::Evaluator& evaluator,
                                             const rlwe::Ciphertext& low) const;
 
  private:
-  /// A row for each encryption, of the exponentials of what multiplies its coefficients of z; block 0 has
-  /// that of b as well. `b`, `a`: coefficients modulo q_0.
-  [[nodiscard]] std::vector<std::complex<double>> exponentials(std::span<const std::uint64_t> b,
-                                                               std::span<const std::uint64_t> a) const;
-  /// The coefficient at level 0 that has a value.
-  [[nodiscard]] std::size_t position(std::size_t value) const;
+  /// Of `low`, in coefficient form: a plaintext for each encryption, over the base, as a batch.
+  [[nodiscard]] poly::Poly exponentials(const poly::ConstPolyView& low, const poly::RnsBase& base) const;
   [[nodiscard]] rlwe::Ciphertext sum_of_products(const rlwe::EvaluationKeys& keys,
                                                  const rlwe::Ciphertext& low) const;
   [[nodiscard]] rlwe::Ciphertext over_places(const rlwe::EvaluationKeys& keys,

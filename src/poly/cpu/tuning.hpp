@@ -24,6 +24,7 @@ inline constexpr std::size_t gather_weight = 4;
 /// transforms with what is before and after them.
 inline constexpr std::size_t value_weight = 3;
 inline constexpr std::size_t sampling_weight = 16;
+inline constexpr std::size_t exponential_weight = 40;
 inline constexpr std::size_t encryption_weight = 3 * 10;
 /// The same of a slot of the embedding, in a step of its transform and in each limb.
 inline constexpr std::size_t slot_step_weight = 16;

@@ -280,6 +280,11 @@ void CudaBackend::do_lift_integers(Queue& queue, const PolyView& out, std::span<
   forward_rows(where, chosen, out, columns, lift.target(), nullptr, addend);
 }
 
+void CudaBackend::do_exponentials(Queue& queue, const SlotView& out, const ConstPolyView& in,
+                                  const ExponentialLayout& layout, const RnsBase& base) const {
+  cuda::exponentials(launcher(queue), out, in, layout, base);
+}
+
 void CudaBackend::do_place_slots(Queue& queue, const SlotView& out, const NumberView& values) const {
   cuda::place_slots(launcher(queue), out, values);
 }

@@ -6,6 +6,7 @@
 #include "poly/cuda/launch.cuh"
 #include "poly/cuda/rounds.cuh"
 #include "poly/cuda/values.hpp"
+#include "poly/exponential_arithmetic.hpp"
 
 namespace hemera::poly::cuda {
 namespace {
@@ -114,6 +115,30 @@ __global__ void __launch_bounds__(threads)
   const std::uint64_t residue = in.limb(blockIdx.y, 0, 0)[position];
   values[std::uint64_t{blockIdx.y} * count + index] =
       is_signed ? t.centered(residue) : static_cast<std::int64_t>(residue);
+}
+
+// Grid [tile of slots, row]. `rows`: of an element of the batch, before which others have been.
+__global__ void __launch_bounds__(threads)
+    exponentials_kernel(double2* out, ConstDeviceView in, const __grid_constant__ ExponentialLayout layout,
+                        unsigned slots, unsigned degree, unsigned first_row, const arith::Modulus* modulus) {
+  const unsigned slot = blockIdx.x * threads + threadIdx.x, row = first_row + blockIdx.y;
+  const std::uint64_t q = modulus->value();
+  begin_kernel();
+  if (slot >= slots) return;
+  const auto rows = static_cast<unsigned>(layout.rows());
+  const auto values = static_cast<unsigned>(layout.values), blocks = static_cast<unsigned>(layout.blocks);
+  const unsigned j = slot & (values - 1), group = slot / values;
+  const unsigned k = group & (blocks - 1), v = group / blocks;
+  double2 result = make_double2(0, 0);
+  if (v < layout.places) {
+    const std::size_t position = exponential_position(layout, j, degree);
+    const std::size_t shift = layout.stride * (k * layout.length + row % rows * layout.places + v);
+    std::uint64_t t = shifted_coefficient(in.limb(row / rows, 1, 0), shift, position, degree, q);
+    if (k == 0) t += in.limb(row / rows, 0, 0)[position];
+    const UnitNumber number = exponential(t < q ? t : t - q, q);
+    result = make_double2(number.real, number.imaginary);
+  }
+  out[std::size_t{blockIdx.y} * slots + slot] = result;
 }
 
 // Grid [tile of slots, row].
@@ -234,6 +259,17 @@ void collect_integers(const Launcher& launcher, const IntegerView& values, const
            {threads}, 0, values.data + part.first_batch * values.count, device_view(part.of(in)),
            static_cast<unsigned>(values.count), form == Form::evaluation, is_signed, powers_of(generator),
            rows_of(launcher, form, base), launcher.tables->moduli() + base.index(0), numbers);
+  });
+}
+
+void exponentials(const Launcher& launcher, const SlotView& out, const ConstPolyView& in,
+                  const ExponentialLayout& layout, const RnsBase& base) {
+  for_each_launch(PolyShape{.batch = out.batch}, [&](const Part& part) {
+    launch("exponentials", launcher.stream, exponentials_kernel,
+           {tiles(out.slots), static_cast<unsigned>(part.batches)}, {threads}, 0,
+           reinterpret_cast<double2*>(out.data) + part.first_batch * out.slots, device_view(in), layout,
+           static_cast<unsigned>(out.slots), static_cast<unsigned>(in.shape.degree),
+           static_cast<unsigned>(part.first_batch), launcher.tables->moduli() + base.index(0));
   });
 }
 

@@ -51,8 +51,9 @@ constexpr std::array names = {
     "place_integers",
     "collect_integers",
     "lift_integers",
+    "exponentials",
 };
-static_assert(names.size() == static_cast<std::size_t>(Operation::lift_integers) + 1);
+static_assert(names.size() == static_cast<std::size_t>(Operation::exponentials) + 1);
 
 }  // namespace
 

@@ -406,6 +406,12 @@ void LedgerBackend::do_unembed(Queue& queue, const SlotView& slots, const ConstP
   });
 }
 
+void LedgerBackend::do_exponentials(Queue& queue, const SlotView& out, const ConstPolyView& in,
+                                    const ExponentialLayout& layout, const RnsBase& base) const {
+  pass(queue, {.operation = Operation::exponentials, .batch = out.batch, .terms = out.slots},
+       [&] { other_->exponentials(queue, out, in, layout, base); });
+}
+
 void LedgerBackend::do_place_slots(Queue& queue, const SlotView& out, const NumberView& values) const {
   pass(queue, {.operation = Operation::place_slots, .batch = out.batch, .terms = out.slots},
        [&] { other_->place_slots(queue, out, values); });

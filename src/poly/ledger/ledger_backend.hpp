@@ -128,6 +128,8 @@ class LedgerBackend final : public Backend {
   void do_unembed(Queue& queue, const SlotView& slots, const ConstPolyView& in, double scale,
                   std::uint64_t generator, const RnsBase& base, Workspace& workspace,
                   double* largest) const override;
+  void do_exponentials(Queue& queue, const SlotView& out, const ConstPolyView& in,
+                       const ExponentialLayout& layout, const RnsBase& base) const override;
   void do_place_slots(Queue& queue, const SlotView& out, const NumberView& values) const override;
   void do_collect_slots(Queue& queue, const NumberView& values, const SlotView& in) const override;
   void do_place_integers(Queue& queue, const PolyView& out, const IntegerView& values, Form form,

@@ -47,6 +47,8 @@ struct BootstrapOptions {
   /// Whether both parts of at most N/4 complex slots go through EvalMod side by side, as one ciphertext of
   /// twice the slots: that takes about three quarters of the time, and, with slots first, a level of the
   /// result (in the standard order SlotToCoeff's first matrix joins them).
+  ///
+  /// Roots of unity (BootstrapSettings::blocks) merge the parts of all complex slots.
   bool merges_parts = false;
   /// Whether merged parts end as the complex slots they were. If not, the result of n slots a + i b has 2n
   /// real ones, (a, b), and keeps the level that joining them takes. Slots first and one iteration only.
@@ -75,9 +77,9 @@ class Bootstrap : public Plan {
   /// not joined though they are not merged, or in the standard order or with iterations, for more ciphertexts
   /// at once than have room in N/2 slots (N/4 of merged parts), or in the standard order, of exponentials or
   /// of parts that are not joined, and for a sine that does not fit the levels, the ephemeral secret or the
-  /// message. With roots of unity: for slots that are neither real nor merged, for more values than have
-  /// room, for several ciphertexts at once, and for the degree of a sine; OutOfMemoryError, which names the
-  /// least that will do, where the keys do not fit their limit.
+  /// message. With roots of unity: for more values than have room, for several ciphertexts at once, and for
+  /// the degree of a sine; OutOfMemoryError, which names the least that will do, where the keys do not fit
+  /// their limit.
   explicit Bootstrap(const rlwe::Parameters& parameters, const BootstrapOptions& options = {});
 
   [[nodiscard]] std::size_t slots() const { return slots_; }

@@ -71,6 +71,10 @@ struct BootstrapSettings {
 /// ParameterError, which lists them, for another name.
 BootstrapSettings bootstrap_preset(const std::string& name);
 
+/// Throws ParameterError if `blocks` or the fields that go with it do not fit, SecurityError if there is no
+/// estimate of the security that is asked for of such a secret.
+void check_blocks(const BootstrapSettings& settings);
+
 /// Parameters with the levels, from the lowest: SlotToCoeff's (slots-first), the user's, SlotToCoeff's
 /// (standard order), EvalMod's, CoeffToSlot's. The scales of all levels are in their rescaling policy; with
 /// purposes and moduli a Bootstrap reads all from them but the range of its sine, which is an option of its

@@ -76,8 +76,12 @@ class TrainingPlan:
                 f"take at most {slots // settings.width} models, or parameters of a larger degree"
             )
         real = not settings.is_accelerated
-        self._bootstrap = Bootstrap(params, self.state_slots, real=real)
-        depth, left = settings.depth, self._bootstrap.levels_left
+        bootstraps = [Bootstrap(params, self.state_slots, real=real)]
+        if not real and 4 * self.state_slots <= params.degree:
+            # One longest step in place of two, for a level, if a level is left over.
+            for join in (False, True):
+                bootstraps.append(Bootstrap(params, self.state_slots, merge_parts=True, join_parts=join))
+        depth, left = settings.depth, max(bootstrap.levels_left for bootstrap in bootstraps)
         every = max(1, left // depth) if bootstrap_every is None else bootstrap_every
         if every < 1 or every * depth > left:
             raise LevelError(
@@ -89,12 +93,7 @@ class TrainingPlan:
                     "lower degree"
                 )
             )
-        if not real and 4 * self.state_slots <= params.degree:
-            # One longest step in place of two, for a level, if a level is left over.
-            for join in (False, True):
-                merged = Bootstrap(params, self.state_slots, merge_parts=True, join_parts=join)
-                if merged.levels_left >= every * depth:
-                    self._bootstrap = merged
+        self._bootstrap = [each for each in bootstraps if each.levels_left >= every * depth][-1]
         self._every = every
         level = self._start = self._bootstrap.input_level + every * depth
         iterations = []

@@ -1,0 +1,103 @@
+"""Bootstraps by roots of unity, from Python: plans, keys, files, automatic mode."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+
+import hemera as hm
+
+SLOTS = 16
+
+
+@pytest.fixture(scope="module")
+def params() -> hm.ckks.Parameters:
+    return hm.ckks.Parameters.for_bootstrapping("test-few")
+
+
+@pytest.fixture(scope="module")
+def boot(params: hm.ckks.Parameters) -> hm.circuits.Bootstrap:
+    return hm.circuits.Bootstrap(params, SLOTS, real=True)
+
+
+@pytest.fixture(scope="module")
+def context(params: hm.ckks.Parameters) -> hm.Context:
+    return hm.Context(params)
+
+
+def values(count: int = SLOTS, seed: int = 1) -> np.ndarray:
+    return np.random.default_rng(seed).uniform(-1, 1, count)
+
+
+def test_a_plan_reports_itself(params: hm.ckks.Parameters, boot: hm.circuits.Bootstrap) -> None:
+    assert (boot.blocks, boot.sine_range, boot.sine_degree, boot.doublings) == (64, 0, 0, 0)
+    assert boot.failure_log2 == -np.inf
+    assert boot.levels_left == 4
+    report = boot.report()
+    assert "by roots of unity" in report
+    assert "never fails" in report
+    assert "CoeffToSlot" not in report
+    found = json.loads(json.dumps(boot.as_dict(), allow_nan=False))
+    assert (found["blocks"], found["failure_log2"]) == (64, None)
+    with pytest.raises(hm.errors.ParameterError, match="up to 16 have room with 64 blocks"):
+        hm.circuits.Bootstrap(params, 32, real=True)
+
+
+def test_keys_are_saved_and_two_plans_share_a_set(
+    context: hm.Context, params: hm.ckks.Parameters, boot: hm.circuits.Bootstrap
+) -> None:
+    other = hm.circuits.Bootstrap(params, 4, real=True)
+    sk = context.generate_secret_key()
+    keys = context.load(bytes(context.generate_keys(sk, plan=[boot, other])))
+    for plan in (boot, other):
+        ev = context.bind(keys, bootstrap=plan)
+        x = ev.at_level(ev.encrypt(values(plan.slots)), plan.input_level)
+        y = x.bootstrap()
+        assert y.level == plan.result_level
+        np.testing.assert_allclose(context.decrypt(y, sk).real, values(plan.slots), atol=2**-20)
+
+
+def test_an_evaluator_bootstraps_by_itself(context: hm.Context, boot: hm.circuits.Bootstrap) -> None:
+    sk = context.generate_secret_key()
+    ev = context.bind(context.generate_keys(sk, plan=boot), bootstrap=boot, automatic=True, magnitude=2)
+    x, power = ev.encrypt(values()), values()
+    for _ in range(9):
+        x, power = x * 1.25 * ev.encrypt(np.ones(SLOTS)), power * 1.25
+    assert ev.bootstraps >= 1
+    np.testing.assert_allclose(context.decrypt(x, sk).real, power, atol=2**-13)
+
+
+def test_complex_slots_are_merged(context: hm.Context, params: hm.ckks.Parameters) -> None:
+    joined = hm.circuits.Bootstrap(params, 8)
+    apart = hm.circuits.Bootstrap(params, 8, merge_parts=True, join_parts=False)
+    assert joined.merge_parts
+    assert (joined.levels_left, apart.levels_left, apart.result_slots) == (3, 4, 16)
+    z = values(8) + 1j * values(8, 2)
+    for plan, wanted in ((joined, z), (apart, np.concatenate([z.real, z.imag]))):
+        sk = context.generate_secret_key()
+        ev = context.bind(context.generate_keys(sk, plan=plan))
+        x = ev.at_level(ev.encrypt(z), plan.input_level)
+        found = context.decrypt(plan(x), sk)
+        np.testing.assert_allclose(found if plan is joined else found.real, wanted, atol=2**-20)
+
+
+def test_secrets_without_an_estimate_are_refused() -> None:
+    make = hm.ckks.Parameters.for_bootstrapping
+    with pytest.raises(hm.errors.SecurityError, match=r"32 blocks.*no estimate"):
+        make("n16-40-few", blocks=32)
+    with pytest.raises(hm.errors.SecurityError, match="at most 95 have 128 bits"):
+        make("n16-40-few", last_bits=46)
+    with pytest.raises(hm.errors.SecurityError, match=r"192 bits of security"):
+        make("n16-40-few", security=192)
+
+
+def test_few_values_take_less_than_with_eval_mod() -> None:
+    """Counted, and with the table of a processor: a third of the keys' bytes, half of the time."""
+    few = hm.circuits.Bootstrap(hm.ckks.Parameters.for_bootstrapping("n16-40-few", levels=12), 64, real=True)
+    whole = hm.circuits.Bootstrap(hm.ckks.Parameters.for_bootstrapping("n16-40"), 64, real=True)
+    assert few.key_bytes < whole.key_bytes / 2
+    times = hm.times.DeviceTimes.find("nvidia-h200")
+    counted = [times.seconds(plan._counted()[1], graph=True) for plan in (few, whole)]
+    assert counted[0] < 0.0038 < counted[1]
