@@ -9,7 +9,7 @@ from typing import Any
 from hemera import _core
 from hemera.parameters import check_security, max_log_modulus, require_naturals
 
-__all__ = ["found", "of_integers", "with_fields"]
+__all__ = ["faster", "found", "of_integers", "with_fields"]
 
 Make = Callable[[_core.BootstrapSettings], _core.Parameters]
 """Parameters of settings, of a scheme."""
@@ -17,6 +17,11 @@ Make = Callable[[_core.BootstrapSettings], _core.Parameters]
 _PRIME_BITS = 50
 """Of a special prime. The key to the ephemeral secret has one, the widest one, back from it, has two."""
 _EPHEMERAL_WEIGHT = 32
+_BLOCKS = 64
+_FEW: Mapping[str, Any] = {"slots_to_coefficients": [34], "coefficients_to_slots": [45]}
+"""Of a bootstrap by roots of unity: the blocks of its secret, and the bits that matrices drop."""
+_FEW_LAST_BITS = 45
+_DEVICE = "nvidia-h200"
 _CLASSES = (256, 192, 128)
 _MOST_LEVELS = 64
 
@@ -75,6 +80,47 @@ def found(
     if _of_any_digits(settings, settings.levels, None, make) is None:
         raise reason  # which is another one than security
     raise _core.ParameterError(_told(settings, make)) from None
+
+
+def faster(preset: str, fields: Mapping[str, Any], real_slots: int) -> _core.Parameters:
+    """The parameters of a preset, or those of a bootstrap by roots of unity with the same levels, whichever
+    counts as the faster one for so many real slots on an H200, with no more than a bit less of precision.
+
+    Raises:
+        ParameterError: as `found`, and for a number of slots that no bootstrap has.
+    """
+    require_naturals(real_slots=real_slots)
+    search = "digits" not in fields
+    settings = with_fields(_core.bootstrap_preset(preset), fields)
+    whole = found(settings, search=search)
+    if settings.blocks or settings.exponential or settings.arcsine or settings.order != "slots-first":
+        return whole
+    plan = _real_plan(whole, real_slots)
+    few = with_fields(_core.bootstrap_preset(preset), fields)
+    few.blocks = _BLOCKS
+    for name, value in _FEW.items():
+        if name not in fields:
+            setattr(few, name, value)
+    few.last_bits = min(few.last_bits, _FEW_LAST_BITS)
+    try:
+        params = found(few, search=search)
+        other = _real_plan(params, real_slots)
+    except _core.ParameterError:
+        return whole  # too many slots, too small a degree, or a security without an estimate
+    is_worse = any(
+        a < b - 1 for a, b in zip(other.expected_precision(1), plan.expected_precision(1), strict=True)
+    )
+    return whole if is_worse or _seconds(other) >= _seconds(plan) else params
+
+
+def _real_plan(params: _core.Parameters, slots: int) -> _core.Bootstrap:
+    return _core.Bootstrap(params, slots, True, 1, False, True, 1, 0, 16, 0)
+
+
+def _seconds(plan: _core.Bootstrap) -> float:
+    from hemera.times import DeviceTimes  # few users need it
+
+    return DeviceTimes.find(_DEVICE).seconds(plan.cost, graph=True)
 
 
 def of_integers(

@@ -173,7 +173,9 @@ class Parameters(parameters.Parameters):
         return cls._wrap(native)
 
     @classmethod
-    def for_bootstrapping(cls, preset: str = "n16-40", **fields: Any) -> Self:
+    def for_bootstrapping(
+        cls, preset: str = "n16-40", *, real_slots: int | None = None, **fields: Any
+    ) -> Self:
         """Parameters with the levels of a bootstrap (`hemera.circuits.Bootstrap`) in addition to the user's.
 
         Args:
@@ -184,6 +186,9 @@ class Parameters(parameters.Parameters):
                 "n16-40-few" (up to 256 at N = 2^16, by roots of unity; 4 of 40 bits), "n16-exact" (16 of 40
                 bits, after bootstraps to exponentials), each with 128 bits of security for every key; or
                 "test-40", "test-few" and "test-exact": N = 2^11, not secure.
+            real_slots: the number of real slots of what is bootstrapped. Where roots of unity count as faster
+                for them, up to 256 or so, and have no more than a bit less of precision, the parameters are
+                for these, with the same levels. None: as the preset is.
             fields: fields in place of the preset's (docs/bootstrapping.md): degree, levels, scale_bits, order
                 ("slots-first" or "standard"), last_bits, ratio_bits, slots_to_coefficients and
                 coefficients_to_slots (the bits that each matrix drops), eval_mod_error, constant_bits,
@@ -200,6 +205,8 @@ class Parameters(parameters.Parameters):
         """
         from hemera import _bootstrap_search  # few users need it
 
+        if real_slots is not None:
+            return cls._wrap(_bootstrap_search.faster(preset, fields, real_slots))
         settings = _bootstrap_search.with_fields(_core.bootstrap_preset(preset), fields)
         search = "digits" not in fields
         return cls._wrap(_bootstrap_search.found(settings, search=search))

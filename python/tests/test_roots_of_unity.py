@@ -93,6 +93,28 @@ def test_secrets_without_an_estimate_are_refused() -> None:
         make("n16-40-few", security=192)
 
 
+@pytest.mark.parametrize(
+    ("preset", "slots", "fields", "blocks"),
+    [
+        ("n16-40", 64, {"levels": 12}, 64),
+        ("n16-40", 256, {}, 64),
+        ("n16-40", 1024, {}, 0),
+        ("n15-36", 64, {}, 64),
+        ("n16-40", 64, {"last_bits": 47, "ratio_bits": 15}, 0),  # more bits than roots of unity have here
+        ("n16-45", 64, {}, 0),
+        ("n16-40", 64, {"blocks": 0, "order": "standard", "last_bits": 49, "ratio_bits": 9}, 0),
+    ],
+)
+def test_parameters_are_those_of_the_faster_bootstrap(
+    preset: str, slots: int, fields: dict[str, object], blocks: int
+) -> None:
+    params = hm.ckks.Parameters.for_bootstrapping(preset, real_slots=slots, **fields)
+    found = hm.circuits.Bootstrap(params, slots, real="order" not in fields)
+    assert found.blocks == blocks
+    levels = fields.get("levels", {"n16-40": 13, "n15-36": 4, "n16-45": 8}[preset])
+    assert found.levels_left == levels
+
+
 def test_few_values_take_less_than_with_eval_mod() -> None:
     """Counted, and with the table of a processor: a third of the keys' bytes, half of the time."""
     few = hm.circuits.Bootstrap(hm.ckks.Parameters.for_bootstrapping("n16-40-few", levels=12), 64, real=True)

@@ -82,6 +82,24 @@ def test_weights_are_those_of_the_clear_algorithm(
     np.testing.assert_allclose(found, expected, rtol=0, atol=1e-4)
 
 
+@pytest.mark.parametrize(("method", "levels"), [("nesterov", 4), ("nesterov", 5), ("gradient", 4)])
+def test_states_are_bootstrapped_by_roots_of_unity(table: logistic.Table, method: str, levels: int) -> None:
+    """Of 8 slots, both parts or one: at most 16 values."""
+    settings = replace(SMALL, method=method, iterations=4)
+    params = hm.ckks.Parameters.for_bootstrapping("test-few", levels=levels)
+    plan = logistic.TrainingPlan(params, settings)
+    assert plan.bootstrap.blocks == 64
+    assert plan.parts_apart == (method == "nesterov" and levels == 4)
+    batches = batches_of(settings, table)
+    client = logistic.Client(plan, device="cpu")
+    server = logistic.Server(plan, client.context, client.keys())
+    for number in range(batches.shape[-3]):
+        server.add_batch(bytes(client.encrypt(batches[..., number, :, :])))
+    found = np.stack([client.decrypt(server.weights()) for _ in server.train(client.start())])
+    expected = np.stack(list(logistic.train_clear(settings, batches)))
+    np.testing.assert_allclose(found, expected, rtol=0, atol=1e-4)
+
+
 def test_each_half_of_a_mini_batch_has_every_other_sample(table: logistic.Table) -> None:
     plan = logistic.TrainingPlan(parameters(4), replace(SMALL, batch=300))
     z = batches_of(plan.settings, table)[0]
