@@ -36,6 +36,7 @@ ROWS = (
         "objects",
         "objects.array_hints",
         "objects.operands",
+        "times",
     ),
     ("_bootstrap_search",),
     (
@@ -46,7 +47,6 @@ ROWS = (
         "circuits.needs",
         "objects.rotations",
         "objects.stored",
-        "times",
     ),
     ("circuits.plans", "objects.codec", "objects.devices", "objects.load", "_options"),
     (

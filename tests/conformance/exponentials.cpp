@@ -95,7 +95,8 @@ TEST_P(BackendTest, ExponentialsAreThoseOfShiftedCoefficients) {
           const auto product = turned(parts[1], layout.stride * (k * layout.length + i), q);
           const std::size_t row = b * layout.rows() + i / layout.places, place = i % layout.places;
           for (std::size_t j = 0; j < layout.values; ++j) {
-            const std::size_t number = reversed_bits(j % layout.row, layout.row) + j / layout.row * layout.row;
+            const std::size_t number =
+                reversed_bits(j % layout.row, layout.row) + j / layout.row * layout.row;
             const std::size_t position = number * (degree / 2 / layout.row);
             const std::uint64_t t = (product[position] + (k == 0 ? parts[0][position] : 0)) % q;
             const std::size_t at = row * slots + j + layout.values * (k + layout.blocks * place);

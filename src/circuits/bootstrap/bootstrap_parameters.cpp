@@ -186,6 +186,67 @@ EvalModLevels eval_mod_levels(const BootstrapSettings& settings) {
   return levels;
 }
 
+// Of presets for few real slots.
+std::optional<BootstrapSettings> few_slots_preset(const std::string& name) {
+  BootstrapSettings settings;
+  // Few real slots at N = 2^15: one matrix each way for 64, two for 2,048.
+  if (name == "n15-40" || name == "n15-36" || name == "n15-34" || name == "n15-30") {
+    settings.degree = std::size_t{1} << 15;
+    settings.levels = name == "n15-34" ? 3 : 4;
+    settings.special_primes = 4;
+  }
+  if (name == "n15-40") {
+    settings.last_bits = 43;
+    settings.ratio_bits = 12.5;
+    settings.slots_to_coefficients = {36};
+    settings.coefficients_to_slots = {48};
+    settings.eval_mod_error = -35.5;
+    return settings;
+  }
+  if (name == "n15-36") {
+    settings.scale_bits = 36;
+    settings.last_bits = 40;
+    settings.ratio_bits = 11.5;
+    settings.slots_to_coefficients = {34};
+    settings.coefficients_to_slots = {45};
+    settings.eval_mod_error = -32.5;
+    settings.constant_bits = 36;
+    return settings;
+  }
+  if (name == "n15-34") {
+    settings.scale_bits = 34;
+    settings.last_bits = 40;
+    settings.ratio_bits = 10.5;
+    settings.slots_to_coefficients = {31, 31};
+    settings.coefficients_to_slots = {45, 45};
+    settings.eval_mod_error = -30;
+    settings.constant_bits = 35;
+    return settings;
+  }
+  if (name == "n15-30") {
+    settings.scale_bits = 30;
+    settings.last_bits = 37;
+    settings.ratio_bits = 9.5;
+    settings.slots_to_coefficients = {29, 29};
+    settings.coefficients_to_slots = {45, 45};
+    settings.eval_mod_error = -27;
+    settings.constant_bits = 31;
+    return settings;
+  }
+  // By roots of unity.
+  if (name == "n16-40-few" || name == "test-few") {
+    settings.levels = 4;
+    settings.slots_to_coefficients = {34};
+    settings.coefficients_to_slots = {45};
+    settings.blocks = 64;
+    if (name == "n16-40-few") return settings;
+    settings.degree = std::size_t{1} << 11;
+    settings.security = std::nullopt;
+    return settings;
+  }
+  return std::nullopt;
+}
+
 }  // namespace
 
 BootstrapSettings bootstrap_preset(const std::string& name) {
@@ -243,58 +304,7 @@ BootstrapSettings bootstrap_preset(const std::string& name) {
     settings.special_primes = 4;
     return settings;
   }
-  // Few real slots at N = 2^15: one matrix each way for 64, two for 2,048.
-  if (name == "n15-40" || name == "n15-36" || name == "n15-34" || name == "n15-30") {
-    settings.degree = std::size_t{1} << 15;
-    settings.levels = name == "n15-34" ? 3 : 4;
-    settings.special_primes = 4;
-  }
-  if (name == "n15-40") {
-    settings.last_bits = 43;
-    settings.ratio_bits = 12.5;
-    settings.slots_to_coefficients = {36};
-    settings.coefficients_to_slots = {48};
-    settings.eval_mod_error = -35.5;
-    return settings;
-  }
-  if (name == "n15-36") {
-    settings.scale_bits = 36;
-    settings.last_bits = 40;
-    settings.ratio_bits = 11.5;
-    settings.slots_to_coefficients = {34};
-    settings.coefficients_to_slots = {45};
-    settings.eval_mod_error = -32.5;
-    settings.constant_bits = 36;
-    return settings;
-  }
-  if (name == "n15-34") {
-    settings.scale_bits = 34;
-    settings.last_bits = 40;
-    settings.ratio_bits = 10.5;
-    settings.slots_to_coefficients = {31, 31};
-    settings.coefficients_to_slots = {45, 45};
-    settings.eval_mod_error = -30;
-    settings.constant_bits = 35;
-    return settings;
-  }
-  if (name == "n15-30") {
-    settings.scale_bits = 30;
-    settings.last_bits = 37;
-    settings.ratio_bits = 9.5;
-    settings.slots_to_coefficients = {29, 29};
-    settings.coefficients_to_slots = {45, 45};
-    settings.eval_mod_error = -27;
-    settings.constant_bits = 31;
-    return settings;
-  }
-  // By roots of unity.
-  if (name == "n16-40-few" || name == "test-few") {
-    settings.levels = 4;
-    settings.slots_to_coefficients = {34};
-    settings.coefficients_to_slots = {45};
-    settings.blocks = 64;
-  }
-  if (name == "n16-40-few") return settings;
+  if (const auto few = few_slots_preset(name)) return *few;
   if (name == "n16-exact" || name == "test-exact") {
     settings.levels = 16;
     settings.last_bits = 48;
@@ -305,7 +315,7 @@ BootstrapSettings bootstrap_preset(const std::string& name) {
     settings.exponential = true;
   }
   if (name == "n16-exact") return settings;
-  if (name == "test-40" || name == "test-exact" || name == "test-few") {
+  if (name == "test-40" || name == "test-exact") {
     settings.degree = std::size_t{1} << 11;
     settings.security = std::nullopt;
     return settings;
