@@ -25,6 +25,7 @@
 #include "hemera/circuits/linear/linear_transform.hpp"
 #include "hemera/circuits/linear/transform_grid.hpp"
 #include "hemera/circuits/time_estimate.hpp"
+#include "hemera/rlwe/block_secret.hpp"
 #include "hemera/rlwe/parts.hpp"
 #include "hemera/runtime/error.hpp"
 
@@ -227,6 +228,9 @@ std::string kind_of(const KeyNeed& need) {
   if (const auto part = rlwe::part_of(need.role)) {
     return part->times_secret ? "part of the secret, times the secret" : "part of the secret";
   }
+  if (rlwe::to_block_of(need.role)) return "to a secret in blocks";
+  if (rlwe::block_of(need.role)) return "secret in blocks";
+  if (need.role.power == 2 && need.role.galois_element != 1) return "turned product";
   return need.role.power == 2 ? "relinearization" : "galois";
 }
 
@@ -374,12 +378,13 @@ void bind_plans(nb::module_& m) {
   nb::class_<KeyNeed>(m, "KeyNeed", "A switching key that a circuit needs: its kind and its gadget.")
       .def_prop_ro(
           "power", [](const KeyNeed& self) { return self.role.power; },
-          "2 for a relinearization key, 1 for that of a Galois element.")
-      .def_prop_ro(
-          "kind", &kind_of,
-          "\"relinearization\", \"galois\", \"to ephemeral\" and \"from ephemeral\" of the secret "
-          "of a bootstrap, or \"part of the secret\" and \"part of the secret, times the secret\" of "
-          "products of batches of matrices.")
+          "2 for keys of products, 1 for that of a Galois element.")
+      .def_prop_ro("kind", &kind_of,
+                   "\"relinearization\", \"galois\", \"to ephemeral\" and \"from ephemeral\" of the secret "
+                   "of a bootstrap, \"to a secret in blocks\", \"secret in blocks\" and \"turned product\" "
+                   "of one by roots of unity, or \"part of the secret\" and \"part of the secret, times the "
+                   "secret\" of "
+                   "products of batches of matrices.")
       .def_prop_ro(
           "galois_element", [](const KeyNeed& self) { return self.role.galois_element; },
           "The Galois element; 1 for a relinearization key.")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import collections
 import json
 
 import numpy as np
@@ -39,6 +40,8 @@ def test_a_plan_reports_itself(params: hm.ckks.Parameters, boot: hm.circuits.Boo
     assert "by roots of unity" in report
     assert "never fails" in report
     assert "CoeffToSlot" not in report
+    kinds = collections.Counter(need.kind for need in boot.needed_keys)
+    assert (kinds["to a secret in blocks"], kinds["secret in blocks"], kinds["turned product"]) == (1, 32, 6)
     found = json.loads(json.dumps(boot.as_dict(), allow_nan=False))
     assert (found["blocks"], found["failure_log2"]) == (64, None)
     with pytest.raises(hm.errors.ParameterError, match="up to 16 have room with 64 blocks"):
