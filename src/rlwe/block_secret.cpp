@@ -76,12 +76,13 @@ SecretKey secret_of(const std::shared_ptr<const Context>& context, const BlockSe
                     const std::vector<std::uint64_t>& places) {
   const poly::RnsBase& base = context->key_base();
   SecretKey z{context, context->make_poly(1, 1, base, Form::coefficient, Secrecy::secret)};
-  const std::size_t stride = context->degree() / shape.degree, length = shape.length();
+  const std::size_t degree = context->degree(), length = shape.length();
+  const std::size_t stride = degree / shape.degree;
   context->backend().upload_rows(
-      context->queue(), z.poly.view(), Form::coefficient, [&](std::size_t, std::span<std::uint64_t> row) {
-        for (std::size_t i = 0; i < row.size(); ++i) {
-          const std::size_t place = i / stride;  // 0 between multiples of the stride
-          row[i] = i % stride == 0 ? equals(places[place / length], place % length) : 0;
+      context->queue(), z.poly.view(), Form::coefficient, [&](std::size_t, std::span<std::uint64_t> rows) {
+        for (std::size_t i = 0; i < rows.size(); ++i) {
+          const std::size_t coefficient = i % degree, place = coefficient / stride;
+          rows[i] = coefficient % stride == 0 ? equals(places[place / length], place % length) : 0;
         }
       });
   context->backend().forward_transform(context->queue(), z.poly.view(), z.poly.view(), base);

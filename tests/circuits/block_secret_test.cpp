@@ -100,9 +100,9 @@ TEST_F(BlockSecretKeys, HaveASingleOneInEachBlockAndLeadToTheSameSecret) {
     SecretKey other{context, context->make_poly(1, 1, context->key_base(), poly::Form::coefficient)};
     const std::size_t stride = degree / shape.secret.degree;
     context->backend().upload_rows(context->queue(), other.poly.view(), poly::Form::coefficient,
-                                   [&](std::size_t, std::span<std::uint64_t> row) {
-                                     for (std::size_t i = 0; i < degree; ++i)
-                                       row[i] = i % stride == 0 ? z[i / stride] : 0;
+                                   [&](std::size_t, std::span<std::uint64_t> rows) {
+                                     for (std::size_t i = 0; i < rows.size(); ++i)
+                                       rows[i] = i % stride == 0 ? z[i % degree / stride] : 0;
                                    });
     context->backend().forward_transform(context->queue(), other.poly.view(), other.poly.view(),
                                          context->key_base());

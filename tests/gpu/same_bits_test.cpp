@@ -332,8 +332,9 @@ TEST_P(SameBits, OnTheDeviceAndOnTheCpu) {
 }
 
 // All of a bootstrap's steps, and the graph that is made of them. `count`: a batch, or 0.
-void expect_bootstrap_bits(const circuits::BootstrapOptions& options, std::size_t count) {
-  circuits::BootstrapSettings settings = circuits::bootstrap_preset("test-40");
+void expect_bootstrap_bits(const circuits::BootstrapOptions& options, std::size_t count,
+                           const std::string& preset = "test-40") {
+  circuits::BootstrapSettings settings = circuits::bootstrap_preset(preset);
   settings.degree = 1024;
   settings.levels = 2;
   settings.digits = 1;
@@ -379,6 +380,11 @@ TEST(SchemesOnDevices, BootstrapsHaveTheBitsOfTheCpuAlsoCaptured) { expect_boots
 // Four elements in two groups, interleaved and taken apart.
 TEST(SchemesOnDevices, BootstrapsOfSeveralHaveTheBitsOfTheCpuAlsoCaptured) {
   expect_bootstrap_bits({.slots = 4, .together = 3}, 4);
+}
+
+// Complex slots have both parts side by side; elements of a batch are those of their own.
+TEST(SchemesOnDevices, BootstrapsByRootsOfUnityHaveTheBitsOfTheCpuAlsoCaptured) {
+  expect_bootstrap_bits({.slots = 4}, 2, "test-few");
 }
 
 // The circuit's context shares ring, backend and queue with that of BFV or BGV.
