@@ -394,6 +394,42 @@ TEST_P(BackendTest, ElementsOfManyTerms) {
   }
 }
 
+// Rows that are the one before, some terms later.
+TEST_P(BackendTest, ElementsThatSlide) {
+  constexpr std::size_t rows = 32, turns = 8;
+  for (const std::vector<int>& bits : {std::vector{49, 50}, std::vector{60}}) {
+    Rig rig(GetParam(), 1024, bits);
+    const RnsBase base = rig.all();
+    for (const std::size_t step : {1, 2, 3, 4}) {
+      const Host a = rig.random(base, rows + turns - 1, step), b = rig.random(base, turns * step, 2);
+      Host expected(base, rows, 2);
+      for (std::size_t r = 0; r < rows; ++r) {
+        for (std::size_t c = 0; c < 2; ++c) {
+          for (std::size_t l = 0; l < base.size(); ++l) {
+            for (std::size_t n = 0; n < 1024; ++n) {
+              arith::uint128 sum = 0;
+              for (std::size_t j = 0; j < turns * step; ++j) {
+                sum += static_cast<arith::uint128>(a.at(r + j / step, j % step, l, n)) * b.at(j, c, l, n) %
+                       base.modulus(l).value();
+              }
+              expected.at(r, c, l, n) = static_cast<std::uint64_t>(sum % base.modulus(l).value());
+            }
+          }
+        }
+      }
+      const poly::Poly left = rig.upload(a), right = rig.upload(b);
+      poly::ConstPolyView sliding = left.view().batches(0, rows);
+      sliding.shape.components = turns * step;
+      sliding.batch_stride = step * sliding.component_stride;
+      poly::Poly out = rig.output(base, rows, 2);
+      rig.with_scratch([&](runtime::Workspace& space) {
+        rig.backend->multiply_elements(*rig.queue, out.view(), sliding, right.view(), base, space);
+      });
+      ASSERT_TRUE(same(rig.download(out), expected)) << step;
+    }
+  }
+}
+
 // More terms of 50 bits than 64 bits hold halves' products of: -1 times -1 each.
 TEST_P(BackendTest, ElementsOfThousandsOfTerms) {
   if (GetParam().brief()) GTEST_SKIP() << "takes minutes in the emulation";
