@@ -32,6 +32,8 @@ using Values = std::vector<std::complex<double>>;
 
 // How far below the model a measured worst slot may be.
 constexpr double tolerated_bits = 1.5;
+// Of values that are encoded and compared as doubles.
+constexpr double most_bits = 45;
 // Of the polynomial that is timed beside, and the bits of the scale that noise may take.
 constexpr std::size_t polynomial_degree = 15;
 constexpr double polynomial_noise_bits = 22;
@@ -167,7 +169,8 @@ void time_polynomial(const Session& session, const BootstrapCase& chosen, const 
                for (std::size_t i = 0; i < found.size(); ++i) {
                  largest = std::max(largest, std::abs(found[i] - series.evaluate(0, reals[i])));
                }
-               return -std::log2(largest) > std::log2(session.parameters.scale()) - polynomial_noise_bits;
+               return -std::log2(largest) >
+                      std::min(std::log2(session.parameters.scale()) - polynomial_noise_bits, most_bits);
              }),
          "polynomial", function.level(), [&] {
            return Fields{{"degree", std::to_string(polynomial_degree)},
@@ -232,10 +235,6 @@ std::vector<TimedRow> time_bootstrap(const BootstrapCase& chosen, int device, st
   const Session session(chosen, device);
   const Bootstrap& plan = session.plan;
   const Timer timer(*session.context, repetitions);
-  const circuits::BootstrapLayout layout(session.parameters);
-  const std::size_t parts = plan.is_real() || plan.merges_parts() ? 1 : 2;
-  const circuits::EvalMod eval_mod(session.parameters, layout, parts == 2);
-  const circuits::PreparedFunction sine(session.context, eval_mod.plan());
   std::vector<TimedRow> rows;
   circuits::Precision precision;
 
@@ -255,7 +254,7 @@ std::vector<TimedRow> time_bootstrap(const BootstrapCase& chosen, int device, st
   const Values one = uniform_values(plan.slots(), plan.is_real());
   Values values;
   for (std::size_t i = 0; i < chosen.batch; ++i) values.insert(values.end(), one.begin(), one.end());
-  const double wanted = plan.expected_precision().worst_bits - tolerated_bits;
+  const double wanted = std::min(plan.expected_precision().worst_bits - tolerated_bits, most_bits);
   const Ciphertext in = session.encrypt(values, chosen.batch, plan.input_level());
   time(making([&] { return session.bootstrap(session.evaluator, in); },
               [&](const Ciphertext& out) {
@@ -278,11 +277,16 @@ std::vector<TimedRow> time_bootstrap(const BootstrapCase& chosen, int device, st
                        {"security", quoted(rlwe::name(*session.evaluator.keys().security()))}};
        });
 
-  // In a limited memory there is no room for more, and the steps of several together are of other shapes.
-  if (changes_of(chosen).contains("memory_mib") || plan.together() > 1) {
+  // In a limited memory there is no room for more, and the steps of several together, or by roots of unity,
+  // are others.
+  if (changes_of(chosen).contains("memory_mib") || plan.together() > 1 || plan.blocks() > 0) {
     print(rows);
     return rows;
   }
+  const circuits::BootstrapLayout layout(session.parameters);
+  const std::size_t parts = plan.is_real() || plan.merges_parts() ? 1 : 2;
+  const circuits::EvalMod eval_mod(session.parameters, layout, parts == 2);
+  const circuits::PreparedFunction sine(session.context, eval_mod.plan());
 
   // The steps, on values of their own: their results are checked with the whole.
   const auto right = [](const Ciphertext&) { return true; };
