@@ -177,77 +177,6 @@ __global__ void __launch_bounds__(warp* warps)
   }
 }
 
-// Rows of which each is the one before, `step` terms later, with new ones at its end: the terms of a thread's
-// rows stay in registers, and each is read once. Grid as above, for 32 rows of a block and 2 columns; `turns`
-// of `step` terms each, a multiple of the rows of a thread.
-template <unsigned step>
-__global__ void __launch_bounds__(warp* warps)
-    sliding_kernel(DeviceView out, ConstDeviceView a, ConstDeviceView b, unsigned turns,
-                   const __grid_constant__ LimbModuli limbs, const Modulus* moduli) {
-  constexpr unsigned columns = 2, own_rows = rows_of_thread(columns);
-  const unsigned limb = blockIdx.z, entry = blockIdx.y * warp + threadIdx.x % warp;
-  const unsigned first = (blockIdx.x * warps + threadIdx.x / warp) * own_rows;
-  const Modulus q = moduli[limbs.ring_index[limb]];
-  begin_kernel();
-  HalvesSum::Factor window[step][own_rows];  // row r of turn j at (j + r) modulo the rows
-  const std::uint64_t* next = a.limb(first, 0, limb) + entry;
-  const auto read = [&](unsigned row) {
-#pragma unroll
-    for (unsigned k = 0; k < step; ++k) window[k][row] = HalvesSum::factor(next[k * a.component_stride]);
-    next += a.batch_stride;
-  };
-#pragma unroll
-  for (unsigned row = 0; row + 1 < own_rows; ++row) read(row);
-  const std::uint64_t* right = b.limb(0, 0, limb) + entry;
-  HalvesSum sums[own_rows][columns];
-  for (unsigned j = 0; j < turns; j += own_rows) {
-#pragma unroll
-    for (unsigned turn = 0; turn < own_rows; ++turn) {
-      read((turn + own_rows - 1) % own_rows);
-      HalvesSum::Factor factors[columns][step];
-#pragma unroll
-      for (unsigned k = 0; k < step; ++k) {
-#pragma unroll
-        for (unsigned c = 0; c < columns; ++c) {
-          factors[c][k] = HalvesSum::factor(right[k * b.batch_stride + c * b.component_stride]);
-        }
-      }
-      right += step * b.batch_stride;
-#pragma unroll
-      for (unsigned r = 0; r < own_rows; ++r) {
-        HalvesSum::Factor own[step];
-#pragma unroll
-        for (unsigned k = 0; k < step; ++k) own[k] = window[k][(turn + r) % own_rows];
-#pragma unroll
-        for (unsigned c = 0; c < columns; ++c) sums[r][c].add_products(own, factors[c]);
-      }
-    }
-  }
-#pragma unroll
-  for (unsigned r = 0; r < own_rows; ++r) {
-#pragma unroll
-    for (unsigned c = 0; c < columns; ++c) out.limb(first + r, c, limb)[entry] = sums[r][c].reduced(q);
-  }
-}
-
-// By `sliding_kernel`, if it has the shape.
-template <unsigned step>
-bool slides(const Launcher& launcher, const PolyView& out, const ConstPolyView& a, const ConstPolyView& b,
-            const RnsBase& base) {
-  constexpr unsigned own_rows = rows_of_thread(2), rows_of_block = own_rows * warps;
-  const std::size_t terms = b.shape.batch, rows = out.shape.batch;
-  if (a.batch_stride != step * a.component_stride || out.shape.components != 2 || rows % rows_of_block != 0 ||
-      terms % (step * own_rows) != 0 || terms > HalvesSum::most_terms || base.size() > limbs_per_launch) {
-    return false;
-  }
-  launch("multiply_elements", launcher.stream, sliding_kernel<step>,
-         {static_cast<unsigned>(rows / rows_of_block), launcher.degree() / warp,
-          static_cast<unsigned>(base.size())},
-         {warp * warps}, 0, device_view(out), device_view(a), device_view(b),
-         static_cast<unsigned>(terms / step), limb_moduli(base, 0, base.size()), launcher.tables->moduli());
-  return true;
-}
-
 template <class Sum, unsigned columns, bool stored>
 void multiply_columns(const Launcher& launcher, const PolyView& out, const ConstPolyView& a,
                       const ConstPolyView& b, const RnsBase& base) {
@@ -300,9 +229,6 @@ void multiply_elements(const Launcher& launcher, const PolyView& out, const Cons
     halves = halves && base.modulus(limb).value() >> 2 * HalvesSum::bits == 0;
   }
   const bool stored = a.shape.degree != out.shape.degree;
-  if (halves && !stored && (slides<2>(launcher, out, a, b, base) || slides<4>(launcher, out, a, b, base))) {
-    return;
-  }
   const auto run = halves   ? stored ? multiply<HalvesSum, true> : multiply<HalvesSum, false>
                      : stored ? multiply<WideSum, true>
                             : multiply<WideSum, false>;
