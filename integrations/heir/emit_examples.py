@@ -131,8 +131,9 @@ EXAMPLES = [
         "mnist",
         "mnist/mnist",
         "ckks",
-        "--torch-linalg-to-ckks=min-slot-count=4096 greedy-level-budget=8 greedy-modulus-switch-after-mul=true "
-        "experimental-disable-loop-unroll=true first-mod-bits=30 scaling-mod-bits=24",
+        "--torch-linalg-to-ckks=min-slot-count=4096 greedy-level-budget=8 "
+        "greedy-modulus-switch-after-mul=true experimental-disable-loop-unroll=true "
+        "first-mod-bits=30 scaling-mod-bits=24",
         configure=("scaling-mod-size=40", "first-mod-size=60"),
     ),
     own("rotations", "ckks"),

@@ -13,8 +13,8 @@ using Sha256Digest = std::array<std::uint8_t, 32>;
 /// The SHA-256 digest of the bytes. Throws DeviceError when the system's OpenSSL refuses to compute it.
 Sha256Digest sha256(std::span<const std::byte> data);
 
-/// The digest of the digests of each 64 KiB: as hard to forge, and computed by several threads where there are
-/// many.
+/// The digest of the digests of each 64 KiB: as hard to forge, and computed by several threads where there
+/// are many.
 Sha256Digest sha256_of_pieces(std::span<const std::byte> data);
 
 /// HMAC-SHA-256 (RFC 2104) of the bytes under the key, to `out`: no copy of it stays. Throws DeviceError when
