@@ -285,7 +285,9 @@ TEST_P(BackendTest, FewerEntriesStandForRunsOfEqualValues) {
     return whole;
   };
   for (const std::size_t degree : {std::size_t{1} << 10, std::size_t{1} << 15}) {
+    const bool large = degree > 1 << 10;
     for (const std::size_t entries : {std::size_t{64}, std::size_t{128}, degree / 2}) {
+      if (large && entries == 128) continue;
       SCOPED_TRACE(std::to_string(entries) + " of " + std::to_string(degree));
       Rig rig(GetParam(), degree, {60, 30, 50});
       const RnsBase base = rig.all();
@@ -323,6 +325,7 @@ TEST_P(BackendTest, FewerEntriesStandForRunsOfEqualValues) {
       EXPECT_TRUE(same(rig.download(out), apply(apply(once, once, 3, 2, sum), once, 3, 2, sum)));
       // Several sums of the same factors: by kernels of 8, 4, 2 and 1, and of more terms than one launch has.
       for (const auto& [sums, terms] : {std::pair{2, 3}, {15, 2}, {3, 33}}) {
+        if (large && terms == 33) continue;  // launches are cut by terms, whatever the ring
         std::vector<Host> lefts, rights;
         std::vector<poly::Poly> held, outputs;
         std::vector<ConstPolyView> of_a, of_b;
