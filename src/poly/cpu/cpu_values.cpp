@@ -277,19 +277,19 @@ void CpuBackend::do_collect_integers(Queue& queue, const IntegerView& values, co
 
 void CpuBackend::do_exponentials(Queue& queue, const SlotView& out, const ConstPolyView& in,
                                  const ExponentialLayout& layout, const RnsBase& base) const {
-  const std::size_t degree = in.shape.degree, rows = layout.rows();
+  const std::size_t degree = in.shape.degree, own_rows = layout.rows();
   const std::uint64_t q = base.modulus(0).value();
   std::vector<std::size_t> positions;
   for (std::size_t j = 0; j < layout.values; ++j)
     positions.push_back(exponential_position(layout, j, degree));
   const std::size_t used = layout.values * layout.blocks * layout.places;
   parallel_for(queue, out.batch, out.batch * used * tuning::exponential_weight, [&](std::size_t row) {
-    const Limb *b = in.limb<Limb>(row / rows, 0, 0), *a = in.limb<Limb>(row / rows, 1, 0);
+    const Limb *b = in.limb<Limb>(row / own_rows, 0, 0), *a = in.limb<Limb>(row / own_rows, 1, 0);
     std::complex<double>* to = out.data + row * out.slots;
     std::fill(to + used, to + out.slots, 0.0);
     for (std::size_t group = 0; group < used / layout.values; ++group) {
       const std::size_t k = group % layout.blocks, v = group / layout.blocks;
-      const std::size_t shift = layout.stride * (k * layout.length + row % rows * layout.places + v);
+      const std::size_t shift = layout.stride * (k * layout.length + row % own_rows * layout.places + v);
       for (std::size_t j = 0; j < layout.values; ++j) {
         const std::uint64_t t = shifted_coefficient(a, shift, positions[j], degree, q);
         const std::uint64_t sum = k == 0 ? t + b[positions[j]] : t;
