@@ -230,7 +230,8 @@ class Parameters(parameters.Parameters):
             prime_bits: the bits of each ciphertext prime, the last level's first; each level above has one
                 more.
             special_bits: the bits of each special prime.
-            scale_bits: log2 of the scale at the top level.
+            scale_bits: log2 of the scale at the top level; of that at the lowest one where scales that follow
+                from the top would leave it by more than two bits, as with primes of other sizes.
             last_base: the number of primes of the last level.
             digits: the number of digits of key-switching; 0: each digit has as many primes as fit under the
                 special primes.
