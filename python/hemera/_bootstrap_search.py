@@ -84,7 +84,8 @@ def found(
 
 def faster(preset: str, fields: Mapping[str, Any], real_slots: int) -> _core.Parameters:
     """The parameters of a preset, or those of a bootstrap by roots of unity with the same levels, whichever
-    counts as the faster one for so many real slots on an H200, with no more than a bit less of precision.
+    counts as the faster one for that number of real slots on an H200, with no more than a bit less of
+    precision.
 
     Raises:
         ParameterError: as `found`, and for a number of slots that no bootstrap has.

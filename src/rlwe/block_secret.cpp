@@ -3,12 +3,15 @@
 #include <algorithm>
 #include <bit>
 #include <complex>
+#include <span>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "hemera/poly/backend.hpp"
 #include "hemera/rlwe/security.hpp"
 #include "hemera/runtime/error.hpp"
+#include "hemera/runtime/memory.hpp"
 #include "rlwe/device_values.hpp"
 
 namespace hemera::rlwe {
@@ -40,16 +43,6 @@ BlockEncryption shape_of(std::uint32_t number) {
 
 bool is_plain(const KeyRole& role) { return role.power == 1 && role.galois_element == 1; }
 
-// Numbers of the host's memory that are zeroed at their end.
-template <typename T>
-struct SecretValues {
-  explicit SecretValues(std::size_t count) : values(count) {}
-  SecretValues(const SecretValues&) = delete;
-  SecretValues& operator=(const SecretValues&) = delete;
-  ~SecretValues() { runtime::secure_zero(values.data(), values.size() * sizeof(T)); }
-  std::vector<T> values;
-};
-
 // The place of each block's 1: the lowest bits of residues modulo a prime, whose distance from uniform is
 // below length / q.
 void draw_places(const Context& context, const BlockSecret& secret, std::vector<std::uint64_t>& places) {
@@ -60,10 +53,11 @@ void draw_places(const Context& context, const BlockSecret& secret, std::vector<
   context.backend().sample(context.queue(), drawn.view(), stream, poly::Distribution::uniform(), base,
                            workspace);
   if (context.ledger() != nullptr) return;  // there are no values
-  SecretValues<std::uint64_t> all(context.degree());
-  context.backend().download(context.queue(), all.values, std::as_const(drawn).view(), Form::evaluation);
+  std::vector<std::uint64_t> all(context.degree());
+  const runtime::ZeroedAtEnd wiped{std::span(all)};
+  context.backend().download(context.queue(), all, std::as_const(drawn).view(), Form::evaluation);
   context.queue().synchronize();
-  for (std::size_t k = 0; k < places.size(); ++k) places[k] = all.values[k] & (secret.length() - 1);
+  for (std::size_t k = 0; k < places.size(); ++k) places[k] = all[k] & (secret.length() - 1);
 }
 
 // 1 where both are equal, without a branch.
@@ -94,18 +88,19 @@ SecretKey secret_of(const std::shared_ptr<const Context>& context, const BlockSe
 SecretKey plaintext_of(const std::shared_ptr<const Context>& context, const BlockSlots& shape,
                        std::size_t number, double scale, const std::vector<std::uint64_t>& places) {
   const std::size_t slots = context->degree() / 2, own = shape.places(slots);
-  SecretValues<Complex> bits(slots);
+  std::vector<Complex> bits(slots);
+  const runtime::ZeroedAtEnd wiped{std::span(bits)};
   const std::size_t length = shape.secret.length();
   for (std::size_t slot = 0; slot < slots; ++slot) {
     const std::size_t block = slot / shape.values % shape.secret.blocks;
     const std::size_t place = slot / (shape.values * shape.secret.blocks);
     const std::size_t index = number * own + place;
     const bool is_there = place < own && index < length;
-    bits.values[slot] = static_cast<double>(equals(places[block], is_there ? index : length));
+    bits[slot] = static_cast<double>(equals(places[block], is_there ? index : length));
   }
   const poly::RnsBase& base = context->key_base();
   SecretKey result{context, context->make_poly(1, 1, base, Form::evaluation, Secrecy::secret)};
-  const DeviceValues given(*context, std::span(bits.values), Secrecy::secret);
+  const DeviceValues given(*context, std::span(bits), Secrecy::secret);
   given.upload();
   auto workspace = context->make_workspace(Secrecy::secret);
   context->backend().embed(
@@ -177,15 +172,16 @@ BlockKeys generate_block_keys(const SecretKey& secret, const BlockSlots& slots,
   const std::shared_ptr<const Context>& context = secret.context;
   require_shape(*context, slots, *narrow, *wide);
   require_security(*context, slots.secret, *narrow);
-  SecretValues<std::uint64_t> places(slots.secret.blocks);
-  draw_places(*context, slots.secret, places.values);
+  std::vector<std::uint64_t> places(slots.secret.blocks);
+  const runtime::ZeroedAtEnd wiped{std::span(places)};
+  draw_places(*context, slots.secret, places);
   const auto shared = [](SwitchingKey key) { return std::make_shared<const SwitchingKey>(std::move(key)); };
-  BlockKeys keys{.to_block = shared(
-                     generate_switching_key(secret, secret_of(context, slots.secret, places.values), narrow)),
-                 .encryptions = {}};
+  BlockKeys keys{
+      .to_block = shared(generate_switching_key(secret, secret_of(context, slots.secret, places), narrow)),
+      .encryptions = {}};
   const double scale = context->scales().level_scale(wide->highest_level());
   for (const std::size_t number : numbers) {
-    const SecretKey plaintext = plaintext_of(context, slots, number, scale, places.values);
+    const SecretKey plaintext = plaintext_of(context, slots, number, scale, places);
     keys.encryptions.push_back(shared(generate_switching_key(plaintext, secret, wide)));
   }
   return keys;

@@ -185,8 +185,7 @@ void Bootstrap::check_roots(const BootstrapOptions& options) const {
   if (together_ > 1 || options.sine_degree != 0) {
     throw ParameterError(
         "a bootstrap by roots of unity has no sine's degree, and takes one ciphertext at once; leave "
-        "together "
-        "and sine_degree out, or use parameters without blocks");
+        "together and sine_degree out, or use parameters without blocks");
   }
 }
 

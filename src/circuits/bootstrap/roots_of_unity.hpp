@@ -50,7 +50,7 @@ rlwe::BlockSecret block_secret(const rlwe::Parameters& parameters, std::size_t b
 inline constexpr int block_scale_bits = 50;
 
 /// `slots`: of the ciphertexts. `parts`: 1 for real parts alone, 2 for imaginary ones after them. Throws
-/// ParameterError if so many values do not fit.
+/// ParameterError if the values do not fit.
 RootsStage roots_stage(const rlwe::Parameters& parameters, const BootstrapLayout& layout, std::size_t slots,
                        std::size_t parts);
 

@@ -20,7 +20,7 @@ from hemera import _machine, _options
 from hemera.errors import ParameterError
 from hemera_apps._progress import StageProgress
 from hemera_apps._serve_client import Measured
-from hemera_apps.bench.serve import MODELS, Crowd, Workload, add_model, server, workload
+from hemera_apps.bench.serve import DEFAULT_MODELS, MODELS, Crowd, Workload, add_model, server, workload
 
 __all__ = ["add_arguments", "run"]
 
@@ -44,7 +44,7 @@ def run(options: argparse.Namespace) -> int:
     """Run the suite; 1 if any answer was wrong or missing."""
     if not options.clients or min(options.clients) < 1:
         raise ParameterError("--clients takes positive numbers")
-    chosen = options.model or ["linear", "network"]
+    chosen = options.model or DEFAULT_MODELS
     rows: list[dict[str, Any]] = []
     with StageProgress(len(chosen) * (1 + len(options.clients) * options.rounds)) as progress:
         for name in chosen:

@@ -36,9 +36,20 @@ from hemera_apps._figures import new_figure, save_figure
 from hemera_apps._progress import StageProgress
 from hemera_apps._serve_client import Job, Measured, work
 
-__all__ = ["MODELS", "Crowd", "Workload", "add_arguments", "add_model", "run", "server", "workload"]
+__all__ = [
+    "DEFAULT_MODELS",
+    "MODELS",
+    "Crowd",
+    "Workload",
+    "add_arguments",
+    "add_model",
+    "run",
+    "server",
+    "workload",
+]
 
 MODELS = ("linear", "network", "deep")
+DEFAULT_MODELS = MODELS[:2]
 CLIENTS = [1, 2, 4, 8, 16]
 CONNECTIONS = [1, 4]
 _TOLERANCE = 1e-3
@@ -85,7 +96,7 @@ def run(options: argparse.Namespace) -> int:
     for name, numbers in (("clients", options.clients), ("connections", options.connections)):
         if not numbers or min(numbers) < 1 or max(numbers) > 256:
             raise ParameterError(f"--{name} takes numbers from 1 to 256")
-    chosen = options.model or ["linear", "network"]
+    chosen = options.model or DEFAULT_MODELS
     rows = []
     cases = len(options.clients) * len(options.connections)
     with StageProgress(len(chosen) * (1 + cases)) as progress:

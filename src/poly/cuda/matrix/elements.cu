@@ -7,6 +7,7 @@
 
 #include "poly/cuda/launch.cuh"
 #include "poly/cuda/matrix/matrix.hpp"
+#include "poly/cuda/pairs.cuh"
 #include "poly/cuda/rounds.cuh"
 
 namespace hemera::poly::cuda {
@@ -26,7 +27,7 @@ constexpr unsigned rows_of_thread(unsigned columns) { return columns <= 2 ? 4 : 
 // A sum of products of residues below 2^61.
 struct WideSum {
   using Factor = std::uint64_t;
-  static constexpr unsigned most_terms = 64;  // that 128 bits hold
+  static constexpr unsigned most_terms = products_per_sum;
   uint128 sum = 0;
 
   static __device__ __forceinline__ Factor factor(std::uint64_t a) { return a; }
