@@ -225,9 +225,7 @@ void bind_linear_transforms(nb::module_& m) {
 std::string kind_of(const KeyNeed& need) {
   if (need.role.to == rlwe::ephemeral_secret) return "to ephemeral";
   if (need.role.from == rlwe::ephemeral_secret) return "from ephemeral";
-  if (const auto part = rlwe::part_of(need.role)) {
-    return part->times_secret ? "part of the secret, times the secret" : "part of the secret";
-  }
+  if (rlwe::part_of(need.role)) return "part of the secret";
   if (rlwe::to_block_of(need.role)) return "to a secret in blocks";
   if (rlwe::block_of(need.role)) return "secret in blocks";
   if (need.role.power == 2 && need.role.galois_element != 1) return "turned product";
@@ -381,10 +379,9 @@ void bind_plans(nb::module_& m) {
           "2 for keys of products, 1 for that of a Galois element.")
       .def_prop_ro("kind", &kind_of,
                    "\"relinearization\", \"galois\", \"to ephemeral\" and \"from ephemeral\" of the secret "
-                   "of a bootstrap, \"to a secret in blocks\", \"secret in blocks\" and \"turned product\" "
-                   "of one by roots of unity, or \"part of the secret\" and \"part of the secret, times the "
-                   "secret\" of "
-                   "products of batches of matrices.")
+                   "of a bootstrap, \"to a secret in blocks\" and \"secret in blocks\" of one by roots of "
+                   "unity, \"turned product\" of a ciphertext and its rotation, or \"part of the secret\" of "
+                   "products with packed rows.")
       .def_prop_ro(
           "galois_element", [](const KeyNeed& self) { return self.role.galois_element; },
           "The Galois element; 1 for a relinearization key.")

@@ -44,18 +44,17 @@ void keep_first_part(const Context& context, const poly::PolyView& f, std::size_
 
 KeyRole part_role(const SecretPart& part) {
   const auto number = static_cast<std::uint32_t>(part.parts + part.index);
-  return {.from = first_part + 2 * number + (part.times_secret ? 1U : 0U)};
+  return {.from = first_part + number};
 }
 
 std::optional<SecretPart> part_of(const KeyRole& role) {
-  if (role.power != 1 || role.galois_element != 1 || role.to != 0 || role.from < first_part + 4 ||
+  if (role.power != 1 || role.galois_element != 1 || role.to != 0 || role.from < first_part + 2 ||
       role.from >= first_block_secret) {
     return {};
   }
-  const std::uint32_t number = (role.from - first_part) / 2;
+  const std::uint32_t number = role.from - first_part;
   const std::uint32_t parts = std::bit_floor(number);
-  return SecretPart{
-      .parts = parts, .index = number - parts, .times_secret = (role.from - first_part) % 2 == 1};
+  return SecretPart{.parts = parts, .index = number - parts};
 }
 
 std::vector<SwitchingKey> generate_part_keys(const SecretKey& secret, const std::vector<SecretPart>& parts,
@@ -74,17 +73,10 @@ std::vector<SwitchingKey> generate_part_keys(const SecretKey& secret, const std:
   const std::size_t count = parts.front().parts;
   const poly::Poly split = parts_of(*context, secret.poly.view(), count, base, runtime::Secrecy::secret);
   SecretKey from{context, context->make_poly(1, 1, base, Form::evaluation, runtime::Secrecy::secret)};
-  poly::Poly part = context->make_poly(1, 1, base, Form::evaluation, runtime::Secrecy::secret);
   for (std::size_t u = 0; u < count; ++u) {
     const auto [begin, end] = places.equal_range(u);
-    if (begin != end) context->backend().copy(context->queue(), part.view(), split.view().batches(u, 1));
+    if (begin != end) context->backend().copy(context->queue(), from.poly.view(), split.view().batches(u, 1));
     for (auto place = begin; place != end; ++place) {
-      if (parts[place->second].times_secret) {
-        context->backend().multiply(context->queue(), from.poly.view(), std::as_const(part).view(),
-                                    secret.poly.view(), base);
-      } else {
-        context->backend().copy(context->queue(), from.poly.view(), std::as_const(part).view());
-      }
       keys[place->second] = generate_switching_key(from, secret, gadget);
     }
   }

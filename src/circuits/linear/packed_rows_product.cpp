@@ -41,13 +41,6 @@ std::size_t parts_of(const rlwe::Parameters& parameters, std::size_t vectors) {
   return parts;
 }
 
-// The place of output `number` of a transform of `size` places.
-std::size_t reversed(std::size_t number, std::size_t size) {
-  std::size_t result = 0;
-  for (std::size_t bit = 1; bit < size; bit *= 2) result = 2 * result + (number / bit & 1);
-  return result;
-}
-
 }  // namespace
 
 PackedRowsProduct::PackedRowsProduct(const rlwe::Parameters& parameters, std::size_t rows,
@@ -140,24 +133,21 @@ PreparedPackedRowsProduct::PreparedPackedRowsProduct(const std::shared_ptr<const
     : context_(context),
       plan_((plan.require_parameters(*context, "product with packed rows"), plan)),
       product_(context, plan.product()),
-      gadget_(context->gadget(plan.gadget())) {
+      gadget_(context->gadget(plan.gadget())),
+      transform_(context, context->base(plan.level()), plan.parts(),
+                 2 * context->degree() - 2 * context->degree() / plan.parts()) {
   const poly::RnsBase& base = context->base(plan.level());
-  const std::size_t parts = plan.parts(), degree = context->degree();
-  const auto monomials = [&](std::size_t count, auto&& exponent) {  // of X^-exponent
-    poly::Poly all = context->make_poly(count, 1, base, Form::evaluation);
-    for (std::size_t i = 0; i < count; ++i) {
-      const poly::Poly one = rlwe::monomial(*context, base, (2 * degree - exponent(i)) % (2 * degree));
-      context->backend().copy(context->queue(), all.view().batches(i, 1), one.view());
-    }
-    return all;
-  };
-  places_ = monomials(parts, [&](std::size_t r) { return 2 * degree - r; });
-  turns_ = monomials(parts, [](std::size_t r) { return r; });
-  roots_ = monomials(parts / 2, [&](std::size_t k) { return 2 * degree / parts * k; });
-  parts_ = monomials(parts, [&](std::size_t place) {
-    const std::size_t u = reversed(place, parts);
-    return u == 0 ? 0 : 2 * degree + u - parts;
-  });
+  const std::size_t parts = plan.parts(), order = 2 * context->degree();
+  std::vector<std::size_t> of_places, of_turns, of_parts;
+  for (std::size_t r = 0; r < parts; ++r) {
+    const std::size_t u = reversed(r, parts);
+    of_places.push_back(r);
+    of_turns.push_back((order - r) % order);
+    of_parts.push_back(u == 0 ? 0 : parts - u);
+  }
+  places_ = rlwe::monomials(*context, base, of_places);
+  turns_ = rlwe::monomials(*context, base, of_turns);
+  parts_ = rlwe::monomials(*context, base, of_parts);
   std::vector<std::uint64_t> inverses;
   for (std::size_t l = 0; l < base.size(); ++l)
     inverses.push_back(arith::inverse(parts, base.modulus(l).value()));
@@ -200,37 +190,18 @@ poly::Poly PreparedPackedRowsProduct::ordered_keys(const rlwe::EvaluationKeys& k
   return ordered;
 }
 
-// Decimation in frequency, in place.
-void PreparedPackedRowsProduct::transform(const poly::PolyView& values, const poly::PolyView& scratch) const {
-  const poly::Backend& backend = context_->backend();
-  runtime::Queue& queue = context_->queue();
-  const poly::RnsBase& base = context_->base(plan_.level());
-  const std::size_t size = plan_.parts();
-  for (std::size_t half = size / 2; half > 0; half /= 2) {
-    ConstPolyView roots = std::as_const(roots_).view().batches(0, half);
-    roots.batch_stride *= size / 2 / half;
-    const poly::PolyView difference = scratch.batches(0, half);
-    for (std::size_t first = 0; first < size; first += 2 * half) {
-      const poly::PolyView low = values.batches(first, half), high = values.batches(first + half, half);
-      backend.subtract(queue, difference, low, high, base);
-      backend.add(queue, low, low, high, base);
-      backend.multiply(queue, high, difference, roots, base);
-    }
-  }
-}
-
 void PreparedPackedRowsProduct::exchange(const poly::PolyView& rows, const poly::PolyView& scratch) const {
   const poly::Backend& backend = context_->backend();
   runtime::Queue& queue = context_->queue();
   const poly::RnsBase& base = context_->base(plan_.level());
   const std::size_t parts = plan_.parts();
   backend.multiply(queue, rows, rows, std::as_const(places_).view(), base);
-  transform(rows, scratch);
+  transform_.apply(rows.transposed(), scratch.transposed(), base);
   for (std::size_t j = 0; j < parts; ++j) {
     backend.automorphism(queue, scratch.batches(j, 1), rows.batches(reversed(j, parts), 1),
                          1 + 2 * context_->degree() / parts * j, Form::evaluation, base);
   }
-  transform(scratch, rows);
+  transform_.apply(scratch.transposed(), rows.transposed(), base);
   backend.multiply(queue, rows, scratch, std::as_const(parts_).view(), base);
 }
 

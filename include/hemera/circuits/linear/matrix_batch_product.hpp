@@ -9,8 +9,8 @@
 #include <span>
 #include <vector>
 
+#include "hemera/circuits/linear/monomial_transform.hpp"
 #include "hemera/circuits/plan.hpp"
-#include "hemera/rlwe/parts.hpp"
 #include "hemera/schemes/ckks.hpp"
 
 namespace hemera::circuits {
@@ -25,13 +25,14 @@ struct MatrixBatchOptions {
 /// product.
 ///
 /// A product's rows, as coefficients of another variable, are R(W) = sum over k of z_k(W) x_k(X) modulo
-/// W^d = X^d: a sum of tensor products with components for 1, s(X), s(W) and s(W) s(X). With s(W) = sum over
-/// j of s_j(Y) W^j, row r is T_r + W_r s + sum over u of (V_u + U_u s) s_(r-u)(Y) (with a factor Y where u >
-/// r). So the digits of the 2d polynomials U_u and V_u are extended once, and a row is one sum of their
-/// products with the 2d keys of s_j(X^d) and s_j(X^d) s, divided once. No rotations, no transposes. (The
-/// layout is that of J. H. Cheon, M. Kang, J. Lee, 2025/1957; products of ciphertexts as products of
-/// matrices: J. H. Park, "Ciphertext-ciphertext matrix multiplication", Eurocrypt 2025.) One level.
-/// Immutable.
+/// W^d = X^d: a sum of tensor products T + T' s(X) + (V + U s(X)) s(W). The powers of W come from d images:
+/// at W = Z^i X, Z = X^(2N/d), s(W) is the secret's image under phi_i: X -> X^(1 + 2N i/d). So the d
+/// polynomials V(Z^i X) / d and U(Z^i X) / d are switched from phi_i(s) and phi_i(s) s by one key each, and
+/// row r is X^-r times the sum over i of Z^(-ir) times what i became. Both sums are Fourier transforms whose
+/// roots are powers of X (MonomialTransform); the keys are those of rotations by multiples of N / 2d, and of
+/// products with such rotations (rlwe/turned_product.hpp). d switches, d divisions, one level. (The layout is
+/// that of J. H. Cheon, M. Kang, J. Lee, 2025/1957; products of ciphertexts as products of matrices: J. H.
+/// Park, "Ciphertext-ciphertext matrix multiplication", Eurocrypt 2025.) Immutable.
 class MatrixBatchProduct : public Plan {
  public:
   enum class Side : std::uint8_t { left, right };
@@ -83,16 +84,19 @@ class PreparedMatrixBatchProduct {
                                             const rlwe::Ciphertext& right) const;
 
  private:
-  struct Sums;
-  /// U, V and W, T, as batches of ciphertexts of two components.
-  [[nodiscard]] Sums outer_products(const rlwe::Ciphertext& left, const rlwe::Ciphertext& right) const;
-  /// The keys' digits in the order of the sums, last index first.
-  [[nodiscard]] poly::Poly ordered_keys(const rlwe::EvaluationKeys& keys) const;
+  /// [2, component, row]: for 1 and s(X), and for s(W) and s(W) s(X).
+  [[nodiscard]] poly::Poly outer_products(const rlwe::Ciphertext& left, const rlwe::Ciphertext& right) const;
+  /// The images of V and U under the inverses of phi_i, in place i with its bits reversed: [component, i].
+  [[nodiscard]] poly::Poly images(const poly::PolyView& switched) const;
+  /// Row r of what is switched, [component, r], over Q u P.
+  [[nodiscard]] poly::Poly switched_rows(const poly::Poly& images, const rlwe::EvaluationKeys& keys) const;
+  [[nodiscard]] std::uint64_t galois_element(std::size_t i) const;
 
   std::shared_ptr<const rlwe::Context> context_;
   MatrixBatchProduct plan_;
   std::shared_ptr<const rlwe::Gadget> gadget_;
-  poly::Poly wrap_;  // X^d over the extended base
+  MonomialTransform transform_;     // Z its root
+  poly::Poly to_images_, to_rows_;  // X^u / d and X^-r: [u, 1, limb, N]
 };
 
 }  // namespace hemera::circuits

@@ -8,6 +8,7 @@
 #include <span>
 #include <vector>
 
+#include "hemera/circuits/linear/monomial_transform.hpp"
 #include "hemera/circuits/linear/plain_matrix_product.hpp"
 #include "hemera/circuits/plan.hpp"
 #include "hemera/rlwe/parts.hpp"
@@ -98,8 +99,6 @@ class PreparedPackedRowsProduct {
  private:
   /// X^-r times ciphertext g, for each row g R + r.
   [[nodiscard]] rlwe::Ciphertext unpacked(const rlwe::Ciphertext& x) const;
-  /// The sum over r of Z^(-jr) times polynomial r, in the place of j with its bits reversed.
-  void transform(const poly::PolyView& values, const poly::PolyView& scratch) const;
   /// From a_r to P_u, in the place of u with its bits reversed.
   void exchange(const poly::PolyView& rows, const poly::PolyView& scratch) const;
   /// Part 0 of each row, in its place of a ciphertext.
@@ -111,9 +110,9 @@ class PreparedPackedRowsProduct {
   PackedRowsProduct plan_;
   PreparedPlainMatrixProduct product_;
   std::shared_ptr<const rlwe::Gadget> gadget_;
-  poly::Poly places_, turns_;  // X^r and X^-r: [r, 1, limb, N]
-  poly::Poly roots_;           // Z^-k, k < R / 2
-  poly::Poly parts_;           // X^-u / R, for u > 0 times X^R, u with its bits reversed
+  MonomialTransform transform_;  // Z^-1 its root
+  poly::Poly places_, turns_;    // X^r and X^-r: [r, 1, limb, N]
+  poly::Poly parts_;             // X^-u / R, for u > 0 times X^R, u with its bits reversed
 };
 
 }  // namespace hemera::circuits
