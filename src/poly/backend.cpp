@@ -233,6 +233,16 @@ void Backend::split_parts(Queue& queue, const PolyView& out, const ConstPolyView
   do_split_parts(queue, out, in, base);
 }
 
+void Backend::transform_components(Queue& queue, const PolyView& values, const ConstPolyView& roots,
+                                   const ConstPolyView& factors, ComponentOrder order, const RnsBase& base,
+                                   Workspace& workspace) const {
+  check_ring("transform_components", ring_, base);
+  check_transform_components(values, roots, factors, base);
+  with_scratch(workspace, [&](Workspace& scratch) {
+    do_transform_components(queue, values, roots, factors, order, base, scratch);
+  });
+}
+
 void Backend::inner_product(Queue& queue, const PolyView& out, std::span<const ConstPolyView> a,
                             std::span<const ConstPolyView> b, const RnsBase& base) const {
   check_ring("inner_product", ring_, base);

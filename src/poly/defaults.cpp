@@ -125,6 +125,48 @@ void Backend::do_multiply_elements(Queue& queue, const PolyView& out, const Cons
   }
 }
 
+void Backend::do_transform_components(Queue& queue, const PolyView& values, const ConstPolyView& roots,
+                                      const ConstPolyView& factors, ComponentOrder order, const RnsBase& base,
+                                      Workspace& workspace) const {
+  const std::size_t size = values.shape.components;
+  const Workspace::Frame frame(workspace);
+  const PolyView scratch =
+      take(workspace, {.components = size / 2, .limbs = values.shape.limbs, .degree = values.shape.degree});
+  if (workspace.measures()) return;
+  const bool natural = order == ComponentOrder::natural;
+  const auto multiply_all = [&] {
+    if (factors.data != nullptr) do_binary(queue, Binary::multiply, values, values, factors, base);
+  };
+  if (natural) multiply_all();
+  for (std::size_t stage = 1; stage < size; stage *= 2) {
+    const std::size_t half = natural ? size / 2 / stage : stage;
+    // All blocks of two halves at once: the batch counts them, and the halves are components.
+    const auto halves = [&](const PolyView& of, std::size_t first, std::size_t stride) {
+      PolyView found = of.components(first, half);
+      found.shape.batch = size / (2 * half);
+      found.batch_stride = stride * of.component_stride;
+      return found;
+    };
+    ConstPolyView of_stage = roots.components(0, half);
+    of_stage.component_stride *= size / (2 * half);
+    const PolyView kept = halves(scratch, 0, half);
+    for (std::size_t b = 0; b < values.shape.batch; ++b) {
+      const PolyView own = values.batches(b, 1);
+      const PolyView low = halves(own, 0, 2 * half), high = halves(own, half, 2 * half);
+      if (natural) {
+        do_binary(queue, Binary::subtract, kept, low, high, base);
+        do_binary(queue, Binary::add, low, low, high, base);
+        do_binary(queue, Binary::multiply, high, kept, of_stage, base);
+      } else {
+        do_binary(queue, Binary::multiply, kept, high, of_stage, base);
+        do_binary(queue, Binary::subtract, high, low, kept, base);
+        do_binary(queue, Binary::add, low, low, kept, base);
+      }
+    }
+  }
+  if (!natural) multiply_all();
+}
+
 void Backend::do_inner_product(Queue& queue, const PolyView& out, std::span<const ConstPolyView> a,
                                std::span<const ConstPolyView> b, const RnsBase& base) const {
   const std::size_t right = b.front().shape.components;

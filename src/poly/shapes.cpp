@@ -203,6 +203,24 @@ void check_multiply_vector(const PolyView& out, const IntegerMatrixView& w, cons
   }
 }
 
+void check_transform_components(const PolyView& values, const ConstPolyView& roots,
+                                const ConstPolyView& factors, const RnsBase& base) {
+  constexpr const char* operation = "transform_components";
+  const std::size_t size = values.shape.components;
+  check_view(operation, "values", values, base);
+  if (size < 2 || !std::has_single_bit(size)) {
+    throw MismatchError("transform_components: the values have " + std::to_string(size) +
+                        " components; their number is a power of two, at least 2");
+  }
+  check_view(operation, "roots", roots, base);
+  check_count(operation, "polynomials of the roots", roots.shape.batch, 1);
+  check_count(operation, "roots", roots.shape.components, size / 2);
+  if (factors.data == nullptr) return;
+  check_view(operation, "factors", factors, base);
+  check_count(operation, "polynomials of the factors", factors.shape.batch, 1);
+  check_count(operation, "factors", factors.shape.components, size);
+}
+
 void check_split_parts(const PolyView& out, const ConstPolyView& in, const RnsBase& base) {
   constexpr const char* operation = "split_parts";
   const std::size_t degree = in.shape.degree;

@@ -71,6 +71,9 @@ void check_multiply_elements(const PolyView& out, const ConstPolyView& a, const 
 void check_multiply_vector(const PolyView& out, const IntegerMatrixView& w, const ConstPolyView& in,
                            const RnsBase& base);
 
+/// Values, roots and factors of Backend::transform_components; MismatchError otherwise.
+void check_transform_components(const PolyView& values, const ConstPolyView& roots,
+                                const ConstPolyView& factors, const RnsBase& base);
 /// Output and input of Backend::split_parts: MismatchError unless they fit each other, ParameterError for
 /// primes with fewer values.
 void check_split_parts(const PolyView& out, const ConstPolyView& in, const RnsBase& base);

@@ -367,6 +367,15 @@ class Table {
                             if (out.shape.degree == degree) out.shape.degree /= 2;
                             backend().split_parts(queue(), out, v[1], p.base);
                           }});
+    operations.push_back({"transform_components",
+                          {{"values", plans.base, batch, 4, any & ~wrong_batch},  // it may be any
+                           {"roots", plans.base, 1, 2, any},
+                           {"factors", plans.base, 1, 4, any}},
+                          [this](const Views& v, const Plans& p, Workspace& space) {
+                            backend().transform_components(queue(), v[0], v[1], v[2],
+                                                           poly::ComponentOrder::natural, p.base, space);
+                          },
+                          true});
     operations.push_back({"pack_rounded",
                           {{"input", plans.base, batch, 2, any}},
                           [this](const Views& v, const Plans&, Workspace&) {

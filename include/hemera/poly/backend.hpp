@@ -184,6 +184,15 @@ class Backend {
   /// - `in`: [batch, component, limb, N].
   /// - `base`: of primes with N values; ParameterError otherwise.
   void split_parts(Queue& queue, const PolyView& out, const ConstPolyView& in, const RnsBase& base) const;
+  /// Fourier transforms over the components of each element of a batch, entry by entry, in place: out[i] =
+  /// sum over u < d of Z^(iu) in[u].
+  /// - `values`: [batch, d, limb, N], d a power of two from 2. Natural order becomes reversed, and the
+  /// reverse.
+  /// - `roots`: Z^0, Z^1, ..., Z^(d/2 - 1): [1, d / 2, limb, N], of any Z with Z^(d/2) = -1.
+  /// - `factors`: [1, d, limb, N], times the elements in natural order, before or after; or no data.
+  void transform_components(Queue& queue, const PolyView& values, const ConstPolyView& roots,
+                            const ConstPolyView& factors, ComponentOrder order, const RnsBase& base,
+                            Workspace& workspace) const;
   /// The sum of the tensor products of a[i] and b[i], in one pass: out[c] = sum over i and over j + k = c of
   /// a[i][j] * b[i][k].
   /// - `a`, `b`: one size, at least 1. All a have the same number of components, and all b. A b of one
@@ -407,6 +416,9 @@ class Backend {
 
   virtual void do_split_parts(Queue& queue, const PolyView& out, const ConstPolyView& in,
                               const RnsBase& base) const = 0;
+  virtual void do_transform_components(Queue& queue, const PolyView& values, const ConstPolyView& roots,
+                                       const ConstPolyView& factors, ComponentOrder order,
+                                       const RnsBase& base, Workspace& workspace) const;
   virtual void do_inner_product(Queue& queue, const PolyView& out, std::span<const ConstPolyView> a,
                                 std::span<const ConstPolyView> b, const RnsBase& base) const;
   /// At least one output, which all have the same shape.

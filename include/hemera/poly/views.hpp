@@ -130,6 +130,10 @@ struct SlotView {
   }
 };
 
+/// The order of what Backend::transform_components is given; it leaves the other. Reversed: by the reversed
+/// bits of the numbers.
+enum class ComponentOrder : std::uint8_t { natural, reversed };
+
 /// Which coefficients Backend::exponentials takes: for values of a polynomial times a secret in blocks
 /// (rlwe/block_secret.hpp). All are powers of two.
 struct ExponentialLayout {

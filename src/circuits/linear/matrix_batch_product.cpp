@@ -21,6 +21,7 @@ namespace hemera::circuits {
 namespace {
 
 using Complex = std::complex<double>;
+using poly::ComponentOrder;
 using poly::Form;
 using rlwe::Ciphertext;
 
@@ -30,6 +31,10 @@ constexpr std::size_t components = 2;
 // Of phi_i.
 std::uint64_t image_element(const rlwe::Parameters& parameters, std::size_t size, std::size_t i) {
   return 1 + 2 * parameters.degree() / size * i;
+}
+
+std::size_t reversed(std::size_t number, std::size_t size) {
+  return arith::reverse_bits(number, std::countr_zero(size));
 }
 
 rlwe::KeyRole key_role(std::uint64_t element, std::size_t kind) {
@@ -127,16 +132,16 @@ PreparedMatrixBatchProduct::PreparedMatrixBatchProduct(const std::shared_ptr<con
                                                        const MatrixBatchProduct& plan)
     : context_(context),
       plan_((plan.require_parameters(*context, "products of matrices"), plan)),
-      gadget_(context->gadget(plan.gadget())),
-      transform_(context, gadget_->mod_up(plan_.level()).extended(), plan.size(),
-                 2 * context->degree() / plan.size()) {
+      gadget_(context->gadget(plan.gadget())) {
   const poly::ModUp& up = gadget_->mod_up(plan_.level());
   const std::size_t d = plan.size(), order = 2 * context->degree();
-  std::vector<std::size_t> ups, downs;
+  std::vector<std::size_t> of_roots, ups, downs;
   for (std::size_t u = 0; u < d; ++u) {
+    if (u < d / 2) of_roots.push_back(order / d * u);
     ups.push_back(u);
     downs.push_back((order - u) % order);
   }
+  roots_ = rlwe::monomials(*context, up.extended(), of_roots);
   to_images_ = rlwe::monomials(*context, up.base(), ups);
   to_rows_ = rlwe::monomials(*context, up.extended(), downs);
   std::vector<std::uint64_t> inverses;
@@ -177,8 +182,9 @@ poly::Poly PreparedMatrixBatchProduct::images(const poly::PolyView& switched) co
   const poly::RnsBase& base = context.base(plan_.level());
   const std::size_t d = plan_.size();
   poly::Poly found = context.make_poly(components, d, base, Form::evaluation);
-  backend.multiply(queue, switched, switched, to_images_.view().transposed(), base);
-  transform_.apply(switched, found.view().batches(0, 1), base);
+  auto workspace = context.make_workspace();
+  backend.transform_components(queue, switched, roots_.view().transposed().limbs(0, base.size()),
+                               to_images_.view().transposed(), ComponentOrder::natural, base, workspace);
   for (std::size_t place = 0; place < d; ++place) {
     const std::uint64_t element = galois_element(reversed(place, d));
     backend.automorphism(queue, found.view().components(place, 1), switched.components(place, 1),
@@ -225,8 +231,8 @@ poly::Poly PreparedMatrixBatchProduct::switched_rows(const poly::Poly& images,
     backend.hoisted_products(queue, std::span(&out, 1), terms, up, gadget_->special_residues(plan_.level()),
                              workspace);
   }
-  transform_.apply_to_reversed(rows.view(), digits.view(), extended);
-  backend.multiply(queue, rows.view(), std::as_const(rows).view(), to_rows_.view().transposed(), extended);
+  backend.transform_components(queue, rows.view(), roots_.view().transposed(), to_rows_.view().transposed(),
+                               ComponentOrder::reversed, extended, workspace);
   return rows;
 }
 

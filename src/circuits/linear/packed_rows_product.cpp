@@ -23,9 +23,14 @@ namespace hemera::circuits {
 namespace {
 
 using Complex = std::complex<double>;
+using poly::ComponentOrder;
 using poly::ConstPolyView;
 using poly::Form;
+using poly::PolyView;
 using rlwe::Ciphertext;
+
+// Digits of groups that are packed together.
+constexpr std::size_t most_digit_bytes = std::size_t{1} << 29;
 
 // N / 2 over the power of two that the vectors are filled up to: R^2 <= 2N, so that the R-th roots of unity
 // are powers of X^R.
@@ -133,20 +138,19 @@ PreparedPackedRowsProduct::PreparedPackedRowsProduct(const std::shared_ptr<const
     : context_(context),
       plan_((plan.require_parameters(*context, "product with packed rows"), plan)),
       product_(context, plan.product()),
-      gadget_(context->gadget(plan.gadget())),
-      transform_(context, context->base(plan.level()), plan.parts(),
-                 2 * context->degree() - 2 * context->degree() / plan.parts()) {
+      gadget_(context->gadget(plan.gadget())) {
   const poly::RnsBase& base = context->base(plan.level());
   const std::size_t parts = plan.parts(), order = 2 * context->degree();
-  std::vector<std::size_t> of_places, of_turns, of_parts;
+  std::vector<std::size_t> of_places, of_turns, of_roots, of_parts;
   for (std::size_t r = 0; r < parts; ++r) {
-    const std::size_t u = reversed(r, parts);
     of_places.push_back(r);
     of_turns.push_back((order - r) % order);
-    of_parts.push_back(u == 0 ? 0 : parts - u);
+    if (r < parts / 2) of_roots.push_back((order - order / parts * r) % order);
+    of_parts.push_back(r == 0 ? 0 : parts - r);
   }
   places_ = rlwe::monomials(*context, base, of_places);
   turns_ = rlwe::monomials(*context, base, of_turns);
+  roots_ = rlwe::monomials(*context, base, of_roots);
   parts_ = rlwe::monomials(*context, base, of_parts);
   std::vector<std::uint64_t> inverses;
   for (std::size_t l = 0; l < base.size(); ++l)
@@ -175,8 +179,7 @@ poly::Poly PreparedPackedRowsProduct::ordered_keys(const rlwe::EvaluationKeys& k
   const poly::ModUp& up = gadget_->mod_up(plan_.level());
   poly::Poly ordered = context.make_poly(parts * up.digits().size(), 2, up.extended(), Form::evaluation);
   std::size_t place = 0;
-  for (std::size_t i = 0; i < parts; ++i) {
-    const std::size_t u = reversed(i, parts);
+  for (std::size_t u = 0; u < parts; ++u) {
     const auto key = require_key(
         keys,
         {.role = rlwe::part_role({.parts = parts, .index = (parts - u) % parts}), .gadget = plan_.gadget()});
@@ -190,19 +193,55 @@ poly::Poly PreparedPackedRowsProduct::ordered_keys(const rlwe::EvaluationKeys& k
   return ordered;
 }
 
-void PreparedPackedRowsProduct::exchange(const poly::PolyView& rows, const poly::PolyView& scratch) const {
+void PreparedPackedRowsProduct::exchange(const PolyView& out, const PolyView& rows) const {
   const poly::Backend& backend = context_->backend();
   runtime::Queue& queue = context_->queue();
   const poly::RnsBase& base = context_->base(plan_.level());
   const std::size_t parts = plan_.parts();
-  backend.multiply(queue, rows, rows, std::as_const(places_).view(), base);
-  transform_.apply(rows.transposed(), scratch.transposed(), base);
-  for (std::size_t j = 0; j < parts; ++j) {
-    backend.automorphism(queue, scratch.batches(j, 1), rows.batches(reversed(j, parts), 1),
+  const ConstPolyView roots = roots_.view().transposed();
+  auto workspace = context_->make_workspace();
+  backend.transform_components(queue, rows, roots, places_.view().transposed(), ComponentOrder::natural, base,
+                               workspace);
+  for (std::size_t place = 0; place < parts; ++place) {
+    const std::size_t j = arith::reverse_bits(place, std::countr_zero(parts));
+    backend.automorphism(queue, out.components(place, 1), rows.components(place, 1),
                          1 + 2 * context_->degree() / parts * j, Form::evaluation, base);
   }
-  transform_.apply(scratch.transposed(), rows.transposed(), base);
-  backend.multiply(queue, rows, scratch, std::as_const(parts_).view(), base);
+  backend.transform_components(queue, out, roots, parts_.view().transposed(), ComponentOrder::reversed, base,
+                               workspace);
+}
+
+void PreparedPackedRowsProduct::pack_groups(const PolyView& kept, const PolyView& switched,
+                                            const ConstPolyView& rows, const poly::Poly& keys) const {
+  const rlwe::Context& context = *context_;
+  const poly::Backend& backend = context.backend();
+  runtime::Queue& queue = context.queue();
+  const std::size_t parts = plan_.parts(), groups = kept.shape.batch;
+  const std::size_t count = rows.shape.batch / groups;  // below R in a last group
+  const poly::RnsBase& base = context.base(plan_.level());
+  const poly::ModUp& up = gadget_->mod_up(plan_.level());
+  auto workspace = context.make_workspace();
+  // [group, row]
+  const auto of_component = [&](std::size_t component) {
+    ConstPolyView found = rows.components(component, 1);
+    found.component_stride = found.batch_stride;
+    found.shape.components = count;
+    found.shape.batch = groups;
+    found.batch_stride = count * found.component_stride;
+    return found;
+  };
+  backend.multiply_elements(queue, kept.components(0, 1), of_component(0), places_.view().batches(0, count),
+                            base, workspace);
+  poly::Poly values = context.make_poly(groups, parts, base, Form::evaluation);
+  poly::Poly exchanged = context.make_poly(groups, parts, base, Form::evaluation);
+  backend.copy(queue, values.view().components(0, count), of_component(1));
+  if (count < parts) backend.fill_zero(queue, values.view().components(count, parts - count));
+  exchange(exchanged.view(), values.view());
+  poly::Poly digits = context.make_poly(groups * parts, up.digits().size(), up.extended(), Form::evaluation);
+  backend.mod_up(queue, digits.view(), std::as_const(exchanged).view().with_batch(groups * parts), up,
+                 Form::evaluation, workspace);
+  backend.multiply_elements(queue, switched, std::as_const(digits).view().with_batch(groups), keys.view(),
+                            up.extended(), workspace);
 }
 
 Ciphertext PreparedPackedRowsProduct::packed(Ciphertext rows, const rlwe::EvaluationKeys& keys) const {
@@ -213,7 +252,6 @@ Ciphertext PreparedPackedRowsProduct::packed(Ciphertext rows, const rlwe::Evalua
   const poly::RnsBase& base = context.base(plan_.level());
   const poly::ModUp& up = gadget_->mod_up(plan_.level());
   const poly::RnsBase& extended = up.extended();
-  auto workspace = context.make_workspace();
 
   rlwe::Metadata meta = rows.meta;
   meta.batch = {groups};
@@ -224,22 +262,16 @@ Ciphertext PreparedPackedRowsProduct::packed(Ciphertext rows, const rlwe::Evalua
   rlwe::keep_first_part(context, rows.poly.view().components(0, 1), parts, base);
   const poly::Poly ordered = ordered_keys(keys);
   poly::Poly switched = context.make_poly(groups, 2, extended, Form::evaluation);
-  poly::Poly exchanged = context.make_poly(parts, 1, base, Form::evaluation);
-  poly::Poly scratch = context.make_poly(parts, 1, base, Form::evaluation);
-  poly::Poly digits = context.make_poly(parts, up.digits().size(), extended, Form::evaluation);
-  for (std::size_t g = 0; g < groups; ++g) {
-    const std::size_t count = std::min(parts, plan_.rows() - g * parts);
-    const ConstPolyView of_group = std::as_const(rows.poly).view().batches(g * parts, count);
-    backend.multiply_elements(queue, kept.poly.view().batches(g, 1).components(0, 1),
-                              of_group.components(0, 1).transposed(),
-                              std::as_const(places_).view().batches(0, count), base, workspace);
-    backend.copy(queue, exchanged.view().batches(0, count), of_group.components(1, 1));
-    if (count < parts) backend.fill_zero(queue, exchanged.view().batches(count, parts - count));
-    exchange(exchanged.view(), scratch.view());
-    backend.mod_up(queue, digits.view(), std::as_const(exchanged).view(), up, Form::evaluation, workspace);
-    backend.multiply_elements(queue, switched.view().batches(g, 1),
-                              std::as_const(digits).view().with_batch(1), ordered.view(), extended,
-                              workspace);
+  const std::size_t group_bytes =
+      parts * up.digits().size() * extended.size() * context.degree() * sizeof(std::uint64_t);
+  const std::size_t together = std::max<std::size_t>(1, most_digit_bytes / group_bytes);
+  const std::size_t whole = plan_.rows() / parts;  // groups
+  for (std::size_t first = 0; first < groups;) {
+    const std::size_t count = first == whole ? 1 : std::min(together, whole - first);
+    const std::size_t end = std::min(plan_.rows(), (first + count) * parts);
+    pack_groups(kept.poly.view().batches(first, count), switched.view().batches(first, count),
+                std::as_const(rows.poly).view().batches(first * parts, end - first * parts), ordered);
+    first += count;
   }
   rlwe::ExtendedCiphertext result = rlwe::extend(kept, gadget_);
   backend.add(queue, result.poly.view(), std::as_const(result.poly).view(), std::as_const(switched).view(),

@@ -87,6 +87,9 @@ class CudaBackend final : public Backend {
                             const RnsBase& base, Workspace& workspace) const override;
   void do_multiply_vector(Queue& queue, const PolyView& out, const IntegerMatrixView& w,
                           const ConstPolyView& in, const RnsBase& base) const override;
+  void do_transform_components(Queue& queue, const PolyView& values, const ConstPolyView& roots,
+                               const ConstPolyView& factors, ComponentOrder order, const RnsBase& base,
+                               Workspace& workspace) const override;
   void do_split_parts(Queue& queue, const PolyView& out, const ConstPolyView& in,
                       const RnsBase& base) const override;
   void do_inner_product(Queue& queue, const PolyView& out, std::span<const ConstPolyView> a,

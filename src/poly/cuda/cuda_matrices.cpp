@@ -40,6 +40,13 @@ void CudaBackend::do_multiply_vector(Queue& queue, const PolyView& out, const In
   cuda::multiply_vector(launcher(queue), out, w, in, base);
 }
 
+void CudaBackend::do_transform_components(Queue& queue, const PolyView& values, const ConstPolyView& roots,
+                                          const ConstPolyView& factors, ComponentOrder order,
+                                          const RnsBase& base, Workspace& workspace) const {
+  if (workspace.measures()) return;
+  cuda::transform_components(launcher(queue), values, roots, factors, order, base);
+}
+
 void CudaBackend::do_split_parts(Queue& queue, const PolyView& out, const ConstPolyView& in,
                                  const RnsBase& base) const {
   cuda::split_parts(launcher(queue), out, in, base);

@@ -122,6 +122,9 @@ void reorder(const Launcher& launcher, const PolyView& out, const ConstPolyView&
 
 // --- parts.cu: as hemera/poly/backend.hpp says; checked. ---
 void split_parts(const Launcher& launcher, const PolyView& out, const ConstPolyView& in, const RnsBase& base);
+// --- component_transform.cu: the same. ---
+void transform_components(const Launcher& launcher, const PolyView& values, const ConstPolyView& roots,
+                          const ConstPolyView& factors, ComponentOrder order, const RnsBase& base);
 // --- packing.cu: the same. ---
 void pack_rounded(const Launcher& launcher, std::span<std::byte> out, const ConstPolyView& in,
                   int dropped_bits, int width);

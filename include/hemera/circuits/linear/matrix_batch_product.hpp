@@ -9,7 +9,6 @@
 #include <span>
 #include <vector>
 
-#include "hemera/circuits/linear/monomial_transform.hpp"
 #include "hemera/circuits/plan.hpp"
 #include "hemera/schemes/ckks.hpp"
 
@@ -29,10 +28,10 @@ struct MatrixBatchOptions {
 /// at W = Z^i X, Z = X^(2N/d), s(W) is the secret's image under phi_i: X -> X^(1 + 2N i/d). So the d
 /// polynomials V(Z^i X) / d and U(Z^i X) / d are switched from phi_i(s) and phi_i(s) s by one key each, and
 /// row r is X^-r times the sum over i of Z^(-ir) times what i became. Both sums are Fourier transforms whose
-/// roots are powers of X (MonomialTransform); the keys are those of rotations by multiples of N / 2d, and of
-/// products with such rotations (rlwe/turned_product.hpp). d switches, d divisions, one level. (The layout is
-/// that of J. H. Cheon, M. Kang, J. Lee, 2025/1957; products of ciphertexts as products of matrices: J. H.
-/// Park, "Ciphertext-ciphertext matrix multiplication", Eurocrypt 2025.) Immutable.
+/// roots are powers of X (Backend::transform_components); the keys are those of rotations by multiples of N /
+/// 2d, and of products with such rotations (rlwe/turned_product.hpp). d switches, d divisions, one level.
+/// (The layout is that of J. H. Cheon, M. Kang, J. Lee, 2025/1957; products of ciphertexts as products of
+/// matrices: J. H. Park, "Ciphertext-ciphertext matrix multiplication", Eurocrypt 2025.) Immutable.
 class MatrixBatchProduct : public Plan {
  public:
   enum class Side : std::uint8_t { left, right };
@@ -95,7 +94,7 @@ class PreparedMatrixBatchProduct {
   std::shared_ptr<const rlwe::Context> context_;
   MatrixBatchProduct plan_;
   std::shared_ptr<const rlwe::Gadget> gadget_;
-  MonomialTransform transform_;     // Z its root
+  poly::Poly roots_;                // Z^k, k < d / 2: [k, 1, limb, N]
   poly::Poly to_images_, to_rows_;  // X^u / d and X^-r: [u, 1, limb, N]
 };
 

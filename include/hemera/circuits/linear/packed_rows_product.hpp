@@ -8,7 +8,6 @@
 #include <span>
 #include <vector>
 
-#include "hemera/circuits/linear/monomial_transform.hpp"
 #include "hemera/circuits/linear/plain_matrix_product.hpp"
 #include "hemera/circuits/plan.hpp"
 #include "hemera/rlwe/parts.hpp"
@@ -99,20 +98,23 @@ class PreparedPackedRowsProduct {
  private:
   /// X^-r times ciphertext g, for each row g R + r.
   [[nodiscard]] rlwe::Ciphertext unpacked(const rlwe::Ciphertext& x) const;
-  /// From a_r to P_u, in the place of u with its bits reversed.
-  void exchange(const poly::PolyView& rows, const poly::PolyView& scratch) const;
+  /// P_u of each group, from its a_r, which are changed: [group, u] and [group, r].
+  void exchange(const poly::PolyView& out, const poly::PolyView& rows) const;
+  /// Groups of equally many rows: the sums of X^r b_r, and over Q P those of products with the ordered keys.
+  void pack_groups(const poly::PolyView& kept, const poly::PolyView& switched,
+                   const poly::ConstPolyView& rows, const poly::Poly& keys) const;
   /// Part 0 of each row, in its place of a ciphertext.
   [[nodiscard]] rlwe::Ciphertext packed(rlwe::Ciphertext rows, const rlwe::EvaluationKeys& keys) const;
-  /// The digits of the keys of s_-u, [u, digit], u with its bits reversed.
+  /// The digits of the keys of s_-u, [u, digit].
   [[nodiscard]] poly::Poly ordered_keys(const rlwe::EvaluationKeys& keys) const;
 
   std::shared_ptr<const rlwe::Context> context_;
   PackedRowsProduct plan_;
   PreparedPlainMatrixProduct product_;
   std::shared_ptr<const rlwe::Gadget> gadget_;
-  MonomialTransform transform_;  // Z^-1 its root
-  poly::Poly places_, turns_;    // X^r and X^-r: [r, 1, limb, N]
-  poly::Poly parts_;             // X^-u / R, for u > 0 times X^R, u with its bits reversed
+  poly::Poly places_, turns_;  // X^r and X^-r: [r, 1, limb, N]
+  poly::Poly roots_;           // Z^-k, k < R / 2
+  poly::Poly parts_;           // X^-u / R, for u > 0 times X^R
 };
 
 }  // namespace hemera::circuits
