@@ -90,13 +90,13 @@ void check(Rig& rig, std::size_t size, std::size_t batch) {
 TEST_P(BackendTest, ComponentsAreTransformed) {
   for (const std::vector<int>& bits : {std::vector{20, 30, 49}, {50, 61}}) {
     Rig rig(GetParam(), 1024, bits);
-    for (const std::size_t size : {2, 4, 8, 16}) check(rig, size, 3);
-    check(rig, 32, 1);
-    if (!GetParam().brief()) check(rig, 64, 2);
+    for (const std::size_t size : {2, 4, 8}) check(rig, size, 3);
+    check(rig, 16, 1);
   }
-  if (GetParam().brief()) return;
+  // By two launches, of as many stages and of one less.
   Rig rig(GetParam(), 1024, {49});
-  for (const std::size_t size : {128, 512}) check(rig, size, 1);
+  check(rig, 32, 2);
+  if (!GetParam().brief()) check(rig, 64, 1);
 }
 
 // Components that lie apart, and some limbs of them.
