@@ -315,14 +315,18 @@ TEST_P(BackendTest, VectorsThatDoNotFitBytesAreRefused) {
   expect_refused([](IntegerMatrixView& view) { view.data = nullptr; }, "backend's memory");
 }
 
-// Every residue at its edges, or all of them as large as they can be.
-void check_elements(Rig& rig, std::size_t rows, std::size_t terms, std::size_t columns, bool largest,
+// Every residue at its edges; or all of them as large as they can be, or farthest from multiples of the
+// prime.
+enum class Residues : std::uint8_t { edges, largest, halves };
+
+void check_elements(Rig& rig, std::size_t rows, std::size_t terms, std::size_t columns, Residues residues,
                     std::size_t entries = 1024) {
   const RnsBase base = rig.all();
   Host a = rig.random(base, rows, terms, entries), b = rig.random(base, terms, columns);
   for (Host* host : {&a, &b}) {
-    for (std::size_t i = 0; largest && i < host->words.size(); ++i) {
-      host->words[i] = base.modulus(i / host->shape.degree % base.size()).value() - 1;
+    for (std::size_t i = 0; residues != Residues::edges && i < host->words.size(); ++i) {
+      const std::uint64_t q = base.modulus(i / host->shape.degree % base.size()).value();
+      host->words[i] = residues == Residues::largest ? q - 1 : q / 2;
     }
   }
   Host expected(base, rows, columns);
@@ -361,7 +365,7 @@ TEST_P(BackendTest, ElementsAreMatrices) {
     Rig rig(GetParam(), 1024, bits);
     for (const auto& [rows, terms, columns] :
          {Extents{1, 1, 1}, {3, 2, 1}, {1, 5, 3}, {2, 33, 2}, {5, 4, 4}, {4, 7, 9}, {7, 16, 6}, {2, 9, 17}}) {
-      check_elements(rig, rows, terms, columns, false);
+      check_elements(rig, rows, terms, columns, Residues::edges);
     }
   }
 }
@@ -371,12 +375,24 @@ TEST_P(BackendTest, ElementsOfPartsAreMatrices) {
   for (const std::vector<int>& bits : bases_of_matrices()) {
     Rig rig(GetParam(), 1024, bits);
     for (const std::size_t entries : {64, 256, 512}) {
-      check_elements(rig, 1, 1, 1, false, entries);
-      check_elements(rig, 9, 5, 2, false, entries);
-      check_elements(rig, 3, 4, 7, false, entries);
+      check_elements(rig, 1, 1, 1, Residues::edges, entries);
+      check_elements(rig, 9, 5, 2, Residues::edges, entries);
+      check_elements(rig, 3, 4, 7, Residues::edges, entries);
     }
-    check_elements(rig, 2, 129, 2, true, 128);
-    check_elements(rig, 2, 67, 1, true, 128);
+    check_elements(rig, 2, 129, 2, Residues::largest, 128);
+    check_elements(rig, 2, 67, 1, Residues::largest, 128);
+  }
+}
+
+// As many rows, and columns with the runs that share a left factor, as fill tiles of tensor cores.
+TEST_P(BackendTest, ElementsThatShareLeftFactors) {
+  for (const std::vector<int>& bits : {std::vector{20, 49, 50}, std::vector{50, 60}}) {
+    Rig rig(GetParam(), 1024, bits);
+    check_elements(rig, 40, 19, 4, Residues::edges, 64);
+    check_elements(rig, 33, 32, 4, Residues::halves, 64);
+    if (GetParam().brief()) continue;
+    check_elements(rig, 65, 8, 9, Residues::edges, 64);
+    check_elements(rig, 64, 3, 16, Residues::edges, 128);
   }
 }
 
@@ -384,13 +400,13 @@ TEST_P(BackendTest, ElementsOfPartsAreMatrices) {
 TEST_P(BackendTest, ElementsOfManyTerms) {
   for (const int bits : {20, 31, 49, 50, 51, 52, 55, 56, 60, 61}) {
     Rig rig(GetParam(), 1024, {bits});
-    for (const std::size_t terms : {31, 57, 129}) check_elements(rig, 1, terms, 2, true);
-    check_elements(rig, 2, 67, 5, true);
+    for (const std::size_t terms : {31, 57, 129}) check_elements(rig, 1, terms, 2, Residues::largest);
+    check_elements(rig, 2, 67, 5, Residues::largest);
     // Of many rows no terms are shared.
-    if (bits == 50 || bits == 61) check_elements(rig, 30, 129, 1, true);
+    if (bits == 50 || bits == 61) check_elements(rig, 30, 129, 1, Residues::largest);
     if (GetParam().brief() || bits % 10 != 0) continue;
-    for (const std::size_t columns : {1, 2, 6}) check_elements(rig, 2, 300, columns, false);
-    check_elements(rig, 2, 67, 1, true);
+    for (const std::size_t columns : {1, 2, 6}) check_elements(rig, 2, 300, columns, Residues::edges);
+    check_elements(rig, 2, 67, 1, Residues::largest);
   }
 }
 

@@ -32,7 +32,10 @@ void CudaBackend::do_multiply_elements(Queue& queue, const PolyView& out, const 
                                        const ConstPolyView& b, const RnsBase& base,
                                        Workspace& workspace) const {
   if (workspace.measures()) return;
-  cuda::multiply_elements(launcher(queue), out, a, b, base);
+  const auto multiply = choices_.tuning.fp64 && cuda::shares_elements(out, a, base)
+                            ? cuda::multiply_shared_elements
+                            : cuda::multiply_elements;
+  multiply(launcher(queue), out, a, b, base);
 }
 
 void CudaBackend::do_multiply_vector(Queue& queue, const PolyView& out, const IntegerMatrixView& w,

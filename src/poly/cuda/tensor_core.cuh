@@ -1,9 +1,11 @@
-// Products of bytes on the tensor cores.
+// Products of bytes, and of doubles, on the tensor cores.
 #pragma once
 
 #include <cuda_runtime.h>
 
+#include <cmath>
 #include <cstdint>
+#include <cstring>
 
 namespace hemera::poly::cuda {
 
@@ -21,6 +23,29 @@ void multiply_bytes(int (&c)[4], const std::uint32_t (&own)[6]) {
       c[i] += static_cast<A>(given[4 * (row % 8) + holder][4 * (2 * (k / 16) + row / 8) + k % 4]) *
               given[4 * column + holder][4 * (4 + k / 16) + k % 4];
     }
+  }
+}
+
+inline double double_of(const emulation::LaneBytes& lane, unsigned i) {
+  double found;
+  std::memcpy(&found, lane.data() + i * sizeof(double), sizeof(double));
+  return found;
+}
+inline void multiply_doubles(double (&c)[4], const double (&own_a)[8], const double (&own_b)[4]) {
+  const unsigned lane = emulation::current_thread().linear % 32, group = lane / 4;
+  double a[2][16], b[2][16];  // rows g and g + 8; columns 2t and 2t + 1
+  const emulation::LaneBytes* given = emulation::exchange(own_a);
+  for (unsigned k = 0; k < 16; ++k) {
+    for (unsigned row = 0; row < 2; ++row) a[row][k] = double_of(given[4 * group + k % 4], 2 * (k / 4) + row);
+  }
+  given = emulation::exchange(own_b);
+  for (unsigned k = 0; k < 16; ++k) {
+    for (unsigned column = 0; column < 2; ++column) {
+      b[column][k] = double_of(given[4 * (2 * (lane % 4) + column) + k % 4], k / 4);
+    }
+  }
+  for (unsigned i = 0; i < 4; ++i) {
+    for (unsigned k = 0; k < 16; ++k) c[i] = std::fma(a[i / 2][k], b[i % 2][k], c[i]);
   }
 }
 }  // namespace emulated
@@ -52,6 +77,31 @@ __device__ __forceinline__ void multiply_signed_bytes(int (&c)[4], std::uint32_t
       : "r"(a0), "r"(a1), "r"(a2), "r"(a3), "r"(b0), "r"(b1));
 #elif defined(HEMERA_CUDA_EMULATION)
   emulated::multiply_bytes<std::int8_t>(c, {a0, a1, a2, a3, b0, b1});
+#endif
+}
+
+/// c += a b for doubles, a of 16 x 16 and b of 16 x 8, spread over a warp as mma.m16n8k16 has them (PTX ISA,
+/// "Matrix fragments for mma.m16n8k16 with .f64"). With g = lane / 4 and t = lane % 4: a[2i], a[2i + 1] are
+/// column t + 4i of rows g and g + 8, b[i] row t + 4i of column g; c as above.
+__device__ __forceinline__ void multiply_doubles(double (&c)[4], const double (&a)[8], const double (&b)[4]) {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+  asm("mma.sync.aligned.m16n8k16.row.col.f64.f64.f64.f64 {%0,%1,%2,%3}, {%4,%5,%6,%7,%8,%9,%10,%11}, "
+      "{%12,%13,%14,%15}, {%0,%1,%2,%3};"
+      : "+d"(c[0]), "+d"(c[1]), "+d"(c[2]), "+d"(c[3])
+      : "d"(a[0]), "d"(a[1]), "d"(a[2]), "d"(a[3]), "d"(a[4]), "d"(a[5]), "d"(a[6]), "d"(a[7]), "d"(b[0]),
+        "d"(b[1]), "d"(b[2]), "d"(b[3]));
+#elif defined(__CUDA_ARCH__)
+#pragma unroll
+  for (int i = 0; i < 4; ++i) {
+#pragma unroll
+    for (int half = 0; half < 2; ++half) {
+      asm("mma.sync.aligned.m8n8k4.row.col.f64.f64.f64.f64 {%0,%1}, {%2}, {%3}, {%0,%1};"
+          : "+d"(c[2 * half]), "+d"(c[2 * half + 1])
+          : "d"(a[2 * i + half]), "d"(b[i]));
+    }
+  }
+#elif defined(HEMERA_CUDA_EMULATION)
+  emulated::multiply_doubles(c, a, b);
 #endif
 }
 

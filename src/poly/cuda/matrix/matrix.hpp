@@ -38,6 +38,11 @@ void multiply_matrix_by_warpgroups(const Launcher& launcher, const PolyView& out
 void multiply_vector(const Launcher& launcher, const PolyView& out, const IntegerMatrixView& w,
                      const ConstPolyView& in, const RnsBase& base);
 
+/// Whether multiply_shared_elements takes these, and fills its blocks by half.
+bool shares_elements(const PolyView& out, const ConstPolyView& a, const RnsBase& base);
+/// Backend::multiply_elements where `a` is stored by fewer entries, over primes below 2^50.
+void multiply_shared_elements(const Launcher& launcher, const PolyView& out, const ConstPolyView& a,
+                              const ConstPolyView& b, const RnsBase& base);
 /// Backend::multiply_elements.
 void multiply_elements(const Launcher& launcher, const PolyView& out, const ConstPolyView& a,
                        const ConstPolyView& b, const RnsBase& base);
