@@ -55,6 +55,12 @@ EXPECTED = {
         "768 x 768: <ckks.Parameters N=65536",
         "linear layers of a block",
     ],
+    "23_bert_base_block": [
+        "128 inputs of 8 tokens",
+        "19 bootstraps",
+        "equal to the clear block within",
+        "s on an H200 by its table of times",
+    ],
     "20_encrypted_search": ["a query of 940 bytes", "topic  7", "and one added: [1000000, "],
     "22_serve_an_index": [
         "indexes: ['documents', 'vault']",

@@ -4,6 +4,7 @@ The first line of its docstring is its summary on the command line."""
 from hemera_apps.bench import (
     against_seal,
     apps,
+    bert,
     bootstraps,
     exact,
     matrices,
@@ -24,6 +25,7 @@ SUITES = (
     operations,
     against_seal,
     apps,
+    bert,
     bootstraps,
     exact,
     matrices,

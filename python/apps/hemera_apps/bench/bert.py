@@ -1,0 +1,161 @@
+"""A block of BERT on many encrypted inputs at once, compared with the clear block."""
+
+from __future__ import annotations
+
+import argparse
+import functools
+import time
+from collections.abc import Callable
+from typing import Any
+
+from rich.console import Console
+
+import hemera as hm
+from hemera import _machine, _options
+from hemera.errors import NoiseError
+from hemera_apps.transformer.clear import Shape, Trace, clear_block, random_inputs
+from hemera_apps.transformer.prepared import PreparedBlock, Settings
+from hemera_apps.transformer.stages import Stages, agreement
+
+_LEAST_BITS = 14
+"""Of the output: polynomials are within 2^-15 of the block's functions."""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """The command's options."""
+    parser.add_argument(
+        "--full",
+        action="store_true",
+        help="BERT-base for 256 inputs of 128 tokens, 128 bits of security; without it a small block on a "
+        "small ring: NOT SECURE",
+    )
+    for name in ("tokens", "features", "heads", "inner"):
+        parser.add_argument(f"--{name}", type=_options.positive, help="in place of the block's own")
+    parser.add_argument(
+        "--inputs",
+        type=_options.positive,
+        help="(default: as many as there is room for); they fill the slots",
+    )
+    parser.add_argument("--preset", help="of bootstrapping parameters (default: n16-40; test-40 if small)")
+    _options.add_bootstrap_fields(parser)
+    parser.add_argument("--sharpness", type=float, help="the deviation of scores (default: 1; 0.5 if small)")
+    parser.add_argument(
+        "--calibration", type=_options.positive, default=64, help="other inputs, for ranges (default: 64)"
+    )
+    parser.add_argument("--margin", type=float, default=0.2, help="of the ranges (default: 0.2)")
+    parser.add_argument("--size", type=_options.positive, default=64, help="rows at once (default: 64)")
+    parser.add_argument(
+        "--together",
+        type=_options.positive,
+        default=4,
+        help="ciphertexts in a call of a bootstrap (default: 4)",
+    )
+    parser.add_argument("--runs", type=_options.positive, default=1, help="of the block (default: 1)")
+    parser.add_argument("--check-stages", action="store_true", help="decrypt some values of each stage")
+    parser.add_argument("--plan", metavar="DEVICE", help='count only, with seconds by a table, "nvidia-h200"')
+    _options.add_machine(parser)
+    parser.add_argument("--json", metavar="FILE", help='write the results to FILE ("-": standard output)')
+
+
+def _settings(options: argparse.Namespace) -> Settings:
+    shape = Shape() if options.full else Shape(8, 16, 2, 32)
+    sizes = {
+        name: getattr(options, name) or getattr(shape, name)
+        for name in ("tokens", "features", "heads", "inner")
+    }
+    preset = options.preset or ("n16-40" if options.full else "test-40")
+    fields = dict(options.fields)
+    if preset == "test-40":
+        fields.setdefault("security", None)
+    return Settings(
+        Shape(**sizes),
+        options.inputs,
+        preset,
+        fields,
+        options.sharpness or (1 if options.full else 0.5),
+        options.calibration,
+        options.margin,
+        options.size,
+        options.together,
+    )
+
+
+def run(options: argparse.Namespace) -> int:
+    """Prepare, run, compare, and write what is asked for."""
+    console = Console(stderr=options.json == "-")
+    say = functools.partial(console.print, highlight=False, markup=False, soft_wrap=True)
+    began = time.perf_counter()
+    settings = _settings(options)
+    prepared = PreparedBlock(settings)
+    found: dict[str, Any] = {
+        "measurement": "transformer block",
+        **vars(settings.shape),
+        "inputs": prepared.layout.inputs,
+        "preset": settings.preset,
+        "degree": prepared.params.degree,
+        "security": prepared.params.security,
+        "levels": prepared.bootstrap.levels_left,
+        "prepare_seconds": round(time.perf_counter() - began, 2),
+    }
+    say(", ".join(f"{name} {value}" for name, value in found.items()))
+    cost = prepared.cost(options.plan)
+    found |= {
+        "key_bytes": cost.key_bytes,
+        "plaintext_bytes": cost.plaintext_bytes,
+        "operations": cost.operations,
+    }
+    if options.plan is not None:
+        say(cost.report())
+        found |= {"device": options.plan, "seconds": cost.seconds, "workspace_bytes": cost.workspace_bytes}
+    else:
+        found |= _measured(options, prepared, cost, say)
+    if options.json is not None:
+        machine = _machine.describe(options.threads)
+        _options.write_json(options.json, {"machine": machine, "device": options.device, "rows": [found]})
+    return 0
+
+
+def _measured(
+    options: argparse.Namespace, prepared: PreparedBlock, cost: Any, say: Callable[[str], None]
+) -> dict[str, Any]:
+    """Runs on the device, each compared with the clear block."""
+    settings, shape = prepared.settings, prepared.settings.shape
+    began = time.perf_counter()
+    x = random_inputs(shape, prepared.layout.inputs, settings.seed + 2)
+    trace: Trace = clear_block(prepared.weights, shape, x)
+    say(f"clear block: {time.perf_counter() - began:.1f} s")
+    began = time.perf_counter()
+    context = hm.Context(prepared.params, options.device, threads=options.threads)
+    secret_key = context.generate_secret_key()
+    keys = context.generate_keys(secret_key, relinearization=False, plan=cost)
+    evaluator = context.bind(keys)
+    context.synchronize()
+    found: dict[str, Any] = {"keys_seconds": round(time.perf_counter() - began, 2), "runs": []}
+    began = time.perf_counter()
+    level = prepared.functions.levels(prepared.bootstrap.input_level).fresh
+    encrypted = prepared.encrypt(x, evaluator, level)
+    context.synchronize()
+    found["encrypt_seconds"] = round(time.perf_counter() - began, 2)
+    say(f"keys: {found['keys_seconds']} s, encryption: {found['encrypt_seconds']} s, on {context.device}")
+    for _ in range(options.runs):
+        key = secret_key if options.check_stages else None
+        stages = Stages(evaluator, say, prepared.layout, trace, key)
+        output = prepared.block(stages)(encrypted)
+        seconds = sum(row["seconds"] for row in stages.rows)
+        bits = agreement(prepared.decrypt(output, secret_key), trace["output"])
+        del output
+        each = seconds / prepared.layout.inputs
+        found["runs"].append(
+            {
+                "seconds": round(seconds, 4),
+                "seconds_an_input": round(each, 5),
+                "bits": bits,
+                "bootstraps": sum(row["bootstraps"] for row in stages.rows),
+                "peak_bytes": max(row["peak_bytes"] for row in stages.rows),
+                "stages": stages.rows,
+            }
+        )
+        say(f"block: {seconds:.2f} s, {each:.4f} s an input, {bits} bits")
+        if bits < _LEAST_BITS:
+            raise NoiseError(f"the block agrees with the clear one in {bits} bits, not in {_LEAST_BITS}")
+    return found

@@ -1,0 +1,7 @@
+"""A block of BERT on encrypted inputs: tokens and inputs in the slots, a ciphertext for each feature.
+
+- `clear`: shapes, random weights, and the block in NumPy, which is the judge.
+- `layout`: where values lie in the slots.
+- `approximations`: polynomials in place of the block's functions, and the levels of its steps.
+- `attention`, `block`: the encrypted block.
+"""

@@ -1,0 +1,106 @@
+"""A block that is ready to run: ranges, parameters, plans and keys."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+import hemera as hm
+from hemera.objects.cost import Cost, DryRun, FreshInput
+from hemera.times.table import DeviceTimes
+from hemera_apps.transformer.approximations import Approximations
+from hemera_apps.transformer.block import EncryptedBlock
+from hemera_apps.transformer.clear import Ranges, Shape, Weights, clear_block, random_inputs
+from hemera_apps.transformer.layers import chunks
+from hemera_apps.transformer.layout import Layout
+from hemera_apps.transformer.watch import Watch
+
+__all__ = ["PreparedBlock", "Settings"]
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Settings:
+    """Of a run."""
+
+    shape: Shape
+    inputs: int | None = None
+    """None: as many as there is room for."""
+    preset: str = "n16-40"
+    fields: dict[str, Any] | None = None
+    """Of `for_bootstrapping`, but for the levels."""
+    sharpness: float = 1
+    """The deviation of scores."""
+    calibration: int = 64
+    """Inputs from which the ranges are taken."""
+    margin: float = 0.2
+    size: int = 64
+    together: int = 4
+    """See `EncryptedBlock`."""
+    seed: int = 23
+
+
+class PreparedBlock:
+    """Weights, ranges of other inputs than those that are encrypted, and parameters with the levels that the
+    block's polynomials take.
+
+    Args:
+        settings: of the run.
+    """
+
+    def __init__(self, settings: Settings) -> None:
+        self.settings, shape = settings, settings.shape
+        self.weights = Weights.random(shape, settings.seed, sharpness=settings.sharpness)
+        seen = random_inputs(shape, settings.calibration, settings.seed + 1)
+        self.ranges = Ranges.seen(clear_block(self.weights, shape, seen), settings.margin)
+        self.functions = Approximations(self.ranges, shape.features)
+        levels = self.functions.levels(0)
+        self.params = hm.ckks.Parameters.for_bootstrapping(
+            settings.preset, levels=levels.top, **(settings.fields or {})
+        )
+        self.bootstrap = hm.circuits.Bootstrap(self.params)
+        slots = self.params.max_slots
+        self.layout = Layout(shape.tokens, settings.inputs or slots // shape.tokens, slots)
+
+    def block(self, watch: Watch | None = None) -> EncryptedBlock:
+        """The encrypted block."""
+        return EncryptedBlock(
+            self.weights,
+            self.settings.shape,
+            self.layout,
+            self.functions,
+            self.params,
+            self.bootstrap,
+            size=self.settings.size,
+            together=self.settings.together,
+            watch=watch,
+        )
+
+    def cost(self, device: str | None = None, watch: Watch | None = None) -> Cost:
+        """The keys, operations and bytes of the block, and the seconds on a named device, by a run that
+        computes nothing."""
+        dry = DryRun(hm.Context(self.params, "ledger"))
+        block = self.block(watch)
+        fresh = FreshInput((self.settings.shape.features, self.params.max_slots), block.levels.fresh)
+        times = None if device is None else DeviceTimes.find(device)
+        return dry.cost(lambda _: block, [fresh], own_products=True, times=times)
+
+    def encrypt(self, x: Array, evaluator: hm.Evaluator, level: int) -> hm.Ciphertext:
+        """Inputs of shape (inputs, tokens, features) as a ciphertext for each feature."""
+        rows = self.layout.pack(x)
+        parts = [
+            evaluator.encrypt(rows[part]).at_level(level) for part in chunks(len(rows), self.settings.size)
+        ]
+        return hm.concatenate(parts)
+
+    def decrypt(self, rows: hm.Ciphertext, secret_key: hm.SecretKey) -> Array:
+        """The other way round."""
+        parts = [
+            rows.context.decrypt(rows[part], secret_key).real
+            for part in chunks(len(rows), self.settings.size)
+        ]
+        return self.layout.unpack(np.concatenate(parts))

@@ -1,0 +1,47 @@
+"""Bootstraps of real rows, two in one complex ciphertext."""
+
+from __future__ import annotations
+
+import hemera as hm
+from hemera_apps.transformer.approximations import declared
+from hemera_apps.transformer.layers import chunks
+
+__all__ = ["Refresh"]
+
+
+class Refresh:
+    """Bootstraps by a plan of complex slots.
+
+    Args:
+        plan: the plan.
+        size: the number of ciphertexts that a call bootstraps.
+    """
+
+    def __init__(self, plan: hm.circuits.Bootstrap, size: int) -> None:
+        self._plan, self._size = plan, size
+
+    def parts(self, count: int) -> list[slice]:
+        """The rows of the batches that `twice` gives for as many rows."""
+        half = (count + 1) // 2
+        first = list(chunks(half, self._size))
+        second = [slice(half + part.start, min(half + part.stop, count)) for part in first]
+        return [part for part in first + second if part.start < part.stop]
+
+    def one(self, x: hm.Ciphertext) -> hm.Ciphertext:
+        """A ciphertext, or a batch, of values whose parts are from -1 to 1, as it is."""
+        return x.evaluator.bootstrap(declared(x), self._plan, magnitude=1)
+
+    def twice(self, rows: hm.Ciphertext, level: int) -> list[hm.Ciphertext]:
+        """Twice the rows, whose values are from -1 to 1, at a level: batches in the order of the rows, see
+        `parts`. Halves would cost a level, and weights behind this step can have the factor."""
+        if len(rows) % 2:  # one more, whose result is left out
+            *found, last = self.twice(hm.concatenate([rows, rows[-1:]]), level)
+            return [*found, last[:-1]] if len(last) > 1 else found
+        half = len(rows) // 2
+        real, imaginary = [], []
+        for part in chunks(half, self._size):
+            z = self.one(rows[part] + rows[half + part.start : half + part.stop] * 1j).at_level(level)
+            turned = z.conjugate()
+            real.append(z + turned)
+            imaginary.append((z - turned) * -1j)
+        return [*real, *imaginary]

@@ -1,0 +1,103 @@
+"""The stages of a run: times, memory, and how near decrypted values are to those of the clear block."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+import hemera as hm
+from hemera_apps.transformer.clear import Trace
+from hemera_apps.transformer.layout import Layout
+
+__all__ = ["Stages", "agreement"]
+
+Array = NDArray[np.float64]
+
+_ROWS_SEEN = 8
+"""Of a step: the first ones."""
+
+
+def agreement(found: Array, expected: Array) -> float:
+    """Bits: -log2 of the largest error over the largest magnitude."""
+    error = float(np.abs(found - expected).max()) / float(np.abs(expected).max())
+    return round(-math.log2(max(error, 2.0**-60)), 2)
+
+
+class Stages:
+    """A `hemera_apps.transformer.watch.Watch` that notes each stage, and compares values where it has the
+    secret key.
+
+    Args:
+        evaluator: of the block.
+        say: prints a line.
+        layout, trace, secret_key: where values lie, those of the clear block, and the key that opens them;
+            None: nothing is decrypted.
+    """
+
+    def __init__(
+        self,
+        evaluator: hm.Evaluator,
+        say: Callable[[str], None],
+        layout: Layout,
+        trace: Trace | None = None,
+        secret_key: hm.SecretKey | None = None,
+    ) -> None:
+        self._context, self._evaluator, self._say = evaluator.context, evaluator, say
+        self._layout, self._trace, self._secret_key = layout, trace, secret_key
+        self._bits: dict[str, float] = {}
+        self.rows: list[dict[str, Any]] = []
+        self.bits: dict[str, float] = {}
+        """Of each step, in order."""
+        self._begin()
+
+    def _begin(self) -> None:
+        self._context.synchronize()
+        self._context._native.reset_memory_peak()
+        self._bootstraps = self._evaluator.bootstraps
+        self._seeing, self._began = 0.0, time.perf_counter()
+
+    def stage(self, name: str) -> None:
+        """Note the stage that ends."""
+        self._context.synchronize()
+        row: dict[str, Any] = {
+            "stage": name,
+            "seconds": round(time.perf_counter() - self._began - self._seeing, 4),
+            "bootstraps": self._evaluator.bootstraps - self._bootstraps,
+            "peak_bytes": self._context._native.memory_peak,
+        }
+        if self._bits:
+            row["bits"], self._bits = self._bits, {}
+        self.rows.append(row)
+        seen = "".join(f", {step} {bits} bits" for step, bits in row.get("bits", {}).items())
+        self._say(
+            f"{name}: {row['seconds']:.3f} s, {row['bootstraps']} bootstraps, "
+            f"peak {row['peak_bytes'] / 1e9:.2f} GB{seen}"
+        )
+        self._begin()
+
+    def see(self, name: str, rows: hm.Ciphertext, factor: float) -> None:
+        """Compare the first rows of a step with the clear block's."""
+        if self._secret_key is None or self._trace is None:
+            return
+        self._context.synchronize()
+        began = time.perf_counter()
+        first = rows if len(rows) <= _ROWS_SEEN else rows[:_ROWS_SEEN]
+        found = self._context.decrypt(first, self._secret_key).real * factor
+        self._bits[name] = self.bits[name] = agreement(found, self._expected(name, len(first)))
+        self._seeing += time.perf_counter() - began
+
+    def _expected(self, name: str, count: int) -> Array:
+        assert self._trace is not None
+        values = self._trace[name]
+        if name == "sums":  # (inputs, heads, tokens)
+            return self._layout.pack(values.swapaxes(1, 2)[..., :count])
+        if name != "scores":
+            return self._layout.pack(values[..., :count])
+        tokens = np.arange(values.shape[-1])
+        distances = [values[:, 0, tokens, (tokens + d) % len(tokens)] for d in range(count)]
+        return self._layout.pack(np.stack(distances, -1))

@@ -1,0 +1,67 @@
+"""`hemera bench bert`: a small block, its stages, and plans."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from hemera.cli import main
+from hemera.errors import NoiseError
+from hemera_apps.bench import bert
+
+
+def row_of(file: Path, *arguments: str) -> dict[str, Any]:
+    command = ["bench", "bert", "--device", "cpu", "--threads", "2", "--size", "8"]
+    assert main([*command, "--json", str(file), *arguments]) == 0
+    (row,) = json.loads(file.read_text(encoding="utf-8"))["rows"]
+    assert isinstance(row, dict)
+    return row
+
+
+def test_rows_of_a_small_block(tmp_path: Path) -> None:
+    row = row_of(tmp_path / "rows.json", "--check-stages", "--inputs", "3", "--tokens", "4", "--runs", "2")
+    assert (row["tokens"], row["features"], row["inputs"], row["degree"]) == (4, 16, 3, 2048)
+    assert row["security"] == "below 128"
+    first, second = row["runs"]
+    assert first["bootstraps"] == second["bootstraps"] == 8 + 1 + 1 + 8 + 1
+    for run in (first, second):
+        assert run["bits"] > 14
+        assert [each["stage"] for each in run["stages"]] == [
+            "head 1",
+            "head 2",
+            "softmax",
+            "first bootstraps",
+            "output layer",
+            "first layer norm",
+            "hidden layers",
+            "second bootstraps",
+            "second layer norm",
+        ]
+        assert sum(each["seconds"] for each in run["stages"]) == pytest.approx(run["seconds"], abs=1e-3)
+        assert all(0 < each["peak_bytes"] <= run["peak_bytes"] for each in run["stages"])
+        assert run["stages"][-1]["bits"]["output"] > 14
+
+
+def test_plans_count(tmp_path: Path) -> None:
+    row = row_of(tmp_path / "rows.json", "--plan", "nvidia-h200")
+    assert row["seconds"] > 0
+    assert row["device"] == "nvidia-h200"
+    assert "runs" not in row
+
+
+def test_wrong_results_end_the_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(bert, "_LEAST_BITS", 30)
+    with pytest.raises(NoiseError, match="agrees with the clear one in"):
+        bert.run(
+            _parsed("--device", "cpu", "--tokens", "2", "--features", "4", "--inner", "4", "--heads", "1")
+        )
+
+
+def _parsed(*arguments: str) -> Any:
+    parser = argparse.ArgumentParser()
+    bert.add_arguments(parser)
+    return parser.parse_args(arguments)
