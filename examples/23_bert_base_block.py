@@ -21,7 +21,7 @@ for name, value in vars(prepared.ranges).items():
 
 ctx = hm.Context(prepared.params)
 secret_key = ctx.generate_secret_key()
-cost = prepared.cost()
+cost, _ = prepared.cost()
 ev = ctx.bind(ctx.generate_keys(secret_key, relinearization=False, plan=cost))
 print(f"{len(cost.needed_keys)} keys of {cost.key_bytes / 1e6:.0f} MB, {cost.operations}")
 
@@ -40,7 +40,7 @@ assert bits > 15
 
 # BERT-base as a plan: 256 inputs of 128 tokens at N = 2^16. Nothing is encrypted here.
 full = PreparedBlock(Settings(Shape(), calibration=1))
-cost = full.cost("nvidia-h200")
+cost, _ = full.cost("nvidia-h200")
 gigabytes = (cost.key_bytes + cost.plaintext_bytes + cost.workspace_bytes) / 1e9
 seconds = cost.seconds or 0.0
 print(f"{full.params!r}: {gigabytes:.0f} GB, about {seconds:.1f} s on an H200 by its table of times,")

@@ -49,6 +49,7 @@ def test_rows_of_a_small_block(tmp_path: Path) -> None:
 def test_plans_count(tmp_path: Path) -> None:
     row = row_of(tmp_path / "rows.json", "--plan", "nvidia-h200")
     assert row["seconds"] > 0
+    assert [each["stage"] for each in row["stages"]][-2:] == ["second bootstraps", "second layer norm"]
     assert row["device"] == "nvidia-h200"
     assert "runs" not in row
 

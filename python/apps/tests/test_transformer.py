@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -99,7 +100,7 @@ def encrypted_run(settings: Settings) -> tuple[PreparedBlock, Any, Any, Any]:
     prepared = PreparedBlock(settings)
     context = hm.Context(prepared.params, "cpu")
     secret_key = context.generate_secret_key()
-    keys = context.generate_keys(secret_key, relinearization=False, plan=prepared.cost())
+    keys = context.generate_keys(secret_key, relinearization=False, plan=prepared.cost()[0])
     x = random_inputs(settings.shape, prepared.layout.inputs, 77)
     return prepared, secret_key, context.bind(keys), x
 
@@ -153,6 +154,15 @@ def test_blocks_follow_each_other() -> None:
     assert agreement(found, second["output"]) > 14
 
 
+def test_the_page_has_a_program() -> None:
+    """Its first one runs, and its error is small."""
+    page = Path(__file__).parents[3] / "docs" / "transformers.md"
+    program = page.read_text(encoding="utf-8").partition("```python\n")[2].partition("```")[0]
+    names: dict[str, Any] = {"hm": hm, "np": np}
+    exec(compile(program, "transformers.md", "exec"), names)
+    assert names["error"] < 2**-13
+
+
 def test_too_few_levels_are_refused() -> None:
     prepared = PreparedBlock(SMALL)
     params = hm.ckks.Parameters.for_bootstrapping("test-40", levels=8, security=None)
@@ -179,7 +189,8 @@ def test_full_size_fits_a_device() -> None:
     prepared = PreparedBlock(Settings(Shape(), calibration=1))
     assert (prepared.params.degree, prepared.params.security) == (65536, ">=128")
     assert prepared.layout.inputs == 256
-    cost = prepared.cost("nvidia-h200")
+    cost, stages = prepared.cost("nvidia-h200")
+    assert sum(each["seconds"] for each in stages) == pytest.approx(cost.seconds, rel=0.01)
     assert cost.seconds is not None
     assert cost.seconds < 30
     assert cost.key_bytes + cost.plaintext_bytes + cost.workspace_bytes < 60e9

@@ -98,7 +98,7 @@ def run(options: argparse.Namespace) -> int:
         "prepare_seconds": round(time.perf_counter() - began, 2),
     }
     say(", ".join(f"{name} {value}" for name, value in found.items()))
-    cost = prepared.cost(options.plan)
+    cost, stages = prepared.cost(options.plan)
     found |= {
         "key_bytes": cost.key_bytes,
         "plaintext_bytes": cost.plaintext_bytes,
@@ -106,7 +106,14 @@ def run(options: argparse.Namespace) -> int:
     }
     if options.plan is not None:
         say(cost.report())
-        found |= {"device": options.plan, "seconds": cost.seconds, "workspace_bytes": cost.workspace_bytes}
+        for stage in stages:
+            say(", ".join(f"{name} {value}" for name, value in stage.items()))
+        found |= {
+            "device": options.plan,
+            "seconds": cost.seconds,
+            "workspace_bytes": cost.workspace_bytes,
+            "stages": stages,
+        }
     else:
         found |= _measured(options, prepared, cost, say)
     if options.json is not None:

@@ -136,7 +136,7 @@ class EncryptedBlock:
         """Attention's output, divided by half of `ranges.mixed`."""
         levels, functions, refresh = self.levels, self._functions, self._refresh
         rows = x if x.level == levels.attention else x.at_level(levels.attention)
-        low = x.at_level(levels.values)
+        low = hm.concatenate([x[part].at_level(levels.values) for part in chunks(len(x), self._size)])
         mixed, sums = [], []
         for head in range(self._shape.heads):
             products, total = self._attention.head(head, rows, low)

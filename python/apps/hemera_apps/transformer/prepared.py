@@ -16,6 +16,7 @@ from hemera_apps.transformer.block import EncryptedBlock
 from hemera_apps.transformer.clear import Ranges, Shape, Weights, clear_block, random_inputs
 from hemera_apps.transformer.layers import chunks
 from hemera_apps.transformer.layout import Layout
+from hemera_apps.transformer.stages import PlannedStages
 from hemera_apps.transformer.watch import Watch
 
 __all__ = ["PreparedBlock", "Settings"]
@@ -80,14 +81,22 @@ class PreparedBlock:
             watch=watch,
         )
 
-    def cost(self, device: str | None = None, watch: Watch | None = None) -> Cost:
-        """The keys, operations and bytes of the block, and the seconds on a named device, by a run that
-        computes nothing."""
-        dry = DryRun(hm.Context(self.params, "ledger"))
-        block = self.block(watch)
-        fresh = FreshInput((self.settings.shape.features, self.params.max_slots), block.levels.fresh)
+    def cost(self, device: str | None = None) -> tuple[Cost, list[dict[str, Any]]]:
+        """The keys, operations and bytes of the block, by a run that computes nothing; and its stages, with
+        the seconds on a device by its table of times, like "nvidia-h200". None: no stages and no seconds."""
+        context = hm.Context(self.params, "ledger")
         times = None if device is None else DeviceTimes.find(device)
-        return dry.cost(lambda _: block, [fresh], own_products=True, times=times)
+        stages = None if times is None else PlannedStages(context, times)
+        block = self.block(stages)
+
+        def prepare(_: hm.Evaluator) -> EncryptedBlock:
+            if stages is not None:
+                stages.begin()
+            return block
+
+        fresh = FreshInput((self.settings.shape.features, self.params.max_slots), block.levels.fresh)
+        cost = DryRun(context).cost(prepare, [fresh], own_products=True, times=times)
+        return cost, [] if stages is None else stages.rows
 
     def encrypt(self, x: Array, evaluator: hm.Evaluator, level: int) -> hm.Ciphertext:
         """Inputs of shape (inputs, tokens, features) as a ciphertext for each feature."""

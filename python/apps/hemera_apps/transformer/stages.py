@@ -11,10 +11,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 import hemera as hm
+from hemera import _core
+from hemera.times.table import DeviceTimes
 from hemera_apps.transformer.clear import Trace
 from hemera_apps.transformer.layout import Layout
 
-__all__ = ["Stages", "agreement"]
+__all__ = ["PlannedStages", "Stages", "agreement"]
 
 Array = NDArray[np.float64]
 
@@ -101,3 +103,40 @@ class Stages:
         tokens = np.arange(values.shape[-1])
         distances = [values[:, 0, tokens, (tokens + d) % len(tokens)] for d in range(count)]
         return self._layout.pack(np.stack(distances, -1))
+
+
+class PlannedStages:
+    """A `hemera_apps.transformer.watch.Watch` of a run that counts operations.
+
+    Args:
+        context: of the device "ledger".
+        times: of the device that seconds are for.
+    """
+
+    def __init__(self, context: hm.Context, times: DeviceTimes) -> None:
+        self._native, self._times = context._native, times
+        self._before = (0.0, 0, 0)
+        self.rows: list[dict[str, Any]] = []
+
+    def begin(self) -> None:
+        """Forget the stages of a run before."""
+        self.rows, self._before = [], (0.0, 0, 0)
+
+    def stage(self, name: str) -> None:
+        """Note the stage that ends."""
+        counted = _core.counted_cost(self._native)
+        total = self._times.seconds(counted), counted.key_products, counted.products
+        seconds, switches, products = (a - b for a, b in zip(total, self._before, strict=True))
+        self._before = total
+        self.rows.append(
+            {
+                "stage": name,
+                "seconds": round(seconds, 4),
+                "key_products": int(switches),
+                "products": int(products),
+                "bytes_left": self._native.memory_used,
+            }
+        )
+
+    def see(self, name: str, rows: hm.Ciphertext, factor: float) -> None:
+        """There are no values."""
