@@ -87,6 +87,8 @@ def test_approximations_are_near_on_their_ranges() -> None:
 
     sums = np.linspace(9, 90, 1001)
     np.testing.assert_allclose(mapped(functions.inverse, 2 * sums / 90) / 90, 1 / sums, rtol=2**-15)
+    ends = [end * functions.inverse.factor + functions.inverse.shift for end in (2 * 9 / 90, 2)]
+    np.testing.assert_allclose(ends, [-1, 1])  # no wider than needed
     for step, unit in ((0, 16.0), (1, 16 * (2 / 5) ** 2)):
         variance = np.linspace(*ranges.variances[step], 1001)
         root = mapped(functions.inverse_roots[step], unit * variance) * functions.largest_roots[step]
@@ -110,6 +112,7 @@ def encrypted_run(settings: Settings) -> tuple[PreparedBlock, Any, Any, Any]:
     [
         (Shape(8, 16, 2, 32), None),  # as many inputs as there is room for
         (Shape(4, 9, 3, 20), 5),  # odd numbers of features and heads; a last chunk that is shorter
+        (Shape(16, 4, 1, 6), 64),  # four giant steps, which are not their own opposites
         (Shape(2, 8, 1, 8), 1),  # one giant step
     ],
     ids=str,
