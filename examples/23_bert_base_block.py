@@ -30,6 +30,7 @@ trace = clear_block(prepared.weights, shape, inputs)
 stages = Stages(ev, print, prepared.layout, trace, secret_key)  # decrypts some values of each stage
 block = prepared.block(stages)
 encrypted = prepared.encrypt(inputs, ev, block.levels.fresh)
+stages.begin()
 start = time.perf_counter()
 output = block(encrypted)  # at the level of the input: blocks follow each other
 print(f"{1e3 * (time.perf_counter() - start) / len(inputs):.0f} ms an input, {ev.bootstraps} bootstraps")

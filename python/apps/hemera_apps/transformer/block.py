@@ -181,7 +181,11 @@ class EncryptedBlock:
         """Features times the inverse root of the sum of their squares, divided by the largest one. The list
         of the features is empty then."""
         evaluator = centred[0].evaluator
-        squares = [evaluator.dot(list(rows), list(rows)) for rows in centred]
+        squares = []
+        for rows in centred:
+            own = list(rows)
+            squares.append(evaluator.dot(own, own))
+        del rows, own
         inverse = self._refresh.one(root(hm.add_many(squares))).at_level(centred[0].level)
         return [(rows * inverse).rescale() for rows in take(centred)]
 

@@ -51,13 +51,17 @@ class Stages:
     ) -> None:
         self._context, self._evaluator, self._say = evaluator.context, evaluator, say
         self._layout, self._trace, self._secret_key = layout, trace, secret_key
+        self.begin()
+
+    def begin(self) -> None:
+        """Forget the stages of a run before, and start the clock."""
         self._bits: dict[str, float] = {}
         self.rows: list[dict[str, Any]] = []
         self.bits: dict[str, float] = {}
         """Of each step, in order."""
-        self._begin()
+        self._next()
 
-    def _begin(self) -> None:
+    def _next(self) -> None:
         self._context.synchronize()
         self._context._native.reset_memory_peak()
         self._bootstraps = self._evaluator.bootstraps
@@ -80,7 +84,7 @@ class Stages:
             f"{name}: {row['seconds']:.3f} s, {row['bootstraps']} bootstraps, "
             f"peak {row['peak_bytes'] / 1e9:.2f} GB{seen}"
         )
-        self._begin()
+        self._next()
 
     def see(self, name: str, rows: hm.Ciphertext, factor: float) -> None:
         """Compare the first rows of a step with the clear block's."""
