@@ -29,7 +29,7 @@ def test_rows_of_a_small_block(tmp_path: Path) -> None:
     first, second = row["runs"]
     assert first["bootstraps"] == second["bootstraps"] == 8 + 1 + 1 + 8 + 1
     for run in (first, second):
-        assert run["bits"] > 14
+        assert run["bits"] > row["least_bits"] > 14
         assert [each["stage"] for each in run["stages"]] == [
             "head 1",
             "head 2",
@@ -55,11 +55,9 @@ def test_plans_count(tmp_path: Path) -> None:
 
 
 def test_wrong_results_end_the_run(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(bert, "_LEAST_BITS", 30)
+    monkeypatch.setattr(bert, "least_bits", lambda planned: planned + 20)
     with pytest.raises(NoiseError, match="agrees with the clear one in"):
-        bert.run(
-            _parsed("--device", "cpu", "--tokens", "2", "--features", "4", "--inner", "4", "--heads", "1")
-        )
+        bert.run(_parsed("--device", "cpu", "--tokens", "4", "--size", "8", "--inputs", "3"))
 
 
 def _parsed(*arguments: str) -> Any:

@@ -11,11 +11,12 @@ import numpy as np
 import pytest
 
 import hemera as hm
-from hemera.errors import LevelError, MismatchError, ParameterError
+from hemera.errors import LevelError, MismatchError, ParameterError, RangeError
 from hemera_apps.transformer.approximations import Approximations, MappedPolynomial
 from hemera_apps.transformer.block import EncryptedBlock
 from hemera_apps.transformer.clear import Ranges, Shape, Weights, clear_block, gelu, random_inputs
 from hemera_apps.transformer.layout import Layout
+from hemera_apps.transformer.planned import approximate_block, least_bits, require_in_ranges
 from hemera_apps.transformer.prepared import PreparedBlock, Settings
 from hemera_apps.transformer.stages import Stages, agreement
 
@@ -140,6 +141,26 @@ def test_encrypted_block_is_the_clear_one(shape: Shape, inputs: int | None) -> N
     assert min(stages.bits.values()) > 16
     pairs = (shape.features + 1) // 2
     assert sum(row["bootstraps"] for row in stages.rows) == 2 * pairs + (shape.heads + 1) // 2 + 2
+
+
+def test_planned_bits_are_those_of_polynomials() -> None:
+    """Few features have layer norms of a wide range, whose polynomial costs the most."""
+    settings = dataclasses.replace(SMALL, shape=Shape(8, 4, 1, 4), calibration=512)
+    prepared, secret_key, evaluator, x = encrypted_run(settings)
+    exact = clear_block(prepared.weights, settings.shape, x)
+    require_in_ranges(exact, prepared.ranges)
+    expected = approximate_block(prepared.weights, settings.shape, prepared.functions, x)
+    block = prepared.block()
+    found = prepared.decrypt(block(prepared.encrypt(x, evaluator, block.levels.fresh)), secret_key)
+    assert agreement(found, expected) > 16
+    assert agreement(found, exact["output"]) > least_bits(agreement(expected, exact["output"]))
+
+
+def test_values_outside_of_ranges_are_noticed() -> None:
+    prepared = PreparedBlock(SMALL)
+    trace = clear_block(prepared.weights, SMALL.shape, 2 * random_inputs(SMALL.shape, 64, 5))
+    with pytest.raises(RangeError, match=r"outside of the ranges of score, mixed, .*variance 1"):
+        require_in_ranges(trace, prepared.ranges)
 
 
 def test_blocks_follow_each_other() -> None:
