@@ -146,7 +146,11 @@ def _measured(
     evaluator = context.bind(keys)
     context.synchronize()
     found: dict[str, Any] = {"planned_bits": planned, "least_bits": round(least, 2)}
-    found |= {"keys_seconds": round(time.perf_counter() - began, 2), "runs": []}
+    found |= {
+        "backend": context.description,
+        "keys_seconds": round(time.perf_counter() - began, 2),
+        "runs": [],
+    }
     key = secret_key if options.check_stages else None
     stages = Stages(evaluator, say, prepared.layout, trace, key)
     block = prepared.block(stages)
