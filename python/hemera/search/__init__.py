@@ -6,6 +6,27 @@ from hemera.search.encrypted_index import EncryptedIndex
 from hemera.search.files import load
 from hemera.search.index import Index
 from hemera.search.settings import Errors, Settings
+from hemera.search.thresholds import (
+    EncryptedThresholdIndex,
+    Matches,
+    ThresholdClient,
+    ThresholdIndex,
+    ThresholdSettings,
+)
 from hemera.search.tickets import Tickets
 
-__all__ = ["BaseIndex", "Client", "EncryptedIndex", "Errors", "Index", "Settings", "Tickets", "load"]
+__all__ = [
+    "BaseIndex",
+    "Client",
+    "EncryptedIndex",
+    "EncryptedThresholdIndex",
+    "Errors",
+    "Index",
+    "Matches",
+    "Settings",
+    "ThresholdClient",
+    "ThresholdIndex",
+    "ThresholdSettings",
+    "Tickets",
+    "load",
+]

@@ -1,0 +1,212 @@
+"""The index with thresholds whose rows are in the clear."""
+
+from __future__ import annotations
+
+import itertools
+import os
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from hemera.errors import FormatError
+from hemera.inputs.arguments import in_own_words
+from hemera.inputs.source import Source, read_bytes, write_bytes
+from hemera.search import quantization, wire
+from hemera.search.requests import new_ids
+from hemera.search.thresholds.base import GONE, BaseThresholdIndex, Block, require_ids
+from hemera.search.thresholds.rows import as_payloads, settings_for, unit_rows
+from hemera.search.thresholds.settings import ThresholdMetric, ThresholdSettings
+
+__all__ = ["ThresholdIndex"]
+
+_FILE_FIELDS: dict[str, type] = {"settings": dict, "counts": list, "index_version": int, "next_id": int}
+
+
+@dataclass
+class _ClearBlock(Block):
+    vectors: NDArray[np.float32]  # [rows, dims], of norm 1 at most
+    numbers: NDArray[np.float64]  # [rows, payload]
+
+
+@in_own_words
+class ThresholdIndex(BaseThresholdIndex):
+    """A clear database of vectors that tells a client which of its rows are near an encrypted query, and not
+    their scores: it compares all scores with an encrypted threshold.
+
+    Args:
+        vectors: [rows, dims], at least one; float32, float64 or int8.
+        metric: "cosine": vectors are normalized, and so are queries; "dot": inner products.
+        margin: rows whose score is nearer to the threshold may come out on either side. A score is a cosine,
+            or an inner product divided by the query's norm and the largest norm of a row. From 2^-11 to 1.
+            Half of it takes one level more.
+        payloads: [rows, numbers]: numbers that answers give of the rows that match. None: there are none.
+        payload_bound: the largest magnitude of a payload's number that is to fit. None: that of these.
+        row_bound: with "dot" the largest norm of a row that is to fit. None: that of these vectors.
+        ids: the rows' names in answers: different integers of 64 bits. None: 0, 1, ...
+        device: the device of the database, as for `hemera.Context`.
+        threads: the number of threads of the CPU; None: as many as the process may run on.
+
+    Raises:
+        DeviceError: if there is no such device.
+        MismatchError: if vectors, payloads or ids have another shape.
+        OutOfMemoryError: if the device has no room.
+        ParameterError: if an argument is out of its range, ids repeat, or a vector is zero where the metric
+            is "cosine".
+        RangeError: if numbers are not finite, or above a bound.
+        TypeError: if vectors have other numbers.
+    """
+
+    _blocks: list[Any]
+
+    def __init__(
+        self,
+        vectors: ArrayLike,
+        metric: ThresholdMetric = "cosine",
+        *,
+        margin: float = 2.0**-5,
+        payloads: ArrayLike | None = None,
+        payload_bound: float | None = None,
+        row_bound: float | None = None,
+        ids: ArrayLike | None = None,
+        device: str = "cpu",
+        threads: int | None = None,
+    ) -> None:
+        if isinstance(vectors, bytes):
+            raise TypeError(
+                "a threshold index has vectors in the clear; encrypted rows are those of an "
+                "EncryptedThresholdIndex"
+            )
+        given = quantization.as_vectors(vectors, "the vectors of an index")
+        self._open(settings_for(given, metric, margin, payloads, payload_bound, row_bound), device, threads)
+        self.add(given, payloads=payloads, ids=ids)
+
+    def add(
+        self, vectors: ArrayLike, *, payloads: ArrayLike | None = None, ids: ArrayLike | None = None
+    ) -> NDArray[np.int64]:
+        """Add rows after the others.
+
+        Args:
+            vectors: as those of the index.
+            payloads: as those of the index.
+            ids: their names, which no row has. None: integers from the largest id so far on.
+
+        Returns:
+            The ids of the rows.
+
+        Raises:
+            MismatchError: if vectors, payloads or ids have another shape.
+            OutOfMemoryError: if the device has no room. The index is unchanged.
+            ParameterError: if an id is there already, or repeats; or a vector is zero where the metric is
+                "cosine".
+            RangeError: if a norm or a payload is above the settings' bound.
+        """
+        settings = self._settings
+        unit = unit_rows(quantization.as_vectors(vectors, "vectors to add"), settings).astype(np.float32)
+        numbers = as_payloads(payloads, len(unit), settings)
+        with self._lock:
+            named = new_ids(ids, len(unit), self.ids, self._next_id)
+            blocks, first = list(self._blocks), 0
+            if blocks:
+                last = blocks[-1]
+                used = len(last.vectors)
+                first = min(settings.rows - used, len(unit))
+                if first:
+                    places = last.ids.copy()
+                    places[used : used + first] = named[:first]
+                    blocks[-1] = self._block(
+                        places,
+                        np.concatenate([last.vectors, unit[:first]]),
+                        np.concatenate([last.numbers, numbers[:first]]),
+                    )
+            for begin in range(first, len(unit), settings.rows):
+                part = slice(begin, begin + settings.rows)
+                places = np.full(settings.rows, GONE)
+                places[: len(named[part])] = named[part]
+                blocks.append(self._block(places, unit[part], numbers[part]))
+            self._blocks = blocks
+            self._next_id = max(self._next_id, int(named.max(initial=-1)) + 1)
+            self._version += 1
+        return named
+
+    def _block(
+        self, ids: NDArray[np.int64], vectors: NDArray[np.float32], numbers: NDArray[np.float64]
+    ) -> _ClearBlock:
+        settings, context = self._settings, self._context
+        columns = [context.encode(column, level=settings.top) for column in settings.layout.of_rows(vectors)]
+        payloads = [
+            context.encode(each, level=1)
+            for each in settings.layout.of_numbers(numbers / (2 * settings.payload_bound))
+        ]
+        return _ClearBlock(ids, columns, payloads, vectors, numbers)
+
+    def _clear(self, block: Block, places: NDArray[Any]) -> None:
+        assert isinstance(block, _ClearBlock)
+        super()._clear(block, places)
+        # Nothing of removed rows goes into later answers.
+        vectors, numbers = block.vectors.copy(), block.numbers.copy()
+        vectors[places], numbers[places] = 0, 0
+        changed = self._block(block.ids, vectors, numbers)
+        block.vectors, block.numbers = vectors, numbers
+        block.columns, block.payloads = changed.columns, changed.payloads
+
+    # --- Files. ---
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the index to a file: settings, ids, vectors, payloads. It appears under its name only when it
+        is complete.
+
+        Raises:
+            FileError: if it can not be written.
+        """
+        with self._lock:
+            parts = []
+            for block in self._blocks:
+                parts += [
+                    block.ids.astype("<i8").tobytes(),
+                    block.vectors.astype("<f4").tobytes(),
+                    block.numbers.astype("<f8").tobytes(),
+                ]
+            header = {
+                "settings": self._settings.to_fields(),
+                "counts": [len(block.vectors) for block in self._blocks],
+                "index_version": self._version,
+                "next_id": self._next_id,
+            }
+            data = wire.pack("threshold index", header, *parts)
+        write_bytes(path, data)
+
+    @classmethod
+    def load(cls, source: Source, *, device: str = "cpu", threads: int | None = None) -> ThresholdIndex:
+        """An index from a file's path, or its bytes. Rows are encoded anew.
+
+        Raises:
+            FormatError: if it is damaged.
+            FileError: if the file can not be read.
+            DeviceError, OutOfMemoryError: as for an index.
+        """
+        header, body = wire.unpack("threshold index", read_bytes(source), _FILE_FIELDS)
+        settings = ThresholdSettings.from_fields(header["settings"])
+        rows, dims, width = settings.rows, settings.dims, settings.payload
+        counts = header["counts"]
+        if not all(type(count) is int and 1 <= count <= rows for count in counts):
+            raise FormatError("the header of the index has no numbers of rows")
+        if len(body) != sum(8 * rows + count * (4 * dims + 8 * width) for count in counts):
+            raise FormatError(f"the index has {len(body)} bytes for {len(counts)} blocks of rows")
+        index = cls.__new__(cls)
+        index._open(settings, device, threads)
+        for count in counts:
+            sizes = np.cumsum([0, 8 * rows, 4 * count * dims, 8 * count * width]).tolist()
+            ids, vectors, numbers = (body[begin:end] for begin, end in itertools.pairwise(sizes))
+            body = body[sizes[-1] :]
+            index._blocks.append(
+                index._block(
+                    np.frombuffer(ids, "<i8").astype(np.int64),
+                    np.frombuffer(vectors, "<f4").reshape(count, dims).copy(),
+                    np.frombuffer(numbers, "<f8").reshape(count, width).copy(),
+                )
+            )
+        index._next_id, index._version = header["next_id"], header["index_version"]
+        require_ids(index.ids, index._next_id)
+        return index

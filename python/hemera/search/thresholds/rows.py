@@ -1,0 +1,93 @@
+"""Vectors, payloads and settings of an index with thresholds."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from hemera.errors import MismatchError, ParameterError, RangeError
+from hemera.search import quantization
+from hemera.search.thresholds.settings import ThresholdMetric, ThresholdSettings, rows_of_block
+
+__all__ = ["as_payloads", "settings_for", "unit_rows"]
+
+
+def settings_for(
+    vectors: NDArray[Any],
+    metric: ThresholdMetric,
+    margin: float,
+    payloads: ArrayLike | None,
+    payload_bound: float | None,
+    row_bound: float | None,
+    owner: str = "",
+) -> ThresholdSettings:
+    """The settings of an index that begins with these rows. ParameterError, MismatchError."""
+    if len(vectors) == 0:
+        raise MismatchError("an index begins with one vector at least")
+    count, dims = vectors.shape
+    ThresholdSettings(dims, metric, float(margin), rows_of_block(count, dims, float(margin)))
+    bound = 1.0
+    if metric == "dot":
+        largest = float(np.linalg.norm(np.asarray(vectors, np.float64), axis=1).max())
+        bound = largest if row_bound is None else float(row_bound)
+        if bound == 0:
+            raise ParameterError("all vectors are zero; give row_bound=")
+    elif row_bound is not None:
+        raise ParameterError("row_bound= is for inner products; cosines are of rows of norm 1")
+    width, most = 0, 1.0
+    if payloads is not None:
+        numbers = _as_numbers(payloads)
+        width = numbers.shape[1]
+        most = float(np.abs(numbers).max(initial=0)) or 1.0
+    if payload_bound is not None:
+        most = float(payload_bound)
+    return ThresholdSettings(
+        dims, metric, float(margin), rows_of_block(count, dims, float(margin)), bound, width, most, owner
+    )
+
+
+def unit_rows(vectors: NDArray[Any], settings: ThresholdSettings) -> NDArray[np.float64]:
+    """Vectors divided by their norms, or by the bound on these. MismatchError for vectors of another length,
+    RangeError for norms above the bound, ParameterError for a row of zeros where the metric is "cosine"."""
+    if vectors.shape[1] != settings.dims:
+        raise MismatchError(f"the index has vectors of {settings.dims} numbers, not of {vectors.shape[1]}")
+    if settings.metric == "cosine":
+        return quantization.normalized(vectors)
+    rows = np.asarray(vectors, np.float64)
+    largest = float(np.linalg.norm(rows, axis=1).max(initial=0))
+    if largest > settings.row_bound * (1 + 2**-20):
+        raise RangeError(
+            f"a vector has the norm {largest:.6g}, and the index takes up to {settings.row_bound:.6g}; make "
+            "it with row_bound= of all vectors to come"
+        )
+    return rows / settings.row_bound
+
+
+def as_payloads(payloads: ArrayLike | None, count: int, settings: ThresholdSettings) -> NDArray[np.float64]:
+    """[rows, payload] of payloads. MismatchError for another shape, RangeError for larger numbers."""
+    if payloads is None and settings.payload == 0:
+        return np.empty((count, 0))
+    numbers = np.empty((0, 0)) if payloads is None else _as_numbers(payloads)
+    if numbers.shape != (count, settings.payload):
+        raise MismatchError(
+            f"payloads of {count} rows are an array [{count}, {settings.payload}], not one of shape "
+            f"{numbers.shape}"
+        )
+    largest = float(np.abs(numbers).max(initial=0))
+    if not largest <= settings.payload_bound:
+        raise RangeError(
+            f"a payload has the number {largest:.6g}, and the index takes up to {settings.payload_bound:.6g}"
+            "; make it with payload_bound= of all payloads to come"
+        )
+    return numbers
+
+
+def _as_numbers(payloads: ArrayLike) -> NDArray[np.float64]:
+    numbers = np.asarray(payloads)
+    if numbers.ndim != 2 or numbers.dtype.kind not in "fiu":
+        raise MismatchError(
+            f"payloads are real numbers [rows, numbers], not {numbers.dtype} of shape {numbers.shape}"
+        )
+    return np.asarray(numbers, np.float64)

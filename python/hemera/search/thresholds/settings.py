@@ -1,0 +1,185 @@
+"""The facts that an index with thresholds and its clients agree on."""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import re
+from dataclasses import asdict, dataclass
+from typing import Any, Literal, get_args
+
+import numpy as np
+
+from hemera.circuits import Function, sign
+from hemera.ckks import Parameters
+from hemera.errors import FormatError, ParameterError
+from hemera.inputs.source import Source, read_bytes
+from hemera.search import wire
+from hemera.search.thresholds.layout import Layout, power_of_two
+
+__all__ = ["ThresholdMetric", "ThresholdSettings"]
+
+ThresholdMetric = Literal["cosine", "dot"]
+
+SCORE_LEVELS = 1
+RESULT_LEVELS = 2
+"""Below the comparison: one for payloads, or for the weights of rows that are counted; and one that leaves
+nothing but the counts in a ciphertext of them."""
+_LEAST_MARGIN = 2.0**-11
+_SCORE_NOISE = 2.0**-20
+"""Above the noise of scores, which are from -1/2 to 1/2."""
+_BITS = 16
+"""A row beyond the margin is within 2^-17 of its 0 or 1."""
+_SCALE_BITS = 40
+_RANGE_BITS = 10
+_DEGREE = 1 << 15
+_FIELDS = {
+    "dims": int,
+    "metric": str,
+    "margin": float,
+    "rows": int,
+    "row_bound": float,
+    "payload": int,
+    "payload_bound": float,
+    "owner": str,
+}
+
+
+@dataclass(frozen=True)
+class ThresholdSettings:
+    """All that a client needs to know of a `ThresholdIndex`. They say nothing of its vectors but the numbers
+    below.
+
+    Raises:
+        ParameterError: if a field is out of its range.
+    """
+
+    dims: int
+    """Numbers of a vector."""
+    metric: ThresholdMetric
+    """"cosine" or "dot", as for `hemera.search.Index`."""
+    margin: float
+    """Rows whose score is nearer to the threshold may come out on either side, or between. Of cosines; of
+    inner products divided by `row_bound` times the query's norm."""
+    rows: int
+    """Of a block: a power of two."""
+    row_bound: float = 1.0
+    """A bound on the norm of a row. 1 for cosines."""
+    payload: int = 0
+    """Numbers that each row has as its payload."""
+    payload_bound: float = 1.0
+    """The largest magnitude of these."""
+    owner: str = ""
+    """Of an index whose rows are encrypted: a name for the secret key that reads it, 32 hexadecimal digits.
+    "": of a clear index."""
+
+    def __post_init__(self) -> None:
+        if self.metric not in get_args(ThresholdMetric):
+            raise ParameterError(
+                f"metric must be one of {', '.join(get_args(ThresholdMetric))}, not {self.metric!r}"
+            )
+        if not _LEAST_MARGIN <= self.margin <= 1:
+            raise ParameterError(f"the margin is from 2^-11 to 1, not {self.margin}")
+        if not (0 < self.row_bound < np.inf and 0 < self.payload_bound < np.inf):
+            raise ParameterError(
+                f"the bounds of rows and payloads must be above 0 and finite; they are {self.row_bound} and "
+                f"{self.payload_bound}"
+            )
+        if self.metric == "cosine" and self.row_bound != 1:
+            raise ParameterError(f"cosines are of rows of norm 1: row_bound must be 1, not {self.row_bound}")
+        slots = self.params.max_slots
+        if not 1 <= self.dims <= slots:
+            raise ParameterError(f"vectors have 1 to {slots} numbers here, not {self.dims}")
+        least = power_of_two(self.dims)
+        if not least <= self.rows <= slots or power_of_two(self.rows) != self.rows:
+            raise ParameterError(
+                f"the rows of a block are a power of two from {least} to {slots}, not {self.rows}"
+            )
+        if not 0 <= self.payload <= slots:
+            raise ParameterError(f"a payload has up to {slots} numbers, not {self.payload}")
+        if self.owner and not re.fullmatch("[0-9a-f]{32}", self.owner):
+            raise ParameterError(f"an owner's name has 32 hexadecimal digits, and is not {self.owner!r}")
+
+    @property
+    def step(self) -> Function:
+        """The sign of a score's half minus the threshold's: -1 or 1, beyond the margin."""
+        return _step(self.margin)
+
+    @property
+    def params(self) -> Parameters:
+        """The parameters of encryption, with 128 bits of security (docs/security.md)."""
+        return _parameters(SCORE_LEVELS + self.step.depth + RESULT_LEVELS)
+
+    @property
+    def layout(self) -> Layout:
+        """Where rows lie in slots."""
+        return Layout(self.params.max_slots, self.rows, self.dims)
+
+    @property
+    def payloads(self) -> int:
+        """Ciphertexts of a block's payloads: a copy of the block has one number of each row."""
+        return -(-self.payload // self.layout.copies)
+
+    @property
+    def top(self) -> int:
+        """The level of queries and rows."""
+        return SCORE_LEVELS + self.step.depth + RESULT_LEVELS
+
+    @property
+    def digest(self) -> str:
+        """32 hexadecimal digits that name the settings in queries and answers."""
+        return hashlib.sha256(bytes(self)).hexdigest()[:32]
+
+    def to_fields(self) -> dict[str, Any]:
+        """The fields of a header."""
+        return asdict(self)
+
+    def to_bytes(self) -> bytes:
+        """The settings as a message to a client."""
+        return wire.pack("threshold settings", self.to_fields())
+
+    def __bytes__(self) -> bytes:
+        return self.to_bytes()
+
+    @classmethod
+    def load(cls, source: Source) -> ThresholdSettings:
+        """Settings from their bytes or a file's path.
+
+        Raises:
+            FormatError: if they are damaged, or of another version.
+            FileError: if the file can not be read.
+        """
+        header, body = wire.unpack("threshold settings", read_bytes(source), _FIELDS)
+        if len(body) != 0:
+            raise FormatError(f"the settings of a search have {len(body)} bytes after their header")
+        return cls.from_fields(header)
+
+    @classmethod
+    def from_fields(cls, fields: dict[str, Any]) -> ThresholdSettings:
+        """Settings of a header. FormatError if a field is missing or out of its range."""
+        if set(fields) != set(_FIELDS) or any(type(fields[name]) is not of for name, of in _FIELDS.items()):
+            raise FormatError("the settings of a search have other fields")
+        try:
+            return cls(**fields)
+        except ParameterError as error:
+            raise FormatError(f"the settings of a search are damaged: {error}") from None
+
+
+def rows_of_block(count: int, dims: int, margin: float) -> int:
+    """The rows of a block for so many rows: all, where they fit the slots."""
+    slots = _parameters(SCORE_LEVELS + _step(margin).depth + RESULT_LEVELS).max_slots
+    return min(slots, max(power_of_two(max(1, count)), power_of_two(dims)))
+
+
+@functools.cache
+def _step(margin: float) -> Function:
+    # Scores are halved, so that differences are from -1 to 1.
+    return sign(gap=margin / 2 - _SCORE_NOISE, bits=_BITS)
+
+
+@functools.cache
+def _parameters(depth: int) -> Parameters:
+    """Of a circuit's depth, with 128 bits of security."""
+    return Parameters.for_circuit(
+        depth=depth, scale_bits=_SCALE_BITS, range_bits=_RANGE_BITS, slots=_DEGREE // 2, degree=_DEGREE
+    )
