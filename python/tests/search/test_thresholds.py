@@ -230,6 +230,26 @@ def test_inner_products() -> None:
         index.add(vectors * 1.1)
 
 
+@pytest.mark.parametrize("encrypted", [False, True])
+@pytest.mark.parametrize("rows", [4, 20])
+def test_squared_distances(encrypted: bool, rows: int) -> None:
+    vectors, x = floats(rows, seed=8) * 4, floats(1, seed=9)[0] * 3
+    index: AnyIndex
+    if encrypted:
+        client = ThresholdClient.owning(vectors, "l2", margin=2.0**-5)
+        index = EncryptedThresholdIndex(client.encrypt(vectors))
+    else:
+        index = ThresholdIndex(vectors, "l2", margin=2.0**-5)
+        client = ThresholdClient(index.settings)
+    distances = ((vectors - x) ** 2).sum(axis=1)
+    bound = np.linalg.norm(vectors, axis=1).max()
+    threshold = float(np.median(distances))
+    found = client.decrypt(index.query(client.query(x, threshold), client.keys))
+    relative = (threshold - distances) / (bound * (2 * np.linalg.norm(x) + bound))
+    require_right(found, np.arange(rows), relative, 2.0**-5)
+    assert len(found) < rows
+
+
 def test_a_block_that_fills_the_slots() -> None:
     """One copy of rows, and a second block: rotations by all entries."""
     rows, dims = 16384 + 50, 4
@@ -358,7 +378,7 @@ def test_another_secret_key_reads_nothing(clear: World) -> None:
     query = clear.client.query(clear.x, 0.2)
     answer = clear.ask(query)
     other = ThresholdClient(clear.index.settings)
-    other._asked = dict(clear.client._asked)
+    other._waiting = dict(clear.client._waiting)
     with pytest.raises(NoiseError):
         other.decrypt(answer)
 

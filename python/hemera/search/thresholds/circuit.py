@@ -23,13 +23,19 @@ Columns = Sequence[Plaintext] | Sequence[Ciphertext]
 
 
 def rotations(query: Ciphertext, settings: ThresholdSettings) -> list[Ciphertext]:
-    """The query rotated by 0, 1, ..., steps - 1, by the keys of babies and giants."""
+    """The factor of each column: the query rotated by 0, 1, ..., steps - 1, by the keys of babies and giants;
+    with "l2" also that of squared norms.
+
+    Args:
+        query: of shape [1], with "l2" [2].
+    """
+    query, *squares = query
     babies, giants = settings.layout.babies, settings.layout.giants
     turned = query.rotate_many(babies) if len(babies) > 1 else [query]
     if len(giants) == 1:
-        return turned
+        return [*turned, *squares]
     by_baby = [each.rotate_many(giants) for each in turned]
-    return [by_baby[baby][giant] for giant in range(len(giants)) for baby in babies]
+    return [*(each[giant] for giant in range(len(giants)) for each in by_baby), *squares][: settings.columns]
 
 
 def scores(
@@ -92,9 +98,9 @@ def cost_of(
         ev: Evaluator, query: Ciphertext, thresholds: Ciphertext, *encrypted: Ciphertext
     ) -> list[Ciphertext]:
         columns: Columns = (
-            [encrypted[0]] * layout.steps
+            [encrypted[0]] * settings.columns
             if encrypted
-            else [context.encode(zeros, level=settings.top)] * layout.steps
+            else [context.encode(zeros, level=settings.top)] * settings.columns
         )
         turned = rotations(query, settings)
         found = [
@@ -107,7 +113,10 @@ def cost_of(
             results += [payloads(each, numbers) for each in found]
         return results
 
-    inputs = [FreshInput(layout.slots), FreshInput(layout.slots, settings.top - 1)]
+    inputs = [
+        FreshInput((1 + settings.entries - settings.dims, layout.slots)),
+        FreshInput(layout.slots, settings.top - 1),
+    ]
     if settings.owner:
         inputs += [FreshInput(layout.slots), FreshInput(layout.slots, 1)]
     times = None if device is None else DeviceTimes.find(device)

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from hemera.errors import MismatchError, ParameterError, RangeError
+from hemera.errors import MismatchError, ParameterError
 from hemera.inputs.arguments import as_integer, in_own_words, require_type
 from hemera.inputs.source import Source
 from hemera.objects.context import Context
@@ -24,7 +24,8 @@ from hemera.search.thresholds.base import GONE
 from hemera.search.thresholds.circuit import Want
 from hemera.search.thresholds.encrypted_index import pack_rows
 from hemera.search.thresholds.messages import MOST_THRESHOLDS, Answer, pack_ciphertexts, require_want
-from hemera.search.thresholds.rows import as_payloads, settings_for, unit_rows
+from hemera.search.thresholds.rows import as_payloads, settings_for
+from hemera.search.thresholds.scores import Asked, columns_of, scaled_rows
 from hemera.search.thresholds.settings import ThresholdMetric, ThresholdSettings
 
 __all__ = ["Matches", "ThresholdClient"]
@@ -53,7 +54,7 @@ class Matches:
 
 
 @dataclass(frozen=True)
-class _Asked:
+class _Waiting:
     """What decrypting the answer to a query needs of it."""
 
     want: str
@@ -159,23 +160,23 @@ class ThresholdClient:
             raise ParameterError(
                 "the rows of this client's index are in the clear; ThresholdClient.owning encrypts rows"
             )
-        unit = unit_rows(quantization.as_vectors(vectors, "vectors to encrypt"), settings)
-        if len(unit) == 0:
+        rows = scaled_rows(vectors, settings, "vectors to encrypt")
+        if len(rows) == 0:
             raise MismatchError("there is no vector to encrypt")
-        numbers = as_payloads(payloads, len(unit), settings) / (2 * settings.payload_bound)
-        named = None if ids is None else new_ids(ids, len(unit), np.empty(0, np.int64), 0)
+        numbers = as_payloads(payloads, len(rows), settings) / (2 * settings.payload_bound)
+        named = None if ids is None else new_ids(ids, len(rows), np.empty(0, np.int64), 0)
         blocks = []
-        for first in range(0, len(unit), settings.rows):
+        for first in range(0, len(rows), settings.rows):
             part = slice(first, first + settings.rows)
-            plain = [context.encode(each, level=settings.top) for each in layout.of_rows(unit[part])]
+            plain = [context.encode(each, level=settings.top) for each in columns_of(rows[part], settings)]
             plain += [context.encode(each, level=1) for each in layout.of_numbers(numbers[part])]
             blocks.append([context.encrypt(each, self._secret_key) for each in plain])
-        return pack_rows(settings, len(unit), named, blocks)
+        return pack_rows(settings, len(rows), named, blocks)
 
     def _begin(self, settings: ThresholdSettings, threads: int | None) -> None:
         self._settings = settings
         self._context = Context(settings.params, "cpu", threads=threads)
-        self._asked: dict[str, _Asked] = {}
+        self._waiting: dict[str, _Waiting] = {}
         self._lock = threading.Lock()
 
     @property
@@ -203,7 +204,7 @@ class ThresholdClient:
 
         Args:
             x: [dims]: real numbers.
-            threshold: a score. A row matches if its own is above it. With "count" also several: a block of
+            threshold: a score. A row matches if its own is above it, or its squared distance below. With "count" also several: a block of
                 few rows takes `settings.layout.copies` of them at once.
             want: "mask": which rows match; "count": how many; "payloads": which, and their payloads. The
                 server sees it.
@@ -218,57 +219,37 @@ class ThresholdClient:
         """
         settings = self._settings
         require_want(want, settings)
-        given = np.asarray(x)
-        if given.shape != (settings.dims,):
-            raise MismatchError(f"a query has {settings.dims} numbers; the shape is {given.shape}")
+        asked = Asked.of(x, settings)
         levels = np.asarray(threshold, np.float64)
         if levels.ndim > 1 or levels.size == 0 or (want != "count" and levels.size != 1):
             raise ParameterError(f"a query for the {want} of rows has no {levels.shape} thresholds")
         if levels.size > MOST_THRESHOLDS:
             raise ParameterError(f"a query has up to {MOST_THRESHOLDS} thresholds, not {levels.size}")
-        unit, norm = self._normalized(given)
-        relative = levels.reshape(-1) / (norm * settings.row_bound)
-        if not np.isfinite(relative).all() or (settings.metric == "cosine" and np.abs(relative).max() > 1):
-            raise RangeError("a threshold is a finite number, of cosines from -1 to 1")
-        return self._query(unit, relative, want, levels.ndim == 0)
+        relative = asked.relative(levels.reshape(-1), settings)
+        return self._query(asked, relative, want, levels.ndim == 0)
 
-    def _normalized(self, x: NDArray[np.generic]) -> tuple[NDArray[np.float64], float]:
-        """A query of norm 1, and the factor of its scores."""
-        if x.dtype.kind not in "fiu":
-            raise TypeError(f"a query has numbers, not {x.dtype}")
-        wide = np.asarray(x, np.float64)
-        if not np.isfinite(wide).all():
-            raise RangeError("the query has numbers that are not finite")
-        norm = float(np.linalg.norm(wide))
-        if self._settings.metric == "cosine" and norm == 0:
-            raise ParameterError("a query of zeros has no cosine with anything")
-        unit = wide / (norm or 1.0)
-        return unit, 1.0 if self._settings.metric == "cosine" else norm or 1.0
-
-    def _query(
-        self, unit: NDArray[np.float64], relative: NDArray[np.float64], want: Want, is_single: bool
-    ) -> bytes:
+    def _query(self, asked: Asked, relative: NDArray[np.float64], want: Want, is_single: bool) -> bytes:
         settings = self._settings
         layout, context = settings.layout, self._context
         halves = np.clip(relative, -1, 1) / 2
-        slots = context.encode(layout.of_query(unit / 2), level=settings.top)
+        slots = context.encode(asked.slots, level=settings.top)
         levels = context.encode(layout.of_thresholds(halves), level=settings.top - 1)
         header = {"settings": settings.digest, "want": want, "thresholds": len(relative)}
         encrypted = [context.encrypt(each, self._secret_key) for each in (slots, levels)]
         sent = wire.pack("threshold query", header, *pack_ciphertexts(encrypted))
         with self._lock:
-            self._asked[name_of(sent)] = _Asked(want, len(relative), is_single)
+            self._waiting[name_of(sent)] = _Waiting(want, len(relative), is_single)
         return sent
 
     def forget(self, query: bytes) -> None:
         """Give up a query whose answer will not come."""
         with self._lock:
-            self._asked.pop(name_of(query), None)
+            self._waiting.pop(name_of(query), None)
 
-    def _take(self, answer: bytes, is_count: bool) -> tuple[Answer, _Asked]:
+    def _take(self, answer: bytes, is_count: bool) -> tuple[Answer, _Waiting]:
         unpacked = Answer.unpack(answer, self._settings, self._context)
         with self._lock:
-            asked = self._asked.get(unpacked.name)
+            asked = self._waiting.get(unpacked.name)
             if asked is None:
                 raise MismatchError("the answer belongs to no query of this client that waits for one")
             if (asked.want == "count") != is_count or asked.want != unpacked.want:
@@ -276,7 +257,7 @@ class ThresholdClient:
                     f"the {unpacked.want} of a query for the {asked.want} of rows: decrypt_count reads "
                     "numbers, decrypt masks and payloads"
                 )
-            del self._asked[unpacked.name]
+            del self._waiting[unpacked.name]
         return unpacked, asked
 
     def decrypt(self, answer: bytes) -> Matches:
@@ -352,14 +333,11 @@ class ThresholdClient:
         if as_integer(k, "top", "k") < 1:
             raise ParameterError(f"k must be 1 or more, not {k}")
         width = thresholds or min(_MOST_THRESHOLDS, max(_LEAST_THRESHOLDS, settings.layout.copies))
-        given = np.asarray(x)
-        if given.shape != (settings.dims,):
-            raise MismatchError(f"a query has {settings.dims} numbers; the shape is {given.shape}")
-        unit, _ = self._normalized(given)
+        asked = Asked.of(x, settings)
         low, high, certain = -1.0, 1.0, None
         for _ in range(math.ceil(math.log(2 / settings.margin) / math.log(width + 1) - 2**-20)):
             levels = np.linspace(low, high, width + 2)
-            found = self.decrypt_count(ask(self._query(unit, levels[1:-1], "count", False)))
+            found = self.decrypt_count(ask(self._query(asked, levels[1:-1], "count", False)))
             exact = np.flatnonzero(np.abs(found - k) < _COUNT_DOUBT)
             if certain is None and len(exact):
                 certain = float(levels[1 + exact[len(exact) // 2]])
@@ -367,4 +345,4 @@ class ThresholdClient:
             low, high = float(levels[place]), float(levels[place + 1])
         # All of the k best are above the last threshold.
         last = low - settings.margin if certain is None else certain
-        return self.decrypt(ask(self._query(unit, np.array([last]), want, True)))
+        return self.decrypt(ask(self._query(asked, np.array([last]), want, True)))

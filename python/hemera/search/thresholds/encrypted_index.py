@@ -164,13 +164,13 @@ def _blocks_of(
     body: memoryview, blocks: int, settings: ThresholdSettings, context: Context
 ) -> list[tuple[list[Ciphertext], list[Ciphertext]]]:
     """The columns and payloads of each block. FormatError, MismatchError."""
-    steps = settings.layout.steps
+    columns = settings.columns
     found = []
     for _ in range(blocks):
-        of_block, body = take_ciphertexts(body, steps + settings.payloads, context, "message of rows")
+        of_block, body = take_ciphertexts(body, columns + settings.payloads, context, "message of rows")
         for number, each in enumerate(of_block):
-            require_form(each, (), settings.top if number < steps else 1, "message of rows")
-        found.append((of_block[:steps], of_block[steps:]))
+            require_form(each, (), settings.top if number < columns else 1, "message of rows")
+        found.append((of_block[:columns], of_block[columns:]))
     if len(body):
         raise FormatError(f"the message of rows has {len(body)} bytes after its ciphertexts")
     return found

@@ -16,7 +16,8 @@ from hemera.inputs.source import Source, read_bytes, write_bytes
 from hemera.search import quantization, wire
 from hemera.search.requests import new_ids
 from hemera.search.thresholds.base import GONE, BaseThresholdIndex, Block, require_ids
-from hemera.search.thresholds.rows import as_payloads, settings_for, unit_rows
+from hemera.search.thresholds.rows import as_payloads, settings_for
+from hemera.search.thresholds.scores import columns_of, scaled_rows
 from hemera.search.thresholds.settings import ThresholdMetric, ThresholdSettings
 
 __all__ = ["ThresholdIndex"]
@@ -26,7 +27,7 @@ _FILE_FIELDS: dict[str, type] = {"settings": dict, "counts": list, "index_versio
 
 @dataclass
 class _ClearBlock(Block):
-    vectors: NDArray[np.float32]  # [rows, dims], of norm 1 at most
+    vectors: NDArray[np.float32]  # [rows, entries], of norm 1 at most
     numbers: NDArray[np.float64]  # [rows, payload]
 
 
@@ -37,13 +38,14 @@ class ThresholdIndex(BaseThresholdIndex):
 
     Args:
         vectors: [rows, dims], at least one; float32, float64 or int8.
-        metric: "cosine": vectors are normalized, and so are queries; "dot": inner products.
+        metric: "cosine": vectors are normalized, and so are queries; "dot": inner products; "l2": squares of
+            distances, of which those below the threshold match.
         margin: rows whose score is nearer to the threshold may come out on either side. A score is a cosine,
-            or an inner product divided by the query's norm and the largest norm of a row. From 2^-11 to 1.
-            Half of it takes one level more.
+            an inner product divided by B |q|, or a squared distance divided by B (2 |q| + B), with B the largest
+            norm of a row and q the query. From 2^-11 to 1. Half of it takes one level more.
         payloads: [rows, numbers]: numbers that answers give of the rows that match. None: there are none.
         payload_bound: the largest magnitude of a payload's number that is to fit. None: that of these.
-        row_bound: with "dot" the largest norm of a row that is to fit. None: that of these vectors.
+        row_bound: unless the metric is "cosine", the largest norm of a row that is to fit. None: that of these vectors.
         ids: the rows' names in answers: different integers of 64 bits. None: 0, 1, ...
         device: the device of the database, as for `hemera.Context`.
         threads: the number of threads of the CPU; None: as many as the process may run on.
@@ -103,7 +105,7 @@ class ThresholdIndex(BaseThresholdIndex):
             RangeError: if a norm or a payload is above the settings' bound.
         """
         settings = self._settings
-        unit = unit_rows(quantization.as_vectors(vectors, "vectors to add"), settings).astype(np.float32)
+        unit = scaled_rows(vectors, settings, "vectors to add").astype(np.float32)
         numbers = as_payloads(payloads, len(unit), settings)
         with self._lock:
             named = new_ids(ids, len(unit), self.ids, self._next_id)
@@ -134,7 +136,7 @@ class ThresholdIndex(BaseThresholdIndex):
         self, ids: NDArray[np.int64], vectors: NDArray[np.float32], numbers: NDArray[np.float64]
     ) -> _ClearBlock:
         settings, context = self._settings, self._context
-        columns = [context.encode(column, level=settings.top) for column in settings.layout.of_rows(vectors)]
+        columns = [context.encode(column, level=settings.top) for column in columns_of(vectors, settings)]
         payloads = [
             context.encode(each, level=1)
             for each in settings.layout.of_numbers(numbers / (2 * settings.payload_bound))
@@ -188,7 +190,7 @@ class ThresholdIndex(BaseThresholdIndex):
         """
         header, body = wire.unpack("threshold index", read_bytes(source), _FILE_FIELDS)
         settings = ThresholdSettings.from_fields(header["settings"])
-        rows, dims, width = settings.rows, settings.dims, settings.payload
+        rows, dims, width = settings.rows, settings.entries, settings.payload
         counts = header["counts"]
         if not all(type(count) is int and 1 <= count <= rows for count in counts):
             raise FormatError("the header of the index has no numbers of rows")

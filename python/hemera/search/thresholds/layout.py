@@ -103,6 +103,12 @@ class Layout:
         """The reverse of `of_numbers`: [rows, width] of [ciphertexts, slots]."""
         return np.asarray(slots.reshape(-1, self.rows)[:width].T)
 
+    def in_copies(self, numbers: NDArray[Any]) -> NDArray[np.float64]:
+        """[slots] of one number for each row [count], the same in all copies."""
+        whole = np.zeros(self.rows)
+        whole[: len(numbers)] = numbers
+        return np.tile(whole, self.copies)
+
     def firsts(self) -> NDArray[np.float64]:
         """[slots]: 1 in the first slot of each copy."""
         return np.asarray(np.arange(self.slots) % self.rows == 0, np.float64)

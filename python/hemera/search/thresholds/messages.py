@@ -91,7 +91,7 @@ class Query:
     """An encrypted query."""
 
     want: Want
-    x: Ciphertext
+    x: Ciphertext  # [1]; with "l2" [2]
     thresholds: Ciphertext  # [ciphertext]
 
     @classmethod
@@ -111,7 +111,7 @@ class Query:
         if len(rest):
             raise FormatError(f"the query of a search has {len(rest)} bytes after its ciphertexts")
         batch = -(-count // settings.layout.copies)
-        require_form(x, (), settings.top, "query")
+        require_form(x, (1 + settings.entries - settings.dims,), settings.top, "query")
         require_form(thresholds, (batch,), settings.top - 1, "query")
         return cls(want, x, thresholds)
 

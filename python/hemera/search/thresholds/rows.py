@@ -1,4 +1,4 @@
-"""Vectors, payloads and settings of an index with thresholds."""
+"""Payloads, and the settings of rows to come."""
 
 from __future__ import annotations
 
@@ -8,10 +8,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from hemera.errors import MismatchError, ParameterError, RangeError
-from hemera.search import quantization
 from hemera.search.thresholds.settings import ThresholdMetric, ThresholdSettings, rows_of_block
 
-__all__ = ["as_payloads", "settings_for", "unit_rows"]
+__all__ = ["as_payloads", "settings_for"]
 
 
 def settings_for(
@@ -29,13 +28,13 @@ def settings_for(
     count, dims = vectors.shape
     ThresholdSettings(dims, metric, float(margin), rows_of_block(count, dims, float(margin)))
     bound = 1.0
-    if metric == "dot":
+    if metric != "cosine":
         largest = float(np.linalg.norm(np.asarray(vectors, np.float64), axis=1).max())
         bound = largest if row_bound is None else float(row_bound)
         if bound == 0:
             raise ParameterError("all vectors are zero; give row_bound=")
     elif row_bound is not None:
-        raise ParameterError("row_bound= is for inner products; cosines are of rows of norm 1")
+        raise ParameterError("row_bound= is for other metrics; cosines are of rows of norm 1")
     width, most = 0, 1.0
     if payloads is not None:
         numbers = _as_numbers(payloads)
@@ -46,23 +45,6 @@ def settings_for(
     return ThresholdSettings(
         dims, metric, float(margin), rows_of_block(count, dims, float(margin)), bound, width, most, owner
     )
-
-
-def unit_rows(vectors: NDArray[Any], settings: ThresholdSettings) -> NDArray[np.float64]:
-    """Vectors divided by their norms, or by the bound on these. MismatchError for vectors of another length,
-    RangeError for norms above the bound, ParameterError for a row of zeros where the metric is "cosine"."""
-    if vectors.shape[1] != settings.dims:
-        raise MismatchError(f"the index has vectors of {settings.dims} numbers, not of {vectors.shape[1]}")
-    if settings.metric == "cosine":
-        return quantization.normalized(vectors)
-    rows = np.asarray(vectors, np.float64)
-    largest = float(np.linalg.norm(rows, axis=1).max(initial=0))
-    if largest > settings.row_bound * (1 + 2**-20):
-        raise RangeError(
-            f"a vector has the norm {largest:.6g}, and the index takes up to {settings.row_bound:.6g}; make "
-            "it with row_bound= of all vectors to come"
-        )
-    return rows / settings.row_bound
 
 
 def as_payloads(payloads: ArrayLike | None, count: int, settings: ThresholdSettings) -> NDArray[np.float64]:

@@ -19,7 +19,7 @@ from hemera.search.thresholds.layout import Layout, power_of_two
 
 __all__ = ["ThresholdMetric", "ThresholdSettings"]
 
-ThresholdMetric = Literal["cosine", "dot"]
+ThresholdMetric = Literal["cosine", "dot", "l2"]
 
 SCORE_LEVELS = 1
 RESULT_LEVELS = 2
@@ -57,10 +57,11 @@ class ThresholdSettings:
     dims: int
     """Numbers of a vector."""
     metric: ThresholdMetric
-    """"cosine" or "dot", as for `hemera.search.Index`."""
+    """"cosine", "dot" or "l2", as for `hemera.search.Index`."""
     margin: float
-    """Rows whose score is nearer to the threshold may come out on either side, or between. Of cosines; of
-    inner products divided by `row_bound` times the query's norm."""
+    """Rows whose score is nearer to the threshold may come out on either side, or between: of cosines;
+    of inner products divided by B |q|, of squared distances divided by B (2 |q| + B), with B = `row_bound` and
+    q the query."""
     rows: int
     """Of a block: a power of two."""
     row_bound: float = 1.0
@@ -114,6 +115,16 @@ class ThresholdSettings:
     def layout(self) -> Layout:
         """Where rows lie in slots."""
         return Layout(self.params.max_slots, self.rows, self.dims)
+
+    @property
+    def entries(self) -> int:
+        """Numbers of a row: with the metric "l2" its squared norm in addition."""
+        return self.dims + (self.metric == "l2")
+
+    @property
+    def columns(self) -> int:
+        """Plaintexts or ciphertexts of a block's rows."""
+        return self.layout.steps + self.entries - self.dims
 
     @property
     def payloads(self) -> int:
