@@ -35,7 +35,7 @@ def rotations(query: Ciphertext, settings: ThresholdSettings) -> list[Ciphertext
     if len(giants) == 1:
         return [*turned, *squares]
     by_baby = [each.rotate_many(giants) for each in turned]
-    return [*(each[giant] for giant in range(len(giants)) for each in by_baby), *squares][: settings.columns]
+    return [*(each[giant] for giant in range(len(giants)) for each in by_baby), *squares]
 
 
 def scores(

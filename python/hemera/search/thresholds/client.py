@@ -204,8 +204,8 @@ class ThresholdClient:
 
         Args:
             x: [dims]: real numbers.
-            threshold: a score. A row matches if its own is above it, or its squared distance below. With "count" also several: a block of
-                few rows takes `settings.layout.copies` of them at once.
+            threshold: a score. A row matches if its own is above it; its squared distance below it. With
+                "count" also several: a block of few rows takes `settings.layout.copies` of them at once.
             want: "mask": which rows match; "count": how many; "payloads": which, and their payloads. The
                 server sees it.
 

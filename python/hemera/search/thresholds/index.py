@@ -40,12 +40,13 @@ class ThresholdIndex(BaseThresholdIndex):
         vectors: [rows, dims], at least one; float32, float64 or int8.
         metric: "cosine": vectors are normalized, and so are queries; "dot": inner products; "l2": squares of
             distances, of which those below the threshold match.
-        margin: rows whose score is nearer to the threshold may come out on either side. A score is a cosine,
-            an inner product divided by B |q|, or a squared distance divided by B (2 |q| + B), with B the largest
-            norm of a row and q the query. From 2^-11 to 1. Half of it takes one level more.
+        margin: rows whose score is nearer to the threshold may come out on either side. From 2^-11 to 1, of
+            cosines, inner products divided by B |q|, and squared distances divided by B (2 |q| + B), with B
+            the largest norm of a row and q the query. Half of it takes one level more.
         payloads: [rows, numbers]: numbers that answers give of the rows that match. None: there are none.
         payload_bound: the largest magnitude of a payload's number that is to fit. None: that of these.
-        row_bound: unless the metric is "cosine", the largest norm of a row that is to fit. None: that of these vectors.
+        row_bound: the largest norm of a row that is to fit, unless the metric is "cosine". None: that of
+            these.
         ids: the rows' names in answers: different integers of 64 bits. None: 0, 1, ...
         device: the device of the database, as for `hemera.Context`.
         threads: the number of threads of the CPU; None: as many as the process may run on.

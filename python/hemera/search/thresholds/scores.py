@@ -23,8 +23,8 @@ __all__ = ["Asked", "columns_of", "scaled_rows"]
 
 
 def scaled_rows(vectors: ArrayLike, settings: ThresholdSettings, what: str) -> NDArray[np.float64]:
-    """[rows, entries] of vectors [rows, dims]: divided by their norms, or by the bound on these; for "l2" with
-    the squares of their norms in a last entry.
+    """[rows, entries] of vectors [rows, dims]: divided by their norms, or by the bound on these; for "l2"
+    with the squares of their norms in a last entry.
 
     MismatchError for another shape, RangeError for norms above the bound, ParameterError for a row of zeros
     where the metric is "cosine", TypeError for other numbers.

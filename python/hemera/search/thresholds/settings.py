@@ -60,8 +60,8 @@ class ThresholdSettings:
     """"cosine", "dot" or "l2", as for `hemera.search.Index`."""
     margin: float
     """Rows whose score is nearer to the threshold may come out on either side, or between: of cosines;
-    of inner products divided by B |q|, of squared distances divided by B (2 |q| + B), with B = `row_bound` and
-    q the query."""
+    of inner products divided by B |q|, of squared distances divided by B (2 |q| + B), with B = `row_bound`
+    and q the query."""
     rows: int
     """Of a block: a power of two."""
     row_bound: float = 1.0
