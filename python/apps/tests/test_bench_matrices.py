@@ -45,6 +45,14 @@ def test_rows_of_search(tmp_path: Path) -> None:
     assert all((row["rows"], row["dims"]) == (500, 16) for row in rows)
 
 
+def test_rows_of_thresholds(tmp_path: Path) -> None:
+    rows = rows_of(tmp_path / "rows.json", "--only", "thresholds", "--thresholds", "100x128")
+    assert [row["measurement"] for row in rows] == [
+        f"thresholds, {want}" for want in ("mask", "count", "payloads")
+    ]
+    assert all((row["rows"], row["degree"]) == (100, 1 << 15) for row in rows)
+
+
 def test_wrong_results_end_the_run() -> None:
     with pytest.raises(
         NoiseError, match=r"a layer: a value is wrong by 5\.00e-01, expected at most 1\.00e-01"

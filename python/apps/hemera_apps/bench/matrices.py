@@ -21,6 +21,10 @@ Row = dict[str, Any]
 _DEVIATIONS = 10
 """Of the mean expected error, within which results must be."""
 
+_PAYLOADS = 512
+"""Different payloads of rows that are compared with thresholds."""
+_COUNT_ERROR = 0.25
+
 _LEAST_PAIRS = 32
 """Matrices of a batch: a smaller ring holds none of that size."""
 
@@ -53,6 +57,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         default=[(50_000, 128), (1_000_000, 256), (1 << 20, 768)],
         metavar="ROWSxDIMS",
         help="databases to search (default: 50000x128 1000000x256 1048576x768)",
+    )
+    parser.add_argument(
+        "--thresholds",
+        nargs="+",
+        type=_shape,
+        default=[(1000, 128), (50_000, 128), (1_000_000, 128)],
+        metavar="ROWSxDIMS",
+        help="databases compared with thresholds (default: 1000x128 50000x128 1000000x128)",
     )
     parser.add_argument("--runs", type=_options.positive, default=9, help="timed runs (default: 9)")
     _options.add_machine(parser)
@@ -166,6 +178,45 @@ def _search_rows(options: argparse.Namespace) -> Iterator[Row]:
         yield {"measurement": "search, prepared", **facts, **measured}
 
 
+def _threshold_rows(options: argparse.Namespace) -> Iterator[Row]:
+    """Whole calls of `ThresholdIndex.query`, bytes to bytes."""
+    for rows, dims in options.thresholds:
+        random = np.random.default_rng(dims)
+        vectors = random.standard_normal((rows, dims), np.float32)
+        begin = time.perf_counter()
+        payloads = np.arange(rows)[:, None] % _PAYLOADS
+        index = hm.search.ThresholdIndex(
+            vectors, payloads=payloads, device=options.device, threads=options.threads
+        )
+        seconds = round(time.perf_counter() - begin, 1)
+        client = hm.search.ThresholdClient(index.settings, threads=options.threads)
+        keys = index.load_keys(client.keys)
+        wanted = rows // 3
+        facts: Row = {
+            "rows": rows,
+            "dims": dims,
+            "margin": index.settings.margin,
+            "degree": index.settings.params.degree,
+            "levels": index.settings.params.levels,
+            "memory_bytes": keys.context.memory_used,
+            "keys_bytes": len(client.keys),
+            "made_in_seconds": seconds,
+        }
+        for want in ("mask", "count", "payloads"):
+            sent = client.query(vectors[wanted], 0.9, want)
+            answer = index.query(sent, keys)
+            if want == "count":
+                found = float(client.decrypt_count(answer))
+            else:
+                matches = client.decrypt(answer)
+                found = float(len(matches) if wanted in matches.ids else 0)
+            if abs(found - 1) > _COUNT_ERROR:
+                raise NoiseError(f"row {wanted} was asked, and {found:.4f} rows found above 0.9")
+            measured = timed(keys.context, lambda q=sent, i=index, k=keys: i.query(q, k), options.runs)  # type: ignore[misc]
+            sizes = {"query_bytes": len(sent), "answer_bytes": len(answer)}
+            yield {"measurement": f"thresholds, {want}", **facts, **sizes, **measured}
+
+
 def _require_best(answer: tuple[NDArray[Any], NDArray[Any]], wanted: int) -> None:
     """NoiseError unless a row of the database is found by itself."""
     (score,), (row,) = answer
@@ -177,4 +228,5 @@ GROUPS: dict[str, Callable[[argparse.Namespace], Iterator[Row]]] = {
     "layers": _layer_rows,
     "pairs": _pair_rows,
     "search": _search_rows,
+    "thresholds": _threshold_rows,
 }
