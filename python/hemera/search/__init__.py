@@ -5,6 +5,7 @@ from hemera.search.client import Client
 from hemera.search.encrypted_index import EncryptedIndex
 from hemera.search.files import load
 from hemera.search.index import Index
+from hemera.search.ranks import TopClient, TopIndex, TopSettings
 from hemera.search.settings import Errors, Settings
 from hemera.search.thresholds import (
     EncryptedThresholdIndex,
@@ -28,5 +29,8 @@ __all__ = [
     "ThresholdIndex",
     "ThresholdSettings",
     "Tickets",
+    "TopClient",
+    "TopIndex",
+    "TopSettings",
     "load",
 ]

@@ -53,6 +53,17 @@ class Matches:
         return len(self.ids)
 
 
+def matches_of(
+    mask: NDArray[np.float64], ids: NDArray[np.int64], numbers: NDArray[np.float64] | None
+) -> Matches:
+    """The matches of decrypted values near 0 and 1 [places], with payloads [places, numbers] if there are
+    any."""
+    is_there = ids != GONE
+    is_match = (mask > 0.5) & is_there
+    is_doubtful = (np.abs(mask - np.rint(np.clip(mask, 0, 1))) > _DOUBT) & is_there
+    return Matches(ids[is_match], ids[is_doubtful], None if numbers is None else numbers[is_match])
+
+
 @dataclass(frozen=True)
 class _Waiting:
     """What decrypting the answer to a query needs of it."""
@@ -274,15 +285,12 @@ class ThresholdClient:
         unpacked, _ = self._take(answer, False)
         rows = self._context.decrypt(unpacked.results[0], self._secret_key, dtype=np.float64)
         mask = rows[:, : layout.rows].reshape(-1) / 2
-        ids = unpacked.ids.reshape(-1)
-        is_match = (mask > 0.5) & (ids != GONE)
-        is_doubtful = (np.abs(mask - np.rint(np.clip(mask, 0, 1))) > _DOUBT) & (ids != GONE)
-        payloads = None
+        numbers = None
         if unpacked.want == "payloads":
             slots = self._context.decrypt(unpacked.results[1], self._secret_key, dtype=np.float64)
-            numbers = np.concatenate([layout.numbers_of(each, settings.payload) for each in slots])
-            payloads = numbers[is_match] * settings.payload_bound
-        return Matches(ids[is_match], ids[is_doubtful], payloads)
+            of_blocks = [layout.numbers_of(each, settings.payload) for each in slots]
+            numbers = np.concatenate(of_blocks) * settings.payload_bound
+        return matches_of(mask, unpacked.ids.reshape(-1), numbers)
 
     def decrypt_count(self, answer: bytes) -> NDArray[np.float64]:
         """The number of rows above a threshold, or above each of several: [thresholds]. Rows within the

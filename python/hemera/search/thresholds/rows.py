@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 from hemera.errors import MismatchError, ParameterError, RangeError
 from hemera.search.thresholds.settings import ThresholdMetric, ThresholdSettings, rows_of_block
 
-__all__ = ["as_payloads", "settings_for"]
+__all__ = ["as_payloads", "bounds_of", "settings_for"]
 
 
 def settings_for(
@@ -27,6 +27,21 @@ def settings_for(
         raise MismatchError("an index begins with one vector at least")
     count, dims = vectors.shape
     ThresholdSettings(dims, metric, float(margin), rows_of_block(count, dims, float(margin)))
+    bounds = bounds_of(vectors, metric, payloads, payload_bound, row_bound)
+    return ThresholdSettings(
+        dims, metric, float(margin), rows_of_block(count, dims, float(margin)), *bounds, owner
+    )
+
+
+def bounds_of(
+    vectors: NDArray[Any],
+    metric: ThresholdMetric,
+    payloads: ArrayLike | None,
+    payload_bound: float | None,
+    row_bound: float | None,
+) -> tuple[float, int, float]:
+    """The settings' `row_bound`, `payload` and `payload_bound` for these rows. ParameterError,
+    MismatchError."""
     bound = 1.0
     if metric != "cosine":
         largest = float(np.linalg.norm(np.asarray(vectors, np.float64), axis=1).max())
@@ -40,11 +55,7 @@ def settings_for(
         numbers = _as_numbers(payloads)
         width = numbers.shape[1]
         most = float(np.abs(numbers).max(initial=0)) or 1.0
-    if payload_bound is not None:
-        most = float(payload_bound)
-    return ThresholdSettings(
-        dims, metric, float(margin), rows_of_block(count, dims, float(margin)), bound, width, most, owner
-    )
+    return bound, width, most if payload_bound is None else float(payload_bound)
 
 
 def as_payloads(payloads: ArrayLike | None, count: int, settings: ThresholdSettings) -> NDArray[np.float64]:

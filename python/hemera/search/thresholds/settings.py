@@ -5,8 +5,9 @@ from __future__ import annotations
 import functools
 import hashlib
 import re
+import sys
 from dataclasses import asdict, dataclass
-from typing import Any, Literal, get_args
+from typing import Any, ClassVar, Literal, get_args
 
 import numpy as np
 
@@ -16,6 +17,11 @@ from hemera.errors import FormatError, ParameterError
 from hemera.inputs.source import Source, read_bytes
 from hemera.search import wire
 from hemera.search.thresholds.layout import Layout, power_of_two
+
+if sys.version_info >= (3, 11):
+    from typing import Self
+else:
+    from typing_extensions import Self
 
 __all__ = ["ThresholdMetric", "ThresholdSettings"]
 
@@ -54,6 +60,8 @@ class ThresholdSettings:
         ParameterError: if a field is out of its range.
     """
 
+    _kind: ClassVar[str] = "threshold settings"
+
     dims: int
     """Numbers of a vector."""
     metric: ThresholdMetric
@@ -91,25 +99,28 @@ class ThresholdSettings:
         slots = self.params.max_slots
         if not 1 <= self.dims <= slots:
             raise ParameterError(f"vectors have 1 to {slots} numbers here, not {self.dims}")
-        least = power_of_two(self.dims)
-        if not least <= self.rows <= slots or power_of_two(self.rows) != self.rows:
-            raise ParameterError(
-                f"the rows of a block are a power of two from {least} to {slots}, not {self.rows}"
-            )
+        self._require_rows()
         if not 0 <= self.payload <= slots:
             raise ParameterError(f"a payload has up to {slots} numbers, not {self.payload}")
         if self.owner and not re.fullmatch("[0-9a-f]{32}", self.owner):
             raise ParameterError(f"an owner's name has 32 hexadecimal digits, and is not {self.owner!r}")
 
+    def _require_rows(self) -> None:
+        least, slots = power_of_two(self.dims), self.params.max_slots
+        if not least <= self.rows <= slots or power_of_two(self.rows) != self.rows:
+            raise ParameterError(
+                f"the rows of a block are a power of two from {least} to {slots}, not {self.rows}"
+            )
+
     @property
     def step(self) -> Function:
         """The sign of a score's half minus the threshold's: -1 or 1, beyond the margin."""
-        return _step(self.margin)
+        return step_of(self.margin / 2 - _SCORE_NOISE)
 
     @property
     def params(self) -> Parameters:
         """The parameters of encryption, with 128 bits of security (docs/security.md)."""
-        return _parameters(SCORE_LEVELS + self.step.depth + RESULT_LEVELS)
+        return parameters_of(self.top)
 
     @property
     def layout(self) -> Layout:
@@ -147,26 +158,26 @@ class ThresholdSettings:
 
     def to_bytes(self) -> bytes:
         """The settings as a message to a client."""
-        return wire.pack("threshold settings", self.to_fields())
+        return wire.pack(self._kind, self.to_fields())
 
     def __bytes__(self) -> bytes:
         return self.to_bytes()
 
     @classmethod
-    def load(cls, source: Source) -> ThresholdSettings:
+    def load(cls, source: Source) -> Self:
         """Settings from their bytes or a file's path.
 
         Raises:
             FormatError: if they are damaged, or of another version.
             FileError: if the file can not be read.
         """
-        header, body = wire.unpack("threshold settings", read_bytes(source), _FIELDS)
+        header, body = wire.unpack(cls._kind, read_bytes(source), _FIELDS)
         if len(body) != 0:
             raise FormatError(f"the settings of a search have {len(body)} bytes after their header")
         return cls.from_fields(header)
 
     @classmethod
-    def from_fields(cls, fields: dict[str, Any]) -> ThresholdSettings:
+    def from_fields(cls, fields: dict[str, Any]) -> Self:
         """Settings of a header. FormatError if a field is missing or out of its range."""
         if set(fields) != set(_FIELDS) or any(type(fields[name]) is not of for name, of in _FIELDS.items()):
             raise FormatError("the settings of a search have other fields")
@@ -178,18 +189,18 @@ class ThresholdSettings:
 
 def rows_of_block(count: int, dims: int, margin: float) -> int:
     """The rows of a block for so many rows: all, where they fit the slots."""
-    slots = _parameters(SCORE_LEVELS + _step(margin).depth + RESULT_LEVELS).max_slots
+    slots = parameters_of(SCORE_LEVELS + step_of(margin / 2 - _SCORE_NOISE).depth + RESULT_LEVELS).max_slots
     return min(slots, max(power_of_two(max(1, count)), power_of_two(dims)))
 
 
 @functools.cache
-def _step(margin: float) -> Function:
-    # Scores are halved, so that differences are from -1 to 1.
-    return sign(gap=margin / 2 - _SCORE_NOISE, bits=_BITS)
+def step_of(gap: float) -> Function:
+    """The sign of numbers from -1 to 1, beyond the gap."""
+    return sign(gap=gap, bits=_BITS)
 
 
 @functools.cache
-def _parameters(depth: int) -> Parameters:
+def parameters_of(depth: int) -> Parameters:
     """Of a circuit's depth, with 128 bits of security."""
     return Parameters.for_circuit(
         depth=depth, scale_bits=_SCALE_BITS, range_bits=_RANGE_BITS, slots=_DEGREE // 2, degree=_DEGREE

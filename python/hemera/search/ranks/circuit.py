@@ -1,0 +1,84 @@
+"""The server's computation of the first k rows: comparisons of all pairs, and of ranks with k."""
+
+from __future__ import annotations
+
+import functools
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hemera.objects.ciphertext import Ciphertext
+from hemera.objects.context import Context
+from hemera.objects.cost import Cost, DryRun, FreshInput
+from hemera.objects.evaluator import Evaluator
+from hemera.search.ranks.settings import TopSettings
+from hemera.search.thresholds import circuit
+from hemera.search.thresholds.scores import columns_of
+from hemera.times import DeviceTimes
+
+__all__ = ["biases_of", "cost_of", "first_rows", "pair_columns"]
+
+
+def pair_columns(
+    rows: NDArray[np.float64], is_there: NDArray[np.bool_], settings: TopSettings
+) -> list[NDArray[np.float64]]:
+    """[columns, slots] of each block of pairs: differences of scaled rows [settings.rows, entries], zeros
+    where no row is before another one."""
+    per_block = settings.layout.rows // settings.rows  # rows i of a block
+    found = []
+    for first in range(0, settings.rows, per_block):
+        differences = rows[None, :] - rows[first : first + per_block, None]
+        differences[:, ~is_there] = 0
+        found.append(columns_of(differences.reshape(-1, rows.shape[1]), settings))
+    return found
+
+
+def biases_of(is_there: NDArray[np.bool_], settings: TopSettings) -> list[NDArray[np.float64]]:
+    """[slots] of each block of pairs: -1 where j is row i, or no row, which is never before row i."""
+    never = np.eye(settings.rows, dtype=bool) | ~is_there[None, :]
+    return [settings.layout.in_copies(each) for each in -never.astype(float).reshape(settings.blocks, -1)]
+
+
+def first_rows(
+    ev: Evaluator, halves: Ciphertext, bias: NDArray[np.float64], k: Ciphertext, settings: TopSettings
+) -> Ciphertext:
+    """2 in the slot of pair (i, 0) if row i is among the first k, and 0 in all other slots: at level 1.
+
+    Args:
+        halves: of a block of pairs.
+        bias: of the block.
+        k: (k - 1/2) / rows in all slots, at the level of ranks.
+    """
+    total = settings.step(ev.declare(halves + bias, 1)) + 1
+    step = 1
+    while step < settings.rows:
+        total = total + total.rotate(step)
+        step *= 2
+    # Sums of other windows than those of one row are between 0 and 2 rows, too.
+    ranks = total * (1 / (2 * settings.rows))
+    is_first = settings.rank_step(ev.declare(k - ranks, 1)) + 1
+    places = (np.arange(settings.layout.slots) % settings.rows == 0).astype(float)
+    return is_first * is_first.context.encode(places, level=is_first.level)
+
+
+def cost_of(settings: TopSettings, device: str | None = None, threads: int = 1) -> Cost:
+    """Keys and operations of a query for the first rows and their payloads."""
+    layout = settings.layout
+    context = Context(settings.params, "ledger", threads=threads)
+    zeros = np.zeros(layout.slots)
+
+    def answer(ev: Evaluator, query: Ciphertext, k: Ciphertext) -> list[Ciphertext]:
+        rotated = circuit.rotations(query, settings)
+        columns = [context.encode(zeros, level=settings.top)] * settings.columns
+        results = []
+        for _ in range(settings.blocks):
+            found = first_rows(ev, circuit.scores(ev, rotated, columns, settings), zeros, k, settings)
+            numbers = context.encode(zeros, level=1)
+            results += [found.shrink(), *(circuit.payloads(found, numbers) for _ in range(settings.payloads))]
+        return results
+
+    of_query = (1 + settings.entries - settings.dims, layout.slots)
+    inputs = [FreshInput(of_query), FreshInput(layout.slots, settings.rank_level)]
+    times = None if device is None else DeviceTimes.find(device)
+    run = DryRun(context, symmetric=True)
+    return run.cost(lambda ev: functools.partial(answer, ev), inputs, times=times)
