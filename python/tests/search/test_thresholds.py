@@ -26,9 +26,11 @@ from hemera.search import (
     ThresholdClient,
     ThresholdIndex,
     ThresholdSettings,
+    wire,
 )
 from hemera.search.thresholds import BaseThresholdIndex
 from hemera.search.thresholds.layout import Layout
+from hemera.search.thresholds.messages import pack_ciphertexts
 
 MARGIN = 2.0**-3
 DIMS = 6
@@ -300,6 +302,18 @@ def test_removed_rows(world: World, tmp_path: Path) -> None:
     changed(world, tmp_path / "index")
 
 
+def test_answers_have_nothing_of_removed_rows(clear: World, tmp_path: Path) -> None:
+    index = ThresholdIndex.load(saved(clear.index, tmp_path / "index"))
+    best = int(np.argmax(clear.scores))
+    index.remove([best])
+    answer = index.query(clear.client.query(clear.x, 0.5, "payloads"), clear.client.keys)
+    unpacked, _ = clear.client._take(answer, False)
+    for result in unpacked.results:
+        slots = clear.client._context.decrypt(result, clear.client.secret_key)
+        block, row = divmod(best, index.settings.rows)
+        assert np.abs(slots[block].reshape(-1, index.settings.rows)[:, row]).max() < 1e-4
+
+
 def test_added_rows_fill_blocks_and_have_ids(clear: World) -> None:
     index = ThresholdIndex(clear.vectors[:20], margin=MARGIN, ids=np.arange(100, 120))
     assert index.add(clear.vectors[20:25]).tolist() == [120, 121, 122, 123, 124]
@@ -420,6 +434,21 @@ def test_messages_of_other_settings(clear: World) -> None:
             clear.client.decrypt(other.query(query, client.keys))
     with pytest.raises(FormatError):
         ThresholdClient(bytes(Index(floats(20).astype(np.float32)).settings))
+
+
+def test_queries_of_other_levels(clear: World) -> None:
+    """A server answers by the levels of its settings alone."""
+    settings, client = clear.client.settings, clear.client
+    ones = np.full(settings.layout.slots, 0.1)
+    fresh = {
+        level: client._context.encrypt(client._context.encode(ones[None], level=level), client.secret_key)
+        for level in range(settings.top - 3, settings.top + 1)
+    }
+    for x, thresholds in ((settings.top - 1, settings.top - 1), (settings.top, settings.top - 2)):
+        header = {"settings": settings.digest, "want": "mask", "thresholds": 1}
+        query = wire.pack("threshold query", header, *pack_ciphertexts([fresh[x], fresh[thresholds]]))
+        with pytest.raises(MismatchError, match="at level"):
+            clear.ask(query)
 
 
 def test_rows_of_another_owner(encrypted: World) -> None:

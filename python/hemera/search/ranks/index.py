@@ -253,7 +253,7 @@ class TopIndex:
         ]
         self._payloads = [
             [context.encode(each, level=1) for each in settings.layout.of_numbers(block)]
-            for block in of_pairs.reshape(settings.blocks, -1, settings.payload)
+            for block in of_pairs.reshape(settings.blocks, settings.layout.rows, settings.payload)
         ]
         self._biases = circuit.biases_of(is_there, settings)
         self._ids, self._rows, self._numbers = ids, rows, numbers

@@ -1,0 +1,223 @@
+"""The first k rows by encrypted comparisons of all pairs, beside NumPy's ranking."""
+
+from __future__ import annotations
+
+import dataclasses
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from hemera.errors import FormatError, MismatchError, MissingKeyError, ParameterError
+from hemera.search import Matches, ThresholdClient, ThresholdIndex, TopClient, TopIndex, TopSettings
+from hemera.search.ranks.circuit import biases_of, pair_columns
+from hemera.search.ranks.messages import Answer
+from hemera.search.thresholds.scores import Asked, scaled_rows
+
+MARGIN = 2.0**-2
+DIMS = 4
+
+
+def at_cosines(cosines: list[float], x: NDArray[np.float64], seed: int = 0) -> NDArray[np.float64]:
+    """Vectors of several norms with these cosines with x."""
+    random = np.random.default_rng(seed)
+    unit = x / np.linalg.norm(x)
+    others = random.normal(size=(len(cosines), len(x)))
+    others -= np.outer(others @ unit, unit)
+    others /= np.linalg.norm(others, axis=1, keepdims=True)
+    c = np.array(cosines)[:, None]
+    return (c * unit + np.sqrt(1 - c**2) * others) * random.uniform(0.5, 2, (len(cosines), 1))
+
+
+def require_first(found: Matches, ids: NDArray[Any], scores: NDArray[Any], k: int, margin: float) -> None:
+    """Rows that are surely first are there, those that are surely not are not, others may be; rows that are
+    told to be doubtful are those of no sure rank."""
+    ahead = (scores[None] > scores[:, None] + margin).sum(axis=1)
+    near = (np.abs(scores[None] - scores[:, None]) <= margin).sum(axis=1) - 1
+    sure, never = ahead + near < k, ahead >= k
+    got = np.isin(ids, found.ids)
+    assert got[sure].all()
+    assert not got[never].any()
+    assert not (sure | never)[np.isin(ids, found.doubtful)].any()
+
+
+X = np.array([1.0, -2.0, 0.5, 1.5])
+COSINES = [0.35, -0.95, 0.99, -0.3, 0.68, 0.02]
+
+
+class World:
+    def __init__(self) -> None:
+        self.vectors = at_cosines(COSINES, X)
+        self.numbers = np.arange(6)[:, None] * [10, 1]
+        self.index = TopIndex(
+            self.vectors, margin=MARGIN, payloads=self.numbers, ids=[5, 4, 3, 2, 1, 0], capacity=8
+        )
+        self.client = TopClient(bytes(self.index.settings))
+        self.keys = self.index.load_keys(self.client.keys)
+
+    def ask(self, k: int, *, payloads: bool = False) -> Matches:
+        return self.client.decrypt(self.index.query(self.client.query(X, k, payloads=payloads), self.keys))
+
+
+@pytest.fixture(scope="module")
+def world() -> World:
+    return World()
+
+
+@pytest.mark.parametrize("metric", ["cosine", "dot", "l2"])
+@pytest.mark.parametrize("rows", [4, 256])
+def test_pairs_of_slots_are_differences_of_scores(metric: Any, rows: int) -> None:
+    """In the clear: one block of some pairs, and several blocks."""
+    settings = TopSettings(DIMS, metric, MARGIN, rows, 1.0 if metric == "cosine" else 3.0)
+    layout = settings.layout
+    assert settings.blocks * layout.rows == rows**2
+    assert settings.params.security == ">=128"
+    random = np.random.default_rng(rows)
+    count = rows - 1
+    vectors = random.uniform(-1, 1, (count, DIMS))
+    whole = np.zeros((rows, settings.entries))
+    whole[:count] = scaled_rows(vectors, settings, "vectors")
+    is_there = np.arange(rows) < count
+    asked = Asked.of(X, settings)
+    if metric == "l2":
+        scores = -((vectors - X) ** 2).sum(axis=1)
+        scale = 3 * (2 * np.linalg.norm(X) + 3)
+    else:
+        norms = np.linalg.norm(vectors, axis=1) if metric == "cosine" else 3
+        scores, scale = vectors @ X / norms, np.linalg.norm(X)
+    found = []
+    for columns, bias in zip(
+        pair_columns(whole, is_there, settings), biases_of(is_there, settings), strict=True
+    ):
+        factors = [np.roll(asked.slots[0], -step) for step in range(layout.steps)] + list(asked.slots[1:])
+        total = sum(a * b for a, b in zip(factors, columns, strict=True))
+        parts = sum(np.roll(total, -part * layout.rows) for part in range(layout.parts)) + bias
+        copies = np.asarray(parts).reshape(-1, layout.rows)
+        assert np.allclose(copies, copies[0])
+        found.append(copies[0])
+    pairs = np.concatenate(found).reshape(rows, rows)
+    expected = np.full((rows, rows), -1.0)
+    expected[:count, :count] = (scores[None] - scores[:, None]) / scale / 2
+    np.fill_diagonal(expected, -1)
+    assert np.allclose(pairs[:count], expected[:count])
+    assert np.abs(pairs).max() <= 1 + 1e-9
+
+
+@pytest.mark.parametrize("k", [1, 3, 5, 6, 100])
+def test_the_first_rows_are_numpys(world: World, k: int) -> None:
+    found = world.ask(k)
+    order = np.argsort(-np.array(COSINES))
+    assert sorted(found.ids.tolist()) == sorted((5 - order[:k]).tolist())
+    assert len(found.doubtful) == 0
+    assert found.payloads is None
+
+
+def test_payloads_of_the_first_rows(world: World) -> None:
+    found = world.ask(2, payloads=True)
+    assert found.ids.tolist() == [3, 1]
+    assert found.payloads is not None
+    assert np.abs(found.payloads - world.numbers[[2, 4]]).max() < 0.01
+
+
+def test_answers_have_nothing_but_the_first_rows(world: World) -> None:
+    query = world.client.query(X, 2)
+    answer = Answer.unpack(world.index.query(query, world.keys), world.client.settings, world.client._context)
+    slots = world.client._context.decrypt(answer.results[0], world.client.secret_key)
+    others = slots.reshape(-1, world.client.settings.rows)[:, 1:]
+    assert np.abs(others).max() < 1e-4
+
+
+def test_ties_within_the_margin() -> None:
+    """Equal rows, and others as near as the margin, are shared."""
+    cosines = [0.9, 0.5, 0.5, 0.42, -0.2, -0.9]
+    vectors = at_cosines(cosines, X, 3)
+    vectors[2] = vectors[1]
+    index = TopIndex(vectors, margin=MARGIN)
+    client = TopClient(index.settings)
+    keys = index.load_keys(client.keys)
+    for k in (1, 2, 4):
+        found = client.decrypt(index.query(client.query(X, k), keys))
+        require_first(found, np.arange(6), np.array(cosines), k, MARGIN)
+
+
+def test_random_rows_of_other_metrics() -> None:
+    random = np.random.default_rng(12)
+    vectors = random.normal(size=(8, DIMS)) * 2
+    for metric in ("dot", "l2"):
+        index = TopIndex(vectors, metric, margin=MARGIN)  # type: ignore[arg-type]
+        client = TopClient(index.settings)
+        bound, norm = np.linalg.norm(vectors, axis=1).max(), np.linalg.norm(X)
+        if metric == "dot":
+            scores = vectors @ X / (bound * norm)
+        else:
+            scores = -((vectors - X) ** 2).sum(axis=1) / (bound * (2 * norm + bound))
+        found = client.decrypt(index.query(client.query(X, 3), client.keys))
+        require_first(found, np.arange(8), scores, 3, MARGIN)
+
+
+def test_rows_come_and_go(world: World, tmp_path: Path) -> None:
+    world.index.save(tmp_path / "index")
+    index = TopIndex.load(tmp_path / "index")
+    assert index.settings == world.index.settings
+    assert index.ids.tolist() == [5, 4, 3, 2, 1, 0]
+    version = index.version
+    index.remove([3, 4])
+    assert index.ids.tolist() == [5, 2, 1, 0]
+    assert index.add(at_cosines([0.97, -0.6], X, 5), payloads=[[7, 7], [8, 8]]).tolist() == [6, 7]
+    assert index.version == version + 2
+    client = world.client
+    found = client.decrypt(index.query(client.query(X, 2, payloads=True), client.keys))
+    assert found.ids.tolist() == [1, 6]
+    assert found.payloads is not None
+    assert np.abs(found.payloads - [[40, 4], [7, 7]]).max() < 0.01
+    with pytest.raises(ParameterError, match="capacity="):
+        index.add(at_cosines([0.1] * 3, X), payloads=np.zeros((3, 2)))
+    with pytest.raises(ParameterError, match="no row 3"):
+        index.remove([3])
+    index.remove(index.ids)
+    with pytest.raises(MismatchError, match="no row"):
+        index.query(client.query(X, 1), client.keys)
+    data = (tmp_path / "index").read_bytes()
+    for damaged in (data[:-1], data[:50], data[:300] + bytes([data[300] ^ 1]) + data[301:]):
+        with pytest.raises(FormatError):
+            TopIndex.load(damaged)
+
+
+def test_refusals(world: World) -> None:
+    client, index = world.client, world.index
+    query = client.query(X, 2)
+    answer = index.query(query, world.keys)
+    for message, read in ((query, lambda m: index.query(m, world.keys)), (answer, client.decrypt)):
+        for place in (0, 60, len(message) // 2, len(message) - 1):
+            broken = bytearray(message)
+            broken[place] ^= 1
+            with pytest.raises(FormatError):
+                read(bytes(broken))
+    with pytest.raises(MismatchError, match="no query of this client"):
+        TopClient(index.settings).decrypt(answer)
+    client.decrypt(answer)
+    with pytest.raises(MismatchError, match="no query of this client"):
+        client.decrypt(answer)
+    few = client._context.generate_keys(client.secret_key, public_key=False).to_bytes()
+    with pytest.raises(MissingKeyError):
+        index.query(query, few)
+    other = TopIndex(world.vectors, margin=MARGIN, capacity=8)
+    with pytest.raises(MismatchError):
+        other.query(query, client.keys)
+    thresholds = ThresholdIndex(world.vectors, margin=MARGIN)
+    with pytest.raises(FormatError):
+        TopClient(bytes(thresholds.settings))
+    with pytest.raises(FormatError):
+        ThresholdClient(bytes(index.settings))
+    with pytest.raises(ParameterError, match="k must be"):
+        client.query(X, 0)
+    with pytest.raises(ParameterError, match="no payloads"):
+        TopClient(other.settings).query(X, 1, payloads=True)
+    with pytest.raises(ParameterError, match="ThresholdIndex"):
+        TopIndex(np.ones((2000, 4)))
+    with pytest.raises(ParameterError, match="no room"):
+        TopIndex(world.vectors, capacity=3)
+    with pytest.raises(ParameterError):
+        dataclasses.replace(index.settings, rows=12)
