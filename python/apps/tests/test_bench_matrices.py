@@ -53,6 +53,11 @@ def test_rows_of_thresholds(tmp_path: Path) -> None:
     assert all((row["rows"], row["degree"]) == (100, 1 << 15) for row in rows)
 
 
+def test_rows_of_ranks(tmp_path: Path) -> None:
+    (row,) = rows_of(tmp_path / "rows.json", "--only", "ranked", "--ranked", "4x16")
+    assert (row["measurement"], row["rows"], row["levels"] > 15) == ("first rows", 4, True)
+
+
 def test_wrong_results_end_the_run() -> None:
     with pytest.raises(
         NoiseError, match=r"a layer: a value is wrong by 5\.00e-01, expected at most 1\.00e-01"

@@ -15,7 +15,7 @@ PAGE = Path(__file__).parents[3] / "docs" / "search.md"
 
 def test_the_page() -> None:
     text = PAGE.read_text(encoding="utf-8").partition("\n## Thresholds\n")[2].partition("\n## ")[0]
-    clear, encrypted = re.findall(r"^```python\n(.*?)^```", text, re.MULTILINE | re.DOTALL)
+    clear, encrypted, top = re.findall(r"^```python\n(.*?)^```", text, re.MULTILINE | re.DOTALL)
     random = np.random.default_rng(162)
     vectors = random.normal(size=(30, 8))
     x = vectors[4] + 0.4 * random.normal(size=8)
@@ -32,3 +32,11 @@ def test_the_page() -> None:
     assert np.isin(np.argsort(-scores)[:10], space["nearest"].ids).all()
     exec(compile(encrypted, "docs/search.md", "exec"), space)
     assert space["found"].ids.tolist() == expected.tolist()
+    assert "margin=2**-5" in top
+    few = np.argsort(-scores)[::4]
+    space.update(vectors=vectors[few], numbers=numbers[few])
+    exec(compile(top.replace("margin=2**-5", "margin=2**-2"), "docs/search.md", "exec"), space)
+    first = space["first"]
+    surely = [i for i, row in enumerate(few) if (scores[few] > scores[row] - 2**-2).sum() <= 3]
+    never = [i for i, row in enumerate(few) if (scores[few] > scores[row] + 2**-2).sum() >= 3]
+    assert set(surely) <= set(first.ids.tolist()) <= set(range(len(few))) - set(never)

@@ -66,6 +66,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="ROWSxDIMS",
         help="databases compared with thresholds (default: 1000x128 50000x128 1000000x128)",
     )
+    parser.add_argument(
+        "--ranked",
+        nargs="+",
+        type=_shape,
+        default=[(128, 128), (512, 128)],
+        metavar="ROWSxDIMS",
+        help="databases whose pairs of rows are compared (default: 128x128 512x128)",
+    )
     parser.add_argument("--runs", type=_options.positive, default=9, help="timed runs (default: 9)")
     _options.add_machine(parser)
     parser.add_argument("--json", metavar="FILE", help='write the results to FILE ("-": standard output)')
@@ -217,6 +225,38 @@ def _threshold_rows(options: argparse.Namespace) -> Iterator[Row]:
             yield {"measurement": f"thresholds, {want}", **facts, **sizes, **measured}
 
 
+def _ranked_rows(options: argparse.Namespace) -> Iterator[Row]:
+    """Whole calls of `TopIndex.query`, bytes to bytes."""
+    for rows, dims in options.ranked:
+        vectors = np.random.default_rng(dims).standard_normal((rows, dims), np.float32)
+        begin = time.perf_counter()
+        index = hm.search.TopIndex(vectors, device=options.device, threads=options.threads)
+        seconds = round(time.perf_counter() - begin, 1)
+        client = hm.search.TopClient(index.settings, threads=options.threads)
+        keys = index.load_keys(client.keys)
+        wanted = rows // 3
+        sent = client.query(vectors[wanted], 1)
+        answer = index.query(sent, keys)
+        found = client.decrypt(answer).ids.tolist()
+        if found != [wanted]:
+            raise NoiseError(f"row {wanted} was asked, and rows {found} found as the first one")
+        measured = timed(keys.context, lambda q=sent, i=index, k=keys: i.query(q, k), options.runs)  # type: ignore[misc]
+        yield {
+            "measurement": "first rows",
+            "rows": rows,
+            "dims": dims,
+            "margin": index.settings.margin,
+            "degree": index.settings.params.degree,
+            "levels": index.settings.params.levels,
+            "memory_bytes": keys.context.memory_used,
+            "keys_bytes": len(client.keys),
+            "made_in_seconds": seconds,
+            "query_bytes": len(sent),
+            "answer_bytes": len(answer),
+            **measured,
+        }
+
+
 def _require_best(answer: tuple[NDArray[Any], NDArray[Any]], wanted: int) -> None:
     """NoiseError unless a row of the database is found by itself."""
     (score,), (row,) = answer
@@ -229,4 +269,5 @@ GROUPS: dict[str, Callable[[argparse.Namespace], Iterator[Row]]] = {
     "pairs": _pair_rows,
     "search": _search_rows,
     "thresholds": _threshold_rows,
+    "ranked": _ranked_rows,
 }
