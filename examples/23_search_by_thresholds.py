@@ -19,7 +19,7 @@ embeddings = topics[topic_of] + 0.4 * random.normal(size=(DOCUMENTS, DIMS))
 prices = random.integers(1, 500, (DOCUMENTS, 1))
 
 # The server.
-index = hm.search.ThresholdIndex(embeddings, metric="cosine", margin=2**-8, payloads=prices)
+index = hm.search.ThresholdIndex(embeddings, metric="cosine", margin=2**-6, payloads=prices)
 print(index, index.settings.params)
 
 # The client.
@@ -33,6 +33,7 @@ start = time.perf_counter()
 answer = index.query(client.query(x, 0.7, "payloads"), keys)
 print(f"the server answers in {time.perf_counter() - start:.2f} s, {len(answer) / 1e6:.1f} MB")
 found = client.decrypt(answer)
+assert found.payloads is not None
 print(f"{len(found)} documents; the payload of document {found.ids[0]}: {found.payloads[0, 0]:.2f}")
 
 # How many there are above each of several thresholds, and nothing else.
