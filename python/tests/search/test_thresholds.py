@@ -489,16 +489,17 @@ def test_arguments(clear: World) -> None:
     plain = ThresholdClient(ThresholdIndex(floats(4), margin=MARGIN).settings)
     with pytest.raises(ParameterError, match="no payloads"):
         plain.query(x, 0.1, "payloads")
+    assert isinstance(clear.index, ThresholdIndex)
     with pytest.raises(MismatchError):
-        clear.index.add(floats(2))  # type: ignore[call-arg]
+        clear.index.add(floats(2))
     with pytest.raises(RangeError, match="payload_bound="):
-        clear.index.add(floats(2), payloads=payloads_of(2) * 0 + 501)  # type: ignore[call-arg]
+        clear.index.add(floats(2), payloads=payloads_of(2) * 0 + 501)
     with pytest.raises(ParameterError, match="in the clear"):
         client.encrypt(floats(2), payloads=payloads_of(2))
     settings = client.settings
     for field, value in (("margin", 2.0**-12), ("rows", 12), ("rows", 4), ("dims", 0), ("payload", -1)):
         with pytest.raises(ParameterError):
-            dataclasses.replace(settings, **{field: value})
+            dataclasses.replace(settings, **{field: value})  # type: ignore[arg-type]
 
 
 def test_the_cost_is_told_before_a_query(clear: World) -> None:

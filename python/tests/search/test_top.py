@@ -28,7 +28,7 @@ def at_cosines(cosines: list[float], x: NDArray[np.float64], seed: int = 0) -> N
     others -= np.outer(others @ unit, unit)
     others /= np.linalg.norm(others, axis=1, keepdims=True)
     c = np.array(cosines)[:, None]
-    return (c * unit + np.sqrt(1 - c**2) * others) * random.uniform(0.5, 2, (len(cosines), 1))
+    return np.asarray((c * unit + np.sqrt(1 - c**2) * others) * random.uniform(0.5, 2, (len(cosines), 1)))
 
 
 def require_first(found: Matches, ids: NDArray[Any], scores: NDArray[Any], k: int, margin: float) -> None:
@@ -146,7 +146,7 @@ def test_random_rows_of_other_metrics() -> None:
     random = np.random.default_rng(12)
     vectors = random.normal(size=(8, DIMS)) * 2
     for metric in ("dot", "l2"):
-        index = TopIndex(vectors, metric, margin=MARGIN)  # type: ignore[arg-type]
+        index = TopIndex(vectors, metric, margin=MARGIN)
         client = TopClient(index.settings)
         bound, norm = np.linalg.norm(vectors, axis=1).max(), np.linalg.norm(X)
         if metric == "dot":
