@@ -62,7 +62,7 @@ EXPECTED = {
         "s on an H200 by its table of times",
     ],
     "20_encrypted_search": ["a query of 940 bytes", "topic  7", "and one added: [1000000, "],
-    "23_search_by_thresholds": ["the payload of document", "rows above thresholds: [", "the nearest 3"],
+    "24_search_by_thresholds": ["the payload of document", "rows above thresholds: [", "the nearest 3"],
     "22_serve_an_index": [
         "indexes: ['documents', 'vault']",
         "2 queries are prepared",
