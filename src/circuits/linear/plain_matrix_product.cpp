@@ -95,14 +95,45 @@ ExpectedError PlainMatrixProduct::error_from(double input_error) const {
 PreparedPlainMatrixProduct::PreparedPlainMatrixProduct(const std::shared_ptr<const rlwe::Context>& context,
                                                        const PlainMatrixProduct& plan)
     : plan_((plan.require_parameters(*context, "matrix product"), plan)),
-      weights_(context, plan.rows(), plan.columns(), plan.integers()) {}
+      weights_(context, plan.rows(), plan.columns(), plan.integers()) {
+  // Multiplied and divided in one pass, where doubles have the factor of both.
+  const std::vector<rlwe::ScaleStep> steps = plan.rescaled_
+                                                 ? end_of(*context, plan.ends_.scale * plan.factor_).steps
+                                                 : std::vector<rlwe::ScaleStep>();
+  if (steps.size() != 2 || steps[0].kind != rlwe::ScaleStep::Kind::multiply ||
+      steps[1].kind != rlwe::ScaleStep::Kind::rescale) {
+    return;
+  }
+  const poly::Division& rescale = context->rescale(plan.ends_.level);
+  const double multiple = steps[0].scale_factor.value, factor = rescale.factor() * multiple;
+  if (steps[0].scale_factor.rest != 0 || std::fma(rescale.factor(), multiple, -factor) != 0) return;
+  multiple_ = multiple;
+  division_.emplace(rescale.source(), rescale.target(), poly::RnsBase(), factor);
+}
+
+rlwe::ScaleWay PreparedPlainMatrixProduct::end_of(const rlwe::Context& context, double scale) const {
+  rlwe::Metadata meta;
+  meta.level = plan_.ends_.level;
+  meta.scale = scale;
+  return context.scales().adjusted(meta, plan_.ends_.result_level, plan_.ends_.result_scale);
+}
 
 rlwe::Ciphertext PreparedPlainMatrixProduct::operator()(const ckks::Evaluator& evaluator,
                                                         const rlwe::Ciphertext& x) const {
   rlwe::Ciphertext result = sums(evaluator, x);
-  if (plan_.rescaled_)
+  if (!plan_.rescaled_) return result;
+  const rlwe::Context& context = *weights_.context();
+  rlwe::ScaleWay way =
+      context.scales().adjusted(result.meta, plan_.ends_.result_level, plan_.ends_.result_scale);
+  if (!division_ || way.steps.size() != 2 || way.steps.front().scale_factor.value != multiple_) {
     evaluator.adjust_to_level_inplace(result, plan_.ends_.result_level, plan_.ends_.result_scale);
-  return result;
+    return result;
+  }
+  rlwe::Ciphertext divided = rlwe::make_ciphertext(weights_.context(), std::move(way.meta), result.size());
+  auto workspace = context.make_workspace();
+  context.backend().divide_and_round(context.queue(), divided.poly.view(), result.poly.view(), *division_,
+                                     poly::Form::evaluation, workspace);
+  return divided;
 }
 
 rlwe::Ciphertext PreparedPlainMatrixProduct::sums(const ckks::Evaluator& evaluator,

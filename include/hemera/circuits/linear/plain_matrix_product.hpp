@@ -86,8 +86,13 @@ class PreparedPlainMatrixProduct {
   [[nodiscard]] rlwe::Ciphertext sums(const ckks::Evaluator& evaluator, const rlwe::Ciphertext& x) const;
 
  private:
+  /// How sums of this scale end.
+  [[nodiscard]] rlwe::ScaleWay end_of(const rlwe::Context& context, double scale) const;
+
   PlainMatrixProduct plan_;
   rlwe::IntegerMatrix weights_;
+  double multiple_ = 1;                     // of sums of the plan's scale, before their division
+  std::optional<poly::Division> division_;  // of that multiple
 };
 
 }  // namespace hemera::circuits
