@@ -2,7 +2,6 @@
 #pragma once
 
 #include <nanobind/nanobind.h>
-#include <sys/mman.h>
 
 #include <algorithm>
 #include <cstddef>
@@ -12,6 +11,7 @@
 
 #include "bindings.hpp"
 #include "hemera/io/container.hpp"
+#include "huge_pages.hpp"
 
 namespace hemera::python {
 
@@ -62,20 +62,8 @@ class BytesSink final : public io::Sink {
     if (_PyBytes_Resize(&bytes_, static_cast<Py_ssize_t>(bytes)) != 0) throw nb::python_error();
 #endif
     capacity_ = bytes;
-    use_huge_pages();
+    use_huge_pages(content(), capacity_);
   }
-  /// Large pages, as NumPy has them for large arrays: faults of small pages take most of the time of a large
-  /// file.
-  void use_huge_pages() {
-#ifdef MADV_HUGEPAGE
-    constexpr std::uintptr_t page = std::uintptr_t{1} << 21;
-    const auto begin = reinterpret_cast<std::uintptr_t>(content());
-    const std::uintptr_t first = (begin + page - 1) / page * page;
-    const std::uintptr_t last = (begin + capacity_) / page * page;
-    if (first < last) madvise(reinterpret_cast<void*>(first), last - first, MADV_HUGEPAGE);  // a hint
-#endif
-  }
-
   [[nodiscard]] std::byte* content() const { return reinterpret_cast<std::byte*>(PyBytes_AsString(bytes_)); }
 
   PyObject* bytes_;

@@ -19,12 +19,15 @@
 #include "hemera/circuits/search/query.hpp"
 #include "hemera/runtime/error.hpp"
 #include "hemera/runtime/sha256.hpp"
+#include "message_bytes.hpp"
 #include "owned_array.hpp"
 
 namespace hemera::python {
 namespace {
 
 using namespace nb::literals;
+using circuits::search::AnswerHalf;
+using circuits::search::AnswerHalves;
 using circuits::search::Database;
 using circuits::search::EncryptedDatabase;
 using circuits::search::EncryptedRows;
@@ -67,20 +70,23 @@ Query query_of(const nb::bytes& seed, const HostArray<std::uint64_t, 3>& numbers
           .numbers = {numbers.data(), numbers.data() + numbers.size()}};
 }
 
-/// The host's memory that an answer is written to.
-using Out = nb::ndarray<std::uint8_t, nb::numpy, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
-std::span<std::byte> bytes_of(const Out& out) {
-  return {reinterpret_cast<std::byte*>(out.data()), out.size()};
+/// Where a message has half of an answer: in the part of this number.
+AnswerHalf half_of(MessageBytes& message, std::size_t part) {
+  return {.bytes = message.bytes(part), .digests = message.digests(part)};
+}
+/// Where a message has an answer: in the part of this number and the one after it.
+AnswerHalves halves_of(MessageBytes& message, std::size_t part) {
+  return {.b = half_of(message, part), .a = half_of(message, part + 1)};
 }
 
 /// For each client its keys, a seed, and numbers [query, limb, dims].
 using AskedQueries =
     std::vector<std::tuple<const rlwe::EvaluationKeys*, nb::bytes, HostArray<std::uint64_t, 3>>>;
 
-/// Bytes [block, query], the queries of the first client first.
+/// Each client's answer to the parts 1 and 2 of its message.
 template <typename AnyDatabase>
 void answer_queries(const AnyDatabase& self, const AskedQueries& asked, int dropped_bits, int width,
-                    const Out& out) {
+                    const std::vector<MessageBytes*>& out) {
   std::vector<Query> queries;
   queries.reserve(asked.size());
   std::vector<KeyedQuery> keyed;
@@ -88,22 +94,28 @@ void answer_queries(const AnyDatabase& self, const AskedQueries& asked, int drop
     queries.push_back(query_of(seed, numbers));
     keyed.push_back({queries.back(), *keys});
   }
+  std::vector<AnswerHalves> halves;
+  for (MessageBytes* message : out) halves.push_back(halves_of(*message, 1));
   const ReleasedGil release;
-  self.answer(keyed, Packing{dropped_bits, width}, bytes_of(out));
+  self.answer(keyed, Packing{dropped_bits, width}, halves);
 }
 
-PreparedAnswer prepare_answer(const Database& self, const rlwe::EvaluationKeys& keys, const nb::bytes& seed) {
+/// The answer's a to part 2 of its message.
+PreparedAnswer prepare_answer(const Database& self, const rlwe::EvaluationKeys& keys, const nb::bytes& seed,
+                              int dropped_bits, int width, MessageBytes& out) {
   const poly::RandomStream stream = stream_of(seed);
+  const AnswerHalf a = half_of(out, 2);
   const ReleasedGil release;
-  return self.prepare(stream, keys);
+  return self.prepare(stream, keys, Packing{dropped_bits, width}, a);
 }
 
-/// Takes what was prepared, which is empty after it.
+/// Takes the prepared answer, which is empty after it: b to part 1 of its message.
 void finish_answer(const Database& self, PreparedAnswer& prepared, const nb::bytes& seed,
-                   const HostArray<std::uint64_t, 3>& numbers, int dropped_bits, int width, const Out& out) {
+                   const HostArray<std::uint64_t, 3>& numbers, MessageBytes& out) {
   const Query query = query_of(seed, numbers);
+  const AnswerHalf b = half_of(out, 1);
   const ReleasedGil release;
-  self.finish(std::move(prepared), query, Packing{dropped_bits, width}, bytes_of(out));
+  self.finish(std::move(prepared), query, b);
 }
 
 /// Numbers [query, limb, dims] with a message [query, dims] more.
@@ -144,53 +156,42 @@ void place_rows(EncryptedDatabase& self, std::size_t block, std::size_t first, s
 }
 
 void answer_clear_queries(const EncryptedDatabase& self, const HostArray<std::int16_t, 2>& queries,
-                          std::uint64_t factor, int dropped_bits, int width, const Out& out) {
+                          std::uint64_t factor, int dropped_bits, int width, MessageBytes& out,
+                          std::size_t part) {
+  const AnswerHalves halves = halves_of(out, part);
   const ReleasedGil release;
   const rlwe::IntegerMatrix matrix(self.context(), queries.shape(0), queries.shape(1),
                                    {queries.data(), queries.size()});
-  self.answer(matrix, factor, Packing{dropped_bits, width}, bytes_of(out));
+  self.answer(matrix, factor, Packing{dropped_bits, width}, halves);
 }
 
-/// Integers [query, row].
+/// Integers [query, row], of numbers [b or a, block, query, N].
 OwnedArray<std::int64_t> decrypt_scores(const rlwe::SecretKey& secret,
                                         const HostArray<std::uint64_t, 4>& numbers, int dropped_bits) {
   std::vector<std::int64_t> scores = [&] {
     const ReleasedGil release;
-    return circuits::search::decrypt(secret, {.count = numbers.shape(1),
-                                              .blocks = numbers.shape(0),
+    return circuits::search::decrypt(secret, {.count = numbers.shape(2),
+                                              .blocks = numbers.shape(1),
                                               .dropped_bits = dropped_bits,
                                               .numbers = {numbers.data(), numbers.data() + numbers.size()}});
   }();
-  const std::size_t count = numbers.shape(1), rows = scores.size() / count;
+  const std::size_t count = numbers.shape(2), rows = scores.size() / count;
   return to_owned_array(std::move(scores), {count, rows});
 }
 
-/// Bytes that are written before anybody else has them: a message is made in its place.
-class BytesBuilder {
- public:
-  explicit BytesBuilder(std::size_t size)
-      : bytes_(nb::steal(PyBytes_FromStringAndSize(nullptr, static_cast<Py_ssize_t>(size)))), size_(size) {
-    if (!bytes_.is_valid()) nb::raise_python_error();
+/// SHA-256 of the SHA-256 of each piece of the parts, on several threads where there are many.
+nb::bytes digest_of_pieces(const HostArray<std::uint8_t, 1>& data, const std::vector<std::size_t>& sizes) {
+  std::span left(reinterpret_cast<const std::byte*>(data.data()), data.size());
+  std::vector<std::span<const std::byte>> parts;
+  for (const std::size_t size : sizes) {
+    if (size > left.size()) throw FormatError("search: the parts are longer than the message");
+    parts.push_back(left.first(size));
+    left = left.subspan(size);
   }
-
-  /// A view to write to, which keeps the bytes.
-  [[nodiscard]] nb::ndarray<nb::numpy, std::uint8_t, nb::ndim<1>> memory() {
-    if (!bytes_.is_valid()) throw ParameterError("the bytes are finished, and no longer written to");
-    return {PyBytes_AS_STRING(bytes_.ptr()), {size_}, bytes_};
-  }
-  [[nodiscard]] nb::object finish() { return std::exchange(bytes_, nb::object()); }
-
- private:
-  nb::object bytes_;
-  std::size_t size_;
-};
-
-/// SHA-256 of the SHA-256 of each 64 KiB, on several threads where there are many.
-nb::bytes digest_of_pieces(const HostArray<std::uint8_t, 1>& data) {
-  const std::span bytes(reinterpret_cast<const std::byte*>(data.data()), data.size());
   const runtime::Sha256Digest digest = [&] {
     const ReleasedGil release;
-    return runtime::sha256_of_pieces(bytes);
+    const std::vector<runtime::Sha256Digest> pieces = runtime::sha256_of_pieces(parts);
+    return runtime::sha256(std::as_bytes(std::span(pieces)));
   }();
   return nb::bytes(digest.data(), digest.size());
 }
@@ -226,11 +227,12 @@ void bind_search(nb::module_& m) {
       },
       "parameters"_a, "row_square"_a, "block_square"_a, "dropped_bits"_a, "row_scale"_a, "query_square"_a,
       "dims"_a, "messages"_a);
-  m.def("digest_of_pieces", &digest_of_pieces, "data"_a);
-  nb::class_<BytesBuilder>(m, "BytesBuilder")
-      .def(nb::init<std::size_t>(), "size"_a)
-      .def_prop_ro("memory", &BytesBuilder::memory, nb::rv_policy::automatic)
-      .def("finish", &BytesBuilder::finish, nb::sig("def finish(self) -> bytes"));
+  m.def("digest_of_pieces", &digest_of_pieces, "data"_a, "sizes"_a);
+  nb::class_<MessageBytes>(m, "MessageBytes")
+      .def(nb::init<const std::vector<std::size_t>&>(), "sizes"_a)
+      .def("part", &MessageBytes::part, "number"_a, nb::rv_policy::automatic)
+      .def("settle", &MessageBytes::settle, "written"_a)
+      .def("finish", &MessageBytes::finish, nb::sig("def finish(self) -> bytes"));
   m.def("search_add_message", &add_message, "context"_a, "numbers"_a, "values"_a, "shift"_a);
   nb::class_<PreparedAnswer>(m, "SearchPreparedAnswer")
       .def_prop_ro("memory_bytes", [](const PreparedAnswer& self) { return self.sums.bytes(); });
@@ -251,11 +253,10 @@ void bind_search(nb::module_& m) {
             self.set_block(block, {rows.data(), rows.size()});
           },
           "block"_a, "rows"_a)
-      .def("answer_bytes", &Database::answer_bytes, "count"_a, "width"_a)
+      .def("half_bytes", &Database::half_bytes, "count"_a, "width"_a)
       .def("answer", &answer_queries<Database>, "asked"_a, "dropped_bits"_a, "width"_a, "out"_a)
-      .def("prepare", &prepare_answer, "keys"_a, "seed"_a)
-      .def("finish", &finish_answer, "prepared"_a, "seed"_a, "numbers"_a, "dropped_bits"_a, "width"_a,
-           "out"_a);
+      .def("prepare", &prepare_answer, "keys"_a, "seed"_a, "dropped_bits"_a, "width"_a, "out"_a)
+      .def("finish", &finish_answer, "prepared"_a, "seed"_a, "numbers"_a, "out"_a);
   nb::class_<EncryptedDatabase>(m, "SearchEncryptedDatabase")
       .def(
           "__init__",
@@ -286,10 +287,10 @@ void bind_search(nb::module_& m) {
           },
           "block"_a, "residues"_a)
       .def("move_block", &EncryptedDatabase::move_block, "to"_a, "source"_a, ReleaseGil())
-      .def("answer_bytes", &EncryptedDatabase::answer_bytes, "count"_a, "width"_a)
+      .def("half_bytes", &EncryptedDatabase::half_bytes, "count"_a, "width"_a)
       .def("answer", &answer_queries<EncryptedDatabase>, "asked"_a, "dropped_bits"_a, "width"_a, "out"_a)
       .def("answer_clear", &answer_clear_queries, "queries"_a, "factor"_a, "dropped_bits"_a, "width"_a,
-           "out"_a);
+           "out"_a, "part"_a);
 }
 
 }  // namespace hemera::python

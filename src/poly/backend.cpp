@@ -83,6 +83,14 @@ void Backend::download_values(Queue& queue, std::span<std::byte> host, std::span
   do_copy_values(queue, host, in, Transfer::download);
 }
 
+void Backend::download_pieces(Queue& queue, std::span<const std::byte> in, const Pieces& pieces) const {
+  if (pieces.bytes < 1 || pieces.bytes > most_piece_bytes) {
+    throw ParameterError("download_pieces: pieces of " + std::to_string(pieces.bytes) +
+                         " bytes; they may have 1 to " + std::to_string(most_piece_bytes));
+  }
+  do_download_pieces(queue, in, pieces);
+}
+
 void Backend::pack_rounded(Queue& queue, std::span<std::byte> out, const ConstPolyView& in, int dropped_bits,
                            int width) const {
   check_degree("pack_rounded", "input", in, *ring_);

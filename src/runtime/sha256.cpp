@@ -22,17 +22,20 @@ Sha256Digest sha256(std::span<const std::byte> data) {
   return digest;
 }
 
-Sha256Digest sha256_of_pieces(std::span<const std::byte> data) {
-  constexpr std::size_t piece_bytes = std::size_t{1} << 16, most_threads = 16;
+std::vector<Sha256Digest> sha256_of_pieces(std::span<const std::span<const std::byte>> parts) {
+  constexpr std::size_t most_threads = 16;
   constexpr std::size_t pieces_of_thread = 2;  // at least: some 80 us for the 10 that a thread takes to begin
-  std::vector<Sha256Digest> digests((data.size() + piece_bytes - 1) / piece_bytes);
-  const std::size_t threads = std::min({(digests.size() + pieces_of_thread - 1) / pieces_of_thread,
+  std::vector<std::span<const std::byte>> pieces;
+  for (const std::span<const std::byte> part : parts) {
+    for (std::size_t begin = 0; begin < part.size(); begin += sha256_piece_bytes) {
+      pieces.push_back(part.subspan(begin, std::min(sha256_piece_bytes, part.size() - begin)));
+    }
+  }
+  std::vector<Sha256Digest> digests(pieces.size());
+  const std::size_t threads = std::min({(pieces.size() + pieces_of_thread - 1) / pieces_of_thread,
                                         most_threads, static_cast<std::size_t>(available_processors())});
   const auto take = [&](std::size_t thread) {
-    for (std::size_t i = thread; i < digests.size(); i += threads) {
-      digests[i] =
-          sha256(data.subspan(i * piece_bytes, std::min(piece_bytes, data.size() - i * piece_bytes)));
-    }
+    for (std::size_t i = thread; i < pieces.size(); i += threads) digests[i] = sha256(pieces[i]);
   };
   std::vector<std::future<void>> others;
   for (std::size_t thread = 1; thread < threads; ++thread) {
@@ -40,7 +43,7 @@ Sha256Digest sha256_of_pieces(std::span<const std::byte> data) {
   }
   if (threads > 0) take(0);
   for (std::future<void>& other : others) other.get();
-  return sha256(std::as_bytes(std::span(digests)));
+  return digests;
 }
 
 void hmac_sha256(std::span<std::uint8_t, 32> out, std::span<const std::byte> key,

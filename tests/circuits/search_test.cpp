@@ -200,6 +200,13 @@ TEST(Search, ExactScoresRoundToIntegers) {
             0.3);
 }
 
+// An answer in two steps.
+Answer finished(const Database& database, const Session& s, const Query& query) {
+  Answer found = empty_answer(*s.context, 1, database.blocks(), 0);
+  database.finish(database.prepare(query.seed, s.keys, {}, found.halves().a), query, found.halves().b);
+  return found;
+}
+
 TEST(Search, PreparedAnswersHaveTheSameBits) {
   for (const bool exact : {false, true}) {
     const Session s(exact);
@@ -213,15 +220,15 @@ TEST(Search, PreparedAnswersHaveTheSameBits) {
     database.set_block(1, all.subspan(degree * dims));
     // Seed first, message later.
     Query query = encrypt(s.secret, std::vector<std::int64_t>(dims), dims, 0);
-    PreparedAnswer prepared = database.prepare(query.seed, s.keys);
+    Answer found = empty_answer(*s.context, 1, 2, 7);
+    PreparedAnswer prepared = database.prepare(query.seed, s.keys, {7, 8}, found.halves().a);
     add_message(*s.context, query, random_integers<std::int64_t>(dims, 1 << 20, 6), 2);
     // The largest products of a row with it.
     for (std::size_t l = 0; l < s.context->base(s.context->top_level()).size(); ++l) {
       query.numbers[l * dims] = s.context->base(s.context->top_level()).modulus(l).value() - 1;
     }
-    const Answer found = database.finish(std::move(prepared), query, 7);
+    database.finish(std::move(prepared), query, found.halves().b);
     EXPECT_EQ(found.numbers, database.answer(query, s.keys, 7).numbers);
-    EXPECT_EQ(found.dropped_bits, 7);
   }
 }
 
@@ -244,27 +251,23 @@ TEST(Search, ClientsShareAPassAndNoKeys) {
     const std::vector<Query> queries{query_of(s.secret, 2, 1), query_of(other, 3, 2),
                                      query_of(s.secret, 1, 3)};
     const std::vector<KeyedQuery> keyed{{queries[0], s.keys}, {queries[1], other_keys}, {queries[2], s.keys}};
-    const Answer joined = database.answer(keyed, 4);
-    ASSERT_EQ(joined.count, 6U);
-    ASSERT_EQ(joined.numbers.size(), 2 * 6 * 2 * degree);
-    std::size_t first = 0;
-    for (const KeyedQuery& each : keyed) {
-      const Answer alone = database.answer(each.query, each.keys, 4);
-      const std::size_t size = 2 * alone.count * degree;
-      for (std::size_t block = 0; block < 2; ++block) {
-        EXPECT_TRUE(std::equal(
-            alone.numbers.begin() + static_cast<std::ptrdiff_t>(block * size),
-            alone.numbers.begin() + static_cast<std::ptrdiff_t>((block + 1) * size),
-            joined.numbers.begin() + static_cast<std::ptrdiff_t>((block * 6 + first) * 2 * degree)));
-      }
-      first += alone.count;
+    std::vector<Answer> found;
+    for (const KeyedQuery& each : keyed) found.push_back(empty_answer(*s.context, each.query.count, 2, 4));
+    std::vector<AnswerHalves> places;
+    for (Answer& answer : found) places.push_back(answer.halves());
+    database.answer(keyed, {.dropped_bits = 4}, places);
+    for (std::size_t i = 0; i < keyed.size(); ++i) {
+      EXPECT_EQ(found[i].numbers, database.answer(keyed[i].query, keyed[i].keys, 4).numbers);
     }
+    EXPECT_THROW(database.answer(keyed, {.dropped_bits = 4}, std::span(places).first(2)), MismatchError);
+    std::swap(places[0], places[1]);
+    EXPECT_THROW(database.answer(keyed, {.dropped_bits = 4}, places), MismatchError);
     const Query longer = encrypt(s.secret, std::vector<std::int64_t>(dims + 1), dims + 1, 0);
     const std::vector<KeyedQuery> mixed{{queries[0], s.keys}, {longer, s.keys}};
-    EXPECT_THROW(static_cast<void>(database.answer(mixed, 0)), MismatchError);
+    EXPECT_THROW(database.answer(mixed, {}, std::span(places).first(2)), MismatchError);
     const Expansion expansion(s.context, dims);
     EXPECT_THROW(static_cast<void>(expansion(mixed)), MismatchError);
-    EXPECT_THROW(static_cast<void>(database.answer(std::vector<KeyedQuery>{}, 0)), MismatchError);
+    EXPECT_THROW(database.answer(std::vector<KeyedQuery>{}, {}, {}), MismatchError);
   }
 }
 
@@ -278,8 +281,7 @@ TEST(Search, LongestProductsOfRowsAreExact) {
   Query query = encrypt(s.secret, std::vector<std::int64_t>(dims), dims, 0);
   // All ones in their lowest 15 bits, and below the prime.
   std::fill(query.numbers.begin(), query.numbers.end(), (std::uint64_t{1} << 47) - 1);
-  EXPECT_EQ(database.finish(database.prepare(query.seed, s.keys), query, 0).numbers,
-            database.answer(query, s.keys, 0).numbers);
+  EXPECT_EQ(finished(database, s, query).numbers, database.answer(query, s.keys, 0).numbers);
 }
 
 TEST(Search, MessagesAreAddedToEachOfSeveralQueries) {
@@ -313,20 +315,25 @@ TEST(Search, PreparedAnswersServeWhatTheyWereMadeFor) {
   database.resize(1);
   database.set_block(0, rows);
   const Query query = encrypt(s.secret, one, dims, 0);
-  const auto finish = [&](const Query& wrong) {
-    static_cast<void>(database.finish(database.prepare(query.seed, s.keys), wrong, 0));
-  };
+  Answer found = empty_answer(*s.context, 1, 1, 0);
+  const auto prepare = [&] { return database.prepare(query.seed, s.keys, {}, found.halves().a); };
+  const auto finish = [&](const Query& wrong) { database.finish(prepare(), wrong, found.halves().b); };
   finish(query);
   EXPECT_THROW(finish(encrypt(s.secret, zeros, dims, 0)), MismatchError);
   EXPECT_THROW(finish(encrypt(s.secret, one.first(2), 2, 0)), MismatchError);
   Query damaged = query;
   damaged.numbers[2] = s.context->base(0).modulus(0).value();
   EXPECT_THROW(finish(damaged), FormatError);
-  PreparedAnswer before = database.prepare(query.seed, s.keys);
+  const AnswerHalf shorter{found.halves().b.bytes.first(8)};
+  EXPECT_THROW(database.finish(prepare(), query, shorter), MismatchError);
+  EXPECT_THROW(static_cast<void>(database.prepare(query.seed, s.keys, {}, shorter)), MismatchError);
+  EXPECT_THROW(static_cast<void>(database.prepare(query.seed, s.keys, {41, 8}, found.halves().a)),
+               ParameterError);
+  PreparedAnswer before = prepare();
   database.resize(2);
   database.set_block(1, rows);
   try {
-    static_cast<void>(database.finish(std::move(before), query, 0));
+    database.finish(std::move(before), query, found.halves().b);
     ADD_FAILURE() << "an answer prepared for one block serves two";
   } catch (const MismatchError& error) {
     EXPECT_NE(std::string(error.what()).find("prepared for 1 blocks"), std::string::npos) << error.what();
@@ -344,8 +351,7 @@ TEST(Search, PreparedAnswersFollowChanges) {
   Database database(s.context, dims);
   const Query query = encrypt(s.secret, random_integers<std::int64_t>(dims, 1000, 3), dims, 20);
   const auto expect_same = [&] {
-    EXPECT_EQ(database.finish(database.prepare(query.seed, s.keys), query, 0).numbers,
-              database.answer(query, s.keys, 0).numbers);
+    EXPECT_EQ(finished(database, s, query).numbers, database.answer(query, s.keys, 0).numbers);
   };
   for (std::size_t i = 0; i < 3; ++i) {
     database.resize(i + 1);
@@ -374,18 +380,40 @@ TEST(Search, AnswersArePackedInFewerBytes) {
   for (const Packing packing : {Packing{16, 4}, Packing{8, 5}, Packing{40, 1}}) {
     const Answer whole = database.answer(query, s.keys, packing.dropped_bits);
     const auto width = static_cast<std::size_t>(packing.width);
-    ASSERT_EQ(database.answer_bytes(2, packing.width), whole.numbers.size() * width);
-    std::vector<std::byte> packed(whole.numbers.size() * width);
-    database.answer(query, s.keys, packing, packed);
+    const std::size_t half = whole.numbers.size() / 2 * width;
+    ASSERT_EQ(database.half_bytes(2, packing.width), half);
+    std::vector<std::byte> packed(2 * half);
+    std::vector<runtime::Sha256Digest> digests(2 * runtime::sha256_pieces(half));
+    const auto place = [&](std::size_t first) {
+      const std::size_t pieces = digests.size() / 2;
+      return AnswerHalf{std::span(packed).subspan(first * half, half),
+                        std::span(digests).subspan(first * pieces, pieces)};
+    };
+    const AnswerHalves places{.b = place(0), .a = place(1)};
+    database.answer(query, s.keys, packing, places);
     for (std::size_t i = 0; i < whole.numbers.size(); ++i) {
       for (std::size_t byte = 0; byte < width; ++byte) {
         ASSERT_EQ(std::to_integer<unsigned>(packed[i * width + byte]), whole.numbers[i] >> 8 * byte & 255);
       }
     }
-    EXPECT_THROW(database.answer(query, s.keys, packing, std::span(packed).first(packed.size() - 1)),
-                 MismatchError);
-    EXPECT_THROW(database.answer(query, s.keys, {packing.dropped_bits, 9}, packed), ParameterError);
-    EXPECT_THROW(database.answer(query, s.keys, {packing.dropped_bits, 0}, packed), ParameterError);
+    // Pieces begin anew in each half.
+    for (const AnswerHalf& each : {places.b, places.a}) {
+      for (std::size_t i = 0; i < each.digests.size(); ++i) {
+        const std::size_t begin = i << 16;
+        EXPECT_EQ(each.digests[i],
+                  runtime::sha256(each.bytes.subspan(begin, std::min(half - begin, std::size_t{1} << 16))));
+      }
+    }
+    const AnswerHalf shorter{std::span(packed).first(half - 1)};
+    const AnswerHalf undigested{places.a.bytes, places.a.digests.first(0)};
+    const AnswerHalf too_few{places.a.bytes, {digests.data(), digests.size() / 2 + 1}};
+    database.answer(query, s.keys, packing, {places.b, undigested});
+    for (const AnswerHalf& wrong : {shorter, too_few}) {
+      EXPECT_THROW(database.answer(query, s.keys, packing, {places.b, wrong}), MismatchError);
+      EXPECT_THROW(database.answer(query, s.keys, packing, {wrong, places.a}), MismatchError);
+    }
+    EXPECT_THROW(database.answer(query, s.keys, {packing.dropped_bits, 9}, places), ParameterError);
+    EXPECT_THROW(database.answer(query, s.keys, {packing.dropped_bits, 0}, places), ParameterError);
   }
 }
 

@@ -193,6 +193,14 @@ class Table {
          {{"other sizes", [this](const auto&, Workspace&) {
              backend().download_values(queue(), std::as_writable_bytes(std::span(words).first(8)), bytes(72));
            }}}});
+    operations.push_back({"download_pieces",
+                          {},
+                          [this](const auto&, const Plans&, Workspace&) {
+                            backend().download_pieces(
+                                queue(), bytes(64),
+                                {.bytes = 8, .make = [](std::size_t) {}, .take = [](std::size_t, auto) {}});
+                          },
+                          false});
     operations.push_back(
         {"copy",
          {{"output", q, batch, 2, of_stored}, {"input", q, batch, 2, of_stored}},

@@ -33,6 +33,9 @@ class Defaults final : public poly::Backend {
     if (transfer == Transfer::upload) return backend_->upload_values(queue, out, in);
     backend_->download_values(queue, out, in);
   }
+  void do_download_pieces(Queue& queue, std::span<const std::byte> in, const Pieces& pieces) const override {
+    backend_->download_pieces(queue, in, pieces);
+  }
   void do_pack_rounded(Queue& queue, std::span<std::byte> out, const poly::ConstPolyView& in,
                        int dropped_bits, int width) const override {
     backend_->pack_rounded(queue, out, in, dropped_bits, width);

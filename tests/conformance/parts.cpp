@@ -1,4 +1,8 @@
 // Parts of polynomials by their coefficients, and residues in fewer bytes.
+#include <algorithm>
+#include <atomic>
+#include <cstring>
+#include <utility>
 #include <vector>
 
 #include "conformance/suite.hpp"
@@ -13,6 +17,7 @@ using poly::PolyView;
 using poly::RnsBase;
 
 std::span<std::byte> bytes_of(runtime::Buffer& buffer) { return {buffer.data(), buffer.size()}; }
+std::span<const std::byte> bytes_of(const runtime::Buffer& buffer) { return {buffer.data(), buffer.size()}; }
 
 // Random polynomials by their coefficients: part u has the coefficients u, u + d, ... at multiples of d.
 void check_parts(Rig& rig, std::size_t parts, std::size_t batch, std::size_t components) {
@@ -119,6 +124,64 @@ TEST_P(BackendTest, PartsOfArraysArePacked) {
   for (std::size_t i = 0; i < found.size(); ++i) {
     ASSERT_EQ(found[i], in.at(1 + i / 4096, 1 + i / 2048 % 2, 1 + i / 1024 % 2, i % 1024)) << i;
   }
+}
+
+// Bytes of any number in pieces of any size: each once, as they are when the operations before `end` are
+// done.
+TEST_P(BackendTest, PiecesAreTakenOnceEach) {
+  Rig rig(GetParam(), 1024, {50});
+  const Host in = rig.random(rig.all(), 300, 1);  // 2.4 MB
+  const poly::Poly held = rig.upload(in, Form::coefficient);
+  for (const auto& [polynomials, piece] : {std::pair<std::size_t, std::size_t>{300, 65536},
+                                           {300, 1 << 20},
+                                           {300, 100'001},
+                                           {7, 8},
+                                           {1, 65536},
+                                           {1, 1}}) {
+    const std::size_t size = polynomials * 8192;
+    runtime::Buffer made(rig.backend->memory(), size);
+    std::vector<std::byte> found(size);
+    std::vector<std::atomic<int>> taken((size + piece - 1) / piece);
+    std::size_t done = 0;
+    rig.backend->download_pieces(*rig.queue, bytes_of(std::as_const(made)),
+                                 {.bytes = piece,
+                                  .make =
+                                      [&](std::size_t end) {
+                                        ASSERT_LE(end, size);
+                                        const std::size_t count = (end + 8191) / 8192 - done;
+                                        if (count == 0) return;
+                                        rig.backend->pack_rounded(
+                                            *rig.queue, bytes_of(made).subspan(done * 8192, count * 8192),
+                                            held.view().batches(done, count), 0, 8);
+                                        done += count;
+                                      },
+                                  .take =
+                                      [&](std::size_t first, std::span<const std::byte> bytes) {
+                                        ASSERT_EQ(first % piece, 0U);
+                                        ASSERT_EQ(bytes.size(), std::min(piece, size - first));
+                                        ++taken[first / piece];
+                                        std::copy(bytes.begin(), bytes.end(), found.data() + first);
+                                      }});
+    EXPECT_EQ(done, polynomials);
+    EXPECT_TRUE(std::all_of(taken.begin(), taken.end(), [](const auto& count) { return count == 1; }));
+    EXPECT_EQ(std::memcmp(found.data(), in.words.data(), size), 0)
+        << polynomials << " in pieces of " << piece;
+  }
+  const auto fails = [&](std::size_t piece, bool makes) {
+    runtime::Buffer bytes(rig.backend->memory(), 100);
+    rig.backend->download_pieces(
+        *rig.queue, bytes_of(std::as_const(bytes)),
+        {.bytes = piece,
+         .make =
+             [&](std::size_t) {
+               if (!makes) throw FormatError("make");
+             },
+         .take = [](std::size_t, std::span<const std::byte>) { throw RangeError("take"); }});
+  };
+  EXPECT_THROW(fails(0, true), ParameterError);
+  EXPECT_THROW(fails((1 << 20) + 1, true), ParameterError);
+  EXPECT_THROW(fails(10, false), FormatError);
+  EXPECT_THROW(fails(10, true), RangeError);
 }
 
 TEST_P(BackendTest, PackingThatDoesNotFitIsRefused) {

@@ -108,6 +108,38 @@ TEST(EmulationStaging, ValuesOfAllSizesTravel) {
   }
 }
 
+// Each part is copied after the operations that make it, and before its block serves another.
+TEST(EmulationStaging, PiecesAreCopiedWhenTheyAreMade) {
+  const Device device;
+  constexpr std::size_t part = poly::cuda::Tuning{}.download_part_bytes, piece = 65536;
+  for (const std::size_t bytes : {piece, part, part + 8192, 7 * part + 3 * piece}) {
+    const std::size_t polynomials = bytes / 8192;
+    Poly poly = device.make(polynomials, 1, Form::coefficient);
+    const std::vector<std::uint64_t> words = random_residues(poly.shape().words());
+    device.upload(poly, words);
+    runtime::Buffer there(device.backend->memory(), bytes);
+    device.backend->upload_values(*device.queue, {there.data(), bytes}, random_bytes(bytes, 2));
+    std::size_t made = 0;
+    std::vector<std::byte> back(bytes);
+    const emulation::Counts before = emulation::counts();
+    device.backend->download_pieces(
+        *device.queue, {std::as_const(there).data(), bytes},
+        {.bytes = piece,
+         .make =
+             [&](std::size_t end) {
+               const std::size_t count = end / 8192 - made;
+               device.backend->pack_rounded(*device.queue, {there.data() + made * 8192, count * 8192},
+                                            std::as_const(poly).view().batches(made, count), 0, 8);
+               made += count;
+             },
+         .take = [&](std::size_t first,
+                     std::span<const std::byte> taken) { std::ranges::copy(taken, back.data() + first); }});
+    EXPECT_EQ(made, polynomials);
+    EXPECT_EQ(emulation::counts().copies_to_host - before.copies_to_host, (bytes + part - 1) / part);
+    EXPECT_TRUE(std::ranges::equal(std::as_bytes(std::span(words)), back)) << bytes;
+  }
+}
+
 TEST(EmulationStaging, FewValuesDoNotWait) {
   const Device device;
   const std::vector<std::byte> given = random_bytes(poly::cuda::Tuning{}.least_staged_bytes - 1);

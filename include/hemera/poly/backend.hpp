@@ -94,6 +94,19 @@ class Backend {
   /// Copies the bytes of a SlotView or an IntegerView unchanged; both sides have one size.
   void upload_values(Queue& queue, std::span<std::byte> out, std::span<const std::byte> host) const;
   void download_values(Queue& queue, std::span<std::byte> host, std::span<const std::byte> in) const;
+  /// Bytes for a host that takes them piece by piece, while the device makes later ones.
+  struct Pieces {
+    /// Of each piece, the last one aside: 1 to most_piece_bytes.
+    std::size_t bytes;
+    /// Gives the queue what makes all bytes before `end`, as far as earlier calls have not.
+    std::function<void(std::size_t end)> make;
+    /// Takes the piece from byte `first` on: once for each, in any order, from several threads at once.
+    std::function<void(std::size_t first, std::span<const std::byte> piece)> take;
+  };
+  static constexpr std::size_t most_piece_bytes = std::size_t{1} << 20;
+  /// Copies values that are no secrets: what passed is not zeroed. All calls have ended when the function
+  /// returns; it throws their exceptions. Throws ParameterError for pieces of other sizes.
+  void download_pieces(Queue& queue, std::span<const std::byte> in, const Pieces& pieces) const;
   /// For a download of fewer bytes: of each residue, without its lowest bits, as many bytes as are asked for.
   /// - `out`: `width` bytes (1 to 8, little-endian) a residue, [batch, component, limb, N], in the backend's
   ///   memory at a multiple of 8 bytes: the lowest ones of floor((x + 2^(dropped_bits - 1)) /
@@ -379,6 +392,8 @@ class Backend {
   virtual void do_download(Queue& queue, const ConstPolyView& in, Form form, const TakeRows& take) const = 0;
   virtual void do_copy_values(Queue& queue, std::span<std::byte> out, std::span<const std::byte> in,
                               Transfer transfer) const = 0;
+  virtual void do_download_pieces(Queue& queue, std::span<const std::byte> in,
+                                  const Pieces& pieces) const = 0;
   virtual void do_pack_rounded(Queue& queue, std::span<std::byte> out, const ConstPolyView& in,
                                int dropped_bits, int width) const = 0;
   virtual void do_copy(Queue& queue, const PolyView& out, const ConstPolyView& in) const = 0;

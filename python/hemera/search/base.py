@@ -155,23 +155,3 @@ class BaseIndex(ABC):
         """MismatchError unless there is a row to search."""
         if len(self) == 0:
             raise MismatchError("the index has no row to search")
-
-
-def answer_together(
-    database: _core.SearchDatabase | _core.SearchEncryptedDatabase,
-    asked: Asked,
-    settings: Settings,
-    places: Sequence[NDArray[np.uint8]],
-) -> None:
-    """Answers the messages by one pass: the bytes [block, query] of each to its own place."""
-    dropped, width = settings.dropped_bits, settings.kept_bytes
-    if len(asked) == 1:
-        database.answer(asked, dropped, width, places[0])
-        return
-    counts = [len(numbers) for _, _, numbers in asked]
-    all_bytes = np.empty(database.answer_bytes(sum(counts), width), np.uint8)
-    database.answer(asked, dropped, width, all_bytes)
-    by_query = all_bytes.reshape(database.blocks, sum(counts), -1)
-    ends = np.cumsum(counts)
-    for place, part in zip(places, np.split(by_query, ends[:-1], axis=1), strict=True):
-        place.reshape(part.shape)[:] = part

@@ -31,6 +31,7 @@ ANSWER_FIELDS: dict[str, type] = {
     "rows": int,
     "count": int,
     "has_ids": bool,
+    "parts": list,
 }
 ENCRYPTED_ANSWER_FIELDS: dict[str, type] = {**ANSWER_FIELDS, "is_single": bool}
 """Of encrypted indexes. The query of one in the clear is ""; the others' `is_single` means nothing."""
@@ -319,19 +320,21 @@ class Client:
             raise MismatchError("the answer is of an index of other settings than this client's")
         count, rows = header["count"], header["rows"]
         blocks = -(-rows // settings.degree)
-        polynomials = count + (encrypted and settings.metric == "l2")
         in_clear = encrypted and header["query"] == ""
-        sizes = [
-            blocks * polynomials * 2 * settings.degree * settings.kept_bytes,
-            8 * rows * header["has_ids"],
-            4 * rows * (settings.metric == "l2" and not encrypted),
-            8 * count * in_clear,
-        ]
-        if rows < 1 or count < 1 or len(body) != sum(sizes):
-            raise FormatError(f"the answer of {rows} rows has {len(body)} bytes of numbers, not {sum(sizes)}")
+        has_squares = settings.metric == "l2"
+        half = blocks * settings.degree * settings.kept_bytes  # of one polynomial a block
+        sizes = [count * half, count * half, 8 * rows * header["has_ids"]]
+        if encrypted:
+            sizes += [8 * count * in_clear, half * has_squares, half * has_squares]
+        else:
+            sizes += [4 * rows * has_squares]
+        if rows < 1 or count < 1 or header["parts"] != sizes:
+            raise FormatError(
+                f"the answer of {rows} rows has parts of {header['parts']} bytes, and not {sizes}"
+            )
         ends = np.cumsum(sizes)
         if in_clear:
-            norms: NDArray[Any] = np.frombuffer(body[ends[2] :], "<f8")
+            norms: NDArray[Any] = np.frombuffer(body[ends[2] : ends[3]], "<f8")
             asked: _Asked | None = _Asked(
                 norms.astype(np.int64) if settings.exact else norms, header["is_single"]
             )
@@ -341,19 +344,22 @@ class Client:
             raise MismatchError("the answer is to no query of this client that waits for one")
         if count != len(asked.norms) or (asked.is_single and count != 1):
             raise FormatError(f"the answer is for {count} queries; {len(asked.norms)} were asked")
-        numbers = wire.unpack_numbers(body[: ends[0]], settings.kept_bytes)
-        numbers = numbers.reshape(blocks, polynomials, 2, settings.degree)
+        numbers = self._numbers(body[: ends[1]], blocks)
+        if encrypted and has_squares:
+            numbers = np.concatenate([numbers, self._numbers(body[ends[3] :], blocks)], axis=2)
         found = _core.search_decrypt(self._secret_key._native, numbers, settings.dropped_bits)[:, :rows]
         ids = (
-            np.frombuffer(body[ends[0] : ends[1]], "<i8").astype(np.int64)
+            np.frombuffer(body[ends[1] : ends[2]], "<i8").astype(np.int64)
             if header["has_ids"]
             else np.arange(rows)
         )
-        squares: NDArray[Any] = np.frombuffer(body[ends[1] : ends[2]], "<u4")
-        if encrypted:
+        squares: NDArray[Any] = np.empty(0)
+        if not encrypted:
+            squares = np.frombuffer(body[ends[2] : ends[3]], "<u4")
+        else:
             there = ids >= 0
             ids, found = ids[there], found[:, there]
-            if settings.metric == "l2":
+            if has_squares:
                 squares = found[-1] / settings.square_scale
         scores = self._scores(found[:count], asked.norms, squares)
         with self._lock:
@@ -362,6 +368,11 @@ class Client:
         best = np.stack([row[at] for row, at in zip(scores, chosen, strict=True)])
         named = np.stack([ids[at] for at in chosen])
         return (best[0], named[0]) if asked.is_single else (best, named)
+
+    def _numbers(self, halves: memoryview, blocks: int) -> NDArray[np.uint64]:
+        """The numbers [b or a, block, polynomial, N] of two parts of an answer."""
+        settings = self._settings
+        return wire.unpack_numbers(halves, settings.kept_bytes).reshape(2, blocks, -1, settings.degree)
 
     def _scores(self, found: NDArray[np.int64], norms: NDArray[Any], squares: NDArray[Any]) -> NDArray[Any]:
         """The scores [query, row] of the decrypted integers and the squared norms of rows and queries."""

@@ -16,7 +16,7 @@ from hemera.inputs.arguments import in_own_words, require_type
 from hemera.inputs.source import Source, read_bytes, write_bytes
 from hemera.objects.keys import Keys
 from hemera.search import quantization, wire
-from hemera.search.base import Asked, BaseIndex, answer_together
+from hemera.search.base import Asked, BaseIndex
 from hemera.search.requests import (
     IDS,
     SEED_BYTES,
@@ -248,24 +248,24 @@ class EncryptedIndex(BaseIndex):
         with self._lock:
             self.require_rows()
             answer = self._draft("", len(queries), given.ndim == 1, norms.astype("<f8").tobytes())
-            scores = self._room(answer, len(queries))
-            database, dropped = self._databases[0], settings.dropped_bits
-            database.answer_clear(integers, factor, dropped, settings.kept_bytes, scores)
-            self._add_squares([answer], [scores])
+            packing = settings.dropped_bits, settings.kept_bytes
+            self._databases[0].answer_clear(integers, factor, *packing, answer.memory, 1)
+            self._add_squares([answer])
         return answer.finish()
 
     def _answers(self, asked: Asked, names: Sequence[str]) -> list[bytes]:
-        counts = [len(numbers) for _, _, numbers in asked]
+        packing = self._settings.dropped_bits, self._settings.kept_bytes
         with self._lock:
             self.require_rows()
-            answers = [self._draft(name, count) for name, count in zip(names, counts, strict=True)]
-            scores = [self._room(answer, count) for answer, count in zip(answers, counts, strict=True)]
-            answer_together(self._databases[0], asked, self._settings, scores)
-            self._add_squares(answers, scores)
+            answers = [
+                self._draft(name, len(numbers)) for name, (_, _, numbers) in zip(names, asked, strict=True)
+            ]
+            self._databases[0].answer(asked, *packing, [each.memory for each in answers])
+            self._add_squares(answers)
         return [each.finish() for each in answers]
 
     def _draft(self, name: str, count: int, is_single: bool = False, norms: bytes = b"") -> wire.Draft:
-        """The message of an answer to so many queries, whose first part is to be written; with the norms of
+        """The message of an answer to so many queries, whose halves are to be written; with the norms of
         queries in the clear."""
         settings = self._settings
         ids = self._ids.reshape(-1)
@@ -280,32 +280,24 @@ class EncryptedIndex(BaseIndex):
             "has_ids": has_ids,
             "is_single": is_single,
         }
-        size = self._databases[0].answer_bytes(count + (settings.metric == "l2"), settings.kept_bytes)
-        answer = wire.Draft("encrypted answer", header, size, 8 * len(ids) * has_ids, len(norms))
+        half = self._databases[0].half_bytes(count, settings.kept_bytes)
+        squares = self._databases[0].half_bytes(1, settings.kept_bytes) * (settings.metric == "l2")
+        sizes = half, half, 8 * len(ids) * has_ids, len(norms), squares, squares
+        answer = wire.Draft("encrypted answer", header, *sizes)
         if has_ids:
-            answer.parts[1][:] = ids.astype("<i8", copy=False).view(np.uint8)
-        answer.parts[2][:] = np.frombuffer(norms, np.uint8)
+            answer.part(2)[:] = ids.astype("<i8", copy=False).view(np.uint8)
+        answer.part(3)[:] = np.frombuffer(norms, np.uint8)
         return answer
 
-    def _room(self, answer: wire.Draft, count: int) -> NDArray[np.uint8]:
-        """For the scores of so many queries: the answer's, unless squared norms stand between them."""
-        if self._settings.metric != "l2":
-            return answer.parts[0]
-        return np.empty(self._databases[0].answer_bytes(count, self._settings.kept_bytes), np.uint8)
-
-    def _add_squares(self, answers: Sequence[wire.Draft], scores: Sequence[NDArray[np.uint8]]) -> None:
-        """Where the metric needs them: the squared norms, as one query more in each block."""
+    def _add_squares(self, answers: Sequence[wire.Draft]) -> None:
+        """Where the metric needs them: the squared norms, a ciphertext for each block."""
         settings = self._settings
         if settings.metric != "l2":
             return
-        blocks, width = self._databases[1].blocks, settings.kept_bytes
-        squares = np.empty(self._databases[1].answer_bytes(1, width), np.uint8)
         ones = np.ones((1, 1), np.int16)
-        self._databases[1].answer_clear(ones, 1, settings.dropped_bits, width, squares)
-        by_block = squares.reshape(blocks, 1, -1)
-        for answer, own in zip(answers, scores, strict=True):
-            both = np.concatenate([own.reshape(blocks, -1, by_block.shape[2]), by_block], axis=1)
-            answer.parts[0][:] = both.reshape(-1)
+        for answer in answers:
+            packing = settings.dropped_bits, settings.kept_bytes
+            self._databases[1].answer_clear(ones, 1, *packing, answer.memory, 5)
 
     # --- Files. ---
 

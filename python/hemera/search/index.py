@@ -15,7 +15,7 @@ from hemera.inputs.arguments import in_own_words
 from hemera.inputs.source import Source, read_bytes, write_bytes
 from hemera.objects.keys import Keys
 from hemera.search import quantization, wire
-from hemera.search.base import Asked, BaseIndex, answer_together
+from hemera.search.base import Asked, BaseIndex
 from hemera.search.requests import (
     IDS,
     keys_of,
@@ -26,10 +26,14 @@ from hemera.search.requests import (
     unpack_query,
 )
 from hemera.search.settings import Errors, Metric, Settings, noise_deviation
-from hemera.search.tickets import Tickets
+from hemera.search.tickets import Ticket, Tickets
 
 __all__ = ["Index"]
 
+_NO_NAME = 32 * "0"
+"""Of a query that is not there yet."""
+_KNOWN = (1, 2, 3)
+"""Parts of an answer that do not depend on the query's numbers: all but b."""
 _INDEX_FIELDS: dict[str, type] = {"settings": dict, "rows": int, "index_version": int, "next_id": int}
 
 
@@ -217,10 +221,12 @@ class Index(BaseIndex):
 
     @property
     def ticket_bytes(self) -> int:
-        """Bytes of a ticket for the rows that the index has now."""
+        """Bytes of a ticket for the rows that the index has now: of the device's memory, and of the host's,
+        which has the answer's message."""
         settings = self._settings
         limbs = len(settings.params.primes[-1])
-        return 16 * self._database.blocks * limbs * settings.degree
+        on_device = 8 * self._database.blocks * limbs * settings.degree
+        return on_device + sum(self._sizes(1))
 
     def prepare(self, preparation: bytes, keys: bytes | Keys, *, most: int | None = None) -> Tickets:
         """Compute all of later answers that depends on the queries' seeds alone: the keys' and polynomials'
@@ -239,12 +245,17 @@ class Index(BaseIndex):
         native = keys_of(keys, self._context, "prepare")._native
         version = self._version
         prepared = {}
+        packing = self._settings.dropped_bits, self._settings.kept_bytes
         for seed in seeds:
             with self._lock:  # queries come in between
                 self.require_rows()
                 if self._version != version:
                     raise MismatchError("the index has changed while tickets were made; prepare anew")
-                prepared[seed] = self._database.prepare(native, seed)
+                answer = self._draft(_NO_NAME, 1)
+                half = self._database.prepare(native, seed, *packing, answer.memory)
+                ticket_bytes = self.ticket_bytes
+            answer.settle(*_KNOWN)
+            prepared[seed] = Ticket(half, answer, ticket_bytes)
         return Tickets(version, prepared)
 
     def query(self, query: bytes, keys: bytes | Keys | Tickets) -> bytes:
@@ -271,52 +282,49 @@ class Index(BaseIndex):
         """
         if not isinstance(keys, Tickets):
             return self.query_many([(query, keys)])[0]
-        settings = self._settings
-        asked = unpack_query(query, settings)
+        asked = unpack_query(query, self._settings)
         with self._lock:
             self.require_rows()
-            answer = self._draft(name_of(query), len(asked.numbers))
-            self._database.finish(
-                keys._take(asked.seed, self._version),
-                asked.seed,
-                asked.numbers,
-                settings.dropped_bits,
-                settings.kept_bytes,
-                answer.parts[0],
-            )
+            ticket = keys._take(asked.seed, self._version)
+            answer = ticket.answer
+            answer.rename(self._header(name_of(query), 1))
+            self._database.finish(ticket.half, asked.seed, asked.numbers, answer.memory)
         return answer.finish()
 
     def _answers(self, asked: Asked, names: Sequence[str]) -> list[bytes]:
+        packing = self._settings.dropped_bits, self._settings.kept_bytes
         with self._lock:
             self.require_rows()
             answers = [
                 self._draft(name, len(numbers)) for name, (_, _, numbers) in zip(names, asked, strict=True)
             ]
-            answer_together(self._database, asked, self._settings, [each.parts[0] for each in answers])
+            self._database.answer(asked, *packing, [each.memory for each in answers])
         return [each.finish() for each in answers]
 
-    def _draft(self, name: str, count: int) -> wire.Draft:
-        """The message of an answer to so many queries, whose first part is to be written."""
-        settings, rows = self._settings, self._rows
-        header = {
-            "settings": settings.digest,
+    def _header(self, name: str, count: int) -> dict[str, Any]:
+        return {
+            "settings": self._settings.digest,
             "query": name,
             "index_version": self._version,
-            "rows": rows,
+            "rows": self._rows,
             "count": count,
             "has_ids": self._has_ids,
         }
-        sizes = (
-            self._database.answer_bytes(count, settings.kept_bytes),
-            8 * rows * self._has_ids,
-            4 * rows * (settings.metric == "l2"),
-        )
-        answer = wire.Draft("answer", header, *sizes)
-        _, ids, squares = answer.parts
+
+    def _sizes(self, count: int) -> list[int]:
+        """Of the parts of an answer to so many queries."""
+        settings = self._settings
+        half = self._database.half_bytes(count, settings.kept_bytes)
+        return [half, half, 8 * self._rows * self._has_ids, 4 * self._rows * (settings.metric == "l2")]
+
+    def _draft(self, name: str, count: int) -> wire.Draft:
+        """The message of an answer to so many queries, whose halves are to be written."""
+        rows = self._rows
+        answer = wire.Draft("answer", self._header(name, count), *self._sizes(count))
         if self._has_ids:
-            ids[:] = self._ids[:rows].astype("<i8", copy=False).view(np.uint8)
-        if settings.metric == "l2":
-            squares[:] = self._squares[:rows].astype("<u4", copy=False).view(np.uint8)
+            answer.part(2)[:] = self._ids[:rows].astype("<i8", copy=False).view(np.uint8)
+        if self._settings.metric == "l2":
+            answer.part(3)[:] = self._squares[:rows].astype("<u4", copy=False).view(np.uint8)
         return answer
 
     # --- Files. ---

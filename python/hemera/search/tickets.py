@@ -3,22 +3,34 @@
 from __future__ import annotations
 
 import threading
+from dataclasses import dataclass
 from itertools import islice
 
 from hemera import _core
 from hemera.errors import MismatchError
+from hemera.search import wire
 
-__all__ = ["Tickets"]
+__all__ = ["Ticket", "Tickets"]
+
+
+@dataclass(frozen=True)
+class Ticket:
+    """A prepared answer."""
+
+    half: _core.SearchPreparedAnswer
+    answer: wire.Draft  # has all but b and the query's name
+    bytes: int
 
 
 class Tickets:
     """Prepared answers to queries of one client, from `Index.prepare`. Each serves one query, and holds for
     one version of the index: `Index.query` takes them in the place of keys.
 
-    A ticket has 65,536 bytes for each 4,096 rows (exact: 262,144 for 8,192) of the device's memory.
+    For each 4,096 rows a ticket has 32,768 bytes of the device's memory and 32,768 of the host's (exact: for
+    8,192 rows 131,072 and 81,920). The host's are the answer's message, which has ids and norms as well.
     """
 
-    def __init__(self, index_version: int, prepared: dict[bytes, _core.SearchPreparedAnswer]) -> None:
+    def __init__(self, index_version: int, prepared: dict[bytes, Ticket]) -> None:
         self._index_version = index_version
         self._prepared = prepared
         self._lock = threading.Lock()
@@ -39,9 +51,7 @@ class Tickets:
     def memory_bytes(self) -> int:
         """Bytes of the tickets that are left."""
         with self._lock:  # all are for one version of the index, and of one size
-            return sum(ticket.memory_bytes for ticket in islice(self._prepared.values(), 1)) * len(
-                self._prepared
-            )
+            return sum(ticket.bytes for ticket in islice(self._prepared.values(), 1)) * len(self._prepared)
 
     def join(self, others: Tickets) -> None:
         """Take the tickets of others, which has none after it. Those of another version of the index give way
@@ -53,7 +63,7 @@ class Tickets:
             self._prepared.update(others._prepared)
             others._prepared.clear()
 
-    def _take(self, seed: bytes, index_version: int) -> _core.SearchPreparedAnswer:
+    def _take(self, seed: bytes, index_version: int) -> Ticket:
         """The ticket of a seed, which is gone after it."""
         if index_version != self._index_version:
             raise MismatchError(

@@ -4,7 +4,11 @@ bytes 0-15       magic
 bytes 16-23      H, the length of the header, little-endian
 H bytes          JSON: {"version": 1, "kind": "query", ...}
 the body         numbers, little-endian
-last 32 bytes    SHA-256 of all before; of answers that of the SHA-256 of each 64 KiB, which threads share
+last 32 bytes    SHA-256 of all before
+
+Answers have version 2. Their header has the sizes of the body's parts, "parts", and their digest is that of
+the SHA-256 of each 64 KiB: of all before the body, of the first part, of the next. Threads share the work,
+and a part that is known early is digested early.
 """
 
 from __future__ import annotations
@@ -21,48 +25,66 @@ from hemera.errors import FormatError
 
 MAGIC = b"\x89HEMSEARCH\r\n\x1a\n\x00\x00"
 VERSION = 1
+_VERSION_IN_PARTS = 2
 _MAX_HEADER = 1 << 16
 _DIGEST = 32
 _BEGIN = len(MAGIC) + 8
-_IN_PIECES = ("answer", "encrypted answer")
+_IN_PARTS = ("answer", "encrypted answer")
 
 Part = bytes | memoryview
 
 
 class Draft:
-    """A message whose parts are written in their places: `parts` has a view of each.
+    """An answer whose parts are written in their places.
 
     Args:
+        kind: of the message.
+        header: its fields. Others of the same length may take their place: `rename`.
         sizes: the bytes of each part.
     """
 
     def __init__(self, kind: str, header: dict[str, Any], *sizes: int) -> None:
-        described = {"version": VERSION, "kind": kind, **header}
-        text = json.dumps(described, separators=(",", ":"), allow_nan=False).encode()
-        head = MAGIC + len(text).to_bytes(8, "little") + text
         self._kind = kind
-        self._bytes = _core.BytesBuilder(len(head) + sum(sizes) + _DIGEST)
-        self._memory: NDArray[np.uint8] = self._bytes.memory
-        self._memory[: len(head)] = np.frombuffer(head, np.uint8)
-        ends = np.cumsum([len(head), *sizes])
-        self.parts = [
-            self._memory[begin:end] for begin, end in zip(ends.tolist(), ends.tolist()[1:], strict=False)
-        ]
+        self._sizes = sizes
+        head = _head(kind, {**header, "parts": sizes})
+        self.memory = _core.MessageBytes([len(head), *sizes])
+        """Part i of the body is number i + 1."""
+        self._head = head
+
+    def part(self, number: int) -> NDArray[np.uint8]:
+        """The place of a part of the body."""
+        place: NDArray[np.uint8] = self.memory.part(number + 1)
+        return place
+
+    def settle(self, *written: int) -> None:
+        """Do early what can be done before the rest is there: these parts stay as they are. The others may
+        have any contents afterwards."""
+        self.memory.settle([number + 1 for number in written])
+
+    def rename(self, header: dict[str, Any]) -> None:
+        """Take another header, of the same length."""
+        head = _head(self._kind, {**header, "parts": self._sizes})
+        assert len(head) == len(self._head)
+        self._head = head
 
     def finish(self) -> bytes:
         """The bytes of the message, which is not written to afterwards."""
-        digest = _digest(self._memory[:-_DIGEST], self._kind in _IN_PIECES)
-        self._memory[-_DIGEST:] = np.frombuffer(digest, np.uint8)
-        self._memory, self.parts = np.empty(0, np.uint8), []
-        return self._bytes.finish()
+        self.memory.part(0)[:] = np.frombuffer(self._head, np.uint8)
+        return self.memory.finish()
 
 
 def pack(kind: str, header: dict[str, Any], *parts: Part) -> bytes:
     """The bytes of a message."""
-    draft = Draft(kind, header, *(len(part) for part in parts))
-    for place, part in zip(draft.parts, parts, strict=True):
-        place[:] = np.frombuffer(part, np.uint8)
-    return draft.finish()
+    if kind in _IN_PARTS:
+        draft = Draft(kind, header, *map(len, parts))
+        for number, part in enumerate(parts):
+            draft.part(number)[:] = np.frombuffer(part, np.uint8)
+        return draft.finish()
+    head = _head(kind, header)
+    digest = hashlib.sha256(head)
+    for part in parts:
+        digest.update(part)
+    return b"".join([head, *parts, digest.digest()])
 
 
 def unpack(kind: str, data: bytes, fields: dict[str, type]) -> tuple[dict[str, Any], memoryview]:
@@ -75,24 +97,47 @@ def unpack(kind: str, data: bytes, fields: dict[str, type]) -> tuple[dict[str, A
 
 
 def unpack_any(kind: str, data: bytes) -> tuple[dict[str, Any], memoryview]:
-    """The same with any fields."""
+    """The same with any fields. Those of an answer have "parts", the sizes of the body's."""
     view = memoryview(data)
-    text = _header(kind, view)
-    before, digest = np.frombuffer(view[:-_DIGEST], np.uint8), bytes(view[-_DIGEST:])
-    # A message of another kind, which may have the other digest, is told by its header.
-    in_pieces = kind in _IN_PIECES
-    if digest != _digest(before, in_pieces) and digest != _digest(before, not in_pieces):
+    header, body = _opened(kind, view)
+    before = view[:-_DIGEST]
+    if kind in _IN_PARTS:
+        sizes = header.get("parts")
+        if not isinstance(sizes, list) or any(type(size) is not int or size < 0 for size in sizes):
+            raise FormatError(f"the header of the {kind} is damaged: it has no sizes of parts")
+        if sum(sizes) != len(body):
+            raise FormatError(f"the {kind} has {len(body)} bytes of numbers, not {sum(sizes)}")
+        whole = np.frombuffer(before, np.uint8)
+        digest = _core.digest_of_pieces(whole, [len(before) - len(body), *sizes])
+    else:
+        digest = hashlib.sha256(before).digest()
+    if digest != view[-_DIGEST:]:
         raise FormatError(f"the {kind} of a search is damaged: its checksum does not fit")
-    header = _read(kind, text)
-    if header.get("kind") != kind:
-        raise FormatError(f"this is the {header.get('kind')!r} of a search, where a {kind} is needed")
-    del header["version"], header["kind"]
-    return header, view[_BEGIN + len(text) : -_DIGEST]
+    return header, body
 
 
 def kind_of(data: bytes) -> str:
     """The kind of a message or file, by its header alone: `unpack` checks the rest. FormatError."""
     return str(_read("file", _header("file", memoryview(data))).get("kind"))
+
+
+def _head(kind: str, header: dict[str, Any]) -> bytes:
+    """All before the body."""
+    version = _VERSION_IN_PARTS if kind in _IN_PARTS else VERSION
+    described = {"version": version, "kind": kind, **header}
+    text = json.dumps(described, separators=(",", ":"), allow_nan=False).encode()
+    return MAGIC + len(text).to_bytes(8, "little") + text
+
+
+def _opened(kind: str, view: memoryview) -> tuple[dict[str, Any], memoryview]:
+    """Header and body of a message of this kind, whose digest is not looked at."""
+    text = _header(kind, view)
+    header = _read(kind, text)
+    found = header.pop("kind", None)
+    if found != kind:
+        raise FormatError(f"this is the {found!r} of a search, where a {kind} is needed")
+    del header["version"]
+    return header, view[_BEGIN + len(text) : -_DIGEST]
 
 
 def _header(kind: str, view: memoryview) -> bytes:
@@ -106,20 +151,25 @@ def _header(kind: str, view: memoryview) -> bytes:
 
 
 def _read(kind: str, text: bytes) -> dict[str, Any]:
+    """The header, in a version that this reads."""
     try:
         header = json.loads(text)
     except (ValueError, RecursionError) as error:
         raise FormatError(f"the header of the {kind} is damaged: {error}") from None
-    if not isinstance(header, dict) or header.get("version") != VERSION:
-        found = header.get("version") if isinstance(header, dict) else None
+    if not isinstance(header, dict):
+        raise FormatError(f"the header of the {kind} is damaged: it is no object")
+    found = header.get("version")
+    read = _VERSION_IN_PARTS if header.get("kind") in _IN_PARTS else VERSION
+    if type(found) is int and found < read:
         raise FormatError(
-            f"the {kind} is of version {found!r} of the format, and this reads {VERSION}; take a newer Hemera"
+            f"the {kind} is of version {found} of the format, and this reads {read}: it is of an older "
+            "Hemera; take a newer one there"
+        )
+    if found != read:
+        raise FormatError(
+            f"the {kind} is of version {found!r} of the format, and this reads {read}; take a newer Hemera"
         )
     return header
-
-
-def _digest(data: NDArray[np.uint8], in_pieces: bool) -> bytes:
-    return _core.digest_of_pieces(data) if in_pieces else hashlib.sha256(data.data).digest()
 
 
 def pack_numbers(numbers: NDArray[np.uint64], width: int) -> bytes:

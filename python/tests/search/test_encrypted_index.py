@@ -457,11 +457,18 @@ def test_messages_that_lie_are_refused() -> None:
         owner.decrypt(before[:-1])
     answer = {"settings": owner.settings.digest, "query": "", "index_version": 1, "rows": 5, "count": 1}
     answer |= {"has_ids": False, "is_single": True}
-    for changed, size in [(answer, 8), ({**answer, "rows": 0}, 0), ({**answer, "count": 0}, 32768 + 8)]:
+    half, norm = bytes(4096 * 4), bytes(8)
+    for changed, parts in [
+        (answer, (b"", b"", b"", norm, b"", b"")),
+        (answer, (half, half, b"", norm, b"", half)),
+        ({**answer, "rows": 0}, 6 * (b"",)),
+        ({**answer, "count": 0}, (b"", b"", b"", b"", half, half)),
+    ]:
         with pytest.raises(errors.FormatError):
-            owner.decrypt(wire.pack("encrypted answer", changed, bytes(size)))
+            owner.decrypt(wire.pack("encrypted answer", changed, *parts))
+    two = (half + half, half + half, b"", norm + norm, half, half)
     with pytest.raises(errors.FormatError, match="queries"):
-        owner.decrypt(wire.pack("encrypted answer", {**answer, "count": 2}, bytes(3 * 32768 + 16)))
+        owner.decrypt(wire.pack("encrypted answer", {**answer, "count": 2}, *two))
 
 
 def test_damaged_files_are_refused(tmp_path: Path) -> None:

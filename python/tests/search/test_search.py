@@ -487,13 +487,20 @@ def test_messages_that_lie_are_refused() -> None:
         index.query(newer, client.keys)
     name = client.query(np.ones(4))
     answer = {**header, "query": name_of(name), "index_version": 1, "rows": 5, "has_ids": False}
-    for changed, size in [
-        (answer, 4096 * 8 + 1),
-        ({**answer, "rows": 0}, 0),
-        ({**answer, "count": 2}, 65536),
+    half = bytes(4096 * 4)
+    for changed, parts in [
+        (answer, (half, half + b"\0", b"", b"")),
+        (answer, (half[:-4], half + bytes(4), b"", b"")),
+        (answer, (half + half, b"", b"", b"")),
+        (answer, (half, half, b"")),
+        ({**answer, "rows": 0}, (b"", b"", b"", b"")),
+        ({**answer, "count": 2}, (half + half, half + half, b"", b"")),
     ]:
         with pytest.raises(errors.FormatError):
-            client.decrypt(wire.pack("answer", changed, bytes(size)))
+            client.decrypt(wire.pack("answer", changed, *parts))
+    older = wire.pack("answer", answer, half, half, b"", b"").replace(b'"version":2', b'"version":1')
+    with pytest.raises(errors.FormatError, match=r"version 1 of the format, and this reads 2.*older Hemera"):
+        client.decrypt(older)
     settings = vars(index.settings)
     body = np.arange(2).astype("<i8").tobytes() + bytes(8)
     fields = {"settings": settings, "rows": 2, "index_version": 1, "next_id": 2}
@@ -515,7 +522,9 @@ def test_prepared_queries_have_the_bits_of_others(exact: bool) -> None:
     assert 3 * 32 < len(message) < 3 * 32 + 250
     tickets = index.prepare(message, client.keys)
     assert client.prepared == len(tickets) == 3
-    assert tickets.memory_bytes == 3 * (2 * 4 * 8192 * 8 if exact else 3 * 2 * 4096 * 8)
+    # b for the device, the message for the host.
+    each = 2 * 8192 * (2 * 8 + 2 * 5) if exact else 3 * 4096 * (8 + 2 * 4)
+    assert tickets.memory_bytes == 3 * each == 3 * index.ticket_bytes
     rng = np.random.default_rng(25)
     for left in (2, 1):
         x = rng.integers(-127, 128, 20)
@@ -611,26 +620,107 @@ def test_files_and_messages_of_version_1() -> None:
     assert ids.tolist() == wanted["ids"]
 
 
-@pytest.mark.parametrize("size", [0, 1, 2**16 - 1, 2**16, 2**16 + 1, 3 * 2**16 + 7, 5 * 2**20])
-def test_digests_of_answers_are_those_of_the_digests_of_their_pieces(size: int) -> None:
-    data = np.random.default_rng(size).bytes(size)
-    pieces = [data[at : at + 2**16] for at in range(0, size, 2**16)]
-    expected = hashlib.sha256(b"".join(hashlib.sha256(piece).digest() for piece in pieces)).digest()
-    assert _core.digest_of_pieces(np.frombuffer(data, np.uint8)) == expected
-    answer = wire.pack("answer", {}, data)
-    assert wire.unpack("answer", answer, {})[1] == data
-    if size > 2**16:
-        assert hashlib.sha256(answer[:-32]).digest() != answer[-32:]
-    damaged = bytearray(answer)
-    damaged[-33] ^= 1
-    with pytest.raises(FormatError, match="damaged"):
-        wire.unpack("answer", bytes(damaged), {})
+def test_prepared_answers_have_ids_and_norms() -> None:
+    """Parts of a ticket that no query changes; each ticket has a message of its own."""
+    vectors = bytes_of(5000, 12, 31)
+    ids = np.random.default_rng(32).permutation(10**6)[:5000]
+    index = Index(vectors, "l2", ids=ids, exact=True)
+    client = Client(index.settings)
+    tickets = index.prepare(client.prepare(2), client.keys)
+    assert tickets.memory_bytes == 2 * (8192 * (2 * 8 + 2 * 5) + 5000 * 12)
+    queries = [client.query(vectors[row], prepared=True) for row in (7, 4999)]
+    answers = [index.query(query, tickets) for query in reversed(queries)]
+    for row, query, answer in zip((7, 4999), queries, reversed(answers), strict=True):
+        assert answer == index.query(query, client.keys)
+        scores, named = client.decrypt(answer, k=1)
+        assert (scores.tolist(), named.tolist()) == ([0], [ids[row]])
+
+
+def pieces_digest(*parts: bytes) -> bytes:
+    """SHA-256 of that of each 64 KiB of each part."""
+    pieces = [part[at : at + 2**16] for part in parts for at in range(0, len(part), 2**16)]
+    return hashlib.sha256(b"".join(hashlib.sha256(piece).digest() for piece in pieces)).digest()
+
+
+@pytest.mark.parametrize(
+    "sizes",
+    [
+        (0,),
+        (1,),
+        (2**16 - 1, 1),
+        (2**16, 5),
+        (2**16 + 1, 0, 9),
+        (3 * 2**16 + 7, 2**17 - 1, 3),
+        (5 * 2**20, 8),
+    ],
+)
+def test_digests_of_answers_are_those_of_the_digests_of_their_pieces(sizes: tuple[int, ...]) -> None:
+    parts = [np.random.default_rng(i).bytes(size) for i, size in enumerate(sizes)]
+    data = b"".join(parts)
+    assert _core.digest_of_pieces(np.frombuffer(data, np.uint8), list(sizes)) == pieces_digest(*parts)
+    answer = wire.pack("answer", {"a": 1}, *parts)
+    head = answer[: -32 - len(data)]
+    assert answer == head + data + pieces_digest(head, *parts)
+    assert json.loads(head[24:]) == {"version": 2, "kind": "answer", "a": 1, "parts": list(sizes)}
+    header, body = wire.unpack("answer", answer, {"a": int, "parts": list})
+    assert (header, body) == ({"a": 1, "parts": list(sizes)}, data)
+    with pytest.raises(FormatError, match="longer"):
+        _core.digest_of_pieces(np.frombuffer(data, np.uint8), [len(data), 1])
+
+
+def test_every_damaged_byte_of_an_answer_is_found() -> None:
+    index = Index(floats(9, 4, 33), "l2", ids=range(1, 10))
+    client = Client(index.settings)
+    tickets = index.prepare(client.prepare(1), client.keys)
+    x = floats(1, 4, 34)[0]
+    for answer in (
+        index.query(client.query(x), client.keys),
+        index.query(client.query(x, prepared=True), tickets),
+    ):
+        parts = len(answer) - 2 * 16384 - 9 * 12 - 32
+        ends = (parts, parts + 16384, parts + 32768, parts + 32768 + 72, parts + 32768 + 108)
+        places = {*range(parts), *ends, *(end - 1 for end in ends), *range(parts, len(answer), 997)}
+        for at in places:
+            damaged = bytearray(answer)
+            damaged[at] ^= 1 << at % 8
+            with pytest.raises(FormatError):
+                client.decrypt(bytes(damaged))
+        client.decrypt(answer)
+
+
+def test_parts_that_do_not_fit_an_answer_are_refused() -> None:
+    right = wire.pack("answer", {}, b"abc", b"de")
+    for parts in (b"[4,2]", b"[3,]]"):
+        with pytest.raises(FormatError):
+            wire.unpack("answer", right.replace(b"[3,2]", parts), {"parts": list})
+    # Other parts of the same bytes have another digest.
+    with pytest.raises(FormatError, match="checksum"):
+        wire.unpack("answer", right.replace(b"[3,2]", b"[2,3]"), {"parts": list})
+    for parts in (b"[5.0]", b"{   }", b"[-5 ]", b"[tru]"):
+        with pytest.raises(FormatError):
+            wire.unpack("answer", right.replace(b"[3,2]", parts), {"parts": list})
+    lacking = json.dumps({"version": 2, "kind": "answer"}).encode()
+    message = wire.MAGIC + len(lacking).to_bytes(8, "little") + lacking
+    with pytest.raises(FormatError, match="no sizes of parts"):
+        wire.unpack("answer", message + pieces_digest(message), {})
 
 
 def test_drafts_are_written_in_their_places_once() -> None:
     draft = wire.Draft("answer", {"a": 1}, 3, 0, 2)
-    for place, part in zip(draft.parts, (b"abc", b"", b"de"), strict=True):
-        place[:] = np.frombuffer(part, np.uint8)
-    assert draft.finish() == wire.pack("answer", {"a": 1}, b"abc", b"", b"de")
+    draft.part(1)[:] = 0
+    draft.part(2)[:] = np.frombuffer(b"de", np.uint8)
+    draft.settle(1, 2)
+    draft.part(0)[:] = np.frombuffer(b"abc", np.uint8)
+    draft.rename({"a": 2})
+    assert draft.finish() == wire.pack("answer", {"a": 2}, b"abc", b"", b"de")
+    # What is settled is not looked at again.
+    draft = wire.Draft("answer", {"a": 1}, 3)
+    draft.part(0)[:] = 1
+    draft.settle(0)
+    draft.part(0)[:] = 2
+    with pytest.raises(FormatError, match="damaged"):
+        wire.unpack("answer", draft.finish(), {"a": int, "parts": list})
+    with pytest.raises(ParameterError, match="no such part"):
+        wire.Draft("answer", {}, 3).part(1)
     with pytest.raises(ParameterError, match="finished"):
-        _ = draft._bytes.memory
+        draft.part(0)

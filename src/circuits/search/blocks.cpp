@@ -66,12 +66,13 @@ void Blocks::for_each_part(
 }
 
 void Blocks::for_each_bytes(
+    std::size_t begin, std::size_t size,
     const std::function<void(std::size_t first, std::size_t count, const std::byte* bytes)>& take) const {
-  std::size_t first = 0;
-  for (const Part& part : parts_) {
-    const std::size_t size = std::min(part.blocks(rows_), count_ - first);
-    take(first, size, part.bytes.data());
-    first += size;
+  for (const std::size_t end = begin + size; begin < end;) {
+    const auto [part, inside] = find(begin);
+    const std::size_t count = std::min(parts_[part].blocks(rows_) - inside, end - begin);
+    take(begin, count, parts_[part].bytes.data() + inside * bytes_);
+    begin += count;
   }
 }
 

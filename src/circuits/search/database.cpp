@@ -59,7 +59,6 @@ void Database::set_block(std::size_t block, std::span<const std::int8_t> rows) {
 
 poly::Poly Database::products(std::span<const KeyedQuery> queries) const {
   const rlwe::Context& context = *context_;
-  require_answerable(context, queries, dims(), blocks());
   const poly::Backend& backend = context.backend();
   runtime::Queue& queue = context.queue();
   const poly::Poly numbers = expansion_(queries);
@@ -77,18 +76,30 @@ poly::Poly Database::products(std::span<const KeyedQuery> queries) const {
 }
 
 void Database::answer(std::span<const KeyedQuery> queries, const Packing& packing,
-                      std::span<std::byte> out) const {
-  pack(*context_, products(queries), packing, out);
+                      std::span<const AnswerHalves> out) const {
+  require_answerable(*context_, queries, dims(), blocks(), out.size());
+  pack_answers(*context_, products(queries), packing, counts(queries), out);
 }
 
-PreparedAnswer Database::prepare(const poly::RandomStream& seed, const rlwe::EvaluationKeys& keys) const {
+PreparedAnswer Database::prepare(const poly::RandomStream& seed, const rlwe::EvaluationKeys& keys,
+                                 const Packing& packing, const AnswerHalf& a) const {
+  const rlwe::Context& context = *context_;
   Query query{.count = 1, .dims = dims(), .seed = seed, .numbers = {}};
-  query.numbers.resize(context_->base(context_->top_level()).size() * dims());
-  return {dims(), products(std::array{KeyedQuery{query, keys}})};
+  query.numbers.resize(context.base(context.top_level()).size() * dims());
+  const KeyedQuery keyed{query, keys};
+  require_answerable(context, {&keyed, 1}, dims(), blocks(), 1);
+  const poly::Backend& backend = context.backend();
+  const poly::Poly both = products({&keyed, 1});
+  PreparedAnswer prepared{dims(), packing, context.make_poly(blocks(), 1, both.base(), Form::coefficient)};
+  backend.copy(context.queue(), prepared.sums.view(), both.view().components(0, 1));
+  poly::Poly room;
+  const ConstPolyView of_a = at_level_0(context, both.view().components(1, 1), room);
+  const auto make = [&](std::size_t first, std::size_t size) { return of_a.batches(first, size); };
+  pack(context, packing, std::array{PackedHalf{.blocks = blocks(), .count = 1, .out = a, .make = make}});
+  return prepared;
 }
 
-void Database::finish(PreparedAnswer prepared, const Query& query, const Packing& packing,
-                      std::span<std::byte> out) const {
+void Database::finish(PreparedAnswer prepared, const Query& query, const AnswerHalf& out) const {
   const rlwe::Context& context = *context_;
   const std::size_t dims = this->dims(), degree = context.degree(), columns = row_bytes(dims);
   const poly::RnsBase& base = prepared.sums.base();
@@ -103,22 +114,28 @@ void Database::finish(PreparedAnswer prepared, const Query& query, const Packing
   const poly::Backend& backend = context.backend();
   runtime::Queue& queue = context.queue();
   poly::Poly numbers = context.make_poly(1, 1, base, Form::coefficient);
-  backend.upload_rows(
-      queue, numbers.view(), Form::coefficient, [&](std::size_t first, std::span<std::uint64_t> rows) {
-        std::fill(rows.begin(), rows.end(), 0);
-        for (std::size_t row = 0; row < rows.size() / degree; ++row) {
-          std::copy_n(query.numbers.data() + (first + row) * dims, dims, rows.data() + row * degree);
-        }
-      });
-  poly::Poly products = context.make_poly(blocks(), 1, base, Form::coefficient);
-  blocks_.for_each_bytes([&](std::size_t first, std::size_t count, const std::byte* rows) {
-    backend.multiply_vector(queue, products.view().batches(first, count),
-                            {.data = rows, .rows = count * degree, .columns = columns, .bytes = 1},
-                            std::as_const(numbers).view(), base);
-  });
-  const PolyView b = prepared.sums.view().components(0, 1);
-  backend.add(queue, b, b, std::as_const(products).view(), base);
-  pack(context, std::move(prepared.sums), packing, out);
+  // As values, which are few: nobody waits until they are there.
+  std::vector<std::uint64_t> residues(base.size() * degree);
+  for (std::size_t l = 0; l < base.size(); ++l) {
+    std::copy_n(query.numbers.data() + l * dims, dims, residues.data() + l * degree);
+  }
+  backend.upload_values(queue, {numbers.view().data, residues.size() * sizeof(std::uint64_t)},
+                        std::as_bytes(std::span(residues)));
+  poly::Poly products, room;  // of the blocks that are made
+  const auto make = [&](std::size_t first, std::size_t size) -> ConstPolyView {
+    if (!products || products.shape().batch < size)
+      products = context.make_poly(size, 1, base, Form::coefficient);
+    const PolyView sums = products.view().batches(0, size), b = prepared.sums.view().batches(first, size);
+    blocks_.for_each_bytes(first, size, [&](std::size_t block, std::size_t count, const std::byte* rows) {
+      backend.multiply_vector(queue, sums.batches(block - first, count),
+                              {.data = rows, .rows = count * degree, .columns = columns, .bytes = 1},
+                              std::as_const(numbers).view(), base);
+    });
+    backend.add(queue, b, b, sums, base);
+    return at_level_0(context, b, room);
+  };
+  pack(context, prepared.packing,
+       std::array{PackedHalf{.blocks = blocks(), .count = 1, .out = out, .make = make}});
 }
 
 }  // namespace hemera::circuits::search

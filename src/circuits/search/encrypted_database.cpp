@@ -93,9 +93,9 @@ void EncryptedDatabase::move_block(std::size_t to, std::size_t from) {
 }
 
 void EncryptedDatabase::answer(std::span<const KeyedQuery> queries, const Packing& packing,
-                               std::span<std::byte> out) const {
+                               std::span<const AnswerHalves> out) const {
   const rlwe::Context& context = *context_;
-  require_answerable(context, queries, dims(), blocks());
+  require_answerable(context, queries, dims(), blocks(), out.size());
   const std::size_t level = context.top_level(), count = total(queries);
   std::vector<std::shared_ptr<const rlwe::SwitchingKey>> of_query;
   for (const auto& [query, keys] : queries) {
@@ -132,11 +132,11 @@ void EncryptedDatabase::answer(std::span<const KeyedQuery> queries, const Packin
   }
   backend.inverse_transform(queue, sums.view(), sums.view(), base);
   sums.set_form(Form::coefficient);
-  pack(context, std::move(sums), packing, out);
+  pack_answers(context, sums, packing, counts(queries), out);
 }
 
 void EncryptedDatabase::answer(const rlwe::IntegerMatrix& queries, std::uint64_t factor,
-                               const Packing& packing, std::span<std::byte> out) const {
+                               const Packing& packing, const AnswerHalves& out) const {
   const rlwe::Context& context = *context_;
   rlwe::require_same_context(context, *queries.context(), "search");
   if (queries.columns() != dims() || blocks() == 0) throw unanswerable(queries.columns(), dims(), blocks());
@@ -160,7 +160,7 @@ void EncryptedDatabase::answer(const rlwe::IntegerMatrix& queries, std::uint64_t
   backend.multiply_scalar(queue, sums.view(), std::as_const(sums).view(), factors, base);
   backend.inverse_transform(queue, sums.view(), sums.view(), base);
   sums.set_form(Form::coefficient);
-  pack(context, std::move(sums), packing, out);
+  pack_answers(context, sums, packing, std::array{count}, {&out, 1});
 }
 
 }  // namespace hemera::circuits::search

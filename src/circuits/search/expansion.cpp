@@ -51,6 +51,12 @@ std::size_t total(std::span<const KeyedQuery> queries) {
   return count;
 }
 
+std::vector<std::size_t> counts(std::span<const KeyedQuery> queries) {
+  std::vector<std::size_t> of_each;
+  for (const KeyedQuery& each : queries) of_each.push_back(each.query.count);
+  return of_each;
+}
+
 Expansion::Expansion(std::shared_ptr<const rlwe::Context> context, std::size_t dims)
     : context_(std::move(context)), layout_(context_->degree(), dims) {
   const poly::RnsBase& base = context_->base(context_->top_level());

@@ -114,7 +114,10 @@ std::vector<std::int64_t> decrypt(const rlwe::SecretKey& secret, const Answer& a
   backend.upload_rows(queue, ciphertext.poly.view(), Form::coefficient,
                       [&](std::size_t first, std::span<std::uint64_t> rows) {
                         for (std::size_t i = 0; i < rows.size(); ++i) {
-                          rows[i] = q.reduce(answer.numbers[first * degree + i] << answer.dropped_bits);
+                          // From [component, batch] to [batch, component].
+                          const std::size_t row = first + i / degree;
+                          const std::size_t at = (row % 2 * batch + row / 2) * degree + i % degree;
+                          rows[i] = q.reduce(answer.numbers[at] << answer.dropped_bits);
                         }
                       });
   backend.forward_transform(queue, ciphertext.poly.view(), ciphertext.poly.view(), base);

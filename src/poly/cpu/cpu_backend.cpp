@@ -90,6 +90,14 @@ void CpuBackend::do_copy_values(Queue&, std::span<std::byte> out, std::span<cons
   std::copy(in.begin(), in.end(), out.begin());
 }
 
+void CpuBackend::do_download_pieces(Queue&, std::span<const std::byte> in, const Pieces& pieces) const {
+  pieces.make(in.size());
+  pool_->parallel_for((in.size() + pieces.bytes - 1) / pieces.bytes, [&](std::size_t i) {
+    const std::size_t first = i * pieces.bytes;
+    pieces.take(first, in.subspan(first, std::min(pieces.bytes, in.size() - first)));
+  });
+}
+
 void CpuBackend::do_copy(Queue& queue, const PolyView& out, const ConstPolyView& in) const {
   if (in.shape.degree == out.shape.degree) {
     for_each_part(queue, out.shape, tuning::addition_weight,

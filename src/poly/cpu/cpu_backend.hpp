@@ -40,6 +40,7 @@ class CpuBackend final : public Backend {
   void do_download(Queue& queue, const ConstPolyView& in, Form form, const TakeRows& take) const override;
   void do_copy_values(Queue& queue, std::span<std::byte> out, std::span<const std::byte> in,
                       Transfer transfer) const override;
+  void do_download_pieces(Queue& queue, std::span<const std::byte> in, const Pieces& pieces) const override;
   void do_pack_rounded(Queue& queue, std::span<std::byte> out, const ConstPolyView& in, int dropped_bits,
                        int width) const override;
   void do_copy(Queue& queue, const PolyView& out, const ConstPolyView& in) const override;

@@ -195,6 +195,43 @@ void CudaBackend::do_copy_values(Queue& queue, std::span<std::byte> out, std::sp
   }
 }
 
+// Parts are copied in a stream of their own, each after the operations that make it, so that a copy and the
+// operations of later parts run at once. The host waits for all copies: what the thread gives next comes
+// after them.
+void CudaBackend::do_download_pieces(Queue& queue, std::span<const std::byte> in,
+                                     const Pieces& pieces) const {
+  const Launcher where = host_launcher(queue, "a download");
+  const runtime::cuda::Stream& making = streams_->current();
+  const runtime::cuda::Stream& copying = streams_->at(runtime::cuda::Streams::first_copying);
+  const std::size_t wanted = std::min(choices_.tuning.download_part_bytes, Staging::block_bytes);
+  const std::size_t part_bytes = std::max<std::size_t>(1, wanted / pieces.bytes) * pieces.bytes;
+  const auto part_of = [&](std::size_t part) {
+    const std::size_t begin = part * part_bytes;
+    return in.subspan(begin, std::min(part_bytes, in.size() - begin));
+  };
+  staging_->download(
+      {.stream = copying.get(),
+       .parts = (in.size() + part_bytes - 1) / part_bytes,
+       .part_bytes = std::min(part_bytes, in.size()),
+       .on_host =
+           [&](std::size_t part, std::byte* block) {
+             const std::size_t size = part_of(part).size();
+             staging_->pool().parallel_for((size + pieces.bytes - 1) / pieces.bytes, [&](std::size_t i) {
+               const std::size_t first = i * pieces.bytes;
+               pieces.take(part * part_bytes + first, {block + first, std::min(pieces.bytes, size - first)});
+             });
+           },
+       .on_device =
+           [&](std::size_t part, std::byte* block) {
+             const std::span<const std::byte> from = part_of(part);
+             pieces.make(part * part_bytes + from.size());
+             if (copying.get() != where.stream) copying.wait_for(making);
+             check(cudaMemcpyAsync(block, from.data(), from.size(), cudaMemcpyDeviceToHost, copying.get()),
+                   "download_pieces");
+           },
+       .secrecy = Secrecy::open});
+}
+
 void CudaBackend::do_pack_rounded(Queue& queue, std::span<std::byte> out, const ConstPolyView& in,
                                   int dropped_bits, int width) const {
   cuda::pack_rounded(launcher(queue), out, in, dropped_bits, width);

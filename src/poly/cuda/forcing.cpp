@@ -70,6 +70,7 @@ constexpr Named numbers[] = {
     {"split_bytes_together", Number<Tuning>{&Tuning::split_bytes_together}},
     {"most_columns_per_sum", Number<Tuning>{&Tuning::most_columns_per_sum}},
     {"least_staged_bytes", Number<Tuning>{&Tuning::least_staged_bytes}},
+    {"download_part_bytes", Number<Tuning>{&Tuning::download_part_bytes}},
     {"hoisted_shared_bytes", Number<Tuning>{&Tuning::hoisted_shared_bytes}},
 };
 

@@ -82,7 +82,7 @@ void Staging::give_back(const std::vector<Block>& blocks) noexcept {
 Staging::Lease::Lease(Staging& staging, const Copy& copy)
     : staging_(staging), copy_(copy), blocks_(staging.take(std::min(copy.parts, blocks_of_copy))) {
   if (!blocks_.empty()) return;
-  ordinary_ = Buffer(staging_.ordinary_memory_, copy_.part_bytes, Secrecy::secret);
+  ordinary_ = Buffer(staging_.ordinary_memory_, copy_.part_bytes, copy_.secrecy);
   blocks_.push_back({.data = ordinary_.data()});
 }
 
@@ -96,13 +96,14 @@ Staging::Lease::~Lease() {
 }
 
 void Staging::Lease::end(std::size_t part) {
+  ++ended_;
+  if (copy_.secrecy == Secrecy::open) return;
   constexpr std::size_t piece = std::size_t{256} << 10;
   const std::size_t pieces = (copy_.part_bytes + piece - 1) / piece;
   staging_.pool().parallel_for(pieces, [&](std::size_t i) {
     const std::size_t begin = i * piece;
     secure_zero(block(part).data + begin, std::min(piece, copy_.part_bytes - begin));
   });
-  ++ended_;
 }
 
 void Staging::Lease::on_host(std::size_t part) { copy_.on_host(part, block(part).data); }

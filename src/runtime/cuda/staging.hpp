@@ -21,15 +21,16 @@ namespace hemera::runtime::cuda {
 ///
 /// Where no block can be had, because the system lets no more memory be pinned or too many threads copy at
 /// once, an ordinary one takes its place, which CUDA stages itself. Keys and messages pass, so what a copy
-/// used is zeroed at its end. Thread-safe.
+/// used is zeroed at its end, unless all of it is open. Thread-safe.
 class Staging {
  public:
   static constexpr std::size_t block_bytes = std::size_t{4} << 20;
   /// One that the host works in, one that the device copies, one between them.
   static constexpr std::size_t blocks_of_copy = 3;
   static constexpr std::size_t most_blocks = 4 * blocks_of_copy;
-  /// One core reads about 10 GB/s that are not in its cache, a bus carries five times that.
-  static constexpr int most_threads = 8;
+  /// One core reads about 10 GB/s that are not in its cache, a bus carries five times that; and digests of
+  /// what passes are made of some 2 GB/s.
+  static constexpr int most_threads = 16;
 
   /// `threads`: of the host, for all copies together; 0: as many as help.
   explicit Staging(std::shared_ptr<const Streams> streams, int threads = 0);
@@ -46,6 +47,7 @@ class Staging {
     std::function<void(std::size_t part, std::byte* block)> on_host;
     /// Gives the stream a copy of it from, or into, the block.
     std::function<void(std::size_t part, std::byte* block)> on_device;
+    Secrecy secrecy = Secrecy::secret;
   };
   /// The parts in order. When it returns, the device has copied all of them. Throws DeviceError,
   /// OutOfMemoryError, and what the steps throw.

@@ -36,9 +36,10 @@ class Blocks {
   /// on.
   void for_each_part(
       const std::function<void(std::size_t first, const poly::ConstPolyView& part)>& take) const;
-  /// Calls `take` for the bytes of `count` blocks from block `first` on, for parts of all blocks in their
-  /// order.
+  /// Calls `take` for the bytes of `size` blocks from `begin` on, which are there, in runs of `count` blocks
+  /// from block `first` on, in their order.
   void for_each_bytes(
+      std::size_t begin, std::size_t size,
       const std::function<void(std::size_t first, std::size_t count, const std::byte* bytes)>& take) const;
 
  private:

@@ -6,7 +6,6 @@
 #include <cstdint>
 #include <memory>
 #include <span>
-#include <utility>
 
 #include "hemera/circuits/search/blocks.hpp"
 #include "hemera/circuits/search/expansion.hpp"
@@ -17,10 +16,12 @@
 
 namespace hemera::circuits::search {
 
-/// All of an answer to one query that depends on the query's seed alone. It serves one query.
+/// What is left of an answer to one query, besides its a, once all that depends on the query's seed alone is
+/// done. It serves one query.
 struct PreparedAnswer {
   std::size_t dims = 0;
-  poly::Poly sums;  // [block, 2, limb, N], coefficient form, top level
+  Packing packing;
+  poly::Poly sums;  // b: [block, 1, limb, N], coefficient form, top level
 };
 
 /// Rows of `dims` bytes in blocks of N: for each block and each j the polynomial whose coefficient r is entry
@@ -44,46 +45,39 @@ class Database {
   /// rows, rows that are not whole, or a block that is not there.
   void set_block(std::size_t block, std::span<const std::int8_t> rows);
 
-  /// Bytes of answers to so many queries with `width` bytes a number.
-  [[nodiscard]] std::size_t answer_bytes(std::size_t count, int width) const {
-    return blocks() * count * 2 * context_->degree() * static_cast<std::size_t>(width);
+  /// Bytes of each half of an answer to so many queries with `width` bytes a number.
+  [[nodiscard]] std::size_t half_bytes(std::size_t count, int width) const {
+    return blocks() * count * context_->degree() * static_cast<std::size_t>(width);
   }
   /// Scores of all rows: for each block the sum over j of its polynomials times the expanded query; packed on
-  /// the device, and written to `out`, of answer_bytes. Throws as Expansion, MismatchError for queries of
+  /// the device, and written to `out`, of half_bytes each. Throws as Expansion, MismatchError for queries of
   /// other dims, where there is no block or for other bytes, and ParameterError for a packing out of its
   /// range.
   void answer(const Query& query, const rlwe::EvaluationKeys& keys, const Packing& packing,
-              std::span<std::byte> out) const {
-    answer(std::array{KeyedQuery{query, keys}}, packing, out);
+              const AnswerHalves& out) const {
+    answer(std::array{KeyedQuery{query, keys}}, packing, {&out, 1});
   }
-  /// The same for queries of several clients in one pass over the blocks, with the same bits for each:
-  /// [block, query], those of the first client first.
-  void answer(std::span<const KeyedQuery> queries, const Packing& packing, std::span<std::byte> out) const;
+  /// The same for queries of several clients in one pass over the blocks, with the same bits for each, and
+  /// each to its own place.
+  void answer(std::span<const KeyedQuery> queries, const Packing& packing,
+              std::span<const AnswerHalves> out) const;
   /// The same as whole numbers.
   [[nodiscard]] Answer answer(const Query& query, const rlwe::EvaluationKeys& keys, int dropped_bits) const {
-    return answer(std::array{KeyedQuery{query, keys}}, dropped_bits);
-  }
-  [[nodiscard]] Answer answer(std::span<const KeyedQuery> queries, int dropped_bits) const {
-    return whole_answer(*context_, total(queries), blocks(), dropped_bits,
-                        [&](auto packing, auto out) { answer(queries, packing, out); });
+    Answer whole = empty_answer(*context_, query.count, blocks(), dropped_bits);
+    answer(query, keys, {.dropped_bits = dropped_bits}, whole.halves());
+    return whole;
   }
 
-  /// The same in two halves, with the same bits, since expansions are linear in (b, a) and keep b's numbers
-  /// exactly: first all that takes keys and polynomials, by the seed; then the products of rows and the
-  /// query's numbers (poly::Backend::multiply_vector). (A. Henzinger, M. Hong, H. Corrigan-Gibbs, S.
-  /// Meiklejohn, V. Vaikuntanathan, "One server for the price of two", 2022/949.) The database must not
-  /// change in between.
-  [[nodiscard]] PreparedAnswer prepare(const poly::RandomStream& seed,
-                                       const rlwe::EvaluationKeys& keys) const;
+  /// The same in two steps, with the same bits, since expansions are linear in (b, a) and keep b's numbers
+  /// exactly: first all that takes keys and polynomials, by the seed, and with it the answer's a; then the
+  /// products of rows and the query's numbers (poly::Backend::multiply_vector), which are added to b. (A.
+  /// Henzinger, M. Hong, H. Corrigan-Gibbs, S. Meiklejohn, V. Vaikuntanathan, "One server for the price of
+  /// two", 2022/949.) The database must not change in between. Throws as `answer`.
+  [[nodiscard]] PreparedAnswer prepare(const poly::RandomStream& seed, const rlwe::EvaluationKeys& keys,
+                                       const Packing& packing, const AnswerHalf& a) const;
   /// Throws MismatchError for more than one query, a query of other dims, or an answer prepared for other
-  /// blocks; FormatError for a number that is no residue; and for `out` as `answer`.
-  void finish(PreparedAnswer prepared, const Query& query, const Packing& packing,
-              std::span<std::byte> out) const;
-  /// The same as whole numbers.
-  [[nodiscard]] Answer finish(PreparedAnswer prepared, const Query& query, int dropped_bits) const {
-    return whole_answer(*context_, 1, blocks(), dropped_bits,
-                        [&](auto packing, auto out) { finish(std::move(prepared), query, packing, out); });
-  }
+  /// blocks; FormatError for a number that is no residue; and for `b` as `answer`.
+  void finish(PreparedAnswer prepared, const Query& query, const AnswerHalf& b) const;
 
  private:
   /// Products of the blocks and expanded queries: [block, 2 query, limb, N], coefficient form, top level.

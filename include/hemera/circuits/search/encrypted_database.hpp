@@ -64,36 +64,36 @@ class EncryptedDatabase {
   /// The reverse. Throws as `place`.
   void set_residues(std::size_t block, std::span<const std::uint64_t> residues);
 
-  /// Bytes of answers to so many queries with `width` bytes a number.
-  [[nodiscard]] std::size_t answer_bytes(std::size_t count, int width) const {
-    return blocks() * count * 2 * context_->degree() * static_cast<std::size_t>(width);
+  /// Bytes of each half of an answer to so many queries with `width` bytes a number.
+  [[nodiscard]] std::size_t half_bytes(std::size_t count, int width) const {
+    return blocks() * count * context_->degree() * static_cast<std::size_t>(width);
   }
   /// Scores of all rows: for each block the sum over j of the products of its ciphertexts and the expanded
   /// query's, relinearized once. Throws as Database::answer, and MissingKeyError without a relinearization
   /// key.
   void answer(const Query& query, const rlwe::EvaluationKeys& keys, const Packing& packing,
-              std::span<std::byte> out) const {
-    answer(std::array{KeyedQuery{query, keys}}, packing, out);
+              const AnswerHalves& out) const {
+    answer(std::array{KeyedQuery{query, keys}}, packing, {&out, 1});
   }
   /// The same for several messages of queries in one pass, as Database::answer.
-  void answer(std::span<const KeyedQuery> queries, const Packing& packing, std::span<std::byte> out) const;
+  void answer(std::span<const KeyedQuery> queries, const Packing& packing,
+              std::span<const AnswerHalves> out) const;
   /// The same as whole numbers.
   [[nodiscard]] Answer answer(const Query& query, const rlwe::EvaluationKeys& keys, int dropped_bits) const {
-    return answer(std::array{KeyedQuery{query, keys}}, dropped_bits);
-  }
-  [[nodiscard]] Answer answer(std::span<const KeyedQuery> queries, int dropped_bits) const {
-    return whole_answer(*context_, total(queries), blocks(), dropped_bits,
-                        [&](auto packing, auto out) { answer(queries, packing, out); });
+    Answer whole = empty_answer(*context_, query.count, blocks(), dropped_bits);
+    answer(query, keys, {.dropped_bits = dropped_bits}, whole.halves());
+    return whole;
   }
   /// The same for queries in the clear, [query, dims], times `factor`, without keys. Throws MismatchError for
   /// queries of another context or of other dims, or where there is no block.
   void answer(const rlwe::IntegerMatrix& queries, std::uint64_t factor, const Packing& packing,
-              std::span<std::byte> out) const;
+              const AnswerHalves& out) const;
   /// The same as whole numbers.
   [[nodiscard]] Answer answer(const rlwe::IntegerMatrix& queries, std::uint64_t factor,
                               int dropped_bits) const {
-    return whole_answer(*context_, queries.rows(), blocks(), dropped_bits,
-                        [&](auto packing, auto out) { answer(queries, factor, packing, out); });
+    Answer whole = empty_answer(*context_, queries.rows(), blocks(), dropped_bits);
+    answer(queries, factor, {.dropped_bits = dropped_bits}, whole.halves());
+    return whole;
   }
 
  private:

@@ -20,6 +20,8 @@ struct KeyedQuery {
 };
 /// The number of queries of all clients.
 std::size_t total(std::span<const KeyedQuery> queries);
+/// Of each client.
+std::vector<std::size_t> counts(std::span<const KeyedQuery> queries);
 
 /// Queries of `dims` numbers expanded: for each number a ciphertext of the constant polynomial. The numbers
 /// are multiplied by N^-1 modulo Q, then log2 N automorphisms, each added or subtracted, keep one coefficient

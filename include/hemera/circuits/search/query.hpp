@@ -11,6 +11,7 @@
 #include "hemera/rlwe/context.hpp"
 #include "hemera/rlwe/keys.hpp"
 #include "hemera/rlwe/parameters.hpp"
+#include "hemera/runtime/sha256.hpp"
 
 namespace hemera::circuits::search {
 
@@ -62,13 +63,23 @@ void add_message(const rlwe::Context& context, Query& query, std::span<const std
 /// Lowest bits that answers may lack.
 inline constexpr int most_dropped_bits = 40;
 
-/// How numbers of answers travel: both components in coefficient form at level 0, [block, query, component,
-/// N].
+/// How numbers of answers travel: coefficients at level 0.
 struct Packing {
   /// Lowest bits of each number that are rounded away.
   int dropped_bits = 0;
   /// Bytes of each number over 2^dropped_bits, little-endian: 1 to 8, of which higher ones are cut off.
   int width = 8;
+};
+
+/// Where one component of an answer goes: `width` bytes a number, [block, query, N], and their digests.
+struct AnswerHalf {
+  std::span<std::byte> bytes;
+  /// Of each runtime::sha256_piece_bytes; none: not wanted.
+  std::span<runtime::Sha256Digest> digests = {};
+};
+/// Where an answer (b, a) goes. The halves are apart since a is known before the query where it is prepared.
+struct AnswerHalves {
+  AnswerHalf b, a;
 };
 
 /// Encrypted scores of rows in blocks of N.
@@ -77,17 +88,21 @@ struct Answer {
   std::size_t blocks = 0;  ///< of N rows
   /// Lowest bits of each number that are rounded away.
   int dropped_bits = 0;
-  /// Whole numbers (Packing), over 2^dropped_bits.
+  /// Whole numbers over 2^dropped_bits, [b or a, block, query, N].
   std::vector<std::uint64_t> numbers;
+
+  /// Places of whole numbers (Packing).
+  [[nodiscard]] AnswerHalves halves() {
+    const auto bytes = std::as_writable_bytes(std::span(numbers));
+    return {.b = {bytes.first(bytes.size() / 2)}, .a = {bytes.subspan(bytes.size() / 2)}};
+  }
 };
 
-/// An answer of so many queries and blocks that `write` writes as whole numbers: write(packing, bytes).
-template <typename Write>
-Answer whole_answer(const rlwe::Context& context, std::size_t count, std::size_t blocks, int dropped_bits,
-                    const Write& write) {
+/// An answer to so many queries over so many blocks, to be written.
+inline Answer empty_answer(const rlwe::Context& context, std::size_t count, std::size_t blocks,
+                           int dropped_bits) {
   Answer answer{.count = count, .blocks = blocks, .dropped_bits = dropped_bits, .numbers = {}};
-  answer.numbers.resize(blocks * count * 2 * context.degree());
-  write(Packing{.dropped_bits = dropped_bits}, std::as_writable_bytes(std::span(answer.numbers)));
+  answer.numbers.resize(2 * blocks * count * context.degree());
   return answer;
 }
 
