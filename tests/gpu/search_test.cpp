@@ -1,15 +1,19 @@
 // A search on the device beside one on the CPU: the same answers, bit for bit.
 #include <gtest/gtest.h>
 
+#include <array>
 #include <cmath>
 #include <cstdint>
 #include <memory>
 #include <random>
+#include <span>
+#include <utility>
 #include <vector>
 
 #include "hemera/circuits/search/database.hpp"
 #include "hemera/circuits/search/encrypted_database.hpp"
 #include "hemera/io/objects.hpp"
+#include "hemera/runtime/sha256.hpp"
 #include "test_device.hpp"
 
 namespace hemera::circuits::search {
@@ -69,14 +73,18 @@ TEST_P(SearchOnDevices, ClientsShareAPass) {
     database.resize(1);
     database.set_block(0, rows);
     const std::vector<KeyedQuery> keyed{{queries[0], keys[0]}, {queries[1], keys[1]}};
-    return database.answer(keyed, 3).numbers;
+    std::vector<Answer> found{empty_answer(*context, 1, 1, 3), empty_answer(*context, 2, 1, 3)};
+    database.answer(keyed, {.dropped_bits = 3}, std::array{found[0].halves(), found[1].halves()});
+    return std::vector{found[0].numbers, found[1].numbers};
   };
   EXPECT_EQ(answer(on_device, moved), answer(on_cpu, on_host));
 }
 
-// Packed, and of prepared queries: their products with rows of bytes are the device's as well.
+// Packed, and of prepared queries: their products with rows of bytes are the device's as well. Halves have
+// more than one part of a copy.
 TEST_P(SearchOnDevices, PreparedAnswersHaveTheSameBits) {
-  constexpr std::size_t dims = 21;
+  constexpr std::size_t dims = 3;
+  const std::size_t blocks = GetParam() ? 27 : 54;
   const auto on_cpu = rlwe::Context::make(parameters(GetParam()));
   const auto on_device = tests::make_context(parameters(GetParam()));
   const rlwe::SecretKey secret = rlwe::generate_secret_key(on_cpu);
@@ -92,14 +100,24 @@ TEST_P(SearchOnDevices, PreparedAnswersHaveTheSameBits) {
                            const rlwe::EvaluationKeys& own) {
     Database database(context, dims);
     database.resize(1);
-    database.resize(2);
-    database.set_block(0, rows);
-    database.set_block(1, std::span(rows).first(40 * dims));
-    std::vector<std::byte> answer(database.answer_bytes(1, packing.width)), finished(answer.size());
-    database.answer(query, own, packing, answer);
-    database.finish(database.prepare(query.seed, own), query, packing, finished);
+    database.resize(blocks);
+    for (std::size_t block = 0; block < blocks; ++block) {
+      database.set_block(block, std::span(rows).first((200 - block) * dims));
+    }
+    const std::size_t half = database.half_bytes(1, packing.width), pieces = runtime::sha256_pieces(half);
+    EXPECT_GT(half, std::size_t{1} << 20);
+    std::vector<std::byte> answer(2 * half), finished(2 * half);
+    std::vector<runtime::Sha256Digest> digests(2 * pieces), of_finished(2 * pieces);
+    const auto place = [&](auto& bytes, auto& own_digests, std::size_t first) {
+      return AnswerHalf{std::span(bytes).subspan(first * half, half),
+                        std::span(own_digests).subspan(first * pieces, pieces)};
+    };
+    database.answer(query, own, packing, {place(answer, digests, 0), place(answer, digests, 1)});
+    database.finish(database.prepare(query.seed, own, packing, place(finished, of_finished, 1)), query,
+                    place(finished, of_finished, 0));
     EXPECT_EQ(answer, finished);
-    return answer;
+    EXPECT_EQ(digests, of_finished);
+    return std::pair{answer, digests};
   };
   EXPECT_EQ(answers(on_device, io::load_evaluation_keys(on_device, io::save(keys))), answers(on_cpu, keys));
 }

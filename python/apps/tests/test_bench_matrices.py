@@ -32,6 +32,13 @@ def test_rows_of_layers(tmp_path: Path) -> None:
     assert all(row["milliseconds"] > 0 for row in rows)
 
 
+def test_rows_of_packed_vectors(tmp_path: Path) -> None:
+    (row,) = rows_of(tmp_path / "rows.json", "--only", "packed", "--packed", "6x40x128")
+    assert (row["shape"], row["vectors"], row["bits"], row["degree"]) == ("6x40", 128, 8, 8192)
+    assert 4 < row["worst_bits"] < 11
+    assert row["milliseconds"] > 0
+
+
 def test_rows_of_pairs(tmp_path: Path) -> None:
     (row,) = rows_of(tmp_path / "rows.json", "--only", "pairs", "--pairs", "512x8")
     assert (row["pairs"], row["size"]) == (512, 8)

@@ -43,6 +43,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="clear matrices and the inputs that are encrypted (default: 768x768x4096 4096x4096x4096)",
     )
     parser.add_argument(
+        "--packed",
+        nargs="+",
+        type=_shape,
+        default=[(768, 768, 128), (2304, 768, 128), (3072, 768, 128), (768, 3072, 128)],
+        metavar="OUTxINxVECTORS",
+        help="clear matrices and the vectors of one encrypted input, packed (default: the linear layers of a "
+        "block of BERT-base for 128 tokens, 768x768x128 2304x768x128 3072x768x128 768x3072x128)",
+    )
+    parser.add_argument(
         "--pairs",
         nargs="+",
         type=_shape,
@@ -130,6 +139,31 @@ def _layer_rows(options: argparse.Namespace) -> Iterator[Row]:
                 "worst_bits": accuracy,
                 **timed(context, lambda plan=plan, x=encrypted: plan(x), options.runs),  # type: ignore[misc]
             }
+
+
+def _packed_rows(options: argparse.Namespace) -> Iterator[Row]:
+    """A clear matrix times few encrypted vectors, from and to ciphertexts of several rows."""
+    for outputs, inputs, vectors in options.packed:
+        random = np.random.default_rng(inputs)
+        weights = random.normal(0, inputs**-0.5, (outputs, inputs))
+        x = random.uniform(-1, 1, (inputs, vectors))
+        params = hm.ckks.Parameters.for_circuit(depth=1, slots=max(4096, 2 * vectors))
+        product = hm.circuits.PackedRowsProduct(weights, params, vectors=vectors, bits=8)
+        context = hm.Context(params, options.device, threads=options.threads)
+        secret_key = context.generate_secret_key()
+        evaluator = context.bind(context.generate_keys(secret_key, plan=product))
+        encrypted = evaluator.encrypt(product.pack(x))
+        y = product.unpack(context.decrypt(product(encrypted), secret_key)).real
+        error = _DEVIATIONS * product.expected_error()[0]
+        yield {
+            "measurement": "clear matrix, packed rows",
+            "shape": f"{outputs}x{inputs}",
+            "vectors": vectors,
+            "bits": 8,
+            "degree": params.degree,
+            "worst_bits": _require_close(f"packed {weights.shape}", y, weights @ x, error),
+            **timed(context, lambda p=product, x=encrypted: p(x), options.runs),  # type: ignore[misc]
+        }
 
 
 def _pair_rows(options: argparse.Namespace) -> Iterator[Row]:
@@ -266,6 +300,7 @@ def _require_best(answer: tuple[NDArray[Any], NDArray[Any]], wanted: int) -> Non
 
 GROUPS: dict[str, Callable[[argparse.Namespace], Iterator[Row]]] = {
     "layers": _layer_rows,
+    "packed": _packed_rows,
     "pairs": _pair_rows,
     "search": _search_rows,
     "thresholds": _threshold_rows,
