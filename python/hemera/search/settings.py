@@ -182,7 +182,7 @@ class Settings:
         """Bytes of a query in the memory of a device that answers it: a ciphertext for each number."""
         return 16 * self.dims * len(self.params.primes[-1]) * self.degree
 
-    @property
+    @functools.cached_property
     def digest(self) -> str:
         """32 hexadecimal digits that name the settings in queries and answers."""
         return hashlib.sha256(bytes(self)).hexdigest()[:32]

@@ -320,13 +320,13 @@ def test_settings_travel() -> None:
     settings = Index(floats(10, 16, 17), "dot").settings
     assert Settings.load(bytes(settings)) == settings
     for wrong in ({"metric": "l1"}, {"dims": 0}, {"scale": 0.0}, {"row_bound": 1e9}, {"query_bound": 0}):
-        fields = {**vars(settings), **wrong}
+        fields = {**settings.to_fields(), **wrong}
         with pytest.raises(hm.errors.ParameterError):
             Settings(**fields)
         with pytest.raises(hm.errors.FormatError):
             Settings.from_fields(fields)
     with pytest.raises(hm.errors.FormatError):
-        Settings.from_fields({**vars(settings), "dims": 16.0})
+        Settings.from_fields({**settings.to_fields(), "dims": 16.0})
     with pytest.raises(hm.errors.FormatError):
         Settings.from_fields({})
     with pytest.raises(hm.errors.ParameterError, match="no integers"):
@@ -501,7 +501,7 @@ def test_messages_that_lie_are_refused() -> None:
     older = wire.pack("answer", answer, half, half, b"", b"").replace(b'"version":2', b'"version":1')
     with pytest.raises(errors.FormatError, match=r"version 1 of the format, and this reads 2.*older Hemera"):
         client.decrypt(older)
-    settings = vars(index.settings)
+    settings = index.settings.to_fields()
     body = np.arange(2).astype("<i8").tobytes() + bytes(8)
     fields = {"settings": settings, "rows": 2, "index_version": 1, "next_id": 2}
     assert len(Index.load(wire.pack("index", fields, body))) == 2
