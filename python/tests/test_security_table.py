@@ -8,6 +8,7 @@ import pytest
 
 import hemera as hm
 import security_table as table
+from hemera import _core
 from hemera.parameters import max_log_modulus
 
 WEIGHTS = (1, 16, 31, 32, 33, 63, 64, 128, 191, 192, 193, 512, 5461, 5462, 21845, 21846, 43690, 43691, 65536)
@@ -38,9 +39,18 @@ def test_estimates_are_of_one_kind() -> None:
         assert 0 < line["bits"] < 1000
     assert {line["model"] for line in rows} == {"MATZOV", "ADPS16"}
     # The estimator gives uniform secrets what the guidelines' table gives them.
-    uniform = [line for line in rows if line["weight"] == 0 and line["model"] == "MATZOV"]
-    assert {(line["log_degree"], line["log_modulus"]) for line in uniform} == {(15, 868), (16, 1747)}
-    assert [line["bits"] for line in uniform] == pytest.approx([128, 128], abs=0.5)
+    uniform = {
+        (line["log_degree"], line["log_modulus"]): line["bits"]
+        for line in rows
+        if line["weight"] == 0 and line["model"] == "MATZOV"
+    }
+    of_table = [uniform.pop(size) for size in ((12, 106), (13, 214), (15, 868), (16, 1747))]
+    assert of_table == pytest.approx([128] * 4, abs=1.5)
+    # The rings of searches are below that table.
+    assert {
+        (params.degree.bit_length() - 1, round(params.log_union + params.log_special)): bits
+        for params, bits in zip(map(_core.search_parameters, (False, True)), (140.8, 195.2), strict=True)
+    } == uniform
 
 
 def test_a_fixed_weight_is_never_allowed_more_than_a_uniform_secret() -> None:
