@@ -33,6 +33,13 @@ void require_fitting(std::size_t degree, const Packing& packing, const PackedHal
   }
 }
 
+// The memory of a new message is made when it is first written to, in time that the host has while the device
+// works.
+void touch(const AnswerHalf& half) {
+  constexpr std::size_t page = 4096;
+  for (std::size_t at = 0; at < half.bytes.size(); at += page) half.bytes[at] = std::byte{0};
+}
+
 // Halves one after another in the device's memory, each from the beginning of a piece on.
 class PackedHalves {
  public:
@@ -143,6 +150,8 @@ void pack_answers(const rlwe::Context& context, const poly::Poly& sums, const Pa
          .make = [numbers](std::size_t block, std::size_t size) { return numbers.batches(block, size); }});
   };
   for (std::size_t i = 0, first = 0; i < out.size(); first += 2 * counts[i], ++i) {
+    touch(out[i].b);
+    touch(out[i].a);
     add(first, counts[i], out[i].b);
     add(first + 1, counts[i], out[i].a);
   }
