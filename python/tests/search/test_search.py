@@ -699,6 +699,10 @@ def test_parts_that_do_not_fit_an_answer_are_refused() -> None:
     for parts in (b"[5.0]", b"{   }", b"[-5 ]", b"[tru]"):
         with pytest.raises(FormatError):
             wire.unpack("answer", right.replace(b"[3,2]", parts), {"parts": list})
+    # Bytes that no part has, and no digest.
+    head = right[:-37].replace(b"[3,2]", b"[3,1]")
+    with pytest.raises(FormatError, match="5 bytes of numbers, not 4"):
+        wire.unpack("answer", head + b"abcde" + pieces_digest(head, b"abc", b"d"), {"parts": list})
     lacking = json.dumps({"version": 2, "kind": "answer"}).encode()
     message = wire.MAGIC + len(lacking).to_bytes(8, "little") + lacking
     with pytest.raises(FormatError, match="no sizes of parts"):
