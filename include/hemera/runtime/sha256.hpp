@@ -14,8 +14,8 @@ using Sha256Digest = std::array<std::uint8_t, 32>;
 /// The SHA-256 digest of the bytes. Throws DeviceError when the system's OpenSSL refuses to compute it.
 Sha256Digest sha256(std::span<const std::byte> data);
 
-/// Bytes of a piece, which has a digest of its own: the digest of the digests of pieces is as hard to forge as
-/// that of all bytes, and several threads compute it. 64 KiB take one of them some 40 us.
+/// Bytes of a piece, which has a digest of its own: the digest of the digests of pieces is as hard to forge
+/// as that of all bytes, and several threads compute it. 64 KiB take one of them some 40 us.
 inline constexpr std::size_t sha256_piece_bytes = std::size_t{1} << 16;
 /// The number of pieces of so many bytes. The last one may be shorter.
 constexpr std::size_t sha256_pieces(std::size_t bytes) {
