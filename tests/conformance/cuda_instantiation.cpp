@@ -54,7 +54,8 @@ std::vector<BackendCase> forced_cases() {
       "most_jobs_beside_conversion=0,most_joined_jobs=0,least_log_degree_of_joined_digits=0,"
       "largest_log_degree_of_joined_columns=0,most_inverted_limbs=0,least_log_degree_of_inverted_limbs=0,"
       "carve_out=0,least_blocks_of_four=0,most_sources_of_computed_quotients=0,"
-      "most_sources_of_computed_quotients_in_small_rings=0,lifted_bytes_together=0,few_rows=0,"
+      "most_sources_of_computed_quotients_in_small_rings=0,most_sources_of_halves=0,lifted_bytes_together=0,"
+      "few_rows=0,"
       "cluster_blocks_of_device=0,cluster_blocks_of_remainders=0,most_cluster_results=1,"
       "most_cluster_key_bytes=0,least_rows_of_bytes=0,least_rows_of_warpgroups=1,split_bytes_together=0,"
       "most_columns_per_sum=0,least_staged_bytes=0,download_part_bytes=0,hoisted_shared_bytes=0";
@@ -66,14 +67,19 @@ std::vector<BackendCase> forced_cases() {
       "largest_log_degree_of_carve_out=99,log_degree_of_conversion_carve_out=13,"
       "least_blocks_of_four=1000000,most_sources_of_computed_quotients=8,"
       "most_sources_of_computed_quotients_in_small_rings=8,largest_log_degree_of_small_rings=99,"
+      "most_sources_of_halves=1000000,"
       "lifted_bytes_together=1000000000000,few_rows=1000000,cluster_blocks_of_device=1000000,"
       "cluster_blocks_of_remainders=1000000,most_cluster_results=4,most_cluster_key_bytes=32768,"
       "least_rows_of_bytes=1000000,least_rows_of_warpgroups=1000000,split_bytes_together=1000000000000,"
       "most_columns_per_sum=1000000,least_staged_bytes=1000000000000,download_part_bytes=1000000000000,"
       "hoisted_shared_bytes=1000000";
-  return {cuda_case("least", least), cuda_case("most", most),
-          cuda_case("most_in_passes", std::string("clusters=0,") + most), cuda_case("a100", "card=a100"),
-          cuda_case("rtx_4090", "card=rtx-4090")};
+  // With quotients that are stored, conversions in small rings multiply halves, too.
+  const char* halves =
+      "most_sources_of_halves=14,most_sources_of_computed_quotients=0,"
+      "most_sources_of_computed_quotients_in_small_rings=0";
+  return {cuda_case("least", least),      cuda_case("most", most),
+          cuda_case("halves", halves),    cuda_case("most_in_passes", std::string("clusters=0,") + most),
+          cuda_case("a100", "card=a100"), cuda_case("rtx_4090", "card=rtx-4090")};
 }
 
 // Of switches, ways and other cards as well.

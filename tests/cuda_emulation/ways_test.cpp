@@ -273,6 +273,54 @@ TEST(EmulationWays, LargestRingsHaveTwo) {
   }
 }
 
+// One by one, by bytes and by halves: one digit of so many primes, and a division by as many. 14 sources are
+// the most by halves. Scaled residues are random, or all as large or as small as their halves get.
+TEST(EmulationWays, ConversionsHaveThree) {
+  constexpr std::size_t degree = 8192;
+  const std::string stored =
+      "way=passes,most_sources_of_computed_quotients=0,most_sources_of_computed_quotients_in_small_rings=0,";
+  for (const std::size_t sources : {4, 5, 8, 9, 12, 13, 14, 15}) {
+    SCOPED_TRACE(sources);
+    std::vector<int> bits(sources + 3, 50);
+    bits[0] = bits[sources] = 36;
+    std::optional<Host> digits, quotients;
+    for (const std::string& forced : {std::string("way=unfused"), stored + "most_sources_of_halves=0",
+                                      stored + "most_sources_of_halves=14"}) {
+      SCOPED_TRACE(forced);
+      Rig rig(case_of({"", forced.c_str()}), degree, bits);
+      const RnsBase base = rig.primes(0, sources), special = rig.primes(sources, 3);
+      const ModUp up(base, special, {{0, base}}, rig.all());
+      const Division down(rig.all(), special);
+      Host residues = rig.random(base, 1, 1);
+      for (std::size_t limb = 0; limb < sources; ++limb) {
+        const arith::Modulus& q = base.modulus(limb);
+        const std::uint64_t half = std::uint64_t{1} << 25, most = q.value() - 1;
+        const std::uint64_t weight =
+            arith::inverse(up.conversions()[0].inverse_punctured()[limb].operand, q.value());
+        std::size_t at = limb * degree;
+        for (const std::uint64_t scaled : {most, std::uint64_t{0}, half - 1, most / half * half}) {
+          residues.words[at++] = q.multiply(q.subtract(scaled, most / 2), weight);
+        }
+      }
+      const Poly in = rig.upload(rig.transformed(residues, Form::coefficient, Form::evaluation));
+      const Poly sum = rig.upload(rig.random(rig.all(), 1, 2));
+      Poly extended = rig.output(rig.all(), 1, 1), quotient = rig.output(special, 1, 2);
+      rig.with_scratch([&](runtime::Workspace& space) {
+        rig.backend->mod_up(*rig.queue, extended.view(), in.view(), up, Form::evaluation, space);
+      });
+      rig.with_scratch([&](runtime::Workspace& space) {
+        rig.backend->divide_and_round(*rig.queue, quotient.view(), sum.view(), down, Form::evaluation, space);
+      });
+      if (!digits) {
+        digits = rig.download(extended);
+        quotients = rig.download(quotient);
+      }
+      EXPECT_EQ(rig.download(extended).words, digits->words);
+      EXPECT_EQ(rig.download(quotient).words, quotients->words);
+    }
+  }
+}
+
 TEST(EmulationWays, EncryptionHasTwo) {
   const auto kernels = kernels_by_way(8192, [](Rig& rig) {
     const Division plan(rig.all(), rig.primes(0, 3));

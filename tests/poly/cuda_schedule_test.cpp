@@ -77,6 +77,7 @@ TEST(CudaTuning, IsTheMeasuredOneOnHopper) {
 TEST(CudaTuning, DerivesFromTheMeasuredOne) {
   Tuning expected;
   expected.least_rows_of_warpgroups = 0;
+  expected.most_sources_of_halves = 0;
   EXPECT_EQ(tuning_of({.capability = 100}), expected);
 }
 
@@ -525,6 +526,39 @@ TEST(CudaSchedule, LaunchesGoByTheRing) {
   EXPECT_EQ(sizes(16).least_blocks_of_four, 1024U);
   EXPECT_EQ(sizes(16).hoisted_shared_bytes, 75U * 1024);
   EXPECT_EQ(sizes(16, "h200", "hoisted_shared_bytes=999999").hoisted_shared_bytes, 227U * 1024);
+}
+
+TEST(CudaSchedule, ConversionsOfDoublesMultiplyHalves) {
+  const auto products = [](const ConversionShape& shape, std::string_view name = "h100",
+                           std::string_view forced = "") {
+    return products_of(shape, launch_sizes(16, on(name, forced)));
+  };
+  const auto from = [](std::size_t sources) {
+    return ConversionShape{.arithmetic = Arithmetic::f64, .sources = sources, .source_bits = 50};
+  };
+  for (const std::size_t sources : {1, 4, 5, 12, 14, 15, 16}) {
+    EXPECT_EQ(products(from(sources)) == Products::halves, sources > 4 && sources <= 14) << sources;
+    EXPECT_EQ(products(from(sources), "h100", "most_sources_of_halves=99"), products(from(sources)));
+    EXPECT_EQ(products(from(sources), "h100", "most_sources_of_halves=0"), Products::bytes);
+  }
+  // Halves of 25 bits, and a quotient that is stored.
+  EXPECT_EQ(products({.arithmetic = Arithmetic::f64, .sources = 8, .source_bits = 51}), Products::bytes);
+  EXPECT_EQ(products({.arithmetic = Arithmetic::f64, .sources = 8}), Products::bytes);
+  EXPECT_EQ(
+      products({.arithmetic = Arithmetic::f64, .sources = 8, .source_bits = 50, .computes_quotient = true}),
+      Products::bytes);
+  for (const Arithmetic integers : {Arithmetic::u64, Arithmetic::m64}) {
+    EXPECT_EQ(products({.arithmetic = integers, .sources = 8, .source_bits = 50}), Products::bytes);
+  }
+  // Sums of two products of at most 2^48 a source, with a residue and its quotient: 53 bits.
+  const std::uint64_t sum =
+      (2 * max_half_sources << 48) + (std::uint64_t{1} << 49) + (max_half_sources << 25);
+  EXPECT_LE(sum, std::uint64_t{1} << 53);
+  EXPECT_EQ(products(from(8), "h200"), Products::halves);
+  for (const std::string_view other : {"a100", "b200", "rtx-3090", "rtx-4090", "l4", "rtx-5090"}) {
+    EXPECT_EQ(products(from(8), other), Products::bytes) << other;
+    EXPECT_EQ(products(from(8), other, "most_sources_of_halves=14"), Products::halves) << other;
+  }
 }
 
 TEST(CudaSchedule, ClustersShareTheDevice) {

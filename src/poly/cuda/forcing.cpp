@@ -59,6 +59,7 @@ constexpr Named numbers[] = {
     {"most_sources_of_computed_quotients_in_small_rings",
      Number<Tuning>{&Tuning::most_sources_of_computed_quotients_in_small_rings, 0, 8}},
     {"largest_log_degree_of_small_rings", Number<Tuning>{&Tuning::largest_log_degree_of_small_rings}},
+    {"most_sources_of_halves", Number<Tuning>{&Tuning::most_sources_of_halves}},
     {"lifted_bytes_together", Number<Tuning>{&Tuning::lifted_bytes_together}},
     {"few_rows", Number<Tuning>{&Tuning::few_rows}},
     {"cluster_blocks_of_device", Number<Tuning>{&Tuning::cluster_blocks_of_device}},

@@ -78,11 +78,20 @@ LaunchSizes launch_sizes(unsigned log_degree, const Choices& choices) {
           .cluster_blocks = tuning.cluster_blocks_of_device,
           .cluster_blocks_of_remainders = tuning.cluster_blocks_of_remainders,
           .most_cluster_results = tuning.most_cluster_results,
-          .most_cluster_key_bytes = tuning.most_cluster_key_bytes};
+          .most_cluster_key_bytes = tuning.most_cluster_key_bytes,
+          .half_sources = std::min(tuning.most_sources_of_halves, max_half_sources)};
 }
 
 bool conversions_have_room(unsigned log_degree, const LaunchSizes& sizes) {
   return log_degree < 17 || conversion_bytes_of_largest_ring <= sizes.shared_bytes;
+}
+
+Products products_of(const ConversionShape& shape, const LaunchSizes& sizes) {
+  constexpr std::size_t sources_of_step = 4;
+  const bool halves = shape.arithmetic == Arithmetic::f64 && shape.source_bits <= 50 &&
+                      !shape.computes_quotient && shape.sources > sources_of_step &&
+                      shape.sources <= sizes.half_sources;
+  return halves ? Products::halves : Products::bytes;
 }
 
 unsigned results_of_cluster(unsigned results, std::size_t clusters, unsigned blocks,

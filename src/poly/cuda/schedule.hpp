@@ -24,6 +24,8 @@ inline constexpr std::size_t row_factor_bytes = 4352;
 
 /// Shared memory of a block that converts columns of the largest ring, N = 2^17, in Shoup's products.
 inline constexpr std::size_t conversion_bytes_of_largest_ring = 166016;
+/// Most sources of a conversion whose sums of products of halves are exact (fused/half_products.cuh).
+inline constexpr std::size_t max_half_sources = 14;
 /// The largest ring (log N) whose inverse columns, conversions and columns are one kernel.
 inline constexpr int largest_inverse_conversion = 16;
 
@@ -42,11 +44,23 @@ struct LaunchSizes {
   std::size_t cluster_blocks_of_remainders = 0;
   std::size_t most_cluster_results = 1;
   std::size_t most_cluster_key_bytes = 0;
+  std::size_t half_sources = 0;  // most of a conversion by products of halves
 };
 LaunchSizes launch_sizes(unsigned log_degree, const Choices& choices);
 
 /// Whether blocks that convert columns have room: cards of 99 KB a block lack it at N = 2^17.
 bool conversions_have_room(unsigned log_degree, const LaunchSizes& sizes);
+
+/// What a base conversion with columns multiplies on the tensor cores: bytes of residues, as integers, or
+/// halves of residues below 2^50, as doubles.
+enum class Products : std::uint8_t { bytes, halves };
+struct ConversionShape {
+  Arithmetic arithmetic = Arithmetic::u64;  // of the targets
+  std::size_t sources = 0;
+  int source_bits = 64;            // of the largest source
+  bool computes_quotient = false;  // from the residues
+};
+Products products_of(const ConversionShape& shape, const LaunchSizes& sizes);
 
 /// How many results a cluster of so many blocks takes, one or 2, 4, ...: few while there are multiprocessors
 /// left. `clusters`: how many there are for each result.

@@ -26,26 +26,20 @@ void multiply_bytes(int (&c)[4], const std::uint32_t (&own)[6]) {
   }
 }
 
-inline double double_of(const emulation::LaneBytes& lane, unsigned i) {
-  double found;
-  std::memcpy(&found, lane.data() + i * sizeof(double), sizeof(double));
-  return found;
-}
-inline void multiply_doubles(double (&c)[4], const double (&own_a)[8], const double (&own_b)[4]) {
-  const unsigned lane = emulation::current_thread().linear % 32, group = lane / 4;
-  double a[2][16], b[2][16];  // rows g and g + 8; columns 2t and 2t + 1
+// Products of doubles, by four columns of a for each of b's registers.
+template <unsigned blocks>
+void multiply_halves(double (&c)[4], const double (&own_a)[2 * blocks], const double (&own_b)[blocks]) {
+  const unsigned lane = emulation::current_thread().linear % 32;
+  double a[32][2 * blocks], b[32][blocks];  // [lane]
   const emulation::LaneBytes* given = emulation::exchange(own_a);
-  for (unsigned k = 0; k < 16; ++k) {
-    for (unsigned row = 0; row < 2; ++row) a[row][k] = double_of(given[4 * group + k % 4], 2 * (k / 4) + row);
-  }
+  for (unsigned l = 0; l < 32; ++l) std::memcpy(a[l], given[l].data(), sizeof a[l]);
   given = emulation::exchange(own_b);
-  for (unsigned k = 0; k < 16; ++k) {
-    for (unsigned column = 0; column < 2; ++column) {
-      b[column][k] = double_of(given[4 * (2 * (lane % 4) + column) + k % 4], k / 4);
-    }
-  }
+  for (unsigned l = 0; l < 32; ++l) std::memcpy(b[l], given[l].data(), sizeof b[l]);
   for (unsigned i = 0; i < 4; ++i) {
-    for (unsigned k = 0; k < 16; ++k) c[i] = std::fma(a[i / 2][k], b[i % 2][k], c[i]);
+    const unsigned row = lane / 4 + 8 * (i / 2), column = 2 * (lane % 4) + i % 2;
+    for (unsigned k = 0; k < 4 * blocks; ++k) {
+      c[i] = std::fma(a[4 * (row % 8) + k % 4][2 * (k / 4) + row / 8], b[4 * column + k % 4][k / 4], c[i]);
+    }
   }
 }
 }  // namespace emulated
@@ -80,10 +74,26 @@ __device__ __forceinline__ void multiply_signed_bytes(int (&c)[4], std::uint32_t
 #endif
 }
 
-/// c += a b for doubles, a of 16 x 16 and b of 16 x 8, spread over a warp as mma.m16n8k16 has them (PTX ISA,
-/// "Matrix fragments for mma.m16n8k16 with .f64"). With g = lane / 4 and t = lane % 4: a[2i], a[2i + 1] are
-/// column t + 4i of rows g and g + 8, b[i] row t + 4i of column g; c as above.
-__device__ __forceinline__ void multiply_doubles(double (&c)[4], const double (&a)[8], const double (&b)[4]) {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 900
+/// What cards before compute capability 9.0 have: m8n8k4, rows g and g + 8 one after the other.
+template <int blocks>
+__device__ __forceinline__ void multiply_halves_of_rows(double (&c)[4], const double (&a)[2 * blocks],
+                                                        const double (&b)[blocks]) {
+#pragma unroll
+  for (int i = 0; i < 2 * blocks; ++i) {
+    asm("mma.sync.aligned.m8n8k4.row.col.f64.f64.f64.f64 {%0,%1}, {%2}, {%3}, {%0,%1};"
+        : "+d"(c[2 * (i % 2)]), "+d"(c[2 * (i % 2) + 1])
+        : "d"(a[i]), "d"(b[i / 2]));
+  }
+}
+#endif
+
+/// c += a b for a of 16 x 16 and b of 16 x 8 doubles, spread over a warp as mma.m16n8k16 has them (PTX ISA,
+/// "Matrix fragments for mma.m16n8k16 with .f64 type"). With g = lane / 4 and t = lane % 4: a[2i], a[2i + 1]
+/// are column 4i + t of rows g and g + 8; b[i] is row 4i + t of column g; c[0], c[1] are columns 2t, 2t + 1
+/// of row g, c[2], c[3] of row g + 8. Halves of residues: c is exact where sums stay below 2^53, in
+/// whatever order they are made.
+__device__ __forceinline__ void multiply_halves(double (&c)[4], const double (&a)[8], const double (&b)[4]) {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
   asm("mma.sync.aligned.m16n8k16.row.col.f64.f64.f64.f64 {%0,%1,%2,%3}, {%4,%5,%6,%7,%8,%9,%10,%11}, "
       "{%12,%13,%14,%15}, {%0,%1,%2,%3};"
@@ -91,17 +101,22 @@ __device__ __forceinline__ void multiply_doubles(double (&c)[4], const double (&
       : "d"(a[0]), "d"(a[1]), "d"(a[2]), "d"(a[3]), "d"(a[4]), "d"(a[5]), "d"(a[6]), "d"(a[7]), "d"(b[0]),
         "d"(b[1]), "d"(b[2]), "d"(b[3]));
 #elif defined(__CUDA_ARCH__)
-#pragma unroll
-  for (int i = 0; i < 4; ++i) {
-#pragma unroll
-    for (int half = 0; half < 2; ++half) {
-      asm("mma.sync.aligned.m8n8k4.row.col.f64.f64.f64.f64 {%0,%1}, {%2}, {%3}, {%0,%1};"
-          : "+d"(c[2 * half]), "+d"(c[2 * half + 1])
-          : "d"(a[2 * i + half]), "d"(b[i]));
-    }
-  }
+  multiply_halves_of_rows<4>(c, a, b);
 #elif defined(HEMERA_CUDA_EMULATION)
-  emulated::multiply_doubles(c, a, b);
+  emulated::multiply_halves<4>(c, a, b);
+#endif
+}
+
+/// The same of eight columns of a, as mma.m16n8k8 has them.
+__device__ __forceinline__ void multiply_halves(double (&c)[4], const double (&a)[4], const double (&b)[2]) {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+  asm("mma.sync.aligned.m16n8k8.row.col.f64.f64.f64.f64 {%0,%1,%2,%3}, {%4,%5,%6,%7}, {%8,%9}, {%0,%1,%2,%3};"
+      : "+d"(c[0]), "+d"(c[1]), "+d"(c[2]), "+d"(c[3])
+      : "d"(a[0]), "d"(a[1]), "d"(a[2]), "d"(a[3]), "d"(b[0]), "d"(b[1]));
+#elif defined(__CUDA_ARCH__)
+  multiply_halves_of_rows<2>(c, a, b);
+#elif defined(HEMERA_CUDA_EMULATION)
+  emulated::multiply_halves<2>(c, a, b);
 #endif
 }
 

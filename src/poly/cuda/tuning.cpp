@@ -20,6 +20,7 @@ Tuning tuning_of(const Card& card) {
   tuning.fp64 = card.single_to_double <= 8;
   if (class_of(card) == CardClass::hopper) return tuning;
   tuning.least_rows_of_warpgroups = 0;
+  tuning.most_sources_of_halves = 0;
 
   for (std::size_t Tuning::*size :
        {&Tuning::most_cluster_limbs, &Tuning::polynomials_together, &Tuning::most_jobs_beside_conversion,

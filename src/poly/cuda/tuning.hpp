@@ -99,6 +99,12 @@ struct Tuning {
   std::size_t most_sources_of_computed_quotients_in_small_rings = 8;
   std::size_t largest_log_degree_of_small_rings = 14;
 
+  /// Conversions in FP64 from more than four sources, and up to so many (at most 14), multiply halves of
+  /// residues on the FP64 tensor cores instead of bytes on the INT8 ones; 0: none. The 43 of a bootstrap
+  /// (CKKS 2^16, "n16-40", on an H100) took 1,882 for 2,155 by bytes. Not measured from fewer sources, nor on
+  /// other cards: those stay with bytes.
+  std::size_t most_sources_of_halves = 14;
+
   /// Operands of a sum of BFV's products are lifted together while they and their scratch take up to so many
   /// bytes. Eight pairs one by one and together: 210 and 123 (2^13, 3 x 54), 418 and 243 (2^14, 8 x 36). Not
   /// measured at other bounds.

@@ -1,6 +1,5 @@
 // Base conversion in the column pass of the targets' transform.
-#include "poly/cuda/fused/byte_products.cuh"
-#include "poly/cuda/fused/passes.hpp"
+#include "poly/cuda/fused/converters.cuh"
 #include "poly/cuda/launch.cuh"
 #include "poly/cuda/rounds.cuh"
 
@@ -9,21 +8,6 @@ namespace {
 
 constexpr unsigned threads = 256;
 constexpr unsigned warps = threads / 32;
-
-template <class A>
-struct Conversion {
-  DeviceView out;
-  ConstDeviceView in;
-  unsigned components;
-  Begin begin;
-  const ColumnJob* jobs;
-  const std::uint32_t* fragments;
-  const std::uint32_t* links;
-  const arith::Modulus* ring_moduli;
-  const typename A::Modulus* moduli;
-  const typename A::Fold* folds;
-  const typename A::Twiddle* tables;
-};
 
 template <class A, int log_rows>
 struct Shared {
@@ -38,114 +22,6 @@ struct Shared {
 };
 
 static_assert(Shared<U64, 9>::bytes == conversion_bytes_of_largest_ring);
-
-using arith::uint128;
-
-// The conversion of a thread's target: what its sources are multiplied by. A quotient counts -(product of the
-// sources) for each target.
-template <class A, int steps, Quotient from>
-struct Converter {
-  using Value = typename A::Value;
-  static constexpr bool computes = from == Quotient::computed || from == Quotient::chained;
-
-  std::uint32_t weights[steps + 1][4][2];
-  std::uint64_t quotient_factors[computes ? steps : 1];
-  std::uint32_t quotient_shifts[computes ? steps : 1];
-  // Of the first conversion, whose target t this thread has.
-  ColumnJob::Link link;
-  bool chained;
-  typename A::Modulus link_modulus;
-  typename A::Fold link_fold;
-  std::uint32_t link_weights[4][2];
-
-  __device__ __forceinline__ void load(const Conversion<A>& pass, const ColumnJob& job, unsigned job_index) {
-    const unsigned lane = threadIdx.x % 32, t = lane % 4;
-#pragma unroll
-    for (int i = 0; i < steps * 8; ++i) {
-      weights[i / 8][i / 2 % 4][i % 2] = __ldg(pass.fragments + (job_index * (steps * 8) + i) * 32 + lane);
-    }
-    if constexpr (computes) {
-#pragma unroll
-      for (int s = 0; s < steps; ++s) {
-        quotient_factors[s] = job.quotient_factor[4 * s + t];
-        quotient_shifts[s] = job.quotient_shift[4 * s + t];
-      }
-    }
-    if constexpr (from == Quotient::chained) {
-      link = job.link[t];
-      chained = job.chained != 0;
-      link_modulus = pass.moduli[link.ring_index];
-      link_fold = pass.folds[link.ring_index];
-#pragma unroll
-      for (int i = 0; i < 8; ++i)
-        link_weights[i / 2][i % 2] = __ldg(pass.links + (job_index * 8 + i) * 32 + lane);
-    }
-  }
-
-  // Two values of the first conversion, of those of its sources.
-  __device__ __forceinline__ ulonglong2 linked(const ulonglong2& halves, const ulonglong2& v,
-                                               std::uint64_t factor, std::uint32_t shift) const {
-    int link_sums[4][4] = {};
-    add_products(link_sums, halves, link_weights);
-    const std::uint64_t quotients_of_sources[2] = {rounded_over_quad(fraction(v.x, factor, shift)),
-                                                   rounded_over_quad(fraction(v.y, factor, shift))};
-    std::uint64_t converted[2];
-#pragma unroll
-    for (int i = 0; i < 2; ++i) {
-      ByteSums bytes = byte_sums(link_sums, i);
-      add_quotient(bytes, quotients_of_sources[i], link.product);
-      converted[i] = finish_fold<A>(A::fold_bytes(bytes, 0, link_fold, link_modulus), link_modulus);
-    }
-    return make_ulonglong2(converted[0], converted[1]);
-  }
-
-  // To x[0] and x[1] the values of two entries: those at `at` of each source, and of the stored quotients.
-  __device__ __forceinline__ void convert(Value* x,
-                                          const ulonglong2* const (&sources)[steps == 0 ? 1 : steps],
-                                          const ulonglong2* quotients, std::size_t first_pair, unsigned at,
-                                          const ColumnJob::Target& target, const typename A::Fold& fold,
-                                          const typename A::Modulus& m) const {
-    int sums[4][4] = {};
-    [[maybe_unused]] uint128 fractions[2] = {};
-#pragma unroll
-    for (int s = 0; s < steps; ++s) {
-      ulonglong2 halves = (sources[s] + first_pair)[at];
-      [[maybe_unused]] ulonglong2 v = paired(halves.x, halves.y);
-      std::uint64_t factor = 0;
-      std::uint32_t shift = 0;
-      if constexpr (computes) {
-        factor = quotient_factors[s];
-        shift = quotient_shifts[s];
-      }
-      if constexpr (from == Quotient::chained) {
-        if (chained) {
-          v = linked(halves, v, factor, shift);
-          halves = paired(v.x, v.y);
-          factor = link.quotient_factor;
-          shift = link.quotient_shift;
-        }
-      }
-      if constexpr (computes) {
-        fractions[0] += fraction(v.x, factor, shift);
-        fractions[1] += fraction(v.y, factor, shift);
-      }
-      add_products(sums, halves, weights[s]);
-    }
-    ulonglong2 quotient = make_ulonglong2(0, 0);
-    if constexpr (from == Quotient::stored) quotient = (quotients + first_pair)[at];
-    if constexpr (computes) {
-      quotient = make_ulonglong2(rounded_over_quad(fractions[0]), rounded_over_quad(fractions[1]));
-    }
-#pragma unroll
-    for (int i = 0; i < 2; ++i) {
-      ByteSums bytes = byte_sums(sums, i);
-      if constexpr (from != Quotient::none) {
-        add_quotient(bytes, i == 0 ? quotient.x : quotient.y, target.minus_product);
-      }
-      x[i] = A::fold_bytes(bytes, target.minus_shift, fold, m);
-    }
-  }
-};
 
 // To x[0] and x[1] two entries of a single source, whose weight is 1. `close`: see ColumnTables.
 template <class A, bool close>
@@ -180,7 +56,8 @@ __device__ __forceinline__ void load_factors(typename A::Twiddle* factors, const
 // Grid [tile of 8 columns, job, polynomial]: the jobs of a polynomial find its sources in the cache, in a
 // batch too. Thread g 4 + t of a warp has column g of target t. No steps: a single source, whose weight is 1.
 // `close`: see ColumnTables. With 512 rows a multiprocessor's shared memory has room for one block.
-template <class A, int log_rows, int steps, Quotient from, bool close = false>
+template <class A, int log_rows, int steps, Quotient from, bool close = false,
+          Products products = Products::bytes>
 __global__ void __launch_bounds__(threads, log_rows > 8                            ? 1
                                            : steps == 0 && !std::is_same_v<A, U64> ? 3
                                                                                    : 2)
@@ -188,6 +65,8 @@ __global__ void __launch_bounds__(threads, log_rows > 8                         
   using S = Shared<A, log_rows>;
   using Value = typename A::Value;
   using Twiddle = typename A::Twiddle;
+  using Converter = std::conditional_t<products == Products::halves, HalfConverter<steps, from>,
+                                       ByteConverter<A, steps, from>>;
   constexpr unsigned radix = S::radix;
   const unsigned lane = threadIdx.x % 32, warp = threadIdx.x / 32, g = lane / 4, t = lane % 4;
   const unsigned job_index = blockIdx.y, polynomial = blockIdx.z;
@@ -196,8 +75,8 @@ __global__ void __launch_bounds__(threads, log_rows > 8                         
   const typename A::Modulus m = pass.moduli[target.ring_index];
   [[maybe_unused]] const typename A::Fold fold = pass.folds[target.ring_index];
   [[maybe_unused]] const arith::Modulus q = pass.ring_moduli[target.ring_index];
-  [[maybe_unused]] Converter<A, steps, from> converter;
-  if constexpr (steps != 0) converter.load(pass, job, job_index);
+  [[maybe_unused]] Converter converter;
+  if constexpr (steps != 0) converter.load(pass, job, job_index, m);
   auto* values = dynamic_shared<Value>() + t * S::values;
   auto* factors =
       reinterpret_cast<Twiddle*>(dynamic_shared<Value>() + job_targets * S::values);  // [factor, target]
@@ -276,6 +155,7 @@ void convert_columns(const Launcher& launcher, Arithmetic arithmetic, const Poly
                                .begin = begin,
                                .jobs = columns.jobs.data(),
                                .fragments = columns.fragments.data(),
+                               .halves = columns.halves.data(),
                                .links = columns.links.data(),
                                .ring_moduli = launcher.tables->moduli(),
                                .moduli = tables.moduli.data(),
@@ -283,21 +163,29 @@ void convert_columns(const Launcher& launcher, Arithmetic arithmetic, const Poly
                                .tables = tables.forward.data()};
       with_fused_rows(launcher.log_rows(), [&]<int log_rows>(std::integral_constant<int, log_rows>) {
         const auto choose = [&]<Quotient from>(std::integral_constant<Quotient, from>) {
-          switch (columns.steps) {
-            case 0:
-              if constexpr (std::is_same_v<A, U64>) {
-                if (columns.close) return convert_columns_kernel<A, log_rows, 0, Quotient::none, true>;
-              }
-              return convert_columns_kernel<A, log_rows, 0, Quotient::none>;
-            case 1:
-              return convert_columns_kernel<A, log_rows, 1, from>;
-            case 2:
-              return convert_columns_kernel<A, log_rows, 2, from>;
-            case 3:
-              return convert_columns_kernel<A, log_rows, 3, from>;
-            default:
-              return convert_columns_kernel<A, log_rows, 4, from>;
+          const auto by = [&]<Products products>(std::integral_constant<Products, products>) {
+            switch (columns.steps) {
+              case 0:
+                if constexpr (std::is_same_v<A, U64>) {
+                  if (columns.close) return convert_columns_kernel<A, log_rows, 0, Quotient::none, true>;
+                }
+                return convert_columns_kernel<A, log_rows, 0, Quotient::none>;
+              case 1:
+                return convert_columns_kernel<A, log_rows, 1, from>;
+              case 2:
+                return convert_columns_kernel<A, log_rows, 2, from, false, products>;
+              case 3:
+                return convert_columns_kernel<A, log_rows, 3, from, false, products>;
+              default:
+                return convert_columns_kernel<A, log_rows, 4, from, false, products>;
+            }
+          };
+          if constexpr (std::is_same_v<A, F64>) {
+            if (columns.products == Products::halves) {
+              return by(std::integral_constant<Products, Products::halves>{});
+            }
           }
+          return by(std::integral_constant<Products, Products::bytes>{});
         };
         const auto kernel = [&] {
           switch (columns.steps == 0 ? Quotient::none : columns.quotient) {

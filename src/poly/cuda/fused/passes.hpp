@@ -44,10 +44,10 @@ inline constexpr unsigned job_targets = 4;
 struct ColumnJob {
   struct Target {
     std::uint32_t ring_index;
-    std::uint32_t component;  // of the output, added to the input's
-    std::uint32_t limb;       // of the output
-    std::uint32_t stored;     // 0: filled up
-    std::uint64_t minus_shift;
+    std::uint32_t component;      // of the output, added to the input's
+    std::uint32_t limb;           // of the output
+    std::uint32_t stored;         // 0: filled up
+    std::uint64_t minus_shift;    // with what the halves lack, see half_products.cuh
     std::uint64_t minus_product;  // added once for each unit of the quotient
     std::uint64_t factor;         // of a single source, see reduce_word
   };
@@ -75,9 +75,12 @@ struct ColumnTables {
   DeviceArray<ColumnJob> jobs;
   /// Bytes of the weights as the tensor cores take them: [job, step, column tile, 2, lane].
   DeviceArray<std::uint32_t> fragments;
+  /// Instead, parts of the weights of halves: [job, step, half, lane].
+  DeviceArray<double> halves;
   DeviceArray<std::uint32_t> links;  // the same of the first conversions: [job, column tile, 2, lane]
   unsigned job_count = 0;
   Quotient quotient = Quotient::none;
+  Products products = Products::bytes;
   unsigned steps = 0;  // of four sources; 0: each target has one source of its own, of weight 1
   /// No steps, and no source's modulus is above three times its target's: U64 then takes residues as they
   /// are.

@@ -2,8 +2,7 @@
 #include <cstring>
 #include <numeric>
 
-#include "poly/cuda/arithmetic.cuh"
-#include "poly/cuda/fused/tables.hpp"
+#include "poly/cuda/fused/host_columns.cuh"
 
 namespace hemera::poly::cuda {
 namespace {
@@ -17,122 +16,6 @@ void append(std::vector<std::uint64_t>& words, const Twiddle& twiddle) {
 
 }  // namespace
 
-// Conversions to targets in groups of four.
-struct FusedTables::HostColumns {
-  struct Target {
-    std::uint32_t ring_index;
-    std::uint32_t component = 0;
-    std::uint32_t limb;
-    arith::Modulus modulus;
-    std::vector<std::uint64_t> weights;  // [source]
-    std::uint64_t minus_shift;
-    std::uint64_t minus_product = 0;
-    std::uint64_t factor = 1;  // of all of them
-    std::uint64_t source = 0;  // modulus of a single one
-
-    // M64 ends a conversion by 2^-64.
-    [[nodiscard]] std::uint64_t end_factor(Arithmetic arithmetic) const {
-      return arithmetic == Arithmetic::m64 ? modulus.multiply(modulus.power(2, 64), factor) : factor;
-    }
-  };
-  // What a source counts in the quotient of an exact conversion.
-  struct Fraction {
-    std::uint64_t factor;
-    std::uint32_t shift;
-  };
-  struct Exact {
-    std::vector<Fraction> fractions = {};  // [source]; the last sources may have none
-    std::uint32_t quotient_limb = 0;
-  };
-  // A first conversion, to at most four targets, which are the sources of the second one.
-  struct Link {
-    std::vector<Target> targets = {};
-    std::vector<Fraction> fractions = {};  // [target]
-  };
-  struct Group {
-    std::vector<std::uint32_t> sources;
-    std::vector<Target> targets;  // at most four
-    Exact exact;
-    Link link = {};
-  };
-  std::vector<Group> groups;
-  bool by_source = false;  // targets of single sources stand together by their source
-
-  void add(const std::vector<std::uint32_t>& sources, const std::vector<Target>& targets, const Exact& exact,
-           const Link& link) {
-    for (std::size_t i = 0; i < targets.size(); i += 4) {
-      const auto first = targets.begin() + static_cast<std::ptrdiff_t>(i);
-      const auto last = targets.begin() + static_cast<std::ptrdiff_t>(std::min(i + 4, targets.size()));
-      groups.push_back({sources, {first, last}, exact, link});
-    }
-  }
-
-  [[nodiscard]] bool has_factors() const {
-    return std::any_of(groups.begin(), groups.end(), [](const Group& group) {
-      return std::any_of(group.targets.begin(), group.targets.end(),
-                         [](const Target& target) { return target.factor != 1; });
-    });
-  }
-
-  [[nodiscard]] bool are_close() const {
-    return std::all_of(groups.begin(), groups.end(), [](const Group& group) {
-      return std::all_of(group.targets.begin(), group.targets.end(), [](const Target& target) {
-        return target.source != 0 && target.source / 3 < target.modulus.value();
-      });
-    });
-  }
-
-  /// Targets of one source each, four together whatever their sources.
-  void regroup() {
-    std::vector<Group> regrouped;
-    for (const Group& group : groups) {
-      for (const Target& target : group.targets) {
-        if (regrouped.empty() || regrouped.back().targets.size() == 4) regrouped.emplace_back();
-        regrouped.back().sources.push_back(group.sources.front());
-        regrouped.back().targets.push_back(target);
-      }
-    }
-    groups = std::move(regrouped);
-  }
-
-  static void append_fragments(std::vector<std::uint32_t>& fragments, const std::vector<Target>& targets,
-                               unsigned steps, Arithmetic arithmetic);
-  static std::vector<Fraction> fractions(const BaseConversion& conversion) {
-    std::vector<Fraction> result;
-    for (std::size_t i = 0; i < conversion.source().size(); ++i) {
-      result.push_back({conversion.quotient_factors()[i],
-                        static_cast<std::uint32_t>(conversion.source().modulus(i).bits() - 1)});
-    }
-    return result;
-  }
-};
-
-// Weights as the tensor cores take them, see tensor_core.cuh. Column g of tile n belongs to byte 2n + g % 2
-// of target g / 2; row 16 r + 4t + b to byte 4r + b of source t of the step.
-void FusedTables::HostColumns::append_fragments(std::vector<std::uint32_t>& fragments,
-                                                const std::vector<Target>& targets, unsigned steps,
-                                                Arithmetic arithmetic) {
-  for (unsigned step = 0; step < steps; ++step) {
-    for (unsigned n = 0; n < 4; ++n) {
-      for (unsigned r = 0; r < 2; ++r) {
-        for (unsigned lane = 0; lane < 32; ++lane) {
-          const unsigned g = lane / 4, source = 4 * step + lane % 4, byte_of_sum = 2 * n + g % 2;
-          std::uint32_t word = 0;
-          for (unsigned b = 0; b < 4 && g / 2 < targets.size(); ++b) {
-            const Target& target = targets[g / 2];
-            if (source >= target.weights.size()) break;
-            const std::uint64_t power = target.modulus.multiply(target.end_factor(arithmetic),
-                                                                target.modulus.power(2, 8 * (4 * r + b)));
-            const std::uint64_t weight = target.modulus.multiply(target.weights[source], power);
-            word |= static_cast<std::uint32_t>(weight >> (8 * byte_of_sum) & 0xff) << (8 * b);
-          }
-          fragments.push_back(word);
-        }
-      }
-    }
-  }
-}
-
 ColumnTables FusedTables::upload(HostColumns host, Arithmetic arithmetic) const {
   std::size_t most = 0;
   for (const auto& group : host.groups) most = std::max(most, group.sources.size());
@@ -143,8 +26,16 @@ ColumnTables FusedTables::upload(HostColumns host, Arithmetic arithmetic) const 
   if (tables.steps == 0 && !host.by_source) host.regroup();
   tables.close = tables.steps == 0 && host.are_close();
   tables.job_count = static_cast<unsigned>(host.groups.size());
+  tables.quotient = host.quotient;
+  const bool computes = host.quotient == Quotient::computed || host.quotient == Quotient::chained;
+  tables.products = products_of({.arithmetic = arithmetic,
+                                 .sources = most,
+                                 .source_bits = host.source_bits,
+                                 .computes_quotient = computes},
+                                sizes_);
   std::vector<ColumnJob> jobs;
   std::vector<std::uint32_t> fragments, links;
+  std::vector<double> halves;
   for (const auto& group : host.groups) {
     ColumnJob job{};
     job.quotient_limb = group.exact.quotient_limb;
@@ -159,17 +50,19 @@ ColumnTables FusedTables::upload(HostColumns host, Arithmetic arithmetic) const 
       const auto& target = group.targets[std::min(i, group.targets.size() - 1)];
       const arith::Modulus& q = target.modulus;
       const std::uint64_t factor = target.end_factor(arithmetic);
-      // A single source is shifted before it is multiplied.
-      job.target[i] = {
-          .ring_index = target.ring_index,
-          .component = target.component,
-          .limb = target.limb,
-          .stored = i < group.targets.size() ? 1U : 0U,
-          .minus_shift = tables.steps == 0 ? target.minus_shift : q.multiply(target.minus_shift, factor),
-          .minus_product = q.multiply(target.minus_product, factor),
-          .factor = factor};
+      job.target[i] = {.ring_index = target.ring_index,
+                       .component = target.component,
+                       .limb = target.limb,
+                       .stored = i < group.targets.size() ? 1U : 0U,
+                       .minus_shift = HostColumns::addend(target, tables, arithmetic),
+                       .minus_product = q.multiply(target.minus_product, factor),
+                       .factor = factor};
     }
-    HostColumns::append_fragments(fragments, group.targets, tables.steps, arithmetic);
+    if (tables.products == Products::halves) {
+      HostColumns::append_halves(halves, group.targets, tables.steps);
+    } else {
+      HostColumns::append_fragments(fragments, group.targets, tables.steps, arithmetic);
+    }
     job.chained = group.link.targets.empty() ? 0 : 1;
     for (std::size_t i = 0; i < 4 && job.chained != 0; ++i) {
       const std::size_t place = std::min(i, group.link.targets.size() - 1);
@@ -186,6 +79,7 @@ ColumnTables FusedTables::upload(HostColumns host, Arithmetic arithmetic) const 
   tables.links = upload(links);
   tables.jobs = upload(jobs);
   tables.fragments = upload(fragments);
+  tables.halves = upload(halves);
   return tables;
 }
 
@@ -263,6 +157,7 @@ FusedModUp FusedTables::fused(const ModUp& plan, bool for_products) const {
   std::vector<std::uint16_t> key_digits;
   std::vector<std::uint32_t> own_digits(plan.extended().size(), no_digit);
   HostColumns base, special;
+  base.source_bits = special.source_bits = bits_of(plan.base());
   for (std::size_t d = 0; d < plan.digits().size(); ++d) {
     const BaseConversion& conversion = plan.conversions()[d];
     key_digits.push_back(static_cast<std::uint16_t>(plan.digits()[d].key_digit));
@@ -313,6 +208,7 @@ const ColumnTables& FusedTables::joined(const ModUp& plan) const {
     if (specials.empty() || arithmetic_(specials) != arithmetic) return ColumnTables{};
     HostColumns columns;
     columns.by_source = true;
+    columns.source_bits = bits_of(plan.base());
     for (std::size_t d = 0; d < plan.digits().size(); ++d) {
       const BaseConversion& conversion = plan.conversions()[d];
       const std::vector<std::uint32_t>& own = plan.own_positions()[d];
@@ -398,19 +294,20 @@ const FusedDivision& FusedTables::of(const Division& plan) const {
       host_targets.push_back(std::move(target));
     }
     HostColumns columns;
+    columns.source_bits = std::max(bits_of(plan.dropped()), bits_of(plan.plaintext()));
     // The correction modulo t needs the quotient before.
-    const Quotient quotient = !has_quotient   ? Quotient::none
-                              : has_plaintext ? Quotient::stored
-                                              : quotient_of(sources);
+    columns.quotient = !has_quotient   ? Quotient::none
+                       : has_plaintext ? Quotient::stored
+                                       : quotient_of(sources);
     columns.add(source_limbs, host_targets,
                 {HostColumns::fractions(conversion), static_cast<std::uint32_t>(sources)}, {});
     tables.scaled = scaled(arithmetic_(plan.dropped()), plan.dropped(), factors, shifts);
     tables.columns = upload(columns, arithmetic_(plan.target()));
-    tables.columns.quotient = quotient;
-    tables.scratch_limbs = static_cast<unsigned>(sources + (quotient == Quotient::stored ? 1 : 0));
+    const bool stores = columns.quotient == Quotient::stored;
+    tables.scratch_limbs = static_cast<unsigned>(sources + (stores ? 1 : 0));
     tables.extra.sources = upload(extra);
     tables.extra.source_count = static_cast<unsigned>(dropped);
-    tables.extra.quotient = quotient == Quotient::stored;
+    tables.extra.quotient = stores;
     tables.extra.has_correction = has_plaintext;
     if (has_plaintext) {
       tables.extra.weights = upload(conversion.punctured()[targets]);
@@ -493,7 +390,8 @@ class FusedTables::ProductTables {
   }
 
   void rescale(const std::vector<HostColumns::Target>& rescaled) {
-    HostColumns columns;
+    HostColumns columns;  // whose kernel works out the quotients
+    columns.quotient = Quotient::computed;
     columns.add(range(limbs_, limbs_), rescaled, {up_fractions_, 0}, {});
     tables_.rescale.columns = owner_.upload(columns, tables_.arithmetic);
     std::vector<RescaleTables::Fraction> fractions(4 * columns.groups.size());
@@ -507,6 +405,8 @@ class FusedTables::ProductTables {
 
   void lift(const std::vector<HostColumns::Target>& rescaled) {
     HostColumns columns;
+    columns.quotient = chained_ ? Quotient::chained : Quotient::stored;
+    columns.source_bits = bits_of(plan_.all());
     columns.add(range(0, limbs_), first_targets(), {up_fractions_, 2 * limbs_ + added_}, {});
     if (chained_) {
       columns.add(range(limbs_, limbs_), second_targets(), {up_fractions_, 0}, {rescaled, back_fractions_});
@@ -515,7 +415,6 @@ class FusedTables::ProductTables {
                   {});
     }
     tables_.lift = owner_.upload(columns, tables_.arithmetic);
-    tables_.lift.quotient = chained_ ? Quotient::chained : Quotient::stored;
     tables_.scratch_limbs = 2 * limbs_ + (chained_ ? 0 : added_ + 2);
   }
 
@@ -571,9 +470,10 @@ class FusedTables::ProductTables {
                       .minus_product = q_.modulus(i).negate(down.product()[i])});
     }
     HostColumns columns;
+    columns.quotient = owner_.quotient_of(added_);
+    columns.source_bits = bits_of(p_);
     columns.add(range(0, added_), ends, {HostColumns::fractions(down), added_}, {});
     tables_.remainder = owner_.upload(columns, tables_.arithmetic);
-    tables_.remainder.quotient = owner_.quotient_of(added_);
   }
 
   void scale_sums() {

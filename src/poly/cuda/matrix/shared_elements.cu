@@ -134,7 +134,7 @@ __global__ void __launch_bounds__(threads, 1)
 #pragma unroll
         for (unsigned r = 0; r < row_tiles; ++r) {
           double(&sum)[4] = sums[half][r][c];
-          multiply_doubles(sum, rows[r], columns);
+          multiply_halves(sum, rows[r], columns);
 #pragma unroll
           for (double& each : sum) each = reduced(each, m);
         }
