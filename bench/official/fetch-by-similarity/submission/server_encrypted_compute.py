@@ -10,6 +10,10 @@ import hemera as hm
 
 began = time.perf_counter()
 work = workload.parse()
+# Constants of the program. Cosines are from -1 to 1: records and query have the norm 1.
+warnings.simplefilter("ignore", hm.errors.RangeWarning)
+indicator = hm.circuits.Polynomial(workload.indicator(), basis="chebyshev", interval=(-1, 1))
+steeper = hm.circuits.Polynomial([0, 0, 3, -2])
 ctx = hm.Context(work.parameters, work.device)
 ev = ctx.bind(ctx.load(work.keys / "keys.bin"))
 query = ev.load(work.up / "query.bin")
@@ -35,10 +39,6 @@ for baby, turned in zip(work.babies, query.rotate_many(work.babies), strict=True
         rotated[baby + giant] = further
 rotations = [rotated[step] for step in range(work.dims)]
 
-# Cosines are from -1 to 1: records and query have the norm 1.
-warnings.simplefilter("ignore", hm.errors.RangeWarning)
-indicator = hm.circuits.Polynomial(workload.indicator(), basis="chebyshev", interval=(-1, 1))
-steeper = hm.circuits.Polynomial([0, 0, 3, -2])
 results = []
 for batch in range(work.batches):
     scores = ev.dot(rotations, list(read(f"records{batch:04d}.bin")))
