@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import ctypes
+import sys
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -78,6 +80,17 @@ def make_party(scheme: str) -> Party:
     own = {"conjugation": True} if scheme == "ckks" else {"swap_rows": True}
     keys = ctx.generate_keys(sk, rotations=[1, 2, 4, -1, 7], sum_slots=True, **own)
     return Party(scheme, ctx, sk, ctx.bind(keys))
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _memory_goes_back() -> Iterator[None]:
+    """What glibc keeps of a module's rings goes back to the system: several processes share a machine's
+    memory, and large rings left each of them with 10 GB."""
+    yield
+    if sys.platform == "linux":
+        trim = getattr(ctypes.CDLL(None), "malloc_trim", None)
+        if trim is not None:
+            trim(0)
 
 
 @pytest.fixture(scope="session")
