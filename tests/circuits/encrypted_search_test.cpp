@@ -290,7 +290,7 @@ TEST(EncryptedSearch, MessagesShareAPass) {
   const Owner& o = owner();
   const rlwe::SecretKey other = rlwe::generate_secret_key(o.context);
   const rlwe::EvaluationKeys other_keys = generate_keys(other, true);
-  const std::size_t degree = o.context->degree(), dims = 3;
+  const std::size_t dims = 3;
   EncryptedDatabase database(o.context, dims);
   database.resize(2);
   for (std::size_t block = 0; block < 2; ++block) {
