@@ -57,7 +57,8 @@ std::vector<BackendCase> forced_cases() {
       "most_sources_of_computed_quotients_in_small_rings=0,most_sources_of_halves=0,lifted_bytes_together=0,"
       "few_rows=0,"
       "cluster_blocks_of_device=0,cluster_blocks_of_remainders=0,most_cluster_results=1,"
-      "most_cluster_key_bytes=0,least_rows_of_bytes=0,least_rows_of_warpgroups=1,split_bytes_together=0,"
+      "most_cluster_key_bytes=0,least_rows_of_bytes=0,least_rows_of_warpgroups=1,least_columns_of_remainders="
+      "1,split_bytes_together=0,"
       "most_columns_per_sum=0,least_staged_bytes=0,download_part_bytes=0,hoisted_shared_bytes=0";
   const char* most =
       "most_cluster_limbs=1000000,polynomials_together=1000000,row_groups_together=1000,"
@@ -70,7 +71,8 @@ std::vector<BackendCase> forced_cases() {
       "most_sources_of_halves=1000000,"
       "lifted_bytes_together=1000000000000,few_rows=1000000,cluster_blocks_of_device=1000000,"
       "cluster_blocks_of_remainders=1000000,most_cluster_results=4,most_cluster_key_bytes=32768,"
-      "least_rows_of_bytes=1000000,least_rows_of_warpgroups=1000000,split_bytes_together=1000000000000,"
+      "least_rows_of_bytes=1000000,least_rows_of_warpgroups=1000000,least_columns_of_remainders=1000000,"
+      "split_bytes_together=1000000000000,"
       "most_columns_per_sum=1000000,least_staged_bytes=1000000000000,download_part_bytes=1000000000000,"
       "hoisted_shared_bytes=1000000";
   // With quotients that are stored, conversions in small rings multiply halves, too.

@@ -152,6 +152,22 @@ TEST_P(BackendTest, MatricesOfIntegersAtTheirLimits) {
   }
 }
 
+// Products by remainders (on some devices) are taken modulo as few numbers as tell them: here nine, whose
+// product is hardly larger than 2^15 q columns / 0.45, and eleven.
+TEST_P(BackendTest, MatricesOfTwoBytesAtTheLimitsOfRemainders) {
+  for (const auto& [bits, columns] : {std::pair<int, std::size_t>{52, 9}, {61, 13}}) {
+    Rig rig(GetParam(), 1024, {bits});
+    for (const Fill fill : {Fill::least, Fill::most, Fill::random}) {
+      for (const bool largest : {false, true}) {
+        Host in = rig.random(rig.all(), columns, 2);
+        for (std::size_t i = 0; largest && i < in.words.size(); ++i)
+          in.words[i] = rig.all().modulus(0).value() - 1;
+        check_matrix(rig, matrix(rig, 3, columns, 2, fill), in);
+      }
+    }
+  }
+}
+
 // More columns than sums of 32 bits hold products of bytes: all of them one polynomial, which is there once.
 TEST_P(BackendTest, MatricesOfManyColumns) {
   if (GetParam().brief()) GTEST_SKIP() << "70,000 columns";

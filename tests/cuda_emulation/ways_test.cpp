@@ -371,6 +371,38 @@ TEST(EmulationWays, MatricesHaveFive) {
   }
 }
 
+// Of 19 rows: remainders of the matrix and of the words, their product, and a kernel that joins them for each
+// limb of two components. All at once, or one tile of 256 entries of a limb at a time.
+TEST(EmulationWays, MatricesOfTwoBytesHaveRemainders) {
+  constexpr std::size_t rows = 19, columns = 70;
+  std::vector<std::byte> integers(rows * columns * 2);
+  std::mt19937_64 random(3);
+  for (std::byte& byte : integers) byte = static_cast<std::byte>(random());
+  std::optional<Host> first;
+  for (const auto& [forced, kernels] :
+       {std::pair(Forced{"bytes", "least_rows_of_warpgroups=1"}, std::size_t{1 + 2}),
+        {Forced{"remainders", "least_rows_of_warpgroups=1,least_columns_of_remainders=70"}, 1 + 2 + 4},
+        {Forced{"more columns", "least_rows_of_warpgroups=1,least_columns_of_remainders=71"}, 1 + 2},
+        {Forced{"tiles", "least_rows_of_warpgroups=1,least_columns_of_remainders=1,split_bytes_together=0"},
+         1 + 4 * 4 * 3}}) {
+    SCOPED_TRACE(forced.name);
+    Rig rig(case_of(forced), 1024, {49, 50});
+    const Poly in = rig.upload(rig.random(rig.all(), columns, 2));
+    runtime::Buffer device(rig.backend->memory(), integers.size());
+    rig.backend->upload_values(*rig.queue, {device.data(), integers.size()}, integers);
+    const IntegerMatrixView w{
+        .data = device.data(), .host = integers.data(), .rows = rows, .columns = columns, .bytes = 2};
+    Poly out = rig.output(rig.all(), rows, 2);
+    runtime::Workspace space(rig.backend->memory());
+    const std::size_t before = emulation::counts().kernels;
+    rig.backend->multiply_matrix(*rig.queue, out.view(), in.view(), w, rig.all(), space);
+    EXPECT_EQ(emulation::counts().kernels - before, kernels);
+    const Host result = rig.download(out);
+    if (!first) first = result;
+    EXPECT_EQ(result.words, first->words);
+  }
+}
+
 TEST(EmulationWays, EnvironmentForcesTheBackend) {
   const Rig rig(case_of(ways[0]), 1024, {50});
   const auto description = [&] { return make_cuda_backend(rig.ring)->description(); };

@@ -68,6 +68,7 @@ constexpr Named numbers[] = {
     {"most_cluster_key_bytes", Number<Tuning>{&Tuning::most_cluster_key_bytes, 0, std::size_t{32} * 1024}},
     {"least_rows_of_bytes", Number<Tuning>{&Tuning::least_rows_of_bytes}},
     {"least_rows_of_warpgroups", Number<Tuning>{&Tuning::least_rows_of_warpgroups}},
+    {"least_columns_of_remainders", Number<Tuning>{&Tuning::least_columns_of_remainders}},
     {"split_bytes_together", Number<Tuning>{&Tuning::split_bytes_together}},
     {"most_columns_per_sum", Number<Tuning>{&Tuning::most_columns_per_sum}},
     {"least_staged_bytes", Number<Tuning>{&Tuning::least_staged_bytes}},

@@ -131,6 +131,10 @@ struct Tuning {
   /// has those of compute capability 9.0 and the library their kernels. 0: nowhere. Not measured: a warpgroup
   /// takes 64 rows.
   std::size_t least_rows_of_warpgroups = 48;
+  /// From so many columns on, integers of two bytes are multiplied by remainders, where fewer products make
+  /// up for joining them: at 4,096 columns of 49 bits 7.0 ms for 10.0, at 2,048 of 60 bits 4.9 for 5.7
+  /// (H100). Not measured below.
+  std::size_t least_columns_of_remainders = 1536;
   /// Bytes of words at a time.
   std::size_t split_bytes_together = std::size_t{256} << 20;
   /// Columns whose products of bytes are summed before they are reduced: at most as many as sums of 32 bits

@@ -34,6 +34,24 @@ void multiply_matrix_by_warpgroups(const Launcher& launcher, const PolyView& out
                                    const IntegerMatrixView& w, std::byte* packed, std::span<std::byte> split,
                                    std::size_t columns_per_sum, const RnsBase& base);
 
+/// How many numbers of a byte products of these are taken modulo, so that their remainders tell them; 0: more
+/// than there are.
+unsigned divisors_of_products(const IntegerMatrixView& w, const RnsBase& base);
+
+/// Bytes of a matrix as `multiply_matrix_by_remainders` reads it, modulo so many numbers.
+std::size_t matrix_bytes_of_remainders(const IntegerMatrixView& w, unsigned count);
+
+/// Bytes of a batch's remainders: all, or at most `most` if that holds those of 256 entries.
+std::size_t scratch_bytes_of_remainders(const PolyShape& shape, std::size_t degree,
+                                        const IntegerMatrixView& w, unsigned count, std::size_t most);
+
+/// The same by warpgroups, modulo `count` numbers, divisors_of_products. `packed`: scratch of
+/// matrix_bytes_of_remainders; `scratch`: of scratch_bytes_of_remainders.
+void multiply_matrix_by_remainders(const Launcher& launcher, const PolyView& out, const ConstPolyView& in,
+                                   const IntegerMatrixView& w, unsigned count, std::byte* packed,
+                                   std::span<std::byte> scratch, std::size_t multiprocessors,
+                                   const RnsBase& base);
+
 /// Backend::multiply_vector.
 void multiply_vector(const Launcher& launcher, const PolyView& out, const IntegerMatrixView& w,
                      const ConstPolyView& in, const RnsBase& base);
