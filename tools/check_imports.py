@@ -56,7 +56,7 @@ ROWS = (
         "circuits.matrices",
         "circuits.slots",
     ),
-    ("circuits.activations", "circuits.composition", "circuits.linear", "circuits.packed_rows"),
+    ("circuits.activations", "circuits.composition", "circuits.linear", "circuits.packed_rows", "circuits.periodic"),
     ("circuits.grid", "circuits.recipes", "circuits.selection"),
     ("circuits",),
     ("arrays", "objects.ciphertext", "objects.keys"),

@@ -254,12 +254,12 @@ std::vector<circuits::UnitTime> times_of(const std::vector<TimeRow>& rows) {
 }
 
 /// The same public key, and switching keys that are made when they are asked for: on the device `ledger`.
-rlwe::EvaluationKeys asking_keys(const rlwe::EvaluationKeys& keys, bool own_products) {
+rlwe::EvaluationKeys asking_keys(const rlwe::EvaluationKeys& keys, bool own_products, bool own_rotations) {
   rlwe::EvaluationKeys asking;
   asking.context = keys.context;
   asking.public_key = keys.public_key;
   rlwe::AskedKeys::Choice choice;
-  if (own_products) choice = circuits::own_product_keys(keys.context->parameters());
+  if (own_products) choice = circuits::own_product_keys(keys.context->parameters(), own_rotations);
   asking.asked = std::make_shared<rlwe::AskedKeys>(keys.context, std::move(choice));
   return asking;
 }
@@ -408,7 +408,7 @@ void bind_plans(nb::module_& m) {
 void bind_circuits(nb::module_& m) {
   bind_plans(m);
   bind_linear_transforms(m);
-  m.def("asking_keys", &asking_keys, "keys"_a, "own_products"_a);
+  m.def("asking_keys", &asking_keys, "keys"_a, "own_products"_a, "own_rotations"_a);
   m.def("asked_keys", &asked_keys, "asking"_a);
   m.def("key_need", &key_need, "parameters"_a, "power"_a, "galois_element"_a, "level"_a,
         "special"_a = nb::none());

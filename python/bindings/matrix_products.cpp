@@ -19,6 +19,7 @@
 #include "hemera/circuits/linear/matrix_product.hpp"
 #include "hemera/circuits/linear/matrix_vector_product.hpp"
 #include "hemera/circuits/linear/packed_rows_product.hpp"
+#include "hemera/circuits/linear/periodic_transform.hpp"
 #include "hemera/circuits/linear/plain_matrix_product.hpp"
 #include "hemera/rlwe/integer_matrix.hpp"
 
@@ -30,11 +31,13 @@ using circuits::MatrixBatchProduct;
 using circuits::MatrixProduct;
 using circuits::MatrixVectorProduct;
 using circuits::PackedRowsProduct;
+using circuits::PeriodicTransform;
 using circuits::PlainMatrixProduct;
 using circuits::PreparedMatrixBatchProduct;
 using circuits::PreparedMatrixProduct;
 using circuits::PreparedMatrixVectorProduct;
 using circuits::PreparedPackedRowsProduct;
+using circuits::PreparedPeriodicTransform;
 using circuits::PreparedPlainMatrixProduct;
 using Complex = std::complex<double>;
 using Entries = nb::ndarray<const Complex, nb::numpy, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
@@ -100,6 +103,34 @@ void bind_plain_products(nb::module_& m) {
       "w"_a, "x"_a);
 }
 
+void bind_periodic_transforms(nb::module_& m) {
+  nb::class_<PeriodicTransform, circuits::Plan>(m, "PeriodicTransform")
+      .def(
+          "__init__",
+          [](PeriodicTransform* self, const rlwe::Parameters& parameters, const Matrix<double>& weights,
+             std::size_t period, std::optional<std::size_t> level, std::size_t baby_steps) {
+            const ReleasedGil released;
+            new (self) PeriodicTransform(parameters, weights.shape(0), weights.shape(1),
+                                         {weights.data(), weights.size()}, period,
+                                         {.level = level, .baby_steps = baby_steps});
+          },
+          "parameters"_a, "weights"_a, "period"_a, "level"_a.none(), "baby_steps"_a)
+      .def_prop_ro("baby_steps", [](const PeriodicTransform& self) { return self.baby_steps(); })
+      .def_prop_ro("giant_steps", [](const PeriodicTransform& self) { return self.giant_steps(); });
+  nb::class_<PreparedPeriodicTransform>(m, "PreparedPeriodicTransform")
+      .def(
+          "apply",
+          [](const PreparedPeriodicTransform& self, const EvaluatorHandle& evaluator,
+             const rlwe::Ciphertext& x) { return self(ckks_evaluator(evaluator), x); },
+          "evaluator"_a, "x"_a, ReleaseGil());
+  m.def(
+      "prepare_periodic_transform",
+      [](const ContextHandle& context, const PeriodicTransform& plan) {
+        return std::make_unique<PreparedPeriodicTransform>(context.context, plan);
+      },
+      "context"_a, "plan"_a, ReleaseGil());
+}
+
 void bind_packed_products(nb::module_& m) {
   nb::class_<PackedRowsProduct, circuits::Plan>(m, "PackedRowsProduct")
       .def(
@@ -150,6 +181,7 @@ void bind_packed_products(nb::module_& m) {
 void bind_matrix_products(nb::module_& m) {
   bind_plain_products(m);
   bind_packed_products(m);
+  bind_periodic_transforms(m);
   auto vector_product = nb::class_<MatrixVectorProduct, circuits::Plan>(m, "MatrixVectorProduct");
   bind_plan(vector_product);
   vector_product

@@ -143,10 +143,12 @@ std::vector<KeyNeed> needs_of(const rlwe::Context& context, const rlwe::AskedKey
   return needs;
 }
 
-rlwe::AskedKeys::Choice own_product_keys(const rlwe::Parameters& parameters) {
-  return [parameters](const rlwe::KeyRole& role, std::size_t level) -> std::optional<rlwe::GadgetPrimes> {
-    if (role.power != 2) return std::nullopt;
-    return product_gadget(parameters, level, most_special_primes);
+rlwe::AskedKeys::Choice own_product_keys(const rlwe::Parameters& parameters, bool rotations) {
+  return [parameters, rotations](const rlwe::KeyRole& role,
+                                 std::size_t level) -> std::optional<rlwe::GadgetPrimes> {
+    if (role.power == 2) return product_gadget(parameters, level, most_special_primes);
+    if (!rotations || role.from != 0 || role.to != 0) return std::nullopt;
+    return rotation_gadget(parameters, level, most_special_primes_of_transforms);
   };
 }
 

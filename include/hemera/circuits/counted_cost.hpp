@@ -18,7 +18,8 @@ Cost counted_cost(const rlwe::Context& context, poly::Ledger::Entries entries);
 std::vector<KeyNeed> needs_of(const rlwe::Context& context, const rlwe::AskedKeys& asked);
 
 /// The choice by which each product asks for a relinearization key over the primes of its level alone, as
-/// circuits with own keys have them; Galois keys are asked for by their level.
-rlwe::AskedKeys::Choice own_product_keys(const rlwe::Parameters& parameters);
+/// circuits with own keys have them, and with `rotations` each rotation for such a Galois key. Other Galois
+/// keys are asked for by their level.
+rlwe::AskedKeys::Choice own_product_keys(const rlwe::Parameters& parameters, bool rotations = false);
 
 }  // namespace hemera::circuits

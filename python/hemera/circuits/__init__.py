@@ -48,6 +48,7 @@ from hemera.circuits.slots import InnerSum, Mask, Replication
 
 if TYPE_CHECKING:
     from hemera.circuits.packed_rows import PackedRowsProduct
+    from hemera.circuits.periodic import PeriodicTransform
 
 __all__ = [
     "Bootstrap",
@@ -62,6 +63,7 @@ __all__ = [
     "MatrixProduct",
     "MatrixVectorProduct",
     "PackedRowsProduct",
+    "PeriodicTransform",
     "PlainMatrixProduct",
     "Plan",
     "Polynomial",
@@ -99,8 +101,13 @@ def __dir__() -> list[str]:
 if not TYPE_CHECKING:
 
     def __getattr__(name: str) -> Any:
-        if name != "PackedRowsProduct":  # imported at its first use
-            raise AttributeError(f"module 'hemera.circuits' has no attribute {name!r}")
-        from hemera.circuits.packed_rows import PackedRowsProduct
+        # Imported at their first use.
+        if name == "PackedRowsProduct":
+            from hemera.circuits.packed_rows import PackedRowsProduct
 
-        return PackedRowsProduct
+            return PackedRowsProduct
+        if name == "PeriodicTransform":
+            from hemera.circuits.periodic import PeriodicTransform
+
+            return PeriodicTransform
+        raise AttributeError(f"module 'hemera.circuits' has no attribute {name!r}")

@@ -205,10 +205,11 @@ class DryRun:
         self._public = context.generate_keys(self._secret, relinearization=False)
         self._symmetric = symmetric
 
-    def asking(self, *, own_products: bool = False) -> Keys:
+    def asking(self, *, own_products: bool = False, own_rotations: bool = False) -> Keys:
         """Keys that note which ones are asked for, and are there at once. `own_products`: each product asks
-        for a relinearization key over the primes of its level alone, as circuits with `own_keys` do."""
-        return Keys(_core.asking_keys(self._public._native, own_products), self._context)
+        for a relinearization key over the primes of its level alone, as circuits with `own_keys` do;
+        `own_rotations`: rotations too, if products do."""
+        return Keys(_core.asking_keys(self._public._native, own_products, own_rotations), self._context)
 
     def bind(self, keys: Keys) -> Evaluator:
         """The evaluator of keys."""
@@ -235,6 +236,7 @@ class DryRun:
         *,
         needs: list[_core.KeyNeed] | None = None,
         own_products: bool = False,
+        own_rotations: bool = False,
         times: DeviceTimes | None = None,
     ) -> Cost:
         """What a function needs and costs.
@@ -244,12 +246,12 @@ class DryRun:
                 those that stay for further calls.
             inputs: of the function.
             needs: the keys that it has; None: those that it asks for.
-            own_products: see `asking`.
+            own_products, own_rotations: see `asking`.
             times: of the device that seconds are for.
         """
         native = self._context._native
         unbound = native.memory_used
-        asking = self.asking(own_products=own_products)
+        asking = self.asking(own_products=own_products, own_rotations=own_rotations)
         self._run(prepare, inputs, self.bind(asking))
         if needs is None:
             needs = _core.needs_of(asking._native)

@@ -49,3 +49,13 @@ class Layout:
         """The other way round."""
         apart = rows.reshape(*rows.shape[:-1], self.tokens, self.stride)[..., : self.inputs]
         return np.moveaxis(apart, (-2, -1), (1, 0))
+
+    def of_step(self, name: str, values: Array, count: int) -> Array:
+        """The first `count` rows of a step of the clear block, see `hemera_apps.transformer.watch.Watch`."""
+        if name == "sums":  # (inputs, heads, tokens)
+            return self.pack(values.swapaxes(1, 2)[..., :count])
+        if name != "scores":
+            return self.pack(values[..., :count])
+        tokens = np.arange(values.shape[-1])
+        distances = [values[:, 0, tokens, (tokens + d) % len(tokens)] for d in range(count)]
+        return self.pack(np.stack(distances, -1))

@@ -16,6 +16,9 @@ from hemera_apps.transformer.block import EncryptedBlock
 from hemera_apps.transformer.clear import Ranges, Shape, Weights, clear_block, random_inputs
 from hemera_apps.transformer.layers import chunks
 from hemera_apps.transformer.layout import Layout
+from hemera_apps.transformer.single.block import SingleBlock
+from hemera_apps.transformer.single.layout import SingleLayout
+from hemera_apps.transformer.single.levels import SingleLevels
 from hemera_apps.transformer.stages import PlannedStages
 from hemera_apps.transformer.watch import Watch
 
@@ -43,6 +46,8 @@ class Settings:
     together: int = 4
     """See `EncryptedBlock`."""
     seed: int = 23
+    single: bool = False
+    """Whether there is one input, whose features share ciphertexts: see `hemera_apps.transformer.single`."""
 
 
 class PreparedBlock:
@@ -59,16 +64,30 @@ class PreparedBlock:
         seen = random_inputs(shape, settings.calibration, settings.seed + 1)
         self.ranges = Ranges.seen(clear_block(self.weights, shape, seen), settings.margin)
         self.functions = Approximations(self.ranges, shape.features)
-        levels = self.functions.levels(0)
+        levels = SingleLevels.of(self.functions, 0) if settings.single else self.functions.levels(0)
         self.params = hm.ckks.Parameters.for_bootstrapping(
             settings.preset, levels=levels.top, **(settings.fields or {})
         )
         self.bootstrap = hm.circuits.Bootstrap(self.params)
         slots = self.params.max_slots
-        self.layout = Layout(shape.tokens, settings.inputs or slots // shape.tokens, slots)
+        self.layout: Layout | SingleLayout
+        if settings.single:
+            self.layout = SingleLayout(shape, slots)
+        else:
+            self.layout = Layout(shape.tokens, settings.inputs or slots // shape.tokens, slots)
 
-    def block(self, watch: Watch | None = None) -> EncryptedBlock:
+    def block(self, watch: Watch | None = None) -> EncryptedBlock | SingleBlock:
         """The encrypted block."""
+        if isinstance(self.layout, SingleLayout):
+            return SingleBlock(
+                self.weights,
+                self.layout,
+                self.functions,
+                self.params,
+                self.bootstrap,
+                together=self.settings.together,
+                watch=watch,
+            )
         return EncryptedBlock(
             self.weights,
             self.settings.shape,
@@ -89,17 +108,20 @@ class PreparedBlock:
         stages = None if times is None else PlannedStages(context, times)
         block = self.block(stages)
 
-        def prepare(_: hm.Evaluator) -> EncryptedBlock:
+        def prepare(_: hm.Evaluator) -> EncryptedBlock | SingleBlock:
             if stages is not None:
                 stages.begin()
             return block
 
-        fresh = FreshInput((self.settings.shape.features, self.params.max_slots), block.levels.fresh)
-        cost = DryRun(context).cost(prepare, [fresh], own_products=True, times=times)
+        single = isinstance(self.layout, SingleLayout)
+        rows = self.layout.ciphertexts if isinstance(self.layout, SingleLayout) else self.settings.shape.features
+        fresh = FreshInput((rows, self.params.max_slots), block.levels.fresh)
+        cost = DryRun(context).cost(prepare, [fresh], own_products=True, own_rotations=single, times=times)
         return cost, [] if stages is None else stages.rows
 
     def encrypt(self, x: Array, evaluator: hm.Evaluator, level: int) -> hm.Ciphertext:
-        """Inputs of shape (inputs, tokens, features) as a ciphertext for each feature."""
+        """Inputs of shape (inputs, tokens, features) as a ciphertext for each feature, or as those of a single
+        input."""
         rows = self.layout.pack(x)
         parts = [
             evaluator.encrypt(rows[part]).at_level(level) for part in chunks(len(rows), self.settings.size)

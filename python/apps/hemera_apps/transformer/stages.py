@@ -15,6 +15,7 @@ from hemera import _core
 from hemera.times.table import DeviceTimes
 from hemera_apps.transformer.clear import Trace
 from hemera_apps.transformer.layout import Layout
+from hemera_apps.transformer.single.layout import SingleLayout
 
 __all__ = ["PlannedStages", "Stages", "agreement"]
 
@@ -45,7 +46,7 @@ class Stages:
         self,
         evaluator: hm.Evaluator,
         say: Callable[[str], None],
-        layout: Layout,
+        layout: Layout | SingleLayout,
         trace: Trace | None = None,
         secret_key: hm.SecretKey | None = None,
     ) -> None:
@@ -94,19 +95,9 @@ class Stages:
         began = time.perf_counter()
         first = rows if len(rows) <= _ROWS_SEEN else rows[:_ROWS_SEEN]
         found = self._context.decrypt(first, self._secret_key).real * factor
-        self._bits[name] = self.bits[name] = agreement(found, self._expected(name, len(first)))
+        expected = self._layout.of_step(name, self._trace[name], len(first))
+        self._bits[name] = self.bits[name] = agreement(found, expected)
         self._seeing += time.perf_counter() - began
-
-    def _expected(self, name: str, count: int) -> Array:
-        assert self._trace is not None
-        values = self._trace[name]
-        if name == "sums":  # (inputs, heads, tokens)
-            return self._layout.pack(values.swapaxes(1, 2)[..., :count])
-        if name != "scores":
-            return self._layout.pack(values[..., :count])
-        tokens = np.arange(values.shape[-1])
-        distances = [values[:, 0, tokens, (tokens + d) % len(tokens)] for d in range(count)]
-        return self._layout.pack(np.stack(distances, -1))
 
 
 class PlannedStages:

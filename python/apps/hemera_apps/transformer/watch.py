@@ -18,7 +18,8 @@ class Watch(Protocol):
     def see(self, name: str, rows: hm.Ciphertext, factor: float) -> None:
         """Rows that are values of a step, divided by a factor. Names are those of
         `hemera_apps.transformer.clear.clear_block`; "scores" are those of the first head, of all tokens with
-        the next ones, a row for each distance."""
+        the next ones, a row for each distance, or of all heads with the first places of distances
+        (`hemera_apps.transformer.single.attention`)."""
 
 
 class Unwatched:

@@ -1,0 +1,1 @@
+"""A block of BERT on one encrypted input: the tokens' features lie side by side in few ciphertexts."""

@@ -1,0 +1,148 @@
+"""Attention of all heads on one input.
+
+Scores of a head with w features lie where its features do: slot (token i, head h, place e) of scores c has
+those of token i with token i + w c + e, so that functions take tokens / w ciphertexts for each one of
+features. With tokens turned by their place, K'[i, f] = K[i + f, f], and V' likewise,
+
+    S_c[i, e] = sum over f of Q[i, f] K[i + w c + e, f] = sum over m of (rot(Q, m) in the head) rot(K'_c, m - p m),
+    O[i, f] = sum over c and m of rot(E_c, m) (rot(V', p (w c + m)) in the head),
+
+where K'_c is K' turned by w c tokens, p is the period, -w < m < w, and "in the head" keeps the places e with
+0 <= e + m < w. Products are summed before they are relinearized, so that 128 tokens and 64 features take 384
+products and 6 relinearizations for 12 heads; rotations share their preparation. (The steps of X. Jiang, M. Kim,
+K. Lauter, Y. Song, 2018/1209, for products of matrices, without those that are turned column by column.)
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numpy.typing import NDArray
+
+import hemera as hm
+from hemera_apps.transformer.approximations import Approximations, declared
+from hemera_apps.transformer.clear import Weights
+from hemera_apps.transformer.single.layers import FeatureLayer
+from hemera_apps.transformer.single.layout import SingleLayout
+from hemera_apps.transformer.single.levels import SingleLevels
+from hemera_apps.transformer.watch import Watch
+
+__all__ = ["SingleAttention"]
+
+Array = NDArray[np.float64]
+
+
+class SingleAttention:
+    """The weights of all heads as plans.
+
+    Args:
+        weights: of the block.
+        layout: of features in slots.
+        params: of the ciphertexts.
+        functions: of the block's ranges.
+        levels: of its steps.
+        watch: is told the steps.
+    """
+
+    def __init__(
+        self,
+        weights: Weights,
+        layout: SingleLayout,
+        params: hm.ckks.Parameters,
+        functions: Approximations,
+        levels: SingleLevels,
+        watch: Watch,
+    ) -> None:
+        self._layout, self._functions, self._watch = layout, functions, watch
+        width, biases, ranges = layout.shape.width, weights.biases, functions.ranges
+        # Both factors of a score have the root of its factor, so that they round alike.
+        root = (math.sqrt(width) * ranges.score) ** -0.5
+        both = np.concatenate([weights.query, weights.key]) * root
+        bias = np.concatenate([biases["query"], biases["key"]]) * root
+        self._factors = FeatureLayer(both, bias, layout, params, levels.fresh)
+        value = weights.value / ranges.mixed, biases["value"] / ranges.mixed
+        self._values = FeatureLayer(*value, layout, params, levels.values)
+        ones = np.kron(np.eye(layout.shape.heads), np.ones((width, width)))
+        self._sum = FeatureLayer(ones, None, layout, params, levels.base + 2)
+
+        self._distances = range(-width + 1, width)
+        place = np.arange(layout.slots) % width
+        in_head = {m: (place + m >= 0) & (place + m < width) for m in self._distances}
+        turns = {layout.period * f: (place == f).astype(float) for f in range(width)}
+
+        def turned(level: int) -> hm.circuits.LinearTransform:
+            return hm.circuits.LinearTransform.from_diagonals(
+                turns, params, slots=layout.slots, level=level, own_keys=True
+            )
+
+        def masks(level: int) -> dict[int, hm.circuits.Mask]:
+            return {m: hm.circuits.Mask(kept, params, level=level) for m, kept in in_head.items()}
+
+        self._turned_keys, self._turned_values = turned(levels.fresh - 1), turned(levels.values - 1)
+        self._query_masks, self._value_masks = masks(levels.fresh - 1), masks(levels.values - 2)
+
+    @property
+    def _shares(self) -> range:
+        """Of the tokens: as many as a head has features."""
+        return range(self._layout.shape.tokens // self._layout.shape.width)
+
+    def weights_of(self, x: hm.Ciphertext) -> list[hm.Ciphertext]:
+        """The exponentials of scores over `ranges.sums[1]`, a batch for each c.
+
+        Args:
+            x: the features, at `SingleLevels.fresh`.
+        """
+        factors = self._factors(x)
+        count = self._layout.ciphertexts
+        queries = [
+            self._query_masks[m](turned)
+            for m, turned in zip(
+                self._distances, _turned(factors[:count], list(self._distances)), strict=True
+            )
+        ]
+        keys = self._turned_keys(factors[count:])
+        del factors
+        self._watch.stage("queries and keys")
+        period, width = self._layout.period, self._layout.shape.width
+        scores = []
+        for c in self._shares:
+            of_share = keys.rotate(c * width * period) if c else keys
+            right = _turned(of_share, [m - period * m for m in self._distances])
+            scores.append(x.evaluator.dot(queries, right))
+            del right
+        del queries
+        self._watch.see("scores", scores[0], self._functions.ranges.score)
+        self._watch.stage("scores")
+        found = self._functions.exponential(declared(hm.concatenate(scores))).square()
+        self._watch.stage("exponentials")
+        return [found[c * count : (c + 1) * count] for c in self._shares]
+
+    def sums(self, weights: list[hm.Ciphertext]) -> hm.Ciphertext:
+        """Their sums over all tokens, in each place of a head, a level lower."""
+        return self._sum(hm.add_many(weights))
+
+    def weighted(self, x: hm.Ciphertext, weights: list[hm.Ciphertext]) -> hm.Ciphertext:
+        """The sums of the tokens' values times the weights, divided by `ranges.mixed`, a level lower.
+
+        Args:
+            x: the features, at `SingleLevels.values` or higher.
+            weights: those of `weights_of`.
+        """
+        values = self._turned_values(self._values(x))
+        period, width, tokens = self._layout.period, self._layout.shape.width, self._layout.shape.tokens
+        turned = _turned(values, [period * n for n in range(tokens)])
+        self._watch.stage("values")
+        left, right = [], []
+        for c, of_share in zip(self._shares, weights, strict=True):
+            left += _turned(of_share, list(self._distances))
+            right += [self._value_masks[m](turned[(width * c + m) % tokens]) for m in self._distances]
+        found = x.evaluator.dot(left, right)
+        self._watch.stage("weighted sums")
+        return found
+
+
+def _turned(x: hm.Ciphertext, steps: list[int]) -> list[hm.Ciphertext]:
+    """By each step; 0 is one of them."""
+    found = iter(x.rotate_many([step for step in steps if step]))
+    return [next(found) if step else x for step in steps]

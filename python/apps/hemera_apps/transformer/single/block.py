@@ -1,0 +1,174 @@
+"""The encrypted block of one input."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numpy.typing import NDArray
+
+import hemera as hm
+from hemera.errors import ParameterError
+from hemera_apps.transformer.approximations import Approximations, MappedPolynomial, declared
+from hemera_apps.transformer.clear import Weights
+from hemera_apps.transformer.refresh import Refresh
+from hemera_apps.transformer.single.attention import SingleAttention
+from hemera_apps.transformer.single.layers import FeatureLayer
+from hemera_apps.transformer.single.layout import SingleLayout
+from hemera_apps.transformer.single.levels import SingleLevels
+from hemera_apps.transformer.watch import Unwatched, Watch
+
+__all__ = ["SingleBlock"]
+
+Array = NDArray[np.float64]
+
+
+class SingleBlock:
+    """A block of BERT on one input, with the polynomials of `hemera_apps.transformer.block.EncryptedBlock`.
+
+    A call takes a batch of the ciphertexts of `SingleLayout`, bound to an evaluator, at `levels.fresh` or
+    higher, and gives such a batch at `levels.fresh`: blocks follow each other.
+
+    Args:
+        weights: of the block.
+        layout: of features in slots.
+        functions: on the ranges of the block's values.
+        params: of the ciphertexts.
+        bootstrap: a plan of complex slots, which leaves levels enough.
+        together: the number of ciphertexts that a bootstrap takes.
+        watch: is told the steps.
+
+    Raises:
+        ParameterError: if a bootstrap leaves too few levels.
+    """
+
+    def __init__(
+        self,
+        weights: Weights,
+        layout: SingleLayout,
+        functions: Approximations,
+        params: hm.ckks.Parameters,
+        bootstrap: hm.circuits.Bootstrap,
+        *,
+        together: int = 4,
+        watch: Watch | None = None,
+    ) -> None:
+        self.levels = SingleLevels.of(functions, bootstrap.input_level)
+        if bootstrap.result_level < self.levels.top:
+            raise ParameterError(
+                f"the block needs bootstraps that leave {self.levels.top - self.levels.base} levels, and "
+                f"these leave {bootstrap.levels_left}: for_bootstrapping(levels=)"
+            )
+        self._layout, self._functions = layout, functions
+        self._watch: Watch = watch or Unwatched()
+        self._refresh = Refresh(bootstrap, together)
+        self._attention = SingleAttention(weights, layout, params, functions, self.levels, self._watch)
+        self._plan(weights, params)
+
+    def _plan(self, weights: Weights, params: hm.ckks.Parameters) -> None:
+        """The linear layers behind attention, with all factors."""
+        levels, ranges, biases, layout = self.levels, self._functions.ranges, weights.biases, self._layout
+        (gain, last_gain), (shift, last_shift) = weights.gains, weights.shifts
+        root, last_root = self._functions.largest_roots
+        ones = np.ones((layout.period, layout.period))
+
+        self._mean = FeatureLayer(ones / layout.shape.features, None, layout, params, levels.centred + 1)
+        output, bias = _centred(weights.output) * ranges.mixed / 2, _centred(biases["output"])
+        self._output = FeatureLayer(output, bias, layout, params, levels.centred + 1)
+        self._sums = [
+            FeatureLayer(ones, None, layout, params, level) for level in (levels.centred - 1, levels.fresh)
+        ]
+        up = weights.up * gain * root
+        up_bias = weights.up @ shift + biases["up"]
+        hidden = up / ranges.hidden, up_bias / ranges.hidden
+        self._up = FeatureLayer(*hidden, layout, params, levels.centred - 1)
+        down = _centred(weights.down) / ranges.centred
+        # The normed features themselves, and the half of the hidden ones that GELU takes as it is.
+        straight = _centred(np.diag(gain * root)) / ranges.centred + down @ up / 2
+        constant = _centred(shift + biases["down"]) / ranges.centred + down @ up_bias / 2
+        self._down = FeatureLayer(
+            np.concatenate([down, straight], axis=1), constant, layout, params, levels.base + 1
+        )
+        # Twice the refreshed features, times twice the refreshed roots with these gains, times an integer.
+        factor = last_root * ranges.centred / 4
+        self._times = max(1, math.ceil(factor * float(np.abs(last_gain).max())))
+        self._last_gain = layout.spread(last_gain * factor / self._times)
+        self._last_shift = layout.spread(last_shift)
+
+    def __call__(self, x: hm.Ciphertext) -> hm.Ciphertext:
+        """The block's output.
+
+        Raises:
+            LevelError: if the input is below `levels.fresh`.
+        """
+        normed = self._first_half(x)
+        self._watch.see("scaled1", normed, self._functions.largest_roots[0])
+        self._watch.stage("first layer norm")
+        return self._second_half(normed)
+
+    def _first_half(self, x: hm.Ciphertext) -> hm.Ciphertext:
+        """Up to the first layer norm, without its gains, divided by `largest_roots[0]`."""
+        levels, refresh = self.levels, self._refresh
+        mixed = self._mixed(x)
+        self._watch.see("mixed", mixed, self._functions.ranges.mixed / 2)
+        mean = self._mean(_whole(x))
+        centred = self._output(mixed) + (x.at_level(levels.centred) - mean)
+        self._watch.see("centred1", centred, 1)
+        self._watch.stage("output layer")
+        root = refresh.one(self._inverse_root(centred, 0)).at_level(levels.centred)
+        return (centred * root).rescale()
+
+    def _mixed(self, x: hm.Ciphertext) -> hm.Ciphertext:
+        """Attention's output, divided by half of `ranges.mixed`."""
+        levels, functions, refresh = self.levels, self._functions, self._refresh
+        weights = self._attention.weights_of(x)
+        sums = self._attention.sums(weights).at_level(levels.base)
+        mixed = self._attention.weighted(x, weights).at_level(levels.base + 1)
+        del weights
+        doubled = hm.concatenate(refresh.twice(sums, levels.top))
+        self._watch.see("sums", doubled, functions.ranges.sums[1] / 2)
+        divided = mixed * functions.inverse(doubled).at_level(levels.base + 1)
+        self._watch.stage("softmax")
+        found = hm.concatenate(refresh.twice(divided.at_level(levels.base), levels.centred + 1))
+        self._watch.stage("first bootstraps")
+        return found
+
+    def _second_half(self, normed: hm.Ciphertext) -> hm.Ciphertext:
+        """From the first layer norm to the output."""
+        levels, functions, ranges, refresh = self.levels, self._functions, self._functions.ranges, self._refresh
+        hidden = self._up(normed)
+        self._watch.see("hidden", hidden, ranges.hidden)
+        self._watch.stage("hidden layer")
+        activated = functions.gelu(declared(hidden.square() * 2 - 1))
+        del hidden
+        both = [part.at_level(levels.base + 1) for part in (activated, normed)]
+        self._watch.stage("GELU")
+        total = self._down(hm.concatenate(both))
+        del activated, normed, both
+        self._watch.stage("second layer")
+        centred = hm.concatenate(refresh.twice(total.at_level(levels.base), levels.fresh + 1))
+        self._watch.see("centred2", centred, ranges.centred / 2)
+        self._watch.stage("second bootstraps")
+        root = self._inverse_root(centred, 1) * self._last_gain
+        roots = hm.concatenate(refresh.twice(root.at_level(levels.base), levels.fresh + 1))
+        found = (centred * roots).rescale() * self._times + self._last_shift
+        self._watch.see("output", found, 1)
+        self._watch.stage("second layer norm")
+        return found
+
+    def _inverse_root(self, centred: hm.Ciphertext, step: int) -> hm.Ciphertext:
+        """The inverse root of the sum of the features' squares, divided by the largest one: a batch of one."""
+        functions: MappedPolynomial = self._functions.inverse_roots[step]
+        own = list(centred)
+        squares = centred.evaluator.dot(own, own).reshape(1)
+        return functions(self._sums[step](squares))
+
+
+def _whole(rows: hm.Ciphertext) -> hm.Ciphertext:
+    """The sum of the ciphertexts, a batch of one."""
+    return rows.sum(axis=0).reshape(1)
+
+
+def _centred(matrix: Array) -> Array:
+    """Without the mean of the features, which are the first axis."""
+    return np.asarray(matrix - matrix.mean(0))

@@ -1,0 +1,36 @@
+"""Linear layers on features in slots."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+import hemera as hm
+from hemera_apps.transformer.single.layout import SingleLayout
+
+__all__ = ["FeatureLayer"]
+
+Array = NDArray[np.float64]
+
+
+class FeatureLayer:
+    """matrix @ x + bias for each token, in one level.
+
+    Args:
+        matrix: of shape (outputs, inputs), multiples of the layout's period.
+        bias: of shape (outputs,); None: there is none.
+        layout: of features in slots.
+        params: of the ciphertexts.
+        level: of the inputs.
+    """
+
+    def __init__(
+        self, matrix: Array, bias: Array | None, layout: SingleLayout, params: hm.ckks.Parameters, level: int
+    ) -> None:
+        self._product = hm.circuits.PeriodicTransform(matrix, params, layout.period, level=level)
+        self._bias = None if bias is None else layout.spread(bias)
+
+    def __call__(self, rows: hm.Ciphertext) -> hm.Ciphertext:
+        """The product, a level lower."""
+        found = self._product(rows)
+        return found if self._bias is None else found + self._bias

@@ -1,0 +1,40 @@
+"""The levels of the steps of a block with one input."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from hemera_apps.transformer.approximations import Approximations
+
+__all__ = ["SingleLevels"]
+
+
+@dataclass(frozen=True)
+class SingleLevels:
+    """The levels at which steps of a block begin, from its input to its output."""
+
+    base: int
+    """The lowest one, where bootstraps start."""
+    fresh: int
+    """Of the block's input, of its products with the weights of queries and keys, and of its output."""
+    values: int
+    """Of the products with the weights of values."""
+    centred: int
+    """Of the first layer norm."""
+    top: int
+    """The least level at which bootstraps must end."""
+
+    @classmethod
+    def of(cls, functions: Approximations, base: int) -> SingleLevels:
+        """Those of a block whose bootstraps start at level `base`."""
+        # Weights, masks, scores; exponentials and their squares; weighted sums and their division.
+        attention = base + 3 + functions.exponential.depth + 1 + 2
+        # Normed features, hidden ones, squares; the second layer.
+        centred = base + 3 + functions.gelu.depth + 1
+        # Squares and their sums over the features.
+        first, second = (root.depth + 2 for root in functions.inverse_roots)
+        centred = max(centred, base + first)
+        # With the gains, behind the inverse root.
+        fresh = max(attention, centred + 1, base + second)
+        top = max(fresh + 1, base + 1 + functions.inverse.depth)
+        return cls(base, fresh, base + 5, centred, top)

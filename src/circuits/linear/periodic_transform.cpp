@@ -1,0 +1,309 @@
+#include "hemera/circuits/linear/periodic_transform.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <complex>
+#include <limits>
+#include <set>
+#include <string>
+#include <utility>
+
+#include "circuits/circuit_gadgets.hpp"
+#include "circuits/linear/switch_cost.hpp"
+#include "circuits/plan_input.hpp"
+#include "circuits/rounding_model.hpp"
+#include "hemera/poly/backend.hpp"
+#include "hemera/runtime/error.hpp"
+#include "rlwe/requirements.hpp"
+
+namespace hemera::circuits {
+namespace {
+
+using poly::ConstPolyView;
+using poly::Form;
+using poly::PolyView;
+using rlwe::Ciphertext;
+using rlwe::ExtendedCiphertext;
+
+constexpr const char* of_transform = "periodic transform";
+
+// Sums and their digits that are held at once.
+constexpr std::size_t most_sum_bytes = std::size_t{1} << 32;
+// Whole plaintexts that are encoded at once.
+constexpr std::size_t most_encoded_bytes = std::size_t{1} << 28;
+
+}  // namespace
+
+PeriodicTransform::PeriodicTransform(const rlwe::Parameters& parameters, std::size_t rows,
+                                     std::size_t columns, std::span<const double> weights, std::size_t period,
+                                     const PeriodicTransformOptions& options)
+    : Plan(parameters),
+      rows_(rows),
+      columns_(columns),
+      period_(period),
+      weights_(std::make_shared<const std::vector<double>>(weights.begin(), weights.end())) {
+  if (parameters.scheme() != rlwe::Scheme::ckks) {
+    throw MismatchError("a periodic transform is for CKKS, not for " + rlwe::name(parameters.scheme()));
+  }
+  if (!std::has_single_bit(period) || period < 2 || period > parameters.max_slots() / 2) {
+    throw ParameterError("a periodic transform of period " + std::to_string(period) +
+                         "; it must be a power of two from 2 to " +
+                         std::to_string(parameters.max_slots() / 2));
+  }
+  if (rows == 0 || columns == 0 || weights.size() != rows * columns) {
+    throw ParameterError("a periodic transform of " + std::to_string(rows) + " x " + std::to_string(columns) +
+                         " weights was given " + std::to_string(weights.size()));
+  }
+  if (!std::ranges::all_of(weights, [](double weight) { return std::isfinite(weight); })) {
+    throw ParameterError("a periodic transform with a weight that is not finite");
+  }
+  if (std::ranges::all_of(weights, [](double weight) { return weight == 0; })) {
+    throw ParameterError("a periodic transform whose weights are all zero: its product is zero");
+  }
+  if (options.baby_steps != 0 && (!std::has_single_bit(options.baby_steps) || options.baby_steps > period)) {
+    throw ParameterError("baby_steps is " + std::to_string(options.baby_steps) +
+                         ", no power of two up to the period");
+  }
+  take_user_levels(options.level, 1, "a periodic transform");
+  choose(options.baby_steps);
+  const rlwe::LevelScale& own = rlwe::ScalePolicy(parameters).policy().scales[ends_.level];
+  plaintext_scale_ = ends_.result_scale * (own.divisor / ends_.scale);
+  rounding_ = division_error(parameters, parameters.max_slots());
+  switching_ = switching_error(parameters, gadget_, parameters.max_slots());
+}
+
+double PeriodicTransform::weight(std::size_t row, std::size_t column) const {
+  return row < rows_ && column < columns_ ? (*weights_)[row * columns_ + column] : 0;
+}
+
+void PeriodicTransform::choose(std::size_t baby_steps) {
+  // Of diagonals that are not zero in every block: n from -period, moved to 0 and above.
+  std::vector<bool> is_used(2 * period_);
+  for (std::size_t row = 0; row < rows_; ++row) {
+    for (std::size_t column = 0; column < columns_; ++column) {
+      if (weight(row, column) != 0) is_used[period_ + column % period_ - row % period_] = true;
+    }
+  }
+  const std::size_t slots = parameters().max_slots();
+  double least = std::numeric_limits<double>::infinity();
+  const auto gadgets = own_gadgets(parameters(), ends_.level);
+  for (std::size_t steps = 1; steps <= period_; steps *= 2) {
+    if (baby_steps != 0 && steps != baby_steps) continue;
+    std::set<std::size_t> babies, giants;
+    for (std::size_t n = 0; n < 2 * period_; ++n) {
+      if (!is_used[n]) continue;
+      babies.insert(n % steps);
+      giants.insert((n / steps * steps + slots - period_) % slots);
+    }
+    const auto turned = static_cast<double>(input_ciphertexts() * (babies.size() - babies.count(0)));
+    const auto summed = static_cast<double>(result_ciphertexts() * (giants.size() - giants.count(0)));
+    const auto inputs = static_cast<double>(input_ciphertexts());
+    const auto results = static_cast<double>(result_ciphertexts());
+    for (const rlwe::GadgetPrimes& gadget : gadgets) {
+      const SwitchCost cost(parameters(), gadget, ends_.level);
+      const double own =
+          turned * cost.baby + summed * cost.shared_giant + inputs * cost.input + results * cost.result;
+      if (own >= least) continue;
+      least = own;
+      gadget_ = gadget;
+      babies_.assign(babies.begin(), babies.end());
+      giants_.assign(giants.begin(), giants.end());
+    }
+  }
+}
+
+void PeriodicTransform::turned_diagonal(std::span<double> out, std::size_t result, std::size_t input,
+                                        std::size_t giant, std::size_t baby) const {
+  // Row r meets column r + giant + baby of the block, which stands at place r + giant of the sum.
+  const std::size_t slots = parameters().max_slots();
+  for (std::size_t place = 0; place < period_; ++place) {
+    const std::size_t row = (place + slots - giant) % period_;
+    const std::size_t column = (row + giant + baby) % slots;  // beyond the period: no column of the block
+    out[place] = column < period_ ? weight(result * period_ + row, input * period_ + column) : 0;
+  }
+}
+
+std::vector<Plan::Input> PeriodicTransform::inputs() const {
+  return {{.slots = parameters().max_slots(), .batch = {input_ciphertexts()}}};
+}
+
+Plan::Evaluation PeriodicTransform::bound(const std::shared_ptr<const rlwe::Context>& context) const {
+  return [prepared = std::make_shared<PreparedPeriodicTransform>(context, *this)](
+             const ckks::Evaluator& evaluator, auto inputs) {
+    static_cast<void>((*prepared)(evaluator, *inputs[0]));
+  };
+}
+
+ExpectedError PeriodicTransform::error_from(double input_error) const {
+  double total = 0, worst = 0;
+  for (std::size_t row = 0; row < rows_; ++row) {
+    double norm = 0;
+    for (std::size_t column = 0; column < columns_; ++column) norm += squared(weight(row, column));
+    total += norm;
+    worst = std::max(worst, norm);
+  }
+  const double turned = squared(input_error) + squared(switching_ / ends_.scale);
+  // A diagonal's coefficients are 2p integers; vectors meet one entry of 2p diagonals a ciphertext.
+  const double encoding =
+      squared(static_cast<double>(2 * period_)) * static_cast<double>(input_ciphertexts()) / 12;
+  const double own = encoding / squared(plaintext_scale_) + squared(rounding_ / ends_.result_scale);
+  return {.mean = std::sqrt(total / static_cast<double>(rows_) * turned + own),
+          .worst = std::sqrt(worst * turned + own)};
+}
+
+PreparedPeriodicTransform::PreparedPeriodicTransform(const std::shared_ptr<const rlwe::Context>& context,
+                                                     const PeriodicTransform& plan)
+    : context_(context),
+      plan_((plan.require_parameters(*context, of_transform), plan)),
+      gadget_(context->gadget(plan.gadget_)) {
+  const poly::ModUp& up = gadget_->mod_up(plan.level());
+  const std::size_t polys = plan.giants_.size() * (2 + up.digits().size());
+  const std::size_t bytes = polys * up.extended().size() * context->degree() * sizeof(std::uint64_t);
+  const std::size_t results = plan.result_ciphertexts();
+  const std::size_t together = std::clamp<std::size_t>(most_sum_bytes / bytes, 1, results);
+  for (std::size_t first = 0; first < results; first += together) {
+    groups_.push_back({first, std::min(together, results - first)});
+  }
+  for (std::size_t row = 0; row < plan.rows_; ++row) {
+    double sum = 0;
+    for (std::size_t column = 0; column < plan.columns_; ++column) sum += std::abs(plan.weight(row, column));
+    largest_row_ = std::max(largest_row_, sum);
+  }
+  encode();
+}
+
+void PreparedPeriodicTransform::encode() {
+  const poly::RnsBase& base = gadget_->mod_up(plan_.level()).extended();
+  const std::size_t period = plan_.period_, inputs = plan_.input_ciphertexts();
+  const std::size_t terms = plan_.babies_.size() * inputs;
+  const std::size_t count = plan_.giants_.size() * plan_.result_ciphertexts() * terms;
+  const std::size_t entries = std::min(ckks::period_entries(period), context_->degree());
+  diagonals_ = context_->make_poly(count, 1, base, Form::evaluation, runtime::Secrecy::open, entries);
+  const std::size_t whole = base.size() * context_->degree() * sizeof(std::uint64_t);
+  const std::size_t at_once = std::max<std::size_t>(1, most_encoded_bytes / whole);
+  const ckks::Encoder encoder(context_);
+  std::vector<double> diagonal(period);
+  std::vector<std::complex<double>> values;
+  std::size_t first = 0, waiting = 0;
+  const auto flush = [&] {
+    if (waiting == 0) return;
+    const rlwe::Plaintext encoded = encoder.encode_over(
+        base, values, {waiting}, plan_.level(), plan_.plaintext_scale_, ckks::Stored::whole, HUGE_VAL);
+    context_->backend().copy(context_->queue(), diagonals_.view().batches(first, waiting),
+                             encoded.poly.view());
+    first += waiting;
+    waiting = 0;
+    values.clear();
+  };
+  for (const Group& group : groups_) {
+    for (const std::size_t giant : plan_.giants_) {
+      for (std::size_t result = group.first; result < group.first + group.count; ++result) {
+        for (const std::size_t baby : plan_.babies_) {
+          for (std::size_t input = 0; input < inputs; ++input) {
+            plan_.turned_diagonal(diagonal, result, input, giant, baby);
+            values.insert(values.end(), diagonal.begin(), diagonal.end());
+            if (++waiting == at_once) flush();
+          }
+        }
+      }
+    }
+  }
+  flush();
+}
+
+std::shared_ptr<const rlwe::SwitchingKey> PreparedPeriodicTransform::key(const rlwe::EvaluationKeys& keys,
+                                                                         std::size_t step) const {
+  const auto element = context_->galois_element(static_cast<std::int64_t>(step));
+  return require_key(keys, {.role = rlwe::KeyRole::galois(element), .gadget = plan_.gadget_});
+}
+
+ExtendedCiphertext PreparedPeriodicTransform::turned(const Ciphertext& x,
+                                                     const rlwe::EvaluationKeys& keys) const {
+  const poly::RnsBase& base = gadget_->mod_up(plan_.level()).extended();
+  const std::size_t inputs = plan_.input_ciphertexts(), count = plan_.babies_.size();
+  ExtendedCiphertext all{context_, gadget_, x.meta,
+                         context_->make_poly(count * inputs, 2, base, Form::evaluation)};
+  std::optional<rlwe::Digits> digits;
+  for (std::size_t i = 0; i < count; ++i) {
+    const std::size_t baby = plan_.babies_[i];
+    if (baby != 0 && !digits) digits = rlwe::decompose(x, gadget_);
+    const ExtendedCiphertext one =
+        baby == 0 ? rlwe::extend(x, gadget_)
+                  : rlwe::switch_extended(*digits, *key(keys, baby),
+                                          context_->galois_element(static_cast<std::int64_t>(baby)));
+    context_->backend().copy(context_->queue(), all.poly.view().batches(i * inputs, inputs), one.poly.view());
+    all.meta = one.meta;
+  }
+  return all;
+}
+
+ExtendedCiphertext PreparedPeriodicTransform::products(const Group& group, const ExtendedCiphertext& turned,
+                                                       const rlwe::EvaluationKeys& keys) const {
+  const std::size_t giants = plan_.giants_.size();
+  const std::size_t rows = giants * group.count, terms = turned.poly.shape().batch;
+  const poly::RnsBase& base = turned.poly.base();
+  rlwe::Metadata meta = context_->scales().number_product(turned.meta, plan_.plaintext_scale_);
+  meta.batch = {group.count};
+  rlwe::ExtendedSums sums{context_, gadget_, std::vector<rlwe::Metadata>(giants, meta),
+                          context_->make_poly(rows, 2, base, Form::evaluation)};
+  ConstPolyView factors =
+      std::as_const(diagonals_).view().batches(group.first * giants * terms, rows * terms);
+  factors.component_stride = factors.batch_stride;
+  factors.batch_stride *= terms;
+  factors.shape.batch = rows;
+  factors.shape.components = terms;
+  auto workspace = context_->make_workspace();
+  context_->backend().multiply_elements(context_->queue(), sums.poly.view(), factors, turned.poly.view(),
+                                        base, workspace);
+  if (giants == 1 && plan_.giants_.front() == 0) {
+    return {sums.context, sums.gadget, std::move(meta), std::move(sums.poly)};
+  }
+  std::vector<std::shared_ptr<const rlwe::SwitchingKey>> held;
+  std::vector<rlwe::Turn> turns;
+  for (const std::size_t giant : plan_.giants_) {
+    held.push_back(giant == 0 ? nullptr : key(keys, giant));
+    turns.push_back({.key = held.back().get(),
+                     .galois_element = context_->galois_element(static_cast<std::int64_t>(giant))});
+  }
+  return rlwe::turned_sum(sums, turns);
+}
+
+Ciphertext PreparedPeriodicTransform::operator()(const ckks::Evaluator& evaluator,
+                                                 const Ciphertext& x) const {
+  rlwe::require_same_context(*context_, *evaluator.context(), of_transform);
+  rlwe::require_filled(x, of_transform);
+  rlwe::require_same_context(*context_, *x.context, of_transform);
+  const std::size_t slots = plan_.parameters().max_slots(), inputs = plan_.input_ciphertexts();
+  if (x.meta.batch != rlwe::BatchShape{inputs} || x.meta.slots != slots) {
+    throw MismatchError("periodic transform: the vectors are a batch of shape (" + std::to_string(inputs) +
+                        ",) of " + std::to_string(slots) + " slots, not one of shape " +
+                        rlwe::to_text(x.meta.batch) + " of " + std::to_string(x.meta.slots) +
+                        "; encrypt what pack makes of them");
+  }
+  if (x.meta.level < plan_.level()) {
+    throw LevelError("periodic transform: the ciphertexts are at level " + std::to_string(x.meta.level) +
+                     ", below the plan's " + std::to_string(plan_.level()) + "; make it for that level");
+  }
+  plan_.require_keys(*context_, evaluator.keys());
+  Ciphertext storage;
+  const Ciphertext& in = lowered_input(evaluator, x, plan_.level(), storage);
+  const ExtendedCiphertext turned_inputs = turned(in, evaluator.keys());
+  std::optional<Ciphertext> results;
+  for (const Group& group : groups_) {
+    Ciphertext own = rlwe::mod_down_rescaled(products(group, turned_inputs, evaluator.keys()));
+    if (!results) {
+      rlwe::Metadata meta = own.meta;
+      meta.batch = {plan_.result_ciphertexts()};
+      meta.filled = 0;
+      meta.padding = rlwe::Padding::zeros;
+      meta.largest = rlwe::largest_product(in.meta.largest, largest_row_);
+      results = rlwe::make_ciphertext(context_, std::move(meta), 2);
+    }
+    context_->backend().copy(context_->queue(), results->poly.view().batches(group.first, group.count),
+                             own.poly.view());
+  }
+  return std::move(*results);
+}
+
+}  // namespace hemera::circuits
