@@ -1,4 +1,4 @@
-"""A block of BERT on many encrypted inputs at once, compared with the clear block."""
+"""A block of BERT on encrypted inputs, many at once or one alone, compared with the clear block."""
 
 from __future__ import annotations
 
@@ -27,15 +27,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--full",
         action="store_true",
-        help="BERT-base for 256 inputs of 128 tokens, 128 bits of security; without it a small block on a "
-        "small ring: NOT SECURE",
+        help="BERT-base for 256 inputs of 128 tokens, or for one, 128 bits of security; without it a small "
+        "block on a small ring: NOT SECURE",
     )
     for name in ("tokens", "features", "heads", "inner"):
         parser.add_argument(f"--{name}", type=_options.positive, help="in place of the block's own")
     parser.add_argument(
         "--inputs",
         type=_options.positive,
-        help="(default: as many as there is room for); they fill the slots",
+        help="(default: as many as there is room for); they fill the slots. One has its features side by "
+        "side in slots, in few ciphertexts",
     )
     parser.add_argument("--preset", help="of bootstrapping parameters (default: n16-40; test-40 if small)")
     _options.add_bootstrap_fields(parser)
@@ -78,13 +79,17 @@ def _settings(options: argparse.Namespace) -> Settings:
         options.margin,
         options.size,
         options.together,
+        single=options.inputs == 1,
     )
+
+
+def _sayer(stderr: bool) -> Callable[[str], None]:
+    return functools.partial(Console(stderr=stderr).print, highlight=False, markup=False, soft_wrap=True)
 
 
 def run(options: argparse.Namespace) -> int:
     """Prepare, run, compare, and write what is asked for."""
-    console = Console(stderr=options.json == "-")
-    say = functools.partial(console.print, highlight=False, markup=False, soft_wrap=True)
+    say = _sayer(options.json == "-")
     began = time.perf_counter()
     settings = _settings(options)
     prepared = PreparedBlock(settings)
@@ -152,7 +157,7 @@ def _measured(
         "runs": [],
     }
     key = secret_key if options.check_stages else None
-    stages = Stages(evaluator, say, prepared.layout, trace, key)
+    stages = Stages(evaluator, _sayer(True), prepared.layout, trace, key)  # of long runs: progress
     block = prepared.block(stages)
     began = time.perf_counter()
     encrypted = prepared.encrypt(x, evaluator, block.levels.fresh)
