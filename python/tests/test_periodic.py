@@ -47,7 +47,7 @@ def test_diagonals_of_zeros_take_no_keys(client, params):
     ctx, sk = client
     blocks = np.kron(np.eye(4), random(4, 4))  # 7 of 31 diagonals
     layer = hm.circuits.PeriodicTransform(blocks, params, 16, baby_steps=4)
-    assert len(layer.needed_keys) == 3 + 2  # giant steps by -4 and 0, and none by 4: 3 babies behind 0
+    assert len(layer.needed_keys) == 3 + 1  # baby steps 1, 2, 3; giant steps 0 and -4
     x = random(layer.vectors, 16, seed=3)
     ev = ctx.bind(ctx.generate_keys(sk, plan=layer))
     found = layer.unpack(ctx.decrypt(layer(ev.encrypt(layer.pack(x))), sk))
@@ -66,7 +66,6 @@ def test_transforms_follow_each_other(client, params):
     x = random(one.vectors, 16, seed=4)
     y = two(one(ev.encrypt(one.pack(x))))
     np.testing.assert_allclose(two.unpack(ctx.decrypt(y, sk)), x @ first.T @ second.T, atol=1e-4)
-    np.testing.assert_allclose(ctx.decrypt(two(one(ev.encrypt(one.pack(x)))), sk), ctx.decrypt(y, sk), atol=1e-4)
 
 
 def test_what_does_not_fit_periodic_transforms_is_refused(client, params):
@@ -75,7 +74,7 @@ def test_what_does_not_fit_periodic_transforms_is_refused(client, params):
     layer = hm.circuits.PeriodicTransform(random(16, 32), params, 16)
     ev = ctx.bind(ctx.generate_keys(sk, plan=layer))
     for period in (0, 1, 12, params.max_slots):
-        with pytest.raises(errors.ParameterError, match="power of two|not 0|natural|period"):
+        with pytest.raises(errors.ParameterError, match=r"power of two from 2 to 256"):
             hm.circuits.PeriodicTransform(random(4, 4), params, period)
     for weights in (np.zeros((4, 4)), np.full((4, 4), np.nan)):
         with pytest.raises(errors.ParameterError, match="weight"):

@@ -46,6 +46,30 @@ def test_rows_of_a_small_block(tmp_path: Path) -> None:
         assert run["stages"][-1]["bits"]["output"] > 14
 
 
+def test_rows_of_one_input(tmp_path: Path) -> None:
+    row = row_of(tmp_path / "rows.json", "--inputs", "1")
+    assert (row["inputs"], row["degree"]) == (1, 2048)
+    (run,) = row["runs"]
+    assert run["bits"] > row["least_bits"] > 14
+    assert run["bootstraps"] == 5
+    assert [each["stage"] for each in run["stages"]] == [
+        "queries and keys",
+        "scores",
+        "exponentials",
+        "values",
+        "weighted sums",
+        "softmax",
+        "first bootstraps",
+        "output layer",
+        "first layer norm",
+        "hidden layer",
+        "GELU",
+        "second layer",
+        "second bootstraps",
+        "second layer norm",
+    ]
+
+
 def test_plans_count(tmp_path: Path) -> None:
     row = row_of(tmp_path / "rows.json", "--plan", "nvidia-h200")
     assert row["seconds"] > 0

@@ -26,10 +26,10 @@ class PeriodicTransform(RowsProduct):
         y = layer(ev.encrypt(layer.pack(x)))  # x of shape (N / 2 / 256, columns), a row a vector
         layer.unpack(ctx.decrypt(y, sk))  # x @ weights.T
 
-    Entry c * period + j of vector v is slot v * period + j of ciphertext c. The diagonals of the matrix repeat
-    with the period, so that a prime's residues of one take 2 * `period` words of memory, not N. All sums of
-    products with the turned vectors are one product of matrices. One level; a product is the input of the
-    next.
+    Entry c * period + j of vector v is slot v * period + j of ciphertext c. The diagonals of the matrix
+    repeat with the period, so that a prime's residues of one take 2 * `period` words of memory, not N. All
+    sums of products with the turned vectors are one product of matrices. One level; a product is the input of
+    the next.
 
     Args:
         weights: real numbers of shape (rows, columns), not all zero.

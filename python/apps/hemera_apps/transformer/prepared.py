@@ -114,14 +114,15 @@ class PreparedBlock:
             return block
 
         single = isinstance(self.layout, SingleLayout)
-        rows = self.layout.ciphertexts if isinstance(self.layout, SingleLayout) else self.settings.shape.features
+        rows = (
+            self.layout.ciphertexts if isinstance(self.layout, SingleLayout) else self.settings.shape.features
+        )
         fresh = FreshInput((rows, self.params.max_slots), block.levels.fresh)
         cost = DryRun(context).cost(prepare, [fresh], own_products=True, own_rotations=single, times=times)
         return cost, [] if stages is None else stages.rows
 
     def encrypt(self, x: Array, evaluator: hm.Evaluator, level: int) -> hm.Ciphertext:
-        """Inputs of shape (inputs, tokens, features) as a ciphertext for each feature, or as those of a single
-        input."""
+        """Inputs of shape (inputs, tokens, features), in the layout's ciphertexts."""
         rows = self.layout.pack(x)
         parts = [
             evaluator.encrypt(rows[part]).at_level(level) for part in chunks(len(rows), self.settings.size)

@@ -135,7 +135,12 @@ class SingleBlock:
 
     def _second_half(self, normed: hm.Ciphertext) -> hm.Ciphertext:
         """From the first layer norm to the output."""
-        levels, functions, ranges, refresh = self.levels, self._functions, self._functions.ranges, self._refresh
+        levels, functions, ranges, refresh = (
+            self.levels,
+            self._functions,
+            self._functions.ranges,
+            self._refresh,
+        )
         hidden = self._up(normed)
         self._watch.see("hidden", hidden, ranges.hidden)
         self._watch.stage("hidden layer")
@@ -157,7 +162,7 @@ class SingleBlock:
         return found
 
     def _inverse_root(self, centred: hm.Ciphertext, step: int) -> hm.Ciphertext:
-        """The inverse root of the sum of the features' squares, divided by the largest one: a batch of one."""
+        """The inverse root of the sum of the features' squares, over the largest one: a batch of one."""
         functions: MappedPolynomial = self._functions.inverse_roots[step]
         own = list(centred)
         squares = centred.evaluator.dot(own, own).reshape(1)

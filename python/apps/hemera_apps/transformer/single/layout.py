@@ -34,9 +34,9 @@ class SingleLayout:
         powers = all(size & (size - 1) == 0 for size in (shape.tokens, width))
         if not powers or shape.tokens % width or width < 2 or self.period < width:
             raise MismatchError(
-                f"{shape} does not fit {self.slots} slots as one input: tokens and features of a head must be "
-                "powers of two, and there must be as many tokens, and as many slots for each token, as "
-                "features of a head; and the heads' and the hidden features must be multiples of these"
+                f"{shape} does not fit {self.slots} slots as one input: tokens and features of a head must "
+                "be powers of two, there must be as many tokens, and as many slots for each token, as "
+                "features of a head, and the hidden features must be a multiple of these"
             )
 
     @property
@@ -51,7 +51,7 @@ class SingleLayout:
         return self.shape.features // self.period
 
     def spread(self, features: Array) -> Array:
-        """A value for each feature, of shape (features,), in the slots of every token: (ciphertexts, slots)."""
+        """Values of shape (features,), the same for every token, as rows (ciphertexts, slots)."""
         return np.tile(features.reshape(-1, self.period), self.slots // self.period)
 
     def pack(self, values: Array) -> Array:

@@ -1,0 +1,141 @@
+"""The encrypted block of BERT on one input, compared with NumPy."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any
+
+import numpy as np
+import pytest
+
+import hemera as hm
+from hemera.errors import LevelError, MismatchError, ParameterError
+from hemera_apps.transformer.approximations import Approximations
+from hemera_apps.transformer.clear import Ranges, Shape, clear_block, random_inputs
+from hemera_apps.transformer.prepared import PreparedBlock, Settings
+from hemera_apps.transformer.single.block import SingleBlock
+from hemera_apps.transformer.single.layout import SingleLayout
+from hemera_apps.transformer.stages import Stages, agreement
+
+SMALL = Settings(
+    Shape(8, 16, 2, 32),
+    preset="test-40",
+    fields={"security": None},
+    sharpness=0.5,
+    calibration=512,
+    single=True,
+)
+
+
+def test_features_lie_side_by_side_and_inputs_repeat() -> None:
+    layout = SingleLayout(Shape(8, 24, 3, 40), 128)
+    assert (layout.period, layout.ciphertexts) == (8, 3)
+    values = np.random.default_rng(3).normal(size=(1, 8, 24))
+    rows = layout.pack(values)
+    assert rows.shape == (3, 128)
+    for slot in range(128):
+        np.testing.assert_array_equal(rows[:, slot], values[0, slot // 8 % 8, slot % 8 :: 8])
+    np.testing.assert_array_equal(layout.unpack(rows), values)
+    spread = layout.spread(values[0, 0])
+    np.testing.assert_array_equal(layout.unpack(spread)[0], np.tile(values[0, 0], (8, 1)))
+    assert SingleLayout(Shape(8, 24, 3, 40), 32 * 8).period == 8  # room for 32
+    assert SingleLayout(Shape(128, 768, 12, 3072), 32768).period == 256
+
+
+@pytest.mark.parametrize(
+    ("shape", "slots"),
+    [
+        (Shape(12, 16, 2, 32), 1024),  # tokens
+        (Shape(16, 18, 3, 36), 1024),  # features of a head
+        (Shape(4, 16, 2, 32), 1024),  # fewer tokens than features of a head
+        (Shape(8, 16, 2, 36), 1024),  # hidden features
+        (Shape(8, 16, 2, 32), 32),  # slots
+        (Shape(8, 16, 16, 32), 1024),  # one feature
+    ],
+)
+def test_what_does_not_fit_whole_periods_is_refused(shape: Shape, slots: int) -> None:
+    with pytest.raises(MismatchError, match="does not fit"):
+        SingleLayout(shape, slots)
+
+
+def encrypted_run(settings: Settings) -> tuple[PreparedBlock, Any, Any, Any]:
+    """The prepared block, a secret key, an evaluator, and the block's input in the clear."""
+    prepared = PreparedBlock(settings)
+    context = hm.Context(prepared.params, "cpu")
+    secret_key = context.generate_secret_key()
+    keys = context.generate_keys(secret_key, relinearization=False, plan=prepared.cost()[0])
+    return prepared, secret_key, context.bind(keys), random_inputs(settings.shape, 1, 77)
+
+
+@pytest.mark.parametrize(
+    ("shape", "bootstraps"),
+    [
+        (Shape(8, 16, 2, 32), 5),  # one ciphertext, which has two heads; as many tokens as features of a head
+        (Shape(16, 12, 3, 20), 9),  # a head in each of three ciphertexts, four times as many tokens
+    ],
+    ids=str,
+)
+def test_encrypted_block_of_one_input_is_the_clear_one(shape: Shape, bootstraps: int) -> None:
+    prepared, secret_key, evaluator, x = encrypted_run(dataclasses.replace(SMALL, shape=shape))
+    trace = clear_block(prepared.weights, shape, x)
+    stages = Stages(evaluator, lambda _: None, prepared.layout, trace, secret_key)
+    block = prepared.block(stages)
+    output = block(prepared.encrypt(x, evaluator, block.levels.fresh))
+    assert output.level == block.levels.fresh
+    assert agreement(prepared.decrypt(output, secret_key), trace["output"]) > 13
+    assert list(stages.bits) == [
+        "scores",
+        "sums",
+        "mixed",
+        "centred1",
+        "scaled1",
+        "hidden",
+        "centred2",
+        "output",
+    ]
+    assert min(stages.bits[name] for name in ("scores", "sums", "mixed", "centred1")) > 18
+    assert min(stages.bits.values()) > 13
+    assert sum(row["bootstraps"] for row in stages.rows) == bootstraps
+
+
+def test_blocks_of_one_input_follow_each_other() -> None:
+    prepared, secret_key, evaluator, x = encrypted_run(SMALL)
+    block, shape = prepared.block(), SMALL.shape
+    assert isinstance(block, SingleBlock)
+    assert isinstance(prepared.layout, SingleLayout)
+    once = block(prepared.encrypt(x, evaluator, block.levels.fresh))
+    first = clear_block(prepared.weights, shape, x)["output"]
+    second = clear_block(prepared.weights, shape, first)
+    functions = Approximations(Ranges.seen(second, 0.2), shape.features)
+    following = SingleBlock(prepared.weights, prepared.layout, functions, prepared.params, prepared.bootstrap)
+    assert following.levels.fresh <= once.level
+    found = prepared.decrypt(following(once), secret_key)
+    assert agreement(found, second["output"]) > 14
+    with pytest.raises(LevelError):
+        block(once.at_level(block.levels.fresh - 1))
+
+
+def test_too_few_levels_of_one_input_are_refused() -> None:
+    prepared = PreparedBlock(SMALL)
+    assert isinstance(prepared.layout, SingleLayout)
+    params = hm.ckks.Parameters.for_bootstrapping("test-40", levels=8, security=None)
+    with pytest.raises(ParameterError, match="needs bootstraps that leave 11 levels, and these leave 8"):
+        SingleBlock(
+            prepared.weights,
+            prepared.layout,
+            prepared.functions,
+            params,
+            hm.circuits.Bootstrap(params),
+        )
+
+
+def test_full_size_of_one_input_fits_a_device() -> None:
+    """BERT-base by a run that counts. Its ranges are those of one input."""
+    prepared = PreparedBlock(Settings(Shape(), calibration=1, single=True))
+    assert (prepared.params.degree, prepared.params.security) == (65536, ">=128")
+    cost, stages = prepared.cost("nvidia-h200")
+    assert sum(each["seconds"] for each in stages) == pytest.approx(cost.seconds, rel=0.01)
+    assert cost.seconds is not None
+    assert cost.seconds < 0.8
+    assert cost.key_bytes + cost.plaintext_bytes + cost.workspace_bytes < 60e9
+    assert cost.result_level == cost.level
