@@ -113,7 +113,8 @@ class PeriodicTransform(RowsProduct):
         if count > len(given) * self._period:
             raise _core.MismatchError(f"{len(given)} ciphertexts have no {count} entries of a vector")
         parts = given.reshape(len(given), self.vectors, self._period).swapaxes(0, 1)
-        return parts.reshape(self.vectors, -1)[:, :count]
+        found: NDArray[np.float64] | Matrix = parts.reshape(self.vectors, -1)[:, :count]
+        return found
 
     def evaluate_clear(self, x: ArrayLike) -> Matrix:
         """The products with vectors of shape (..., columns) in the clear. MismatchError if the shape is

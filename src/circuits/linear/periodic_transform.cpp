@@ -103,7 +103,7 @@ void PeriodicTransform::choose(std::size_t baby_steps) {
     for (const rlwe::GadgetPrimes& gadget : gadgets) {
       const SwitchCost cost(parameters(), gadget, ends_.level);
       const double own =
-          turned * cost.baby + summed * cost.shared_giant + inputs * cost.input + results * cost.result;
+          turned * cost.baby + summed * cost.giant + inputs * cost.input + results * cost.result;
       if (own >= least) continue;
       least = own;
       gadget_ = gadget;

@@ -33,6 +33,9 @@ __all__ = ["SingleAttention"]
 
 Array = NDArray[np.float64]
 
+_BABIES = 32
+"""Rotations that share a preparation: fewer have fewer keys, and more preparations."""
+
 
 class SingleAttention:
     """The weights of all heads as plans.
@@ -64,7 +67,7 @@ class SingleAttention:
         self._factors = FeatureLayer(both, bias, layout, params, levels.fresh)
         value = weights.value / ranges.mixed, biases["value"] / ranges.mixed
         self._values = FeatureLayer(*value, layout, params, levels.values)
-        ones = np.kron(np.eye(layout.shape.heads), np.ones((width, width)))
+        ones: Array = np.kron(np.eye(layout.shape.heads), np.ones((width, width))).astype(np.float64)
         self._sum = FeatureLayer(ones, None, layout, params, levels.base + 2)
 
         self._distances = range(-width + 1, width)
@@ -96,12 +99,9 @@ class SingleAttention:
         """
         factors = self._factors(x)
         count = self._layout.ciphertexts
-        queries = [
-            self._query_masks[m](turned)
-            for m, turned in zip(
-                self._distances, _turned(factors[:count], list(self._distances)), strict=True
-            )
-        ]
+        turned = _turned(factors[:count], self._distances, 1)
+        queries = [self._query_masks[m](rows) for m, rows in turned.items()]
+        del turned
         keys = self._turned_keys(factors[count:])
         del factors
         self._watch.stage("queries and keys")
@@ -109,9 +109,9 @@ class SingleAttention:
         scores = []
         for c in self._shares:
             of_share = keys.rotate(c * width * period) if c else keys
-            right = _turned(of_share, [m - period * m for m in self._distances])
-            scores.append(x.evaluator.dot(queries, right))
-            del right
+            scores.append(
+                x.evaluator.dot(queries, list(_turned(of_share, self._distances, 1 - period).values()))
+            )
         del queries
         self._watch.see("scores", scores[0], self._functions.ranges.score)
         self._watch.stage("scores")
@@ -132,18 +132,26 @@ class SingleAttention:
         """
         values = self._turned_values(self._values(x))
         period, width, tokens = self._layout.period, self._layout.shape.width, self._layout.shape.tokens
-        turned = _turned(values, [period * n for n in range(tokens)])
+        turned = _turned(values, range(tokens), period)
         self._watch.stage("values")
-        left, right = [], []
+        left: list[hm.Ciphertext] = []
+        right: list[hm.Ciphertext] = []
         for c, of_share in zip(self._shares, weights, strict=True):
-            left += _turned(of_share, list(self._distances))
+            left += _turned(of_share, self._distances, 1).values()
             right += [self._value_masks[m](turned[(width * c + m) % tokens]) for m in self._distances]
         found = x.evaluator.dot(left, right)
         self._watch.stage("weighted sums")
         return found
 
 
-def _turned(x: hm.Ciphertext, steps: list[int]) -> list[hm.Ciphertext]:
-    """By each step; 0 is one of them."""
-    found = iter(x.rotate_many([step for step in steps if step]))
-    return [next(found) if step else x for step in steps]
+def _turned(x: hm.Ciphertext, numbers: range, unit: int) -> dict[int, hm.Ciphertext]:
+    """By each number of units, in steps of `_BABIES` units and of less: two keys for each of few."""
+    found: dict[int, hm.Ciphertext] = {}
+    for giant in range(numbers.start // _BABIES * _BABIES, numbers.stop, _BABIES):
+        start = x.rotate(giant * unit) if giant else x
+        babies = [n - giant for n in numbers if 0 < n - giant < _BABIES]
+        if giant in numbers:
+            found[giant] = start
+        turned = start.rotate_many([baby * unit for baby in babies]) if babies else []
+        found |= {giant + baby: rows for baby, rows in zip(babies, turned, strict=True)}
+    return found

@@ -64,7 +64,7 @@ class SingleLayout:
         """The other way round."""
         tokens = self.shape.tokens
         first = rows[:, : tokens * self.period].reshape(len(rows), tokens, self.period)
-        return first.swapaxes(0, 1).reshape(1, tokens, -1)
+        return np.asarray(first.swapaxes(0, 1).reshape(1, tokens, -1))
 
     def of_step(self, name: str, values: Array, count: int) -> Array:
         """The first `count` rows of a step of the clear block, see `hemera_apps.transformer.watch.Watch`."""
