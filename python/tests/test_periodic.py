@@ -1,5 +1,7 @@
 """Matrices in the clear times vectors that lie side by side in slots, compared with NumPy."""
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 
@@ -66,6 +68,17 @@ def test_transforms_follow_each_other(client, params):
     x = random(one.vectors, 16, seed=4)
     y = two(one(ev.encrypt(one.pack(x))))
     np.testing.assert_allclose(two.unpack(ctx.decrypt(y, sk)), x @ first.T @ second.T, atol=1e-4)
+
+
+def test_the_page_has_a_program(client, params):
+    page = (Path(__file__).parents[2] / "docs" / "matrices.md").read_text(encoding="utf-8")
+    program = page.partition("## Short vectors")[2].partition("```python\n")[2].partition("```")[0]
+    ctx, sk = client
+    names = {"hm": hm, "np": np, "params": params, "ctx": ctx, "sk": sk}
+    names["tokens"] = random(params.max_slots // 16, 32)
+    exec(compile(program, "matrices.md", "exec"), names)
+    found = names["layer"].unpack(ctx.decrypt(names["y"], sk))
+    np.testing.assert_allclose(found, names["tokens"] @ names["wide"].T, atol=1e-4)
 
 
 def test_what_does_not_fit_periodic_transforms_is_refused(client, params):
