@@ -77,6 +77,7 @@ def encrypted_run(settings: Settings) -> tuple[PreparedBlock, Any, Any, Any]:
 )
 def test_encrypted_block_of_one_input_is_the_clear_one(shape: Shape, bootstraps: int) -> None:
     prepared, secret_key, evaluator, x = encrypted_run(dataclasses.replace(SMALL, shape=shape))
+    x += 0.1  # as gains of a norm before: features have a mean
     trace = clear_block(prepared.weights, shape, x)
     stages = Stages(evaluator, lambda _: None, prepared.layout, trace, secret_key)
     block = prepared.block(stages)
@@ -105,12 +106,15 @@ def test_blocks_of_one_input_follow_each_other() -> None:
     assert isinstance(prepared.layout, SingleLayout)
     once = block(prepared.encrypt(x, evaluator, block.levels.fresh))
     first = clear_block(prepared.weights, shape, x)["output"]
-    second = clear_block(prepared.weights, shape, first)
+    # Gains that are too large for a bootstrap of the inverse roots with them.
+    gain, last_gain = prepared.weights.gains
+    weights = dataclasses.replace(prepared.weights, gains=(gain, 8 * last_gain))
+    second = clear_block(weights, shape, first)
     functions = Approximations(Ranges.seen(second, 0.2), shape.features)
-    following = SingleBlock(prepared.weights, prepared.layout, functions, prepared.params, prepared.bootstrap)
+    following = SingleBlock(weights, prepared.layout, functions, prepared.params, prepared.bootstrap)
     assert following.levels.fresh <= once.level
     found = prepared.decrypt(following(once), secret_key)
-    assert agreement(found, second["output"]) > 14
+    assert agreement(found, second["output"]) > 15
     with pytest.raises(LevelError):
         block(once.at_level(block.levels.fresh - 1))
 
@@ -137,5 +141,6 @@ def test_full_size_of_one_input_fits_a_device() -> None:
     assert sum(each["seconds"] for each in stages) == pytest.approx(cost.seconds, rel=0.01)
     assert cost.seconds is not None
     assert cost.seconds < 0.8
+    assert cost.key_bytes < 18e9
     assert cost.key_bytes + cost.plaintext_bytes + cost.workspace_bytes < 60e9
     assert cost.result_level == cost.level
