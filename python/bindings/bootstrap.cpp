@@ -9,6 +9,8 @@
 #include <nanobind/stl/unique_ptr.h>
 #include <nanobind/stl/vector.h>
 
+#include <algorithm>
+#include <array>
 #include <complex>
 #include <cstddef>
 #include <cstdint>
@@ -172,6 +174,26 @@ void bind_integer_bootstrap(nb::module_& m) {
         "lazy_relinearization"_a, "bootstrap"_a, ReleaseGil());
 }
 
+using circuits::BootstrapOrder;
+
+constexpr std::array<std::pair<BootstrapOrder, const char*>, 3> orders{
+    {{BootstrapOrder::slots_first, "slots-first"},
+     {BootstrapOrder::standard, "standard"},
+     {BootstrapOrder::from_coefficients, "from-coefficients"}}};
+
+const char* order_name(BootstrapOrder order) {
+  return std::find_if(orders.begin(), orders.end(), [&](const auto& each) { return each.first == order; })
+      ->second;
+}
+
+BootstrapOrder order_named(const std::string& name) {
+  const auto* const found =
+      std::find_if(orders.begin(), orders.end(), [&](const auto& each) { return each.second == name; });
+  if (found != orders.end()) return found->first;
+  throw ParameterError("order must be \"slots-first\", \"standard\" or \"from-coefficients\", not \"" + name +
+                       "\"");
+}
+
 void bind_settings(nb::module_& m) {
   nb::class_<BootstrapSettings>(m, "BootstrapSettings")
       .def(nb::init<>())
@@ -179,17 +201,8 @@ void bind_settings(nb::module_& m) {
       .def_rw("levels", &BootstrapSettings::levels)
       .def_rw("scale_bits", &BootstrapSettings::scale_bits)
       .def_prop_rw(
-          "order",
-          [](const BootstrapSettings& self) {
-            return self.order == circuits::BootstrapOrder::standard ? "standard" : "slots-first";
-          },
-          [](BootstrapSettings& self, const std::string& order) {
-            if (order != "standard" && order != "slots-first") {
-              throw ParameterError("order must be \"slots-first\" or \"standard\", not \"" + order + "\"");
-            }
-            self.order = order == "standard" ? circuits::BootstrapOrder::standard
-                                             : circuits::BootstrapOrder::slots_first;
-          })
+          "order", [](const BootstrapSettings& self) { return std::string(order_name(self.order)); },
+          [](BootstrapSettings& self, const std::string& order) { self.order = order_named(order); })
       .def_rw("last_bits", &BootstrapSettings::last_bits)
       .def_rw("ratio_bits", &BootstrapSettings::ratio_bits)
       .def_rw("slots_to_coefficients", &BootstrapSettings::slots_to_coefficients)
@@ -251,10 +264,9 @@ void bind_bootstrap(nb::module_& m) {
       .def_prop_ro("sine_degree", &Bootstrap::sine_degree)
       .def_prop_ro("doublings", &Bootstrap::doublings)
       .def_prop_ro("factors_log2", &Bootstrap::factors_log2)
-      .def_prop_ro(
-          "is_slots_first",
-          [](const Bootstrap& self) { return self.order() == circuits::BootstrapOrder::slots_first; })
+      .def_prop_ro("order", [](const Bootstrap& self) { return std::string(order_name(self.order())); })
       .def_prop_ro("is_exponential", &Bootstrap::is_exponential)
+      .def_prop_ro("gives_parts", &Bootstrap::gives_parts)
       .def_prop_ro("ratio", &Bootstrap::ratio)
       .def_prop_ro("failure_log2", &Bootstrap::failure_log2)
       .def("slots_to_coefficients", [](const Bootstrap& self) { return facts(self.slots_to_coefficients()); })

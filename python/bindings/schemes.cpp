@@ -130,6 +130,14 @@ void bind_numbers(nb::class_<ckks::Encoder>& encoder) {
            "rests"_a.noconvert(), ReleaseGil());
 }
 
+Plaintext encode_coefficients(const ckks::Encoder& encoder, const Values<std::int64_t>& values,
+                              std::size_t level, double scale) {
+  const std::span<const std::int64_t> all = span_of(values);
+  const rlwe::BatchShape batch = batch_of(values);
+  const std::size_t rows = rlwe::batch_count(batch);
+  return encoder.encode_coefficients(all, rows == 0 ? 0 : all.size() / rows, batch, level, scale);
+}
+
 Plaintext encode_integers(const integer::Encoder& encoder, const Values<std::int64_t>& values, bool slots,
                           std::optional<std::size_t> level, integer::Use use) {
   return encoder.encode(span_of(values), batch_of(values),
@@ -166,6 +174,8 @@ void bind_schemes(nb::module_& m) {
       "context"_a, ReleaseGil());
   bind_numbers<double>(complex_encoder);
   bind_numbers<std::complex<double>>(complex_encoder);
+  complex_encoder.def("encode_coefficients", &encode_coefficients, "values"_a.noconvert(), "level"_a,
+                      "scale"_a, ReleaseGil());
   nb::enum_<integer::Use>(m, "Use")
       .value("products", integer::Use::products)
       .value("sums", integer::Use::sums)

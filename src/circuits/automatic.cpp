@@ -154,6 +154,10 @@ AutomaticBootstraps::AutomaticBootstraps(std::shared_ptr<const PreparedBootstrap
     throw ParameterError(
         "automatic bootstraps: this plan's give exponentials in the values' place; call the plan instead");
   }
+  if (bootstrap_->plan().order() == BootstrapOrder::from_coefficients) {
+    throw ParameterError(
+        "automatic bootstraps: this plan's give coefficients in the slots' place; call the plan instead");
+  }
   refresh_ = {.run = [own = bootstrap_](const ckks::Evaluator& evaluator,
                                         const Ciphertext& x) { return (*own)(evaluator, x); },
               .level = bootstrap_->plan().result_level(),

@@ -147,7 +147,13 @@ class Encoder {
                                        std::optional<std::size_t> level = {},
                                        std::optional<rlwe::Scale> scale = {},
                                        std::optional<double> largest = {}) const;
-  /// The same over another base of the context's ring than the level's, such as Q u P: a factor of extended
+  /// The polynomial with these coefficients, integers: [batch, count], row-major, count from 1 to N; the
+  /// others are 0. It is a plaintext of N/2 slots, those of the polynomial over `scale`. Throws
+  /// ParameterError for another count, and for integers from q/2 on, q the level's modulus.
+  [[nodiscard]] rlwe::Plaintext encode_coefficients(std::span<const std::int64_t> values, std::size_t count,
+                                                    const rlwe::BatchShape& batch, std::size_t level,
+                                                    double scale) const;
+  /// Slots over another base of the context's ring than the level's, such as Q u P: a factor of extended
   /// ciphertexts (rlwe/hoisting.hpp). Stored as one period it takes less memory, and products read less; the
   /// values are the same. Throws MismatchError for a base of another context.
   [[nodiscard]] rlwe::Plaintext encode_over(const poly::RnsBase& base,

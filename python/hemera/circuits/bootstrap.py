@@ -19,6 +19,12 @@ if TYPE_CHECKING:
 
 __all__ = ["Bootstrap"]
 
+_ORDERS = {
+    "slots-first": "slots first",
+    "standard": "standard order",
+    "from-coefficients": "from coefficients",
+}
+
 
 class Bootstrap(Plan):
     """A bootstrap (CKKS): it brings ciphertexts from their lowest level back to the highest, so computations
@@ -39,6 +45,11 @@ class Bootstrap(Plan):
     exp(2 pi i x / 2^ratio_bits) for slots x of any size, of which tables of whole numbers can be made. Real
     slots have one result; complex ones two, of the real and of the imaginary parts, along a first axis of the
     batch. Such a plan is called: no evaluator bootstraps by itself with it.
+
+    With parameters of the order "from-coefficients" results have in their slots what the ciphertext has in
+    its coefficients (`Context.encode(encoding="coefficients")`). They are two along a first axis of the
+    batch, of the lower and of the upper half: slot i has coefficient j of the half, where j has the bits of i
+    in reverse. Such a plan is called, too.
 
     Parameters that have `blocks`, as "n16-40-few", bootstrap up to 256 real values, or half as many complex
     ones with merged parts, by roots of unity: in about half the time, and with no probability of failure.
@@ -73,12 +84,13 @@ class Bootstrap(Plan):
             `for_bootstrapping`; None: the largest such.
 
     Raises:
-        ParameterError: if the parameters or slots are others, if slots are real in the standard order, if
-            iterations leave no level, or are more than add a bit, if there are iterations or merged parts of
-            exponentials, if parts are not joined that are not merged, or with iterations or in the standard
-            order, if there is no room for so many together, or they are in the standard order, of
-            exponentials or of parts that are not joined, or if the sine does not fit. With roots of unity: if
-            there are more values than have room, or several ciphertexts together, or a degree of a sine.
+        ParameterError: if the parameters or slots are others, if slots are real in another order than slots
+            first, if iterations leave no level, or are more than add a bit, if there are iterations or merged
+            parts of exponentials or from coefficients, if parts are not joined that are not merged, or with
+            iterations or in the standard order, if there is no room for so many together, or they are in another order
+            than slots first, of exponentials or of parts that are not joined, or if the sine does not fit.
+            With roots of unity: if there are more values than have room, or several ciphertexts together, or
+            a degree of a sine.
         OutOfMemoryError: if the keys exceed the limit in every way of applying the matrices. The message has
             the least number of bytes.
     """
@@ -146,9 +158,20 @@ class Bootstrap(Plan):
         return self._native.real
 
     @property
+    def order(self) -> str:
+        """Of the steps: "slots-first", "standard" or "from-coefficients"."""
+        return self._native.order
+
+    @property
     def exponential(self) -> bool:
         """Whether the results are exponentials of the values."""
         return self._native.is_exponential
+
+    @property
+    def gives_parts(self) -> bool:
+        """Whether results are other values than the ciphertext's: exponentials, or coefficients. Of complex
+        slots, and of coefficients, they have a first axis of 2."""
+        return self._native.gives_parts
 
     @property
     def ratio(self) -> float:
@@ -234,9 +257,10 @@ class Bootstrap(Plan):
     def simulate(self, *values: ArrayLike, seed: int = 0, magnitude: float = 1) -> NDArray[np.complex128]:
         """What a bootstrap makes of values in the clear, with the noise that theory gives each step.
 
-        Exponentials of complex slots have one more axis first, of 2: real and imaginary parts. Parts that are
-        not joined are twice the slots. Of real slots the noise has an imaginary part too, which is gone where
-        values are decoded as real numbers.
+        Exponentials of complex slots have one more axis first, of 2: real and imaginary parts. So have
+        results from coefficients, where values are a_j + i a_(j + N/2) in the order of the slots. Parts that
+        are not joined are twice the slots. Of real slots the noise has an imaginary part too, which is gone
+        where values are decoded as real numbers.
 
         Args:
             values: of shape [..., slots].
@@ -265,8 +289,8 @@ class Bootstrap(Plan):
 
     @property
     def _title(self) -> str:
-        kind, order = "real" if self.real else "complex", self._native.is_slots_first
-        title = f"bootstrap of {self.slots} {kind} slots, {'slots first' if order else 'standard order'}"
+        kind = "real" if self.real else "complex"
+        title = f"bootstrap of {self.slots} {kind} slots, {_ORDERS[self.order]}"
         if self.blocks:
             title += ", by roots of unity"
         if self.together > 1:
@@ -308,7 +332,7 @@ class Bootstrap(Plan):
         rows = given.reshape(-1, self.slots)
         noisy = [self._native.simulate(row.tolist(), seed + i, magnitude) for i, row in enumerate(rows)]
         found = np.asarray(noisy, dtype=np.complex128)
-        if not self.exponential or self.real:
+        if not self.gives_parts or self.real:
             return found.reshape(*given.shape[:-1], self.result_slots)
         return np.moveaxis(found.reshape(-1, 2, self.slots), 1, 0).reshape(2, *given.shape)
 

@@ -67,6 +67,10 @@ class Prepared(Needs):
         require_naturals(batch=batch)
         self._native.require_memory(context._native, batch)
 
+    def prepare(self, context: Context) -> None:
+        """Encode the circuit's constants in a context's memory now, and not at the first call."""
+        self._in(context)
+
     def estimate_time(self, context: Context) -> float:
         """The seconds of one evaluation on a context's device, if nothing else runs there: the sum over its
         operations of the times in the device's table.

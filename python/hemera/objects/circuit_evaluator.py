@@ -234,7 +234,7 @@ class CircuitEvaluator:
 
     def _warn_of_values(self, plan: Bootstrap, native: _core.Ciphertext) -> None:
         """Give one RangeWarning of values without a declared bound, where the plan's results need one."""
-        takes_values = not (isinstance(plan, Bootstrap) and plan.exponential)
+        takes_values = not (isinstance(plan, Bootstrap) and plan.gives_parts)
         if math.isinf(native.largest) and takes_values:
             self._has_warned = self._has_warned or warn_of_bootstrap()
 

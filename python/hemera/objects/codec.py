@@ -92,6 +92,8 @@ class Codec(ABC):
                 )
             plain = self._encode_foreign(foreign, encoding, level, scale)
             kind, count = foreign.dtype.kind, foreign.shape[-1]
+        if encoding == "coefficients":
+            count = plain.slots  # all of them have values
         return self._declared(plain, count, kind)
 
     def _declared(self, plain: _core.Plaintext, count: int, kind: str) -> _core.Plaintext:
@@ -308,12 +310,31 @@ class ComplexCodec(Codec):
         scale: float | None,
         largest: float | None,
     ) -> _core.Plaintext:
-        self._require_slots(encoding, level)
+        if level is not None:
+            require_level(self._params, level)
         self._require_room(values.shape, encoding)
+        if encoding == "coefficients":
+            return self._encode_coefficients(values, level, scale, largest)
         slots = power_of_two(values.shape[-1])
         if is_pair(values.dtype):
             return self._encode_pairs(values, slots, level, scale, 0.0, largest)
         return self._encoder.encode(values, slots, level, scale, largest)
+
+    def _encode_coefficients(
+        self, values: NDArray[Any], level: int | None, scale: float | None, largest: float | None
+    ) -> _core.Plaintext:
+        if values.dtype != np.float64 or largest is not None:
+            raise _core.ParameterError(
+                "encode: coefficients are real numbers without a declared bound, which is one of slots; give "
+                "float64, and leave largest out"
+            )
+        if level is None:
+            raise _core.ParameterError("encode: coefficients have the scale of a level; name it, as level=0")
+        factor = self._native.level_scale(level) if scale is None else scale
+        with np.errstate(invalid="ignore"):  # the core refuses what no number became
+            scaled = np.multiply(values, factor)
+            whole = np.rint(scaled, out=scaled).astype(np.int64)
+        return self._encoder.encode_coefficients(whole, level, factor)
 
     def _encode_pairs(
         self,
@@ -344,7 +365,7 @@ class ComplexCodec(Codec):
 
     def _require_slots(self, encoding: str, level: int | None) -> None:
         if encoding != "slots":
-            raise _core.ParameterError("CKKS encodes slots only")
+            raise _core.ParameterError("CKKS encodes coefficients of arrays on the host only")
         if level is not None:
             require_level(self._params, level)
 

@@ -329,6 +329,11 @@ class Context:
                 "bind: this plan's bootstraps give exponentials in the values' place, so no evaluator "
                 "refreshes values with it; bind the keys alone and call the plan, plan(x)"
             )
+        if isinstance(bootstrap, Bootstrap) and bootstrap.order == "from-coefficients":
+            raise _core.ParameterError(
+                "bind: this plan's bootstraps give coefficients in the slots' place; bind the keys alone and "
+                "call the plan, plan(x)"
+            )
         if isinstance(bootstrap, Bootstrap) and not bootstrap.join_parts:
             raise _core.ParameterError(
                 "bind: this plan's bootstraps leave real and imaginary parts side by side, in twice the "
@@ -359,7 +364,10 @@ class Context:
                 An array on the context's GPU (of PyTorch, CuPy, JAX, or any with `__dlpack__` or
                 `__cuda_array_interface__`) is read there: float64 or complex128 for CKKS; int64, taken
                 modulo t, for BFV and BGV. Values on a GPU are not checked: a check would need the host.
-            encoding: "slots", or "coefficients" (BFV and BGV, any plaintext modulus).
+            encoding: "slots", or "coefficients" (BFV and BGV: any plaintext modulus). CKKS: up to N real
+                numbers, at a level that is named, make the polynomial that has them, times the scale and
+                rounded, as its coefficients. It is a plaintext of N/2 slots like others; bootstraps "from
+                coefficients" bring them to slots.
             level: CKKS: the level of the plaintext; None: the top. BFV and BGV: the level of the ciphertexts
                 that the plaintext will multiply or be added to. It is then made ready for them once, and
                 takes as much memory as one of them (BGV: half as much). None: each product and each sum

@@ -96,6 +96,12 @@ Bootstrap::Bootstrap(const rlwe::Parameters& parameters, const BootstrapOptions&
         "a bootstrap of real slots in the standard order, where EvalMod needs both parts; use parameters of "
         "the other order, slots-first, or leave real out");
   }
+  if (from_coefficients() && (real_ || merges_parts_ || together_ != 1 || options.iterations != 1)) {
+    throw ParameterError(
+        "a bootstrap from coefficients takes all of one ciphertext at a time, once; leave real, "
+        "merges_parts, "
+        "together and iterations out");
+  }
   if (merges_parts_ && (real_ || 2 * slots_ > parameters.max_slots())) {
     throw ParameterError("a bootstrap merges the parts of complex slots, up to " +
                          std::to_string(parameters.max_slots() / 2) +
@@ -125,7 +131,7 @@ Bootstrap::Bootstrap(const rlwe::Parameters& parameters, const BootstrapOptions&
     sine_range_ = layout.sine.range;
     sine_degree_ = layout.sine.degree;
     doublings_ = layout.sine.doublings;
-    const bool sums_parts = !real_ && !merges_parts_ && !exponential_;
+    const bool sums_parts = !real_ && !merges_parts_ && !gives_parts();
     eval_mod_ = std::make_shared<const EvalMod>(parameters, layout, sums_parts);
   }
   const std::size_t raised = raised_slots();
@@ -290,7 +296,7 @@ std::vector<std::complex<double>> Bootstrap::simulated_errors(std::span<const st
     errors = model_->refined(errors, factor_log2, level, inside, seed + level);
   }
   for (std::complex<double>& error : errors) error *= before;
-  return joins_parts_ ? errors : parts_of(errors);
+  return joins_parts_ && !from_coefficients() ? errors : parts_of(errors);
 }
 
 BootstrapStages Bootstrap::stages() const {

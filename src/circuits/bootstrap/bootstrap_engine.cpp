@@ -144,7 +144,7 @@ Ciphertext BootstrapEngine::joined(const ckks::Evaluator& evaluator, const Ciphe
 
 Ciphertext BootstrapEngine::operator()(const ckks::Evaluator& evaluator, Ciphertext x,
                                        const std::vector<PreparedLinearTransform>* to_coefficients) const {
-  const bool is_slots_first = stages_.order == BootstrapOrder::slots_first;
+  const bool is_slots_first = stages_.order == BootstrapOrder::slots_first;  // from coefficients: no matrices
   const auto& matrices = to_coefficients == nullptr ? to_coefficients_ : *to_coefficients;
   if (interleaving_) return together(evaluator, std::move(x), matrices);
   if (is_slots_first) x = through(matrices, evaluator, std::move(x));

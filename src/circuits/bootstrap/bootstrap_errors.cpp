@@ -33,7 +33,7 @@ Values Bootstrap::uniform_values(std::uint64_t seed) const {
 }
 
 Values Bootstrap::exact(Values values) const {
-  if (!joins_parts_) {
+  if (!joins_parts_ || from_coefficients()) {
     for (std::size_t i = 0; i < slots_; ++i) values.emplace_back(values[i].imag());
     for (std::size_t i = 0; i < slots_; ++i) values[i].imag(0);
   }

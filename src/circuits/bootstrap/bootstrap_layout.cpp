@@ -93,7 +93,9 @@ BootstrapLayout::BootstrapLayout(const rlwe::Parameters& parameters) {
   top_level = parameters.levels() - 1;
   const std::size_t low = run_length(parameters, 0, LevelPurpose::slots_to_coefficients);
   const std::size_t high = run_length(parameters, result_level + 1, LevelPurpose::slots_to_coefficients);
-  order = low != 0 ? BootstrapOrder::slots_first : BootstrapOrder::standard;
+  order = low != 0    ? BootstrapOrder::slots_first
+          : high != 0 ? BootstrapOrder::standard
+                      : BootstrapOrder::from_coefficients;
   slots_to_coefficients = low != 0 ? low : high;
   slots_to_coefficients_level = low != 0 ? input_level : result_level + high;
   const std::size_t eval_mod_end_level = result_level + high;
@@ -115,7 +117,7 @@ BootstrapLayout::BootstrapLayout(const rlwe::Parameters& parameters) {
     return;
   }
   const std::optional<SineLevels> found = find_sine(gains);
-  const bool fits = is_ckks && (low == 0 ? input_level == 0 && high != 0 : high == 0) &&
+  const bool fits = is_ckks && (low == 0 ? input_level == 0 : high == 0) &&
                     low == (low != 0 ? input_level : 0) && found && coefficients_to_slots != 0 &&
                     eval_mod_level + coefficients_to_slots == top_level;
   if (!fits) {

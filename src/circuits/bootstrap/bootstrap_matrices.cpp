@@ -133,10 +133,9 @@ BootstrapMatrices bootstrap_matrices(const rlwe::Parameters& parameters, const B
     left /= own;
   }
   auto to_coefficients = slots_to_coefficients_factors(shape.slots, short_first);
-  const bool is_slots_first = layout.order == BootstrapOrder::slots_first;
   BootstrapMatrices result;
   if (shape.merges_parts) widen(to_slots.back());
-  if (is_slots_first) {
+  if (layout.order != BootstrapOrder::standard) {
     result.join = joins(parameters, layout.eval_mod_end(), shape);
   } else if (shape.merges_parts) {
     // What comes after EvalMod in the standard order joins them beside its own work.

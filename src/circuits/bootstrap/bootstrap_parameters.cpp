@@ -101,7 +101,8 @@ void fill_scales(std::vector<rlwe::LevelScale>& scales, const rlwe::Parameters& 
   const bool is_slots_first = settings.order == BootstrapOrder::slots_first;
   const double q0 = last_modulus(chain);
   const double ratio = is_slots_first ? std::exp2(settings.ratio_bits) : q0 / scales[0].scale;
-  const std::size_t high_matrices = is_slots_first ? 0 : settings.slots_to_coefficients.size();
+  const bool is_standard = settings.order == BootstrapOrder::standard;
+  const std::size_t high_matrices = is_standard ? settings.slots_to_coefficients.size() : 0;
   const std::size_t end = chain.highest_user_level() + high_matrices;
   const std::size_t corrections = settings.arcsine ? arcsine_steps : 0;
   const SineShape sine_shape = sine_of(settings);
@@ -120,7 +121,7 @@ void fill_scales(std::vector<rlwe::LevelScale>& scales, const rlwe::Parameters& 
     return square * square / (arcsine.square * scales[end + 1].divisor);
   };
   const double power = std::exp2(steps + corrections);
-  if (is_slots_first) {
+  if (!is_standard) {
     // What the last step leaves has the scale of the user's highest level.
     const double slope = settings.arcsine ? 1 : sine_slope(ratio);
     const double gain = settings.exponential ? 1 : ratio * slope / (2 * std::numbers::pi);
@@ -139,11 +140,11 @@ void fill_scales(std::vector<rlwe::LevelScale>& scales, const rlwe::Parameters& 
     if (level > end) scales[level].scale = after[i];
   }
   if (settings.arcsine) scales[end + 1].scale = after.back() * after.back() / scales[end + 2].divisor;
-  if (!is_slots_first) {
+  if (is_standard) {
     const double slope = settings.arcsine ? 1 : sine_slope(ratio);
     scales[end].scale = result(v) * 2 * std::numbers::pi / (ratio * slope);
     interpolate(scales, end, high_matrices);
-  } else {
+  } else if (is_slots_first) {
     interpolate(scales, chain.lowest_user_level(), settings.slots_to_coefficients.size());
   }
   interpolate(scales, scales.size() - 1, settings.coefficients_to_slots.size());
@@ -163,7 +164,7 @@ EvalModLevels block_levels(const BootstrapSettings& settings) {
 }
 
 EvalModLevels eval_mod_levels(const BootstrapSettings& settings) {
-  const bool is_slots_first = settings.order == BootstrapOrder::slots_first;
+  const bool ends_in_slots = settings.order != BootstrapOrder::standard;
   const SineShape shape = sine_of(settings);
   // Other degrees have no parameters.
   const std::size_t degree = std::clamp<std::size_t>(settings.degree, 1024, 131072);
@@ -174,7 +175,7 @@ EvalModLevels eval_mod_levels(const BootstrapSettings& settings) {
   EvalModLevels levels{.drops = {}, .v = scales.v};
   // What EvalMod ends with: the slots themselves, or what SlotToCoeff begins with.
   levels.sine = scales.after.back();
-  if (is_slots_first) levels.sine = sine_scale_log2(settings.scale_bits, settings.ratio_bits);
+  if (ends_in_slots) levels.sine = sine_scale_log2(settings.scale_bits, settings.ratio_bits);
   if (settings.exponential) levels.sine = settings.scale_bits;
   levels.drops = dropped_bits(shape, scales, settings.constant_bits,
                               settings.arcsine ? scales.after.back() : levels.sine);
@@ -357,9 +358,12 @@ void check_blocks(const BootstrapSettings& settings) {
 }
 
 rlwe::Parameters parameters_for_bootstrapping(const BootstrapSettings& settings) {
-  if (settings.levels == 0 || settings.slots_to_coefficients.empty() ||
-      settings.coefficients_to_slots.empty()) {
-    throw ParameterError("bootstrapping needs a level of the user's, and a matrix for each transform");
+  const bool is_from_coefficients = settings.order == BootstrapOrder::from_coefficients;
+  if (settings.levels == 0 || settings.coefficients_to_slots.empty() ||
+      settings.slots_to_coefficients.empty() != is_from_coefficients) {
+    throw ParameterError(
+        "bootstrapping needs a level of the user's, and a matrix for each transform; from coefficients there "
+        "is no SlotToCoeff, and slots_to_coefficients is empty");
   }
   if (settings.constant_bits < least_constant_bits || settings.constant_bits > most_constant_bits) {
     throw ParameterError("bootstrapping with " + std::to_string(settings.constant_bits) +
@@ -382,7 +386,9 @@ rlwe::Parameters parameters_for_bootstrapping(const BootstrapSettings& settings)
   }
   const std::vector<double> users(settings.levels, settings.scale_bits);
   chain.add(users, LevelPurpose::user);
-  if (!is_slots_first) chain.add(settings.slots_to_coefficients, LevelPurpose::slots_to_coefficients);
+  if (settings.order == BootstrapOrder::standard) {
+    chain.add(settings.slots_to_coefficients, LevelPurpose::slots_to_coefficients);
+  }
   chain.add(eval_mod.drops, LevelPurpose::eval_mod);
   chain.add(settings.coefficients_to_slots, LevelPurpose::coefficients_to_slots);
 

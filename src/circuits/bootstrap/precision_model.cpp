@@ -263,7 +263,7 @@ std::vector<Complex> PrecisionModel::operator()(std::span<const Complex> values,
     const double divided = std::log2(divisor) / to_double(to_coefficients_.size());
     const double error = error_of(to_coefficients_, size, divided);
     for (Complex& value : x) value += noise(error);
-  } else {
+  } else if (order_ == BootstrapOrder::standard) {
     for (const Diagonals& stage : coefficients_to_slots_factors(slots_, single_stages(slots_)))
       apply(x, stage);
   }

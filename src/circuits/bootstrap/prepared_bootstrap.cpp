@@ -195,12 +195,13 @@ Ciphertext PreparedBootstrap::by(const ckks::Evaluator& evaluator, const Ciphert
   } else {
     rlwe::copy_declarations(result.meta, in.meta);
   }
-  if (!plan_.joins_parts_) {
+  if (!plan_.joins_parts_ || plan_.from_coefficients()) {
     result.meta.is_complex = false;
     result.meta.filled = 0;  // both halves have values
     result.meta.padding = rlwe::Padding::zeros;
   }
-  evaluator.count_bootstrap(in, !magnitude_ && !plan_.exponential_ && std::isinf(in.meta.largest));
+  if (plan_.from_coefficients()) result.meta.largest = std::numeric_limits<double>::infinity();  // of slots
+  evaluator.count_bootstrap(in, !magnitude_ && !plan_.gives_parts() && std::isinf(in.meta.largest));
   return result;
 }
 

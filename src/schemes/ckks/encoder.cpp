@@ -2,6 +2,7 @@
 #include <array>
 #include <bit>
 #include <cmath>
+#include <limits>
 #include <string>
 #include <utility>
 
@@ -120,6 +121,41 @@ rlwe::Plaintext Encoder::encode(const HostRows<const double>& values, std::size_
   if (largest) declare(meta, *largest);
   const poly::RnsBase& base = context_->base(meta.level);
   return encode(values, std::move(meta), base, !level && !scale);
+}
+
+rlwe::Plaintext Encoder::encode_coefficients(std::span<const std::int64_t> values, std::size_t count,
+                                             const rlwe::BatchShape& batch, std::size_t level,
+                                             double scale) const {
+  const rlwe::Context& context = *context_;
+  const std::size_t rows = rlwe::batch_count(batch);
+  if (count == 0 || count > context.degree() || values.size() != rows * count) {
+    throw ParameterError("encode: " + std::to_string(values.size()) +
+                         " coefficients do not fill a batch of " + rlwe::to_text(batch) + " with 1 to " +
+                         std::to_string(context.degree()) + " each");
+  }
+  rlwe::Metadata meta = metadata(rows * (context.degree() / 2), batch, level, scale);
+  meta.largest = std::numeric_limits<double>::infinity();  // bounds are those of slots
+  const poly::RnsBase& base = context.base(level);
+  const auto bound = static_cast<std::uint64_t>(std::exp2(std::min(base.log2() - 1, 61.5)));
+  const poly::Backend& backend = context.backend();
+  if (!backend.all_within(values, bound)) {
+    throw ParameterError("encode: a coefficient is not finite or, times the scale 2^" +
+                         decimal(std::log2(scale)) + ", does not fit the " + decimal(base.log2()) +
+                         " bits of level " + std::to_string(level) +
+                         "; use smaller values or a smaller scale");
+  }
+  const rlwe::DeviceValues given(context, rlwe::readable(values), runtime::Secrecy::open);
+  given.upload();
+  rlwe::Plaintext plaintext{context_, std::move(meta),
+                            context.make_poly(rows, 1, base, poly::Form::evaluation)};
+  const poly::PolyView out = plaintext.poly.view();
+  for (std::size_t limb = 0; limb < base.size(); ++limb) {
+    backend.place_integers(context.queue(), out.limbs(limb, 1), {given.data(), rows, count},
+                           poly::Form::coefficient, context.parameters().literal().galois_generator,
+                           poly::RnsBase(base.ring(), {base.index(limb)}));
+  }
+  backend.forward_transform(context.queue(), out, std::as_const(plaintext.poly).view(), base);
+  return plaintext;
 }
 
 rlwe::Plaintext Encoder::encode_over(const poly::RnsBase& base, std::span<const Complex> values,

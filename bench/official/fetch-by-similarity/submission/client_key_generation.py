@@ -9,7 +9,8 @@ for folder in (work.keys, work.secret):
     folder.mkdir(parents=True, exist_ok=True)
 ctx = hm.Context(work.parameters, "cpu")
 secret_key = ctx.generate_secret_key()
-rotations = [step for step in (*work.babies, *work.giants) if step]
-keys = ctx.generate_keys(secret_key, public_key=False, rotations=rotations, sum_slots=work.count_only)
-keys.save(work.keys / "keys.bin")
 secret_key.save(work.secret / "secret_key.bin")
+keys = ctx.generate_keys(
+    secret_key, public_key=False, sum_slots=work.count_only, galois_level=1, plan=work.bootstrap()
+)
+keys.save(work.keys / "keys.bin")

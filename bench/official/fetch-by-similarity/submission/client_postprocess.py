@@ -8,5 +8,6 @@ values = np.load(work.secret / "decrypted.npy")
 if work.count_only:
     result = np.array([round(float(values.flat[0]))], np.int_)
 else:
-    result = np.array(sorted(map(tuple, work.matches_of(values).tolist())), np.int16)
+    found = work.matches_of(values)
+    result = found[np.lexsort(found.T[::-1])]
 result.tofile(work.io / "results.bin")

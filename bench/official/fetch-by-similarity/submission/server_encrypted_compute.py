@@ -3,57 +3,78 @@
 import json
 import time
 import warnings
+from collections.abc import Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from typing import Any
 
 import workload
 
 import hemera as hm
 
+_READERS = 4
+_AHEAD = 2
+"""Groups that are read while one is computed."""
+
 began = time.perf_counter()
 work = workload.parse()
-# Constants of the program. Cosines are from -1 to 1: records and query have the norm 1.
+# Cosines are from -1 to 1: records and query have the norm 1.
 warnings.simplefilter("ignore", hm.errors.RangeWarning)
-indicator = hm.circuits.Polynomial(workload.indicator(), basis="chebyshev", interval=(-1, 1))
-steeper = hm.circuits.Polynomial([0, 0, 3, -2])
+readers = ThreadPoolExecutor(_READERS)
+planned = readers.submit(work.bootstrap)  # and the constants of the program, while keys are read
+indicator = readers.submit(lambda: hm.circuits.Polynomial(workload.indicator(), basis="chebyshev"))
 ctx = hm.Context(work.parameters, work.device)
-ev = ctx.bind(ctx.load(work.keys / "keys.bin"))
-query = ev.load(work.up / "query.bin")
+keys = readers.submit(ctx.load, work.keys / "keys.bin")
+bootstrap = planned.result()
+bootstrap.prepare(ctx)
+threshold = indicator.result()
+steeper = hm.circuits.Polynomial([0, 0, 3, -2])
+ev = ctx.bind(keys.result())
+query = list(ev.load(work.up / "query.bin"))
 ctx.synchronize()
-computing, reading = time.perf_counter(), 0.0
+reading = 0.0
 
 
-def read(name: str) -> hm.Ciphertext:
-    """A file of the client's. Its time is not that of computing."""
+def read(group: range) -> list[Future[Any]]:
+    """A group's files, columns first, in other threads."""
+    names = [f"records{group.start:04d}-{share.start:03d}.bin" for share in work.shares]
+    if not work.count_only:
+        names.append(f"payloads{group.start:04d}.bin")
+    return [readers.submit(ev.load, work.up / name) for name in names]
+
+
+def groups() -> Iterator[list[hm.Ciphertext]]:
+    """The groups' ciphertexts. Time that is spent on waiting for them is not that of computing."""
     global reading
-    ctx.synchronize()
-    start = time.perf_counter()
-    found = ev.load(work.up / name)
-    ctx.synchronize()
-    reading += time.perf_counter() - start
-    return found
+    ahead = [read(group) for group in work.groups[:_AHEAD]]
+    for place in range(len(work.groups)):
+        start = time.perf_counter()
+        found = [each.result() for each in ahead.pop(0)]
+        reading += time.perf_counter() - start
+        ahead += [read(group) for group in work.groups[place + _AHEAD : place + _AHEAD + 1]]
+        yield found
 
 
-# All rotations of the query, once, by the keys of few of them.
-rotated = {}
-for baby, turned in zip(work.babies, query.rotate_many(work.babies), strict=True):
-    for giant, further in zip(work.giants, turned.rotate_many(work.giants), strict=True):
-        rotated[baby + giant] = further
-rotations = [rotated[step] for step in range(work.dims)]
-
+computing = time.perf_counter()
 results = []
-for batch in range(work.batches):
-    scores = ev.dot(rotations, list(read(f"records{batch:04d}.bin")))
-    matches = scores.polyval(indicator)
+for files in groups():
+    shares = files if work.count_only else files[:-1]
+    scores = ev.dot(query, [column for share in shares for column in share])
+    matches = bootstrap(scores).polyval(threshold)
     if work.count_only:
-        results.append(matches.polyval(steeper))
-        continue
-    results.append((read(f"payloads{batch:04d}.bin") * matches).shrink())
-found = ev.add_many(results).sum().shrink() if work.count_only else hm.stack(results)
+        results += [block for half in matches.polyval(steeper) for block in half]
+    else:
+        results.append((files[-1] * matches).shrink())
+    ctx.synchronize()
+if work.count_only:
+    results = [ev.add_many(results).sum().shrink()]
 work.down.mkdir(parents=True, exist_ok=True)
 ctx.synchronize()
 end = time.perf_counter()
-found.save(work.down / "results.bin")
+for number, result in enumerate(results):
+    result.save(work.down / f"results{number:04d}.bin")
 steps = {
     "Encrypted computation": round(end - computing - reading, 3),
+    "Waiting for files": round(reading, 3),
     "Total": round(time.perf_counter() - began, 3),
 }
 (work.io / "server_reported_steps.json").write_text(json.dumps(steps))

@@ -67,19 +67,22 @@ struct BootstrapOptions {
   std::size_t sine_degree = 0;
 };
 
-/// A plan (docs/bootstrapping.md). Its result is at the user's highest level, less a level for each iteration
-/// beyond the first. Immutable.
+/// A plan (docs/bootstrapping.md). From coefficients (BootstrapOrder) the result is a batch [2, ...] of real
+/// slots: of an input of n slots, whose polynomial in X^(N / 2n) has the coefficients a_0, a_1, ... times its
+/// scale, slot i of the first is a_j and slot i of the second a_(j + n), where j has the log2(n) bits of i in
+/// reverse. Its result is at the user's highest level, less a level for each iteration beyond the first.
+/// Immutable.
 class Bootstrap : public Plan {
  public:
   /// ParameterError for parameters that parameters_for_bootstrapping did not make, and for a number of slots
   /// that is no power of two from 2 to N/2, for real slots in the standard order, for iterations that leave
-  /// no level, for more than add a bit, for iterations or merged parts of exponentials, for parts that are
-  /// not joined though they are not merged, or in the standard order or with iterations, for more ciphertexts
-  /// at once than have room in N/2 slots (N/4 of merged parts), or in the standard order, of exponentials or
-  /// of parts that are not joined, and for a sine that does not fit the levels, the ephemeral secret or the
-  /// message. With roots of unity: for more values than have room, for several ciphertexts at once, and for
-  /// the degree of a sine; OutOfMemoryError, which names the least that will do, where the keys do not fit
-  /// their limit.
+  /// no level, for more than add a bit, for iterations or merged parts of exponentials or from coefficients,
+  /// for parts that are not joined though they are not merged, or in the standard order or with iterations,
+  /// for more ciphertexts at once than have room in N/2 slots (N/4 of merged parts), or in the standard
+  /// order, of exponentials or of parts that are not joined, and for a sine that does not fit the levels, the
+  /// ephemeral secret or the message. With roots of unity: for more values than have room, for several
+  /// ciphertexts at once, and for the degree of a sine; OutOfMemoryError, which names the least that will do,
+  /// where the keys do not fit their limit.
   explicit Bootstrap(const rlwe::Parameters& parameters, const BootstrapOptions& options = {});
 
   [[nodiscard]] std::size_t slots() const { return slots_; }
@@ -94,6 +97,8 @@ class Bootstrap : public Plan {
   /// Whether results are exp(2 pi i x / ratio()), of the slots' real parts, and of the imaginary ones after
   /// them: a batch of [2, ...] (BootstrapSettings::exponential). Real slots have one, [...].
   [[nodiscard]] bool is_exponential() const { return exponential_; }
+  /// Whether real and imaginary parts, or the halves of the coefficients, are two results.
+  [[nodiscard]] bool gives_parts() const { return exponential_ || from_coefficients(); }
   /// q_0 over the scale of the ciphertext that is raised.
   [[nodiscard]] double ratio() const { return ratio_; }
   /// Of the ephemeral secret of a bootstrap by roots of unity (BootstrapSettings::blocks); 0: by EvalMod.
@@ -119,7 +124,7 @@ class Bootstrap : public Plan {
   /// are those of values at the input level, and about so many times as large as without it.
   ///
   /// Exponentials of complex slots: two for each, those of real parts first; so are parts that are not
-  /// joined.
+  /// joined. From coefficients: so are those of values a_j + i a_(j + n), as the slots have them.
   ///
   /// Throws ParameterError unless there are as many values as slots, and as PreparedBootstrap for the
   /// magnitude.
@@ -136,6 +141,7 @@ class Bootstrap : public Plan {
   friend class PreparedBootstrap;
   friend class SharedBootstrap;
 
+  [[nodiscard]] bool from_coefficients() const { return order_ == BootstrapOrder::from_coefficients; }
   void check_together() const;
   void check_roots(const BootstrapOptions& options) const;
   /// Of the ciphertext that is raised.

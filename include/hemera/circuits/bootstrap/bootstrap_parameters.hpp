@@ -16,9 +16,11 @@ enum class BootstrapOrder {
   /// up to 1 has one precision.
   slots_first,
   /// ModRaise, CoeffToSlot, EvalMod, SlotToCoeff: the sine meets the coefficients, which are large where
-  /// slots
-  /// are alike.
+  /// slots are alike.
   standard,
+  /// ModRaise, CoeffToSlot, EvalMod: what the input has in its coefficients, the result has in its slots. So
+  /// there are no matrices of SlotToCoeff, and one level of q_0 alone is enough for what comes before.
+  from_coefficients,
 };
 
 /// All sizes are bits: log2 of a modulus or of a scale.
@@ -29,10 +31,11 @@ struct BootstrapSettings {
   double scale_bits = 40;
   BootstrapOrder order = BootstrapOrder::slots_first;
   /// Of q_0, the modulus that is raised, and of q_0 over the scale of what is raised. In the standard order
-  /// their difference is the user's scale.
+  /// and from coefficients their difference is the scale of the user's lowest level.
   double last_bits = 45;
   double ratio_bits = 12;
-  /// That each matrix drops, in the order in which they are applied.
+  /// That each matrix drops, in the order in which they are applied. From coefficients there are none of
+  /// SlotToCoeff.
   std::vector<double> slots_to_coefficients = {34, 34, 34};
   std::vector<double> coefficients_to_slots = {48, 48, 48};
   /// log2 of the deviation that EvalMod's rounding may add to t = I + m / q_0: the scales follow from it.
@@ -75,7 +78,7 @@ BootstrapSettings bootstrap_preset(const std::string& name);
 /// estimate of the security that is asked for of such a secret.
 void check_blocks(const BootstrapSettings& settings);
 
-/// Parameters with the levels, from the lowest: SlotToCoeff's (slots-first), the user's, SlotToCoeff's
+/// Parameters with the levels, from the lowest: SlotToCoeff's (slots first), the user's, SlotToCoeff's
 /// (standard order), EvalMod's, CoeffToSlot's. The scales of all levels are in their rescaling policy; with
 /// purposes and moduli a Bootstrap reads all from them but the range of its sine, which is an option of its
 /// own. Throws ParameterError if the settings have no chain, if no gadget is secure, and if the sine is out
