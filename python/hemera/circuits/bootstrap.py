@@ -87,8 +87,9 @@ class Bootstrap(Plan):
         ParameterError: if the parameters or slots are others, if slots are real in another order than slots
             first, if iterations leave no level, or are more than add a bit, if there are iterations or merged
             parts of exponentials or from coefficients, if parts are not joined that are not merged, or with
-            iterations or in the standard order, if there is no room for so many together, or they are in another order
-            than slots first, of exponentials or of parts that are not joined, or if the sine does not fit.
+            iterations or in the standard order, if there is no room for so many together, or they are in
+            another order than slots first, of exponentials or of parts that are not joined, or if the sine
+            does not fit.
             With roots of unity: if there are more values than have room, or several ciphertexts together, or
             a degree of a sine.
         OutOfMemoryError: if the keys exceed the limit in every way of applying the matrices. The message has

@@ -45,7 +45,7 @@ _TOGETHER = 8
 """Blocks of a group."""
 _SHARE = 8
 """Entries of a file's columns."""
-_KEY_BYTES = 450_000_000
+_KEY_BYTES = 500_000_000
 """Of the bootstrap in memory: its matrices are then applied step by step, by few keys."""
 
 

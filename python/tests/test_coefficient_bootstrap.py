@@ -1,0 +1,139 @@
+"""CKKS coefficients, and bootstraps that bring them to slots, as a user meets them, beside NumPy."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import hemera as hm
+
+COARSE = {
+    "levels": 3,
+    "scale_bits": 30,
+    "order": "from-coefficients",
+    "last_bits": 34,
+    "ratio_bits": 4,
+    "slots_to_coefficients": [],
+    "coefficients_to_slots": [30, 30, 30],
+    "eval_mod_error": -14,
+    "constant_bits": 18,
+}
+
+
+@pytest.fixture(scope="module")
+def params() -> hm.ckks.Parameters:
+    return hm.ckks.Parameters.for_bootstrapping("test-40", **COARSE)
+
+
+@pytest.fixture(scope="module")
+def plan(params: hm.ckks.Parameters) -> hm.circuits.Bootstrap:
+    return hm.circuits.Bootstrap(params)
+
+
+def in_slots(coefficients: np.ndarray) -> np.ndarray:
+    """[2, ..., slots]: both halves, with the bits of the places in reverse."""
+    half = coefficients.shape[-1] // 2
+    bits = half.bit_length() - 1
+    order = [int(f"{i:0{bits}b}"[::-1], 2) for i in range(half)]
+    return np.stack([coefficients[..., order], coefficients[..., half:][..., order]])
+
+
+def test_products_of_coefficients_come_to_slots(
+    params: hm.ckks.Parameters, plan: hm.circuits.Bootstrap
+) -> None:
+    ctx = hm.Context(params, "cpu")
+    sk = ctx.generate_secret_key()
+    ev = ctx.bind(ctx.generate_keys(sk, public_key=False, plan=plan))
+    plan.prepare(ctx)
+    rng = np.random.default_rng(1)
+    rows = rng.uniform(-1, 1, (3, 2, params.degree))
+    weights = np.array([0.5, -0.25, 0.125])
+    columns = ctx.encrypt(ctx.encode(rows, encoding="coefficients", level=0, scale=2.0**10), sk)
+    constants = ctx.encode(weights[:, None], encoding="coefficients", level=0, scale=2.0**20)
+    sums = ev.dot(list(ctx.encrypt(constants, sk).to(ev)), list(ev.load(bytes(columns))))
+    found = plan(sums)
+    assert found.shape == (2, 2)
+    assert found.level == plan.levels_left == 3
+    expected = in_slots(np.tensordot(weights, rows, 1))
+    np.testing.assert_allclose(ctx.decrypt(found, sk), expected, rtol=0, atol=0.04)
+    square = ctx.decrypt(found * found, sk)
+    np.testing.assert_allclose(square, expected**2, rtol=0, atol=0.08)
+
+
+def test_the_plan_says_what_it_does(plan: hm.circuits.Bootstrap) -> None:
+    assert plan.order == "from-coefficients"
+    assert plan.gives_parts
+    assert not plan.exponential
+    assert "from coefficients" in plan.report()
+    assert "SlotToCoeff" not in plan.report()
+    values = np.random.default_rng(2).uniform(-1, 1, (3, 2, plan.slots))
+    simulated = plan.simulate(values[:, 0] + 1j * values[:, 1])
+    assert simulated.shape == (2, 3, plan.slots)
+    np.testing.assert_allclose(simulated, values.transpose(1, 0, 2), rtol=0, atol=0.04)
+
+
+def test_coefficients_are_those_of_the_polynomial() -> None:
+    ctx = hm.Context(hm.ckks.Parameters.for_circuit(depth=1, slots=8, degree=1024, security=None), "cpu")
+    given = np.array([[0.5, -1.25, 3], [0, 2, -0.75]])
+    plain = ctx.encode(given, encoding="coefficients", level=1)
+    assert plain.encoding == "slots"
+    assert plain.shape == (2,)
+    roots = np.exp(1j * np.pi * np.array([pow(5, i, 2048) for i in range(512)]) / 1024)
+    expected = [np.polynomial.polynomial.polyval(roots, row) for row in given]
+    np.testing.assert_allclose(ctx.decode(plain, dtype=np.complex128), expected, rtol=0, atol=2**-30)
+    whole = ctx.encode(np.full(1024, 0.25), encoding="coefficients", level=0, scale=2.0**20)
+    assert whole.scale == 2.0**20
+    assert whole.filled == 512
+
+
+def test_what_coefficients_can_not_be() -> None:
+    ctx = hm.Context(hm.ckks.Parameters.for_circuit(depth=1, slots=8, degree=1024, security=None), "cpu")
+    numbers = np.ones(4)
+    for values, options in (
+        (numbers, {}),  # of no level
+        (numbers, {"level": 0, "largest": 2}),
+        (numbers * 1j, {"level": 0}),
+        (numbers * np.nan, {"level": 0}),
+        (numbers * np.inf, {"level": 0}),
+        (numbers, {"level": 0, "scale": 2.0**70}),
+        (np.ones(1025), {"level": 0}),
+    ):
+        with pytest.raises(hm.errors.ParameterError):
+            ctx.encode(values, encoding="coefficients", **options)
+    with pytest.raises(hm.errors.LevelError):
+        ctx.encode(numbers, encoding="coefficients", level=9)
+
+
+def test_no_evaluator_refreshes_values_with_it(
+    params: hm.ckks.Parameters, plan: hm.circuits.Bootstrap
+) -> None:
+    ctx = hm.Context(params, "cpu")
+    keys = ctx.generate_keys(ctx.generate_secret_key(), plan=plan)
+    with pytest.raises(hm.errors.ParameterError, match="call the plan"):
+        ctx.bind(keys, bootstrap=plan)
+    with pytest.raises(hm.errors.ParameterError, match="from coefficients"):
+        hm.circuits.Bootstrap(params, iterations=2)
+    with pytest.raises(hm.errors.ParameterError, match="from-coefficients"):
+        hm.ckks.Parameters.for_bootstrapping("test-40", order="coefficients")
+    with pytest.raises(hm.errors.ParameterError, match="slots_to_coefficients"):
+        hm.ckks.Parameters.for_bootstrapping("test-40", **(COARSE | {"slots_to_coefficients": [30]}))
+
+
+def test_the_page_has_such_a_program() -> None:
+    page = (Path(__file__).parents[2] / "docs" / "bootstrapping.md").read_text(encoding="utf-8")
+    section = page.partition("## From coefficients")[2]
+    programs = re.findall(r"^```python\n(.*?)^```", section, re.MULTILINE | re.DOTALL)
+    small = programs[0].replace("degree=2**15", "degree=2**11, security=None")
+    rng = np.random.default_rng(3)
+    names: dict[str, Any] = {
+        "hm": hm,
+        "columns": rng.uniform(-1, 1, (2, 2048)),
+        "entries": np.array([0.5, -0.5]),
+    }
+    exec(compile(small, "From coefficients", "exec"), names)
+    expected = in_slots(names["entries"] @ names["columns"])
+    np.testing.assert_allclose(names["ctx"].decrypt(names["y"], names["sk"]), expected, rtol=0, atol=0.04)
