@@ -92,7 +92,10 @@ struct CoefficientBootstrap : ::testing::Test {
 };
 
 TEST_F(CoefficientBootstrap, BringsThemToSlotsWithTheModelsError) {
-  for (const BootstrapSettings& settings : {coefficient_settings(), coarse_settings()}) {
+  // The scale of level 0 may be another one than the user's.
+  BootstrapSettings apart = coarse_settings();
+  apart.last_bits = 36;
+  for (const BootstrapSettings& settings : {coefficient_settings(), coarse_settings(), apart}) {
     const rlwe::Parameters parameters = parameters_for_bootstrapping(settings);
     const Bootstrap plan(parameters);
     EXPECT_EQ(plan.order(), BootstrapOrder::from_coefficients);
@@ -101,6 +104,8 @@ TEST_F(CoefficientBootstrap, BringsThemToSlotsWithTheModelsError) {
     EXPECT_EQ(plan.input_level(), 0);
     EXPECT_EQ(plan.result_level(), settings.levels);
     const BootstrapSession session(parameters, plan);
+    const double scale = session.client.context->scales().level_scale(0);
+    EXPECT_NEAR(std::log2(scale), settings.last_bits - settings.ratio_bits, 0.01);
     const std::vector<double> numbers = random_numbers(parameters.degree());
     const rlwe::Ciphertext out = session.prepared(session.evaluator, encrypted(session, numbers));
     EXPECT_EQ(out.meta.batch, rlwe::BatchShape{2});
@@ -129,9 +134,16 @@ TEST_F(CoefficientBootstrap, TakesBatchesFewSlotsAndFewKeys) {
   for (std::size_t i = 0; i < given.size(); ++i) numbers[i * stride] = given[i];
   rlwe::Ciphertext in = encrypted(session, numbers, {2});
   in.meta.slots = slots;
+  // Of slots that the result does not have.
+  in.meta.is_complex = true;
+  in.meta.filled = 5;
+  in.meta.largest = 0.5;
   const rlwe::Ciphertext out = session.prepared(session.evaluator, in);
   EXPECT_EQ(out.meta.batch, (rlwe::BatchShape{2, 2}));
   EXPECT_EQ(out.meta.slots, slots);
+  EXPECT_FALSE(out.meta.is_complex);
+  EXPECT_EQ(out.meta.filled, 0);
+  EXPECT_TRUE(std::isinf(out.meta.largest));
   const Values found = session.client.decrypt(out);
   for (std::size_t element = 0; element < 2; ++element) {
     const auto first = given.begin() + static_cast<std::ptrdiff_t>(element * 2 * slots);
