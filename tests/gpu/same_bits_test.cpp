@@ -387,6 +387,38 @@ TEST(SchemesOnDevices, BootstrapsByRootsOfUnityHaveTheBitsOfTheCpuAlsoCaptured) 
   expect_bootstrap_bits({.slots = 4}, 2, "test-few");
 }
 
+TEST(SchemesOnDevices, BootstrapsFromCoefficientsHaveTheBitsOfTheCpu) {
+  circuits::BootstrapSettings settings = circuits::bootstrap_preset("test-40");
+  settings.degree = 1024;
+  settings.levels = 2;
+  settings.digits = 1;
+  settings.order = circuits::BootstrapOrder::from_coefficients;
+  settings.slots_to_coefficients = {};
+  settings.last_bits = 52;
+  const rlwe::Parameters parameters = circuits::parameters_for_bootstrapping(settings);
+  const circuits::Bootstrap plan(parameters);
+  const auto there = tests::make_context(parameters);
+  const auto here = rlwe::Context::make(parameters, {}, {.threads = 1});
+  const rlwe::SecretKey secret = rlwe::generate_secret_key(there);
+  const rlwe::EvaluationKeys keys = plan.generate_keys(secret);
+  const ckks::Evaluator evaluator(there, keys);
+  const ckks::Evaluator evaluator_here(here, io::load_evaluation_keys(here, io::save(keys)));
+  const double scale = there->scales().level_scale(0);
+  std::vector<std::int64_t> integers;
+  for (int i = 0; i < 2 * 1000; ++i) integers.push_back(std::llround(scale * std::sin(i)));
+  for (const std::size_t level : {0, 2}) {
+    const auto encoded = [&](const auto& context) {
+      return io::save(ckks::Encoder(context).encode_coefficients(integers, 1000, {2}, level, scale));
+    };
+    EXPECT_TRUE(encoded(there) == encoded(here));
+  }
+  const Ciphertext x =
+      ckks::encrypt(ckks::Encoder(there).encode_coefficients(integers, 1000, {2}, 0, scale), secret);
+  const circuits::PreparedBootstrap bootstrap(there, plan), bootstrap_here(here, plan);
+  const Bytes expected = io::save(bootstrap_here(evaluator_here, io::load_ciphertext(here, io::save(x))));
+  EXPECT_TRUE(io::save(bootstrap(evaluator, x)) == expected);
+}
+
 // The circuit's context shares ring, backend and queue with that of BFV or BGV.
 TEST(SchemesOnDevices, ExactBootstrapsHaveTheBitsOfTheCpuAlsoCaptured) {
   circuits::BootstrapSettings settings = circuits::integer_bootstrap_preset("bfv11-test");
