@@ -1,5 +1,8 @@
 """Search by encrypted queries, in clear and in encrypted databases: docs/search.md."""
 
+from hemera.search.any_client import AnyClient
+from hemera.search.any_index import AnyIndex
+from hemera.search.any_settings import AnySettings
 from hemera.search.base import BaseIndex
 from hemera.search.client import Client
 from hemera.search.encrypted_index import EncryptedIndex
@@ -17,6 +20,9 @@ from hemera.search.thresholds import (
 from hemera.search.tickets import Tickets
 
 __all__ = [
+    "AnyClient",
+    "AnyIndex",
+    "AnySettings",
     "BaseIndex",
     "Client",
     "EncryptedIndex",

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-import os
-import threading
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Sequence
+from typing import ClassVar
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from hemera import _core
-from hemera.errors import MismatchError, MissingKeyError
-from hemera.inputs.arguments import in_own_words, require_type
-from hemera.objects.context import Context
+from hemera.errors import MissingKeyError
+from hemera.inputs.arguments import in_own_words
 from hemera.objects.keys import Keys
+from hemera.search.any_index import AnyIndex
+from hemera.search.any_settings import AnySettings
 from hemera.search.requests import keys_of, name_of, unpack_query
 from hemera.search.settings import Errors, Settings
 
@@ -25,37 +25,11 @@ Asked = list[tuple[_core.EvaluationKeys, bytes, NDArray[np.uint64]]]
 
 
 @in_own_words
-class BaseIndex(ABC):
-    """A database of vectors that answers encrypted queries: `Index` or `EncryptedIndex`."""
+class BaseIndex(AnyIndex[Settings]):
+    """A database of vectors that answers encrypted queries with scores: `Index` or `EncryptedIndex`."""
 
+    settings_type: ClassVar[type[AnySettings]] = Settings
     _ids: NDArray[np.int64]
-
-    def _open(self, settings: Settings, device: str, threads: int | None) -> None:
-        self._settings = settings
-        self._context = Context(settings.params, device, threads=threads)
-        self._next_id = 0
-        self._version = 0
-        self._lock = threading.Lock()
-
-    @property
-    def settings(self) -> Settings:
-        """What clients need to know."""
-        return self._settings
-
-    @property
-    @abstractmethod
-    def ids(self) -> NDArray[np.int64]:
-        """The ids of the rows in the order of answers: a copy."""
-
-    @property
-    def version(self) -> int:
-        """The number of changes so far. Answers carry it."""
-        return self._version
-
-    @property
-    def device(self) -> str:
-        """The device of the database."""
-        return self._context.device
 
     @property
     @abstractmethod
@@ -68,10 +42,6 @@ class BaseIndex(ABC):
         """The errors of scores, for a query of norm 1, as standard deviations over all rows
         (docs/search.md). With exact scores both are 0."""
 
-    @abstractmethod
-    def __len__(self) -> int:
-        """The number of rows."""
-
     def __repr__(self) -> str:
         settings = self._settings
         exact = ", exact" if settings.exact else ""
@@ -80,25 +50,7 @@ class BaseIndex(ABC):
             f"{self.memory_bytes / 2**20:.1f} MiB on {self.device}>"
         )
 
-    @abstractmethod
-    def remove(self, ids: ArrayLike) -> None:
-        """Remove rows. ParameterError if no row has one of the ids."""
-
-    @abstractmethod
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the index to a file. FileError if it can not be written."""
-
     # --- Queries. ---
-
-    def load_keys(self, keys: bytes) -> Keys:
-        """A client's keys in the index's memory, from `Client.keys`: for many queries of one client.
-
-        Raises:
-            FormatError: if they are damaged.
-            MismatchError: if they belong to other parameters.
-        """
-        require_type(keys, bytes, "load_keys", "the bytes of a client's keys")
-        return keys_of(keys, self._context, "load_keys")
 
     def require_keys(self, keys: Keys) -> None:
         """MissingKeyError unless a client's keys are all that its queries take."""
@@ -150,8 +102,3 @@ class BaseIndex(ABC):
     @abstractmethod
     def _answers(self, asked: Asked, names: Sequence[str]) -> list[bytes]:
         """The messages to clients, for queries of these names."""
-
-    def require_rows(self) -> None:
-        """MismatchError unless there is a row to search."""
-        if len(self) == 0:
-            raise MismatchError("the index has no row to search")

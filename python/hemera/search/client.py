@@ -2,25 +2,23 @@
 
 from __future__ import annotations
 
-import functools
 import secrets
-import threading
 from collections import deque
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from hemera import _core
 from hemera.errors import FormatError, MismatchError, ParameterError
-from hemera.inputs.arguments import as_integer, in_own_words, require_type
-from hemera.inputs.source import Source
-from hemera.objects.context import Context
-from hemera.objects.keys import Keys, SecretKey
+from hemera.inputs.arguments import as_integer, in_own_words
+from hemera.objects.keys import Keys
 from hemera.search import quantization, wire
-from hemera.search.requests import MOST_PREPARED, name_of, new_ids
-from hemera.search.settings import Metric, Settings
+from hemera.search.any_client import AnyClient
+from hemera.search.any_settings import AnySettings, Metric
+from hemera.search.requests import MOST_PREPARED, new_ids
+from hemera.search.settings import Settings
 
 __all__ = ["Client"]
 
@@ -46,7 +44,7 @@ class _Asked:
 
 
 @in_own_words
-class Client:
+class Client(AnyClient[Settings, _Asked]):
     """A client of a search: keys, queries, scores.
 
     Args:
@@ -71,21 +69,7 @@ class Client:
         ([1, 2], [0.9, 0.3])
     """
 
-    def __init__(
-        self, settings: Settings | Source, secret_key: Source | None = None, *, threads: int | None = None
-    ) -> None:
-        self._secret_key: SecretKey
-        self._begin(settings if isinstance(settings, Settings) else Settings.load(settings), threads)
-        if secret_key is not None:
-            loaded = self._context.load(secret_key)
-            self._secret_key = require_type(loaded, SecretKey, "Client", "a secret key")
-        elif self._settings.owner:
-            raise ParameterError(
-                "only the key of its owner reads an encrypted index: give secret_key=, or begin another "
-                "index by Client.owning(vectors)"
-            )
-        else:
-            self._secret_key = self._context.generate_secret_key()
+    settings_type: ClassVar[type[AnySettings]] = Settings
 
     @classmethod
     def owning(
@@ -126,36 +110,19 @@ class Client:
         if len(given) == 0:
             raise MismatchError("an index begins with one vector at least")
         name = secrets.token_hex(16)
-        client = cls.__new__(cls)
-        client._begin(quantization.settings_of(given, metric, exact, largest, query_bound, name), threads)
-        client._secret_key = client._context.generate_secret_key()
-        return client
+        return cls._owner_of(
+            quantization.settings_of(given, metric, exact, largest, query_bound, name), threads
+        )
 
     def _begin(self, settings: Settings, threads: int | None) -> None:
-        self._settings = settings
-        self._context = Context(self._settings.params, "cpu", threads=threads)
-        self._asked: dict[str, _Asked] = {}
+        super()._begin(settings, threads)
         # Encryptions of zero whose seeds an index knows. Their numbers are secret until a message is added.
         self._prepared: deque[tuple[bytes, NDArray[np.uint64]]] = deque()
-        self._lock = threading.Lock()
 
-    @property
-    def settings(self) -> Settings:
-        """The settings of the index."""
-        return self._settings
-
-    @property
-    def secret_key(self) -> SecretKey:
-        """The key that decrypts scores. It stays with the client; `save(path)` writes a file of it."""
-        return self._secret_key
-
-    @functools.cached_property
-    def keys(self) -> bytes:
-        """The keys that an index needs to answer: log2 N automorphisms, 0.6 MB (exact: 3.9 MB); for an
-        encrypted index also that of products. They can not decrypt. Made at the first use, and of one secret
-        key always for the same queries."""
+    def _generate_keys(self) -> Keys:
+        """log2 N automorphisms, 0.6 MB (exact: 3.9 MB); for an encrypted index also that of products."""
         made = _core.search_generate_keys(self._secret_key._native, bool(self._settings.owner))
-        return Keys(made, self._context).to_bytes()
+        return Keys(made, self._context)
 
     def encrypt(self, vectors: ArrayLike, *, ids: ArrayLike | None = None) -> bytes:
         """Encrypt rows for an `EncryptedIndex`.
@@ -266,8 +233,7 @@ class Client:
         wide = queries.astype(np.int64 if self._settings.exact else np.float64)
         squares = np.einsum("ij,ij->i", wide, wide)
         norms = squares if self._settings.exact else np.sqrt(squares)
-        with self._lock:
-            self._asked[name_of(sent)] = _Asked(norms, given.ndim == 1)
+        self._wait_for(sent, _Asked(norms, given.ndim == 1))
         return sent
 
     def _with_message(self, integers: NDArray[np.int64], shift: int) -> tuple[bytes, NDArray[np.uint64]]:
@@ -283,11 +249,6 @@ class Client:
         numbers = _core.search_add_message(self._context._native, zeros, integers, shift)
         zeros.fill(0)  # together with what is sent they tell the message
         return seed, numbers
-
-    def forget(self, query: bytes) -> None:
-        """Give up a query whose answer will not come."""
-        with self._lock:
-            self._asked.pop(name_of(query), None)
 
     def decrypt(
         self, answer: bytes, k: int | None = None
@@ -335,13 +296,9 @@ class Client:
         ends = np.cumsum(sizes)
         if in_clear:
             norms: NDArray[Any] = np.frombuffer(body[ends[2] : ends[3]], "<f8")
-            asked: _Asked | None = _Asked(
-                norms.astype(np.int64) if settings.exact else norms, header["is_single"]
-            )
+            asked = _Asked(norms.astype(np.int64) if settings.exact else norms, header["is_single"])
         else:
-            asked = self._asked.get(header["query"])
-        if asked is None:
-            raise MismatchError("the answer is to no query of this client that waits for one")
+            asked = self._asked(header["query"])
         if count != len(asked.norms) or (asked.is_single and count != 1):
             raise FormatError(f"the answer is for {count} queries; {len(asked.norms)} were asked")
         numbers = self._numbers(body[: ends[1]], blocks)
@@ -362,8 +319,8 @@ class Client:
             if has_squares:
                 squares = found[-1] / settings.square_scale
         scores = self._scores(found[:count], asked.norms, squares)
-        with self._lock:
-            self._asked.pop(header["query"], None)
+        if not in_clear:
+            self._answered(header["query"])
         chosen = [_best(row, k, settings.metric != "l2") for row in scores]
         best = np.stack([row[at] for row, at in zip(scores, chosen, strict=True)])
         named = np.stack([ids[at] for at in chosen])

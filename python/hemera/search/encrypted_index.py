@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -13,15 +12,14 @@ from numpy.typing import ArrayLike, NDArray
 from hemera import _core
 from hemera.errors import FormatError, RangeError
 from hemera.inputs.arguments import in_own_words, require_type
-from hemera.inputs.source import Source, read_bytes, write_bytes
 from hemera.objects.keys import Keys
 from hemera.search import quantization, wire
 from hemera.search.base import Asked, BaseIndex
 from hemera.search.requests import (
-    IDS,
     SEED_BYTES,
     new_ids,
     places_of,
+    require_ids,
     require_settings,
 )
 from hemera.search.settings import MOST_MESSAGES, Errors, Settings, encrypted_noise_deviation
@@ -29,7 +27,6 @@ from hemera.search.settings import MOST_MESSAGES, Errors, Settings, encrypted_no
 __all__ = ["EncryptedIndex"]
 
 _ROWS_FIELDS: dict[str, type] = {"settings": dict, "count": int, "has_ids": bool}
-_INDEX_FIELDS: dict[str, type] = {"settings": dict, "blocks": int, "index_version": int, "next_id": int}
 _LARGEST_INTEGER = 32767
 """Of queries in the clear: 16 bits."""
 
@@ -51,7 +48,8 @@ class EncryptedIndex(BaseIndex):
     alone decrypts.
 
     A block of `settings.degree` rows takes 16 bytes an entry of the device's memory, 32 with exact scores;
-    metric "l2" takes that of one entry more. Any thread may use an index; one call runs at a time.
+    metric "l2" takes that of one entry more. A file has 12 bytes an entry (exact: 24). Any thread may use an
+    index; one call runs at a time.
 
     Args:
         rows: from `Client.encrypt`. Their settings are the index's.
@@ -74,13 +72,16 @@ class EncryptedIndex(BaseIndex):
         (17, 1.0)
     """
 
+    kind: ClassVar[str] = "encrypted index"
+    _file_fields: ClassVar[dict[str, type]] = {"blocks": int}
+
     def __init__(self, rows: bytes, *, device: str = "cpu", threads: int | None = None) -> None:
         sent = _unpack_rows(rows)
-        self._begin(sent.settings, device, threads)
+        self._open(sent.settings, device, threads)
         self._add(sent)
 
-    def _begin(self, settings: Settings, device: str, threads: int | None) -> None:
-        self._open(settings, device, threads)
+    def _open(self, settings: Settings, device: str, threads: int | None) -> None:
+        super()._open(settings, device, threads)
         # Entries, and squared norms. Both have the same blocks.
         self._databases = [
             _core.SearchEncryptedDatabase(self._context._native, dims)
@@ -182,8 +183,7 @@ class EncryptedIndex(BaseIndex):
                 self._used[block] = place + size
                 self._messages[block] += 1
                 at += size
-            self._next_id = max(self._next_id, int(named.max(initial=-1)) + 1)
-            self._version += 1
+            self._changed(named)
         return named
 
     def remove(self, ids: ArrayLike) -> None:
@@ -197,7 +197,7 @@ class EncryptedIndex(BaseIndex):
         with self._lock:
             kept = np.flatnonzero(self._ids >= 0)
             self._ids.reshape(-1)[kept[places_of(ids, self.ids)]] = -1
-            self._version += 1
+            self._changed()
             for block in reversed(np.flatnonzero((self._ids < 0).all(axis=1)).tolist()):
                 last = len(self._used) - 1
                 if block != last:
@@ -245,8 +245,7 @@ class EncryptedIndex(BaseIndex):
         given = np.asarray(query)
         queries = given[None] if given.ndim == 1 else given
         integers, factor, norms = _in_clear(queries, settings)
-        with self._lock:
-            self.require_rows()
+        with self._searching():
             answer = self._draft("", len(queries), given.ndim == 1, norms.astype("<f8").tobytes())
             packing = settings.dropped_bits, settings.kept_bytes
             self._databases[0].answer_clear(integers, factor, *packing, answer.memory, 1)
@@ -255,8 +254,7 @@ class EncryptedIndex(BaseIndex):
 
     def _answers(self, asked: Asked, names: Sequence[str]) -> list[bytes]:
         packing = self._settings.dropped_bits, self._settings.kept_bytes
-        with self._lock:
-            self.require_rows()
+        with self._searching():
             answers = [
                 self._draft(name, len(numbers)) for name, (_, _, numbers) in zip(names, asked, strict=True)
             ]
@@ -272,9 +270,7 @@ class EncryptedIndex(BaseIndex):
         ids = ids[: int(np.flatnonzero(ids >= 0)[-1]) + 1]
         has_ids = not np.array_equal(ids, np.arange(len(ids)))
         header = {
-            "settings": settings.digest,
-            "query": name,
-            "index_version": self._version,
+            **self._answer_header(name),
             "rows": len(ids),
             "count": count,
             "has_ids": has_ids,
@@ -301,41 +297,20 @@ class EncryptedIndex(BaseIndex):
 
     # --- Files. ---
 
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the index to a file: settings, ciphertexts, ids; 12 bytes an entry (exact: 24). It appears
-        under its name only when it is complete.
+    def _contents(self) -> tuple[dict[str, Any], Sequence[wire.Part]]:
+        width, blocks = self._settings.number_bytes, len(self._used)
+        parts = [
+            self._ids.astype("<i8").tobytes(),
+            np.array([self._used, self._messages], "<i8").tobytes(),
+        ]
+        for block in range(blocks):
+            parts += [wire.pack_numbers(d.residues(block), width) for d in self._databases]
+        return {"blocks": blocks}, parts
 
-        Raises:
-            FileError: if it can not be written.
-        """
-        width = self._settings.number_bytes
-        with self._lock:
-            header = {
-                "settings": self._settings.to_fields(),
-                "blocks": len(self._used),
-                "index_version": self._version,
-                "next_id": self._next_id,
-            }
-            parts = [
-                self._ids.astype("<i8").tobytes(),
-                np.array([self._used, self._messages], "<i8").tobytes(),
-            ]
-            for block in range(len(self._used)):
-                parts += [wire.pack_numbers(d.residues(block), width) for d in self._databases]
-        write_bytes(path, wire.pack("encrypted index", header, *parts))
-
-    @classmethod
-    def load(cls, source: Source, *, device: str = "cpu", threads: int | None = None) -> EncryptedIndex:
-        """An index from a file's path, or its bytes.
-
-        Raises:
-            FormatError: if it is damaged.
-            FileError: if the file can not be read.
-            DeviceError, OutOfMemoryError: as for an index.
-        """
-        header, body = wire.unpack("encrypted index", read_bytes(source), _INDEX_FIELDS)
-        settings = _settings_of_owner(header["settings"], "encrypted index")
-        blocks, degree = header["blocks"], settings.degree
+    def _fill(self, header: dict[str, Any], body: memoryview) -> None:
+        settings, blocks = self._settings, header["blocks"]
+        _require_owner(settings, "encrypted index")
+        degree = settings.degree
         row = degree * len(settings.params.primes[-1]) * settings.number_bytes
         sizes = [2 * dims * row for dims in _dims_of_databases(settings)]
         if blocks < 0 or len(body) != blocks * (8 * degree + 16 + sum(sizes)):
@@ -343,43 +318,37 @@ class EncryptedIndex(BaseIndex):
         ids = np.frombuffer(body[: 8 * blocks * degree], "<i8").astype(np.int64).reshape(blocks, degree)
         at = 8 * blocks * degree + 16 * blocks
         used, messages = np.frombuffer(body[8 * blocks * degree : at], "<i8").reshape(2, blocks).tolist()
-        there = ids[ids >= 0]
-        is_above = there.max(initial=-1) < header["next_id"] <= IDS
+        require_ids(ids[ids >= 0], self._next_id)
         unused = np.arange(degree) >= np.array(used, np.int64)[:, None]
-        if len(np.unique(there)) != len(there) or not is_above or (ids[unused] >= 0).any():
-            raise FormatError("the ids of the encrypted index are damaged")
+        if (ids[unused] >= 0).any():
+            raise FormatError("the encrypted index has a row in a place that was never used")
         if not all(1 <= u <= degree and 1 <= m <= MOST_MESSAGES for u, m in zip(used, messages, strict=True)):
             raise FormatError("the blocks of the encrypted index are damaged")
         if (ids < 0).all(axis=1).any():
             raise FormatError("the encrypted index has a block without rows")
-        index = cls.__new__(cls)
-        index._begin(settings, device, threads)
-        for database in index._databases:
+        for database in self._databases:
             database.resize(blocks)
         for block in range(blocks):
-            for database, size in zip(index._databases, sizes, strict=True):
+            for database, size in zip(self._databases, sizes, strict=True):
                 database.set_residues(block, wire.unpack_numbers(body[at : at + size], settings.number_bytes))
                 at += size
-        index._ids, index._used, index._messages = ids, used, messages
-        index._next_id, index._version = header["next_id"], header["index_version"]
-        return index
+        self._ids, self._used, self._messages = ids, used, messages
 
 
 def _dims_of_databases(settings: Settings) -> list[int]:
     return [settings.dims, 1] if settings.metric == "l2" else [settings.dims]
 
 
-def _settings_of_owner(fields: dict[str, Any], what: str) -> Settings:
-    settings = Settings.from_fields(fields)
+def _require_owner(settings: Settings, what: str) -> None:
     if not settings.owner:
         raise FormatError(f"the settings of the {what} are a clear index's")
-    return settings
 
 
 def _unpack_rows(rows: bytes) -> _Sent:
     require_type(rows, bytes, "an encrypted index", "the bytes of rows from Client.encrypt")
     header, body = wire.unpack("rows", rows, _ROWS_FIELDS)
-    settings = _settings_of_owner(header["settings"], "message of rows")
+    settings = Settings.from_fields(header["settings"])
+    _require_owner(settings, "message of rows")
     count, degree, width = header["count"], settings.degree, settings.number_bytes
     limbs = len(settings.params.primes[-1])
     all_dims = _dims_of_databases(settings)

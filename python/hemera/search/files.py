@@ -3,26 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
 from hemera.errors import FormatError
 from hemera.inputs.source import Source, read_bytes
 from hemera.search import wire
-from hemera.search.base import BaseIndex
+from hemera.search.any_index import AnyIndex
+from hemera.search.any_settings import AnySettings
 from hemera.search.encrypted_index import EncryptedIndex
 from hemera.search.index import Index
-from hemera.search.settings import Settings
+from hemera.search.ranks import TopIndex
+from hemera.search.thresholds import EncryptedThresholdIndex, ThresholdIndex
 
 __all__ = ["load", "settings_of"]
 
-_KINDS: Mapping[str, type[Index] | type[EncryptedIndex]] = {
-    "index": Index,
-    "encrypted index": EncryptedIndex,
+_KINDS: Mapping[str, type[AnyIndex[Any]]] = {
+    each.kind: each for each in (Index, EncryptedIndex, ThresholdIndex, EncryptedThresholdIndex, TopIndex)
 }
 """The classes by the kinds of their files."""
 
 
-def load(source: Source, *, device: str = "cpu", threads: int | None = None) -> BaseIndex:
-    """The index of a file or its bytes: an `Index` or an `EncryptedIndex`.
+def load(source: Source, *, device: str = "cpu", threads: int | None = None) -> AnyIndex[Any]:
+    """The index of a file or its bytes, of any kind: an `Index`, an `EncryptedIndex`, a `ThresholdIndex`, an
+    `EncryptedThresholdIndex` or a `TopIndex`.
 
     Args:
         source: the path of a file that `save` wrote, or its bytes.
@@ -38,13 +41,14 @@ def load(source: Source, *, device: str = "cpu", threads: int | None = None) -> 
     return _KINDS[_kind_of(data)].load(data, device=device, threads=threads)
 
 
-def settings_of(source: Source) -> Settings:
+def settings_of(source: Source) -> AnySettings:
     """The settings of the index in a file, or its bytes, whose checksum is right. FormatError, FileError."""
     data = read_bytes(source)
-    header, _ = wire.unpack_any(_kind_of(data), data)
+    kind = _kind_of(data)
+    header, _ = wire.unpack_any(kind, data)
     if not isinstance(header.get("settings"), dict):
         raise FormatError("the header of the index has no settings")
-    return Settings.from_fields(header["settings"])
+    return _KINDS[kind].settings_type.from_fields(header["settings"])
 
 
 def _kind_of(data: bytes) -> str:

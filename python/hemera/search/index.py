@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -12,20 +11,20 @@ from numpy.typing import ArrayLike, NDArray
 from hemera import _core
 from hemera.errors import FormatError, MismatchError
 from hemera.inputs.arguments import in_own_words
-from hemera.inputs.source import Source, read_bytes, write_bytes
 from hemera.objects.keys import Keys
 from hemera.search import quantization, wire
+from hemera.search.any_settings import Metric
 from hemera.search.base import Asked, BaseIndex
 from hemera.search.requests import (
-    IDS,
     keys_of,
     name_of,
     new_ids,
     places_of,
+    require_ids,
     seeds_of,
     unpack_query,
 )
-from hemera.search.settings import Errors, Metric, Settings, noise_deviation
+from hemera.search.settings import Errors, Settings, noise_deviation
 from hemera.search.tickets import Ticket, Tickets
 
 __all__ = ["Index"]
@@ -34,7 +33,6 @@ _NO_NAME = 32 * "0"
 """Of a query that is not there yet."""
 _KNOWN = (1, 2, 3)
 """Parts of an answer that do not depend on the query's numbers: all but b."""
-_INDEX_FIELDS: dict[str, type] = {"settings": dict, "rows": int, "index_version": int, "next_id": int}
 
 
 @in_own_words
@@ -78,6 +76,9 @@ class Index(BaseIndex):
         (17, 1.0)
     """
 
+    kind: ClassVar[str] = "index"
+    _file_fields: ClassVar[dict[str, type]] = {"rows": int}
+
     def __init__(
         self,
         vectors: ArrayLike,
@@ -98,11 +99,11 @@ class Index(BaseIndex):
         if len(given) == 0:
             raise MismatchError("an index begins with one vector at least")
         settings = quantization.settings_of(given, metric, exact, largest, query_bound)
-        self._begin(settings, device, threads)
+        self._open(settings, device, threads)
         self.add(given, ids=ids)
 
-    def _begin(self, settings: Settings, device: str, threads: int | None) -> None:
-        self._open(settings, device, threads)
+    def _open(self, settings: Settings, device: str, threads: int | None) -> None:
+        super()._open(settings, device, threads)
         self._database = _core.SearchDatabase(self._context._native, settings.dims)
         self._vectors = np.empty((0, settings.dims), np.int8)  # with room for rows to come
         self._squares = np.empty(0, np.uint32)
@@ -170,8 +171,7 @@ class Index(BaseIndex):
             self._squares[first:last] = quantization.squares(rows)
             self._ids[first:last] = named
             self._rows = last
-            self._next_id = max(self._next_id, int(named.max(initial=-1)) + 1)
-            self._version += 1
+            self._changed(named)
             self._has_ids = self._has_ids or not np.array_equal(named, np.arange(first, last))
             self._write_blocks(range(first // self._settings.degree, self._database.blocks))
         return named
@@ -197,7 +197,7 @@ class Index(BaseIndex):
                 changed.add(blocks - 1)
             self._rows = rows
             self._has_ids = not np.array_equal(kept[:rows], np.arange(rows))
-            self._version += 1
+            self._changed()
             self._database.resize(blocks)
             self._write_blocks(sorted(changed))
 
@@ -247,8 +247,7 @@ class Index(BaseIndex):
         prepared = {}
         packing = self._settings.dropped_bits, self._settings.kept_bytes
         for seed in seeds:
-            with self._lock:  # queries come in between
-                self.require_rows()
+            with self._searching():  # queries come in between
                 if self._version != version:
                     raise MismatchError("the index has changed while tickets were made; prepare anew")
                 answer = self._draft(_NO_NAME, 1)
@@ -283,8 +282,7 @@ class Index(BaseIndex):
         if not isinstance(keys, Tickets):
             return self.query_many([(query, keys)])[0]
         asked = unpack_query(query, self._settings)
-        with self._lock:
-            self.require_rows()
+        with self._searching():
             ticket = keys._take(asked.seed, self._version)
             answer = ticket.answer
             answer.rename(self._header(name_of(query), 1))
@@ -293,8 +291,7 @@ class Index(BaseIndex):
 
     def _answers(self, asked: Asked, names: Sequence[str]) -> list[bytes]:
         packing = self._settings.dropped_bits, self._settings.kept_bytes
-        with self._lock:
-            self.require_rows()
+        with self._searching():
             answers = [
                 self._draft(name, len(numbers)) for name, (_, _, numbers) in zip(names, asked, strict=True)
             ]
@@ -303,9 +300,7 @@ class Index(BaseIndex):
 
     def _header(self, name: str, count: int) -> dict[str, Any]:
         return {
-            "settings": self._settings.digest,
-            "query": name,
-            "index_version": self._version,
+            **self._answer_header(name),
             "rows": self._rows,
             "count": count,
             "has_ids": self._has_ids,
@@ -329,52 +324,19 @@ class Index(BaseIndex):
 
     # --- Files. ---
 
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the index to a file: settings, rows in int8, ids. It appears under its name only when it is
-        complete.
+    def _contents(self) -> tuple[dict[str, Any], Sequence[wire.Part]]:
+        rows = self._rows
+        return {"rows": rows}, (self._ids[:rows].astype("<i8").tobytes(), self._vectors[:rows].tobytes())
 
-        Raises:
-            FileError: if it can not be written.
-        """
-        with self._lock:
-            data = wire.pack(
-                "index",
-                {
-                    "settings": self._settings.to_fields(),
-                    "rows": self._rows,
-                    "index_version": self._version,
-                    "next_id": self._next_id,
-                },
-                self._ids[: self._rows].astype("<i8").tobytes(),
-                self._vectors[: self._rows].tobytes(),
-            )
-        write_bytes(path, data)
-
-    @classmethod
-    def load(cls, source: Source, *, device: str = "cpu", threads: int | None = None) -> Index:
-        """An index from a file's path, or its bytes. Polynomials are made anew.
-
-        Raises:
-            FormatError: if it is damaged.
-            FileError: if the file can not be read.
-            DeviceError, OutOfMemoryError: as for an index.
-        """
-        header, body = wire.unpack("index", read_bytes(source), _INDEX_FIELDS)
-        settings = Settings.from_fields(header["settings"])
-        rows = header["rows"]
+    def _fill(self, header: dict[str, Any], body: memoryview) -> None:
+        settings, rows = self._settings, header["rows"]
         if rows < 0 or len(body) != rows * (8 + settings.dims):
             raise FormatError(f"the index has {len(body)} bytes for {rows} rows of {settings.dims}")
         ids = np.frombuffer(body[: 8 * rows], "<i8").astype(np.int64)
-        is_above = ids.max(initial=-1) < header["next_id"] <= IDS
-        if len(np.unique(ids)) != rows or not is_above or ids.min(initial=0) < 0:
-            raise FormatError("the ids of the index are damaged")
-        index = cls.__new__(cls)
-        index._begin(settings, device, threads)
-        index._database.resize(-(-rows // settings.degree))
-        index._vectors = np.frombuffer(body[8 * rows :], np.int8).reshape(rows, settings.dims).copy()
-        index._squares = quantization.squares(index._vectors)
-        index._ids, index._rows = ids, rows
-        index._next_id, index._version = header["next_id"], header["index_version"]
-        index._has_ids = not np.array_equal(ids, np.arange(rows))
-        index._write_blocks(range(index._database.blocks))
-        return index
+        require_ids(ids, self._next_id)
+        self._database.resize(-(-rows // settings.degree))
+        self._vectors = np.frombuffer(body[8 * rows :], np.int8).reshape(rows, settings.dims).copy()
+        self._squares = quantization.squares(self._vectors)
+        self._ids, self._rows = ids, rows
+        self._has_ids = not np.array_equal(ids, np.arange(rows))
+        self._write_blocks(range(self._database.blocks))

@@ -8,7 +8,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from hemera.errors import MismatchError, ParameterError, RangeError
-from hemera.search.settings import LARGEST_ENTRY, Metric, Settings
+from hemera.search.any_settings import Metric
+from hemera.search.settings import LARGEST_ENTRY, Settings
 
 _ROWS_AT_ONCE = 1 << 14
 _SQUARE_BITS = 20

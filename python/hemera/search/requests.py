@@ -14,6 +14,7 @@ from hemera.inputs.arguments import require_type
 from hemera.objects.context import Context
 from hemera.objects.keys import Keys
 from hemera.search import wire
+from hemera.search.any_settings import AnySettings
 from hemera.search.settings import Settings
 
 SEED_BYTES = 32
@@ -59,7 +60,7 @@ def name_of(query: bytes) -> str:
     return hashlib.sha256(query).hexdigest()[:32]
 
 
-def require_settings(digest: str, settings: Settings, what: str) -> None:
+def require_settings(digest: str, settings: AnySettings, what: str) -> None:
     """MismatchError unless a message is for these settings."""
     if digest != settings.digest:
         raise MismatchError(
@@ -102,6 +103,13 @@ def new_ids(ids: ArrayLike | None, count: int, there: NDArray[np.int64], next_id
     if len(known):
         raise ParameterError(f"the index has a row {int(known[0])} already; remove it first")
     return named
+
+
+def require_ids(ids: NDArray[np.int64], next_id: int) -> None:
+    """FormatError unless these are the ids of a file's index."""
+    is_above = ids.max(initial=-1) < next_id <= IDS
+    if len(np.unique(ids)) != len(ids) or not is_above or ids.min(initial=0) < 0:
+        raise FormatError("the ids of the index are damaged")
 
 
 def places_of(ids: ArrayLike, there: NDArray[np.int64]) -> NDArray[Any]:

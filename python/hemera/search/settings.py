@@ -3,19 +3,15 @@
 from __future__ import annotations
 
 import functools
-import hashlib
 import math
-import re
-from dataclasses import asdict, dataclass
-from typing import Any, Literal, get_args
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar
 
 from hemera import _core
 from hemera.ckks import Parameters
-from hemera.errors import FormatError, ParameterError
-from hemera.inputs.source import Source, read_bytes
-from hemera.search import wire
-
-Metric = Literal["cosine", "dot", "l2"]
+from hemera.errors import ParameterError
+from hemera.search.any_settings import AnySettings, Metric
 
 LARGEST_ENTRY = 128
 """Magnitude of an entry of the database: -128 of int8."""
@@ -51,12 +47,15 @@ class Errors:
 
 
 @dataclass(frozen=True)
-class Settings:
+class Settings(AnySettings):
     """All that a client needs to know of an index. They say nothing of its vectors but the numbers below.
 
     Raises:
         ParameterError: if a field is out of its range.
     """
+
+    _kind: ClassVar[str] = "settings"
+    _fields: ClassVar[Mapping[str, type]] = _FIELDS
 
     dims: int
     """Numbers of a vector: 1 to 4096; with exact scores to 8192."""
@@ -75,8 +74,7 @@ class Settings:
     "": of a clear index."""
 
     def __post_init__(self) -> None:
-        if self.metric not in get_args(Metric):
-            raise ParameterError(f"metric must be one of {', '.join(get_args(Metric))}, not {self.metric!r}")
+        self._require_common()
         if self.exact and self.metric == "cosine":
             raise ParameterError("cosines are no integers: exact scores are those of metric 'dot' or 'l2'")
         if not 1 <= self.dims <= self.degree:
@@ -84,8 +82,6 @@ class Settings:
                 f"vectors have 1 to {self.degree} numbers here, not {self.dims}; project longer ones, or "
                 "search in parts of them and add the scores"
             )
-        if self.owner and not re.fullmatch("[0-9a-f]{32}", self.owner):
-            raise ParameterError(f"an owner's name has 32 hexadecimal digits, and is not {self.owner!r}")
         largest = LARGEST_ENTRY * math.sqrt(self.dims)
         if self.row_bound == 0:
             object.__setattr__(self, "row_bound", largest)
@@ -182,11 +178,6 @@ class Settings:
         """Bytes of a query in the memory of a device that answers it: a ciphertext for each number."""
         return 16 * self.dims * len(self.params.primes[-1]) * self.degree
 
-    @functools.cached_property
-    def digest(self) -> str:
-        """32 hexadecimal digits that name the settings in queries and answers."""
-        return hashlib.sha256(bytes(self)).hexdigest()[:32]
-
     @property
     def _tolerance(self) -> float:
         """Deviations of the noise, at the most, from an exact score to the middle between two."""
@@ -201,39 +192,12 @@ class Settings:
 
     def to_fields(self) -> dict[str, Any]:
         """The fields of a header. Those of clear indexes have no owner."""
-        fields = asdict(self)
-        return fields if self.owner else {name: fields[name] for name in _FIELDS}
-
-    def to_bytes(self) -> bytes:
-        """The settings as a message to a client."""
-        return wire.pack("settings", self.to_fields())
-
-    def __bytes__(self) -> bytes:
-        return self.to_bytes()
+        fields = super().to_fields()
+        return fields if self.owner else {name: fields[name] for name in self._fields}
 
     @classmethod
-    def load(cls, source: Source) -> Settings:
-        """Settings from their bytes or a file's path.
-
-        Raises:
-            FormatError: if they are damaged, or of another version.
-            FileError: if the file can not be read.
-        """
-        header, body = wire.unpack_any("settings", read_bytes(source))
-        if len(body) != 0:
-            raise FormatError(f"the settings of a search have {len(body)} bytes after their header")
-        return cls.from_fields(header)
-
-    @classmethod
-    def from_fields(cls, fields: dict[str, Any]) -> Settings:
-        """Settings of a header. FormatError if a field is missing or out of its range."""
-        wanted = {**_FIELDS, "owner": str} if "owner" in fields else _FIELDS
-        if set(fields) != set(wanted) or any(type(fields[name]) is not of for name, of in wanted.items()):
-            raise FormatError("the settings of a search have other fields")
-        try:
-            return cls(**fields)
-        except ParameterError as error:
-            raise FormatError(f"the settings of a search are damaged: {error}") from None
+    def _wanted(cls, fields: Mapping[str, Any]) -> Mapping[str, type]:
+        return {**cls._fields, "owner": str} if "owner" in fields else cls._fields
 
 
 @functools.cache

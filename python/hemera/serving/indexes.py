@@ -49,6 +49,8 @@ class ServedIndex:
             MismatchError: when it has no row.
         """
         index = load(self._path, device=options.device, threads=options.threads)
+        if not isinstance(index, BaseIndex):
+            raise FormatError(f"a server has indexes of scores, and this is a {index.kind}")
         index.require_rows()
         self._copies[number] = index
 

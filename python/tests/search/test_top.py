@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from hemera.errors import FormatError, MismatchError, MissingKeyError, ParameterError
 from hemera.search import Matches, ThresholdClient, ThresholdIndex, TopClient, TopIndex, TopSettings
 from hemera.search.ranks.circuit import biases_of, pair_columns
-from hemera.search.ranks.messages import Answer
+from hemera.search.ranks.messages import unpack_answer
 from hemera.search.thresholds.scores import Asked, scaled_rows
 
 MARGIN = 2.0**-2
@@ -123,7 +123,7 @@ def test_payloads_of_the_first_rows(world: World) -> None:
 
 def test_answers_have_nothing_but_the_first_rows(world: World) -> None:
     query = world.client.query(X, 2)
-    answer = Answer.unpack(world.index.query(query, world.keys), world.client.settings, world.client._context)
+    answer = unpack_answer(world.index.query(query, world.keys), world.client.settings, world.client._context)
     slots = world.client._context.decrypt(answer.results[0], world.client.secret_key)
     others = slots.reshape(-1, world.client.settings.rows)[:, 1:]
     assert np.abs(others).max() < 1e-4

@@ -2,30 +2,35 @@
 
 from __future__ import annotations
 
-import functools
-import threading
+from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from hemera.errors import MismatchError, ParameterError
-from hemera.inputs.arguments import as_integer, in_own_words, require_type
-from hemera.inputs.source import Source
-from hemera.objects.context import Context
-from hemera.objects.keys import SecretKey
+from hemera.inputs.arguments import as_integer, in_own_words
+from hemera.objects.cost import Cost
+from hemera.search.any_settings import AnySettings
 from hemera.search.ranks import circuit
-from hemera.search.ranks.messages import Answer, pack_query
+from hemera.search.ranks.messages import unpack_answer
 from hemera.search.ranks.settings import TopSettings
-from hemera.search.requests import name_of
-from hemera.search.thresholds.client import Matches, matches_of
-from hemera.search.thresholds.messages import require_want
+from hemera.search.thresholds.comparing_client import ComparingClient, Matches
+from hemera.search.thresholds.messages import pack_query, require_want
 from hemera.search.thresholds.scores import Asked
 
 __all__ = ["TopClient"]
 
 
+@dataclass(frozen=True)
+class _Waiting:
+    """What decrypting the answer to a query needs of it."""
+
+    want: str
+
+
 @in_own_words
-class TopClient:
+class TopClient(ComparingClient[TopSettings, _Waiting]):
     """A client of a `TopIndex`: keys, queries, results.
 
     Args:
@@ -39,40 +44,10 @@ class TopClient:
         MismatchError: if the secret key belongs to other parameters.
     """
 
-    def __init__(
-        self,
-        settings: TopSettings | Source,
-        secret_key: Source | None = None,
-        *,
-        threads: int | None = None,
-    ) -> None:
-        self._settings = settings if isinstance(settings, TopSettings) else TopSettings.load(settings)
-        self._context = Context(self._settings.params, "cpu", threads=threads)
-        self._waiting: dict[str, str] = {}  # of each query what it wants
-        self._lock = threading.Lock()
-        self._secret_key = (
-            self._context.generate_secret_key()
-            if secret_key is None
-            else require_type(self._context.load(secret_key), SecretKey, "TopClient", "a secret key")
-        )
+    settings_type: ClassVar[type[AnySettings]] = TopSettings
 
-    @property
-    def settings(self) -> TopSettings:
-        """The settings of the index."""
-        return self._settings
-
-    @property
-    def secret_key(self) -> SecretKey:
-        """The key that decrypts results. It stays with the client; `save(path)` writes a file of it."""
-        return self._secret_key
-
-    @functools.cached_property
-    def keys(self) -> bytes:
-        """The keys that an index needs to answer. They can not decrypt. Made at the first use."""
-        made = self._context.generate_keys(
-            self._secret_key, public_key=False, relinearization=False, plan=circuit.cost_of(self._settings)
-        )
-        return made.to_bytes()
+    def _cost(self) -> Cost:
+        return circuit.cost_of(self._settings)
 
     def query(self, x: ArrayLike, k: int, *, payloads: bool = False) -> bytes:
         """Encrypt a query and its k.
@@ -100,15 +75,9 @@ class TopClient:
         slots = context.encode(asked.slots, level=settings.top)
         last = context.encode(np.full(settings.layout.slots, share), level=settings.rank_level)
         encrypted = [context.encrypt(each, self._secret_key) for each in (slots, last)]
-        sent = pack_query(settings, want, *encrypted)
-        with self._lock:
-            self._waiting[name_of(sent)] = want
+        sent = pack_query("top query", settings, want, *encrypted)
+        self._wait_for(sent, _Waiting(want))
         return sent
-
-    def forget(self, query: bytes) -> None:
-        """Give up a query whose answer will not come."""
-        with self._lock:
-            self._waiting.pop(name_of(query), None)
 
     def decrypt(self, answer: bytes) -> Matches:
         """The first k rows, or all if there are fewer; in the index's order, not by score. Each answer is
@@ -124,17 +93,8 @@ class TopClient:
             NoiseError: if values are too large: the key is wrong, or the server computed something else. The
                 server must not learn of this error.
         """
-        settings, layout = self._settings, self._settings.layout
-        unpacked = Answer.unpack(answer, settings, self._context)
-        with self._lock:
-            if self._waiting.get(unpacked.name) != unpacked.want:
-                raise MismatchError("the answer belongs to no query of this client that waits for one")
-            del self._waiting[unpacked.name]
-        slots = self._context.decrypt(unpacked.results[0], self._secret_key, dtype=np.float64)
-        mask = slots[:, : layout.rows : settings.rows].reshape(-1) / 2
-        numbers = None
-        if unpacked.want == "payloads":
-            of_blocks = self._context.decrypt(unpacked.results[1], self._secret_key, dtype=np.float64)
-            of_pairs = [layout.numbers_of(each, settings.payload) for each in of_blocks]
-            numbers = np.concatenate(of_pairs)[:: settings.rows] * settings.payload_bound
-        return matches_of(mask, unpacked.ids, numbers)
+        unpacked = unpack_answer(answer, self._settings, self._context)
+        if self._asked(unpacked.name).want != unpacked.want:
+            raise MismatchError("the answer belongs to no query of this client that waits for one")
+        self._answered(unpacked.name)
+        return self._matches(unpacked, self._settings.rows)

@@ -2,40 +2,37 @@
 
 from __future__ import annotations
 
-import os
-import threading
+from collections.abc import Sequence
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from hemera.errors import FormatError, MismatchError, ParameterError
 from hemera.inputs.arguments import as_integer, in_own_words
-from hemera.inputs.source import Source, read_bytes, write_bytes
 from hemera.objects.batches import stack
 from hemera.objects.ciphertext import Plaintext
-from hemera.objects.context import Context
 from hemera.objects.cost import Cost
-from hemera.objects.keys import Keys
+from hemera.objects.evaluator import Evaluator
 from hemera.search import quantization, wire
+from hemera.search.any_settings import AnySettings, Metric
 from hemera.search.ranks import circuit
-from hemera.search.ranks.messages import Query, pack_answer
+from hemera.search.ranks.messages import Query, unpack_query
 from hemera.search.ranks.settings import TopSettings, least_rows
-from hemera.search.requests import keys_of, name_of, new_ids, places_of
-from hemera.search.thresholds.base import GONE, require_ids
+from hemera.search.requests import new_ids, places_of, require_ids
 from hemera.search.thresholds.circuit import payloads as payloads_of
 from hemera.search.thresholds.circuit import rotations, scores
+from hemera.search.thresholds.comparing import GONE, ComparingIndex
 from hemera.search.thresholds.layout import power_of_two
+from hemera.search.thresholds.messages import pack_answer
 from hemera.search.thresholds.rows import as_payloads, bounds_of
 from hemera.search.thresholds.scores import scaled_rows
-from hemera.search.thresholds.settings import ThresholdMetric
 
 __all__ = ["TopIndex"]
 
-_FILE_FIELDS: dict[str, type] = {"settings": dict, "count": int, "index_version": int, "next_id": int}
-
 
 @in_own_words
-class TopIndex:
+class TopIndex(ComparingIndex[TopSettings, Query]):
     """A clear database of few vectors that tells a client which rows are the k nearest to an encrypted
     query, with an encrypted k, by one answer: it compares the scores of all pairs of rows. Any thread may use
     an index; one call runs at a time.
@@ -63,10 +60,14 @@ class TopIndex:
         TypeError: if vectors have other numbers.
     """
 
+    kind: ClassVar[str] = "top index"
+    _file_fields: ClassVar[dict[str, type]] = {"count": int}
+    settings_type: ClassVar[type[AnySettings]] = TopSettings
+
     def __init__(
         self,
         vectors: ArrayLike,
-        metric: ThresholdMetric = "cosine",
+        metric: Metric = "cosine",
         *,
         margin: float = 2.0**-5,
         payloads: ArrayLike | None = None,
@@ -85,17 +86,12 @@ class TopIndex:
             raise ParameterError(f"a capacity of {room} rows has no room for {len(given)}")
         dims = given.shape[1]
         rows = max(power_of_two(room), least_rows(dims))
-        TopSettings(dims, metric, float(margin), rows)
         bounds = bounds_of(given, metric, payloads, payload_bound, row_bound)
         self._open(TopSettings(dims, metric, float(margin), rows, *bounds), device, threads)
         self.add(given, payloads=payloads, ids=ids)
 
     def _open(self, settings: TopSettings, device: str, threads: int | None) -> None:
-        self._settings = settings
-        self._context = Context(settings.params, device, threads=threads)
-        self._next_id = 0
-        self._version = 0
-        self._lock = threading.Lock()
+        super()._open(settings, device, threads)
         self._ids = np.empty(0, np.int64)
         self._rows = np.empty((0, settings.entries))
         self._numbers = np.empty((0, settings.payload))
@@ -104,87 +100,39 @@ class TopIndex:
         self._biases: list[NDArray[np.float64]] = []
 
     @property
-    def settings(self) -> TopSettings:
-        """What clients need to know."""
-        return self._settings
-
-    @property
     def ids(self) -> NDArray[np.int64]:
         """The ids of the rows: a copy."""
         return np.array(self._ids)
 
     @property
-    def version(self) -> int:
-        """The number of changes so far. Answers carry it."""
-        return self._version
-
-    @property
-    def device(self) -> str:
-        """The device of the database."""
-        return self._context.device
-
-    def __len__(self) -> int:
-        return len(self._ids)
-
-    def __repr__(self) -> str:
-        settings = self._settings
-        return (
-            f"<TopIndex of {len(self)} rows of {settings.dims} numbers, room for {settings.rows}, "
-            f"{settings.metric!r}, margin {settings.margin:g}>"
-        )
+    def _room(self) -> str:
+        return f", room for {self._settings.rows}"
 
     def cost(self, device: str | None = None) -> Cost:
         """Keys and operations of a query for the first rows and their payloads, and with the name of a table
         of measured times (`hemera.cost`) the seconds."""
         return circuit.cost_of(self._settings, device)
 
-    def load_keys(self, keys: bytes) -> Keys:
-        """A client's keys in the index's memory, from `TopClient.keys`.
+    def _read(self, query: bytes, ev: Evaluator) -> Query:
+        return unpack_query(query, self._settings, ev)
 
-        Raises:
-            FormatError: if they are damaged.
-            MismatchError: if they belong to other parameters.
-        """
-        return keys_of(keys, self._context, "load_keys")
-
-    def query(self, query: bytes, keys: bytes | Keys) -> bytes:
-        """Compare all pairs of rows, and their ranks with a query's k.
-
-        Args:
-            query: from `TopClient.query`.
-            keys: the same client's: `TopClient.keys`, or what `load_keys` made of them.
-
-        Returns:
-            The message for `TopClient.decrypt`.
-
-        Raises:
-            FormatError: if the query, or the keys, are damaged.
-            MismatchError: if the query is for another index's settings, the keys belong to other parameters,
-                or the index has no row.
-            MissingKeyError: if the keys lack one that the client makes for such an index.
-            OutOfMemoryError: if the device has no room.
-        """
+    def _answer(self, name: str, ev: Evaluator, asked: Query) -> bytes:
         settings = self._settings
-        ev = self._context.bind(keys_of(keys, self._context, "query"))
-        asked = Query.unpack(query, settings, ev)
-        with self._lock:
-            if len(self) == 0:
-                raise MismatchError("the index has no row to search")
-            rotated = rotations(asked.x, settings)
-            found = [
-                circuit.first_rows(ev, scores(ev, rotated, columns, settings), bias, asked.k, settings)
-                for columns, bias in zip(self._columns, self._biases, strict=True)
+        rotated = rotations(asked.x, settings)
+        found = [
+            circuit.first_rows(ev, scores(ev, rotated, columns, settings), bias, asked.k, settings)
+            for columns, bias in zip(self._columns, self._biases, strict=True)
+        ]
+        results = [stack([each.shrink() for each in found])]
+        if asked.want == "payloads":
+            of_blocks = [
+                stack([payloads_of(each, numbers) for numbers in of_block])
+                for each, of_block in zip(found, self._payloads, strict=True)
             ]
-            results = [stack([each.shrink() for each in found])]
-            if asked.want == "payloads":
-                of_blocks = [
-                    stack([payloads_of(each, numbers) for numbers in of_block])
-                    for each, of_block in zip(found, self._payloads, strict=True)
-                ]
-                results.append(stack(of_blocks))
-            ids = np.full(settings.rows, GONE)
-            ids[: len(self)] = self._ids
-            return pack_answer(settings, name_of(query), self._version, asked.want, ids, results)
+            results.append(stack(of_blocks))
+        ids = np.full(settings.rows, GONE)
+        ids[: len(self)] = self._ids
+        return pack_answer("top answer", {**self._answer_header(name), "want": asked.want}, ids, results)
 
     # --- Rows. ---
 
@@ -223,8 +171,7 @@ class TopIndex:
                 np.concatenate([self._rows, rows]),
                 np.concatenate([self._numbers, numbers]),
             )
-            self._next_id = max(self._next_id, int(named.max(initial=-1)) + 1)
-            self._version += 1
+            self._changed(named)
         return named
 
     def remove(self, ids: ArrayLike) -> None:
@@ -236,7 +183,7 @@ class TopIndex:
         with self._lock:
             kept = np.setdiff1d(np.arange(len(self)), places_of(ids, self._ids))
             self._set(self._ids[kept], self._rows[kept], self._numbers[kept])
-            self._version += 1
+            self._changed()
 
     def _set(self, ids: NDArray[np.int64], rows: NDArray[np.float64], numbers: NDArray[np.float64]) -> None:
         settings, context = self._settings, self._context
@@ -260,45 +207,18 @@ class TopIndex:
 
     # --- Files. ---
 
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the index to a file: settings, ids, vectors, payloads. It appears under its name only when it
-        is complete.
+    def _contents(self) -> tuple[dict[str, Any], Sequence[wire.Part]]:
+        arrays = (self._ids.astype("<i8"), self._rows.astype("<f8"), self._numbers.astype("<f8"))
+        return {"count": len(self)}, [each.tobytes() for each in arrays]
 
-        Raises:
-            FileError: if it can not be written.
-        """
-        with self._lock:
-            header = {
-                "settings": self._settings.to_fields(),
-                "count": len(self),
-                "index_version": self._version,
-                "next_id": self._next_id,
-            }
-            arrays = (self._ids.astype("<i8"), self._rows.astype("<f8"), self._numbers.astype("<f8"))
-            data = wire.pack("top index", header, *(each.tobytes() for each in arrays))
-        write_bytes(path, data)
-
-    @classmethod
-    def load(cls, source: Source, *, device: str = "cpu", threads: int | None = None) -> TopIndex:
-        """An index from a file's path, or its bytes. Pairs are encoded anew.
-
-        Raises:
-            FormatError: if it is damaged.
-            FileError: if the file can not be read.
-            DeviceError, OutOfMemoryError: as for an index.
-        """
-        header, body = wire.unpack("top index", read_bytes(source), _FILE_FIELDS)
-        settings, count = TopSettings.from_fields(header["settings"]), header["count"]
+    def _fill(self, header: dict[str, Any], body: memoryview) -> None:
+        settings, count = self._settings, header["count"]
         width = 1 + settings.entries + settings.payload
         if not 0 <= count <= settings.rows or len(body) != 8 * count * width:
             raise FormatError(f"the index has {len(body)} bytes for {count} rows")
-        index = cls.__new__(cls)
-        index._open(settings, device, threads)
         ids = np.frombuffer(body[: 8 * count], "<i8").astype(np.int64)
-        require_ids(ids, header["next_id"])
+        require_ids(ids, self._next_id)
         end = 8 * count * (1 + settings.entries)
         rows = np.frombuffer(body[8 * count : end], "<f8").reshape(count, settings.entries)
         numbers = np.frombuffer(body[end:], "<f8").reshape(count, settings.payload)
-        index._set(ids, rows.copy(), numbers.copy())
-        index._next_id, index._version = header["next_id"], header["index_version"]
-        return index
+        self._set(ids, rows.copy(), numbers.copy())

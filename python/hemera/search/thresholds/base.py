@@ -2,31 +2,25 @@
 
 from __future__ import annotations
 
-import os
-import threading
-from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from hemera.errors import FormatError, MismatchError
 from hemera.inputs.arguments import in_own_words
 from hemera.objects.batches import stack
 from hemera.objects.ciphertext import Ciphertext, Plaintext
-from hemera.objects.context import Context
 from hemera.objects.cost import Cost
-from hemera.objects.keys import Keys
-from hemera.search.requests import IDS, keys_of, name_of, places_of
+from hemera.objects.evaluator import Evaluator
+from hemera.search.any_settings import AnySettings
+from hemera.search.requests import IDS, places_of
 from hemera.search.thresholds import circuit
-from hemera.search.thresholds.messages import Query, pack_answer
+from hemera.search.thresholds.comparing import GONE, ComparingIndex
+from hemera.search.thresholds.messages import Query, pack_answer, unpack_query
 from hemera.search.thresholds.settings import ThresholdSettings
 
-__all__ = ["GONE", "BaseThresholdIndex", "Block", "require_ids"]
-
-GONE = -1
-"""In the place of the id of a row that was removed."""
+__all__ = ["GONE", "BaseThresholdIndex", "Block"]
 
 
 @dataclass
@@ -39,121 +33,65 @@ class Block:
 
 
 @in_own_words
-class BaseThresholdIndex(ABC):
+class BaseThresholdIndex(ComparingIndex[ThresholdSettings, Query]):
     """Rows that are compared with encrypted thresholds: `ThresholdIndex` or `EncryptedThresholdIndex`. Any
     thread may use one; one call runs at a time."""
 
-    def _open(self, settings: ThresholdSettings, device: str, threads: int | None) -> None:
-        self._settings = settings
-        self._context = Context(settings.params, device, threads=threads)
-        self._blocks: list[Block] = []
-        self._next_id = 0
-        self._version = 0
-        self._lock = threading.Lock()
+    settings_type: ClassVar[type[AnySettings]] = ThresholdSettings
 
-    @property
-    def settings(self) -> ThresholdSettings:
-        """What clients need to know."""
-        return self._settings
+    def _open(self, settings: ThresholdSettings, device: str, threads: int | None) -> None:
+        super()._open(settings, device, threads)
+        self._blocks: list[Block] = []
 
     @property
     def ids(self) -> NDArray[np.int64]:
         """The ids of the rows, in the order of places: a copy."""
-        places = [block.ids for block in self._blocks]
-        ids = np.concatenate([np.empty(0, np.int64), *places])
-        return np.asarray(ids[ids != GONE])
+        places = self._places
+        return np.asarray(places[places != GONE])
 
     @property
-    def version(self) -> int:
-        """The number of changes so far. Answers carry it."""
-        return self._version
-
-    @property
-    def device(self) -> str:
-        """The device of the database."""
-        return self._context.device
-
-    def __len__(self) -> int:
-        return len(self.ids)
-
-    def __repr__(self) -> str:
-        settings = self._settings
-        return (
-            f"<{type(self).__name__} of {len(self)} rows of {settings.dims} numbers, {settings.metric!r}, "
-            f"margin {settings.margin:g}>"
-        )
+    def _places(self) -> NDArray[np.int64]:
+        """The ids of all places of all blocks."""
+        return np.concatenate([np.empty(0, np.int64), *(block.ids for block in self._blocks)])
 
     def cost(self, device: str | None = None) -> Cost:
         """Keys and operations of a query for the number and the payloads of matches, and with the name of a
         table of measured times (`hemera.cost`) the seconds."""
         return circuit.cost_of(self._settings, device, max(1, len(self._blocks)))
 
-    def load_keys(self, keys: bytes) -> Keys:
-        """A client's keys in the index's memory, from `ThresholdClient.keys`.
+    def _read(self, query: bytes, ev: Evaluator) -> Query:
+        return unpack_query(query, self._settings, ev)
 
-        Raises:
-            FormatError: if they are damaged.
-            MismatchError: if they belong to other parameters.
-        """
-        return keys_of(keys, self._context, "load_keys")
-
-    def query(self, query: bytes, keys: bytes | Keys) -> bytes:
-        """Compare all rows with a query's threshold.
-
-        Args:
-            query: from `ThresholdClient.query`.
-            keys: the same client's: `ThresholdClient.keys`, or what `load_keys` made of them.
-
-        Returns:
-            The message for `ThresholdClient.decrypt`.
-
-        Raises:
-            FormatError: if the query, or the keys, are damaged.
-            MismatchError: if the query is for another index's settings, the keys belong to other parameters,
-                or the index has no row.
-            MissingKeyError: if the keys lack one that the client makes for such an index.
-            OutOfMemoryError: if the device has no room.
-        """
-        settings = self._settings
-        ev = self._context.bind(keys_of(keys, self._context, "query"))
-        asked = Query.unpack(query, settings, ev)
-        with self._lock:
-            if len(self) == 0:
-                raise MismatchError("the index has no row to search")
-            rotated = circuit.rotations(asked.x, settings)
-            halves = [circuit.scores(ev, rotated, block.columns, settings) for block in self._blocks]
-            del rotated
-            header = {
-                "settings": settings.digest,
-                "query": name_of(query),
-                "index_version": self._version,
-                "want": asked.want,
-                "blocks": 0,
-            }
-            if asked.want == "count":
-                there = [block.ids != GONE for block in self._blocks]
-                totals = [
-                    circuit.counts(
-                        ev,
-                        [
-                            (circuit.matches(ev, half, threshold, settings), is_there)
-                            for half, is_there in zip(halves, there, strict=True)
-                        ],
-                        settings,
-                    )
-                    for threshold in asked.thresholds
-                ]
-                return pack_answer(header, np.empty(0, np.int64), [stack(totals)])
-            found = [circuit.matches(ev, half, asked.thresholds[0], settings) for half in halves]
-            results = [stack([each.shrink() for each in found])]
-            if asked.want == "payloads":
-                of_blocks = [
-                    stack([circuit.payloads(each, numbers) for numbers in block.payloads])
-                    for each, block in zip(found, self._blocks, strict=True)
-                ]
-                results.append(stack(of_blocks))
-            header["blocks"] = len(self._blocks)
-            return pack_answer(header, np.stack([block.ids for block in self._blocks]), results)
+    def _answer(self, name: str, ev: Evaluator, asked: Query) -> bytes:
+        settings, blocks = self._settings, self._blocks
+        header = {**self._answer_header(name), "want": asked.want, "blocks": 0}
+        rotated = circuit.rotations(asked.x, settings)
+        halves = [circuit.scores(ev, rotated, block.columns, settings) for block in blocks]
+        del rotated
+        if asked.want == "count":
+            there = [block.ids != GONE for block in blocks]
+            totals = [
+                circuit.counts(
+                    ev,
+                    [
+                        (circuit.matches(ev, half, threshold, settings), is_there)
+                        for half, is_there in zip(halves, there, strict=True)
+                    ],
+                    settings,
+                )
+                for threshold in asked.thresholds
+            ]
+            return pack_answer("threshold answer", header, np.empty(0, np.int64), [stack(totals)])
+        found = [circuit.matches(ev, half, asked.thresholds[0], settings) for half in halves]
+        results = [stack([each.shrink() for each in found])]
+        if asked.want == "payloads":
+            of_blocks = [
+                stack([circuit.payloads(each, numbers) for numbers in block.payloads])
+                for each, block in zip(found, blocks, strict=True)
+            ]
+            results.append(stack(of_blocks))
+        header["blocks"] = len(blocks)
+        return pack_answer("threshold answer", header, self._places, results)
 
     def remove(self, ids: ArrayLike) -> None:
         """Remove rows. A block's memory comes back when all of its rows are removed.
@@ -162,28 +100,13 @@ class BaseThresholdIndex(ABC):
             ParameterError: if no row has one of the ids, or one repeats. The index is unchanged.
         """
         with self._lock:
-            places = np.concatenate([np.empty(0, np.int64), *(block.ids for block in self._blocks)])
+            places = self._places
             gone = places_of(ids, np.where(places == GONE, IDS, places))
             rows = self._settings.rows
             for number in np.unique(gone // rows).tolist():
                 self._clear(self._blocks[number], gone[gone // rows == number] % rows)
             self._blocks = [block for block in self._blocks if (block.ids != GONE).any()]
-            self._version += 1
+            self._changed()
 
     def _clear(self, block: Block, places: NDArray[Any]) -> None:
         block.ids[places] = GONE
-
-    @abstractmethod
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the index to a file, which appears under its name only when it is complete.
-
-        Raises:
-            FileError: if it can not be written.
-        """
-
-
-def require_ids(ids: NDArray[np.int64], next_id: int) -> None:
-    """FormatError unless these are the ids of an index."""
-    is_above = ids.max(initial=-1) < next_id <= IDS
-    if len(np.unique(ids)) != len(ids) or not is_above or ids.min(initial=0) < 0:
-        raise FormatError("the ids of the index are damaged")

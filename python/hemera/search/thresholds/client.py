@@ -2,66 +2,42 @@
 
 from __future__ import annotations
 
-import functools
 import math
 import secrets
-import threading
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from hemera.errors import MismatchError, ParameterError
-from hemera.inputs.arguments import as_integer, in_own_words, require_type
-from hemera.inputs.source import Source
-from hemera.objects.context import Context
-from hemera.objects.keys import SecretKey
-from hemera.search import quantization, wire
-from hemera.search.requests import name_of, new_ids
+from hemera.inputs.arguments import as_integer, in_own_words
+from hemera.objects.cost import Cost
+from hemera.search import quantization
+from hemera.search.any_settings import AnySettings, Metric
+from hemera.search.requests import new_ids
 from hemera.search.thresholds import circuit
-from hemera.search.thresholds.base import GONE
 from hemera.search.thresholds.circuit import Want
+from hemera.search.thresholds.comparing_client import ComparingClient, Matches
 from hemera.search.thresholds.encrypted_index import pack_rows
-from hemera.search.thresholds.messages import MOST_THRESHOLDS, Answer, pack_ciphertexts, require_want
+from hemera.search.thresholds.messages import (
+    MOST_THRESHOLDS,
+    Answer,
+    pack_query,
+    require_want,
+    unpack_answer,
+)
 from hemera.search.thresholds.rows import as_payloads, settings_for
 from hemera.search.thresholds.scores import Asked, columns_of, scaled_rows
-from hemera.search.thresholds.settings import ThresholdMetric, ThresholdSettings
+from hemera.search.thresholds.settings import ThresholdSettings
 
 __all__ = ["Matches", "ThresholdClient"]
 
-_DOUBT = 2.0**-14
-"""A row whose 0 or 1 is further off is within the margin: others are within 2^-17, and noise."""
 _COUNT_DOUBT = 2.0**-5
 _LEAST_THRESHOLDS = 3
 _MOST_THRESHOLDS = 64
 """Of a round of `ThresholdClient.top`."""
-
-
-@dataclass(frozen=True)
-class Matches:
-    """The rows above a threshold."""
-
-    ids: NDArray[np.int64]
-    """[matches], in the index's order."""
-    doubtful: NDArray[np.int64]
-    """Ids of rows, matches or not, that are known to lie within the margin. Such rows may be missing here."""
-    payloads: NDArray[np.float64] | None = None
-    """[matches, numbers], if they were asked for. Those of doubtful matches are not right."""
-
-    def __len__(self) -> int:
-        return len(self.ids)
-
-
-def matches_of(
-    mask: NDArray[np.float64], ids: NDArray[np.int64], numbers: NDArray[np.float64] | None
-) -> Matches:
-    """The matches of decrypted values near 0 and 1 [places], with payloads [places, numbers] if there are
-    any."""
-    is_there = ids != GONE
-    is_match = (mask > 0.5) & is_there
-    is_doubtful = (np.abs(mask - np.rint(np.clip(mask, 0, 1))) > _DOUBT) & is_there
-    return Matches(ids[is_match], ids[is_doubtful], None if numbers is None else numbers[is_match])
 
 
 @dataclass(frozen=True)
@@ -74,7 +50,7 @@ class _Waiting:
 
 
 @in_own_words
-class ThresholdClient:
+class ThresholdClient(ComparingClient[ThresholdSettings, _Waiting]):
     """A client of a threshold index: keys, queries, results.
 
     Args:
@@ -89,32 +65,13 @@ class ThresholdClient:
         ParameterError: if the settings are an encrypted index's, and no secret key is given.
     """
 
-    def __init__(
-        self,
-        settings: ThresholdSettings | Source,
-        secret_key: Source | None = None,
-        *,
-        threads: int | None = None,
-    ) -> None:
-        self._secret_key: SecretKey
-        given = settings if isinstance(settings, ThresholdSettings) else ThresholdSettings.load(settings)
-        self._begin(given, threads)
-        if secret_key is not None:
-            loaded = self._context.load(secret_key)
-            self._secret_key = require_type(loaded, SecretKey, "ThresholdClient", "a secret key")
-        elif given.owner:
-            raise ParameterError(
-                "only the key of its owner reads an encrypted index: give secret_key=, or begin another "
-                "index by ThresholdClient.owning(vectors)"
-            )
-        else:
-            self._secret_key = self._context.generate_secret_key()
+    settings_type: ClassVar[type[AnySettings]] = ThresholdSettings
 
     @classmethod
     def owning(
         cls,
         vectors: ArrayLike,
-        metric: ThresholdMetric = "cosine",
+        metric: Metric = "cosine",
         *,
         margin: float = 2.0**-5,
         payloads: ArrayLike | None = None,
@@ -140,10 +97,9 @@ class ThresholdClient:
         """
         given = quantization.as_vectors(vectors, "the vectors of an index")
         name = secrets.token_hex(16)
-        client = cls.__new__(cls)
-        client._begin(settings_for(given, metric, margin, payloads, payload_bound, row_bound, name), threads)
-        client._secret_key = client._context.generate_secret_key()
-        return client
+        return cls._owner_of(
+            settings_for(given, metric, margin, payloads, payload_bound, row_bound, name), threads
+        )
 
     def encrypt(
         self, vectors: ArrayLike, *, payloads: ArrayLike | None = None, ids: ArrayLike | None = None
@@ -184,31 +140,8 @@ class ThresholdClient:
             blocks.append([context.encrypt(each, self._secret_key) for each in plain])
         return pack_rows(settings, len(rows), named, blocks)
 
-    def _begin(self, settings: ThresholdSettings, threads: int | None) -> None:
-        self._settings = settings
-        self._context = Context(settings.params, "cpu", threads=threads)
-        self._waiting: dict[str, _Waiting] = {}
-        self._lock = threading.Lock()
-
-    @property
-    def settings(self) -> ThresholdSettings:
-        """The settings of the index."""
-        return self._settings
-
-    @property
-    def secret_key(self) -> SecretKey:
-        """The key that decrypts results. It stays with the client; `save(path)` writes a file of it."""
-        return self._secret_key
-
-    @functools.cached_property
-    def keys(self) -> bytes:
-        """The keys that an index needs to answer: some MB for each rotation. They can not decrypt. Made at
-        the first use."""
-        plan = circuit.cost_of(self._settings)
-        made = self._context.generate_keys(
-            self._secret_key, public_key=False, relinearization=False, plan=plan
-        )
-        return made.to_bytes()
+    def _cost(self) -> Cost:
+        return circuit.cost_of(self._settings)
 
     def query(self, x: ArrayLike, threshold: ArrayLike, want: Want = "mask") -> bytes:
         """Encrypt a query and its threshold.
@@ -245,30 +178,20 @@ class ThresholdClient:
         halves = np.clip(relative, -1, 1) / 2
         slots = context.encode(asked.slots, level=settings.top)
         levels = context.encode(layout.of_thresholds(halves), level=settings.top - 1)
-        header = {"settings": settings.digest, "want": want, "thresholds": len(relative)}
         encrypted = [context.encrypt(each, self._secret_key) for each in (slots, levels)]
-        sent = wire.pack("threshold query", header, *pack_ciphertexts(encrypted))
-        with self._lock:
-            self._waiting[name_of(sent)] = _Waiting(want, len(relative), is_single)
+        sent = pack_query("threshold query", settings, want, *encrypted, thresholds=len(relative))
+        self._wait_for(sent, _Waiting(want, len(relative), is_single))
         return sent
 
-    def forget(self, query: bytes) -> None:
-        """Give up a query whose answer will not come."""
-        with self._lock:
-            self._waiting.pop(name_of(query), None)
-
     def _take(self, answer: bytes, is_count: bool) -> tuple[Answer, _Waiting]:
-        unpacked = Answer.unpack(answer, self._settings, self._context)
-        with self._lock:
-            asked = self._waiting.get(unpacked.name)
-            if asked is None:
-                raise MismatchError("the answer belongs to no query of this client that waits for one")
-            if (asked.want == "count") != is_count or asked.want != unpacked.want:
-                raise MismatchError(
-                    f"the {unpacked.want} of a query for the {asked.want} of rows: decrypt_count reads "
-                    "numbers, decrypt masks and payloads"
-                )
-            del self._waiting[unpacked.name]
+        unpacked = unpack_answer(answer, self._settings, self._context)
+        asked = self._asked(unpacked.name)
+        if (asked.want == "count") != is_count or asked.want != unpacked.want:
+            raise MismatchError(
+                f"the {unpacked.want} of a query for the {asked.want} of rows: decrypt_count reads "
+                "numbers, decrypt masks and payloads"
+            )
+        self._answered(unpacked.name)
         return unpacked, asked
 
     def decrypt(self, answer: bytes) -> Matches:
@@ -281,16 +204,7 @@ class ThresholdClient:
             NoiseError: if values are too large: the key is wrong, or the server computed something else. The
                 server must not learn of this error.
         """
-        settings, layout = self._settings, self._settings.layout
-        unpacked, _ = self._take(answer, False)
-        rows = self._context.decrypt(unpacked.results[0], self._secret_key, dtype=np.float64)
-        mask = rows[:, : layout.rows].reshape(-1) / 2
-        numbers = None
-        if unpacked.want == "payloads":
-            slots = self._context.decrypt(unpacked.results[1], self._secret_key, dtype=np.float64)
-            of_blocks = [layout.numbers_of(each, settings.payload) for each in slots]
-            numbers = np.concatenate(of_blocks) * settings.payload_bound
-        return matches_of(mask, unpacked.ids.reshape(-1), numbers)
+        return self._matches(self._take(answer, False)[0])
 
     def decrypt_count(self, answer: bytes) -> NDArray[np.float64]:
         """The number of rows above a threshold, or above each of several: [thresholds]. Rows within the
@@ -301,8 +215,7 @@ class ThresholdClient:
         """
         layout = self._settings.layout
         unpacked, asked = self._take(answer, True)
-        slots = self._context.decrypt(unpacked.results[0], self._secret_key, dtype=np.float64)
-        numbers = slots.reshape(-1, layout.rows)[:, 0] * layout.rows
+        numbers = self._slots(unpacked.results[0]).reshape(-1, layout.rows)[:, 0] * layout.rows
         if len(numbers) < asked.thresholds:
             raise MismatchError(f"the answer has {len(numbers)} counts of {asked.thresholds} thresholds")
         found = numbers[: asked.thresholds]

@@ -2,33 +2,25 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from hemera.errors import FormatError
 from hemera.inputs.arguments import in_own_words, require_type
-from hemera.inputs.source import Source, read_bytes, write_bytes
 from hemera.objects.ciphertext import Ciphertext
 from hemera.objects.context import Context
 from hemera.search import wire
-from hemera.search.requests import new_ids
-from hemera.search.thresholds.base import GONE, BaseThresholdIndex, Block, require_ids
-from hemera.search.thresholds.messages import (
-    pack_ciphertexts,
-    require_form,
-    require_settings,
-    take_ciphertexts,
-)
+from hemera.search.requests import new_ids, require_ids, require_settings
+from hemera.search.thresholds.base import GONE, BaseThresholdIndex, Block
+from hemera.search.thresholds.messages import pack_ciphertexts, require_form, take_ciphertexts
 from hemera.search.thresholds.settings import ThresholdSettings
 
 __all__ = ["EncryptedThresholdIndex", "pack_rows"]
 
 _ROWS_FIELDS: dict[str, type] = {"settings": dict, "count": int, "has_ids": bool}
-_FILE_FIELDS: dict[str, type] = {"settings": dict, "blocks": int, "index_version": int, "next_id": int}
 
 
 @in_own_words
@@ -46,6 +38,9 @@ class EncryptedThresholdIndex(BaseThresholdIndex):
         FormatError: if the rows are damaged, or their settings are of a clear index.
         OutOfMemoryError: if the device has no room.
     """
+
+    kind: ClassVar[str] = "encrypted threshold index"
+    _file_fields: ClassVar[dict[str, type]] = {"blocks": int}
 
     def __init__(self, rows: bytes, *, device: str = "cpu", threads: int | None = None) -> None:
         require_type(rows, bytes, "EncryptedThresholdIndex", "the bytes of ThresholdClient.encrypt")
@@ -86,57 +81,28 @@ class EncryptedThresholdIndex(BaseThresholdIndex):
                 Block(of_block, columns, payloads)
                 for of_block, (columns, payloads) in zip(places, parts, strict=True)
             ]
-            self._next_id = max(self._next_id, int(named.max()) + 1)
-            self._version += 1
+            self._changed(named)
         return named
 
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the index to a file: settings, ids, ciphertexts of rows and payloads. It appears under its
-        name only when it is complete.
+    def _contents(self) -> tuple[dict[str, Any], Sequence[wire.Part]]:
+        parts = [block.ids.astype("<i8").tobytes() for block in self._blocks]
+        for block in self._blocks:
+            parts += pack_ciphertexts([*block.columns, *block.payloads])
+        return {"blocks": len(self._blocks)}, parts
 
-        Raises:
-            FileError: if it can not be written.
-        """
-        with self._lock:
-            header = {
-                "settings": self._settings.to_fields(),
-                "blocks": len(self._blocks),
-                "index_version": self._version,
-                "next_id": self._next_id,
-            }
-            parts = [block.ids.astype("<i8").tobytes() for block in self._blocks]
-            for block in self._blocks:
-                parts += pack_ciphertexts([*block.columns, *block.payloads])
-            data = wire.pack("encrypted threshold index", header, *parts)
-        write_bytes(path, data)
-
-    @classmethod
-    def load(
-        cls, source: Source, *, device: str = "cpu", threads: int | None = None
-    ) -> EncryptedThresholdIndex:
-        """An index from a file's path, or its bytes.
-
-        Raises:
-            FormatError: if it is damaged.
-            FileError: if the file can not be read.
-            DeviceError, OutOfMemoryError: as for an index.
-        """
-        header, body = wire.unpack("encrypted threshold index", read_bytes(source), _FILE_FIELDS)
-        settings, blocks = _settings_of(header), header["blocks"]
+    def _fill(self, header: dict[str, Any], body: memoryview) -> None:
+        settings, blocks = self._settings, header["blocks"]
+        _require_owner(settings)
         size = 8 * blocks * settings.rows
         if blocks < 0 or len(body) < size:
             raise FormatError(f"the index of {blocks} blocks has {len(body)} bytes")
-        index = cls.__new__(cls)
-        index._open(settings, device, threads)
         ids = np.frombuffer(body[:size], "<i8").astype(np.int64).reshape(blocks, settings.rows)
-        require_ids(ids[ids != GONE], header["next_id"])
-        parts = _blocks_of(body[size:], blocks, settings, index._context)
-        index._blocks = [
+        require_ids(ids[ids != GONE], self._next_id)
+        parts = _blocks_of(body[size:], blocks, settings, self._context)
+        self._blocks = [
             Block(of_block, columns, payloads)
             for of_block, (columns, payloads) in zip(ids, parts, strict=True)
         ]
-        index._next_id, index._version = header["next_id"], header["index_version"]
-        return index
 
 
 def pack_rows(
@@ -155,9 +121,13 @@ def pack_rows(
 
 def _settings_of(header: dict[str, Any]) -> ThresholdSettings:
     settings = ThresholdSettings.from_fields(header["settings"])
+    _require_owner(settings)
+    return settings
+
+
+def _require_owner(settings: ThresholdSettings) -> None:
     if not settings.owner:
         raise FormatError("these rows have the settings of a clear index")
-    return settings
 
 
 def _blocks_of(

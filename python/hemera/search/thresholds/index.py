@@ -3,26 +3,23 @@
 from __future__ import annotations
 
 import itertools
-import os
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from hemera.errors import FormatError
 from hemera.inputs.arguments import in_own_words
-from hemera.inputs.source import Source, read_bytes, write_bytes
 from hemera.search import quantization, wire
-from hemera.search.requests import new_ids
-from hemera.search.thresholds.base import GONE, BaseThresholdIndex, Block, require_ids
+from hemera.search.any_settings import Metric
+from hemera.search.requests import new_ids, require_ids
+from hemera.search.thresholds.base import GONE, BaseThresholdIndex, Block
 from hemera.search.thresholds.rows import as_payloads, settings_for
 from hemera.search.thresholds.scores import columns_of, scaled_rows
-from hemera.search.thresholds.settings import ThresholdMetric, ThresholdSettings
 
 __all__ = ["ThresholdIndex"]
-
-_FILE_FIELDS: dict[str, type] = {"settings": dict, "counts": list, "index_version": int, "next_id": int}
 
 
 @dataclass
@@ -61,12 +58,14 @@ class ThresholdIndex(BaseThresholdIndex):
         TypeError: if vectors have other numbers.
     """
 
+    kind: ClassVar[str] = "threshold index"
+    _file_fields: ClassVar[dict[str, type]] = {"counts": list}
     _blocks: list[Any]
 
     def __init__(
         self,
         vectors: ArrayLike,
-        metric: ThresholdMetric = "cosine",
+        metric: Metric = "cosine",
         *,
         margin: float = 2.0**-5,
         payloads: ArrayLike | None = None,
@@ -129,8 +128,7 @@ class ThresholdIndex(BaseThresholdIndex):
                 places[: len(named[part])] = named[part]
                 blocks.append(self._block(places, unit[part], numbers[part]))
             self._blocks = blocks
-            self._next_id = max(self._next_id, int(named.max(initial=-1)) + 1)
-            self._version += 1
+            self._changed(named)
         return named
 
     def _block(
@@ -156,60 +154,30 @@ class ThresholdIndex(BaseThresholdIndex):
 
     # --- Files. ---
 
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the index to a file: settings, ids, vectors, payloads. It appears under its name only when it
-        is complete.
+    def _contents(self) -> tuple[dict[str, Any], Sequence[wire.Part]]:
+        parts = [
+            array.astype(kind).tobytes()
+            for block in self._blocks
+            for array, kind in ((block.ids, "<i8"), (block.vectors, "<f4"), (block.numbers, "<f8"))
+        ]
+        return {"counts": [len(block.vectors) for block in self._blocks]}, parts
 
-        Raises:
-            FileError: if it can not be written.
-        """
-        with self._lock:
-            parts = []
-            for block in self._blocks:
-                parts += [
-                    block.ids.astype("<i8").tobytes(),
-                    block.vectors.astype("<f4").tobytes(),
-                    block.numbers.astype("<f8").tobytes(),
-                ]
-            header = {
-                "settings": self._settings.to_fields(),
-                "counts": [len(block.vectors) for block in self._blocks],
-                "index_version": self._version,
-                "next_id": self._next_id,
-            }
-            data = wire.pack("threshold index", header, *parts)
-        write_bytes(path, data)
-
-    @classmethod
-    def load(cls, source: Source, *, device: str = "cpu", threads: int | None = None) -> ThresholdIndex:
-        """An index from a file's path, or its bytes. Rows are encoded anew.
-
-        Raises:
-            FormatError: if it is damaged.
-            FileError: if the file can not be read.
-            DeviceError, OutOfMemoryError: as for an index.
-        """
-        header, body = wire.unpack("threshold index", read_bytes(source), _FILE_FIELDS)
-        settings = ThresholdSettings.from_fields(header["settings"])
+    def _fill(self, header: dict[str, Any], body: memoryview) -> None:
+        settings, counts = self._settings, header["counts"]
         rows, dims, width = settings.rows, settings.entries, settings.payload
-        counts = header["counts"]
         if not all(type(count) is int and 1 <= count <= rows for count in counts):
             raise FormatError("the header of the index has no numbers of rows")
         if len(body) != sum(8 * rows + count * (4 * dims + 8 * width) for count in counts):
             raise FormatError(f"the index has {len(body)} bytes for {len(counts)} blocks of rows")
-        index = cls.__new__(cls)
-        index._open(settings, device, threads)
         for count in counts:
             sizes = np.cumsum([0, 8 * rows, 4 * count * dims, 8 * count * width]).tolist()
             ids, vectors, numbers = (body[begin:end] for begin, end in itertools.pairwise(sizes))
             body = body[sizes[-1] :]
-            index._blocks.append(
-                index._block(
+            self._blocks.append(
+                self._block(
                     np.frombuffer(ids, "<i8").astype(np.int64),
                     np.frombuffer(vectors, "<f4").reshape(count, dims).copy(),
                     np.frombuffer(numbers, "<f8").reshape(count, width).copy(),
                 )
             )
-        index._next_id, index._version = header["next_id"], header["index_version"]
-        require_ids(index.ids, index._next_id)
-        return index
+        require_ids(self.ids, self._next_id)

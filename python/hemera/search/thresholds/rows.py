@@ -8,14 +8,15 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from hemera.errors import MismatchError, ParameterError, RangeError
-from hemera.search.thresholds.settings import ThresholdMetric, ThresholdSettings, rows_of_block
+from hemera.search.any_settings import Metric
+from hemera.search.thresholds.settings import ThresholdSettings, rows_of_block
 
 __all__ = ["as_payloads", "bounds_of", "settings_for"]
 
 
 def settings_for(
     vectors: NDArray[Any],
-    metric: ThresholdMetric,
+    metric: Metric,
     margin: float,
     payloads: ArrayLike | None,
     payload_bound: float | None,
@@ -26,16 +27,14 @@ def settings_for(
     if len(vectors) == 0:
         raise MismatchError("an index begins with one vector at least")
     count, dims = vectors.shape
-    ThresholdSettings(dims, metric, float(margin), rows_of_block(count, dims, float(margin)))
+    rows = rows_of_block(count, dims, float(margin))
     bounds = bounds_of(vectors, metric, payloads, payload_bound, row_bound)
-    return ThresholdSettings(
-        dims, metric, float(margin), rows_of_block(count, dims, float(margin)), *bounds, owner
-    )
+    return ThresholdSettings(dims, metric, float(margin), rows, *bounds, owner)
 
 
 def bounds_of(
     vectors: NDArray[Any],
-    metric: ThresholdMetric,
+    metric: Metric,
     payloads: ArrayLike | None,
     payload_bound: float | None,
     row_bound: float | None,

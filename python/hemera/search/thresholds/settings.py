@@ -3,29 +3,19 @@
 from __future__ import annotations
 
 import functools
-import hashlib
-import re
-import sys
-from dataclasses import asdict, dataclass
-from typing import Any, ClassVar, Literal, get_args
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
 from hemera.circuits import Function, sign
 from hemera.ckks import Parameters
-from hemera.errors import FormatError, ParameterError
-from hemera.inputs.source import Source, read_bytes
-from hemera.search import wire
+from hemera.errors import ParameterError
+from hemera.search.any_settings import AnySettings, Metric
 from hemera.search.thresholds.layout import Layout, power_of_two
 
-if sys.version_info >= (3, 11):
-    from typing import Self
-else:
-    from typing_extensions import Self
-
-__all__ = ["ThresholdMetric", "ThresholdSettings"]
-
-ThresholdMetric = Literal["cosine", "dot", "l2"]
+__all__ = ["ThresholdSettings"]
 
 SCORE_LEVELS = 1
 RESULT_LEVELS = 2
@@ -52,7 +42,7 @@ _FIELDS = {
 
 
 @dataclass(frozen=True)
-class ThresholdSettings:
+class ThresholdSettings(AnySettings):
     """All that a client needs to know of a `ThresholdIndex`. They say nothing of its vectors but the numbers
     below.
 
@@ -61,10 +51,11 @@ class ThresholdSettings:
     """
 
     _kind: ClassVar[str] = "threshold settings"
+    _fields: ClassVar[Mapping[str, type]] = _FIELDS
 
     dims: int
     """Numbers of a vector."""
-    metric: ThresholdMetric
+    metric: Metric
     """"cosine", "dot" or "l2", as for `hemera.search.Index`."""
     margin: float
     """Rows whose score is nearer to the threshold may come out on either side, or between: of cosines;
@@ -83,10 +74,7 @@ class ThresholdSettings:
     "": of a clear index."""
 
     def __post_init__(self) -> None:
-        if self.metric not in get_args(ThresholdMetric):
-            raise ParameterError(
-                f"metric must be one of {', '.join(get_args(ThresholdMetric))}, not {self.metric!r}"
-            )
+        self._require_common()
         if not _LEAST_MARGIN <= self.margin <= 1:
             raise ParameterError(f"the margin is from 2^-11 to 1, not {self.margin}")
         if not (0 < self.row_bound < np.inf and 0 < self.payload_bound < np.inf):
@@ -102,8 +90,6 @@ class ThresholdSettings:
         self._require_rows()
         if not 0 <= self.payload <= slots:
             raise ParameterError(f"a payload has up to {slots} numbers, not {self.payload}")
-        if self.owner and not re.fullmatch("[0-9a-f]{32}", self.owner):
-            raise ParameterError(f"an owner's name has 32 hexadecimal digits, and is not {self.owner!r}")
 
     def _require_rows(self) -> None:
         least, slots = power_of_two(self.dims), self.params.max_slots
@@ -146,45 +132,6 @@ class ThresholdSettings:
     def top(self) -> int:
         """The level of queries and rows."""
         return SCORE_LEVELS + self.step.depth + RESULT_LEVELS
-
-    @property
-    def digest(self) -> str:
-        """32 hexadecimal digits that name the settings in queries and answers."""
-        return hashlib.sha256(bytes(self)).hexdigest()[:32]
-
-    def to_fields(self) -> dict[str, Any]:
-        """The fields of a header."""
-        return asdict(self)
-
-    def to_bytes(self) -> bytes:
-        """The settings as a message to a client."""
-        return wire.pack(self._kind, self.to_fields())
-
-    def __bytes__(self) -> bytes:
-        return self.to_bytes()
-
-    @classmethod
-    def load(cls, source: Source) -> Self:
-        """Settings from their bytes or a file's path.
-
-        Raises:
-            FormatError: if they are damaged, or of another version.
-            FileError: if the file can not be read.
-        """
-        header, body = wire.unpack(cls._kind, read_bytes(source), _FIELDS)
-        if len(body) != 0:
-            raise FormatError(f"the settings of a search have {len(body)} bytes after their header")
-        return cls.from_fields(header)
-
-    @classmethod
-    def from_fields(cls, fields: dict[str, Any]) -> Self:
-        """Settings of a header. FormatError if a field is missing or out of its range."""
-        if set(fields) != set(_FIELDS) or any(type(fields[name]) is not of for name, of in _FIELDS.items()):
-            raise FormatError("the settings of a search have other fields")
-        try:
-            return cls(**fields)
-        except ParameterError as error:
-            raise FormatError(f"the settings of a search are damaged: {error}") from None
 
 
 def rows_of_block(count: int, dims: int, margin: float) -> int:

@@ -1,0 +1,193 @@
+"""What all indexes have in common: settings, rows with ids, clients' keys, files."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sys
+import threading
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Sequence
+from typing import Any, ClassVar, Generic, TypeVar
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from hemera.errors import MismatchError
+from hemera.inputs.arguments import in_own_words, require_type
+from hemera.inputs.source import Source, read_bytes, write_bytes
+from hemera.objects.context import Context
+from hemera.objects.keys import Keys
+from hemera.search import wire
+from hemera.search.any_settings import AnySettings
+from hemera.search.requests import keys_of
+
+if sys.version_info >= (3, 11):
+    from typing import Self
+else:
+    from typing_extensions import Self
+
+__all__ = ["AnyIndex", "S"]
+
+S = TypeVar("S", bound=AnySettings)
+_FILE_FIELDS: dict[str, type] = {"settings": dict, "index_version": int, "next_id": int}
+
+
+@in_own_words
+class AnyIndex(ABC, Generic[S]):
+    """A database of vectors that answers encrypted queries. Any thread may use it; one call runs at a time.
+
+    Each kind of index has settings of its own type."""
+
+    kind: ClassVar[str]
+    """The kind of its files, which `hemera.search.load` knows it by."""
+    settings_type: ClassVar[type[AnySettings]]
+    """The type of its settings."""
+    _file_fields: ClassVar[dict[str, type]]
+    """Of the header of its files, in addition to those of all indexes."""
+
+    _settings: S
+
+    def _open(self, settings: S, device: str, threads: int | None) -> None:
+        """Begin without rows."""
+        self._settings = settings
+        self._context = Context(settings.params, device, threads=threads)
+        self._next_id = 0
+        self._version = 0
+        self._lock = threading.Lock()
+
+    @property
+    def settings(self) -> S:
+        """What clients need to know."""
+        return self._settings
+
+    @property
+    @abstractmethod
+    def ids(self) -> NDArray[np.int64]:
+        """The ids of the rows in the order of answers: a copy."""
+
+    @property
+    def version(self) -> int:
+        """The number of changes so far. Answers carry it."""
+        return self._version
+
+    @property
+    def device(self) -> str:
+        """The device of the database."""
+        return self._context.device
+
+    def __len__(self) -> int:
+        """The number of rows."""
+        return len(self.ids)
+
+    def require_rows(self) -> None:
+        """MismatchError unless there is a row to search."""
+        if len(self) == 0:
+            raise MismatchError("the index has no row to search")
+
+    @abstractmethod
+    def remove(self, ids: ArrayLike) -> None:
+        """Remove rows.
+
+        Raises:
+            ParameterError: if no row has one of the ids, or one repeats. The index is unchanged.
+        """
+
+    def _changed(self, named: NDArray[np.int64] | None = None) -> None:
+        """Count a change, and the ids that rows have got by it."""
+        if named is not None:
+            self._next_id = max(self._next_id, int(named.max(initial=-1)) + 1)
+        self._version += 1
+
+    # --- Queries. ---
+
+    def load_keys(self, keys: bytes) -> Keys:
+        """A client's keys in the index's memory, from its `keys`: for many queries of one client.
+
+        Raises:
+            FormatError: if they are damaged.
+            MismatchError: if they belong to other parameters.
+        """
+        require_type(keys, bytes, "load_keys", "the bytes of a client's keys")
+        return keys_of(keys, self._context, "load_keys")
+
+    @abstractmethod
+    def require_keys(self, keys: Keys) -> None:
+        """MissingKeyError unless a client's keys are all that its queries take."""
+
+    @abstractmethod
+    def query_many(self, asked: Sequence[tuple[bytes, bytes | Keys]]) -> list[bytes]:
+        """Answer several messages, of one client or several. Each answer is as if it were asked for alone:
+        clients do not see each other's queries.
+
+        Args:
+            asked: for each message the query, from a client's `query`, and the keys of the same client.
+
+        Returns:
+            The answers in the same order, each for the `decrypt` of its own client.
+
+        Raises:
+            FormatError, MismatchError, MissingKeyError: if one of the messages has what `query` refuses; then
+                none is answered.
+            OutOfMemoryError: if the device has no room.
+        """
+
+    @contextlib.contextmanager
+    def _searching(self) -> Iterator[None]:
+        """Within it no other call runs. MismatchError unless there is a row to search."""
+        with self._lock:
+            self.require_rows()
+            yield
+
+    def _answer_header(self, name: str) -> dict[str, Any]:
+        """The fields that the headers of all answers have, to the query of this name."""
+        return {"settings": self._settings.digest, "query": name, "index_version": self._version}
+
+    # --- Files. ---
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the index to a file, which appears under its name only when it is complete.
+
+        Raises:
+            FileError: if it can not be written.
+        """
+        with self._lock:
+            fields, parts = self._contents()
+            header = {
+                "settings": self._settings.to_fields(),
+                **fields,
+                "index_version": self._version,
+                "next_id": self._next_id,
+            }
+            data = wire.pack(self.kind, header, *parts)
+        write_bytes(path, data)
+
+    @classmethod
+    def load(cls, source: Source, *, device: str = "cpu", threads: int | None = None) -> Self:
+        """An index from a file's path, or its bytes.
+
+        Args:
+            source: what `save` wrote.
+            device: the device of the database, as for `hemera.Context`.
+            threads: the number of threads of the CPU; None: as many as the process may run on.
+
+        Raises:
+            FormatError: if it is damaged.
+            FileError: if the file can not be read.
+            DeviceError, OutOfMemoryError: as for an index.
+        """
+        header, body = wire.unpack(cls.kind, read_bytes(source), {**_FILE_FIELDS, **cls._file_fields})
+        settings: Any = cls.settings_type.from_fields(header["settings"])
+        index = cls.__new__(cls)
+        index._open(settings, device, threads)
+        index._next_id, index._version = header["next_id"], header["index_version"]
+        index._fill(header, body)
+        return index
+
+    @abstractmethod
+    def _contents(self) -> tuple[dict[str, Any], Sequence[wire.Part]]:
+        """The header's own fields and the body of a file."""
+
+    @abstractmethod
+    def _fill(self, header: dict[str, Any], body: memoryview) -> None:
+        """Take the rows of a file, where there are none. FormatError."""

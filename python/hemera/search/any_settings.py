@@ -1,0 +1,96 @@
+"""What the settings of all indexes have in common: they travel, and their digest names them in messages."""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import re
+import sys
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from dataclasses import asdict
+from typing import Any, ClassVar, Literal, get_args
+
+from hemera.ckks import Parameters
+from hemera.errors import FormatError, ParameterError
+from hemera.inputs.source import Source, read_bytes
+from hemera.search import wire
+
+if sys.version_info >= (3, 11):
+    from typing import Self
+else:
+    from typing_extensions import Self
+
+__all__ = ["AnySettings", "Metric"]
+
+Metric = Literal["cosine", "dot", "l2"]
+
+
+class AnySettings(ABC):
+    """All that a client needs to know of an index. Classes of settings are frozen data classes."""
+
+    _kind: ClassVar[str]
+    """Of their message."""
+    _fields: ClassVar[Mapping[str, type]]
+    """Of a header."""
+
+    dims: int
+    metric: Metric
+    owner: str
+
+    @property
+    @abstractmethod
+    def params(self) -> Parameters:
+        """The parameters of encryption, with 128 bits of security (docs/security.md)."""
+
+    def _require_common(self) -> None:
+        """ParameterError unless the metric and the owner's name are some."""
+        if self.metric not in get_args(Metric):
+            raise ParameterError(f"metric must be one of {', '.join(get_args(Metric))}, not {self.metric!r}")
+        if self.owner and not re.fullmatch("[0-9a-f]{32}", self.owner):
+            raise ParameterError(f"an owner's name has 32 hexadecimal digits, and is not {self.owner!r}")
+
+    @functools.cached_property
+    def digest(self) -> str:
+        """32 hexadecimal digits that name the settings in queries and answers."""
+        return hashlib.sha256(bytes(self)).hexdigest()[:32]
+
+    def to_fields(self) -> dict[str, Any]:
+        """The fields of a header."""
+        return asdict(self)  # type: ignore[call-overload, no-any-return]
+
+    def to_bytes(self) -> bytes:
+        """The settings as a message to a client."""
+        return wire.pack(self._kind, self.to_fields())
+
+    def __bytes__(self) -> bytes:
+        return self.to_bytes()
+
+    @classmethod
+    def load(cls, source: Source) -> Self:
+        """Settings from their bytes or a file's path.
+
+        Raises:
+            FormatError: if they are damaged, or of another version.
+            FileError: if the file can not be read.
+        """
+        header, body = wire.unpack_any(cls._kind, read_bytes(source))
+        if len(body) != 0:
+            raise FormatError(f"the settings of a search have {len(body)} bytes after their header")
+        return cls.from_fields(header)
+
+    @classmethod
+    def from_fields(cls, fields: dict[str, Any]) -> Self:
+        """Settings of a header. FormatError if a field is missing or out of its range."""
+        wanted = cls._wanted(fields)
+        if set(fields) != set(wanted) or any(type(fields[name]) is not of for name, of in wanted.items()):
+            raise FormatError("the settings of a search have other fields")
+        try:
+            return cls(**fields)
+        except ParameterError as error:
+            raise FormatError(f"the settings of a search are damaged: {error}") from None
+
+    @classmethod
+    def _wanted(cls, fields: Mapping[str, Any]) -> Mapping[str, type]:  # noqa: ARG003
+        """The fields that a header with these has to have."""
+        return cls._fields

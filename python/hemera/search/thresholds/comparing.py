@@ -1,0 +1,109 @@
+"""What indexes that compare scores have in common: queries by the keys that the circuit asks for."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Sequence
+from typing import Generic, TypeVar
+
+from hemera.errors import MissingKeyError
+from hemera.inputs.arguments import in_own_words
+from hemera.objects.cost import Cost
+from hemera.objects.evaluator import Evaluator
+from hemera.objects.keys import Keys
+from hemera.search.any_index import AnyIndex
+from hemera.search.requests import keys_of, name_of
+from hemera.search.thresholds.settings import ThresholdSettings
+
+__all__ = ["GONE", "ComparingIndex", "T"]
+
+GONE = -1
+"""In the place of the id of a row that was removed, or that there is not yet."""
+
+T = TypeVar("T", bound=ThresholdSettings)
+Q = TypeVar("Q")
+"""A query that was read."""
+
+
+@in_own_words
+class ComparingIndex(AnyIndex[T], Generic[T, Q]):
+    """An index whose answers tell the results of comparisons, and not scores."""
+
+    def __repr__(self) -> str:
+        settings = self._settings
+        return (
+            f"<{type(self).__name__} of {len(self)} rows of {settings.dims} numbers{self._room}, "
+            f"{settings.metric!r}, margin {settings.margin:g}>"
+        )
+
+    @property
+    def _room(self) -> str:
+        """For `repr`: how many rows there may be, where it is limited."""
+        return ""
+
+    @abstractmethod
+    def cost(self, device: str | None = None) -> Cost:
+        """Keys and operations of a query for all that the index can tell of its rows, and with the name of a
+        table of measured times (`hemera.cost`) the seconds."""
+
+    def require_keys(self, keys: Keys) -> None:
+        """MissingKeyError unless a client's keys are all that its queries take."""
+        needs = self.cost().needed_keys
+        there = set(keys.galois_elements)
+        missing = sorted({each.galois_element for each in needs if each.kind == "galois"} - there)
+        if missing:
+            raise MissingKeyError(
+                f"the keys lack the automorphism X -> X^{missing[0]}; send those that the client makes for "
+                "such an index (its keys)"
+            )
+        if not keys.has_relinearization:
+            raise MissingKeyError(
+                "the keys lack the one for products; send those that the client makes for such an index"
+            )
+
+    def query(self, query: bytes, keys: bytes | Keys) -> bytes:
+        """Compare all rows.
+
+        Args:
+            query: from the `query` of a client of this index.
+            keys: the same client's: its `keys`, or what `load_keys` made of them.
+
+        Returns:
+            The message for the client's `decrypt`, or of counts for `decrypt_count`.
+
+        Raises:
+            FormatError: if the query, or the keys, are damaged.
+            MismatchError: if the query is for another index's settings, the keys belong to other parameters,
+                or the index has no row.
+            MissingKeyError: if the keys lack one that the client makes for such an index.
+            OutOfMemoryError: if the device has no room.
+        """
+        return self.query_many([(query, keys)])[0]
+
+    def query_many(self, asked: Sequence[tuple[bytes, bytes | Keys]]) -> list[bytes]:
+        """Answer several messages, one after the other: comparisons share nothing between clients.
+
+        Args:
+            asked: as of `query`.
+
+        Returns:
+            The answers in the same order.
+
+        Raises:
+            FormatError, MismatchError, MissingKeyError, OutOfMemoryError: as `query`; then none is answered.
+        """
+        evaluators = [self._context.bind(keys_of(keys, self._context, "query")) for _, keys in asked]
+        read = [self._read(query, ev) for (query, _), ev in zip(asked, evaluators, strict=True)]
+        answers = []
+        for (query, _), ev, each in zip(asked, evaluators, read, strict=True):
+            with self._searching():
+                answers.append(self._answer(name_of(query), ev, each))
+        return answers
+
+    @abstractmethod
+    def _read(self, query: bytes, ev: Evaluator) -> Q:
+        """A query from its message. FormatError, MismatchError."""
+
+    @abstractmethod
+    def _answer(self, name: str, ev: Evaluator, asked: Q) -> bytes:
+        """The answer to a query of this name. No other call runs, and there are rows."""

@@ -1,0 +1,106 @@
+"""Search in encrypted databases beside NumPy on the same vectors."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+import hemera as hm
+from hemera.search import Client, EncryptedIndex, Index, Settings
+
+from .encrypted_cases import scores_of
+from .search_cases import DEGREE, Metric, ask, bytes_of
+from .search_cases import doubles as floats
+
+
+@pytest.mark.parametrize("metric", ["cosine", "dot", "l2"])
+@pytest.mark.parametrize(("rows", "dims"), [(DEGREE + 500, 50), (300, 128)])
+def test_scores_and_ranking_are_those_of_numpy(metric: Metric, rows: int, dims: int) -> None:
+    vectors, many = floats(rows, dims, 1) * 3, floats(5, dims, 2)
+    vectors *= np.linalg.norm(vectors[0]) / np.linalg.norm(vectors, axis=1, keepdims=True)  # of one norm
+    many *= 7 / np.linalg.norm(many, axis=1, keepdims=True)
+    norm = 1.0 if metric == "cosine" else 7.0
+    owner = Client.owning(vectors, metric)
+    index = EncryptedIndex(owner.encrypt(vectors))
+    expected = scores_of(vectors, many, metric)
+    found, ids = ask(index, owner, many)
+    assert found.dtype == np.float64
+    assert np.array_equal(ids, np.tile(np.arange(rows), (5, 1)))
+    told = index.expected_error
+    assert told.quantization < told.noise / 2
+    measured = math.sqrt(float(np.mean((found - expected) ** 2)))
+    if metric == "cosine":
+        assert abs(math.log2(measured / math.hypot(told.noise, told.quantization))) < 0.3
+    assert measured < 1.3 * told.noise * norm
+    # The noise of the rows weighs as much as that of the query: with rows of the largest norm.
+    assert np.abs(found - expected).max() < 8 * told.noise * norm
+    best, named = ask(index, owner, many[0], k=10)
+    order = np.argsort(expected[0] if metric == "l2" else -expected[0], kind="stable")[:10]
+    assert set(named.tolist()[:5]) <= set(order.tolist())
+    assert np.allclose(best, expected[0][named], atol=8 * told.noise * norm, rtol=0)
+    # In the clear: the same scores without a key.
+    clear, ids = owner.decrypt(index.query(many))
+    assert ids.shape == clear.shape == (5, rows)
+    assert np.abs(clear - expected).max() < 8 * told.noise * norm
+    one, named = owner.decrypt(index.query(many[3]), k=4)
+    order = np.argsort(expected[3] if metric == "l2" else -expected[3], kind="stable")[:4]
+    assert one.shape == (4,)
+    assert np.allclose(one, expected[3][named], atol=8 * told.noise * norm, rtol=0)
+    assert len(set(named.tolist()) & set(order.tolist())) >= 3
+    axis = np.eye(dims)[3]  # one number has all of the norm
+    expected = scores_of(vectors, axis, metric)
+    assert np.abs(owner.decrypt(index.query(axis))[0] - expected).max() < 8 * told.noise
+
+
+def test_floats_are_finer_than_int8() -> None:
+    vectors, x = floats(500, 64, 3), floats(1, 64, 4)[0]
+    owner, clear = Client.owning(vectors), Index(vectors)
+    client = Client(clear.settings)
+    expected = scores_of(vectors, x, "cosine")[0]
+    encrypted, _ = ask(EncryptedIndex(owner.encrypt(vectors)), owner, x)
+    quantized, _ = client.decrypt(clear.query(client.query(x), client.keys))
+    deviations = [float(np.std(found - expected)) for found in (encrypted, quantized)]
+    assert deviations[0] < deviations[1] / 4
+
+
+@pytest.mark.parametrize("metric", ["dot", "l2"])
+@pytest.mark.parametrize(("rows", "dims"), [(8192 + 7, 9), (100, 1), (20, 200)])
+def test_exact_scores_are_numpys_integers(metric: Metric, rows: int, dims: int) -> None:
+    vectors = bytes_of(rows, dims, 5)
+    vectors[0], vectors[1] = -128, 127
+    queries = np.random.default_rng(6).integers(-127, 128, (3, dims))
+    queries[0], queries[1] = -127, 127
+    owner = Client.owning(vectors, metric, exact=True)
+    index = EncryptedIndex(owner.encrypt(vectors))
+    assert index.expected_error == hm.search.Errors(0.0, 0.0)
+    expected = scores_of(vectors.astype(np.int64), queries, metric)
+    for answer in (index.query(owner.query(queries), owner.keys), index.query(queries)):
+        found, _ = owner.decrypt(answer)
+        assert found.dtype == np.int64
+        assert np.array_equal(found, expected)
+
+
+def test_the_largest_exact_scores() -> None:
+    vectors = np.full((3, 600), -128, np.int8)
+    vectors[1] = 127
+    vectors[2, ::2] = 5
+    owner = Client.owning(vectors, "l2", exact=True, query_bound=3000)
+    index = EncryptedIndex(owner.encrypt(vectors))
+    x = np.full(600, -3000)
+    expected = scores_of(vectors.astype(np.int64), x, "l2")[0]
+    assert ask(index, owner, x)[0].tolist() == expected.tolist()
+    assert owner.decrypt(index.query(x))[0].tolist() == expected.tolist()
+    with pytest.raises(hm.errors.RangeError, match="query_bound=3001"):
+        index.query(x - 1)
+    with pytest.raises(hm.errors.ParameterError, match="no room for 600 numbers"):
+        Client.owning(vectors, "dot", exact=True, query_bound=1 << 24)
+    vectors = np.ascontiguousarray(vectors[:, :20])
+    wide = Client.owning(vectors, "dot", exact=True, query_bound=100_000)
+    index = EncryptedIndex(wide.encrypt(vectors))
+    x = np.full(20, 32_768)
+    assert ask(index, wide, x)[0].tolist() == (vectors.astype(np.int64) @ x).tolist()
+    with pytest.raises(hm.errors.RangeError, match="32768, and those in the clear"):
+        index.query(x)
+    assert Settings(8192, "l2", exact=True, query_bound=127, owner="0" * 32).query_scale > 1

@@ -1,0 +1,155 @@
+"""Encrypted search beside NumPy on the same integers."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+import hemera as hm
+from hemera.search import Client, Index, Settings
+
+from .search_cases import DEGREE, Metric, ask, bytes_of, floats
+
+
+def integers(vectors: NDArray[Any], metric: Metric, scale: float) -> NDArray[np.float64]:
+    """The database's integers, by NumPy: the oracle's first half."""
+    wide = vectors.astype(np.float64)
+    if metric == "cosine":
+        wide = wide / np.sqrt((wide**2).sum(axis=1, keepdims=True))
+    return np.rint(wide * scale)
+
+
+def scores_of(rows: NDArray[np.float64], queries: NDArray[Any], metric: Metric) -> NDArray[np.float64]:
+    """[query, row]."""
+    wide = np.atleast_2d(queries).astype(np.float64)
+    if metric == "cosine":
+        wide = wide / np.sqrt((wide**2).sum(axis=1, keepdims=True))
+    if metric == "l2":
+        return np.stack([((rows - query) ** 2).sum(axis=1) for query in wide])
+    return np.asarray(wide @ rows.T)
+
+
+@pytest.mark.parametrize("metric", ["cosine", "dot", "l2"])
+@pytest.mark.parametrize(("rows", "dims"), [(DEGREE + 500, 100), (300, 32)])
+def test_scores_and_ranking_are_those_of_numpy(metric: Metric, rows: int, dims: int) -> None:
+    vectors, x = floats(rows, dims, 1) * 3, floats(1, dims, 2)[0] * 5
+    index = Index(vectors, metric)
+    client = Client(index.settings)
+    scale = index.settings.scale
+    database = integers(vectors, metric, scale)
+    assert np.abs(database).max() == 127
+    expected = scores_of(database / scale, x, metric)[0]
+    norm = 1.0 if metric == "cosine" else float(np.linalg.norm(x))
+    error = index.expected_error.noise * norm
+    found, ids = ask(index, client, x)
+    assert found.dtype == np.float64
+    assert ids.tolist() == list(range(rows))
+    difference = found - expected
+    assert np.abs(difference).max() < 8 * error
+    # Of few rows the noise of a query is a sum of dims numbers: several queries, whose mean is near.
+    many = floats(8, dims, 31)
+    many *= norm / np.linalg.norm(many, axis=1, keepdims=True)
+    differences = ask(index, client, many)[0] - scores_of(database / scale, many, metric)
+    measured = math.sqrt(float(np.mean(differences**2)))
+    assert abs(math.log2(measured / error)) < 0.3
+    # The best by NumPy, where scores differ by more than noise.
+    best, named = ask(index, client, x, k=25)
+    order = np.argsort(expected if metric == "l2" else -expected, kind="stable")[:25]
+    assert named.tolist() == order.tolist()
+    assert np.allclose(best, expected[order], atol=16 * error, rtol=0)
+    # Noise is far below rounding, which the index tells as well.
+    exact = scores_of(integers(vectors, metric, 1e9) / 1e9, x, metric)[0]
+    told = index.expected_error.quantization * norm
+    if metric != "l2":
+        assert abs(math.log2(math.sqrt(float(np.mean((found - exact) ** 2))) / told)) < 0.2
+    assert error < told / 100
+
+
+@pytest.mark.parametrize("metric", ["dot", "l2"])
+@pytest.mark.parametrize(("rows", "dims"), [(8192 + 7, 33), (100, 1), (20, 300)])
+def test_exact_scores_are_numpys_integers(metric: Metric, rows: int, dims: int) -> None:
+    vectors = bytes_of(rows, dims, 3)
+    vectors[0], vectors[1] = -128, 127
+    queries = np.random.default_rng(4).integers(-127, 128, (3, dims))
+    queries[0], queries[1] = -127, 127
+    index = Index(vectors, metric, exact=True)
+    client = Client(index.settings)
+    assert index.expected_error == hm.search.Errors(0.0, 0.0)
+    found, ids = ask(index, client, queries)
+    assert found.dtype == np.int64
+    assert np.array_equal(ids, np.tile(np.arange(rows), (3, 1)))
+    wide = vectors.astype(np.int64)
+    distances = ((wide[None] - queries[:, None]) ** 2).sum(axis=2)
+    expected = queries @ wide.T if metric == "dot" else distances
+    assert np.array_equal(found, expected)
+    best, named = ask(index, client, queries, k=5)
+    for i in range(3):
+        order = np.argsort(expected[i] if metric == "l2" else -expected[i], kind="stable")[:5]
+        assert named[i].tolist() == order.tolist()
+        assert best[i].tolist() == expected[i][order].tolist()
+
+
+def test_the_largest_exact_scores() -> None:
+    vectors = np.full((3, 2048), -128, np.int8)
+    vectors[1] = 127
+    vectors[2, ::2] = 5
+    index = Index(vectors, "dot", exact=True, query_bound=3000)
+    client = Client(index.settings)
+    x = np.full(2048, -3000)
+    assert ask(index, client, x)[0].tolist() == (vectors.astype(np.int64) @ x).tolist()
+    with pytest.raises(hm.errors.ParameterError, match="no room for 2048 numbers"):
+        Index(vectors, "dot", exact=True, query_bound=30_000)
+    # The longest vectors have room for int8.
+    assert Settings(8192, "l2", exact=True, query_bound=127).query_bound == 127
+
+
+@pytest.mark.parametrize("dims", [1, 2, 2100])
+def test_vectors_of_the_shortest_and_longest(dims: int) -> None:
+    vectors = bytes_of(5, dims, 5)
+    index = Index(vectors, "dot")
+    client = Client(index.settings)
+    x = floats(1, dims, 6)[0]
+    expected = vectors.astype(np.float64) @ x
+    found, _ = ask(index, client, x)
+    assert np.abs(found - expected).max() < 10 * index.expected_error.noise * np.linalg.norm(x)
+
+
+def test_int8_is_taken_as_it_is_and_normalized_for_cosines() -> None:
+    vectors = bytes_of(50, 8, 7)
+    assert Index(vectors, "dot").settings.scale == 1
+    assert Index(vectors, "dot").expected_error.quantization == 0
+    cosines = Index(vectors, "cosine")
+    assert cosines.settings.scale > 100
+    assert cosines.expected_error.quantization > 0
+    client = Client(cosines.settings)
+    found, _ = ask(cosines, client, vectors[3])
+    assert abs(found[3] - 1) < 0.02
+    assert found.argmax() == 3
+
+
+def test_several_queries_at_once_are_those_of_one() -> None:
+    vectors = floats(900, 40, 8)
+    index = Index(vectors)
+    client = Client(index.settings)
+    queries = floats(3, 40, 9)
+    together, _ = ask(index, client, queries)
+    assert together.shape == (3, 900)
+    for i in range(3):
+        alone, _ = ask(index, client, queries[i])
+        assert np.abs(together[i] - alone).max() < 16 * index.expected_error.noise
+    many, ids = ask(index, client, queries[:1], k=2000)
+    assert many.shape == ids.shape == (1, 900)
+
+
+def test_equal_scores_come_in_the_order_of_rows() -> None:
+    vectors = np.ones((10, 4), np.int8)
+    vectors[4] = 9
+    index = Index(vectors, "dot", exact=True, ids=np.arange(10)[::-1] * 7)
+    client = Client(index.settings)
+    scores, ids = ask(index, client, [1, 1, 1, 1], k=4)
+    assert scores.tolist() == [36, 4, 4, 4]
+    assert ids.tolist() == [35, 63, 56, 49]

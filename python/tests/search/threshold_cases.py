@@ -1,0 +1,69 @@
+"""An index with thresholds in several blocks, its client, and NumPy's copy of the rows."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hemera.search import (
+    EncryptedThresholdIndex,
+    Matches,
+    ThresholdClient,
+    ThresholdIndex,
+)
+
+MARGIN = 2.0**-3
+DIMS = 6
+AnyIndex = ThresholdIndex | EncryptedThresholdIndex
+
+
+def floats(rows: int, dims: int = DIMS, seed: int = 0) -> NDArray[np.float64]:
+    return np.random.default_rng(seed).normal(size=(rows, dims))
+
+
+def payloads_of(rows: int, width: int = 3, seed: int = 7) -> NDArray[np.int64]:
+    return np.random.default_rng(seed).integers(-500, 501, (rows, width))
+
+
+def cosines(vectors: NDArray[Any], x: NDArray[Any]) -> NDArray[np.float64]:
+    rows = vectors / np.sqrt((vectors**2).sum(axis=1, keepdims=True))
+    return np.asarray(rows @ x / np.sqrt((x**2).sum()))
+
+
+def require_right(found: Matches, ids: NDArray[Any], relative: NDArray[Any], margin: float = MARGIN) -> None:
+    """All rows above the threshold by the margin, and none below by it; doubtful ones within it."""
+    got = np.isin(ids, found.ids)
+    assert len(np.unique(found.ids)) == len(found.ids)
+    assert got[relative > margin].all()
+    assert not got[relative < -margin].any()
+    assert (np.abs(relative[np.isin(ids, found.doubtful)]) < margin).all()
+    # Beyond the rows that are told to be doubtful the sign decides.
+    sure = ~np.isin(ids, found.doubtful)
+    assert np.array_equal(got[sure], relative[sure] > 0)
+
+
+class World:
+    """An index in several blocks, a client, and NumPy's copy of the rows."""
+
+    def __init__(self, encrypted: bool) -> None:
+        first, self.x = floats(20, seed=1), floats(1, seed=2)[0] * 3
+        numbers = payloads_of(50)
+        self.vectors, self.payloads = np.concatenate([first, floats(30, seed=3)]), numbers
+        self.index: AnyIndex
+        if encrypted:
+            self.client = ThresholdClient.owning(
+                first, margin=MARGIN, payloads=numbers[:20], payload_bound=500
+            )
+            self.index = EncryptedThresholdIndex(self.client.encrypt(first, payloads=numbers[:20]))
+            self.index.add(self.client.encrypt(self.vectors[20:], payloads=numbers[20:]))
+        else:
+            self.index = ThresholdIndex(first, margin=MARGIN, payloads=numbers[:20], payload_bound=500)
+            self.index.add(self.vectors[20:], payloads=numbers[20:])
+            self.client = ThresholdClient(bytes(self.index.settings))
+        self.keys = self.index.load_keys(self.client.keys)
+        self.scores = cosines(self.vectors, self.x)
+
+    def ask(self, query: bytes) -> bytes:
+        return self.index.query(query, self.keys)

@@ -1,0 +1,38 @@
+"""A server with one index."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from hemera import search
+from hemera.serving.service import Home
+
+from ..conftest import Running, serving
+from .index_cases import (
+    VECTORS,
+)
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with the file `rows.index` of exact inner products."""
+    folder = tmp_path_factory.mktemp("files")
+    search.Index(VECTORS, "dot", exact=True).save(folder / "rows.index")
+    return folder
+
+
+@pytest.fixture
+def home(tmp_path: Path, files: Path) -> Home:
+    """A server's folder with the index."""
+    made = Home(tmp_path / "home")
+    assert made.add_index(files / "rows.index") == "rows"
+    return made
+
+
+@pytest.fixture
+def server(home: Home) -> Iterator[Running]:
+    with serving(home) as running:
+        yield running

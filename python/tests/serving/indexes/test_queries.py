@@ -1,0 +1,206 @@
+"""Indexes on a server: clients search them by encrypted queries."""
+
+from __future__ import annotations
+
+import contextlib
+import re
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import httpx
+import numpy as np
+import pytest
+
+import hemera as hm
+from hemera import search
+from hemera.errors import MismatchError, ParameterError, SecurityError
+from hemera.search import wire
+from hemera.serving.problems import ServerError
+from hemera.serving.service import Home
+
+from ..conftest import Running, serving
+from .index_cases import (
+    DIMS,
+    ROWS,
+    VECTORS,
+    best,
+    client_of,
+    code,
+    found,
+    queries,
+)
+
+
+def test_five_lines(server: Running, home: Home) -> None:
+    x = queries(1)[0]
+    with hm.Client(server.url, token=home.clients.add("alice")) as client:
+        scores, ids = client.index("rows").query(x, k=10)
+    assert ([scores.tolist()], [ids.tolist()]) == best(x[None], 10)
+
+
+def test_the_page(server: Running, home: Home) -> None:
+    """The client that docs/search.md shows."""
+    page = (Path(__file__).parents[4] / "docs" / "search.md").read_text(encoding="utf-8")
+    (program,) = re.findall(
+        r"^```python\n(.*?)^```", page.partition("## Served")[2].partition("\n## ")[0], re.M | re.S
+    )
+    for before, after in (("https://search.example.org", server.url), ('"documents"', '"rows"')):
+        assert before in program
+        program = program.replace(before, after)
+    program = program.replace('"my-keys"', "str(folder)")
+    space: dict[str, Any] = {
+        "token": home.clients.add("alice"),
+        "x": queries(2),
+        "folder": home.root / "keys-of-alice",
+    }
+    exec(compile(program, "docs/search.md", "exec"), space)
+    assert found((space["scores"], space["ids"])) == best(queries(2), 10)
+
+
+def test_all_rows_and_many_queries(home: Home) -> None:
+    """More queries than a request may have, and scores of all rows in the index's order."""
+    with serving(home, batch=4) as server, client_of(server, home.clients.add("alice")) as client:
+        index = client.index("rows")
+        assert client.index("rows") is index
+        x = queries(10)
+        assert found(index.query(x, k=3)) == best(x, 3)
+        scores, ids = index.query(x[:9], k=None)
+        assert scores.tolist() == (x[:9] @ VECTORS.astype(np.int64).T).tolist()
+        assert ids.tolist() == [list(range(ROWS))] * 9
+        assert index.query(x[:1]).__getitem__(0).shape == (1, 10)
+        assert server.metric("hemera_requests_total", model="rows", status="200") == 3 + 3 + 1
+        assert server.metric("hemera_key_uploads_total", status="201") == 1
+        with pytest.raises(MismatchError, match="has 16 numbers"):
+            index.query(np.empty((0, DIMS), np.int64))
+        with pytest.raises(MismatchError, match="has 16 numbers"):
+            index.query(np.ones((1, 2, DIMS), np.int64))
+
+
+@pytest.mark.parametrize("metric", ["cosine", "l2"])
+def test_floats(home: Home, tmp_path: Path, metric: str) -> None:
+    """Of a second index on the server, whose rows have names of their own."""
+    vectors = np.random.default_rng(3).normal(size=(500, 40)).astype(np.float32)
+    index = search.Index(vectors, metric, ids=np.arange(500) * 3)  # type: ignore[arg-type]
+    index.save(tmp_path / "second.hemera-index")
+    home.add_index(tmp_path / "second.hemera-index")
+    x = np.random.default_rng(4).normal(size=40)
+    wide = vectors.astype(np.float64)
+    expected = (
+        wide @ x / np.linalg.norm(wide, axis=1) / np.linalg.norm(x)
+        if metric == "cosine"
+        else ((wide - x) ** 2).sum(axis=1)
+    )
+    order = np.argsort(expected if metric == "l2" else -expected)
+    with serving(home) as server, client_of(server, home.clients.add("alice")) as client:
+        assert [each["name"] for each in client.indexes()] == ["rows", "second"]
+        remote = client.index("second")
+        scores, ids = remote.query(x, k=500)
+        told = remote.describe()["expected_error"]
+        assert told == {
+            "noise": index.expected_error.noise,
+            "quantization": index.expected_error.quantization,
+        }
+        error = 8 * (told["quantization"] + told["noise"]) * (1 if metric == "cosine" else np.linalg.norm(x))
+        # Of distances, that of the squared norms as well.
+        error += 0.2 if metric == "l2" else 0
+        assert np.abs(scores - expected[ids // 3]).max() < error
+        assert ids[0] == 3 * order[0]
+        assert found(client.index("rows").query(queries(1), k=2)) == best(queries(1), 2)
+
+
+def test_an_encrypted_index(home: Home, tmp_path: Path) -> None:
+    owner = search.Client.owning(VECTORS, "dot", exact=True)
+    search.EncryptedIndex(owner.encrypt(VECTORS)).save(tmp_path / "vault.hemera-index")
+    home.add_index(tmp_path / "vault.hemera-index")
+    owner.secret_key.save(tmp_path / "owner.key")
+    x = queries(3)
+    token = home.clients.add("alice")
+    with serving(home) as server, client_of(server, token, folder=tmp_path / "mine") as client:
+        vault = client.index("vault", secret_key=tmp_path / "owner.key")
+        assert "encrypted" in repr(vault)
+        assert found(vault.query(x, k=4)) == best(x, 4)
+        with pytest.raises(ParameterError, match="no prepared queries"):
+            vault.prepare(1)
+        with pytest.raises(ParameterError, match="only the key of its owner"):
+            client.index("vault")
+        # Somebody else's key, and keys that are not for products.
+        other = client.index(
+            "vault", secret_key=bytes(search.Client(search.Settings(DIMS, "dot", True)).secret_key)
+        )
+        scores, _ = other.query(x, k=None)
+        assert np.abs(scores - x @ VECTORS.astype(np.int64).T).max() > 1000
+        with server.http(token) as http:
+            plain = search.Client(search.Settings(DIMS, "dot", True))
+            assert code(http.put("/v1/indexes/vault/keys", content=plain.keys)) == (422, "missing_key")
+            # A message of the other kind.
+            kept = search.Client(owner.settings, bytes(owner.secret_key))
+            assert http.put("/v1/indexes/vault/keys", content=kept.keys).status_code == 201
+            seeds = wire.pack("preparation", {"settings": owner.settings.digest, "count": 1}, bytes(32))
+            assert code(http.post("/v1/indexes/vault/prepare", content=seeds)) == (422, "mismatch")
+        # The folder has no key of an owner, and the clear index's key is made there.
+        assert not list((tmp_path / "mine").glob("secret-*"))
+        client.index("rows")
+        assert len(list((tmp_path / "mine").glob("secret-*"))) == 1
+    with serving(home) as server, client_of(server, token) as client:
+        vault = client.index("vault", secret_key=bytes(owner.secret_key))
+        assert found(vault.query(x[0], k=1))[1] == best(x[:1], 1)[1][0]
+
+
+def test_descriptions(server: Running, home: Home) -> None:
+    with client_of(server, home.clients.add("alice")) as client:
+        (told,) = client.indexes()
+        assert told == {
+            "name": "rows",
+            "kind": "index",
+            "rows": ROWS,
+            "dims": DIMS,
+            "metric": "dot",
+            "exact": True,
+        }
+        described = client.index("rows").describe()
+        assert described["limits"]["queries"] == 32
+        assert (described["degree"], described["security"]) == (8192, ">=192")
+        assert client.index("rows").settings == search.load(home.index_file("rows")).settings
+        assert client.models() == []
+        with pytest.raises(ServerError, match="no index") as error:
+            client.index("other")
+        assert (error.value.status, error.value.code) == (404, "unknown_index")
+        with pytest.raises(ServerError, match="no model"):
+            client.predict("rows", np.ones((1, DIMS)))
+    with (
+        client_of(server, home.clients.add("bob"), security=256) as client,
+        pytest.raises(SecurityError, match="256"),
+    ):
+        client.index("rows")
+    health = httpx.get(server.url + "/health", trust_env=False).json()
+    assert (health["status"], health["models"], health["indexes"]) == ("ok", [], ["rows"])
+    api = httpx.get(server.url + "/openapi.json", trust_env=False).json()["paths"]
+    assert {"401", "409", "413", "422", "429", "503"} <= set(
+        api["/v1/indexes/{index}/query"]["post"]["responses"]
+    )
+
+
+def test_two_devices(home: Home) -> None:
+    """Each has the index; a client's queries go where its keys are."""
+    with serving(home, device="cpu,cpu") as server, contextlib.ExitStack() as stack:
+        indexes = [
+            stack.enter_context(client_of(server, home.clients.add(f"client{i}"))).index("rows")
+            for i in range(4)
+        ]
+        for seed, index in enumerate(indexes):
+            assert found(index.query(queries(2, seed), k=2)) == best(queries(2, seed), 2)
+        assert [len(cache) for cache in server.service.caches] == [2, 2]
+        with ThreadPoolExecutor(8) as pool:
+            asked = [(index, queries(1, seed)) for seed, index in enumerate(indexes * 6)]
+            for answer, (_, x) in zip(
+                pool.map(lambda each: each[0].query(each[1], k=2), asked), asked, strict=True
+            ):
+                assert found(answer) == best(x, 2)
+
+
+def test_secrets_do_not_pickle(server: Running, home: Home) -> None:
+    import pickle
+
+    with client_of(server, home.clients.add("alice")) as client, pytest.raises(TypeError, match="secret key"):
+        pickle.dumps(client.index("rows"))
