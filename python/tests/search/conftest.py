@@ -2,18 +2,27 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import pytest
 
-from .threshold_cases import World
+from .threshold_cases import World, in_small_rings
 
 
 @pytest.fixture(scope="module")
-def clear() -> World:
+def small_rings() -> Iterator[None]:
+    """Within a module that asks for it, encrypted comparisons are in small rings."""
+    with in_small_rings():
+        yield
+
+
+@pytest.fixture(scope="module")
+def clear(small_rings: None) -> World:  # noqa: ARG001
     return World(False)
 
 
 @pytest.fixture(scope="module")
-def encrypted() -> World:
+def encrypted(small_rings: None) -> World:  # noqa: ARG001
     return World(True)
 
 

@@ -27,6 +27,8 @@ from hemera.search.thresholds.messages import pack_ciphertexts
 
 from .threshold_cases import DIMS, MARGIN, World, floats, payloads_of
 
+pytestmark = pytest.mark.usefixtures("small_rings")
+
 
 def test_an_answer_is_decrypted_once_and_by_its_client(clear: World) -> None:
     query = clear.client.query(clear.x, 0.2)
@@ -157,10 +159,3 @@ def test_arguments(clear: World) -> None:
     for field, value in (("margin", 2.0**-12), ("rows", 12), ("rows", 4), ("dims", 0), ("payload", -1)):
         with pytest.raises(ParameterError):
             dataclasses.replace(settings, **{field: value})  # type: ignore[arg-type]
-
-
-def test_the_cost_is_told_before_a_query(clear: World) -> None:
-    cost = clear.index.cost("nvidia-h200")
-    assert cost.seconds is not None
-    assert 0 < cost.seconds < 1
-    assert clear.index.settings.params.security == ">=128"

@@ -10,6 +10,8 @@ import numpy as np
 
 import hemera as hm
 
+from .threshold_cases import in_small_rings
+
 PAGE = Path(__file__).parents[3] / "docs" / "search.md"
 
 
@@ -35,7 +37,8 @@ def test_the_page() -> None:
     assert "margin=2**-5" in top
     few = np.argsort(-scores)[::4]
     space.update(vectors=vectors[few], numbers=numbers[few])
-    exec(compile(top.replace("margin=2**-5", "margin=2**-2"), "docs/search.md", "exec"), space)
+    with in_small_rings():
+        exec(compile(top.replace("margin=2**-5", "margin=2**-2"), "docs/search.md", "exec"), space)
     first = space["first"]
     surely = [i for i, row in enumerate(few) if (scores[few] > scores[row] - 2**-2).sum() <= 3]
     never = [i for i, row in enumerate(few) if (scores[few] > scores[row] + 2**-2).sum() >= 3]

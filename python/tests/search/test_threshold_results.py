@@ -12,10 +12,13 @@ from hemera.search import (
     EncryptedThresholdIndex,
     ThresholdClient,
     ThresholdIndex,
+    ThresholdSettings,
 )
 from hemera.search.thresholds.layout import Layout
 
 from .threshold_cases import DIMS, MARGIN, AnyIndex, World, cosines, floats, require_right
+
+pytestmark = pytest.mark.usefixtures("small_rings")
 
 
 @pytest.mark.parametrize("threshold", [0.2, -0.3])
@@ -134,10 +137,11 @@ def test_squared_distances(encrypted: bool, rows: int) -> None:
 
 def test_a_block_that_fills_the_slots() -> None:
     """One copy of rows, and a second block: rotations by all entries."""
-    rows, dims = 16384 + 50, 4
+    dims, slots = 4, ThresholdSettings(4, "cosine", MARGIN, 4).params.max_slots
+    rows = slots + 50
     vectors, x = floats(rows, dims, 10), floats(1, dims, 11)[0]
     index = ThresholdIndex(vectors, margin=MARGIN)
-    assert index.settings.layout == Layout(16384, 16384, dims)
+    assert index.settings.layout == Layout(slots, slots, dims)
     client = ThresholdClient(index.settings)
     keys = index.load_keys(client.keys)
     relative = cosines(vectors, x) - 0.4

@@ -21,6 +21,8 @@ from hemera.search.thresholds import BaseThresholdIndex
 
 from .threshold_cases import MARGIN, World, require_right
 
+pytestmark = pytest.mark.usefixtures("small_rings")
+
 
 def changed(world: World, path: Path) -> None:
     """Removes rows, some of two blocks and all of another, and compares an answer."""

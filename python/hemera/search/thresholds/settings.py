@@ -28,7 +28,21 @@ _BITS = 16
 """A row beyond the margin is within 2^-17 of its 0 or 1."""
 _SCALE_BITS = 40
 _RANGE_BITS = 10
-_DEGREE = 1 << 15
+
+
+@dataclass(frozen=True)
+class Ring:
+    """What parameters are chosen by, in addition to a circuit's depth."""
+
+    degree: int
+    """N, at least; that of half as many slots."""
+    security: int | None
+    """Bits; None: any, for tests."""
+
+
+RING = Ring(1 << 15, 128)
+"""Of all settings in a process. Settings do not tell it, so that no server can name a weaker one to clients.
+Tests of behaviour put a small one in its place."""
 _FIELDS = {
     "dims": int,
     "metric": str,
@@ -106,7 +120,7 @@ class ThresholdSettings(AnySettings):
     @property
     def params(self) -> Parameters:
         """The parameters of encryption, with 128 bits of security (docs/security.md)."""
-        return parameters_of(self.top)
+        return parameters_of(self.top, RING)
 
     @property
     def layout(self) -> Layout:
@@ -136,7 +150,8 @@ class ThresholdSettings(AnySettings):
 
 def rows_of_block(count: int, dims: int, margin: float) -> int:
     """The rows of a block for so many rows: all, where they fit the slots."""
-    slots = parameters_of(SCORE_LEVELS + step_of(margin / 2 - _SCORE_NOISE).depth + RESULT_LEVELS).max_slots
+    depth = SCORE_LEVELS + step_of(margin / 2 - _SCORE_NOISE).depth + RESULT_LEVELS
+    slots = parameters_of(depth, RING).max_slots
     return min(slots, max(power_of_two(max(1, count)), power_of_two(dims)))
 
 
@@ -147,8 +162,13 @@ def step_of(gap: float) -> Function:
 
 
 @functools.cache
-def parameters_of(depth: int) -> Parameters:
-    """Of a circuit's depth, with 128 bits of security."""
+def parameters_of(depth: int, ring: Ring) -> Parameters:
+    """Of a circuit's depth."""
     return Parameters.for_circuit(
-        depth=depth, scale_bits=_SCALE_BITS, range_bits=_RANGE_BITS, slots=_DEGREE // 2, degree=_DEGREE
+        depth=depth,
+        scale_bits=_SCALE_BITS,
+        range_bits=_RANGE_BITS,
+        slots=ring.degree // 2,
+        degree=ring.degree,
+        security=ring.security,
     )
