@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import argparse
+import functools
 import json
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from types import TracebackType
 from typing import Any
@@ -18,9 +19,11 @@ from hemera import _options
 from hemera.commands.tables import read_table, write_table
 from hemera.errors import FormatError, ParameterError
 from hemera.inputs.source import read_bytes
+from hemera.search.thresholds import Matches
 from hemera.serving.client import Client, LocalModel
 from hemera.serving.files import read_files, write_atomically, write_files
 from hemera.serving.interface import Interface
+from hemera.serving.remote_comparisons import RemoteThresholdIndex, RemoteTopIndex
 
 _LABELS = {"upload": "sending keys", "predict": "predicting", "search": "searching"}
 
@@ -46,12 +49,17 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
     child = action("indexes", "The indexes of a server.")
     _add_server(child)
-    child = action("search", "The best rows of a server's index for queries that it does not see, as JSON.")
+    child = action("search", "Rows of a server's index for queries that it does not see, as JSON.")
     _add_server(child)
     child.add_argument("index", metavar="INDEX", help="name of the index")
     child.add_argument("queries", metavar="QUERIES", type=Path, help="a table of numbers, .csv or .npy")
     child.add_argument(
         "-k", type=_options.positive, default=10, help="number of rows for each query (default 10)"
+    )
+    child.add_argument(
+        "--threshold",
+        type=float,
+        help="of an index with thresholds: the rows above it in place of the best k",
     )
     child.add_argument(
         "--secret-key", metavar="FILE", type=Path, help="of an encrypted index: its owner's secret key"
@@ -171,10 +179,7 @@ def _over_http(options: argparse.Namespace) -> int:
         elif options.action == "indexes":
             told = {"indexes": client.indexes()}
         elif options.action == "search":
-            queries = np.atleast_2d(read_table(options.queries))
-            index = client.index(options.index, secret_key=options.secret_key)
-            scores, ids = index.query(queries, k=options.k)
-            told = {"index": options.index, "ids": ids.tolist(), "scores": scores.tolist()}
+            told = {"index": options.index, **_found(client, options)}
         elif options.action == "describe":
             told = client.describe(options.model)
         else:
@@ -185,6 +190,32 @@ def _over_http(options: argparse.Namespace) -> int:
             told = {"model": options.model, "results": _plain(results)}
     _options.write_json(options.json, told)
     return 0
+
+
+def _found(client: Client, options: argparse.Namespace) -> dict[str, Any]:
+    """The rows for each query: with scores, or with the ids of those that are near a threshold."""
+    queries = np.atleast_2d(read_table(options.queries))
+    kinds = {each.get("name"): each.get("kind") for each in client.indexes()}
+    kind, key = kinds.get(options.index), options.secret_key
+    ask: Callable[[Any], Matches]
+    if kind in RemoteThresholdIndex.kinds:
+        thresholds = client.threshold_index(options.index, secret_key=key)
+        if options.threshold is None:
+            ask = functools.partial(thresholds.top, k=options.k)
+        else:
+            ask = functools.partial(thresholds.query, threshold=options.threshold)
+    elif options.threshold is not None:
+        raise ParameterError(f"--threshold is for an index with thresholds, and {options.index!r} is none")
+    elif kind in RemoteTopIndex.kinds:
+        ask = functools.partial(client.top_index(options.index, secret_key=key).query, k=options.k)
+    else:
+        scores, ids = client.index(options.index, secret_key=key).query(queries, k=options.k)
+        return {"ids": ids.tolist(), "scores": scores.tolist()}
+    found = [ask(row) for row in queries]
+    return {
+        "ids": [each.ids.tolist() for each in found],
+        "doubtful": [each.doubtful.tolist() for each in found],
+    }
 
 
 def _by_files(options: argparse.Namespace) -> int:

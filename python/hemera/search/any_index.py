@@ -21,6 +21,7 @@ from hemera.objects.keys import Keys
 from hemera.search import wire
 from hemera.search.any_settings import AnySettings
 from hemera.search.requests import keys_of
+from hemera.search.settings import Errors
 
 if sys.version_info >= (3, 11):
     from typing import Self
@@ -75,6 +76,12 @@ class AnyIndex(ABC, Generic[S]):
     def device(self) -> str:
         """The device of the database."""
         return self._context.device
+
+    @property
+    @abstractmethod
+    def expected_error(self) -> Errors:
+        """The errors of scores, for a query of norm 1, as standard deviations over all rows
+        (docs/search.md)."""
 
     def __len__(self) -> int:
         """The number of rows."""
@@ -142,6 +149,33 @@ class AnyIndex(ABC, Generic[S]):
     def _answer_header(self, name: str) -> dict[str, Any]:
         """The fields that the headers of all answers have, to the query of this name."""
         return {"settings": self._settings.digest, "query": name, "index_version": self._version}
+
+    # --- For servers. ---
+
+    @property
+    @abstractmethod
+    def key_bytes(self) -> int:
+        """Bytes of one client's keys, at the most."""
+
+    @property
+    @abstractmethod
+    def queries_at_once(self) -> int | None:
+        """Queries of several clients that one pass over the rows answers with 1 GiB of memory; None: each is
+        answered by itself, whosever it is."""
+
+    @abstractmethod
+    def count(self, query: bytes) -> int:
+        """The queries of a message, or encrypted thresholds of one query, that its work grows with. The
+        message is not read further.
+
+        Raises:
+            FormatError: if it is damaged.
+            MismatchError: if it is for another index's settings.
+        """
+
+    @abstractmethod
+    def answer_bytes(self, count: int) -> int:
+        """Bytes of the answer to a message of so many queries, at the most, apart from its header."""
 
     # --- Files. ---
 

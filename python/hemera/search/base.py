@@ -16,12 +16,16 @@ from hemera.objects.keys import Keys
 from hemera.search.any_index import AnyIndex
 from hemera.search.any_settings import AnySettings
 from hemera.search.requests import keys_of, name_of, unpack_query
-from hemera.search.settings import Errors, Settings
+from hemera.search.settings import Settings
 
 __all__ = ["BaseIndex"]
 
 Asked = list[tuple[_core.EvaluationKeys, bytes, NDArray[np.uint64]]]
 """Of each client its keys, a seed, and numbers [query, limb, dims]."""
+_EXPANDED_BYTES = 1 << 30
+"""Of the queries of one pass in a device's memory, unless one alone takes more."""
+_ROW_BYTES = 12
+"""Of an answer for each row, in addition to its numbers: an id, and a squared norm."""
 
 
 @in_own_words
@@ -35,12 +39,6 @@ class BaseIndex(AnyIndex[Settings]):
     @abstractmethod
     def memory_bytes(self) -> int:
         """Bytes of the database in the device's memory."""
-
-    @property
-    @abstractmethod
-    def expected_error(self) -> Errors:
-        """The errors of scores, for a query of norm 1, as standard deviations over all rows
-        (docs/search.md). With exact scores both are 0."""
 
     def __repr__(self) -> str:
         settings = self._settings
@@ -102,3 +100,24 @@ class BaseIndex(AnyIndex[Settings]):
     @abstractmethod
     def _answers(self, asked: Asked, names: Sequence[str]) -> list[bytes]:
         """The messages to clients, for queries of these names."""
+
+    # --- For servers. ---
+
+    @property
+    def key_bytes(self) -> int:
+        params = self._settings.params
+        return (params.degree.bit_length() + 1) * params.switching_key_bytes
+
+    @property
+    def queries_at_once(self) -> int | None:
+        return max(1, _EXPANDED_BYTES // self._settings.expanded_bytes)
+
+    def count(self, query: bytes) -> int:
+        return len(unpack_query(query, self._settings).numbers)
+
+    def answer_bytes(self, count: int) -> int:
+        settings = self._settings
+        rows = -(-len(self) // settings.degree) * settings.degree
+        if settings.owner and settings.metric == "l2":
+            count += 1  # the squared norms, as of one query more
+        return rows * (count * 2 * settings.kept_bytes + _ROW_BYTES)

@@ -43,7 +43,13 @@ class Errors:
     noise: float
     """Of encryption."""
     quantization: float
-    """Of the vectors' rounding to int8."""
+    """Of the vectors' rounding: to int8, or in a clear index with thresholds to float32."""
+
+    @property
+    def bits(self) -> float:
+        """The bits of a score of 1 above both; infinite where there are no errors."""
+        both = math.hypot(self.noise, self.quantization)
+        return -math.log2(both) if both else math.inf
 
 
 @dataclass(frozen=True)

@@ -12,6 +12,7 @@ from hemera.serving.exporting import export
 from hemera.serving.interface import Interface
 from hemera.serving.linear import LinearModel, export_linear
 from hemera.serving.package import Package, PreparedModel
+from hemera.serving.remote_comparisons import RemoteThresholdIndex, RemoteTopIndex
 from hemera.serving.remote_index import RemoteIndex
 from hemera.serving.specs import InputSpec, OutputSpec
 from hemera.serving.tracing import Symbol, dot
@@ -25,6 +26,8 @@ __all__ = [
     "Package",
     "PreparedModel",
     "RemoteIndex",
+    "RemoteThresholdIndex",
+    "RemoteTopIndex",
     "Symbol",
     "dot",
     "export",

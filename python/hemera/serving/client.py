@@ -8,22 +8,25 @@ import threading
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any, NoReturn, TypeVar
 from urllib.parse import quote
 
 import numpy as np
 
-from hemera.errors import FormatError
+from hemera.errors import FormatError, MismatchError
 from hemera.inputs.source import Source
 from hemera.parameters import check_security
 from hemera.serving.interface import Interface
 from hemera.serving.local_model import LocalModel, no_pickle
-from hemera.serving.remote_index import RemoteIndex
+from hemera.serving.remote_comparisons import RemoteThresholdIndex, RemoteTopIndex
+from hemera.serving.remote_index import AnyRemoteIndex, RemoteIndex
 from hemera.serving.remote_keys import RemoteKeys
 from hemera.serving.transport import Progress, Transport
 from hemera.serving.wire import KEYS_HEADER, read_body, write_body
 
 __all__ = ["Client", "LocalModel", "Progress"]
+
+R = TypeVar("R", bound=AnyRemoteIndex[Any])
 
 
 @dataclass(frozen=True)
@@ -88,7 +91,7 @@ class Client:
         self._security = security
         self._lock = threading.Lock()
         self._models: dict[str, _Model] = {}
-        self._indexes: dict[str, RemoteIndex] = {}
+        self._indexes: dict[str, AnyRemoteIndex[Any]] = {}
 
     def __reduce__(self) -> NoReturn:
         raise no_pickle(self)
@@ -128,8 +131,8 @@ class Client:
         self._model(model).keys.remove()
 
     def indexes(self) -> list[dict[str, Any]]:
-        """The server's indexes for encrypted search: `name`, `kind` ("index" or "encrypted index"), `dims`,
-        `metric` and `rows` of each."""
+        """The server's indexes for encrypted search: `name`, `kind` ("index", "encrypted index", "threshold
+        index", "encrypted threshold index" or "top index"), `dims`, `metric` and `rows` of each."""
         return _list_of(self._transport.json("GET", "/v1/indexes"), "indexes")
 
     def index(self, name: str, *, secret_key: Source | None = None) -> RemoteIndex:
@@ -143,26 +146,62 @@ class Client:
                 client's folder, which is made where there is none; without a folder a fresh one.
 
         Raises:
+            MismatchError: for an index of another kind; the error tells the method for it.
             ParameterError: for an encrypted index without its owner's key.
             SecurityError: for more security than searches have, 128 bits.
             ServerError: when there is no such index, or the server is not to be reached.
         """
+        return self._remote(RemoteIndex, name, secret_key)
+
+    def threshold_index(self, name: str, *, secret_key: Source | None = None) -> RemoteThresholdIndex:
+        """An index with thresholds of the server.
+
+            matches = client.threshold_index("documents").query(x, 0.7)
+
+        Args:
+            name: its name.
+            secret_key: as for `index`.
+
+        Raises:
+            MismatchError, ParameterError, SecurityError, ServerError: as `index`.
+        """
+        return self._remote(RemoteThresholdIndex, name, secret_key)
+
+    def top_index(self, name: str, *, secret_key: Source | None = None) -> RemoteTopIndex:
+        """An index of the server that ranks its rows.
+
+            matches = client.top_index("documents").query(x, k=10)
+
+        Args:
+            name: its name.
+            secret_key: as for `index`.
+
+        Raises:
+            MismatchError, SecurityError, ServerError: as `index`.
+        """
+        return self._remote(RemoteTopIndex, name, secret_key)
+
+    def _remote(self, of: type[R], name: str, secret_key: Source | None) -> R:
+        """An index of the server for queries of its kind."""
         with self._lock:
             # Without a folder each has a key of its own, and prepared queries: one object for all calls.
             found = self._indexes.get(name) if secret_key is None else None
-            if found is None:
-                path = _path("indexes", name)
-                found = RemoteIndex(
-                    self._transport,
-                    path,
-                    self._transport.json("GET", path),
-                    secret_key=secret_key,
-                    folder=self._folder,
-                    security=self._security,
-                )
-                if secret_key is None:
-                    self._indexes[name] = found
-            return found
+            if isinstance(found, of):
+                return found
+            path = _path("indexes", name)
+            told = self._transport.json("GET", path)
+            _require_kind(of, name, told.get("kind"))
+            made = of(
+                self._transport,
+                path,
+                told,
+                secret_key=secret_key,
+                folder=self._folder,
+                security=self._security,
+            )
+            if secret_key is None:
+                self._indexes[name] = made
+            return made
 
     def predict(self, model: str, rows: Any) -> Any:
         """The model's results for rows, which only this client can read.
@@ -246,6 +285,16 @@ class Client:
         single = model.local.interface.outputs[0].name
         answer = read_body(response.headers.get("content-type"), response.content, single)
         return answer, response.headers.get(KEYS_HEADER)
+
+
+def _require_kind(of: type[AnyRemoteIndex[Any]], name: str, kind: object) -> None:
+    """MismatchError for an index of another kind than queries are for."""
+    if kind in of.kinds:
+        return
+    for other in (RemoteIndex, RemoteThresholdIndex, RemoteTopIndex):
+        if kind in other.kinds:
+            raise MismatchError(f"{name!r} is of the kind {kind!r}: take client.{other.method}({name!r})")
+    raise MismatchError(f"{name!r} is of a kind that this client does not know; take a newer Hemera")
 
 
 def _chunks(count: int, most: int) -> Iterator[tuple[int, int]]:

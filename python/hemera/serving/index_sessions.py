@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from hemera.errors import FormatError, MismatchError
 from hemera.objects.keys import Keys
-from hemera.search.base import BaseIndex
+from hemera.search.any_index import AnyIndex
 from hemera.search.index import Index
-from hemera.search.requests import seeds_of, unpack_query
-from hemera.search.settings import Settings
+from hemera.search.requests import seeds_of
 from hemera.search.tickets import Tickets
 from hemera.serving.session_cache import Answer, Session, too_many
 from hemera.serving.uploads import refuse_secret
@@ -48,8 +48,10 @@ class _Inputs:
         return True
 
     def fit(self, other: _Inputs) -> bool:
-        """Queries run together, whosever they are; preparations do not."""
-        return not (self.values.is_preparation or other.values.is_preparation)
+        """Queries run together, whosever they are, where the index answers several by one pass; preparations
+        do not."""
+        is_shared = self.values.session.shares_passes
+        return is_shared and not (self.values.is_preparation or other.values.is_preparation)
 
 
 class IndexSession(Session):
@@ -68,7 +70,7 @@ class IndexSession(Session):
 
     def __init__(
         self,
-        index: BaseIndex,
+        index: AnyIndex[Any],
         keys: Keys,
         *,
         queries: int,
@@ -83,6 +85,11 @@ class IndexSession(Session):
         self._room = prepared_bytes
         self._is_current = is_current
         self._tickets = Tickets(index.version, {})
+
+    @property
+    def shares_passes(self) -> bool:
+        """Whether queries of several clients are answered together."""
+        return self._index.queries_at_once is not None
 
     @property
     def is_current(self) -> bool:
@@ -104,7 +111,7 @@ class IndexSession(Session):
             MismatchError: when it is for another index's settings.
             Refused: (422) when it is a secret key, or has too many queries.
         """
-        name, data, count = request_of(files, self._index.settings, self._queries)
+        name, data, count = request_of(files, self._index, self._queries)
         return _Inputs(_Asked(self, data, count, name == PREPARATION))
 
     def run(self, requests: Sequence[_Asked]) -> list[bytes | int]:
@@ -144,12 +151,13 @@ class IndexSession(Session):
             return None
 
 
-def request_of(files: Mapping[str, bytes], settings: Settings, most: int) -> tuple[str, bytes, int]:
-    """The file of a request by its name, and the number of its queries.
+def request_of(files: Mapping[str, bytes], index: AnyIndex[Any], most: int) -> tuple[str, bytes, int]:
+    """The file of a request by its name, and the number of its queries (`AnyIndex.count`).
 
     Raises:
         FormatError: when it is damaged, or no request to an index.
-        MismatchError: when it is for another index's settings, or prepares queries of an encrypted index.
+        MismatchError: when it is for another index's settings, or prepares queries of an index that has no
+            prepared ones.
         Refused: (422) for a secret key, or more queries than one request may have.
     """
     if len(files) != 1 or not {QUERY, PREPARATION}.issuperset(files):
@@ -157,11 +165,13 @@ def request_of(files: Mapping[str, bytes], settings: Settings, most: int) -> tup
     ((name, data),) = files.items()
     refuse_secret(data)
     if name == QUERY:
-        count = len(unpack_query(data, settings).numbers)
-    elif settings.owner:
-        raise MismatchError("an encrypted index has no prepared queries; send queries as they are")
+        count = index.count(data)
+    elif isinstance(index, Index):
+        count = len(seeds_of(data, index.settings))
     else:
-        count = len(seeds_of(data, settings))
+        raise MismatchError(
+            f"an index of the kind {index.kind!r} has no prepared queries; send them as they are"
+        )
     if count > most:
         raise too_many(most)
     return name, data, count

@@ -10,7 +10,7 @@ from typing import Any
 from hemera.errors import FormatError
 from hemera.inputs.source import read_bytes
 from hemera.objects.devices import DeviceOptions
-from hemera.search.base import BaseIndex
+from hemera.search.any_index import AnyIndex
 from hemera.search.files import load
 from hemera.serving.index_sessions import QUERY, IndexSession, request_of
 from hemera.serving.settings import Settings
@@ -18,10 +18,8 @@ from hemera.serving.uploads import OWN
 
 __all__ = ["ServedIndex"]
 
-_EXPANDED_BYTES = 1 << 30
-"""Of the queries of one pass in a device's memory, unless one alone takes more."""
-_ROW_BYTES = 12
-"""Of an answer for each row, in addition to its numbers: an id, and a squared norm."""
+_FACTS = ("dims", "metric", "exact", "margin", "payload")
+"""Fields of settings that a list of indexes has, where there are such."""
 
 
 class ServedIndex:
@@ -37,7 +35,7 @@ class ServedIndex:
         self.name = name
         self._path = path
         self._limits = settings
-        self._copies: dict[int, BaseIndex] = {}
+        self._copies: dict[int, AnyIndex[Any]] = {}
         self._is_current = True
 
     def prepare(self, number: int, options: DeviceOptions) -> None:
@@ -49,8 +47,6 @@ class ServedIndex:
             MismatchError: when it has no row.
         """
         index = load(self._path, device=options.device, threads=options.threads)
-        if not isinstance(index, BaseIndex):
-            raise FormatError(f"a server has indexes of scores, and this is a {index.kind}")
         index.require_rows()
         self._copies[number] = index
 
@@ -64,37 +60,31 @@ class ServedIndex:
         return ",".join(copy.device for copy in self._copies.values())
 
     @property
-    def _index(self) -> BaseIndex:
+    def _index(self) -> AnyIndex[Any]:
         return next(iter(self._copies.values()))
 
     @property
     def kind(self) -> str:
-        """ "index", or "encrypted index"."""
-        return "encrypted index" if self._index.settings.owner else "index"
+        """That of its file: "index", "encrypted index", "threshold index", ..."""
+        return self._index.kind
 
     @property
     def queries(self) -> int:
-        """How many take one pass together, and may come in one request."""
-        return min(self._limits.batch, max(1, _EXPANDED_BYTES // self._index.settings.expanded_bytes))
+        """How many take one pass together, and may come in one request; where each is answered by itself,
+        encrypted thresholds of one."""
+        at_once = self._index.queries_at_once
+        return self._limits.batch if at_once is None else min(self._limits.batch, at_once)
 
     @property
     def key_limit(self) -> int:
         """Bytes that an upload of keys may have: some more than it needs."""
-        params = self._index.settings.params
-        needed = (params.degree.bit_length() + 1) * params.switching_key_bytes
-        return min(self._limits.key_bytes, 2 * needed + (1 << 20))
+        return min(self._limits.key_bytes, 2 * self._index.key_bytes + (1 << 20))
 
     def entry(self) -> dict[str, Any]:
         """The index in a list."""
-        settings = self._index.settings
-        return {
-            "name": self.name,
-            "kind": self.kind,
-            "rows": len(self._index),
-            "dims": settings.dims,
-            "metric": settings.metric,
-            "exact": settings.exact,
-        }
+        fields = self._index.settings.to_fields()
+        facts = {name: fields[name] for name in _FACTS if name in fields}
+        return {"name": self.name, "kind": self.kind, "rows": len(self._index), **facts}
 
     def describe(self) -> dict[str, Any]:
         """What a client needs to know of it, as JSON takes it."""
@@ -120,14 +110,8 @@ class ServedIndex:
     def memory_of(self, files: Mapping[str, bytes]) -> int:
         """Bytes of memory that a request will take besides its body, until its answer is sent. Raises as
         `request_of`."""
-        settings = self._index.settings
-        name, data, count = request_of(files, settings, self.queries)
-        if name != QUERY:
-            return 0
-        rows = -(-len(self._index) // settings.degree) * settings.degree
-        if settings.owner and settings.metric == "l2":
-            count += 1  # the squared norms, as of one query more
-        return 2 * len(data) + rows * (count * 2 * settings.kept_bytes + _ROW_BYTES)
+        name, data, count = request_of(files, self._index, self.queries)
+        return 2 * len(data) + self._index.answer_bytes(count) if name == QUERY else 0
 
     def session(self, device: int, files: Mapping[str, Path]) -> IndexSession:
         """A client's keys on a device.
@@ -137,7 +121,9 @@ class ServedIndex:
             MissingKeyError: when they lack one.
         """
         if set(files) != {OWN}:
-            raise FormatError("an index takes keys of Hemera's clients (hemera.search.Client.keys)")
+            raise FormatError(
+                "an index takes keys of Hemera's clients (`keys` of hemera.search.Client and others)"
+            )
         index = self._copies[device]
         return IndexSession(
             index,

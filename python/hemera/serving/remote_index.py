@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import functools
 import threading
-from collections.abc import Mapping
+from abc import ABC
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any, ClassVar, Generic, NoReturn, TypeVar, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -15,24 +16,34 @@ from hemera.errors import FormatError
 from hemera.inputs.arguments import as_integer
 from hemera.inputs.source import Source
 from hemera.parameters import require_security
+from hemera.search.any_client import AnyClient
 from hemera.search.client import Client
-from hemera.search.settings import Settings
 from hemera.serving.local_model import no_pickle, secret_key_file
 from hemera.serving.remote_keys import RemoteKeys
 from hemera.serving.transport import Transport
 from hemera.serving.wire import KEYS_HEADER
 
-__all__ = ["RemoteIndex"]
+__all__ = ["AnyRemoteIndex", "RemoteIndex"]
 
 
-class RemoteIndex:
-    """An index of a server, as `hemera.Client.index` gives it. The secret key stays here; the server gets
+C = TypeVar("C", bound=AnyClient[Any, Any])
+T = TypeVar("T")
+
+
+class AnyRemoteIndex(ABC, Generic[C]):
+    """An index of a server, as `hemera.Client` gives it. The secret key stays here; the server gets
     evaluation keys, once, and encrypted queries. Any thread may use it.
 
     Attributes:
         name: of the index.
         settings: those of the index.
     """
+
+    kinds: ClassVar[tuple[str, ...]]
+    """Of the indexes that it is for: `AnyIndex.kind`."""
+    method: ClassVar[str]
+    """Of `hemera.Client`, which makes it."""
+    _client_type: ClassVar[type[AnyClient[Any, Any]]]
 
     def __init__(
         self,
@@ -46,8 +57,9 @@ class RemoteIndex:
     ) -> None:
         try:
             self.name = str(told["name"])
-            self.settings = Settings.from_fields(dict(told["settings"]))
+            self.settings = self._client_type.settings_type.from_fields(dict(told["settings"]))
             limits = {key: int(value) for key, value in dict(told["limits"]).items()}
+            self._kind = str(told["kind"])
         except (KeyError, TypeError, ValueError) as error:
             raise FormatError(f"the server's description of its index is damaged: {error}") from None
         require_security(
@@ -57,10 +69,10 @@ class RemoteIndex:
         self._path = path
         self._most = max(1, limits.get("queries", 1))
         if secret_key is None and folder is not None and not self.settings.owner:
-            made = Client(self.settings)
+            made = self._client_type(self.settings)
             # A path, from which each process takes the same key.
             secret_key = secret_key_file(folder, self.settings.params, lambda: made.secret_key)
-        self._client = Client(self.settings, secret_key)
+        self._client: C = cast(C, self._client_type(self.settings, secret_key))
         self._lock = threading.Lock()
         self._keys = RemoteKeys(
             transport,
@@ -77,8 +89,10 @@ class RemoteIndex:
 
     def __repr__(self) -> str:
         settings = self.settings
-        kind = "encrypted index" if settings.owner else "index"
-        return f"<RemoteIndex {self.name!r}: {kind} of {settings.dims} numbers, {settings.metric!r}>"
+        return (
+            f"<{type(self).__name__} {self.name!r}: {self._kind} of {settings.dims} numbers, "
+            f"{settings.metric!r}>"
+        )
 
     def describe(self) -> dict[str, Any]:
         """What the server tells of the index: settings, rows, errors of scores, limits."""
@@ -91,6 +105,40 @@ class RemoteIndex:
     def remove_keys(self) -> None:
         """Let the server remove the evaluation keys, and prepared answers with them."""
         self._keys.remove()
+
+    def _ask(self, sent: Sequence[bytes]) -> list[bytes]:
+        """The answers to queries of the client: all come before the first is decrypted, as
+        `hemera.Client.predict` has them."""
+        self._keys.ensure()
+        answers = []
+        for at, body in enumerate(sent):
+            self._transport.progress("search", at, len(sent))
+            answers.append(self._keys.answer(functools.partial(self._send, body)))
+        self._transport.progress("search", len(sent), len(sent))
+        return answers
+
+    def _results(self, encrypt: Iterable[bytes], decrypt: Callable[[bytes], T]) -> list[T]:
+        """The results of queries that are encrypted one after the other. The client forgets those that
+        fail."""
+        sent: list[bytes] = []
+        try:
+            sent.extend(encrypt)
+            return [decrypt(answer) for answer in self._ask(sent)]
+        finally:
+            for body in sent:
+                self._client.forget(body)
+
+    def _send(self, body: bytes) -> tuple[bytes, str | None]:
+        response = self._transport.request("POST", f"{self._path}/query", body)
+        return response.content, response.headers.get(KEYS_HEADER)
+
+
+class RemoteIndex(AnyRemoteIndex[Client]):
+    """An index of scores of a server: `hemera.Client.index`."""
+
+    kinds = ("index", "encrypted index")
+    method = "index"
+    _client_type = Client
 
     def prepare(self, count: int) -> int:
         """Let the server do ahead most of the work of later queries, which depends on their seeds alone.
@@ -137,20 +185,7 @@ class RemoteIndex:
         parts = (
             [given] if given.ndim < 2 else [given[at : at + self._most] for at in _steps(given, self._most)]
         )
-        sent: list[bytes] = []
-        try:
-            sent.extend(self._encrypt(part) for part in parts)
-            self._keys.ensure()
-            # All requests before the first decryption, as `hemera.Client.predict` sends them.
-            answers = []
-            for at, body in enumerate(sent):
-                self._transport.progress("search", at, len(sent))
-                answers.append(self._keys.answer(functools.partial(self._send, body)))
-            self._transport.progress("search", len(sent), len(sent))
-            found = [self._client.decrypt(answer, k) for answer in answers]
-        finally:
-            for body in sent:  # those that failed: an answer that was decrypted is forgotten already
-                self._client.forget(body)
+        found = self._results(map(self._encrypt, parts), lambda answer: self._client.decrypt(answer, k))
         if given.ndim < 2:
             return found[0]
         scores, ids = zip(*found, strict=True)
@@ -160,10 +195,6 @@ class RemoteIndex:
         is_one = part.ndim == 1 or len(part) == 1
         with self._lock:  # no other thread takes the last prepared one in between
             return self._client.query(part, prepared=is_one and self._client.prepared > 0)
-
-    def _send(self, body: bytes) -> tuple[bytes, str | None]:
-        response = self._transport.request("POST", f"{self._path}/query", body)
-        return response.content, response.headers.get(KEYS_HEADER)
 
     def _prepare(self, body: bytes) -> tuple[Any, str | None]:
         response = self._transport.request("POST", f"{self._path}/prepare", body)

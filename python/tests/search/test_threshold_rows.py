@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -13,11 +14,13 @@ from hemera.errors import (
     ParameterError,
 )
 from hemera.search import (
+    AnyIndex,
     EncryptedThresholdIndex,
     ThresholdClient,
     ThresholdIndex,
+    TopIndex,
+    load,
 )
-from hemera.search.thresholds import BaseThresholdIndex
 
 from .threshold_cases import MARGIN, World, require_right
 
@@ -48,7 +51,7 @@ def changed(world: World, path: Path) -> None:
         index.query(client.query(world.x, 0.5), keys)
 
 
-def saved(index: BaseThresholdIndex, path: Path) -> Path:
+def saved(index: AnyIndex[Any], path: Path) -> Path:
     index.save(path)
     return path
 
@@ -121,3 +124,18 @@ def test_a_client_comes_back_with_its_key(world: World, tmp_path: Path) -> None:
     again = ThresholdClient(bytes(world.client.settings), tmp_path / "key")
     found = again.decrypt(world.ask(again.query(world.x, 0.2)))
     require_right(found, np.arange(50), world.scores - 0.2)
+
+
+def test_files_are_recognised(clear: World, encrypted: World, tmp_path: Path) -> None:
+    top = TopIndex(clear.vectors[:5], margin=2.0**-2, ids=[4, 3, 2, 1, 0])
+    top.add(clear.vectors[5:7])
+    for index in (clear.index, encrypted.index, top):
+        again = load(saved(index, tmp_path / "index"), threads=1)
+        assert type(again) is type(index)
+        assert again.settings == index.settings
+        assert again.version == index.version
+        assert again.ids.tolist() == index.ids.tolist()
+        assert again.expected_error == index.expected_error
+        assert repr(again) == repr(index)
+    assert isinstance(again, TopIndex)
+    assert again.add(clear.vectors[7:8]).tolist() == [7]  # as the index that was saved

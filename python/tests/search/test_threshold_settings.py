@@ -7,7 +7,16 @@ from typing import Any
 import numpy as np
 import pytest
 
-from hemera.search import ThresholdIndex, ThresholdSettings, TopIndex, TopSettings
+from hemera.search import (
+    Index,
+    ThresholdClient,
+    ThresholdIndex,
+    ThresholdSettings,
+    TopClient,
+    TopIndex,
+    TopSettings,
+)
+from hemera.search.thresholds.settings import _SCORE_NOISE, RING, Ring
 
 
 @pytest.mark.parametrize("margin", [1.0, 2.0**-5, 2.0**-11])
@@ -23,3 +32,15 @@ def test_the_cost_is_told_before_a_query() -> None:
         cost = index.cost("nvidia-h200")
         assert cost.seconds is not None
         assert 0 < cost.seconds < 1
+
+
+def test_errors_are_below_what_comparisons_leave_to_them() -> None:
+    """Eight deviations of half a score: rows beyond the margin do not come out wrong."""
+    assert Ring(1 << 15, 128) == RING
+    vectors = np.random.default_rng(2).normal(size=(3, 6))
+    owner = ThresholdClient.owning(vectors)
+    few = TopClient(TopSettings(6, "cosine", 2.0**-5, 1024))
+    assert (owner.settings.params.degree, few.settings.params.degree) == (1 << 15, 1 << 16)
+    for client in (owner, few):
+        assert 8 * client.expected_error.noise / 2 < _SCORE_NOISE
+    assert Index(vectors).expected_error.bits < owner.expected_error.bits

@@ -7,6 +7,7 @@ import functools
 import numpy as np
 from numpy.typing import NDArray
 
+from hemera.ckks import Parameters
 from hemera.objects.ciphertext import Ciphertext
 from hemera.objects.context import Context
 from hemera.objects.cost import Cost, DryRun, FreshInput
@@ -61,10 +62,21 @@ def first_rows(
     return is_first * is_first.context.encode(places, level=is_first.level)
 
 
-def cost_of(settings: TopSettings, device: str | None = None, threads: int = 1) -> Cost:
+def cost_of(settings: TopSettings, device: str | None = None) -> Cost:
     """Keys and operations of a query for the first rows and their payloads."""
+    if device is None:
+        return _counted(settings, settings.params)
+    return _cost(settings, settings.params, DeviceTimes.find(device))
+
+
+@functools.lru_cache(maxsize=32)
+def _counted(settings: TopSettings, params: Parameters) -> Cost:
+    return _cost(settings, params, None)
+
+
+def _cost(settings: TopSettings, params: Parameters, times: DeviceTimes | None) -> Cost:
     layout = settings.layout
-    context = Context(settings.params, "ledger", threads=threads)
+    context = Context(params, "ledger", threads=1)
     zeros = np.zeros(layout.slots)
 
     def answer(ev: Evaluator, query: Ciphertext, k: Ciphertext) -> list[Ciphertext]:
@@ -79,6 +91,5 @@ def cost_of(settings: TopSettings, device: str | None = None, threads: int = 1) 
 
     of_query = (1 + settings.entries - settings.dims, layout.slots)
     inputs = [FreshInput(of_query), FreshInput(layout.slots, settings.rank_level)]
-    times = None if device is None else DeviceTimes.find(device)
     run = DryRun(context, symmetric=True)
     return run.cost(lambda ev: functools.partial(answer, ev), inputs, times=times)

@@ -49,6 +49,10 @@ class TopClient(ComparingClient[TopSettings, _Waiting]):
     def _cost(self) -> Cost:
         return circuit.cost_of(self._settings)
 
+    @property
+    def _largest_squares(self) -> tuple[float, float]:
+        return 4.0, 1.0  # of two opposite rows, and of a row with zero
+
     def query(self, x: ArrayLike, k: int, *, payloads: bool = False) -> bytes:
         """Encrypt a query and its k.
 

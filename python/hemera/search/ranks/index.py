@@ -63,6 +63,7 @@ class TopIndex(ComparingIndex[TopSettings, Query]):
     kind: ClassVar[str] = "top index"
     _file_fields: ClassVar[dict[str, type]] = {"count": int}
     settings_type: ClassVar[type[AnySettings]] = TopSettings
+    _query_kind: ClassVar[str] = "top query"
 
     def __init__(
         self,
@@ -112,6 +113,19 @@ class TopIndex(ComparingIndex[TopSettings, Query]):
         """Keys and operations of a query for the first rows and their payloads, and with the name of a table
         of measured times (`hemera.cost`) the seconds."""
         return circuit.cost_of(self._settings, device)
+
+    def _key_cost(self) -> Cost:
+        return self.cost()
+
+    def _row_squares(self) -> tuple[float, float]:
+        """Of differences of two rows: twice the variance of their entries."""
+        dims, count = self._settings.dims, len(self)
+        squares = 2 * self._rows.var(axis=0, ddof=1) if count > 1 else np.zeros(self._settings.entries)
+        return float(squares[:dims].sum()), float(squares[dims:].sum())
+
+    @property
+    def _blocks_count(self) -> int:
+        return self._settings.blocks
 
     def _read(self, query: bytes, ev: Evaluator) -> Query:
         return unpack_query(query, self._settings, ev)

@@ -38,6 +38,7 @@ class BaseThresholdIndex(ComparingIndex[ThresholdSettings, Query]):
     thread may use one; one call runs at a time."""
 
     settings_type: ClassVar[type[AnySettings]] = ThresholdSettings
+    _query_kind: ClassVar[str] = "threshold query"
 
     def _open(self, settings: ThresholdSettings, device: str, threads: int | None) -> None:
         super()._open(settings, device, threads)
@@ -58,6 +59,17 @@ class BaseThresholdIndex(ComparingIndex[ThresholdSettings, Query]):
         """Keys and operations of a query for the number and the payloads of matches, and with the name of a
         table of measured times (`hemera.cost`) the seconds."""
         return circuit.cost_of(self._settings, device, max(1, len(self._blocks)))
+
+    def _key_cost(self) -> Cost:
+        return circuit.cost_of(self._settings)
+
+    def _compared(self, header: dict[str, Any]) -> int:
+        count = header.get("thresholds")
+        return -(-count // self._settings.layout.copies) if isinstance(count, int) else 1
+
+    @property
+    def _blocks_count(self) -> int:
+        return len(self._blocks)
 
     def _read(self, query: bytes, ev: Evaluator) -> Query:
         return unpack_query(query, self._settings, ev)

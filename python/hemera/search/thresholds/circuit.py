@@ -9,6 +9,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from hemera.ckks import Parameters
 from hemera.objects.ciphertext import Ciphertext, Plaintext
 from hemera.objects.context import Context
 from hemera.objects.cost import Cost, DryRun, FreshInput
@@ -86,12 +87,21 @@ def payloads(found: Ciphertext, numbers: Plaintext | Ciphertext) -> Ciphertext:
     return (found.at_level(1) * numbers).shrink()
 
 
-def cost_of(
-    settings: ThresholdSettings, device: str | None = None, blocks: int = 1, threads: int = 1
-) -> Cost:
+def cost_of(settings: ThresholdSettings, device: str | None = None, blocks: int = 1) -> Cost:
     """Keys and operations of a query that asks for the rows' count and payloads."""
+    if device is None:
+        return _counted(settings, settings.params, blocks)
+    return _cost(settings, settings.params, DeviceTimes.find(device), blocks)
+
+
+@functools.lru_cache(maxsize=32)
+def _counted(settings: ThresholdSettings, params: Parameters, blocks: int) -> Cost:
+    return _cost(settings, params, None, blocks)
+
+
+def _cost(settings: ThresholdSettings, params: Parameters, times: DeviceTimes | None, blocks: int) -> Cost:
     layout = settings.layout
-    context = Context(settings.params, "ledger", threads=threads)
+    context = Context(params, "ledger", threads=1)
     zeros = np.zeros(layout.slots)
 
     def answer(
@@ -119,6 +129,5 @@ def cost_of(
     ]
     if settings.owner:
         inputs += [FreshInput(layout.slots), FreshInput(layout.slots, 1)]
-    times = None if device is None else DeviceTimes.find(device)
     run = DryRun(context, symmetric=True)
     return run.cost(lambda ev: functools.partial(answer, ev), inputs, times=times)

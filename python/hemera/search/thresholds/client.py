@@ -11,7 +11,7 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from hemera.errors import MismatchError, ParameterError
+from hemera.errors import MismatchError, NoiseError, ParameterError
 from hemera.inputs.arguments import as_integer, in_own_words
 from hemera.objects.cost import Cost
 from hemera.search import quantization
@@ -221,6 +221,11 @@ class ThresholdClient(ComparingClient[ThresholdSettings, _Waiting]):
         found = numbers[: asked.thresholds]
         return np.asarray(found[0] if asked.is_single else found)
 
+    @property
+    def thresholds_of_round(self) -> int:
+        """As many as the layout compares at once, from 3 to 64."""
+        return min(_MOST_THRESHOLDS, max(_LEAST_THRESHOLDS, self._settings.layout.copies))
+
     def top(
         self,
         x: ArrayLike,
@@ -231,14 +236,15 @@ class ThresholdClient(ComparingClient[ThresholdSettings, _Waiting]):
         thresholds: int | None = None,
     ) -> Matches:
         """The k nearest rows: the client narrows a threshold by the numbers of rows above several, then asks
-        for the rows above it. The number of rounds depends on the settings alone.
+        for the rows above it. The number of rounds depends on the settings alone: a count that can not be
+        decrypted is an error after the last round, so that the server does not learn of it.
 
         Args:
             x: [dims]: real numbers.
             k: 1 or more.
             ask: sends a query to the index and returns its answer, as `lambda q: index.query(q, keys)`.
             payloads: whether to ask for payloads too.
-            thresholds: those of a round. None: as many as the layout compares at once, from 3 to 64.
+            thresholds: those of a round. None: `thresholds_of_round`.
 
         Returns:
             The k best rows, or all if there are fewer; and of others only rows whose score is within three
@@ -253,17 +259,35 @@ class ThresholdClient(ComparingClient[ThresholdSettings, _Waiting]):
         require_want(want, settings)
         if as_integer(k, "top", "k") < 1:
             raise ParameterError(f"k must be 1 or more, not {k}")
-        width = thresholds or min(_MOST_THRESHOLDS, max(_LEAST_THRESHOLDS, settings.layout.copies))
+        width = thresholds or self.thresholds_of_round
         asked = Asked.of(x, settings)
         low, high, certain = -1.0, 1.0, None
-        for _ in range(math.ceil(math.log(2 / settings.margin) / math.log(width + 1) - 2**-20)):
-            levels = np.linspace(low, high, width + 2)
-            found = self.decrypt_count(ask(self._query(asked, levels[1:-1], "count", False)))
-            exact = np.flatnonzero(np.abs(found - k) < _COUNT_DOUBT)
-            if certain is None and len(exact):
-                certain = float(levels[1 + exact[len(exact) // 2]])
-            place = int((found > k - 0.5).sum())
-            low, high = float(levels[place]), float(levels[place + 1])
-        # All of the k best are above the last threshold.
-        last = low - settings.margin if certain is None else certain
-        return self.decrypt(ask(self._query(asked, np.array([last]), want, True)))
+        failed: NoiseError | None = None
+        sent: list[bytes] = []
+
+        def answer_to(levels: NDArray[np.float64], what: Want) -> bytes:
+            sent.append(self._query(asked, levels, what, what != "count"))
+            return ask(sent[-1])
+
+        try:
+            for _ in range(math.ceil(math.log(2 / settings.margin) / math.log(width + 1) - 2**-20)):
+                levels = np.linspace(low, high, width + 2)
+                answer = answer_to(levels[1:-1], "count")
+                try:
+                    found = self.decrypt_count(answer)
+                except NoiseError as error:
+                    failed, found = error, np.zeros(width)
+                exact = np.flatnonzero(np.abs(found - k) < _COUNT_DOUBT)
+                if certain is None and len(exact):
+                    certain = float(levels[1 + exact[len(exact) // 2]])
+                place = int((found > k - 0.5).sum())
+                low, high = float(levels[place]), float(levels[place + 1])
+            # All of the k best are above the last threshold.
+            last = low - settings.margin if certain is None else certain
+            answer = answer_to(np.array([last]), want)
+            if failed is not None:
+                raise failed
+            return self.decrypt(answer)
+        finally:
+            for query in sent:  # those that failed
+                self.forget(query)

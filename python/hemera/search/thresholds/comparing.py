@@ -4,15 +4,18 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Sequence
-from typing import Generic, TypeVar
+from typing import Any, ClassVar, Generic, TypeVar
 
 from hemera.errors import MissingKeyError
 from hemera.inputs.arguments import in_own_words
 from hemera.objects.cost import Cost
 from hemera.objects.evaluator import Evaluator
 from hemera.objects.keys import Keys
+from hemera.search import wire
 from hemera.search.any_index import AnyIndex
-from hemera.search.requests import keys_of, name_of
+from hemera.search.requests import keys_of, name_of, require_settings
+from hemera.search.settings import Errors
+from hemera.search.thresholds.noise import errors_of
 from hemera.search.thresholds.settings import ThresholdSettings
 
 __all__ = ["GONE", "ComparingIndex", "T"]
@@ -29,6 +32,9 @@ Q = TypeVar("Q")
 class ComparingIndex(AnyIndex[T], Generic[T, Q]):
     """An index whose answers tell the results of comparisons, and not scores."""
 
+    _query_kind: ClassVar[str]
+    """Of its messages."""
+
     def __repr__(self) -> str:
         settings = self._settings
         return (
@@ -41,14 +47,32 @@ class ComparingIndex(AnyIndex[T], Generic[T, Q]):
         """For `repr`: how many rows there may be, where it is limited."""
         return ""
 
+    @property
+    def expected_error(self) -> Errors:
+        """The errors of scores, or of their differences, before they are compared, for a query of norm 1: as
+        standard deviations over all rows; of encrypted ones at most (docs/search.md). They are far below the
+        margin. Of "dot" and "l2" in the units of scores."""
+        return errors_of(self._settings, *self._row_squares(), self._are_singles)
+
+    _are_singles: ClassVar[bool] = False
+    """Whether rows are kept as float32."""
+
+    @abstractmethod
+    def _row_squares(self) -> tuple[float, float]:
+        """Of what is compared, as `errors_of` takes them."""
+
     @abstractmethod
     def cost(self, device: str | None = None) -> Cost:
         """Keys and operations of a query for all that the index can tell of its rows, and with the name of a
         table of measured times (`hemera.cost`) the seconds."""
 
+    @abstractmethod
+    def _key_cost(self) -> Cost:
+        """That clients make their keys by."""
+
     def require_keys(self, keys: Keys) -> None:
         """MissingKeyError unless a client's keys are all that its queries take."""
-        needs = self.cost().needed_keys
+        needs = self._key_cost().needed_keys
         there = set(keys.galois_elements)
         missing = sorted({each.galois_element for each in needs if each.kind == "galois"} - there)
         if missing:
@@ -107,3 +131,32 @@ class ComparingIndex(AnyIndex[T], Generic[T, Q]):
     @abstractmethod
     def _answer(self, name: str, ev: Evaluator, asked: Q) -> bytes:
         """The answer to a query of this name. No other call runs, and there are rows."""
+
+    # --- For servers. ---
+
+    @property
+    def key_bytes(self) -> int:
+        return self._key_cost().key_bytes
+
+    @property
+    def queries_at_once(self) -> int | None:
+        return None
+
+    def count(self, query: bytes) -> int:
+        header, _ = wire.unpack_any(self._query_kind, query)
+        require_settings(str(header.get("settings")), self._settings, "query")
+        return self._compared(header)
+
+    def _compared(self, header: dict[str, Any]) -> int:  # noqa: ARG002
+        """Encrypted numbers that each row is compared with, by a query's header."""
+        return 1
+
+    def answer_bytes(self, count: int) -> int:
+        settings = self._settings
+        results = max(count, self._blocks_count * (1 + settings.payloads))
+        return results * settings.params.ciphertext_bytes + 8 * self._blocks_count * settings.rows
+
+    @property
+    @abstractmethod
+    def _blocks_count(self) -> int:
+        """Ciphertexts of a mask."""

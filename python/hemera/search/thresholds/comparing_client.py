@@ -15,8 +15,10 @@ from hemera.objects.ciphertext import Ciphertext
 from hemera.objects.cost import Cost
 from hemera.objects.keys import Keys
 from hemera.search.any_client import AnyClient
+from hemera.search.settings import Errors
 from hemera.search.thresholds.comparing import GONE, T
 from hemera.search.thresholds.messages import Answer
+from hemera.search.thresholds.noise import errors_of
 
 __all__ = ["ComparingClient", "Matches"]
 
@@ -56,6 +58,17 @@ class ComparingClient(AnyClient[T, W], Generic[T, W]):
     @abstractmethod
     def _cost(self) -> Cost:
         """Of the index's circuit."""
+
+    @property
+    def expected_error(self) -> Errors:
+        """The errors of scores, or of their differences, before they are compared, for a query of norm 1: as
+        standard deviations for rows of the largest norm, which no index exceeds (docs/search.md)."""
+        return errors_of(self._settings, *self._largest_squares)
+
+    @property
+    def _largest_squares(self) -> tuple[float, float]:
+        """Of what is compared, as `errors_of` takes them."""
+        return 1.0, 1.0
 
     def _generate_keys(self) -> Keys:
         """Some MB for each rotation."""

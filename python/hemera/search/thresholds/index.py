@@ -60,6 +60,7 @@ class ThresholdIndex(BaseThresholdIndex):
 
     kind: ClassVar[str] = "threshold index"
     _file_fields: ClassVar[dict[str, type]] = {"counts": list}
+    _are_singles: ClassVar[bool] = True
     _blocks: list[Any]
 
     def __init__(
@@ -130,6 +131,15 @@ class ThresholdIndex(BaseThresholdIndex):
             self._blocks = blocks
             self._changed(named)
         return named
+
+    def _row_squares(self) -> tuple[float, float]:
+        dims = self._settings.dims
+        squares = np.concatenate(
+            [block.vectors[block.ids[: len(block.vectors)] != GONE] ** 2.0 for block in self._blocks]
+            or [np.zeros((0, self._settings.entries))]
+        )
+        count = max(1, len(squares))
+        return float(squares[:, :dims].sum() / count), float(squares[:, dims:].sum() / count)
 
     def _block(
         self, ids: NDArray[np.int64], vectors: NDArray[np.float32], numbers: NDArray[np.float64]

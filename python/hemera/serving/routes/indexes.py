@@ -36,14 +36,15 @@ async def index_of(index: str, request: Request, _: ClientName) -> dict[str, Any
     "/v1/indexes/{index}/query",
     response_class=Response,
     responses={
-        200: {"description": "The encrypted scores", "content": {OCTETS: {}}},
+        200: {"description": "The encrypted answer", "content": {OCTETS: {}}},
         **problems(401, 404, 408, 409, 413, 422, 429, 503, 504),
     },
     openapi_extra=REQUEST_OF_FILES,
 )
 async def query(index: str, request: Request, client: ClientName) -> Response:
-    """Answer encrypted queries, a message of a search's client, with encrypted scores of all rows. Queries
-    of several clients that wait take one pass over the database, each by its own client's keys."""
+    """Answer encrypted queries, a message of a search's client, with encrypted scores of all rows, or with
+    the encrypted results of comparisons. Queries for scores of several clients that wait take one pass over
+    the database, each by its own client's keys."""
     state = state_of(request)
     served = state.service.index(index)
     with counted(state, index) as answered:

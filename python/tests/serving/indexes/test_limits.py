@@ -167,7 +167,7 @@ def test_large_queries_take_several_passes(
     served = server.service.index("rows")
     expanded = served._index.settings.expanded_bytes
     assert expanded == DIMS * 262_144
-    monkeypatch.setattr("hemera.serving.indexes._EXPANDED_BYTES", 3 * expanded - 1)
+    monkeypatch.setattr("hemera.search.base._EXPANDED_BYTES", 3 * expanded - 1)
     assert served.queries == 2
     session = served.session(
         0, server.service.keys(server.service.clients.of_token(token) or "", "rows").files

@@ -1,0 +1,73 @@
+"""Several clients of indexes that compare scores, and what servers ask of these indexes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from hemera.errors import FormatError, MismatchError, MissingKeyError
+from hemera.objects.keys import Keys
+from hemera.search import ThresholdClient, ThresholdIndex, TopClient, TopIndex
+
+from .threshold_cases import MARGIN, World, require_right
+
+pytestmark = pytest.mark.usefixtures("small_rings")
+
+
+def test_messages_of_several_clients(clear: World) -> None:
+    """Each is answered by its own keys, as if it came alone."""
+    other = ThresholdClient(clear.index.settings)
+    queries = [
+        clear.client.query(clear.x, 0.2),
+        other.query(-clear.x, 0.1),
+        clear.client.query(clear.x, -0.3),
+    ]
+    keys: list[bytes | Keys] = [clear.keys, other.keys, clear.client.keys]
+    answers = clear.index.query_many(list(zip(queries, keys, strict=True)))
+    for client, answer, relative in zip(
+        (clear.client, other, clear.client),
+        answers,
+        (clear.scores - 0.2, -clear.scores - 0.1, clear.scores + 0.3),
+        strict=True,
+    ):
+        require_right(client.decrypt(answer), np.arange(50), relative)
+    assert clear.index.query_many([]) == []
+    good = (clear.client.query(clear.x, 0.2), clear.keys)
+    with pytest.raises(FormatError):
+        clear.index.query_many([good, (good[0][:-1], clear.keys)])
+
+
+def test_keys_are_all_or_refused(clear: World, encrypted: World) -> None:
+    top = TopIndex(clear.vectors[:5], margin=2.0**-2)
+    clients: list[Any] = [clear.client, encrypted.client, TopClient(top.settings)]
+    for index, client in zip((clear.index, encrypted.index, top), clients, strict=True):
+        index.require_keys(index.load_keys(client.keys))
+        some = client._context.generate_keys(client.secret_key, public_key=False)
+        with pytest.raises(MissingKeyError, match="lack the automorphism"):
+            index.require_keys(index.load_keys(bytes(some)))
+        steps = [1 << i for i in range(10)]
+        some = client._context.generate_keys(client.secret_key, relinearization=False, rotations=steps)
+        with pytest.raises(MissingKeyError, match="for products"):
+            index.require_keys(index.load_keys(bytes(some)))
+        assert len(client.keys) < index.key_bytes * 1.1
+
+
+def test_sizes_that_servers_reckon_with(clear: World, encrypted: World) -> None:
+    top = TopIndex(clear.vectors[:5], margin=2.0**-2, payloads=clear.payloads[:5])
+    ranking = TopClient(top.settings)
+    copies = clear.client.settings.layout.copies
+    levels = np.zeros(copies + 1)
+    for index, client, query, count in (
+        (clear.index, clear.client, clear.client.query(clear.x, 0.1), 1),
+        (clear.index, clear.client, clear.client.query(clear.x, 0.1, "payloads"), 1),
+        (clear.index, clear.client, clear.client.query(clear.x, levels[1:], "count"), 1),
+        (clear.index, clear.client, clear.client.query(clear.x, levels, "count"), 2),
+        (encrypted.index, encrypted.client, encrypted.client.query(clear.x, 0.1, "payloads"), 1),
+        (top, ranking, ranking.query(clear.x, 2, payloads=True), 1),
+    ):
+        assert index.count(query) == count
+        assert len(index.query(query, client.keys)) <= index.answer_bytes(count) + 600
+    with pytest.raises(MismatchError, match="other settings"):
+        ThresholdIndex(clear.vectors, margin=MARGIN / 2).count(clear.client.query(clear.x, 0.1))

@@ -1,0 +1,283 @@
+"""Served indexes that compare scores: with thresholds, or with each other."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from hemera import search
+from hemera.commands.client import _found
+from hemera.errors import FormatError, MismatchError, NoiseError, ParameterError
+from hemera.search import wire
+from hemera.search.thresholds import settings as of_comparisons
+from hemera.serving.problems import ServerError
+from hemera.serving.service import Home
+
+from ..conftest import BOUND, Running, serving, wait_until
+from .index_cases import client_of, code, held
+
+MARGIN = 2.0**-3
+ROWS, DIMS = 24, 6
+VECTORS = np.random.default_rng(11).normal(size=(ROWS, DIMS))
+NUMBERS = np.random.default_rng(12).integers(-50, 51, (ROWS, 2))
+X = np.random.default_rng(13).normal(size=DIMS)
+SCORES = VECTORS @ X / np.linalg.norm(VECTORS, axis=1) / np.linalg.norm(X)
+FEW = np.argsort(-SCORES)[::4]
+"""Rows of the index that ranks: no two scores are near."""
+
+
+def require_right(found: search.Matches, threshold: float) -> None:
+    """Rows beyond the margin are as NumPy has them."""
+    got = np.isin(np.arange(ROWS), found.ids)
+    assert got[threshold + MARGIN < SCORES].all()
+    assert not got[threshold - MARGIN > SCORES].any()
+
+
+@pytest.fixture(scope="module")
+def rings() -> Iterator[None]:
+    """Small rings, for the servers and clients of these tests."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(of_comparisons, "RING", of_comparisons.Ring(1 << 11, None))
+        yield
+
+
+@pytest.fixture(scope="module")
+def owner(rings: None) -> search.ThresholdClient:  # noqa: ARG001
+    return search.ThresholdClient.owning(VECTORS, margin=MARGIN, payloads=NUMBERS)
+
+
+@pytest.fixture(scope="module")
+def files(owner: search.ThresholdClient, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with a file of each kind."""
+    folder = tmp_path_factory.mktemp("files")
+    search.ThresholdIndex(VECTORS, margin=MARGIN, payloads=NUMBERS).save(folder / "near.index")
+    hidden = search.EncryptedThresholdIndex(owner.encrypt(VECTORS, payloads=NUMBERS))
+    hidden.save(folder / "hidden.index")
+    search.TopIndex(VECTORS[FEW], margin=2.0**-2, payloads=NUMBERS[FEW], ids=FEW).save(folder / "few.index")
+    owner.secret_key.save(folder / "owner.key")
+    return folder
+
+
+@pytest.fixture
+def home(tmp_path: Path, files: Path) -> Home:
+    made = Home(tmp_path / "home")
+    for name in ("near", "hidden", "few"):
+        assert made.add_index(files / f"{name}.index") == name
+    return made
+
+
+@pytest.fixture
+def server(home: Home) -> Iterator[Running]:
+    with serving(home) as running:
+        yield running
+
+
+def test_each_kind_answers_its_clients(server: Running, home: Home, files: Path) -> None:
+    with client_of(server, home.clients.add("alice"), security=None) as client:
+        told = {each["name"]: each for each in client.indexes()}
+        assert told["few"] == {
+            "name": "few",
+            "kind": "top index",
+            "rows": len(FEW),
+            "dims": DIMS,
+            "metric": "cosine",
+            "margin": 2.0**-2,
+            "payload": 2,
+        }
+        assert [told[name]["kind"] for name in ("near", "hidden")] == [
+            "threshold index",
+            "encrypted threshold index",
+        ]
+        near = client.threshold_index("near")
+        assert client.threshold_index("near") is near
+        assert repr(near) == "<RemoteThresholdIndex 'near': threshold index of 6 numbers, 'cosine'>"
+        hidden = client.threshold_index("hidden", secret_key=files / "owner.key")
+        for index in (near, hidden):
+            require_right(index.query(X, 0.2), 0.2)
+            found = index.query(X, 0.2, payloads=True)
+            require_right(found, 0.2)
+            sure = ~np.isin(found.ids, found.doubtful)
+            assert found.payloads is not None
+            assert np.array_equal(found.payloads[sure].round(), NUMBERS[found.ids[sure]])
+            count = index.count(X, 0.2)
+            assert count.shape == ()
+            assert (SCORES > 0.2 + MARGIN).sum() - 0.01 < count < (SCORES > 0.2 - MARGIN).sum() + 0.01
+            best = index.top(X, 3)
+            assert np.isin(np.argsort(-SCORES)[:3], best.ids).all()
+            assert len(best) < ROWS
+        assert server.metric("hemera_key_uploads_total", status="201") == 2
+        first = client.top_index("few").query(X, k=2, payloads=True)
+        before = (SCORES[FEW][None] > SCORES[FEW][:, None] + 2.0**-2).sum(axis=1)
+        near_rows = (np.abs(SCORES[FEW][None] - SCORES[FEW][:, None]) <= 2.0**-2).sum(axis=1) - 1
+        assert set(FEW[before + near_rows < 2]) <= set(first.ids.tolist()) <= set(FEW[before < 2])
+        described = near.describe()
+        local = search.load(home.index_file("near"))
+        assert described["expected_error"]["noise"] == local.expected_error.noise
+        assert described["limits"]["key_bytes"] > len(near._client.keys)
+
+
+def test_more_thresholds_than_a_request_may_have(home: Home) -> None:
+    with serving(home, batch=2) as server:
+        token = home.clients.add("alice")
+        with client_of(server, token, security=None) as client:
+            index = client.threshold_index("near")
+            copies = index._client.settings.layout.copies
+            levels = np.linspace(-1, 1, 5 * copies)  # three requests
+            counts = index.count(X, levels)
+            above = (SCORES[None] > levels[:, None] + MARGIN).sum(axis=1)
+            at_most = (SCORES[None] > levels[:, None] - MARGIN).sum(axis=1)
+            assert ((above - 0.01 < counts) & (counts < at_most + 0.01)).all()
+            assert server.metric("hemera_requests_total", model="near", status="200") == 3
+            with server.http(token) as http:
+                sent = index._client.query(X, levels, "count")
+                assert code(http.post("/v1/indexes/near/query", content=sent)) == (422, "too_many")
+
+
+def test_tenants_have_their_own_keys(server: Running, home: Home) -> None:
+    """Queries of tenants that wait at the same time are answered one by one, each by its tenant's keys."""
+    clients = [client_of(server, home.clients.add(name), security=None) for name in ("alice", "bob", "carol")]
+    indexes = [client.threshold_index("near") for client in clients]
+    levels = [-0.4, 0.0, 0.5]
+    for index, level in zip(indexes, levels, strict=True):
+        require_right(index.query(X, level), level)
+    with ThreadPoolExecutor(3) as pool:
+        with held(server):
+            asked = [pool.submit(index.query, X, level) for index, level in zip(indexes, levels, strict=True)]
+            wait_until(lambda: server.service.scheduler.waiting == 3)
+        for each, level in zip(asked, levels, strict=True):
+            require_right(each.result(BOUND), level)
+    assert len(server.service.caches[0]) == 3
+    assert server.metric("hemera_batch_requests_count", model="near") == 6
+    # Another tenant's answer tells nothing: neither that it waits, nor its rows.
+    with server.http(home.clients.add("dave")) as http:
+        own = search.ThresholdClient(indexes[0].settings)
+        assert http.put("/v1/indexes/near/keys", content=own.keys).status_code == 201
+        sent = indexes[0]._client.query(X, 0.1)
+        answer = http.post("/v1/indexes/near/query", content=sent)
+        assert answer.status_code == 200  # by dave's keys: of use to nobody
+        with pytest.raises(MismatchError, match="no query of this client"):
+            own.decrypt(answer.content)
+        with pytest.raises(NoiseError):
+            indexes[0]._client.decrypt(answer.content)
+    for client in clients:
+        client.close()
+
+
+def test_what_is_not_for_an_index_is_refused(server: Running, home: Home) -> None:
+    token = home.clients.add("alice")
+    with client_of(server, token, security=None) as client:
+        with pytest.raises(MismatchError, match=r"client.threshold_index\('near'\)"):
+            client.index("near")
+        with pytest.raises(MismatchError, match=r"client.top_index\('few'\)"):
+            client.threshold_index("few")
+        with pytest.raises(ParameterError, match="key of its owner"):
+            client.threshold_index("hidden")
+        with pytest.raises(ServerError, match="no index"):
+            client.top_index("others")
+        with pytest.raises(ParameterError, match="k must be"):
+            client.top_index("few").query(X, 0)
+    near = search.ThresholdClient(search.load(home.index_file("near")).settings)
+    few = search.TopClient(search.load(home.index_file("few")).settings)
+    keys, query = "/v1/indexes/near/keys", "/v1/indexes/near/query"
+    with server.http(token) as http:
+        assert code(http.post(query, content=near.query(X, 0.1))) == (409, "no_keys")
+        assert code(http.put(keys, content=bytes(near.secret_key))) == (422, "secret_key")
+        assert code(http.put(keys, content=few.keys))[0] == 422
+        lacking = near._context.generate_keys(near.secret_key, public_key=False).to_bytes()
+        assert code(http.put(keys, content=lacking)) == (422, "missing_key")
+        no_products = near._context.generate_keys(
+            near.secret_key,
+            public_key=False,
+            relinearization=False,
+            rotations=[1 << i for i in range(10)],
+        )
+        assert code(http.put(keys, content=no_products.to_bytes())) == (422, "missing_key")
+        assert http.put(keys, content=near.keys).status_code == 201
+        right = near.query(X, 0.1)
+        assert http.post(query, content=right).status_code == 200
+        damaged = right[:-40] + bytes([right[-40] ^ 1]) + right[-39:]
+        for body, expected in (
+            (damaged, "format"),
+            (b"", "format"),
+            (few.query(X, 1), "format"),
+            (bytes(near.secret_key), "secret_key"),
+        ):
+            assert code(http.post(query, content=body)) == (422, expected)
+        for thresholds in (0, -1, 5000, "1"):
+            header = {"settings": near.settings.digest, "want": "count", "thresholds": thresholds}
+            body = wire.pack("threshold query", header, bytes(100))
+            assert code(http.post(query, content=body))[0] == 422
+        seeds = wire.pack("preparation", {"settings": near.settings.digest, "count": 1}, bytes(32))
+        assert code(http.post("/v1/indexes/near/prepare", content=seeds)) == (422, "mismatch")
+        other = search.ThresholdClient(search.ThresholdIndex(VECTORS, margin=MARGIN / 2).settings)
+        assert code(http.post(query, content=other.query(X, 0.1))) == (422, "mismatch")
+
+
+def test_a_server_does_not_learn_that_a_count_can_not_be_read(server: Running, home: Home) -> None:
+    """All rounds of a search for the nearest come, whatever the first answer was."""
+    with client_of(server, home.clients.add("alice"), security=None) as client:
+        index = client.threshold_index("near")
+        index.top(X, 2)
+        rounds = server.metric("hemera_requests_total", model="near", status="200")
+        index._client._secret_key = index._client._context.generate_secret_key()
+        with pytest.raises(NoiseError):
+            index.top(X, 2)
+        assert server.metric("hemera_requests_total", model="near", status="200") == 2 * rounds
+        assert index._client._waiting == {}
+
+
+def test_changes_while_the_server_runs(home: Home, tmp_path: Path) -> None:
+    with serving(home, sweep_seconds=1000) as server:
+        with client_of(server, home.clients.add("alice"), security=None) as client:
+            index = client.threshold_index("near")
+            require_right(index.query(X, 0.2), 0.2)
+            own = search.load(home.index_file("near"))
+            assert isinstance(own, search.ThresholdIndex)
+            own.remove(np.arange(1, ROWS))
+            own.add(X[None], payloads=[[1, 2]], ids=[77])
+            own.save(tmp_path / "near.index")
+            home.add_index(tmp_path / "near.index")
+            server.service.sweep_indexes()
+            assert index.query(X, 0.9).ids.tolist() == [77]
+            assert server.metric("hemera_key_uploads_total", status="201") == 1
+            assert index.describe()["rows"] == 2
+            # An index of scores in its place: its clients are told.
+            search.Index(VECTORS).save(tmp_path / "near.index")
+            home.add_index(tmp_path / "near.index")
+            server.service.sweep_indexes()
+            with pytest.raises((MismatchError, FormatError)):
+                index.query(X, 0.2)
+        home.index_file("few").write_bytes(home.index_file("few").read_bytes()[:-1])
+        server.service.sweep_indexes()
+        assert set(server.service.damaged) == {"few"}
+
+
+def test_the_command_line(server: Running, home: Home, files: Path, tmp_path: Path) -> None:
+    """Of `hemera client search` all but the client, which takes no small rings."""
+    np.savetxt(tmp_path / "queries.csv", [X, -X], delimiter=",")
+    with client_of(server, home.clients.add("alice"), security=None) as client:
+
+        def found(index: str, threshold: float | None = None, key: Path | None = None) -> dict[str, Any]:
+            options = {"index": index, "k": 2, "threshold": threshold, "secret_key": key}
+            told = _found(client, argparse.Namespace(queries=tmp_path / "queries.csv", **options))
+            json.dumps(told)
+            return told
+
+        assert np.isin(np.argsort(-SCORES)[:2], found("near")["ids"][0]).all()
+        near = found("near", 0.2)
+        require_right(search.Matches(near["ids"][0], near["doubtful"][0]), 0.2)
+        assert FEW[0] in found("few")["ids"][0]
+        assert FEW[-1] in found("few")["ids"][1]
+        hidden = found("hidden", -0.3, files / "owner.key")
+        require_right(search.Matches(hidden["ids"][0], hidden["doubtful"][0]), -0.3)
+        with pytest.raises(ParameterError, match="'few' is none"):
+            found("few", 0.1)
+        with pytest.raises(ServerError, match="no index"):
+            found("others")
