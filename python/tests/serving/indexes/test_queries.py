@@ -42,7 +42,7 @@ def test_five_lines(server: Running, home: Home) -> None:
 def test_the_page(server: Running, home: Home) -> None:
     """The client that docs/search.md shows."""
     page = (Path(__file__).parents[4] / "docs" / "search.md").read_text(encoding="utf-8")
-    (program,) = re.findall(
+    program, _ = re.findall(
         r"^```python\n(.*?)^```", page.partition("## Served")[2].partition("\n## ")[0], re.M | re.S
     )
     for before, after in (("https://search.example.org", server.url), ('"documents"', '"rows"')):
