@@ -36,6 +36,7 @@ class ServedIndex:
         self._path = path
         self._limits = settings
         self._copies: dict[int, AnyIndex[Any]] = {}
+        self._key_bytes = 0
         self._is_current = True
 
     def prepare(self, number: int, options: DeviceOptions) -> None:
@@ -48,6 +49,7 @@ class ServedIndex:
         """
         index = load(self._path, device=options.device, threads=options.threads)
         index.require_rows()
+        self._key_bytes = index.key_bytes  # which some kinds count for a while: not where requests wait
         self._copies[number] = index
 
     def retire(self) -> None:
@@ -78,7 +80,7 @@ class ServedIndex:
     @property
     def key_limit(self) -> int:
         """Bytes that an upload of keys may have: some more than it needs."""
-        return min(self._limits.key_bytes, 2 * self._index.key_bytes + (1 << 20))
+        return min(self._limits.key_bytes, 2 * self._key_bytes + (1 << 20))
 
     def entry(self) -> dict[str, Any]:
         """The index in a list."""

@@ -71,7 +71,7 @@ def kept_scores(index: ThresholdIndex, x: NDArray[Any]) -> NDArray[np.float64]:
 
 @pytest.mark.parametrize("encrypted", [False, True])
 @pytest.mark.parametrize("metric", ["cosine", "dot", "l2"])
-@pytest.mark.parametrize(("rows", "dims"), [(200, 6), (1000, 60)])
+@pytest.mark.parametrize(("rows", "dims"), [(64, 60), (1000, 60)])
 @pytest.mark.usefixtures("small_rings")
 def test_scores_are_off_by_the_expected_error(metric: Metric, rows: int, dims: int, encrypted: bool) -> None:
     """With several copies of the rows, and with one, where a query is rotated by two steps."""
@@ -116,3 +116,20 @@ def test_differences_of_scores_are_off_by_the_expected_error(metric: Metric) -> 
     told = index.expected_error.noise
     assert abs(math.log2(float(np.std(errors)) / told)) < 0.3
     assert told < client.expected_error.noise
+
+
+@pytest.mark.usefixtures("small_rings")
+def test_removed_rows_have_no_part_in_errors() -> None:
+    vectors = floats(40, 6, seed=25)
+    vectors[7] *= 30
+    index = ThresholdIndex(vectors, "dot", margin=MARGIN)
+    before = index.expected_error.noise
+    index.remove([7])
+    left = ThresholdIndex(
+        np.delete(vectors, 7, axis=0), "dot", margin=MARGIN, row_bound=index.settings.row_bound
+    )
+    assert index.expected_error.noise < before
+    assert math.isclose(index.expected_error.noise, left.expected_error.noise, rel_tol=1e-9)
+    assert math.isclose(index.expected_error.quantization, left.expected_error.quantization, rel_tol=1e-6)
+    index.remove(index.ids)
+    assert index.expected_error.quantization == 0

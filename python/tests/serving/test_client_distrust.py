@@ -260,29 +260,30 @@ def test_the_server_names_the_keys_that_it_computed_with(server: Running, home: 
     assert set(told) == {hashlib.sha256(b"4:keys" + keys).hexdigest()}
 
 
-def _make(barrier: Any, queue: Any, told: dict[str, Any], folder: Path) -> None:
+def _make(barrier: Any, queue: Any, told: dict[str, Any], folders: list[Path]) -> None:
     warnings.simplefilter("ignore")
     interface = Interface.from_dict(told)
-    barrier.wait(BOUND)
-    queue.put(bytes(LocalModel(interface, folder=folder, security=None).secret_key))
+    for folder in folders:
+        barrier.wait(BOUND)
+        queue.put((folder, bytes(LocalModel(interface, folder=folder, security=None).secret_key)))
 
 
 def test_processes_with_one_new_folder_have_one_secret_key(package: Package, tmp_path: Path) -> None:
     spawn = multiprocessing.get_context("spawn")
-    for attempt in range(2):
-        folder = tmp_path / str(attempt)
-        barrier, queue = spawn.Barrier(2), spawn.Queue()
-        processes = [
-            spawn.Process(target=_make, args=(barrier, queue, package.describe(), folder)) for _ in range(2)
-        ]
-        for process in processes:
-            process.start()
-        made = [queue.get(timeout=BOUND) for _ in processes]
-        for process in processes:
-            process.join(BOUND)
+    barrier, queue = spawn.Barrier(2), spawn.Queue()
+    folders = [tmp_path / str(attempt) for attempt in range(4)]
+    processes = [
+        spawn.Process(target=_make, args=(barrier, queue, package.describe(), folders)) for _ in range(2)
+    ]
+    for process in processes:
+        process.start()
+    made = [queue.get(timeout=BOUND) for _ in range(2 * len(folders))]
+    for process in processes:
+        process.join(BOUND)
+    for folder in folders:
         (kept,) = folder.glob("secret-*")
         assert kept.stat().st_mode & 0o077 == 0
-        assert {kept.read_bytes()} == set(made)
+        assert [key for where, key in made if where == folder] == 2 * [kept.read_bytes()]
 
 
 def test_clients_of_one_folder_take_each_others_keys(server: Running, home: Home, tmp_path: Path) -> None:

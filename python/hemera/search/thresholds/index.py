@@ -26,6 +26,7 @@ __all__ = ["ThresholdIndex"]
 class _ClearBlock(Block):
     vectors: NDArray[np.float32]  # [rows, entries], of norm 1 at most
     numbers: NDArray[np.float64]  # [rows, payload]
+    squares: NDArray[np.float64]  # [entries]: sums over the rows; those of removed ones are 0
 
 
 @in_own_words
@@ -133,13 +134,9 @@ class ThresholdIndex(BaseThresholdIndex):
         return named
 
     def _row_squares(self) -> tuple[float, float]:
-        dims = self._settings.dims
-        squares = np.concatenate(
-            [block.vectors[block.ids[: len(block.vectors)] != GONE] ** 2.0 for block in self._blocks]
-            or [np.zeros((0, self._settings.entries))]
-        )
-        count = max(1, len(squares))
-        return float(squares[:, :dims].sum() / count), float(squares[:, dims:].sum() / count)
+        dims, count = self._settings.dims, max(1, len(self))
+        squares = sum((block.squares for block in self._blocks), np.zeros(self._settings.entries)) / count
+        return float(squares[:dims].sum()), float(squares[dims:].sum())
 
     def _block(
         self, ids: NDArray[np.int64], vectors: NDArray[np.float32], numbers: NDArray[np.float64]
@@ -150,7 +147,8 @@ class ThresholdIndex(BaseThresholdIndex):
             context.encode(each, level=1)
             for each in settings.layout.of_numbers(numbers / (2 * settings.payload_bound))
         ]
-        return _ClearBlock(ids, columns, payloads, vectors, numbers)
+        squares = np.einsum("ij,ij->j", vectors, vectors, dtype=np.float64)
+        return _ClearBlock(ids, columns, payloads, vectors, numbers, squares)
 
     def _clear(self, block: Block, places: NDArray[Any]) -> None:
         assert isinstance(block, _ClearBlock)
@@ -160,7 +158,7 @@ class ThresholdIndex(BaseThresholdIndex):
         vectors[places], numbers[places] = 0, 0
         changed = self._block(block.ids, vectors, numbers)
         block.vectors, block.numbers = vectors, numbers
-        block.columns, block.payloads = changed.columns, changed.payloads
+        block.columns, block.payloads, block.squares = changed.columns, changed.payloads, changed.squares
 
     # --- Files. ---
 
