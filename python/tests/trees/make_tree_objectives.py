@@ -19,7 +19,7 @@ import lightgbm
 import numpy as np
 import xgboost
 
-SETTINGS = {"n_estimators": 3, "max_depth": 2, "learning_rate": 0.5}
+SETTINGS = {"n_estimators": 3, "max_depth": 2, "learning_rate": 0.5, "n_jobs": 1}
 LIGHT = {**SETTINGS, "verbose": -1, "min_child_samples": 5, "min_data_in_bin": 8}
 RANDOM = np.random.default_rng(7)
 ROWS = np.round(RANDOM.normal(size=(120, 3)), 3)
