@@ -45,8 +45,13 @@ class AnyClient(ABC, Generic[S, W]):
         self, settings: S | Source, secret_key: Source | None = None, *, threads: int | None = None
     ) -> None:
         given: Any = settings
-        if not isinstance(given, self.settings_type):
+        if not isinstance(given, AnySettings):
             given = self.settings_type.load(given)
+        if type(given) is not self.settings_type:
+            raise MismatchError(
+                f"{type(self).__name__} is for an index with {self.settings_type.__name__}, and these are "
+                f"{type(given).__name__}"
+            )
         self._begin(given, threads)
         if secret_key is not None:
             loaded = self._context.load(secret_key)

@@ -21,6 +21,8 @@ from hemera.search import (
     ThresholdClient,
     ThresholdIndex,
     ThresholdSettings,
+    TopClient,
+    TopSettings,
     wire,
 )
 from hemera.search.thresholds.messages import pack_ciphertexts
@@ -93,6 +95,15 @@ def test_messages_of_other_settings(clear: World) -> None:
             clear.client.decrypt(other.query(query, client.keys))
     with pytest.raises(FormatError):
         ThresholdClient(bytes(Index(floats(20).astype(np.float32)).settings))
+
+
+def test_settings_of_another_kind_of_index(clear: World) -> None:
+    top = TopSettings(DIMS, "cosine", MARGIN, 8)
+    for client, settings in ((ThresholdClient, top), (TopClient, clear.index.settings), (Client, top)):
+        with pytest.raises(MismatchError, match=f"{client.__name__} is for an index with"):
+            client(settings)  # type: ignore[arg-type]
+        with pytest.raises(FormatError):
+            client(bytes(settings))
 
 
 def test_queries_of_other_levels(clear: World) -> None:
