@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import argparse
-import functools
 import json
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from types import TracebackType
 from typing import Any
@@ -19,7 +18,6 @@ from hemera import _options
 from hemera.commands.tables import read_table, write_table
 from hemera.errors import FormatError, ParameterError
 from hemera.inputs.source import read_bytes
-from hemera.search.thresholds import Matches
 from hemera.serving.client import Client, LocalModel
 from hemera.serving.files import read_files, write_atomically, write_files
 from hemera.serving.interface import Interface
@@ -197,21 +195,19 @@ def _found(client: Client, options: argparse.Namespace) -> dict[str, Any]:
     queries = np.atleast_2d(read_table(options.queries))
     kinds = {each.get("name"): each.get("kind") for each in client.indexes()}
     kind, key = kinds.get(options.index), options.secret_key
-    ask: Callable[[Any], Matches]
     if kind in RemoteThresholdIndex.kinds:
         thresholds = client.threshold_index(options.index, secret_key=key)
         if options.threshold is None:
-            ask = functools.partial(thresholds.top, k=options.k)
+            found = [thresholds.top(row, options.k) for row in queries]
         else:
-            ask = functools.partial(thresholds.query, threshold=options.threshold)
+            found = thresholds.query_many(queries, options.threshold)
     elif options.threshold is not None:
         raise ParameterError(f"--threshold is for an index with thresholds, and {options.index!r} is none")
     elif kind in RemoteTopIndex.kinds:
-        ask = functools.partial(client.top_index(options.index, secret_key=key).query, k=options.k)
+        found = client.top_index(options.index, secret_key=key).query_many(queries, options.k)
     else:
         scores, ids = client.index(options.index, secret_key=key).query(queries, k=options.k)
         return {"ids": ids.tolist(), "scores": scores.tolist()}
-    found = [ask(row) for row in queries]
     return {
         "ids": [each.ids.tolist() for each in found],
         "doubtful": [each.doubtful.tolist() for each in found],

@@ -6,7 +6,7 @@ import functools
 import sys
 import threading
 from abc import ABC, abstractmethod
-from typing import Any, ClassVar, Generic, TypeVar
+from typing import Any, ClassVar, Generic, TypeVar, cast
 
 from hemera.errors import MismatchError, ParameterError
 from hemera.inputs.arguments import in_own_words, require_type
@@ -52,7 +52,7 @@ class AnyClient(ABC, Generic[S, W]):
                 f"{type(self).__name__} is for an index with {self.settings_type.__name__}, and these are "
                 f"{type(given).__name__}"
             )
-        self._begin(given, threads)
+        self._begin(cast(S, given), threads)
         if secret_key is not None:
             loaded = self._context.load(secret_key)
             self._secret_key = require_type(loaded, SecretKey, type(self).__name__, "a secret key")

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import Any
+
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from hemera.search.ranks import TopClient
 from hemera.search.thresholds import Matches, ThresholdClient
+from hemera.search.thresholds.circuit import Want
 from hemera.serving.remote_index import AnyRemoteIndex
 
 __all__ = ["RemoteThresholdIndex", "RemoteTopIndex"]
@@ -32,8 +36,21 @@ class RemoteThresholdIndex(AnyRemoteIndex[ThresholdClient]):
             NoiseError: when the answer can not be decrypted. The server must not learn it.
             ServerError: when the server refuses, is not to be reached, or remains too busy.
         """
-        sent = self._client.query(x, threshold, "payloads" if payloads else "mask")
-        return self._results([sent], self._client.decrypt)[0]
+        return self.query_many([x], threshold, payloads=payloads)[0]
+
+    def query_many(
+        self, x: Sequence[ArrayLike] | NDArray[Any], threshold: float, *, payloads: bool = False
+    ) -> list[Matches]:
+        """The rows above a threshold for each of several queries: a request each, all before the first answer
+        is decrypted. Raises as `query`.
+
+        Args:
+            x: [queries, dims].
+            threshold: as for `query`.
+            payloads: as for `query`.
+        """
+        want: Want = "payloads" if payloads else "mask"
+        return self._results((self._client.query(each, threshold, want) for each in x), self._client.decrypt)
 
     def count(self, x: ArrayLike, threshold: ArrayLike) -> NDArray[np.float64]:
         """The number of rows above a threshold, or above each of several: [thresholds], as
@@ -81,4 +98,18 @@ class RemoteTopIndex(AnyRemoteIndex[TopClient]):
             NoiseError: when the answer can not be decrypted. The server must not learn it.
             ServerError: when the server refuses, is not to be reached, or remains too busy.
         """
-        return self._results([self._client.query(x, k, payloads=payloads)], self._client.decrypt)[0]
+        return self.query_many([x], k, payloads=payloads)[0]
+
+    def query_many(
+        self, x: Sequence[ArrayLike] | NDArray[Any], k: int = 10, *, payloads: bool = False
+    ) -> list[Matches]:
+        """The first k rows for each of several queries: a request each, all before the first answer is
+        decrypted. Raises as `query`.
+
+        Args:
+            x: [queries, dims].
+            k: as for `query`.
+            payloads: as for `query`.
+        """
+        queries = (self._client.query(each, k, payloads=payloads) for each in x)
+        return self._results(queries, self._client.decrypt)

@@ -165,6 +165,24 @@ def test_more_thresholds_than_a_request_may_have(home: Home) -> None:
                 assert code(http.post("/v1/indexes/near/query", content=sent)) == (422, "too_many")
 
 
+def test_several_queries_come_before_the_first_is_decrypted(server: Running, home: Home) -> None:
+    with client_of(server, home.clients.add("alice"), security=None) as client:
+        near, few = client.threshold_index("near"), client.top_index("few")
+        first, second = near.query_many([X, -X], -0.1)
+        require_right(first, -0.1)
+        got = np.isin(np.arange(ROWS), second.ids)
+        assert got[-SCORES > -0.1 + MARGIN].all()
+        assert not got[-SCORES < -0.1 - MARGIN].any()
+        best, worst = few.query_many(np.stack([X, -X]), 1)
+        assert (best.ids.tolist(), worst.ids.tolist()) == ([FEW[0]], [FEW[-1]])
+        assert near.query_many([], 0.1) == []
+        near._client._secret_key = near._client._context.generate_secret_key()
+        with pytest.raises(NoiseError):
+            near.query_many([X, X, X], 0.1)
+        assert server.metric("hemera_requests_total", model="near", status="200") == 5
+        assert near._client._waiting == {}
+
+
 def test_tenants_have_their_own_keys(server: Running, home: Home) -> None:
     """Queries of tenants that wait at the same time are answered one by one, each by its tenant's keys."""
     clients = [client_of(server, home.clients.add(name), security=None) for name in ("alice", "bob", "carol")]
