@@ -108,13 +108,13 @@ void bind_periodic_transforms(nb::module_& m) {
       .def(
           "__init__",
           [](PeriodicTransform* self, const rlwe::Parameters& parameters, const Matrix<double>& weights,
-             std::size_t period, std::optional<std::size_t> level, std::size_t baby_steps) {
+             std::size_t period, std::optional<std::size_t> level, std::size_t baby_steps, bool kept) {
             const ReleasedGil released;
             new (self) PeriodicTransform(parameters, weights.shape(0), weights.shape(1),
                                          {weights.data(), weights.size()}, period,
-                                         {.level = level, .baby_steps = baby_steps});
+                                         {.level = level, .baby_steps = baby_steps, .kept = kept});
           },
-          "parameters"_a, "weights"_a, "period"_a, "level"_a.none(), "baby_steps"_a)
+          "parameters"_a, "weights"_a, "period"_a, "level"_a.none(), "baby_steps"_a, "kept"_a)
       .def_prop_ro("baby_steps", [](const PeriodicTransform& self) { return self.baby_steps(); })
       .def_prop_ro("giant_steps", [](const PeriodicTransform& self) { return self.giant_steps(); });
   nb::class_<PreparedPeriodicTransform>(m, "PreparedPeriodicTransform")

@@ -472,12 +472,15 @@ void Backend::sample_rlwe(Queue& queue, const PolyView& out, const ConstPolyView
 
 void Backend::embed(Queue& queue, const PolyView& out, const SlotView& slots, double scale,
                     std::uint64_t generator, const RnsBase& base, Workspace& workspace, Form form) const {
+  PolyView whole = out;
   if (form == Form::evaluation) {
     check_transform("embed", ring_, base);
+    check_entries("embed", "output", out, *ring_);
+    if (out.shape.degree >= 2 * slots.slots) whole.shape.degree = ring_->degree();
   } else {
     check_ring("embed", ring_, base);
   }
-  check_view("embed", "output", out, base);
+  check_view("embed", "output", whole, base);
   check_embedding("embed", slots, out.shape, ring_->degree(), scale, generator);
   check_rows("embed", slots.batch, out.shape.batch);
   with_scratch(workspace, [&](Workspace& scratch) {

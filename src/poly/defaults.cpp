@@ -518,8 +518,32 @@ void Backend::do_lift_integers(Queue& queue, const PolyView& out, std::span<cons
 
 void Backend::do_embed_evaluations(Queue& queue, const PolyView& out, const SlotView& slots, double scale,
                                    std::uint64_t generator, const RnsBase& base, Workspace& workspace) const {
+  if (out.shape.degree < ring()->degree()) {
+    return embed_whole(queue, out, slots, scale, generator, base, workspace);
+  }
   do_embed(queue, out, slots, scale, generator, base, workspace);
   if (!workspace.measures()) do_transform(queue, out, out, Form::evaluation, base);
+}
+
+void Backend::embed_whole(Queue& queue, const PolyView& out, const SlotView& slots, double scale,
+                          std::uint64_t generator, const RnsBase& base, Workspace& workspace) const {
+  constexpr std::size_t most_words = std::size_t{1} << 23;
+  PolyShape shape = out.shape;
+  shape.degree = ring()->degree();
+  shape.batch = std::clamp<std::size_t>(most_words * shape.batch / shape.words(), 1, shape.batch);
+  const Workspace::Frame frame(workspace);
+  const PolyView whole = take(workspace, shape);
+  for (std::size_t first = 0; first < out.shape.batch; first += shape.batch) {
+    const std::size_t count = std::min(shape.batch, out.shape.batch - first);
+    SlotView own = slots;
+    if (slots.batch > 1) {
+      own.data += first * slots.slots;
+      own.batch = count;
+    }
+    do_embed_evaluations(queue, whole.batches(0, count), own, scale, generator, base, workspace);
+    if (workspace.measures()) return;
+    do_copy(queue, out.batches(first, count), whole.batches(0, count));
+  }
 }
 
 bool Backend::all_within(std::span<const std::int64_t> values, std::uint64_t bound) const {

@@ -43,7 +43,8 @@ INSTANTIATE_TEST_SUITE_P(Cases, PeriodicTransformTest,
                                          PeriodicCase{"GiantStepsAlone", 8, 16, 8, {.baby_steps = 1}},
                                          PeriodicCase{"HalfOfTheSlots", 250, 300, 256},
                                          PeriodicCase{"Pairs", 2, 2, 2},
-                                         PeriodicCase{"ManyDigits", 24, 24, 8, {}, 4}),
+                                         PeriodicCase{"ManyDigits", 24, 24, 8, {}, 4},
+                                         PeriodicCase{"EncodedInEachCall", 40, 24, 8, {.kept = false}}),
                          [](const auto& tested) { return std::string(tested.param.name); });
 
 TEST_P(PeriodicTransformTest, IsTheProductWithEachVector) {

@@ -143,6 +143,18 @@ Host encoded(Rig& rig, const RnsBase& base, std::size_t batch, const Slots& slot
     rig.backend->embed(*rig.queue, evaluations.view(), in.view, scale, 5, base, workspace, Form::evaluation);
   });
   EXPECT_TRUE(same(rig.transformed(rig.download(evaluations), Form::evaluation, Form::coefficient), result));
+  // And so are those that are stored by fewer entries.
+  const std::size_t needed = std::max(poly::min_entries, 2 * in.view.slots);
+  for (std::size_t entries = needed; entries < base.ring()->degree(); entries *= 2) {
+    if (entries > needed && entries != base.ring()->degree() / 2) continue;
+    poly::Poly stored = rig.upload(rig.random(base, batch, 1, entries));
+    rig.with_scratch([&](Workspace& workspace) {
+      rig.backend->embed(*rig.queue, stored.view(), in.view, scale, 5, base, workspace, Form::evaluation);
+    });
+    poly::Poly expected = rig.upload(rig.random(base, batch, 1, entries));
+    rig.backend->copy(*rig.queue, expected.view(), std::as_const(evaluations).view());
+    EXPECT_TRUE(same(rig.download(stored), rig.download(expected))) << entries;
+  }
   return result;
 }
 

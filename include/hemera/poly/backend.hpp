@@ -326,7 +326,8 @@ class Backend {
   /// Slots (a power of two, 1 <= slots <= N/2) to the polynomial whose canonical embedding repeats them,
   /// times `scale`, to the nearest integers (ties to even); in `form` over `base`. Slots are numbered by the
   /// powers of the Galois generator g: slot j is the value at root^(g^j). Values are not checked here: they
-  /// must be finite with |value * scale| < 2^1000 (callers check).
+  /// must be finite with |value * scale| < 2^1000 (callers check). `out` may be stored by fewer entries, two
+  /// for each slot at least, in evaluation form.
   void embed(Queue& queue, const PolyView& out, const SlotView& slots, double scale, std::uint64_t generator,
              const RnsBase& base, Workspace& workspace, Form form = Form::coefficient) const;
   /// The inverse: residues in coefficient form over `base`, centred, rounded to doubles, divided by scale.
@@ -501,7 +502,8 @@ class Backend {
 
   virtual void do_embed(Queue& queue, const PolyView& out, const SlotView& slots, double scale,
                         std::uint64_t generator, const RnsBase& base, Workspace& workspace) const = 0;
-  /// The same in evaluation form. By default do_embed and do_transform.
+  /// The same in evaluation form, whole or stored by fewer entries. By default do_embed, do_transform and
+  /// do_copy.
   virtual void do_embed_evaluations(Queue& queue, const PolyView& out, const SlotView& slots, double scale,
                                     std::uint64_t generator, const RnsBase& base, Workspace& workspace) const;
   virtual void do_unembed(Queue& queue, const SlotView& slots, const ConstPolyView& in, double scale,
@@ -526,6 +528,9 @@ class Backend {
   /// Adds the terms of `addend`, of one polynomial, to `out`: for do_sample_rlwe.
   void add_terms(Queue& queue, const PolyView& out, const ConstPolyView& addend,
                  std::span<const GadgetTerm> terms, const RnsBase& base, Workspace& workspace) const;
+  /// do_embed_evaluations to an output that is stored by fewer entries, by way of whole polynomials.
+  void embed_whole(Queue& queue, const PolyView& out, const SlotView& slots, double scale,
+                   std::uint64_t generator, const RnsBase& base, Workspace& workspace) const;
 
  private:
   /// Throws MismatchError for a view in words that this backend does not store.

@@ -221,9 +221,10 @@ class Encoder {
                                         std::optional<std::size_t> level,
                                         std::optional<rlwe::Scale> scale) const;
   [[nodiscard]] rlwe::Plaintext encode(const HostRows<const double>& values, rlwe::Metadata meta,
-                                       const poly::RnsBase& base, bool is_message = false) const;
+                                       const poly::RnsBase& base, bool is_message = false,
+                                       Stored stored = Stored::whole) const;
   [[nodiscard]] rlwe::Plaintext embed(const poly::SlotView& values, rlwe::Metadata meta,
-                                      const poly::RnsBase& base) const;
+                                      const poly::RnsBase& base, Stored stored = Stored::whole) const;
   /// From residues of coefficients, [batch][limb][degree].
   [[nodiscard]] rlwe::Plaintext from_coefficients(std::span<const std::uint64_t> words, rlwe::Metadata meta,
                                                   const poly::RnsBase& base) const;

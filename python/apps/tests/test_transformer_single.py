@@ -111,7 +111,9 @@ def test_blocks_of_one_input_follow_each_other() -> None:
     weights = dataclasses.replace(prepared.weights, gains=(gain, 8 * last_gain))
     second = clear_block(weights, shape, first)
     functions = Approximations(Ranges.seen(second, 0.2), shape.features)
-    following = SingleBlock(weights, prepared.layout, functions, prepared.params, prepared.bootstrap)
+    following = SingleBlock(
+        weights, prepared.layout, functions, prepared.params, prepared.bootstrap, kept=False
+    )
     assert following.levels.fresh <= once.level
     found = prepared.decrypt(following(once), secret_key)
     assert agreement(found, second["output"]) > 15
@@ -141,6 +143,6 @@ def test_full_size_of_one_input_fits_a_device() -> None:
     assert sum(each["seconds"] for each in stages) == pytest.approx(cost.seconds, rel=0.01)
     assert cost.seconds is not None
     assert cost.seconds < 0.8
-    assert cost.key_bytes < 18e9
+    assert cost.key_bytes < 21e9
     assert cost.key_bytes + cost.plaintext_bytes + cost.workspace_bytes < 60e9
     assert cost.result_level == cost.level

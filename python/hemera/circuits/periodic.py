@@ -38,6 +38,8 @@ class PeriodicTransform(RowsProduct):
         level: the level of the ciphertexts; None: that of fresh encryptions.
         baby_steps: the number of rotations that share one preparation of the vectors, a power of two up to
             the period; 0: the cheapest.
+        kept: whether encoded diagonals stay in memory. If not, each call encodes them, from 16 bytes for each
+            weight.
 
     Raises:
         MismatchError: if the matrix has other axes, or the parameters are of another scheme.
@@ -56,10 +58,11 @@ class PeriodicTransform(RowsProduct):
         *,
         level: int | None = None,
         baby_steps: int = 0,
+        kept: bool = True,
     ) -> None:
         require_naturals(period=period, level=level or 0, baby_steps=baby_steps)
         self._weights = real_matrix(weights, "PeriodicTransform")
-        native = _core.PeriodicTransform(params._native, self._weights, period, level, baby_steps)
+        native = _core.PeriodicTransform(params._native, self._weights, period, level, baby_steps, kept)
         super().__init__(native, params)
         self._period = period
 

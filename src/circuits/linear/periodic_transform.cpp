@@ -28,10 +28,12 @@ using rlwe::ExtendedCiphertext;
 
 constexpr const char* of_transform = "periodic transform";
 
+// Of a product with a diagonal, in a product of matrices, over one by itself.
+constexpr double products_cost = 1.0 / 12;
 // Sums and their digits that are held at once.
 constexpr std::size_t most_sum_bytes = std::size_t{1} << 32;
-// Whole plaintexts that are encoded at once.
-constexpr std::size_t most_encoded_bytes = std::size_t{1} << 28;
+// Diagonals that are encoded at once.
+constexpr std::size_t most_encoded_bytes = std::size_t{1} << 26;
 
 }  // namespace
 
@@ -42,7 +44,8 @@ PeriodicTransform::PeriodicTransform(const rlwe::Parameters& parameters, std::si
       rows_(rows),
       columns_(columns),
       period_(period),
-      weights_(std::make_shared<const std::vector<double>>(weights.begin(), weights.end())) {
+      weights_(std::make_shared<const std::vector<double>>(weights.begin(), weights.end())),
+      kept_(options.kept) {
   if (parameters.scheme() != rlwe::Scheme::ckks) {
     throw MismatchError("a periodic transform is for CKKS, not for " + rlwe::name(parameters.scheme()));
   }
@@ -100,10 +103,12 @@ void PeriodicTransform::choose(std::size_t baby_steps) {
     const auto summed = static_cast<double>(result_ciphertexts() * (giants.size() - giants.count(0)));
     const auto inputs = static_cast<double>(input_ciphertexts());
     const auto results = static_cast<double>(result_ciphertexts());
+    const double products =
+        products_cost * inputs * results * static_cast<double>(babies.size() * giants.size());
     for (const rlwe::GadgetPrimes& gadget : gadgets) {
       const SwitchCost cost(parameters(), gadget, ends_.level);
-      const double own =
-          turned * cost.baby + summed * cost.giant + inputs * cost.input + results * cost.result;
+      const double own = turned * cost.baby + summed * cost.giant + inputs * cost.input +
+                         results * cost.result + products * cost.diagonal;
       if (own >= least) continue;
       least = own;
       gadget_ = gadget;
@@ -170,46 +175,60 @@ PreparedPeriodicTransform::PreparedPeriodicTransform(const std::shared_ptr<const
     for (std::size_t column = 0; column < plan.columns_; ++column) sum += std::abs(plan.weight(row, column));
     largest_row_ = std::max(largest_row_, sum);
   }
-  encode();
+  // Weights that do not fit the level's base are refused before anything is encoded.
+  const double largest = std::abs(*std::ranges::max_element(
+      *plan.weights_, [](double a, double b) { return std::abs(a) < std::abs(b); }));
+  static_cast<void>(ckks::Encoder(context).encode_number(largest, plan.level(), plan.plaintext_scale_));
+  upload();
+  if (!plan.kept_) return;
+  for (const Group& group : groups_) diagonals_.push_back(encoded(group));
+  values_ = {};
 }
 
-void PreparedPeriodicTransform::encode() {
-  const poly::RnsBase& base = gadget_->mod_up(plan_.level()).extended();
-  const std::size_t period = plan_.period_, inputs = plan_.input_ciphertexts();
+void PreparedPeriodicTransform::upload() {
+  const std::size_t inputs = plan_.input_ciphertexts(), period = plan_.period_;
   const std::size_t terms = plan_.babies_.size() * inputs;
-  const std::size_t count = plan_.giants_.size() * plan_.result_ciphertexts() * terms;
-  const std::size_t entries = std::min(ckks::period_entries(period), context_->degree());
-  diagonals_ = context_->make_poly(count, 1, base, Form::evaluation, runtime::Secrecy::open, entries);
-  const std::size_t whole = base.size() * context_->degree() * sizeof(std::uint64_t);
-  const std::size_t at_once = std::max<std::size_t>(1, most_encoded_bytes / whole);
-  const ckks::Encoder encoder(context_);
-  std::vector<double> diagonal(period);
-  std::vector<std::complex<double>> values;
-  std::size_t first = 0, waiting = 0;
-  const auto flush = [&] {
-    if (waiting == 0) return;
-    const rlwe::Plaintext encoded = encoder.encode_over(
-        base, values, {waiting}, plan_.level(), plan_.plaintext_scale_, ckks::Stored::whole, HUGE_VAL);
-    context_->backend().copy(context_->queue(), diagonals_.view().batches(first, waiting),
-                             encoded.poly.view());
-    first += waiting;
-    waiting = 0;
-    values.clear();
-  };
+  std::vector<double> values(plan_.giants_.size() * plan_.result_ciphertexts() * terms * period);
+  std::size_t first = 0;
   for (const Group& group : groups_) {
     for (const std::size_t giant : plan_.giants_) {
       for (std::size_t result = group.first; result < group.first + group.count; ++result) {
         for (const std::size_t baby : plan_.babies_) {
-          for (std::size_t input = 0; input < inputs; ++input) {
-            plan_.turned_diagonal(diagonal, result, input, giant, baby);
-            values.insert(values.end(), diagonal.begin(), diagonal.end());
-            if (++waiting == at_once) flush();
+          for (std::size_t input = 0; input < inputs; ++input, first += period) {
+            plan_.turned_diagonal(std::span(values).subspan(first, period), result, input, giant, baby);
           }
         }
       }
     }
   }
-  flush();
+  const auto bytes = std::as_bytes(std::span(values));
+  values_ = {context_->memory(), bytes.size()};
+  context_->backend().upload_values(context_->queue(), {values_.data(), bytes.size()}, bytes);
+  context_->queue().synchronize();  // the host's numbers end here
+}
+
+poly::Poly PreparedPeriodicTransform::encoded(const Group& group) const {
+  using Complex = std::complex<double>;
+  const poly::Backend& backend = context_->backend();
+  const poly::RnsBase& base = gadget_->mod_up(plan_.level()).extended();
+  const std::size_t period = plan_.period_,
+                    entries = std::min(ckks::period_entries(period), context_->degree());
+  const std::size_t each = plan_.giants_.size() * plan_.babies_.size() * plan_.input_ciphertexts();
+  const std::size_t start = group.first * each, count = group.count * each;
+  poly::Poly found = context_->make_poly(count, 1, base, Form::evaluation, runtime::Secrecy::open, entries);
+  const std::size_t own = base.size() * entries * sizeof(std::uint64_t);
+  const std::size_t at_once = std::clamp<std::size_t>(most_encoded_bytes / own, 1, count);
+  runtime::Buffer slots(context_->memory(), at_once * period * sizeof(Complex));
+  auto* const numbers = reinterpret_cast<double*>(const_cast<std::byte*>(values_.data()));  // to be read
+  auto workspace = context_->make_workspace();
+  for (std::size_t first = 0; first < count; first += at_once) {
+    const std::size_t some = std::min(at_once, count - first);
+    const poly::SlotView placed{reinterpret_cast<Complex*>(slots.data()), some, period};
+    backend.place_slots(context_->queue(), placed, {numbers + (start + first) * period, false, some, period});
+    backend.embed(context_->queue(), found.view().batches(first, some), placed, plan_.plaintext_scale_,
+                  plan_.parameters().literal().galois_generator, base, workspace, Form::evaluation);
+  }
+  return found;
 }
 
 std::shared_ptr<const rlwe::SwitchingKey> PreparedPeriodicTransform::key(const rlwe::EvaluationKeys& keys,
@@ -247,8 +266,9 @@ ExtendedCiphertext PreparedPeriodicTransform::products(const Group& group, const
   meta.batch = {group.count};
   rlwe::ExtendedSums sums{context_, gadget_, std::vector<rlwe::Metadata>(giants, meta),
                           context_->make_poly(rows, 2, base, Form::evaluation)};
-  ConstPolyView factors =
-      std::as_const(diagonals_).view().batches(group.first * giants * terms, rows * terms);
+  const poly::Poly own = plan_.kept_ ? poly::Poly() : encoded(group);
+  const auto number = static_cast<std::size_t>(&group - groups_.data());
+  ConstPolyView factors = plan_.kept_ ? diagonals_[number].view() : own.view();
   factors.component_stride = factors.batch_stride;
   factors.batch_stride *= terms;
   factors.shape.batch = rows;

@@ -168,6 +168,13 @@ const Embedding& CudaBackend::embedding() const {
   return *embedding_;
 }
 
+const SmallRing& CudaBackend::small_ring(std::size_t degree) const {
+  const std::lock_guard lock(small_rings_mutex_);
+  std::unique_ptr<const SmallRing>& found = small_rings_[degree];
+  if (!found) found = std::make_unique<const SmallRing>(*ring(), degree, memory(), streams_, choices_);
+  return *found;
+}
+
 // --- Transforms ---
 
 void CudaBackend::do_transform(Queue& queue, const PolyView& out, const ConstPolyView& in, Form to,
@@ -311,9 +318,17 @@ void CudaBackend::do_embed(Queue& queue, const PolyView& out, const SlotView& sl
 void CudaBackend::do_embed_evaluations(Queue& queue, const PolyView& out, const SlotView& slots, double scale,
                                        std::uint64_t generator, const RnsBase& base,
                                        Workspace& workspace) const {
-  const Workspace::Frame frame(workspace);
   const Launcher where = launcher(queue);
   const Arithmetic chosen = arithmetic(base);
+  if (out.shape.degree < ring()->degree()) {
+    // Copies from a ring of more entries bring them into standard order.
+    const std::size_t small = std::max(2 * out.shape.degree, min_degree);
+    if (small >= ring()->degree() || generator != embedding_generator) {
+      return embed_whole(queue, out, slots, scale, generator, base, workspace);
+    }
+    return small_ring(small).embed(where, chosen, out, slots, scale, base, workspace);
+  }
+  const Workspace::Frame frame(workspace);
   embedding().embed_columns(where, chosen, out, embedding_slots(where, slots, generator, workspace), scale,
                             base, workspace);
   if (!workspace.measures()) forward_rows(where, chosen, out, out, base);

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -14,6 +15,7 @@
 #include "poly/cuda/kernels.hpp"
 #include "poly/cuda/plan_tables.hpp"
 #include "poly/cuda/schedule.hpp"
+#include "poly/cuda/small_ring.hpp"
 #include "runtime/cuda/staging.hpp"
 #include "runtime/cuda/stream_memory.hpp"
 
@@ -179,6 +181,8 @@ class CudaBackend final : public Backend {
   /// Of moduli of the ring.
   [[nodiscard]] Arithmetic arithmetic(std::span<const std::uint32_t> moduli) const;
   [[nodiscard]] const Embedding& embedding() const;
+  /// The ring of the polynomials in X^(N/degree), made at its first use.
+  [[nodiscard]] const SmallRing& small_ring(std::size_t degree) const;
   /// Slots in the order of the embedding.
   [[nodiscard]] SlotView embedding_slots(const Launcher& where, const SlotView& slots,
                                          std::uint64_t generator, Workspace& workspace) const;
@@ -229,6 +233,8 @@ class CudaBackend final : public Backend {
   std::vector<std::uint8_t> arithmetics_;  // [ring modulus]: bit a is set if arithmetic a takes it
   mutable std::once_flag embedding_once_;  // only CKKS needs its tables
   mutable std::unique_ptr<const Embedding> embedding_;
+  mutable std::mutex small_rings_mutex_;
+  mutable std::map<std::size_t, std::unique_ptr<const SmallRing>> small_rings_;  // by degree
 };
 
 }  // namespace hemera::poly::cuda

@@ -167,9 +167,7 @@ rlwe::Plaintext Encoder::encode_over(const poly::RnsBase& base, std::span<const 
   rlwe::Metadata meta = metadata(values.size(), batch, level, scale);
   if (largest) declare(meta, *largest);
   const HostRows<const double> rows = rows_of(values, meta.slots);
-  rlwe::Plaintext whole = encode(rows, std::move(meta), base);
-  if (stored == Stored::one_period) store_one_period(whole);
-  return whole;
+  return encode(rows, std::move(meta), base, false, stored);
 }
 
 void Encoder::store_one_period(rlwe::Plaintext& plaintext) const {
@@ -191,11 +189,10 @@ std::vector<rlwe::Plaintext> Encoder::encode_each_over(const poly::RnsBase& base
     result.push_back(encode_over(base, values, {}, level, scale, stored, largest));
     return result;
   }
-  const rlwe::Plaintext all = encode_over(base, values, {count}, level, scale, Stored::whole, largest);
+  const rlwe::Plaintext all = encode_over(base, values, {count}, level, scale, stored, largest);
   rlwe::Metadata meta = all.meta;
   meta.batch.clear();
-  const std::size_t entries = stored == Stored::one_period ? period_entries(meta.slots) : context_->degree();
-  const std::size_t kept = std::min(entries, context_->degree());
+  const std::size_t kept = all.poly.shape().degree;
   for (std::size_t i = 0; i < count; ++i) {
     poly::Poly own = context_->make_poly(1, 1, base, poly::Form::evaluation, runtime::Secrecy::open, kept);
     context_->backend().copy(context_->queue(), own.view(), all.poly.view().batches(i, 1));
@@ -224,7 +221,7 @@ rlwe::Plaintext Encoder::encode_number(Complex value, std::size_t level, double 
 }
 
 rlwe::Plaintext Encoder::encode(const HostRows<const double>& values, rlwe::Metadata meta,
-                                const poly::RnsBase& base, bool is_message) const {
+                                const poly::RnsBase& base, bool is_message, Stored stored) const {
   const rlwe::Context& context = *context_;
   const double largest = largest_magnitude(values.doubles);
   if (!std::isfinite(largest)) throw ParameterError("encode: values must be finite");
@@ -235,12 +232,12 @@ rlwe::Plaintext Encoder::encode(const HostRows<const double>& values, rlwe::Meta
   given.upload();
   const std::size_t rows = rlwe::batch_count(meta.batch), slots = meta.slots;
   if (values.is_complex && values.count == slots) {
-    return embed({reinterpret_cast<Complex*>(given.data()), rows, slots}, std::move(meta), base);
+    return embed({reinterpret_cast<Complex*>(given.data()), rows, slots}, std::move(meta), base, stored);
   }
   runtime::Buffer placed(context.memory(), rows * slots * sizeof(Complex));
   const poly::SlotView view{reinterpret_cast<Complex*>(placed.data()), rows, slots};
   context.backend().place_slots(context.queue(), view, {given.data(), values.is_complex, rows, values.count});
-  return embed(view, std::move(meta), base);
+  return embed(view, std::move(meta), base, stored);
 }
 
 rlwe::Plaintext Encoder::encode(const poly::SlotView& values, const rlwe::BatchShape& batch,
@@ -251,12 +248,14 @@ rlwe::Plaintext Encoder::encode(const poly::SlotView& values, const rlwe::BatchS
   return embed(view, std::move(meta), base);
 }
 
-rlwe::Plaintext Encoder::embed(const poly::SlotView& values, rlwe::Metadata meta,
-                               const poly::RnsBase& base) const {
+rlwe::Plaintext Encoder::embed(const poly::SlotView& values, rlwe::Metadata meta, const poly::RnsBase& base,
+                               Stored stored) const {
   const rlwe::Context& context = *context_;
   const poly::Backend& backend = context.backend();
-  rlwe::Plaintext plaintext{context_, std::move(meta),
-                            context.make_poly(values.batch, 1, base, poly::Form::evaluation)};
+  const std::size_t entries = stored == Stored::one_period ? period_entries(meta.slots) : context.degree();
+  poly::Poly poly = context.make_poly(values.batch, 1, base, poly::Form::evaluation, runtime::Secrecy::open,
+                                      std::min(entries, context.degree()));
+  rlwe::Plaintext plaintext{context_, std::move(meta), std::move(poly)};
   auto workspace = context.make_workspace();
   const poly::PolyView out = plaintext.poly.view();
   backend.embed(context.queue(), out, values, plaintext.meta.scale,

@@ -18,6 +18,8 @@ struct PeriodicTransformOptions {
   std::optional<std::size_t> level = std::nullopt;
   /// Rotations that share one preparation of a vector, a power of two; 0: the cheapest.
   std::size_t baby_steps = 0;
+  /// Whether encoded diagonals stay in memory. If not, each call encodes them, from 16 bytes for each weight.
+  bool kept = true;
 };
 
 /// A plan: y = W x for each of the vectors x that ciphertexts hold, entry c p + j of vector v in slot v p + j
@@ -72,9 +74,10 @@ class PeriodicTransform : public Plan {
   rlwe::GadgetPrimes gadget_;
   double switching_ = 0;        // of a key switch, without its division
   double plaintext_scale_ = 0;  // at which diagonals are encoded
+  bool kept_;
 };
 
-/// The same with its diagonals in a context's memory, one period of each.
+/// The same with its diagonals in a context's memory, one period of each: encoded, or as numbers.
 class PreparedPeriodicTransform {
  public:
   /// Throws MismatchError for a context of other parameters.
@@ -93,7 +96,10 @@ class PreparedPeriodicTransform {
     std::size_t first, count;
   };
 
-  void encode();
+  /// The numbers of all diagonals, in the context's memory.
+  void upload();
+  /// The diagonals of a group, encoded.
+  [[nodiscard]] poly::Poly encoded(const Group& group) const;
   /// The vectors turned by each baby step, over Q P: [baby step, input].
   [[nodiscard]] rlwe::ExtendedCiphertext turned(const rlwe::Ciphertext& x,
                                                 const rlwe::EvaluationKeys& keys) const;
@@ -107,8 +113,9 @@ class PreparedPeriodicTransform {
   PeriodicTransform plan_;
   std::shared_ptr<const rlwe::Gadget> gadget_;
   std::vector<Group> groups_;
-  poly::Poly diagonals_;    // [group, giant step, result; baby step, input; limb of Q P; a period]
-  double largest_row_ = 0;  // the largest sum of magnitudes of a row
+  runtime::Buffer values_;  // of diagonals: [group; giant step, result; baby step, input; place of a period]
+  std::vector<poly::Poly> diagonals_;  // of each group if they are kept: [.., limb of Q P, a period]
+  double largest_row_ = 0;             // the largest sum of magnitudes of a row
 };
 
 }  // namespace hemera::circuits

@@ -52,6 +52,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         default=4,
         help="ciphertexts in a call of a bootstrap (default: 4)",
     )
+    parser.add_argument(
+        "--raw-weights",
+        action="store_true",
+        help="of one input: encode the weights in each call, in place of keeping them encoded",
+    )
     parser.add_argument("--runs", type=_options.positive, default=1, help="of the block (default: 1)")
     parser.add_argument("--check-stages", action="store_true", help="decrypt some values of each stage")
     parser.add_argument("--plan", metavar="DEVICE", help='count only, with seconds by a table, "nvidia-h200"')
@@ -80,6 +85,7 @@ def _settings(options: argparse.Namespace) -> Settings:
         options.size,
         options.together,
         single=options.inputs == 1,
+        kept=not options.raw_weights,
     )
 
 

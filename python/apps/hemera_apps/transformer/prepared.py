@@ -48,6 +48,8 @@ class Settings:
     seed: int = 23
     single: bool = False
     """Whether there is one input, whose features share ciphertexts: see `hemera_apps.transformer.single`."""
+    kept: bool = True
+    """Of one input: see `SingleBlock`."""
 
 
 class PreparedBlock:
@@ -86,6 +88,7 @@ class PreparedBlock:
                 self.params,
                 self.bootstrap,
                 together=self.settings.together,
+                kept=self.settings.kept,
                 watch=watch,
             )
         return EncryptedBlock(

@@ -47,6 +47,7 @@ class SingleAttention:
         functions: of the block's ranges.
         levels: of its steps.
         watch: is told the steps.
+        kept: whether encoded weights stay in memory.
     """
 
     def __init__(
@@ -57,6 +58,8 @@ class SingleAttention:
         functions: Approximations,
         levels: SingleLevels,
         watch: Watch,
+        *,
+        kept: bool,
     ) -> None:
         self._layout, self._functions, self._watch = layout, functions, watch
         width, biases, ranges = layout.shape.width, weights.biases, functions.ranges
@@ -64,9 +67,9 @@ class SingleAttention:
         root = (math.sqrt(width) * ranges.score) ** -0.5
         both = np.concatenate([weights.query, weights.key]) * root
         bias = np.concatenate([biases["query"], biases["key"]]) * root
-        self._factors = FeatureLayer(both, bias, layout, params, levels.fresh)
+        self._factors = FeatureLayer(both, bias, layout, params, levels.fresh, kept=kept)
         value = weights.value / ranges.mixed, biases["value"] / ranges.mixed
-        self._values = FeatureLayer(*value, layout, params, levels.values)
+        self._values = FeatureLayer(*value, layout, params, levels.values, kept=kept)
         ones: Array = np.kron(np.eye(layout.shape.heads), np.ones((width, width))).astype(np.float64)
         self._sum = FeatureLayer(ones, None, layout, params, levels.base + 2)
 
@@ -134,14 +137,15 @@ class SingleAttention:
         period, width, tokens = self._layout.period, self._layout.shape.width, self._layout.shape.tokens
         turned = _turned(values, range(tokens), period)
         self._watch.stage("values")
-        left: list[hm.Ciphertext] = []
-        right: list[hm.Ciphertext] = []
+        found = []
         for c, of_share in zip(self._shares, weights, strict=True):
-            left += _turned(of_share, self._distances, 1).values()
-            right += [self._value_masks[m](turned[(width * c + m) % tokens]) for m in self._distances]
-        found = x.evaluator.dot(left, right)
+            left = _turned(of_share, self._distances, 1)
+            right = [self._value_masks[m](turned[(width * c + m) % tokens]) for m in left]
+            found.append(x.evaluator.dot(list(left.values()), right))
+            del left, right
+        total = hm.add_many(found)
         self._watch.stage("weighted sums")
-        return found
+        return total
 
 
 def _turned(x: hm.Ciphertext, numbers: range, unit: int) -> dict[int, hm.Ciphertext]:

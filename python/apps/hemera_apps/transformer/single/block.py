@@ -36,6 +36,7 @@ class SingleBlock:
         params: of the ciphertexts.
         bootstrap: a plan of complex slots, which leaves levels enough.
         together: the number of ciphertexts that a bootstrap takes.
+        kept: whether encoded weights stay in memory. If not, each call encodes them.
         watch: is told the steps.
 
     Raises:
@@ -51,6 +52,7 @@ class SingleBlock:
         bootstrap: hm.circuits.Bootstrap,
         *,
         together: int = 4,
+        kept: bool = True,
         watch: Watch | None = None,
     ) -> None:
         self.levels = SingleLevels.of(functions, bootstrap.input_level)
@@ -62,10 +64,12 @@ class SingleBlock:
         self._layout, self._functions = layout, functions
         self._watch: Watch = watch or Unwatched()
         self._refresh = Refresh(bootstrap, together)
-        self._attention = SingleAttention(weights, layout, params, functions, self.levels, self._watch)
-        self._plan(weights, params)
+        self._attention = SingleAttention(
+            weights, layout, params, functions, self.levels, self._watch, kept=kept
+        )
+        self._plan(weights, params, kept)
 
-    def _plan(self, weights: Weights, params: hm.ckks.Parameters) -> None:
+    def _plan(self, weights: Weights, params: hm.ckks.Parameters, kept: bool) -> None:
         """The linear layers behind attention, with all factors."""
         levels, ranges, biases, layout = self.levels, self._functions.ranges, weights.biases, self._layout
         (gain, last_gain), (shift, last_shift) = weights.gains, weights.shifts
@@ -74,20 +78,20 @@ class SingleBlock:
 
         self._mean = FeatureLayer(ones / layout.shape.features, None, layout, params, levels.centred + 1)
         output, bias = _centred(weights.output) * ranges.mixed / 2, _centred(biases["output"])
-        self._output = FeatureLayer(output, bias, layout, params, levels.centred + 1)
+        self._output = FeatureLayer(output, bias, layout, params, levels.centred + 1, kept=kept)
         self._sums = [
             FeatureLayer(ones, None, layout, params, level) for level in (levels.centred - 1, levels.fresh)
         ]
         up = weights.up * gain * root
         up_bias = weights.up @ shift + biases["up"]
         hidden = up / ranges.hidden, up_bias / ranges.hidden
-        self._up = FeatureLayer(*hidden, layout, params, levels.centred - 1)
+        self._up = FeatureLayer(*hidden, layout, params, levels.centred - 1, kept=kept)
         down = _centred(weights.down) / ranges.centred
         # The normed features themselves, and the half of the hidden ones that GELU takes as it is.
         straight = _centred(np.diag(gain * root)) / ranges.centred + down @ up / 2
         constant = _centred(shift + biases["down"]) / ranges.centred + down @ up_bias / 2
         self._down = FeatureLayer(
-            np.concatenate([down, straight], axis=1), constant, layout, params, levels.base + 1
+            np.concatenate([down, straight], axis=1), constant, layout, params, levels.base + 1, kept=kept
         )
         # Twice the refreshed features, times twice the refreshed roots with these gains, times an integer.
         factor = last_root * ranges.centred / 4

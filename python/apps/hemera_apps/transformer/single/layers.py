@@ -22,12 +22,20 @@ class FeatureLayer:
         layout: of features in slots.
         params: of the ciphertexts.
         level: of the inputs.
+        kept: whether encoded weights stay in memory.
     """
 
     def __init__(
-        self, matrix: Array, bias: Array | None, layout: SingleLayout, params: hm.ckks.Parameters, level: int
+        self,
+        matrix: Array,
+        bias: Array | None,
+        layout: SingleLayout,
+        params: hm.ckks.Parameters,
+        level: int,
+        *,
+        kept: bool = True,
     ) -> None:
-        self._product = hm.circuits.PeriodicTransform(matrix, params, layout.period, level=level)
+        self._product = hm.circuits.PeriodicTransform(matrix, params, layout.period, level=level, kept=kept)
         self._bias = None if bias is None else layout.spread(bias)
 
     def __call__(self, rows: hm.Ciphertext) -> hm.Ciphertext:
