@@ -231,6 +231,12 @@ void bind_bootstrap(nb::module_& m) {
   m.def("bootstrap_preset", &circuits::bootstrap_preset, "name"_a);
   m.def("check_blocks", &circuits::check_blocks, "settings"_a);
   m.def(
+      "run_exponentials",
+      [](const ContextHandle& context, std::size_t values) {
+        circuits::run_exponentials(*context.context, values);
+      },
+      "context"_a, "values"_a, ReleaseGil());
+  m.def(
       "parameters_for_bootstrapping",
       [](const BootstrapSettings& settings) { return circuits::parameters_for_bootstrapping(settings); },
       "settings"_a, ReleaseGil());

@@ -156,15 +156,49 @@ def test_a_gpu_whose_table_has_no_products_of_matrices_is_near_what_was_measured
 
 
 def test_measured_products_of_matrices_have_their_own_times():
-    rows = [("combine", 8192, 49, 100.0, 1.0), ("multiply_matrix", 8192, 49, 100.0, 1e-3)]
+    rows = [
+        ("combine", 8192, 49, 100.0, 1.0),
+        ("exponentials", 1, 0, 100.0, 1.0),
+        ("multiply_matrix", 8192, 49, 100.0, 1e-3),
+    ]
     product = hm.circuits.PlainMatrixProduct(np.ones((8, 8)), PARAMS, bits=8)
-    measured, other = DeviceTimes("cpu-avx512-2", rows), DeviceTimes("cpu-avx512-2", rows[:1])
+    measured, other = DeviceTimes("cpu-avx512-2", rows), DeviceTimes("cpu-avx512-2", rows[:2])
     assert measured._all_rows == rows
-    assert other._all_rows[0] == rows[0]
-    assert len(other._all_rows) > 1
+    assert other._all_rows[:2] == rows[:2]
+    assert {row[0] for row in other._all_rows[2:]} == {"multiply_matrix"}
     # Rates that are not known leave the times of sums.
-    assert DeviceTimes("cpu-scalar-2", rows[:1])._all_rows == rows[:1]
+    assert DeviceTimes("cpu-scalar-2", rows[:2])._all_rows == rows[:2]
     assert DeviceTimes("a-card", rows[:1]).seconds(product._native.cost) > 0.01
+
+
+def seconds_of_few(table: DeviceTimes, slots: int) -> float:
+    """Of a bootstrap by roots of unity, captured on a GPU."""
+    boot = hm.circuits.Bootstrap(hm.ckks.Parameters.for_bootstrapping("n16-40-few"), slots=slots, real=True)
+    return table.seconds(boot._native.cost, graph=True)
+
+
+@pytest.mark.parametrize(("device", "numbers"), [("cpu-avx512-16", 2.6e-8 / 16), ("nvidia-h200", 16 / 4e12)])
+def test_exponentials_have_the_times_of_a_model_where_a_table_has_none(device, numbers):
+    shipped = DeviceTimes.find(device)
+    free = DeviceTimes(device, [*shipped.rows, ("exponentials", 1, 0, 1.0, 1e-30)], shipped.waiting)
+    for slots in (64, 256):
+        found = seconds_of_few(shipped, slots) - seconds_of_few(free, slots)
+        # As many as the secret has coefficients, for each value: 2^14.
+        assert found == pytest.approx(slots * 2**14 * numbers, rel=0.02)
+    unknown = DeviceTimes("a-card", shipped.rows, shipped.waiting)
+    assert seconds_of_few(unknown, 64) == pytest.approx(seconds_of_few(free, 64))
+
+
+def test_calibration_measures_exponentials():
+    params = hm.ckks.Parameters.for_circuit(1, slots=1024, degree=4096, security=None)
+    context = calibration.TimedContext(params, "cpu", threads=1)
+    _core.unit_times(context._native, least=False)
+    for values in (2, 8, 32):
+        _core.run_exponentials(context._native, values)
+    rows = [row for row in _core.unit_times(context._native, least=False) if row[0] == "exponentials"]
+    assert [row[:4] for row in rows] == [("exponentials", 1, 0, values * 4096.0) for values in (2, 8, 32)]
+    with pytest.raises(hm.errors.ParameterError, match="64 values by roots of unity; up to 32"):
+        _core.run_exponentials(context._native, 64)
 
 
 def test_more_threads_and_larger_matrices_of_a_model_take_their_share():

@@ -29,7 +29,8 @@ using Kind = std::tuple<poly::Operation, std::size_t, int>;
 
 Kind kind_of(const UnitTime& time) { return {time.operation, time.degree, arithmetic_of(time.bits)}; }
 
-// Tables of before an operation was there have rows of those by which the interface gives it.
+// Tables that were measured before an operation was there, or in a circuit, have rows of those by which the
+// interface gives it, or which move about as many bytes.
 poly::Operation default_of(poly::Operation operation) {
   switch (operation) {
     case poly::Operation::multiply_matrix:
@@ -40,6 +41,10 @@ poly::Operation default_of(poly::Operation operation) {
       return poly::Operation::combine;
     case poly::Operation::split_parts:
       return poly::Operation::transform;
+    case poly::Operation::multiply:
+    case poly::Operation::multiply_add:
+      return poly::Operation::add;
+    case poly::Operation::automorphism:
     case poly::Operation::pack_rounded:
       return poly::Operation::copy;
     default:

@@ -85,6 +85,14 @@ TEST(TimeEstimate, TakesTheTimeOfDefaultsWhereAnOperationIsMissing) {
   const UnitTimes now(
       {{Operation::combine, 1024, 40, work, 3}, {Operation::multiply_matrix, 1024, 40, work, 2}});
   EXPECT_EQ(seconds_of(now, product), 2);
+  // By the bytes that move.
+  for (const auto& [missing, other] :
+       {std::pair(Operation::multiply, Operation::add), std::pair(Operation::multiply_add, Operation::add),
+        std::pair(Operation::automorphism, Operation::copy)}) {
+    LedgerEntry entry = sum_of(4);
+    entry.operation = missing;
+    EXPECT_EQ(seconds_of(UnitTimes({{other, 1024, 40, work_of(entry), 7}}), entry), 7);
+  }
   product.operation = Operation::multiply_elements;
   EXPECT_EQ(seconds_of(UnitTimes({{Operation::inner_product, 1024, 40, work_of(product), 5}}), product), 5);
 }

@@ -30,6 +30,8 @@ SECONDS = 0.05
 """Each circuit runs for so long, at least: short ones take turns with what else the machine does."""
 SLOTS = 1024
 SMALL_DEGREE = 8192
+BLOCKS = 64
+"""Of the secret of a bootstrap by roots of unity: a block has a slot of each of its values, at least."""
 
 Circuit = Callable[[Ciphertext, Ciphertext], Any]
 _Kind = tuple[str, int, int, float]
@@ -266,6 +268,20 @@ def _with_numbers(params: Parameters) -> Iterator[Circuit]:
             return [a * numbers, a + numbers, *dots, *pairs]
 
         yield operations
+    if params.scheme == "ckks":
+        # Of as many values as a bootstrap by roots of unity may have there, and of fewer.
+        most = params.max_slots // BLOCKS
+        for values in (most, most // 4, most // 16):
+            yield _of_exponentials(values)
+
+
+def _of_exponentials(values: int) -> Circuit:
+    """The part of a bootstrap by roots of unity that nothing else has, without its keys."""
+
+    def circuit(x: Ciphertext, _: Ciphertext) -> None:
+        _core.run_exponentials(x.context._native, values)
+
+    return circuit
 
 
 def _levels(params: Parameters) -> list[int]:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-__all__ = ["matrix_rows"]
+__all__ = ["OPERATION", "matrix_rows"]
 
 OPERATION = "multiply_matrix"
 _DEGREE = 8192

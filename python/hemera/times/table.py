@@ -60,12 +60,23 @@ class DeviceTimes:
 
     @cached_property
     def _all_rows(self) -> list[Row]:
-        """The measured rows, and those of a model where products of matrices have none."""
-        if not self.rows or any(row[0] == "multiply_matrix" for row in self.rows):
+        """The measured rows, and those of a model for operations that are younger than the table."""
+        if not self.rows:
             return self.rows
-        from hemera.times.matrix_model import matrix_rows  # when a table is asked, not for `import hemera`
+        # When a table is asked, not for `import hemera`.
+        from hemera.times import exponential_model, matrix_model
 
-        return self.rows + matrix_rows(self.device, self.waiting)
+        measured = {row[0] for row in self.rows}
+        models = {
+            matrix_model.OPERATION: matrix_model.matrix_rows,
+            exponential_model.OPERATION: exponential_model.exponential_rows,
+        }
+        return self.rows + [
+            row
+            for operation, rows_of in models.items()
+            if operation not in measured
+            for row in rows_of(self.device, self.waiting)
+        ]
 
     @cached_property
     def _eager(self) -> _core.UnitTimes:

@@ -7,11 +7,13 @@
 
 #include "circuits/circuit_gadgets.hpp"
 #include "circuits/imaginary_unit.hpp"
+#include "hemera/circuits/bootstrap/bootstrap.hpp"
 #include "hemera/poly/backend.hpp"
 #include "hemera/rlwe/hoisting.hpp"
 #include "hemera/rlwe/key_switching.hpp"
 #include "hemera/rlwe/turned_product.hpp"
 #include "hemera/runtime/error.hpp"
+#include "poly/exponential_arithmetic.hpp"
 
 namespace hemera::circuits {
 namespace {
@@ -28,6 +30,34 @@ std::uint64_t element_of(const rlwe::Parameters& parameters, std::size_t rotatio
   return parameters.galois_element(static_cast<std::int64_t>(rotation));
 }
 
+void require_room(std::size_t values, std::size_t blocks, std::size_t slots) {
+  if (values * blocks <= slots) return;
+  throw ParameterError("a bootstrap of " + std::to_string(values) + " values by roots of unity; up to " +
+                       std::to_string(slots / blocks) + " have room with " + std::to_string(blocks) +
+                       " blocks: use fewer, or parameters without blocks");
+}
+
+// What plaintexts encode, one for each encryption.
+struct Numbers {
+  runtime::Buffer buffer;
+  poly::SlotView view;
+};
+
+Numbers exponentials_of(const rlwe::Context& context, const poly::ConstPolyView& low,
+                        const rlwe::BlockSlots& values, std::size_t row, const poly::RnsBase& base) {
+  const std::size_t slots = context.degree() / 2, rows = values.encryptions(slots);
+  const poly::ExponentialLayout layout{.values = values.values,
+                                       .row = row,
+                                       .blocks = values.secret.blocks,
+                                       .length = values.secret.length(),
+                                       .places = values.places(slots),
+                                       .stride = context.degree() / values.secret.degree};
+  runtime::Buffer buffer(context.memory(), rows * slots * sizeof(Complex));
+  const poly::SlotView view{reinterpret_cast<Complex*>(buffer.data()), rows, slots};
+  context.backend().exponentials(context.queue(), view, low, layout, base);
+  return {std::move(buffer), view};
+}
+
 }  // namespace
 
 std::size_t block_degree(std::size_t degree) { return std::min(degree, largest_secret_degree); }
@@ -39,11 +69,7 @@ rlwe::BlockSecret block_secret(const rlwe::Parameters& parameters, std::size_t b
 RootsStage roots_stage(const rlwe::Parameters& parameters, const BootstrapLayout& layout,
                        std::size_t input_slots, std::size_t parts) {
   const std::size_t slots = parameters.max_slots(), blocks = layout.blocks, values = parts * input_slots;
-  if (values * blocks > slots) {
-    throw ParameterError("a bootstrap of " + std::to_string(values) + " values by roots of unity; up to " +
-                         std::to_string(slots / blocks) + " have room with " + std::to_string(blocks) +
-                         " blocks: use fewer, or parameters without blocks");
-  }
+  require_room(values, blocks, slots);
   RootsStage stage{.slots = {.secret = block_secret(parameters, blocks), .values = values},
                    .input_slots = input_slots,
                    .level = layout.top_level,
@@ -81,20 +107,10 @@ RootsOfUnity::RootsOfUnity(std::shared_ptr<const rlwe::Context> context, RootsSt
 
 poly::Poly RootsOfUnity::exponentials(const poly::ConstPolyView& low, const poly::RnsBase& base) const {
   const rlwe::Context& context = *context_;
-  const std::size_t slots = context.degree() / 2, rows = stage_.encryptions.size();
-  const auto& [secret, values] = stage_.slots;
-  const poly::ExponentialLayout layout{.values = values,
-                                       .row = stage_.input_slots,
-                                       .blocks = secret.blocks,
-                                       .length = secret.length(),
-                                       .places = stage_.slots.places(slots),
-                                       .stride = context.degree() / secret.degree};
-  runtime::Buffer buffer(context.memory(), rows * slots * sizeof(Complex));
-  const poly::SlotView numbers{reinterpret_cast<Complex*>(buffer.data()), rows, slots};
-  context.backend().exponentials(context.queue(), numbers, low, layout, context.base(0));
-  poly::Poly result = context.make_poly(rows, 1, base, Form::evaluation);
+  const Numbers numbers = exponentials_of(context, low, stage_.slots, stage_.input_slots, context.base(0));
+  poly::Poly result = context.make_poly(numbers.view.batch, 1, base, Form::evaluation);
   auto workspace = context.make_workspace();
-  context.backend().embed(context.queue(), result.view(), numbers, stage_.plaintext_scale,
+  context.backend().embed(context.queue(), result.view(), numbers.view, stage_.plaintext_scale,
                           context.parameters().literal().galois_generator, base, workspace, Form::evaluation);
   return result;
 }
@@ -165,6 +181,24 @@ Ciphertext RootsOfUnity::operator()(const ckks::Evaluator& evaluator, const Ciph
   x.meta.slots = stage_.slots.values;
   x.meta.scale = stage_.result_scale;
   return x;
+}
+
+void run_exponentials(const rlwe::Context& context, std::size_t values) {
+  constexpr std::size_t blocks = 64;
+  require_room(values, blocks, context.degree() / 2);
+  const poly::RnsBase& all = context.base(context.top_level());
+  std::size_t first = 0;
+  while (first < all.size() && all.modulus(first).bits() > poly::most_exponential_bits) ++first;
+  if (first == all.size()) {
+    throw ParameterError("exponentials take primes of at most " +
+                         std::to_string(poly::most_exponential_bits) +
+                         " bits, and these parameters have none");
+  }
+  const poly::RnsBase base(all.ring(), {all.index(first)});
+  poly::Poly low = context.make_poly(1, 2, base, Form::coefficient);
+  context.backend().fill_zero(context.queue(), low.view());
+  const rlwe::BlockSlots slots{.secret = block_secret(context.parameters(), blocks), .values = values};
+  static_cast<void>(exponentials_of(context, std::as_const(low).view(), slots, values, base));
 }
 
 }  // namespace hemera::circuits

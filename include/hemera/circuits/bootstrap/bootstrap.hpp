@@ -281,4 +281,9 @@ class PreparedBootstrap {
   std::optional<Division> at_input_;  // of values up to the magnitude
 };
 
+/// Makes the exponentials of a bootstrap of `values` real values by roots of unity (64 blocks), of zeros, and
+/// forgets them: for measuring a device without the keys of such a bootstrap. Throws ParameterError if the
+/// values do not fit, or no prime of the context is one that Backend::exponentials takes.
+void run_exponentials(const rlwe::Context& context, std::size_t values);
+
 }  // namespace hemera::circuits
