@@ -72,10 +72,17 @@ def test_plan_alone(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["train-logistic", "--plan", "--rows", "6000", "--json", "-"]) == 0
     shown = capsys.readouterr()
     plan = json.loads(shown.out)["plan"]
-    assert (plan["degree"], plan["rows"], plan["width"]) == (65536, 1024, 32)
+    # Two ciphertexts of 512 samples, and a bootstrap by roots of unity.
+    assert (plan["degree"], plan["rows"], plan["width"]) == (32768, 512, 32)
+    assert (plan["ciphertexts"], plan["bootstrap"]["levels_left"]) == (2, 8)
     assert plan["security"] == ">=128"
-    assert (plan["depth"], plan["levels"]) == (4, [15, 11, 7])
+    assert (plan["depth"], plan["levels"]) == (4, [9, 5])
     assert "an iteration takes 4 levels" in shown.err
+    # Fields are of another preset.
+    few = ["--bootstrap-every", "3", "--field", "levels=12"]
+    assert main(["train-logistic", "--plan", "--rows", "6000", "--json", "-", *few]) == 0
+    other = json.loads(capsys.readouterr().out)["plan"]
+    assert (other["degree"], other["rows"], other["bootstrap_every"]) == (65536, 1024, 3)
 
 
 def test_the_set_of_the_paper(capsys: pytest.CaptureFixture[str]) -> None:

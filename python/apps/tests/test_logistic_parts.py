@@ -10,7 +10,7 @@ import pytest
 from numpy.typing import NDArray
 
 import hemera as hm
-from hemera.errors import MismatchError
+from hemera.errors import LevelError, MismatchError
 from hemera_apps import logistic_regression as logistic
 
 SMALL = logistic.Settings(features=7, batch=64, iterations=5, rates=(0.6,))
@@ -148,3 +148,26 @@ def test_states_of_other_slots_are_refused(table: logistic.Table) -> None:
     whole = client.context.encrypt(np.zeros(plan.slots), client._secret_key)
     with pytest.raises(MismatchError, match="does not fit the plan's shape"):
         server.add_batch(whole)
+
+
+@pytest.mark.parametrize(
+    ("fields", "every", "degree", "found"),
+    [
+        ({}, None, 2**15, 2),
+        ({}, 1, 2**15, 1),
+        ({"degree": 7, "interval": 16.0}, None, 2**15, 1),  # 10 levels are too many for N = 2^15
+    ],
+)
+def test_the_fastest_plan(fields: dict[str, Any], every: int | None, degree: int, found: int) -> None:
+    settings = logistic.Settings(**{"features": 25, "batch": 1024, **fields})
+    plan = logistic.fastest_plan(settings, bootstrap_every=every)
+    assert (plan.params.degree, plan.bootstrap.blocks, plan.bootstrap_every) == (degree, 64, found)
+    assert plan.bootstrap.levels_left == found * settings.depth
+    assert plan.params.security != "below 128"
+
+
+def test_states_beyond_roots_of_unity_have_the_other_bootstrap() -> None:
+    plan = logistic.fastest_plan(logistic.Settings(features=600, batch=16))
+    assert (plan.params.degree, plan.bootstrap.blocks, plan.bootstrap_every) == (2**16, 0, 3)
+    with pytest.raises(LevelError, match="bootstrap every 3 iterations or fewer"):
+        logistic.fastest_plan(plan.settings, bootstrap_every=4)

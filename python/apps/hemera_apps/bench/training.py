@@ -20,6 +20,8 @@ _RATE = 0.5
 _SEED = 11
 _TOLERANCE = 1e-3
 _ROWS = 12_000
+_SLOTS = 2**15
+"""Of a mini-batch, in one ciphertext or two."""
 _SMALL = {"degree": 4096, "rows": 1_280}
 
 
@@ -35,6 +37,8 @@ class _Case:
 
 
 _LARGE = (
+    _Case("n16-40-few", {"degree": 2**15}, 1, 1),
+    _Case("n16-40-few", {"degree": 2**15, "levels": 8}, 2, 1),
     _Case("n16-40", {"levels": 5}, 1, 1),
     _Case("n16-40", {}, None, 1),
     _Case("n16-40", {"levels": 5}, 1, 8),
@@ -61,7 +65,7 @@ def measure(options: argparse.Namespace, progress: StageProgress) -> Iterator[di
         width = 1 << len(table.columns).bit_length()
         settings = logistic.Settings(
             len(table.columns),
-            batch=min(params.max_slots // width, min(map(len, tables))),
+            batch=min((params.max_slots if options.small else _SLOTS) // width, min(map(len, tables))),
             iterations=options.iterations,
             rates=(_RATE,),
             models=case.models,

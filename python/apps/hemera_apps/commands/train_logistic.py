@@ -22,6 +22,9 @@ HELD_OUT = 0.2
 LOAN_ROWS = 56_250  # 45,000 for training
 SMALL_ROWS = 1_280
 PRESET = "n16-40"
+"""Whose fields `--field` changes, where no preset is named."""
+SLOTS = 2**15
+"""A mini-batch fills so many, unless options say otherwise: two ciphertexts of the smallest ring."""
 SMALL_PRESET = "test-40"
 SMALL_DEGREE = 4096
 # Degree and interval by table, unless options give others. Tumours separate so well that logits grow large.
@@ -53,7 +56,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     length.add_argument("--iterations", type=_options.positive, help="mini-batches (default: 30)")
     length.add_argument("--epochs", type=_options.positive, help="passes through all samples")
     algorithm.add_argument(
-        "--batch", type=_options.positive, help="samples of a mini-batch (default: as many as fit)"
+        "--batch",
+        type=_options.positive,
+        help="samples of a mini-batch (default: as many as fit a ciphertext, or 2^15 slots)",
     )
     algorithm.add_argument(
         "--rates", type=numbers, help="learning rate, or several for as many models (default: by the data)"
@@ -75,8 +80,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     encryption = parser.add_argument_group("encryption")
     encryption.add_argument(
         "--preset",
-        help="preset of bootstrapping parameters (default: n16-40), or paper: the paper's parameters, for "
-        "comparison, NOT SECURE",
+        help="preset of bootstrapping parameters, or paper: the paper's parameters, for comparison, NOT "
+        "SECURE (default: those that count as the fastest ones; with --field n16-40)",
     )
     _options.add_bootstrap_fields(encryption)
     encryption.add_argument(
@@ -109,14 +114,16 @@ def run(options: argparse.Namespace) -> int:
     console = Console(stderr=options.json == "-")
     if not 0 <= options.seed < 1 << 32:
         raise ParameterError(f"--seed must be from 0 to 2^32 - 1, not {options.seed}")
-    params = make_parameters(options)
+    params = make_parameters(options)  # before tables are made: these may be mistaken
     split = [table.split(HELD_OUT, options.seed) for table in make_tables(options)]
     tables, held_out = [training for training, _ in split], [held for _, held in split]
     if options.folds is not None:
         tables = tables[0].folds(options.folds, options.seed)
-    plan = logistic.TrainingPlan(
-        params, make_settings(options, params, tables), bootstrap_every=options.bootstrap_every
-    )
+    settings = make_settings(options, SLOTS if params is None else params.max_slots, tables)
+    if params is None:
+        plan = logistic.fastest_plan(settings, bootstrap_every=options.bootstrap_every)
+    else:
+        plan = logistic.TrainingPlan(params, settings, bootstrap_every=options.bootstrap_every)
     if options.plan:
         console.print(plan.report(), markup=False, highlight=False, soft_wrap=True)
         if options.json:
@@ -146,10 +153,13 @@ def run(options: argparse.Namespace) -> int:
     return 0
 
 
-def make_parameters(options: argparse.Namespace) -> hemera.ckks.Parameters:
+def make_parameters(options: argparse.Namespace) -> hemera.ckks.Parameters | None:
+    """Those that options name; None: the fastest ones for the training."""
     fields = dict(options.fields)
     if options.small:
         return logistic.make_parameters(options.preset or SMALL_PRESET, **{"degree": SMALL_DEGREE, **fields})
+    if options.preset is None and not fields:
+        return None
     return logistic.make_parameters(options.preset or PRESET, **fields)
 
 
@@ -182,12 +192,12 @@ def make_table(options: argparse.Namespace) -> logistic.Table:
 
 
 def make_settings(
-    options: argparse.Namespace, params: hemera.ckks.Parameters, tables: Sequence[logistic.Table]
+    options: argparse.Namespace, slots: int, tables: Sequence[logistic.Table]
 ) -> logistic.Settings:
     features = len(tables[0].columns)
     least = min(map(len, tables))
     width = 1 << features.bit_length()
-    batch = options.batch or max(1, min(params.max_slots // width, least))
+    batch = options.batch or max(1, min(slots // width, least))
     preparation = logistic.Preparation.of(tables[0].features)
     degree, interval = SIGMOIDS["loans" if options.table is not None else options.data]
     fields: dict[str, Any] = {}

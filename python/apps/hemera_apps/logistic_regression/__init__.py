@@ -1,10 +1,11 @@
 """Logistic regression trained on encrypted samples (CKKS, with bootstrapping): docs/applications.md.
 
 settings = Settings(features=25, batch=1024, iterations=30)
-plan = TrainingPlan(hm.ckks.Parameters.for_bootstrapping("n16-40"), settings)
+plan = fastest_plan(settings)
 client, server = Client(plan), Server(plan, context, keys)
 """
 
+from hemera_apps.logistic_regression.choice import fastest_plan
 from hemera_apps.logistic_regression.clear import train_clear
 from hemera_apps.logistic_regression.client import Client
 from hemera_apps.logistic_regression.measures import Quality, area_under_curve, loss, quality
@@ -33,6 +34,7 @@ __all__ = [
     "TrainingPlan",
     "area_under_curve",
     "breast_cancer",
+    "fastest_plan",
     "loan_applications",
     "loss",
     "make_batches",
