@@ -9,6 +9,7 @@
 
 #include "hemera/circuits/linear/matrix_batch_product.hpp"
 #include "hemera/circuits/linear/packed_rows_product.hpp"
+#include "hemera/circuits/linear/periodic_transform.hpp"
 #include "hemera/circuits/linear/plain_matrix_product.hpp"
 #include "hemera/io/objects.hpp"
 #include "hemera/rlwe/integer_matrix.hpp"
@@ -105,6 +106,31 @@ TEST(MatricesOnDevices, PackedRowsHaveTheSameBytes) {
   EXPECT_EQ(bytes(device, io::load_evaluation_keys(device, io::save(keys)),
                   io::load_ciphertext(device, io::save(x))),
             bytes(client.context, keys, x));
+}
+
+// Rows and columns enough for products on tensor cores, and diagonals of a smaller ring.
+TEST(MatricesOnDevices, PeriodicTransformsHaveTheSameBytes) {
+  const rlwe::Parameters own = ckks::parameters_for(
+      {.depth = 1, .scale_bits = 40, .slots = 2048, .digits = 2, .degree = 4096, .security = std::nullopt});
+  const auto cpu = rlwe::Context::make(own), device = tests::make_context(own);
+  const rlwe::SecretKey secret = rlwe::generate_secret_key(cpu);
+  const ckks::Values random = ckks::random_values(100 * 40, 8);
+  std::vector<double> weights;
+  for (const ckks::Complex& value : random) weights.push_back(value.real());
+  const Ciphertext x =
+      ckks::encrypt(ckks::Encoder(cpu).encode(ckks::random_values(2 * 2048, 9), {2}), secret);
+  for (const bool kept : {true, false}) {
+    const PeriodicTransform plan(own, 100, 40, weights, 32, {.baby_steps = 4, .kept = kept});
+    const rlwe::EvaluationKeys keys = plan.generate_keys(secret);
+    const auto bytes = [&](const std::shared_ptr<const rlwe::Context>& context,
+                           const rlwe::EvaluationKeys& keys_there, const Ciphertext& in) {
+      return io::save(PreparedPeriodicTransform(context, plan)(ckks::Evaluator(context, keys_there), in));
+    };
+    EXPECT_EQ(bytes(device, io::load_evaluation_keys(device, io::save(keys)),
+                    io::load_ciphertext(device, io::save(x))),
+              bytes(cpu, keys, x))
+        << kept;
+  }
 }
 
 }  // namespace

@@ -33,7 +33,7 @@ constexpr double products_cost = 1.0 / 12;
 // Sums and their digits that are held at once.
 constexpr std::size_t most_sum_bytes = std::size_t{1} << 32;
 // Diagonals that are encoded at once.
-constexpr std::size_t most_encoded_bytes = std::size_t{1} << 26;
+constexpr std::size_t most_encoded_bytes = std::size_t{1} << 24;
 
 }  // namespace
 
@@ -45,7 +45,8 @@ PeriodicTransform::PeriodicTransform(const rlwe::Parameters& parameters, std::si
       columns_(columns),
       period_(period),
       weights_(std::make_shared<const std::vector<double>>(weights.begin(), weights.end())),
-      kept_(options.kept) {
+      kept_(options.kept),
+      results_at_once_(options.results_at_once) {
   if (parameters.scheme() != rlwe::Scheme::ckks) {
     throw MismatchError("a periodic transform is for CKKS, not for " + rlwe::name(parameters.scheme()));
   }
@@ -166,7 +167,8 @@ PreparedPeriodicTransform::PreparedPeriodicTransform(const std::shared_ptr<const
   const std::size_t polys = plan.giants_.size() * (2 + up.digits().size());
   const std::size_t bytes = polys * up.extended().size() * context->degree() * sizeof(std::uint64_t);
   const std::size_t results = plan.result_ciphertexts();
-  const std::size_t together = std::clamp<std::size_t>(most_sum_bytes / bytes, 1, results);
+  const std::size_t most = plan.results_at_once_ == 0 ? most_sum_bytes / bytes : plan.results_at_once_;
+  const std::size_t together = std::clamp<std::size_t>(most, 1, results);
   for (std::size_t first = 0; first < results; first += together) {
     groups_.push_back({first, std::min(together, results - first)});
   }

@@ -20,6 +20,8 @@ struct PeriodicTransformOptions {
   std::size_t baby_steps = 0;
   /// Whether encoded diagonals stay in memory. If not, each call encodes them, from 16 bytes for each weight.
   bool kept = true;
+  /// Results whose sums are in memory at the same time; 0: as many as have room in 4 GiB.
+  std::size_t results_at_once = 0;
 };
 
 /// A plan: y = W x for each of the vectors x that ciphertexts hold, entry c p + j of vector v in slot v p + j
@@ -75,6 +77,7 @@ class PeriodicTransform : public Plan {
   double switching_ = 0;        // of a key switch, without its division
   double plaintext_scale_ = 0;  // at which diagonals are encoded
   bool kept_;
+  std::size_t results_at_once_;
 };
 
 /// The same with its diagonals in a context's memory, one period of each: encoded, or as numbers.
