@@ -4,4 +4,6 @@
 - `layout`: where values lie in the slots.
 - `approximations`: polynomials in place of the block's functions, and the levels of its steps.
 - `attention`, `block`: the encrypted block.
+- `single`: the block of one input, whose features lie side by side in the slots of few ciphertexts.
+- `prepared`: either of them, with ranges, parameters, plans and keys.
 """
