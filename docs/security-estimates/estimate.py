@@ -191,7 +191,7 @@ def dual(lwe: Any, model: Any, attack: str, blocks: bool, zeta: int, beta: int) 
             bits, repeated = float(needed), float(amplify(0.99, 0.99 * noise**needed))
         else:
             ratio = float(solved.Xe.stddev / solved.q)
-            if ratio > 5:  # beyond any number of samples
+            if ratio > 4:  # beyond any number of samples, and beyond doubles
                 return math.inf
             needed = 8 * math.exp((2 * math.pi * ratio) ** 2) * (guess.log_space * math.log(2) + 5.3)
             bits, repeated = guess.log_space + 1 + math.log2(needed), 1.0
