@@ -4,6 +4,7 @@
 #include <cuda_runtime.h>
 
 #include <cstdint>
+#include <type_traits>
 
 namespace hemera::poly::cuda::matrix {
 
@@ -97,17 +98,23 @@ __device__ __forceinline__ void multiply_rows(int* c, const Bytes& left, const B
     }
   }
 #elif defined(HEMERA_CUDA_EMULATION)
+  // Vectors of the compiler, since the tests spend their time here.
+  using Unsigned [[gnu::vector_size(16)]] = unsigned char;
+  using Left [[gnu::vector_size(16)]] = std::conditional_t<is_signed, signed char, unsigned char>;
+  using Product [[gnu::vector_size(32)]] = std::conditional_t<is_signed, std::int16_t, std::uint16_t>;
+  using Sum [[gnu::vector_size(64)]] = int;
   const unsigned lane = threadIdx.x % 32, warp = threadIdx.x / 32 % 4;
-  const auto byte = [](const Bytes& rows, unsigned row, unsigned k) {
-    return rows.first[k / 16 * rows.chunk_bytes + row * 16 + k % 16];
-  };
   for (unsigned at = 0; at < columns / 2; ++at) {
     const unsigned row = 16 * warp + lane / 4 + 8 * (at % 4 / 2),
                    column = 8 * (at / 4) + 2 * (lane % 4) + at % 2;
-    for (unsigned k = 0; k < 32; ++k) {
-      const int a = byte(left, row, k), b = byte(right, column, k);
-      c[at] += (is_signed && a > 127 ? a - 256 : a) * b;
+    Sum sum = {};
+    for (unsigned chunk = 0; chunk < 2; ++chunk) {
+      const auto* a = reinterpret_cast<const Left*>(left.first + chunk * left.chunk_bytes) + row;
+      const auto* b = reinterpret_cast<const Unsigned*>(right.first + chunk * right.chunk_bytes) + column;
+      const Product product = __builtin_convertvector(*a, Product) * __builtin_convertvector(*b, Product);
+      sum += __builtin_convertvector(product, Sum);
     }
+    for (unsigned k = 0; k < 16; ++k) c[at] += sum[k];
   }
 #endif
 }
