@@ -227,7 +227,7 @@ def test_operations_of_other_schemes(party: Any) -> None:
             x.swap_rows()
         with pytest.raises(errors.ParameterError, match="swap_rows"):
             party.ctx.generate_keys(party.sk, swap_rows=True)
-        with pytest.raises(errors.ParameterError, match="slots only"):
+        with pytest.raises(errors.ParameterError, match="name it, as level=0"):
             party.ev.encode([1.0], encoding="coefficients")
         with pytest.raises(errors.ParameterError, match=r"hemera\.ckks\.precision"):
             party.ctx.noise_budget(x, party.sk)

@@ -129,9 +129,13 @@ def test_the_noise_of_bootstraps_is_that_of_the_values(part: float, magnitude: f
     secret = ctx.generate_secret_key()
     plan = Bootstrap(params, 64, real=real)
     evaluator = ctx.bind(ctx.generate_keys(secret, plan=plan))
-    given = ctx.encrypt(ctx.encode(x, level=plan.input_level), secret)
-    found = evaluator.bootstrap(given, plan, magnitude=magnitude)
-    assert 0.4 < drawn / np.std(np.real(ctx.decrypt(found, secret)) - x) < 2.5
+    # The deviation of one bootstrap's 64 errors varies by a tenth.
+    errors = []
+    for _ in range(6):
+        given = ctx.encrypt(ctx.encode(x, level=plan.input_level), secret)
+        found = evaluator.bootstrap(given, plan, magnitude=magnitude)
+        errors.append(np.real(ctx.decrypt(found, secret)) - x)
+    assert 0.4 < drawn / np.std(errors) < 2.5
 
 
 def test_bootstraps_count() -> None:
