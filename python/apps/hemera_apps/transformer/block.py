@@ -6,10 +6,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 import hemera as hm
-from hemera.errors import ParameterError
 from hemera_apps.transformer.approximations import Approximations, MappedPolynomial, declared
 from hemera_apps.transformer.attention import Attention
 from hemera_apps.transformer.clear import Shape, Weights
+from hemera_apps.transformer.folded import FoldedWeights
 from hemera_apps.transformer.layers import Layer, chunks, take
 from hemera_apps.transformer.layout import Layout
 from hemera_apps.transformer.refresh import Refresh
@@ -60,15 +60,10 @@ class EncryptedBlock:
         watch: Watch | None = None,
     ) -> None:
         self.levels = functions.levels(bootstrap.input_level)
-        if bootstrap.result_level < self.levels.top:
-            raise ParameterError(
-                f"the block needs bootstraps that leave {self.levels.top - self.levels.base} levels, and "
-                f"these leave {bootstrap.levels_left}: for_bootstrapping(levels=)"
-            )
         self._shape, self._functions, self._size = shape, functions, size
         self._watch: Watch = watch or Unwatched()
-        self._refresh = Refresh(bootstrap, together)
         levels = self.levels
+        self._refresh = Refresh(bootstrap, together, levels.base, levels.top)
         self._attention = Attention(
             weights, shape, layout, params, functions, levels, size=size, watch=self._watch
         )
@@ -76,35 +71,31 @@ class EncryptedBlock:
 
     def _plan(self, weights: Weights, params: hm.ckks.Parameters) -> None:
         """The linear layers behind attention, with all factors."""
-        levels, ranges, biases = self.levels, self._functions.ranges, weights.biases
+        levels, ranges, folded = self.levels, self._functions.ranges, FoldedWeights(weights, self._functions)
         features = self._shape.features
-        (gain, last_gain), (shift, last_shift) = weights.gains, weights.shifts
-        root, last_root = self._functions.largest_roots
+        last_gain, last_shift, last_root = (
+            weights.gains[1],
+            weights.shifts[1],
+            self._functions.largest_roots[1],
+        )
 
         mean = np.full((1, features), 1 / features)
         self._mean = hm.circuits.PlainMatrixProduct(mean, params, level=levels.centred + 1)
-        output, bias = _centred(weights.output) * ranges.mixed / 2, _centred(biases["output"])
         last = np.diag(last_gain * last_root * ranges.centred / 2)
         self._output = [
-            Layer(output[part], bias[part], params, levels.centred + 1)
+            Layer(folded.output[part], folded.output_bias[part], params, levels.centred + 1)
             for part in chunks(features, self._size)
         ]
         self._last = [
             Layer(last[part, part], last_shift[part], params, levels.fresh + 1)
             for part in self._refresh.parts(features)
         ]
-        up = weights.up * gain * root
-        up_bias = weights.up @ shift + biases["up"]
-        down = _centred(weights.down) / ranges.centred
         self._up, self._down = [], []
         for part in chunks(self._shape.inner, self._size):
-            hidden = up[part] / ranges.hidden, up_bias[part] / ranges.hidden
+            hidden = folded.hidden[part], folded.hidden_bias[part]
             self._up.append(Layer(*hidden, params, levels.centred - 1))
-            self._down.append(Layer(down[:, part], None, params, levels.base + 1))
-        # The normed features themselves, and the half of the hidden ones that GELU takes as it is.
-        straight = _centred(np.diag(gain * root)) / ranges.centred + down @ up / 2
-        constant = _centred(shift + biases["down"]) / ranges.centred + down @ up_bias / 2
-        self._straight = Layer(straight, constant, params, levels.base + 1)
+            self._down.append(Layer(folded.down[:, part], None, params, levels.base + 1))
+        self._straight = Layer(folded.straight, folded.straight_bias, params, levels.base + 1)
 
     def __call__(self, x: hm.Ciphertext) -> hm.Ciphertext:
         """The block's output.
@@ -188,8 +179,3 @@ class EncryptedBlock:
         del rows, own
         inverse = self._refresh.one(root(hm.add_many(squares))).at_level(centred[0].level)
         return [(rows * inverse).rescale() for rows in take(centred)]
-
-
-def _centred(matrix: Array) -> Array:
-    """Without the mean of the features, which are the first axis."""
-    return np.asarray(matrix - matrix.mean(0))

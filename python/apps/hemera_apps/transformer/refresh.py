@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hemera as hm
+from hemera.errors import ParameterError
 from hemera_apps.transformer.approximations import declared
 from hemera_apps.transformer.layers import chunks
 
@@ -15,9 +16,18 @@ class Refresh:
     Args:
         plan: the plan.
         size: the number of ciphertexts that a call bootstraps.
+        base, top: the level of what is bootstrapped, and the highest level that a block takes of results.
+
+    Raises:
+        ParameterError: if a bootstrap leaves too few levels.
     """
 
-    def __init__(self, plan: hm.circuits.Bootstrap, size: int) -> None:
+    def __init__(self, plan: hm.circuits.Bootstrap, size: int, base: int, top: int) -> None:
+        if plan.result_level < top:
+            raise ParameterError(
+                f"the block needs bootstraps that leave {top - base} levels, and these leave "
+                f"{plan.levels_left}: for_bootstrapping(levels=)"
+            )
         self._plan, self._size = plan, size
 
     def parts(self, count: int) -> list[slice]:

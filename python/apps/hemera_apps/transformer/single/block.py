@@ -8,9 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 import hemera as hm
-from hemera.errors import ParameterError
 from hemera_apps.transformer.approximations import Approximations, MappedPolynomial, declared
 from hemera_apps.transformer.clear import Weights
+from hemera_apps.transformer.folded import FoldedWeights
 from hemera_apps.transformer.refresh import Refresh
 from hemera_apps.transformer.single.attention import SingleAttention
 from hemera_apps.transformer.single.layers import FeatureLayer
@@ -56,14 +56,9 @@ class SingleBlock:
         watch: Watch | None = None,
     ) -> None:
         self.levels = SingleLevels.of(functions, bootstrap.input_level)
-        if bootstrap.result_level < self.levels.top:
-            raise ParameterError(
-                f"the block needs bootstraps that leave {self.levels.top - self.levels.base} levels, and "
-                f"these leave {bootstrap.levels_left}: for_bootstrapping(levels=)"
-            )
         self._layout, self._functions = layout, functions
         self._watch: Watch = watch or Unwatched()
-        self._refresh = Refresh(bootstrap, together)
+        self._refresh = Refresh(bootstrap, together, self.levels.base, self.levels.top)
         self._attention = SingleAttention(
             weights, layout, params, functions, self.levels, self._watch, kept=kept
         )
@@ -71,30 +66,28 @@ class SingleBlock:
 
     def _plan(self, weights: Weights, params: hm.ckks.Parameters, kept: bool) -> None:
         """The linear layers behind attention, with all factors."""
-        levels, ranges, biases, layout = self.levels, self._functions.ranges, weights.biases, self._layout
-        (gain, last_gain), (shift, last_shift) = weights.gains, weights.shifts
-        root, last_root = self._functions.largest_roots
+        levels, layout, folded = self.levels, self._layout, FoldedWeights(weights, self._functions)
         ones = np.ones((layout.period, layout.period))
 
         self._mean = FeatureLayer(ones / layout.shape.features, None, layout, params, levels.centred + 1)
-        output, bias = _centred(weights.output) * ranges.mixed / 2, _centred(biases["output"])
-        self._output = FeatureLayer(output, bias, layout, params, levels.centred + 1, kept=kept)
+        self._output = FeatureLayer(
+            folded.output, folded.output_bias, layout, params, levels.centred + 1, kept=kept
+        )
         self._sums = [
             FeatureLayer(ones, None, layout, params, level) for level in (levels.centred - 1, levels.fresh)
         ]
-        up = weights.up * gain * root
-        up_bias = weights.up @ shift + biases["up"]
-        hidden = up / ranges.hidden, up_bias / ranges.hidden
-        self._up = FeatureLayer(*hidden, layout, params, levels.centred - 1, kept=kept)
-        down = _centred(weights.down) / ranges.centred
-        # The normed features themselves, and the half of the hidden ones that GELU takes as it is.
-        straight = _centred(np.diag(gain * root)) / ranges.centred + down @ up / 2
-        constant = _centred(shift + biases["down"]) / ranges.centred + down @ up_bias / 2
-        self._down = FeatureLayer(
-            np.concatenate([down, straight], axis=1), constant, layout, params, levels.base + 1, kept=kept
+        self._up = FeatureLayer(
+            folded.hidden, folded.hidden_bias, layout, params, levels.centred - 1, kept=kept
         )
+        both = np.concatenate([folded.down, folded.straight], axis=1)
+        self._down = FeatureLayer(both, folded.straight_bias, layout, params, levels.base + 1, kept=kept)
         # Twice the refreshed features, times twice the refreshed roots with these gains, times an integer.
-        factor = last_root * ranges.centred / 4
+        last_gain, last_shift, last_root = (
+            weights.gains[1],
+            weights.shifts[1],
+            self._functions.largest_roots[1],
+        )
+        factor = last_root * self._functions.ranges.centred / 4
         self._times = max(1, math.ceil(factor * float(np.abs(last_gain).max())))
         self._last_gain = layout.spread(last_gain * factor / self._times)
         self._last_shift = layout.spread(last_shift)
@@ -176,8 +169,3 @@ class SingleBlock:
 def _whole(rows: hm.Ciphertext) -> hm.Ciphertext:
     """The sum of the ciphertexts, a batch of one."""
     return rows.sum(axis=0).reshape(1)
-
-
-def _centred(matrix: Array) -> Array:
-    """Without the mean of the features, which are the first axis."""
-    return np.asarray(matrix - matrix.mean(0))
