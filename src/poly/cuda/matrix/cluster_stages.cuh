@@ -13,6 +13,8 @@ namespace hemera::poly::cuda::matrix {
 
 /// As StageBarriers, of `blocks` blocks, 1 or 2: what both read each brings by half, to both. So a stage is
 /// empty when the reading warps of both have left it. All threads begin and end together (`finish`).
+/// Warps have read by asynchronous products alone, and copies write what is next: so no scope is the cluster,
+/// for which each arrival would wait for all that the warp has written, and each wait empty the first level.
 template <unsigned blocks>
 class ClusterStages {
  public:
@@ -118,7 +120,7 @@ class ClusterStages {
         "{\n\t"
         ".reg .b32 other;\n\t"
         "mapa.shared::cluster.u32 other, %0, %1;\n\t"
-        "mbarrier.arrive.release.cluster.shared::cluster.b64 _, [other];\n\t"
+        "mbarrier.arrive.shared::cluster.b64 _, [other];\n\t"
         "}" ::"r"(empty_ + 8 * place.stage),
         "r"(threadIdx.x % 32)
         : "memory");
@@ -143,7 +145,7 @@ class ClusterStages {
         "{\n\t"
         ".reg .pred arrived;\n\t"
         "again:\n\t"
-        "mbarrier.try_wait.parity.acquire.cluster.shared::cta.b64 arrived, [%0], %1;\n\t"
+        "mbarrier.try_wait.parity.shared::cta.b64 arrived, [%0], %1;\n\t"
         "@!arrived bra again;\n\t"
         "}" ::"r"(barrier),
         "r"(parity)
