@@ -83,6 +83,47 @@ unsigned char* dynamic_shared_of(unsigned rank);
 void block_barrier();
 void warp_barrier();
 void cluster_barrier();
+/// Until others have run; and when what a fiber waited for is there.
+void wait_for_others();
+void end_wait();
+/// "mbarrier" of the PTX ISA, in shared memory.
+class PhaseBarrier {
+ public:
+  void begin(unsigned count) { *this = PhaseBarrier(count); }
+  void arrive() {
+    if (pending_ == 0) std::abort();
+    --pending_;
+    end_phase();
+  }
+  void expect(unsigned bytes) {
+    bytes_ += static_cast<std::int32_t>(bytes);
+    arrive();
+  }
+  void complete(unsigned bytes) {
+    bytes_ -= static_cast<std::int32_t>(bytes);
+    end_phase();
+  }
+  /// Until the phase of this parity has ended.
+  void wait(unsigned parity) const {
+    while (phase_ == parity) wait_for_others();
+    end_wait();
+  }
+
+ private:
+  explicit PhaseBarrier(unsigned count)
+      : count_(static_cast<std::uint16_t>(count)), pending_(static_cast<std::uint8_t>(count)) {}
+  void end_phase() {
+    if (pending_ != 0 || bytes_ != 0) return;
+    pending_ = static_cast<std::uint8_t>(count_);
+    phase_ ^= 1;
+  }
+
+  std::uint16_t count_;
+  std::uint8_t pending_;
+  std::uint8_t phase_ = 0;
+  std::int32_t bytes_ = 0;
+};
+static_assert(sizeof(PhaseBarrier) == 8);
 /// What the lanes of the warp give, valid until the next exchange. A lane writes a place again only two
 /// exchanges later, when all have read it: they came to the barrier between.
 template <typename T>
@@ -601,6 +642,16 @@ struct cudaLaunchConfig_t {
   cudaLaunchAttribute* attrs = nullptr;
   unsigned numAttrs = 0;
 };
+template <typename Kernel>
+cudaError_t cudaOccupancyMaxActiveClusters(int* clusters, Kernel, const cudaLaunchConfig_t* config) {
+  unsigned blocks = 1;
+  for (unsigned i = 0; i < config->numAttrs; ++i) {
+    if (config->attrs[i].id == cudaLaunchAttributeClusterDimension)
+      blocks = config->attrs[i].val.clusterDim.x;
+  }
+  const int all = hemera::emulation::attributes.at(cudaDevAttrMultiProcessorCount);
+  return *clusters = all / static_cast<int>(blocks), cudaSuccess;
+}
 template <typename... Parameters, typename... Arguments>
 cudaError_t cudaLaunchKernelEx(const cudaLaunchConfig_t* config, void (*kernel)(Parameters...),
                                Arguments&&... arguments) {

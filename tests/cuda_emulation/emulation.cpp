@@ -24,7 +24,15 @@ constexpr std::size_t stack_shift = 1088;
 // stack for a mistake.
 using Place = void* [5];
 
-enum class State : unsigned char { ready, at_warp_barrier, at_block_barrier, at_cluster_barrier, done };
+// Fibers that wait for others look again when all others have run.
+enum class State : unsigned char {
+  ready,
+  waiting,
+  at_warp_barrier,
+  at_block_barrier,
+  at_cluster_barrier,
+  done
+};
 
 // Runs kernels, one after the other, each from a fresh start.
 struct Fiber {
@@ -41,6 +49,7 @@ struct Machine {
   std::vector<std::unique_ptr<Fiber>> fibers;
   std::vector<State> states;  // of the fibers, side by side
   Fiber* current = nullptr;
+  bool ended_wait = false;  // since a block was entered
   std::vector<Block> blocks;
   Place scheduler;
   const std::function<void()>* kernel = nullptr;
@@ -135,6 +144,7 @@ void release(std::span<State> states, State state) { std::ranges::replace(states
 bool run_block(Machine& machine, unsigned first, unsigned threads) {
   const std::span<State> block = std::span(machine.states).subspan(first, threads);
   bool any = false;
+  machine.ended_wait = false;
   for (bool progress = true; progress;) {
     progress = false;
     for (unsigned warp = 0; warp < threads; warp += warp_size) {
@@ -144,7 +154,7 @@ bool run_block(Machine& machine, unsigned first, unsigned threads) {
         for (unsigned lane = 0; lane < states.size(); ++lane) {
           if (states[lane] == State::ready) {
             enter(*machine.fibers[first + warp + lane]);
-            progress = true;
+            if (states[lane] != State::waiting) progress = true;
           }
         }
       } while (all_at(states, State::at_warp_barrier));
@@ -155,7 +165,7 @@ bool run_block(Machine& machine, unsigned first, unsigned threads) {
       progress = true;
     }
   }
-  return any;
+  return any || machine.ended_wait;
 }
 
 void run_cluster(Machine& machine, unsigned threads) {
@@ -163,6 +173,7 @@ void run_cluster(Machine& machine, unsigned threads) {
   std::ranges::fill(all, State::ready);
   for (bool progress = true; progress;) {
     progress = false;
+    release(all, State::waiting);
     for (unsigned first = 0; first < all.size(); first += threads) {
       if (run_block(machine, first, threads)) progress = true;
     }
@@ -253,6 +264,10 @@ void block_barrier() { leave(State::at_block_barrier); }
 void cluster_barrier() { leave(State::at_cluster_barrier); }
 
 void warp_barrier() { leave(State::at_warp_barrier); }
+
+void wait_for_others() { leave(State::waiting); }
+
+void end_wait() { own_machine->ended_wait = true; }
 
 void run(dim3 grid, dim3 block, unsigned cluster, std::size_t shared_bytes,
          const std::function<void()>& kernel) {

@@ -60,39 +60,68 @@ struct LaunchShape {
       -1;  // shared memory of a multiprocessor that the kernel prefers, in percent; below 0: CUDA's choice
 };
 
+/// What CUDA takes of a shape.
+class LaunchConfiguration {
+ public:
+  LaunchConfiguration(const LaunchShape& shape, cudaStream_t stream) {
+    unsigned count = 0;
+    attributes_[count].id = cudaLaunchAttributeProgrammaticStreamSerialization;
+    attributes_[count++].val.programmaticStreamSerializationAllowed = 1;
+    if (shape.cluster > 1) {
+      attributes_[count].id = cudaLaunchAttributeClusterDimension;
+      attributes_[count].val.clusterDim.x = shape.cluster;
+      attributes_[count].val.clusterDim.y = 1;
+      attributes_[count++].val.clusterDim.z = 1;
+    }
+#if !defined(HEMERA_CUDA_EMULATION) && CUDART_VERSION >= 13000
+    if (shape.carve_out >= 0) {
+      attributes_[count].id = cudaLaunchAttributePreferredSharedMemoryCarveout;
+      attributes_[count++].val.sharedMemCarveout = static_cast<unsigned>(shape.carve_out);
+    }
+#endif
+    configuration_.gridDim = shape.grid;
+    configuration_.blockDim = shape.block;
+    configuration_.dynamicSmemBytes = shape.shared_bytes;
+    configuration_.stream = stream;
+    configuration_.attrs = attributes_;
+    configuration_.numAttrs = count;
+  }
+  LaunchConfiguration(const LaunchConfiguration&) = delete;
+  LaunchConfiguration& operator=(const LaunchConfiguration&) = delete;
+
+  [[nodiscard]] const cudaLaunchConfig_t* get() const { return &configuration_; }
+
+ private:
+  cudaLaunchAttribute attributes_[3] = {};
+  cudaLaunchConfig_t configuration_{};
+};
+
+/// Lets a kernel have the shared memory of a shape.
+template <typename... Parameters>
+void allow_shared_bytes(const LaunchShape& shape, const char* operation, void (*kernel)(Parameters...)) {
+  if (shape.shared_bytes <= 48 * 1024) return;
+  runtime::cuda::check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
+                                            static_cast<int>(shape.shared_bytes)),
+                       operation);
+}
+
 /// Launches a kernel that calls begin_kernel. Throws DeviceError that names the operation.
 template <typename... Parameters>
 void launch_as(const LaunchShape& shape, const char* operation, cudaStream_t stream,
                void (*kernel)(Parameters...), std::type_identity_t<Parameters>... arguments) {
-  cudaLaunchAttribute attributes[3] = {};
-  unsigned count = 0;
-  attributes[count].id = cudaLaunchAttributeProgrammaticStreamSerialization;
-  attributes[count++].val.programmaticStreamSerializationAllowed = 1;
-  if (shape.cluster > 1) {
-    attributes[count].id = cudaLaunchAttributeClusterDimension;
-    attributes[count].val.clusterDim.x = shape.cluster;
-    attributes[count].val.clusterDim.y = 1;
-    attributes[count++].val.clusterDim.z = 1;
-  }
-#if !defined(HEMERA_CUDA_EMULATION) && CUDART_VERSION >= 13000
-  if (shape.carve_out >= 0) {
-    attributes[count].id = cudaLaunchAttributePreferredSharedMemoryCarveout;
-    attributes[count++].val.sharedMemCarveout = static_cast<unsigned>(shape.carve_out);
-  }
-#endif
-  cudaLaunchConfig_t configuration{};
-  configuration.gridDim = shape.grid;
-  configuration.blockDim = shape.block;
-  configuration.dynamicSmemBytes = shape.shared_bytes;
-  configuration.stream = stream;
-  configuration.attrs = attributes;
-  configuration.numAttrs = count;
-  if (shape.shared_bytes > 48 * 1024) {
-    runtime::cuda::check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
-                                              static_cast<int>(shape.shared_bytes)),
-                         operation);
-  }
-  runtime::cuda::check(cudaLaunchKernelEx(&configuration, kernel, arguments...), operation);
+  const LaunchConfiguration configuration(shape, stream);
+  allow_shared_bytes(shape, operation, kernel);
+  runtime::cuda::check(cudaLaunchKernelEx(configuration.get(), kernel, arguments...), operation);
+}
+
+/// How many clusters of a shape the device runs at a time.
+template <typename... Parameters>
+unsigned clusters_at_a_time(const char* operation, const LaunchShape& shape, void (*kernel)(Parameters...)) {
+  const LaunchConfiguration configuration(shape, nullptr);
+  allow_shared_bytes(shape, operation, kernel);
+  int clusters = 0;
+  runtime::cuda::check(cudaOccupancyMaxActiveClusters(&clusters, kernel, configuration.get()), operation);
+  return static_cast<unsigned>(clusters);
 }
 
 /// The same in clusters of `cluster` blocks.

@@ -9,43 +9,53 @@
 
 namespace hemera::poly::cuda::matrix {
 
-/// Puts sums together modulo q, of residues of so many bytes: four are up to 32 bits, more are above.
+/// Puts sums together modulo q, of residues of so many bytes: 4 up to 32 bits, 6 up to 48, 7 up to 56, 8
+/// above. What they are together is below 2^29 q in size, as 2^14 products of a residue and an integer of two
+/// bytes are, and 2^22 of one. So the quotient has 30 bits, and a product of 32 bits estimates it: Barrett's
+/// reduction by the highest bits alone.
 template <unsigned bytes>
 class Join {
  public:
-  __device__ __forceinline__ explicit Join(const arith::Modulus& q)
-      : q_(q),
-        quotient_(bytes == 4 ? 0 : static_cast<std::uint64_t>((arith::uint128{1} << 96) / q.value())) {}
-
-  /// The sum of 2^(8 i) sum(i) for i < count, of signed sums, modulo q. The highest of nine is below 2^30 in
-  /// size.
-  template <unsigned count, typename Sum>
-  __device__ __forceinline__ std::uint64_t operator()(const Sum& sum) const {
-    static_assert(count >= 4 && count <= 9);
-    std::int64_t low = 0, high = 0;
-#pragma unroll
-    for (unsigned i = 4; i > 0; --i) low = low * 256 + sum(i - 1);
-    const std::uint64_t low_residue = q_.reduce_signed(low);
-    if constexpr (count == 4) return low_residue;
-#pragma unroll
-    for (unsigned i = count; i > 4; --i) high = high * 256 + sum(i - 1);
-    const std::uint64_t residue = q_.reduce_signed(high);
-    if constexpr (bytes == 4) return q_.add(q_.reduce(residue << 32), low_residue);
-    // Times 2^32 as by Shoup, below 2 q.
-    const std::uint64_t shifted = (residue << 32) - arith::multiply_high(residue, quotient_) * q_.value();
-    const std::uint64_t once = shifted - q_.value();
-    return q_.add(once + (q_.value() & (0 - (once >> 63))), low_residue);
+  __device__ __forceinline__ explicit Join(const arith::Modulus& q) : q_(q) {
+    if constexpr (bytes == 4) return;
+    const auto bits = static_cast<unsigned>(64 - __clzll(static_cast<long long>(q.value())));
+    shift_ = bits - 2 - split;
+    // 2^(31 + bits) / q: 2^32 for a power of two.
+    const arith::uint128 ratio = static_cast<arith::uint128>(q.ratio_high()) << 64 | q.ratio_low();
+    const auto most = static_cast<std::uint64_t>(ratio >> (97 - bits));
+    ratio_ = static_cast<std::uint32_t>(most - (most >> 32));
   }
 
-  /// A residue times 256.
-  __device__ __forceinline__ std::uint64_t next_byte(std::uint64_t residue) const {
-    if constexpr (bytes < 8) return q_.reduce(residue << 8);
-    return q_.reduce(static_cast<arith::uint128>(residue) << 8);
+  /// The sum of 2^(8 i) sum(i) for i < count, of signed sums, and of a residue, modulo q. The highest of nine
+  /// is below 2^30 in size.
+  template <unsigned count, typename Sum>
+  __device__ __forceinline__ std::uint64_t operator()(const Sum& sum, std::uint64_t added = 0) const {
+    static_assert(count >= 4 && count <= 9);
+    // 2^29 q more, which makes it positive.
+    auto low = static_cast<std::int64_t>(added + (static_cast<std::uint32_t>(q_.value()) << 29));
+    auto high = static_cast<std::int64_t>(q_.value() >> 3);
+#pragma unroll
+    for (unsigned i = 0; i < 4; ++i) low += sum(i) * (std::int64_t{1} << (8 * i));
+#pragma unroll
+    for (unsigned i = 4; i < count; ++i) high += sum(i) * (std::int64_t{1} << (8 * (i - 4)));
+    const std::uint64_t all = static_cast<std::uint64_t>(low) + (static_cast<std::uint64_t>(high) << 32);
+    if constexpr (bytes == 4) return q_.reduce(all);
+    // Its highest 32 bits, of bits + 30. What they leave out and the ratio's rest are below half of q each,
+    // so the quotient is at most one too small.
+    const auto upper = static_cast<std::uint64_t>(high * (std::int64_t{1} << (32 - split)) + (low >> split));
+    const auto top = static_cast<std::uint32_t>(upper >> shift_);
+    const auto quotient = static_cast<std::uint32_t>(static_cast<std::uint64_t>(top) * ratio_ >> 33);
+    const std::uint64_t once = all - quotient * q_.value() - q_.value();
+    return once + (q_.value() & (0 - (once >> 63)));
   }
 
  private:
+  // The sum's bits from here on are those that the quotient needs.
+  static constexpr unsigned split = bytes == 6 ? 31 : 32;
+
   const arith::Modulus& q_;
-  std::uint64_t quotient_;  // of 2^96, where that is a word
+  unsigned shift_ = 0;
+  std::uint32_t ratio_ = 0;
 };
 
 }  // namespace hemera::poly::cuda::matrix

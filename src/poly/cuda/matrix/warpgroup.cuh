@@ -119,6 +119,20 @@ __device__ __forceinline__ void multiply_rows(int* c, const Bytes& left, const B
 #endif
 }
 
+/// By all warps of a warpgroup: from now on its threads have so many registers, more than before or fewer.
+template <unsigned count>
+__device__ __forceinline__ void take_registers() {
+#if defined(__CUDA_ARCH_FEAT_SM90_ALL)
+  asm volatile("setmaxnreg.inc.sync.aligned.u32 %0;" ::"n"(count));
+#endif
+}
+template <unsigned count>
+__device__ __forceinline__ void leave_registers() {
+#if defined(__CUDA_ARCH_FEAT_SM90_ALL)
+  asm volatile("setmaxnreg.dec.sync.aligned.u32 %0;" ::"n"(count));
+#endif
+}
+
 /// Before the first of some products: what the registers have is seen by them.
 __device__ __forceinline__ void begin_products() {
 #if defined(__CUDA_ARCH_FEAT_SM90_ALL)
