@@ -100,6 +100,31 @@ def test_states_are_bootstrapped_by_roots_of_unity(table: logistic.Table, method
     np.testing.assert_allclose(found, expected, rtol=0, atol=1e-4)
 
 
+@pytest.mark.parametrize("dtype", [np.float64, np.complex128])
+@pytest.mark.parametrize("preset", ["test-40", "test-few"])
+def test_captured_iterations_have_the_same_bits(
+    table: logistic.Table, preset: str, dtype: type, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also with clients who send a start of complex slots, where states after a bootstrap are real."""
+    settings = replace(SMALL, iterations=3)
+    params = hm.ckks.Parameters.for_bootstrapping(preset, levels=4)
+    plan = logistic.TrainingPlan(params, settings)
+    client = logistic.Client(plan, device="cpu")
+    pack = plan.pack_weights
+    monkeypatch.setattr(plan, "pack_weights", lambda weights: pack(weights).astype(dtype))
+    start, keys = client.start(), client.keys()
+    assert start.dtype == dtype
+    batches = [client.encrypt(each) for each in np.moveaxis(batches_of(settings, table), -3, 0)]
+    answers = []
+    for capture in (False, True):
+        server = logistic.Server(plan, client.context, keys, capture=capture)
+        for batch in batches:
+            server.add_batch(batch)
+        assert list(server.train(start)) == [1, 2, 3]
+        answers.append(bytes(server.weights()))
+    assert answers[0] == answers[1]
+
+
 def test_each_half_of_a_mini_batch_has_every_other_sample(table: logistic.Table) -> None:
     plan = logistic.TrainingPlan(parameters(4), replace(SMALL, batch=300))
     z = batches_of(plan.settings, table)[0]

@@ -214,8 +214,9 @@ class TrainingPlan:
             rows = np.stack([rows * (places == 0), rows * (places == 1)])
         return rows.reshape(*self.batch_shape, self.slots)
 
-    def pack_weights(self, weights: ArrayLike) -> NDArray[np.complex128]:
-        """The state of weights of shape (models, width), v and w alike, as slots of shape (start_slots,).
+    def pack_weights(self, weights: ArrayLike) -> Floats | NDArray[np.complex128]:
+        """The state of weights of shape (models, width), v and w alike, as slots of shape (start_slots,): real
+        ones, as those after a bootstrap, where the parts are apart or there is one.
 
         Raises:
             ParameterError: if weights are above `weight_bound`, or of another shape.
@@ -227,11 +228,11 @@ class TrainingPlan:
                 f"weights to start from have the shape {shape}, at most {own.weight_bound} each; these "
                 f"have the shape {given.shape}"
             )
-        rows = np.zeros((self.state_slots // own.width, own.width), dtype=np.complex128)
+        rows = np.zeros((self.state_slots // own.width, own.width))
         rows[: own.models] = given / (own.weight_bound * self.model_factors[:, None])
         if self.parts_apart:
             return np.tile(rows.ravel(), 2)
-        return rows.ravel() * (1 + 1j if own.is_accelerated else 1)
+        return rows.ravel() * (1 + 1j) if own.is_accelerated else rows.ravel()
 
     def unpack_weights(self, state: NDArray[np.complex128]) -> Floats:
         """The weights, of shape (models, width), of a decrypted state of shape (state_slots,)."""

@@ -191,7 +191,7 @@ class Server:
             found = step(*inputs)
         else:
             # A graph takes inputs like its examples; those of usual clients are.
-            key = (name, *((x.shape, x.level, x.scale) for x in inputs))
+            key = (name, *((x.shape, x.level, x.scale, x.dtype) for x in inputs))
             if key not in self._graphs:
                 self._graphs[key] = self._evaluator.capture(step, *inputs)
             found = self._graphs[key](*inputs)
