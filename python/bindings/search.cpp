@@ -17,6 +17,7 @@
 #include "hemera/circuits/search/database.hpp"
 #include "hemera/circuits/search/encrypted_database.hpp"
 #include "hemera/circuits/search/query.hpp"
+#include "hemera/runtime/checksum.hpp"
 #include "hemera/runtime/error.hpp"
 #include "hemera/runtime/sha256.hpp"
 #include "message_bytes.hpp"
@@ -72,7 +73,7 @@ Query query_of(const nb::bytes& seed, const HostArray<std::uint64_t, 3>& numbers
 
 /// Where a message has half of an answer: in the part of this number.
 AnswerHalf half_of(MessageBytes& message, std::size_t part) {
-  return {.bytes = message.bytes(part), .digests = message.digests(part)};
+  return {.bytes = message.bytes(part), .checksums = message.checksums(part)};
 }
 /// Where a message has an answer: in the part of this number and the one after it.
 AnswerHalves halves_of(MessageBytes& message, std::size_t part) {
@@ -179,7 +180,7 @@ OwnedArray<std::int64_t> decrypt_scores(const rlwe::SecretKey& secret,
   return to_owned_array(std::move(scores), {count, rows});
 }
 
-/// SHA-256 of the SHA-256 of each piece of the parts, on several threads where there are many.
+/// SHA-256 of the checksums of each piece of the parts, on several threads where there are many.
 nb::bytes digest_of_pieces(const HostArray<std::uint8_t, 1>& data, const std::vector<std::size_t>& sizes) {
   std::span left(reinterpret_cast<const std::byte*>(data.data()), data.size());
   std::vector<std::span<const std::byte>> parts;
@@ -190,7 +191,7 @@ nb::bytes digest_of_pieces(const HostArray<std::uint8_t, 1>& data, const std::ve
   }
   const runtime::Sha256Digest digest = [&] {
     const ReleasedGil release;
-    const std::vector<runtime::Sha256Digest> pieces = runtime::sha256_of_pieces(parts);
+    const std::vector<runtime::Checksum> pieces = runtime::checksums_of_pieces(parts);
     return runtime::sha256(std::as_bytes(std::span(pieces)));
   }();
   return nb::bytes(digest.data(), digest.size());

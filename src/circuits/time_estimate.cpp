@@ -37,7 +37,7 @@ poly::Operation default_of(poly::Operation operation) {
       return poly::Operation::combine;
     case poly::Operation::multiply_elements:
       return poly::Operation::inner_product;
-    case poly::Operation::multiply_vector:
+    case poly::Operation::multiply_add_vector:
       return poly::Operation::combine;
     case poly::Operation::split_parts:
       return poly::Operation::transform;
@@ -110,7 +110,7 @@ double work_of(const poly::LedgerEntry& entry) {
         return components * limbs * (terms + 1);
       case Operation::multiply_matrix:
         return components * limbs * (terms * right + 1);
-      case Operation::multiply_vector:
+      case Operation::multiply_add_vector:
         return limbs * (terms / 8 + 1);
       case Operation::multiply_elements:
         return components * limbs * (terms + 1);

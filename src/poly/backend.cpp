@@ -225,11 +225,11 @@ void Backend::multiply_elements(Queue& queue, const PolyView& out, const ConstPo
   with_scratch(workspace, [&](Workspace& scratch) { do_multiply_elements(queue, out, a, b, base, scratch); });
 }
 
-void Backend::multiply_vector(Queue& queue, const PolyView& out, const IntegerMatrixView& w,
-                              const ConstPolyView& in, const RnsBase& base) const {
-  check_ring("multiply_vector", ring_, base);
-  check_multiply_vector(out, w, in, base);
-  do_multiply_vector(queue, out, w, in, base);
+void Backend::multiply_add_vector(Queue& queue, const PolyView& out, const IntegerMatrixView& w,
+                                  const ConstPolyView& in, const RnsBase& base) const {
+  check_ring("multiply_add_vector", ring_, base);
+  check_multiply_add_vector(out, w, in, base);
+  do_multiply_add_vector(queue, out, w, in, base);
 }
 
 // --- Ring structure ---

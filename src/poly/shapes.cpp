@@ -180,9 +180,9 @@ void check_multiply_elements(const PolyView& out, const ConstPolyView& a, const 
   }
 }
 
-void check_multiply_vector(const PolyView& out, const IntegerMatrixView& w, const ConstPolyView& in,
-                           const RnsBase& base) {
-  constexpr const char* operation = "multiply_vector";
+void check_multiply_add_vector(const PolyView& out, const IntegerMatrixView& w, const ConstPolyView& in,
+                               const RnsBase& base) {
+  constexpr const char* operation = "multiply_add_vector";
   constexpr std::size_t most_columns = std::size_t{1} << 16;
   check_view(operation, "output", out, base);
   check_view(operation, "input", in, base);
@@ -190,14 +190,14 @@ void check_multiply_vector(const PolyView& out, const IntegerMatrixView& w, cons
   check_count(operation, "polynomials of the input", in.shape.batch * in.shape.components, 1);
   if (w.bytes != 1 || w.columns == 0 || w.columns % 16 != 0 ||
       w.columns > std::min(in.shape.degree, most_columns)) {
-    throw ParameterError("multiply_vector: the matrix has " + std::to_string(w.columns) + " columns of " +
+    throw ParameterError("multiply_add_vector: the matrix has " + std::to_string(w.columns) + " columns of " +
                          std::to_string(w.bytes) +
                          " bytes; they must be of 1 byte, and a multiple of 16 up to " +
                          std::to_string(std::min(in.shape.degree, most_columns)));
   }
   if (w.rows == 0 || w.rows > out.shape.batch * out.shape.degree || w.data == nullptr) {
     throw ParameterError(
-        "multiply_vector: the matrix has " + std::to_string(w.rows) +
+        "multiply_add_vector: the matrix has " + std::to_string(w.rows) +
         " rows in the backend's memory; there must be one, and at most one for each of the " +
         std::to_string(out.shape.batch * out.shape.degree) + " coefficients of the output");
   }

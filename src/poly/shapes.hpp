@@ -66,10 +66,10 @@ void check_multiply_matrix(const PolyView& out, const ConstPolyView& in, const I
 void check_multiply_elements(const PolyView& out, const ConstPolyView& a, const ConstPolyView& b,
                              const RnsBase& base);
 
-/// Output, matrix and vector of Backend::multiply_vector: MismatchError unless they fit each other,
+/// Output, matrix and vector of Backend::multiply_add_vector: MismatchError unless they fit each other,
 /// ParameterError for a matrix that it does not take.
-void check_multiply_vector(const PolyView& out, const IntegerMatrixView& w, const ConstPolyView& in,
-                           const RnsBase& base);
+void check_multiply_add_vector(const PolyView& out, const IntegerMatrixView& w, const ConstPolyView& in,
+                               const RnsBase& base);
 
 /// Values, roots and factors of Backend::transform_components; MismatchError otherwise.
 void check_transform_components(const PolyView& values, const ConstPolyView& roots,

@@ -383,11 +383,11 @@ TEST(Search, AnswersArePackedInFewerBytes) {
     const std::size_t half = whole.numbers.size() / 2 * width;
     ASSERT_EQ(database.half_bytes(2, packing.width), half);
     std::vector<std::byte> packed(2 * half);
-    std::vector<runtime::Sha256Digest> digests(2 * runtime::sha256_pieces(half));
+    std::vector<runtime::Checksum> checksums(2 * runtime::checksum_pieces(half));
     const auto place = [&](std::size_t first) {
-      const std::size_t pieces = digests.size() / 2;
+      const std::size_t pieces = checksums.size() / 2;
       return AnswerHalf{std::span(packed).subspan(first * half, half),
-                        std::span(digests).subspan(first * pieces, pieces)};
+                        std::span(checksums).subspan(first * pieces, pieces)};
     };
     const AnswerHalves places{.b = place(0), .a = place(1)};
     database.answer(query, s.keys, packing, places);
@@ -398,16 +398,16 @@ TEST(Search, AnswersArePackedInFewerBytes) {
     }
     // Pieces begin anew in each half.
     for (const AnswerHalf& each : {places.b, places.a}) {
-      for (std::size_t i = 0; i < each.digests.size(); ++i) {
+      for (std::size_t i = 0; i < each.checksums.size(); ++i) {
         const std::size_t begin = i << 16;
-        EXPECT_EQ(each.digests[i],
-                  runtime::sha256(each.bytes.subspan(begin, std::min(half - begin, std::size_t{1} << 16))));
+        EXPECT_EQ(each.checksums[i],
+                  runtime::checksum(each.bytes.subspan(begin, std::min(half - begin, std::size_t{1} << 16))));
       }
     }
     const AnswerHalf shorter{std::span(packed).first(half - 1)};
-    const AnswerHalf undigested{places.a.bytes, places.a.digests.first(0)};
-    const AnswerHalf too_few{places.a.bytes, {digests.data(), digests.size() / 2 + 1}};
-    database.answer(query, s.keys, packing, {places.b, undigested});
+    const AnswerHalf unchecked{places.a.bytes, places.a.checksums.first(0)};
+    const AnswerHalf too_few{places.a.bytes, {checksums.data(), checksums.size() / 2 + 1}};
+    database.answer(query, s.keys, packing, {places.b, unchecked});
     for (const AnswerHalf& wrong : {shorter, too_few}) {
       EXPECT_THROW(database.answer(query, s.keys, packing, {places.b, wrong}), MismatchError);
       EXPECT_THROW(database.answer(query, s.keys, packing, {wrong, places.a}), MismatchError);

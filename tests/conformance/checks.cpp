@@ -391,12 +391,12 @@ class Table {
                           },
                           false});
     operations.push_back(
-        {"multiply_vector",
+        {"multiply_add_vector",
          {{"output", plans.base, batch, 1, any & ~wrong_batch}, {"input", plans.base, 1, 1, any}},
          [this, matrix](const Views& v, const Plans& p, Workspace&) {
            poly::IntegerMatrixView bytes = matrix(3, 16);
            bytes.bytes = 1;
-           backend().multiply_vector(queue(), v[0], bytes, v[1], p.base);
+           backend().multiply_add_vector(queue(), v[0], bytes, v[1], p.base);
          }});
   }
 

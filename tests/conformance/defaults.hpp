@@ -40,9 +40,9 @@ class Defaults final : public poly::Backend {
                        int dropped_bits, int width) const override {
     backend_->pack_rounded(queue, out, in, dropped_bits, width);
   }
-  void do_multiply_vector(Queue& queue, const poly::PolyView& out, const poly::IntegerMatrixView& w,
-                          const poly::ConstPolyView& in, const poly::RnsBase& base) const override {
-    backend_->multiply_vector(queue, out, w, in, base);
+  void do_multiply_add_vector(Queue& queue, const poly::PolyView& out, const poly::IntegerMatrixView& w,
+                              const poly::ConstPolyView& in, const poly::RnsBase& base) const override {
+    backend_->multiply_add_vector(queue, out, w, in, base);
   }
   void do_split_parts(Queue& queue, const poly::PolyView& out, const poly::ConstPolyView& in,
                       const poly::RnsBase& base) const override {

@@ -257,7 +257,7 @@ TEST_P(BackendTest, MatricesThatAreNoneAreRefused) {
   expect_refused([](IntegerMatrixView& view) { view.host = nullptr; }, "host's");
 }
 
-// Coefficients without a row are 0. `largest`: the longest sums of either sign.
+// Coefficients without a row stay as they are. `largest`: the longest sums of either sign.
 void check_vector(Rig& rig, std::size_t batch, std::size_t rows, std::size_t columns, Fill fill,
                   bool largest = false) {
   const RnsBase base = rig.all();
@@ -266,21 +266,21 @@ void check_vector(Rig& rig, std::size_t batch, std::size_t rows, std::size_t col
     in.words[i] = base.modulus(i / in.shape.degree).value() - 1;
   }
   const Integers w = matrix(rig, rows, columns, 1, fill);
-  Host expected(base, batch, 1);
+  Host expected = rig.random(base, batch, 1);
+  poly::Poly out = rig.upload(expected, Form::coefficient);
   for (std::size_t r = 0; r < rows; ++r) {
     for (std::size_t l = 0; l < base.size(); ++l) {
       const auto q = static_cast<int128>(base.modulus(l).value());
-      int128 sum = 0;
+      std::uint64_t& entry = expected.at(r / in.shape.degree, 0, l, r % in.shape.degree);
+      int128 sum = entry;
       for (std::size_t j = 0; j < columns; ++j) {
         sum += static_cast<int128>(w.at(r, j)) * static_cast<int128>(in.at(0, 0, l, j));
       }
-      expected.at(r / in.shape.degree, 0, l, r % in.shape.degree) =
-          static_cast<std::uint64_t>((sum % q + q) % q);
+      entry = static_cast<std::uint64_t>((sum % q + q) % q);
     }
   }
   const poly::Poly held = rig.upload(in, Form::coefficient);
-  poly::Poly out = rig.output(base, batch, 1, Form::coefficient);
-  rig.backend->multiply_vector(*rig.queue, out.view(), w.view(), held.view(), base);
+  rig.backend->multiply_add_vector(*rig.queue, out.view(), w.view(), held.view(), base);
   ASSERT_TRUE(same(rig.download(out), expected)) << rows << " x " << columns << ", batch " << batch;
 }
 
@@ -316,7 +316,7 @@ TEST_P(BackendTest, VectorsThatDoNotFitBytesAreRefused) {
     IntegerMatrixView view = w.view();
     change(view);
     try {
-      rig.backend->multiply_vector(*rig.queue, out.view(), view, in.view(), rig.all());
+      rig.backend->multiply_add_vector(*rig.queue, out.view(), view, in.view(), rig.all());
       ADD_FAILURE() << "no error; expected one with \"" << part << "\"";
     } catch (const ParameterError& error) {
       EXPECT_NE(std::string(error.what()).find(part), std::string::npos) << error.what();

@@ -104,20 +104,20 @@ TEST_P(SearchOnDevices, PreparedAnswersHaveTheSameBits) {
     for (std::size_t block = 0; block < blocks; ++block) {
       database.set_block(block, std::span(rows).first((200 - block) * dims));
     }
-    const std::size_t half = database.half_bytes(1, packing.width), pieces = runtime::sha256_pieces(half);
+    const std::size_t half = database.half_bytes(1, packing.width), pieces = runtime::checksum_pieces(half);
     EXPECT_GT(half, std::size_t{1} << 20);
     std::vector<std::byte> answer(2 * half), finished(2 * half);
-    std::vector<runtime::Sha256Digest> digests(2 * pieces), of_finished(2 * pieces);
-    const auto place = [&](auto& bytes, auto& own_digests, std::size_t first) {
+    std::vector<runtime::Checksum> checksums(2 * pieces), of_finished(2 * pieces);
+    const auto place = [&](auto& bytes, auto& own_checksums, std::size_t first) {
       return AnswerHalf{std::span(bytes).subspan(first * half, half),
-                        std::span(own_digests).subspan(first * pieces, pieces)};
+                        std::span(own_checksums).subspan(first * pieces, pieces)};
     };
-    database.answer(query, own, packing, {place(answer, digests, 0), place(answer, digests, 1)});
+    database.answer(query, own, packing, {place(answer, checksums, 0), place(answer, checksums, 1)});
     database.finish(database.prepare(query.seed, own, packing, place(finished, of_finished, 1)), query,
                     place(finished, of_finished, 0));
     EXPECT_EQ(answer, finished);
-    EXPECT_EQ(digests, of_finished);
-    return std::pair{answer, digests};
+    EXPECT_EQ(checksums, of_finished);
+    return std::pair{answer, checksums};
   };
   EXPECT_EQ(answers(on_device, io::load_evaluation_keys(on_device, io::save(keys))), answers(on_cpu, keys));
 }

@@ -180,14 +180,15 @@ class Backend {
   void multiply_elements(Queue& queue, const PolyView& out, const ConstPolyView& a, const ConstPolyView& b,
                          const RnsBase& base, Workspace& workspace) const;
 
-  /// The product of a matrix and a vector, whose entries are coefficients: coefficient i of polynomial p of
-  /// `out` is the sum over j of w[p N + i][j] times coefficient j of `in`.
+  /// Adds the product of a matrix and a vector, whose entries are coefficients: the sum over j of
+  /// w[p N + i][j] times coefficient j of `in` to coefficient i of polynomial p of `out`.
   /// - `w`: entries of 1 byte; a multiple of 16 columns, up to N and 2^16; at least one row, and at most as
-  ///   many as `out` has coefficients, of which those without a row become 0. ParameterError otherwise.
+  ///   many as `out` has coefficients, of which those without a row stay as they are. ParameterError
+  ///   otherwise.
   /// - `out`: [batch, 1, limb, N]; not `in`.
   /// - `in`: [1, 1, limb, N].
-  void multiply_vector(Queue& queue, const PolyView& out, const IntegerMatrixView& w, const ConstPolyView& in,
-                       const RnsBase& base) const;
+  void multiply_add_vector(Queue& queue, const PolyView& out, const IntegerMatrixView& w,
+                           const ConstPolyView& in, const RnsBase& base) const;
 
   // --- Ring structure. ---
   /// The parts of polynomials: f(X) = sum over u < d of X^u f_u(X^d), in evaluation form.
@@ -427,8 +428,8 @@ class Backend {
   virtual void do_multiply_elements(Queue& queue, const PolyView& out, const ConstPolyView& a,
                                     const ConstPolyView& b, const RnsBase& base, Workspace& workspace) const;
 
-  virtual void do_multiply_vector(Queue& queue, const PolyView& out, const IntegerMatrixView& w,
-                                  const ConstPolyView& in, const RnsBase& base) const = 0;
+  virtual void do_multiply_add_vector(Queue& queue, const PolyView& out, const IntegerMatrixView& w,
+                                      const ConstPolyView& in, const RnsBase& base) const = 0;
 
   virtual void do_split_parts(Queue& queue, const PolyView& out, const ConstPolyView& in,
                               const RnsBase& base) const = 0;

@@ -36,7 +36,7 @@ enum class Operation : std::uint8_t {
   combine,
   multiply_matrix,
   multiply_elements,
-  multiply_vector,
+  multiply_add_vector,
   split_parts,
   inner_product,
   automorphism,

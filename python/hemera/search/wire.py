@@ -6,9 +6,9 @@ H bytes          JSON: {"version": 1, "kind": "query", ...}
 the body         numbers, little-endian
 last 32 bytes    SHA-256 of all before
 
-Answers have version 2. Their header has the sizes of the body's parts, "parts", and their digest is that of
-the SHA-256 of each 64 KiB: of all before the body, of the first part, of the next. Threads share the work,
-and a part that is known early is digested early.
+Answers have version 3. Their header has the sizes of the body's parts, "parts", and their digest is that of
+the checksums of each 64 KiB (`hemera/runtime/checksum.hpp`): of all before the body, of the first part, of
+the next. Threads share the work, and the checksums of a part that is known early are taken early.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from hemera.errors import FormatError
 
 MAGIC = b"\x89HEMSEARCH\r\n\x1a\n\x00\x00"
 VERSION = 1
-_VERSION_IN_PARTS = 2
+_VERSION_IN_PARTS = 3
 _MAX_HEADER = 1 << 16
 _DIGEST = 32
 _BEGIN = len(MAGIC) + 8

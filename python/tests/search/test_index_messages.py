@@ -233,8 +233,8 @@ def test_messages_that_lie_are_refused() -> None:
     ]:
         with pytest.raises(errors.FormatError):
             client.decrypt(wire.pack("answer", changed, *parts))
-    older = wire.pack("answer", answer, half, half, b"", b"").replace(b'"version":2', b'"version":1')
-    with pytest.raises(errors.FormatError, match=r"version 1 of the format, and this reads 2.*older Hemera"):
+    older = wire.pack("answer", answer, half, half, b"", b"").replace(b'"version":3', b'"version":2')
+    with pytest.raises(errors.FormatError, match=r"version 2 of the format, and this reads 3.*older Hemera"):
         client.decrypt(older)
     settings = index.settings.to_fields()
     body = np.arange(2).astype("<i8").tobytes() + bytes(8)

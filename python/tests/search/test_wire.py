@@ -15,10 +15,28 @@ from hemera.search import Client, Index, wire
 from .search_cases import floats
 
 
+def poly1305(key: bytes, data: bytes) -> bytes:
+    """RFC 8439, 2.5.1."""
+    r = int.from_bytes(key[:16], "little") & 0x0FFFFFFC0FFFFFFC0FFFFFFC0FFFFFFF
+    total = 0
+    for at in range(0, len(data), 16):
+        block = int.from_bytes(data[at : at + 16] + b"\x01", "little")
+        total = (total + block) * r % (2**130 - 5)
+    return ((total + int.from_bytes(key[16:], "little")) % 2**128).to_bytes(16, "little")
+
+
 def pieces_digest(*parts: bytes) -> bytes:
-    """SHA-256 of that of each 64 KiB of each part."""
+    """SHA-256 of the checksum of each 64 KiB of each part."""
+    key = b"Hemera, checksum of pieces, v. 3"
     pieces = [part[at : at + 2**16] for part in parts for at in range(0, len(part), 2**16)]
-    return hashlib.sha256(b"".join(hashlib.sha256(piece).digest() for piece in pieces)).digest()
+    return hashlib.sha256(b"".join(poly1305(key, piece) for piece in pieces)).digest()
+
+
+def test_poly1305_of_the_rfc() -> None:
+    """2.5.2"""
+    key = bytes.fromhex("85d6be7857556d337f4452fe42d506a80103808afb0db2fd4abff6af4149f51b")
+    tag = poly1305(key, b"Cryptographic Forum Research Group")
+    assert tag.hex() == "a8061dc1305136c6c22b8baf0c0127a9"
 
 
 @pytest.mark.parametrize(
@@ -30,17 +48,17 @@ def pieces_digest(*parts: bytes) -> bytes:
         (2**16, 5),
         (2**16 + 1, 0, 9),
         (3 * 2**16 + 7, 2**17 - 1, 3),
-        (5 * 2**20, 8),
+        (2**20 + 2**16, 8),
     ],
 )
-def test_digests_of_answers_are_those_of_the_digests_of_their_pieces(sizes: tuple[int, ...]) -> None:
+def test_digests_of_answers_are_those_of_the_checksums_of_their_pieces(sizes: tuple[int, ...]) -> None:
     parts = [np.random.default_rng(i).bytes(size) for i, size in enumerate(sizes)]
     data = b"".join(parts)
     assert _core.digest_of_pieces(np.frombuffer(data, np.uint8), list(sizes)) == pieces_digest(*parts)
     answer = wire.pack("answer", {"a": 1}, *parts)
     head = answer[: -32 - len(data)]
     assert answer == head + data + pieces_digest(head, *parts)
-    assert json.loads(head[24:]) == {"version": 2, "kind": "answer", "a": 1, "parts": list(sizes)}
+    assert json.loads(head[24:]) == {"version": 3, "kind": "answer", "a": 1, "parts": list(sizes)}
     header, body = wire.unpack("answer", answer, {"a": int, "parts": list})
     assert (header, body) == ({"a": 1, "parts": list(sizes)}, data)
     with pytest.raises(FormatError, match="longer"):
@@ -82,7 +100,7 @@ def test_parts_that_do_not_fit_an_answer_are_refused() -> None:
     head = right[:-37].replace(b"[3,2]", b"[3,1]")
     with pytest.raises(FormatError, match="5 bytes of numbers, not 4"):
         wire.unpack("answer", head + b"abcde" + pieces_digest(head, b"abc", b"d"), {"parts": list})
-    lacking = json.dumps({"version": 2, "kind": "answer"}).encode()
+    lacking = json.dumps({"version": 3, "kind": "answer"}).encode()
     message = wire.MAGIC + len(lacking).to_bytes(8, "little") + lacking
     with pytest.raises(FormatError, match="no sizes of parts"):
         wire.unpack("answer", message + pieces_digest(message), {})

@@ -7,13 +7,13 @@
 #include <vector>
 
 #include "hemera/poly/backend.hpp"
+#include "hemera/runtime/checksum.hpp"
 #include "hemera/runtime/error.hpp"
-#include "hemera/runtime/sha256.hpp"
 
 namespace hemera::circuits::search {
 namespace {
 
-constexpr std::size_t piece_bytes = runtime::sha256_piece_bytes;
+constexpr std::size_t piece_bytes = runtime::checksum_piece_bytes;
 
 void require_fitting(std::size_t degree, const Packing& packing, const PackedHalf& half) {
   if (packing.dropped_bits < 0 || packing.dropped_bits > most_dropped_bits || packing.width < 1 ||
@@ -24,12 +24,12 @@ void require_fitting(std::size_t degree, const Packing& packing, const PackedHal
   }
   const AnswerHalf& out = half.out;
   const std::size_t bytes = half.blocks * half.count * degree * static_cast<std::size_t>(packing.width);
-  const std::size_t pieces = runtime::sha256_pieces(bytes);
-  if (out.bytes.size() != bytes || (!out.digests.empty() && out.digests.size() != pieces)) {
+  const std::size_t pieces = runtime::checksum_pieces(bytes);
+  if (out.bytes.size() != bytes || (!out.checksums.empty() && out.checksums.size() != pieces)) {
     throw MismatchError("search: half of an answer of " + std::to_string(half.blocks) + " blocks has " +
                         std::to_string(bytes) + " bytes in " + std::to_string(pieces) +
                         " pieces, and is to be written to " + std::to_string(out.bytes.size()) + " in " +
-                        std::to_string(out.digests.size()));
+                        std::to_string(out.checksums.size()));
   }
 }
 
@@ -48,7 +48,7 @@ class PackedHalves {
     for (const PackedHalf& half : halves) {
       require_fitting(context.degree(), packing, half);
       begins_.push_back(size_);
-      size_ += runtime::sha256_pieces(half.out.bytes.size()) * piece_bytes;
+      size_ += runtime::checksum_pieces(half.out.bytes.size()) * piece_bytes;
     }
     bytes_ = runtime::Buffer(context.memory(), size_);
   }
@@ -71,7 +71,7 @@ class PackedHalves {
     }
   }
 
-  // Of one piece: moved and digested while it is in the cache.
+  // Of one piece: moved, and its checksum taken while it is in the cache.
   void take(std::size_t first, std::span<const std::byte> piece) const {
     const auto after = std::upper_bound(begins_.begin(), begins_.end(), first);
     const auto which = static_cast<std::size_t>(after - begins_.begin()) - 1;
@@ -79,7 +79,7 @@ class PackedHalves {
     const std::size_t offset = first - begins_[which];
     const std::span place = out.bytes.subspan(offset, std::min(piece.size(), out.bytes.size() - offset));
     std::memcpy(place.data(), piece.data(), place.size());
-    if (!out.digests.empty()) out.digests[offset / piece_bytes] = runtime::sha256(place);
+    if (!out.checksums.empty()) out.checksums[offset / piece_bytes] = runtime::checksum(place);
   }
 
  private:

@@ -121,18 +121,15 @@ void Database::finish(PreparedAnswer prepared, const Query& query, const AnswerH
   }
   backend.upload_values(queue, {numbers.view().data, residues.size() * sizeof(std::uint64_t)},
                         std::as_bytes(std::span(residues)));
-  poly::Poly products, room;  // of the blocks that are made
+  poly::Poly room;  // of the blocks that are made
   const auto make = [&](std::size_t first, std::size_t size) -> ConstPolyView {
-    if (!products || products.shape().batch < size)
-      products = context.make_poly(size, 1, base, Form::coefficient);
-    const PolyView sums = products.view().batches(0, size), b = prepared.sums.view().batches(first, size);
+    const PolyView b = prepared.sums.view();
     blocks_.for_each_bytes(first, size, [&](std::size_t block, std::size_t count, const std::byte* rows) {
-      backend.multiply_vector(queue, sums.batches(block - first, count),
-                              {.data = rows, .rows = count * degree, .columns = columns, .bytes = 1},
-                              std::as_const(numbers).view(), base);
+      backend.multiply_add_vector(queue, b.batches(block, count),
+                                  {.data = rows, .rows = count * degree, .columns = columns, .bytes = 1},
+                                  std::as_const(numbers).view(), base);
     });
-    backend.add(queue, b, b, sums, base);
-    return at_level_0(context, b, room);
+    return at_level_0(context, b.batches(first, size), room);
   };
   pack(context, prepared.packing,
        std::array{PackedHalf{.blocks = blocks(), .count = 1, .out = out, .make = make}});

@@ -106,8 +106,8 @@ class VectorProduct {
 
 }  // namespace
 
-void CpuBackend::do_multiply_vector(Queue& queue, const PolyView& out, const IntegerMatrixView& w,
-                                    const ConstPolyView& in, const RnsBase& base) const {
+void CpuBackend::do_multiply_add_vector(Queue& queue, const PolyView& out, const IntegerMatrixView& w,
+                                        const ConstPolyView& in, const RnsBase& base) const {
   const std::size_t degree = out.shape.degree;
   const auto* rows = reinterpret_cast<const std::int8_t*>(w.data);
   std::vector<VectorProduct> products;
@@ -117,9 +117,9 @@ void CpuBackend::do_multiply_vector(Queue& queue, const PolyView& out, const Int
   for_each_part(queue, out.shape, w.columns,
                 [&](std::size_t batch, std::size_t, std::size_t limb, std::size_t first, std::size_t count) {
                   Limb* const to = out.limb<Limb>(batch, 0, limb);
-                  for (std::size_t i = first; i < first + count; ++i) {
-                    const std::size_t row = batch * degree + i;
-                    to[i] = row < w.rows ? products[limb](rows + row * w.columns) : 0;
+                  const std::size_t row = batch * degree;  // of coefficient 0
+                  for (std::size_t i = first; i < first + count && row + i < w.rows; ++i) {
+                    to[i] = base.modulus(limb).add(to[i], products[limb](rows + (row + i) * w.columns));
                   }
                 });
 }

@@ -88,8 +88,8 @@ class CudaBackend final : public Backend {
                           Workspace& workspace) const override;
   void do_multiply_elements(Queue& queue, const PolyView& out, const ConstPolyView& a, const ConstPolyView& b,
                             const RnsBase& base, Workspace& workspace) const override;
-  void do_multiply_vector(Queue& queue, const PolyView& out, const IntegerMatrixView& w,
-                          const ConstPolyView& in, const RnsBase& base) const override;
+  void do_multiply_add_vector(Queue& queue, const PolyView& out, const IntegerMatrixView& w,
+                              const ConstPolyView& in, const RnsBase& base) const override;
   void do_transform_components(Queue& queue, const PolyView& values, const ConstPolyView& roots,
                                const ConstPolyView& factors, ComponentOrder order, const RnsBase& base,
                                Workspace& workspace) const override;

@@ -70,9 +70,9 @@ void CudaBackend::do_multiply_elements(Queue& queue, const PolyView& out, const 
   multiply(launcher(queue), out, a, b, base);
 }
 
-void CudaBackend::do_multiply_vector(Queue& queue, const PolyView& out, const IntegerMatrixView& w,
-                                     const ConstPolyView& in, const RnsBase& base) const {
-  cuda::multiply_vector(launcher(queue), out, w, in, base);
+void CudaBackend::do_multiply_add_vector(Queue& queue, const PolyView& out, const IntegerMatrixView& w,
+                                         const ConstPolyView& in, const RnsBase& base) const {
+  cuda::multiply_add_vector(launcher(queue), out, w, in, base);
 }
 
 void CudaBackend::do_transform_components(Queue& queue, const PolyView& values, const ConstPolyView& roots,

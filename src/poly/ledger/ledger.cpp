@@ -26,7 +26,7 @@ constexpr std::array names = {
     "combine",
     "multiply_matrix",
     "multiply_elements",
-    "multiply_vector",
+    "multiply_add_vector",
     "split_parts",
     "inner_product",
     "automorphism",

@@ -247,11 +247,11 @@ void LedgerBackend::do_multiply_elements(Queue& queue, const PolyView& out, cons
        [&](Workspace& scratch) { other_->multiply_elements(queue, out, a, b, base, scratch); });
 }
 
-void LedgerBackend::do_multiply_vector(Queue& queue, const PolyView& out, const IntegerMatrixView& w,
-                                       const ConstPolyView& in, const RnsBase& base) const {
-  LedgerEntry entry = entry_of(Operation::multiply_vector, out.shape, base);
+void LedgerBackend::do_multiply_add_vector(Queue& queue, const PolyView& out, const IntegerMatrixView& w,
+                                           const ConstPolyView& in, const RnsBase& base) const {
+  LedgerEntry entry = entry_of(Operation::multiply_add_vector, out.shape, base);
   entry.terms = w.columns;
-  pass(queue, entry, [&] { other_->multiply_vector(queue, out, w, in, base); });
+  pass(queue, entry, [&] { other_->multiply_add_vector(queue, out, w, in, base); });
 }
 
 void LedgerBackend::do_split_parts(Queue& queue, const PolyView& out, const ConstPolyView& in,

@@ -74,8 +74,8 @@ class LedgerBackend final : public Backend {
                           Workspace& workspace) const override;
   void do_multiply_elements(Queue& queue, const PolyView& out, const ConstPolyView& a, const ConstPolyView& b,
                             const RnsBase& base, Workspace& workspace) const override;
-  void do_multiply_vector(Queue& queue, const PolyView& out, const IntegerMatrixView& w,
-                          const ConstPolyView& in, const RnsBase& base) const override;
+  void do_multiply_add_vector(Queue& queue, const PolyView& out, const IntegerMatrixView& w,
+                              const ConstPolyView& in, const RnsBase& base) const override;
   void do_split_parts(Queue& queue, const PolyView& out, const ConstPolyView& in,
                       const RnsBase& base) const override;
   void do_inner_product(Queue& queue, const PolyView& out, std::span<const ConstPolyView> a,

@@ -70,7 +70,7 @@ class Database {
 
   /// The same in two steps, with the same bits, since expansions are linear in (b, a) and keep b's numbers
   /// exactly: first all that takes keys and polynomials, by the seed, and with it the answer's a; then the
-  /// products of rows and the query's numbers (poly::Backend::multiply_vector), which are added to b. (A.
+  /// products of rows and the query's numbers (poly::Backend::multiply_add_vector), which are added to b. (A.
   /// Henzinger, M. Hong, H. Corrigan-Gibbs, S. Meiklejohn, V. Vaikuntanathan, "One server for the price of
   /// two", 2022/949.) The database must not change in between. Throws as `answer`.
   [[nodiscard]] PreparedAnswer prepare(const poly::RandomStream& seed, const rlwe::EvaluationKeys& keys,

@@ -11,7 +11,7 @@
 #include "hemera/rlwe/context.hpp"
 #include "hemera/rlwe/keys.hpp"
 #include "hemera/rlwe/parameters.hpp"
-#include "hemera/runtime/sha256.hpp"
+#include "hemera/runtime/checksum.hpp"
 
 namespace hemera::circuits::search {
 
@@ -71,11 +71,11 @@ struct Packing {
   int width = 8;
 };
 
-/// Where one component of an answer goes: `width` bytes a number, [block, query, N], and their digests.
+/// Where one component of an answer goes: `width` bytes a number, [block, query, N], and their checksums.
 struct AnswerHalf {
   std::span<std::byte> bytes;
-  /// Of each runtime::sha256_piece_bytes; none: not wanted.
-  std::span<runtime::Sha256Digest> digests = {};
+  /// Of each runtime::checksum_piece_bytes; none: not wanted.
+  std::span<runtime::Checksum> checksums = {};
 };
 /// Where an answer (b, a) goes. The halves are apart since a is known before the query where it is prepared.
 struct AnswerHalves {

@@ -61,9 +61,9 @@ void multiply_matrix_by_remainders(const Launcher& launcher, const PolyView& out
                                    std::span<std::byte> scratch, std::size_t multiprocessors,
                                    const RnsBase& base);
 
-/// Backend::multiply_vector.
-void multiply_vector(const Launcher& launcher, const PolyView& out, const IntegerMatrixView& w,
-                     const ConstPolyView& in, const RnsBase& base);
+/// Backend::multiply_add_vector.
+void multiply_add_vector(const Launcher& launcher, const PolyView& out, const IntegerMatrixView& w,
+                         const ConstPolyView& in, const RnsBase& base);
 
 /// Whether multiply_shared_elements takes these, and fills its blocks by half.
 bool shares_elements(const PolyView& out, const ConstPolyView& a, const RnsBase& base);

@@ -1,5 +1,6 @@
-// Rows of bytes times a vector of residues: the bytes of the rows are read once, those of the residues stand
-// in shared memory. Eight threads share a row, sixteen bytes at a time, and each has four rows.
+// Rows of bytes times a vector of residues, added to others: the bytes of the rows are read once, those of
+// the residues stand in shared memory. Eight threads share a row, sixteen bytes at a time, and each has four
+// rows.
 #include <algorithm>
 
 #include "poly/cuda/launch.cuh"
@@ -110,18 +111,20 @@ __global__ void __launch_bounds__(threads)
   }
   if (lane >= rows_of_thread) return;
   const unsigned row = first + lane * rows_at_a_time;
-  out.limb(row >> log_degree, 0, limb)[row & ((1U << log_degree) - 1)] = joined(own, q);
+  if (row >= rows) return;
+  std::uint64_t& sum = out.limb(row >> log_degree, 0, limb)[row & ((1U << log_degree) - 1)];
+  sum = q.add(sum, joined(own, q));
 }
 
 }  // namespace
 
-void multiply_vector(const Launcher& launcher, const PolyView& out, const IntegerMatrixView& w,
-                     const ConstPolyView& in, const RnsBase& base) {
+void multiply_add_vector(const Launcher& launcher, const PolyView& out, const IntegerMatrixView& w,
+                         const ConstPolyView& in, const RnsBase& base) {
   const std::size_t coefficients = out.shape.batch * launcher.degree();
   matrix::for_each_kernel(
       out.shape, base, [&](std::size_t limb, std::size_t limbs, std::size_t, std::size_t, unsigned bytes) {
         matrix::with_bytes(bytes, [&](auto count) {
-          launch("multiply_vector", launcher.stream, vector_kernel<decltype(count)::value>,
+          launch("multiply_add_vector", launcher.stream, vector_kernel<decltype(count)::value>,
                  {static_cast<unsigned>(coefficients / rows_of_block), static_cast<unsigned>(limbs)},
                  {threads}, 0, device_view(out.limbs(limb, limbs)), w.data,
                  device_view(in.limbs(limb, limbs)), static_cast<unsigned>(w.rows),
