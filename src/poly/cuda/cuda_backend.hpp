@@ -193,9 +193,10 @@ class CudaBackend final : public Backend {
                            const RnsBase& base, const ScaledTables& tables, std::size_t limbs,
                            Workspace& workspace) const;
   /// From limbs that a division drops, between the passes of their inverse transform, to its remainders
-  /// between those of theirs; `scratch` is of the division.
+  /// between those of theirs; `scratch` and `columns` are of the division.
   void convert_remainders(const Launcher& where, const PolyView& delta, const PolyView& scratch,
-                          const ConstPolyView& between, const Division& plan) const;
+                          const ConstPolyView& between, const Division& plan,
+                          const ColumnTables& columns) const;
   // Schedules of operations (schedule.hpp), from what their plans' tables can do.
   [[nodiscard]] SumShape sum_shape(const ModUp& up, std::size_t batch, Word key) const;
   struct SwitchCount {
@@ -206,7 +207,7 @@ class CudaBackend final : public Backend {
   };
   [[nodiscard]] SwitchSchedule schedule(const ModUp& up, const Division* down,
                                         const SwitchCount& count) const;
-  [[nodiscard]] RemainderSchedule remainder_schedule(const Division& down) const;
+  [[nodiscard]] RemainderSchedule remainder_schedule(const Division& down, const ColumnTables& columns) const;
   [[nodiscard]] Way way(const Division& down, const PolyShape& in) const;
   [[nodiscard]] ProductSchedule schedule(const ScaledProduct& plan, std::size_t batch) const;
   /// Whether encrypt_zero runs fused, the division included.

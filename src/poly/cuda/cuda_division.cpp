@@ -36,19 +36,20 @@ PolyView CudaBackend::scaled_residues(const Launcher& where, const PolyShape& sh
 }
 
 void CudaBackend::convert_remainders(const Launcher& where, const PolyView& delta, const PolyView& scratch,
-                                     const ConstPolyView& between, const Division& plan) const {
+                                     const ConstPolyView& between, const Division& plan,
+                                     const ColumnTables& columns) const {
   const FusedDivision& fused = fused_.of(plan);
   const Arithmetic of_dropped = arithmetic(plan.dropped()), of_target = arithmetic(plan.target());
   const auto components = static_cast<unsigned>(delta.shape.components);
-  const RemainderSchedule schedule = remainder_schedule(plan);
+  const RemainderSchedule schedule = remainder_schedule(plan, columns);
   if (schedule.joins_columns) {
     return inverse_convert_columns(where, of_target, delta, between, components, plan.dropped(), fused.scaled,
-                                   fused.columns);
+                                   columns);
   }
   scaled_columns(where, of_dropped, scratch, between, scaled_limbs(plan.dropped()), fused.scaled,
                  schedule.quotient_in_cluster ? &fused.extra : nullptr);
   if (!schedule.quotient_in_cluster) extra_rows(where, scratch, fused.extra);
-  convert_columns(where, of_target, delta, scratch, components, fused.columns);
+  convert_columns(where, of_target, delta, scratch, components, columns);
 }
 
 void CudaBackend::do_divide_and_round(Queue& queue, const PolyView& out, const ConstPolyView& in,
@@ -71,13 +72,16 @@ void CudaBackend::do_divide_and_round(Queue& queue, const PolyView& out, const C
   }
   const std::size_t dropped = plan.dropped().size();
   const PolyView between = take(workspace, with_limbs(in.shape, dropped));
-  const PolyView scratch = take(workspace, with_limbs(in.shape, fused_.of(plan).scratch_limbs));
+  const FusedDivision& fused = fused_.of(plan);
+  const bool multiplies = fused.without_multiple.job_count > 0;
+  const PolyView scratch = take(workspace, with_limbs(in.shape, fused.scratch_limbs));
   const PolyView delta = take(workspace, with_limbs(in.shape, plan.target().size()));
   if (workspace.measures()) return;
   scaled_rows(where, arithmetic(plan.dropped()), between, in, in, dropped, {},
               scaled_limbs(plan.dropped(), plan.dropped_positions()));
-  convert_remainders(where, delta, scratch, between, plan);
-  finish_rows(where, chosen, out, in, delta, plan);
+  convert_remainders(where, delta, scratch, between, plan,
+                     multiplies ? fused.without_multiple : fused.columns);
+  finish_rows(where, chosen, out, in, delta, plan, multiplies);
 }
 
 }  // namespace hemera::poly::cuda

@@ -219,7 +219,7 @@ void CudaBackend::fused_switch(const SwitchSchedule& schedule, const Launcher& w
       scaled_rows(where, arithmetic(down.dropped()), between, sums, sums, dropped, {},
                   scaled_limbs(down.dropped()));
     }
-    convert_remainders(where, delta, remainders, between, down);
+    convert_remainders(where, delta, remainders, between, down, division.columns);
     rows_inner_product(where, of_base, digits, input, rows, end, kept, up, fused, &down);
   }
 }

@@ -43,14 +43,14 @@ SwitchSchedule CudaBackend::schedule(const ModUp& up, const Division* down, cons
   return schedule_of(shape, choices_);
 }
 
-RemainderSchedule CudaBackend::remainder_schedule(const Division& down) const {
+RemainderSchedule CudaBackend::remainder_schedule(const Division& down, const ColumnTables& columns) const {
   const FusedDivision& fused = fused_.of(down);
-  return schedule_of(RemainderShape{.log_degree = static_cast<unsigned>(ring()->log_degree()),
-                                    .dropped = down.dropped().size(),
-                                    .single = fused.columns.steps == 0 &&
-                                              arithmetic(down.dropped()) == arithmetic(down.target()),
-                                    .quotient_alone = fused.extra.quotient && !fused.extra.has_correction},
-                     choices_);
+  return schedule_of(
+      RemainderShape{.log_degree = static_cast<unsigned>(ring()->log_degree()),
+                     .dropped = down.dropped().size(),
+                     .single = columns.steps == 0 && arithmetic(down.dropped()) == arithmetic(down.target()),
+                     .quotient_alone = fused.extra.quotient && !fused.extra.has_correction},
+      choices_);
 }
 
 Way CudaBackend::way(const Division& down, const PolyShape& in) const {

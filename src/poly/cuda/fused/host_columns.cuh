@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <cstring>
 
 #include "poly/cuda/fused/half_products.cuh"
 #include "poly/cuda/fused/tables.hpp"
@@ -13,6 +14,14 @@ inline int bits_of(const RnsBase& base) {
   int most = 0;
   for (std::size_t i = 0; i < base.size(); ++i) most = std::max(most, base.modulus(i).bits());
   return most;
+}
+
+/// The words of a factor after others.
+template <typename Twiddle>
+void append(std::vector<std::uint64_t>& words, const Twiddle& twiddle) {
+  std::uint64_t copied[sizeof twiddle / sizeof(std::uint64_t)];
+  std::memcpy(copied, &twiddle, sizeof twiddle);
+  words.insert(words.end(), std::begin(copied), std::end(copied));
 }
 
 /// Conversions to targets in groups of four.

@@ -21,6 +21,7 @@ struct FinishPass {
   LimbModuli limbs;
   std::int16_t kept[limbs_per_launch];
   LimbFactors inverses;
+  LimbFactors multiples;  // E, where rows multiply
   const typename A::Modulus* moduli;
   const typename A::Twiddle* tables;
 };
@@ -28,12 +29,13 @@ struct FinishPass {
 // What is divided is on its way to shared memory while the kernel waits and the remainder is transformed:
 // registers have no room for it. A warp has two rows, of two components the same one, whose factors it then
 // reads once. Grid [tile, polynomials that share a block, limb].
-template <class A>
+template <class A, bool multiplies>
 __global__ void __launch_bounds__(128, A::row_blocks)
     finish_rows_kernel(const __grid_constant__ FinishPass<A> pass, int log_rows) {
   const unsigned limb = blockIdx.z, index = pass.limbs.ring_index[limb];
   const typename A::Modulus m = pass.moduli[index];
   const typename A::Twiddle inverse = factor_of<A>(pass.inverses, limb);
+  [[maybe_unused]] const typename A::Twiddle multiple = factor_of<A>(pass.multiples, limb);
   const TableLayout layout(log_rows);
   const int kept = pass.kept[limb];
   const unsigned t = threadIdx.x % 16, local_row = threadIdx.x / 16, rows = blockDim.x / 16;
@@ -63,8 +65,9 @@ __global__ void __launch_bounds__(128, A::row_blocks)
   std::uint64_t* out = pass.out.limb(batch, component, limb) + first;
 #pragma unroll
   for (unsigned k = 0; k < 16; ++k) {
-    const std::uint64_t word = kept >= 0 ? minuend[16 * k + t] : 0;
-    out[16 * k] = end_division<A>(A::load(word, m), x[k], inverse, typename A::Value{}, m);
+    typename A::Value divided = A::load(kept >= 0 ? minuend[16 * k + t] : 0, m);
+    if constexpr (multiplies) divided = A::multiply(divided, A::expand(multiple, m), m);
+    out[16 * k] = end_division<A>(divided, x[k], inverse, typename A::Value{}, m);
   }
 }
 
@@ -326,7 +329,7 @@ __global__ void __launch_bounds__(256, blocks)
 }  // namespace
 
 void finish_rows(const Launcher& launcher, Arithmetic arithmetic, const PolyView& out,
-                 const ConstPolyView& in, const ConstPolyView& delta, const Division& plan) {
+                 const ConstPolyView& in, const ConstPolyView& delta, const Division& plan, bool multiplies) {
   const auto run = [&]<class A>(std::type_identity<A>) {
     const TransformTables<A>& tables = launcher.tables->transforms<A>();
     for_each_launch(out.shape, [&](const Part& part) {
@@ -337,7 +340,11 @@ void finish_rows(const Launcher& launcher, Arithmetic arithmetic, const PolyView
       pass.components = static_cast<unsigned>(out.shape.components);
       pass.limbs = limb_moduli(plan.target(), part.first_limb, part.limbs);
       set_kept(pass.kept, plan, part);
-      set_inverses<A>(pass.inverses, plan, part);
+      if (multiplies) {
+        set_multiples<A>(pass.multiples, pass.inverses, plan, part);
+      } else {
+        set_inverses<A>(pass.inverses, plan, part);
+      }
       pass.moduli = tables.moduli.data();
       pass.tables = tables.forward.data();
       constexpr unsigned rows = 8;
@@ -348,7 +355,9 @@ void finish_rows(const Launcher& launcher, Arithmetic arithmetic, const PolyView
                  .block = {16 * rows},
                  .shared_bytes = rows * row_size * (sizeof(typename A::Value) + sizeof(std::uint64_t)),
                  .carve_out = launcher.sizes->carve_out},
-                "divide_and_round", launcher.stream, finish_rows_kernel<A>, pass, launcher.log_rows());
+                "divide_and_round", launcher.stream,
+                multiplies ? finish_rows_kernel<A, true> : finish_rows_kernel<A, false>, pass,
+                launcher.log_rows());
     });
   };
   with_arithmetic(arithmetic, run);

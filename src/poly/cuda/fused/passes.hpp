@@ -136,6 +136,9 @@ struct FusedDivision {
   ScaledTables scaled;
   ExtraTables extra;
   ColumnTables columns;
+  /// The same without E, of a single dropped limb whose E is not 1: the conversion then only reduces, and
+  /// rows multiply what is divided. No jobs: `columns` serve.
+  ColumnTables without_multiple;
   unsigned scratch_limbs = 0;
 };
 
@@ -225,10 +228,10 @@ void inverse_convert_columns(const Launcher& launcher, Arithmetic arithmetic, co
                              const ConstPolyView& between, unsigned components, const RnsBase& sources,
                              const ScaledTables& scaled, const ColumnTables& columns);
 
-/// Rows of `delta`, which is lazy, and the end of the division: out = (x - delta) / D. Reads `in` before the
-/// kernel before has ended, which must not write there.
+/// Rows of `delta`, which is lazy, and the end of the division: out = (x - delta) E / D, or (E x - delta) / D
+/// where `multiplies`. Reads `in` before the kernel before has ended, which must not write there.
 void finish_rows(const Launcher& launcher, Arithmetic arithmetic, const PolyView& out,
-                 const ConstPolyView& in, const ConstPolyView& delta, const Division& plan);
+                 const ConstPolyView& in, const ConstPolyView& delta, const Division& plan, bool multiplies);
 
 /// What key switches start from: a polynomial and what is added to the result (no data: nothing), or two
 /// ciphertexts, for whose tensor product the last component and the first two stand.

@@ -41,6 +41,18 @@ void set_inverses(LimbFactors& inverses, const Division& plan, const Part& part)
     set_factor<A>(inverses, i, values[j].operand, plan.target().modulus(j));
   }
 }
+/// The same apart: E, and 1 / D.
+template <class A>
+void set_multiples(LimbFactors& multiples, LimbFactors& inverses, const Division& plan, const Part& part) {
+  for (std::size_t i = 0; i < part.limbs; ++i) {
+    const std::size_t j = part.first_limb + i;
+    const arith::Modulus& b = plan.target().modulus(j);
+    const std::uint64_t multiple =
+        b.multiply(plan.scaled_inverse()[j].operand, plan.dropped_product()[j].operand);
+    set_factor<A>(multiples, i, multiple, b);
+    set_factor<A>(inverses, i, plan.inverse_dropped()[j].operand, b);
+  }
+}
 inline void set_kept(std::int16_t (&kept)[limbs_per_launch], const Division& plan, const Part& part) {
   for (std::size_t i = 0; i < part.limbs; ++i) {
     kept[i] = static_cast<std::int16_t>(plan.kept_positions()[part.first_limb + i]);
