@@ -58,7 +58,7 @@ std::vector<BackendCase> forced_cases() {
       "few_rows=0,"
       "cluster_blocks_of_device=0,cluster_blocks_of_remainders=0,most_cluster_results=1,"
       "most_cluster_key_bytes=0,least_rows_of_bytes=0,least_rows_of_warpgroups=1,least_columns_of_remainders="
-      "1,split_bytes_together=0,matrix_bytes_together=0,matrix_entries_stay=0,"
+      "1,split_bytes_together=0,"
       "most_columns_per_sum=0,least_staged_bytes=0,download_part_bytes=0,hoisted_shared_bytes=0";
   const char* most =
       "most_cluster_limbs=1000000,polynomials_together=1000000,row_groups_together=1000,"
@@ -76,7 +76,7 @@ std::vector<BackendCase> forced_cases() {
       "most_columns_per_sum=1000000,least_staged_bytes=1000000000000,download_part_bytes=1000000000000,"
       "hoisted_shared_bytes=1000000";
   // With quotients that are stored, conversions in small rings multiply halves, too. Matrices of any rows are
-  // multiplied by warpgroups, whose entries stay.
+  // multiplied by warpgroups.
   const char* halves =
       "most_sources_of_halves=14,most_sources_of_computed_quotients=0,"
       "most_sources_of_computed_quotients_in_small_rings=0,least_rows_of_warpgroups=1";

@@ -1,5 +1,5 @@
-// Matrices of integers by warpgroups, by exact integers: entries that stay in shared memory and such that do
-// not, blocks of clusters that share one factor's bytes or both, few rows, several parts, several jobs.
+// Matrices of integers by warpgroups, by exact integers: blocks of clusters that share either factor's bytes,
+// few rows, several parts, several jobs.
 #include <cuda_runtime.h>
 #include <gtest/gtest.h>
 
@@ -101,30 +101,17 @@ void check(const Case& given, int bytes) {
 
 TEST(EmulationWarpgroups, ProductsAreTheIntegers) {
   for (const Case& given :
-       {// Entries stay in shared memory.
-        Case{"one", "", 1, 1, 1, {49}},
-        {"stay", "multiprocessors=4", 130, 144, 2, {49, 30}},
-        {"stay, few entries", "", 257, 130, 1, {60}},
-        {"stay, short sums", "multiprocessors=2,most_columns_per_sum=0", 70, 260, 1, {40}},
-        {"stay, three tiles at a time", "multiprocessors=4,split_bytes_together=172032", 130, 140, 1, {50}},
-        // They do not.
-        {"stream", "matrix_entries_stay=0,multiprocessors=4", 130, 400, 1, {49}},
-        {"stream, one block of rows", "matrix_entries_stay=0,multiprocessors=4", 64, 140, 1, {20, 61}},
-        {"stream, three",
-         "matrix_entries_stay=0,multiprocessors=6,split_bytes_together=90000",
-         300,
-         100,
-         1,
-         {49}},
-        {"stream, five", "matrix_entries_stay=0,matrix_bytes_together=0", 520, 100, 1, {36}},
-        {"stream, short sums", "matrix_entries_stay=0,most_columns_per_sum=0", 130, 260, 1, {52}},
-        {"four blocks", "matrix_entries_stay=0,matrix_cluster_blocks=4,multiprocessors=8", 520, 140, 1, {49}},
-        {"four blocks, odd tiles",
-         "matrix_entries_stay=0,matrix_cluster_blocks=4,matrix_bytes_together=0,split_bytes_together=90000",
-         260,
-         100,
-         1,
-         {55}}}) {
+       {Case{"one", "", 1, 1, 1, {49}},
+        {"pairs of blocks of rows", "multiprocessors=4", 130, 144, 2, {49, 30}},
+        {"three blocks of rows, few entries", "", 257, 130, 1, {60}},
+        {"three", "multiprocessors=6,split_bytes_together=90000", 300, 100, 1, {49}},
+        {"pairs of tiles", "multiprocessors=4", 64, 140, 1, {20, 61}},
+        {"pairs of tiles, three at a time", "multiprocessors=4,split_bytes_together=90000", 70, 100, 1, {50}},
+        {"an odd block of rows", "multiprocessors=4,split_bytes_together=90000", 520, 100, 1, {36}},
+        {"two steps, more than stages", "multiprocessors=2", 130, 400, 1, {55}},
+        {"short sums", "multiprocessors=2,most_columns_per_sum=0", 130, 260, 1, {52}},
+        // More than parts_together, the last of them alone.
+        {"many rows", "multiprocessors=8", 2200, 20, 1, {40}}}) {
     for (const int bytes : {1, 2}) check(given, bytes);
   }
 }

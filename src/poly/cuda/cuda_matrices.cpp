@@ -47,13 +47,8 @@ void CudaBackend::do_multiply_matrix(Queue& queue, const PolyView& out, const Co
                                                            choices_.tuning.split_bytes_together);
     std::byte* const split = workspace.take(together);
     if (workspace.measures()) return;
-    return cuda::multiply_matrix_by_warpgroups(
-        launcher(queue), out, in, w, packed, {split, together}, schedule.columns_per_sum,
-        {.multiprocessors = choices_.card.multiprocessors,
-         .entries_stay = choices_.tuning.matrix_entries_stay,
-         .blocks_of_cluster = choices_.tuning.matrix_cluster_blocks,
-         .matrix_bytes_together = choices_.tuning.matrix_bytes_together},
-        base);
+    return cuda::multiply_matrix_by_warpgroups(launcher(queue), out, in, w, packed, {split, together},
+                                               schedule.columns_per_sum, choices_.card.multiprocessors, base);
   }
   std::byte* const packed = workspace.take(packed_matrix_bytes(w));
   if (workspace.measures()) return;

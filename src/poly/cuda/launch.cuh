@@ -114,16 +114,6 @@ void launch_as(const LaunchShape& shape, const char* operation, cudaStream_t str
   runtime::cuda::check(cudaLaunchKernelEx(configuration.get(), kernel, arguments...), operation);
 }
 
-/// How many clusters of a shape the device runs at a time.
-template <typename... Parameters>
-unsigned clusters_at_a_time(const char* operation, const LaunchShape& shape, void (*kernel)(Parameters...)) {
-  const LaunchConfiguration configuration(shape, nullptr);
-  allow_shared_bytes(shape, operation, kernel);
-  int clusters = 0;
-  runtime::cuda::check(cudaOccupancyMaxActiveClusters(&clusters, kernel, configuration.get()), operation);
-  return static_cast<unsigned>(clusters);
-}
-
 /// The same in clusters of `cluster` blocks.
 template <typename... Parameters>
 void launch_clusters(const char* operation, cudaStream_t stream, void (*kernel)(Parameters...), dim3 grid,

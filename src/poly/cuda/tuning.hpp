@@ -137,11 +137,6 @@ struct Tuning {
   std::size_t least_columns_of_remainders = 1536;
   /// Bytes of words at a time.
   std::size_t split_bytes_together = std::size_t{256} << 20;
-  /// Bytes of a matrix of integers that all words go through before other rows, where it is too large to stay
-  /// in the second-level cache; and blocks of a cluster, 2 or 4. Not measured.
-  std::size_t matrix_bytes_together = std::size_t{8} << 20;
-  std::size_t matrix_cluster_blocks = 2;
-  bool matrix_entries_stay = true;
   /// Columns whose products of bytes are summed before they are reduced: at most as many as sums of 32 bits
   /// hold.
   std::size_t most_columns_per_sum = std::size_t{1} << 16;

@@ -28,9 +28,9 @@ class ClusterBarrier {
     std::copy_n(from, count, to);
     state_->complete(count);
   }
-  __device__ __forceinline__ void copy_to_both(unsigned char* to, const unsigned char* from, unsigned count,
-                                               unsigned other) const {
-    for (const unsigned rank : {cluster_rank(), other}) {
+  __device__ __forceinline__ void copy_to_both(unsigned char* to, const unsigned char* from,
+                                               unsigned count) const {
+    for (const unsigned rank : {0U, 1U}) {
       std::copy_n(from, count, shared_of(to, rank));
       shared_of(state_, rank)->complete(count);
     }
@@ -104,14 +104,12 @@ class ClusterBarrier {
         : "memory");
 #endif
   }
-  /// The same to this place of this block and of block `other` of the cluster, both of whose barriers it
-  /// completes.
+  /// The same to this place of both blocks of a cluster of two, both of whose barriers it completes.
   __device__ __forceinline__ void copy_to_both([[maybe_unused]] unsigned char* to,
                                                [[maybe_unused]] const unsigned char* from,
-                                               [[maybe_unused]] unsigned count,
-                                               [[maybe_unused]] unsigned other) const {
+                                               [[maybe_unused]] unsigned count) const {
 #if defined(__CUDA_ARCH_FEAT_SM90_ALL)
-    const auto both = static_cast<std::uint16_t>(1U << cluster_rank() | 1U << other);
+    constexpr std::uint16_t both = 3;
     asm volatile(
         "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes.multicast::cluster [%0], [%1], "
         "%2, "

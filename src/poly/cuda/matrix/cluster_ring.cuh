@@ -1,8 +1,9 @@
-// Stages of shared memory that a warp fills by bulk copies, in turn, ahead of the warps that read them.
+// Stages of shared memory that a lane fills by bulk copies, in turn, ahead of the warps that read them.
 #pragma once
 
 #include <cuda_runtime.h>
 
+#include <algorithm>
 #include <cstdint>
 
 #include "poly/cuda/matrix/cluster_barrier.cuh"
@@ -10,72 +11,82 @@
 
 namespace hemera::poly::cuda::matrix {
 
-/// A ring of stages of the same size. Two blocks of a cluster may share it: both have the same bytes, of
-/// which each brings half to both. So a stage is empty when the readers of both have left it.
+/// A ring of stages, each of a step's bytes of entries, and of rows behind them. The two blocks of a cluster
+/// have the same bytes of one factor, of which each brings half to both. So a stage is empty when the readers
+/// of both have left it. Warps have read by asynchronous products alone, and copies write what is next: so no
+/// barrier has the scope of the cluster, for which each arrival would wait for all that the warp has written,
+/// and each wait empty the first level of the cache.
+template <unsigned entry_bytes, unsigned row_bytes>
 class ClusterRing {
- public:
-  static constexpr unsigned most_stages = 16;
+  static constexpr unsigned most_bytes = 227 * 1024, most_stages = 8;
   static constexpr unsigned barrier_bytes = 2 * most_stages * ClusterBarrier::bytes;
+  static constexpr unsigned stage_bytes = entry_bytes + row_bytes;
 
-  /// `barriers`: barrier_bytes of shared memory. `first`: the stages' place in it. `distance`: 0, or 1 or 2,
-  /// the bit in which the ranks of those that share it differ.
-  __device__ __forceinline__ ClusterRing(unsigned char* barriers, unsigned char* first, unsigned stages,
-                                         unsigned bytes, unsigned distance)
-      : barriers_(barriers), first_(first), stages_(stages), bytes_(bytes), distance_(distance) {}
+ public:
+  static constexpr unsigned stages = std::min(most_stages, (most_bytes - barrier_bytes) / stage_bytes);
+  /// Of shared memory, from its start.
+  static constexpr unsigned bytes = barrier_bytes + stages * stage_bytes;
 
-  /// By one thread of the block, before the cluster meets. `readers`: the block's warps that read a stage.
-  __device__ __forceinline__ void begin(unsigned readers) const {
-    for (unsigned stage = 0; stage < stages_; ++stage) {
-      full(stage).begin(1);
-      empty(stage).begin(distance_ != 0 ? 2 * readers : readers);
+  /// By all threads of the cluster. `readers`: the block's warps that read a stage. `shares_entries`: the
+  /// blocks have the same entries, otherwise the same rows.
+  __device__ __forceinline__ ClusterRing(unsigned char* shared, unsigned readers, bool shares_entries)
+      : shared_(shared), shares_entries_(shares_entries) {
+    if (threadIdx.x == 0) {
+      for (unsigned stage = 0; stage < stages; ++stage) {
+        full(stage).begin(1);
+        empty(stage).begin(2 * readers);
+      }
     }
+    meet_cluster();
   }
 
-  /// By one lane of the filling warp: waits until the stage is empty, and asks for its bytes.
-  __device__ __forceinline__ void fill(StagePlace& place, const unsigned char* from) const {
+  /// By one lane of the block: waits until the stage is empty, and asks for its bytes.
+  __device__ __forceinline__ void fill(StagePlace& place, const unsigned char* entries,
+                                       const unsigned char* rows) const {
     empty(place.stage).wait(place.round ^ 1);
-    const ClusterBarrier barrier = full(place.stage);
-    unsigned char* const to = first_ + place.stage * bytes_;
-    barrier.expect(bytes_);
-    if (distance_ != 0) {
-      const unsigned rank = cluster_rank(), begin = (rank & distance_) != 0 ? bytes_ / 2 : 0;
-      barrier.copy_to_both(to + begin, from + begin, bytes_ / 2, rank ^ distance_);
+    full(place.stage).expect(stage_bytes);
+    unsigned char* const to = first_of(place.stage);
+    if (shares_entries_) {
+      copy_half<entry_bytes>(place.stage, to, entries);
+      full(place.stage).copy(to + entry_bytes, rows, row_bytes);
     } else {
-      barrier.copy(to, from, bytes_);
+      full(place.stage).copy(to, entries, entry_bytes);
+      copy_half<row_bytes>(place.stage, to + entry_bytes, rows);
     }
-    place.advance(stages_);
+    place.advance(stages);
   }
 
-  /// By all lanes of the reading warps: the bytes of a stage, when they are there.
+  /// By all lanes of the reading warps: the entries' bytes of a stage, when all are there.
   __device__ __forceinline__ const unsigned char* wait(const StagePlace& place) const {
     full(place.stage).wait(place.round);
-    return first_ + place.stage * bytes_;
+    return first_of(place.stage);
   }
   /// By all lanes of a reading warp that has what it needs.
   __device__ __forceinline__ void leave(const StagePlace& place) const {
     __syncwarp();
     const unsigned lane = threadIdx.x % 32;
-    if (distance_ != 0) {
-      if (lane < 2) empty(place.stage).arrive_at(cluster_rank() ^ lane * distance_);
-    } else if (lane == 0) {
-      empty(place.stage).arrive();
-    }
-  }
-  __device__ __forceinline__ void advance(StagePlace& place, unsigned by = 1) const {
-    for (place.stage += by; place.stage >= stages_; place.stage -= stages_) place.round ^= 1;
+    if (lane < 2) empty(place.stage).arrive_at(lane);
   }
 
  private:
   [[nodiscard]] __device__ __forceinline__ ClusterBarrier full(unsigned stage) const {
-    return ClusterBarrier(barriers_ + stage * ClusterBarrier::bytes);
+    return ClusterBarrier(shared_ + stage * ClusterBarrier::bytes);
   }
   [[nodiscard]] __device__ __forceinline__ ClusterBarrier empty(unsigned stage) const {
-    return ClusterBarrier(barriers_ + (most_stages + stage) * ClusterBarrier::bytes);
+    return ClusterBarrier(shared_ + (most_stages + stage) * ClusterBarrier::bytes);
+  }
+  [[nodiscard]] __device__ __forceinline__ unsigned char* first_of(unsigned stage) const {
+    return shared_ + barrier_bytes + stage * stage_bytes;
+  }
+  template <unsigned count>
+  __device__ __forceinline__ void copy_half(unsigned stage, unsigned char* to,
+                                            const unsigned char* from) const {
+    const unsigned begin = cluster_rank() * (count / 2);
+    full(stage).copy_to_both(to + begin, from + begin, count / 2);
   }
 
-  unsigned char* barriers_;
-  unsigned char* first_;
-  unsigned stages_, bytes_, distance_;
+  unsigned char* shared_;
+  bool shares_entries_;
 };
 
 }  // namespace hemera::poly::cuda::matrix

@@ -28,19 +28,11 @@ std::size_t matrix_bytes_of_warpgroups(const IntegerMatrixView& w);
 std::size_t split_bytes_of_warpgroups(const PolyShape& shape, std::size_t degree, std::size_t columns,
                                       const RnsBase& base, std::size_t most);
 
-/// What products by warpgroups go by.
-struct MatrixSizes {
-  std::size_t multiprocessors;
-  bool entries_stay;                  // in shared memory, where they have room
-  std::size_t blocks_of_cluster;      // 2 or 4
-  std::size_t matrix_bytes_together;  // that all entries go through before others
-};
-
 /// The same by warpgroups, where the card has them. `packed`: scratch of matrix_bytes_of_warpgroups; `split`:
 /// of split_bytes_of_warpgroups. `columns_per_sum` is a multiple of 128.
 void multiply_matrix_by_warpgroups(const Launcher& launcher, const PolyView& out, const ConstPolyView& in,
                                    const IntegerMatrixView& w, std::byte* packed, std::span<std::byte> split,
-                                   std::size_t columns_per_sum, const MatrixSizes& sizes,
+                                   std::size_t columns_per_sum, std::size_t multiprocessors,
                                    const RnsBase& base);
 
 /// How many numbers of a byte products of these are taken modulo, so that their remainders tell them; 0: more

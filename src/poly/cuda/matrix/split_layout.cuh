@@ -4,6 +4,7 @@
 
 #include <cuda_runtime.h>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 
@@ -21,8 +22,8 @@ constexpr unsigned columns_of_chunk = 16;  // which stand together
 constexpr unsigned chunks_of_step = columns_of_step / columns_of_chunk;
 static_assert(min_degree % entries_of_tile == 0);
 
-/// A step's bytes of one kind of a group's rows, and all bytes of a tile's entries.
-constexpr unsigned group_bytes = rows_of_group * columns_of_step;
+/// A step's bytes of one kind of a block's rows, and all bytes of a tile's entries.
+constexpr unsigned block_bytes = rows_of_block * columns_of_step;
 constexpr unsigned tile_bytes(unsigned bytes) { return bytes * entries_of_tile * columns_of_step; }
 
 inline unsigned steps_of(std::size_t columns) {
@@ -31,8 +32,6 @@ inline unsigned steps_of(std::size_t columns) {
 inline unsigned blocks_of(std::size_t rows) {
   return static_cast<unsigned>((rows + rows_of_block - 1) / rows_of_block);
 }
-/// Of a packed matrix: by twos, which the two blocks of a cluster take.
-inline unsigned packed_blocks_of(std::size_t rows) { return (blocks_of(rows) + 1) / 2 * 2; }
 
 /// Some entries of some polynomials of a batch, which a launch splits or multiplies.
 struct SplitPart {
@@ -41,6 +40,7 @@ struct SplitPart {
   unsigned limbs;              // of a component
   unsigned columns, steps;
 
+  [[nodiscard]] __host__ __device__ __forceinline__ unsigned all_tiles() const { return tiles * units; }
   [[nodiscard]] __device__ __forceinline__ unsigned component(unsigned unit) const {
     return (first_unit + unit) / limbs;
   }
@@ -49,8 +49,28 @@ struct SplitPart {
   }
 };
 
-/// Integers of one or two bytes, row by row, as [group of rows][byte][step][chunk][row][16 bytes]. What is
-/// beyond the matrix is 0: the groups fill blocks.
+/// Calls run(part) for parts, about as large as each other, of a product's tiles and units: `part` with its
+/// other members. `held`: tiles at a time, of which there is memory for one at least.
+template <typename Run>
+void for_each_part(SplitPart part, unsigned all_tiles, std::size_t all_units, std::size_t held,
+                   const Run& run) {
+  constexpr std::size_t most_units = 65535;  // of a grid
+  const std::size_t parts = (all_tiles + held - 1) / held;
+  const auto tiles = static_cast<unsigned>((all_tiles + parts - 1) / parts);
+  const std::size_t units = std::min({held / tiles, all_units, most_units});
+  for (std::size_t unit = 0; unit < all_units; unit += units) {
+    for (unsigned tile = 0; tile < all_tiles; tile += tiles) {
+      part.first_unit = static_cast<unsigned>(unit);
+      part.units = static_cast<unsigned>(std::min(units, all_units - unit));
+      part.first_tile = tile;
+      part.tiles = std::min(tiles, all_tiles - tile);
+      run(part);
+    }
+  }
+}
+
+/// Integers of one or two bytes, row by row, as [block of rows][byte][step][chunk][row][16 bytes]. What is
+/// beyond the matrix is 0: the rows fill blocks.
 void pack_rows(const Launcher& launcher, std::byte* packed, const IntegerMatrixView& w);
 
 /// Residues of so many bytes, as [unit][tile][step][chunk][byte of the word][entry][16 bytes]. Beyond the
