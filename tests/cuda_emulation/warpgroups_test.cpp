@@ -38,9 +38,9 @@ std::vector<int> integers(std::size_t count, int bytes, std::mt19937_64& random)
   return values;
 }
 
-void check(const Case& given, int bytes) {
+void check(const Case& given, int bytes, const std::string& way = "least_rows_of_warpgroups=1,") {
   SCOPED_TRACE(std::string(given.name) + ", bytes: " + std::to_string(bytes));
-  const std::string choices = std::string("least_rows_of_warpgroups=1,") + given.choices;
+  const std::string choices = way + given.choices;
   Rig rig({.name = given.name,
            .make =
                [choices](std::shared_ptr<const Ring> ring) {
@@ -113,6 +113,20 @@ TEST(EmulationWarpgroups, ProductsAreTheIntegers) {
         // More than parts_together, the last of them alone.
         {"many rows", "multiprocessors=8", 2200, 20, 1, {40}}}) {
     for (const int bytes : {1, 2}) check(given, bytes);
+  }
+}
+
+// The same modulo numbers of a byte: tiles of 256 entries, four of the ring.
+TEST(EmulationWarpgroups, ProductsByRemaindersAreTheIntegers) {
+  for (const Case& given :
+       {Case{"one", "", 1, 1, 1, {49}},
+        {"pairs of blocks of rows", "multiprocessors=4", 130, 144, 2, {49, 40}},
+        {"pairs of tiles, three of them", "split_bytes_together=1500000", 60, 100, 1, {61}},
+        {"residues of four bytes", "", 50, 20, 1, {61, 61, 61, 30}},
+        {"one tile at a time", "multiprocessors=2,split_bytes_together=0", 257, 100, 2, {40}},
+        {"an odd block of rows", "multiprocessors=6", 520, 70, 1, {55}},
+        {"more steps than stages", "multiprocessors=2", 130, 700, 1, {50}}}) {
+    check(given, 2, "least_rows_of_warpgroups=1,least_columns_of_remainders=1,");
   }
 }
 

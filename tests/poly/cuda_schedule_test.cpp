@@ -512,6 +512,40 @@ TEST(CudaSchedule, MatricesGoByTheirRows) {
   EXPECT_EQ(schedule(4096, 1, "most_columns_per_sum=0").columns_per_sum, 128U);
 }
 
+// Numbers of a byte that tell sums of 2^15 q for each column, counted by hand, and two for joining them, in
+// place of products of bytes.
+TEST(CudaSchedule, MatricesOfTwoBytesGoByRemainders) {
+  const auto schedule = [](const MatrixShape& shape, std::string_view forced = "") {
+    return schedule_of(shape, on("h200", forced));
+  };
+  const MatrixShape shape{.rows = 768,
+                          .columns = 4096,
+                          .bytes = 2,
+                          .largest = (std::uint64_t{1} << 49) - 1,
+                          .limbs = 2,
+                          .residue_bytes = 14};
+  const auto with = [&](auto member, auto value) {
+    MatrixShape other = shape;
+    other.*member = value;
+    return other;
+  };
+  EXPECT_EQ(schedule(shape),
+            (MatrixSchedule{.way = MatrixWay::remainders, .columns_per_sum = 4096, .divisors = 10}));
+  EXPECT_EQ(schedule(with(&MatrixShape::largest, (std::uint64_t{1} << 50) - 1)).divisors, 10U);
+  EXPECT_EQ(schedule(with(&MatrixShape::columns, 65536U)).divisors, 11U);
+  MatrixShape longer = with(&MatrixShape::largest, (std::uint64_t{1} << 60) - 1);
+  longer.residue_bytes = 16;
+  EXPECT_EQ(schedule(longer).divisors, 12U);
+  // More products than bytes take, or more columns than sums of 32 bits hold.
+  EXPECT_EQ(schedule(with(&MatrixShape::residue_bytes, 12U)).way, MatrixWay::warpgroups);
+  EXPECT_EQ(schedule(with(&MatrixShape::columns, 65537U)).way, MatrixWay::warpgroups);
+  EXPECT_EQ(schedule(with(&MatrixShape::bytes, 1U)).way, MatrixWay::warpgroups);
+  EXPECT_EQ(schedule(with(&MatrixShape::rows, 47U)).way, MatrixWay::warps);
+  EXPECT_EQ(schedule(with(&MatrixShape::warpgroups, false)).way, MatrixWay::warps);
+  EXPECT_EQ(schedule(shape, "least_columns_of_remainders=4096").way, MatrixWay::remainders);
+  EXPECT_EQ(schedule(shape, "least_columns_of_remainders=4097").way, MatrixWay::warpgroups);
+}
+
 TEST(CudaSchedule, LaunchesGoByTheRing) {
   const auto sizes = [](unsigned log_degree, std::string_view name = "h200", std::string_view forced = "") {
     return launch_sizes(log_degree, on(name, forced));

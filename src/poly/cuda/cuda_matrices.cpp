@@ -1,4 +1,6 @@
 // Products of matrices: the way that the schedule chooses.
+#include <algorithm>
+
 #include "poly/cuda/cuda_backend.hpp"
 #include "poly/cuda/matrix/kernels.hpp"
 #include "poly/cuda/matrix/matrix.hpp"
@@ -7,16 +9,17 @@
 namespace hemera::poly::cuda {
 namespace {
 
-// How many numbers products are taken modulo, if these are fewer than their products of bytes, less what
-// joining them takes; otherwise 0.
-unsigned divisors_of(const IntegerMatrixView& w, const RnsBase& base) {
-  constexpr std::size_t joining = 2;
-  const unsigned divisors = divisors_of_products(w, base);
-  std::size_t products = 0;
+MatrixShape shape_of(const IntegerMatrixView& w, const RnsBase& base) {
+  MatrixShape shape{.rows = w.rows,
+                    .columns = w.columns,
+                    .bytes = static_cast<std::size_t>(w.bytes),
+                    .limbs = base.size(),
+                    .warpgroups = cuda::has_warpgroups()};
   for (std::size_t i = 0; i < base.size(); ++i) {
-    products += matrix::bytes_of(base.modulus(i)) * static_cast<std::size_t>(w.bytes);
+    shape.largest = std::max(shape.largest, base.modulus(i).value());
+    shape.residue_bytes += matrix::bytes_of(base.modulus(i));
   }
-  return (divisors + joining) * base.size() < products ? divisors : 0;
+  return shape;
 }
 
 }  // namespace
@@ -24,30 +27,25 @@ unsigned divisors_of(const IntegerMatrixView& w, const RnsBase& base) {
 void CudaBackend::do_multiply_matrix(Queue& queue, const PolyView& out, const ConstPolyView& in,
                                      const IntegerMatrixView& w, const RnsBase& base,
                                      Workspace& workspace) const {
-  const MatrixSchedule schedule = schedule_of(
-      MatrixShape{.rows = w.rows, .columns = w.columns, .bytes = static_cast<std::size_t>(w.bytes)},
-      choices_);
+  const MatrixSchedule schedule = schedule_of(shape_of(w, base), choices_);
   if (schedule.way == MatrixWay::combine)
     return Backend::do_multiply_matrix(queue, out, in, w, base, workspace);
   const Workspace::Frame frame(workspace);
-  if (schedule.way == MatrixWay::warpgroups && cuda::has_warpgroups()) {
-    const unsigned divisors =
-        w.columns < choices_.tuning.least_columns_of_remainders ? 0 : divisors_of(w, base);
-    if (divisors != 0) {
-      std::byte* const packed = workspace.take(matrix_bytes_of_remainders(w, divisors));
-      const std::size_t bytes = scratch_bytes_of_remainders(in.shape, ring()->degree(), w, divisors,
-                                                            choices_.tuning.split_bytes_together);
-      std::byte* const scratch = workspace.take(bytes);
-      if (workspace.measures()) return;
-      return cuda::multiply_matrix_by_remainders(launcher(queue), out, in, w, divisors, packed,
-                                                 {scratch, bytes}, choices_.card.multiprocessors, base);
-    }
-    std::byte* const packed = workspace.take(matrix_bytes_of_warpgroups(w));
-    const std::size_t together = split_bytes_of_warpgroups(in.shape, ring()->degree(), w.columns, base,
-                                                           choices_.tuning.split_bytes_together);
-    std::byte* const split = workspace.take(together);
+  const std::size_t together = choices_.tuning.split_bytes_together, degree = ring()->degree();
+  if (schedule.way == MatrixWay::remainders) {
+    std::byte* const packed = workspace.take(matrix_bytes_of_remainders(w, schedule.divisors));
+    const std::size_t bytes = scratch_bytes_of_remainders(in.shape, degree, w, schedule.divisors, together);
+    std::byte* const scratch = workspace.take(bytes);
     if (workspace.measures()) return;
-    return cuda::multiply_matrix_by_warpgroups(launcher(queue), out, in, w, packed, {split, together},
+    return cuda::multiply_matrix_by_remainders(launcher(queue), out, in, w, schedule.divisors, packed,
+                                               {scratch, bytes}, choices_.card.multiprocessors, base);
+  }
+  if (schedule.way == MatrixWay::warpgroups) {
+    std::byte* const packed = workspace.take(matrix_bytes_of_warpgroups(w));
+    const std::size_t bytes = split_bytes_of_warpgroups(in.shape, degree, w.columns, base, together);
+    std::byte* const split = workspace.take(bytes);
+    if (workspace.measures()) return;
+    return cuda::multiply_matrix_by_warpgroups(launcher(queue), out, in, w, packed, {split, bytes},
                                                schedule.columns_per_sum, choices_.card.multiprocessors, base);
   }
   std::byte* const packed = workspace.take(packed_matrix_bytes(w));

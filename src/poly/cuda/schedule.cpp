@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "poly/cuda/matrix/divisors.hpp"
+
 namespace hemera::poly::cuda {
 namespace {
 
@@ -34,22 +36,47 @@ std::size_t keys_together(const SwitchShape& shape, const Choices& choices) {
   return std::min({shape.keys, std::max<std::size_t>(most, 1), std::size_t{keys_per_launch}});
 }
 
+// Modulo how many numbers of a byte products are taken, so that remainders tell them; 0: more than there are.
+unsigned divisors_of(const MatrixShape& shape) {
+  // Sums of 32 bits hold 2^16 products of a remainder by one below 2^7 in size, and the largest of a matrix
+  // of two bytes are below 2^15 q in size for each column.
+  if (shape.bytes != 2 || shape.columns > std::size_t{1} << 16) return 0;
+  const arith::uint128 most = (static_cast<arith::uint128>(shape.largest) << 15) * shape.columns;
+  for (unsigned count = 1; count <= matrix::most_divisors; ++count) {
+    if (most <= matrix::product_of_divisors(count) / 100 * 45) return count;
+  }
+  return 0;
+}
+
+// Where they are fewer than products of bytes, less what joining them takes.
+unsigned divisors_that_pay(const MatrixShape& shape, const Tuning& tuning) {
+  constexpr std::size_t joining = 2;
+  if (shape.columns < tuning.least_columns_of_remainders) return 0;
+  const unsigned divisors = divisors_of(shape);
+  return (divisors + joining) * shape.limbs < shape.residue_bytes * shape.bytes ? divisors : 0;
+}
+
 }  // namespace
 
 MatrixSchedule schedule_of(const MatrixShape& shape, const Choices& choices) {
+  const Tuning& tuning = choices.tuning;
+  if (shape.rows < tuning.least_rows_of_bytes) return {};
+  const bool by_warpgroups = shape.warpgroups && tuning.least_rows_of_warpgroups != 0 &&
+                             shape.rows >= tuning.least_rows_of_warpgroups;
+  if (by_warpgroups) {
+    const unsigned divisors = divisors_that_pay(shape, tuning);
+    if (divisors != 0) {
+      return {.way = MatrixWay::remainders, .columns_per_sum = shape.columns, .divisors = divisors};
+    }
+  }
   // What 32 bits hold of a byte times a signed one, and of two bytes' products, by
   // an unsigned and a signed one, in one sum: 255 (255 + 127) 2^14 < 2^31.
   constexpr std::size_t most_of_one = std::size_t{1} << 16, most_of_two = std::size_t{1} << 14;
   const std::size_t most =
-      std::min(choices.tuning.most_columns_per_sum, shape.bytes == 1 ? most_of_one : most_of_two);
-  const Tuning& tuning = choices.tuning;
-  const MatrixWay way =
-      shape.rows < tuning.least_rows_of_bytes ? MatrixWay::combine
-      : tuning.least_rows_of_warpgroups != 0 && shape.rows >= tuning.least_rows_of_warpgroups
-          ? MatrixWay::warpgroups
-          : MatrixWay::warps;
-  const std::size_t step = way == MatrixWay::warpgroups ? 128 : 32;  // of the kernel
-  return {.way = way, .columns_per_sum = std::max(most / step * step, step)};
+      std::min(tuning.most_columns_per_sum, shape.bytes == 1 ? most_of_one : most_of_two);
+  const std::size_t step = by_warpgroups ? 128 : 32;  // of the kernel
+  return {.way = by_warpgroups ? MatrixWay::warpgroups : MatrixWay::warps,
+          .columns_per_sum = std::max(most / step * step, step)};
 }
 
 bool allows(Way way, const Choices& choices) { return !choices.tuning.way || way <= *choices.tuning.way; }

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 
 #include "poly/cuda/forcing.hpp"
 
@@ -168,18 +169,23 @@ bool lifts_in_clusters(bool open, std::size_t inputs, std::size_t limbs, const C
 
 // --- Products of matrices. ---
 
-/// A matrix of integers of so many bytes.
+/// A matrix of integers of so many bytes, and residues that it multiplies.
 struct MatrixShape {
   std::size_t rows = 0;
   std::size_t columns = 0;
   std::size_t bytes = 1;
+  std::uint64_t largest = 0;  // of the primes
+  std::size_t limbs = 0;
+  std::size_t residue_bytes = 0;  // of all limbs, as products of bytes have them
+  bool warpgroups = true;         // the library has their kernels
 };
 /// Rows of combine; products of bytes on the tensor cores, by warps that split the words that they read, or
-/// by warpgroups, of words that are split before.
-enum class MatrixWay : std::uint8_t { combine, warps, warpgroups };
+/// by warpgroups, of words that are split before; or by these of remainders modulo numbers of a byte.
+enum class MatrixWay : std::uint8_t { combine, warps, warpgroups, remainders };
 struct MatrixSchedule {
   MatrixWay way = MatrixWay::combine;
   std::size_t columns_per_sum = 0;  // whose products of bytes are summed before they are reduced
+  unsigned divisors = 0;            // that remainders are taken modulo
   bool operator==(const MatrixSchedule&) const = default;
 };
 MatrixSchedule schedule_of(const MatrixShape& shape, const Choices& choices);

@@ -16,19 +16,17 @@
 
 namespace hemera::poly::cuda::matrix {
 
-constexpr unsigned warps_of_group = 4;
-constexpr unsigned warps = groups * warps_of_group;  // that multiply, and a group of which a lane asks
-constexpr unsigned cluster_threads = (warps + warps_of_group) * 32;
+constexpr unsigned cluster_threads = (warps + warps_of_group) * 32;  // and a group of which a lane asks
 // A thread's registers: 168 at first, of 64 K that 384 threads share.
 constexpr unsigned registers_of_products = 216;
 constexpr unsigned registers_of_asking = 72;
 
-/// What clusters multiply: rows of the matrix, as pack_rows has them, and tiles of `width` rows of bytes for
-/// each step, as split_words has them.
+/// What clusters multiply: a matrix, [block of rows][kind][plane][step] of block_bytes, and tiles,
+/// [unit][kind][tile][step] of as many rows of bytes as a product is wide.
 struct ClusterProduct {
   const std::uint8_t* matrix;
   const std::uint8_t* split;
-  unsigned planes;  // bytes of an integer
+  unsigned planes;  // bytes of an integer, of each kind
   SplitPart part;
   Jobs jobs;
 };
@@ -50,9 +48,9 @@ class ClusterSteps {
   /// By one lane: asks for the bytes of a job.
   __device__ __forceinline__ void ask(const ClusterProduct& product, const Job& job) {
     const unsigned steps = product.part.steps;
-    const std::uint8_t* const entries =
-        product.split + (std::size_t{job.unit} * product.part.tiles + job.tile) * steps * entry_bytes;
-    const std::uint8_t* rows = product.matrix + std::size_t{job.block} * product.planes * steps * block_bytes;
+    const std::uint8_t* const entries = product.split + std::size_t{job.place} * steps * entry_bytes;
+    const std::uint8_t* rows = product.matrix + (std::size_t{job.block} * product.part.kinds + job.kind) *
+                                                    product.planes * steps * block_bytes;
     for (unsigned plane = 0; plane < product.planes; ++plane) {
       for (unsigned step = 0; step < steps; ++step, rows += block_bytes) {
         ring_.fill(place_, entries + std::size_t{step} * entry_bytes, rows);

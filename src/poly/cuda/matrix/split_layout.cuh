@@ -16,6 +16,8 @@ namespace hemera::poly::cuda::matrix {
 constexpr unsigned rows_of_group = 64;
 constexpr unsigned groups = 2;
 constexpr unsigned rows_of_block = groups * rows_of_group;
+constexpr unsigned warps_of_group = 4;
+constexpr unsigned warps = groups * warps_of_group;  // that multiply
 constexpr unsigned entries_of_tile = 32;
 constexpr unsigned columns_of_step = 128;
 constexpr unsigned columns_of_chunk = 16;  // which stand together
@@ -38,13 +40,17 @@ struct SplitPart {
   unsigned first_tile, tiles;  // of entries
   unsigned first_unit, units;  // component and limb
   unsigned limbs;              // of a component
+  unsigned kinds = 1;          // of a unit's bytes, each with tiles and rows of its own: numbers that all are
+                               // taken modulo
   unsigned columns, steps;
 
-  [[nodiscard]] __host__ __device__ __forceinline__ unsigned all_tiles() const { return tiles * units; }
-  [[nodiscard]] __device__ __forceinline__ unsigned component(unsigned unit) const {
+  [[nodiscard]] __host__ __device__ __forceinline__ unsigned all_tiles() const {
+    return tiles * units * kinds;
+  }
+  [[nodiscard]] __host__ __device__ __forceinline__ unsigned component(unsigned unit) const {
     return (first_unit + unit) / limbs;
   }
-  [[nodiscard]] __device__ __forceinline__ unsigned limb(unsigned unit) const {
+  [[nodiscard]] __host__ __device__ __forceinline__ unsigned limb(unsigned unit) const {
     return (first_unit + unit) % limbs;
   }
 };

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "poly/cuda/launch.cuh"
+#include "poly/cuda/matrix/byte_products.cuh"
 #include "poly/cuda/matrix/kernels.hpp"
 #include "poly/cuda/matrix/matrix.hpp"
 #include "poly/cuda/matrix/split.cuh"
@@ -24,20 +25,6 @@ constexpr unsigned columns_of_load = 16;
 // Of residues that stand in shared memory: at most 16 KB.
 constexpr unsigned columns_of_pass = 2048;
 static_assert(min_degree % rows_of_block == 0);
-
-/// c + the products of four signed bytes of a with the unsigned ones of b.
-__device__ __forceinline__ int add_products(std::uint32_t a, std::uint32_t b, int c) {
-#if defined(__CUDA_ARCH__)
-  int result;
-  asm("dp4a.s32.u32 %0, %1, %2, %3;" : "=r"(result) : "r"(a), "r"(b), "r"(c));
-  return result;
-#else
-  for (unsigned shift = 0; shift < 32; shift += 8) {
-    c += static_cast<std::int8_t>(a >> shift) * static_cast<int>(b >> shift & 255);
-  }
-  return c;
-#endif
-}
 
 /// The residue of the sum of 2^(8 i) sums[i]: all are above -2^31.
 template <unsigned bytes>
@@ -89,10 +76,10 @@ __global__ void __launch_bounds__(threads)
         const uint4 part = parts[b][c / columns_of_load];
 #pragma unroll
         for (unsigned r = 0; r < rows_of_thread; ++r) {
-          int sum = add_products(row[r].x, part.x, sums[r][b]);
-          sum = add_products(row[r].y, part.y, sum);
-          sum = add_products(row[r].z, part.z, sum);
-          sums[r][b] = add_products(row[r].w, part.w, sum);
+          int sum = matrix::add_products(row[r].x, part.x, sums[r][b]);
+          sum = matrix::add_products(row[r].y, part.y, sum);
+          sum = matrix::add_products(row[r].z, part.z, sum);
+          sums[r][b] = matrix::add_products(row[r].w, part.w, sum);
         }
       }
     }
