@@ -9,12 +9,15 @@ import numpy as np
 import pytest
 
 import hemera as hm
-from hemera.errors import LevelError, MismatchError, ParameterError
-from hemera_apps.transformer.approximations import Approximations
+from hemera.errors import LevelError, MismatchError, ParameterError, RangeError
+from hemera_apps.transformer.approximations import Approximations, Degrees
 from hemera_apps.transformer.clear import Ranges, Shape, clear_block, random_inputs
+from hemera_apps.transformer.planned import approximate_block
 from hemera_apps.transformer.prepared import PreparedBlock, Settings
 from hemera_apps.transformer.single.block import SingleBlock
 from hemera_apps.transformer.single.layout import SingleLayout
+from hemera_apps.transformer.single.levels import SingleLevels
+from hemera_apps.transformer.single.shared import Padding, SharedPlans
 from hemera_apps.transformer.stages import Stages, agreement
 
 SMALL = Settings(
@@ -56,6 +59,23 @@ def test_features_lie_side_by_side_and_inputs_repeat() -> None:
 def test_what_does_not_fit_whole_periods_is_refused(shape: Shape, slots: int) -> None:
     with pytest.raises(MismatchError, match="does not fit"):
         SingleLayout(shape, slots)
+
+
+OTHERS = Degrees(inverse=127, inverse_roots=(63, 127))
+
+
+def plans(
+    prepared: PreparedBlock,
+    functions: Approximations | None = None,
+    *,
+    params: hm.ckks.Parameters | None = None,
+    bootstrap: hm.circuits.Bootstrap | None = None,
+) -> SharedPlans:
+    """Those of a prepared block, with other functions or parameters."""
+    assert isinstance(prepared.layout, SingleLayout)
+    bootstrap = bootstrap or prepared.bootstrap
+    levels = SingleLevels.of(functions or prepared.functions, bootstrap.input_level)
+    return SharedPlans(prepared.layout, params or prepared.params, levels, bootstrap)
 
 
 def encrypted_run(settings: Settings) -> tuple[PreparedBlock, Any, Any, Any]:
@@ -103,7 +123,6 @@ def test_blocks_of_one_input_follow_each_other() -> None:
     prepared, secret_key, evaluator, x = encrypted_run(SMALL)
     block, shape = prepared.block(), SMALL.shape
     assert isinstance(block, SingleBlock)
-    assert isinstance(prepared.layout, SingleLayout)
     once = block(prepared.encrypt(x, evaluator, block.levels.fresh))
     first = clear_block(prepared.weights, shape, x)["output"]
     # Gains that are too large for a bootstrap of the inverse roots with them.
@@ -111,9 +130,11 @@ def test_blocks_of_one_input_follow_each_other() -> None:
     weights = dataclasses.replace(prepared.weights, gains=(gain, 8 * last_gain))
     second = clear_block(weights, shape, first)
     functions = Approximations(Ranges.seen(second, 0.2), shape.features)
-    following = SingleBlock(
-        weights, prepared.layout, functions, prepared.params, prepared.bootstrap, kept=False
-    )
+    with pytest.raises(ParameterError, match=r"the functions take .*, and the plans have"):
+        SingleBlock(
+            weights, Approximations(functions.ranges, shape.features, degrees=OTHERS), plans(prepared)
+        )
+    following = SingleBlock(weights, functions, plans(prepared, functions), kept=False)
     assert following.levels.fresh <= once.level
     found = prepared.decrypt(following(once), secret_key)
     assert agreement(found, second["output"]) > 15
@@ -121,18 +142,37 @@ def test_blocks_of_one_input_follow_each_other() -> None:
         block(once.at_level(block.levels.fresh - 1))
 
 
+def test_no_token_attends_to_padding() -> None:
+    """Nine tokens of 16 count. The judge has no others: it is the block of nine tokens."""
+    shape, real = Shape(16, 12, 3, 20), 9
+    prepared, secret_key, evaluator, x = encrypted_run(dataclasses.replace(SMALL, shape=shape))
+    trace = clear_block(prepared.weights, shape, x, [real])
+    cut = clear_block(prepared.weights, Shape(real, 12, 3, 20), x[:, :real])
+    np.testing.assert_allclose(trace["output"][:, :real], cut["output"], atol=1e-12)
+    np.testing.assert_allclose(trace["scores"][:, :, :real, :real], cut["scores"], atol=1e-12)
+    assert not trace["scores"][..., real:].any()
+    functions = Approximations(Ranges.seen(trace, 0.2), shape.features)
+    shared = plans(prepared, functions)
+    near = approximate_block(prepared.weights, shape, functions, x, real)
+    assert agreement(near, trace["output"]) > 13
+    padding = Padding(shared, real)
+    for c, rows in enumerate(padding.rows):
+        for slot in range(0, len(rows), 7):
+            second = (slot // 4 + 4 * c + slot % 4) % 16
+            assert rows[slot] == (second >= real)
+    block = SingleBlock(prepared.weights, functions, shared)
+    output = block(prepared.encrypt(x, evaluator, block.levels.fresh), padding)
+    assert agreement(prepared.decrypt(output, secret_key)[:, :real], cut["output"]) > 13
+    for wrong in (0, 17):
+        with pytest.raises(RangeError, match=f"{wrong} tokens count, of 16"):
+            Padding(shared, wrong)
+
+
 def test_too_few_levels_of_one_input_are_refused() -> None:
     prepared = PreparedBlock(SMALL)
-    assert isinstance(prepared.layout, SingleLayout)
     params = hm.ckks.Parameters.for_bootstrapping("test-40", levels=8, security=None)
     with pytest.raises(ParameterError, match="needs bootstraps that leave 11 levels, and these leave 8"):
-        SingleBlock(
-            prepared.weights,
-            prepared.layout,
-            prepared.functions,
-            params,
-            hm.circuits.Bootstrap(params),
-        )
+        plans(prepared, params=params, bootstrap=hm.circuits.Bootstrap(params))
 
 
 def test_full_size_of_one_input_fits_a_device() -> None:

@@ -10,10 +10,23 @@ import hemera as hm
 from hemera.errors import ParameterError
 from hemera_apps.transformer.clear import EPSILON, Ranges
 
-__all__ = ["Approximations", "Levels", "MappedPolynomial"]
+__all__ = ["Approximations", "Degrees", "Levels", "MappedPolynomial"]
 
 _DEGREES = (7, 15, 31, 63, 127)
 """Of one more level each."""
+
+
+@dataclass(frozen=True)
+class Degrees:
+    """Of polynomials whose degrees do not depend on ranges, so that blocks have the same levels and keys.
+    2^k - 1 each, up to 127."""
+
+    inverse: int = 63
+    """Of the softmax's sums."""
+    inverse_roots: tuple[int, int] = (31, 63)
+    """Of the layer norms."""
+    tanh: int = 63
+    """Of a pooler, see `hemera_apps.transformer.network`."""
 
 
 @dataclass(frozen=True)
@@ -25,15 +38,20 @@ class MappedPolynomial:
     polynomial: hm.circuits.Polynomial
 
     @classmethod
-    def near(cls, f: Callable[[float], float], low: float, high: float, bits: float) -> MappedPolynomial:
-        """Of the least depth with an error of at most 2^-bits from f on (low, high). ParameterError if
-        there is none of degree 127."""
+    def near(
+        cls, f: Callable[[float], float], low: float, high: float, bits: float, degree: int | None = None
+    ) -> MappedPolynomial:
+        """Of a degree, or None: of the least depth, with an error of at most 2^-bits from f on (low, high).
+        ParameterError if there is none of that degree, or of 127."""
         middle, half = (low + high) / 2, (high - low) / 2
-        for degree in _DEGREES:
-            found = hm.approximate(lambda t: f(middle + half * t), (-1, 1), degree)
+        tried = _DEGREES if degree is None else (degree,)
+        for each in tried:
+            found = hm.approximate(lambda t: f(middle + half * t), (-1, 1), each)
             if found.error <= 2**-bits:
                 return cls(1 / half, -middle / half, found)
-        raise ParameterError(f"no polynomial of degree 127 is within 2^-{bits:g} on ({low:g}, {high:g})")
+        raise ParameterError(
+            f"no polynomial of degree {tried[-1]} is within 2^-{bits:g} on ({low:g}, {high:g})"
+        )
 
     @property
     def depth(self) -> int:
@@ -66,19 +84,29 @@ class Approximations:
         ranges: of the values.
         features: the number of features.
         bits: of the inverse and of the inverse roots, relative to their largest values.
+        degrees: of these; None: the least that are within these bits.
+
+    Raises:
+        ParameterError: if no polynomial of these degrees is near enough.
     """
 
-    def __init__(self, ranges: Ranges, features: int, *, bits: float = 15) -> None:
+    def __init__(
+        self, ranges: Ranges, features: int, *, bits: float = 15, degrees: Degrees | None = None
+    ) -> None:
         self.ranges = ranges
         most = ranges.sums[1]
         self.exponential = hm.approximate(
             lambda t: math.exp(t * ranges.score / 2) / math.sqrt(most), (-1, 1), 15
         )
         self.gelu = hm.approximate(lambda t: _even_gelu(ranges.hidden, t), (-1, 1), 15)
-        self.inverse = MappedPolynomial.near(lambda s: 2 / s, 2 * ranges.sums[0] / most, 2, bits)
+        inverse, of_roots = (
+            (None, (None, None)) if degrees is None else (degrees.inverse, degrees.inverse_roots)
+        )
+        self.inverse = MappedPolynomial.near(lambda s: 2 / s, 2 * ranges.sums[0] / most, 2, bits, inverse)
+        units = (1, 2 / ranges.centred)
         roots = [
-            _inverse_root(*variance, features * unit**2, bits)
-            for variance, unit in zip(ranges.variances, (1, 2 / ranges.centred), strict=True)
+            _inverse_root(*variance, features * unit**2, bits, degree)
+            for variance, unit, degree in zip(ranges.variances, units, of_roots, strict=True)
         ]
         self.inverse_roots = tuple(root for root, _ in roots)
         self.largest_roots = tuple(largest for _, largest in roots)
@@ -116,10 +144,12 @@ def _even_gelu(largest: float, t: float) -> float:
     return x * math.erf(x * math.sqrt(0.5)) / 2
 
 
-def _inverse_root(low: float, high: float, unit: float, bits: float) -> tuple[MappedPolynomial, float]:
+def _inverse_root(
+    low: float, high: float, unit: float, bits: float, degree: int | None
+) -> tuple[MappedPolynomial, float]:
     """Of `unit` times a variance from `low` to `high`; and the largest value."""
     largest = 1 / math.sqrt(low + EPSILON)
     root = MappedPolynomial.near(
-        lambda s: 1 / math.sqrt(s / unit + EPSILON) / largest, unit * low, unit * high, bits
+        lambda s: 1 / math.sqrt(s / unit + EPSILON) / largest, unit * low, unit * high, bits, degree
     )
     return root, largest

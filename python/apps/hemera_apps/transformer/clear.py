@@ -6,9 +6,19 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
-__all__ = ["EPSILON", "Ranges", "Shape", "Trace", "Weights", "clear_block", "gelu", "random_inputs"]
+__all__ = [
+    "EPSILON",
+    "Ranges",
+    "Shape",
+    "Trace",
+    "Weights",
+    "clear_block",
+    "gelu",
+    "present",
+    "random_inputs",
+]
 
 Array = NDArray[np.float64]
 Trace = dict[str, Array]
@@ -89,15 +99,24 @@ def gelu(x: Array) -> Array:
     return np.asarray(x * (1 + halves.reshape(x.shape)) / 2)
 
 
-def clear_block(weights: Weights, shape: Shape, x: Array) -> Trace:
+def present(shape: Shape, real: ArrayLike | None) -> NDArray[np.bool_]:
+    """Which tokens the softmax counts: the first `real` ones of each input, or all if it is None; of shape
+    (inputs or 1, 1, 1, tokens)."""
+    counts = np.atleast_1d(np.asarray(shape.tokens if real is None else real))
+    found: NDArray[np.bool_] = np.arange(shape.tokens) < counts[:, None, None, None]
+    return found
+
+
+def clear_block(weights: Weights, shape: Shape, x: Array, real: ArrayLike | None = None) -> Trace:
     """The exact block.
 
     Args:
         x: of shape (inputs, tokens, features).
+        real: the number of tokens of each input that others attend to: the rest is padding. None: all.
 
     Returns:
-        "scores": (inputs, heads, tokens, tokens); "sums", of their exponentials: (inputs, heads, tokens);
-        "mixed", "centred1", "scaled1", "normed", "hidden", "centred2", "output": (inputs, tokens,
+        "scores": (inputs, heads, tokens, tokens), 0 of padding; "sums", of exponentials: (inputs, heads,
+        tokens); "mixed", "centred1", "scaled1", "normed", "hidden", "centred2", "output": (inputs, tokens,
         features), hidden values before GELU; "variance1", "variance2": (inputs, tokens).
     """
     inputs = len(x)
@@ -111,8 +130,9 @@ def clear_block(weights: Weights, shape: Shape, x: Array) -> Trace:
     query = split(linear(weights.query, "query", x))
     key = split(linear(weights.key, "key", x))
     value = split(linear(weights.value, "value", x))
-    scores = query @ key.swapaxes(2, 3) / math.sqrt(shape.width)
-    exponentials = np.exp(scores)
+    counted = present(shape, real)
+    scores = query @ key.swapaxes(2, 3) / math.sqrt(shape.width) * counted
+    exponentials = np.exp(scores) * counted
     sums = exponentials.sum(-1)
     mixed = (exponentials @ value / sums[..., None]).swapaxes(1, 2).reshape(x.shape)
     trace: Trace = {"scores": scores, "sums": sums, "mixed": mixed}

@@ -5,12 +5,12 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 import hemera as hm
 from hemera.errors import RangeError
 from hemera_apps.transformer.approximations import Approximations, MappedPolynomial
-from hemera_apps.transformer.clear import Ranges, Shape, Trace, Weights
+from hemera_apps.transformer.clear import Ranges, Shape, Trace, Weights, present
 
 __all__ = ["approximate_block", "least_bits", "require_in_ranges"]
 
@@ -42,8 +42,14 @@ def require_in_ranges(trace: Trace, ranges: Ranges) -> None:
         )
 
 
-def approximate_block(weights: Weights, shape: Shape, functions: Approximations, x: Array) -> Array:
-    """The block's output in the clear, of shape (inputs, tokens, features), with its polynomials."""
+def approximate_block(
+    weights: Weights, shape: Shape, functions: Approximations, x: Array, real: ArrayLike | None = None
+) -> Array:
+    """The block's output in the clear, of shape (inputs, tokens, features), with its polynomials.
+
+    Args:
+        x, real: as of `hemera_apps.transformer.clear.clear_block`.
+    """
     ranges, biases = functions.ranges, weights.biases
 
     def split(name: str) -> Array:
@@ -52,7 +58,7 @@ def approximate_block(weights: Weights, shape: Shape, functions: Approximations,
 
     query, key, value = split("query"), split("key"), split("value")
     scores = query @ key.swapaxes(2, 3) / math.sqrt(shape.width)
-    exponentials = _value(functions.exponential, scores / ranges.score) ** 2
+    exponentials = _value(functions.exponential, scores / ranges.score) ** 2 * present(shape, real)
     inverses = _mapped(functions.inverse, 2 * exponentials.sum(-1))[..., None]
     mixed = (exponentials @ value * inverses).swapaxes(1, 2).reshape(x.shape)
     found = x + mixed @ weights.output.T + biases["output"]

@@ -19,6 +19,7 @@ from hemera_apps.transformer.layout import Layout
 from hemera_apps.transformer.single.block import SingleBlock
 from hemera_apps.transformer.single.layout import SingleLayout
 from hemera_apps.transformer.single.levels import SingleLevels
+from hemera_apps.transformer.single.shared import SharedPlans
 from hemera_apps.transformer.stages import PlannedStages
 from hemera_apps.transformer.watch import Watch
 
@@ -81,16 +82,11 @@ class PreparedBlock:
     def block(self, watch: Watch | None = None) -> EncryptedBlock | SingleBlock:
         """The encrypted block."""
         if isinstance(self.layout, SingleLayout):
-            return SingleBlock(
-                self.weights,
-                self.layout,
-                self.functions,
-                self.params,
-                self.bootstrap,
-                together=self.settings.together,
-                kept=self.settings.kept,
-                watch=watch,
+            levels = SingleLevels.of(self.functions, self.bootstrap.input_level)
+            plans = SharedPlans(
+                self.layout, self.params, levels, self.bootstrap, together=self.settings.together
             )
+            return SingleBlock(self.weights, self.functions, plans, kept=self.settings.kept, watch=watch)
         return EncryptedBlock(
             self.weights,
             self.settings.shape,

@@ -19,19 +19,15 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numpy.typing import NDArray
 
 import hemera as hm
 from hemera_apps.transformer.approximations import Approximations, declared
 from hemera_apps.transformer.clear import Weights
 from hemera_apps.transformer.single.layers import FeatureLayer
-from hemera_apps.transformer.single.layout import SingleLayout
-from hemera_apps.transformer.single.levels import SingleLevels
+from hemera_apps.transformer.single.shared import Padding, SharedPlans
 from hemera_apps.transformer.watch import Watch
 
 __all__ = ["SingleAttention"]
-
-Array = NDArray[np.float64]
 
 _BABIES = 32
 """Rotations that share a preparation: fewer have fewer keys, and more preparations."""
@@ -42,10 +38,8 @@ class SingleAttention:
 
     Args:
         weights: of the block.
-        layout: of features in slots.
-        params: of the ciphertexts.
         functions: of the block's ranges.
-        levels: of its steps.
+        plans: those that blocks share.
         watch: is told the steps.
         kept: whether encoded weights stay in memory.
     """
@@ -53,59 +47,42 @@ class SingleAttention:
     def __init__(
         self,
         weights: Weights,
-        layout: SingleLayout,
-        params: hm.ckks.Parameters,
         functions: Approximations,
-        levels: SingleLevels,
+        plans: SharedPlans,
         watch: Watch,
         *,
         kept: bool,
     ) -> None:
-        self._layout, self._functions, self._watch = layout, functions, watch
-        width, biases, ranges = layout.shape.width, weights.biases, functions.ranges
+        self._functions, self._plans, self._watch = functions, plans, watch
+        self._layout = plans.layout
+        width, biases, ranges = self._layout.shape.width, weights.biases, functions.ranges
         # Both factors of a score have the root of its factor, so that they round alike.
         root = (math.sqrt(width) * ranges.score) ** -0.5
         both = np.concatenate([weights.query, weights.key]) * root
         bias = np.concatenate([biases["query"], biases["key"]]) * root
-        self._factors = FeatureLayer(both, bias, layout, params, levels.fresh, kept=kept)
+        params, levels = plans.params, plans.levels
+        self._factors = FeatureLayer(both, bias, self._layout, params, levels.fresh, kept=kept)
         value = weights.value / ranges.mixed, biases["value"] / ranges.mixed
-        self._values = FeatureLayer(*value, layout, params, levels.values, kept=kept)
-        ones: Array = np.kron(np.eye(layout.shape.heads), np.ones((width, width))).astype(np.float64)
-        self._sum = FeatureLayer(ones, None, layout, params, levels.base + 2)
-
-        self._distances = range(-width + 1, width)
-        place = np.arange(layout.slots) % width
-        in_head = {m: (place + m >= 0) & (place + m < width) for m in self._distances}
-        turns = {layout.period * f: (place == f).astype(float) for f in range(width)}
-
-        def turned(level: int) -> hm.circuits.LinearTransform:
-            return hm.circuits.LinearTransform.from_diagonals(
-                turns, params, slots=layout.slots, level=level, own_keys=True
-            )
-
-        def masks(level: int) -> dict[int, hm.circuits.Mask]:
-            return {m: hm.circuits.Mask(kept, params, level=level) for m, kept in in_head.items()}
-
-        self._turned_keys, self._turned_values = turned(levels.fresh - 1), turned(levels.values - 1)
-        self._query_masks, self._value_masks = masks(levels.fresh - 1), masks(levels.values - 2)
+        self._values = FeatureLayer(*value, self._layout, params, levels.values, kept=kept)
 
     @property
     def _shares(self) -> range:
         """Of the tokens: as many as a head has features."""
         return range(self._layout.shape.tokens // self._layout.shape.width)
 
-    def weights_of(self, x: hm.Ciphertext) -> list[hm.Ciphertext]:
+    def weights_of(self, x: hm.Ciphertext, padding: Padding | None = None) -> list[hm.Ciphertext]:
         """The exponentials of scores over `ranges.sums[1]`, a batch for each c.
 
         Args:
             x: the features, at `SingleLevels.fresh`.
+            padding: tokens whose exponentials are 0.
         """
         factors = self._factors(x)
         count = self._layout.ciphertexts
-        turned = _turned(factors[:count], self._distances, 1)
-        queries = [self._query_masks[m](rows) for m, rows in turned.items()]
+        turned = _turned(factors[:count], self._plans.distances, 1)
+        queries = [self._plans.query_masks[m](rows) for m, rows in turned.items()]
         del turned
-        keys = self._turned_keys(factors[count:])
+        keys = (self._plans if padding is None else padding).turned_keys(factors[count:])
         del factors
         self._watch.stage("queries and keys")
         period, width = self._layout.period, self._layout.shape.width
@@ -113,18 +90,24 @@ class SingleAttention:
         for c in self._shares:
             of_share = keys.rotate(c * width * period) if c else keys
             scores.append(
-                x.evaluator.dot(queries, list(_turned(of_share, self._distances, 1 - period).values()))
+                x.evaluator.dot(queries, list(_turned(of_share, self._plans.distances, 1 - period).values()))
             )
         del queries
         self._watch.see("scores", scores[0], self._functions.ranges.score)
         self._watch.stage("scores")
         found = self._functions.exponential(declared(hm.concatenate(scores))).square()
+        if padding is not None:
+            found -= np.repeat(padding.rows, count, axis=0) * self._of_zero() ** 2
         self._watch.stage("exponentials")
         return [found[c * count : (c + 1) * count] for c in self._shares]
 
+    def _of_zero(self) -> float:
+        """The root of the exponential of a score of 0."""
+        return float(np.polynomial.chebyshev.chebval(0, self._functions.exponential.coefficients).real)
+
     def sums(self, weights: list[hm.Ciphertext]) -> hm.Ciphertext:
         """Their sums over all tokens, in each place of a head, a level lower."""
-        return self._sum(hm.add_many(weights))
+        return self._plans.head_sums(hm.add_many(weights))
 
     def weighted(self, x: hm.Ciphertext, weights: list[hm.Ciphertext]) -> hm.Ciphertext:
         """The sums of the tokens' values times the weights, divided by `ranges.mixed`, a level lower.
@@ -133,14 +116,14 @@ class SingleAttention:
             x: the features, at `SingleLevels.values` or higher.
             weights: those of `weights_of`.
         """
-        values = self._turned_values(self._values(x))
+        values = self._plans.turned_values(self._values(x))
         period, width, tokens = self._layout.period, self._layout.shape.width, self._layout.shape.tokens
         turned = _turned(values, range(tokens), period)
         self._watch.stage("values")
         found = []
         for c, of_share in zip(self._shares, weights, strict=True):
-            left = _turned(of_share, self._distances, 1)
-            right = [self._value_masks[m](turned[(width * c + m) % tokens]) for m in left]
+            left = _turned(of_share, self._plans.distances, 1)
+            right = [self._plans.value_masks[m](turned[(width * c + m) % tokens]) for m in left]
             found.append(x.evaluator.dot(list(left.values()), right))
             del left, right
         total = hm.add_many(found)

@@ -5,22 +5,19 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numpy.typing import NDArray
 
 import hemera as hm
+from hemera.errors import ParameterError
 from hemera_apps.transformer.approximations import Approximations, MappedPolynomial, declared
 from hemera_apps.transformer.clear import Weights
 from hemera_apps.transformer.folded import FoldedWeights
-from hemera_apps.transformer.refresh import Refresh
 from hemera_apps.transformer.single.attention import SingleAttention
 from hemera_apps.transformer.single.layers import FeatureLayer
-from hemera_apps.transformer.single.layout import SingleLayout
 from hemera_apps.transformer.single.levels import SingleLevels
+from hemera_apps.transformer.single.shared import Padding, SharedPlans
 from hemera_apps.transformer.watch import Unwatched, Watch
 
 __all__ = ["SingleBlock"]
-
-Array = NDArray[np.float64]
 
 
 class SingleBlock:
@@ -31,51 +28,44 @@ class SingleBlock:
 
     Args:
         weights: of the block.
-        layout: of features in slots.
         functions: on the ranges of the block's values.
-        params: of the ciphertexts.
-        bootstrap: a plan of complex slots, which leaves levels enough.
-        together: the number of ciphertexts that a bootstrap takes.
+        plans: those that blocks share.
         kept: whether encoded weights stay in memory. If not, each call encodes them.
         watch: is told the steps.
 
     Raises:
-        ParameterError: if a bootstrap leaves too few levels.
+        ParameterError: if the functions take other levels than the plans have.
     """
 
     def __init__(
         self,
         weights: Weights,
-        layout: SingleLayout,
         functions: Approximations,
-        params: hm.ckks.Parameters,
-        bootstrap: hm.circuits.Bootstrap,
+        plans: SharedPlans,
         *,
-        together: int = 4,
         kept: bool = True,
         watch: Watch | None = None,
     ) -> None:
-        self.levels = SingleLevels.of(functions, bootstrap.input_level)
-        self._layout, self._functions = layout, functions
+        self.levels = plans.levels
+        if SingleLevels.of(functions, self.levels.base) != self.levels:
+            raise ParameterError(
+                f"the functions take {SingleLevels.of(functions, self.levels.base)}, and the plans have "
+                f"{self.levels}: blocks that share plans have polynomials of the same degrees"
+            )
+        self._functions, self._plans = functions, plans
+        self._layout, self._refresh = plans.layout, plans.refresh
         self._watch: Watch = watch or Unwatched()
-        self._refresh = Refresh(bootstrap, together, self.levels.base, self.levels.top)
-        self._attention = SingleAttention(
-            weights, layout, params, functions, self.levels, self._watch, kept=kept
-        )
-        self._plan(weights, params, kept)
+        self._attention = SingleAttention(weights, functions, plans, self._watch, kept=kept)
+        self._plan(weights, kept)
 
-    def _plan(self, weights: Weights, params: hm.ckks.Parameters, kept: bool) -> None:
+    def _plan(self, weights: Weights, kept: bool) -> None:
         """The linear layers behind attention, with all factors."""
-        levels, layout, folded = self.levels, self._layout, FoldedWeights(weights, self._functions)
-        ones = np.ones((layout.period, layout.period))
+        levels, layout, params = self.levels, self._layout, self._plans.params
+        folded = FoldedWeights(weights, self._functions)
 
-        self._mean = FeatureLayer(ones / layout.shape.features, None, layout, params, levels.centred + 1)
         self._output = FeatureLayer(
             folded.output, folded.output_bias, layout, params, levels.centred + 1, kept=kept
         )
-        self._sums = [
-            FeatureLayer(ones, None, layout, params, level) for level in (levels.centred - 1, levels.fresh)
-        ]
         self._up = FeatureLayer(
             folded.hidden, folded.hidden_bias, layout, params, levels.centred - 1, kept=kept
         )
@@ -92,33 +82,37 @@ class SingleBlock:
         self._last_gain = layout.spread(last_gain * factor / self._times)
         self._last_shift = layout.spread(last_shift)
 
-    def __call__(self, x: hm.Ciphertext) -> hm.Ciphertext:
+    def __call__(self, x: hm.Ciphertext, padding: Padding | None = None) -> hm.Ciphertext:
         """The block's output.
+
+        Args:
+            x: the features.
+            padding: tokens that no other one attends to; None: there is none.
 
         Raises:
             LevelError: if the input is below `levels.fresh`.
         """
-        normed = self._first_half(x)
+        normed = self._first_half(x, padding)
         self._watch.see("scaled1", normed, self._functions.largest_roots[0])
         self._watch.stage("first layer norm")
         return self._second_half(normed)
 
-    def _first_half(self, x: hm.Ciphertext) -> hm.Ciphertext:
+    def _first_half(self, x: hm.Ciphertext, padding: Padding | None) -> hm.Ciphertext:
         """Up to the first layer norm, without its gains, divided by `largest_roots[0]`."""
         levels, refresh = self.levels, self._refresh
-        mixed = self._mixed(x)
+        mixed = self._mixed(x, padding)
         self._watch.see("mixed", mixed, self._functions.ranges.mixed / 2)
-        mean = self._mean(_whole(x))
+        mean = self._plans.mean(_whole(x))
         centred = self._output(mixed) + (x.at_level(levels.centred) - mean)
         self._watch.see("centred1", centred, 1)
         self._watch.stage("output layer")
         root = refresh.one(self._inverse_root(centred, 0)).at_level(levels.centred)
         return (centred * root).rescale()
 
-    def _mixed(self, x: hm.Ciphertext) -> hm.Ciphertext:
+    def _mixed(self, x: hm.Ciphertext, padding: Padding | None) -> hm.Ciphertext:
         """Attention's output, divided by half of `ranges.mixed`."""
         levels, functions, refresh = self.levels, self._functions, self._refresh
-        weights = self._attention.weights_of(x)
+        weights = self._attention.weights_of(x, padding)
         sums = self._attention.sums(weights).at_level(levels.base)
         mixed = self._attention.weighted(x, weights).at_level(levels.base + 1)
         del weights
@@ -163,7 +157,7 @@ class SingleBlock:
         functions: MappedPolynomial = self._functions.inverse_roots[step]
         own = list(centred)
         squares = centred.evaluator.dot(own, own).reshape(1)
-        return functions(self._sums[step](squares))
+        return functions(self._plans.sums[step](squares))
 
 
 def _whole(rows: hm.Ciphertext) -> hm.Ciphertext:

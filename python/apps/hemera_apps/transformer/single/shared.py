@@ -1,0 +1,117 @@
+"""The plans of a block that its weights do not change: blocks of a network share them."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+import hemera as hm
+from hemera.errors import RangeError
+from hemera_apps.transformer.clear import present
+from hemera_apps.transformer.refresh import Refresh
+from hemera_apps.transformer.single.layers import FeatureLayer
+from hemera_apps.transformer.single.layout import SingleLayout
+from hemera_apps.transformer.single.levels import SingleLevels
+
+__all__ = ["Padding", "SharedPlans"]
+
+Array = NDArray[np.float64]
+
+
+class SharedPlans:
+    """Sums, means, masks and turned tokens.
+
+    Attributes:
+        layout, params, levels: as given.
+        refresh: bootstraps.
+        mean: of the block's features, from a batch of one.
+        sums: of all features, from a batch of one, for each layer norm.
+        head_sums: of the places of each head.
+        distances: those between the places of a head.
+        query_masks, value_masks: of each distance: the places that stay in the head.
+        turned_keys, turned_values: K' and V', see `hemera_apps.transformer.single.attention`.
+
+    Args:
+        layout: of features in slots.
+        params: of the ciphertexts.
+        levels: of the steps.
+        bootstrap: a plan of complex slots, which leaves levels enough.
+        together: the number of ciphertexts that a bootstrap takes.
+
+    Raises:
+        ParameterError: if a bootstrap leaves too few levels.
+    """
+
+    def __init__(
+        self,
+        layout: SingleLayout,
+        params: hm.ckks.Parameters,
+        levels: SingleLevels,
+        bootstrap: hm.circuits.Bootstrap,
+        *,
+        together: int = 4,
+    ) -> None:
+        self.layout, self.params, self.levels = layout, params, levels
+        self.refresh = Refresh(bootstrap, together, levels.base, levels.top)
+        width = layout.shape.width
+        ones = np.ones((layout.period, layout.period))
+        self.mean = FeatureLayer(ones / layout.shape.features, None, layout, params, levels.centred + 1)
+        self.sums = [
+            FeatureLayer(ones, None, layout, params, level) for level in (levels.centred - 1, levels.fresh)
+        ]
+        of_heads: Array = np.kron(np.eye(layout.shape.heads), np.ones((width, width))).astype(np.float64)
+        self.head_sums = FeatureLayer(of_heads, None, layout, params, levels.base + 2)
+
+        self.distances = range(-width + 1, width)
+        place = np.arange(layout.slots) % width
+        in_head = {m: (place + m >= 0) & (place + m < width) for m in self.distances}
+
+        def masks(level: int) -> dict[int, hm.circuits.Mask]:
+            return {m: hm.circuits.Mask(kept, params, level=level) for m, kept in in_head.items()}
+
+        everywhere = np.ones(layout.shape.tokens)
+        self.turned_keys = self.turned(everywhere, levels.fresh - 1)
+        self.turned_values = self.turned(everywhere, levels.values - 1)
+        self.query_masks, self.value_masks = masks(levels.fresh - 1), masks(levels.values - 2)
+
+    def turned(self, tokens: Array, level: int) -> hm.circuits.LinearTransform:
+        """In place f of token i, place f of token i + f, times that token's entry of `tokens`."""
+        layout = self.layout
+        slots = np.arange(layout.slots)
+        place, token = slots % layout.shape.width, slots // layout.period
+        turns = {
+            layout.period * f: (place == f) * tokens[(token + f) % len(tokens)]
+            for f in range(layout.shape.width)
+        }
+        return hm.circuits.LinearTransform.from_diagonals(
+            turns, self.params, slots=layout.slots, level=level, own_keys=True
+        )
+
+
+class Padding:
+    """Tokens that no other one attends to: those behind the first `real` ones. Their keys are zero, and so
+    are the scores with them, whose exponentials are a known number: that of 0.
+
+    Attributes:
+        turned_keys: K' without the keys of padding.
+        rows: 1 where a score is one with padding, else 0; of shape (tokens / w, slots), for heads of w
+            features.
+
+    Args:
+        plans: of the block.
+        real: the number of tokens that count.
+
+    Raises:
+        RangeError: if there are not so many tokens, or none.
+    """
+
+    def __init__(self, plans: SharedPlans, real: int) -> None:
+        layout = plans.layout
+        tokens, width = layout.shape.tokens, layout.shape.width
+        if not 0 < real <= tokens:
+            raise RangeError(f"{real} tokens count, of {tokens}: give 1 to {tokens}")
+        counted = present(layout.shape, real).ravel()
+        self.turned_keys = plans.turned(counted.astype(float), plans.levels.fresh - 1)
+        slots = np.arange(layout.slots)
+        second = slots // layout.period + slots % width + np.arange(0, tokens, width)[:, None]
+        self.rows: Array = 1.0 - counted[second % tokens]
