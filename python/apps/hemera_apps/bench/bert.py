@@ -12,8 +12,10 @@ from rich.console import Console
 
 import hemera as hm
 from hemera import _machine, _options
-from hemera.errors import NoiseError
+from hemera.errors import NoiseError, ParameterError
+from hemera_apps.bench.bert_network import NetworkRun
 from hemera_apps.transformer.clear import Shape, Trace, clear_block, random_inputs
+from hemera_apps.transformer.network.config import NetworkConfig
 from hemera_apps.transformer.planned import approximate_block, least_bits, require_in_ranges
 from hemera_apps.transformer.prepared import PreparedBlock, Settings
 from hemera_apps.transformer.stages import Stages, agreement
@@ -38,6 +40,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="(default: as many as there is room for); they fill the slots. One has its features side by "
         "side in slots, in few ciphertexts",
     )
+    parser.add_argument(
+        "--blocks",
+        type=_options.positive,
+        help="of a whole network on one input, with padding, pooler and classifier; BERT-base has 12. The "
+        "weights stay numbers, and sharpness is 0.5 (default: one block alone)",
+    )
     parser.add_argument("--preset", help="of bootstrapping parameters (default: n16-40; test-40 if small)")
     _options.add_bootstrap_fields(parser)
     parser.add_argument("--sharpness", type=float, help="the deviation of scores (default: 1; 0.5 if small)")
@@ -55,7 +63,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--raw-weights",
         action="store_true",
-        help="of one input: encode the weights in each call, in place of keeping them encoded",
+        help="of one block and one input: encode the weights in each call, in place of keeping them encoded",
     )
     parser.add_argument("--runs", type=_options.positive, default=1, help="of the block (default: 1)")
     parser.add_argument("--check-stages", action="store_true", help="decrypt some values of each stage")
@@ -89,6 +97,33 @@ def _settings(options: argparse.Namespace) -> Settings:
     )
 
 
+def _run_network(
+    options: argparse.Namespace, settings: Settings, say: Callable[[str], None]
+) -> dict[str, Any]:
+    """A whole network on one input."""
+    if options.inputs not in (None, 1):
+        raise ParameterError(
+            f"a network takes one input, and {options.inputs} are asked for: leave out --inputs"
+        )
+    config = NetworkConfig(
+        settings.shape,
+        options.blocks,
+        vocabulary=1000,
+        preset=settings.preset,
+        fields=settings.fields or {},
+    )
+    measured = NetworkRun(
+        config,
+        min(settings.calibration, 16) if options.full else settings.calibration,
+        settings.margin,
+        options.sharpness or 0.5,
+    )
+    found = {"measurement": "transformer network", **vars(settings.shape), "blocks": options.blocks}
+    if options.plan is not None:
+        return found | measured.planned(options.plan, say)
+    return found | measured.measured(options.device, options.threads, options.runs, say)
+
+
 def _sayer(stderr: bool) -> Callable[[str], None]:
     return functools.partial(Console(stderr=stderr).print, highlight=False, markup=False, soft_wrap=True)
 
@@ -98,6 +133,9 @@ def run(options: argparse.Namespace) -> int:
     say = _sayer(options.json == "-")
     began = time.perf_counter()
     settings = _settings(options)
+    if options.blocks is not None:
+        _write(options, _run_network(options, settings, say))
+        return 0
     prepared = PreparedBlock(settings)
     found: dict[str, Any] = {
         "measurement": "transformer block",
@@ -128,10 +166,14 @@ def run(options: argparse.Namespace) -> int:
         }
     else:
         found |= _measured(options, prepared, cost, say)
+    _write(options, found)
+    return 0
+
+
+def _write(options: argparse.Namespace, row: dict[str, Any]) -> None:
     if options.json is not None:
         machine = _machine.describe(options.threads)
-        _options.write_json(options.json, {"machine": machine, "device": options.device, "rows": [found]})
-    return 0
+        _options.write_json(options.json, {"machine": machine, "device": options.device, "rows": [row]})
 
 
 def _measured(

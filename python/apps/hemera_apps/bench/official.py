@@ -20,10 +20,18 @@ from rich.table import Table
 
 from hemera import _machine, _options
 from hemera.errors import Error, FileError
-from hemera_apps.bench.official_workloads import WORKLOADS, Digits, Workload
+from hemera_apps.bench.official_bert import Bert
+from hemera_apps.bench.official_workloads import Digits, Products, Search, Workload
 
 Row = dict[str, Any]
 _ENTRIES = Path(__file__).parents[4] / "bench" / "official"
+_WORKLOADS: dict[str, type[Workload]] = {
+    "products": Products,
+    "digits": Digits,
+    "search": Search,
+    "bert": Bert,
+}
+"""By the names of the command line."""
 _SIZES = ("single", "toy", "small", "medium", "large")
 
 
@@ -32,7 +40,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--only",
         nargs="+",
-        choices=list(WORKLOADS),
+        choices=list(_WORKLOADS),
         default=["products", "digits"],
         help="which workloads (default: products digits)",
     )
@@ -46,7 +54,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--methods",
         nargs="+",
-        choices=[method for kind in WORKLOADS.values() for method in kind.methods if method],
+        choices=[method for kind in _WORKLOADS.values() for method in kind.methods if method],
         default=["levelled", "fetch"],
         help="ways of computing, of workloads that have several (default: levelled fetch)",
     )
@@ -75,7 +83,7 @@ def run(options: argparse.Namespace) -> int:
     console = Console(stderr=options.json == "-")
     rows = []
     for name in options.only:
-        workload = Digits(options.mnist) if name == "digits" else WORKLOADS[name]()
+        workload = Digits(options.mnist) if name == "digits" else _WORKLOADS[name]()
         for row in _rows_of(workload, options):
             console.print(", ".join(f"{field} {value}" for field, value in row.items()), highlight=False)
             rows.append(row)
@@ -175,7 +183,7 @@ def _spent(command: list[str], root: Path, environment: dict[str, str]) -> tuple
 
 def _bytes_in(folder: Path) -> int:
     """Of all files of a folder."""
-    return sum(path.stat().st_size for path in folder.iterdir())
+    return sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
 
 
 def _table(rows: list[Row]) -> Table:

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from hemera.errors import FileError, NoiseError
 
-__all__ = ["WORKLOADS", "Digits", "Products", "Search", "Workload"]
+__all__ = ["Digits", "Products", "Search", "Workload"]
 
 Stage = tuple[str, list[str]]
 """A program of the entry, and its arguments."""
@@ -251,7 +251,3 @@ def _unit(rows: NDArray[np.float32]) -> NDArray[np.float32]:
     """Rows of norm 1."""
     found: NDArray[np.float32] = (rows / np.linalg.norm(rows, axis=-1, keepdims=True)).astype(np.float32)
     return found
-
-
-WORKLOADS: dict[str, type[Workload]] = {"products": Products, "digits": Digits, "search": Search}
-"""By the names of the command line."""

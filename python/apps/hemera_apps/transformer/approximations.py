@@ -21,7 +21,7 @@ class Degrees:
     """Of polynomials whose degrees do not depend on ranges, so that blocks have the same levels and keys.
     2^k - 1 each, up to 127."""
 
-    inverse: int = 63
+    inverse: int = 127
     """Of the softmax's sums."""
     inverse_roots: tuple[int, int] = (31, 63)
     """Of the layer norms."""

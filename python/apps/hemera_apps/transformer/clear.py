@@ -16,8 +16,8 @@ __all__ = [
     "Weights",
     "clear_block",
     "gelu",
-    "present",
     "random_inputs",
+    "token_weights",
 ]
 
 Array = NDArray[np.float64]
@@ -99,12 +99,12 @@ def gelu(x: Array) -> Array:
     return np.asarray(x * (1 + halves.reshape(x.shape)) / 2)
 
 
-def present(shape: Shape, real: ArrayLike | None) -> NDArray[np.bool_]:
-    """Which tokens the softmax counts: the first `real` ones of each input, or all if it is None; of shape
-    (inputs or 1, 1, 1, tokens)."""
-    counts = np.atleast_1d(np.asarray(shape.tokens if real is None else real))
-    found: NDArray[np.bool_] = np.arange(shape.tokens) < counts[:, None, None, None]
-    return found
+def token_weights(shape: Shape, real: ArrayLike | None) -> Array:
+    """What a softmax multiplies the exponentials of each token with, of shape (inputs or 1, 1, 1, tokens): 0
+    of padding, and tokens / real of the first `real` tokens of an input, so that sums of few tokens are as
+    large as those of many. None: all tokens count."""
+    counts = np.atleast_1d(np.asarray(shape.tokens if real is None else real))[:, None, None, None]
+    return np.where(np.arange(shape.tokens) < counts, shape.tokens / counts, 0.0)
 
 
 def clear_block(weights: Weights, shape: Shape, x: Array, real: ArrayLike | None = None) -> Trace:
@@ -115,9 +115,10 @@ def clear_block(weights: Weights, shape: Shape, x: Array, real: ArrayLike | None
         real: the number of tokens of each input that others attend to: the rest is padding. None: all.
 
     Returns:
-        "scores": (inputs, heads, tokens, tokens), 0 of padding; "sums", of exponentials: (inputs, heads,
-        tokens); "mixed", "centred1", "scaled1", "normed", "hidden", "centred2", "output": (inputs, tokens,
-        features), hidden values before GELU; "variance1", "variance2": (inputs, tokens).
+        "scores": (inputs, heads, tokens, tokens), 0 of padding; "sums", of their exponentials, weighted by
+        `token_weights`: (inputs, heads, tokens); "mixed", "centred1", "scaled1", "normed", "hidden",
+        "centred2", "output": (inputs, tokens, features), hidden values before GELU; "variance1",
+        "variance2": (inputs, tokens).
     """
     inputs = len(x)
 
@@ -130,9 +131,9 @@ def clear_block(weights: Weights, shape: Shape, x: Array, real: ArrayLike | None
     query = split(linear(weights.query, "query", x))
     key = split(linear(weights.key, "key", x))
     value = split(linear(weights.value, "value", x))
-    counted = present(shape, real)
-    scores = query @ key.swapaxes(2, 3) / math.sqrt(shape.width) * counted
-    exponentials = np.exp(scores) * counted
+    of_tokens = token_weights(shape, real)
+    scores = query @ key.swapaxes(2, 3) / math.sqrt(shape.width) * (of_tokens > 0)
+    exponentials = np.exp(scores) * of_tokens
     sums = exponentials.sum(-1)
     mixed = (exponentials @ value / sums[..., None]).swapaxes(1, 2).reshape(x.shape)
     trace: Trace = {"scores": scores, "sums": sums, "mixed": mixed}

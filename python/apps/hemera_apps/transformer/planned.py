@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 import hemera as hm
 from hemera.errors import RangeError
 from hemera_apps.transformer.approximations import Approximations, MappedPolynomial
-from hemera_apps.transformer.clear import Ranges, Shape, Trace, Weights, present
+from hemera_apps.transformer.clear import Ranges, Shape, Trace, Weights, token_weights
 
 __all__ = ["approximate_block", "least_bits", "require_in_ranges"]
 
@@ -58,7 +58,7 @@ def approximate_block(
 
     query, key, value = split("query"), split("key"), split("value")
     scores = query @ key.swapaxes(2, 3) / math.sqrt(shape.width)
-    exponentials = _value(functions.exponential, scores / ranges.score) ** 2 * present(shape, real)
+    exponentials = _value(functions.exponential, scores / ranges.score) ** 2 * token_weights(shape, real)
     inverses = _mapped(functions.inverse, 2 * exponentials.sum(-1))[..., None]
     mixed = (exponentials @ value * inverses).swapaxes(1, 2).reshape(x.shape)
     found = x + mixed @ weights.output.T + biases["output"]

@@ -50,7 +50,7 @@ class Stages:
         trace: Trace | None = None,
         secret_key: hm.SecretKey | None = None,
     ) -> None:
-        self._context, self._evaluator, self._say = evaluator.context, evaluator, say
+        self.context, self._evaluator, self._say = evaluator.context, evaluator, say
         self._layout, self._trace, self._secret_key = layout, trace, secret_key
         self.begin()
 
@@ -63,19 +63,19 @@ class Stages:
         self._next()
 
     def _next(self) -> None:
-        self._context.synchronize()
-        self._context._native.reset_memory_peak()
+        self.context.synchronize()
+        self.context._native.reset_memory_peak()
         self._bootstraps = self._evaluator.bootstraps
         self._seeing, self._began = 0.0, time.perf_counter()
 
     def stage(self, name: str) -> None:
         """Note the stage that ends."""
-        self._context.synchronize()
+        self.context.synchronize()
         row: dict[str, Any] = {
             "stage": name,
             "seconds": round(time.perf_counter() - self._began - self._seeing, 4),
             "bootstraps": self._evaluator.bootstraps - self._bootstraps,
-            "peak_bytes": self._context._native.memory_peak,
+            "peak_bytes": self.context._native.memory_peak,
         }
         if self._bits:
             row["bits"], self._bits = self._bits, {}
@@ -91,10 +91,10 @@ class Stages:
         """Compare the first rows of a step with the clear block's."""
         if self._secret_key is None or self._trace is None:
             return
-        self._context.synchronize()
+        self.context.synchronize()
         began = time.perf_counter()
         first = rows if len(rows) <= _ROWS_SEEN else rows[:_ROWS_SEEN]
-        found = self._context.decrypt(first, self._secret_key).real * factor
+        found = self.context.decrypt(first, self._secret_key).real * factor
         expected = self._layout.of_step(name, self._trace[name], len(first))
         self._bits[name] = self.bits[name] = agreement(found, expected)
         self._seeing += time.perf_counter() - began

@@ -95,15 +95,15 @@ class SingleAttention:
         del queries
         self._watch.see("scores", scores[0], self._functions.ranges.score)
         self._watch.stage("scores")
-        found = self._functions.exponential(declared(hm.concatenate(scores))).square()
+        root = self._functions.exponential
         if padding is not None:
-            found -= np.repeat(padding.rows, count, axis=0) * self._of_zero() ** 2
+            root = hm.circuits.Polynomial(root.coefficients * padding.factor, basis=root.basis)
+        found = root(declared(hm.concatenate(scores))).square()
+        if padding is not None:
+            of_zero = np.polynomial.chebyshev.chebval(0, root.coefficients).real ** 2
+            found -= np.repeat(padding.rows, count, axis=0) * of_zero
         self._watch.stage("exponentials")
         return [found[c * count : (c + 1) * count] for c in self._shares]
-
-    def _of_zero(self) -> float:
-        """The root of the exponential of a score of 0."""
-        return float(np.polynomial.chebyshev.chebval(0, self._functions.exponential.coefficients).real)
 
     def sums(self, weights: list[hm.Ciphertext]) -> hm.Ciphertext:
         """Their sums over all tokens, in each place of a head, a level lower."""

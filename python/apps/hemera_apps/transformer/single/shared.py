@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 from numpy.typing import NDArray
 
 import hemera as hm
 from hemera.errors import RangeError
-from hemera_apps.transformer.clear import present
+from hemera_apps.transformer.clear import token_weights
 from hemera_apps.transformer.refresh import Refresh
 from hemera_apps.transformer.single.layers import FeatureLayer
 from hemera_apps.transformer.single.layout import SingleLayout
@@ -96,6 +98,7 @@ class Padding:
         turned_keys: K' without the keys of padding.
         rows: 1 where a score is one with padding, else 0; of shape (tokens / w, slots), for heads of w
             features.
+        factor: of the roots of exponentials, whose sums of few tokens are then as large as those of many.
 
     Args:
         plans: of the block.
@@ -110,7 +113,8 @@ class Padding:
         tokens, width = layout.shape.tokens, layout.shape.width
         if not 0 < real <= tokens:
             raise RangeError(f"{real} tokens count, of {tokens}: give 1 to {tokens}")
-        counted = present(layout.shape, real).ravel()
+        counted = token_weights(layout.shape, real).ravel() > 0
+        self.factor = math.sqrt(tokens / real)
         self.turned_keys = plans.turned(counted.astype(float), plans.levels.fresh - 1)
         slots = np.arange(layout.slots)
         second = slots // layout.period + slots % width + np.arange(0, tokens, width)[:, None]

@@ -1,0 +1,78 @@
+"""The ranges of a network's values, from other inputs than those that are encrypted."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from hemera_apps.transformer.approximations import Approximations
+from hemera_apps.transformer.clear import Ranges, clear_block
+from hemera_apps.transformer.network.head import HeadFunctions
+from hemera_apps.transformer.network.model import Network
+from hemera_apps.transformer.planned import approximate_block
+from hemera_apps.transformer.stages import agreement
+
+__all__ = ["Calibration"]
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Calibration:
+    """Of a network."""
+
+    ranges: list[Ranges]
+    """Of each block."""
+    pooled: float
+    """The largest magnitude before the pooler's tanh."""
+    bits: float
+    """Those that the polynomials leave of the logits of these inputs."""
+
+    @classmethod
+    def of(cls, network: Network, x: Array, real: ArrayLike, margin: float = 0.2) -> Calibration:
+        """Ranges with a margin, of inputs that pass through all blocks with the polynomials in the clear.
+
+        Args:
+            network: the network.
+            x: features of words, of shape (inputs, tokens, features).
+            real: the number of tokens of each input; the rest is padding.
+            margin: see `Ranges.seen`.
+
+        Raises:
+            ParameterError: if no polynomial of the network's degrees is near a function on a range.
+        """
+        config, ranges = network.config, []
+        exact = x
+        for weights in network.blocks:
+            trace = clear_block(weights, config.shape, x, real)
+            ranges.append(Ranges.seen(trace, margin))
+            functions = Approximations(ranges[-1], config.shape.features, degrees=config.degrees)
+            # The first block's exact output is that of the trace.
+            exact = (
+                trace["output"] if exact is x else clear_block(weights, config.shape, exact, real)["output"]
+            )
+            x = approximate_block(weights, config.shape, functions, x, real)
+        sums = network.head.before_tanh(x)
+        pooled = float(np.abs(sums).max()) * (1 + margin)
+        near = HeadFunctions(pooled, config.degrees).approximate(sums[:, 0])
+        expected = network.head.logits(np.tanh(network.head.before_tanh(exact)[:, 0]))
+        return cls(ranges, pooled, agreement(network.head.logits(near), expected))
+
+    def save(self, path: Path) -> None:
+        """As a JSON file."""
+        path.write_text(json.dumps(dataclasses.asdict(self), indent=1), encoding="utf-8")
+
+    @classmethod
+    def load(cls, path: Path) -> Calibration:
+        """A file of `save`."""
+        read = json.loads(path.read_text(encoding="utf-8"))
+        ranges = []
+        for each in read.pop("ranges"):
+            first, second = (tuple(pair) for pair in each.pop("variances"))
+            ranges.append(Ranges(**{**each, "sums": tuple(each["sums"]), "variances": (first, second)}))
+        return cls(ranges, **read)

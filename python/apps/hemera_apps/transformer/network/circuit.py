@@ -1,0 +1,142 @@
+"""A network's circuit without its weights: parameters, layout, levels and keys."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+import hemera as hm
+from hemera.objects.cost import Cost, DryRun, FreshInput
+from hemera.times.table import DeviceTimes
+from hemera_apps.transformer.approximations import Approximations
+from hemera_apps.transformer.clear import Ranges, Weights
+from hemera_apps.transformer.network.config import NetworkConfig
+from hemera_apps.transformer.network.encrypted import EncryptedNetwork
+from hemera_apps.transformer.network.head import EncryptedHead, HeadFunctions
+from hemera_apps.transformer.network.model import HeadWeights
+from hemera_apps.transformer.single.block import SingleBlock
+from hemera_apps.transformer.single.layout import SingleLayout
+from hemera_apps.transformer.single.levels import SingleLevels
+from hemera_apps.transformer.single.shared import SharedPlans
+from hemera_apps.transformer.stages import PlannedStages
+
+if TYPE_CHECKING:
+    from hemera_apps.transformer.network.calibration import Calibration
+    from hemera_apps.transformer.network.model import Network
+    from hemera_apps.transformer.watch import Watch
+
+__all__ = ["NetworkCircuit"]
+
+Array = NDArray[np.float64]
+
+_STAND_IN = Ranges(score=4, mixed=2, hidden=5, centred=8, sums=(64, 256), variances=((0.5, 2), (0.5, 2)))
+"""Of functions whose levels are asked for alone: polynomials of the same degrees have them."""
+
+
+class NetworkCircuit:
+    """What client and server derive from a `NetworkConfig`: neither weights nor ranges change it.
+
+    Attributes:
+        config, params, layout, levels: the sizes, parameters, places in slots, and levels of each block.
+
+    Args:
+        config: of the network.
+
+    Raises:
+        MismatchError: if the shape does not fit the slots.
+    """
+
+    def __init__(self, config: NetworkConfig) -> None:
+        self.config = config
+        functions = self._stand_in()
+        levels = SingleLevels.of(functions, 0).top
+        self.params = hm.ckks.Parameters.for_bootstrapping(config.preset, levels=levels, **config.fields)
+        self._bootstrap = hm.circuits.Bootstrap(self.params)
+        self.layout = SingleLayout(config.shape, self.params.max_slots)
+        self.levels = SingleLevels.of(functions, self._bootstrap.input_level)
+
+    def _stand_in(self) -> Approximations:
+        return Approximations(_STAND_IN, self.config.shape.features, degrees=self.config.degrees, bits=0)
+
+    def plans(self) -> SharedPlans:
+        """Those that all blocks share."""
+        return SharedPlans(self.layout, self.params, self.levels, self._bootstrap)
+
+    def network(
+        self, network: Network, calibration: Calibration, *, kept: bool = False, watch: Watch | None = None
+    ) -> EncryptedNetwork:
+        """The encrypted network.
+
+        Args:
+            network: its weights.
+            calibration: its ranges.
+            kept: whether encoded weights stay in memory. If not, each call encodes them.
+            watch: is told the steps of the blocks.
+        """
+        plans, shape = self.plans(), self.config.shape
+        blocks = [
+            SingleBlock(
+                weights,
+                Approximations(ranges, shape.features, degrees=self.config.degrees),
+                plans,
+                kept=kept,
+                watch=watch,
+            )
+            for weights, ranges in zip(network.blocks, calibration.ranges, strict=True)
+        ]
+        functions = HeadFunctions(calibration.pooled, self.config.degrees)
+        head = EncryptedHead(network.head, functions, self.layout, self.params, self.levels.fresh, kept=kept)
+        return EncryptedNetwork(plans, blocks, head)
+
+    def cost(self, device: str | None = None, *, blocks: int = 1) -> tuple[Cost, list[dict[str, Any]]]:
+        """The keys, operations and bytes, by a run of so many blocks that computes nothing, on random
+        weights; and the stages, with seconds, of a device with a table of times, like "nvidia-h200". None: no
+        stages. All blocks need the keys of one."""
+        context = hm.Context(self.params, "ledger")
+        times = None if device is None else DeviceTimes.find(device)
+        stages = None if times is None else PlannedStages(context, times)
+        network = self._random(blocks, stages)
+
+        def prepare(_: hm.Evaluator) -> Any:
+            if stages is not None:
+                stages.begin()
+
+            def run(x: hm.Ciphertext) -> hm.Ciphertext:
+                found = network(x, self.config.shape.tokens - 1)  # with padding
+                if stages is not None:
+                    stages.stage("pooler and classifier")
+                return found
+
+            return run
+
+        fresh = FreshInput((self.layout.ciphertexts, self.params.max_slots), self.levels.fresh)
+        cost = DryRun(context).cost(prepare, [fresh], own_products=True, own_rotations=True, times=times)
+        return cost, [] if stages is None else stages.rows
+
+    def _random(self, blocks: int, watch: Watch | None) -> EncryptedNetwork:
+        """The same random block over and over."""
+        shape, plans = self.config.shape, self.plans()
+        block = SingleBlock(Weights.random(shape, 1), self._stand_in(), plans, kept=False, watch=watch)
+        rng = np.random.default_rng(1)
+        square, few = (
+            rng.normal(size=(rows, shape.features)) for rows in (shape.features, self.config.classes)
+        )
+        weights = HeadWeights(square, square[0], few, few[:, 0])
+        functions = HeadFunctions(_STAND_IN.hidden, self.config.degrees)
+        head = EncryptedHead(weights, functions, self.layout, self.params, self.levels.fresh)
+        return EncryptedNetwork(plans, [block] * blocks, head)
+
+    def generate_keys(self, context: hm.Context, secret_key: hm.SecretKey) -> hm.Keys:
+        """Those of the network, of any weights."""
+        return context.generate_keys(secret_key, relinearization=False, plan=self.cost()[0])
+
+    def encrypt(self, x: Array, context: hm.Context, key: hm.SecretKey) -> hm.Ciphertext:
+        """The features of one input's words, of shape (1, tokens, features)."""
+        return context.encrypt(context.encode(self.layout.pack(x), level=self.levels.fresh), key)
+
+    def logits(self, found: hm.Ciphertext, secret_key: hm.SecretKey) -> Array:
+        """The decrypted logits, of shape (classes,)."""
+        first = found.context.decrypt(found, secret_key).real[0]
+        return np.asarray(first[: self.config.classes])

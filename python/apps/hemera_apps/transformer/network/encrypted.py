@@ -1,0 +1,49 @@
+"""The encrypted network."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import hemera as hm
+from hemera_apps.transformer.network.head import EncryptedHead
+from hemera_apps.transformer.single.block import SingleBlock
+from hemera_apps.transformer.single.shared import Padding, SharedPlans
+
+__all__ = ["EncryptedNetwork"]
+
+
+class EncryptedNetwork:
+    """Blocks that share plans, pooler and classifier.
+
+    A call takes the ciphertexts of `NetworkCircuit.encrypt`, bound to an evaluator, and the number of tokens,
+    and gives one ciphertext with the logits. The evaluator's keys are those of one block.
+
+    Attributes:
+        blocks, head: the parts, in order.
+
+    Args:
+        plans: of all blocks.
+        blocks, head: the parts.
+    """
+
+    def __init__(self, plans: SharedPlans, blocks: Sequence[SingleBlock], head: EncryptedHead) -> None:
+        self._plans, self.blocks, self.head = plans, list(blocks), head
+
+    def padding(self, real: int) -> Padding | None:
+        """Of an input of so many tokens; None: all count. RangeError if there are not so many."""
+        return None if real == self._plans.layout.shape.tokens else Padding(self._plans, real)
+
+    def __call__(self, x: hm.Ciphertext, real: int) -> hm.Ciphertext:
+        """The logits, a batch of one.
+
+        Args:
+            x: the features.
+            real: the number of tokens; the rest is padding.
+
+        Raises:
+            RangeError: if there are not so many tokens, or none.
+        """
+        padding = self.padding(real)
+        for block in self.blocks:
+            x = block(x, padding)
+        return self.head(x).shrink()
