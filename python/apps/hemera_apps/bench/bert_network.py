@@ -154,7 +154,7 @@ class _Session:
         seconds, found = self._timed(functools.partial(self.network.head, x))
         total += seconds
         by_name["pooler and classifier"] = round(seconds, 4)
-        logits = self.circuit.logits(found.shrink(), self.secret_key).tolist()
+        logits = self.circuit.logits(found, self.secret_key).tolist()
         return {"seconds": round(total, 4), "logits": logits, "stages": by_name, "blocks": rows}
 
     def _timed(self, run: Callable[[], T]) -> tuple[float, T]:

@@ -34,7 +34,7 @@ class EncryptedNetwork:
         return None if real == self._plans.layout.shape.tokens else Padding(self._plans, real)
 
     def __call__(self, x: hm.Ciphertext, real: int) -> hm.Ciphertext:
-        """The logits, a batch of one.
+        """The logits, at the lowest level, a batch of one.
 
         Args:
             x: the features.
@@ -46,4 +46,4 @@ class EncryptedNetwork:
         padding = self.padding(real)
         for block in self.blocks:
             x = block(x, padding)
-        return self.head(x).shrink()
+        return self.head(x).at_level(0)
