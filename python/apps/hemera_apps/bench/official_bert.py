@@ -128,6 +128,7 @@ class Bert(Workload):
                 f"{self.name}: logits agree with the clear ones in {bits} bits, not in {least:.1f}"
             )
         labels = np.loadtxt(root / "io" / instance / "encrypted_model_predictions.txt", int, ndmin=1)
+        expected = expected[np.argsort([pair["target_idx"] for pair in pairs])]  # as labels are
         two = np.sort(expected, axis=1)[:, -2:]
         tie = two[:, 1] - two[:, 0] < 2.0 ** (1 - least) * np.abs(expected).max()
         wrong = (labels != expected.argmax(1)) & ~tie

@@ -9,7 +9,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 import hemera as hm
-from hemera.errors import LevelError
 from hemera_apps.transformer.approximations import Degrees, declared
 from hemera_apps.transformer.single.layers import FeatureLayer
 from hemera_apps.transformer.single.layout import SingleLayout
@@ -53,7 +52,7 @@ class EncryptedHead:
         kept: whether encoded weights stay in memory.
 
     Raises:
-        LevelError: if the levels do not suffice.
+        LevelError: if there are not so many levels.
     """
 
     def __init__(
@@ -68,19 +67,13 @@ class EncryptedHead:
     ) -> None:
         self._tanh = functions.tanh
         last = level - 1 - self._tanh.depth
-        if last < 1:
-            raise LevelError(
-                f"pooler, tanh and classifier take {level - last + 1} levels, and there are {level}"
-            )
         pooler = weights.pooler / functions.pooled, weights.pooler_bias / functions.pooled
         self._pooler = FeatureLayer(*pooler, layout, params, level, kept=kept)
         # Of whole periods: rows of zeros behind the classes.
         more = layout.period - len(weights.classifier)
-        classifier = (
-            np.pad(weights.classifier, ((0, more), (0, 0))),
-            np.pad(weights.classifier_bias, (0, more)),
-        )
-        self._classifier = FeatureLayer(*classifier, layout, params, last, kept=kept)
+        bias = np.pad(weights.classifier_bias, (0, more))
+        classifier = np.pad(weights.classifier, ((0, more), (0, 0)))
+        self._classifier = FeatureLayer(classifier, bias, layout, params, last, kept=kept)
 
     def __call__(self, x: hm.Ciphertext) -> hm.Ciphertext:
         """A batch of one, from the features of the last block."""
