@@ -182,7 +182,7 @@ def test_the_page_has_programs() -> None:
     """They run, and their errors are small."""
     page = Path(__file__).parents[3] / "docs" / "transformers.md"
     _, *programs = page.read_text(encoding="utf-8").split("```python\n")
-    assert len(programs) == 2
+    assert len(programs) == 3
     names: dict[str, Any] = {"hm": hm, "np": np}
     for program in programs:
         exec(compile(program.partition("```")[0], "transformers.md", "exec"), names)

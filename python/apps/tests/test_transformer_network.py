@@ -21,7 +21,9 @@ from hemera_apps.transformer.network.calibration import Calibration
 from hemera_apps.transformer.network.circuit import NetworkCircuit
 from hemera_apps.transformer.network.config import NetworkConfig
 from hemera_apps.transformer.network.model import Embeddings, Network, random_state
+from hemera_apps.transformer.planned import approximate_block
 from hemera_apps.transformer.single.block import SingleBlock
+from hemera_apps.transformer.stages import agreement
 
 Array = NDArray[np.float64]
 SMALL = NetworkConfig(
@@ -120,6 +122,13 @@ def test_calibration_follows_the_polynomials(tmp_path: Path) -> None:
         assert ranges.hidden == pytest.approx(1.2 * np.abs(trace["hidden"]).max(), rel=1e-3)
     sums = network.head.before_tanh(traces[-1]["output"])
     assert calibration.pooled == pytest.approx(1.2 * np.abs(sums).max(), rel=1e-3)
+    y = x
+    for ranges, weights in zip(calibration.ranges, network.blocks, strict=True):
+        y = approximate_block(
+            weights, SMALL.shape, Approximations(ranges, 16, degrees=SMALL.degrees), y, real
+        )
+    near = network.head.logits(np.tanh(network.head.before_tanh(y)[:, 0]))
+    assert calibration.bits == pytest.approx(agreement(near, network.logits(x, real)), abs=0.5)
     rough = dataclasses.replace(SMALL, degrees=Degrees(tanh=7))
     assert Calibration.of(Network(rough, state), x, real).bits < 12 < calibration.bits
     calibration.save(tmp_path / "calibration.json")

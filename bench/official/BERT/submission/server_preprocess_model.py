@@ -8,7 +8,8 @@ from hemera_apps.transformer.network.calibration import Calibration
 from hemera_apps.transformer.network.model import Embeddings, Network
 
 work = workload.parse()
-if not work.calibration.exists():
+weights = workload.MODEL / "weights.npz"
+if not work.calibration.exists() or work.calibration.stat().st_mtime < weights.stat().st_mtime:
     config = work.config
     pairs = [
         sentences.to_words(

@@ -5,5 +5,6 @@
 - `approximations`: polynomials in place of the block's functions, and the levels of its steps.
 - `attention`, `block`: the encrypted block.
 - `single`: the block of one input, whose features lie side by side in the slots of few ciphertexts.
+- `network`: blocks of one input one after the other, which classify it.
 - `prepared`: either of them, with ranges, parameters, plans and keys.
 """
