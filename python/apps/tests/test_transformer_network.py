@@ -97,16 +97,21 @@ def test_encrypted_network_is_the_clear_one_and_needs_no_weights_for_keys() -> N
         assert calibration.bits > 14
         assert len(calibration.ranges) == SMALL.blocks
         encrypted = circuit.network(network, calibration)
+        encrypted.prepare(context)
         words, types, _ = some_words(SMALL, len(sizes), seed + 7)
         for number, count in enumerate(sizes):
             x = embeddings(words[number : number + 1], types[number : number + 1])
             assert (encrypted.padding(count) is None) == (count == 8)
             fresh = circuit.encrypt(x, context, secret_key)
+            before = context.memory_used
             assert (len(fresh), fresh.level) == (1, circuit.levels.fresh)
             found = encrypted(evaluator.bind(fresh), count)
             assert (len(found), found.level) == (1, 0)
             expected = judge(SMALL, state, words[number], types[number], count)
             np.testing.assert_allclose(circuit.logits(found, secret_key), expected, atol=2e-4)
+            del found
+            # Plans, and their constants, are new in the second round; those of the context are not.
+            assert seed == 3 or context.memory_used == before
     with pytest.raises(RangeError, match="9 tokens count, of 8"):
         encrypted(evaluator.bind(fresh), 9)
 

@@ -17,6 +17,7 @@ circuit = work.circuit
 ctx = hm.Context(circuit.params, work.device)
 weights = Network(work.config, workload.weights("weights"))
 network = circuit.network(weights, Calibration.load(work.calibration))
+network.prepare(ctx)
 ev = ctx.bind(ctx.load(work.keys / "keys.bin"))
 ctx.synchronize()
 reading = time.perf_counter() - began

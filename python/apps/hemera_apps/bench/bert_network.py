@@ -100,6 +100,8 @@ class NetworkRun:
         began = time.perf_counter()
         stages = Stages(evaluator, lambda _: None, circuit.layout)
         encrypted = circuit.network(network, calibration, kept=self.kept, watch=stages)
+        encrypted.prepare(context)
+        context.synchronize()
         plan_seconds = round(time.perf_counter() - began, 2)
         fresh = evaluator.bind(circuit.encrypt(x, context, secret_key))
         say(f"keys: {keys_seconds} s, plans: {plan_seconds} s, on {context.device}")

@@ -30,6 +30,10 @@ class Refresh:
             )
         self._plan, self._size = plan, size
 
+    def prepare(self, context: hm.Context) -> None:
+        """Encode the plan's matrices now, and not in the first call."""
+        self._plan.prepare(context)
+
     def parts(self, count: int) -> list[slice]:
         """The rows of the batches that `twice` gives for as many rows."""
         half = (count + 1) // 2

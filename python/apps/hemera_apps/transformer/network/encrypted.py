@@ -29,6 +29,14 @@ class EncryptedNetwork:
     def __init__(self, plans: SharedPlans, blocks: Sequence[SingleBlock], head: EncryptedHead) -> None:
         self._plans, self.blocks, self.head = plans, list(blocks), head
 
+    def prepare(self, context: hm.Context) -> None:
+        """Encode constants and bring weights to a context's device now, and not in the first call: all but
+        the masks of an input's padding."""
+        self._plans.prepare(context)
+        for block in self.blocks:
+            block.prepare(context)
+        self.head.prepare(context)
+
     def padding(self, real: int) -> Padding | None:
         """Of an input of so many tokens; None: all count. RangeError if there are not so many."""
         return None if real == self._plans.layout.shape.tokens else Padding(self._plans, real)

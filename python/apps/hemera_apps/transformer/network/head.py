@@ -75,6 +75,11 @@ class EncryptedHead:
         classifier = np.pad(weights.classifier, ((0, more), (0, 0)))
         self._classifier = FeatureLayer(classifier, bias, layout, params, last, kept=kept)
 
+    def prepare(self, context: hm.Context) -> None:
+        """Bring the weights to a context's device now, and not in the first call."""
+        self._pooler.prepare(context)
+        self._classifier.prepare(context)
+
     def __call__(self, x: hm.Ciphertext) -> hm.Ciphertext:
         """A batch of one, from the features of the last block."""
         return self._classifier(self._tanh(declared(self._pooler(x))))

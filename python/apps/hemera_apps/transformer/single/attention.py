@@ -65,6 +65,11 @@ class SingleAttention:
         value = weights.value / ranges.mixed, biases["value"] / ranges.mixed
         self._values = FeatureLayer(*value, self._layout, params, levels.values, kept=kept)
 
+    def prepare(self, context: hm.Context) -> None:
+        """Bring the weights to a context's device now, and not in the first call."""
+        self._factors.prepare(context)
+        self._values.prepare(context)
+
     @property
     def _shares(self) -> range:
         """Of the tokens: as many as a head has features."""

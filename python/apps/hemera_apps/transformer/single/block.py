@@ -82,6 +82,13 @@ class SingleBlock:
         self._last_gain = layout.spread(last_gain * factor / self._times)
         self._last_shift = layout.spread(last_shift)
 
+    def prepare(self, context: hm.Context) -> None:
+        """Bring the weights to a context's device now, and not in the first call. Shared plans have a method
+        of their own."""
+        self._attention.prepare(context)
+        for layer in (self._output, self._up, self._down):
+            layer.prepare(context)
+
     def __call__(self, x: hm.Ciphertext, padding: Padding | None = None) -> hm.Ciphertext:
         """The block's output.
 

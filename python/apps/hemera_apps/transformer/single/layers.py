@@ -38,6 +38,10 @@ class FeatureLayer:
         self._product = hm.circuits.PeriodicTransform(matrix, params, layout.period, level=level, kept=kept)
         self._bias = None if bias is None else layout.spread(bias)
 
+    def prepare(self, context: hm.Context) -> None:
+        """Bring the weights to a context's device now, and not in the first call."""
+        self._product.prepare(context)
+
     def __call__(self, rows: hm.Ciphertext) -> hm.Ciphertext:
         """The product, a level lower."""
         found = self._product(rows)

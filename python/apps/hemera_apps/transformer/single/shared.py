@@ -76,6 +76,15 @@ class SharedPlans:
         self.turned_values = self.turned(everywhere, levels.values - 1)
         self.query_masks, self.value_masks = masks(levels.fresh - 1), masks(levels.values - 2)
 
+    def prepare(self, context: hm.Context) -> None:
+        """Encode all constants but those of keys, which padding changes, now and not in the first call."""
+        self.refresh.prepare(context)
+        for layer in (self.mean, self.head_sums, *self.sums):
+            layer.prepare(context)
+        for mask in (*self.query_masks.values(), *self.value_masks.values()):
+            mask.prepare(context)
+        self.turned_values.prepare(context)
+
     def turned(self, tokens: Array, level: int) -> hm.circuits.LinearTransform:
         """In place f of token i, place f of token i + f, times that token's entry of `tokens`."""
         layout = self.layout
