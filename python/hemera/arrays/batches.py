@@ -14,7 +14,7 @@ from hemera.arrays.repeated_map import RepeatedMap
 from hemera.arrays.sparse_map import SparseMap
 from hemera.arrays.tensor import Affine, Apply, Input, Multiply, Shape, TensorProgram
 
-__all__ = ["Batch", "over_samples"]
+__all__ = ["Batch", "of_one_sample", "over_samples"]
 
 Indices = NDArray[np.int64]
 
@@ -64,7 +64,7 @@ def _one(program: TensorProgram, count: int, inputs: Sequence[int]) -> Batch | N
         own: Input | Affine | Multiply | Apply
         if isinstance(operation, Affine):
             sources = [program.nodes[at].shape for at in node.operands]
-            split = _split(operation, list(zip(sources, known, strict=True)), node.shape, count)
+            split = of_one_sample(operation, list(zip(sources, known, strict=True)), node.shape, count)
             if split is None:
                 return None
             own, axis = split
@@ -80,10 +80,16 @@ def _one(program: TensorProgram, count: int, inputs: Sequence[int]) -> Batch | N
     return Batch(found, count, tuple(inputs), tuple(axes[at] for _, at in program.outputs))
 
 
-def _split(
+def of_one_sample(
     operation: Affine, sources: Sequence[tuple[Shape, int]], target: Shape, count: int
 ) -> tuple[Affine, int] | None:
-    """The map of one sample, and the axis of the samples in its result."""
+    """The map of one sample, and the axis of the samples in its result; None where samples differ, or meet.
+
+    Args:
+        sources: of each operand, its shape and the axis of the samples.
+        target: the shape of the result.
+        count: of samples.
+    """
     for axis in (axis for axis, extent in enumerate(target) if extent == count):
         offset = None
         if operation.offset is not None:

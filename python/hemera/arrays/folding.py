@@ -9,7 +9,7 @@ import numpy as np
 
 from hemera.arrays.repeated_map import RepeatedMap
 from hemera.arrays.sparse_map import SparseMap
-from hemera.arrays.tensor import Affine, Apply, Input, LookUp, Node, Operation, TensorProgram
+from hemera.arrays.tensor import Affine, Apply, Input, LookUp, Multiply, Node, Operation, TensorProgram
 
 __all__ = ["folded", "once"]
 
@@ -18,7 +18,7 @@ _MOST_WHOLE = 2.0**53
 """Sums of products of whole numbers are exact up to here."""
 
 
-def folded(program: TensorProgram, *, exact: bool = False) -> TensorProgram:
+def folded(program: TensorProgram, *, exact: bool = False, for_tokens: bool = False) -> TensorProgram:
     """The same program with affine maps composed, equal operations once, and without those that no output
     takes.
 
@@ -28,6 +28,9 @@ def folded(program: TensorProgram, *, exact: bool = False) -> TensorProgram:
 
     Args:
         exact: of programs on whole numbers: maps are composed where no coefficient is rounded.
+        for_tokens: of programs that do the same with each token (`hemera.compiler.sequences`): products of
+            elements with numbers that differ along other axes than the last one stay, and so do sums of
+            products, but for the places of their elements.
     """
     found = TensorProgram()
     users = Counter(at for node in program.nodes for at in set(node.operands))
@@ -39,7 +42,8 @@ def folded(program: TensorProgram, *, exact: bool = False) -> TensorProgram:
         operands = [places[at] for at in node.operands]
         operation = node.operation
         if isinstance(operation, Affine):
-            operation, operands = _composed(found, operation, operands, shared, exact)
+            if not (for_tokens and _scales(node)):
+                operation, operands = _composed(found, operation, operands, shared, exact, for_tokens)
             if _is_nothing(operation, found, operands, node):
                 places.append(operands[0])
                 continue
@@ -106,14 +110,21 @@ def _is_nothing(operation: Affine, program: TensorProgram, operands: list[int], 
 
 
 def _composed(
-    program: TensorProgram, operation: Affine, operands: list[int], shared: set[int], exact: bool
+    program: TensorProgram,
+    operation: Affine,
+    operands: list[int],
+    shared: set[int],
+    exact: bool,
+    for_tokens: bool,
 ) -> tuple[Affine, list[int]]:
     """The map with its operands' maps taken in, and the operands that it then has."""
     maps: dict[int, SparseMap] = {}
     offset = operation.offset
     for each, at in zip(operation.maps, operands, strict=True):
         before = program.nodes[at].operation
-        joins = isinstance(before, Affine) and not (exact and _rounds(operation, before))
+        joins = isinstance(before, Affine) and not (
+            (exact and _rounds(operation, before)) or (for_tokens and _stays(program, at, each))
+        )
         if not isinstance(before, Affine) or not joins or not _worth_joining(each, before, at in shared):
             maps[at] = maps[at] + each if at in maps else each
             continue
@@ -138,6 +149,31 @@ def _rounds(last: Affine, before: Affine) -> bool:
 
 def _largest(values: Any) -> float:
     return 0.0 if values is None else float(np.abs(values).max(initial=0.0))
+
+
+def _stays(program: TensorProgram, at: int, last: SparseMap) -> bool:
+    """Whether a map between tokens stays, and `last` after it."""
+    node = program.nodes[at]
+    of_products = any(isinstance(program.nodes[each].operation, Multiply) for each in node.operands)
+    return _scales(node) or (of_products and last.entries != last.outputs)
+
+
+def _scales(node: Node) -> bool:
+    """Whether an operation scales elements by numbers that differ along other axes than the last one."""
+    operation = node.operation
+    if not isinstance(operation, Affine):
+        return False
+    for own in operation.maps:
+        if isinstance(own, RepeatedMap) or own.inputs != own.outputs or own.entries > own.outputs:
+            continue
+        if np.array_equal(own.rows, own.columns):
+            factors = np.zeros(own.outputs)
+            factors[own.rows] = own.values
+            last = node.shape[-1] if node.shape else 1
+            rows = factors.reshape(-1, last)
+            if (rows != rows[0]).any():
+                return True
+    return False
 
 
 def _worth_joining(last: SparseMap, before: Affine, shared: bool) -> bool:

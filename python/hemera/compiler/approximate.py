@@ -120,6 +120,22 @@ class Search:
         assert bootstrapped.steps.placement is not None
         return bootstrapped if bootstrapped.steps.placement.time < seconds else plain
 
+    def faster(self, without: Parameters | None, cut: SplitProgram, steps: Lowered) -> Chosen:
+        """A program with parameters without bootstraps, if there are any, or with bootstraps: what takes less
+        time. LevelError or ParameterError where there is neither."""
+        if without is None:
+            return self.bootstrapped(cut, steps)
+        plain = Chosen(without, cut, steps)
+        if without.degree < _MOST_DEGREE:
+            return plain
+        try:
+            found = self.bootstrapped(cut, steps)
+        except (LevelError, ParameterError):
+            return plain
+        assert found.steps.placement is not None
+        seconds = seconds_without(steps, without, device=self.device)
+        return found if found.steps.placement.time < seconds else plain
+
     def bootstrapped(self, cut: SplitProgram, steps: Lowered) -> Chosen:
         """With the bootstraps that take least time. LevelError or ParameterError where there are none for the
         program."""

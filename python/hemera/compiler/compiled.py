@@ -14,6 +14,7 @@ from hemera.arrays.element_layout import ElementLayout
 from hemera.arrays.folding import folded
 from hemera.arrays.pair_layout import PairLayout
 from hemera.arrays.recorder import Recorder
+from hemera.arrays.sequence_layout import SequenceLayout
 from hemera.arrays.splitting import SplitProgram
 from hemera.arrays.squares import with_squares
 from hemera.arrays.tensor import TensorProgram
@@ -104,12 +105,15 @@ class Compiled(Packaged):
     @property
     def layout(self) -> LayoutName:
         """ "ciphertexts": each element has a ciphertext, whose slots are samples; "pairs": matrices are
-        factors of each other; or "slots": elements lie in slots."""
+        factors of each other; "sequences": slots are tokens and samples; "slots": elements lie in slots."""
         encoding = self._arrays.interface.encoding
         assert isinstance(encoding, Arrays)
-        if isinstance(encoding.inputs[0], PairLayout):
-            return "pairs"
-        return "ciphertexts" if isinstance(encoding.inputs[0], ElementLayout) else "slots"
+        names: dict[type, LayoutName] = {
+            ElementLayout: "ciphertexts",
+            PairLayout: "pairs",
+            SequenceLayout: "sequences",
+        }
+        return names.get(type(encoding.inputs[0]), "slots")
 
     @property
     def layout_seconds(self) -> dict[str, float]:
@@ -370,7 +374,7 @@ def compile(  # noqa: A001
         number = recorder.input(spec.name, spec.shape, *spec.range, own, spec.step)
         arguments.append(Array(recorder, number))
     recorder.program.outputs = named_results(what(*arguments), recorder)
-    whole = folded(with_squares(recorder.program))
+    whole = folded(with_squares(recorder.program), for_tokens=layout == "sequences")
     search = Search(whole, samples, precision_bits, security, device or _DEVICE)
     shown = (_SHARES if shares is None else shares) if share else None
     packaging = Packaging(tuple(specs), title, description)

@@ -17,7 +17,9 @@ from hemera.serving.operations import (
     OfPolynomial,
     Operation,
     Place,
+    Rotations,
     Running,
+    SumsOfProducts,
 )
 from hemera.serving.values import Form
 from hemera.times.table import DeviceTimes
@@ -81,4 +83,8 @@ def _key(operation: Operation, operands: int) -> Any:
         return operation.of, tuple(sorted(operation.numbers.items()))
     if isinstance(operation, OfPolynomial):
         return OfPolynomial, operation.function.depth, len(operation.coefficients), operation.basis
+    if isinstance(operation, Rotations):
+        return Rotations, operation.steps
+    if isinstance(operation, SumsOfProducts):
+        return SumsOfProducts, operation.left.shape
     return type(operation), operands, operation.depth

@@ -10,19 +10,24 @@ from typing import Literal
 from hemera.arrays.batches import Batch, over_samples
 from hemera.arrays.element_layout import ElementLayout
 from hemera.arrays.pair_layout import PairLayout
+from hemera.arrays.sequence_layout import SequenceLayout
+from hemera.arrays.splitting import SplitProgram
 from hemera.arrays.tensor import Affine, TensorProgram
 from hemera.arrays.tiling import Tiling
 from hemera.compiler.approximate import MOST_SLOTS, Chosen, Search, require_room
 from hemera.compiler.bootstraps import bootstrap_of, placed
 from hemera.compiler.elements import in_elements
+from hemera.compiler.lowering import Lowered
 from hemera.compiler.pairs import factors_of, in_pairs
+from hemera.compiler.sequences import in_sequences, input_places
 from hemera.errors import ParameterError, RangeError
 from hemera.parameters import Parameters
 from hemera.serving.operations import MatrixRows
 
 __all__ = ["LayoutName", "OfSamples", "Samples"]
 
-LayoutName = Literal["auto", "ciphertexts", "pairs", "slots"]
+LayoutName = Literal["auto", "ciphertexts", "pairs", "sequences", "slots"]
+AnyLayout = ElementLayout | PairLayout | SequenceLayout
 
 _FULL = 2
 """Samples fill at least this part of the slots: with fewer, results take more bytes than they are worth."""
@@ -41,8 +46,8 @@ class OfSamples:
     """That each batch of ciphertexts holds."""
     requests: int
     """Batches of ciphertexts that all samples take."""
-    inputs: tuple[ElementLayout | PairLayout, ...]
-    outputs: tuple[ElementLayout | PairLayout, ...]
+    inputs: tuple[AnyLayout, ...]
+    outputs: tuple[AnyLayout, ...]
 
 
 @dataclass(frozen=True)
@@ -96,15 +101,7 @@ class Samples:
         most = MOST_SLOTS if params is None else params.max_slots
         self._require_full(most, 1, "an element in each ciphertext")
         samples = _filled(self.count) if self.batch is None else min(most, _filled(self.count))
-        cut, steps = in_elements(program, samples, bits)
-        if params is None:
-            chosen = self.search.bootstrapped(cut, steps)
-        else:
-            if bootstrap_of(params, samples) is not None:
-                steps = placed(steps, params, device=self.search.device)
-            steps.program.levels(params)  # raises
-            require_room(program, steps, params)
-            chosen = Chosen(params, cut, steps)
+        chosen = self._chosen(params, *in_elements(program, samples, bits))
         inputs, outputs = (
             tuple(
                 ElementLayout(program.nodes[at].shape, samples, axis)
@@ -113,6 +110,46 @@ class Samples:
             for nodes, axes in self._ends
         )
         return OfSamples(chosen, samples, -(-self.count // samples), inputs, outputs)
+
+    def in_sequences(self) -> OfSamples:
+        """Tokens, along the first axis of the arrays, and samples in slots. Errors as of `in_ciphertexts`."""
+        program, bits = self._program, self.search.precision_bits
+        shape = program.nodes[program.inputs[0]].shape
+        length = shape[0] if shape else 0
+        if self.batch is not None or length < 2 or length & (length - 1):
+            raise ParameterError(
+                f'layout="sequences": inputs of shape {shape}; compile the function of one sample, with '
+                "samples=, whose first axis is that of tokens: a power of two, filled up where it is none"
+            )
+        most = MOST_SLOTS if self.params is None else self.params.max_slots
+        samples = max(2, min(most // length, _filled(self.count)))
+        cut, steps, axes = in_sequences(program, length, samples, bits)
+        params = self.params or self._found(steps.program.depth, length * samples)
+        most = MOST_SLOTS if params is None else params.max_slots
+        self._require_full(most, length, "tokens and samples in slots")
+        if samples * length > most:
+            samples = most // length
+            cut, steps, axes = in_sequences(program, length, samples, bits)
+        chosen = self._chosen(params, cut, steps)
+        inputs = tuple(
+            SequenceLayout(program.nodes[at].shape, samples, length, axis)
+            for at, axis in zip(program.inputs, input_places(program, length), strict=True)
+        )
+        outputs = tuple(
+            SequenceLayout(program.nodes[at].shape, samples, length, axis)
+            for (_, at), axis in zip(program.outputs, axes, strict=True)
+        )
+        return OfSamples(chosen, samples, -(-self.count // samples), inputs, outputs)
+
+    def _chosen(self, params: Parameters | None, cut: SplitProgram, steps: Lowered) -> Chosen:
+        """With parameters that are given, or those that were found, or those of bootstraps."""
+        if self.params is None or params is None:
+            return self.search.faster(params, cut, steps)
+        if bootstrap_of(params, steps.slots) is not None:
+            steps = placed(steps, params, device=self.search.device)
+        steps.program.levels(params)  # raises
+        require_room(self._program, steps, params)
+        return Chosen(params, cut, steps)
 
     def in_pairs(self) -> OfSamples:
         """Encrypted matrices as factors of each other. Errors as of `in_ciphertexts`."""
@@ -183,9 +220,12 @@ class Samples:
         """
         if self.params is not None:
             return self.params
-        least = 2 * each if self.batch is not None else self.count * each
+        return self._found(depth, 2 * each if self.batch is not None else self.count * each, each)
+
+    def _found(self, depth: int, least: int, growth: int = 1) -> Parameters | None:
+        """Parameters without bootstraps, of `least` slots or more; None where there are none."""
         search = self.search
-        return search.for_circuit(self._program, depth, least, search.scale_bits, growth=each)
+        return search.for_circuit(self._program, depth, least, search.scale_bits, growth=growth)
 
     def _require_full(self, slots: int, each: int, what: str) -> None:
         """ParameterError for samples that leave most of the slots empty."""

@@ -98,9 +98,11 @@ def chosen_of_samples(
     makers: dict[str, Callable[[], OfSamples]] = {
         "ciphertexts": samples.in_ciphertexts,
         "pairs": samples.in_pairs,
+        "sequences": samples.in_sequences,
     }
     if layout == "auto":
         makers["ciphertexts"] = functools.partial(samples.in_ciphertexts, with_matrices=True)
+        del makers["sequences"]  # it is for those who ask
     else:
         found = makers[layout]()
         return found.chosen, packaging.of_samples(found), {}

@@ -20,6 +20,7 @@ _MOST_COUNTS = 4
 _LAYOUTS = {
     "ciphertexts": "an element in each ciphertext",
     "pairs": "matrices as pairs",
+    "sequences": "tokens and samples in slots",
     "slots": "elements in slots",
 }
 

@@ -18,7 +18,7 @@ from hemera.objects.graph import Graph
 from hemera.objects.keys import Keys
 from hemera.parameters import Parameters
 from hemera.serving.interface import Interface
-from hemera.serving.operations import Bootstraps, Conjugate, Lower, Operation, Rotate, Running, Sum
+from hemera.serving.operations import Bootstraps, Conjugate, Lower, Operation, Rotate, Rotations, Running, Sum
 from hemera.serving.operations.base import OfMatrix, parts_of
 from hemera.serving.program import Program
 
@@ -292,7 +292,7 @@ def _plans(program: Program, params: Parameters, levels: Sequence[int]) -> list[
 def _before_rotations(program: Program) -> set[int]:
     """Values that are rotated, lowered or bootstrapped: at the level that they have after their rescale,
     where keys are smaller."""
-    moves: tuple[type[Operation], ...] = (Rotate, Conjugate, Lower, Sum, Bootstraps)
+    moves: tuple[type[Operation], ...] = (Rotate, Rotations, Conjugate, Lower, Sum, Bootstraps)
     return {at for node in program.nodes if isinstance(node.operation, moves) for at in node.operands}
 
 

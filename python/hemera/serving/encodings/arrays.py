@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from hemera.arrays.element_layout import ElementLayout
 from hemera.arrays.pair_layout import PairLayout
 from hemera.arrays.recorder import beside_steps
+from hemera.arrays.sequence_layout import SequenceLayout
 from hemera.arrays.tiling import TiledLayout
 from hemera.errors import FormatError, MismatchError, ParameterError, RangeWarning
 from hemera.serving.encodings.base import (
@@ -32,7 +33,7 @@ from hemera.serving.values import MAX_SLOTS, Array, integer, real
 __all__ = ["AnyLayout", "Arrays", "WholeArrays"]
 
 Floats = NDArray[np.float64]
-AnyLayout = TiledLayout | ElementLayout | PairLayout
+AnyLayout = TiledLayout | ElementLayout | PairLayout | SequenceLayout
 _Spec = TypeVar("_Spec", InputSpec, OutputSpec)
 
 
@@ -222,6 +223,8 @@ def _layout_of(data: Mapping[str, Any]) -> AnyLayout:
     """The layout of a file. FormatError for anything else."""
     if "matrix" in data:
         return PairLayout.from_data(data)
+    if "sequence" in data:
+        return SequenceLayout.from_data(data)
     return ElementLayout.from_data(data) if "sample" in data else TiledLayout.from_data(data)
 
 

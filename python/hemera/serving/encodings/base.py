@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from hemera.arrays.element_layout import ElementLayout
 from hemera.arrays.pair_layout import PairLayout
+from hemera.arrays.sequence_layout import SequenceLayout
 from hemera.arrays.tiling import TiledLayout
 from hemera.errors import FormatError, MismatchError, ParameterError
 from hemera.serving.specs import InputSpec, OutputSpec
@@ -59,7 +60,7 @@ class Encoding(ABC):
 
 
 def require_layouts(
-    what: str, layouts: Sequence[TiledLayout | ElementLayout | PairLayout], count: int
+    what: str, layouts: Sequence[TiledLayout | ElementLayout | PairLayout | SequenceLayout], count: int
 ) -> None:
     own = sum(layout.count for layout in layouts)
     if own != count:

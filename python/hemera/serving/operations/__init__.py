@@ -28,6 +28,7 @@ from hemera.serving.operations.circuits import (
 from hemera.serving.operations.maps import Map, RowMap
 from hemera.serving.operations.parts import Join, Parts
 from hemera.serving.operations.slots import Conjugate, Lower, Rotate, RotateRows, Sum, SwapRows, Take
+from hemera.serving.operations.turns import Rotations, SumsOfProducts
 
 __all__ = [
     "MAX_FUNCTIONS",
@@ -63,10 +64,12 @@ __all__ = [
     "Reordered",
     "Rotate",
     "RotateRows",
+    "Rotations",
     "RowMap",
     "Running",
     "Subtract",
     "Sum",
+    "SumsOfProducts",
     "SwapRows",
     "Take",
     "exact_bootstrap",
@@ -108,6 +111,8 @@ OPERATIONS: dict[str, type[Operation]] = {
         Joined,
         MatrixRows,
         PairProducts,
+        Rotations,
+        SumsOfProducts,
     )
 }
 """By the name that files have."""

@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from hemera import _core
 from hemera.arrays.pair_layout import pairs_packed, pairs_unpacked
 from hemera.circuits import MatrixBatchProduct, PlainMatrixProduct
 from hemera.errors import MismatchError, ParameterError
@@ -18,12 +19,22 @@ from hemera.parameters import Parameters
 from hemera.serving.operations.base import Operation, Place, Running
 from hemera.serving.values import MAX_ELEMENTS, Array, Form, SchemeName, common_shape, constant, integer
 
-__all__ = ["Joined", "MatrixRows", "PairProducts", "Reordered", "pair_product"]
+__all__ = [
+    "Joined",
+    "MatrixRows",
+    "PairProducts",
+    "Reordered",
+    "elements_of",
+    "indices",
+    "joined",
+    "pair_product",
+    "require_elements",
+]
 
 _MOST_INTEGER = (1 << 15) - 1
 
 
-def _indices(values: Any, what: str, axes: int) -> Array:
+def indices(values: Any, what: str, axes: int) -> Array:
     """Numbers of elements. TypeError or ParameterError for anything else."""
     given = np.asarray(values)
     if given.dtype.kind not in "iu" or given.ndim != axes or given.size == 0:
@@ -35,7 +46,7 @@ def _indices(values: Any, what: str, axes: int) -> Array:
     return found
 
 
-def _elements(operation: str, form: Form, taken: Array) -> None:
+def require_elements(operation: str, form: Form, taken: Array) -> None:
     """MismatchError unless the value is a batch on one axis that has these elements."""
     if len(form.shape) != 1 or taken.max() >= form.shape[0]:
         raise MismatchError(f"{operation}: a batch of shape {form.shape} has no element {taken.max()}")
@@ -57,6 +68,16 @@ def _first_last(x: Ciphertext) -> Ciphertext:
     return x._gather(np.moveaxis(places, 0, -1))
 
 
+def joined(parts: list[Ciphertext]) -> Ciphertext:
+    """Batches one after the other, along their last axes."""
+    return parts[0] if len(parts) == 1 else _first_last(concatenate([_last_first(x) for x in parts]))
+
+
+def elements_of(x: Ciphertext, taken: Array) -> Ciphertext:
+    """Elements of a batch along its last axis."""
+    return x._gather(np.arange(x._count).reshape(x.shape)[..., taken])
+
+
 @dataclass(frozen=True, eq=False)
 class Reordered(Operation):
     """Elements of a batch in another order; they may come several times."""
@@ -67,17 +88,15 @@ class Reordered(Operation):
 
     def validated(self, scheme: SchemeName) -> Operation:
         del scheme
-        return Reordered(_indices(self.taken, "an order of elements", 1))
+        return Reordered(indices(self.taken, "an order of elements", 1))
 
     def form(self, forms: list[Form]) -> Form:
-        _elements(self.name, forms[0], self.taken)
+        require_elements(self.name, forms[0], self.taken)
         return Form(forms[0].slots, self.taken.shape)
 
     def run(self, at: Running, *xs: Ciphertext) -> Ciphertext:
         del at
-        x = xs[0]
-        places = np.arange(x._count).reshape(x.shape)
-        return x._gather(places[..., self.taken])
+        return elements_of(xs[0], self.taken)
 
     def clear(self, *xs: Array) -> Array:
         return xs[0][..., self.taken, :]
@@ -95,8 +114,12 @@ class Joined(Operation):
         return Form(forms[0].slots, (sum(form.shape[0] for form in forms),))
 
     def run(self, at: Running, *xs: Ciphertext) -> Ciphertext:
-        del at
-        return _first_last(concatenate([_last_first(x) for x in xs]))
+        if len({(x.level, x.scale) for x in xs}) == 1:
+            return joined(list(xs))
+        # One level and scale for all: without products that wait to be rescaled.
+        own = [at.ev.rescale(x) if _core.finished(x._native)[0] < x.level else x for x in xs]
+        lowest = min(x.level for x in own)
+        return joined([at.ev.at_level(x, lowest) if x.level > lowest else x for x in own])
 
     def clear(self, *xs: Array) -> Array:
         lead = common_shape(self.name, [x.shape[:-2] for x in xs])
@@ -123,7 +146,7 @@ class MatrixRows(Operation):
 
     def validated(self, scheme: SchemeName) -> Operation:
         matrix = constant(self.matrix, scheme, "a matrix")
-        taken = _indices(self.taken, "parts of a batch", 2)
+        taken = indices(self.taken, "parts of a batch", 2)
         if matrix.ndim != 2 or matrix.dtype.kind == "c" or len(taken) != matrix.shape[1]:
             raise MismatchError(
                 f"a real matrix of shape {matrix.shape} and parts of shape {taken.shape} do not fit: a part "
@@ -146,7 +169,7 @@ class MatrixRows(Operation):
         return int(not self.is_whole)
 
     def form(self, forms: list[Form]) -> Form:
-        _elements(self.name, forms[0], self.taken)
+        require_elements(self.name, forms[0], self.taken)
         return Form(forms[0].slots, (len(self.matrix) * self.taken.shape[1],))
 
     def plan(self, place: Place) -> tuple[PlainMatrixProduct, ...]:

@@ -1,0 +1,433 @@
+"""From a program on arrays to one on ciphertexts of many sequences: slots are tokens and samples, and each
+ciphertext has one element of all tokens.
+
+What is done to each token alone is as with samples in slots (`hemera.compiler.elements`). Tokens meet by
+turns of ciphertexts, where a map or a sum of products does the same with each token: sums over tokens, and
+products of encrypted arrays, as those of attention (`hemera.arrays.token_turns`).
+"""
+
+from __future__ import annotations
+
+import functools
+import itertools
+import operator
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, get_args
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hemera.arrays.batches import of_one_sample
+from hemera.arrays.sparse_map import SparseMap
+from hemera.arrays.splitting import SplitProgram
+from hemera.arrays.tensor import Affine, Apply, Input, Multiply, Node, Shape, TensorProgram
+from hemera.arrays.token_places import Places
+from hemera.arrays.token_turns import Products, Turns, products_of, turns_of
+from hemera.compiler.alike import alike_nodes
+from hemera.compiler.elements import sums_of_products
+from hemera.compiler.lowering import Lowered, Step
+from hemera.compiler.turned_maps import Shapes, TurnedMaps
+from hemera.errors import ParameterError
+from hemera.serving.tracing import Symbol
+
+__all__ = ["in_sequences", "input_places"]
+
+Indices = NDArray[np.int64]
+Where = Literal["left", "right", "target"]
+
+_MOST_CIPHERTEXTS = 1 << 12
+"""Of an array."""
+_MOST_LISTED = 1 << 24
+"""Entries of maps between tokens."""
+
+
+@dataclass(frozen=True)
+class _Value:
+    """The ciphertexts of a node, or of elements of it."""
+
+    symbol: Symbol
+    places: Places
+
+
+@dataclass(frozen=True, eq=False)
+class _View:
+    """Elements of a node's value, which come to their places where they are used."""
+
+    at: int
+    taken: Indices | None = None
+    """None: all of them in their order."""
+
+    def of(self, taken: Indices) -> _View:
+        """Elements of these."""
+        return _View(self.at, taken if self.taken is None else self.taken[taken])
+
+    def is_like(self, other: _View) -> bool:
+        """Whether both are the same elements."""
+        if self.taken is None or other.taken is None:
+            return self.at == other.at and self.taken is other.taken
+        return self.at == other.at and np.array_equal(self.taken, other.taken)
+
+
+def input_places(program: TensorProgram, length: int) -> list[int | None]:
+    """Of each input, the axis of the tokens: the first one, if it has as many; None where it has not."""
+    shapes = [program.nodes[at].shape for at in program.inputs]
+    return [0 if shape[:1] == (length,) else None for shape in shapes]
+
+
+def in_sequences(
+    program: TensorProgram, length: int, samples: int, precision_bits: float
+) -> tuple[SplitProgram, Lowered, list[int | None]]:
+    """The program with tokens and samples in slots, and the axis of the tokens of each output (None: it has
+    none).
+
+    Args:
+        program: of one sample.
+        length: the number of tokens, a power of two.
+        samples: of a ciphertext, a power of two.
+        precision_bits: of results, for which the weights of matrices have bits.
+
+    Raises:
+        ParameterError: where tokens meet otherwise than by what is the same for each token; for arrays of too
+            many ciphertexts; and as of `hemera.compiler.elements.in_elements`.
+    """
+    lowering = _Sequences(program, length, samples, precision_bits)
+    axes = lowering.run()
+    return *lowering.maps.lowered(program, lowering.steps, lowering.magnitudes, lowering.arrays), axes
+
+
+class _Sequences:
+    def __init__(self, program: TensorProgram, length: int, samples: int, precision_bits: float) -> None:
+        self._program, self._length = program, length
+        axes = input_places(program, length)
+        self._inputs = [
+            Places.everywhere(program.nodes[at].size)
+            if axis is None
+            else Places.along(program.nodes[at].shape, axis)
+            for at, axis in zip(program.inputs, axes, strict=True)
+        ]
+        counts = [places.count for places in self._inputs]
+        self.maps = TurnedMaps(counts, length, samples, precision_bits)
+        self._values: list[_Value | _View | None] = []
+        """None: of products that sums take."""
+        self._elsewhere: list[tuple[_View, _Value]] = []
+        """Values that were brought to other places."""
+        self._classes = alike_nodes(program)
+        self._ways: dict[int, tuple[Places, Where]] = {}
+        """By a class of nodes, how their sums of products are computed."""
+        self._sums = sums_of_products(program)
+        self._taken_by_sums = {program.nodes[at].operands[0] for at in self._sums}
+        self.steps: list[Step] = []
+        self.magnitudes: dict[int, float] = {}
+        self.arrays: dict[int, int] = {}
+
+    def run(self) -> list[int | None]:
+        """Record all of it. Returns the axis of the tokens of each output."""
+        inputs = zip(self.maps.recorder.inputs, self._inputs, strict=True)
+        forms = self.maps.recorder.program.forms
+        for at, node in enumerate(self._program.nodes):
+            operation, before = node.operation, len(forms)
+            shapes = Shapes()
+            value: _Value | _View | None
+            if isinstance(operation, Input):
+                value = _Value(*next(inputs))
+            elif at in self._taken_by_sums:
+                value = None
+            elif isinstance(operation, Affine):
+                value, shapes = self._affine(at, operation)
+            else:
+                value = self._of_elements(node)
+            if isinstance(value, _Value):
+                if value.places.count > _MOST_CIPHERTEXTS:
+                    raise ParameterError(
+                        f"an array of shape {node.shape} would take {value.places.count} ciphertexts; at "
+                        f"most {_MOST_CIPHERTEXTS} can be{_line(node)}"
+                    )
+                self.magnitudes[value.symbol._number] = max(map(abs, node.range))
+            for number, made in enumerate(range(before, len(forms))):
+                self.arrays[made] = self._classes[at] << 16 | number
+            self._values.append(value)
+            self.steps.append(Step(at, matrices=tuple(shapes)))
+        return [self._give(at) for _, at in self._program.outputs]
+
+    def _give(self, at: int) -> int | None:
+        """Make a node an output."""
+        node = self._program.nodes[at]
+        axes = [axis for axis, extent in enumerate(node.shape) if extent == self._length]
+        for axis in (*axes, None):
+            wanted = Places.everywhere(node.size) if axis is None else Places.along(node.shape, axis)
+            found = self._at(self._view(at), wanted)
+            if found is not None:
+                self.maps.recorder.give(found.symbol)
+                return axis
+        if len(axes) < 2:
+            raise _refusal(node)
+        raise ParameterError(
+            f'layout="sequences": a result of shape {node.shape} has several axes of tokens, and is not '
+            f"decrypted; return sums over one of them{_line(node)}"
+        )
+
+    # --- Elements at the places where they are needed. ---
+
+    def _view(self, at: int) -> _View:
+        """The elements of a node."""
+        own = self._values[at]
+        return own if isinstance(own, _View) else _View(at)
+
+    def _value(self, view: _View) -> _Value:
+        """The value of whose elements a view is."""
+        own = self._values[view.at]
+        assert isinstance(own, _Value)
+        return own
+
+    def _turns(self, view: _View, wanted: Places) -> Turns | None:
+        """Those that bring elements to some places; None where they can not come there."""
+        own = self._value(view).places
+        taken = np.arange(own.size) if view.taken is None else view.taken
+        return turns_of(SparseMap.selection(taken, own.size), own, wanted, self._length)
+
+    def _cost(self, view: _View, wanted: Places) -> int | None:
+        """Ciphertexts that are turned to bring elements to some places; None where they do not come there."""
+        if view.taken is None and self._value(view).places.is_like(wanted):
+            return 0
+        turns = self._turns(view, wanted)
+        return None if turns is None else turns.cost
+
+    def _at(self, view: _View, wanted: Places) -> _Value | None:
+        """Elements at some places; None where they can not come there."""
+        own = self._value(view)
+        if view.taken is None and own.places.is_like(wanted):
+            return own
+        for known, found in self._elsewhere:
+            if known.is_like(view) and found.places.is_like(wanted):
+                return found
+        turns = self._turns(view, wanted)
+        if turns is None:
+            return None
+        found = _Value(self.maps.turned_map(own.symbol, turns, wanted.count)[0], wanted)
+        self._elsewhere.append((view, found))
+        return found
+
+    def _candidates(self, shape: Shape, views: Sequence[_View] = ()) -> Iterator[Places]:
+        """Places for a result: those that its operands have, and others for its shape."""
+        first, *others = Places.candidates(shape, self._length)
+        yield first
+        for view in views:
+            own = self._value(view).places
+            found = own if view.taken is None else own.taken(view.taken, self._length)
+            if found is not None:
+                yield found
+        yield from others
+
+    def _met(self, views: Sequence[_View], shape: Shape) -> list[_Value] | None:
+        """Operands of one shape at common places, with the fewest turns."""
+        best: tuple[int, Places] | None = None
+        for places in self._candidates(shape, views):
+            costs = [own for own in (self._cost(view, places) for view in views) if own is not None]
+            if len(costs) == len(views) and (best is None or sum(costs) < best[0]):
+                best = sum(costs), places
+                if best[0] == 0:
+                    break
+        if best is None:
+            return None
+        found = [self._at(view, best[1]) for view in views]
+        return [each for each in found if each is not None]
+
+    # --- Operations. ---
+
+    def _of_elements(self, node: Node) -> _Value:
+        """A product, or a function."""
+        xs = self._met([self._view(at) for at in node.operands], node.shape)
+        if xs is None:
+            raise _refusal(node)
+        symbols = [x.symbol for x in xs]
+        if isinstance(node.operation, Multiply):
+            a, b = symbols
+            return _Value(a.square() if a is b else a * b, xs[0].places)
+        assert isinstance(node.operation, Apply)
+        return _Value(self.maps.function(node.operation, symbols), xs[0].places)
+
+    def _affine(self, at: int, operation: Affine) -> tuple[_Value | _View, Shapes]:
+        node = self._program.nodes[at]
+        if at in self._sums:
+            return self._sum_of_products(at, operation), Shapes()
+        if len(operation.maps) == 1 and operation.offset is None and operation.maps[0].is_selection:
+            own = operation.maps[0]
+            if own.entries == own.outputs:
+                return self._view(node.operands[0]).of(own.columns), Shapes()
+        for way in (self._of_each_token, self._element_by_element, self._between_tokens):
+            found = way(node, operation)
+            if found is not None:
+                value, shapes = found
+                return self._plus(value, operation.offset), shapes
+        raise _refusal(node)
+
+    def _plus(self, x: _Value, offset: NDArray[Any] | None) -> _Value:
+        if offset is None or not offset.any():
+            return x
+        numbers = self._numbers(offset, x.places)
+        if (numbers == numbers[:, :1]).all():
+            return _Value(self.maps.plus(x.symbol, numbers[:, 0]), x.places)
+        return _Value(x.symbol + self.maps.by_token(numbers), x.places)
+
+    def _numbers(self, values: NDArray[Any], places: Places) -> NDArray[Any]:
+        """Numbers for each element, by ciphertexts and tokens; of one token where all have the same."""
+        if not places.has_tokens:
+            found = np.zeros((places.count, 1))
+            found[places.ciphertexts, 0] = values
+            return found
+        found = np.zeros((places.count, self._length))
+        found[places.ciphertexts, places.tokens] = values
+        return found
+
+    def _of_each_token(self, node: Node, operation: Affine) -> tuple[_Value, Shapes] | None:
+        """A map that does the same with the elements of each token."""
+        length = self._length
+        shapes = [self._program.nodes[at].shape for at in node.operands]
+        axes = [
+            [
+                axis
+                for axis, extent in enumerate(shape)
+                if extent == length and self._cost(self._view(at), Places.along(shape, axis)) == 0
+            ]
+            for at, shape in zip(node.operands, shapes, strict=True)
+        ]
+        for chosen in itertools.product(*axes):
+            sources = list(zip(shapes, chosen, strict=True))
+            split = of_one_sample(Affine(operation.maps), sources, node.shape, length)
+            if split is None:
+                continue
+            one, axis = split
+            symbols = []
+            for at, (shape, own) in zip(node.operands, sources, strict=True):
+                x = self._at(self._view(at), Places.along(shape, own))
+                assert x is not None
+                symbols.append(x.symbol)
+            found, matrices = self._sum_of_maps(symbols, one.maps)
+            return _Value(found, Places.along(node.shape, axis)), matrices
+        return None
+
+    def _sum_of_maps(self, xs: Sequence[Symbol], maps: Sequence[SparseMap]) -> tuple[Symbol, Shapes]:
+        """The sum of maps of values. Matrices are one, of all values that they take."""
+        pairs = [(x, own) for x, own in zip(xs, maps, strict=True) if own.entries]
+        moved = [(x, own) for x, own in pairs if _is_for_each(own)]
+        others = [(x, own) for x, own in pairs if not _is_for_each(own)]
+        terms = [self.maps.mapped(x, own)[0] for x, own in moved]
+        shapes = Shapes()
+        if others:
+            found, shapes = self.maps.joined_map(*map(list, zip(*others, strict=True)))
+            terms.append(found)
+        if not terms:  # a constant
+            terms = [self.maps.taken(xs[0], np.zeros(maps[0].outputs, np.int64)) * 0]
+        return functools.reduce(operator.add, terms), shapes
+
+    def _element_by_element(self, node: Node, operation: Affine) -> tuple[_Value, Shapes] | None:
+        """A sum of elements, with a factor for each."""
+        if any(own.entries > _MOST_LISTED for own in operation.maps):
+            return None
+        taken = [_elements(own) for own in operation.maps]
+        known = [each for each in taken if each is not None]
+        if len(known) < len(taken):
+            return None
+        views = [self._view(at).of(own) for at, own in zip(node.operands, known, strict=True)]
+        xs = self._met(views, node.shape)
+        if xs is None:
+            return None
+        terms = []
+        for x, own in zip(xs, operation.maps, strict=True):
+            factors = np.zeros(own.outputs)
+            factors[own.rows] = own.values
+            numbers = self._numbers(factors, x.places)
+            if (numbers == numbers[:, :1]).all():
+                terms.append(self.maps.scaled(x.symbol, numbers[:, 0]))
+            else:
+                terms.append(x.symbol * self.maps.by_token(numbers))
+        return _Value(functools.reduce(operator.add, terms), xs[0].places), Shapes()
+
+    def _between_tokens(self, node: Node, operation: Affine) -> tuple[_Value, Shapes] | None:
+        """A map by which tokens meet."""
+        if any(own.entries > _MOST_LISTED for own in operation.maps):
+            return None
+        own_maps = []
+        for at, own in zip(node.operands, operation.maps, strict=True):
+            view = self._view(at)
+            value = self._value(view)
+            columns = own.columns if view.taken is None else view.taken[own.columns]
+            whole = SparseMap.of(own.outputs, value.places.size, own.rows, columns, own.values)
+            own_maps.append((value, whole))
+        best = None
+        for places in self._candidates(node.shape):
+            turns = [turns_of(own, value.places, places, self._length) for value, own in own_maps]
+            known = [each for each in turns if each is not None]
+            if len(known) == len(turns):
+                cost = sum(each.cost for each in known)
+                if best is None or cost < best[0]:
+                    best = cost, places, known
+        if best is None:
+            return None
+        _, places, known = best
+        terms, shapes = list[Symbol](), Shapes()
+        for (value, _), turns_own in zip(own_maps, known, strict=True):
+            term, matrices = self.maps.turned_map(value.symbol, turns_own, places.count)
+            terms.append(term)
+            shapes += matrices
+        return _Value(functools.reduce(operator.add, terms), places), shapes
+
+    def _sum_of_products(self, at: int, operation: Affine) -> _Value:
+        """A sum of products of two values, each relinearized and rescaled once."""
+        node, blocks = self._program.nodes[at], self._sums[at]
+        views = [self._view(each) for each in self._program.nodes[node.operands[0]].operands]
+        values = [self._value(view) for view in views]
+        rows = blocks.rows[0]
+        taken = [blocks.columns if view.taken is None else view.taken[blocks.columns] for view in views]
+
+        def found(target: Places, where: Where, some: Any = slice(None)) -> Products | None:
+            own = [each[:, some] for each in taken]
+            places = [value.places for value in values]
+            return products_of(rows[some], own, places, target, where, self._length)
+
+        best: tuple[Places, Where, Products] | None = None
+        kind = self._classes[at]
+        if kind in self._ways:
+            products = found(*self._ways[kind])
+            best = None if products is None else (*self._ways[kind], products)
+        if best is None:
+            for target, where in itertools.product(self._candidates(node.shape), get_args(Where)):
+                if found(target, where, target.ciphertexts[rows] == 0) is None:  # soon
+                    continue
+                products = found(target, where)
+                if products is not None and (best is None or products.cost < best[2].cost):
+                    best = target, where, products
+        if best is None:
+            raise _refusal(node)
+        target, where, products = best
+        self._ways[kind] = target, where
+        total = self.maps.turned_products([value.symbol for value in values], products, target.count)
+        total = self.maps.scaled(total, np.array([blocks.matrix[0, 0]]))
+        return self._plus(_Value(total, target), operation.offset)
+
+
+def _elements(own: SparseMap) -> Indices | None:
+    """For each element of the result, the one of the source that it takes, with a factor, which is 0 for
+    some of a map from elements to the same ones; None for other maps."""
+    if _is_for_each(own):
+        return own.columns
+    if own.inputs == own.outputs and np.array_equal(own.rows, own.columns):
+        return np.arange(own.inputs)
+    return None
+
+
+def _is_for_each(own: SparseMap) -> bool:
+    """Whether each element of the result is one of the source, with a factor."""
+    return own.entries == own.outputs and bool((np.diff(own.rows) == 1).all())
+
+
+def _refusal(node: Node) -> ParameterError:
+    return ParameterError(
+        'layout="sequences": tokens meet otherwise than by sums over tokens and by products, the same for '
+        f'each token; take layout="slots"{_line(node)}'
+    )
+
+
+def _line(node: Node) -> str:
+    return f" ({node.where})" if node.where else ""
