@@ -184,7 +184,7 @@ def test_larger_matrices_take_longer() -> None:
     form = Form(SAMPLES, (12,))
     seconds = [
         model.of(MatrixRows(RNG.normal(size=shape), np.arange(shape[1])[:, None], bits), [form])(3)
-        for shape, bits in (((2, 2), 16), ((20, 2), 16), ((20, 12), 16), ((20, 12), 32))
+        for shape, bits in (((2, 12), 16), ((20, 12), 16), ((200, 12), 16), ((200, 12), 32))
     ]
     assert seconds == sorted(seconds)
     assert len(set(seconds)) == 4

@@ -22,12 +22,22 @@ RNG = np.random.default_rng(8)
 SLOTS, COUNT = 32, 6
 MATRIX = RNG.normal(size=(3, 2))
 TAKEN = np.array([[0, 4, 2, 2], [5, 1, 3, 0]])
+LEFT, RIGHT = np.array([[0, 5, 2], [1, 1, 4]]), np.array([[3, 0, 2], [1, 5, 0]])
 PARAMS = hm.ckks.Parameters.for_circuit(3, scale_bits=40, slots=SLOTS, degree=1024, security=None)
 
 CASES: dict[str, Callable[[Program], int]] = {
     "reordered": lambda p: p.add(op.Reordered([5, 0, 0, 3]), 0),
     "joined": lambda p: p.add(op.Joined(), 0, p.add(op.Reordered([1, 2]), 0), 0),
     "joined products": lambda p: p.add(op.Joined(), p.add(op.Multiply(), 0, 0), p.add(op.Power(2), 0)),
+    "joined levels": lambda p: p.add(op.Joined(), 0, p.add(op.MultiplyNumber(0.3), 0)),
+    "rotations": lambda p: p.add(op.Rotations((3, 0, -5)), 0),
+    "rotations of a product": lambda p: p.add(op.Rotations((0, 1)), p.add(op.Multiply(), 0, 0)),
+    "sums of products": lambda p: p.add(op.SumsOfProducts(LEFT, RIGHT), 0, 0),
+    "sums of many products": lambda p: p.add(
+        op.SumsOfProducts(np.tile(LEFT, (20, 3)), np.tile(RIGHT, (20, 3))), 0, 0
+    ),
+    "many functions": lambda p: p.add(op.Power(3), p.add(op.Reordered(np.arange(150) % COUNT), 0)),
+    "one part": lambda p: p.add(op.MatrixRows(np.tile(MATRIX, 3), np.arange(COUNT)[:, None], 32), 0),
     "8 bits": lambda p: p.add(op.MatrixRows(MATRIX, TAKEN, 8), 0),
     "16 bits": lambda p: p.add(op.MatrixRows(MATRIX, TAKEN, 16), 0),
     "32 bits": lambda p: p.add(op.MatrixRows(MATRIX, TAKEN, 32), 0),
@@ -80,6 +90,11 @@ def test_the_clear_ones_are_numpys() -> None:
                 own = sum(MATRIX[row, j] * x[request, TAKEN[j, part]] for j in range(2))
                 np.testing.assert_allclose(rows[request, row * 4 + part], own, atol=1e-12)
     np.testing.assert_array_equal(op.Reordered([5, 0]).clear(x), x[:, [5, 0]])
+    np.testing.assert_array_equal(
+        op.Rotations((3, 0)).clear(x), np.concatenate([np.roll(x, -3, axis=-1), x], axis=1)
+    )
+    sums = np.stack([x[:, 0] * x[:, 3] + x[:, 1] ** 2, x[:, 5] * x[:, 0] + x[:, 1] * x[:, 5]], axis=1)
+    np.testing.assert_allclose(op.SumsOfProducts(LEFT[:, :2], RIGHT[:, :2]).clear(x, x), sums, atol=1e-12)
     np.testing.assert_array_equal(op.Joined().clear(x, x[:, :1]), np.concatenate([x, x[:, :1]], axis=1))
 
 
@@ -106,6 +121,8 @@ def test_weights_of_32_bits_are_closer() -> None:
         (lambda: op.Reordered([0.0]), TypeError),
         (lambda: op.Reordered([[0]]), TypeError),
         (lambda: op.Reordered([1 << 20]), ParameterError),
+        (lambda: op.Rotations(()), MismatchError),
+        (lambda: op.Rotations((1 << 20,)), ParameterError),
         (lambda: op.MatrixRows(MATRIX, TAKEN + 1), MismatchError),
         (lambda: op.MatrixRows(MATRIX, TAKEN[:1]), MismatchError),
         (lambda: op.MatrixRows(MATRIX * 1j, TAKEN), MismatchError),
@@ -118,6 +135,9 @@ def test_what_does_not_fit_is_refused(operation: Callable[[], Any], error: type[
     program = Program("ckks", [Form(SLOTS, (COUNT,))])
     with pytest.raises(error):
         program.add(operation(), 0)
+    for wrong in (LEFT + 1, LEFT[:, :1]):
+        with pytest.raises(MismatchError):
+            Program("ckks", [Form(SLOTS, (COUNT,))]).add(op.SumsOfProducts(wrong, RIGHT), 0, 0)
     with pytest.raises(MismatchError):
         Program("ckks", [Form(SLOTS, (COUNT, 2))]).add(op.Reordered([0]), 0)
     with pytest.raises(MismatchError):

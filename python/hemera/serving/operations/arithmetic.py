@@ -9,7 +9,7 @@ import numpy as np
 
 from hemera.errors import MismatchError
 from hemera.objects.ciphertext import Ciphertext
-from hemera.serving.operations.base import Encoded, Operation, Place, Product, Running, SlotBySlot
+from hemera.serving.operations.base import Encoded, Operation, Place, Product, Running, SlotBySlot, in_parts
 from hemera.serving.values import (
     Array,
     Form,
@@ -59,7 +59,7 @@ class Multiply(Product):
     operands = 2
 
     def run(self, at: Running, *xs: Ciphertext) -> Ciphertext:
-        return at.ev.multiply(xs[0], xs[1])
+        return in_parts(at.ev.multiply, xs)
 
     def clear(self, *xs: Array) -> Array:
         return xs[0] * xs[1]
@@ -79,7 +79,10 @@ class Power(Product):
         return (self.exponent - 1).bit_length()
 
     def run(self, at: Running, *xs: Ciphertext) -> Ciphertext:
-        return at.ev.square(xs[0]) if self.exponent == 2 else at.ev.power(xs[0], self.exponent)
+        def power(x: Ciphertext) -> Ciphertext:
+            return at.ev.square(x) if self.exponent == 2 else at.ev.power(x, self.exponent)
+
+        return in_parts(power, xs)
 
     def clear(self, *xs: Array) -> Array:
         return xs[0] ** self.exponent

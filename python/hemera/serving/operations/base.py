@@ -5,12 +5,14 @@ from __future__ import annotations
 import dataclasses
 import threading
 from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, cast
 
 import numpy as np
 
 from hemera.circuits import LinearTransform
+from hemera.objects.batches import concatenate
 from hemera.objects.ciphertext import Ciphertext, Plaintext
 from hemera.objects.context import Context
 from hemera.objects.evaluator import Evaluator
@@ -20,7 +22,17 @@ from hemera.serving.values import SCHEME_NAMES, Array, Form, SchemeName, common_
 if TYPE_CHECKING:
     from typing_extensions import Self
 
-__all__ = ["Encoded", "OfMatrix", "Operation", "Place", "Product", "Running", "SlotBySlot", "parts_of"]
+__all__ = [
+    "Encoded",
+    "OfMatrix",
+    "Operation",
+    "Place",
+    "Product",
+    "Running",
+    "SlotBySlot",
+    "in_parts",
+    "parts_of",
+]
 
 _ENCODINGS_KEPT = 4
 """Encoded forms of an array, for as many levels and scales of inputs. Hemera's own clients need one."""
@@ -136,6 +148,25 @@ def parts_of(operation: Operation) -> dict[str, Any]:
         for part, value in found.items()
         if not (part.metadata.get("later") and value == part.default)
     }
+
+
+_MOST_TOGETHER = 64
+"""Ciphertexts of a product or a function at a time: values in between take some times the memory of these."""
+
+
+def in_parts(operation: Callable[..., Ciphertext], xs: Sequence[Ciphertext]) -> Ciphertext:
+    """What an operation gives for each ciphertext of batches of one shape, some at a time."""
+    x = xs[0]
+    if x._count <= _MOST_TOGETHER or any(each.shape != x.shape for each in xs):
+        return operation(*xs)
+    flat = [each if each.ndim == 1 else each.reshape(each._count) for each in xs]
+    found = concatenate(
+        [
+            operation(*(each[first : first + _MOST_TOGETHER] for each in flat))
+            for first in range(0, x._count, _MOST_TOGETHER)
+        ]
+    )
+    return found if x.ndim == 1 else found.reshape(*x.shape)
 
 
 class SlotBySlot(Operation):

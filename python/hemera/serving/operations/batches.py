@@ -52,20 +52,21 @@ def require_elements(operation: str, form: Form, taken: Array) -> None:
         raise MismatchError(f"{operation}: a batch of shape {form.shape} has no element {taken.max()}")
 
 
+def _gathered(x: Ciphertext, places: Array) -> Ciphertext:
+    """The ciphertexts at some places of a batch, which stays where that are all of them in their order."""
+    if places.size == x._count and np.array_equal(places.ravel(), np.arange(x._count)):
+        return x if x.shape == places.shape else x.reshape(*places.shape)
+    return x._gather(places)
+
+
 def _last_first(x: Ciphertext) -> Ciphertext:
     """The batch with its last axis as the first one."""
-    if x._count == x.shape[-1]:
-        return x.reshape(x.shape[-1], *x.shape[:-1])
-    places = np.arange(x._count).reshape(x.shape)
-    return x._gather(np.moveaxis(places, -1, 0))
+    return _gathered(x, np.moveaxis(np.arange(x._count).reshape(x.shape), -1, 0))
 
 
 def _first_last(x: Ciphertext) -> Ciphertext:
     """The batch with its first axis as the last one."""
-    if x._count == x.shape[0]:
-        return x.reshape(*x.shape[1:], x.shape[0])
-    places = np.arange(x._count).reshape(x.shape)
-    return x._gather(np.moveaxis(places, 0, -1))
+    return _gathered(x, np.moveaxis(np.arange(x._count).reshape(x.shape), 0, -1))
 
 
 def joined(parts: list[Ciphertext]) -> Ciphertext:
@@ -75,7 +76,7 @@ def joined(parts: list[Ciphertext]) -> Ciphertext:
 
 def elements_of(x: Ciphertext, taken: Array) -> Ciphertext:
     """Elements of a batch along its last axis."""
-    return x._gather(np.arange(x._count).reshape(x.shape)[..., taken])
+    return _gathered(x, np.arange(x._count).reshape(x.shape)[..., taken])
 
 
 @dataclass(frozen=True, eq=False)
@@ -194,11 +195,14 @@ class MatrixRows(Operation):
     def run(self, at: Running, *xs: Ciphertext) -> Ciphertext:
         x = xs[0]
         places = np.arange(x._count).reshape(x.shape)[..., self.taken]  # [requests..., columns, parts]
-        parts = x._gather(np.moveaxis(places, -2, 0))
+        whole = x.ndim == 1 and np.array_equal(self.taken, np.arange(x._count)[:, np.newaxis])
+        parts = x if whole else _gathered(x, np.moveaxis(places, -2, 0))
         products = [at.ev.multiply_rows(each, parts) for each in at.plan or (self.matrix.astype(np.int16),)]
-        product = add_many(products)  # [rows, requests..., parts]
+        product = add_many(products) if len(products) > 1 else products[0]  # [rows, requests..., parts]
+        if whole:
+            return product
         own = np.moveaxis(np.arange(product._count).reshape(product.shape), 0, -2)
-        return product._gather(own.reshape(*own.shape[:-2], -1))
+        return _gathered(product, own.reshape(*own.shape[:-2], -1))
 
     def clear(self, *xs: Array) -> Array:
         return self._product(self.matrix, xs[0])

@@ -24,6 +24,7 @@ from hemera.serving.operations.base import (
     Product,
     Running,
     SlotBySlot,
+    in_parts,
     parts_of,
 )
 from hemera.serving.values import MAX_PASSES, MAX_SLOTS, Array, Form, SchemeName, constant, integer, real
@@ -88,9 +89,15 @@ class _OfFunction(Product):
 
     def run(self, at: Running, *xs: Ciphertext) -> Ciphertext:
         # Who made the program knows closer bounds than those that operations carry along.
-        own = [_narrowed(at, x, bound) for x, bound in zip(xs, _bounds(self.function), strict=True)]
-        with ranges_are_known():
-            return at.ev.apply(at.plan, *own)
+        bounds = _bounds(self.function)
+
+        def applied(*parts: Ciphertext) -> Ciphertext:
+            own = (_narrowed(at, x, bound) for x, bound in zip(parts, bounds, strict=True))
+            with ranges_are_known():
+                found: Ciphertext = at.ev.apply(at.plan, *own)
+                return found
+
+        return in_parts(applied, xs)
 
     def clear(self, *xs: Array) -> Array:
         return self.function.evaluate_clear(*xs)
