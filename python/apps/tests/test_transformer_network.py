@@ -133,7 +133,7 @@ def test_calibration_follows_the_polynomials(tmp_path: Path) -> None:
             weights, SMALL.shape, Approximations(ranges, 16, degrees=SMALL.degrees), y, real
         )
     near = network.head.logits(np.tanh(network.head.before_tanh(y)[:, 0]))
-    assert calibration.bits == pytest.approx(agreement(near, network.logits(x, real)), abs=0.5)
+    assert calibration.bits == pytest.approx(agreement(near[:4], network.logits(x, real)[:4]), abs=0.5)
     rough = dataclasses.replace(SMALL, degrees=Degrees(tanh=7))
     assert Calibration.of(Network(rough, state), x, real).bits < 12 < calibration.bits
     calibration.save(tmp_path / "calibration.json")

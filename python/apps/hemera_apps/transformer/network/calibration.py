@@ -21,6 +21,9 @@ __all__ = ["Calibration"]
 
 Array = NDArray[np.float64]
 
+_JUDGED = 4
+"""Inputs that pass through the exact network as well, for the bits."""
+
 
 @dataclass(frozen=True)
 class Calibration:
@@ -31,7 +34,7 @@ class Calibration:
     pooled: float
     """The largest magnitude before the pooler's tanh."""
     bits: float
-    """Those that the polynomials leave of the logits of these inputs."""
+    """Those that the polynomials leave of the logits of the first inputs."""
 
     @classmethod
     def of(cls, network: Network, x: Array, real: ArrayLike, margin: float = 0.2) -> Calibration:
@@ -47,19 +50,15 @@ class Calibration:
             ParameterError: if no polynomial of the network's degrees is near a function on a range.
         """
         config, ranges = network.config, []
-        exact = x
+        exact, counts = x[:_JUDGED], np.asarray(real)[:_JUDGED]
         for weights in network.blocks:
-            trace = clear_block(weights, config.shape, x, real)
-            ranges.append(Ranges.seen(trace, margin))
+            ranges.append(Ranges.seen(clear_block(weights, config.shape, x, real), margin))
             functions = Approximations(ranges[-1], config.shape.features, degrees=config.degrees)
-            # The first block's exact output is that of the trace.
-            exact = (
-                trace["output"] if exact is x else clear_block(weights, config.shape, exact, real)["output"]
-            )
             x = approximate_block(weights, config.shape, functions, x, real)
+            exact = clear_block(weights, config.shape, exact, counts)["output"]
         sums = network.head.before_tanh(x)
         pooled = float(np.abs(sums).max()) * (1 + margin)
-        near = HeadFunctions(pooled, config.degrees).approximate(sums[:, 0])
+        near = HeadFunctions(pooled, config.degrees).approximate(sums[:_JUDGED, 0])
         expected = network.head.logits(np.tanh(network.head.before_tanh(exact)[:, 0]))
         return cls(ranges, pooled, agreement(network.head.logits(near), expected))
 
