@@ -88,3 +88,24 @@ def _parsed(*arguments: str) -> Any:
     parser = argparse.ArgumentParser()
     bert.add_arguments(parser)
     return parser.parse_args(arguments)
+
+
+def test_rows_of_a_network(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "network.json"
+    options = ["bench", "bert", "--blocks", "2", "--json", str(file)]
+    assert main([*options, "--device", "cpu"]) == 0
+    (row,) = json.loads(file.read_text(encoding="utf-8"))["rows"]
+    (run,) = row["runs"]
+    assert (row["blocks"], len(run["blocks"]), len(run["logits"])) == (2, 2, 2)
+    assert min(run["logits_bits"], *(block["bits"] for block in run["blocks"])) > 13
+    assert sum(run["stages"].values()) == pytest.approx(run["seconds"], rel=0.1)
+    assert main([*options, "--plan", "nvidia-h200"]) == 0
+    (row,) = json.loads(file.read_text(encoding="utf-8"))["rows"]
+    assert sum(row["stages"].values()) == pytest.approx(row["seconds"], rel=0.05)
+    assert main([*options, "--inputs", "2"]) != 0
+    assert "a network takes one input, and 2 are asked for" in capsys.readouterr().err
+    monkeypatch.setattr("hemera_apps.bench.bert_network.least_bits", lambda _: 60.0)
+    assert main(["bench", "bert", "--blocks", "1", "--device", "cpu"]) != 0
+    assert "logits agree with the clear ones in" in capsys.readouterr().err

@@ -13,7 +13,6 @@ import pytest
 from numpy.typing import NDArray
 
 import hemera as hm
-from hemera.cli import main
 from hemera.errors import FormatError, ParameterError, RangeError
 from hemera_apps.transformer.approximations import Approximations, Degrees
 from hemera_apps.transformer.clear import Shape
@@ -189,18 +188,3 @@ def test_full_size_fits_a_device() -> None:
     assert stages[-1]["stage"] == "pooler and classifier"
     assert cost.key_bytes < 21e9
     assert cost.key_bytes + cost.plaintext_bytes + cost.workspace_bytes < 40e9
-
-
-def test_command(tmp_path: Path) -> None:
-    file = tmp_path / "network.json"
-    options = ["bench", "bert", "--blocks", "2", "--json", str(file)]
-    assert main([*options, "--device", "cpu"]) == 0
-    (row,) = json.loads(file.read_text(encoding="utf-8"))["rows"]
-    (run,) = row["runs"]
-    assert (row["blocks"], len(run["blocks"]), len(run["logits"])) == (2, 2, 2)
-    assert min(run["logits_bits"], *(block["bits"] for block in run["blocks"])) > 13
-    assert sum(run["stages"].values()) == pytest.approx(run["seconds"], rel=0.1)
-    assert main([*options, "--plan", "nvidia-h200"]) == 0
-    (row,) = json.loads(file.read_text(encoding="utf-8"))["rows"]
-    assert sum(row["stages"].values()) == pytest.approx(row["seconds"], rel=0.05)
-    assert main([*options, "--inputs", "2"]) != 0

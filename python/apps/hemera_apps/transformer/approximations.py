@@ -23,9 +23,9 @@ class Degrees:
 
     inverse: int = 127
     """Of the softmax's sums."""
-    inverse_roots: tuple[int, int] = (31, 63)
+    inverse_roots: tuple[int, int] = (31, 127)
     """Of the layer norms."""
-    tanh: int = 63
+    tanh: int = 127
     """Of a pooler, see `hemera_apps.transformer.network`."""
 
 
