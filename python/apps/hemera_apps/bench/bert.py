@@ -50,7 +50,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     _options.add_bootstrap_fields(parser)
     parser.add_argument("--sharpness", type=float, help="the deviation of scores (default: 1; 0.5 if small)")
     parser.add_argument(
-        "--calibration", type=_options.positive, default=64, help="other inputs, for ranges (default: 64)"
+        "--calibration",
+        type=_options.positive,
+        help="other inputs, for ranges (default: 64; 8 of a network of full size)",
     )
     parser.add_argument("--margin", type=float, default=0.2, help="of the ranges (default: 0.2)")
     parser.add_argument("--size", type=_options.positive, default=64, help="rows at once (default: 64)")
@@ -88,7 +90,7 @@ def _settings(options: argparse.Namespace) -> Settings:
         preset,
         fields,
         options.sharpness or (1 if options.full else 0.5),
-        options.calibration,
+        options.calibration or 64,
         options.margin,
         options.size,
         options.together,
@@ -114,7 +116,7 @@ def _run_network(
     )
     measured = NetworkRun(
         config,
-        min(settings.calibration, 16) if options.full else settings.calibration,
+        options.calibration or (8 if options.full else 64),
         settings.margin,
         options.sharpness or 0.5,
     )
