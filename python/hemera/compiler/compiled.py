@@ -293,8 +293,10 @@ def compile(  # noqa: A001
             and linear layers are products of plain matrices with batches of ciphertexts, without keys. That
             is for samples that fill the slots: those of `samples=`, or along an axis of the arrays where the
             function does nothing but the same with each. "pairs": such samples are encrypted matrices, and
-            the function is x @ y or x @ (y @ z) (`hemera.circuits.MatrixBatchProduct`). "slots": elements lie
-            in slots. "auto": what takes the least time, by the table of `device`; `report` has the times.
+            the function is x @ y or x @ (y @ z) (`hemera.circuits.MatrixBatchProduct`). "sequences": slots
+            are samples and the first axis of each, that of tokens, which meet by sums and products that are
+            the same for each token (docs/compile.md#sequences). "slots": elements lie in slots. "auto":
+            what takes the least time, by the table of `device`, but for "sequences"; `report` has the times.
         params: parameters of the scheme; None: those of the depth that is found, or, where no ring holds it,
             those of `for_bootstrapping`. With these, bootstraps are placed where the program needs them.
         security: in bits, for parameters that are found; None: not checked.
