@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,11 @@ import pytest
 import hemera as hm
 from hemera.arrays.sequence_layout import SequenceLayout
 from hemera.arrays.token_places import Places
+from hemera.compiler.alike import alike_nodes
+from hemera.compiler.approximate import Chosen, Search
+from hemera.compiler.bootstraps import seconds_without
+from hemera.compiler.elements import in_elements
+from hemera.compiler.placement import Placement
 from hemera.errors import FormatError, MismatchError, ParameterError
 from hemera.serving import Package
 from hemera.serving.encodings import Arrays
@@ -76,6 +82,7 @@ PROGRAMS: dict[str, Callable[..., Any]] = {
         heads(x, 2)
     ),
     "masked scores": lambda x: ((x @ x.T) ** 2 * MASK + MASK / 2) @ x,
+    "masked products": lambda x: ((x @ x.T) * MASK + MASK / 2) @ x,
     "turned scores": lambda x: (x @ x.T).T @ (x @ NARROW),
     "sums of scores": lambda x: [(x @ x.T).sum(0), (x @ x.T).sum(1), (x @ (x @ SQUARE).T).mean()],
     "factors of both": lambda x: ((x @ x.T) * x.sum(1) * x[:, :1]) @ x / 8,
@@ -196,6 +203,7 @@ def test_inputs_without_tokens_are_for_all_of_them() -> None:
         lambda x: x[0],
         lambda x: np.cumsum(x, axis=0),
         lambda x: x * x[::-1],
+        lambda x: (np.broadcast_to(x[0], x.shape) * np.broadcast_to(x[0], x.shape)).sum(0),
         lambda x: POSITIONS.T @ x,
         lambda x: x.reshape(2, 12) @ np.ones((12, 2)),
     ],
@@ -260,6 +268,38 @@ def test_heads_have_one_place_among_levels() -> None:
     assert list(kinds.values()).count(["sums of products"] * 3) == 2
     assert ["power"] * 3 in kinds.values()
     assert plan.package.program.operations["joined"] == 1  # one matrix for the results of all heads
+
+
+def test_operations_of_a_class_do_the_same() -> None:
+    def program(x: Any) -> Any:
+        a, b, c, d = (x @ SQUARE[:, at : at + 1] for at in range(4))
+        return np.tanh(a) + np.tanh(b) + c * d
+
+    plan = compiled(program, Spec((TOKENS, FEATURES), (-1, 1)))
+    whole = plan._parts.whole
+    classes: dict[int, list[Any]] = {}
+    for node, own in zip(whole.nodes, alike_nodes(whole), strict=True):
+        classes.setdefault(own, []).append(node)
+    for nodes in classes.values():
+        assert len({(type(node.operation), node.shape, len(node.operands)) for node in nodes}) == 1
+    counts = sorted((type(nodes[0].operation).__name__, len(nodes)) for nodes in classes.values())
+    assert ("Apply", 2) in counts
+    assert ("Affine", 2) in counts  # what the functions take
+
+
+def test_bootstraps_are_compared_with_deep_parameters(monkeypatch: pytest.MonkeyPatch) -> None:
+    cut, steps = in_elements(compiled(norm, Spec((4, 6), (-1, 1)))._parts.whole, 2, 14)
+    search = Search(cut.whole, 2, 14, 128, "cpu-avx512-16")
+    deep = hm.ckks.Parameters.for_circuit(28, scale_bits=40, range_bits=10)
+    assert deep.degree == 1 << 16
+    own = seconds_without(steps, deep, device=search.device)
+    for factor, expected in ((0.5, True), (2.0, False)):
+        placement = Placement((), (), {}, factor * own, factor * own, True, "test")
+        other = Chosen(insecure(8), cut, replace(steps, placement=placement))
+        monkeypatch.setattr(Search, "bootstrapped", lambda *_, other=other: other)
+        assert (search.faster(deep, cut, steps) is other) == expected
+    assert search.faster(None, cut, steps) is other
+    assert search.faster(insecure(8), cut, steps).params == insecure(8)
 
 
 def test_files_keep_the_layout(tmp_path: Any) -> None:
