@@ -34,7 +34,15 @@ REPOSITORY = Path(__file__).resolve().parents[2]
 VECTORS = REPOSITORY / "tests" / "vectors"
 RELEASES = sorted((path.name for path in (VECTORS / "releases").iterdir() if path.is_dir()), key=Version)
 NEWEST = VECTORS / "releases" / RELEASES[-1]
-SINCE = {"exact bootstrap", "joined", "matrix of rows", "products of pairs", "reordered"}
+SINCE = {
+    "exact bootstrap",
+    "joined",
+    "matrix of rows",
+    "products of pairs",
+    "reordered",
+    "rotations",
+    "sums of products",
+}
 """Operations of models that came after the newest release; its successor has them."""
 SCHEMES = ("ckks", "bfv", "bgv")
 TOLERANCE = 2.0**-12
