@@ -215,8 +215,8 @@ class TrainingPlan:
         return rows.reshape(*self.batch_shape, self.slots)
 
     def pack_weights(self, weights: ArrayLike) -> Floats | NDArray[np.complex128]:
-        """The state of weights of shape (models, width), v and w alike, as slots of shape (start_slots,): real
-        ones, as those after a bootstrap, where the parts are apart or there is one.
+        """The state of weights of shape (models, width), v and w alike, as slots of shape (start_slots,):
+        real ones, as those after a bootstrap, where the parts are apart or there is one.
 
         Raises:
             ParameterError: if weights are above `weight_bound`, or of another shape.
@@ -232,7 +232,8 @@ class TrainingPlan:
         rows[: own.models] = given / (own.weight_bound * self.model_factors[:, None])
         if self.parts_apart:
             return np.tile(rows.ravel(), 2)
-        return rows.ravel() * (1 + 1j) if own.is_accelerated else rows.ravel()
+        slots: Floats = rows.ravel()
+        return slots * (1 + 1j) if own.is_accelerated else slots
 
     def unpack_weights(self, state: NDArray[np.complex128]) -> Floats:
         """The weights, of shape (models, width), of a decrypted state of shape (state_slots,)."""
