@@ -46,7 +46,7 @@ class MessageBytes {
     return {content() + ends_[i], ends_[i + 1] - ends_[i]};
   }
   /// For who writes a part and its checksums.
-  [[nodiscard]] std::span<runtime::Checksum> checksums(std::size_t i) {
+  [[nodiscard]] std::span<std::uint64_t> checksums(std::size_t i) {
     is_summed_[i] = true;
     return checksums_[i];
   }
@@ -69,7 +69,7 @@ class MessageBytes {
       std::vector<std::size_t> all(checksums_.size());
       for (std::size_t i = 0; i < all.size(); ++i) all[i] = i;
       take_checksums(all);
-      std::vector<runtime::Checksum> joined;
+      std::vector<std::uint64_t> joined;
       for (const auto& of_part : checksums_) joined.insert(joined.end(), of_part.begin(), of_part.end());
       const runtime::Sha256Digest last = runtime::sha256(std::as_bytes(std::span(joined)));
       std::ranges::copy(std::as_bytes(std::span(last)), content() + ends_.back());
@@ -85,7 +85,7 @@ class MessageBytes {
   void take_checksums(const std::vector<std::size_t>& parts) {
     std::vector<std::span<const std::byte>> left;
     for (const std::size_t i : parts) left.push_back(is_summed_[i] ? std::span<std::byte>{} : bytes(i));
-    const std::vector<runtime::Checksum> found = runtime::checksums_of_pieces(left);
+    const std::vector<std::uint64_t> found = runtime::checksums_of_pieces(left);
     auto next = found.begin();
     for (std::size_t k = 0; k < parts.size(); ++k) {
       if (is_summed_[parts[k]]) continue;
@@ -98,8 +98,8 @@ class MessageBytes {
 
   nb::object bytes_;
   std::vector<bool> is_summed_;
-  std::vector<std::size_t> ends_;                          // of all parts before each
-  std::vector<std::vector<runtime::Checksum>> checksums_;  // [part, piece]
+  std::vector<std::size_t> ends_;                      // of all parts before each
+  std::vector<std::vector<std::uint64_t>> checksums_;  // [part, piece]
 };
 
 }  // namespace hemera::python

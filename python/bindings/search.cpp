@@ -191,7 +191,7 @@ nb::bytes digest_of_pieces(const HostArray<std::uint8_t, 1>& data, const std::ve
   }
   const runtime::Sha256Digest digest = [&] {
     const ReleasedGil release;
-    const std::vector<runtime::Checksum> pieces = runtime::checksums_of_pieces(parts);
+    const std::vector<std::uint64_t> pieces = runtime::checksums_of_pieces(parts);
     return runtime::sha256(std::as_bytes(std::span(pieces)));
   }();
   return nb::bytes(digest.data(), digest.size());

@@ -4,9 +4,9 @@
 #include <string>
 
 #include "hemera/runtime/bytes.hpp"
+#include "hemera/runtime/checksum.hpp"
 #include "hemera/runtime/error.hpp"
 #include "hemera/runtime/memory.hpp"
-#include "io/checksum.hpp"
 #include "io/compression.hpp"
 
 namespace hemera::io {
@@ -72,7 +72,7 @@ Header read_header(std::span<const std::byte> file) {
   const std::uint32_t reserved = in.u32();
   // Header layout and checksum are the same in every version, so damage can be distinguished from a newer
   // version.
-  const std::uint64_t actual = checksum(0, file.first(in.position()));
+  const std::uint64_t actual = runtime::checksum(0, file.first(in.position()));
   header.checksum = in.u64();
   if (header.checksum != actual) {
     throw FormatError("the file header is damaged: its checksum does not fit; fetch the file again");
@@ -137,7 +137,7 @@ Writer::Writer(Sink& sink, std::uint16_t version, Kind kind, const Fingerprint& 
   out.bytes(std::span(fingerprint));
   out.u32(sections);
   out.u32(0);
-  header_.checksum = checksum(0, out.view());
+  header_.checksum = runtime::checksum(0, out.view());
   out.u64(header_.checksum);
   sink_.write(out.view());
 }
@@ -158,7 +158,7 @@ runtime::ByteWriter Writer::begin_section(Tag tag, std::uint32_t flags, std::siz
 
 void Writer::emit(Tag tag, std::uint32_t flags, std::span<const std::byte> stored, std::size_t raw_bytes) {
   runtime::ByteWriter out = begin_section(tag, flags, stored.size(), raw_bytes);
-  out.u64(checksum(section_seed(header_, written_), out.view(), stored));
+  out.u64(runtime::checksum(section_seed(header_, written_), out.view(), stored));
   sink_.write(out.view());
   sink_.write(stored);
   ++written_;
@@ -186,7 +186,7 @@ void Writer::section(Tag tag, std::size_t bytes, const std::function<void(std::s
   const std::span<std::byte> payload = place.subspan(Section::header_bytes);
   runtime::ByteWriter out = begin_section(tag, 0, bytes, bytes);
   fill(payload);
-  out.u64(checksum(section_seed(header_, written_), out.view(), payload));
+  out.u64(runtime::checksum(section_seed(header_, written_), out.view(), payload));
   std::copy(out.view().begin(), out.view().end(), place.begin());
   ++written_;
 }
@@ -234,8 +234,9 @@ Reader::Reader(std::span<const std::byte> file) : header_(read_header(file)) {
               " bytes were announced and " + std::to_string(in.remaining()) + " are left");
     }
     section.stored = in.bytes(static_cast<std::size_t>(stored_bytes));
-    if (section.checksum != checksum(section_seed(header_, index),
-                                     section_header.first(Section::header_bytes - 8), section.stored)) {
+    if (section.checksum != runtime::checksum(section_seed(header_, index),
+                                              section_header.first(Section::header_bytes - 8),
+                                              section.stored)) {
       in.fail(place(section.tag, index) + " is damaged: its checksum does not fit; fetch the file again");
     }
     if ((flags & ~zstd_flag) != 0) {

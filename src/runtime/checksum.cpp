@@ -1,37 +1,59 @@
 #include "hemera/runtime/checksum.hpp"
 
-#include <openssl/evp.h>
+#define XXH_INLINE_ALL
+#include <xxhash.h>
 
 #include <algorithm>
+#include <array>
 #include <future>
-#include <memory>
 #include <vector>
 
-#include "hemera/runtime/error.hpp"
+#include "hemera/runtime/memory.hpp"
 #include "hemera/runtime/thread_pool.hpp"
 
 namespace hemera::runtime {
+namespace {
 
-Checksum checksum(std::span<const std::byte> data) {
-  struct Free {
-    void operator()(EVP_MAC* mac) const { EVP_MAC_free(mac); }
-    void operator()(EVP_MAC_CTX* context) const { EVP_MAC_CTX_free(context); }
-  };
-  static const std::unique_ptr<EVP_MAC, Free> poly1305(EVP_MAC_fetch(nullptr, "POLY1305", nullptr));
-  static_assert(sizeof(checksum_key) - 1 == 32);
-  Checksum out{};
-  std::size_t length = 0;
-  const std::unique_ptr<EVP_MAC_CTX, Free> context(poly1305 ? EVP_MAC_CTX_new(poly1305.get()) : nullptr);
-  if (context == nullptr ||
-      EVP_MAC_init(context.get(), reinterpret_cast<const unsigned char*>(checksum_key), 32, nullptr) != 1 ||
-      EVP_MAC_update(context.get(), reinterpret_cast<const unsigned char*>(data.data()), data.size()) != 1 ||
-      EVP_MAC_final(context.get(), out.data(), &length, out.size()) != 1 || length != out.size()) {
-    throw DeviceError("OpenSSL's libcrypto did not compute Poly1305; check its installation");
+// Vector registers hold bytes, too; whatever is called next may save them, as the dynamic linker does where
+// it binds a function at its first call.
+#if defined(__has_cpp_attribute) && __has_cpp_attribute(gnu::zero_call_used_regs)
+#define HEMERA_ZERO_REGISTERS [[gnu::zero_call_used_regs("all")]]
+#else
+#define HEMERA_ZERO_REGISTERS
+#endif
+
+// xxHash keeps the last bytes that it is given in its state, and copies them on the stack: in frames of this
+// call.
+HEMERA_ZERO_REGISTERS [[gnu::noinline]] std::uint64_t hash(std::uint64_t seed,
+                                                           std::span<const std::byte> first,
+                                                           std::span<const std::byte> second) {
+  if (second.empty()) {
+    return XXH3_64bits_withSeed(first.data(), first.size(), seed);
   }
-  return out;
+  XXH3_state_t state;
+  XXH3_INITSTATE(&state);
+  XXH3_64bits_reset_withSeed(&state, seed);
+  XXH3_64bits_update(&state, first.data(), first.size());
+  XXH3_64bits_update(&state, second.data(), second.size());
+  return XXH3_64bits_digest(&state);
 }
 
-std::vector<Checksum> checksums_of_pieces(std::span<const std::span<const std::byte>> parts) {
+// More than the frames of `hash`, in their place.
+[[gnu::noinline]] void zero_stack_below() {
+  std::array<std::byte, 8192> frames;
+  secure_zero(frames.data(), frames.size());
+}
+
+}  // namespace
+
+std::uint64_t checksum(std::uint64_t seed, std::span<const std::byte> first,
+                       std::span<const std::byte> second) {
+  const std::uint64_t result = hash(seed, first, second);
+  zero_stack_below();  // the bytes may be those of a secret key
+  return result;
+}
+
+std::vector<std::uint64_t> checksums_of_pieces(std::span<const std::span<const std::byte>> parts) {
   constexpr std::size_t most_threads = 16;
   constexpr std::size_t pieces_of_thread = 16;  // at least: 100 us for the 10 that a thread takes to begin
   std::vector<std::span<const std::byte>> pieces;
@@ -40,11 +62,11 @@ std::vector<Checksum> checksums_of_pieces(std::span<const std::span<const std::b
       pieces.push_back(part.subspan(begin, std::min(checksum_piece_bytes, part.size() - begin)));
     }
   }
-  std::vector<Checksum> found(pieces.size());
+  std::vector<std::uint64_t> found(pieces.size());
   const std::size_t threads = std::min({(pieces.size() + pieces_of_thread - 1) / pieces_of_thread,
                                         most_threads, static_cast<std::size_t>(available_processors())});
   const auto take = [&](std::size_t thread) {
-    for (std::size_t i = thread; i < pieces.size(); i += threads) found[i] = checksum(pieces[i]);
+    for (std::size_t i = thread; i < pieces.size(); i += threads) found[i] = checksum(0, pieces[i]);
   };
   std::vector<std::future<void>> others;
   for (std::size_t thread = 1; thread < threads; ++thread) {

@@ -107,7 +107,7 @@ TEST_P(SearchOnDevices, PreparedAnswersHaveTheSameBits) {
     const std::size_t half = database.half_bytes(1, packing.width), pieces = runtime::checksum_pieces(half);
     EXPECT_GT(half, std::size_t{1} << 20);
     std::vector<std::byte> answer(2 * half), finished(2 * half);
-    std::vector<runtime::Checksum> checksums(2 * pieces), of_finished(2 * pieces);
+    std::vector<std::uint64_t> checksums(2 * pieces), of_finished(2 * pieces);
     const auto place = [&](auto& bytes, auto& own_checksums, std::size_t first) {
       return AnswerHalf{std::span(bytes).subspan(first * half, half),
                         std::span(own_checksums).subspan(first * pieces, pieces)};

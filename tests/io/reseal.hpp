@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "hemera/io/container.hpp"
-#include "io/checksum.hpp"
+#include "hemera/runtime/checksum.hpp"
 
 namespace hemera::io::test {
 
@@ -35,7 +35,7 @@ inline void reseal(std::span<std::byte> file) {
     return;
   }
   const std::span<const std::byte> view(file);
-  const std::uint64_t header_checksum = checksum(0, view.first(Header::bytes - 8));
+  const std::uint64_t header_checksum = runtime::checksum(0, view.first(Header::bytes - 8));
   store(file, Header::bytes - 8, header_checksum, 8);
   std::size_t at = Header::bytes;
   for (std::uint64_t index = 0; file.size() - at >= Section::header_bytes; ++index) {
@@ -43,7 +43,7 @@ inline void reseal(std::span<std::byte> file) {
     const std::uint64_t stored = std::min<std::uint64_t>(load(file, at + 8, 8), file.size() - payload);
     store(file, at + 8, stored, 8);
     store(file, at + 24,
-          checksum(header_checksum + index, view.subspan(at, 24), view.subspan(payload, stored)), 8);
+          runtime::checksum(header_checksum + index, view.subspan(at, 24), view.subspan(payload, stored)), 8);
     at = payload + static_cast<std::size_t>(stored);
   }
 }

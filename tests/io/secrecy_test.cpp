@@ -11,7 +11,7 @@
 
 #include "child_process.hpp"
 #include "hemera/io/objects.hpp"
-#include "io/checksum.hpp"
+#include "hemera/runtime/checksum.hpp"
 #include "io/small_parameters.hpp"
 
 namespace hemera::io {
@@ -68,8 +68,8 @@ TEST_F(Secrecy, AChecksumLeavesNothingOfItsBytesOnTheStack) {
     const std::vector<std::byte> head(24, std::byte{0xEE});
     std::uint64_t sum = 0;
     run_on(stack_, [&] {
-      sum = checksum(1, head, secret);
-      sum += checksum(2, secret);
+      sum = runtime::checksum(1, head, secret);
+      sum += runtime::checksum(2, secret);
     });
     EXPECT_NE(sum, 0U);
     EXPECT_EQ(found(stack_, secret), 0U) << size;

@@ -7,7 +7,7 @@ the body         numbers, little-endian
 last 32 bytes    SHA-256 of all before
 
 Answers have version 3. Their header has the sizes of the body's parts, "parts", and their digest is that of
-the checksums of each 64 KiB (`hemera/runtime/checksum.hpp`): of all before the body, of the first part, of
+the XXH3-64 of each 64 KiB (`hemera/runtime/checksum.hpp`): of all before the body, of the first part, of
 the next. Threads share the work, and the checksums of a part that is known early are taken early.
 """
 

@@ -79,7 +79,7 @@ class PackedHalves {
     const std::size_t offset = first - begins_[which];
     const std::span place = out.bytes.subspan(offset, std::min(piece.size(), out.bytes.size() - offset));
     std::memcpy(place.data(), piece.data(), place.size());
-    if (!out.checksums.empty()) out.checksums[offset / piece_bytes] = runtime::checksum(place);
+    if (!out.checksums.empty()) out.checksums[offset / piece_bytes] = runtime::checksum(0, place);
   }
 
  private:

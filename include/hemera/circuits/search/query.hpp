@@ -74,8 +74,8 @@ struct Packing {
 /// Where one component of an answer goes: `width` bytes a number, [block, query, N], and their checksums.
 struct AnswerHalf {
   std::span<std::byte> bytes;
-  /// Of each runtime::checksum_piece_bytes; none: not wanted.
-  std::span<runtime::Checksum> checksums = {};
+  /// Of each runtime::checksum_piece_bytes, with seed 0; none: not wanted.
+  std::span<std::uint64_t> checksums = {};
 };
 /// Where an answer (b, a) goes. The halves are apart since a is known before the query where it is prepared.
 struct AnswerHalves {
