@@ -46,7 +46,9 @@ def transformer(features: int, heads: int, inner: int) -> Callable[[Any], Any]:
         """Of a sequence of shape (tokens, features)."""
         mixed = [head(x, slice(first, first + width)) for first in range(0, features, width)]
         x = layer_norm(x + np.concatenate(mixed, -1) @ output)
-        return layer_norm(x + gelu(x @ up) @ down)
+        # The hidden layer in parts, so that fewer of its values are there at once.
+        parts = (slice(first, first + features) for first in range(0, inner, features))
+        return layer_norm(x + sum(gelu(x @ up[:, part]) @ down[part] for part in parts))
 
     return block
 

@@ -180,8 +180,8 @@ def _worth_joining(last: SparseMap, before: Affine, shared: bool) -> bool:
     """Whether one map in place of two is not more work. A map whose result others need too stays anyway."""
     if any(isinstance(own, RepeatedMap) for own in (last, *before.maps)):  # those of many entries
         return all(
-            last.is_identity
-            or first.is_identity
+            first.is_identity
+            or (last.is_identity and not shared)
             or (isinstance(last, RepeatedMap) and last.joins(first) and not shared)
             for first in before.maps
         )

@@ -38,6 +38,8 @@ Where = Literal["left", "right", "target"]
 
 _MOST_CIPHERTEXTS = 1 << 12
 """Of an array."""
+_MOST_JOINED = 1 << 10
+"""Ciphertexts that one matrix takes of several values: they are copied before."""
 _MOST_LISTED = 1 << 24
 """Entries of maps between tokens."""
 
@@ -314,9 +316,11 @@ class _Sequences:
         others = [(x, own) for x, own in pairs if not _is_for_each(own)]
         terms = [self.maps.mapped(x, own)[0] for x, own in moved]
         shapes = Shapes()
-        if others:
-            found, shapes = self.maps.joined_map(*map(list, zip(*others, strict=True)))
+        together = sum(own.inputs for _, own in others) <= _MOST_JOINED
+        for each in [others] if others and together else [[other] for other in others]:
+            found, matrices = self.maps.joined_map(*map(list, zip(*each, strict=True)))
             terms.append(found)
+            shapes += matrices
         if not terms:  # a constant
             terms = [self.maps.taken(xs[0], np.zeros(maps[0].outputs, np.int64)) * 0]
         return functools.reduce(operator.add, terms), shapes
