@@ -82,7 +82,7 @@ for layout, samples in (("ciphertexts", 512), ("sequences", 128)):
 # BERT-base as a plan: 256 sequences of 128 tokens fill the slots of N = 2^16. It takes about a minute and
 # 6 GB, and nothing is encrypted: `python 21_transformer_block.py bert`.
 if "bert" in sys.argv[1:]:
-    options["calibrate"] = rng.uniform(-1.7, 1.7, (2, 128, 768))
+    options |= {"calibrate": rng.uniform(-1.7, 1.7, (2, 128, 768)), "precision_bits": 18}
     sequence = hm.ArraySpec((128, 768), range=(-2, 2))
     bert = transformer(768, heads=12, inner=3072)
     plan = hm.compile(bert, sequence, samples=256, layout="sequences", device="nvidia-h200", **options)

@@ -112,6 +112,8 @@ class _Sequences:
         self.maps = TurnedMaps(counts, length, samples, precision_bits)
         self._values: list[_Value | _View | None] = []
         """None: of products that sums take."""
+        self._more: list[_Value] = []
+        """Of views too, numbered after the nodes: values with factors."""
         self._elsewhere: list[tuple[_View, _Value]] = []
         """Values that were brought to other places."""
         self._classes = alike_nodes(program)
@@ -178,7 +180,8 @@ class _Sequences:
 
     def _value(self, view: _View) -> _Value:
         """The value of whose elements a view is."""
-        own = self._values[view.at]
+        count = len(self._program.nodes)
+        own = self._values[view.at] if view.at < count else self._more[view.at - count]
         assert isinstance(own, _Value)
         return own
 
@@ -253,16 +256,39 @@ class _Sequences:
         node = self._program.nodes[at]
         if at in self._sums:
             return self._sum_of_products(at, operation), Shapes()
-        if len(operation.maps) == 1 and operation.offset is None and operation.maps[0].is_selection:
+        if len(operation.maps) == 1 and operation.offset is None and _is_for_each(operation.maps[0]):
             own = operation.maps[0]
-            if own.entries == own.outputs:
+            if own.is_selection:
                 return self._view(node.operands[0]).of(own.columns), Shapes()
+            copies = self._scaled_copies(node.operands[0], own) if own.outputs > own.inputs else None
+            if copies is not None:
+                return copies, Shapes()
         for way in (self._of_each_token, self._element_by_element, self._between_tokens):
             found = way(node, operation)
             if found is not None:
                 value, shapes = found
                 return self._plus(value, operation.offset), shapes
         raise _refusal(node)
+
+    def _scaled_copies(self, at: int, own: SparseMap) -> _View | None:
+        """Copies of elements with a factor for each: these are multiplied before they are copied. None where
+        copies of one element have different factors."""
+        view = self._view(at).of(own.columns)
+        source = self._value(view)
+        taken = own.columns if view.taken is None else view.taken
+        factors = np.full(source.places.size, own.values[0])
+        factors[taken] = own.values
+        if (factors[taken] != own.values).any():
+            return None
+        self._more.append(_Value(self._times(source, factors), source.places))
+        return _View(len(self._program.nodes) + len(self._more) - 1, taken)
+
+    def _times(self, x: _Value, factors: NDArray[Any]) -> Symbol:
+        """Elements with a factor for each."""
+        numbers = self._numbers(factors, x.places)
+        if (numbers == numbers[:, :1]).all():
+            return self.maps.scaled(x.symbol, numbers[:, 0])
+        return x.symbol * self.maps.by_token(numbers)
 
     def _plus(self, x: _Value, offset: NDArray[Any] | None) -> _Value:
         if offset is None or not offset.any():
@@ -341,11 +367,7 @@ class _Sequences:
         for x, own in zip(xs, operation.maps, strict=True):
             factors = np.zeros(own.outputs)
             factors[own.rows] = own.values
-            numbers = self._numbers(factors, x.places)
-            if (numbers == numbers[:, :1]).all():
-                terms.append(self.maps.scaled(x.symbol, numbers[:, 0]))
-            else:
-                terms.append(x.symbol * self.maps.by_token(numbers))
+            terms.append(self._times(x, factors))
         return _Value(functools.reduce(operator.add, terms), xs[0].places), Shapes()
 
     def _between_tokens(self, node: Node, operation: Affine) -> tuple[_Value, Shapes] | None:

@@ -83,6 +83,7 @@ PROGRAMS: dict[str, Callable[..., Any]] = {
     ),
     "masked scores": lambda x: ((x @ x.T) ** 2 * MASK + MASK / 2) @ x,
     "masked products": lambda x: ((x @ x.T) * MASK + MASK / 2) @ x,
+    "scaled copies": lambda x: ((x / 8) @ (x * np.arange(1.0, 7.0)).T) @ (x * POSITIONS),
     "turned scores": lambda x: (x @ x.T).T @ (x @ NARROW),
     "sums of scores": lambda x: [(x @ x.T).sum(0), (x @ x.T).sum(1), (x @ (x @ SQUARE).T).mean()],
     "factors of both": lambda x: ((x @ x.T) * x.sum(1) * x[:, :1]) @ x / 8,
