@@ -11,8 +11,7 @@ from __future__ import annotations
 import functools
 import itertools
 import operator
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from typing import Any, Literal, get_args
 
 import numpy as np
@@ -21,12 +20,13 @@ from numpy.typing import NDArray
 from hemera.arrays.batches import of_one_sample
 from hemera.arrays.sparse_map import SparseMap
 from hemera.arrays.splitting import SplitProgram
-from hemera.arrays.tensor import Affine, Apply, Input, Multiply, Node, Shape, TensorProgram
+from hemera.arrays.tensor import Affine, Apply, Input, Multiply, Node, TensorProgram
 from hemera.arrays.token_places import Places
-from hemera.arrays.token_turns import Products, Turns, products_of, turns_of
+from hemera.arrays.token_turns import Products, products_of, turns_of
 from hemera.compiler.alike import alike_nodes
 from hemera.compiler.elements import sums_of_products
 from hemera.compiler.lowering import Lowered, Step
+from hemera.compiler.token_values import TokenValues, Value, View
 from hemera.compiler.turned_maps import Shapes, TurnedMaps
 from hemera.errors import ParameterError
 from hemera.serving.tracing import Symbol
@@ -42,33 +42,6 @@ _MOST_JOINED = 1 << 10
 """Ciphertexts that one matrix takes of several values: they are copied before."""
 _MOST_LISTED = 1 << 24
 """Entries of maps between tokens."""
-
-
-@dataclass(frozen=True)
-class _Value:
-    """The ciphertexts of a node, or of elements of it."""
-
-    symbol: Symbol
-    places: Places
-
-
-@dataclass(frozen=True, eq=False)
-class _View:
-    """Elements of a node's value, which come to their places where they are used."""
-
-    at: int
-    taken: Indices | None = None
-    """None: all of them in their order."""
-
-    def of(self, taken: Indices) -> _View:
-        """Elements of these."""
-        return _View(self.at, taken if self.taken is None else self.taken[taken])
-
-    def is_like(self, other: _View) -> bool:
-        """Whether both are the same elements."""
-        if self.taken is None or other.taken is None:
-            return self.at == other.at and self.taken is other.taken
-        return self.at == other.at and np.array_equal(self.taken, other.taken)
 
 
 def input_places(program: TensorProgram, length: int) -> list[int | None]:
@@ -98,9 +71,8 @@ def in_sequences(
     return *lowering.maps.lowered(program, lowering.steps, lowering.magnitudes, lowering.arrays), axes
 
 
-class _Sequences:
+class _Sequences(TokenValues):
     def __init__(self, program: TensorProgram, length: int, samples: int, precision_bits: float) -> None:
-        self._program, self._length = program, length
         axes = input_places(program, length)
         self._inputs = [
             Places.everywhere(program.nodes[at].size)
@@ -109,13 +81,7 @@ class _Sequences:
             for at, axis in zip(program.inputs, axes, strict=True)
         ]
         counts = [places.count for places in self._inputs]
-        self.maps = TurnedMaps(counts, length, samples, precision_bits)
-        self._values: list[_Value | _View | None] = []
-        """None: of products that sums take."""
-        self._more: list[_Value] = []
-        """Of views too, numbered after the nodes: values with factors."""
-        self._elsewhere: list[tuple[_View, _Value]] = []
-        """Values that were brought to other places."""
+        super().__init__(program, length, TurnedMaps(counts, length, samples, precision_bits))
         self._classes = alike_nodes(program)
         self._ways: dict[int, tuple[Places, Where]] = {}
         """By a class of nodes, how their sums of products are computed."""
@@ -132,16 +98,16 @@ class _Sequences:
         for at, node in enumerate(self._program.nodes):
             operation, before = node.operation, len(forms)
             shapes = Shapes()
-            value: _Value | _View | None
+            value: Value | View | None
             if isinstance(operation, Input):
-                value = _Value(*next(inputs))
+                value = Value(*next(inputs))
             elif at in self._taken_by_sums:
                 value = None
             elif isinstance(operation, Affine):
                 value, shapes = self._affine(at, operation)
             else:
                 value = self._of_elements(node)
-            if isinstance(value, _Value):
+            if isinstance(value, Value):
                 if value.places.count > _MOST_CIPHERTEXTS:
                     raise ParameterError(
                         f"an array of shape {node.shape} would take {value.places.count} ciphertexts; at "
@@ -171,76 +137,7 @@ class _Sequences:
             f"decrypted; return sums over one of them{_line(node)}"
         )
 
-    # --- Elements at the places where they are needed. ---
-
-    def _view(self, at: int) -> _View:
-        """The elements of a node."""
-        own = self._values[at]
-        return own if isinstance(own, _View) else _View(at)
-
-    def _value(self, view: _View) -> _Value:
-        """The value of whose elements a view is."""
-        count = len(self._program.nodes)
-        own = self._values[view.at] if view.at < count else self._more[view.at - count]
-        assert isinstance(own, _Value)
-        return own
-
-    def _turns(self, view: _View, wanted: Places) -> Turns | None:
-        """Those that bring elements to some places; None where they can not come there."""
-        own = self._value(view).places
-        taken = np.arange(own.size) if view.taken is None else view.taken
-        return turns_of(SparseMap.selection(taken, own.size), own, wanted, self._length)
-
-    def _cost(self, view: _View, wanted: Places) -> int | None:
-        """Ciphertexts that are turned to bring elements to some places; None where they do not come there."""
-        if view.taken is None and self._value(view).places.is_like(wanted):
-            return 0
-        turns = self._turns(view, wanted)
-        return None if turns is None else turns.cost
-
-    def _at(self, view: _View, wanted: Places) -> _Value | None:
-        """Elements at some places; None where they can not come there."""
-        own = self._value(view)
-        if view.taken is None and own.places.is_like(wanted):
-            return own
-        for known, found in self._elsewhere:
-            if known.is_like(view) and found.places.is_like(wanted):
-                return found
-        turns = self._turns(view, wanted)
-        if turns is None:
-            return None
-        found = _Value(self.maps.turned_map(own.symbol, turns, wanted.count)[0], wanted)
-        self._elsewhere.append((view, found))
-        return found
-
-    def _candidates(self, shape: Shape, views: Sequence[_View] = ()) -> Iterator[Places]:
-        """Places for a result: those that its operands have, and others for its shape."""
-        first, *others = Places.candidates(shape, self._length)
-        yield first
-        for view in views:
-            own = self._value(view).places
-            found = own if view.taken is None else own.taken(view.taken, self._length)
-            if found is not None:
-                yield found
-        yield from others
-
-    def _met(self, views: Sequence[_View], shape: Shape) -> list[_Value] | None:
-        """Operands of one shape at common places, with the fewest turns."""
-        best: tuple[int, Places] | None = None
-        for places in self._candidates(shape, views):
-            costs = [own for own in (self._cost(view, places) for view in views) if own is not None]
-            if len(costs) == len(views) and (best is None or sum(costs) < best[0]):
-                best = sum(costs), places
-                if best[0] == 0:
-                    break
-        if best is None:
-            return None
-        found = [self._at(view, best[1]) for view in views]
-        return [each for each in found if each is not None]
-
-    # --- Operations. ---
-
-    def _of_elements(self, node: Node) -> _Value:
+    def _of_elements(self, node: Node) -> Value:
         """A product, or a function."""
         xs = self._met([self._view(at) for at in node.operands], node.shape)
         if xs is None:
@@ -248,11 +145,11 @@ class _Sequences:
         symbols = [x.symbol for x in xs]
         if isinstance(node.operation, Multiply):
             a, b = symbols
-            return _Value(a.square() if a is b else a * b, xs[0].places)
+            return Value(a.square() if a is b else a * b, xs[0].places)
         assert isinstance(node.operation, Apply)
-        return _Value(self.maps.function(node.operation, symbols), xs[0].places)
+        return Value(self.maps.function(node.operation, symbols), xs[0].places)
 
-    def _affine(self, at: int, operation: Affine) -> tuple[_Value | _View, Shapes]:
+    def _affine(self, at: int, operation: Affine) -> tuple[Value | View, Shapes]:
         node = self._program.nodes[at]
         if at in self._sums:
             return self._sum_of_products(at, operation), Shapes()
@@ -270,7 +167,7 @@ class _Sequences:
                 return self._plus(value, operation.offset), shapes
         raise _refusal(node)
 
-    def _scaled_copies(self, at: int, own: SparseMap) -> _View | None:
+    def _scaled_copies(self, at: int, own: SparseMap) -> View | None:
         """Copies of elements with a factor for each: these are multiplied before they are copied. None where
         copies of one element have different factors."""
         view = self._view(at).of(own.columns)
@@ -280,23 +177,23 @@ class _Sequences:
         factors[taken] = own.values
         if (factors[taken] != own.values).any():
             return None
-        self._more.append(_Value(self._times(source, factors), source.places))
-        return _View(len(self._program.nodes) + len(self._more) - 1, taken)
+        self._more.append(Value(self._times(source, factors), source.places))
+        return View(len(self._program.nodes) + len(self._more) - 1, taken)
 
-    def _times(self, x: _Value, factors: NDArray[Any]) -> Symbol:
+    def _times(self, x: Value, factors: NDArray[Any]) -> Symbol:
         """Elements with a factor for each."""
         numbers = self._numbers(factors, x.places)
         if (numbers == numbers[:, :1]).all():
             return self.maps.scaled(x.symbol, numbers[:, 0])
         return x.symbol * self.maps.by_token(numbers)
 
-    def _plus(self, x: _Value, offset: NDArray[Any] | None) -> _Value:
+    def _plus(self, x: Value, offset: NDArray[Any] | None) -> Value:
         if offset is None or not offset.any():
             return x
         numbers = self._numbers(offset, x.places)
         if (numbers == numbers[:, :1]).all():
-            return _Value(self.maps.plus(x.symbol, numbers[:, 0]), x.places)
-        return _Value(x.symbol + self.maps.by_token(numbers), x.places)
+            return Value(self.maps.plus(x.symbol, numbers[:, 0]), x.places)
+        return Value(x.symbol + self.maps.by_token(numbers), x.places)
 
     def _numbers(self, values: NDArray[Any], places: Places) -> NDArray[Any]:
         """Numbers for each element, by ciphertexts and tokens; of one token where all have the same."""
@@ -308,7 +205,7 @@ class _Sequences:
         found[places.ciphertexts, places.tokens] = values
         return found
 
-    def _of_each_token(self, node: Node, operation: Affine) -> tuple[_Value, Shapes] | None:
+    def _of_each_token(self, node: Node, operation: Affine) -> tuple[Value, Shapes] | None:
         """A map that does the same with the elements of each token."""
         length = self._length
         shapes = [self._program.nodes[at].shape for at in node.operands]
@@ -332,7 +229,7 @@ class _Sequences:
                 assert x is not None
                 symbols.append(x.symbol)
             found, matrices = self._sum_of_maps(symbols, one.maps)
-            return _Value(found, Places.along(node.shape, axis)), matrices
+            return Value(found, Places.along(node.shape, axis)), matrices
         return None
 
     def _sum_of_maps(self, xs: Sequence[Symbol], maps: Sequence[SparseMap]) -> tuple[Symbol, Shapes]:
@@ -351,7 +248,7 @@ class _Sequences:
             terms = [self.maps.taken(xs[0], np.zeros(maps[0].outputs, np.int64)) * 0]
         return functools.reduce(operator.add, terms), shapes
 
-    def _element_by_element(self, node: Node, operation: Affine) -> tuple[_Value, Shapes] | None:
+    def _element_by_element(self, node: Node, operation: Affine) -> tuple[Value, Shapes] | None:
         """A sum of elements, with a factor for each."""
         if any(own.entries > _MOST_LISTED for own in operation.maps):
             return None
@@ -368,9 +265,9 @@ class _Sequences:
             factors = np.zeros(own.outputs)
             factors[own.rows] = own.values
             terms.append(self._times(x, factors))
-        return _Value(functools.reduce(operator.add, terms), xs[0].places), Shapes()
+        return Value(functools.reduce(operator.add, terms), xs[0].places), Shapes()
 
-    def _between_tokens(self, node: Node, operation: Affine) -> tuple[_Value, Shapes] | None:
+    def _between_tokens(self, node: Node, operation: Affine) -> tuple[Value, Shapes] | None:
         """A map by which tokens meet."""
         if any(own.entries > _MOST_LISTED for own in operation.maps):
             return None
@@ -397,9 +294,9 @@ class _Sequences:
             term, matrices = self.maps.turned_map(value.symbol, turns_own, places.count)
             terms.append(term)
             shapes += matrices
-        return _Value(functools.reduce(operator.add, terms), places), shapes
+        return Value(functools.reduce(operator.add, terms), places), shapes
 
-    def _sum_of_products(self, at: int, operation: Affine) -> _Value:
+    def _sum_of_products(self, at: int, operation: Affine) -> Value:
         """A sum of products of two values, each relinearized and rescaled once."""
         node, blocks = self._program.nodes[at], self._sums[at]
         views = [self._view(each) for each in self._program.nodes[node.operands[0]].operands]
@@ -430,7 +327,7 @@ class _Sequences:
         self._ways[kind] = target, where
         total = self.maps.turned_products([value.symbol for value in values], products, target.count)
         total = self.maps.scaled(total, np.array([blocks.matrix[0, 0]]))
-        return self._plus(_Value(total, target), operation.offset)
+        return self._plus(Value(total, target), operation.offset)
 
 
 def _elements(own: SparseMap) -> Indices | None:

@@ -58,3 +58,10 @@ def test_programs_have_numpy_s_results(shown: dict[str, Any]) -> None:
     assert mean == answers.mean()
     assert "exactly equal" in str(exact_agreement)
     assert survey["high"] == pytest.approx((answers > 3).mean(), abs=2**-15)
+
+
+def test_sequences_have_numpy_s_attention(shown: dict[str, Any]) -> None:
+    plan, sentences = shown["attended"], shown["sentences"]
+    assert plan.layout == "sequences"
+    wanted = np.stack([shown["attention"](each) for each in sentences])
+    np.testing.assert_allclose(plan.evaluate_clear(sentences), wanted, atol=2.0**-8)

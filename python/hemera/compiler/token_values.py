@@ -1,0 +1,131 @@
+"""Values with tokens in slots, and views of their elements, which are moved where they are used."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hemera.arrays.sparse_map import SparseMap
+from hemera.arrays.tensor import Shape, TensorProgram
+from hemera.arrays.token_places import Places
+from hemera.arrays.token_turns import Turns, turns_of
+from hemera.compiler.turned_maps import TurnedMaps
+from hemera.serving.tracing import Symbol
+
+__all__ = ["TokenValues", "Value", "View"]
+
+Indices = NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Value:
+    """The ciphertexts of a node, or of elements of it."""
+
+    symbol: Symbol
+    places: Places
+
+
+@dataclass(frozen=True, eq=False)
+class View:
+    """Elements of a node's value, which come to their places where they are used."""
+
+    at: int
+    taken: Indices | None = None
+    """None: all of them in their order."""
+
+    def of(self, taken: Indices) -> View:
+        """Elements of these."""
+        return View(self.at, taken if self.taken is None else self.taken[taken])
+
+    def is_like(self, other: View) -> bool:
+        """Whether both are the same elements."""
+        if self.taken is None or other.taken is None:
+            return self.at == other.at and self.taken is other.taken
+        return self.at == other.at and np.array_equal(self.taken, other.taken)
+
+
+class TokenValues:
+    """The values of a program's nodes.
+
+    Args:
+        program: of one sample.
+        length: the number of tokens.
+        maps: records what brings elements to other places.
+    """
+
+    def __init__(self, program: TensorProgram, length: int, maps: TurnedMaps) -> None:
+        self._program, self._length, self.maps = program, length, maps
+        self._values: list[Value | View | None] = []
+        """None: of products that sums take."""
+        self._more: list[Value] = []
+        """Of views too, numbered after the nodes: values with factors."""
+        self._elsewhere: list[tuple[View, Value]] = []
+        """Values that were brought to other places."""
+
+    def _view(self, at: int) -> View:
+        """The elements of a node."""
+        own = self._values[at]
+        return own if isinstance(own, View) else View(at)
+
+    def _value(self, view: View) -> Value:
+        """The value of whose elements a view is."""
+        count = len(self._program.nodes)
+        own = self._values[view.at] if view.at < count else self._more[view.at - count]
+        assert isinstance(own, Value)
+        return own
+
+    def _turns(self, view: View, wanted: Places) -> Turns | None:
+        """Those that bring elements to some places; None where they can not come there."""
+        own = self._value(view).places
+        taken = np.arange(own.size) if view.taken is None else view.taken
+        return turns_of(SparseMap.selection(taken, own.size), own, wanted, self._length)
+
+    def _cost(self, view: View, wanted: Places) -> int | None:
+        """Ciphertexts that are turned to bring elements to some places; None where they do not come there."""
+        if view.taken is None and self._value(view).places.is_like(wanted):
+            return 0
+        turns = self._turns(view, wanted)
+        return None if turns is None else turns.cost
+
+    def _at(self, view: View, wanted: Places) -> Value | None:
+        """Elements at some places; None where they can not come there."""
+        own = self._value(view)
+        if view.taken is None and own.places.is_like(wanted):
+            return own
+        for known, found in self._elsewhere:
+            if known.is_like(view) and found.places.is_like(wanted):
+                return found
+        turns = self._turns(view, wanted)
+        if turns is None:
+            return None
+        found = Value(self.maps.turned_map(own.symbol, turns, wanted.count)[0], wanted)
+        self._elsewhere.append((view, found))
+        return found
+
+    def _candidates(self, shape: Shape, views: Sequence[View] = ()) -> Iterator[Places]:
+        """Places for a result: those that its operands have, and others for its shape."""
+        first, *others = Places.candidates(shape, self._length)
+        yield first
+        for view in views:
+            own = self._value(view).places
+            found = own if view.taken is None else own.taken(view.taken, self._length)
+            if found is not None:
+                yield found
+        yield from others
+
+    def _met(self, views: Sequence[View], shape: Shape) -> list[Value] | None:
+        """Operands of one shape at common places, with the fewest turns."""
+        best: tuple[int, Places] | None = None
+        for places in self._candidates(shape, views):
+            costs = [own for own in (self._cost(view, places) for view in views) if own is not None]
+            if len(costs) == len(views) and (best is None or sum(costs) < best[0]):
+                best = sum(costs), places
+                if best[0] == 0:
+                    break
+        if best is None:
+            return None
+        found = [self._at(view, best[1]) for view in views]
+        return [each for each in found if each is not None]
