@@ -233,7 +233,7 @@ class TrainingPlan:
         if self.parts_apart:
             return np.tile(rows.ravel(), 2)
         slots: Floats = rows.ravel()
-        return slots * (1 + 1j) if own.is_accelerated else slots
+        return np.asarray(slots * (1 + 1j), np.complex128) if own.is_accelerated else slots
 
     def unpack_weights(self, state: NDArray[np.complex128]) -> Floats:
         """The weights, of shape (models, width), of a decrypted state of shape (state_slots,)."""
