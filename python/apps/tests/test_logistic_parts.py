@@ -111,6 +111,7 @@ def test_captured_iterations_have_the_same_bits(
     plan = logistic.TrainingPlan(params, settings)
     client = logistic.Client(plan, device="cpu")
     pack = plan.pack_weights
+    assert pack(np.zeros((1, 8))).dtype == np.float64
     monkeypatch.setattr(plan, "pack_weights", lambda weights: pack(weights).astype(dtype))
     start, keys = client.start(), client.keys()
     assert start.dtype == dtype
