@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from hemera.errors import FormatError, MismatchError, ParameterError
 
-__all__ = ["COPY", "Layout", "index_bits"]
+__all__ = ["COPY", "Layout", "axes_before", "index_bits"]
 
 Indices = NDArray[np.int64]
 Place = tuple[int, int]
@@ -29,6 +29,15 @@ def index_bits(shape: Sequence[int]) -> tuple[Place, ...]:
     return tuple(
         (axis, bit) for axis in reversed(range(len(shape))) for bit in range((shape[axis] - 1).bit_length())
     )
+
+
+def axes_before(values: NDArray[Any], shape: Sequence[int]) -> int:
+    """The number of axes of an array before those of `shape`. MismatchError for an array of another shape."""
+    axes = values.ndim - len(shape)
+    if axes < 0 or values.shape[axes:] != tuple(shape):
+        wanted = "".join(f", {extent}" for extent in shape)
+        raise MismatchError(f"an array of shape (...{wanted}) is needed, not one of {values.shape}")
+    return axes
 
 
 @dataclass(frozen=True)
@@ -113,10 +122,7 @@ class Layout:
             MismatchError: for another shape.
             ParameterError: for fewer slots than the period.
         """
-        axes = values.ndim - len(self.shape)
-        if axes < 0 or values.shape[axes:] != self.shape:
-            wanted = "".join(f", {extent}" for extent in self.shape)
-            raise MismatchError(f"an array of shape (...{wanted}) is needed, not one of {values.shape}")
+        axes = axes_before(values, self.shape)
         if slots % self.period:
             raise ParameterError(f"{slots} slots are not a multiple of the layout's {self.period}")
         flat = values.reshape((*values.shape[:axes], self.size))

@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hemera.errors import FormatError, MismatchError, ParameterError
+from hemera.arrays.layout import axes_before
+from hemera.errors import FormatError, ParameterError
 
 __all__ = ["PairLayout", "pairs_packed", "pairs_unpacked"]
 
@@ -110,9 +111,7 @@ class PairLayout:
             MismatchError: for another shape.
             ParameterError: for another number of slots.
         """
-        axes = values.ndim - 3
-        if axes < 0 or values.shape[axes:] != self.shape:
-            raise MismatchError(f"an array of shape (..., {self.shape}) is needed, not one of {values.shape}")
+        axes_before(values, self.shape)
         if slots != self.samples * self.size:
             raise ParameterError(f"{slots} slots, and {self.samples} pairs take {self.samples * self.size}")
         rows, columns = self.sample

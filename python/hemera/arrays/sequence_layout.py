@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hemera.errors import FormatError, MismatchError, ParameterError
+from hemera.arrays.layout import axes_before
+from hemera.errors import FormatError, ParameterError
 
 __all__ = ["SequenceLayout"]
 
@@ -86,10 +87,7 @@ class SequenceLayout:
             MismatchError: for another shape.
             ParameterError: for another number of slots.
         """
-        axes = values.ndim - len(self.shape)
-        if axes < 0 or values.shape[axes:] != self.shape:
-            wanted = "".join(f", {extent}" for extent in self.shape)
-            raise MismatchError(f"an array of shape (...{wanted}) is needed, not one of {values.shape}")
+        axes = axes_before(values, self.shape)
         if slots != self.samples * self.length:
             raise ParameterError(
                 f"{slots} slots, and a ciphertext holds {self.samples} samples of {self.length} tokens"

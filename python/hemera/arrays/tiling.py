@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hemera.arrays.layout import COPY, Layout
-from hemera.errors import FormatError, MismatchError, ParameterError
+from hemera.arrays.layout import COPY, Layout, axes_before
+from hemera.errors import FormatError, ParameterError
 
 __all__ = ["TiledLayout", "Tiling"]
 
@@ -107,10 +107,7 @@ class Tiling:
 
     def cut(self, values: NDArray[Any]) -> list[NDArray[Any]]:
         """The tiles of values of shape (..., *shape). MismatchError for another shape."""
-        axes = values.ndim - len(self.shape)
-        if axes < 0 or values.shape[axes:] != self.shape:
-            wanted = "".join(f", {extent}" for extent in self.shape)
-            raise MismatchError(f"an array of shape (...{wanted}) is needed, not one of {values.shape}")
+        axes_before(values, self.shape)
         return [values[own] for own in self.slices]
 
     def joined(self, tiles: Sequence[NDArray[Any]]) -> NDArray[Any]:
