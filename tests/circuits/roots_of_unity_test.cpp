@@ -53,10 +53,9 @@ struct RootsOfUnityBootstrap : ::testing::Test {
     const Bootstrap plan(parameters, options);
     ASSERT_EQ(plan.blocks(), settings.blocks);
     const BootstrapSession session(parameters, plan);
-    // Two slots: bits of an error vary by 1.6, so that more runs are averaged, of the kinds that differ
-    // there.
+    // Bits of an error vary by 1.6: few slots take more runs, and two those kinds that differ there.
     const bool is_pair = plan.slots() == 2;
-    const std::size_t runs = is_pair ? 16 : 4;
+    const std::size_t runs = plan.slots() <= 4 ? 16 : 4;
     for (const Kind& kind : kinds()) {
       if (is_pair && kind.name != std::string("uniform") && kind.name != std::string("one slot")) continue;
       SCOPED_TRACE(std::string(kind.name) + ", " + std::to_string(options.slots) + " slots");
