@@ -133,7 +133,24 @@ def test_products_of_integers(
 ) -> None:
     monkeypatch.setenv("HEMERA_METHOD", "integers")
     monkeypatch.setenv("HEMERA_PRESET", "test-exact")
-    assert compute(run_stage, tmp_path, PAIRS) == [a * b % WORD for a, b in PAIRS]
+    copy = tmp_path / "submission"  # whose files have one ciphertext each, and which reads one file ahead
+    shutil.copytree(ENTRY, copy)
+    source = (copy / "integers.py").read_text()
+    for line, shorter in (("_BATCH = 16384", "_BATCH = 64"), ("_THREADS = 4", "_THREADS = 1")):
+        assert line in source
+        source = source.replace(line, shorter)
+    (copy / "integers.py").write_text(source)
+    draws = random.Random(3)
+    pairs = PAIRS + [(draws.randrange(WORD), draws.randrange(WORD)) for _ in range(3 * 64 + 5 - len(PAIRS))]
+    assert compute(run_stage, tmp_path, pairs, copy) == [a * b % WORD for a, b in pairs]
+    io = tmp_path / "io" / "small"
+    assert not list((io / "public_keys").glob("*secret*"))
+    upload = [path.stat().st_size for path in (io / "ciphertexts_upload").iterdir()]
+    assert len(upload) == 2 * 4
+    # Of N = 2^11, with the levels of a product, and of the second component a seed.
+    assert max(upload) < 2048 * 8 * 5 + 2_000
+    steps = json.loads((io / "server_reported_steps.json").read_text())
+    assert set(steps) == {"Reading", "Encrypted computation", "Writing", "Total"}
 
 
 def test_unknown_methods(

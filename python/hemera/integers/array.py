@@ -100,8 +100,7 @@ class Encrypted(NotAnArray):
     @property
     def levels(self) -> int:
         """The levels that are left; operations refresh what has too few."""
-        engine = self._context._engine
-        return engine.level(self._held) - engine.lowest
+        return self._context._levels_of(self._stored)
 
     def __len__(self) -> int:
         if not self._shape:
@@ -147,10 +146,16 @@ class Encrypted(NotAnArray):
         """
         write_bytes(path, self.to_bytes(compression=compression))
 
-    def shrink(self: EncryptedT) -> EncryptedT:
-        """The same values without levels, for sending: a fourth of the bytes, or less."""
-        level = min(self._context._engine.level(self._held), self._context._engine.lowest)
-        return self._with(replace(self._held, value=self._held.value.at_level(level)), self._shape)
+    def shrink(self: EncryptedT, levels: int = 0) -> EncryptedT:
+        """The same values with fewer levels, for sending: without any a fourth of the bytes, or less.
+
+        Args:
+            levels: what is left, if there are more: as `levels` of `Context.encrypt`.
+
+        Raises:
+            LevelError: if values never have so many.
+        """
+        return self._with(self._context._with_levels(self._stored, levels), self._shape)
 
     def __reduce__(self) -> NoReturn:
         raise TypeError(

@@ -15,12 +15,12 @@ from numpy.typing import ArrayLike, DTypeLike, NDArray
 from hemera import _core
 from hemera.circuits import Bootstrap, LinearTransform
 from hemera.ckks import Parameters
-from hemera.inputs.arguments import described
+from hemera.inputs.arguments import as_integer, described
 from hemera.inputs.source import Source, read_bytes
 from hemera.integers import conversion, files, operations
 from hemera.integers.array import Booleans, Encrypted, Integers
 from hemera.integers.bounded import Bounded, Risk
-from hemera.integers.engine import Engine, Work, finished_level
+from hemera.integers.engine import Engine, Work, finished_level, fresh_error
 from hemera.integers.graph import Function, Graph
 from hemera.integers.layout import BASE, DIGIT_BITS, Layout
 from hemera.integers.points import Points
@@ -135,7 +135,7 @@ class Context:
 
     def _products(self) -> tuple[LinearTransform, LinearTransform]:
         """The matrices of products of the widest integers, whose keys serve all."""
-        level = self._whole.input_level + operations.product_levels(self._layout.digits)
+        level = self._whole.input_level + self.product_levels
         return self._points.transforms(self._layout.digits, level)
 
     @property
@@ -153,6 +153,15 @@ class Context:
     def _engine(self) -> Engine:
         evaluator = self._ckks.bind(self.keys)
         return Engine(evaluator, self._layout, self._whole, self._real, self._points)
+
+    def _levels_of(self, held: Bounded) -> int:
+        """The levels that are left, after the rescale that a product waits for."""
+        return finished_level(held.value) - self._whole.input_level
+
+    def _with_levels(self, held: Bounded, levels: int) -> Bounded:
+        """The same with so many levels, if it has more."""
+        left = min(self._levels_of(held), self._as_levels(levels, "shrink"))
+        return replace(held, value=held.value.at_level(self._whole.input_level + left))
 
     def _bound(self, held: Bounded) -> Bounded:
         """The same with the keys for its operations."""
@@ -177,6 +186,16 @@ class Context:
         return self._layout.values
 
     @property
+    def levels(self) -> int:
+        """The levels of values that were encrypted or refreshed just now, at most."""
+        return self._whole.levels_left
+
+    @property
+    def product_levels(self) -> int:
+        """The levels of operands of a product, of any type, that need no refresh before it."""
+        return operations.product_levels(self._layout.digits)
+
+    @property
     def work(self) -> Work:
         """What was done so far: refreshes and tables."""
         return self._engine.work
@@ -196,29 +215,42 @@ class Context:
 
     # --- Values. ---
 
-    def encrypt(self, values: ArrayLike) -> Integers:
-        """Encrypt integers of NumPy's types.
+    def encrypt(self, values: ArrayLike, *, levels: int | None = None) -> Integers:
+        """Encrypt integers of NumPy's types: with the secret key, if the context has it, and then a file of
+        them takes half the bytes; else with the public key.
 
         Args:
             values: an array of uint8 to uint64 or int8 to int64, up to the context's bits. Python's integers
                 are of NumPy's default type.
+            levels: what they have left, from 0 to `levels` (None). The fewer, the fewer bytes are to be sent:
+                `product_levels` are enough for operands of a product; sums and comparisons need none.
 
         Raises:
             TypeError: if they are of another type.
+            LevelError: if there are not so many levels.
         """
+        left = self.levels if levels is None else self._as_levels(levels, "encrypt")
         given = np.ascontiguousarray(values)
         dtype = integer_type(given.dtype, self._bits)
         shape = np.shape(values)
         constants = getattr(self._of_thread, "constants", None)
-        place = None if constants is None else (given.tobytes(), shape, dtype)
+        place = None if constants is None else (given.tobytes(), shape, dtype, left)
         if constants is not None and place in constants:
-            held = Bounded(constants[place], BASE - 1, self._engine.fresh)
+            value = constants[place]
         else:
             digits = self._layout.from_integers(as_words(given), digits_of(dtype))
-            held = self._engine.encrypted(digits, BASE - 1)
+            encoded = self._ckks.encode(digits, level=self._whole.input_level + left)
+            value = self._ckks.encrypt(encoded, self.keys if self._secret is None else self._secret)
         if constants is not None:
-            constants[place] = held.value
+            constants[place] = value
+        held = Bounded(value, BASE - 1, fresh_error(self._params, self._whole.result_scale))
         return Integers(self, held, shape, dtype)
+
+    def _as_levels(self, levels: int, what: str) -> int:
+        found = as_integer(levels, what, "levels")
+        if not 0 <= found <= self.levels:
+            raise _core.LevelError(f"{what}: levels={found}; values have from 0 to {self.levels}")
+        return found
 
     @overload
     def decrypt(self, x: Integers) -> NDArray[Any]: ...

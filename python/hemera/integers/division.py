@@ -20,6 +20,7 @@ from hemera.integers.bounded import Bounded
 from hemera.integers.engine import Engine
 from hemera.integers.layout import BASE, DIGIT_BITS
 from hemera.integers.lookup import bits, lookup
+from hemera.integers.parts import in_parts
 
 _TOP = BASE - 1
 
@@ -134,6 +135,7 @@ def _own_columns(bounds: Sequence[int], room: int) -> int:
     return max(own for own in range(1, room) if len(_digits(_largest(bounds[:own]))) <= room)
 
 
+@in_parts
 def remainder(engine: Engine, a: Bounded, q: Bounded, divisor: int, digits: int) -> Bounded:
     """a - q divisor modulo 16^digits; what is known to be from 0 to divisor - 1 needs its digits alone."""
     width = max(2, len(_digits(divisor - 1))) if divisor > 0 else digits
@@ -148,6 +150,7 @@ def remainder(engine: Engine, a: Bounded, q: Bounded, divisor: int, digits: int)
     return columns.carried(engine, replace(s + own, largest=max(bounds)), bounds, width)
 
 
+@in_parts
 def low_bits(engine: Engine, a: Bounded, amount: int) -> Bounded:
     """a modulo 2^amount."""
     whole, rest = divmod(amount, DIGIT_BITS)
@@ -167,6 +170,7 @@ def complemented(engine: Engine, a: Bounded, condition: Bounded, digits: int) ->
     return replace(found, largest=_TOP)
 
 
+@in_parts
 def floor_quotient(engine: Engine, a: Bounded, divisor: int, digits: int, signed: bool) -> Bounded:
     """a // divisor, rounded down: with n or ~n as a number from 0 on, ~(~n // d) is n // d of n below 0."""
     if divisor == 1:

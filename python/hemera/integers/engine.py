@@ -16,10 +16,12 @@ from hemera.circuits import Bootstrap
 from hemera.integers.bounded import Bounded, Risk
 from hemera.integers.layout import BASE, DIGIT_BITS, Layout
 from hemera.integers.lookup import Lookup, bits, lookup
+from hemera.integers.parts import in_parts
 from hemera.integers.points import Points
 from hemera.objects.batches import concatenate, stack
 from hemera.objects.ciphertext import Ciphertext
 from hemera.objects.evaluator import Evaluator
+from hemera.parameters import Parameters
 
 _ERROR_DEVIATION = 3.2
 """Of the errors of encryptions."""
@@ -51,6 +53,12 @@ def misread_log2(deviations: float, count: int) -> float:
     law of Laplace, beyond D deviations with exp(-sqrt(2) D). Parts that are normal make a tail shorter.
     """
     return log2(count) - sqrt(2) * min(deviations, _MOST_DEVIATIONS) / log(2)
+
+
+def fresh_error(params: Parameters, scale: float) -> float:
+    """A bound on the deviation of slots that were encrypted with a public key; a secret key's is less."""
+    degree = params.degree
+    return _ERROR_DEVIATION * sqrt(degree * (4 * degree / 3 + 1)) / scale
 
 
 @dataclass
@@ -93,7 +101,7 @@ class Engine:
         scale = whole.result_scale
         # Of a uniform ternary secret, whose slots are sqrt(2 N / 3) in the mean.
         self.rounding = sqrt(degree * (1 + 2 * degree / 3) / 12) / scale
-        self.fresh = _ERROR_DEVIATION * sqrt(degree * (4 * degree / 3 + 1)) / scale
+        self.fresh = fresh_error(params, scale)
         zeros, sample = (
             np.zeros(whole.slots),
             np.random.default_rng(1).uniform(0, _LARGEST_SAMPLE, whole.slots),
@@ -130,9 +138,14 @@ class Engine:
         """The same of booleans."""
         if self.level(x) - self.lowest >= levels and x.error <= error:
             return x
+        return self._refreshed_bits(x, error)
+
+    @in_parts
+    def _refreshed_bits(self, x: Bounded, error: float) -> Bounded:
         found = self.tables(x, lookup(2, lambda s: s), clean=True)
         return (self.cleaned(found) if found[0].error > error else found)[0]
 
+    @in_parts
     def refreshed(self, x: Bounded, error: float = MOST_DIGIT_ERROR) -> Bounded:
         """The same digits, from 0 to 15, with most of the levels: cleaned once, or twice where the error is
         larger than this one, or than what products take."""
@@ -363,10 +376,6 @@ class Engine:
     def error_of_carries(cls, own: float, g: float, p: float, digits: int) -> float:
         """The deviation of digits after their carries, with `own` before."""
         return own + hypot((BASE - 1) * cls.error_of_carry(g, p, digits), BASE * p)
-
-    def encrypted(self, digits: NDArray[np.float64], largest: float) -> Bounded:
-        """Slots of shape (vectors, slots), encrypted with the public key."""
-        return Bounded(self.evaluator.encrypt(digits), largest, self.fresh)
 
 
 def finished_level(value: Ciphertext) -> int:

@@ -13,7 +13,8 @@ from hemera.integers import columns
 from hemera.integers.bounded import Bounded
 from hemera.integers.engine import MOST_BIT_ERROR, Engine, pair
 from hemera.integers.layout import BASE, DIGIT_BITS
-from hemera.integers.lookup import bits, lookup
+from hemera.integers.lookup import Lookup, bits, lookup
+from hemera.integers.parts import in_parts
 from hemera.integers.points import LEVELS
 from hemera.objects.batches import concatenate, stack
 from hemera.objects.ciphertext import Ciphertext
@@ -27,6 +28,7 @@ _PAIR_ERROR = 2.0**-14
 """Of digits that stand beside each other in a table of 256 entries, where the higher one counts 16 times."""
 
 
+@in_parts
 def add(engine: Engine, a: Bounded, b: Bounded, digits: int) -> tuple[Bounded, Bounded]:
     """a + b, and the carries out of its digits."""
     return engine.normalized(a + b, digits)
@@ -38,11 +40,13 @@ def difference(engine: Engine, a: Bounded, b: Bounded, digits: int) -> Bounded:
     return replace(s, largest=2 * _TOP + 1)
 
 
+@in_parts
 def subtract(engine: Engine, a: Bounded, b: Bounded, digits: int) -> Bounded:
     """a - b."""
     return engine.normalized(difference(engine, a, b, digits), digits)[0]
 
 
+@in_parts
 def negate(engine: Engine, a: Bounded, digits: int) -> Bounded:
     """-a."""
     s = engine.plus(a * -1, engine.layout.by_digit([float(BASE)] + [float(_TOP)] * (digits - 1)))
@@ -55,6 +59,7 @@ def invert(engine: Engine, a: Bounded, digits: int) -> Bounded:
     return replace(s, largest=_TOP)
 
 
+@in_parts
 def less(engine: Engine, a: Bounded, b: Bounded, digits: int, signed: bool) -> Bounded:
     """Where a < b: a - b has no carry out. The sign bits of signed numbers are taken as they are: where they
     differ, unsigned numbers compare the other way."""
@@ -84,12 +89,14 @@ def signs(engine: Engine, numbers: list[Bounded]) -> list[Bounded]:
     return [found[slice(i * vectors, (i + 1) * vectors)] for i in range(len(numbers))]
 
 
+@in_parts
 def negative(engine: Engine, a: Bounded, digits: int) -> Bounded:
     """Where a signed number is below 0."""
     (found,) = engine.tables(a, lookup(BASE, lambda x: x >= BASE // 2), clean=True)
     return engine.spread(found, digits - 1)
 
 
+@in_parts
 def equal(engine: Engine, a: Bounded, b: Bounded) -> Bounded:
     """Where a = b: the product over all digits."""
     s = replace(a - b, largest=_TOP)
@@ -103,6 +110,7 @@ def equal(engine: Engine, a: Bounded, b: Bounded) -> Bounded:
     return found
 
 
+@in_parts
 def select(engine: Engine, condition: Bounded, a: Bounded, b: Bounded) -> Bounded:
     """a where the condition holds, else b. Takes a level."""
     condition = engine.ready_bits(condition)
@@ -111,6 +119,7 @@ def select(engine: Engine, condition: Bounded, a: Bounded, b: Bounded) -> Bounde
     return replace(b + engine.product(condition, difference), largest=_TOP)
 
 
+@in_parts
 def bitwise(engine: Engine, a: Bounded, b: Bounded, of: Bitwise) -> Bounded:
     """An operation on bits, of(0, 0) = 0, digit by digit."""
     both = engine.ready(a, 0, _PAIR_ERROR) + engine.ready(b, 0, _PAIR_ERROR) * BASE
@@ -128,8 +137,7 @@ def look_up(engine: Engine, index: Bounded, entries: NDArray[np.uint64], digits:
     x = index + engine.moved(index, -1) * BASE if is_wide else index
     words = [int(entry) for entry in entries]
     circuit = lookup(len(entries), *bits(DIGIT_BITS * digits, lambda s: words[s]))
-    found = engine.tables(_interleaved(engine, x, together), circuit, clean=True)
-    numbers = [engine.number(found[DIGIT_BITS * i : DIGIT_BITS * (i + 1)]) for i in range(digits)]
+    numbers = _looked_up(engine, _interleaved(engine, x, together), circuit, digits)
     rows = []
     for place in range(together):
         row = None
@@ -139,6 +147,13 @@ def look_up(engine: Engine, index: Bounded, entries: NDArray[np.uint64], digits:
         assert row is not None
         rows.append(row)
     return replace(rows[0], value=_in_order([row.value for row in rows], vectors), largest=_TOP)
+
+
+@in_parts
+def _looked_up(engine: Engine, index: Bounded, circuit: Lookup, digits: int) -> list[Bounded]:
+    """The digits of a table's entries."""
+    found = engine.tables(index, circuit, clean=True)
+    return [engine.number(found[DIGIT_BITS * i : DIGIT_BITS * (i + 1)]) for i in range(digits)]
 
 
 def _interleaved(engine: Engine, x: Bounded, together: int) -> Bounded:
@@ -164,6 +179,7 @@ def _in_order(rows: list[Ciphertext], vectors: int) -> Ciphertext:
     return stack([rows[k % len(rows)][k // len(rows)] for k in range(vectors)])
 
 
+@in_parts
 def shift(engine: Engine, a: Bounded, amount: int, digits: int, signed: bool) -> Bounded:
     """a << amount, or a >> -amount: arithmetic where numbers are signed."""
     if amount == 0:
@@ -198,6 +214,7 @@ def shift(engine: Engine, a: Bounded, amount: int, digits: int, signed: bool) ->
     return replace(total, largest=_TOP)
 
 
+@in_parts
 def extend(engine: Engine, a: Bounded, digits: int, wider: int) -> Bounded:
     """Signed numbers of more digits: 15 in the new ones of numbers below 0."""
     new = [0.0] * digits + [float(_TOP)] * (wider - digits)
@@ -214,6 +231,7 @@ def product_levels(digits: int) -> int:
     return LEVELS + columns.levels(_product_bounds(digits), digits)
 
 
+@in_parts
 def multiply(engine: Engine, a: Bounded, b: Bounded, digits: int) -> Bounded:
     """a * b: polynomials of their digits, multiplied at points; columns are the product's coefficients."""
     bounds = _product_bounds(digits)

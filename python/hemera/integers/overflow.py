@@ -9,8 +9,10 @@ import numpy as np
 from hemera.integers import operations
 from hemera.integers.bounded import Bounded
 from hemera.integers.engine import Engine
+from hemera.integers.parts import in_parts
 
 
+@in_parts
 def overflowing(
     engine: Engine, a: Bounded, b: Bounded, digits: int, *, subtracts: bool, signed: bool
 ) -> tuple[Bounded, Bounded]:

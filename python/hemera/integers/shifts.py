@@ -11,6 +11,7 @@ from hemera.integers.bounded import Bounded
 from hemera.integers.engine import Engine, pair
 from hemera.integers.layout import BASE, DIGIT_BITS
 from hemera.integers.lookup import bits, lookup
+from hemera.integers.parts import in_parts
 
 _TOP = BASE - 1
 _BY_BITS = 2
@@ -19,6 +20,7 @@ _ERROR = 2.0**-12
 """Of digits that stand beside the amount in one table."""
 
 
+@in_parts
 def shift_by(
     engine: Engine, a: Bounded, amount: Bounded, digits: int, *, left: bool, signed: bool
 ) -> Bounded:

@@ -8,11 +8,18 @@ from typing import Any
 import numpy as np
 
 import hemera as hm
+from hemera.integers.bounded import Bounded
+from hemera.integers.engine import Engine
 
 
 @cache
 def context(bits: int) -> hm.integers.Context:
     return hm.integers.Context(bits, preset="test-exact")
+
+
+def encrypted(engine: Engine, numbers: np.ndarray, largest: float) -> Bounded:
+    """Numbers of shape (vectors, slots) up to a bound, encrypted with the public key."""
+    return Bounded(engine.evaluator.encrypt(numbers), largest, engine.fresh)
 
 
 def operands(ints: hm.integers.Context, dtype: np.dtype[Any], seed: int = 0) -> tuple[np.ndarray, np.ndarray]:

@@ -29,7 +29,7 @@ def slots_of(ints: hm.integers.Context, x: Bounded) -> np.ndarray:
 def encrypted(engine: Engine, numbers: np.ndarray, sigma: float = 0) -> Bounded:
     """Numbers with a normal error of this deviation."""
     noise = np.random.default_rng(1).normal(0, sigma, numbers.shape) if sigma else 0
-    x = engine.encrypted(numbers + noise, float(np.abs(numbers).max()))
+    x = Bounded(engine.evaluator.encrypt(numbers + noise), float(np.abs(numbers).max()), engine.fresh)
     return replace(x, error=max(sigma, x.error))
 
 

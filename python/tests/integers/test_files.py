@@ -14,7 +14,7 @@ import pytest
 
 import hemera as hm
 from hemera.cli import main
-from hemera.errors import Error, FileError, FormatError, MismatchError
+from hemera.errors import Error, FileError, FormatError, LevelError, MismatchError
 
 from .setting import check, context
 
@@ -98,11 +98,51 @@ def test_a_client_sends_and_a_server_answers(tmp_path: Path) -> None:
     assert (bytes(read), read.error) == (bytes(small), small.error)
     assert "keys" not in vars(alone)
     check(read + 1, expected + np.uint16(1), alone)  # makes them
+    # It encrypts as well.
+    alone = hm.integers.Context(16, preset="test-exact", secret_key=bytes(client.secret_key))
+    sent = server().load(bytes(alone.encrypt(a)))
+    assert "keys" not in vars(alone)
+    check(client.load(bytes(sent * 3)), a * np.uint16(3), client)
     # What came by a file has one event more.
     again = client.load(bytes(small))
     assert again.failure_log2 == y.failure_log2
     # Two of them add up, with the refreshes of the sum.
     assert 1 < (again + client.load(bytes(small))).failure_log2 - y.failure_log2 < 2
+
+
+@pytest.mark.parametrize("levels", [0, 3, 4, 16])
+def test_values_are_sent_with_as_many_levels_as_they_need(levels: int) -> None:
+    client, remote = context(16), server()
+    a = np.random.default_rng(5).integers(0, 2**16, 2 * client.values + 1, np.uint16)  # three vectors
+    assert (client.levels, client.product_levels) == (16, 4)
+    x = client.encrypt(a, levels=levels)
+    assert x.levels == levels
+    same = client.encrypt(a).shrink(levels)
+    assert (same.levels, same.shrink(levels + 1 if levels < 16 else 16).levels) == (levels, levels)
+    by_keys = remote.encrypt(a, levels=levels)
+    assert by_keys.levels == levels
+    # With the secret key the second component is a seed.
+    assert 1.9 < len(bytes(by_keys)) / len(bytes(x)) < 2.1
+    assert len(bytes(x)) < len(bytes(client.encrypt(a))) * (levels + 5) / 21 + 1000
+    before = remote.work.refreshes
+    product = remote.load(bytes(x)) * by_keys
+    refreshes = remote.work.refreshes - before
+    check(client.load(bytes(product)), a * a, client)
+    check(x, a, client)
+    # A product takes two; below its levels each operand takes one before.
+    assert refreshes == 3 * (2 if levels >= client.product_levels else 4)
+
+
+def test_levels_that_there_are_not() -> None:
+    ints = context(16)
+    for wrong in (-1, 17):
+        with pytest.raises(LevelError, match=f"levels={wrong}; values have from 0 to 16"):
+            ints.encrypt(np.arange(3, dtype=np.uint8), levels=wrong)
+        with pytest.raises(LevelError, match=f"shrink: levels={wrong}"):
+            ints.encrypt(np.arange(3, dtype=np.uint8)).shrink(wrong)
+    for kind in (1.0, "2"):
+        with pytest.raises(TypeError, match="encrypt takes an integer as levels"):
+            ints.encrypt(np.arange(3, dtype=np.uint8), levels=kind)
 
 
 def test_damaged_files() -> None:

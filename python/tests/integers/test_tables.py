@@ -13,6 +13,8 @@ from hemera.integers.bounded import Bounded
 from hemera.integers.engine import LEAST_DEVIATIONS, Engine, misread_log2
 from hemera.integers.lookup import Lookup, bits, lookup
 
+from .setting import encrypted
+
 
 @pytest.fixture(scope="module")
 def ints() -> hm.integers.Context:
@@ -45,8 +47,8 @@ def test_every_entry_of_every_table(ints: hm.integers.Context, period: int, prod
     assert circuit.depth == max(1, math.ceil(math.log2(period // 2 + 1)))
     plan = circuit.polynomial.plan(engine.evaluator.context.params)
     assert plan.relinearizations <= products
-    raw = engine.tables(engine.encrypted(numbers.astype(float), period - 1), circuit, clean=False)
-    clean = engine.tables(engine.encrypted(numbers.astype(float), period - 1), circuit, clean=True)
+    raw = engine.tables(encrypted(engine, numbers.astype(float), period - 1), circuit, clean=False)
+    clean = engine.tables(encrypted(engine, numbers.astype(float), period - 1), circuit, clean=True)
     for row, one, two in zip(table, raw, clean, strict=True):
         expected = row[numbers]
         # What a cleaning leaves of so many deviations is more than as many of its own.
@@ -86,7 +88,7 @@ def test_noise_in_digits_becomes_what_the_bound_says(ints: hm.integers.Context, 
     numbers = all_numbers(engine, 32)
     sigma = 2.0**-18 * factor  # of a digit; 2^-18 is about that of a sum
     noise = np.random.default_rng(factor).normal(0, sigma, numbers.shape)
-    x = replace(engine.encrypted(numbers + noise, 31), error=sigma)
+    x = replace(encrypted(engine, numbers + noise, 31), error=sigma)
     circuit = lookup(32, *bits(4), lambda s: s >= 16, lambda s: s == 15)
     raw = engine.tables(x, circuit, clean=False)
     exact = [numbers >> b & 1 for b in range(4)] + [numbers >= 16, numbers == 15]
@@ -105,7 +107,7 @@ def test_bits_are_right_or_refused(ints: hm.integers.Context) -> None:
     numbers = all_numbers(engine, 16, 1)
     circuit = lookup(16, *bits(4))
     largest = 0.14 / LEAST_DEVIATIONS / max(circuit.slopes)
-    near = replace(engine.encrypted(numbers.astype(float), 15), error=0.8 * largest)
+    near = replace(encrypted(engine, numbers.astype(float), 15), error=0.8 * largest)
     assert engine.tables(near, circuit, clean=True)[0].risk.log2 < -128
     beyond = replace(near, error=1.1 * largest)
     with pytest.raises(hm.errors.NoiseError, match="73 are needed"):
@@ -120,7 +122,7 @@ def test_misread_digits_are_as_many_as_the_law_says(ints: hm.integers.Context, s
     engine = ints._engine
     numbers = all_numbers(engine, 16, 4)
     noise = np.random.default_rng(5).normal(0, sigma, numbers.shape)
-    x = replace(engine.encrypted(numbers + noise, 15), error=2.0**-20)
+    x = replace(encrypted(engine, numbers + noise, 15), error=2.0**-20)
     raw = engine.tables(x, lookup(16, *bits(4)), clean=False)
     found = sum((slots_of(ints, bit).real > 0.5).astype(int) << b for b, bit in enumerate(raw))
     expected = numbers.size * math.erfc(1 / (2 * math.sqrt(2) * sigma))
@@ -150,7 +152,7 @@ def test_errors_of_slots_have_the_law_of_laplace() -> None:
 
 def test_cleaned_bits_keep_the_law(ints: hm.integers.Context) -> None:
     engine = ints._engine
-    bit = engine.refreshed(engine.encrypted(all_numbers(engine, 16, 1).astype(float), 15))
+    bit = engine.refreshed(encrypted(engine, all_numbers(engine, 16, 1).astype(float), 15))
     for error in (2.0**-20, 0.0017):
         (cleaned,) = engine.cleaned([replace(bit, error=error, largest=1)])
         for deviations in (1, 20, 73, 80):
@@ -161,7 +163,7 @@ def test_cleaned_bits_keep_the_law(ints: hm.integers.Context) -> None:
 
 def test_values_of_one_refresh_share_its_risk(ints: hm.integers.Context) -> None:
     engine = ints._engine
-    x = engine.encrypted(all_numbers(engine, 16, 1).astype(float), 15)
+    x = encrypted(engine, all_numbers(engine, 16, 1).astype(float), 15)
     assert x.risk.log2 == -math.inf
     one = engine.refreshed(x)
     assert one.risk.log2 == pytest.approx(engine._whole.failure_log2, abs=0.01)
@@ -173,8 +175,8 @@ def test_errors_of_products(ints: hm.integers.Context) -> None:
     engine, rng = ints._engine, np.random.default_rng(3)
     numbers, bits_of = all_numbers(engine, 16), all_numbers(engine, 2)
     for of_a, of_b in ((2.0**-12, 0.0), (0.0, 2.0**-12), (2.0**-12, 2.0**-15)):
-        a = engine.encrypted(numbers + rng.normal(0, of_a, numbers.shape), 15)
-        b = engine.encrypted(bits_of + rng.normal(0, of_b, numbers.shape), 1)
+        a = encrypted(engine, numbers + rng.normal(0, of_a, numbers.shape), 15)
+        b = encrypted(engine, bits_of + rng.normal(0, of_b, numbers.shape), 1)
         product = engine.product(replace(a, error=of_a), replace(b, error=of_b))
         error = (slots_of(ints, product) - numbers * bits_of).real.std()
         law = math.hypot(of_a * math.sqrt(1 / 2), of_b * math.sqrt(77.5))

@@ -1,0 +1,59 @@
+"""Operations on many vectors, some of them at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from functools import reduce, wraps
+from operator import or_
+from typing import Any, Concatenate, ParamSpec, TypeVar, cast
+
+from hemera.integers.bounded import Bounded
+from hemera.objects.batches import concatenate
+
+MOST_VECTORS = 8
+"""At a time: a product of 64 bits has 6 GB of values in between then, and takes 5 % longer than with twice as
+many on an H200, by count."""
+
+P = ParamSpec("P")
+Engine = TypeVar("Engine")
+Found = TypeVar("Found", bound=Bounded | tuple[Bounded, ...] | list[Bounded])
+
+
+def in_parts(
+    operation: Callable[Concatenate[Engine, P], Found],
+) -> Callable[Concatenate[Engine, P], Found]:
+    """The operation, whose operands have equal numbers of vectors, on `MOST_VECTORS` of them at a time. Only
+    the last part has an odd number, as refreshes take two at once.
+    """
+
+    @wraps(operation)
+    def run(engine: Engine, /, *given: P.args, **options: P.kwargs) -> Found:
+        vectors = max(x.value.shape[0] for x in given if isinstance(x, Bounded))
+        count = -(-vectors // MOST_VECTORS)
+        if count == 1:
+            return operation(engine, *given, **options)
+        pairs = -(-vectors // 2)
+        borders = [2 * (pairs * i // count) for i in range(count + 1)]
+        found = []
+        for part in map(slice, borders, borders[1:]):
+            # One that is given twice, as for a square, still is one.
+            cut = {id(x): x[part] for x in given if isinstance(x, Bounded)}
+            parts: Any = [cut.get(id(x), x) for x in given]
+            found.append(operation(engine, *parts, **options))
+        if isinstance(found[0], Bounded):
+            return cast(Found, _joined(cast(list[Bounded], found)))
+        rows = cast(list[Sequence[Bounded]], found)
+        return cast(Found, type(found[0])(_joined(row) for row in zip(*rows, strict=True)))
+
+    return run
+
+
+def _joined(parts: Sequence[Bounded]) -> Bounded:
+    """The vectors of all parts, which one operation gave."""
+    return replace(
+        parts[0],
+        value=concatenate([part.value for part in parts]),
+        error=max(part.error for part in parts),
+        risk=reduce(or_, (part.risk for part in parts)),
+    )
