@@ -95,6 +95,7 @@ TEST_F(GmpTest, ProductsOfAdversarialIntegersEqualGmps) {
 TEST_F(GmpTest, ProductsModuloEqualGmpsAtEveryDegree) {
   for (std::size_t degree = 1024; degree <= poly::max_degree; degree *= 2) {
     for (const int bits : {20, 49, 61}) {
+      if (degree > (std::size_t{1} << 14) && bits != 61) continue;  // the largest take seconds
       const std::uint64_t largest = (std::uint64_t{1} << bits) - 1;
       const auto e = static_cast<std::size_t>(
           kronecker_exponent(largest, largest, degree, Signedness::signed_coefficients));

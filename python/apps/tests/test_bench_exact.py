@@ -48,7 +48,7 @@ def test_rows_of_bootstraps(tmp_path: Path) -> None:
 
 def test_rows_of_integers(tmp_path: Path) -> None:
     rows = rows_of(
-        tmp_path / "rows.json", "--only", "integers", "many", "chain", "--bits", "8", "--many", "20"
+        tmp_path / "rows.json", "--only", "integers", "many", "chain", "--bits", "8", "--many", "8"
     )
     timed = [row for row in rows if "per_second" in row]
     assert {row["measurement"] for row in timed} == {
@@ -62,9 +62,9 @@ def test_rows_of_integers(tmp_path: Path) -> None:
     many = [
         (row["operation"], row["dtype"], row["values"]) for row in rows if row["measurement"] == "none wrong"
     ]
-    assert many.count(("a * b", "int8", 20)) == 1
+    assert many.count(("a * b", "int8", 8)) == 1
     assert len(many) == 13
-    last = {"measurement": "operations in a row, all right", "dtype": "int32", "operations": 20}
+    last = {"measurement": "operations in a row, all right", "dtype": "int32", "operations": 8}
     assert rows[-1].items() > last.items()
 
 
