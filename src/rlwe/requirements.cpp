@@ -133,4 +133,11 @@ void require_security(const Context& context, const Gadget& gadget, const Secret
       "; use a smaller modulus or another weight, or parameters of no security level to accept it");
 }
 
+std::string missing_key_way_out(const EvaluationKeys& keys) {
+  if (keys.switching.empty()) {
+    return ", but there are no evaluation keys here; use the evaluator that has them";
+  }
+  return ", which these keys do not have; make them with the others, or all that a plan needs";
+}
+
 }  // namespace hemera::rlwe

@@ -34,6 +34,9 @@ void require_level(const Context& context, std::size_t level, const char* operat
 /// as the parameters ask for.
 void require_security(const Context& context, const Gadget& gadget, const SecretDistribution& secret);
 
+/// What ends every error about a missing key: the way out.
+std::string missing_key_way_out(const EvaluationKeys& keys);
+
 /// Throws MismatchError unless the plaintext is there and belongs to the context.
 void require_plaintext(const Context& context, const Plaintext& plaintext, const char* operation);
 

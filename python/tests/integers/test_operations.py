@@ -227,8 +227,7 @@ def test_products_and_sums_at_every_level(levels: int) -> None:
     # Each of their carries takes one.
     ints = context(16)
     a, b = operands(ints, np.dtype(np.uint16), 14)
-    x, y = ints.encrypt(a), ints.encrypt(b)
-    x._held = replace(x._held, value=x._held.value.at_level(ints._engine.lowest + levels))
+    x, y = ints.encrypt(a, levels=levels), ints.encrypt(b)
     assert x.levels == levels
     check(x * y, a * b, ints)
     check(x.sum(), a.sum(dtype=np.uint16), ints)

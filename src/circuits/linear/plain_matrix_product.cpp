@@ -7,6 +7,7 @@
 
 #include "circuits/plan_input.hpp"
 #include "circuits/rounding_model.hpp"
+#include "hemera/poly/backend.hpp"
 #include "hemera/runtime/error.hpp"
 #include "rlwe/requirements.hpp"
 

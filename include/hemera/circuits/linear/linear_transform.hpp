@@ -104,6 +104,8 @@ class LinearTransform : public Plan {
 
   /// Terms of one giant step: baby step to diagonal.
   using Group = std::map<std::size_t, std::size_t>;
+  /// The baby steps of all groups, by giant step.
+  [[nodiscard]] static std::set<std::size_t> babies_of(const std::map<std::size_t, Group>& groups);
 
   /// The gadget that costs least, of those over the level's primes alone and the parameters'.
   void choose_gadget(const LinearTransformOptions& options);
