@@ -2,22 +2,16 @@
 
 from __future__ import annotations
 
-import os
-from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from functools import cached_property
-from math import isfinite, prod
-from typing import Any, ClassVar, NoReturn, TypeVar
+from typing import Any, NoReturn
 
 import numpy as np
 from numpy.typing import DTypeLike
 
-from hemera import _core
-from hemera.inputs.arguments import as_extents, described
-from hemera.inputs.array_protocols import NotAnArray
-from hemera.inputs.source import write_bytes
-from hemera.integers import arrangement, conversion, division, files, operations, shifts, sums
+from hemera.inputs.arguments import described
+from hemera.integers import conversion, division, operations, shifts, sums
 from hemera.integers.bounded import Bounded
+from hemera.integers.encrypted import Axes, Encrypted
 from hemera.integers.handles import Home
 from hemera.integers.types import (
     DType,
@@ -26,256 +20,8 @@ from hemera.integers.types import (
     digits_of,
     integer_type,
     plain_operand,
-    summed_axes,
 )
 from hemera.objects.ciphertext import Ciphertext
-
-_NO_TRUTH = (
-    "an encrypted {what} has no truth value, as nobody here knows it: choose with "
-    "hm.integers.where(condition, a, b), combine conditions with &, | and ~"
-)
-
-_OF_NUMPY = ("broadcast_to", "concatenate", "maximum", "minimum", "stack", "where")
-
-Axes = int | tuple[int, ...] | None
-"""Of an array: one, several or all."""
-
-EncryptedT = TypeVar("EncryptedT", bound="Encrypted")
-
-
-class Encrypted(NotAnArray):
-    """What arrays of encrypted integers and booleans share."""
-
-    __array_ufunc__ = None  # type: ignore[assignment]  # NumPy's arrays leave operators to this class
-    _instead: ClassVar[Mapping[str, str]] = {name: f"hm.integers.{name} does it" for name in _OF_NUMPY}
-    _otherwise = "it has NumPy's operators, indices and the functions of hm.integers; for the rest decrypt it"
-    _what = "value"
-
-    def __init__(self, context: Home, held: Bounded, shape: tuple[int, ...], dtype: DType) -> None:
-        self._context = context
-        self._stored = held
-        self._shape = shape
-        self._dtype = dtype
-
-    @cached_property
-    def _held(self) -> Bounded:
-        """The values with the context's keys, which are made now if there are none."""
-        return self._context._bound(self._stored)
-
-    @property
-    def context(self) -> Home:
-        """The context that the values belong to."""
-        return self._context
-
-    @property
-    def shape(self) -> tuple[int, ...]:
-        """The shape of the array."""
-        return self._shape
-
-    @property
-    def size(self) -> int:
-        """The number of values."""
-        return prod(self._shape)
-
-    @property
-    def ndim(self) -> int:
-        """The number of axes."""
-        return len(self._shape)
-
-    @property
-    def dtype(self) -> DType:
-        """The type of the values."""
-        return self._dtype
-
-    @property
-    def error(self) -> float:
-        """A bound on the deviation of a digit from its whole number: public, as the operations give it."""
-        return self._stored.error
-
-    @property
-    def failure_log2(self) -> float:
-        """log2 of a bound on the probability that a value is wrong, of all operations that led here."""
-        return self._stored.risk.log2
-
-    @property
-    def levels(self) -> int:
-        """The levels that are left; operations refresh what has too few."""
-        return self._context._levels_of(self._stored)
-
-    def __len__(self) -> int:
-        if not self._shape:
-            raise TypeError("len() of an encrypted array without axes")
-        return self._shape[0]
-
-    def __bool__(self) -> NoReturn:
-        raise TypeError(_NO_TRUTH.format(what=self._what))
-
-    def __index__(self) -> NoReturn:
-        raise TypeError(
-            f"an encrypted {self._what} is no index, as nobody here knows it; hm.integers.Table(values)[x] "
-            "looks up"
-        )
-
-    # --- Files. ---
-
-    def to_bytes(self, *, compression: int = 0) -> bytes:
-        """The values as a file, with what is public of them: types, shape, error and `failure_log2`.
-        `Context.load` reads it.
-
-        Args:
-            compression: that of `Ciphertext.to_bytes`.
-        """
-        failure = self.failure_log2
-        header = files.Header(
-            self._context.bits,
-            self._dtype.name,
-            list(self._shape),
-            float(self.error),
-            failure if isfinite(failure) else None,
-        )
-        return files.write(header, self._stored.value.to_bytes(compression=compression))
-
-    def __bytes__(self) -> bytes:
-        return self.to_bytes()
-
-    def save(self, path: str | os.PathLike[str], *, compression: int = 0) -> None:
-        """Write the file, which appears under its name only when it is complete.
-
-        Raises:
-            FileError: if it can not be written. An older file of that name is then untouched.
-        """
-        write_bytes(path, self.to_bytes(compression=compression))
-
-    def shrink(self: EncryptedT, levels: int = 0) -> EncryptedT:
-        """The same values with fewer levels, for sending: without any a fourth of the bytes, or less.
-
-        Args:
-            levels: what is left, if there are more: as `levels` of `Context.encrypt`.
-
-        Raises:
-            LevelError: if values never have so many.
-        """
-        return self._with(self._context._with_levels(self._stored, levels), self._shape)
-
-    def __reduce__(self) -> NoReturn:
-        raise TypeError(
-            f"{type(self).__name__} do not pickle: they belong to a context. Send bytes(x) or x.save(path), "
-            "and read them with load() of a context that has the same parameters"
-        )
-
-    # --- Places. ---
-
-    def reshape(self: EncryptedT, *shape: int | Sequence[int]) -> EncryptedT:
-        """The same values in another shape, for nothing; one extent may be -1.
-
-        Raises:
-            MismatchError: if the number of values would change.
-            TypeError: if an extent is no integer.
-        """
-        wanted = as_extents(shape, "reshape")
-        try:
-            found = np.broadcast_to(np.False_, self._shape).reshape(wanted).shape
-        except ValueError:
-            raise _core.MismatchError(
-                f"reshape: an array of shape {self._shape} cannot become {tuple(wanted)}; the number of "
-                "values must stay"
-            ) from None
-        return self._with(self._held, found)
-
-    def ravel(self: EncryptedT) -> EncryptedT:
-        """The same values along one axis, for nothing."""
-        return self.reshape(-1)
-
-    def transpose(self: EncryptedT, *axes: int | Sequence[int]) -> EncryptedT:
-        """The values with their axes in another order; without one, in reverse. Takes a level.
-
-        Raises:
-            ValueError: if they are not the axes of the array.
-        """
-        order = as_extents(axes, "transpose") if axes else None
-        return self._chosen(self._places().transpose(order))
-
-    @property
-    def T(self: EncryptedT) -> EncryptedT:  # noqa: N802
-        """The values with their axes in reverse."""
-        return self.transpose()
-
-    def __getitem__(self: EncryptedT, index: Any) -> EncryptedT:
-        """Values by any index of NumPy that is not encrypted; always a copy. The first values, and whole
-        ciphertexts, are taken for nothing; else a level goes.
-
-        Raises:
-            IndexError: if the index is out of range, or selects nothing.
-            TypeError: if it is encrypted.
-        """
-        for each in index if isinstance(index, tuple) else (index,):
-            if isinstance(each, Encrypted):
-                raise TypeError(
-                    f"an encrypted {each._what} is no index, as nobody here knows it: "
-                    "hm.integers.Table(values)[x] looks up, hm.integers.where(condition, a, b) chooses"
-                )
-        chosen = np.asarray(self._places()[index])
-        if chosen.size == 0:
-            raise IndexError(f"index {index!r} selects nothing of an array of shape {self._shape}")
-        return self._chosen(chosen)
-
-    def __setitem__(self, index: Any, value: object) -> NoReturn:
-        raise TypeError(
-            "encrypted arrays do not change: hm.integers.where(condition, a, b) and "
-            "hm.integers.concatenate make new ones"
-        )
-
-    def __iter__(self: EncryptedT) -> Iterator[EncryptedT]:
-        for position in range(len(self)):
-            yield self[position]
-
-    def _places(self) -> arrangement.Places:
-        """The number of each value."""
-        return np.arange(self.size).reshape(self._shape)
-
-    def _chosen(self: EncryptedT, chosen: arrangement.Places) -> EncryptedT:
-        """Values by their numbers."""
-        engine = self._context._engine
-        is_moved = arrangement.whole_vectors(engine.layout, chosen) is None
-        held = self._movable() if is_moved else self._held
-        return self._with(arrangement.gathered(engine, held, chosen), chosen.shape)
-
-    def _movable(self) -> Bounded:
-        """With a level for a mask."""
-        raise NotImplementedError
-
-    def _with(self: EncryptedT, held: Bounded, shape: tuple[int, ...]) -> EncryptedT:
-        return type(self)(self._context, held, shape, self._dtype)
-
-    def _spread(self: EncryptedT, operation: str, shape: tuple[int, ...]) -> EncryptedT:
-        """Broadcast to a shape, by NumPy's rules. MismatchError if it does not fit."""
-        if shape == self._shape:
-            return self
-        try:
-            chosen = np.broadcast_to(self._places(), shape)
-        except ValueError:
-            raise _core.MismatchError(
-                f"{operation}: encrypted values of shape {self._shape} do not broadcast to {shape}"
-            ) from None
-        return self._with(self._held, shape) if chosen.size == self.size else self._chosen(chosen)
-
-    def _zeros(self, shape: tuple[int, ...], dtype: DType) -> Integers:
-        zeros: Integers = self._context.encrypt(np.zeros(shape, dtype))
-        return zeros
-
-    def _summed(
-        self, axis: Axes, dtype: DTypeLike | None, keepdims: bool, kind: str
-    ) -> tuple[DType, tuple[int, ...], tuple[int, ...]]:
-        """The type of sums (None: the widest of a kind), the axes that they are over, and their shape."""
-        bits = self._context.bits
-        return integer_type(dtype or f"{kind}{bits // 8}", bits), *summed_axes(self._shape, axis, keepdims)
-
-    def _require_same(self, operation: str, other: Encrypted) -> None:
-        if other._context is not self._context:
-            raise _core.MismatchError(f"{operation}: the operands belong to two contexts")
-
-    def __repr__(self) -> str:
-        return f"<encrypted {self._dtype} of shape {self._shape}>"
 
 
 class Booleans(Encrypted):
@@ -327,7 +73,7 @@ class Booleans(Encrypted):
         """
         found, axes, shape = self._summed(axis, dtype, keepdims, "i")
         if not self.size:
-            return self._zeros(shape, found)
+            return _zeros(self._context, shape, found)
         engine, digits = self._context._engine, digits_of(found)
         held = sums.totals(engine, self._first_digit(), self._shape, axes, digits, filled=1, largest=1)
         return Integers(self._context, held, shape, found)
@@ -449,7 +195,7 @@ class Integers(Encrypted):
         shape = common_shape(operation, self._shape, plain.shape)
         a = self.astype(dtype)._spread(operation, shape)
         if divisor == 0:
-            return a._zeros(shape, dtype), a._zeros(shape, dtype)
+            return _zeros(self._context, shape, dtype), _zeros(self._context, shape, dtype)
         found = division.divided(
             self._context._engine,
             a._held,
@@ -579,7 +325,7 @@ class Integers(Encrypted):
         """
         found, axes, shape = self._summed(axis, dtype, keepdims, self._dtype.kind)
         if not self.size:
-            return self._zeros(shape, found)
+            return _zeros(self._context, shape, found)
         a = self.astype(found)
         if all(self._shape[k] == 1 for k in axes):
             return a.reshape(shape)
@@ -613,3 +359,8 @@ def require_integers(operation: str, x: Any) -> Integers:
     if isinstance(x, Integers):
         return x
     raise TypeError(f"{operation}: takes encrypted integers, not {described(x)}")
+
+
+def _zeros(context: Home, shape: tuple[int, ...], dtype: DType) -> Integers:
+    zeros: Integers = context.encrypt(np.zeros(shape, dtype))
+    return zeros

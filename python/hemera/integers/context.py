@@ -18,8 +18,9 @@ from hemera.ckks import Parameters
 from hemera.inputs.arguments import as_integer, described
 from hemera.inputs.source import Source, read_bytes
 from hemera.integers import conversion, files, operations
-from hemera.integers.array import Booleans, Encrypted, Integers
+from hemera.integers.array import Booleans, Integers
 from hemera.integers.bounded import Bounded, Risk
+from hemera.integers.encrypted import Encrypted
 from hemera.integers.engine import Engine, Work, finished_level, fresh_error
 from hemera.integers.graph import Function, Graph
 from hemera.integers.layout import BASE, DIGIT_BITS, Layout

@@ -10,8 +10,8 @@ from operator import or_
 
 from hemera import _core
 from hemera.inputs.arguments import described
-from hemera.integers.array import Encrypted
 from hemera.integers.bounded import Bounded, Risk
+from hemera.integers.encrypted import Encrypted
 from hemera.integers.handles import Home
 from hemera.integers.types import DType
 from hemera.objects.ciphertext import Ciphertext

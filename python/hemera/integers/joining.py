@@ -11,7 +11,8 @@ import numpy as np
 from hemera import _core
 from hemera.inputs.arguments import as_extents, described
 from hemera.integers import arrangement
-from hemera.integers.array import Booleans, Encrypted, EncryptedT, Integers
+from hemera.integers.array import Booleans, Integers
+from hemera.integers.encrypted import Encrypted, EncryptedT
 from hemera.integers.types import common_type, plain_operand
 
 Join = Callable[[list[arrangement.Places]], arrangement.Places]
