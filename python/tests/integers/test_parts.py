@@ -22,8 +22,8 @@ TABLE = np.arange(16, dtype=np.uint8)[::-1].copy() * 7
 
 
 def _squared(a: hm.integers.Integers) -> hm.integers.Integers:
-    """Of operands without levels: both are one, which is refreshed once."""
-    low = a.shrink()
+    """Of operands with too few levels: both are one, which is refreshed once."""
+    low = a.shrink(1)
     return low * low
 
 
@@ -56,13 +56,13 @@ def operands(dtype: str, vectors: int = VECTORS) -> tuple[np.ndarray, np.ndarray
         ("uint8", lambda a, b: a + b, None, 1),
         ("int8", lambda a, b: a * b, None, 1),
         ("uint8", lambda a, _: _squared(a), lambda a, _: a * a, 2),
-        ("int8", lambda a, b: a < b, None, 2),
+        ("int8", lambda a, b: a < b, None, 3),
         ("uint8", lambda a, b: a & b, None, 1),
         ("uint8", lambda a, _: a << 3, None, 1),
         ("int8", lambda a, _: a // -3, None, 0.5),
         ("uint8", lambda a, b: a >> (b & 7), None, 3),
         ("uint8", lambda a, _: hm.integers.Table(TABLE)[a], lambda a, _: TABLE[a % 16], 0.5),
-        ("int8", lambda a, _: abs(a), None, 1),
+        ("int8", lambda a, _: abs(a), None, 2),
         ("uint8", lambda a, _: a.shrink().refresh(), lambda a, _: a, 1),
     ],
 )

@@ -10,7 +10,6 @@
 #include <string>
 #include <utility>
 
-#include "circuits/coefficient.hpp"
 #include "circuits/linear/switch_cost.hpp"
 #include "circuits/rounding_model.hpp"
 #include "hemera/runtime/error.hpp"
