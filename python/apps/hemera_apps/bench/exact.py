@@ -61,6 +61,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="widths of integers (default: 64 8)",
     )
     parser.add_argument(
+        "--ciphertexts",
+        nargs="+",
+        type=_options.positive,
+        default=[2, 1],
+        help="numbers of ciphertexts of timed integers (default: 2 1); more than 8 are computed in parts",
+    )
+    parser.add_argument(
         "--many",
         type=_options.positive,
         default=1 << 20,
@@ -235,7 +242,7 @@ def _integers_of(options: argparse.Namespace, bits: int) -> hm.integers.Context:
 
 
 def _integer_rows(options: argparse.Namespace) -> Iterator[Row]:
-    """Times of operations on two ciphertexts of encrypted integers, and on one; eager, and as a graph."""
+    """Times of operations on some ciphertexts of encrypted integers; eager, and as a graph."""
     for bits in options.bits:
         yield from _rows_of_width(options, bits)  # whose context ends before the next one begins
 
@@ -244,7 +251,7 @@ def _rows_of_width(options: argparse.Namespace, bits: int) -> Iterator[Row]:
     ints = _integers_of(options, bits)
     dtype = np.dtype(f"uint{bits}")
     for case in _cases(bits):
-        for ciphertexts in (2, 1):
+        for ciphertexts in options.ciphertexts:
             # A refresh of a table has a place for each value of 8 bits, of which a ciphertext holds four.
             count = ciphertexts * ints.values * (2 if case is _LOOK_UP else 1)
             clear = _operands(dtype, count, bits)[: case.operands]
