@@ -133,7 +133,7 @@ def section(table: Mapping[str, Any], root: Path) -> str:
     found = list(entries_of(table, rows, root))
     names = list(dict.fromkeys(name for entry in found for name in entry["theirs"]))
     bits = table.get("bits", [])
-    security = any(entry["row"].get("security") for entry in found)
+    security = table.get("security", True) and any(entry["row"].get("security") for entry in found)
     more: Mapping[str, str] = table.get("more", {})
     head = ["", f"Hemera, {table['unit']}", *names, *more, *(["bits"] if bits else [])]
     head += ["security"] * security

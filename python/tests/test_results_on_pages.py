@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import json
 import re
+import subprocess
 from pathlib import Path
 from typing import Any
 
@@ -148,6 +149,19 @@ def test_exact_computing_on_two_threads() -> None:
 def test_results_beside_others_are_those_of_the_files() -> None:
     """docs/results.md is what tools/write_results.py makes of the committed files."""
     assert (ROOT / write_results.PAGE).read_text(encoding="utf-8") == write_results.page(ROOT)
+
+
+def test_commits_of_results_beside_others_are_in_the_history() -> None:
+    """A commit of a branch that was put on another base is found by nobody; that on the main branch is."""
+
+    def git(*words: str) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(["git", *words], cwd=ROOT, capture_output=True, text=True, check=False)
+
+    if git("rev-parse", "--is-shallow-repository").stdout.strip() != "false":
+        pytest.skip("no history here")
+    commits = set(re.findall(r"commit `(\w+)`", (ROOT / write_results.PAGE).read_text(encoding="utf-8")))
+    assert len(commits) > 10
+    assert {each for each in commits if git("merge-base", "--is-ancestor", each, "HEAD").returncode} == set()
 
 
 TABLES = json.loads((ROOT / write_results.TABLES).read_text(encoding="utf-8"))["tables"]
