@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable
 from typing import Any
 
@@ -78,6 +79,53 @@ def test_keys_that_are_left_out(ckks: ts.Context) -> None:
     assert whole.has_galois_keys()
     assert not whole.has_public_key()
     near(ts.ckks_vector_from(whole, x.serialize()).sum().decrypt(), X.sum())
+
+
+@pytest.mark.filterwarnings("ignore::hemera.errors.SecurityWarning")
+@pytest.mark.parametrize("encryption", list(ts.ENCRYPTION_TYPE))
+def test_each_choice_of_keys_is_saved(encryption: ts.ENCRYPTION_TYPE) -> None:
+    """Those of a context that made its keys, and of one that loaded them."""
+    made = ts.context(ts.SCHEME_TYPE.CKKS, 2048, -1, [27, 27], encryption)
+    made.generate_galois_keys()
+    loaded = ts.context_from(made.serialize())
+    asymmetric = encryption is ts.ENCRYPTION_TYPE.ASYMMETRIC
+    for context, public, secret, galois, relin in itertools.product((made, loaded), *4 * [(False, True)]):
+        if secret and context is loaded:
+            continue
+        found = ts.context_from(context.serialize(public, secret, galois, relin))
+        assert (found.is_private(), found.has_galois_keys(), found.has_relin_keys()) == (
+            secret,
+            galois,
+            relin,
+        )
+        if asymmetric:
+            assert found.has_public_key() == public
+    if asymmetric:
+        later = ts.context_from(made.serialize(save_secret_key=True, save_relin_keys=False))
+        later.generate_relin_keys()
+        found = ts.context_from(later.serialize(save_galois_keys=False))
+        assert found.has_public_key()
+        assert found.has_relin_keys()
+
+
+def test_keys_that_are_not_saved_are_not_packed(monkeypatch: pytest.MonkeyPatch) -> None:
+    context = ts.context(ts.SCHEME_TYPE.CKKS, 4096, -1, [40, 20, 40])
+    context.generate_galois_keys()
+    packed = []
+
+    class Session:
+        dump_secret_key = context._session.dump_secret_key
+
+        def dump_keys(self, keys: Any, _: str) -> dict[str, bytes]:
+            packed.append((keys.has_public_key, keys.has_relinearization, bool(keys.galois_elements)))
+            return {}
+
+    monkeypatch.setattr(context, "_session", Session())
+    context.serialize(save_galois_keys=False)
+    context.serialize(save_galois_keys=False, save_relin_keys=False)
+    context.serialize(save_secret_key=True)
+    context.serialize(save_public_key=False, save_galois_keys=False, save_relin_keys=False)
+    assert packed == [(True, True, False), (True, False, False), (True, False, False)]
 
 
 def test_bytes_that_wait_for_a_context(ckks: ts.Context, bfv: ts.Context) -> None:

@@ -66,6 +66,8 @@ class Context:
     _home: own_context.Context
     _secret: own_keys.SecretKey | None
     _keys: own_keys.Keys | None
+    _small_keys: own_keys.Keys | None
+    """The same without Galois keys, which are by far the largest to save."""
     _global_scale: float | None
     _flags: int
 
@@ -105,7 +107,7 @@ class Context:
         threads = n_threads if n_threads is not None and n_threads > 0 else None
         self._home = own_context.Context(found.params, device, threads=threads)
         self._session = found.session(self._home._native)
-        self._keys = None
+        self._keys = self._small_keys = None
         self._evaluator = self._lazy_evaluator = self._home._keyless
         self._global_scale = None
         self._matrices = EncodedMatrices()
@@ -136,10 +138,13 @@ class Context:
         found = parameters.from_seal(file.parameters, scale)
         self._start(found, ENCRYPTION_TYPE(file.encryption_type), n_threads, device)
         self._flags, self._global_scale = file.flags, file.scale
-        parts = [part or None for part in (file.public_key, file.relin_keys, file.galois_keys)]
-        if any(parts):
-            self._session.load_keys(*parts)
-            self._hold(own_keys.Keys(self._session.keys, self._home))
+        public, relin, galois = (
+            part or None for part in (file.public_key, file.relin_keys, file.galois_keys)
+        )
+        for parts in ((public, relin, None), (None, None, galois)):
+            if any(parts):
+                self._session.load_keys(*parts)
+                self._hold(own_keys.Keys(self._session.keys, self._home))
         if file.secret_key:
             self._secret = own_keys.SecretKey(self._session.load_secret_key(file.secret_key), self._home)
             if file.had_relin_keys:
@@ -161,14 +166,15 @@ class Context:
         made again as it loads.
         """
         secret = self._secret if save_secret_key else None
-        dumped: dict[str, bytes] = {}
-        if self._keys is not None and (save_public_key or secret is None):
-            dumped = self._session.dump_keys(self._keys._native, _ZSTANDARD)
         chosen = {
             "public_key": save_public_key,
             "relinearization": save_relin_keys and secret is None,
             "galois": save_galois_keys and secret is None,
         }
+        keys = self._keys if chosen["galois"] else self._small_keys
+        if keys is not None and not (chosen["galois"] or chosen["relinearization"]):
+            keys = keys.public_only() if save_public_key and keys.has_public_key else None
+        dumped = self._session.dump_keys(keys._native, _ZSTANDARD) if keys is not None else {}
         kept = {name: dumped.get(name, b"") if wanted else b"" for name, wanted in chosen.items()}
         return ContextFile(
             parameters=self._found.seal,
@@ -324,12 +330,15 @@ class Context:
 
     def _hold(self, more: own_keys.Keys) -> None:
         """Add keys, and make the evaluators of all."""
-        merged = (
-            more if self._keys is None else own_keys.Keys(self._keys._native.merged(more._native), self._home)
-        )
-        self._keys = merged
-        self._evaluator = self._home.bind(merged)
-        self._lazy_evaluator = self._home.bind(merged, relinearization="lazy")
+
+        def merged(held: own_keys.Keys | None) -> own_keys.Keys:
+            return more if held is None else own_keys.Keys(held._native.merged(more._native), self._home)
+
+        self._keys = merged(self._keys)
+        if not more.galois_elements:
+            self._small_keys = merged(self._small_keys)
+        self._evaluator = self._home.bind(self._keys)
+        self._lazy_evaluator = self._home.bind(self._keys, relinearization="lazy")
 
     def _secret_of(self, secret_key: SecretKey | None) -> own_keys.SecretKey:
         if secret_key is not None:
