@@ -6,6 +6,10 @@ number of threads.
 
 pip install tenseal
 python bench/compare_tenseal.py --json tenseal.json
+python bench/compare_tenseal.py --notebooks CLONE --json notebooks.json    # of TenSEAL's repository
+
+Notebooks take torch, torchvision, pandas 1.5, numpy 1, matplotlib, scikit-image, tabulate, ipython, pytest,
+and MNIST's files in CLONE/tutorials/data/MNIST/raw, where torchvision puts them too.
 """
 
 from __future__ import annotations
@@ -30,6 +34,7 @@ import numpy as np
 from rich.console import Console
 from rich.table import Table
 
+import tenseal_notebooks
 from hemera import _machine
 
 ROOT = Path(__file__).parents[1]
@@ -97,26 +102,52 @@ def compared(path: Path, threads: int) -> dict[str, Any]:
     }
 
 
-def main() -> None:
-    """Compare all programs."""
-    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
-    parser.add_argument("--json", type=Path, metavar="FILE", help="write the rows to FILE")
-    parser.add_argument("--threads", type=int, default=1, help="of each context")
-    options = parser.parse_args()
-    warnings.simplefilter("ignore")
-    rows = [compared(path, options.threads) for path in PROGRAMS]
+def shown_programs(threads: int) -> list[dict[str, Any]]:
+    """Rows of all programs, after a table of them."""
+    rows = [compared(path, threads) for path in PROGRAMS]
     table = Table("program", "ms", "TenSEAL's ms", "faster", "processor", "error", "TenSEAL's error")
     for row in rows:
         errors = [f"{each:.1e}" for each in row["errors"]]
         times = [*row["milliseconds"], row["faster"], row["less_processor_time"]]
         table.add_row(row["program"], *map(str, times), *errors)
     Console().print(table)
+    return rows
+
+
+def shown_notebooks(clone: Path, threads: int) -> list[dict[str, Any]]:
+    """Rows of all notebooks of a clone of TenSEAL's repository, after a table of them."""
+    libraries = {
+        library: functools.partial(threads_of, importlib.import_module(library), threads)
+        for library in LIBRARIES
+    }
+    notebooks = sorted((clone / "tutorials").rglob("*.ipynb"))
+    rows = [tenseal_notebooks.compared(path, libraries) for path in notebooks]
+    table = Table("notebook", "s", "TenSEAL's s", "faster", "processor", "printed apart", "failed")
+    for row in rows:
+        times = [*row["seconds"], row["faster"], row["less_processor_time"]]
+        table.add_row(row["notebook"], *map(str, [*times, row["distance_of_printed"], row["failed"]]))
+    Console().print(table)
+    return rows
+
+
+def main() -> None:
+    """Compare all programs, or all notebooks."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    parser.add_argument("--json", type=Path, metavar="FILE", help="write the rows to FILE")
+    parser.add_argument("--threads", type=int, default=1, help="of each context")
+    parser.add_argument("--notebooks", type=Path, metavar="CLONE", help="of TenSEAL's repository")
+    options = parser.parse_args()
+    warnings.simplefilter("ignore")
+    if options.notebooks is None:
+        which, rows = "", shown_programs(options.threads)
+    else:
+        which, rows = "--notebooks CLONE ", shown_notebooks(options.notebooks, options.threads)
     if options.json is not None:
         made = {
             **_machine.describe(options.threads),
             "tenseal": version("tenseal"),
             "date": date.today().isoformat(),
-            "command": f"python bench/compare_tenseal.py --threads {options.threads} --json FILE",
+            "command": f"python bench/compare_tenseal.py {which}--threads {options.threads} --json FILE",
         }
         text = json.dumps({"made": made, "rows": rows}, indent=2)
         options.json.write_text(text + "\n", encoding="utf-8")
