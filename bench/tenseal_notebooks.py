@@ -146,6 +146,7 @@ def compared(path: Path, libraries: Mapping[str, Callable[[], AbstractContextMan
     return {
         "notebook": path.name,
         "cells": len(cells),
+        "cells_that_run": [len(cells) - len(each) for each in failed],
         "failed": failed,
         "seconds": [round(float(each), 3) for each in sums[:, 0]],
         "faster": round(float(sums[1, 0] / sums[0, 0]), 2),

@@ -151,6 +151,17 @@ def test_results_beside_others_are_those_of_the_files() -> None:
     assert (ROOT / write_results.PAGE).read_text(encoding="utf-8") == write_results.page(ROOT)
 
 
+def test_notebooks_of_tenseal() -> None:
+    rows = rows_of("tenseal-notebooks-cpu")
+    shown = table("tenseal.md", "notebook | runs | times faster")
+    assert len(shown) == len(rows)
+    for (title, runs, *numbers), row in zip(shown, rows, strict=True):
+        assert row["notebook"].startswith(title.rpartition("/")[2])
+        ours, cells = row["cells_that_run"][0], row["cells"]
+        assert runs == (f"all {cells} cells" if ours == cells else f"{ours} of {cells} cells")
+        assert all(map(agrees, numbers, (row["faster"], row["less_processor_time"])))
+
+
 def test_commits_of_results_beside_others_are_in_the_history() -> None:
     """A commit of a branch that was put on another base is found by nobody; that on the main branch is."""
 

@@ -56,6 +56,7 @@ def test_rows(notebook: Path, libraries: dict[str, type[contextlib.nullcontext[N
     assert row["cells"] == len(CELLS)
     failed = "cell 5: AttributeError: 'float' object has no attribute 'missing'"
     assert row["failed"] == [[failed], [failed]]
+    assert row["cells_that_run"] == [len(CELLS) - 1] * 2
     # Neither the cell that fails nor the line of times and of addresses counts: 7 / 4 and 7.5 / 4 are left.
     assert row["distance_of_printed"] == pytest.approx(0.13, abs=0.01)
     assert row["seconds"][0] >= 0.05
