@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import re
 import sys
 import textwrap
 from collections.abc import Iterator, Mapping, Sequence
@@ -170,7 +171,10 @@ def _origin(table: Mapping[str, Any], data: Any, row: Mapping[str, Any]) -> str:
 
 
 def _wrapped(text: str) -> str:
-    return "\n".join(textwrap.wrap(text, 120, break_long_words=False, break_on_hyphens=False))
+    """In lines as mdformat has them, which never break the text of a link."""
+    whole = re.sub(r"\[[^]]*\]\(", lambda link: link[0].replace(" ", "\0"), text)
+    lines = textwrap.wrap(whole, 120, break_long_words=False, break_on_hyphens=False)
+    return "\n".join(lines).replace("\0", " ")
 
 
 def page(root: Path) -> str:
