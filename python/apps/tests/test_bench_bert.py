@@ -104,6 +104,16 @@ def test_rows_of_a_network(
     assert main([*options, "--plan", "nvidia-h200"]) == 0
     (row,) = json.loads(file.read_text(encoding="utf-8"))["rows"]
     assert sum(row["stages"].values()) == pytest.approx(row["seconds"], rel=0.05)
+    assert main([*options, "--plan", "nvidia-h200", "--wide"]) == 0
+    (wide,) = json.loads(file.read_text(encoding="utf-8"))["rows"]
+    assert wide["wide"]
+    assert 1.2 * row["seconds"] < wide["seconds"] < 4 * row["seconds"]
+    assert wide["stages"]["output layer"] == pytest.approx(row["stages"]["output layer"], rel=0.01)
+    assert main([*options, "--device", "cpu", "--wide"]) == 0
+    (wide,) = json.loads(file.read_text(encoding="utf-8"))["rows"]
+    assert wide["runs"][0]["logits_bits"] > 13
+    assert main(["bench", "bert", "--wide"]) != 0
+    assert "--wide is of a network: give --blocks" in capsys.readouterr().err
     assert main([*options, "--inputs", "2"]) != 0
     assert "a network takes one input, and 2 are asked for" in capsys.readouterr().err
     monkeypatch.setattr("hemera_apps.bench.bert_network.least_bits", lambda _: 60.0)

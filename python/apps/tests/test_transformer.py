@@ -12,12 +12,14 @@ import pytest
 
 import hemera as hm
 from hemera.errors import LevelError, MismatchError, ParameterError, RangeError
-from hemera_apps.transformer.approximations import Approximations, MappedPolynomial
+from hemera_apps.transformer.approximations import Approximations
 from hemera_apps.transformer.block import EncryptedBlock
 from hemera_apps.transformer.clear import Ranges, Shape, Weights, clear_block, gelu, random_inputs
+from hemera_apps.transformer.functions import MappedPolynomial
 from hemera_apps.transformer.layout import Layout
 from hemera_apps.transformer.planned import approximate_block, least_bits, require_in_ranges
 from hemera_apps.transformer.prepared import PreparedBlock, Settings
+from hemera_apps.transformer.softmax import DividedExponentials, NormalizedSquares
 from hemera_apps.transformer.stages import Stages, agreement
 
 SMALL = Settings(
@@ -78,7 +80,7 @@ def test_approximations_are_near_on_their_ranges() -> None:
     functions = Approximations(ranges, 16)
     t = np.linspace(-1, 1, 1001)
     np.testing.assert_allclose(
-        functions.exponential(t) ** 2 * 90, np.exp(4 * t), rtol=1e-3, atol=1e-5 * math.exp(4)
+        functions.softmax.exponential(t) ** 2 * 90, np.exp(4 * t), rtol=1e-3, atol=1e-5 * math.exp(4)
     )
     x = np.linspace(-6, 6, 1001)
     np.testing.assert_allclose(functions.gelu(2 * (x / 6) ** 2 - 1) + x / 2, gelu(x), atol=2**-14)
@@ -87,12 +89,16 @@ def test_approximations_are_near_on_their_ranges() -> None:
         return function.polynomial(s * function.factor + function.shift)
 
     sums = np.linspace(9, 90, 1001)
-    np.testing.assert_allclose(mapped(functions.inverse, 2 * sums / 90) / 90, 1 / sums, rtol=2**-15)
-    ends = [end * functions.inverse.factor + functions.inverse.shift for end in (2 * 9 / 90, 2)]
+    assert isinstance(functions.softmax, DividedExponentials)
+    inverse = functions.softmax.inverse
+    np.testing.assert_allclose(mapped(inverse, 2 * sums / 90) / 90, 1 / sums, rtol=2**-15)
+    ends = [end * inverse.factor + inverse.shift for end in (2 * 9 / 90, 2)]
     np.testing.assert_allclose(ends, [-1, 1])  # no wider than needed
     for step, unit in ((0, 16.0), (1, 16 * (2 / 5) ** 2)):
         variance = np.linspace(*ranges.variances[step], 1001)
-        root = mapped(functions.inverse_roots[step], unit * variance) * functions.largest_roots[step]
+        mapped_root = functions.inverse_roots[step]
+        assert isinstance(mapped_root, MappedPolynomial)
+        root = mapped(mapped_root, unit * variance) * functions.largest_roots[step]
         np.testing.assert_allclose(root, variance**-0.5, atol=functions.largest_roots[step] * 2**-15)
     with pytest.raises(ParameterError, match="no polynomial of degree 127"):
         MappedPolynomial.near(lambda s: 1 / s, 1e-6, 1, 20)
@@ -182,11 +188,14 @@ def test_the_page_has_programs() -> None:
     """They run, and their errors are small."""
     page = Path(__file__).parents[3] / "docs" / "transformers.md"
     _, *programs = page.read_text(encoding="utf-8").split("```python\n")
-    assert len(programs) == 3
+    assert len(programs) == 4
     names: dict[str, Any] = {"hm": hm, "np": np}
-    for program in programs:
+    for program in programs[:3]:
         exec(compile(program.partition("```")[0], "transformers.md", "exec"), names)
         assert names.pop("error") < 2**-13
+    exec(compile(programs[3].partition("```")[0], "transformers.md", "exec"), names)
+    assert [type(each.softmax) for each in names["wide"]] == [NormalizedSquares] * 2
+    assert names["found"].bits > 13
 
 
 def test_too_few_levels_are_refused() -> None:

@@ -50,6 +50,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     _options.add_bootstrap_fields(parser)
     parser.add_argument("--sharpness", type=float, help="the deviation of scores (default: 1; 0.5 if small)")
     parser.add_argument(
+        "--wide",
+        action="store_true",
+        help="of a network: weights whose values have ranges as wide as those of trained ones, which take "
+        "higher degrees and more bootstraps; with --plan the ranges of the reference implementation",
+    )
+    parser.add_argument(
         "--calibration",
         type=_options.positive,
         help="other inputs, for ranges (default: 64; 8 of a network of full size)",
@@ -119,8 +125,11 @@ def _run_network(
         options.calibration or (8 if options.full else 64),
         settings.margin,
         options.sharpness or 0.5,
+        wide=options.wide,
     )
     found = {"measurement": "transformer network", **vars(settings.shape), "blocks": options.blocks}
+    if options.wide:
+        found["wide"] = True
     if options.plan is not None:
         return found | measured.planned(options.plan, say)
     return found | measured.measured(options.device, options.threads, options.runs, say)
@@ -138,6 +147,8 @@ def run(options: argparse.Namespace) -> int:
     if options.blocks is not None:
         _write(options, _run_network(options, settings, say))
         return 0
+    if options.wide:
+        raise ParameterError("--wide is of a network: give --blocks")
     prepared = PreparedBlock(settings)
     found: dict[str, Any] = {
         "measurement": "transformer block",

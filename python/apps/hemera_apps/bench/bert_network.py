@@ -18,6 +18,7 @@ from hemera_apps.transformer.network.circuit import NetworkCircuit
 from hemera_apps.transformer.network.config import NetworkConfig
 from hemera_apps.transformer.network.encrypted import EncryptedNetwork
 from hemera_apps.transformer.network.model import Embeddings, Network, random_state
+from hemera_apps.transformer.network.widened import Widening
 from hemera_apps.transformer.planned import least_bits, require_in_ranges
 from hemera_apps.transformer.stages import Stages, agreement
 
@@ -37,6 +38,8 @@ class NetworkRun:
     """Other inputs, for ranges."""
     margin: float = 0.2
     sharpness: float = 0.5
+    wide: bool = False
+    """Whether ranges are as wide as those of trained weights, by `Widening` in place of `sharpness`."""
     kept: bool = False
     """Whether encoded weights stay in memory."""
     seed: int = 23
@@ -44,7 +47,8 @@ class NetworkRun:
     def planned(self, device: str, say: Say) -> dict[str, Any]:
         """Counted alone, with seconds of a device's table."""
         circuit = NetworkCircuit(self.config)
-        cost, stages = circuit.cost(device, blocks=self.config.blocks)
+        count = self.config.blocks
+        cost, stages = circuit.cost(device, blocks=0 if self.wide else count, wide=count if self.wide else 0)
         say(cost.report())
         by_name: dict[str, float] = {}
         for row in stages:
@@ -76,7 +80,11 @@ class NetworkRun:
             NoiseError: if the logits are farther from the clear ones than planned.
         """
         began = time.perf_counter()
-        state = random_state(self.config, self.seed, sharpness=self.sharpness)
+        state = (
+            Widening().state(self.config, self.seed)
+            if self.wide
+            else random_state(self.config, self.seed, sharpness=self.sharpness)
+        )
         embeddings, network = Embeddings(self.config, state), Network(self.config, state)
         calibration = Calibration.of(
             network, *self.inputs(embeddings, self.calibration, self.seed + 1), self.margin

@@ -3,17 +3,24 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass
 
 import hemera as hm
 from hemera.errors import ParameterError
 from hemera_apps.transformer.clear import EPSILON, Ranges
+from hemera_apps.transformer.functions import MappedPolynomial, RefinedRoot
+from hemera_apps.transformer.softmax import DividedExponentials, NormalizedSquares
 
-__all__ = ["Approximations", "Degrees", "Levels", "MappedPolynomial"]
+__all__ = ["Approximations", "Degrees", "Depths", "Levels"]
 
-_DEGREES = (7, 15, 31, 63, 127)
-"""Of one more level each."""
+_GELU = 15
+"""The degree in x^2 where no bootstrap is before it."""
+_WIDE_GELU = (31, 63, 127, 255, 511)
+"""Those behind a bootstrap."""
+_MOST_SCORE = 300
+"""Exponentials of larger ones leave double precision's range."""
+_NARROW_BITS = 12
+"""Of exponentials and GELU, relative to the largest value: below, a wide range's way is taken."""
 
 
 @dataclass(frozen=True)
@@ -30,94 +37,89 @@ class Degrees:
 
 
 @dataclass(frozen=True)
-class MappedPolynomial:
-    """A polynomial on (-1, 1) of factor * x + shift."""
+class Depths:
+    """The levels that a block's functions take where it has places for them. Functions on wide ranges take no
+    more, and go on behind bootstraps of their own."""
 
-    factor: float
-    shift: float
-    polynomial: hm.circuits.Polynomial
-
-    @classmethod
-    def near(
-        cls, f: Callable[[float], float], low: float, high: float, bits: float, degree: int | None = None
-    ) -> MappedPolynomial:
-        """Of a degree, or None: of the least depth, with an error of at most 2^-bits from f on (low, high).
-        ParameterError if there is none of that degree, or of 127."""
-        middle, half = (low + high) / 2, (high - low) / 2
-        tried = _DEGREES if degree is None else (degree,)
-        for each in tried:
-            found = hm.approximate(lambda t: f(middle + half * t), (-1, 1), each)
-            if found.error <= 2**-bits:
-                return cls(1 / half, -middle / half, found)
-        raise ParameterError(
-            f"no polynomial of degree {tried[-1]} is within 2^-{bits:g} on ({low:g}, {high:g})"
-        )
-
-    @property
-    def depth(self) -> int:
-        """With the level of the factor."""
-        return 1 + self.polynomial.depth
-
-    def __call__(self, x: hm.Ciphertext) -> hm.Ciphertext:
-        """The values for a ciphertext."""
-        return self.polynomial(declared(x * self.factor + self.shift))
-
-
-def declared(x: hm.Ciphertext) -> hm.Ciphertext:
-    """The same values, of which calibration says that they lie from -1 to 1."""
-    return x.evaluator.declare(x, 1)
+    exponential: int
+    gelu: int
+    inverse: int
+    inverse_roots: tuple[int, int]
 
 
 class Approximations:
     """The functions of a block on the ranges of its values.
 
-    - `exponential` of t = score / `ranges.score`: the root of exp(score) / `ranges.sums[1]`. Its square has
-      half the range in its exponent, so a small degree is near. Sums of squares are at most 1.
-    - `inverse` of twice such a sum, s: 2 / s.
+    - `softmax`: by a division of exponentials by their sums.
     - `gelu` of t = 2 (x / `ranges.hidden`)^2 - 1: the even part of GELU, x erf(x / sqrt 2) / 2. The odd part
       is x / 2.
     - `inverse_roots` of the sums of squares of the features, for each layer norm: 1 / sqrt(variance +
       epsilon), divided by its largest value, which is in `largest_roots`. In the second one the features are
       2 / `ranges.centred` times those of the block.
+    - `depths`: the levels that these take.
+
+    On a range where no polynomial of the given degrees is near, a block of one input (`tokens`) has others:
+
+    - `softmax` by normalized squares.
+    - `gelu` of a higher degree, behind a bootstrap: `wide_gelu` tells it.
+    - `hemera_apps.transformer.functions.RefinedRoot` in place of an inverse root.
 
     Args:
         ranges: of the values.
         features: the number of features.
-        bits: of the inverse and of the inverse roots, relative to their largest values.
+        bits: of the inverse and of the inverse roots, relative to their largest values; of the functions on
+            wide ranges.
         degrees: of these; None: the least that are within these bits.
+        tokens: of a block of one input with `degrees`; None: no range is wide.
 
     Raises:
-        ParameterError: if no polynomial of these degrees is near enough.
+        ParameterError: if no function is near enough. It names the function and its range.
     """
 
     def __init__(
-        self, ranges: Ranges, features: int, *, bits: float = 15, degrees: Degrees | None = None
+        self,
+        ranges: Ranges,
+        features: int,
+        *,
+        bits: float = 15,
+        degrees: Degrees | None = None,
+        tokens: int | None = None,
     ) -> None:
         self.ranges = ranges
-        most = ranges.sums[1]
-        self.exponential = hm.approximate(
-            lambda t: math.exp(t * ranges.score / 2) / math.sqrt(most), (-1, 1), 15
-        )
-        self.gelu = hm.approximate(lambda t: _even_gelu(ranges.hidden, t), (-1, 1), 15)
-        inverse, of_roots = (
-            (None, (None, None)) if degrees is None else (degrees.inverse, degrees.inverse_roots)
-        )
-        self.inverse = MappedPolynomial.near(lambda s: 2 / s, 2 * ranges.sums[0] / most, 2, bits, inverse)
+        wide = None if degrees is None else tokens
+        self.softmax = _near_softmax(ranges, bits, None if degrees is None else degrees.inverse, wide)
+        self.gelu = _near_gelu(ranges.hidden, bits, wide=wide is not None)
+        self.wide_gelu = self.gelu.depth > _GELU.bit_length()
         units = (1, 2 / ranges.centred)
-        roots = [
-            _inverse_root(*variance, features * unit**2, bits, degree)
-            for variance, unit, degree in zip(ranges.variances, units, of_roots, strict=True)
-        ]
-        self.inverse_roots = tuple(root for root, _ in roots)
-        self.largest_roots = tuple(largest for _, largest in roots)
+        of_roots = (None, None) if degrees is None else degrees.inverse_roots
+        self.inverse_roots = tuple(
+            _near_root(norm, *variance, features * unit**2, bits, degree, wide=wide is not None)
+            for norm, variance, unit, degree in zip(
+                ("first", "second"), ranges.variances, units, of_roots, strict=True
+            )
+        )
+        self.largest_roots = tuple(1 / math.sqrt(low + EPSILON) for low, _ in ranges.variances)
+        first, second = (root.depth for root in self.inverse_roots)
+        division = (
+            self.softmax.inverse.depth
+            if isinstance(self.softmax, DividedExponentials)
+            else _mapped_depth((degrees or Degrees()).inverse)
+        )
+        self.depths = Depths(DividedExponentials.ROOT_DEPTH, _GELU.bit_length(), division, (first, second))
+
+    @property
+    def hidden_unit(self) -> float:
+        """Of hidden values, whose square gives t of `gelu`: a bootstrap of wide ones doubles them before."""
+        return self.ranges.hidden * (math.sqrt(2) if self.wide_gelu else 1)
 
     def levels(self, base: int) -> Levels:
         """The levels of a block whose bootstraps start at level `base`."""
-        attention = base + 4 + self.exponential.depth + 1
-        centred = base + 3 + self.gelu.depth + 1
-        centred = max(centred, base + 1 + self.inverse_roots[0].depth)
+        depths = self.depths
+        attention = base + 4 + depths.exponential + 1
+        centred = base + 3 + depths.gelu + 1
+        centred = max(centred, base + 1 + depths.inverse_roots[0])
         fresh = max(attention, centred + 1)
-        top = max(fresh + 2, base + 1 + self.inverse.depth, base + 1 + self.inverse_roots[1].depth)
+        top = max(fresh + 2, base + 1 + depths.inverse, base + 1 + depths.inverse_roots[1])
         return Levels(base, fresh, attention, base + 3, centred, top)
 
 
@@ -139,17 +141,62 @@ class Levels:
     """The least level at which bootstraps must end."""
 
 
+def _near_softmax(
+    ranges: Ranges, bits: float, degree: int | None, tokens: int | None
+) -> DividedExponentials | NormalizedSquares:
+    """On scores that are wide for so many tokens; None: not."""
+    if not (ranges.score <= _MOST_SCORE and 0 < ranges.sums[0] <= ranges.sums[1] < math.inf):
+        raise ParameterError(f"the softmax of scores up to {ranges.score:g}: they are at most {_MOST_SCORE}")
+    try:
+        found = DividedExponentials.of(ranges, bits, degree)
+    except ParameterError:
+        if tokens is None:
+            raise
+    else:
+        if tokens is None or found.error <= 2.0**-_NARROW_BITS:
+            return found
+    return NormalizedSquares.of(ranges, tokens, bits - 1)
+
+
+def _mapped_depth(degree: int) -> int:
+    """Of a `MappedPolynomial`."""
+    return 1 + degree.bit_length()
+
+
 def _even_gelu(largest: float, t: float) -> float:
     x = largest * math.sqrt(max(0.0, (t + 1) / 2))
     return x * math.erf(x * math.sqrt(0.5)) / 2
 
 
-def _inverse_root(
-    low: float, high: float, unit: float, bits: float, degree: int | None
-) -> tuple[MappedPolynomial, float]:
-    """Of `unit` times a variance from `low` to `high`; and the largest value."""
-    largest = 1 / math.sqrt(low + EPSILON)
-    root = MappedPolynomial.near(
-        lambda s: 1 / math.sqrt(s / unit + EPSILON) / largest, unit * low, unit * high, bits, degree
+def _near_gelu(largest: float, bits: float, *, wide: bool) -> hm.circuits.Polynomial:
+    """The even part on values up to the largest one."""
+    found = hm.approximate(lambda t: _even_gelu(largest, t), (-1, 1), _GELU)
+    if not wide or found.error <= largest * 2.0**-_NARROW_BITS:
+        return found
+    for degree in _WIDE_GELU:
+        found = hm.approximate(lambda t: _even_gelu(largest, t), (-1, 1), degree)
+        if found.error <= largest * 2.0**-bits:
+            return found
+    raise ParameterError(
+        f"GELU of values up to {largest:g}: no polynomial of degree {_WIDE_GELU[-1]} in their squares is "
+        f"within 2^-{bits:g} of the largest"
     )
-    return root, largest
+
+
+def _near_root(
+    norm: str, low: float, high: float, unit: float, bits: float, degree: int | None, *, wide: bool
+) -> MappedPolynomial | RefinedRoot:
+    """Of `unit` times a variance from `low` to `high`, relative to the largest value."""
+    largest = 1 / math.sqrt(low + EPSILON)
+    try:
+        return MappedPolynomial.near(
+            lambda s: 1 / math.sqrt(s / unit + EPSILON) / largest, unit * low, unit * high, bits, degree
+        )
+    except ParameterError as error:
+        what = f"the variances of the {norm} layer norm from {low:g} to {high:g}"
+        if not wide or degree is None:
+            raise ParameterError(f"{what}: {error}") from error
+        try:
+            return RefinedRoot(unit * low, unit * high, bits, _mapped_depth(degree))
+        except ParameterError as wider:
+            raise ParameterError(f"{what}: {wider}") from wider

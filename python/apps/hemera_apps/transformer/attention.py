@@ -20,10 +20,12 @@ import math
 import numpy as np
 
 import hemera as hm
-from hemera_apps.transformer.approximations import Approximations, Levels, declared
+from hemera_apps.transformer.approximations import Levels
 from hemera_apps.transformer.clear import Shape, Weights
 from hemera_apps.transformer.layers import Layer, chunks
 from hemera_apps.transformer.layout import Layout
+from hemera_apps.transformer.refresh import declared
+from hemera_apps.transformer.softmax import DividedExponentials
 from hemera_apps.transformer.watch import Watch
 
 __all__ = ["Attention"]
@@ -35,7 +37,8 @@ class Attention:
     Args:
         weights, shape: of the block.
         layout: of tokens in slots.
-        functions: of the block's ranges.
+        softmax: on the range of scores.
+        mixed: the largest magnitude of weighted values.
         levels: of its steps.
         size: the number of rows that are turned at once.
         watch: sees the scores of the first head.
@@ -47,19 +50,20 @@ class Attention:
         shape: Shape,
         layout: Layout,
         params: hm.ckks.Parameters,
-        functions: Approximations,
+        softmax: DividedExponentials,
+        mixed: float,
         levels: Levels,
         *,
         size: int,
         watch: Watch,
     ) -> None:
-        self._layout, self._functions, self._size, self._watch = layout, functions, size, watch
+        self._layout, self._softmax, self._size, self._watch = layout, softmax, size, watch
         self._babies = 1 << (int(math.log2(shape.tokens)) + 1) // 2
         self._giants = shape.tokens // self._babies
         # Both factors of a score have the root of its factor, so that they round alike.
-        root = (math.sqrt(shape.width) * functions.ranges.score) ** -0.5
+        root = (math.sqrt(shape.width) * softmax.half) ** -0.5
 
-        value = 1 / functions.ranges.mixed
+        value = 1 / mixed
         self._width = shape.width
         self._factors, self._values = [], []
         for head in range(shape.heads):
@@ -73,7 +77,7 @@ class Attention:
     def head(
         self, number: int, rows: hm.Ciphertext, low: hm.Ciphertext
     ) -> tuple[hm.Ciphertext, hm.Ciphertext]:
-        """The head's sums of weighted values, divided by `ranges.mixed`, and those of the weights.
+        """The head's sums of weighted values, divided by `mixed`, and those of the weights.
 
         Args:
             number: of the head.
@@ -89,8 +93,8 @@ class Attention:
         for giant, query in enumerate(queries):
             scores = evaluator.dot([query[k] for k in range(self._width)], keys)
             if number == 0 and giant == 0:
-                self._watch.see("scores", scores, self._functions.ranges.score)
-            weights = self._functions.exponential(declared(scores)).square()
+                self._watch.see("scores", scores, self._softmax.half)
+            weights = self._softmax.exponential(declared(scores)).square()
             step = giant * self._babies * self._layout.stride
             products = evaluator.dot([weights[b] for b in range(self._babies)], values)
             total = weights.sum(axis=0)

@@ -6,13 +6,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 import hemera as hm
-from hemera_apps.transformer.approximations import Approximations, MappedPolynomial, declared
+from hemera.errors import ParameterError
+from hemera_apps.transformer.approximations import Approximations
 from hemera_apps.transformer.attention import Attention
 from hemera_apps.transformer.clear import Shape, Weights
 from hemera_apps.transformer.folded import FoldedWeights
+from hemera_apps.transformer.functions import MappedPolynomial, RefinedRoot
 from hemera_apps.transformer.layers import Layer, chunks, take
 from hemera_apps.transformer.layout import Layout
-from hemera_apps.transformer.refresh import Refresh
+from hemera_apps.transformer.refresh import Refresh, declared
+from hemera_apps.transformer.softmax import DividedExponentials
 from hemera_apps.transformer.watch import Unwatched, Watch
 
 __all__ = ["EncryptedBlock"]
@@ -43,7 +46,7 @@ class EncryptedBlock:
         watch: is told the steps.
 
     Raises:
-        ParameterError: if a bootstrap leaves too few levels.
+        ParameterError: if a bootstrap leaves too few levels, or functions are those on wide ranges.
     """
 
     def __init__(
@@ -59,13 +62,27 @@ class EncryptedBlock:
         together: int = 4,
         watch: Watch | None = None,
     ) -> None:
-        self.levels = functions.levels(bootstrap.input_level)
+        softmax = functions.softmax
+        if not isinstance(softmax, DividedExponentials) or functions.wide_gelu:
+            raise ParameterError(
+                "a block of many inputs takes no functions on wide ranges, whose bootstraps would be many: "
+                "leave out Approximations(tokens=), or take SingleBlock"
+            )
+        self.levels, self._softmax = functions.levels(bootstrap.input_level), softmax
         self._shape, self._functions, self._size = shape, functions, size
         self._watch: Watch = watch or Unwatched()
         levels = self.levels
         self._refresh = Refresh(bootstrap, together, levels.base, levels.top)
         self._attention = Attention(
-            weights, shape, layout, params, functions, levels, size=size, watch=self._watch
+            weights,
+            shape,
+            layout,
+            params,
+            softmax,
+            functions.ranges.mixed,
+            levels,
+            size=size,
+            watch=self._watch,
         )
         self._plan(weights, params)
 
@@ -137,7 +154,7 @@ class EncryptedBlock:
         del rows, low
         doubled = hm.concatenate(refresh.twice(hm.stack(sums), levels.top))
         self._watch.see("sums", doubled, functions.ranges.sums[1] / 2)
-        inverses = functions.inverse(doubled).at_level(levels.base + 1)
+        inverses = self._softmax.inverse(doubled).at_level(levels.base + 1)
         divided = hm.concatenate(
             [(part * inverses[head]).at_level(levels.base) for head, part in enumerate(take(mixed))]
         )
@@ -168,7 +185,9 @@ class EncryptedBlock:
         self._watch.stage("second layer norm")
         return found
 
-    def _normed(self, centred: list[hm.Ciphertext], root: MappedPolynomial) -> list[hm.Ciphertext]:
+    def _normed(
+        self, centred: list[hm.Ciphertext], root: MappedPolynomial | RefinedRoot
+    ) -> list[hm.Ciphertext]:
         """Features times the inverse root of the sum of their squares, divided by the largest one. The list
         of the features is empty then."""
         evaluator = centred[0].evaluator
@@ -177,5 +196,5 @@ class EncryptedBlock:
             own = list(rows)
             squares.append(evaluator.dot(own, own))
         del rows, own
-        inverse = self._refresh.one(root(hm.add_many(squares))).at_level(centred[0].level)
+        inverse = self._refresh.one(root(hm.add_many(squares), self._refresh)).at_level(centred[0].level)
         return [(rows * inverse).rescale() for rows in take(centred)]

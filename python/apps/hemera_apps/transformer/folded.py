@@ -19,7 +19,7 @@ class FoldedWeights:
 
     Attributes:
         output, output_bias: of the output layer, without the mean of the features.
-        hidden, hidden_bias: of the hidden layer, over `ranges.hidden`.
+        hidden, hidden_bias: of the hidden layer, over `functions.hidden_unit`.
         down: of GELU's part that is even, over `ranges.centred`, without the mean of the features.
         straight, straight_bias: the same of the normed features: those themselves, and the half of the hidden
             ones that GELU takes as it is.
@@ -36,7 +36,7 @@ class FoldedWeights:
         self.output_bias = _centred(biases["output"])
         up = weights.up * gain * root
         up_bias = weights.up @ shift + biases["up"]
-        self.hidden, self.hidden_bias = up / ranges.hidden, up_bias / ranges.hidden
+        self.hidden, self.hidden_bias = up / functions.hidden_unit, up_bias / functions.hidden_unit
         self.down = _centred(weights.down) / ranges.centred
         self.straight = _centred(np.diag(gain * root)) / ranges.centred + self.down @ up / 2
         self.straight_bias = _centred(shift + biases["down"]) / ranges.centred + self.down @ up_bias / 2

@@ -7,10 +7,10 @@ import math
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-import hemera as hm
 from hemera.errors import RangeError
-from hemera_apps.transformer.approximations import Approximations, MappedPolynomial
+from hemera_apps.transformer.approximations import Approximations
 from hemera_apps.transformer.clear import Ranges, Shape, Trace, Weights, token_weights
+from hemera_apps.transformer.functions import in_the_clear
 
 __all__ = ["approximate_block", "least_bits", "require_in_ranges"]
 
@@ -58,25 +58,16 @@ def approximate_block(
 
     query, key, value = split("query"), split("key"), split("value")
     scores = query @ key.swapaxes(2, 3) / math.sqrt(shape.width)
-    exponentials = _value(functions.exponential, scores / ranges.score) ** 2 * token_weights(shape, real)
-    inverses = _mapped(functions.inverse, 2 * exponentials.sum(-1))[..., None]
-    mixed = (exponentials @ value * inverses).swapaxes(1, 2).reshape(x.shape)
+    attention = functions.softmax.in_the_clear(scores, token_weights(shape, real))
+    mixed = (attention @ value).swapaxes(1, 2).reshape(x.shape)
     found = x + mixed @ weights.output.T + biases["output"]
     for step, unit in enumerate((1, 2 / ranges.centred)):
         centred = found - found.mean(-1, keepdims=True)
         squares = ((unit * centred) ** 2).sum(-1)
-        root = _mapped(functions.inverse_roots[step], squares) * functions.largest_roots[step]
+        root = functions.inverse_roots[step].in_the_clear(squares) * functions.largest_roots[step]
         found = centred * root[..., None] * weights.gains[step] + weights.shifts[step]
         if step == 0:
             hidden = found @ weights.up.T + biases["up"]
-            activated = hidden / 2 + _value(functions.gelu, 2 * (hidden / ranges.hidden) ** 2 - 1)
+            activated = hidden / 2 + in_the_clear(functions.gelu, 2 * (hidden / ranges.hidden) ** 2 - 1)
             found = found + activated @ weights.down.T + biases["down"]
     return np.asarray(found)
-
-
-def _value(polynomial: hm.circuits.Polynomial, t: Array) -> Array:
-    return np.asarray(np.polynomial.chebyshev.chebval(t, polynomial.coefficients))
-
-
-def _mapped(function: MappedPolynomial, x: Array) -> Array:
-    return _value(function.polynomial, x * function.factor + function.shift)

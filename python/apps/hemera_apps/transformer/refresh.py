@@ -4,14 +4,27 @@ from __future__ import annotations
 
 import hemera as hm
 from hemera.errors import ParameterError
-from hemera_apps.transformer.approximations import declared
 from hemera_apps.transformer.layers import chunks
 
-__all__ = ["Refresh"]
+__all__ = ["Refresh", "declared", "lowered"]
+
+
+def declared(x: hm.Ciphertext) -> hm.Ciphertext:
+    """The same values, of which calibration says that they lie from -1 to 1."""
+    return x.evaluator.declare(x, 1)
+
+
+def lowered(x: hm.Ciphertext, level: int) -> hm.Ciphertext:
+    """The same values at a level with exactly its scale, which ciphertexts that are concatenated share. A way
+    over several levels at once may leave a scale that is rounded otherwise; the last step of one does not."""
+    return x.at_level(min(x.level, level + 1)).at_level(level)
 
 
 class Refresh:
     """Bootstraps by a plan of complex slots.
+
+    Attributes:
+        base, top: as given.
 
     Args:
         plan: the plan.
@@ -29,6 +42,7 @@ class Refresh:
                 f"{plan.levels_left}: for_bootstrapping(levels=)"
             )
         self._plan, self._size = plan, size
+        self.base, self.top = base, top
 
     def prepare(self, context: hm.Context) -> None:
         """Encode the plan's matrices now, and not in the first call."""
@@ -54,8 +68,15 @@ class Refresh:
         half = len(rows) // 2
         real, imaginary = [], []
         for part in chunks(half, self._size):
-            z = self.one(rows[part] + rows[half + part.start : half + part.stop] * 1j).at_level(level)
-            turned = z.conjugate()
-            real.append(z + turned)
-            imaginary.append((z - turned) * -1j)
+            first, second = self.pair(rows[part], rows[half + part.start : half + part.stop], level)
+            real.append(first)
+            imaginary.append(second)
         return [*real, *imaginary]
+
+    def pair(
+        self, first: hm.Ciphertext, second: hm.Ciphertext, level: int
+    ) -> tuple[hm.Ciphertext, hm.Ciphertext]:
+        """Twice the values of two ciphertexts, or batches, from -1 to 1, at a level, by one bootstrap."""
+        z = self.one(first + second * 1j).at_level(level)
+        turned = z.conjugate()
+        return z + turned, (z - turned) * -1j

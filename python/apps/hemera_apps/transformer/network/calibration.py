@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from hemera_apps.transformer.approximations import Approximations
+from hemera.errors import ParameterError
 from hemera_apps.transformer.clear import Ranges, clear_block
 from hemera_apps.transformer.network.head import HeadFunctions
 from hemera_apps.transformer.network.model import Network
@@ -47,13 +47,16 @@ class Calibration:
             margin: see `Ranges.seen`.
 
         Raises:
-            ParameterError: if no polynomial of the network's degrees is near a function on a range.
+            ParameterError: if a range is too wide. It names the block, the function and the range.
         """
         config, ranges = network.config, []
         exact, counts = x[:_JUDGED], np.asarray(real)[:_JUDGED]
         for weights in network.blocks:
             ranges.append(Ranges.seen(clear_block(weights, config.shape, x, real), margin))
-            functions = Approximations(ranges[-1], config.shape.features, degrees=config.degrees)
+            try:
+                functions = config.functions(ranges[-1])
+            except ParameterError as error:
+                raise ParameterError(f"block {len(ranges)}: {error}") from error
             x = approximate_block(weights, config.shape, functions, x, real)
             exact = clear_block(weights, config.shape, exact, counts)["output"]
         sums = network.head.before_tanh(x)

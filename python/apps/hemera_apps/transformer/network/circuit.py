@@ -33,6 +33,18 @@ Array = NDArray[np.float64]
 
 _STAND_IN = Ranges(score=4, mixed=2, hidden=5, centred=8, sums=(64, 256), variances=((0.5, 2), (0.5, 2)))
 """Of functions whose levels are asked for alone: polynomials of the same degrees have them."""
+_POOLED = 5.0
+_WIDE = Ranges(
+    score=70,
+    mixed=2,
+    hidden=64,
+    centred=60,
+    sums=(1, 2.0**22),
+    variances=((0.15, 10), (0.75, 2500)),
+)
+"""The constants of the reference implementation of the official workload, but for `mixed` and `centred`. Its
+sums are those of roots of exponentials, from 1 to 2^11."""
+_WIDE_POOLED = 40.0
 
 
 class NetworkCircuit:
@@ -75,11 +87,11 @@ class NetworkCircuit:
             kept: whether encoded weights stay in memory. If not, each call encodes them.
             watch: is told the steps of the blocks.
         """
-        plans, shape = self.plans(), self.config.shape
+        plans = self.plans()
         blocks = [
             SingleBlock(
                 weights,
-                Approximations(ranges, shape.features, degrees=self.config.degrees),
+                self.config.functions(ranges),
                 plans,
                 kept=kept,
                 watch=watch,
@@ -90,23 +102,39 @@ class NetworkCircuit:
         head = EncryptedHead(network.head, functions, self.layout, self.params, self.levels.fresh, kept=kept)
         return EncryptedNetwork(plans, blocks, head)
 
-    def cost(self, device: str | None = None, *, blocks: int = 1) -> tuple[Cost, list[dict[str, Any]]]:
-        """The keys, operations and bytes, by a run of so many blocks that computes nothing, on random
-        weights; and the stages, with seconds, of a device with a table of times, like "nvidia-h200". None: no
-        stages. All blocks need the keys of one."""
+    def cost(
+        self, device: str | None = None, *, blocks: int = 1, wide: int = 0
+    ) -> tuple[Cost, list[dict[str, Any]]]:
+        """The keys, operations and bytes, by a run that computes nothing, on random weights; and the stages.
+        All blocks on narrow ranges need the keys of one, and so do those on wide ranges.
+
+        Args:
+            device: one with a table of times, like "nvidia-h200", of which the stages have seconds; None: no
+                stages.
+            blocks: of a network on narrow ranges.
+            wide: of another one, whose functions are all those on wide ranges.
+        """
         context = hm.Context(self.params, "ledger")
         times = None if device is None else DeviceTimes.find(device)
         stages = None if times is None else PlannedStages(context, times)
-        network = self._random(blocks, stages)
+        networks = [
+            self._random(count, functions(), pooled, stages)
+            for count, functions, pooled in (
+                (blocks, self._stand_in, _POOLED),
+                (wide, lambda: self.config.functions(_WIDE), _WIDE_POOLED),
+            )
+            if count > 0
+        ]
 
         def prepare(_: hm.Evaluator) -> Any:
             if stages is not None:
                 stages.begin()
 
             def run(x: hm.Ciphertext) -> hm.Ciphertext:
-                found = network(x, self.config.shape.tokens - 1)  # with padding
-                if stages is not None:
-                    stages.stage("pooler and classifier")
+                for network in networks:
+                    found = network(x, self.config.shape.tokens - 1)  # with padding
+                    if stages is not None:
+                        stages.stage("pooler and classifier")
                 return found
 
             return run
@@ -115,22 +143,24 @@ class NetworkCircuit:
         cost = DryRun(context).cost(prepare, [fresh], own_products=True, own_rotations=True, times=times)
         return cost, [] if stages is None else stages.rows
 
-    def _random(self, blocks: int, watch: Watch | None) -> EncryptedNetwork:
+    def _random(
+        self, blocks: int, functions: Approximations, pooled: float, watch: Watch | None
+    ) -> EncryptedNetwork:
         """The same random block over and over."""
         shape, plans = self.config.shape, self.plans()
-        block = SingleBlock(Weights.random(shape, 1), self._stand_in(), plans, kept=False, watch=watch)
+        block = SingleBlock(Weights.random(shape, 1), functions, plans, kept=False, watch=watch)
         rng = np.random.default_rng(1)
         square, few = (
             rng.normal(size=(rows, shape.features)) for rows in (shape.features, self.config.classes)
         )
         weights = HeadWeights(square, square[0], few, few[:, 0])
-        functions = HeadFunctions(_STAND_IN.hidden, self.config.degrees)
-        head = EncryptedHead(weights, functions, self.layout, self.params, self.levels.fresh)
+        tanh = HeadFunctions(pooled, self.config.degrees)
+        head = EncryptedHead(weights, tanh, self.layout, self.params, self.levels.fresh)
         return EncryptedNetwork(plans, [block] * blocks, head)
 
     def generate_keys(self, context: hm.Context, secret_key: hm.SecretKey) -> hm.Keys:
         """Those of the network, of any weights."""
-        return context.generate_keys(secret_key, relinearization=False, plan=self.cost()[0])
+        return context.generate_keys(secret_key, relinearization=False, plan=self.cost(wide=1)[0])
 
     def encrypt(self, x: Array, context: hm.Context, key: hm.SecretKey) -> hm.Ciphertext:
         """The features of one input's words, of shape (1, tokens, features)."""

@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from hemera.errors import FormatError
-from hemera_apps.transformer.approximations import Degrees
-from hemera_apps.transformer.clear import Shape
+from hemera_apps.transformer.approximations import Approximations, Degrees
+from hemera_apps.transformer.clear import Ranges, Shape
 
 __all__ = ["NetworkConfig"]
 
@@ -28,6 +28,10 @@ class NetworkConfig:
     preset: str = "n16-40"
     fields: dict[str, Any] = field(default_factory=dict)
     """Of `for_bootstrapping`, but for the levels."""
+
+    def functions(self, ranges: Ranges) -> Approximations:
+        """Those of a block. ParameterError if a range is too wide."""
+        return Approximations(ranges, self.shape.features, degrees=self.degrees, tokens=self.shape.tokens)
 
     def save(self, path: Path) -> None:
         """As a JSON file."""

@@ -9,7 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 import hemera as hm
-from hemera_apps.transformer.approximations import Degrees, declared
+from hemera.errors import ParameterError
+from hemera_apps.transformer.approximations import Degrees
+from hemera_apps.transformer.functions import in_the_clear
+from hemera_apps.transformer.refresh import declared
 from hemera_apps.transformer.single.layers import FeatureLayer
 from hemera_apps.transformer.single.layout import SingleLayout
 
@@ -20,22 +23,35 @@ __all__ = ["EncryptedHead", "HeadFunctions"]
 
 Array = NDArray[np.float64]
 
+_BITS = 12
+"""Of tanh."""
+
 
 class HeadFunctions:
-    """tanh of `pooled` t, for t from -1 to 1, as a polynomial.
+    """tanh of `pooled` t, for t from -1 to 1, as a polynomial within 2^-12.
 
     Args:
         pooled: the largest magnitude before tanh.
-        degrees: of polynomials.
+        degrees: of polynomials. That of tanh is twice as high if it must be, for one level more.
+
+    Raises:
+        ParameterError: if none is near enough.
     """
 
     def __init__(self, pooled: float, degrees: Degrees) -> None:
         self.pooled = pooled
-        self.tanh = hm.approximate(lambda t: math.tanh(pooled * t), (-1, 1), degrees.tanh)
+        for degree in (degrees.tanh, 2 * degrees.tanh + 1):
+            self.tanh = hm.approximate(lambda t: math.tanh(pooled * t), (-1, 1), degree)
+            if self.tanh.error <= 2.0**-_BITS:
+                return
+        raise ParameterError(
+            f"the pooler's tanh of values up to {pooled:g}: no polynomial of degree {degree} is within "
+            f"2^-{_BITS}"
+        )
 
     def approximate(self, x: Array) -> Array:
         """tanh(x) in the clear, by the polynomial."""
-        return np.asarray(np.polynomial.chebyshev.chebval(x / self.pooled, self.tanh.coefficients).real)
+        return in_the_clear(self.tanh, x / self.pooled)
 
 
 class EncryptedHead:

@@ -19,15 +19,22 @@ from __future__ import annotations
 import math
 
 import numpy as np
+from numpy.typing import NDArray
 
 import hemera as hm
-from hemera_apps.transformer.approximations import Approximations, declared
+from hemera_apps.transformer.approximations import Approximations
 from hemera_apps.transformer.clear import Weights
+from hemera_apps.transformer.functions import in_the_clear
+from hemera_apps.transformer.refresh import declared
 from hemera_apps.transformer.single.layers import FeatureLayer
 from hemera_apps.transformer.single.shared import Padding, SharedPlans
+from hemera_apps.transformer.single.softmax import normalized
+from hemera_apps.transformer.softmax import DividedExponentials
 from hemera_apps.transformer.watch import Watch
 
 __all__ = ["SingleAttention"]
+
+Array = NDArray[np.float64]
 
 _BABIES = 32
 """Rotations that share a preparation: fewer have fewer keys, and more preparations."""
@@ -53,11 +60,12 @@ class SingleAttention:
         *,
         kept: bool,
     ) -> None:
-        self._functions, self._plans, self._watch = functions, plans, watch
+        self._plans, self._watch = plans, watch
         self._layout = plans.layout
         width, biases, ranges = self._layout.shape.width, weights.biases, functions.ranges
+        self._softmax = functions.softmax
         # Both factors of a score have the root of its factor, so that they round alike.
-        root = (math.sqrt(width) * ranges.score) ** -0.5
+        root = (math.sqrt(width) * self._softmax.half) ** -0.5
         both = np.concatenate([weights.query, weights.key]) * root
         bias = np.concatenate([biases["query"], biases["key"]]) * root
         params, levels = plans.params, plans.levels
@@ -66,9 +74,14 @@ class SingleAttention:
         self._values = FeatureLayer(*value, self._layout, params, levels.values, kept=kept)
 
     def prepare(self, context: hm.Context) -> None:
-        """Bring the weights to a context's device now, and not in the first call."""
+        """Bring the weights to a context's device and encode the sums of this softmax now, and not in the
+        first call."""
         self._factors.prepare(context)
         self._values.prepare(context)
+        base, top = self._plans.levels.base, self._plans.levels.top
+        divided = isinstance(self._softmax, DividedExponentials)
+        for level in (base + 2,) if divided else (top, top - 1):
+            self._plans.head_sums[level].prepare(context)
 
     @property
     def _shares(self) -> range:
@@ -76,7 +89,8 @@ class SingleAttention:
         return range(self._layout.shape.tokens // self._layout.shape.width)
 
     def weights_of(self, x: hm.Ciphertext, padding: Padding | None = None) -> list[hm.Ciphertext]:
-        """The exponentials of scores over `ranges.sums[1]`, a batch for each c.
+        """The exponentials of scores over `ranges.sums[1]`, or the softmax of scores whose range is wide; a
+        batch for each c.
 
         Args:
             x: the features, at `SingleLevels.fresh`.
@@ -98,21 +112,37 @@ class SingleAttention:
                 x.evaluator.dot(queries, list(_turned(of_share, self._plans.distances, 1 - period).values()))
             )
         del queries
-        self._watch.see("scores", scores[0], self._functions.ranges.score)
+        self._watch.see("scores", scores[0], self._softmax.half)
         self._watch.stage("scores")
-        root = self._functions.exponential
+        found = self._weights(hm.concatenate(scores), padding)
+        return [found[c * count : (c + 1) * count] for c in self._shares]
+
+    def _weights(self, scores: hm.Ciphertext, padding: Padding | None) -> hm.Ciphertext:
+        """From scores over `softmax.half`, which are 0 where they are those with padding."""
+        softmax = self._softmax
+        root, shift = softmax.exponential, -softmax.middle / softmax.half
+        known: Array | None = None
         if padding is not None:
             root = hm.circuits.Polynomial(root.coefficients * padding.factor, basis=root.basis)
-        found = root(declared(hm.concatenate(scores))).square()
-        if padding is not None:
-            of_zero = np.polynomial.chebyshev.chebval(0, root.coefficients).real ** 2
-            found -= np.repeat(padding.rows, count, axis=0) * of_zero
+            rows = np.repeat(padding.rows, self._layout.ciphertexts, axis=0)
+            known = rows * float(in_the_clear(root, np.array(shift)))
+        found = root(declared(scores + shift if shift else scores))
+        if isinstance(softmax, DividedExponentials):
+            found = found.square()
+            if known is not None:
+                found -= known**2
+            self._watch.stage("exponentials")
+            return found
+        if known is not None:
+            found -= known
         self._watch.stage("exponentials")
-        return [found[c * count : (c + 1) * count] for c in self._shares]
+        found = normalized(found, softmax, self._plans)
+        self._watch.stage("softmax")
+        return found
 
     def sums(self, weights: list[hm.Ciphertext]) -> hm.Ciphertext:
         """Their sums over all tokens, in each place of a head, a level lower."""
-        return self._plans.head_sums(hm.add_many(weights))
+        return self._plans.head_sums[self._plans.levels.base + 2](hm.add_many(weights))
 
     def weighted(self, x: hm.Ciphertext, weights: list[hm.Ciphertext]) -> hm.Ciphertext:
         """The sums of the tokens' values times the weights, divided by `ranges.mixed`, a level lower.

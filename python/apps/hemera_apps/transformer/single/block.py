@@ -8,13 +8,15 @@ import numpy as np
 
 import hemera as hm
 from hemera.errors import ParameterError
-from hemera_apps.transformer.approximations import Approximations, MappedPolynomial, declared
+from hemera_apps.transformer.approximations import Approximations
 from hemera_apps.transformer.clear import Weights
 from hemera_apps.transformer.folded import FoldedWeights
+from hemera_apps.transformer.refresh import declared, lowered
 from hemera_apps.transformer.single.attention import SingleAttention
 from hemera_apps.transformer.single.layers import FeatureLayer
 from hemera_apps.transformer.single.levels import SingleLevels
 from hemera_apps.transformer.single.shared import Padding, SharedPlans
+from hemera_apps.transformer.softmax import DividedExponentials
 from hemera_apps.transformer.watch import Unwatched, Watch
 
 __all__ = ["SingleBlock"]
@@ -120,39 +122,41 @@ class SingleBlock:
         """Attention's output, divided by half of `ranges.mixed`."""
         levels, functions, refresh = self.levels, self._functions, self._refresh
         weights = self._attention.weights_of(x, padding)
-        sums = self._attention.sums(weights).at_level(levels.base)
-        mixed = self._attention.weighted(x, weights).at_level(levels.base + 1)
+        divided = self._attention.weighted(x, weights).at_level(levels.base + 1)
+        if isinstance(functions.softmax, DividedExponentials):
+            sums = self._attention.sums(weights).at_level(levels.base)
+            doubled = hm.concatenate(refresh.twice(sums, levels.top))
+            self._watch.see("sums", doubled, functions.ranges.sums[1] / 2)
+            divided *= functions.softmax.inverse(doubled).at_level(levels.base + 1)
+            self._watch.stage("softmax")
         del weights
-        doubled = hm.concatenate(refresh.twice(sums, levels.top))
-        self._watch.see("sums", doubled, functions.ranges.sums[1] / 2)
-        divided = mixed * functions.inverse(doubled).at_level(levels.base + 1)
-        self._watch.stage("softmax")
         found = hm.concatenate(refresh.twice(divided.at_level(levels.base), levels.centred + 1))
         self._watch.stage("first bootstraps")
         return found
 
     def _second_half(self, normed: hm.Ciphertext) -> hm.Ciphertext:
         """From the first layer norm to the output."""
-        levels, functions, ranges, refresh = (
-            self.levels,
-            self._functions,
-            self._functions.ranges,
-            self._refresh,
-        )
+        levels, functions, refresh = self.levels, self._functions, self._refresh
         hidden = self._up(normed)
-        self._watch.see("hidden", hidden, ranges.hidden)
+        self._watch.see("hidden", hidden, functions.hidden_unit)
         self._watch.stage("hidden layer")
-        activated = functions.gelu(declared(hidden.square() * 2 - 1))
+        if functions.wide_gelu:
+            hidden = hm.concatenate(refresh.twice(hidden.at_level(levels.base), levels.top))
+            squares = hidden.square() - 1
+        else:
+            squares = hidden.square() * 2 - 1
+        activated = functions.gelu(declared(squares))
         del hidden
-        both = [part.at_level(levels.base + 1) for part in (activated, normed)]
+        lower = lowered if functions.wide_gelu else hm.Ciphertext.at_level
+        both = [lower(part, levels.base + 1) for part in (activated, normed)]
         self._watch.stage("GELU")
         total = self._down(hm.concatenate(both))
         del activated, normed, both
         self._watch.stage("second layer")
         centred = hm.concatenate(refresh.twice(total.at_level(levels.base), levels.fresh + 1))
-        self._watch.see("centred2", centred, ranges.centred / 2)
+        self._watch.see("centred2", centred, functions.ranges.centred / 2)
         self._watch.stage("second bootstraps")
-        root = self._inverse_root(centred, 1) * self._last_gain
+        root = (self._inverse_root(centred, 1) * self._last_gain).rescale()
         roots = hm.concatenate(refresh.twice(root.at_level(levels.base), levels.fresh + 1))
         found = (centred * roots).rescale() * self._times + self._last_shift
         self._watch.see("output", found, 1)
@@ -161,10 +165,10 @@ class SingleBlock:
 
     def _inverse_root(self, centred: hm.Ciphertext, step: int) -> hm.Ciphertext:
         """The inverse root of the sum of the features' squares, over the largest one: a batch of one."""
-        functions: MappedPolynomial = self._functions.inverse_roots[step]
+        root = self._functions.inverse_roots[step]
         own = list(centred)
         squares = centred.evaluator.dot(own, own).reshape(1)
-        return functions(self._plans.sums[step](squares))
+        return root(self._plans.sums[step](squares), self._refresh)
 
 
 def _whole(rows: hm.Ciphertext) -> hm.Ciphertext:

@@ -27,14 +27,15 @@ class SingleLevels:
     @classmethod
     def of(cls, functions: Approximations, base: int) -> SingleLevels:
         """Those of a block whose bootstraps start at level `base`."""
+        depths = functions.depths
         # Weights, masks, scores; exponentials and their squares; weighted sums and their division.
-        attention = base + 3 + functions.exponential.depth + 1 + 2
+        attention = base + 3 + depths.exponential + 1 + 2
         # Normed features, hidden ones, squares; the second layer.
-        centred = base + 3 + functions.gelu.depth + 1
+        centred = base + 3 + depths.gelu + 1
         # Squares and their sums over the features.
-        first, second = (root.depth + 2 for root in functions.inverse_roots)
+        first, second = (depth + 2 for depth in depths.inverse_roots)
         centred = max(centred, base + first)
         # With the gains, behind the inverse root.
         fresh = max(attention, centred + 1, base + second)
-        top = max(fresh + 1, base + 1 + functions.inverse.depth)
+        top = max(fresh + 1, base + 1 + depths.inverse)
         return cls(base, fresh, base + 5, centred, top)

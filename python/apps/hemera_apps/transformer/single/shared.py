@@ -28,7 +28,7 @@ class SharedPlans:
         refresh: bootstraps.
         mean: of the block's features, from a batch of one.
         sums: of all features, from a batch of one, for each layer norm.
-        head_sums: of the places of each head.
+        head_sums: of the places of each head, by the level of these.
         distances: those between the places of a head.
         query_masks, value_masks: of each distance: the places that stay in the head.
         turned_keys, turned_values: K' and V', see `hemera_apps.transformer.single.attention`.
@@ -61,8 +61,12 @@ class SharedPlans:
         self.sums = [
             FeatureLayer(ones, None, layout, params, level) for level in (levels.centred - 1, levels.fresh)
         ]
+        # Of exponentials, and of squares behind bootstraps (hemera_apps.transformer.single.softmax).
         of_heads: Array = np.kron(np.eye(layout.shape.heads), np.ones((width, width))).astype(np.float64)
-        self.head_sums = FeatureLayer(of_heads, None, layout, params, levels.base + 2)
+        self.head_sums = {
+            level: FeatureLayer(of_heads, None, layout, params, level)
+            for level in (levels.base + 2, levels.top, levels.top - 1)
+        }
 
         self.distances = range(-width + 1, width)
         place = np.arange(layout.slots) % width
@@ -77,9 +81,10 @@ class SharedPlans:
         self.query_masks, self.value_masks = masks(levels.fresh - 1), masks(levels.values - 2)
 
     def prepare(self, context: hm.Context) -> None:
-        """Encode all constants but those of keys, which padding changes, now and not in the first call."""
+        """Encode constants now and not in the first call: all but those of keys, which padding changes, and
+        of sums in the softmax, which differ between blocks."""
         self.refresh.prepare(context)
-        for layer in (self.mean, self.head_sums, *self.sums):
+        for layer in (self.mean, *self.sums):
             layer.prepare(context)
         for mask in (*self.query_masks.values(), *self.value_masks.values()):
             mask.prepare(context)
