@@ -39,8 +39,6 @@ _EXPONENTIAL = 31
 _FIRST_ROOT, _ROOT = 127, 63
 """The degrees of inverse roots behind a bootstrap of the squares, and behind one of the terms, whose squares
 take a level."""
-
-
 _NOISE, _LEAST_SLACK, _SLACK = 2.0**-18, 2.0**-10, 2.0**-5
 """The error of bootstrapped sums, and the least and the largest one relative to a sum that has a place."""
 _LEAST_RATIO = 2.0**-30
