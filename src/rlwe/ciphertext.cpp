@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "hemera/poly/backend.hpp"
+#include "hemera/rlwe/context.hpp"
 #include "hemera/runtime/error.hpp"
 #include "hemera/runtime/memory.hpp"
 #include "rlwe/requirements.hpp"
@@ -26,7 +27,9 @@ void require_joinable(const Ciphertext& first, const Ciphertext& other, const ch
     throw MismatchError(prefix + "have sizes " + std::to_string(first.size()) + " and " +
                         std::to_string(other.size()) + "; relinearize them first");
   }
-  if (a.scale != b.scale || a.noise_scale_degree != b.noise_scale_degree || a.correction != b.correction) {
+  // Scales may differ by as much as those of sums.
+  const bool is_aligned = first.context->scales().is_aligned(a, b) && a.correction == b.correction;
+  if (!is_aligned || a.noise_scale_degree != b.noise_scale_degree) {
     throw MismatchError(
         prefix + "have different scales or correction factors; bring them to one level and scale first");
   }

@@ -218,7 +218,11 @@ ScaleWay ScalePolicy::adjusted(const Metadata& meta, std::size_t level, std::opt
 
 void ScalePolicy::lower(ScaleWay& way, std::size_t level) const {
   if (policy_.alignment == Alignment::scale_up) {
-    if (is_approximate()) return adjust(way, level, {});
+    if (is_approximate()) {
+      // The factor from a product's scale is near 1, so that rounding it would miss the level's scale.
+      if (level + 1 < way.meta.level && waits_for_rescale(way.meta)) rescale(way);
+      return adjust(way, level, {});
+    }
     if (level >= way.meta.level) return drop(way, level);
     // The factor that the rescale turns into the level's.
     drop(way, level + 1);

@@ -7,6 +7,7 @@
 #include <cmath>
 #include <cstdint>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "hemera/runtime/error.hpp"
@@ -389,6 +390,43 @@ TEST(Ckks, ShrinkGoesToTheSmallestSafeBase) {
   EXPECT_EQ(small.meta.level, 0U);
   EXPECT_EQ(small.size(), 2U);
   EXPECT_LT(largest_difference(session.decrypt(small), map2(a, a, std::multiplies<>())), tolerance);
+}
+
+// Also those that wait for their rescale: what follows takes no level to bring scales together.
+TEST(Ckks, ProductsHaveTheScaleOfTheLevelThatTheyGoTo) {
+  const Session session(small_parameters(6));
+  const Evaluator& ev = *session.evaluator;
+  const Values a = random_values(512, 21), b = random_values(512, 22);
+  const Values wanted = map2(a, b, [](Complex x, Complex y) { return x * y; });
+  const Ciphertext x = session.encrypt(a), product = ev.multiply(x, session.encrypt(b));
+  for (std::size_t level = 6; level-- > 0;) {
+    const Ciphertext low = ev.lower_to_level(product, level);
+    EXPECT_EQ(low.meta.noise_scale_degree, 1);
+    EXPECT_NEAR(low.meta.scale / session.context->scales().level_scale(level), 1, 0x1p-36) << level;
+    EXPECT_LT(largest_difference(session.decrypt(low), wanted), tolerance) << level;
+    const Ciphertext sum = ev.add(low, ev.lower_to_level(x, level));
+    EXPECT_EQ(sum.meta.level, level);
+  }
+}
+
+TEST(Ckks, CiphertextsOfScalesThatSumsTakeAreJoined) {
+  const Session session(small_parameters(6));
+  const Evaluator& ev = *session.evaluator;
+  const Values a = random_values(512, 23), b = random_values(512, 24);
+  const Ciphertext at_once = ev.lower_to_level(session.encrypt(a), 1);
+  const Ciphertext in_steps =
+      ev.lower_to_level(ev.lower_to_level(ev.lower_to_level(session.encrypt(b), 4), 3), 1);
+  Ciphertext other = in_steps.clone();
+  other.meta.scale = rlwe::Scale(in_steps.meta.scale * (1 + 0x1p-44));
+  Values both = a;
+  both.insert(both.end(), b.begin(), b.end());
+  for (const Ciphertext* second : {&in_steps, &std::as_const(other)}) {
+    const std::vector<const Ciphertext*> parts = {&at_once, second};
+    EXPECT_LT(largest_difference(session.decrypt(rlwe::stack(parts)), both), tolerance);
+  }
+  other.meta.scale = rlwe::Scale(in_steps.meta.scale * (1 + 0x1p-30));
+  const std::vector<const Ciphertext*> apart = {&at_once, &other};
+  EXPECT_THROW(rlwe::stack(apart), MismatchError);
 }
 
 TEST(Ckks, ExhaustedLevelsAreNamed) {

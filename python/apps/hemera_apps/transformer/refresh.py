@@ -6,18 +6,12 @@ import hemera as hm
 from hemera.errors import ParameterError
 from hemera_apps.transformer.layers import chunks
 
-__all__ = ["Refresh", "declared", "lowered"]
+__all__ = ["Refresh", "declared"]
 
 
 def declared(x: hm.Ciphertext) -> hm.Ciphertext:
     """The same values, of which calibration says that they lie from -1 to 1."""
     return x.evaluator.declare(x, 1)
-
-
-def lowered(x: hm.Ciphertext, level: int) -> hm.Ciphertext:
-    """The same values at a level with exactly its scale, which ciphertexts that are concatenated share. A way
-    over several levels at once may leave a scale that is rounded otherwise; the last step of one does not."""
-    return x.at_level(min(x.level, level + 1)).at_level(level)
 
 
 class Refresh:

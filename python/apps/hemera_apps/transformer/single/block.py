@@ -11,7 +11,7 @@ from hemera.errors import ParameterError
 from hemera_apps.transformer.approximations import Approximations
 from hemera_apps.transformer.clear import Weights
 from hemera_apps.transformer.folded import FoldedWeights
-from hemera_apps.transformer.refresh import declared, lowered
+from hemera_apps.transformer.refresh import declared
 from hemera_apps.transformer.single.attention import SingleAttention
 from hemera_apps.transformer.single.layers import FeatureLayer
 from hemera_apps.transformer.single.levels import SingleLevels
@@ -147,8 +147,7 @@ class SingleBlock:
             squares = hidden.square() * 2 - 1
         activated = functions.gelu(declared(squares))
         del hidden
-        lower = lowered if functions.wide_gelu else hm.Ciphertext.at_level
-        both = [lower(part, levels.base + 1) for part in (activated, normed)]
+        both = [part.at_level(levels.base + 1) for part in (activated, normed)]
         self._watch.stage("GELU")
         total = self._down(hm.concatenate(both))
         del activated, normed, both
