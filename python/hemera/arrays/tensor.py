@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -147,18 +147,28 @@ class TensorProgram:
     @property
     def depth(self) -> int:
         """Products and maps one after the other, at most: maps that scale or spread elements may be less."""
+        return self._longest(
+            lambda own: 0 if isinstance(own, Affine) and all(each.is_selection for each in own.maps) else 1
+        )
+
+    @property
+    def least_depth(self) -> int:
+        """Products and functions one after the other, since maps may take no level."""
+        return self._longest(lambda own: 0 if isinstance(own, Affine) else 1)
+
+    def _longest(self, levels: Callable[[Affine | Multiply], int]) -> int:
+        """The most levels of operations one after the other, with those of maps and products."""
         found: list[int] = []
         for node in self.nodes:
             operation = node.operation
-            own = 1
             if isinstance(operation, Input):
                 own = 0
             elif isinstance(operation, Apply):
                 own = operation.function.depth
             elif isinstance(operation, LookUp):
                 own = operation.depth
-            elif isinstance(operation, Affine) and all(each.is_selection for each in operation.maps):
-                own = 0
+            else:
+                own = levels(operation)
             found.append(own + max((found[at] for at in node.operands), default=0))
         return max(found, default=0)
 

@@ -10,7 +10,13 @@ import numpy as np
 from hemera import ckks
 from hemera.arrays.splitting import SplitProgram, split
 from hemera.arrays.tensor import Affine, Node, TensorProgram
-from hemera.compiler.bootstraps import bootstrap_of, placed, seconds_of_bootstrap, seconds_without
+from hemera.compiler.bootstraps import (
+    bootstrap_of,
+    placed,
+    seconds_at_least,
+    seconds_of_bootstrap,
+    seconds_without,
+)
 from hemera.compiler.lowering import Lowered
 from hemera.compiler.on_slots import SLOTS, on_slots
 from hemera.compiler.sharing import room_of
@@ -108,9 +114,8 @@ class Search:
         if without.degree < _MOST_DEGREE:
             return plain
         seconds = seconds_without(steps, without, device=self.device)
-        preset, levels = self._preset
         try:
-            least = _of_preset(preset, levels[0], self.security)
+            least = self._least_preset
             if seconds_of_bootstrap(least, steps.slots, device=self.device) > seconds:
                 return plain
             on_slots = self._on_slots(MOST_SLOTS, None) if free is not None else (cut, steps)
@@ -119,6 +124,21 @@ class Search:
             return plain
         assert bootstrapped.steps.placement is not None
         return bootstrapped if bootstrapped.steps.placement.time < seconds else plain
+
+    def seconds_at_least(self, params: Parameters | None) -> float:
+        """A bound from below on the seconds of the program of `chosen`, which takes longer to plan: of each
+        operation at the lowest level that it can have, and of no bootstrap.
+
+        Raises:
+            LevelError, ParameterError, RangeError: see `hemera.compile`.
+        """
+        most = MOST_SLOTS if params is None else params.max_slots
+        found = []
+        for free in {self._free() if params is None else most, None}:
+            cut, steps = self._on_slots(most, free)
+            own = params or self._circuit(cut, steps) or self._least_preset
+            found.append(seconds_at_least(steps, own, device=self.device))
+        return min(found)
 
     def faster(self, without: Parameters | None, cut: SplitProgram, steps: Lowered) -> Chosen:
         """A program with parameters without bootstraps, if there are any, or with bootstraps: what takes less
@@ -158,6 +178,12 @@ class Search:
     def _preset(self) -> tuple[str, tuple[int, ...]]:
         """That has the precision, and the numbers of levels that are tried."""
         return next(own[1:] for own in _PRESETS if self.precision_bits <= own[0])
+
+    @property
+    def _least_preset(self) -> Parameters:
+        """Of bootstraps, with the fewest levels. ParameterError where there are none."""
+        preset, levels = self._preset
+        return _of_preset(preset, levels[0], self.security)
 
     def _free(self) -> int | None:
         """The slots of a ring without bootstraps, by the products and maps that are counted; None: there is

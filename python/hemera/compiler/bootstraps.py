@@ -17,7 +17,7 @@ from hemera.serving.keys import top_level
 from hemera.serving.operations import Bootstraps, Lower, Map
 from hemera.serving.program import Program
 
-__all__ = ["bootstrap_of", "placed", "seconds_of_bootstrap", "seconds_without"]
+__all__ = ["bootstrap_of", "placed", "seconds_at_least", "seconds_of_bootstrap", "seconds_without"]
 
 
 def bootstrap_of(params: Parameters, slots: int, *, real: bool = True) -> circuits.Bootstrap | None:
@@ -41,6 +41,19 @@ def seconds_without(lowered: Lowered, params: Parameters, *, device: str) -> flo
             levels[first + at] + node.operation.depth
         )
         for at, node in enumerate(program.nodes)
+    )
+
+
+def seconds_at_least(lowered: Lowered, params: Parameters, *, device: str) -> float:
+    """Seconds that the program's operations take at least, at their lowest levels and without bootstraps, by
+    the device's table of times."""
+    program = lowered.program
+    plan = bootstrap_of(params, lowered.slots)
+    lowest = 0 if plan is None else plan.input_level
+    costs = CostModel(params, lowest, lowest, device)
+    return sum(
+        costs.least(node.operation, [program.forms[value] for value in node.operands])
+        for node in program.nodes
     )
 
 

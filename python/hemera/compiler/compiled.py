@@ -118,7 +118,7 @@ class Compiled(Packaged):
     @property
     def layout_seconds(self) -> dict[str, float]:
         """By the table of times of a device, about the seconds of the layouts that were compared; empty where
-        there was one."""
+        there was one. Of elements in slots, where another layout was taken, at least the seconds."""
         return dict(self._layout_seconds)
 
     def _of_one(self, run: Callable[..., Any]) -> Callable[..., Any]:
@@ -140,7 +140,8 @@ class Compiled(Packaged):
 
     def _report(self, device: str | None, bits: float | None) -> str:
         cost = self.cost(device)
-        lines = [] if self.layout == "slots" else [layout_line(self.layout, self._layout_seconds)]
+        seconds = self._layout_seconds
+        lines = [layout_line(self.layout, seconds)] if seconds or self.layout != "slots" else []
         return table(self._parts, self._lowered, self.samples, self.params, cost, bits, lines)
 
     def expected_bits(self, *samples: Any) -> float:
@@ -296,7 +297,7 @@ def compile(  # noqa: A001
             the function is x @ y or x @ (y @ z) (`hemera.circuits.MatrixBatchProduct`). "sequences": slots
             are samples and the first axis of each, that of tokens, which meet by sums and products that are
             the same for each token (docs/compile.md#sequences). "slots": elements lie in slots. "auto":
-            what takes the least time, by the table of `device`, but for "sequences"; `report` has the times.
+            what takes the least time, by the table of `device`; `report` has the times.
         params: parameters of the scheme; None: those of the depth that is found, or, where no ring holds it,
             those of `for_bootstrapping`. With these, bootstraps are placed where the program needs them.
         security: in bits, for parameters that are found; None: not checked.
@@ -376,19 +377,20 @@ def compile(  # noqa: A001
         number = recorder.input(spec.name, spec.shape, *spec.range, own, spec.step)
         arguments.append(Array(recorder, number))
     recorder.program.outputs = named_results(what(*arguments), recorder)
-    whole = folded(with_squares(recorder.program), for_tokens=layout == "sequences")
-    search = Search(whole, samples, precision_bits, security, device or _DEVICE)
+    recorded = with_squares(recorder.program)
+    search = Search(folded(recorded), samples, precision_bits, security, device or _DEVICE)
     shown = (_SHARES if shares is None else shares) if share else None
     packaging = Packaging(tuple(specs), title, description)
     if layout != "slots":
         try:
-            taken = chosen_of_samples(search, params, packaging, layout, shown)
+            taken = chosen_of_samples(search, recorded, params, packaging, layout, shown)
         except (LevelError, ParameterError, RangeError):
             if layout != "auto":
                 raise
             taken = None
         if taken is not None:
             chosen, model, seconds = taken
+            whole = search.whole if samples == 1 else None
             return Compiled(
                 what, specs, chosen.cut, chosen.steps, model, program=whole, layout_seconds=seconds
             )

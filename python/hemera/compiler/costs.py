@@ -40,6 +40,7 @@ class CostModel:
         self._device = device
         self._times = DeviceTimes.find(device)
         self._known: dict[Any, Callable[[int], float]] = {}
+        self._least: dict[Any, float] = {}
 
     def bootstrap(self, plan: hemera.circuits.Bootstrap) -> float:
         """Seconds of a bootstrap."""
@@ -47,10 +48,17 @@ class CostModel:
 
     def of(self, operation: Operation, forms: Sequence[Form]) -> Callable[[int], float]:
         """Seconds of an operation on operands of these forms, by their level."""
-        key = *_key(operation, len(forms)), *(form.shape for form in forms)
+        key = _key_of(operation, forms)
         if key not in self._known:
             self._known[key] = self._line(operation, forms)
         return self._known[key]
+
+    def least(self, operation: Operation, forms: Sequence[Form]) -> float:
+        """Seconds of an operation at the lowest level that it can have."""
+        key = _key_of(operation, forms)
+        if key not in self._least:
+            self._least[key] = self._at(operation, forms, self._lowest + operation.depth)
+        return self._least[key]
 
     def _line(self, operation: Operation, forms: Sequence[Form]) -> Callable[[int], float]:
         low, high = self._lowest + operation.depth, self._top
@@ -72,6 +80,10 @@ class CostModel:
         shapes = [(*form.shape, form.slots) for form in forms]
         seconds = hemera.cost(run, *shapes, params=self._params, device=self._device).seconds
         return 0.0 if seconds is None else seconds
+
+
+def _key_of(operation: Operation, forms: Sequence[Form]) -> Any:
+    return *_key(operation, len(forms)), *(form.shape for form in forms)
 
 
 def _key(operation: Operation, operands: int) -> Any:

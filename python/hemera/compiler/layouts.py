@@ -9,6 +9,7 @@ from typing import Literal
 
 from hemera.arrays.batches import Batch, over_samples
 from hemera.arrays.element_layout import ElementLayout
+from hemera.arrays.folding import folded
 from hemera.arrays.pair_layout import PairLayout
 from hemera.arrays.sequence_layout import SequenceLayout
 from hemera.arrays.splitting import SplitProgram
@@ -22,7 +23,7 @@ from hemera.compiler.pairs import factors_of, in_pairs
 from hemera.compiler.sequences import in_sequences, input_places
 from hemera.errors import ParameterError, RangeError
 from hemera.parameters import Parameters
-from hemera.serving.operations import MatrixRows
+from hemera.serving.operations import MatrixRows, SumsOfProducts
 
 __all__ = ["LayoutName", "OfSamples", "Samples"]
 
@@ -56,6 +57,8 @@ class Samples:
 
     search: Search
     """Of that program."""
+    recorded: TensorProgram
+    """The user's program before its maps were folded."""
     count: int
     batch: Batch | None
     """Where samples are an axis of the arrays of the user's program."""
@@ -63,11 +66,11 @@ class Samples:
     """That are given."""
 
     @classmethod
-    def of(cls, search: Search, params: Parameters | None) -> Samples:
+    def of(cls, search: Search, recorded: TensorProgram, params: Parameters | None) -> Samples:
         """Of a program with several samples in its slots, or, with one, of the samples along an axis of its
         arrays. ParameterError where there is no such axis."""
         if search.samples > 1:
-            return cls(search, search.samples, None, params)
+            return cls(search, recorded, search.samples, None, params)
         least = (_LEAST_SLOTS if params is None else params.max_slots) // _FULL
         enough = max(search.whole.nodes[at].size for at in search.whole.inputs) >= least
         batch = over_samples(search.whole, 2) if enough else None
@@ -76,7 +79,7 @@ class Samples:
                 "slots are samples: the function does not do the same with each sample along an axis of its "
                 f"arrays, of {least} or more; compile the function of one sample, with samples="
             )
-        return cls(replace(search, whole=batch.one), batch.count, batch, params)
+        return cls(replace(search, whole=batch.one), recorded, batch.count, batch, params)
 
     @property
     def _program(self) -> TensorProgram:
@@ -111,19 +114,43 @@ class Samples:
         )
         return OfSamples(chosen, samples, -(-self.count // samples), inputs, outputs)
 
-    def in_sequences(self) -> OfSamples:
-        """Tokens, along the first axis of the arrays, and samples in slots. Errors as of `in_ciphertexts`."""
-        program, bits = self._program, self.search.precision_bits
-        shape = program.nodes[program.inputs[0]].shape
-        length = shape[0] if shape else 0
-        if self.batch is not None or length < 2 or length & (length - 1):
+    @property
+    def may_be_sequences(self) -> bool:
+        """Whether tokens in slots are worth a comparison, as shapes and functions tell before anything is
+        planned: a token has several elements, and tokens fill half of the slots of any ring it takes."""
+        program, length = self._program, self._length
+        if self.batch is not None or not length or program.nodes[program.inputs[0]].size == length:
+            return False
+        params = self._parameters(program.least_depth, 1)
+        return _FULL * self.count * length >= (MOST_SLOTS if params is None else params.max_slots)
+
+    @property
+    def _length(self) -> int:
+        """The tokens of the first input; 0 where they are no power of two."""
+        shape = self._program.nodes[self._program.inputs[0]].shape
+        return shape[0] if shape and shape[0] > 1 and not shape[0] & (shape[0] - 1) else 0
+
+    def in_sequences(self, *, with_matrices: bool = False) -> OfSamples:
+        """Tokens, along the first axis of the arrays, and samples in slots.
+
+        Args:
+            with_matrices: whether it needs linear maps that are matrices, or products of tokens with tokens.
+
+        Errors are those of `in_ciphertexts`.
+        """
+        length, bits = self._length, self.search.precision_bits
+        if self.batch is not None or not length:
+            shape = self._program.nodes[self._program.inputs[0]].shape
             raise ParameterError(
                 f'layout="sequences": inputs of shape {shape}; compile the function of one sample, with '
                 "samples=, whose first axis is that of tokens: a power of two, filled up where it is none"
             )
+        program = folded(self.recorded, for_tokens=True)
         most = MOST_SLOTS if self.params is None else self.params.max_slots
         samples = max(2, min(most // length, _filled(self.count)))
         cut, steps, axes = in_sequences(program, length, samples, bits)
+        if with_matrices and not {MatrixRows.name, SumsOfProducts.name} & set(steps.program.operations):
+            raise ParameterError("tokens and samples in slots: the function has no linear layer")
         params = self.params or self._found(steps.program.depth, length * samples)
         most = MOST_SLOTS if params is None else params.max_slots
         self._require_full(most, length, "tokens and samples in slots")
@@ -187,13 +214,9 @@ class Samples:
         )
         return OfSamples(Chosen(params, cut, steps), samples, -(-self.count // samples), inputs, outputs)
 
-    def in_slots(self) -> tuple[Chosen, int, int] | None:
-        """Elements in slots, with the samples of a ciphertext, and how many requests there are of these; None
-        where it is a program of too many maps.
-
-        Raises:
-            LevelError, ParameterError, RangeError: where there is no such program.
-        """
+    def in_slots(self) -> tuple[Search, int] | None:
+        """The search for elements in slots, with the samples of a ciphertext, and how many requests there are
+        of these; None where it would be a program of too many maps."""
         search, samples = self.search, self.search.samples
         most = MOST_SLOTS if self.params is None else self.params.max_slots
         if self.batch is not None:
@@ -202,7 +225,7 @@ class Samples:
             search = replace(search, samples=samples)
         if _maps(search, most // samples) > _MOST_MAPS:
             return None
-        return search.chosen(self.params, None), samples, -(-self.count // samples)
+        return search, -(-self.count // samples)
 
     @property
     def _ends(self) -> list[tuple[Sequence[int], Sequence[int]]]:

@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 
+from hemera.arrays.tensor import TensorProgram
 from hemera.compiler.approximate import Chosen, Search
 from hemera.compiler.layouts import LayoutName, OfSamples, Samples
 from hemera.compiler.specs import ArraySpec
@@ -77,12 +78,18 @@ class Packaging:
 
 
 def chosen_of_samples(
-    search: Search, params: Parameters | None, packaging: Packaging, layout: LayoutName, shares: int | None
+    search: Search,
+    recorded: TensorProgram,
+    params: Parameters | None,
+    packaging: Packaging,
+    layout: LayoutName,
+    shares: int | None,
 ) -> tuple[Chosen, Package, dict[str, float]] | None:
-    """The program in the layout of samples that takes the least time, the model, and the seconds of all
-    layouts that were compared; None where elements in slots take less.
+    """The program in the layout that takes the least time, the model, and the seconds of all layouts that
+    were compared; None where no layout of samples is possible, or elements of all samples in slots take less.
 
     Args:
+        recorded: the program of `search` before its maps were folded.
         layout: "auto", or the name of a layout of samples, which is taken then.
 
     Raises:
@@ -94,7 +101,7 @@ def chosen_of_samples(
             f"layout={layout!r}: results of this layout are for the key's owner alone; take "
             'layout="slots" with share=True'
         )
-    samples = Samples.of(search, params)
+    samples = Samples.of(search, recorded, params)
     makers: dict[str, Callable[[], OfSamples]] = {
         "ciphertexts": samples.in_ciphertexts,
         "pairs": samples.in_pairs,
@@ -102,7 +109,9 @@ def chosen_of_samples(
     }
     if layout == "auto":
         makers["ciphertexts"] = functools.partial(samples.in_ciphertexts, with_matrices=True)
-        del makers["sequences"]  # it is for those who ask
+        makers["sequences"] = functools.partial(samples.in_sequences, with_matrices=True)
+        if not samples.may_be_sequences:
+            del makers["sequences"]
     else:
         found = makers[layout]()
         return found.chosen, packaging.of_samples(found), {}
@@ -115,13 +124,20 @@ def chosen_of_samples(
             seconds[name] = _seconds(models[name][1], found.requests, search.device)
     if not models:
         return None
-    with suppress(*_NOT_POSSIBLE):
-        other = samples.in_slots()
-        if other is not None:
-            chosen, count, requests = other
-            seconds["slots"] = _seconds(packaging.in_slots(chosen, count), requests, search.device)
+    other = samples.in_slots()
+    if other is not None:
+        own, requests = other
+        with suppress(*_NOT_POSSIBLE):
+            least = requests * own.seconds_at_least(params)
+            if least < min(seconds.values()):
+                chosen = own.chosen(params, None)
+                models["slots"] = chosen, packaging.in_slots(chosen, own.samples)
+                least = _seconds(models["slots"][1], requests, search.device)
+            seconds["slots"] = least
     best = min(seconds, key=seconds.__getitem__)
-    return None if best == "slots" else (*models[best], seconds)
+    if best == "slots" and samples.batch is not None:
+        return None
+    return *models[best], seconds
 
 
 def _seconds(model: Package, requests: int, device: str) -> float:

@@ -118,7 +118,11 @@ def layout_line(layout: str, seconds: Mapping[str, float]) -> str:
     line = _LAYOUTS[layout]
     if seconds:
         line += f": about {seconds[layout]:.2g} s"
-    others = [f"{own:.2g} s with {_LAYOUTS[name]}" for name, own in seconds.items() if name != layout]
+    others = [
+        f"{'at least ' * (name == 'slots')}{own:.2g} s with {_LAYOUTS[name]}"
+        for name, own in seconds.items()
+        if name != layout
+    ]
     return line + (f", and {', '.join(others)}" if others else "")
 
 
