@@ -125,9 +125,10 @@ class Search:
         assert bootstrapped.steps.placement is not None
         return bootstrapped if bootstrapped.steps.placement.time < seconds else plain
 
-    def seconds_at_least(self, params: Parameters | None) -> float:
-        """A bound from below on the seconds of the program of `chosen`, which takes longer to plan: of each
-        operation at the lowest level that it can have, and of no bootstrap.
+    def seconds_at_least(self, params: Parameters | None, requests: int) -> float:
+        """A bound from below, within some percent, on the seconds of the program of `chosen` for so many
+        requests at once: of each operation at the lowest level that it can have, and of no bootstrap. It
+        takes a part of the time of planning the program.
 
         Raises:
             LevelError, ParameterError, RangeError: see `hemera.compile`.
@@ -137,7 +138,7 @@ class Search:
         for free in {self._free() if params is None else most, None}:
             cut, steps = self._on_slots(most, free)
             own = params or self._circuit(cut, steps) or self._least_preset
-            found.append(seconds_at_least(steps, own, device=self.device))
+            found.append(seconds_at_least(steps, own, requests, device=self.device))
         return min(found)
 
     def faster(self, without: Parameters | None, cut: SplitProgram, steps: Lowered) -> Chosen:

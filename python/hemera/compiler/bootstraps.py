@@ -44,13 +44,13 @@ def seconds_without(lowered: Lowered, params: Parameters, *, device: str) -> flo
     )
 
 
-def seconds_at_least(lowered: Lowered, params: Parameters, *, device: str) -> float:
-    """Seconds that the program's operations take at least, at their lowest levels and without bootstraps, by
-    the device's table of times."""
+def seconds_at_least(lowered: Lowered, params: Parameters, requests: int, *, device: str) -> float:
+    """Seconds that the program's operations take at least, for so many requests at once, by the device's
+    table of times: at their lowest levels and without bootstraps. The way down to them is counted too."""
     program = lowered.program
     plan = bootstrap_of(params, lowered.slots)
     lowest = 0 if plan is None else plan.input_level
-    costs = CostModel(params, lowest, lowest, device)
+    costs = CostModel(params, lowest, lowest, device, requests)
     return sum(
         costs.least(node.operation, [program.forms[value] for value in node.operands])
         for node in program.nodes

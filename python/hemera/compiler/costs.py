@@ -32,10 +32,16 @@ class CostModel:
 
     An operation is counted at the lowest and at the highest level that it can have; in between, time is taken
     to grow evenly.
+
+    Args:
+        top, lowest: levels.
+        device: the name of a table of times.
+        requests: so many at once.
     """
 
-    def __init__(self, params: Parameters, top: int, lowest: int, device: str) -> None:
+    def __init__(self, params: Parameters, top: int, lowest: int, device: str, requests: int = 1) -> None:
         self._params = params
+        self._requests = requests
         self._top, self._lowest = top, lowest
         self._device = device
         self._times = DeviceTimes.find(device)
@@ -77,7 +83,8 @@ class CostModel:
             lowered = [ev.at_level(x, level) if x.level > level else x for x in xs]
             return alike.run(Running(ev, plan), *lowered)
 
-        shapes = [(*form.shape, form.slots) for form in forms]
+        lead = (self._requests,) if self._requests > 1 else ()
+        shapes = [(*lead, *form.shape, form.slots) for form in forms]
         seconds = hemera.cost(run, *shapes, params=self._params, device=self._device).seconds
         return 0.0 if seconds is None else seconds
 

@@ -128,7 +128,7 @@ def chosen_of_samples(
     if other is not None:
         own, requests = other
         with suppress(*_NOT_POSSIBLE):
-            least = requests * own.seconds_at_least(params)
+            least = own.seconds_at_least(params, requests)
             if least < min(seconds.values()):
                 chosen = own.chosen(params, None)
                 models["slots"] = chosen, packaging.in_slots(chosen, own.samples)
