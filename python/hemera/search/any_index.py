@@ -160,8 +160,8 @@ class AnyIndex(ABC, Generic[S]):
     @property
     @abstractmethod
     def queries_at_once(self) -> int | None:
-        """Queries of several clients that one pass over the rows answers with 1 GiB of memory; None: each is
-        answered by itself, whosever it is."""
+        """Queries of several clients that one pass over the rows answers with 1 GiB of memory; None: only
+        those of one client are answered together."""
 
     @abstractmethod
     def count(self, query: bytes) -> int:

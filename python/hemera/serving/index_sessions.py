@@ -48,10 +48,11 @@ class _Inputs:
         return True
 
     def fit(self, other: _Inputs) -> bool:
-        """Queries run together, whosever they are, where the index answers several by one pass; preparations
-        do not."""
-        is_shared = self.values.session.shares_passes
-        return is_shared and not (self.values.is_preparation or other.values.is_preparation)
+        """Queries run together, whosever they are, where the index answers several by one pass; else those of
+        one client. Preparations do not."""
+        mine, others = self.values, other.values
+        is_shared = mine.session.shares_passes or mine.session is others.session
+        return is_shared and not (mine.is_preparation or others.is_preparation)
 
 
 class IndexSession(Session):

@@ -72,8 +72,8 @@ class ServedIndex:
 
     @property
     def queries(self) -> int:
-        """How many take one pass together, and may come in one request; where each is answered by itself,
-        encrypted thresholds of one."""
+        """How many take one pass together, and may come in one request; where scores are compared, encrypted
+        thresholds."""
         at_once = self._index.queries_at_once
         return self._limits.batch if at_once is None else min(self._limits.batch, at_once)
 

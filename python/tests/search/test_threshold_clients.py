@@ -10,8 +10,9 @@ import pytest
 from hemera.errors import FormatError, MismatchError, MissingKeyError
 from hemera.objects.keys import Keys
 from hemera.search import ThresholdClient, ThresholdIndex, TopClient, TopIndex
+from hemera.search.thresholds import circuit
 
-from .threshold_cases import MARGIN, World, require_right
+from .threshold_cases import MARGIN, World, floats, payloads_of, require_right
 
 pytestmark = pytest.mark.usefixtures("small_rings")
 
@@ -37,6 +38,57 @@ def test_messages_of_several_clients(clear: World) -> None:
     good = (clear.client.query(clear.x, 0.2), clear.keys)
     with pytest.raises(FormatError):
         clear.index.query_many([good, (good[0][:-1], clear.keys)])
+
+
+@pytest.mark.parametrize(("kind", "at_once"), [("clear", 3), ("clear", 100), ("encrypted", 3), ("top", 3)])
+def test_messages_of_one_client_are_compared_together(
+    kind: str, at_once: int, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Blocks, thresholds and messages of one client make batches; answers have the bits of single ones."""
+    index: Any
+    client: Any
+    if kind == "top":  # 40 rows are four blocks of pairs
+        index = TopIndex(floats(40, seed=5), margin=2.0**-2, payloads=payloads_of(40))
+        client, other = TopClient(index.settings), TopClient(index.settings)
+        queries = [client.query(floats(1)[0], 3), client.query(floats(1, seed=1)[0], 7, payloads=True)]
+        compared = [len(index._columns)] * 2
+    else:
+        world = request.getfixturevalue(kind)
+        index, client = world.index, world.client
+        levels = np.linspace(-0.9, 0.9, client.settings.layout.copies + 1)
+        queries = [
+            client.query(world.x, 0.2),
+            client.query(world.x, levels, "count"),
+            client.query(-world.x, 0.1, "payloads"),
+        ]
+        blocks = len(index._blocks)
+        compared = [blocks, 2 * blocks, blocks]
+        assert blocks > 1
+        key = client._context.generate_secret_key()
+        other = ThresholdClient(index.settings, bytes(key))
+    keys, others = index.load_keys(client.keys), index.load_keys(other.keys)
+    monkeypatch.setattr(circuit, "_BATCH_BYTES", 1)
+    expected = [index.query(query, keys) for query in queries]
+    monkeypatch.setattr(circuit, "_BATCH_BYTES", at_once * index.settings.params.ciphertext_bytes)
+    depths, step = [], type(index.settings).step.fget  # type: ignore[attr-defined]
+
+    def watched(settings: Any) -> Any:
+        def run(x: Any) -> Any:
+            depths.append(x.shape[0])
+            return step(settings)(x)
+
+        run.depth = step(settings).depth  # type: ignore[attr-defined]
+        return run
+
+    monkeypatch.setattr(type(index.settings), "step", property(watched))
+    asked = [(query, keys) for query in queries]
+    found = index.query_many([asked[0], (queries[0], others), *asked[1:]])
+    assert found[:1] + found[2:] == expected
+    assert found[1] not in expected
+    batches = []
+    for count in (sum(compared), compared[0]):  # of the client, and of the other one
+        batches += [min(at_once, count - first) for first in range(0, count, at_once)]
+    assert depths == batches
 
 
 def test_keys_are_all_or_refused(clear: World, encrypted: World) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+from collections.abc import Iterable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,7 +18,7 @@ from hemera.search.thresholds import circuit
 from hemera.search.thresholds.scores import columns_of
 from hemera.times import DeviceTimes
 
-__all__ = ["biases_of", "cost_of", "first_rows", "pair_columns"]
+__all__ = ["biases_of", "cost_of", "first_rows", "pair_columns", "ranks"]
 
 
 def pair_columns(
@@ -40,26 +41,38 @@ def biases_of(is_there: NDArray[np.bool_], settings: TopSettings) -> list[NDArra
     return [settings.layout.in_copies(each) for each in -never.astype(float).reshape(settings.blocks, -1)]
 
 
-def first_rows(
-    ev: Evaluator, halves: Ciphertext, bias: NDArray[np.float64], k: Ciphertext, settings: TopSettings
-) -> Ciphertext:
+def ranks(ev: Evaluator, halves: Iterable[Ciphertext], settings: TopSettings) -> list[Ciphertext]:
+    """In the slot of pair (i, 0) the number of rows before row i, divided by all.
+
+    Args:
+        halves: half the differences of scores of blocks of pairs, with the biases of these added.
+    """
+
+    def run(each: Ciphertext) -> Ciphertext:
+        total = settings.step(ev.declare(each, 1)) + 1
+        step = 1
+        while step < settings.rows:
+            total = total + total.rotate(step)
+            step *= 2
+        # Sums of other windows than those of one row are between 0 and 2 rows, too.
+        return total * (1 / (2 * settings.rows))
+
+    return circuit.batched(run, halves, settings)
+
+
+def first_rows(ev: Evaluator, differences: Iterable[Ciphertext], settings: TopSettings) -> list[Ciphertext]:
     """2 in the slot of pair (i, 0) if row i is among the first k, and 0 in all other slots: at level 1.
 
     Args:
-        halves: of a block of pairs.
-        bias: of the block.
-        k: (k - 1/2) / rows in all slots, at the level of ranks.
+        differences: (k - 1/2) / rows minus the `ranks` of blocks of pairs.
     """
-    total = settings.step(ev.declare(halves + bias, 1)) + 1
-    step = 1
-    while step < settings.rows:
-        total = total + total.rotate(step)
-        step *= 2
-    # Sums of other windows than those of one row are between 0 and 2 rows, too.
-    ranks = total * (1 / (2 * settings.rows))
-    is_first = settings.rank_step(ev.declare(k - ranks, 1)) + 1
     places = (np.arange(settings.layout.slots) % settings.rows == 0).astype(float)
-    return is_first * is_first.context.encode(places, level=is_first.level)
+
+    def run(each: Ciphertext) -> Ciphertext:
+        is_first = settings.rank_step(ev.declare(each, 1)) + 1
+        return is_first * is_first.context.encode(places, level=is_first.level)
+
+    return circuit.batched(run, differences, settings)
 
 
 def cost_of(settings: TopSettings, device: str | None = None) -> Cost:
@@ -80,14 +93,13 @@ def _cost(settings: TopSettings, params: Parameters, times: DeviceTimes | None) 
     zeros = np.zeros(layout.slots)
 
     def answer(ev: Evaluator, query: Ciphertext, k: Ciphertext) -> list[Ciphertext]:
-        rotated = circuit.rotations(query, settings)
         columns = [context.encode(zeros, level=settings.top)] * settings.columns
-        results = []
-        for _ in range(settings.blocks):
-            found = first_rows(ev, circuit.scores(ev, rotated, columns, settings), zeros, k, settings)
-            numbers = context.encode(zeros, level=1)
-            results += [found.shrink(), *(circuit.payloads(found, numbers) for _ in range(settings.payloads))]
-        return results
+        parts = circuit.products(ev, query, [columns] * settings.blocks, settings)
+        of_pairs = (half + zeros for half in circuit.scores(parts, settings))
+        found = first_rows(ev, (k - rank for rank in ranks(ev, of_pairs, settings)), settings)
+        numbers = context.encode(zeros, level=1)
+        results = [each.shrink() for each in found]
+        return results + [circuit.payloads(each, numbers) for each in found for _ in range(settings.payloads)]
 
     of_query = (1 + settings.entries - settings.dims, layout.slots)
     inputs = [FreshInput(of_query), FreshInput(layout.slots, settings.rank_level)]

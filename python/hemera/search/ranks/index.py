@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 from typing import Any, ClassVar
 
@@ -11,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from hemera.errors import FormatError, MismatchError, ParameterError
 from hemera.inputs.arguments import as_integer, in_own_words
 from hemera.objects.batches import stack
-from hemera.objects.ciphertext import Plaintext
+from hemera.objects.ciphertext import Ciphertext, Plaintext
 from hemera.objects.cost import Cost
 from hemera.objects.evaluator import Evaluator
 from hemera.search import quantization, wire
@@ -21,7 +22,7 @@ from hemera.search.ranks.messages import Query, unpack_query
 from hemera.search.ranks.settings import TopSettings, least_rows
 from hemera.search.requests import new_ids, places_of, require_ids
 from hemera.search.thresholds.circuit import payloads as payloads_of
-from hemera.search.thresholds.circuit import rotations, scores
+from hemera.search.thresholds.circuit import products, scores
 from hemera.search.thresholds.comparing import GONE, ComparingIndex
 from hemera.search.thresholds.layout import power_of_two
 from hemera.search.thresholds.messages import pack_answer
@@ -130,15 +131,25 @@ class TopIndex(ComparingIndex[TopSettings, Query]):
     def _read(self, query: bytes, ev: Evaluator) -> Query:
         return unpack_query(query, self._settings, ev)
 
-    def _answer(self, name: str, ev: Evaluator, asked: Query) -> bytes:
-        settings = self._settings
-        rotated = rotations(asked.x, settings)
-        found = [
-            circuit.first_rows(ev, scores(ev, rotated, columns, settings), bias, asked.k, settings)
-            for columns, bias in zip(self._columns, self._biases, strict=True)
+    def _answers(self, ev: Evaluator, asked: Sequence[tuple[str, Query]]) -> list[bytes]:
+        settings, blocks = self._settings, len(self._columns)
+        parts = [products(ev, query.x, self._columns, settings) for _, query in asked]
+        halves = scores(itertools.chain(*parts), settings)
+        biased = (half + bias for half, bias in zip(halves, itertools.cycle(self._biases), strict=False))
+        ranks = circuit.ranks(ev, biased, settings)
+        levels = (query.k for _, query in asked for _ in range(blocks))
+        found = iter(
+            circuit.first_rows(ev, (k - rank for k, rank in zip(levels, ranks, strict=True)), settings)
+        )
+        return [
+            self._packed(name, query.want, list(itertools.islice(found, blocks))) for name, query in asked
         ]
+
+    def _packed(self, name: str, want: str, found: Sequence[Ciphertext]) -> bytes:
+        """The answer to a query, of the first rows of each block."""
+        settings = self._settings
         results = [stack([each.shrink() for each in found])]
-        if asked.want == "payloads":
+        if want == "payloads":
             of_blocks = [
                 stack([payloads_of(each, numbers) for numbers in of_block])
                 for each, of_block in zip(found, self._payloads, strict=True)
@@ -146,7 +157,7 @@ class TopIndex(ComparingIndex[TopSettings, Query]):
             results.append(stack(of_blocks))
         ids = np.full(settings.rows, GONE)
         ids[: len(self)] = self._ids
-        return pack_answer("top answer", {**self._answer_header(name), "want": asked.want}, ids, results)
+        return pack_answer("top answer", {**self._answer_header(name), "want": want}, ids, results)
 
     # --- Rows. ---
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -74,29 +76,39 @@ class BaseThresholdIndex(ComparingIndex[ThresholdSettings, Query]):
     def _read(self, query: bytes, ev: Evaluator) -> Query:
         return unpack_query(query, self._settings, ev)
 
-    def _answer(self, name: str, ev: Evaluator, asked: Query) -> bytes:
+    def _answers(self, ev: Evaluator, asked: Sequence[tuple[str, Query]]) -> list[bytes]:
         settings, blocks = self._settings, self._blocks
-        header = {**self._answer_header(name), "want": asked.want, "blocks": 0}
-        rotated = circuit.rotations(asked.x, settings)
-        halves = [circuit.scores(ev, rotated, block.columns, settings) for block in blocks]
-        del rotated
-        if asked.want == "count":
-            there = [block.ids != GONE for block in blocks]
-            totals = [
-                circuit.counts(
-                    ev,
-                    [
-                        (circuit.matches(ev, half, threshold, settings), is_there)
-                        for half, is_there in zip(halves, there, strict=True)
-                    ],
-                    settings,
-                )
-                for threshold in asked.thresholds
-            ]
+        columns = [block.columns for block in blocks]
+        parts = [circuit.products(ev, query.x, columns, settings) for _, query in asked]
+        halves = iter(circuit.scores(itertools.chain(*parts), settings))
+        of_queries = [list(itertools.islice(halves, len(blocks))) for _ in asked]
+        differences = (
+            half - threshold
+            for of_query, (_, query) in zip(of_queries, asked, strict=True)
+            for threshold in query.thresholds
+            for half in of_query
+        )
+        found = iter(circuit.matches(ev, differences, settings))
+        answers = []
+        for name, query in asked:
+            own = [list(itertools.islice(found, len(blocks))) for _ in range(len(query.thresholds))]
+            answers.append(self._packed(ev, name, query.want, own))
+        return answers
+
+    def _packed(self, ev: Evaluator, name: str, want: str, matches: Sequence[Sequence[Ciphertext]]) -> bytes:
+        """The answer to a query.
+
+        Args:
+            matches: of each ciphertext of thresholds those of each block.
+        """
+        settings, blocks = self._settings, self._blocks
+        header = {**self._answer_header(name), "want": want, "blocks": 0}
+        if want == "count":
+            totals = circuit.counts(ev, matches, [block.ids != GONE for block in blocks], settings)
             return pack_answer("threshold answer", header, np.empty(0, np.int64), [stack(totals)])
-        found = [circuit.matches(ev, half, asked.thresholds[0], settings) for half in halves]
+        (found,) = matches
         results = [stack([each.shrink() for each in found])]
-        if asked.want == "payloads":
+        if want == "payloads":
             of_blocks = [
                 stack([circuit.payloads(each, numbers) for numbers in block.payloads])
                 for each, block in zip(found, blocks, strict=True)

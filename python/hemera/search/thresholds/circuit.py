@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Sequence
+import itertools
+from collections.abc import Callable, Iterable, Sequence
 from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from hemera.ckks import Parameters
+from hemera.objects.batches import stack
 from hemera.objects.ciphertext import Ciphertext, Plaintext
 from hemera.objects.context import Context
 from hemera.objects.cost import Cost, DryRun, FreshInput
@@ -17,10 +19,35 @@ from hemera.objects.evaluator import Evaluator
 from hemera.search.thresholds.settings import ThresholdSettings
 from hemera.times import DeviceTimes
 
-__all__ = ["Columns", "Want", "cost_of", "counts", "matches", "payloads", "rotations", "scores"]
+__all__ = [
+    "Columns",
+    "Want",
+    "batched",
+    "cost_of",
+    "counts",
+    "matches",
+    "payloads",
+    "products",
+    "rotations",
+    "scores",
+]
 
 Want = Literal["mask", "count", "payloads"]
 Columns = Sequence[Plaintext] | Sequence[Ciphertext]
+
+_BATCH_BYTES = 1 << 26
+"""Of ciphertexts that take a circuit together: enough for a GPU. A comparison takes about ten times these."""
+
+
+def batched(
+    run: Callable[[Ciphertext], Ciphertext], xs: Iterable[Ciphertext], settings: ThresholdSettings
+) -> list[Ciphertext]:
+    """A circuit of single ciphertexts, with the same results, as a circuit of batches of them."""
+    size = max(1, _BATCH_BYTES // settings.params.ciphertext_bytes)
+    left, found = iter(xs), list[Ciphertext]()
+    while part := list(itertools.islice(left, size)):
+        found.extend(run(stack(part)))
+    return found
 
 
 def rotations(query: Ciphertext, settings: ThresholdSettings) -> list[Ciphertext]:
@@ -39,47 +66,73 @@ def rotations(query: Ciphertext, settings: ThresholdSettings) -> list[Ciphertext
     return [*(each[giant] for giant in range(len(giants)) for each in by_baby), *squares]
 
 
-def scores(
-    ev: Evaluator, rotated: Sequence[Ciphertext], columns: Columns, settings: ThresholdSettings
-) -> Ciphertext:
-    """Half the scores of a block's rows, in each copy: one level below the query."""
+def products(
+    ev: Evaluator, query: Ciphertext, blocks: Iterable[Columns], settings: ThresholdSettings
+) -> list[Ciphertext]:
+    """Of each block of columns the parts of half its rows' scores, in the copies that share a row's entries:
+    one level below the query."""
+    rotated = rotations(query, settings)
+    return [ev.dot(rotated, columns) for columns in blocks]
+
+
+def scores(parts: Iterable[Ciphertext], settings: ThresholdSettings) -> list[Ciphertext]:
+    """Half the scores of rows, in each copy, of their `products`."""
     layout = settings.layout
-    total = ev.dot(rotated, columns)
-    step = 1
-    while step < layout.parts:
-        total = total + total.rotate(step * layout.rows)
-        step *= 2
-    return total
+
+    def run(total: Ciphertext) -> Ciphertext:
+        step = 1
+        while step < layout.parts:
+            total = total + total.rotate(step * layout.rows)
+            step *= 2
+        return total
+
+    return batched(run, parts, settings) if layout.parts > 1 else list(parts)
 
 
 def matches(
-    ev: Evaluator, halves: Ciphertext, thresholds: Ciphertext, settings: ThresholdSettings
-) -> Ciphertext:
-    """2 for rows above the threshold, 0 for rows below, at the level RESULT_LEVELS."""
-    return settings.step(ev.declare(halves - thresholds, 1)) + 1
+    ev: Evaluator, differences: Iterable[Ciphertext], settings: ThresholdSettings
+) -> list[Ciphertext]:
+    """2 for rows above the threshold, 0 for rows below, at the level RESULT_LEVELS.
+
+    Args:
+        differences: half the scores of blocks minus thresholds.
+    """
+    return batched(lambda each: settings.step(ev.declare(each, 1)) + 1, differences, settings)
 
 
 def counts(
-    ev: Evaluator, found: Sequence[tuple[Ciphertext, NDArray[np.bool_]]], settings: ThresholdSettings
-) -> Ciphertext:
-    """The number of matches of all blocks divided by the rows of a block, in the first slot of each copy; 0
-    in all others, so that differences of windows tell nothing.
+    ev: Evaluator,
+    found: Iterable[Sequence[Ciphertext]],
+    are_there: Sequence[NDArray[np.bool_]],
+    settings: ThresholdSettings,
+) -> list[Ciphertext]:
+    """Of each ciphertext of thresholds the number of matches of all blocks divided by the rows of a block, in
+    the first slot of each copy; 0 in all others, so that differences of windows tell nothing.
 
     Args:
-        found: of each block the matches, and which of its rows count: [rows].
+        found: of each ciphertext of thresholds the matches of each block.
+        are_there: of each block which of its rows count: [rows].
     """
     layout = settings.layout
-    weighed = []
-    for each, is_there in found:
-        weights = np.tile(is_there / (2 * layout.rows), layout.copies)
-        weighed.append(each * each.context.encode(weights, level=each.level))
-    total = ev.add_many(weighed)
-    step = 1
-    while step < layout.rows:
-        total = total + total.rotate(step)
-        step *= 2
-    # Every slot is the sum of `rows` slots from its own on.
-    return (total * total.context.encode(layout.firsts(), level=total.level)).shrink()
+    weights = [np.tile(each / (2 * layout.rows), layout.copies) for each in are_there]
+
+    def weighed(of_blocks: Sequence[Ciphertext]) -> Ciphertext:
+        return ev.add_many(
+            [
+                each * each.context.encode(own, level=each.level)
+                for each, own in zip(of_blocks, weights, strict=True)
+            ]
+        )
+
+    def run(total: Ciphertext) -> Ciphertext:
+        step = 1
+        while step < layout.rows:
+            total = total + total.rotate(step)
+            step *= 2
+        # Every slot is the sum of `rows` slots from its own on.
+        return (total * total.context.encode(layout.firsts(), level=total.level)).shrink()
+
+    return batched(run, map(weighed, found), settings)
 
 
 def payloads(found: Ciphertext, numbers: Plaintext | Ciphertext) -> Ciphertext:
@@ -112,12 +165,9 @@ def _cost(settings: ThresholdSettings, params: Parameters, times: DeviceTimes | 
             if encrypted
             else [context.encode(zeros, level=settings.top)] * settings.columns
         )
-        turned = rotations(query, settings)
-        found = [
-            matches(ev, scores(ev, turned, columns, settings), thresholds, settings) for _ in range(blocks)
-        ]
-        is_there = np.ones(layout.rows, np.bool_)
-        results = [counts(ev, [(each, is_there) for each in found], settings)]
+        halves = scores(products(ev, query, [columns] * blocks, settings), settings)
+        found = matches(ev, (half - thresholds for half in halves), settings)
+        results = counts(ev, [found], [np.ones(layout.rows, np.bool_)] * blocks, settings)
         if settings.payload:
             numbers = encrypted[1] if encrypted else context.encode(zeros, level=1)
             results += [payloads(each, numbers) for each in found]

@@ -105,10 +105,12 @@ class ComparingIndex(AnyIndex[T], Generic[T, Q]):
         return self.query_many([(query, keys)])[0]
 
     def query_many(self, asked: Sequence[tuple[bytes, bytes | Keys]]) -> list[bytes]:
-        """Answer several messages, one after the other: comparisons share nothing between clients.
+        """Answer several messages. Those of one client go through the comparison together, in batches of
+        ciphertexts; those of several clients share nothing, since each client has keys of its own
+        (docs/search.md). Each answer has the bits of an answer by itself.
 
         Args:
-            asked: as of `query`.
+            asked: as of `query`. Messages of one client have the same keys: the same object, or equal bytes.
 
         Returns:
             The answers in the same order.
@@ -116,21 +118,26 @@ class ComparingIndex(AnyIndex[T], Generic[T, Q]):
         Raises:
             FormatError, MismatchError, MissingKeyError, OutOfMemoryError: as `query`; then none is answered.
         """
-        evaluators = [self._context.bind(keys_of(keys, self._context, "query")) for _, keys in asked]
-        read = [self._read(query, ev) for (query, _), ev in zip(asked, evaluators, strict=True)]
-        answers = []
-        for (query, _), ev, each in zip(asked, evaluators, read, strict=True):
+        of_clients: dict[bytes | int, list[int]] = {}
+        for at, (_, keys) in enumerate(asked):
+            of_clients.setdefault(keys if isinstance(keys, bytes) else id(keys), []).append(at)
+        read: list[tuple[Evaluator, list[tuple[str, Q]]]] = []
+        for places in of_clients.values():
+            ev = self._context.bind(keys_of(asked[places[0]][1], self._context, "query"))
+            read.append((ev, [(name_of(asked[at][0]), self._read(asked[at][0], ev)) for at in places]))
+        answers: dict[int, bytes] = {}
+        for places, (ev, queries) in zip(of_clients.values(), read, strict=True):
             with self._searching():
-                answers.append(self._answer(name_of(query), ev, each))
-        return answers
+                answers.update(zip(places, self._answers(ev, queries), strict=True))
+        return [answers[at] for at in range(len(asked))]
 
     @abstractmethod
     def _read(self, query: bytes, ev: Evaluator) -> Q:
         """A query from its message. FormatError, MismatchError."""
 
     @abstractmethod
-    def _answer(self, name: str, ev: Evaluator, asked: Q) -> bytes:
-        """The answer to a query of this name. No other call runs, and there are rows."""
+    def _answers(self, ev: Evaluator, asked: Sequence[tuple[str, Q]]) -> list[bytes]:
+        """The answers to queries of one client, each with its name. No other call runs, there are rows."""
 
     # --- For servers. ---
 

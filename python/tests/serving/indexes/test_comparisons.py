@@ -213,6 +213,26 @@ def test_tenants_have_their_own_keys(server: Running, home: Home) -> None:
         client.close()
 
 
+def test_queries_of_one_tenant_are_compared_together(server: Running, home: Home) -> None:
+    tokens = [home.clients.add(name) for name in ("alice", "bob")]
+    settings = search.load(home.index_file("near")).settings
+    alice, bob = (search.ThresholdClient(settings) for _ in tokens)
+    route = "/v1/indexes/near"
+    with server.http(tokens[0]) as first, server.http(tokens[1]) as second:
+        for http, client in ((first, alice), (second, bob)):
+            assert http.put(f"{route}/keys", content=client.keys).status_code == 201
+        asks = [(first, alice, 0.3), (first, alice, -0.2), (second, bob, 0.1), (first, alice, 0.0)]
+        sent = [(http, client.query(X, level)) for http, client, level in asks]
+        with ThreadPoolExecutor(len(asks)) as pool:
+            with held(server):
+                waiting = [pool.submit(http.post, f"{route}/query", content=data) for http, data in sent]
+                wait_until(lambda: server.service.scheduler.waiting == len(asks))
+            answers = [each.result(BOUND) for each in waiting]
+        assert [answer.headers["Hemera-Batch"] for answer in answers] == ["3", "3", "1", "3"]
+        for answer, (_, client, level) in zip(answers, asks, strict=True):
+            require_right(client.decrypt(answer.content), level)
+
+
 def test_what_is_not_for_an_index_is_refused(server: Running, home: Home) -> None:
     token = home.clients.add("alice")
     with client_of(server, token, security=None) as client:
