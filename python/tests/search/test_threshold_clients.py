@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -67,9 +68,9 @@ def test_messages_of_one_client_are_compared_together(
         key = client._context.generate_secret_key()
         other = ThresholdClient(index.settings, bytes(key))
     keys, others = index.load_keys(client.keys), index.load_keys(other.keys)
-    monkeypatch.setattr(circuit, "_BATCH_BYTES", 1)
     expected = [index.query(query, keys) for query in queries]
-    monkeypatch.setattr(circuit, "_BATCH_BYTES", at_once * index.settings.params.ciphertext_bytes)
+    together = {circuit._BATCH_BYTES: at_once, circuit._ROTATED_BYTES: 2}
+    monkeypatch.setattr(circuit, "_together", lambda _, most, __: together[most])
     depths, step = [], type(index.settings).step.fget  # type: ignore[attr-defined]
 
     def watched(settings: Any) -> Any:
@@ -89,6 +90,13 @@ def test_messages_of_one_client_are_compared_together(
     for count in (sum(compared), compared[0]):  # of the client, and of the other one
         batches += [min(at_once, count - first) for first in range(0, count, at_once)]
     assert depths == batches
+
+
+def test_batches_are_for_gpus() -> None:
+    for device, expected in (("cpu", 1), ("ledger", 9)):
+        ev: Any = SimpleNamespace(context=SimpleNamespace(device=device))
+        assert circuit._together(ev, 99, 11) == expected
+        assert circuit._together(ev, 10, 11) == 1
 
 
 def test_keys_are_all_or_refused(clear: World, encrypted: World) -> None:

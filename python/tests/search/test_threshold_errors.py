@@ -36,7 +36,7 @@ def scores_of(index: AnyKind, client: Any, x: NDArray[Any]) -> list[NDArray[np.f
         asked = unpack_query(client.query(x, 0.0), settings, ev).x
         columns = [cast(Any, block.columns) for block in index._blocks]
     found = []
-    for halves in circuit.scores(circuit.products(ev, asked, columns, settings), settings):
+    for halves in circuit.scores(ev, circuit.products(ev, [asked], columns, settings), settings):
         here = client._context.load(halves.rescale().to_bytes())
         found.append(client._context.decrypt(here, client.secret_key, dtype=np.float64))
     return found

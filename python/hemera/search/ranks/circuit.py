@@ -57,7 +57,7 @@ def ranks(ev: Evaluator, halves: Iterable[Ciphertext], settings: TopSettings) ->
         # Sums of other windows than those of one row are between 0 and 2 rows, too.
         return total * (1 / (2 * settings.rows))
 
-    return circuit.batched(run, halves, settings)
+    return circuit.batched(ev, run, halves, settings)
 
 
 def first_rows(ev: Evaluator, differences: Iterable[Ciphertext], settings: TopSettings) -> list[Ciphertext]:
@@ -72,7 +72,7 @@ def first_rows(ev: Evaluator, differences: Iterable[Ciphertext], settings: TopSe
         is_first = settings.rank_step(ev.declare(each, 1)) + 1
         return is_first * is_first.context.encode(places, level=is_first.level)
 
-    return circuit.batched(run, differences, settings)
+    return circuit.batched(ev, run, differences, settings)
 
 
 def cost_of(settings: TopSettings, device: str | None = None) -> Cost:
@@ -94,8 +94,8 @@ def _cost(settings: TopSettings, params: Parameters, times: DeviceTimes | None) 
 
     def answer(ev: Evaluator, query: Ciphertext, k: Ciphertext) -> list[Ciphertext]:
         columns = [context.encode(zeros, level=settings.top)] * settings.columns
-        parts = circuit.products(ev, query, [columns] * settings.blocks, settings)
-        of_pairs = (half + zeros for half in circuit.scores(parts, settings))
+        parts = circuit.products(ev, [query], [columns] * settings.blocks, settings)
+        of_pairs = (half + zeros for half in circuit.scores(ev, parts, settings))
         found = first_rows(ev, (k - rank for rank in ranks(ev, of_pairs, settings)), settings)
         numbers = context.encode(zeros, level=1)
         results = [each.shrink() for each in found]

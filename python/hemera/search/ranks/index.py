@@ -133,8 +133,8 @@ class TopIndex(ComparingIndex[TopSettings, Query]):
 
     def _answers(self, ev: Evaluator, asked: Sequence[tuple[str, Query]]) -> list[bytes]:
         settings, blocks = self._settings, len(self._columns)
-        parts = [products(ev, query.x, self._columns, settings) for _, query in asked]
-        halves = scores(itertools.chain(*parts), settings)
+        parts = products(ev, [query.x for _, query in asked], self._columns, settings)
+        halves = scores(ev, parts, settings)
         biased = (half + bias for half, bias in zip(halves, itertools.cycle(self._biases), strict=False))
         ranks = circuit.ranks(ev, biased, settings)
         levels = (query.k for _, query in asked for _ in range(blocks))

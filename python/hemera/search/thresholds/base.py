@@ -79,8 +79,8 @@ class BaseThresholdIndex(ComparingIndex[ThresholdSettings, Query]):
     def _answers(self, ev: Evaluator, asked: Sequence[tuple[str, Query]]) -> list[bytes]:
         settings, blocks = self._settings, self._blocks
         columns = [block.columns for block in blocks]
-        parts = [circuit.products(ev, query.x, columns, settings) for _, query in asked]
-        halves = iter(circuit.scores(itertools.chain(*parts), settings))
+        parts = circuit.products(ev, [query.x for _, query in asked], columns, settings)
+        halves = iter(circuit.scores(ev, parts, settings))
         of_queries = [list(itertools.islice(halves, len(blocks))) for _ in asked]
         differences = (
             half - threshold

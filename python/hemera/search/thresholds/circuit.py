@@ -35,29 +35,40 @@ __all__ = [
 Want = Literal["mask", "count", "payloads"]
 Columns = Sequence[Plaintext] | Sequence[Ciphertext]
 
+_ROTATED_BYTES = 1 << 30
+"""Of rotated queries of one client that are multiplied together, unless one alone takes more."""
 _BATCH_BYTES = 1 << 26
 """Of ciphertexts that take a circuit together: enough for a GPU. A comparison takes about ten times these."""
 
 
+def _together(ev: Evaluator, most: int, single: int) -> int:
+    """How many things of `single` bytes are computed at once, of up to `most` bytes. On a CPU one by one: a
+    batch does not fit its caches."""
+    return 1 if ev.context.device == "cpu" else max(1, most // single)
+
+
 def batched(
-    run: Callable[[Ciphertext], Ciphertext], xs: Iterable[Ciphertext], settings: ThresholdSettings
+    ev: Evaluator,
+    run: Callable[[Ciphertext], Ciphertext],
+    xs: Iterable[Ciphertext],
+    settings: ThresholdSettings,
 ) -> list[Ciphertext]:
     """A circuit of single ciphertexts, with the same results, as a circuit of batches of them."""
-    size = max(1, _BATCH_BYTES // settings.params.ciphertext_bytes)
+    size = _together(ev, _BATCH_BYTES, settings.params.ciphertext_bytes)
     left, found = iter(xs), list[Ciphertext]()
     while part := list(itertools.islice(left, size)):
         found.extend(run(stack(part)))
     return found
 
 
-def rotations(query: Ciphertext, settings: ThresholdSettings) -> list[Ciphertext]:
-    """The factor of each column: the query rotated by 0, 1, ..., steps - 1, by the keys of babies and giants;
-    with "l2" also that of squared norms.
+def rotations(queries: Ciphertext, settings: ThresholdSettings) -> list[Ciphertext]:
+    """The factor of each column: the queries rotated by 0, 1, ..., steps - 1, by the keys of babies and
+    giants; with "l2" also that of squared norms.
 
     Args:
-        query: of shape [1], with "l2" [2].
+        queries: of shape [queries, 1], with "l2" [queries, 2].
     """
-    query, *squares = query
+    query, *squares = (queries[:, part] for part in range(queries.shape[1]))
     babies, giants = settings.layout.babies, settings.layout.giants
     turned = query.rotate_many(babies) if len(babies) > 1 else [query]
     if len(giants) == 1:
@@ -67,15 +78,24 @@ def rotations(query: Ciphertext, settings: ThresholdSettings) -> list[Ciphertext
 
 
 def products(
-    ev: Evaluator, query: Ciphertext, blocks: Iterable[Columns], settings: ThresholdSettings
+    ev: Evaluator, queries: Sequence[Ciphertext], blocks: Sequence[Columns], settings: ThresholdSettings
 ) -> list[Ciphertext]:
-    """Of each block of columns the parts of half its rows' scores, in the copies that share a row's entries:
-    one level below the query."""
-    rotated = rotations(query, settings)
-    return [ev.dot(rotated, columns) for columns in blocks]
+    """Of each query, and of each block of columns, the parts of half the rows' scores, in the copies that
+    share a row's entries: one level below the query.
+
+    Args:
+        queries: each of shape [1], with "l2" [2].
+    """
+    size = _together(ev, _ROTATED_BYTES, settings.columns * settings.params.ciphertext_bytes)
+    found: list[Ciphertext] = []
+    for first in range(0, len(queries), size):
+        rotated = rotations(stack(queries[first : first + size]), settings)
+        of_blocks = [list(ev.dot(rotated, columns)) for columns in blocks]
+        found += itertools.chain(*zip(*of_blocks, strict=True))
+    return found
 
 
-def scores(parts: Iterable[Ciphertext], settings: ThresholdSettings) -> list[Ciphertext]:
+def scores(ev: Evaluator, parts: Iterable[Ciphertext], settings: ThresholdSettings) -> list[Ciphertext]:
     """Half the scores of rows, in each copy, of their `products`."""
     layout = settings.layout
 
@@ -86,7 +106,7 @@ def scores(parts: Iterable[Ciphertext], settings: ThresholdSettings) -> list[Cip
             step *= 2
         return total
 
-    return batched(run, parts, settings) if layout.parts > 1 else list(parts)
+    return batched(ev, run, parts, settings) if layout.parts > 1 else list(parts)
 
 
 def matches(
@@ -97,7 +117,7 @@ def matches(
     Args:
         differences: half the scores of blocks minus thresholds.
     """
-    return batched(lambda each: settings.step(ev.declare(each, 1)) + 1, differences, settings)
+    return batched(ev, lambda each: settings.step(ev.declare(each, 1)) + 1, differences, settings)
 
 
 def counts(
@@ -132,7 +152,7 @@ def counts(
         # Every slot is the sum of `rows` slots from its own on.
         return (total * total.context.encode(layout.firsts(), level=total.level)).shrink()
 
-    return batched(run, map(weighed, found), settings)
+    return batched(ev, run, map(weighed, found), settings)
 
 
 def payloads(found: Ciphertext, numbers: Plaintext | Ciphertext) -> Ciphertext:
@@ -165,7 +185,7 @@ def _cost(settings: ThresholdSettings, params: Parameters, times: DeviceTimes | 
             if encrypted
             else [context.encode(zeros, level=settings.top)] * settings.columns
         )
-        halves = scores(products(ev, query, [columns] * blocks, settings), settings)
+        halves = scores(ev, products(ev, [query], [columns] * blocks, settings), settings)
         found = matches(ev, (half - thresholds for half in halves), settings)
         results = counts(ev, [found], [np.ones(layout.rows, np.bool_)] * blocks, settings)
         if settings.payload:
