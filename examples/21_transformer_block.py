@@ -53,9 +53,9 @@ def transformer(features: int, heads: int, inner: int) -> Callable[[Any], Any]:
     return block
 
 
-# A small ring that is NOT secure, so that this runs in seconds. The compiler takes the faster layout. Slots are
-# sequences: 512 of them, with a ciphertext for each element; or tokens and sequences: 128 of 4 tokens, with a
-# ciphertext for each feature.
+# A small ring that is NOT secure, so that this runs in seconds. The compiler takes the faster layout. Slots
+# are sequences: 512 of them, with a ciphertext for each element; or tokens and sequences: 128 of 4 tokens,
+# with a ciphertext for each feature.
 TOKENS, FEATURES = 4, 8
 block = transformer(FEATURES, heads=2, inner=16)
 small = hm.ckks.Parameters.for_circuit(50, scale_bits=40, range_bits=8, degree=1024, security=None)
