@@ -216,7 +216,7 @@ class Samples:
 
     def in_slots(self) -> tuple[Search, int] | None:
         """The search for elements in slots, with the samples of a ciphertext, and how many requests there are
-        of these; None where it would be a program of too many maps."""
+        of these; None where it would be a program of too many maps. ParameterError for too large arrays."""
         search, samples = self.search, self.search.samples
         most = MOST_SLOTS if self.params is None else self.params.max_slots
         if self.batch is not None:

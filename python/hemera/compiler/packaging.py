@@ -124,10 +124,9 @@ def chosen_of_samples(
             seconds[name] = _seconds(models[name][1], found.requests, search.device)
     if not models:
         return None
-    other = samples.in_slots()
-    if other is not None:
-        own, requests = other
-        with suppress(*_NOT_POSSIBLE):
+    with suppress(*_NOT_POSSIBLE):
+        if (other := samples.in_slots()) is not None:
+            own, requests = other
             least = own.seconds_at_least(params, requests)
             if least < min(seconds.values()):
                 chosen = own.chosen(params, None)

@@ -230,6 +230,17 @@ def test_bounds_of_slots_are_below_their_times(program: Any, params: Any) -> Non
         assert 0.2 * counted < search.seconds_at_least(params, requests) <= 1.05 * counted
 
 
+def test_arrays_that_are_too_large_for_slots_lie_in_sequences() -> None:
+    """Of 256 samples 12,000 elements would take 6,000 ciphertexts of 512 slots."""
+    wide = RNG.normal(size=(FEATURES, 3000))
+    plan = compiled(lambda x: ((x @ wide) ** 2).mean(-1), samples=256, params=insecure(3))
+    assert (plan.layout, set(plan.layout_seconds)) == ("sequences", {"sequences"})
+    x = RNG.uniform(-1, 1, (2, *SHAPE))
+    np.testing.assert_allclose(plan.evaluate_clear(x), ((x @ wide) ** 2).mean(-1), atol=2.0**-8)
+    with pytest.raises(ParameterError, match="would take 6000 ciphertexts"):
+        compiled(lambda x: ((x @ wide) ** 2).mean(-1), samples=256, params=insecure(3), layout="slots")
+
+
 def test_products_of_tokens_alone_are_tried() -> None:
     """Without a plain matrix."""
     plan = compiled(lambda x, y: (x @ y.T) @ y, *[Spec(SHAPE, (-1, 1))] * 2, params=insecure(4))
