@@ -92,6 +92,23 @@ def test_messages_of_one_client_are_compared_together(
     assert depths == batches
 
 
+def test_distances_of_several_queries(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Queries for distances have a second ciphertext, of squared norms, each its own."""
+    vectors = floats(20, seed=8)
+    index = ThresholdIndex(vectors, "l2", margin=MARGIN)
+    client = ThresholdClient(index.settings)
+    keys = index.load_keys(client.keys)
+    x = floats(3, seed=9) * np.array([[0.5], [1.0], [2.0]])
+    distances = ((x[:, None] - vectors) ** 2).sum(axis=2)
+    levels = np.median(distances, axis=1)
+    monkeypatch.setattr(circuit, "_together", lambda *_: 3)
+    sent = [(client.query(each, level), keys) for each, level in zip(x, levels, strict=True)]
+    largest = np.linalg.norm(vectors, axis=1).max()
+    for at, answer in enumerate(index.query_many(sent)):
+        units = largest * (2 * np.linalg.norm(x[at]) + largest)
+        require_right(client.decrypt(answer), np.arange(20), (levels[at] - distances[at]) / units)
+
+
 def test_batches_are_for_gpus() -> None:
     for device, expected in (("cpu", 1), ("ledger", 9)):
         ev: Any = SimpleNamespace(context=SimpleNamespace(device=device))
