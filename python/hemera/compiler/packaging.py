@@ -109,9 +109,10 @@ def chosen_of_samples(
     }
     if layout == "auto":
         makers["ciphertexts"] = functools.partial(samples.in_ciphertexts, with_matrices=True)
-        makers["sequences"] = functools.partial(samples.in_sequences, with_matrices=True)
-        if not samples.may_be_sequences:
-            del makers["sequences"]
+        del makers["sequences"]
+        with suppress(*_NOT_POSSIBLE):  # of parameters
+            if samples.may_be_sequences:
+                makers["sequences"] = functools.partial(samples.in_sequences, with_matrices=True)
     else:
         found = makers[layout]()
         return found.chosen, packaging.of_samples(found), {}
