@@ -55,6 +55,8 @@ def batched(
 ) -> list[Ciphertext]:
     """A circuit of single ciphertexts, with the same results, as a circuit of batches of them."""
     size = _together(ev, _BATCH_BYTES, settings.params.ciphertext_bytes)
+    if size == 1:  # without copies
+        return [run(each) for each in xs]
     left, found = iter(xs), list[Ciphertext]()
     while part := list(itertools.islice(left, size)):
         found.extend(run(stack(part)))
