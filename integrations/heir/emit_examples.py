@@ -63,7 +63,7 @@ EXAMPLES = [
         debug=after_every_op,
     ),
     own("binops", "bgv"),
-    common("box_blur", "box_blur_16x16", "bgv", "--mlir-to-bgv=plaintext-modulus=786433"),
+    common("box_blur", "box_blur_16x16", "bgv", "--mlir-to-bgv=plaintext-modulus=786433 unroll-fhe-kernel-loops=true"),
     own("ciphertext_plaintext_ops", "bgv"),
     common("cmux", "cmux", "bgv", "--mlir-to-bgv"),
     common("bgv_dot_product_8", "dot_product_8", "bgv", "--mlir-to-bgv=min-slot-count=1024"),
@@ -84,15 +84,14 @@ EXAMPLES = [
         "roberts_cross",
         "roberts_cross_16x16",
         "bgv",
-        "--mlir-to-bgv=min-slot-count=4096 plaintext-modulus=536903681",
+        "--mlir-to-bgv=min-slot-count=4096 plaintext-modulus=536903681 unroll-fhe-kernel-loops=true",
     ),
-    common("simple_sum", "simple_sum", "bgv", "--mlir-to-bgv=min-slot-count=1024"),
+    common("simple_sum", "simple_sum", "bgv", "--mlir-to-bgv=min-slot-count=1024 unroll-fhe-kernel-loops=true"),
     common(
         "batch_matmul",
         "batch_matmul",
         "ckks",
-        "--mlir-to-ckks=min-slot-count=4096 experimental-disable-loop-unroll=true greedy-level-budget=40 "
-        "first-mod-bits=60 scaling-mod-bits=50",
+        "--mlir-to-ckks=min-slot-count=4096 greedy-level-budget=10 first-mod-bits=60 scaling-mod-bits=50",
     ),
     ckks("batchnorm_sigmoid", "--mlir-to-ckks=min-slot-count=1024", "--activation-canonicalizations"),
     common("bicyclic_matmul", "bicyclic_matmul", "ckks", "--mlir-to-ckks=min-slot-count=2048"),
@@ -122,7 +121,7 @@ EXAMPLES = [
         "loop",
         "ckks",
         "--mlir-to-ckks=min-slot-count=8 scaling-mod-bits=40 first-mod-bits=60 greedy-level-budget=3 "
-        "greedy-modulus-switch-after-mul=true experimental-disable-loop-unroll=true",
+        "greedy-modulus-switch-after-mul=true",
         configure=("bootstrap=test-40", "insecure=true", "bootstrap-magnitude=8"),
         debug=after_every_op,
     ),
@@ -132,7 +131,7 @@ EXAMPLES = [
         "mnist/mnist",
         "ckks",
         "--torch-linalg-to-ckks=min-slot-count=4096 greedy-level-budget=8 "
-        "greedy-modulus-switch-after-mul=true experimental-disable-loop-unroll=true "
+        "greedy-modulus-switch-after-mul=true "
         "first-mod-bits=30 scaling-mod-bits=24",
         configure=("scaling-mod-size=40", "first-mod-size=60"),
     ),
@@ -171,7 +170,8 @@ def emit(example: Example, options: argparse.Namespace) -> None:
     source = str(options.heir / example.source)
     if options.hemera_opt:
         if to_scheme:
-            program = run([options.heir_opt, *to_scheme, source])
+            # The generic form is the one that two versions of MLIR share.
+            program = run([options.heir_opt, *to_scheme, "--mlir-print-op-generic", source])
             source = "-"
         else:
             program = None

@@ -240,6 +240,7 @@ TEST(HeirParameters, FollowTheProgram) {
 
 TEST(HeirConstants, RepeatAndRun) {
   EXPECT_EQ(repeated<int>(7, {1, 2, 3}), (std::vector<int>{1, 2, 3, 1, 2, 3, 1}));
+  EXPECT_EQ(repeated_rows<int>(4, {{1, 2}, {3, 4, 5}}), (std::vector<int>{1, 2, 1, 2, 3, 4, 5, 3}));
   EXPECT_EQ(runs<float>({{2, 1.5F}, {0, 9}, {3, -1}}), (std::vector<float>{1.5F, 1.5F, -1, -1, -1}));
   EXPECT_EQ(runs<bool>({{1, true}, {2, false}}), (std::vector<bool>{true, false, false}));
 }

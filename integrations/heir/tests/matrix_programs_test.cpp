@@ -127,7 +127,8 @@ TEST(HeirPrograms, MatrixVectorProduct) {
   const Session session(matvec__generate_crypto_context, matvec__configure_crypto_context);
   Floats x;
   for (int i = 0; i < 16; ++i) x.push_back(static_cast<float>(i - 7) / 8);
-  const auto out = matvec::matvec(session.server, matvec__encrypt__arg0(session.client, x, session.key));
+  const auto out = matvec::matvec(session.server, matvec__encrypt__arg0(session.client, x, session.key),
+                                  matvec__encrypt__zero__0(session.client, session.key));
   // By NumPy from the matrix and the bias in the example's source.
   expect_near(matvec__decrypt__result0(session.client, out, session.secret),
               {-2.012439011, 1.142745575, -1.663565546, -0.470935630, 1.338177916, -0.799419132, -0.992602042,
@@ -176,7 +177,8 @@ TEST(HeirPrograms, Convolution1d) {
       expected[i] += static_cast<double>(x[i + j]) * static_cast<double>(filter[j]);
   }
   const auto out =
-      conv_1d::conv_1d(session.server, conv_1d__encrypt__arg0(session.client, x, session.key), filter);
+      conv_1d::conv_1d(session.server, conv_1d__encrypt__arg0(session.client, x, session.key), filter,
+                       conv_1d__encrypt__zero__0(session.client, session.key));
   expect_near(conv_1d__decrypt__result0(session.client, out, session.secret), expected, 1e-6);
 }
 
@@ -250,7 +252,8 @@ TEST(HeirPrograms, ConvolutionOfTwoFilters) {
   const std::vector<double> second = convolved(image.data(), 4, filters.data() + 9, 3);
   expected.insert(expected.end(), second.begin(), second.end());
   const auto out = convolution::convolution(
-      session.server, convolution__encrypt__arg0(session.client, image, session.key), filters);
+      session.server, convolution__encrypt__arg0(session.client, image, session.key), filters,
+      convolution__encrypt__zero__0(session.client, session.key));
   expect_near(convolution__decrypt__result0(session.client, out, session.secret), expected, 1e-6);
 }
 

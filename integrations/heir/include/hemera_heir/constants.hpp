@@ -1,4 +1,4 @@
-// Constants of programs: vectors that repeat or have long runs, and files.
+// Constants of programs: vectors and rows that repeat, vectors with long runs, and files.
 #pragma once
 
 #include <bit>
@@ -18,6 +18,17 @@ template <typename Number>
 std::vector<Number> repeated(std::size_t count, const std::vector<Number>& period) {
   std::vector<Number> numbers(count);
   for (std::size_t i = 0; i < count; ++i) numbers[i] = period[i % period.size()];
+  return numbers;
+}
+
+/// Rows of `width` numbers, one after the other; each repeats the given ones.
+template <typename Number>
+std::vector<Number> repeated_rows(std::size_t width, const std::vector<std::vector<Number>>& periods) {
+  std::vector<Number> numbers;
+  for (const std::vector<Number>& period : periods) {
+    const std::vector<Number> row = repeated(width, period);
+    numbers.insert(numbers.end(), row.begin(), row.end());
+  }
   return numbers;
 }
 

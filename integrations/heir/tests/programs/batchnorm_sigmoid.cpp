@@ -78,7 +78,7 @@ float batchnorm_sigmoid__decrypt__result0(CryptoContext cc, std::vector<Cipherte
 Parameters batchnorm_sigmoid__parameters() {
   Parameters params;
   params.scheme = Scheme::ckks;
-  params.depth = 8;
+  params.depth = 4;
   params.slots = 1024;
   params.scale_bits = 45;
   params.first_bits = 55;

@@ -11,7 +11,7 @@
 #include "hemera_heir/hemera_heir.hpp"  // of Hemera: integrations/heir/include
 
                                      using namespace hemera::heir;
-std::vector<float> _assign_layout_5252338511032200702(std::vector<float> v0) {
+std::vector<float> _assign_layout_10720070524567100057(std::vector<float> v0) {
   [[maybe_unused]] int32_t v1 = 14;
   [[maybe_unused]] int32_t v2 = 1;
   [[maybe_unused]] int32_t v3 = 0;
@@ -65,551 +65,523 @@ std::vector<float> _assign_layout_5252338511032200702(std::vector<float> v0) {
   return v14;
 }
 std::vector<Plaintext> bicyclic_matmul_pt__preprocessing(CryptoContext cc, std::vector<float> v0) {
-  auto v1 = runs<float>({{16, 1}, {16, 0}, {16, 1}, {16, 0}, {16, 1}, {16, 0}, {16, 1}, {16, 0}, {16, 1}, {16, 0}, {16, 1}, {1696, 0}, {16, 1}, {16, 0}, {16, 1}, {16, 0}, {16, 1}, {16, 0}, {16, 1}, {16, 0}, {16, 1}, {16, 0}, {16, 1}});
-  auto v2 = runs<float>({{16, 0}, {16, 1}, {16, 0}, {16, 1}, {16, 0}, {16, 1}, {16, 0}, {16, 1}, {1872, 0}, {16, 1}, {16, 0}, {16, 1}});
-  auto v3 = runs<float>({{16, 0}, {16, 1}, {16, 0}, {16, 1}, {16, 0}, {16, 1}, {16, 0}, {16, 1}, {16, 0}, {16, 1}, {1872, 0}, {16, 1}});
-  auto v4 = runs<float>({{16, 1}, {16, 0}, {16, 1}, {16, 0}, {16, 1}, {16, 0}, {16, 1}, {16, 0}, {16, 1}, {16, 0}, {16, 1}, {1872, 0}});
-  auto v5 = runs<float>({{16, 0}, {16, 1}, {16, 0}, {16, 1}, {16, 0}, {16, 1}, {16, 0}, {16, 1}, {16, 0}, {16, 1}, {16, 0}, {1696, 1}, {16, 0}, {16, 1}, {16, 0}, {16, 1}, {16, 0}, {16, 1}, {16, 0}, {16, 1}, {16, 0}, {16, 1}, {16, 0}});
-  auto v6 = runs<float>({{16, 1}, {16, 0}, {16, 1}, {16, 0}, {16, 1}, {16, 0}, {16, 1}, {1904, 0}, {16, 1}, {16, 0}});
-  auto v7 = runs<float>({{16, 1}, {16, 0}, {16, 1}, {16, 0}, {16, 1}, {16, 0}, {16, 1}, {16, 0}, {16, 1}, {1904, 0}});
-  auto v8 = runs<float>({{16, 0}, {16, 1}, {16, 0}, {16, 1}, {16, 0}, {16, 1}, {16, 0}, {16, 1}, {16, 0}, {16, 1}, {1888, 0}});
-  auto v9 = runs<float>({{16, 0}, {16, 1}, {16, 0}, {16, 1}, {16, 0}, {16, 1}, {16, 0}, {16, 1}, {16, 0}, {16, 1}, {16, 0}, {1696, 1}, {176, 0}});
-  [[maybe_unused]] size_t v10 = 0;
-  [[maybe_unused]] size_t v11 = 1;
-  [[maybe_unused]] size_t v12 = 2;
-  [[maybe_unused]] size_t v13 = 3;
-  [[maybe_unused]] size_t v14 = 4;
-  [[maybe_unused]] size_t v15 = 5;
-  [[maybe_unused]] size_t v16 = 6;
-  [[maybe_unused]] size_t v17 = 7;
-  [[maybe_unused]] size_t v18 = 8;
-  [[maybe_unused]] size_t v19 = 9;
-  [[maybe_unused]] size_t v20 = 10;
-  [[maybe_unused]] size_t v21 = 11;
-  [[maybe_unused]] size_t v22 = 12;
-  [[maybe_unused]] size_t v23 = 13;
-  [[maybe_unused]] size_t v24 = 14;
-  [[maybe_unused]] size_t v25 = 15;
-  [[maybe_unused]] size_t v26 = 16;
-  [[maybe_unused]] size_t v27 = 17;
-  [[maybe_unused]] size_t v28 = 18;
-  [[maybe_unused]] size_t v29 = 19;
-  [[maybe_unused]] size_t v30 = 20;
-  [[maybe_unused]] size_t v31 = 21;
-  [[maybe_unused]] size_t v32 = 22;
-  std::vector<Plaintext> v33(23);
-  const auto& v34 = _assign_layout_5252338511032200702(v0);
-  std::vector<float> v35(1 * 2048);
+  auto v1 = runs<float>({{1872, 0}, {176, 1}});
+  auto v2 = runs<float>({{1872, 1}, {176, 0}});
+  [[maybe_unused]] size_t v3 = 0;
+  [[maybe_unused]] size_t v4 = 1;
+  [[maybe_unused]] size_t v5 = 2;
+  [[maybe_unused]] size_t v6 = 3;
+  [[maybe_unused]] size_t v7 = 4;
+  [[maybe_unused]] size_t v8 = 5;
+  [[maybe_unused]] size_t v9 = 6;
+  [[maybe_unused]] size_t v10 = 7;
+  [[maybe_unused]] size_t v11 = 8;
+  [[maybe_unused]] size_t v12 = 9;
+  [[maybe_unused]] size_t v13 = 10;
+  [[maybe_unused]] size_t v14 = 11;
+  [[maybe_unused]] size_t v15 = 12;
+  [[maybe_unused]] size_t v16 = 13;
+  [[maybe_unused]] size_t v17 = 14;
+  [[maybe_unused]] size_t v18 = 15;
+  std::vector<Plaintext> v19(16);
+  const auto& v20 = _assign_layout_10720070524567100057(v0);
+  std::vector<float> v21(1 * 2048);
+  for (int64_t v21_i0 = 0; v21_i0 < 1; ++v21_i0) {
+    for (int64_t v21_i1 = 0; v21_i1 < 2048; ++v21_i1) {
+      v21[v21_i1 + 2048 * (v21_i0)] = v20[0 + v21_i1 * 1 + 2048 * (4 + v21_i0 * 1)];
+    }
+  }
+  std::vector<float> v22(1 * 2048);
+  for (int64_t v22_i0 = 0; v22_i0 < 1; ++v22_i0) {
+    for (int64_t v22_i1 = 0; v22_i1 < 2048; ++v22_i1) {
+      v22[v22_i1 + 2048 * (v22_i0)] = v20[0 + v22_i1 * 1 + 2048 * (5 + v22_i0 * 1)];
+    }
+  }
+  std::vector<float> v23(1 * 2048);
+  for (int64_t v23_i0 = 0; v23_i0 < 1; ++v23_i0) {
+    for (int64_t v23_i1 = 0; v23_i1 < 2048; ++v23_i1) {
+      v23[v23_i1 + 2048 * (v23_i0)] = v20[0 + v23_i1 * 1 + 2048 * (6 + v23_i0 * 1)];
+    }
+  }
+  std::vector<float> v24(1 * 2048);
+  for (int64_t v24_i0 = 0; v24_i0 < 1; ++v24_i0) {
+    for (int64_t v24_i1 = 0; v24_i1 < 2048; ++v24_i1) {
+      v24[v24_i1 + 2048 * (v24_i0)] = v20[0 + v24_i1 * 1 + 2048 * (7 + v24_i0 * 1)];
+    }
+  }
+  std::vector<float> v25(1 * 2048);
+  for (int64_t v25_i0 = 0; v25_i0 < 1; ++v25_i0) {
+    for (int64_t v25_i1 = 0; v25_i1 < 2048; ++v25_i1) {
+      v25[v25_i1 + 2048 * (v25_i0)] = v20[0 + v25_i1 * 1 + 2048 * (8 + v25_i0 * 1)];
+    }
+  }
+  std::vector<float> v26(1 * 2048);
+  for (int64_t v26_i0 = 0; v26_i0 < 1; ++v26_i0) {
+    for (int64_t v26_i1 = 0; v26_i1 < 2048; ++v26_i1) {
+      v26[v26_i1 + 2048 * (v26_i0)] = v20[0 + v26_i1 * 1 + 2048 * (9 + v26_i0 * 1)];
+    }
+  }
+  std::vector<float> v27(1 * 2048);
+  for (int64_t v27_i0 = 0; v27_i0 < 1; ++v27_i0) {
+    for (int64_t v27_i1 = 0; v27_i1 < 2048; ++v27_i1) {
+      v27[v27_i1 + 2048 * (v27_i0)] = v20[0 + v27_i1 * 1 + 2048 * (10 + v27_i0 * 1)];
+    }
+  }
+  std::vector<float> v28(1 * 2048);
+  for (int64_t v28_i0 = 0; v28_i0 < 1; ++v28_i0) {
+    for (int64_t v28_i1 = 0; v28_i1 < 2048; ++v28_i1) {
+      v28[v28_i1 + 2048 * (v28_i0)] = v20[0 + v28_i1 * 1 + 2048 * (11 + v28_i0 * 1)];
+    }
+  }
+  std::vector<float> v29(1 * 2048);
+  for (int64_t v29_i0 = 0; v29_i0 < 1; ++v29_i0) {
+    for (int64_t v29_i1 = 0; v29_i1 < 2048; ++v29_i1) {
+      v29[v29_i1 + 2048 * (v29_i0)] = v20[0 + v29_i1 * 1 + 2048 * (12 + v29_i0 * 1)];
+    }
+  }
+  std::vector<float> v30(1 * 2048);
+  for (int64_t v30_i0 = 0; v30_i0 < 1; ++v30_i0) {
+    for (int64_t v30_i1 = 0; v30_i1 < 2048; ++v30_i1) {
+      v30[v30_i1 + 2048 * (v30_i0)] = v20[0 + v30_i1 * 1 + 2048 * (13 + v30_i0 * 1)];
+    }
+  }
+  std::vector<float> v31(1 * 1996);
+  for (int64_t v31_i0 = 0; v31_i0 < 1; ++v31_i0) {
+    for (int64_t v31_i1 = 0; v31_i1 < 1996; ++v31_i1) {
+      v31[v31_i1 + 1996 * (v31_i0)] = v20[0 + v31_i1 * 1 + 2048 * (4 + v31_i0 * 1)];
+    }
+  }
+  std::vector<float> v32(1 * 52);
+  for (int64_t v32_i0 = 0; v32_i0 < 1; ++v32_i0) {
+    for (int64_t v32_i1 = 0; v32_i1 < 52; ++v32_i1) {
+      v32[v32_i1 + 52 * (v32_i0)] = v20[1996 + v32_i1 * 1 + 2048 * (4 + v32_i0 * 1)];
+    }
+  }
+  std::vector<float> v33(v21);
+  int64_t v31_0 = 0;
+  for (int64_t v21_0 = 0; v21_0 < 0 + 1 * 1; v21_0 += 1) {
+    int64_t v31_1 = 0;
+    for (int64_t v21_1 = 52; v21_1 < 52 + 1996 * 1; v21_1 += 1) {
+      v33[v21_1 + 2048 * (v21_0)] = v31[v31_1 + 1996 * (v31_0)];
+      v31_1 += 1;
+    }
+    v31_0 += 1;
+  }
+  std::vector<float> v34(v33);
+  int64_t v32_0 = 0;
+  for (int64_t v33_0 = 0; v33_0 < 0 + 1 * 1; v33_0 += 1) {
+    int64_t v32_1 = 0;
+    for (int64_t v33_1 = 0; v33_1 < 0 + 52 * 1; v33_1 += 1) {
+      v34[v33_1 + 2048 * (v33_0)] = v32[v32_1 + 52 * (v32_0)];
+      v32_1 += 1;
+    }
+    v32_0 += 1;
+  }
+  std::vector<float> v35(1 * 1996);
   for (int64_t v35_i0 = 0; v35_i0 < 1; ++v35_i0) {
-    for (int64_t v35_i1 = 0; v35_i1 < 2048; ++v35_i1) {
-      v35[v35_i1 + 2048 * (v35_i0)] = v34[0 + v35_i1 * 1 + 2048 * (4 + v35_i0 * 1)];
+    for (int64_t v35_i1 = 0; v35_i1 < 1996; ++v35_i1) {
+      v35[v35_i1 + 1996 * (v35_i0)] = v20[0 + v35_i1 * 1 + 2048 * (5 + v35_i0 * 1)];
     }
   }
-  std::vector<float> v36(1 * 2048);
+  std::vector<float> v36(1 * 52);
   for (int64_t v36_i0 = 0; v36_i0 < 1; ++v36_i0) {
-    for (int64_t v36_i1 = 0; v36_i1 < 2048; ++v36_i1) {
-      v36[v36_i1 + 2048 * (v36_i0)] = v34[0 + v36_i1 * 1 + 2048 * (5 + v36_i0 * 1)];
+    for (int64_t v36_i1 = 0; v36_i1 < 52; ++v36_i1) {
+      v36[v36_i1 + 52 * (v36_i0)] = v20[1996 + v36_i1 * 1 + 2048 * (5 + v36_i0 * 1)];
     }
   }
-  std::vector<float> v37(1 * 2048);
-  for (int64_t v37_i0 = 0; v37_i0 < 1; ++v37_i0) {
-    for (int64_t v37_i1 = 0; v37_i1 < 2048; ++v37_i1) {
-      v37[v37_i1 + 2048 * (v37_i0)] = v34[0 + v37_i1 * 1 + 2048 * (6 + v37_i0 * 1)];
+  std::vector<float> v37(v22);
+  int64_t v35_0 = 0;
+  for (int64_t v22_0 = 0; v22_0 < 0 + 1 * 1; v22_0 += 1) {
+    int64_t v35_1 = 0;
+    for (int64_t v22_1 = 52; v22_1 < 52 + 1996 * 1; v22_1 += 1) {
+      v37[v22_1 + 2048 * (v22_0)] = v35[v35_1 + 1996 * (v35_0)];
+      v35_1 += 1;
     }
+    v35_0 += 1;
   }
-  std::vector<float> v38(1 * 2048);
-  for (int64_t v38_i0 = 0; v38_i0 < 1; ++v38_i0) {
-    for (int64_t v38_i1 = 0; v38_i1 < 2048; ++v38_i1) {
-      v38[v38_i1 + 2048 * (v38_i0)] = v34[0 + v38_i1 * 1 + 2048 * (7 + v38_i0 * 1)];
-    }
-  }
-  std::vector<float> v39(1 * 2048);
-  for (int64_t v39_i0 = 0; v39_i0 < 1; ++v39_i0) {
-    for (int64_t v39_i1 = 0; v39_i1 < 2048; ++v39_i1) {
-      v39[v39_i1 + 2048 * (v39_i0)] = v34[0 + v39_i1 * 1 + 2048 * (8 + v39_i0 * 1)];
-    }
-  }
-  std::vector<float> v40(1 * 2048);
-  for (int64_t v40_i0 = 0; v40_i0 < 1; ++v40_i0) {
-    for (int64_t v40_i1 = 0; v40_i1 < 2048; ++v40_i1) {
-      v40[v40_i1 + 2048 * (v40_i0)] = v34[0 + v40_i1 * 1 + 2048 * (9 + v40_i0 * 1)];
-    }
-  }
-  std::vector<float> v41(1 * 2048);
-  for (int64_t v41_i0 = 0; v41_i0 < 1; ++v41_i0) {
-    for (int64_t v41_i1 = 0; v41_i1 < 2048; ++v41_i1) {
-      v41[v41_i1 + 2048 * (v41_i0)] = v34[0 + v41_i1 * 1 + 2048 * (10 + v41_i0 * 1)];
-    }
-  }
-  std::vector<float> v42(1 * 2048);
-  for (int64_t v42_i0 = 0; v42_i0 < 1; ++v42_i0) {
-    for (int64_t v42_i1 = 0; v42_i1 < 2048; ++v42_i1) {
-      v42[v42_i1 + 2048 * (v42_i0)] = v34[0 + v42_i1 * 1 + 2048 * (11 + v42_i0 * 1)];
-    }
-  }
-  std::vector<float> v43(1 * 2048);
-  for (int64_t v43_i0 = 0; v43_i0 < 1; ++v43_i0) {
-    for (int64_t v43_i1 = 0; v43_i1 < 2048; ++v43_i1) {
-      v43[v43_i1 + 2048 * (v43_i0)] = v34[0 + v43_i1 * 1 + 2048 * (12 + v43_i0 * 1)];
-    }
-  }
-  std::vector<float> v44(1 * 2048);
-  for (int64_t v44_i0 = 0; v44_i0 < 1; ++v44_i0) {
-    for (int64_t v44_i1 = 0; v44_i1 < 2048; ++v44_i1) {
-      v44[v44_i1 + 2048 * (v44_i0)] = v34[0 + v44_i1 * 1 + 2048 * (13 + v44_i0 * 1)];
-    }
-  }
-  std::vector<float> v45(1 * 1996);
-  for (int64_t v45_i0 = 0; v45_i0 < 1; ++v45_i0) {
-    for (int64_t v45_i1 = 0; v45_i1 < 1996; ++v45_i1) {
-      v45[v45_i1 + 1996 * (v45_i0)] = v34[0 + v45_i1 * 1 + 2048 * (4 + v45_i0 * 1)];
-    }
-  }
-  std::vector<float> v46(1 * 52);
-  for (int64_t v46_i0 = 0; v46_i0 < 1; ++v46_i0) {
-    for (int64_t v46_i1 = 0; v46_i1 < 52; ++v46_i1) {
-      v46[v46_i1 + 52 * (v46_i0)] = v34[1996 + v46_i1 * 1 + 2048 * (4 + v46_i0 * 1)];
-    }
-  }
-  std::vector<float> v47(v35);
-  int64_t v45_0 = 0;
-  for (int64_t v35_0 = 0; v35_0 < 0 + 1 * 1; v35_0 += 1) {
-    int64_t v45_1 = 0;
-    for (int64_t v35_1 = 52; v35_1 < 52 + 1996 * 1; v35_1 += 1) {
-      v47[v35_1 + 2048 * (v35_0)] = v45[v45_1 + 1996 * (v45_0)];
-      v45_1 += 1;
-    }
-    v45_0 += 1;
-  }
-  std::vector<float> v48(v47);
-  int64_t v46_0 = 0;
-  for (int64_t v47_0 = 0; v47_0 < 0 + 1 * 1; v47_0 += 1) {
-    int64_t v46_1 = 0;
-    for (int64_t v47_1 = 0; v47_1 < 0 + 52 * 1; v47_1 += 1) {
-      v48[v47_1 + 2048 * (v47_0)] = v46[v46_1 + 52 * (v46_0)];
-      v46_1 += 1;
-    }
-    v46_0 += 1;
-  }
-  std::vector<float> v49(1 * 1996);
-  for (int64_t v49_i0 = 0; v49_i0 < 1; ++v49_i0) {
-    for (int64_t v49_i1 = 0; v49_i1 < 1996; ++v49_i1) {
-      v49[v49_i1 + 1996 * (v49_i0)] = v34[0 + v49_i1 * 1 + 2048 * (5 + v49_i0 * 1)];
-    }
-  }
-  std::vector<float> v50(1 * 52);
-  for (int64_t v50_i0 = 0; v50_i0 < 1; ++v50_i0) {
-    for (int64_t v50_i1 = 0; v50_i1 < 52; ++v50_i1) {
-      v50[v50_i1 + 52 * (v50_i0)] = v34[1996 + v50_i1 * 1 + 2048 * (5 + v50_i0 * 1)];
-    }
-  }
-  std::vector<float> v51(v36);
-  int64_t v49_0 = 0;
-  for (int64_t v36_0 = 0; v36_0 < 0 + 1 * 1; v36_0 += 1) {
-    int64_t v49_1 = 0;
-    for (int64_t v36_1 = 52; v36_1 < 52 + 1996 * 1; v36_1 += 1) {
-      v51[v36_1 + 2048 * (v36_0)] = v49[v49_1 + 1996 * (v49_0)];
-      v49_1 += 1;
-    }
-    v49_0 += 1;
-  }
-  std::vector<float> v52(v51);
-  int64_t v50_0 = 0;
-  for (int64_t v51_0 = 0; v51_0 < 0 + 1 * 1; v51_0 += 1) {
-    int64_t v50_1 = 0;
-    for (int64_t v51_1 = 0; v51_1 < 0 + 52 * 1; v51_1 += 1) {
-      v52[v51_1 + 2048 * (v51_0)] = v50[v50_1 + 52 * (v50_0)];
-      v50_1 += 1;
-    }
-    v50_0 += 1;
-  }
-  std::vector<float> v53(1 * 1996);
-  for (int64_t v53_i0 = 0; v53_i0 < 1; ++v53_i0) {
-    for (int64_t v53_i1 = 0; v53_i1 < 1996; ++v53_i1) {
-      v53[v53_i1 + 1996 * (v53_i0)] = v34[0 + v53_i1 * 1 + 2048 * (6 + v53_i0 * 1)];
-    }
-  }
-  std::vector<float> v54(1 * 52);
-  for (int64_t v54_i0 = 0; v54_i0 < 1; ++v54_i0) {
-    for (int64_t v54_i1 = 0; v54_i1 < 52; ++v54_i1) {
-      v54[v54_i1 + 52 * (v54_i0)] = v34[1996 + v54_i1 * 1 + 2048 * (6 + v54_i0 * 1)];
-    }
-  }
-  std::vector<float> v55(v37);
-  int64_t v53_0 = 0;
+  std::vector<float> v38(v37);
+  int64_t v36_0 = 0;
   for (int64_t v37_0 = 0; v37_0 < 0 + 1 * 1; v37_0 += 1) {
-    int64_t v53_1 = 0;
-    for (int64_t v37_1 = 52; v37_1 < 52 + 1996 * 1; v37_1 += 1) {
-      v55[v37_1 + 2048 * (v37_0)] = v53[v53_1 + 1996 * (v53_0)];
-      v53_1 += 1;
+    int64_t v36_1 = 0;
+    for (int64_t v37_1 = 0; v37_1 < 0 + 52 * 1; v37_1 += 1) {
+      v38[v37_1 + 2048 * (v37_0)] = v36[v36_1 + 52 * (v36_0)];
+      v36_1 += 1;
     }
-    v53_0 += 1;
+    v36_0 += 1;
   }
-  std::vector<float> v56(v55);
-  int64_t v54_0 = 0;
-  for (int64_t v55_0 = 0; v55_0 < 0 + 1 * 1; v55_0 += 1) {
-    int64_t v54_1 = 0;
-    for (int64_t v55_1 = 0; v55_1 < 0 + 52 * 1; v55_1 += 1) {
-      v56[v55_1 + 2048 * (v55_0)] = v54[v54_1 + 52 * (v54_0)];
-      v54_1 += 1;
-    }
-    v54_0 += 1;
-  }
-  std::vector<float> v57(1 * 1996);
-  for (int64_t v57_i0 = 0; v57_i0 < 1; ++v57_i0) {
-    for (int64_t v57_i1 = 0; v57_i1 < 1996; ++v57_i1) {
-      v57[v57_i1 + 1996 * (v57_i0)] = v34[0 + v57_i1 * 1 + 2048 * (7 + v57_i0 * 1)];
+  std::vector<float> v39(1 * 1996);
+  for (int64_t v39_i0 = 0; v39_i0 < 1; ++v39_i0) {
+    for (int64_t v39_i1 = 0; v39_i1 < 1996; ++v39_i1) {
+      v39[v39_i1 + 1996 * (v39_i0)] = v20[0 + v39_i1 * 1 + 2048 * (6 + v39_i0 * 1)];
     }
   }
-  std::vector<float> v58(1 * 52);
-  for (int64_t v58_i0 = 0; v58_i0 < 1; ++v58_i0) {
-    for (int64_t v58_i1 = 0; v58_i1 < 52; ++v58_i1) {
-      v58[v58_i1 + 52 * (v58_i0)] = v34[1996 + v58_i1 * 1 + 2048 * (7 + v58_i0 * 1)];
+  std::vector<float> v40(1 * 52);
+  for (int64_t v40_i0 = 0; v40_i0 < 1; ++v40_i0) {
+    for (int64_t v40_i1 = 0; v40_i1 < 52; ++v40_i1) {
+      v40[v40_i1 + 52 * (v40_i0)] = v20[1996 + v40_i1 * 1 + 2048 * (6 + v40_i0 * 1)];
     }
   }
-  std::vector<float> v59(v38);
-  int64_t v57_0 = 0;
-  for (int64_t v38_0 = 0; v38_0 < 0 + 1 * 1; v38_0 += 1) {
-    int64_t v57_1 = 0;
-    for (int64_t v38_1 = 52; v38_1 < 52 + 1996 * 1; v38_1 += 1) {
-      v59[v38_1 + 2048 * (v38_0)] = v57[v57_1 + 1996 * (v57_0)];
-      v57_1 += 1;
+  std::vector<float> v41(v23);
+  int64_t v39_0 = 0;
+  for (int64_t v23_0 = 0; v23_0 < 0 + 1 * 1; v23_0 += 1) {
+    int64_t v39_1 = 0;
+    for (int64_t v23_1 = 52; v23_1 < 52 + 1996 * 1; v23_1 += 1) {
+      v41[v23_1 + 2048 * (v23_0)] = v39[v39_1 + 1996 * (v39_0)];
+      v39_1 += 1;
     }
-    v57_0 += 1;
+    v39_0 += 1;
   }
-  std::vector<float> v60(v59);
-  int64_t v58_0 = 0;
-  for (int64_t v59_0 = 0; v59_0 < 0 + 1 * 1; v59_0 += 1) {
-    int64_t v58_1 = 0;
-    for (int64_t v59_1 = 0; v59_1 < 0 + 52 * 1; v59_1 += 1) {
-      v60[v59_1 + 2048 * (v59_0)] = v58[v58_1 + 52 * (v58_0)];
-      v58_1 += 1;
-    }
-    v58_0 += 1;
-  }
-  std::vector<float> v61(1 * 1944);
-  for (int64_t v61_i0 = 0; v61_i0 < 1; ++v61_i0) {
-    for (int64_t v61_i1 = 0; v61_i1 < 1944; ++v61_i1) {
-      v61[v61_i1 + 1944 * (v61_i0)] = v34[0 + v61_i1 * 1 + 2048 * (8 + v61_i0 * 1)];
-    }
-  }
-  std::vector<float> v62(1 * 104);
-  for (int64_t v62_i0 = 0; v62_i0 < 1; ++v62_i0) {
-    for (int64_t v62_i1 = 0; v62_i1 < 104; ++v62_i1) {
-      v62[v62_i1 + 104 * (v62_i0)] = v34[1944 + v62_i1 * 1 + 2048 * (8 + v62_i0 * 1)];
-    }
-  }
-  std::vector<float> v63(v39);
-  int64_t v61_0 = 0;
-  for (int64_t v39_0 = 0; v39_0 < 0 + 1 * 1; v39_0 += 1) {
-    int64_t v61_1 = 0;
-    for (int64_t v39_1 = 104; v39_1 < 104 + 1944 * 1; v39_1 += 1) {
-      v63[v39_1 + 2048 * (v39_0)] = v61[v61_1 + 1944 * (v61_0)];
-      v61_1 += 1;
-    }
-    v61_0 += 1;
-  }
-  std::vector<float> v64(v63);
-  int64_t v62_0 = 0;
-  for (int64_t v63_0 = 0; v63_0 < 0 + 1 * 1; v63_0 += 1) {
-    int64_t v62_1 = 0;
-    for (int64_t v63_1 = 0; v63_1 < 0 + 104 * 1; v63_1 += 1) {
-      v64[v63_1 + 2048 * (v63_0)] = v62[v62_1 + 104 * (v62_0)];
-      v62_1 += 1;
-    }
-    v62_0 += 1;
-  }
-  std::vector<float> v65(1 * 1944);
-  for (int64_t v65_i0 = 0; v65_i0 < 1; ++v65_i0) {
-    for (int64_t v65_i1 = 0; v65_i1 < 1944; ++v65_i1) {
-      v65[v65_i1 + 1944 * (v65_i0)] = v34[0 + v65_i1 * 1 + 2048 * (9 + v65_i0 * 1)];
-    }
-  }
-  std::vector<float> v66(1 * 104);
-  for (int64_t v66_i0 = 0; v66_i0 < 1; ++v66_i0) {
-    for (int64_t v66_i1 = 0; v66_i1 < 104; ++v66_i1) {
-      v66[v66_i1 + 104 * (v66_i0)] = v34[1944 + v66_i1 * 1 + 2048 * (9 + v66_i0 * 1)];
-    }
-  }
-  std::vector<float> v67(v40);
-  int64_t v65_0 = 0;
-  for (int64_t v40_0 = 0; v40_0 < 0 + 1 * 1; v40_0 += 1) {
-    int64_t v65_1 = 0;
-    for (int64_t v40_1 = 104; v40_1 < 104 + 1944 * 1; v40_1 += 1) {
-      v67[v40_1 + 2048 * (v40_0)] = v65[v65_1 + 1944 * (v65_0)];
-      v65_1 += 1;
-    }
-    v65_0 += 1;
-  }
-  std::vector<float> v68(v67);
-  int64_t v66_0 = 0;
-  for (int64_t v67_0 = 0; v67_0 < 0 + 1 * 1; v67_0 += 1) {
-    int64_t v66_1 = 0;
-    for (int64_t v67_1 = 0; v67_1 < 0 + 104 * 1; v67_1 += 1) {
-      v68[v67_1 + 2048 * (v67_0)] = v66[v66_1 + 104 * (v66_0)];
-      v66_1 += 1;
-    }
-    v66_0 += 1;
-  }
-  std::vector<float> v69(1 * 1944);
-  for (int64_t v69_i0 = 0; v69_i0 < 1; ++v69_i0) {
-    for (int64_t v69_i1 = 0; v69_i1 < 1944; ++v69_i1) {
-      v69[v69_i1 + 1944 * (v69_i0)] = v34[0 + v69_i1 * 1 + 2048 * (10 + v69_i0 * 1)];
-    }
-  }
-  std::vector<float> v70(1 * 104);
-  for (int64_t v70_i0 = 0; v70_i0 < 1; ++v70_i0) {
-    for (int64_t v70_i1 = 0; v70_i1 < 104; ++v70_i1) {
-      v70[v70_i1 + 104 * (v70_i0)] = v34[1944 + v70_i1 * 1 + 2048 * (10 + v70_i0 * 1)];
-    }
-  }
-  std::vector<float> v71(v41);
-  int64_t v69_0 = 0;
+  std::vector<float> v42(v41);
+  int64_t v40_0 = 0;
   for (int64_t v41_0 = 0; v41_0 < 0 + 1 * 1; v41_0 += 1) {
-    int64_t v69_1 = 0;
-    for (int64_t v41_1 = 104; v41_1 < 104 + 1944 * 1; v41_1 += 1) {
-      v71[v41_1 + 2048 * (v41_0)] = v69[v69_1 + 1944 * (v69_0)];
-      v69_1 += 1;
+    int64_t v40_1 = 0;
+    for (int64_t v41_1 = 0; v41_1 < 0 + 52 * 1; v41_1 += 1) {
+      v42[v41_1 + 2048 * (v41_0)] = v40[v40_1 + 52 * (v40_0)];
+      v40_1 += 1;
     }
-    v69_0 += 1;
+    v40_0 += 1;
   }
-  std::vector<float> v72(v71);
-  int64_t v70_0 = 0;
-  for (int64_t v71_0 = 0; v71_0 < 0 + 1 * 1; v71_0 += 1) {
-    int64_t v70_1 = 0;
-    for (int64_t v71_1 = 0; v71_1 < 0 + 104 * 1; v71_1 += 1) {
-      v72[v71_1 + 2048 * (v71_0)] = v70[v70_1 + 104 * (v70_0)];
-      v70_1 += 1;
+  std::vector<float> v43(1 * 1996);
+  for (int64_t v43_i0 = 0; v43_i0 < 1; ++v43_i0) {
+    for (int64_t v43_i1 = 0; v43_i1 < 1996; ++v43_i1) {
+      v43[v43_i1 + 1996 * (v43_i0)] = v20[0 + v43_i1 * 1 + 2048 * (7 + v43_i0 * 1)];
     }
-    v70_0 += 1;
   }
-  std::vector<float> v73(1 * 1944);
+  std::vector<float> v44(1 * 52);
+  for (int64_t v44_i0 = 0; v44_i0 < 1; ++v44_i0) {
+    for (int64_t v44_i1 = 0; v44_i1 < 52; ++v44_i1) {
+      v44[v44_i1 + 52 * (v44_i0)] = v20[1996 + v44_i1 * 1 + 2048 * (7 + v44_i0 * 1)];
+    }
+  }
+  std::vector<float> v45(v24);
+  int64_t v43_0 = 0;
+  for (int64_t v24_0 = 0; v24_0 < 0 + 1 * 1; v24_0 += 1) {
+    int64_t v43_1 = 0;
+    for (int64_t v24_1 = 52; v24_1 < 52 + 1996 * 1; v24_1 += 1) {
+      v45[v24_1 + 2048 * (v24_0)] = v43[v43_1 + 1996 * (v43_0)];
+      v43_1 += 1;
+    }
+    v43_0 += 1;
+  }
+  std::vector<float> v46(v45);
+  int64_t v44_0 = 0;
+  for (int64_t v45_0 = 0; v45_0 < 0 + 1 * 1; v45_0 += 1) {
+    int64_t v44_1 = 0;
+    for (int64_t v45_1 = 0; v45_1 < 0 + 52 * 1; v45_1 += 1) {
+      v46[v45_1 + 2048 * (v45_0)] = v44[v44_1 + 52 * (v44_0)];
+      v44_1 += 1;
+    }
+    v44_0 += 1;
+  }
+  std::vector<float> v47(1 * 1944);
+  for (int64_t v47_i0 = 0; v47_i0 < 1; ++v47_i0) {
+    for (int64_t v47_i1 = 0; v47_i1 < 1944; ++v47_i1) {
+      v47[v47_i1 + 1944 * (v47_i0)] = v20[0 + v47_i1 * 1 + 2048 * (8 + v47_i0 * 1)];
+    }
+  }
+  std::vector<float> v48(1 * 104);
+  for (int64_t v48_i0 = 0; v48_i0 < 1; ++v48_i0) {
+    for (int64_t v48_i1 = 0; v48_i1 < 104; ++v48_i1) {
+      v48[v48_i1 + 104 * (v48_i0)] = v20[1944 + v48_i1 * 1 + 2048 * (8 + v48_i0 * 1)];
+    }
+  }
+  std::vector<float> v49(v25);
+  int64_t v47_0 = 0;
+  for (int64_t v25_0 = 0; v25_0 < 0 + 1 * 1; v25_0 += 1) {
+    int64_t v47_1 = 0;
+    for (int64_t v25_1 = 104; v25_1 < 104 + 1944 * 1; v25_1 += 1) {
+      v49[v25_1 + 2048 * (v25_0)] = v47[v47_1 + 1944 * (v47_0)];
+      v47_1 += 1;
+    }
+    v47_0 += 1;
+  }
+  std::vector<float> v50(v49);
+  int64_t v48_0 = 0;
+  for (int64_t v49_0 = 0; v49_0 < 0 + 1 * 1; v49_0 += 1) {
+    int64_t v48_1 = 0;
+    for (int64_t v49_1 = 0; v49_1 < 0 + 104 * 1; v49_1 += 1) {
+      v50[v49_1 + 2048 * (v49_0)] = v48[v48_1 + 104 * (v48_0)];
+      v48_1 += 1;
+    }
+    v48_0 += 1;
+  }
+  std::vector<float> v51(1 * 1944);
+  for (int64_t v51_i0 = 0; v51_i0 < 1; ++v51_i0) {
+    for (int64_t v51_i1 = 0; v51_i1 < 1944; ++v51_i1) {
+      v51[v51_i1 + 1944 * (v51_i0)] = v20[0 + v51_i1 * 1 + 2048 * (9 + v51_i0 * 1)];
+    }
+  }
+  std::vector<float> v52(1 * 104);
+  for (int64_t v52_i0 = 0; v52_i0 < 1; ++v52_i0) {
+    for (int64_t v52_i1 = 0; v52_i1 < 104; ++v52_i1) {
+      v52[v52_i1 + 104 * (v52_i0)] = v20[1944 + v52_i1 * 1 + 2048 * (9 + v52_i0 * 1)];
+    }
+  }
+  std::vector<float> v53(v26);
+  int64_t v51_0 = 0;
+  for (int64_t v26_0 = 0; v26_0 < 0 + 1 * 1; v26_0 += 1) {
+    int64_t v51_1 = 0;
+    for (int64_t v26_1 = 104; v26_1 < 104 + 1944 * 1; v26_1 += 1) {
+      v53[v26_1 + 2048 * (v26_0)] = v51[v51_1 + 1944 * (v51_0)];
+      v51_1 += 1;
+    }
+    v51_0 += 1;
+  }
+  std::vector<float> v54(v53);
+  int64_t v52_0 = 0;
+  for (int64_t v53_0 = 0; v53_0 < 0 + 1 * 1; v53_0 += 1) {
+    int64_t v52_1 = 0;
+    for (int64_t v53_1 = 0; v53_1 < 0 + 104 * 1; v53_1 += 1) {
+      v54[v53_1 + 2048 * (v53_0)] = v52[v52_1 + 104 * (v52_0)];
+      v52_1 += 1;
+    }
+    v52_0 += 1;
+  }
+  std::vector<float> v55(1 * 1944);
+  for (int64_t v55_i0 = 0; v55_i0 < 1; ++v55_i0) {
+    for (int64_t v55_i1 = 0; v55_i1 < 1944; ++v55_i1) {
+      v55[v55_i1 + 1944 * (v55_i0)] = v20[0 + v55_i1 * 1 + 2048 * (10 + v55_i0 * 1)];
+    }
+  }
+  std::vector<float> v56(1 * 104);
+  for (int64_t v56_i0 = 0; v56_i0 < 1; ++v56_i0) {
+    for (int64_t v56_i1 = 0; v56_i1 < 104; ++v56_i1) {
+      v56[v56_i1 + 104 * (v56_i0)] = v20[1944 + v56_i1 * 1 + 2048 * (10 + v56_i0 * 1)];
+    }
+  }
+  std::vector<float> v57(v27);
+  int64_t v55_0 = 0;
+  for (int64_t v27_0 = 0; v27_0 < 0 + 1 * 1; v27_0 += 1) {
+    int64_t v55_1 = 0;
+    for (int64_t v27_1 = 104; v27_1 < 104 + 1944 * 1; v27_1 += 1) {
+      v57[v27_1 + 2048 * (v27_0)] = v55[v55_1 + 1944 * (v55_0)];
+      v55_1 += 1;
+    }
+    v55_0 += 1;
+  }
+  std::vector<float> v58(v57);
+  int64_t v56_0 = 0;
+  for (int64_t v57_0 = 0; v57_0 < 0 + 1 * 1; v57_0 += 1) {
+    int64_t v56_1 = 0;
+    for (int64_t v57_1 = 0; v57_1 < 0 + 104 * 1; v57_1 += 1) {
+      v58[v57_1 + 2048 * (v57_0)] = v56[v56_1 + 104 * (v56_0)];
+      v56_1 += 1;
+    }
+    v56_0 += 1;
+  }
+  std::vector<float> v59(1 * 1944);
+  for (int64_t v59_i0 = 0; v59_i0 < 1; ++v59_i0) {
+    for (int64_t v59_i1 = 0; v59_i1 < 1944; ++v59_i1) {
+      v59[v59_i1 + 1944 * (v59_i0)] = v20[0 + v59_i1 * 1 + 2048 * (11 + v59_i0 * 1)];
+    }
+  }
+  std::vector<float> v60(1 * 104);
+  for (int64_t v60_i0 = 0; v60_i0 < 1; ++v60_i0) {
+    for (int64_t v60_i1 = 0; v60_i1 < 104; ++v60_i1) {
+      v60[v60_i1 + 104 * (v60_i0)] = v20[1944 + v60_i1 * 1 + 2048 * (11 + v60_i0 * 1)];
+    }
+  }
+  std::vector<float> v61(v28);
+  int64_t v59_0 = 0;
+  for (int64_t v28_0 = 0; v28_0 < 0 + 1 * 1; v28_0 += 1) {
+    int64_t v59_1 = 0;
+    for (int64_t v28_1 = 104; v28_1 < 104 + 1944 * 1; v28_1 += 1) {
+      v61[v28_1 + 2048 * (v28_0)] = v59[v59_1 + 1944 * (v59_0)];
+      v59_1 += 1;
+    }
+    v59_0 += 1;
+  }
+  std::vector<float> v62(v61);
+  int64_t v60_0 = 0;
+  for (int64_t v61_0 = 0; v61_0 < 0 + 1 * 1; v61_0 += 1) {
+    int64_t v60_1 = 0;
+    for (int64_t v61_1 = 0; v61_1 < 0 + 104 * 1; v61_1 += 1) {
+      v62[v61_1 + 2048 * (v61_0)] = v60[v60_1 + 104 * (v60_0)];
+      v60_1 += 1;
+    }
+    v60_0 += 1;
+  }
+  std::vector<float> v63(1 * 1892);
+  for (int64_t v63_i0 = 0; v63_i0 < 1; ++v63_i0) {
+    for (int64_t v63_i1 = 0; v63_i1 < 1892; ++v63_i1) {
+      v63[v63_i1 + 1892 * (v63_i0)] = v20[0 + v63_i1 * 1 + 2048 * (12 + v63_i0 * 1)];
+    }
+  }
+  std::vector<float> v64(1 * 156);
+  for (int64_t v64_i0 = 0; v64_i0 < 1; ++v64_i0) {
+    for (int64_t v64_i1 = 0; v64_i1 < 156; ++v64_i1) {
+      v64[v64_i1 + 156 * (v64_i0)] = v20[1892 + v64_i1 * 1 + 2048 * (12 + v64_i0 * 1)];
+    }
+  }
+  std::vector<float> v65(v29);
+  int64_t v63_0 = 0;
+  for (int64_t v29_0 = 0; v29_0 < 0 + 1 * 1; v29_0 += 1) {
+    int64_t v63_1 = 0;
+    for (int64_t v29_1 = 156; v29_1 < 156 + 1892 * 1; v29_1 += 1) {
+      v65[v29_1 + 2048 * (v29_0)] = v63[v63_1 + 1892 * (v63_0)];
+      v63_1 += 1;
+    }
+    v63_0 += 1;
+  }
+  std::vector<float> v66(v65);
+  int64_t v64_0 = 0;
+  for (int64_t v65_0 = 0; v65_0 < 0 + 1 * 1; v65_0 += 1) {
+    int64_t v64_1 = 0;
+    for (int64_t v65_1 = 0; v65_1 < 0 + 156 * 1; v65_1 += 1) {
+      v66[v65_1 + 2048 * (v65_0)] = v64[v64_1 + 156 * (v64_0)];
+      v64_1 += 1;
+    }
+    v64_0 += 1;
+  }
+  std::vector<float> v67(1 * 1892);
+  for (int64_t v67_i0 = 0; v67_i0 < 1; ++v67_i0) {
+    for (int64_t v67_i1 = 0; v67_i1 < 1892; ++v67_i1) {
+      v67[v67_i1 + 1892 * (v67_i0)] = v20[0 + v67_i1 * 1 + 2048 * (13 + v67_i0 * 1)];
+    }
+  }
+  std::vector<float> v68(1 * 156);
+  for (int64_t v68_i0 = 0; v68_i0 < 1; ++v68_i0) {
+    for (int64_t v68_i1 = 0; v68_i1 < 156; ++v68_i1) {
+      v68[v68_i1 + 156 * (v68_i0)] = v20[1892 + v68_i1 * 1 + 2048 * (13 + v68_i0 * 1)];
+    }
+  }
+  std::vector<float> v69(v30);
+  int64_t v67_0 = 0;
+  for (int64_t v30_0 = 0; v30_0 < 0 + 1 * 1; v30_0 += 1) {
+    int64_t v67_1 = 0;
+    for (int64_t v30_1 = 156; v30_1 < 156 + 1892 * 1; v30_1 += 1) {
+      v69[v30_1 + 2048 * (v30_0)] = v67[v67_1 + 1892 * (v67_0)];
+      v67_1 += 1;
+    }
+    v67_0 += 1;
+  }
+  std::vector<float> v70(v69);
+  int64_t v68_0 = 0;
+  for (int64_t v69_0 = 0; v69_0 < 0 + 1 * 1; v69_0 += 1) {
+    int64_t v68_1 = 0;
+    for (int64_t v69_1 = 0; v69_1 < 0 + 156 * 1; v69_1 += 1) {
+      v70[v69_1 + 2048 * (v69_0)] = v68[v68_1 + 156 * (v68_0)];
+      v68_1 += 1;
+    }
+    v68_0 += 1;
+  }
+  std::vector<float> v71(1 * 2048);
+  for (int64_t v71_i0 = 0; v71_i0 < 1; ++v71_i0) {
+    for (int64_t v71_i1 = 0; v71_i1 < 2048; ++v71_i1) {
+      v71[v71_i1 + 2048 * (v71_i0)] = v20[0 + v71_i1 * 1 + 2048 * (0 + v71_i0 * 1)];
+    }
+  }
+  const auto pt = cc.encode(v71);
+  v19[0] = pt;
+  std::vector<float> v72(1 * 2048);
+  for (int64_t v72_i0 = 0; v72_i0 < 1; ++v72_i0) {
+    for (int64_t v72_i1 = 0; v72_i1 < 2048; ++v72_i1) {
+      v72[v72_i1 + 2048 * (v72_i0)] = v20[0 + v72_i1 * 1 + 2048 * (1 + v72_i0 * 1)];
+    }
+  }
+  const auto pt1 = cc.encode(v72);
+  v19[1] = pt1;
+  std::vector<float> v73(1 * 2048);
   for (int64_t v73_i0 = 0; v73_i0 < 1; ++v73_i0) {
-    for (int64_t v73_i1 = 0; v73_i1 < 1944; ++v73_i1) {
-      v73[v73_i1 + 1944 * (v73_i0)] = v34[0 + v73_i1 * 1 + 2048 * (11 + v73_i0 * 1)];
+    for (int64_t v73_i1 = 0; v73_i1 < 2048; ++v73_i1) {
+      v73[v73_i1 + 2048 * (v73_i0)] = v20[0 + v73_i1 * 1 + 2048 * (2 + v73_i0 * 1)];
     }
   }
-  std::vector<float> v74(1 * 104);
+  const auto pt2 = cc.encode(v73);
+  v19[2] = pt2;
+  std::vector<float> v74(1 * 2048);
   for (int64_t v74_i0 = 0; v74_i0 < 1; ++v74_i0) {
-    for (int64_t v74_i1 = 0; v74_i1 < 104; ++v74_i1) {
-      v74[v74_i1 + 104 * (v74_i0)] = v34[1944 + v74_i1 * 1 + 2048 * (11 + v74_i0 * 1)];
+    for (int64_t v74_i1 = 0; v74_i1 < 2048; ++v74_i1) {
+      v74[v74_i1 + 2048 * (v74_i0)] = v20[0 + v74_i1 * 1 + 2048 * (3 + v74_i0 * 1)];
     }
   }
-  std::vector<float> v75(v42);
-  int64_t v73_0 = 0;
-  for (int64_t v42_0 = 0; v42_0 < 0 + 1 * 1; v42_0 += 1) {
-    int64_t v73_1 = 0;
-    for (int64_t v42_1 = 104; v42_1 < 104 + 1944 * 1; v42_1 += 1) {
-      v75[v42_1 + 2048 * (v42_0)] = v73[v73_1 + 1944 * (v73_0)];
-      v73_1 += 1;
+  const auto pt3 = cc.encode(v74);
+  v19[3] = pt3;
+  std::vector<float> v75(1 * 2048);
+  for (int64_t v75_i0 = 0; v75_i0 < 1; ++v75_i0) {
+    for (int64_t v75_i1 = 0; v75_i1 < 2048; ++v75_i1) {
+      v75[v75_i1 + 2048 * (v75_i0)] = v34[0 + v75_i1 * 1 + 2048 * (0 + v75_i0 * 1)];
     }
-    v73_0 += 1;
   }
-  std::vector<float> v76(v75);
-  int64_t v74_0 = 0;
-  for (int64_t v75_0 = 0; v75_0 < 0 + 1 * 1; v75_0 += 1) {
-    int64_t v74_1 = 0;
-    for (int64_t v75_1 = 0; v75_1 < 0 + 104 * 1; v75_1 += 1) {
-      v76[v75_1 + 2048 * (v75_0)] = v74[v74_1 + 104 * (v74_0)];
-      v74_1 += 1;
+  const auto pt4 = cc.encode(v75);
+  v19[4] = pt4;
+  std::vector<float> v76(1 * 2048);
+  for (int64_t v76_i0 = 0; v76_i0 < 1; ++v76_i0) {
+    for (int64_t v76_i1 = 0; v76_i1 < 2048; ++v76_i1) {
+      v76[v76_i1 + 2048 * (v76_i0)] = v38[0 + v76_i1 * 1 + 2048 * (0 + v76_i0 * 1)];
     }
-    v74_0 += 1;
   }
-  std::vector<float> v77(1 * 1892);
+  const auto pt5 = cc.encode(v76);
+  v19[5] = pt5;
+  std::vector<float> v77(1 * 2048);
   for (int64_t v77_i0 = 0; v77_i0 < 1; ++v77_i0) {
-    for (int64_t v77_i1 = 0; v77_i1 < 1892; ++v77_i1) {
-      v77[v77_i1 + 1892 * (v77_i0)] = v34[0 + v77_i1 * 1 + 2048 * (12 + v77_i0 * 1)];
+    for (int64_t v77_i1 = 0; v77_i1 < 2048; ++v77_i1) {
+      v77[v77_i1 + 2048 * (v77_i0)] = v42[0 + v77_i1 * 1 + 2048 * (0 + v77_i0 * 1)];
     }
   }
-  std::vector<float> v78(1 * 156);
+  const auto pt6 = cc.encode(v77);
+  v19[6] = pt6;
+  std::vector<float> v78(1 * 2048);
   for (int64_t v78_i0 = 0; v78_i0 < 1; ++v78_i0) {
-    for (int64_t v78_i1 = 0; v78_i1 < 156; ++v78_i1) {
-      v78[v78_i1 + 156 * (v78_i0)] = v34[1892 + v78_i1 * 1 + 2048 * (12 + v78_i0 * 1)];
+    for (int64_t v78_i1 = 0; v78_i1 < 2048; ++v78_i1) {
+      v78[v78_i1 + 2048 * (v78_i0)] = v46[0 + v78_i1 * 1 + 2048 * (0 + v78_i0 * 1)];
     }
   }
-  std::vector<float> v79(v43);
-  int64_t v77_0 = 0;
-  for (int64_t v43_0 = 0; v43_0 < 0 + 1 * 1; v43_0 += 1) {
-    int64_t v77_1 = 0;
-    for (int64_t v43_1 = 156; v43_1 < 156 + 1892 * 1; v43_1 += 1) {
-      v79[v43_1 + 2048 * (v43_0)] = v77[v77_1 + 1892 * (v77_0)];
-      v77_1 += 1;
+  const auto pt7 = cc.encode(v78);
+  v19[7] = pt7;
+  std::vector<float> v79(1 * 2048);
+  for (int64_t v79_i0 = 0; v79_i0 < 1; ++v79_i0) {
+    for (int64_t v79_i1 = 0; v79_i1 < 2048; ++v79_i1) {
+      v79[v79_i1 + 2048 * (v79_i0)] = v50[0 + v79_i1 * 1 + 2048 * (0 + v79_i0 * 1)];
     }
-    v77_0 += 1;
   }
-  std::vector<float> v80(v79);
-  int64_t v78_0 = 0;
-  for (int64_t v79_0 = 0; v79_0 < 0 + 1 * 1; v79_0 += 1) {
-    int64_t v78_1 = 0;
-    for (int64_t v79_1 = 0; v79_1 < 0 + 156 * 1; v79_1 += 1) {
-      v80[v79_1 + 2048 * (v79_0)] = v78[v78_1 + 156 * (v78_0)];
-      v78_1 += 1;
+  const auto pt8 = cc.encode(v79);
+  v19[8] = pt8;
+  std::vector<float> v80(1 * 2048);
+  for (int64_t v80_i0 = 0; v80_i0 < 1; ++v80_i0) {
+    for (int64_t v80_i1 = 0; v80_i1 < 2048; ++v80_i1) {
+      v80[v80_i1 + 2048 * (v80_i0)] = v54[0 + v80_i1 * 1 + 2048 * (0 + v80_i0 * 1)];
     }
-    v78_0 += 1;
   }
-  std::vector<float> v81(1 * 1892);
+  const auto pt9 = cc.encode(v80);
+  v19[9] = pt9;
+  std::vector<float> v81(1 * 2048);
   for (int64_t v81_i0 = 0; v81_i0 < 1; ++v81_i0) {
-    for (int64_t v81_i1 = 0; v81_i1 < 1892; ++v81_i1) {
-      v81[v81_i1 + 1892 * (v81_i0)] = v34[0 + v81_i1 * 1 + 2048 * (13 + v81_i0 * 1)];
+    for (int64_t v81_i1 = 0; v81_i1 < 2048; ++v81_i1) {
+      v81[v81_i1 + 2048 * (v81_i0)] = v58[0 + v81_i1 * 1 + 2048 * (0 + v81_i0 * 1)];
     }
   }
-  std::vector<float> v82(1 * 156);
+  const auto pt10 = cc.encode(v81);
+  v19[10] = pt10;
+  std::vector<float> v82(1 * 2048);
   for (int64_t v82_i0 = 0; v82_i0 < 1; ++v82_i0) {
-    for (int64_t v82_i1 = 0; v82_i1 < 156; ++v82_i1) {
-      v82[v82_i1 + 156 * (v82_i0)] = v34[1892 + v82_i1 * 1 + 2048 * (13 + v82_i0 * 1)];
+    for (int64_t v82_i1 = 0; v82_i1 < 2048; ++v82_i1) {
+      v82[v82_i1 + 2048 * (v82_i0)] = v62[0 + v82_i1 * 1 + 2048 * (0 + v82_i0 * 1)];
     }
   }
-  std::vector<float> v83(v44);
-  int64_t v81_0 = 0;
-  for (int64_t v44_0 = 0; v44_0 < 0 + 1 * 1; v44_0 += 1) {
-    int64_t v81_1 = 0;
-    for (int64_t v44_1 = 156; v44_1 < 156 + 1892 * 1; v44_1 += 1) {
-      v83[v44_1 + 2048 * (v44_0)] = v81[v81_1 + 1892 * (v81_0)];
-      v81_1 += 1;
-    }
-    v81_0 += 1;
-  }
-  std::vector<float> v84(v83);
-  int64_t v82_0 = 0;
-  for (int64_t v83_0 = 0; v83_0 < 0 + 1 * 1; v83_0 += 1) {
-    int64_t v82_1 = 0;
-    for (int64_t v83_1 = 0; v83_1 < 0 + 156 * 1; v83_1 += 1) {
-      v84[v83_1 + 2048 * (v83_0)] = v82[v82_1 + 156 * (v82_0)];
-      v82_1 += 1;
-    }
-    v82_0 += 1;
-  }
-  std::vector<float> v85(1 * 2048);
-  for (int64_t v85_i0 = 0; v85_i0 < 1; ++v85_i0) {
-    for (int64_t v85_i1 = 0; v85_i1 < 2048; ++v85_i1) {
-      v85[v85_i1 + 2048 * (v85_i0)] = v34[0 + v85_i1 * 1 + 2048 * (0 + v85_i0 * 1)];
+  const auto pt11 = cc.encode(v82);
+  v19[11] = pt11;
+  std::vector<float> v83(1 * 2048);
+  for (int64_t v83_i0 = 0; v83_i0 < 1; ++v83_i0) {
+    for (int64_t v83_i1 = 0; v83_i1 < 2048; ++v83_i1) {
+      v83[v83_i1 + 2048 * (v83_i0)] = v66[0 + v83_i1 * 1 + 2048 * (0 + v83_i0 * 1)];
     }
   }
-  const auto pt = cc.encode(v85);
-  v33[0] = pt;
-  std::vector<float> v86(1 * 2048);
-  for (int64_t v86_i0 = 0; v86_i0 < 1; ++v86_i0) {
-    for (int64_t v86_i1 = 0; v86_i1 < 2048; ++v86_i1) {
-      v86[v86_i1 + 2048 * (v86_i0)] = v34[0 + v86_i1 * 1 + 2048 * (1 + v86_i0 * 1)];
+  const auto pt12 = cc.encode(v83);
+  v19[12] = pt12;
+  std::vector<float> v84(1 * 2048);
+  for (int64_t v84_i0 = 0; v84_i0 < 1; ++v84_i0) {
+    for (int64_t v84_i1 = 0; v84_i1 < 2048; ++v84_i1) {
+      v84[v84_i1 + 2048 * (v84_i0)] = v70[0 + v84_i1 * 1 + 2048 * (0 + v84_i0 * 1)];
     }
   }
-  const auto pt1 = cc.encode(v86);
-  v33[1] = pt1;
-  std::vector<float> v87(1 * 2048);
-  for (int64_t v87_i0 = 0; v87_i0 < 1; ++v87_i0) {
-    for (int64_t v87_i1 = 0; v87_i1 < 2048; ++v87_i1) {
-      v87[v87_i1 + 2048 * (v87_i0)] = v34[0 + v87_i1 * 1 + 2048 * (2 + v87_i0 * 1)];
-    }
-  }
-  const auto pt2 = cc.encode(v87);
-  v33[2] = pt2;
-  std::vector<float> v88(1 * 2048);
-  for (int64_t v88_i0 = 0; v88_i0 < 1; ++v88_i0) {
-    for (int64_t v88_i1 = 0; v88_i1 < 2048; ++v88_i1) {
-      v88[v88_i1 + 2048 * (v88_i0)] = v34[0 + v88_i1 * 1 + 2048 * (3 + v88_i0 * 1)];
-    }
-  }
-  const auto pt3 = cc.encode(v88);
-  v33[3] = pt3;
-  std::vector<float> v89(1 * 2048);
-  for (int64_t v89_i0 = 0; v89_i0 < 1; ++v89_i0) {
-    for (int64_t v89_i1 = 0; v89_i1 < 2048; ++v89_i1) {
-      v89[v89_i1 + 2048 * (v89_i0)] = v48[0 + v89_i1 * 1 + 2048 * (0 + v89_i0 * 1)];
-    }
-  }
-  const auto pt4 = cc.encode(v89);
-  v33[4] = pt4;
-  std::vector<float> v90(1 * 2048);
-  for (int64_t v90_i0 = 0; v90_i0 < 1; ++v90_i0) {
-    for (int64_t v90_i1 = 0; v90_i1 < 2048; ++v90_i1) {
-      v90[v90_i1 + 2048 * (v90_i0)] = v52[0 + v90_i1 * 1 + 2048 * (0 + v90_i0 * 1)];
-    }
-  }
-  const auto pt5 = cc.encode(v90);
-  v33[5] = pt5;
-  std::vector<float> v91(1 * 2048);
-  for (int64_t v91_i0 = 0; v91_i0 < 1; ++v91_i0) {
-    for (int64_t v91_i1 = 0; v91_i1 < 2048; ++v91_i1) {
-      v91[v91_i1 + 2048 * (v91_i0)] = v56[0 + v91_i1 * 1 + 2048 * (0 + v91_i0 * 1)];
-    }
-  }
-  const auto pt6 = cc.encode(v91);
-  v33[6] = pt6;
-  std::vector<float> v92(1 * 2048);
-  for (int64_t v92_i0 = 0; v92_i0 < 1; ++v92_i0) {
-    for (int64_t v92_i1 = 0; v92_i1 < 2048; ++v92_i1) {
-      v92[v92_i1 + 2048 * (v92_i0)] = v60[0 + v92_i1 * 1 + 2048 * (0 + v92_i0 * 1)];
-    }
-  }
-  const auto pt7 = cc.encode(v92);
-  v33[7] = pt7;
-  std::vector<float> v93(1 * 2048);
-  for (int64_t v93_i0 = 0; v93_i0 < 1; ++v93_i0) {
-    for (int64_t v93_i1 = 0; v93_i1 < 2048; ++v93_i1) {
-      v93[v93_i1 + 2048 * (v93_i0)] = v64[0 + v93_i1 * 1 + 2048 * (0 + v93_i0 * 1)];
-    }
-  }
-  const auto pt8 = cc.encode(v93);
-  v33[8] = pt8;
-  std::vector<float> v94(1 * 2048);
-  for (int64_t v94_i0 = 0; v94_i0 < 1; ++v94_i0) {
-    for (int64_t v94_i1 = 0; v94_i1 < 2048; ++v94_i1) {
-      v94[v94_i1 + 2048 * (v94_i0)] = v68[0 + v94_i1 * 1 + 2048 * (0 + v94_i0 * 1)];
-    }
-  }
-  const auto pt9 = cc.encode(v94);
-  v33[9] = pt9;
-  std::vector<float> v95(1 * 2048);
-  for (int64_t v95_i0 = 0; v95_i0 < 1; ++v95_i0) {
-    for (int64_t v95_i1 = 0; v95_i1 < 2048; ++v95_i1) {
-      v95[v95_i1 + 2048 * (v95_i0)] = v72[0 + v95_i1 * 1 + 2048 * (0 + v95_i0 * 1)];
-    }
-  }
-  const auto pt10 = cc.encode(v95);
-  v33[10] = pt10;
-  std::vector<float> v96(1 * 2048);
-  for (int64_t v96_i0 = 0; v96_i0 < 1; ++v96_i0) {
-    for (int64_t v96_i1 = 0; v96_i1 < 2048; ++v96_i1) {
-      v96[v96_i1 + 2048 * (v96_i0)] = v76[0 + v96_i1 * 1 + 2048 * (0 + v96_i0 * 1)];
-    }
-  }
-  const auto pt11 = cc.encode(v96);
-  v33[11] = pt11;
-  std::vector<float> v97(1 * 2048);
-  for (int64_t v97_i0 = 0; v97_i0 < 1; ++v97_i0) {
-    for (int64_t v97_i1 = 0; v97_i1 < 2048; ++v97_i1) {
-      v97[v97_i1 + 2048 * (v97_i0)] = v80[0 + v97_i1 * 1 + 2048 * (0 + v97_i0 * 1)];
-    }
-  }
-  const auto pt12 = cc.encode(v97);
-  v33[12] = pt12;
-  std::vector<float> v98(1 * 2048);
-  for (int64_t v98_i0 = 0; v98_i0 < 1; ++v98_i0) {
-    for (int64_t v98_i1 = 0; v98_i1 < 2048; ++v98_i1) {
-      v98[v98_i1 + 2048 * (v98_i0)] = v84[0 + v98_i1 * 1 + 2048 * (0 + v98_i0 * 1)];
-    }
-  }
-  const auto pt13 = cc.encode(v98);
-  v33[13] = pt13;
-  const auto pt14 = cc.encode(v9);
-  v33[14] = pt14;
-  const auto pt15 = cc.encode(v8);
-  v33[15] = pt15;
-  const auto pt16 = cc.encode(v7);
-  v33[16] = pt16;
-  const auto pt17 = cc.encode(v6);
-  v33[17] = pt17;
-  const auto pt18 = cc.encode(v5);
-  v33[18] = pt18;
-  const auto pt19 = cc.encode(v4);
-  v33[19] = pt19;
-  const auto pt20 = cc.encode(v3);
-  v33[20] = pt20;
-  const auto pt21 = cc.encode(v2);
-  v33[21] = pt21;
-  const auto pt22 = cc.encode(v1);
-  v33[22] = pt22;
-  return v33;
+  const auto pt13 = cc.encode(v84);
+  v19[13] = pt13;
+  const auto pt14 = cc.encode(v2);
+  v19[14] = pt14;
+  const auto pt15 = cc.encode(v1);
+  v19[15] = pt15;
+  return v19;
 }
 std::vector<Ciphertext> bicyclic_matmul_pt__preprocessed(CryptoContext cc, std::vector<Ciphertext> v0, std::vector<float> v1, const std::vector<Plaintext>& v2) {
   [[maybe_unused]] size_t v3 = 0;
@@ -617,30 +589,22 @@ std::vector<Ciphertext> bicyclic_matmul_pt__preprocessed(CryptoContext cc, std::
   [[maybe_unused]] size_t v5 = 52;
   [[maybe_unused]] size_t v6 = 104;
   [[maybe_unused]] size_t v7 = 156;
-  [[maybe_unused]] size_t v8 = 16;
-  [[maybe_unused]] size_t v9 = 32;
-  [[maybe_unused]] size_t v10 = 128;
-  [[maybe_unused]] size_t v11 = 1;
-  [[maybe_unused]] size_t v12 = 2;
-  [[maybe_unused]] size_t v13 = 3;
-  [[maybe_unused]] size_t v14 = 4;
-  [[maybe_unused]] size_t v15 = 5;
-  [[maybe_unused]] size_t v16 = 6;
-  [[maybe_unused]] size_t v17 = 7;
-  [[maybe_unused]] size_t v18 = 8;
-  [[maybe_unused]] size_t v19 = 9;
-  [[maybe_unused]] size_t v20 = 10;
-  [[maybe_unused]] size_t v21 = 11;
-  [[maybe_unused]] size_t v22 = 12;
-  [[maybe_unused]] size_t v23 = 14;
-  [[maybe_unused]] size_t v24 = 15;
-  [[maybe_unused]] size_t v25 = 17;
-  [[maybe_unused]] size_t v26 = 18;
-  [[maybe_unused]] size_t v27 = 19;
-  [[maybe_unused]] size_t v28 = 20;
-  [[maybe_unused]] size_t v29 = 21;
-  [[maybe_unused]] size_t v30 = 22;
-  const auto& v31 = _assign_layout_5252338511032200702(v1);
+  [[maybe_unused]] size_t v8 = 176;
+  [[maybe_unused]] size_t v9 = 1;
+  [[maybe_unused]] size_t v10 = 2;
+  [[maybe_unused]] size_t v11 = 3;
+  [[maybe_unused]] size_t v12 = 4;
+  [[maybe_unused]] size_t v13 = 5;
+  [[maybe_unused]] size_t v14 = 6;
+  [[maybe_unused]] size_t v15 = 7;
+  [[maybe_unused]] size_t v16 = 8;
+  [[maybe_unused]] size_t v17 = 9;
+  [[maybe_unused]] size_t v18 = 10;
+  [[maybe_unused]] size_t v19 = 11;
+  [[maybe_unused]] size_t v20 = 12;
+  [[maybe_unused]] size_t v21 = 14;
+  [[maybe_unused]] size_t v22 = 15;
+  const auto& v23 = _assign_layout_10720070524567100057(v1);
   Plaintext pt = v2[0];
   Ciphertext ct = v0[0];
   const auto ct1 = cc.multiply(ct, pt);
@@ -693,49 +657,15 @@ std::vector<Ciphertext> bicyclic_matmul_pt__preprocessed(CryptoContext cc, std::
   const auto ct34 = cc.rescale(ct33);
   Plaintext pt14 = v2[14];
   const auto ct35 = cc.multiply(ct34, pt14);
+  const auto ct36 = cc.rotate(ct33, 176);
+  const auto ct37 = cc.rescale(ct36);
   Plaintext pt15 = v2[15];
-  const auto ct36 = cc.multiply(ct34, pt15);
-  const auto ct37 = cc.rotate(ct36, 16);
-  const auto ct38 = cc.add(ct35, ct37);
-  const auto ct39 = cc.rescale(ct38);
-  const auto ct40 = cc.multiply(ct39, pt14);
-  Plaintext pt16 = v2[16];
-  const auto ct41 = cc.multiply(ct39, pt16);
-  const auto ct42 = cc.rotate(ct41, 32);
-  const auto ct43 = cc.add(ct40, ct42);
-  const auto ct44 = cc.rescale(ct43);
-  const auto ct45 = cc.multiply(ct44, pt14);
-  Plaintext pt17 = v2[17];
-  const auto ct46 = cc.multiply(ct44, pt17);
-  const auto ct47 = cc.rotate(ct46, 128);
-  const auto ct48 = cc.add(ct45, ct47);
-  const auto ct49 = cc.rescale(ct48);
-  Plaintext pt18 = v2[18];
-  const auto ct50 = cc.multiply(ct49, pt18);
-  Plaintext pt19 = v2[19];
-  const auto ct51 = cc.multiply(ct34, pt19);
-  const auto ct52 = cc.rotate(ct51, 16);
-  const auto ct53 = cc.add(ct51, ct52);
-  const auto ct54 = cc.rescale(ct53);
-  const auto ct55 = cc.multiply(ct54, pt19);
-  Plaintext pt20 = v2[20];
-  const auto ct56 = cc.multiply(ct54, pt20);
-  const auto ct57 = cc.rotate(ct56, 32);
-  const auto ct58 = cc.add(ct55, ct57);
-  const auto ct59 = cc.rescale(ct58);
-  const auto ct60 = cc.multiply(ct59, pt19);
-  Plaintext pt21 = v2[21];
-  const auto ct61 = cc.multiply(ct59, pt21);
-  const auto ct62 = cc.rotate(ct61, 128);
-  const auto ct63 = cc.add(ct60, ct62);
-  const auto ct64 = cc.rescale(ct63);
-  Plaintext pt22 = v2[22];
-  const auto ct65 = cc.multiply(ct64, pt22);
-  const auto ct66 = cc.add(ct50, ct65);
-  std::vector<Ciphertext> v32(1);
-  const auto ct67 = cc.rescale(ct66);
-  v32[0] = ct67;
-  return v32;
+  const auto ct38 = cc.multiply(ct37, pt15);
+  const auto ct39 = cc.add(ct35, ct38);
+  std::vector<Ciphertext> v24(1);
+  const auto ct40 = cc.rescale(ct39);
+  v24[0] = ct40;
+  return v24;
 }
 std::vector<Ciphertext> bicyclic_matmul_pt(CryptoContext cc, std::vector<Ciphertext> v0, std::vector<float> v1) {
   const auto& v2 = bicyclic_matmul_pt__preprocessing(cc, v1);
@@ -823,7 +753,7 @@ std::vector<float> bicyclic_matmul_pt__decrypt__result0(CryptoContext cc, std::v
 Parameters bicyclic_matmul_pt__parameters() {
   Parameters params;
   params.scheme = Scheme::ckks;
-  params.depth = 5;
+  params.depth = 2;
   params.slots = 2048;
   params.scale_bits = 45;
   params.first_bits = 55;
@@ -835,6 +765,6 @@ CryptoContext bicyclic_matmul_pt__generate_crypto_context() {
   return cc;
 }
 CryptoContext bicyclic_matmul_pt__configure_crypto_context(CryptoContext cc, SecretKey sk) {
-  const auto cc1 = cc.with_keys(sk, ProgramKeys{false, {13, 16, 26, 32, 39, 52, 104, 128, 156}});
+  const auto cc1 = cc.with_keys(sk, ProgramKeys{false, {13, 26, 39, 52, 104, 156, 176}});
   return cc1;
 }

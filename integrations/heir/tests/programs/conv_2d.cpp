@@ -11,7 +11,7 @@
 #include "hemera_heir/hemera_heir.hpp"  // of Hemera: integrations/heir/include
 
                                      using namespace hemera::heir;
-std::vector<float> _assign_layout_5462620353839900568(std::vector<float> v0) {
+std::vector<float> _assign_layout_9669657814812444647(std::vector<float> v0) {
   [[maybe_unused]] int32_t v1 = 1;
   [[maybe_unused]] int32_t v2 = 0;
   std::vector<float> v3(128, 0);
@@ -74,152 +74,172 @@ std::vector<float> _assign_layout_5462620353839900568(std::vector<float> v0) {
   return v13;
 }
 std::vector<Plaintext> conv_2d__preprocessing(CryptoContext cc, std::vector<float> v0) {
-  [[maybe_unused]] size_t v1 = 0;
-  [[maybe_unused]] size_t v2 = 1;
-  [[maybe_unused]] size_t v3 = 2;
-  [[maybe_unused]] size_t v4 = 3;
-  std::vector<Plaintext> v5(4);
-  const auto& v6 = _assign_layout_5462620353839900568(v0);
-  std::vector<float> v7(1 * 32);
-  for (int64_t v7_i0 = 0; v7_i0 < 1; ++v7_i0) {
-    for (int64_t v7_i1 = 0; v7_i1 < 32; ++v7_i1) {
-      v7[v7_i1 + 32 * (v7_i0)] = v6[0 + v7_i1 * 1 + 32 * (2 + v7_i0 * 1)];
-    }
-  }
-  std::vector<float> v8(1 * 32);
-  for (int64_t v8_i0 = 0; v8_i0 < 1; ++v8_i0) {
-    for (int64_t v8_i1 = 0; v8_i1 < 32; ++v8_i1) {
-      v8[v8_i1 + 32 * (v8_i0)] = v6[0 + v8_i1 * 1 + 32 * (3 + v8_i0 * 1)];
-    }
-  }
-  std::vector<float> v9(1 * 30);
+  std::vector<float> v1(32, 0);
+  [[maybe_unused]] size_t v2 = 0;
+  [[maybe_unused]] size_t v3 = 1;
+  [[maybe_unused]] size_t v4 = 2;
+  [[maybe_unused]] size_t v5 = 3;
+  [[maybe_unused]] size_t v6 = 4;
+  std::vector<Plaintext> v7(5);
+  const auto& v8 = _assign_layout_9669657814812444647(v0);
+  std::vector<float> v9(1 * 32);
   for (int64_t v9_i0 = 0; v9_i0 < 1; ++v9_i0) {
-    for (int64_t v9_i1 = 0; v9_i1 < 30; ++v9_i1) {
-      v9[v9_i1 + 30 * (v9_i0)] = v6[0 + v9_i1 * 1 + 32 * (2 + v9_i0 * 1)];
+    for (int64_t v9_i1 = 0; v9_i1 < 32; ++v9_i1) {
+      v9[v9_i1 + 32 * (v9_i0)] = v8[0 + v9_i1 * 1 + 32 * (2 + v9_i0 * 1)];
     }
   }
-  std::vector<float> v10(1 * 2);
+  std::vector<float> v10(1 * 30);
   for (int64_t v10_i0 = 0; v10_i0 < 1; ++v10_i0) {
-    for (int64_t v10_i1 = 0; v10_i1 < 2; ++v10_i1) {
-      v10[v10_i1 + 2 * (v10_i0)] = v6[30 + v10_i1 * 1 + 32 * (2 + v10_i0 * 1)];
+    for (int64_t v10_i1 = 0; v10_i1 < 30; ++v10_i1) {
+      v10[v10_i1 + 30 * (v10_i0)] = v8[0 + v10_i1 * 1 + 32 * (2 + v10_i0 * 1)];
     }
   }
-  std::vector<float> v11(v7);
-  int64_t v9_0 = 0;
-  for (int64_t v7_0 = 0; v7_0 < 0 + 1 * 1; v7_0 += 1) {
-    int64_t v9_1 = 0;
-    for (int64_t v7_1 = 2; v7_1 < 2 + 30 * 1; v7_1 += 1) {
-      v11[v7_1 + 32 * (v7_0)] = v9[v9_1 + 30 * (v9_0)];
-      v9_1 += 1;
+  std::vector<float> v11(1 * 2);
+  for (int64_t v11_i0 = 0; v11_i0 < 1; ++v11_i0) {
+    for (int64_t v11_i1 = 0; v11_i1 < 2; ++v11_i1) {
+      v11[v11_i1 + 2 * (v11_i0)] = v8[30 + v11_i1 * 1 + 32 * (2 + v11_i0 * 1)];
     }
-    v9_0 += 1;
   }
-  std::vector<float> v12(v11);
+  std::vector<float> v12(v9);
   int64_t v10_0 = 0;
-  for (int64_t v11_0 = 0; v11_0 < 0 + 1 * 1; v11_0 += 1) {
+  for (int64_t v9_0 = 0; v9_0 < 0 + 1 * 1; v9_0 += 1) {
     int64_t v10_1 = 0;
-    for (int64_t v11_1 = 0; v11_1 < 0 + 2 * 1; v11_1 += 1) {
-      v12[v11_1 + 32 * (v11_0)] = v10[v10_1 + 2 * (v10_0)];
+    for (int64_t v9_1 = 2; v9_1 < 2 + 30 * 1; v9_1 += 1) {
+      v12[v9_1 + 32 * (v9_0)] = v10[v10_1 + 30 * (v10_0)];
       v10_1 += 1;
     }
     v10_0 += 1;
   }
-  std::vector<float> v13(1 * 30);
-  for (int64_t v13_i0 = 0; v13_i0 < 1; ++v13_i0) {
-    for (int64_t v13_i1 = 0; v13_i1 < 30; ++v13_i1) {
-      v13[v13_i1 + 30 * (v13_i0)] = v6[0 + v13_i1 * 1 + 32 * (3 + v13_i0 * 1)];
+  std::vector<float> v13(v12);
+  int64_t v11_0 = 0;
+  for (int64_t v12_0 = 0; v12_0 < 0 + 1 * 1; v12_0 += 1) {
+    int64_t v11_1 = 0;
+    for (int64_t v12_1 = 0; v12_1 < 0 + 2 * 1; v12_1 += 1) {
+      v13[v12_1 + 32 * (v12_0)] = v11[v11_1 + 2 * (v11_0)];
+      v11_1 += 1;
     }
+    v11_0 += 1;
   }
-  std::vector<float> v14(1 * 2);
+  std::vector<float> v14(1 * 32);
   for (int64_t v14_i0 = 0; v14_i0 < 1; ++v14_i0) {
-    for (int64_t v14_i1 = 0; v14_i1 < 2; ++v14_i1) {
-      v14[v14_i1 + 2 * (v14_i0)] = v6[30 + v14_i1 * 1 + 32 * (3 + v14_i0 * 1)];
+    for (int64_t v14_i1 = 0; v14_i1 < 32; ++v14_i1) {
+      v14[v14_i1 + 32 * (v14_i0)] = v8[0 + v14_i1 * 1 + 32 * (3 + v14_i0 * 1)];
     }
   }
-  std::vector<float> v15(v8);
-  int64_t v13_0 = 0;
-  for (int64_t v8_0 = 0; v8_0 < 0 + 1 * 1; v8_0 += 1) {
-    int64_t v13_1 = 0;
-    for (int64_t v8_1 = 2; v8_1 < 2 + 30 * 1; v8_1 += 1) {
-      v15[v8_1 + 32 * (v8_0)] = v13[v13_1 + 30 * (v13_0)];
-      v13_1 += 1;
-    }
-    v13_0 += 1;
-  }
-  std::vector<float> v16(v15);
-  int64_t v14_0 = 0;
-  for (int64_t v15_0 = 0; v15_0 < 0 + 1 * 1; v15_0 += 1) {
-    int64_t v14_1 = 0;
-    for (int64_t v15_1 = 0; v15_1 < 0 + 2 * 1; v15_1 += 1) {
-      v16[v15_1 + 32 * (v15_0)] = v14[v14_1 + 2 * (v14_0)];
-      v14_1 += 1;
-    }
-    v14_0 += 1;
-  }
-  std::vector<float> v17(1 * 32);
-  for (int64_t v17_i0 = 0; v17_i0 < 1; ++v17_i0) {
-    for (int64_t v17_i1 = 0; v17_i1 < 32; ++v17_i1) {
-      v17[v17_i1 + 32 * (v17_i0)] = v6[0 + v17_i1 * 1 + 32 * (0 + v17_i0 * 1)];
+  std::vector<float> v15(1 * 30);
+  for (int64_t v15_i0 = 0; v15_i0 < 1; ++v15_i0) {
+    for (int64_t v15_i1 = 0; v15_i1 < 30; ++v15_i1) {
+      v15[v15_i1 + 30 * (v15_i0)] = v8[0 + v15_i1 * 1 + 32 * (3 + v15_i0 * 1)];
     }
   }
-  const auto pt = cc.encode(v17);
-  v5[0] = pt;
-  std::vector<float> v18(1 * 32);
-  for (int64_t v18_i0 = 0; v18_i0 < 1; ++v18_i0) {
-    for (int64_t v18_i1 = 0; v18_i1 < 32; ++v18_i1) {
-      v18[v18_i1 + 32 * (v18_i0)] = v6[0 + v18_i1 * 1 + 32 * (1 + v18_i0 * 1)];
+  std::vector<float> v16(1 * 2);
+  for (int64_t v16_i0 = 0; v16_i0 < 1; ++v16_i0) {
+    for (int64_t v16_i1 = 0; v16_i1 < 2; ++v16_i1) {
+      v16[v16_i1 + 2 * (v16_i0)] = v8[30 + v16_i1 * 1 + 32 * (3 + v16_i0 * 1)];
     }
   }
-  const auto pt1 = cc.encode(v18);
-  v5[1] = pt1;
+  std::vector<float> v17(v14);
+  int64_t v15_0 = 0;
+  for (int64_t v14_0 = 0; v14_0 < 0 + 1 * 1; v14_0 += 1) {
+    int64_t v15_1 = 0;
+    for (int64_t v14_1 = 2; v14_1 < 2 + 30 * 1; v14_1 += 1) {
+      v17[v14_1 + 32 * (v14_0)] = v15[v15_1 + 30 * (v15_0)];
+      v15_1 += 1;
+    }
+    v15_0 += 1;
+  }
+  std::vector<float> v18(v17);
+  int64_t v16_0 = 0;
+  for (int64_t v17_0 = 0; v17_0 < 0 + 1 * 1; v17_0 += 1) {
+    int64_t v16_1 = 0;
+    for (int64_t v17_1 = 0; v17_1 < 0 + 2 * 1; v17_1 += 1) {
+      v18[v17_1 + 32 * (v17_0)] = v16[v16_1 + 2 * (v16_0)];
+      v16_1 += 1;
+    }
+    v16_0 += 1;
+  }
   std::vector<float> v19(1 * 32);
   for (int64_t v19_i0 = 0; v19_i0 < 1; ++v19_i0) {
     for (int64_t v19_i1 = 0; v19_i1 < 32; ++v19_i1) {
-      v19[v19_i1 + 32 * (v19_i0)] = v12[0 + v19_i1 * 1 + 32 * (0 + v19_i0 * 1)];
+      v19[v19_i1 + 32 * (v19_i0)] = v8[0 + v19_i1 * 1 + 32 * (0 + v19_i0 * 1)];
     }
   }
-  const auto pt2 = cc.encode(v19);
-  v5[2] = pt2;
+  const auto pt = cc.encode(v19);
+  v7[0] = pt;
+  const auto pt1 = cc.encode(v1);
+  v7[1] = pt1;
   std::vector<float> v20(1 * 32);
   for (int64_t v20_i0 = 0; v20_i0 < 1; ++v20_i0) {
     for (int64_t v20_i1 = 0; v20_i1 < 32; ++v20_i1) {
-      v20[v20_i1 + 32 * (v20_i0)] = v16[0 + v20_i1 * 1 + 32 * (0 + v20_i0 * 1)];
+      v20[v20_i1 + 32 * (v20_i0)] = v8[0 + v20_i1 * 1 + 32 * (1 + v20_i0 * 1)];
     }
   }
-  const auto pt3 = cc.encode(v20);
-  v5[3] = pt3;
-  return v5;
+  const auto pt2 = cc.encode(v20);
+  v7[2] = pt2;
+  std::vector<float> v21(1 * 32);
+  for (int64_t v21_i0 = 0; v21_i0 < 1; ++v21_i0) {
+    for (int64_t v21_i1 = 0; v21_i1 < 32; ++v21_i1) {
+      v21[v21_i1 + 32 * (v21_i0)] = v13[0 + v21_i1 * 1 + 32 * (0 + v21_i0 * 1)];
+    }
+  }
+  const auto pt3 = cc.encode(v21);
+  v7[3] = pt3;
+  std::vector<float> v22(1 * 32);
+  for (int64_t v22_i0 = 0; v22_i0 < 1; ++v22_i0) {
+    for (int64_t v22_i1 = 0; v22_i1 < 32; ++v22_i1) {
+      v22[v22_i1 + 32 * (v22_i0)] = v18[0 + v22_i1 * 1 + 32 * (0 + v22_i0 * 1)];
+    }
+  }
+  const auto pt4 = cc.encode(v22);
+  v7[4] = pt4;
+  return v7;
 }
 std::vector<Ciphertext> conv_2d__preprocessed(CryptoContext cc, std::vector<Ciphertext> v0, std::vector<float> v1, const std::vector<Plaintext>& v2) {
   [[maybe_unused]] size_t v3 = 0;
-  [[maybe_unused]] size_t v4 = 1;
-  [[maybe_unused]] size_t v5 = 2;
+  [[maybe_unused]] size_t v4 = 2;
+  [[maybe_unused]] size_t v5 = 1;
   [[maybe_unused]] size_t v6 = 8;
-  [[maybe_unused]] size_t v7 = 4;
-  [[maybe_unused]] size_t v8 = 3;
-  const auto& v9 = _assign_layout_5462620353839900568(v1);
-  Plaintext pt = v2[0];
+  [[maybe_unused]] size_t v7 = 3;
+  [[maybe_unused]] size_t v8 = 4;
+  const auto& v9 = _assign_layout_9669657814812444647(v1);
   Ciphertext ct = v0[0];
-  const auto ct1 = cc.multiply(ct, pt);
-  const auto ct2 = cc.rotate(ct, 1);
+  const auto ct1 = cc.rotate(ct, 1);
+  Plaintext pt = v2[0];
+  const auto ct2 = cc.multiply(ct, pt);
   Plaintext pt1 = v2[1];
-  const auto ct3 = cc.multiply(ct2, pt1);
+  const auto ct3 = cc.add(ct2, pt1);
   Plaintext pt2 = v2[2];
-  const auto ct4 = cc.multiply(ct, pt2);
+  const auto ct4 = cc.multiply(ct1, pt2);
+  const auto ct5 = cc.add(ct3, ct4);
+  const auto ct6 = cc.add(ct5, pt1);
   Plaintext pt3 = v2[3];
-  const auto ct5 = cc.multiply(ct2, pt3);
-  const auto ct6 = cc.add(ct4, ct5);
-  const auto ct7 = cc.rotate(ct6, 2);
-  const auto ct8 = cc.add(ct1, ct3);
-  const auto ct9 = cc.add(ct8, ct7);
-  const auto ct10 = cc.rotate(ct9, 8);
-  const auto ct11 = cc.add(ct9, ct10);
-  const auto ct12 = cc.rotate(ct11, 4);
-  const auto ct13 = cc.add(ct11, ct12);
+  const auto ct7 = cc.multiply(ct, pt3);
+  const auto ct8 = cc.add(ct7, pt1);
+  Plaintext pt4 = v2[4];
+  const auto ct9 = cc.multiply(ct1, pt4);
+  const auto ct10 = cc.add(ct8, ct9);
+  const auto ct11 = cc.rotate(ct10, 2);
   std::vector<Ciphertext> v10(1);
-  const auto ct14 = cc.rescale(ct13);
-  v10[0] = ct14;
-  return v10;
+  const auto ct12 = cc.add(ct6, ct11);
+  auto v11 = v10;
+  v11[0] = ct12;
+  std::vector<Ciphertext> v12 = std::move(v11);
+  size_t v13 = v6;
+  for (auto v14 = 0; v14 < 2; v14 += 1) {
+    Ciphertext ct13 = v12[0];
+    const auto ct14 = cc.rotate(ct13, v13);
+    const auto ct15 = cc.add(ct13, ct14);
+    auto v17 = v10;
+    v17[0] = ct15;
+    size_t v18 = v13 / v4;
+    v12 = std::move(v17);
+    v13 = v18;
+  }
+  Ciphertext ct16 = v12[0];
+  const auto ct17 = cc.rescale(ct16);
+  auto v19 = v10;
+  v19[0] = ct17;
+  return v19;
 }
 std::vector<Ciphertext> conv_2d(CryptoContext cc, std::vector<Ciphertext> v0, std::vector<float> v1) {
   const auto& v2 = conv_2d__preprocessing(cc, v1);

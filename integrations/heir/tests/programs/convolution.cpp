@@ -11,7 +11,7 @@
 #include "hemera_heir/hemera_heir.hpp"  // of Hemera: integrations/heir/include
 
                                      using namespace hemera::heir;
-std::vector<float> _assign_layout_3788113863225014998(std::vector<float> v0) {
+std::vector<float> _assign_layout_4407596095625455530(std::vector<float> v0) {
   [[maybe_unused]] int32_t v1 = 1;
   [[maybe_unused]] int32_t v2 = 0;
   std::vector<float> v3(128, 0);
@@ -138,323 +138,291 @@ std::vector<float> _assign_layout_3788113863225014998(std::vector<float> v0) {
   return v77;
 }
 std::vector<Plaintext> convolution__preprocessing(CryptoContext cc, std::vector<float> v0) {
-  [[maybe_unused]] size_t v1 = 0;
-  [[maybe_unused]] size_t v2 = 1;
-  [[maybe_unused]] size_t v3 = 2;
-  [[maybe_unused]] size_t v4 = 3;
-  [[maybe_unused]] size_t v5 = 4;
-  [[maybe_unused]] size_t v6 = 5;
-  [[maybe_unused]] size_t v7 = 6;
-  [[maybe_unused]] size_t v8 = 7;
-  std::vector<Plaintext> v9(8);
-  const auto& v10 = _assign_layout_3788113863225014998(v0);
-  std::vector<float> v11(1 * 1024);
-  for (int64_t v11_i0 = 0; v11_i0 < 1; ++v11_i0) {
-    for (int64_t v11_i1 = 0; v11_i1 < 1024; ++v11_i1) {
-      v11[v11_i1 + 1024 * (v11_i0)] = v10[0 + v11_i1 * 1 + 1024 * (3 + v11_i0 * 1)];
-    }
-  }
-  std::vector<float> v12(1 * 1024);
-  for (int64_t v12_i0 = 0; v12_i0 < 1; ++v12_i0) {
-    for (int64_t v12_i1 = 0; v12_i1 < 1024; ++v12_i1) {
-      v12[v12_i1 + 1024 * (v12_i0)] = v10[0 + v12_i1 * 1 + 1024 * (4 + v12_i0 * 1)];
-    }
-  }
+  [[maybe_unused]] size_t v1 = 1024;
+  [[maybe_unused]] size_t v2 = -3;
+  [[maybe_unused]] size_t v3 = 8;
+  [[maybe_unused]] size_t v4 = 1;
+  [[maybe_unused]] size_t v5 = 3;
+  std::vector<float> v6(1024, 0);
+  [[maybe_unused]] size_t v7 = 0;
+  [[maybe_unused]] size_t v8 = 2;
+  [[maybe_unused]] size_t v9 = 5;
+  [[maybe_unused]] size_t v10 = 7;
+  std::vector<Plaintext> v11(12);
+  const auto& v12 = _assign_layout_4407596095625455530(v0);
   std::vector<float> v13(1 * 1024);
   for (int64_t v13_i0 = 0; v13_i0 < 1; ++v13_i0) {
     for (int64_t v13_i1 = 0; v13_i1 < 1024; ++v13_i1) {
-      v13[v13_i1 + 1024 * (v13_i0)] = v10[0 + v13_i1 * 1 + 1024 * (5 + v13_i0 * 1)];
+      v13[v13_i1 + 1024 * (v13_i0)] = v12[0 + v13_i1 * 1 + 1024 * (0 + v13_i0 * 1)];
     }
   }
-  std::vector<float> v14(1 * 1024);
-  for (int64_t v14_i0 = 0; v14_i0 < 1; ++v14_i0) {
-    for (int64_t v14_i1 = 0; v14_i1 < 1024; ++v14_i1) {
-      v14[v14_i1 + 1024 * (v14_i0)] = v10[0 + v14_i1 * 1 + 1024 * (6 + v14_i0 * 1)];
+  const auto pt = cc.encode(v13);
+  v11[0] = pt;
+  const auto pt1 = cc.encode(v6);
+  v11[1] = pt1;
+  for (auto v14 = 1; v14 < 3; v14 += 1) {
+    bool v15 = v14 < v3;
+    if (v15) {
+      std::vector<float> v16(1 * 1024);
+      for (int64_t v16_i0 = 0; v16_i0 < 1; ++v16_i0) {
+        for (int64_t v16_i1 = 0; v16_i1 < 1024; ++v16_i1) {
+          v16[v16_i1 + 1024 * (v16_i0)] = v12[0 + v16_i1 * 1 + 1024 * (v14 + v16_i0 * 1)];
+        }
+      }
+      const auto pt2 = cc.encode(v16);
+      size_t v17 = v14 + v4;
+      v11[v17] = pt2;
     }
   }
-  std::vector<float> v15(1 * 1024);
-  for (int64_t v15_i0 = 0; v15_i0 < 1; ++v15_i0) {
-    for (int64_t v15_i1 = 0; v15_i1 < 1024; ++v15_i1) {
-      v15[v15_i1 + 1024 * (v15_i0)] = v10[0 + v15_i1 * 1 + 1024 * (7 + v15_i0 * 1)];
+  for (auto v18 = 1; v18 < 3; v18 += 1) {
+    size_t v19 = v18 * v5;
+    bool v20 = v19 < v3;
+    if (v20) {
+      std::vector<float> v21(1 * 1024);
+      for (int64_t v21_i0 = 0; v21_i0 < 1; ++v21_i0) {
+        for (int64_t v21_i1 = 0; v21_i1 < 1024; ++v21_i1) {
+          v21[v21_i1 + 1024 * (v21_i0)] = v12[0 + v21_i1 * 1 + 1024 * (v19 + v21_i0 * 1)];
+        }
+      }
+      size_t v22 = v18 * v2;
+      size_t v23 = v22 % v1;
+      size_t v24 = v23 + v1;
+      size_t v25 = v24 % v1;
+      size_t v26 = v1 - v25;
+      std::vector<float> v27(1 * v25);
+      for (int64_t v27_i0 = 0; v27_i0 < 1; ++v27_i0) {
+        for (int64_t v27_i1 = 0; v27_i1 < v25; ++v27_i1) {
+          v27[v27_i1 + v25 * (v27_i0)] = v12[0 + v27_i1 * 1 + 1024 * (v19 + v27_i0 * 1)];
+        }
+      }
+      std::vector<float> v28(1 * v26);
+      for (int64_t v28_i0 = 0; v28_i0 < 1; ++v28_i0) {
+        for (int64_t v28_i1 = 0; v28_i1 < v26; ++v28_i1) {
+          v28[v28_i1 + v26 * (v28_i0)] = v12[v25 + v28_i1 * 1 + 1024 * (v19 + v28_i0 * 1)];
+        }
+      }
+      std::vector<float> v29(v21);
+      int64_t v27_0 = 0;
+      for (int64_t v21_0 = 0; v21_0 < 0 + 1 * 1; v21_0 += 1) {
+        int64_t v27_1 = 0;
+        for (int64_t v21_1 = v26; v21_1 < v26 + v25 * 1; v21_1 += 1) {
+          v29[v21_1 + 1024 * (v21_0)] = v27[v27_1 + v25 * (v27_0)];
+          v27_1 += 1;
+        }
+        v27_0 += 1;
+      }
+      std::vector<float> v30(v29);
+      int64_t v28_0 = 0;
+      for (int64_t v29_0 = 0; v29_0 < 0 + 1 * 1; v29_0 += 1) {
+        int64_t v28_1 = 0;
+        for (int64_t v29_1 = 0; v29_1 < 0 + v26 * 1; v29_1 += 1) {
+          v30[v29_1 + 1024 * (v29_0)] = v28[v28_1 + v26 * (v28_0)];
+          v28_1 += 1;
+        }
+        v28_0 += 1;
+      }
+      std::vector<float> v31(1 * 1024);
+      for (int64_t v31_i0 = 0; v31_i0 < 1; ++v31_i0) {
+        for (int64_t v31_i1 = 0; v31_i1 < 1024; ++v31_i1) {
+          v31[v31_i1 + 1024 * (v31_i0)] = v30[0 + v31_i1 * 1 + 1024 * (0 + v31_i0 * 1)];
+        }
+      }
+      const auto pt3 = cc.encode(v31);
+      size_t v32 = v18 + v5;
+      v11[v32] = pt3;
+    } else {
+      size_t v33 = v18 + v9;
+      v11[v33] = pt1;
+    }
+    for (auto v34 = 1; v34 < 3; v34 += 1) {
+      size_t v35 = v34 + v19;
+      bool v36 = v35 < v3;
+      if (v36) {
+        std::vector<float> v37(1 * 1024);
+        for (int64_t v37_i0 = 0; v37_i0 < 1; ++v37_i0) {
+          for (int64_t v37_i1 = 0; v37_i1 < 1024; ++v37_i1) {
+            v37[v37_i1 + 1024 * (v37_i0)] = v12[0 + v37_i1 * 1 + 1024 * (v35 + v37_i0 * 1)];
+          }
+        }
+        size_t v38 = v18 * v2;
+        size_t v39 = v38 % v1;
+        size_t v40 = v39 + v1;
+        size_t v41 = v40 % v1;
+        size_t v42 = v1 - v41;
+        std::vector<float> v43(1 * v41);
+        for (int64_t v43_i0 = 0; v43_i0 < 1; ++v43_i0) {
+          for (int64_t v43_i1 = 0; v43_i1 < v41; ++v43_i1) {
+            v43[v43_i1 + v41 * (v43_i0)] = v12[0 + v43_i1 * 1 + 1024 * (v35 + v43_i0 * 1)];
+          }
+        }
+        std::vector<float> v44(1 * v42);
+        for (int64_t v44_i0 = 0; v44_i0 < 1; ++v44_i0) {
+          for (int64_t v44_i1 = 0; v44_i1 < v42; ++v44_i1) {
+            v44[v44_i1 + v42 * (v44_i0)] = v12[v41 + v44_i1 * 1 + 1024 * (v35 + v44_i0 * 1)];
+          }
+        }
+        std::vector<float> v45(v37);
+        int64_t v43_0 = 0;
+        for (int64_t v37_0 = 0; v37_0 < 0 + 1 * 1; v37_0 += 1) {
+          int64_t v43_1 = 0;
+          for (int64_t v37_1 = v42; v37_1 < v42 + v41 * 1; v37_1 += 1) {
+            v45[v37_1 + 1024 * (v37_0)] = v43[v43_1 + v41 * (v43_0)];
+            v43_1 += 1;
+          }
+          v43_0 += 1;
+        }
+        std::vector<float> v46(v45);
+        int64_t v44_0 = 0;
+        for (int64_t v45_0 = 0; v45_0 < 0 + 1 * 1; v45_0 += 1) {
+          int64_t v44_1 = 0;
+          for (int64_t v45_1 = 0; v45_1 < 0 + v42 * 1; v45_1 += 1) {
+            v46[v45_1 + 1024 * (v45_0)] = v44[v44_1 + v42 * (v44_0)];
+            v44_1 += 1;
+          }
+          v44_0 += 1;
+        }
+        std::vector<float> v47(1 * 1024);
+        for (int64_t v47_i0 = 0; v47_i0 < 1; ++v47_i0) {
+          for (int64_t v47_i1 = 0; v47_i1 < 1024; ++v47_i1) {
+            v47[v47_i1 + 1024 * (v47_i0)] = v46[0 + v47_i1 * 1 + 1024 * (0 + v47_i0 * 1)];
+          }
+        }
+        const auto pt4 = cc.encode(v47);
+        size_t v48 = v34 + v10;
+        size_t v49 = v18 - v4;
+        size_t v50 = v49 * v8;
+        size_t v51 = v48 + v50;
+        v11[v51] = pt4;
+      }
     }
   }
-  std::vector<float> v16(1 * 1021);
-  for (int64_t v16_i0 = 0; v16_i0 < 1; ++v16_i0) {
-    for (int64_t v16_i1 = 0; v16_i1 < 1021; ++v16_i1) {
-      v16[v16_i1 + 1021 * (v16_i0)] = v10[0 + v16_i1 * 1 + 1024 * (3 + v16_i0 * 1)];
-    }
-  }
-  std::vector<float> v17(1 * 3);
-  for (int64_t v17_i0 = 0; v17_i0 < 1; ++v17_i0) {
-    for (int64_t v17_i1 = 0; v17_i1 < 3; ++v17_i1) {
-      v17[v17_i1 + 3 * (v17_i0)] = v10[1021 + v17_i1 * 1 + 1024 * (3 + v17_i0 * 1)];
-    }
-  }
-  std::vector<float> v18(v11);
-  int64_t v16_0 = 0;
-  for (int64_t v11_0 = 0; v11_0 < 0 + 1 * 1; v11_0 += 1) {
-    int64_t v16_1 = 0;
-    for (int64_t v11_1 = 3; v11_1 < 3 + 1021 * 1; v11_1 += 1) {
-      v18[v11_1 + 1024 * (v11_0)] = v16[v16_1 + 1021 * (v16_0)];
-      v16_1 += 1;
-    }
-    v16_0 += 1;
-  }
-  std::vector<float> v19(v18);
-  int64_t v17_0 = 0;
-  for (int64_t v18_0 = 0; v18_0 < 0 + 1 * 1; v18_0 += 1) {
-    int64_t v17_1 = 0;
-    for (int64_t v18_1 = 0; v18_1 < 0 + 3 * 1; v18_1 += 1) {
-      v19[v18_1 + 1024 * (v18_0)] = v17[v17_1 + 3 * (v17_0)];
-      v17_1 += 1;
-    }
-    v17_0 += 1;
-  }
-  std::vector<float> v20(1 * 1021);
-  for (int64_t v20_i0 = 0; v20_i0 < 1; ++v20_i0) {
-    for (int64_t v20_i1 = 0; v20_i1 < 1021; ++v20_i1) {
-      v20[v20_i1 + 1021 * (v20_i0)] = v10[0 + v20_i1 * 1 + 1024 * (4 + v20_i0 * 1)];
-    }
-  }
-  std::vector<float> v21(1 * 3);
-  for (int64_t v21_i0 = 0; v21_i0 < 1; ++v21_i0) {
-    for (int64_t v21_i1 = 0; v21_i1 < 3; ++v21_i1) {
-      v21[v21_i1 + 3 * (v21_i0)] = v10[1021 + v21_i1 * 1 + 1024 * (4 + v21_i0 * 1)];
-    }
-  }
-  std::vector<float> v22(v12);
-  int64_t v20_0 = 0;
-  for (int64_t v12_0 = 0; v12_0 < 0 + 1 * 1; v12_0 += 1) {
-    int64_t v20_1 = 0;
-    for (int64_t v12_1 = 3; v12_1 < 3 + 1021 * 1; v12_1 += 1) {
-      v22[v12_1 + 1024 * (v12_0)] = v20[v20_1 + 1021 * (v20_0)];
-      v20_1 += 1;
-    }
-    v20_0 += 1;
-  }
-  std::vector<float> v23(v22);
-  int64_t v21_0 = 0;
-  for (int64_t v22_0 = 0; v22_0 < 0 + 1 * 1; v22_0 += 1) {
-    int64_t v21_1 = 0;
-    for (int64_t v22_1 = 0; v22_1 < 0 + 3 * 1; v22_1 += 1) {
-      v23[v22_1 + 1024 * (v22_0)] = v21[v21_1 + 3 * (v21_0)];
-      v21_1 += 1;
-    }
-    v21_0 += 1;
-  }
-  std::vector<float> v24(1 * 1021);
-  for (int64_t v24_i0 = 0; v24_i0 < 1; ++v24_i0) {
-    for (int64_t v24_i1 = 0; v24_i1 < 1021; ++v24_i1) {
-      v24[v24_i1 + 1021 * (v24_i0)] = v10[0 + v24_i1 * 1 + 1024 * (5 + v24_i0 * 1)];
-    }
-  }
-  std::vector<float> v25(1 * 3);
-  for (int64_t v25_i0 = 0; v25_i0 < 1; ++v25_i0) {
-    for (int64_t v25_i1 = 0; v25_i1 < 3; ++v25_i1) {
-      v25[v25_i1 + 3 * (v25_i0)] = v10[1021 + v25_i1 * 1 + 1024 * (5 + v25_i0 * 1)];
-    }
-  }
-  std::vector<float> v26(v13);
-  int64_t v24_0 = 0;
-  for (int64_t v13_0 = 0; v13_0 < 0 + 1 * 1; v13_0 += 1) {
-    int64_t v24_1 = 0;
-    for (int64_t v13_1 = 3; v13_1 < 3 + 1021 * 1; v13_1 += 1) {
-      v26[v13_1 + 1024 * (v13_0)] = v24[v24_1 + 1021 * (v24_0)];
-      v24_1 += 1;
-    }
-    v24_0 += 1;
-  }
-  std::vector<float> v27(v26);
-  int64_t v25_0 = 0;
-  for (int64_t v26_0 = 0; v26_0 < 0 + 1 * 1; v26_0 += 1) {
-    int64_t v25_1 = 0;
-    for (int64_t v26_1 = 0; v26_1 < 0 + 3 * 1; v26_1 += 1) {
-      v27[v26_1 + 1024 * (v26_0)] = v25[v25_1 + 3 * (v25_0)];
-      v25_1 += 1;
-    }
-    v25_0 += 1;
-  }
-  std::vector<float> v28(1 * 1018);
-  for (int64_t v28_i0 = 0; v28_i0 < 1; ++v28_i0) {
-    for (int64_t v28_i1 = 0; v28_i1 < 1018; ++v28_i1) {
-      v28[v28_i1 + 1018 * (v28_i0)] = v10[0 + v28_i1 * 1 + 1024 * (6 + v28_i0 * 1)];
-    }
-  }
-  std::vector<float> v29(1 * 6);
-  for (int64_t v29_i0 = 0; v29_i0 < 1; ++v29_i0) {
-    for (int64_t v29_i1 = 0; v29_i1 < 6; ++v29_i1) {
-      v29[v29_i1 + 6 * (v29_i0)] = v10[1018 + v29_i1 * 1 + 1024 * (6 + v29_i0 * 1)];
-    }
-  }
-  std::vector<float> v30(v14);
-  int64_t v28_0 = 0;
-  for (int64_t v14_0 = 0; v14_0 < 0 + 1 * 1; v14_0 += 1) {
-    int64_t v28_1 = 0;
-    for (int64_t v14_1 = 6; v14_1 < 6 + 1018 * 1; v14_1 += 1) {
-      v30[v14_1 + 1024 * (v14_0)] = v28[v28_1 + 1018 * (v28_0)];
-      v28_1 += 1;
-    }
-    v28_0 += 1;
-  }
-  std::vector<float> v31(v30);
-  int64_t v29_0 = 0;
-  for (int64_t v30_0 = 0; v30_0 < 0 + 1 * 1; v30_0 += 1) {
-    int64_t v29_1 = 0;
-    for (int64_t v30_1 = 0; v30_1 < 0 + 6 * 1; v30_1 += 1) {
-      v31[v30_1 + 1024 * (v30_0)] = v29[v29_1 + 6 * (v29_0)];
-      v29_1 += 1;
-    }
-    v29_0 += 1;
-  }
-  std::vector<float> v32(1 * 1018);
-  for (int64_t v32_i0 = 0; v32_i0 < 1; ++v32_i0) {
-    for (int64_t v32_i1 = 0; v32_i1 < 1018; ++v32_i1) {
-      v32[v32_i1 + 1018 * (v32_i0)] = v10[0 + v32_i1 * 1 + 1024 * (7 + v32_i0 * 1)];
-    }
-  }
-  std::vector<float> v33(1 * 6);
-  for (int64_t v33_i0 = 0; v33_i0 < 1; ++v33_i0) {
-    for (int64_t v33_i1 = 0; v33_i1 < 6; ++v33_i1) {
-      v33[v33_i1 + 6 * (v33_i0)] = v10[1018 + v33_i1 * 1 + 1024 * (7 + v33_i0 * 1)];
-    }
-  }
-  std::vector<float> v34(v15);
-  int64_t v32_0 = 0;
-  for (int64_t v15_0 = 0; v15_0 < 0 + 1 * 1; v15_0 += 1) {
-    int64_t v32_1 = 0;
-    for (int64_t v15_1 = 6; v15_1 < 6 + 1018 * 1; v15_1 += 1) {
-      v34[v15_1 + 1024 * (v15_0)] = v32[v32_1 + 1018 * (v32_0)];
-      v32_1 += 1;
-    }
-    v32_0 += 1;
-  }
-  std::vector<float> v35(v34);
-  int64_t v33_0 = 0;
-  for (int64_t v34_0 = 0; v34_0 < 0 + 1 * 1; v34_0 += 1) {
-    int64_t v33_1 = 0;
-    for (int64_t v34_1 = 0; v34_1 < 0 + 6 * 1; v34_1 += 1) {
-      v35[v34_1 + 1024 * (v34_0)] = v33[v33_1 + 6 * (v33_0)];
-      v33_1 += 1;
-    }
-    v33_0 += 1;
-  }
-  std::vector<float> v36(1 * 1024);
-  for (int64_t v36_i0 = 0; v36_i0 < 1; ++v36_i0) {
-    for (int64_t v36_i1 = 0; v36_i1 < 1024; ++v36_i1) {
-      v36[v36_i1 + 1024 * (v36_i0)] = v10[0 + v36_i1 * 1 + 1024 * (0 + v36_i0 * 1)];
-    }
-  }
-  const auto pt = cc.encode(v36);
-  v9[0] = pt;
-  std::vector<float> v37(1 * 1024);
-  for (int64_t v37_i0 = 0; v37_i0 < 1; ++v37_i0) {
-    for (int64_t v37_i1 = 0; v37_i1 < 1024; ++v37_i1) {
-      v37[v37_i1 + 1024 * (v37_i0)] = v10[0 + v37_i1 * 1 + 1024 * (1 + v37_i0 * 1)];
-    }
-  }
-  const auto pt1 = cc.encode(v37);
-  v9[1] = pt1;
-  std::vector<float> v38(1 * 1024);
-  for (int64_t v38_i0 = 0; v38_i0 < 1; ++v38_i0) {
-    for (int64_t v38_i1 = 0; v38_i1 < 1024; ++v38_i1) {
-      v38[v38_i1 + 1024 * (v38_i0)] = v10[0 + v38_i1 * 1 + 1024 * (2 + v38_i0 * 1)];
-    }
-  }
-  const auto pt2 = cc.encode(v38);
-  v9[2] = pt2;
-  std::vector<float> v39(1 * 1024);
-  for (int64_t v39_i0 = 0; v39_i0 < 1; ++v39_i0) {
-    for (int64_t v39_i1 = 0; v39_i1 < 1024; ++v39_i1) {
-      v39[v39_i1 + 1024 * (v39_i0)] = v19[0 + v39_i1 * 1 + 1024 * (0 + v39_i0 * 1)];
-    }
-  }
-  const auto pt3 = cc.encode(v39);
-  v9[3] = pt3;
-  std::vector<float> v40(1 * 1024);
-  for (int64_t v40_i0 = 0; v40_i0 < 1; ++v40_i0) {
-    for (int64_t v40_i1 = 0; v40_i1 < 1024; ++v40_i1) {
-      v40[v40_i1 + 1024 * (v40_i0)] = v23[0 + v40_i1 * 1 + 1024 * (0 + v40_i0 * 1)];
-    }
-  }
-  const auto pt4 = cc.encode(v40);
-  v9[4] = pt4;
-  std::vector<float> v41(1 * 1024);
-  for (int64_t v41_i0 = 0; v41_i0 < 1; ++v41_i0) {
-    for (int64_t v41_i1 = 0; v41_i1 < 1024; ++v41_i1) {
-      v41[v41_i1 + 1024 * (v41_i0)] = v27[0 + v41_i1 * 1 + 1024 * (0 + v41_i0 * 1)];
-    }
-  }
-  const auto pt5 = cc.encode(v41);
-  v9[5] = pt5;
-  std::vector<float> v42(1 * 1024);
-  for (int64_t v42_i0 = 0; v42_i0 < 1; ++v42_i0) {
-    for (int64_t v42_i1 = 0; v42_i1 < 1024; ++v42_i1) {
-      v42[v42_i1 + 1024 * (v42_i0)] = v31[0 + v42_i1 * 1 + 1024 * (0 + v42_i0 * 1)];
-    }
-  }
-  const auto pt6 = cc.encode(v42);
-  v9[6] = pt6;
-  std::vector<float> v43(1 * 1024);
-  for (int64_t v43_i0 = 0; v43_i0 < 1; ++v43_i0) {
-    for (int64_t v43_i1 = 0; v43_i1 < 1024; ++v43_i1) {
-      v43[v43_i1 + 1024 * (v43_i0)] = v35[0 + v43_i1 * 1 + 1024 * (0 + v43_i0 * 1)];
-    }
-  }
-  const auto pt7 = cc.encode(v43);
-  v9[7] = pt7;
-  return v9;
+  return v11;
 }
-std::vector<Ciphertext> convolution__preprocessed(CryptoContext cc, std::vector<Ciphertext> v0, std::vector<float> v1, const std::vector<Plaintext>& v2) {
+std::vector<Ciphertext> convolution__preprocessed(CryptoContext cc, std::vector<Ciphertext> v0, std::vector<float> v1, Ciphertext ct, const std::vector<Plaintext>& v2) {
   [[maybe_unused]] size_t v3 = 0;
-  [[maybe_unused]] size_t v4 = 1;
-  [[maybe_unused]] size_t v5 = 2;
-  [[maybe_unused]] size_t v6 = 3;
-  [[maybe_unused]] size_t v7 = 6;
-  [[maybe_unused]] size_t v8 = 8;
-  [[maybe_unused]] size_t v9 = 4;
-  [[maybe_unused]] size_t v10 = 5;
-  [[maybe_unused]] size_t v11 = 7;
-  const auto& v12 = _assign_layout_3788113863225014998(v1);
+  [[maybe_unused]] size_t v4 = 3;
+  [[maybe_unused]] size_t v5 = 1;
+  [[maybe_unused]] size_t v6 = 8;
+  [[maybe_unused]] size_t v7 = 2;
+  [[maybe_unused]] size_t v8 = 5;
+  [[maybe_unused]] size_t v9 = 7;
+  const auto& v10 = _assign_layout_4407596095625455530(v1);
+  std::vector<Ciphertext> v11(3);
+  std::vector<Ciphertext> v12(v11);
+  std::copy(v0.begin(), v0.end(), v12.begin() + 0);
+  std::vector<Ciphertext> v13 = std::move(v12);
+  for (auto v14 = 1; v14 < 3; v14 += 1) {
+    std::vector<Ciphertext> v16(1);
+    Ciphertext ct1 = v0[0];
+    const auto ct2 = cc.rotate(ct1, v14);
+    v16[0] = ct2;
+    std::vector<Ciphertext> v18(v13);
+    std::copy(v16.begin(), v16.end(), v18.begin() + v14);
+    v13 = std::move(v18);
+  }
   Plaintext pt = v2[0];
-  Ciphertext ct = v0[0];
-  const auto ct1 = cc.multiply(ct, pt);
-  const auto ct2_rotations = cc.rotate_hoisted(ct, {1, 2});
-  const auto ct2 = ct2_rotations[0];
-  const auto ct3 = ct2_rotations[1];
+  Ciphertext ct3 = v13[0];
+  const auto ct4 = cc.multiply(ct3, pt);
   Plaintext pt1 = v2[1];
-  const auto ct4 = cc.multiply(ct2, pt1);
-  Plaintext pt2 = v2[2];
-  const auto ct5 = cc.multiply(ct3, pt2);
-  Plaintext pt3 = v2[3];
-  const auto ct6 = cc.multiply(ct, pt3);
-  Plaintext pt4 = v2[4];
-  const auto ct7 = cc.multiply(ct2, pt4);
-  Plaintext pt5 = v2[5];
-  const auto ct8 = cc.multiply(ct3, pt5);
-  const auto ct9 = cc.add(ct6, ct7);
-  const auto ct10 = cc.add(ct9, ct8);
-  const auto ct11 = cc.rotate(ct10, 3);
-  Plaintext pt6 = v2[6];
-  const auto ct12 = cc.multiply(ct, pt6);
-  Plaintext pt7 = v2[7];
-  const auto ct13 = cc.multiply(ct2, pt7);
-  const auto ct14 = cc.add(ct12, ct13);
-  const auto ct15 = cc.rotate(ct14, 6);
-  const auto ct16 = cc.add(ct1, ct4);
-  const auto ct17 = cc.add(ct5, ct11);
-  const auto ct18 = cc.add(ct17, ct15);
-  const auto ct19 = cc.add(ct16, ct18);
-  const auto ct20 = cc.rotate(ct19, 8);
-  const auto ct21 = cc.add(ct19, ct20);
-  std::vector<Ciphertext> v13(1);
-  const auto ct22 = cc.rescale(ct21);
-  v13[0] = ct22;
-  return v13;
+  std::vector<Ciphertext> v19(1);
+  const auto ct5 = cc.add(ct4, pt1);
+  auto v20 = v19;
+  v20[0] = ct5;
+  std::vector<Ciphertext> v21 = std::move(v20);
+  for (auto v22 = 1; v22 < 3; v22 += 1) {
+    bool v24 = v22 < v6;
+    std::vector<Ciphertext> v25;
+    if (v24) {
+      size_t v26 = v22 + v5;
+      Plaintext pt2 = v2[v26];
+      Ciphertext ct6 = v13[v22];
+      const auto ct7 = cc.multiply(ct6, pt2);
+      Ciphertext ct8 = v21[0];
+      const auto ct9 = cc.add(ct8, ct7);
+      auto v27 = v19;
+      v27[0] = ct9;
+      v25 = std::move(v27);
+    } else {
+      v25 = std::move(v21);
+    }
+    v21 = std::move(v25);
+  }
+  Ciphertext ct10 = v21[0];
+  const auto ct11 = cc.add(ct10, pt1);
+  auto v28 = v19;
+  v28[0] = ct11;
+  std::vector<Ciphertext> v29 = std::move(v28);
+  for (auto v30 = 1; v30 < 3; v30 += 1) {
+    size_t v32 = v30 * v4;
+    bool v33 = v32 < v6;
+    std::vector<Ciphertext> v34;
+    if (v33) {
+      size_t v35 = v30 + v4;
+      Plaintext pt3 = v2[v35];
+      const auto ct12 = cc.multiply(ct3, pt3);
+      const auto ct13 = cc.add(ct12, pt1);
+      auto v36 = v19;
+      v36[0] = ct13;
+      v34 = std::move(v36);
+    } else {
+      size_t v37 = v30 + v8;
+      Plaintext pt4 = v2[v37];
+      std::vector<Ciphertext> v38(1, ct);
+      Ciphertext ct14 = v38[0];
+      const auto ct15 = cc.add(ct14, pt4);
+      auto v39 = v19;
+      v39[0] = ct15;
+      v34 = std::move(v39);
+    }
+    std::vector<Ciphertext> v40 = std::move(v34);
+    for (auto v41 = 1; v41 < 3; v41 += 1) {
+      size_t v43 = v41 + v32;
+      bool v44 = v43 < v6;
+      std::vector<Ciphertext> v45;
+      if (v44) {
+        size_t v46 = v41 + v9;
+        size_t v47 = v30 - v5;
+        size_t v48 = v47 * v7;
+        size_t v49 = v46 + v48;
+        Plaintext pt5 = v2[v49];
+        Ciphertext ct16 = v13[v41];
+        const auto ct17 = cc.multiply(ct16, pt5);
+        Ciphertext ct18 = v40[0];
+        const auto ct19 = cc.add(ct18, ct17);
+        auto v50 = v19;
+        v50[0] = ct19;
+        v45 = std::move(v50);
+      } else {
+        v45 = std::move(v40);
+      }
+      v40 = std::move(v45);
+    }
+    Ciphertext ct20 = v40[0];
+    const auto ct21 = cc.rotate(ct20, v32);
+    Ciphertext ct22 = v29[0];
+    const auto ct23 = cc.add(ct22, ct21);
+    auto v51 = v19;
+    v51[0] = ct23;
+    v29 = std::move(v51);
+  }
+  Ciphertext ct24 = v29[0];
+  const auto ct25 = cc.rotate(ct24, 8);
+  const auto ct26 = cc.add(ct24, ct25);
+  const auto ct27 = cc.rescale(ct26);
+  auto v52 = v19;
+  v52[0] = ct27;
+  return v52;
 }
-std::vector<Ciphertext> convolution(CryptoContext cc, std::vector<Ciphertext> v0, std::vector<float> v1) {
+std::vector<Ciphertext> convolution(CryptoContext cc, std::vector<Ciphertext> v0, std::vector<float> v1, Ciphertext ct) {
   const auto& v2 = convolution__preprocessing(cc, v1);
-  const auto& v3 = convolution__preprocessed(cc, v0, v1, v2);
+  const auto& v3 = convolution__preprocessed(cc, v0, v1, ct, v2);
   return v3;
+}
+Ciphertext convolution__encrypt__zero__0(CryptoContext cc, PublicKey pk) {
+  std::vector<double> v0(1024, 0);
+  const auto pt = cc.encode(v0);
+  const auto ct = cc.encrypt(pt, pk);
+  return ct;
 }
 std::vector<Ciphertext> convolution__encrypt__arg0(CryptoContext cc, std::vector<float> v0, PublicKey pk) {
   [[maybe_unused]] int32_t v1 = 1;

@@ -13,10 +13,11 @@
 #include "hemera_heir/hemera_heir.hpp"  // of Hemera: integrations/heir/include
 
                                      using namespace hemera::heir;
-std::vector<float> _assign_layout_3788113863225014998(std::vector<float> v0);
+std::vector<float> _assign_layout_4407596095625455530(std::vector<float> v0);
 std::vector<Plaintext> convolution__preprocessing(CryptoContext cc, std::vector<float> v0);
-std::vector<Ciphertext> convolution__preprocessed(CryptoContext cc, std::vector<Ciphertext> v0, std::vector<float> v1, const std::vector<Plaintext>& v2);
-std::vector<Ciphertext> convolution(CryptoContext cc, std::vector<Ciphertext> v0, std::vector<float> v1);
+std::vector<Ciphertext> convolution__preprocessed(CryptoContext cc, std::vector<Ciphertext> v0, std::vector<float> v1, Ciphertext ct, const std::vector<Plaintext>& v2);
+std::vector<Ciphertext> convolution(CryptoContext cc, std::vector<Ciphertext> v0, std::vector<float> v1, Ciphertext ct);
+Ciphertext convolution__encrypt__zero__0(CryptoContext cc, PublicKey pk);
 std::vector<Ciphertext> convolution__encrypt__arg0(CryptoContext cc, std::vector<float> v0, PublicKey pk);
 std::vector<float> convolution__decrypt__result0(CryptoContext cc, std::vector<Ciphertext> v0, SecretKey sk);
 Parameters convolution__parameters();

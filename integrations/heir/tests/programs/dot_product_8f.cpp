@@ -25,18 +25,18 @@ std::vector<Plaintext> dot_product__preprocessing(CryptoContext cc) {
 }
 std::vector<Ciphertext> dot_product__preprocessed(CryptoContext cc, std::vector<Ciphertext> v0, std::vector<Ciphertext> v1, const std::vector<Plaintext>& v2) {
   [[maybe_unused]] size_t v3 = 0;
-  [[maybe_unused]] size_t v4 = 4;
+  [[maybe_unused]] size_t v4 = 1;
   [[maybe_unused]] size_t v5 = 2;
-  [[maybe_unused]] size_t v6 = 1;
+  [[maybe_unused]] size_t v6 = 4;
   Ciphertext ct = v0[0];
   Ciphertext ct1 = v1[0];
   const auto ct2 = cc.multiply(ct, ct1);
   const auto ct3 = cc.relinearize(ct2);
-  const auto ct4 = cc.rotate(ct3, 4);
+  const auto ct4 = cc.rotate(ct3, 1);
   const auto ct5 = cc.add(ct3, ct4);
   const auto ct6 = cc.rotate(ct5, 2);
   const auto ct7 = cc.add(ct5, ct6);
-  const auto ct8 = cc.rotate(ct7, 1);
+  const auto ct8 = cc.rotate(ct7, 4);
   Plaintext pt = v2[0];
   const auto ct9 = cc.add(ct7, pt);
   const auto ct10 = cc.add(ct9, ct8);

@@ -33,9 +33,9 @@ std::vector<Plaintext> dot_product__preprocessing(CryptoContext cc) {
   return v4;
 }
 std::vector<Ciphertext> dot_product__preprocessed(CryptoContext cc, SecretKey sk, std::vector<Ciphertext> v0, std::vector<Ciphertext> v1, const std::vector<Plaintext>& v2) {
-  [[maybe_unused]] size_t v3 = 1;
+  [[maybe_unused]] size_t v3 = 4;
   [[maybe_unused]] size_t v4 = 2;
-  [[maybe_unused]] size_t v5 = 4;
+  [[maybe_unused]] size_t v5 = 1;
   [[maybe_unused]] size_t v6 = 0;
   std::map<std::string, std::string> debugAttrMap0;
   debugAttrMap0["debug.name"] = "heir_debug_0";
@@ -74,13 +74,13 @@ std::vector<Ciphertext> dot_product__preprocessed(CryptoContext cc, SecretKey sk
   debugAttrMap4["asm.op_name"] = "hemera.relinearize";
   debugAttrMap4["asm.result_ssa_format"] = "%ct_1 = hemera.relinearize %cc, %ct : (!hemera.crypto_context, !hemera.ciphertext) -> !hemera.ciphertext";
   __heir_debug(cc, sk, ct3, debugAttrMap4);
-  const auto ct4 = cc.rotate(ct3, 4);
+  const auto ct4 = cc.rotate(ct3, 1);
   std::map<std::string, std::string> debugAttrMap5;
   debugAttrMap5["debug.name"] = "heir_debug_5";
   debugAttrMap5["message.size"] = "1";
   debugAttrMap5["asm.is_block_arg"] = "0";
   debugAttrMap5["asm.op_name"] = "hemera.rotate";
-  debugAttrMap5["asm.result_ssa_format"] = "%ct_2 = hemera.rotate %cc, %ct_1, %c4 : (!hemera.crypto_context, !hemera.ciphertext, index) -> !hemera.ciphertext";
+  debugAttrMap5["asm.result_ssa_format"] = "%ct_2 = hemera.rotate %cc, %ct_1, %c1 : (!hemera.crypto_context, !hemera.ciphertext, index) -> !hemera.ciphertext";
   __heir_debug(cc, sk, ct4, debugAttrMap5);
   const auto ct5 = cc.add(ct3, ct4);
   std::map<std::string, std::string> debugAttrMap6;
@@ -106,13 +106,13 @@ std::vector<Ciphertext> dot_product__preprocessed(CryptoContext cc, SecretKey sk
   debugAttrMap8["asm.op_name"] = "hemera.add";
   debugAttrMap8["asm.result_ssa_format"] = "%ct_5 = hemera.add %cc, %ct_3, %ct_4 : (!hemera.crypto_context, !hemera.ciphertext, !hemera.ciphertext) -> !hemera.ciphertext";
   __heir_debug(cc, sk, ct7, debugAttrMap8);
-  const auto ct8 = cc.rotate(ct7, 1);
+  const auto ct8 = cc.rotate(ct7, 4);
   std::map<std::string, std::string> debugAttrMap9;
   debugAttrMap9["debug.name"] = "heir_debug_9";
   debugAttrMap9["message.size"] = "1";
   debugAttrMap9["asm.is_block_arg"] = "0";
   debugAttrMap9["asm.op_name"] = "hemera.rotate";
-  debugAttrMap9["asm.result_ssa_format"] = "%ct_6 = hemera.rotate %cc, %ct_5, %c1 : (!hemera.crypto_context, !hemera.ciphertext, index) -> !hemera.ciphertext";
+  debugAttrMap9["asm.result_ssa_format"] = "%ct_6 = hemera.rotate %cc, %ct_5, %c4 : (!hemera.crypto_context, !hemera.ciphertext, index) -> !hemera.ciphertext";
   __heir_debug(cc, sk, ct8, debugAttrMap9);
   Plaintext pt = v2[0];
   const auto ct9 = cc.add(ct7, pt);

@@ -14,8 +14,9 @@
 
                                      using namespace hemera::heir;
 std::vector<Plaintext> matvec__preprocessing(CryptoContext cc);
-std::vector<Ciphertext> matvec__preprocessed(CryptoContext cc, std::vector<Ciphertext> v0, const std::vector<Plaintext>& v1);
-std::vector<Ciphertext> matvec(CryptoContext cc, std::vector<Ciphertext> v0);
+std::vector<Ciphertext> matvec__preprocessed(CryptoContext cc, std::vector<Ciphertext> v0, Ciphertext ct, const std::vector<Plaintext>& v1);
+std::vector<Ciphertext> matvec(CryptoContext cc, std::vector<Ciphertext> v0, Ciphertext ct);
+Ciphertext matvec__encrypt__zero__0(CryptoContext cc, PublicKey pk);
 std::vector<Ciphertext> matvec__encrypt__arg0(CryptoContext cc, std::vector<float> v0, PublicKey pk);
 std::vector<float> matvec__decrypt__result0(CryptoContext cc, std::vector<Ciphertext> v0, SecretKey sk);
 Parameters matvec__parameters();

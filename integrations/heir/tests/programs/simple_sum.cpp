@@ -25,31 +25,30 @@ std::vector<Plaintext> simple_sum__preprocessing(CryptoContext cc) {
 }
 std::vector<Ciphertext> simple_sum__preprocessed(CryptoContext cc, std::vector<Ciphertext> v0, const std::vector<Plaintext>& v1) {
   [[maybe_unused]] size_t v2 = 0;
-  [[maybe_unused]] size_t v3 = 16;
-  [[maybe_unused]] size_t v4 = 8;
-  [[maybe_unused]] size_t v5 = 4;
-  [[maybe_unused]] size_t v6 = 2;
-  [[maybe_unused]] size_t v7 = 1;
-  [[maybe_unused]] size_t v8 = 31;
+  [[maybe_unused]] size_t v3 = 31;
+  [[maybe_unused]] size_t v4 = 1;
+  [[maybe_unused]] size_t v5 = 2;
+  [[maybe_unused]] size_t v6 = 4;
+  [[maybe_unused]] size_t v7 = 8;
+  [[maybe_unused]] size_t v8 = 16;
   Ciphertext ct = v0[0];
-  const auto ct1 = cc.rotate(ct, 16);
+  const auto ct1 = cc.rotate(ct, 1);
   const auto ct2 = cc.add(ct, ct1);
-  const auto ct3 = cc.rotate(ct2, 8);
+  const auto ct3 = cc.rotate(ct2, 2);
   const auto ct4 = cc.add(ct2, ct3);
   const auto ct5 = cc.rotate(ct4, 4);
   const auto ct6 = cc.add(ct4, ct5);
-  const auto ct7 = cc.rotate(ct6, 2);
+  const auto ct7 = cc.rotate(ct6, 8);
   const auto ct8 = cc.add(ct6, ct7);
-  const auto ct9 = cc.rotate(ct8, 1);
+  const auto ct9 = cc.rotate(ct8, 16);
   const auto ct10 = cc.add(ct8, ct9);
   Plaintext pt = v1[0];
   const auto ct11 = cc.multiply(ct10, pt);
   const auto ct12 = cc.rotate(ct11, 31);
   Plaintext pt1 = v1[1];
-  const auto ct13 = cc.multiply(ct12, pt1);
   std::vector<Ciphertext> v9(1);
-  const auto ct14 = cc.multiply(ct13, pt1);
-  v9[0] = ct14;
+  const auto ct13 = cc.multiply(ct12, pt1);
+  v9[0] = ct13;
   return v9;
 }
 std::vector<Ciphertext> simple_sum(CryptoContext cc, std::vector<Ciphertext> v0) {
@@ -97,7 +96,7 @@ int16_t simple_sum__decrypt__result0(CryptoContext cc, std::vector<Ciphertext> v
 Parameters simple_sum__parameters() {
   Parameters params;
   params.scheme = Scheme::bgv;
-  params.depth = 3;
+  params.depth = 2;
   params.slots = 1024;
   params.plain_modulus = 65537;
   params.terms = 11;
