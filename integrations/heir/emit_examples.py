@@ -63,7 +63,12 @@ EXAMPLES = [
         debug=after_every_op,
     ),
     own("binops", "bgv"),
-    common("box_blur", "box_blur_16x16", "bgv", "--mlir-to-bgv=plaintext-modulus=786433 unroll-fhe-kernel-loops=true"),
+    common(
+        "box_blur",
+        "box_blur_16x16",
+        "bgv",
+        "--mlir-to-bgv=plaintext-modulus=786433 unroll-fhe-kernel-loops=true",
+    ),
     own("ciphertext_plaintext_ops", "bgv"),
     common("cmux", "cmux", "bgv", "--mlir-to-bgv"),
     common("bgv_dot_product_8", "dot_product_8", "bgv", "--mlir-to-bgv=min-slot-count=1024"),
@@ -86,7 +91,9 @@ EXAMPLES = [
         "bgv",
         "--mlir-to-bgv=min-slot-count=4096 plaintext-modulus=536903681 unroll-fhe-kernel-loops=true",
     ),
-    common("simple_sum", "simple_sum", "bgv", "--mlir-to-bgv=min-slot-count=1024 unroll-fhe-kernel-loops=true"),
+    common(
+        "simple_sum", "simple_sum", "bgv", "--mlir-to-bgv=min-slot-count=1024 unroll-fhe-kernel-loops=true"
+    ),
     common(
         "batch_matmul",
         "batch_matmul",

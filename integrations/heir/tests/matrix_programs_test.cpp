@@ -83,10 +83,7 @@ void expect_near(const std::vector<Number>& found, const std::vector<double>& ex
 
 TEST(HeirPrograms, BatchMatmul) {
   using namespace batch_matmul;
-  // The one program that takes long at a secure degree.
-  Parameters parameters = batch_matmul__parameters();
-  parameters.security = {};
-  const Session session(CryptoContext(parameters), batch_matmul__configure_crypto_context);
+  const Session session(batch_matmul__generate_crypto_context, batch_matmul__configure_crypto_context);
   const Floats a = numbers(2 * 17 * 19, 0), b = numbers(2 * 19 * 21, 5);
   std::vector<double> expected;
   for (std::size_t batch = 0; batch < 2; ++batch) {
@@ -176,9 +173,8 @@ TEST(HeirPrograms, Convolution1d) {
     for (std::size_t j = 0; j < 4; ++j)
       expected[i] += static_cast<double>(x[i + j]) * static_cast<double>(filter[j]);
   }
-  const auto out =
-      conv_1d::conv_1d(session.server, conv_1d__encrypt__arg0(session.client, x, session.key), filter,
-                       conv_1d__encrypt__zero__0(session.client, session.key));
+  const auto out = conv_1d::conv_1d(session.server, conv_1d__encrypt__arg0(session.client, x, session.key),
+                                    filter, conv_1d__encrypt__zero__0(session.client, session.key));
   expect_near(conv_1d__decrypt__result0(session.client, out, session.secret), expected, 1e-6);
 }
 
@@ -251,9 +247,9 @@ TEST(HeirPrograms, ConvolutionOfTwoFilters) {
   std::vector<double> expected = convolved(image.data(), 4, filters.data(), 3);
   const std::vector<double> second = convolved(image.data(), 4, filters.data() + 9, 3);
   expected.insert(expected.end(), second.begin(), second.end());
-  const auto out = convolution::convolution(
-      session.server, convolution__encrypt__arg0(session.client, image, session.key), filters,
-      convolution__encrypt__zero__0(session.client, session.key));
+  const auto out =
+      convolution::convolution(session.server, convolution__encrypt__arg0(session.client, image, session.key),
+                               filters, convolution__encrypt__zero__0(session.client, session.key));
   expect_near(convolution__decrypt__result0(session.client, out, session.secret), expected, 1e-6);
 }
 
