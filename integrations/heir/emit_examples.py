@@ -160,6 +160,12 @@ def run(command: list[str], text: str | None = None) -> str:
     return subprocess.run(command, input=text, capture_output=True, text=True, check=True).stdout
 
 
+def numbered(program: str) -> str:
+    """A program whose layout functions have numbers in the place of hashes, which differ from run to run."""
+    names = list(dict.fromkeys(re.findall(r"_assign_layout_\d+", program)))
+    return re.sub(r"_assign_layout_\d+", lambda match: f"_assign_layout_{names.index(match[0])}", program)
+
+
 def emit(example: Example, options: argparse.Namespace) -> None:
     """Writes one program: its source and its header."""
     to_scheme: list[str] = []
@@ -187,7 +193,7 @@ def emit(example: Example, options: argparse.Namespace) -> None:
         program = run([options.heir_opt, *to_scheme, *to_hemera, source])
     translate = [options.heir_translate, "--allow-unregistered-dialect", "-"]
     for flag, suffix in (("--emit-hemera", ".cpp"), ("--emit-hemera-header", ".hpp")):
-        text = run([*translate, flag], program)
+        text = run([*translate, flag], numbered(program))
         (options.out / (example.name + suffix)).write_text(re.sub(r"[ \t]+\n", "\n", text))
 
 

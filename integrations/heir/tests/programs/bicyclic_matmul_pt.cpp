@@ -11,7 +11,7 @@
 #include "hemera_heir/hemera_heir.hpp"  // of Hemera: integrations/heir/include
 
                                      using namespace hemera::heir;
-std::vector<float> _assign_layout_10720070524567100057(std::vector<float> v0) {
+std::vector<float> _assign_layout_0(std::vector<float> v0) {
   [[maybe_unused]] int32_t v1 = 14;
   [[maybe_unused]] int32_t v2 = 1;
   [[maybe_unused]] int32_t v3 = 0;
@@ -84,7 +84,7 @@ std::vector<Plaintext> bicyclic_matmul_pt__preprocessing(CryptoContext cc, std::
   [[maybe_unused]] size_t v17 = 14;
   [[maybe_unused]] size_t v18 = 15;
   std::vector<Plaintext> v19(16);
-  const auto& v20 = _assign_layout_10720070524567100057(v0);
+  const auto& v20 = _assign_layout_0(v0);
   std::vector<float> v21(1 * 2048);
   for (int64_t v21_i0 = 0; v21_i0 < 1; ++v21_i0) {
     for (int64_t v21_i1 = 0; v21_i1 < 2048; ++v21_i1) {
@@ -604,7 +604,7 @@ std::vector<Ciphertext> bicyclic_matmul_pt__preprocessed(CryptoContext cc, std::
   [[maybe_unused]] size_t v20 = 12;
   [[maybe_unused]] size_t v21 = 14;
   [[maybe_unused]] size_t v22 = 15;
-  const auto& v23 = _assign_layout_10720070524567100057(v1);
+  const auto& v23 = _assign_layout_0(v1);
   Plaintext pt = v2[0];
   Ciphertext ct = v0[0];
   const auto ct1 = cc.multiply(ct, pt);

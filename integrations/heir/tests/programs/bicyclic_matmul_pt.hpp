@@ -13,7 +13,7 @@
 #include "hemera_heir/hemera_heir.hpp"  // of Hemera: integrations/heir/include
 
                                      using namespace hemera::heir;
-std::vector<float> _assign_layout_10720070524567100057(std::vector<float> v0);
+std::vector<float> _assign_layout_0(std::vector<float> v0);
 std::vector<Plaintext> bicyclic_matmul_pt__preprocessing(CryptoContext cc, std::vector<float> v0);
 std::vector<Ciphertext> bicyclic_matmul_pt__preprocessed(CryptoContext cc, std::vector<Ciphertext> v0, std::vector<float> v1, const std::vector<Plaintext>& v2);
 std::vector<Ciphertext> bicyclic_matmul_pt(CryptoContext cc, std::vector<Ciphertext> v0, std::vector<float> v1);

@@ -11,7 +11,7 @@
 #include "hemera_heir/hemera_heir.hpp"  // of Hemera: integrations/heir/include
 
                                      using namespace hemera::heir;
-std::vector<float> _assign_layout_2754465047507063302(std::vector<float> v0) {
+std::vector<float> _assign_layout_0(std::vector<float> v0) {
   [[maybe_unused]] int32_t v1 = 4;
   [[maybe_unused]] int32_t v2 = 1;
   [[maybe_unused]] int32_t v3 = 3;
@@ -59,7 +59,7 @@ std::vector<Plaintext> conv_1d__preprocessing(CryptoContext cc, std::vector<floa
   [[maybe_unused]] size_t v12 = 7;
   [[maybe_unused]] size_t v13 = 9;
   std::vector<Plaintext> v14(14);
-  const auto& v15 = _assign_layout_2754465047507063302(v0);
+  const auto& v15 = _assign_layout_0(v0);
   std::vector<float> v16(1 * 32);
   for (int64_t v16_i0 = 0; v16_i0 < 1; ++v16_i0) {
     for (int64_t v16_i1 = 0; v16_i1 < 32; ++v16_i1) {
@@ -234,7 +234,7 @@ std::vector<Ciphertext> conv_1d__preprocessed(CryptoContext cc, std::vector<Ciph
   [[maybe_unused]] size_t v10 = 5;
   [[maybe_unused]] size_t v11 = 7;
   [[maybe_unused]] size_t v12 = 9;
-  const auto& v13 = _assign_layout_2754465047507063302(v1);
+  const auto& v13 = _assign_layout_0(v1);
   std::vector<Ciphertext> v14(3);
   std::vector<Ciphertext> v15(v14);
   std::copy(v0.begin(), v0.end(), v15.begin() + 0);

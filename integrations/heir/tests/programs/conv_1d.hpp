@@ -13,7 +13,7 @@
 #include "hemera_heir/hemera_heir.hpp"  // of Hemera: integrations/heir/include
 
                                      using namespace hemera::heir;
-std::vector<float> _assign_layout_2754465047507063302(std::vector<float> v0);
+std::vector<float> _assign_layout_0(std::vector<float> v0);
 std::vector<Plaintext> conv_1d__preprocessing(CryptoContext cc, std::vector<float> v0);
 std::vector<Ciphertext> conv_1d__preprocessed(CryptoContext cc, std::vector<Ciphertext> v0, std::vector<float> v1, Ciphertext ct, const std::vector<Plaintext>& v2);
 std::vector<Ciphertext> conv_1d(CryptoContext cc, std::vector<Ciphertext> v0, std::vector<float> v1, Ciphertext ct);

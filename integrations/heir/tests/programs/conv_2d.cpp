@@ -11,7 +11,7 @@
 #include "hemera_heir/hemera_heir.hpp"  // of Hemera: integrations/heir/include
 
                                      using namespace hemera::heir;
-std::vector<float> _assign_layout_9669657814812444647(std::vector<float> v0) {
+std::vector<float> _assign_layout_0(std::vector<float> v0) {
   [[maybe_unused]] int32_t v1 = 1;
   [[maybe_unused]] int32_t v2 = 0;
   std::vector<float> v3(128, 0);
@@ -81,7 +81,7 @@ std::vector<Plaintext> conv_2d__preprocessing(CryptoContext cc, std::vector<floa
   [[maybe_unused]] size_t v5 = 3;
   [[maybe_unused]] size_t v6 = 4;
   std::vector<Plaintext> v7(5);
-  const auto& v8 = _assign_layout_9669657814812444647(v0);
+  const auto& v8 = _assign_layout_0(v0);
   std::vector<float> v9(1 * 32);
   for (int64_t v9_i0 = 0; v9_i0 < 1; ++v9_i0) {
     for (int64_t v9_i1 = 0; v9_i1 < 32; ++v9_i1) {
@@ -201,7 +201,7 @@ std::vector<Ciphertext> conv_2d__preprocessed(CryptoContext cc, std::vector<Ciph
   [[maybe_unused]] size_t v6 = 8;
   [[maybe_unused]] size_t v7 = 3;
   [[maybe_unused]] size_t v8 = 4;
-  const auto& v9 = _assign_layout_9669657814812444647(v1);
+  const auto& v9 = _assign_layout_0(v1);
   Ciphertext ct = v0[0];
   const auto ct1 = cc.rotate(ct, 1);
   Plaintext pt = v2[0];

@@ -13,7 +13,7 @@
 #include "hemera_heir/hemera_heir.hpp"  // of Hemera: integrations/heir/include
 
                                      using namespace hemera::heir;
-std::vector<float> _assign_layout_9669657814812444647(std::vector<float> v0);
+std::vector<float> _assign_layout_0(std::vector<float> v0);
 std::vector<Plaintext> conv_2d__preprocessing(CryptoContext cc, std::vector<float> v0);
 std::vector<Ciphertext> conv_2d__preprocessed(CryptoContext cc, std::vector<Ciphertext> v0, std::vector<float> v1, const std::vector<Plaintext>& v2);
 std::vector<Ciphertext> conv_2d(CryptoContext cc, std::vector<Ciphertext> v0, std::vector<float> v1);

@@ -11,7 +11,7 @@
 #include "hemera_heir/hemera_heir.hpp"  // of Hemera: integrations/heir/include
 
                                      using namespace hemera::heir;
-std::vector<float> _assign_layout_4407596095625455530(std::vector<float> v0) {
+std::vector<float> _assign_layout_0(std::vector<float> v0) {
   [[maybe_unused]] int32_t v1 = 1;
   [[maybe_unused]] int32_t v2 = 0;
   std::vector<float> v3(128, 0);
@@ -149,7 +149,7 @@ std::vector<Plaintext> convolution__preprocessing(CryptoContext cc, std::vector<
   [[maybe_unused]] size_t v9 = 5;
   [[maybe_unused]] size_t v10 = 7;
   std::vector<Plaintext> v11(12);
-  const auto& v12 = _assign_layout_4407596095625455530(v0);
+  const auto& v12 = _assign_layout_0(v0);
   std::vector<float> v13(1 * 1024);
   for (int64_t v13_i0 = 0; v13_i0 < 1; ++v13_i0) {
     for (int64_t v13_i1 = 0; v13_i1 < 1024; ++v13_i1) {
@@ -306,7 +306,7 @@ std::vector<Ciphertext> convolution__preprocessed(CryptoContext cc, std::vector<
   [[maybe_unused]] size_t v7 = 2;
   [[maybe_unused]] size_t v8 = 5;
   [[maybe_unused]] size_t v9 = 7;
-  const auto& v10 = _assign_layout_4407596095625455530(v1);
+  const auto& v10 = _assign_layout_0(v1);
   std::vector<Ciphertext> v11(3);
   std::vector<Ciphertext> v12(v11);
   std::copy(v0.begin(), v0.end(), v12.begin() + 0);

@@ -13,7 +13,7 @@
 #include "hemera_heir/hemera_heir.hpp"  // of Hemera: integrations/heir/include
 
                                      using namespace hemera::heir;
-std::vector<float> _assign_layout_4407596095625455530(std::vector<float> v0);
+std::vector<float> _assign_layout_0(std::vector<float> v0);
 std::vector<Plaintext> convolution__preprocessing(CryptoContext cc, std::vector<float> v0);
 std::vector<Ciphertext> convolution__preprocessed(CryptoContext cc, std::vector<Ciphertext> v0, std::vector<float> v1, Ciphertext ct, const std::vector<Plaintext>& v2);
 std::vector<Ciphertext> convolution(CryptoContext cc, std::vector<Ciphertext> v0, std::vector<float> v1, Ciphertext ct);

@@ -11,7 +11,7 @@
 #include "hemera_heir/hemera_heir.hpp"  // of Hemera: integrations/heir/include
 
                                      using namespace hemera::heir;
-std::vector<float> _assign_layout_14285071012795136742(std::vector<float> v0) {
+std::vector<float> _assign_layout_0(std::vector<float> v0) {
   [[maybe_unused]] int32_t v1 = 10;
   [[maybe_unused]] int32_t v2 = 1;
   [[maybe_unused]] int32_t v3 = 0;
@@ -32,7 +32,7 @@ std::vector<float> _assign_layout_14285071012795136742(std::vector<float> v0) {
   }
   return v8;
 }
-std::vector<float> _assign_layout_9909254709641812442(std::vector<float> v0) {
+std::vector<float> _assign_layout_1(std::vector<float> v0) {
   [[maybe_unused]] int32_t v1 = 10;
   [[maybe_unused]] int32_t v2 = 1;
   [[maybe_unused]] int32_t v3 = 0;
@@ -83,7 +83,7 @@ std::vector<float> _assign_layout_9909254709641812442(std::vector<float> v0) {
   }
   return v10;
 }
-std::vector<float> _assign_layout_12037687440893114776(std::vector<float> v0) {
+std::vector<float> _assign_layout_2(std::vector<float> v0) {
   [[maybe_unused]] int32_t v1 = 1;
   [[maybe_unused]] int32_t v2 = 0;
   std::vector<float> v3(4096, 0);
@@ -103,7 +103,7 @@ std::vector<float> _assign_layout_12037687440893114776(std::vector<float> v0) {
   }
   return v7;
 }
-std::vector<float> _assign_layout_7840435322374673976(std::vector<float> v0) {
+std::vector<float> _assign_layout_3(std::vector<float> v0) {
   [[maybe_unused]] int32_t v1 = 1;
   [[maybe_unused]] int32_t v2 = 511;
   [[maybe_unused]] int32_t v3 = 0;
@@ -179,10 +179,10 @@ std::vector<Plaintext> mnist__preprocessing(CryptoContext cc, std::vector<float>
   [[maybe_unused]] size_t v25 = 561;
   [[maybe_unused]] size_t v26 = 564;
   std::vector<Plaintext> v27(575);
-  const auto& v28 = _assign_layout_7840435322374673976(v3);
-  const auto& v29 = _assign_layout_12037687440893114776(v2);
-  const auto& v30 = _assign_layout_9909254709641812442(v1);
-  const auto& v31 = _assign_layout_14285071012795136742(v0);
+  const auto& v28 = _assign_layout_3(v3);
+  const auto& v29 = _assign_layout_2(v2);
+  const auto& v30 = _assign_layout_1(v1);
+  const auto& v31 = _assign_layout_0(v0);
   std::vector<float> v32(1 * 4096);
   for (int64_t v32_i0 = 0; v32_i0 < 1; ++v32_i0) {
     for (int64_t v32_i1 = 0; v32_i1 < 4096; ++v32_i1) {
@@ -516,10 +516,10 @@ std::vector<Ciphertext> mnist__preprocessed(CryptoContext cc, std::vector<float>
   [[maybe_unused]] size_t v24 = 558;
   [[maybe_unused]] size_t v25 = 561;
   [[maybe_unused]] size_t v26 = 564;
-  const auto& v27 = _assign_layout_7840435322374673976(v0);
-  const auto& v28 = _assign_layout_12037687440893114776(v1);
-  const auto& v29 = _assign_layout_9909254709641812442(v2);
-  const auto& v30 = _assign_layout_14285071012795136742(v3);
+  const auto& v27 = _assign_layout_3(v0);
+  const auto& v28 = _assign_layout_2(v1);
+  const auto& v29 = _assign_layout_1(v2);
+  const auto& v30 = _assign_layout_0(v3);
   std::vector<Ciphertext> v31(23);
   std::vector<Ciphertext> v32(v31);
   std::copy(v4.begin(), v4.end(), v32.begin() + 0);

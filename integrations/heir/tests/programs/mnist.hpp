@@ -13,10 +13,10 @@
 #include "hemera_heir/hemera_heir.hpp"  // of Hemera: integrations/heir/include
 
                                      using namespace hemera::heir;
-std::vector<float> _assign_layout_14285071012795136742(std::vector<float> v0);
-std::vector<float> _assign_layout_9909254709641812442(std::vector<float> v0);
-std::vector<float> _assign_layout_12037687440893114776(std::vector<float> v0);
-std::vector<float> _assign_layout_7840435322374673976(std::vector<float> v0);
+std::vector<float> _assign_layout_0(std::vector<float> v0);
+std::vector<float> _assign_layout_1(std::vector<float> v0);
+std::vector<float> _assign_layout_2(std::vector<float> v0);
+std::vector<float> _assign_layout_3(std::vector<float> v0);
 std::vector<Plaintext> mnist__preprocessing(CryptoContext cc, std::vector<float> v0, std::vector<float> v1, std::vector<float> v2, std::vector<float> v3);
 std::vector<Ciphertext> mnist__preprocessed(CryptoContext cc, std::vector<float> v0, std::vector<float> v1, std::vector<float> v2, std::vector<float> v3, std::vector<Ciphertext> v4, Ciphertext ct, Ciphertext ct1, const std::vector<Plaintext>& v5);
 std::vector<Ciphertext> mnist(CryptoContext cc, std::vector<float> v0, std::vector<float> v1, std::vector<float> v2, std::vector<float> v3, std::vector<Ciphertext> v4, Ciphertext ct, Ciphertext ct1);
