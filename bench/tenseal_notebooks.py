@@ -87,7 +87,7 @@ def run(source: str, names: Names, folder: Path) -> tuple[Times, str, str | None
         start, before = time.perf_counter(), time.process_time()
         try:
             exec(code, names)
-        except Exception as raised:  # of any cell of others: it is told in the row
+        except Exception as raised:  # whatever another's cell raises: the row has it
             error = f"{type(raised).__name__}: {raised}".partition("\n")[0]
         times = time.perf_counter() - start, time.process_time() - before
     for name in MOST.keys() & names.keys():
@@ -118,7 +118,6 @@ def compared(path: Path, libraries: Mapping[str, Callable[[], AbstractContextMan
         path: The notebook; its folder is that of the files that it opens.
         libraries: Hemera's and TenSEAL's modules, with the settings that their cells run under.
     """
-
     shared: Names = {"__name__": path.stem}
     cells = cells_of(path)
     first = next(at for at, source in enumerate(cells) if _IMPORT.search(source))

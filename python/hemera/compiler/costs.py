@@ -36,7 +36,7 @@ class CostModel:
     Args:
         top, lowest: levels.
         device: the name of a table of times.
-        requests: so many at once.
+        requests: how many are computed at once.
     """
 
     def __init__(self, params: Parameters, top: int, lowest: int, device: str, requests: int = 1) -> None:

@@ -21,15 +21,17 @@ from hemera.compiler.elements import in_elements
 from hemera.compiler.lowering import Lowered
 from hemera.compiler.pairs import factors_of, in_pairs
 from hemera.compiler.sequences import in_sequences, input_places
-from hemera.errors import ParameterError, RangeError
+from hemera.errors import LevelError, ParameterError, RangeError
 from hemera.parameters import Parameters
 from hemera.serving.operations import MatrixRows, SumsOfProducts
 
-__all__ = ["LayoutName", "OfSamples", "Samples"]
+__all__ = ["NOT_POSSIBLE", "LayoutName", "OfSamples", "Samples"]
 
 LayoutName = Literal["auto", "ciphertexts", "pairs", "sequences", "slots"]
 AnyLayout = ElementLayout | PairLayout | SequenceLayout
 
+NOT_POSSIBLE = (LevelError, ParameterError, RangeError)
+"""What making a program in a layout raises where it has none there."""
 _FULL = 2
 """Samples fill at least this part of the slots: with fewer, results take more bytes than they are worth."""
 _LEAST_SLOTS = 1 << 11
@@ -116,12 +118,15 @@ class Samples:
 
     @property
     def may_be_sequences(self) -> bool:
-        """Whether tokens in slots are worth a comparison, as shapes and functions tell before anything is
-        planned: a token has several elements, and tokens fill half of the slots of any ring it takes."""
+        """Whether tokens in slots are worth a comparison, by shapes and functions, before a plan: a token has
+        several elements, and tokens fill half of the slots of any ring it takes."""
         program, length = self._program, self._length
         if self.batch is not None or not length or program.nodes[program.inputs[0]].size == length:
             return False
-        params = self._parameters(program.least_depth, 1)
+        try:
+            params = self._parameters(program.least_depth, 1)
+        except NOT_POSSIBLE:
+            return False
         return _FULL * self.count * length >= (MOST_SLOTS if params is None else params.max_slots)
 
     @property

@@ -9,10 +9,10 @@ from dataclasses import dataclass, replace
 
 from hemera.arrays.tensor import TensorProgram
 from hemera.compiler.approximate import Chosen, Search
-from hemera.compiler.layouts import LayoutName, OfSamples, Samples
+from hemera.compiler.layouts import NOT_POSSIBLE, LayoutName, OfSamples, Samples
 from hemera.compiler.specs import ArraySpec
 from hemera.compiler.tiles import input_specs, output_specs, tiled_layouts
-from hemera.errors import LevelError, ParameterError, RangeError
+from hemera.errors import ParameterError
 from hemera.parameters import Parameters
 from hemera.serving.encodings import AnyLayout, Arrays
 from hemera.serving.exporting import package
@@ -20,8 +20,6 @@ from hemera.serving.package import Package
 from hemera.serving.specs import InputSpec, OutputSpec
 
 __all__ = ["Packaging", "chosen_of_samples"]
-
-_NOT_POSSIBLE = (LevelError, ParameterError, RangeError)
 
 
 @dataclass(frozen=True)
@@ -109,23 +107,22 @@ def chosen_of_samples(
     }
     if layout == "auto":
         makers["ciphertexts"] = functools.partial(samples.in_ciphertexts, with_matrices=True)
-        del makers["sequences"]
-        with suppress(*_NOT_POSSIBLE):  # of parameters
-            if samples.may_be_sequences:
-                makers["sequences"] = functools.partial(samples.in_sequences, with_matrices=True)
+        makers["sequences"] = functools.partial(samples.in_sequences, with_matrices=True)
+        if not samples.may_be_sequences:
+            del makers["sequences"]
     else:
         found = makers[layout]()
         return found.chosen, packaging.of_samples(found), {}
     models: dict[str, tuple[Chosen, Package]] = {}
     seconds: dict[str, float] = {}
     for name, make in makers.items():
-        with suppress(*_NOT_POSSIBLE):
+        with suppress(*NOT_POSSIBLE):
             found = make()
             models[name] = found.chosen, packaging.of_samples(found)
             seconds[name] = _seconds(models[name][1], found.requests, search.device)
     if not models:
         return None
-    with suppress(*_NOT_POSSIBLE):
+    with suppress(*NOT_POSSIBLE):
         if (other := samples.in_slots()) is not None:
             own, requests = other
             least = own.seconds_at_least(params, requests)

@@ -61,7 +61,7 @@ class Approximations:
     On a range where no polynomial of the given degrees is near, a block of one input (`tokens`) has others:
 
     - `softmax` by normalized squares.
-    - `gelu` of a higher degree, behind a bootstrap: `wide_gelu` tells it.
+    - `gelu` of a higher degree, behind a bootstrap (`wide_gelu`).
     - `hemera_apps.transformer.functions.RefinedRoot` in place of an inverse root.
 
     Args:
@@ -144,7 +144,7 @@ class Levels:
 def _near_softmax(
     ranges: Ranges, bits: float, degree: int | None, tokens: int | None
 ) -> DividedExponentials | NormalizedSquares:
-    """On scores that are wide for so many tokens; None: not."""
+    """On scores that may be wide, of this number of tokens; None: they may not."""
     if not (ranges.score <= _MOST_SCORE and 0 < ranges.sums[0] <= ranges.sums[1] < math.inf):
         raise ParameterError(f"the softmax of scores up to {ranges.score:g}: they are at most {_MOST_SCORE}")
     try:

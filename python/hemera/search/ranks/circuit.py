@@ -49,11 +49,7 @@ def ranks(ev: Evaluator, halves: Iterable[Ciphertext], settings: TopSettings) ->
     """
 
     def run(each: Ciphertext) -> Ciphertext:
-        total = settings.step(ev.declare(each, 1)) + 1
-        step = 1
-        while step < settings.rows:
-            total = total + total.rotate(step)
-            step *= 2
+        total = circuit.window_sums(settings.step(ev.declare(each, 1)) + 1, settings.rows)
         # Sums of other windows than those of one row are between 0 and 2 rows, too.
         return total * (1 / (2 * settings.rows))
 

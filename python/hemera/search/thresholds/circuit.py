@@ -28,8 +28,8 @@ __all__ = [
     "matches",
     "payloads",
     "products",
-    "rotations",
     "scores",
+    "window_sums",
 ]
 
 Want = Literal["mask", "count", "payloads"]
@@ -63,7 +63,16 @@ def batched(
     return found
 
 
-def rotations(queries: Ciphertext, settings: ThresholdSettings) -> list[Ciphertext]:
+def window_sums(x: Ciphertext, count: int, distance: int = 1) -> Ciphertext:
+    """In each slot the sum of `count` slots, a power of two, from its own on, at this distance."""
+    step = 1
+    while step < count:
+        x = x + x.rotate(step * distance)
+        step *= 2
+    return x
+
+
+def _rotations(queries: Ciphertext, settings: ThresholdSettings) -> list[Ciphertext]:
     """The factor of each column: the queries rotated by 0, 1, ..., steps - 1, by the keys of babies and
     giants; with "l2" also that of squared norms.
 
@@ -91,7 +100,7 @@ def products(
     size = _together(ev, _ROTATED_BYTES, settings.columns * settings.params.ciphertext_bytes)
     found: list[Ciphertext] = []
     for first in range(0, len(queries), size):
-        rotated = rotations(stack(queries[first : first + size]), settings)
+        rotated = _rotations(stack(queries[first : first + size]), settings)
         of_blocks = [list(ev.dot(rotated, columns)) for columns in blocks]
         found += itertools.chain(*zip(*of_blocks, strict=True))
     return found
@@ -100,15 +109,9 @@ def products(
 def scores(ev: Evaluator, parts: Iterable[Ciphertext], settings: ThresholdSettings) -> list[Ciphertext]:
     """Half the scores of rows, in each copy, of their `products`."""
     layout = settings.layout
-
-    def run(total: Ciphertext) -> Ciphertext:
-        step = 1
-        while step < layout.parts:
-            total = total + total.rotate(step * layout.rows)
-            step *= 2
-        return total
-
-    return batched(ev, run, parts, settings) if layout.parts > 1 else list(parts)
+    if layout.parts == 1:
+        return list(parts)
+    return batched(ev, lambda each: window_sums(each, layout.parts, layout.rows), parts, settings)
 
 
 def matches(
@@ -146,12 +149,8 @@ def counts(
             ]
         )
 
-    def run(total: Ciphertext) -> Ciphertext:
-        step = 1
-        while step < layout.rows:
-            total = total + total.rotate(step)
-            step *= 2
-        # Every slot is the sum of `rows` slots from its own on.
+    def run(of_rows: Ciphertext) -> Ciphertext:
+        total = window_sums(of_rows, layout.rows)
         return (total * total.context.encode(layout.firsts(), level=total.level)).shrink()
 
     return batched(ev, run, map(weighed, found), settings)

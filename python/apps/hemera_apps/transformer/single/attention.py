@@ -29,7 +29,7 @@ from hemera_apps.transformer.refresh import declared
 from hemera_apps.transformer.single.layers import FeatureLayer
 from hemera_apps.transformer.single.shared import Padding, SharedPlans
 from hemera_apps.transformer.single.softmax import normalized
-from hemera_apps.transformer.softmax import DividedExponentials
+from hemera_apps.transformer.softmax import DividedExponentials, NormalizedSquares
 from hemera_apps.transformer.watch import Watch
 
 __all__ = ["SingleAttention"]
@@ -127,17 +127,15 @@ class SingleAttention:
             rows = np.repeat(padding.rows, self._layout.ciphertexts, axis=0)
             known = rows * float(in_the_clear(root, np.array(shift)))
         found = root(declared(scores + shift if shift else scores))
-        if isinstance(softmax, DividedExponentials):
+        divided = isinstance(softmax, DividedExponentials)
+        if divided:
             found = found.square()
-            if known is not None:
-                found -= known**2
-            self._watch.stage("exponentials")
-            return found
         if known is not None:
-            found -= known
+            found -= known**2 if divided else known
         self._watch.stage("exponentials")
-        found = normalized(found, softmax, self._plans)
-        self._watch.stage("softmax")
+        if isinstance(softmax, NormalizedSquares):
+            found = normalized(found, softmax, self._plans)
+            self._watch.stage("softmax")
         return found
 
     def sums(self, weights: list[hm.Ciphertext]) -> hm.Ciphertext:
