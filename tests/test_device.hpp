@@ -15,7 +15,7 @@ inline runtime::Device device() {
 }
 
 inline std::shared_ptr<const rlwe::Context> make_context(rlwe::Parameters parameters, int threads = 0,
-                                                         rlwe::Storage storage = rlwe::Storage::eight_byte,
+                                                         rlwe::Storage storage = rlwe::Storage::automatic,
                                                          rlwe::KeyPlace keys = rlwe::KeyPlace::device) {
   return rlwe::Context::make(std::move(parameters), device(),
                              {.threads = threads, .storage = storage, .keys = keys});

@@ -79,6 +79,7 @@ rlwe::ContextOptions options_of(const BootstrapCase& chosen) {
   const auto changes = changes_of(chosen);
   const auto value = [&](const char* name) { return changes.contains(name) ? changes.at(name) : 0; };
   return {.memory_limit = value("memory_mib") << 20,
+          .storage = chosen.storage,
           .keys = value("keys_on_host") != 0 ? rlwe::KeyPlace::host : rlwe::KeyPlace::device};
 }
 

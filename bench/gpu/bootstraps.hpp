@@ -24,6 +24,7 @@ struct BootstrapCase {
   std::size_t batch = 1;
   std::size_t iterations = 1;
   std::size_t together = 1;
+  rlwe::Storage storage = rlwe::Storage::automatic;
   std::string changes = {};  ///< fields in place of the preset's: ":levels=16:digits=4"
 };
 

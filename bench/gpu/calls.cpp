@@ -475,12 +475,12 @@ bool has(const Operands& in, const std::string& operation) {
   // BFV and BGV encode for the top level.
   if (operation == "encode" || operation == "decode" || operation.starts_with("encrypt"))
     return in.client.ckks() || top;
-  // Beside six-byte storage alone: keys and plaintexts of larger primes take several GB more.
+  // Where keys may be packed alone: keys and plaintexts of larger primes take several GB more.
   if (operation == "matrix_64") {
     const poly::RnsBase& base = in.client.context->key_base();
     bool fits = in.client.ckks() && top;
     for (std::size_t i = 0; i < base.size(); ++i) {
-      fits = fits && base.modulus(i).bits() <= poly::word_bits(poly::Word::u48);
+      fits = fits && base.modulus(i).bits() <= poly::word_bits(poly::Word::u50);
     }
     return fits;
   }

@@ -6,9 +6,12 @@
 #include <fstream>
 #include <iomanip>
 #include <iostream>
+#include <iterator>
 #include <regex>
 #include <sstream>
 #include <stdexcept>
+#include <string_view>
+#include <utility>
 
 #include "gpu/bootstraps.hpp"
 #include "gpu/gpu_energy.hpp"
@@ -39,16 +42,28 @@ constexpr const char* help = R"(Times operations on a GPU, one call at a time, b
                       ROWSxCOLUMNSxN[:limbs=N][:bits=N], such as 4096x4096x4096
   --energy 1,10,500   energy of so many products with their relinearization one after the other, and nothing else
   --repetitions N     timed calls, of which the median counts; default: 50
+  --storage NAME      of switching keys: auto, eight-byte or packed; default: auto
   --device N          index of the GPU; default: 0
   --output FILE       default: standard output
   --list              the sets and the operations
 )";
+
+constexpr std::pair<std::string_view, rlwe::Storage> storages[] = {{"auto", rlwe::Storage::automatic},
+                                                                   {"eight-byte", rlwe::Storage::eight_byte},
+                                                                   {"packed", rlwe::Storage::packed}};
+
+std::string name_of(rlwe::Storage storage) {
+  return std::string(std::find_if(std::begin(storages), std::end(storages), [&](const auto& entry) {
+                       return entry.second == storage;
+                     })->first);
+}
 
 struct Options {
   std::vector<std::string> sets, operations, bootstraps, matrices;
   std::vector<std::size_t> batches = {1}, energy;
   bool eager = true, graph = true, sweep = false;
   std::size_t repetitions = 50;
+  rlwe::Storage storage = rlwe::Storage::automatic;
   int device = 0;
   std::string output;
 };
@@ -95,6 +110,12 @@ Options read_options(int count, char** arguments) {
       options.sweep = true;
     } else if (name == "--repetitions") {
       options.repetitions = bench::number<std::size_t>(name, value(), 1);
+    } else if (name == "--storage") {
+      const std::string text = value();
+      const auto* found = std::find_if(std::begin(storages), std::end(storages),
+                                       [&](const auto& entry) { return entry.first == text; });
+      if (found == std::end(storages)) throw std::invalid_argument("--storage " + text + "?");
+      options.storage = found->second;
     } else if (name == "--device") {
       options.device = bench::number<int>(name, value(), 0);
     } else if (name == "--output") {
@@ -165,7 +186,8 @@ class Bench {
     std::cerr << set.name << ": " << set.what << " [" << arithmetic(parameters) << "]\n";
     const bool hoisted =
         set.transforms.empty() && options_.energy.empty() && wanted(options_, "rotate_hoisted_8");
-    const Client client(parameters, {runtime::Device::Kind::cuda, options_.device}, hoisted, set.storage);
+    const Client client(parameters, {runtime::Device::Kind::cuda, options_.device}, hoisted,
+                        options_.storage);
     const Timer timer(*client.context, options_.repetitions);
     const std::size_t top = client.context->top_level();
     if (!options_.energy.empty()) return energy(client);
@@ -310,7 +332,8 @@ class Bench {
         << ", \"security\": " << quoted(rlwe::name(parameters.security())) << ", \"mode\": " << quoted(mode)
         << ", \"microseconds\": " << number(timing.median, 2);
     if (bytes != 0) row << ", \"bytes\": " << bytes;
-    if (client.context->key_word() == poly::Word::u48) row << ", \"storage\": \"six-byte\"";
+    if (options_.storage != rlwe::Storage::automatic)
+      row << ", \"storage\": " << quoted(name_of(options_.storage));
     row << more << ", \"spread\": " << number(timing.spread, 2)
         << ", \"checked\": " << (timing.checked ? "true" : "false") << "}";
     rows_.push_back(row.str());
@@ -340,7 +363,11 @@ int run(int count, char** arguments) {
     std::cerr << copies << ": skipped, there is no other GPU\n";
   }
   Bench bench(options);
-  for (const std::string& text : options.bootstraps) bench.run(read_bootstrap(text));
+  for (const std::string& text : options.bootstraps) {
+    BootstrapCase chosen = read_bootstrap(text);
+    chosen.storage = options.storage;
+    bench.run(chosen);
+  }
   for (const std::string& text : options.matrices) bench.run(read_matrix(text));
   for (const Set& set : sets()) {
     if (options.bootstraps.empty() && options.matrices.empty() && wanted(options, set)) bench.run(set);

@@ -26,8 +26,7 @@ struct Client {
   std::unique_ptr<rlwe::Evaluator> evaluator;
 
   /// `rotations`: keys for steps 1 to 8, else for step 1 alone.
-  Client(const rlwe::Parameters& parameters, runtime::Device device, bool rotations,
-         rlwe::Storage storage = rlwe::Storage::eight_byte);
+  Client(const rlwe::Parameters& parameters, runtime::Device device, bool rotations, rlwe::Storage storage);
 
   [[nodiscard]] bool ckks() const { return context->scheme() == rlwe::Scheme::ckks; }
   /// Slots of one object: N/2 complex numbers, or N integers modulo t.

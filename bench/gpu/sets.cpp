@@ -219,13 +219,6 @@ std::vector<Set> own_sets() {
        [] {
          return ckks_chain({1024, times(4, 45), times(2, 46), 2}, 40);
        }},
-      {"smoke-ckks-6",
-       "the same with six-byte storage",
-       [] {
-         return ckks_chain({1024, times(4, 45), times(2, 46), 2}, 40);
-       },
-       {},
-       rlwe::Storage::six_byte},
       {"smoke-bfv", "a small ring, to try the program",
        [] {
          return bfv_chain({1024, times(4, 45), {46}, 4});
@@ -257,11 +250,6 @@ std::vector<Set> own_sets() {
        "CKKS, N 2^16, log Q 1373 in 29 primes below 2^48 and 8 special ones, 4 digits",
        [] { return ckks_chain(chain_29x47, 40); },
        {12}},
-      {"ckks-29x47-6",
-       "the same with six-byte storage",
-       [] { return ckks_chain(chain_29x47, 40); },
-       {12},
-       rlwe::Storage::six_byte},
       {"ckks-1370-40",
        "CKKS, N 2^16, 34 levels of 40 bits and log P 372, 4 digits; 14 limbs are 13 levels",
        [] {

@@ -27,15 +27,17 @@ using namespace nb::literals;
 /// multiplier: an engine's name; "ntt" stands for the backend's own transforms.
 ContextHandle make_context(const rlwe::Parameters& parameters, const std::string& device, int threads,
                            std::size_t memory_limit, const std::string& multiplier,
-                           std::optional<std::uintptr_t> stream, bool six_byte, bool keys_on_host,
-                           bool rotates_as_openfhe, bool times_operations) {
+                           std::optional<std::uintptr_t> stream, const std::string& storage,
+                           bool keys_on_host, bool rotates_as_openfhe, bool times_operations) {
   return {rlwe::Context::make(
       parameters, runtime::Device::parse(device),
       {.threads = threads,
        .multiplier = multiplier == "ntt" ? nullptr : multiply::make_ring_multiplier(multiplier),
        .memory_limit = memory_limit,
        .stream = stream,
-       .storage = six_byte ? rlwe::Storage::six_byte : rlwe::Storage::eight_byte,
+       .storage = storage == "auto"     ? rlwe::Storage::automatic
+                  : storage == "packed" ? rlwe::Storage::packed
+                                        : rlwe::Storage::eight_byte,
        .keys = keys_on_host ? rlwe::KeyPlace::host : rlwe::KeyPlace::device,
        .long_rotations = rotates_as_openfhe ? rlwe::LongRotations::openfhe : rlwe::LongRotations::within_rows,
        .ledger = times_operations ? std::make_shared<poly::Ledger>() : nullptr,
@@ -100,8 +102,11 @@ void bind_context(nb::module_& m) {
                    [](const ContextHandle& self) { return self.context->backend().device().name(); })
       .def_prop_ro("description",
                    [](const ContextHandle& self) { return self.context->backend().description(); })
-      .def_prop_ro("key_word_bytes",
-                   [](const ContextHandle& self) { return static_cast<int>(self.context->key_word()); })
+      .def_prop_ro("packs_keys",
+                   [](const ContextHandle& self) { return self.context->key_word() == poly::Word::u50; })
+      .def_prop_ro(
+          "packs_matrix_keys",
+          [](const ContextHandle& self) { return self.context->matrix_key_word() == poly::Word::u50; })
       .def_prop_ro("keys_on_host", [](const ContextHandle& self) { return self.context->keys_on_host(); })
       .def_prop_ro("memory_used", [](const ContextHandle& self) { return self.context->memory_used(); })
       .def_prop_ro("host_memory_used",
@@ -121,7 +126,7 @@ void bind_context(nb::module_& m) {
            [](const ContextHandle& self) { return self.context->conjugation_element(); });
 
   m.def("make_context", &make_context, "parameters"_a, "device"_a, "threads"_a, "memory_limit"_a,
-        "multiplier"_a, "stream"_a.none(), "six_byte"_a, "keys_on_host"_a, "rotates_as_openfhe"_a,
+        "multiplier"_a, "stream"_a.none(), "storage"_a, "keys_on_host"_a, "rotates_as_openfhe"_a,
         "times_operations"_a = false, ReleaseGil());
   m.def("devices", &devices, ReleaseGil());
   m.def("find_cuda_devices", &runtime::find_cuda_devices, ReleaseGil());

@@ -10,6 +10,7 @@ import pytest
 
 import hemera as hm
 from hemera import errors
+from hemera.objects.devices import DeviceOptions
 
 
 def parameters(bits: int) -> hm.ckks.Parameters:
@@ -18,9 +19,9 @@ def parameters(bits: int) -> hm.ckks.Parameters:
     )
 
 
-def test_six_bytes_change_nothing_on_a_cpu() -> None:
-    with pytest.warns(UserWarning, match=r"'six-byte' is of GPUs: on 'cpu' keys are kept as 'eight-byte'"):
-        ctx = hm.Context(parameters(46), "cpu", storage="six-byte")
+def test_packed_keys_change_nothing_on_a_cpu() -> None:
+    with pytest.warns(UserWarning, match=r"'packed' is of GPUs: on 'cpu' keys are kept as 'eight-byte'"):
+        ctx = hm.Context(parameters(46), "cpu", storage="packed")
     assert ctx.storage == "eight-byte"
     assert ctx.on("cpu") is ctx
     sk = ctx.generate_secret_key()
@@ -33,11 +34,19 @@ def test_six_bytes_change_nothing_on_a_cpu() -> None:
     assert bytes((x * x).rotate(1)) == bytes((there * there).rotate(1))
 
 
+def test_the_former_name_of_packed_storage_is_told() -> None:
+    with pytest.warns(DeprecationWarning, match="'six-byte' is storage='packed' now") as told:
+        ctx = hm.Context(parameters(50), "cpu", storage="six-byte")
+    assert told[0].filename == __file__
+    assert ctx.on("cpu").storage == "eight-byte"
+    assert DeviceOptions(storage="six-byte").storage == "packed"  # as pools and servers take it
+
+
 @pytest.mark.parametrize("scheme", [hm.bfv, hm.bgv])
 def test_another_storage_than_was_asked_for_is_told(scheme: Any) -> None:
     params = scheme.Parameters.for_circuit(1, plain_bits=20)
     with pytest.warns(UserWarning, match="kept as 'eight-byte'") as told:
-        assert hm.Context(params, "cpu", storage="six-byte").storage == "eight-byte"
+        assert hm.Context(params, "cpu", storage="packed").storage == "eight-byte"
     assert told[0].filename == __file__
     with warnings.catch_warnings():
         warnings.simplefilter("error")
@@ -46,10 +55,10 @@ def test_another_storage_than_was_asked_for_is_told(scheme: Any) -> None:
 
 @pytest.mark.filterwarnings("ignore:storage=")
 def test_primes_must_fit_on_every_device() -> None:
-    for name in ("six-byte", "eight-byte"):
-        assert hm.Context(parameters(48), "cpu", storage=name)
-    assert hm.Context(parameters(49), "cpu")
-    with pytest.raises(errors.ParameterError, match="below 2\\^48"):
-        hm.Context(parameters(49), "cpu", storage="six-byte")
-    with pytest.raises(errors.ParameterError, match="'eight-byte', 'six-byte', not 'six'"):
+    for name in ("packed", "eight-byte", "auto"):
+        assert hm.Context(parameters(50), "cpu", storage=name)
+    assert hm.Context(parameters(51), "cpu")
+    with pytest.raises(errors.ParameterError, match="words of 50 bits"):
+        hm.Context(parameters(51), "cpu", storage="packed")
+    with pytest.raises(errors.ParameterError, match="'auto', 'eight-byte', 'packed', not 'six'"):
         hm.Context(parameters(46), "cpu", storage="six")

@@ -15,6 +15,7 @@
 #include "hemera/rlwe/parts.hpp"
 #include "hemera/rlwe/turned_product.hpp"
 #include "hemera/runtime/error.hpp"
+#include "rlwe/key_storage.hpp"
 #include "rlwe/requirements.hpp"
 
 namespace hemera::circuits {
@@ -40,12 +41,17 @@ Work Cost::total_work() const {
   return total;
 }
 
+namespace {
+
+std::size_t key_words(std::size_t degree, const KeyNeed& need) {
+  return rlwe::key_digits(need.gadget) * 2 * (need.gadget.base.size() + need.gadget.special.size()) * degree;
+}
+
+}  // namespace
+
 std::size_t key_bytes(std::size_t degree, std::span<const KeyNeed> needs) {
   std::size_t words = 0;
-  for (const KeyNeed& need : needs) {
-    words +=
-        rlwe::key_digits(need.gadget) * 2 * (need.gadget.base.size() + need.gadget.special.size()) * degree;
-  }
+  for (const KeyNeed& need : needs) words += key_words(degree, need);
   return words * sizeof(std::uint64_t);
 }
 
@@ -211,10 +217,21 @@ void require_room(const rlwe::Context& context, std::size_t bytes, const std::st
 
 namespace {
 
+// Wherever they are.
+std::size_t stored_key_bytes(const rlwe::Context& context, std::span<const KeyNeed> needs) {
+  std::size_t bytes = 0;
+  for (const KeyNeed& need : needs) {
+    const rlwe::Context& own =
+        is_of_circuit(need) && context.parameters().has_circuit() ? *context.circuit() : context;
+    bytes += poly::stored_bytes(rlwe::stored_word(own, rlwe::role_in_circuit(need.role), need.gadget),
+                                key_words(context.degree(), need));
+  }
+  return bytes;
+}
+
 // Of the device's memory.
-std::size_t stored_key_bytes(const rlwe::Context& context, const Cost& cost) {
-  if (context.keys_on_host()) return 0;
-  return cost.key_bytes / sizeof(std::uint64_t) * static_cast<std::size_t>(context.key_word());
+std::size_t device_key_bytes(const rlwe::Context& context, std::span<const KeyNeed> needs) {
+  return context.keys_on_host() ? 0 : stored_key_bytes(context, needs);
 }
 
 std::size_t stored_plaintext_bytes(const rlwe::Context& context, const Cost& cost) {
@@ -224,21 +241,24 @@ std::size_t stored_plaintext_bytes(const rlwe::Context& context, const Cost& cos
 // What a GPU's context would need that stores keys elsewhere or in fewer bytes: for the error of one with too
 // little room. `plaintexts`, `workspace`: their bytes.
 std::string smaller_contexts(const rlwe::Context& context, std::size_t plaintexts, std::size_t workspace,
-                             const Cost& cost) {
+                             std::span<const KeyNeed> needs) {
   std::string ways;
-  if (context.backend().device().kind != runtime::Device::Kind::cuda || cost.key_bytes == 0) return ways;
+  if (context.backend().device().kind != runtime::Device::Kind::cuda || needs.empty()) return ways;
   if (context.keys_on_host()) return ways;
   const poly::RnsBase& base = context.key_base();
-  bool fits_six = context.key_word() == poly::Word::u64;
+  bool fits = context.key_word() == poly::Word::u64;
   for (std::size_t i = 0; i < base.size(); ++i) {
-    fits_six = fits_six && base.modulus(i).bits() <= poly::word_bits(poly::Word::u48);
+    fits = fits && base.modulus(i).bits() <= poly::word_bits(poly::Word::u50);
   }
-  if (fits_six) {
-    ways += "; with six-byte storage " + std::to_string(plaintexts + workspace + cost.key_bytes / 8 * 6) +
+  if (fits) {
+    ways += "; with packed storage " +
+            std::to_string(plaintexts + workspace +
+                           poly::stored_bytes(poly::Word::u50,
+                                              key_bytes(context.degree(), needs) / sizeof(std::uint64_t))) +
             " bytes would do";
   }
   return ways + "; with keys on the host " + std::to_string(workspace) + " bytes of the device, and " +
-         std::to_string(plaintexts + stored_key_bytes(context, cost)) + " of the host's memory";
+         std::to_string(plaintexts + stored_key_bytes(context, needs)) + " of the host's memory";
 }
 
 bool only_counts(const rlwe::Context& context) {
@@ -316,15 +336,15 @@ void Plan::require_memory(const rlwe::Context& context, std::size_t batch) const
   require_parameters(context, "memory of a plan");
   const std::size_t workspace = batch * cost().workspace_bytes;
   require_room(context,
-               stored_key_bytes(context, cost()) + stored_plaintext_bytes(context, cost()) + workspace,
+               device_key_bytes(context, needed_keys()) + stored_plaintext_bytes(context, cost()) + workspace,
                "keys, plaintexts and workspace of a plan",
-               smaller_contexts(context, cost().plaintext_bytes, workspace, cost()));
+               smaller_contexts(context, cost().plaintext_bytes, workspace, needed_keys()));
 }
 
 rlwe::EvaluationKeys Plan::generate_keys(const rlwe::SecretKey& secret) const {
   require_parameters(*secret.context, "keys of a plan");
-  require_room(*secret.context, stored_key_bytes(*secret.context, cost()), "keys of a plan",
-               smaller_contexts(*secret.context, 0, 0, cost()));
+  require_room(*secret.context, device_key_bytes(*secret.context, needed_keys()), "keys of a plan",
+               smaller_contexts(*secret.context, 0, 0, needed_keys()));
   return circuits::generate_keys(secret, needed_keys());
 }
 

@@ -35,7 +35,7 @@ std::unique_ptr<Backend::Recording> Backend::record(Queue& /*queue*/,
 void Backend::check_stored(const char* operation, const char* operand, const ConstPolyView& view) const {
   if (stores(view.word)) return;
   throw MismatchError(std::string(operation) + ": " + operand + " has residues in words of " +
-                      std::to_string(static_cast<int>(view.word)) + " bytes, which " + device().name() +
+                      std::to_string(word_bits(view.word)) + " bits, which " + device().name() +
                       " does not store; use words of 8 bytes");
 }
 

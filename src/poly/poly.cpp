@@ -12,8 +12,8 @@ void require_fits(const arith::Modulus& modulus, Word word) {
   if (modulus.bits() <= word_bits(word)) return;
   throw ParameterError("the modulus " + std::to_string(modulus.value()) + " has " +
                        std::to_string(modulus.bits()) + " bits, but words of " +
-                       std::to_string(static_cast<int>(word)) + " bytes store residues of moduli below 2^" +
-                       std::to_string(word_bits(word)) + "; use words of 8 bytes, or smaller primes");
+                       std::to_string(word_bits(word)) +
+                       " bits store residues of smaller moduli; use words of 8 bytes, or smaller primes");
 }
 
 Poly::Poly(const std::shared_ptr<runtime::Memory>& memory, std::size_t batch, std::size_t components,
@@ -32,14 +32,13 @@ Poly::Poly(const std::shared_ptr<runtime::Memory>& memory, std::size_t batch, st
   }
   if (word != Word::u64) {
     if (shape_.degree != degree) {
-      throw ParameterError("limbs in words of " + std::to_string(static_cast<int>(word)) +
-                           " bytes have all of their entries");
+      throw ParameterError("limbs in words of " + std::to_string(word_bits(word)) +
+                           " bits have all of their entries");
     }
     for (std::size_t i = 0; i < base_.size(); ++i) require_fits(base_.modulus(i), word);
   }
   // A product that wraps would ask for little memory and be overrun later.
-  const auto bytes_of_word = static_cast<std::size_t>(word);
-  std::size_t room = std::numeric_limits<std::size_t>::max() / bytes_of_word;
+  std::size_t room = std::numeric_limits<std::size_t>::max() / sizeof(std::uint64_t);
   for (const std::size_t extent : {batch, components, shape_.limbs, shape_.degree}) {
     if (extent != 0) room /= extent;
   }
@@ -49,7 +48,7 @@ Poly::Poly(const std::shared_ptr<runtime::Memory>& memory, std::size_t batch, st
                            std::to_string(shape_.degree) +
                            " residues does not fit the address space; use a smaller batch");
   }
-  buffer_ = runtime::Buffer(memory, shape_.words() * bytes_of_word, secrecy);
+  buffer_ = runtime::Buffer(memory, stored_bytes(word, shape_.words()), secrecy);
 }
 
 }  // namespace hemera::poly

@@ -14,13 +14,13 @@ namespace {
 void check_word(const char* operation, const char* operand, Word actual, Word expected) {
   if (actual == expected) return;
   throw MismatchError(std::string(operation) + ": " + operand + " stores residues in " +
-                      std::to_string(static_cast<int>(actual)) + " bytes, but needs " +
-                      std::to_string(static_cast<int>(expected)));
+                      std::to_string(word_bits(actual)) + " bits, but needs " +
+                      std::to_string(word_bits(expected)));
 }
 
 // The view as if it were in words of 64 bits, where others may be.
 ConstPolyView in_wide_words(ConstPolyView view) {
-  if (view.word == Word::u48) view.word = Word::u64;
+  if (view.word == Word::u50) view.word = Word::u64;
   return view;
 }
 

@@ -21,6 +21,9 @@ std::vector<std::uint32_t> indices_of(const poly::RnsBase& base) {
   return {base.indices().begin(), base.indices().end()};
 }
 
+// In smaller rings latency bounds what reads keys.
+constexpr std::size_t least_packed_degree = std::size_t{1} << 15;
+
 // Bits that BFV's auxiliary base has beyond log2(Q t N): sums of two products, signs, rounding.
 constexpr double auxiliary_spare_bits = 8;
 
@@ -130,12 +133,7 @@ Context::Context(Parameters parameters, runtime::Device device, ContextOptions o
   }
   queue_ = backend_->make_thread_queue();
   make_bases(ring, auxiliary);
-  if (options.storage == Storage::six_byte) {
-    for (std::size_t i = 0; i < key_base_.size(); ++i) {
-      poly::require_fits(key_base_.modulus(i), poly::Word::u48);
-    }
-    if (backend_->stores(poly::Word::u48)) key_word_ = poly::Word::u48;
-  }
+  choose_key_words(options.storage);
 }
 
 Context::Context(Parameters parameters, const Context& whole)
@@ -147,9 +145,23 @@ Context::Context(Parameters parameters, const Context& whole)
       multiplier_(whole.multiplier_),
       queue_(whole.queue_),
       key_word_(whole.key_word_),
+      matrix_key_word_(whole.matrix_key_word_),
       long_rotations_(LongRotations::within_rows),
       plans_(std::make_unique<Plans>()) {
   make_bases(whole.key_base_.ring(), {});
+}
+
+void Context::choose_key_words(Storage storage) {
+  if (storage == Storage::eight_byte) return;
+  const bool packs = storage == Storage::packed;
+  bool fits = backend_->stores(poly::Word::u50);
+  for (std::size_t i = 0; i < key_base_.size(); ++i) {
+    if (packs) poly::require_fits(key_base_.modulus(i), poly::Word::u50);
+    fits = fits && key_base_.modulus(i).bits() <= poly::word_bits(poly::Word::u50);
+  }
+  if (!fits) return;
+  if (packs) key_word_ = poly::Word::u50;
+  if (packs || degree() >= least_packed_degree) matrix_key_word_ = poly::Word::u50;
 }
 
 void Context::make_bases(const std::shared_ptr<const poly::Ring>& ring,

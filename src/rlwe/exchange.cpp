@@ -39,7 +39,7 @@ Rows part_of(std::size_t rows, std::size_t member, std::size_t members) {
 
 template <typename View>
 View rows_of(View view, const Rows& rows) {
-  const std::size_t row = view.shape.degree * static_cast<std::size_t>(view.word);
+  const std::size_t row = poly::stored_bytes(view.word, view.shape.degree);
   return View(view.data + rows.first * row, {1, 1, rows.count, view.shape.degree}, view.word);
 }
 

@@ -23,6 +23,22 @@ poly::Poly stored_key(const Context& context, poly::Poly key) {
   return copy_of(context, key, context.key_word(), context.key_memory());
 }
 
+// Matrices read little but keys, so that fewer bytes are worth their decoding; a switch alone is slower by a
+// twentieth.
+poly::Word stored_word(const Context& context, const KeyRole& role, const GadgetPrimes& gadget) {
+  if (context.matrix_key_word() == context.key_word() || role.power != 1) return context.key_word();
+  const std::size_t level = context.gadget(gadget)->highest_level();
+  return gadget == context.gadget(level)->primes() ? context.key_word() : context.matrix_key_word();
+}
+
+std::shared_ptr<const SwitchingKey> stored_for(const KeyRole& role, std::shared_ptr<const SwitchingKey> key) {
+  const Context& context = *key->context;
+  const poly::Word word = stored_word(context, role, key->gadget->primes());
+  if (key->poly.word() == word) return key;
+  return std::make_shared<const SwitchingKey>(SwitchingKey{
+      key->context, key->gadget, copy_of(context, key->poly, word, context.key_memory()), key->seed});
+}
+
 Plaintext stored_plaintext(Plaintext plaintext) {
   const Context& context = *plaintext.context;
   if (!context.keys_on_host()) return plaintext;

@@ -56,7 +56,7 @@ Security SwitchingKey::security() const { return context->parameters().security(
 void EvaluationKeys::add(const KeyRole& role, std::shared_ptr<const SwitchingKey> key) {
   if (context) require_same_context(*key_context(context, role), *key->context, "adding a key");
   const GadgetPrimes& gadget = key->gadget->primes();
-  switching[role].insert_or_assign(gadget, std::move(key));
+  switching[role].insert_or_assign(gadget, stored_for(role, std::move(key)));
 }
 
 void EvaluationKeys::merge(const EvaluationKeys& other) {

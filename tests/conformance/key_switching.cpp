@@ -281,8 +281,10 @@ TEST_P(BackendTest, ModUpCommutesWithAutomorphisms) {
 }
 
 // Sums of switched, turned and multiplied polynomials, beside the sum by the simple operations.
+// `own_factors`: some polynomials of the batch have factors of their own.
 void check_hoisted_products(const BackendCase& backend_case, const Gadget& gadget, std::size_t degree,
-                            std::size_t batch, std::size_t outputs, std::size_t count) {
+                            std::size_t batch, std::size_t outputs, std::size_t count,
+                            bool own_factors = false) {
   SCOPED_TRACE(std::string(gadget.name) + ", " + std::to_string(outputs) + " outputs of " +
                std::to_string(count) + " terms");
   Rig rig(backend_case, degree, gadget.bits);
@@ -303,7 +305,7 @@ void check_hoisted_products(const BackendCase& backend_case, const Gadget& gadge
        {std::size_t{0}, std::size_t{64}, degree / 2, degree / 16, std::max<std::size_t>(64, degree / 256)}) {
     factors.push_back(rig.upload(rig.random(extended, 1, 1, entries)));
   }
-  factors.push_back(rig.upload(rig.random(extended, batch, 1)));
+  if (own_factors) factors.push_back(rig.upload(rig.random(extended, batch, 1)));
 
   using Term = poly::HoistedTerm;
   std::vector<Term> terms;
@@ -317,7 +319,7 @@ void check_hoisted_products(const BackendCase& backend_case, const Gadget& gadge
     if (k % 4 != 2) term.addend = (k % 2 == 0 ? over_base : over_extended).view();
     if (k % 4 == 3) term.addend = term.addend.components(0, 1);
     for (std::size_t g = 0; g < outputs; ++g) {
-      term.factors.push_back((k + g) % 6 == 5 ? poly::ConstPolyView()
+      term.factors.push_back((k + g) % 7 == 6 ? poly::ConstPolyView()
                                               : factors[(k + g) % factors.size()].view());
     }
     terms.push_back(std::move(term));
@@ -347,11 +349,16 @@ void check_hoisted_products(const BackendCase& backend_case, const Gadget& gadge
 }
 
 TEST_P(BackendTest, HoistedProducts) {
-  for (const Gadget& gadget : gadgets()) check_hoisted_products(GetParam(), gadget, 1024, 3, 2, 7);
+  for (const Gadget& gadget : gadgets()) {
+    check_hoisted_products(GetParam(), gadget, 1024, 3, 2, 7, true);
+    check_hoisted_products(GetParam(), gadget, 1024, 4, 2, 7);
+  }
   for (const std::size_t outputs : {1, 4, 11}) {
     check_hoisted_products(GetParam(), gadgets()[0], 1024, 1, outputs, 9);
+    check_hoisted_products(GetParam(), gadgets()[0], 1024, 2, outputs, 9);
   }
   check_hoisted_products(GetParam(), gadgets()[1], 1024, 2, 3, 70);
+  check_hoisted_products(GetParam(), gadgets()[1], 1024, 2, 3, 7, true);
 }
 
 // More than are read at a time.
@@ -377,6 +384,7 @@ TEST_P(BackendTest, HoistedProductsOfManyDigits) {
 
 TEST_P(BackendTest, HoistedProductsInALargeRing) {
   check_hoisted_products(GetParam(), gadgets()[0], 32768, 1, 4, 6);
+  check_hoisted_products(GetParam(), gadgets()[0], 8192, 2, 4, 6);
   check_hoisted_products(GetParam(), gadgets()[montgomery], 8192, 1, 2, 6);
 }
 

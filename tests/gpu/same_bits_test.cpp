@@ -111,10 +111,10 @@ std::vector<Setting> settings() {
   }
   for (const std::size_t index : {std::size_t{0}, std::size_t{3}, std::size_t{4}, std::size_t{10}}) {
     const Setting& base = result.at(index);
-    result.push_back({base.name + "_six_byte", base.parameters, rlwe::Storage::six_byte});
+    result.push_back({base.name + "_packed", base.parameters, rlwe::Storage::packed});
   }
-  result.push_back({result.front().name + "_six_byte_on_host", result.front().parameters,
-                    rlwe::Storage::six_byte, rlwe::KeyPlace::host});
+  result.push_back({result.front().name + "_packed_on_host", result.front().parameters, rlwe::Storage::packed,
+                    rlwe::KeyPlace::host});
   result.push_back({result.at(6).name + "_on_host", result.at(6).parameters, rlwe::Storage::eight_byte,
                     rlwe::KeyPlace::host});
   return result;
@@ -266,10 +266,10 @@ TEST_P(SameBits, OnTheDeviceAndOnTheCpu) {
   there.secret = rlwe::generate_secret_key(there.context);
   const rlwe::EvaluationKeys keys =
       rlwe::generate_keys(there.secret, {.rotations = {1, -5}, .conjugation = true});
-  if (GetParam().storage == rlwe::Storage::six_byte) {
-    EXPECT_EQ(there.context->key_word(), poly::Word::u48);
+  if (GetParam().storage == rlwe::Storage::packed) {
+    EXPECT_EQ(there.context->key_word(), poly::Word::u50);
     const std::size_t words = parameters.switching_key_bytes() / sizeof(std::uint64_t);
-    EXPECT_EQ(keys.memory_bytes(), keys.public_key->poly.bytes() + 4 * 6 * words)
+    EXPECT_EQ(keys.memory_bytes(), keys.public_key->poly.bytes() + 4 * (words / 4 * 25))
         << "relinearization, 3 rotations";
   }
   if (GetParam().keys == rlwe::KeyPlace::host) {
@@ -454,7 +454,7 @@ TEST(SchemesOnDevices, ExactBootstrapsHaveTheBitsOfTheCpuAlsoCaptured) {
 }
 
 // Matrices read their keys in a kernel of their own; plans count what keys take.
-TEST(SchemesOnDevices, MatricesWithSixByteKeysHaveTheBitsOfTheCpu) {
+TEST(SchemesOnDevices, MatricesWithPackedKeysHaveTheBitsOfTheCpu) {
   const rlwe::Parameters parameters = settings().front().parameters;
   constexpr std::size_t slots = 64;
   circuits::Diagonals diagonals;
@@ -464,11 +464,11 @@ TEST(SchemesOnDevices, MatricesWithSixByteKeysHaveTheBitsOfTheCpu) {
     }
   }
   const circuits::LinearTransform plan(parameters, diagonals, slots);
-  const auto there = tests::make_context(parameters, 0, rlwe::Storage::six_byte);
+  const auto there = tests::make_context(parameters, 0, rlwe::Storage::packed);
   const auto here = rlwe::Context::make(parameters, {}, {.threads = 1});
   const rlwe::SecretKey secret = rlwe::generate_secret_key(there);
   const rlwe::EvaluationKeys keys = plan.generate_keys(secret);
-  EXPECT_EQ(keys.memory_bytes(), plan.cost().key_bytes / 8 * 6);
+  EXPECT_EQ(keys.memory_bytes(), plan.cost().key_bytes / 32 * 25);
   const rlwe::EvaluationKeys keys_here = io::load_evaluation_keys(here, io::save(keys));
   const ckks::Evaluator evaluator(there, keys), evaluator_here(here, keys_here);
   const std::size_t before = there->key_memory()->used();
@@ -489,13 +489,13 @@ TEST(SchemesOnDevices, MatricesWithSixByteKeysHaveTheBitsOfTheCpu) {
   EXPECT_EQ(copied.memory_bytes(), plan.cost().key_bytes);
   EXPECT_TRUE(io::save(copied, whole) == io::save(keys, whole));
 
-  // Room for the keys in six bytes, but not in eight.
+  // Room for the keys packed, but not in eight.
   const std::size_t limit =
       tests::make_context(parameters)->memory_used() + plan.memory_bytes() - plan.cost().key_bytes / 8;
   const auto make = [&](rlwe::Storage storage) {
     return rlwe::Context::make(parameters, tests::device(), {.memory_limit = limit, .storage = storage});
   };
-  EXPECT_NO_THROW(plan.require_memory(*make(rlwe::Storage::six_byte)));
+  EXPECT_NO_THROW(plan.require_memory(*make(rlwe::Storage::packed)));
   EXPECT_THROW(plan.require_memory(*make(rlwe::Storage::eight_byte)), OutOfMemoryError);
 }
 
@@ -528,7 +528,7 @@ TEST(SchemesOnDevices, MatricesWithKeysOnTheHostHaveTheBitsOfTheCpu) {
                         " of the host's memory"),
               std::string::npos)
         << text;
-    EXPECT_NE(text.find("with six-byte storage " + std::to_string(rest + plan.cost().key_bytes / 8 * 6)),
+    EXPECT_NE(text.find("with packed storage " + std::to_string(rest + plan.cost().key_bytes / 32 * 25)),
               std::string::npos)
         << text;
   }
@@ -584,15 +584,69 @@ TEST(SchemesOnDevices, KeysOnTheHostAreAsOnTheDeviceOnACpu) {
   EXPECT_EQ(context->key_memory(), context->memory());
 }
 
-TEST(SchemesOnDevices, SixByteStorageRefusesLargerPrimes) {
+TEST(SchemesOnDevices, PackedStorageRefusesLargerPrimes) {
   const rlwe::Parameters parameters = ckks::parameters_from_bits({.degree = 1024,
-                                                                  .prime_bits = {48, 48},
-                                                                  .special_bits = {49},
+                                                                  .prime_bits = {50, 50},
+                                                                  .special_bits = {51},
                                                                   .scale = 0x1p36,
                                                                   .security = std::nullopt});
-  EXPECT_THROW(tests::make_context(parameters, 0, rlwe::Storage::six_byte), ParameterError);
-  EXPECT_THROW(rlwe::Context::make(parameters, {}, {.storage = rlwe::Storage::six_byte}), ParameterError);
+  EXPECT_THROW(tests::make_context(parameters, 0, rlwe::Storage::packed), ParameterError);
+  EXPECT_THROW(rlwe::Context::make(parameters, {}, {.storage = rlwe::Storage::packed}), ParameterError);
   EXPECT_EQ(tests::make_context(parameters)->key_word(), poly::Word::u64);
+}
+
+// Those of circuits' own gadgets alone, in large rings.
+TEST(SchemesOnDevices, KeysOfMatricesArePackedByThemselves) {
+  for (const std::size_t degree : {std::size_t{1} << 14, std::size_t{1} << 15}) {
+    const rlwe::Parameters parameters = ckks::parameters_from_bits({.degree = degree,
+                                                                    .prime_bits = {50, 40},
+                                                                    .special_bits = {50, 49},
+                                                                    .scale = 0x1p40,
+                                                                    .security = std::nullopt});
+    const rlwe::GadgetPrimes usual = parameters.default_gadget(1);
+    rlwe::GadgetPrimes own = usual;
+    own.special.pop_back();
+    own.digits = {{own.base[0]}, {own.base[1]}};
+    for (const rlwe::Storage storage :
+         {rlwe::Storage::eight_byte, rlwe::Storage::automatic, rlwe::Storage::packed}) {
+      const auto context = tests::make_context(parameters, 0, storage);
+      const rlwe::SecretKey secret = rlwe::generate_secret_key(context);
+      const auto word = [&](const rlwe::KeyRole& role, const rlwe::GadgetPrimes& gadget) {
+        rlwe::EvaluationKeys keys;
+        keys.context = context;
+        const auto primes = context->gadget(gadget);
+        keys.add(role, std::make_shared<const rlwe::SwitchingKey>(
+                           role.power == 2 ? rlwe::generate_relinearization_key(secret, primes)
+                                           : rlwe::generate_galois_key(secret, 5, primes)));
+        return keys.find(role, gadget)->poly.word();
+      };
+      const bool stores = context->backend().stores(poly::Word::u50);
+      const auto packed = [&](bool packs) { return packs && stores ? poly::Word::u50 : poly::Word::u64; };
+      const bool all = storage == rlwe::Storage::packed;
+      const bool matrices = all || (storage == rlwe::Storage::automatic && degree == std::size_t{1} << 15);
+      EXPECT_EQ(word(rlwe::KeyRole::galois(5), own), packed(matrices));
+      EXPECT_EQ(word(rlwe::KeyRole::galois(5), usual), packed(all));
+      EXPECT_EQ(word(rlwe::KeyRole::relinearization(), own), packed(all));
+    }
+    if (!tests::make_context(parameters)->backend().stores(poly::Word::u50)) continue;
+    // Plans count the bytes that there will be.
+    constexpr std::size_t slots = 64;
+    const std::vector<Complex> ones(slots, 1);
+    const circuits::LinearTransform plan(parameters, {{0, ones}, {1, ones}, {2, ones}}, slots,
+                                         {.gadget = own});
+    const std::size_t limit =
+        tests::make_context(parameters)->memory_used() + plan.memory_bytes() - plan.cost().key_bytes / 8;
+    const auto require = [&](rlwe::Storage storage) {
+      plan.require_memory(
+          *rlwe::Context::make(parameters, tests::device(), {.memory_limit = limit, .storage = storage}));
+    };
+    EXPECT_THROW(require(rlwe::Storage::eight_byte), OutOfMemoryError);
+    if (degree == std::size_t{1} << 15) {
+      EXPECT_NO_THROW(require(rlwe::Storage::automatic));
+    } else {
+      EXPECT_THROW(require(rlwe::Storage::automatic), OutOfMemoryError);
+    }
+  }
 }
 
 INSTANTIATE_TEST_SUITE_P(Schemes, SameBits, ::testing::ValuesIn(settings()),

@@ -210,11 +210,11 @@ TEST(CudaSchedule, SmallRingsRunInClustersWhileTheseFillTheDeviceOnce) {
   SwitchShape smaller = small_rotation(100);
   smaller.sum.passes = smaller.division_passes = false;
   EXPECT_EQ(way_of(smaller, on("h200")), Way::clusters);
-  // Devices without clusters, keys in six bytes, many digits, other bases.
+  // Devices without clusters, packed keys, many digits, other bases.
   EXPECT_EQ(way_of(small_rotation(1), on("a100")), Way::passes);
   EXPECT_EQ(way_of(small_rotation(1), on("h200", "clusters=0")), Way::passes);
   SwitchShape other = small_rotation(1);
-  other.sum.six_bytes = true;
+  other.sum.packed_key = true;
   EXPECT_EQ(way_of(other, on("h200")), Way::passes);
   other = small_rotation(1);
   other.sum.cluster_bytes = 227 * 1024;

@@ -14,12 +14,17 @@ namespace hemera::poly {
 inline constexpr std::size_t min_degree = std::size_t{1} << 10;
 inline constexpr std::size_t max_degree = std::size_t{1} << 17;
 
-/// Bytes of a stored residue. A base has one word; buffers, views and files carry it. u48 is for keys alone,
-/// in the memory of backends that have kernels for it (Backend::stores): every 256 entries of a limb are
-/// their low 32 bits, and then their high 16 bits.
-enum class Word : std::uint8_t { u32 = 4, u48 = 6, u64 = 8 };
+/// How a residue is stored; the numbers are those of files. A base has one word; buffers, views and files
+/// carry it. u50 is for keys alone, in the memory of backends that have kernels for it (Backend::stores):
+/// every 256 entries of a limb are their low 32 bits, then the 16 bits above these, then the two highest
+/// ones, those of four entries a byte.
+enum class Word : std::uint8_t { u32 = 4, u64 = 8, u50 = 50 };
 /// Moduli of residues in words of this kind are below 2^word_bits.
-constexpr int word_bits(Word word) { return 8 * static_cast<int>(word); }
+constexpr int word_bits(Word word) { return word == Word::u50 ? 50 : 8 * static_cast<int>(word); }
+/// Bytes of so many residues; of u50 a multiple of four.
+constexpr std::size_t stored_bytes(Word word, std::size_t residues) {
+  return word == Word::u50 ? residues / 4 * 25 : residues * static_cast<std::size_t>(word);
+}
 
 /// The meaning of the N entries of a limb: coefficients, or values at the odd powers of the root. Standard
 /// evaluation order: entry i is the value at root^(2 reverse_bits(i) + 1).

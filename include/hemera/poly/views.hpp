@@ -80,19 +80,19 @@ struct BasicPolyView {
 
   [[nodiscard]] BasicPolyView batches(std::size_t first, std::size_t count) const {
     BasicPolyView part = *this;
-    part.data += first * batch_stride * static_cast<std::size_t>(word);
+    part.data += stored_bytes(word, first * batch_stride);
     part.shape.batch = count;
     return part;
   }
   [[nodiscard]] BasicPolyView components(std::size_t first, std::size_t count) const {
     BasicPolyView part = *this;
-    part.data += first * component_stride * static_cast<std::size_t>(word);
+    part.data += stored_bytes(word, first * component_stride);
     part.shape.components = count;
     return part;
   }
   [[nodiscard]] BasicPolyView limbs(std::size_t first, std::size_t count) const {
     BasicPolyView part = *this;
-    part.data += first * limb_stride * static_cast<std::size_t>(word);
+    part.data += stored_bytes(word, first * limb_stride);
     part.shape.limbs = count;
     return part;
   }

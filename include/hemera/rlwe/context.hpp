@@ -30,10 +30,13 @@ class Backend;
 
 namespace hemera::rlwe {
 
-/// Bytes of each residue of a switching key in a GPU's memory. Files and results have the same bits.
+/// How residues of switching keys are stored in a GPU's memory. Files and results have the same bits. On the
+/// CPU all are as eight_byte.
 enum class Storage : std::uint8_t {
-  eight_byte,
-  six_byte,  ///< a quarter less memory and traffic, for primes below 2^48; on the CPU as eight_byte
+  automatic,   ///< keys of the matrices of circuits packed, from N = 2^15 on
+  eight_byte,  ///< in words of eight bytes
+  packed,      ///< in 50 bits, 22 % less memory and traffic, for primes below 2^50
+  six_byte [[deprecated("use packed")]] = packed,
 };
 
 /// Where a GPU's switching keys, and the plaintexts of prepared circuits, are kept. Files and results have
@@ -66,7 +69,7 @@ struct ContextOptions {
   /// A cudaStream_t as a number: all operations run in it, and it must outlive the context. Without one each
   /// host thread has a stream of its own.
   std::optional<std::uintptr_t> stream = std::nullopt;
-  Storage storage = Storage::eight_byte;
+  Storage storage = Storage::automatic;
   KeyPlace keys = KeyPlace::device;
   /// For Evaluator::rotate and its keys. Sessions with OpenFHE have `openfhe`.
   LongRotations long_rotations = LongRotations::within_rows;
@@ -88,8 +91,8 @@ struct Descent {
 class Context {
  public:
   /// Throws DeviceError if the device is not there, or is no CPU and there is a multiplier. Throws
-  /// ParameterError if a stream is given elsewhere than on a GPU, or if, with six-byte storage on any device,
-  /// a ciphertext, special or key prime has more than 48 bits.
+  /// ParameterError if a stream is given elsewhere than on a GPU, or if, with packed storage on any device, a
+  /// ciphertext, special or key prime has more than 50 bits.
   static std::shared_ptr<const Context> make(Parameters parameters, runtime::Device device = {},
                                              ContextOptions options = {});
 
@@ -146,8 +149,10 @@ class Context {
   /// The ledger that notes this context's operations; null if there is none.
   [[nodiscard]] const std::shared_ptr<poly::Ledger>& ledger() const { return ledger_; }
 
-  /// The words of switching keys: Word::u48 on a GPU for six-byte storage.
+  /// The words of switching keys; and, in sets of keys, of those that matrices of circuits have for themselves:
+  /// of gadgets of their own, from a secret to one of its images.
   [[nodiscard]] poly::Word key_word() const { return key_word_; }
+  [[nodiscard]] poly::Word matrix_key_word() const { return matrix_key_word_; }
 
   /// The error distribution of keys and encryptions.
   [[nodiscard]] const poly::ErrorDistribution& error_distribution() const { return error_distribution_; }
@@ -203,6 +208,7 @@ class Context {
 
   /// Bases and divisions of the parameters, once there are a backend and its ring.
   void make_bases(const std::shared_ptr<const poly::Ring>& ring, std::span<const std::uint64_t> auxiliary);
+  void choose_key_words(Storage storage);
 
   /// t where divisions must keep multiples of t multiples (BGV), else empty.
   [[nodiscard]] const poly::RnsBase& switching_plain_base() const;
@@ -220,7 +226,7 @@ class Context {
   poly::RnsBase plain_base_;
   std::vector<std::uint64_t> negative_plain_inverses_;
   poly::RnsBase auxiliary_;
-  poly::Word key_word_ = poly::Word::u64;
+  poly::Word key_word_ = poly::Word::u64, matrix_key_word_ = poly::Word::u64;
   LongRotations long_rotations_;
   std::vector<std::unique_ptr<const poly::Division>> rescale_;
   std::unique_ptr<Plans> plans_;

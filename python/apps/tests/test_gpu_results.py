@@ -91,10 +91,10 @@ def test_every_set_of_others_is_of_known_operations() -> None:
 
 
 def test_storages_have_tables_of_their_own(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    path = write(tmp_path / "r.json", [row(), row(storage="six-byte", microseconds=381.25)])
+    path = write(tmp_path / "r.json", [row(), row(storage="packed", microseconds=381.25)])
     assert main(["bench", "--compare", path]) == 0
     out = " ".join(capsys.readouterr().out.split())
-    assert out.count("u64, six-byte, security") == 1
+    assert out.count("u64, packed, security") == 1
     assert out.count("u64, security") == 1
 
 

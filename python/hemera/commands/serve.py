@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from hemera import _options
 from hemera.errors import ParameterError
-from hemera.objects.devices import KEY_PLACES, STORAGES
+from hemera.objects.devices import FORMER_STORAGE, KEY_PLACES, STORAGES
 from hemera.serving.at_home import open_home, serve_home
 
 if TYPE_CHECKING:
@@ -63,9 +63,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     _options.add_machine(parser, several=True)
     parser.add_argument(
         "--storage",
-        choices=STORAGES,
-        default="eight-byte",
-        help="of evaluation keys in a GPU's memory: six-byte takes a quarter less (default eight-byte)",
+        choices=(*STORAGES, FORMER_STORAGE),
+        metavar=f"{{{','.join(STORAGES)}}}",
+        default="auto",
+        help="of evaluation keys in a GPU's memory: packed takes 22 %% less (default auto)",
     )
     parser.add_argument(
         "--key-place",

@@ -53,9 +53,10 @@ class Context:
             "ntt" (the device's own transforms), or one of `hemera.multiply` on the CPU ("dgt",
             "kronecker_ss", "schoolbook").
         storage: the form of switching keys (of relinearization, rotations, bootstrapping) in a GPU's memory:
-            "eight-byte", or "six-byte", which takes a quarter less memory and traffic and needs ciphertext,
-            special and key primes below 2^48. Files and results have the same bits. On the CPU keys have
-            eight bytes in both cases, and "six-byte" gives a UserWarning.
+            "eight-byte"; "packed" in 50 bits a residue, with 22 % less memory and traffic, for ciphertext,
+            special and key primes below 2^50; or "auto": keys of the matrices of bootstraps packed. Files
+            and results have the same bits. On the CPU keys have eight bytes, and "packed" gives a
+            UserWarning.
         keys: where switching keys of a GPU's context are: on the "device", or on the "host", in pinned memory
             that kernels read over the bus. That leaves the device's memory to ciphertexts, plaintexts and
             scratch, and operations wait for the bus (docs/gpu.md). Results have the same bits. On the CPU
@@ -65,7 +66,7 @@ class Context:
         DeviceError: if there is no such device; the message has the reason and the devices that there are.
             Also if the device is a GPU and the multiplier is not "ntt".
         ParameterError: if a stream is given for the CPU, if the multiplier, the storage or the place of keys
-            is unknown, or if, on any device, the storage is "six-byte" and a prime is above 2^48.
+            is unknown, or if, on any device, the storage is "packed" and a prime is above 2^50.
         TypeError: if `stream` is no stream.
 
     Examples:
@@ -88,7 +89,7 @@ class Context:
         memory_limit: int | None = None,
         stream: object | None = None,
         multiplier: str = "ntt",
-        storage: str = "eight-byte",
+        storage: str = "auto",
         keys: str = "device",
     ) -> None:
         if type(params) is Parameters or not isinstance(params, Parameters):
@@ -105,9 +106,9 @@ class Context:
             rotates_as_openfhe=self._rotates_as_openfhe,
             times_operations=self._times_operations,
         )
-        if storage != self.storage:
+        if self._options.storage == "packed" and self.storage != "packed":
             warnings.warn(
-                f"storage={storage!r} is of GPUs: on {self.device!r} keys are kept as {self.storage!r}",
+                f"storage='packed' is of GPUs: on {self.device!r} keys are kept as {self.storage!r}",
                 stacklevel=3,
             )
         self._lock = threading.Lock()
@@ -133,9 +134,11 @@ class Context:
 
     @property
     def storage(self) -> str:
-        """The form of switching keys in this context's memory: "eight-byte" (always on a CPU) or
-        "six-byte"."""
-        return "six-byte" if self._native.key_word_bytes == 6 else "eight-byte"
+        """The form of switching keys in this context's memory: "eight-byte" (always on a CPU), "packed", or
+        "packed-matrices" where only the keys of circuits' matrices are."""
+        if self._native.packs_keys:
+            return "packed"
+        return "packed-matrices" if self._native.packs_matrix_keys else "eight-byte"
 
     @property
     def keys(self) -> str:
@@ -621,7 +624,7 @@ class Context:
             found = self._family.get(name)
             if found is None:
                 own = DeviceOptions(name, storage=self._options.storage, keys=self._options.keys)
-                found = self._like(self._params, own, "eight-byte" if name == "cpu" else own.storage)
+                found = self._like(self._params, own)
                 found._family, found._lock = self._family, self._lock
                 self._family[name] = found
                 self._made.append(found)
@@ -633,11 +636,12 @@ class Context:
         """A context like this one with the rescaling rules of `params`; itself if they are its own."""
         if params.rescaling == self._params.rescaling:
             return self
-        return self._like(params, replace(self._options, device=self.device), self.storage)
+        return self._like(params, replace(self._options, device=self.device))
 
-    def _like(self, params: Parameters, options: DeviceOptions, storage: str) -> Context:
-        """A context of this class with these options, made with the storage that its device has: this
-        context's user got the warning."""
+    def _like(self, params: Parameters, options: DeviceOptions) -> Context:
+        """A context of this class with these options. Of storage on a CPU this context's user got the
+        warning."""
+        storage = "auto" if options.device == "cpu" else options.storage
         found = type(self)(params, **replace(options, storage=storage).arguments)
         found._options = options
         return found

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import numbers
+import warnings
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,9 +13,19 @@ from hemera.inputs.arguments import require_type
 from hemera.inputs.device import stream_handle
 from hemera.parameters import Parameters
 
-__all__ = ["KEY_PLACES", "STORAGES", "DeviceOptions", "devices", "memory_limit_of", "open_device"]
+__all__ = [
+    "FORMER_STORAGE",
+    "KEY_PLACES",
+    "STORAGES",
+    "DeviceOptions",
+    "devices",
+    "memory_limit_of",
+    "open_device",
+]
 
-STORAGES = ("eight-byte", "six-byte")
+STORAGES = ("auto", "eight-byte", "packed")
+FORMER_STORAGE = "six-byte"
+"""The name of "packed" in 0.2, which goes with 0.4."""
 KEY_PLACES = ("device", "host")
 
 
@@ -27,8 +38,17 @@ class DeviceOptions:
     memory_limit: int | None = None
     stream: object | None = None
     multiplier: str = "ntt"
-    storage: str = "eight-byte"
+    storage: str = "auto"
     keys: str = "device"
+
+    def __post_init__(self) -> None:
+        if self.storage == FORMER_STORAGE:
+            warnings.warn(
+                f"storage={FORMER_STORAGE!r} is storage='packed' now, for primes below 2^50",
+                DeprecationWarning,
+                stacklevel=4,
+            )
+            object.__setattr__(self, "storage", "packed")
 
     @property
     def arguments(self) -> dict[str, Any]:
@@ -97,7 +117,7 @@ def open_device(
         options.memory_limit or 0,
         options.multiplier,
         None if options.stream is None else stream_handle(options.stream),
-        options.storage == "six-byte",
+        options.storage,
         options.keys == "host",
         rotates_as_openfhe,
         times_operations,

@@ -80,7 +80,7 @@ class Pool(Context):
         threads: int | None = None,
         memory_limit: int | None = None,
         multiplier: str = "ntt",
-        storage: str = "eight-byte",
+        storage: str = "auto",
         keys: str = "device",
         in_flight: int = 1,
     ) -> None:

@@ -22,7 +22,7 @@ class Settings:
     """As of `Context`; or several, as of `hemera.Pool`: "cuda:*", "cpu:*", or names with commas."""
     threads: int | None = None
     """Of each device."""
-    storage: str = "eight-byte"
+    storage: str = "auto"
     """As of `Context`."""
     keys: str = "device"
     """As of `Context`."""

@@ -344,7 +344,7 @@ def test_the_command_passes_the_options_on(home: Home, monkeypatch: pytest.Monke
 
     monkeypatch.setattr(serve, "serve_home", note)
     words = ["serve", str(home.root), "--device", "cpu", "--threads", "2"]
-    assert main([*words, "--storage", "six-byte", "--key-place", "host"]) == 0
-    assert Settings(**given).options == DeviceOptions("cpu", 2, storage="six-byte", keys="host")  # type: ignore[arg-type]
+    assert main([*words, "--storage", "packed", "--key-place", "host"]) == 0
+    assert Settings(**given).options == DeviceOptions("cpu", 2, storage="packed", keys="host")  # type: ignore[arg-type]
     assert main(words) == 0
     assert Settings(**given).options == DeviceOptions("cpu", 2)  # type: ignore[arg-type]

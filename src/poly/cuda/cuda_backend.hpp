@@ -36,7 +36,7 @@ class CudaBackend final : public Backend {
   [[nodiscard]] std::unique_ptr<Queue> make_thread_queue() const override;
 
   /// Keys may be in six bytes, whatever their moduli are computed in.
-  [[nodiscard]] bool stores(Word word) const override { return word == Word::u48 || Backend::stores(word); }
+  [[nodiscard]] bool stores(Word word) const override { return word == Word::u50 || Backend::stores(word); }
 
   [[nodiscard]] bool records() const override { return true; }
   [[nodiscard]] std::unique_ptr<Recording> record(Queue& queue,

@@ -259,7 +259,7 @@ void CudaBackend::do_copy_from(Queue& queue, const PolyView& out, const Backend&
   // After what made the input; and what the source's stream is given next, which may be a change of the input
   // or its release, after the copy.
   stream.wait_for(other_stream);
-  const std::size_t bytes = in.shape.words() * static_cast<std::size_t>(in.word);
+  const std::size_t bytes = stored_bytes(in.word, in.shape.words());
   if (other->key_memory() != other->memory()) {
     // The input may be a key on the host.
     check(cudaMemcpyAsync(out.data, in.data, bytes, cudaMemcpyDefault, where.stream), "copy between devices");

@@ -8,7 +8,7 @@ SumShape CudaBackend::sum_shape(const ModUp& up, std::size_t batch, Word key) co
   SumShape shape{.batch = batch,
                  .extended = up.extended().size(),
                  .digits = up.digits().size(),
-                 .six_bytes = key == Word::u48};
+                 .packed_key = key == Word::u50};
   shape.passes = allows(Way::passes, choices_) && fused_.of(up).usable;
   shape.clusters = choices_.tuning.clusters && allows(Way::clusters, choices_) && key == Word::u64 &&
                    fused_.in_clusters(up).usable;

@@ -38,9 +38,10 @@ std::size_t terms_per_launch(std::size_t digits, std::size_t outputs, const Laun
                                  hoisted_terms_per_launch);
 }
 
-// As many stages as leave shared memory for three blocks on a multiprocessor, but two.
-template <class A, class Stored, unsigned outputs>
+// As many stages as leave shared memory for the blocks of a multiprocessor, but two.
+template <class A, class Stored, unsigned ciphertexts, unsigned outputs>
 Layout layout_of(const Pass<outputs>& pass, bool ones, std::size_t room) {
+  constexpr unsigned rows_of_digit = BlockShape<ciphertexts>::rows_of_digit;
   Layout layout{};
   std::uint32_t least = ~0U, most = 0;
   bool switches = false;
@@ -49,10 +50,11 @@ Layout layout_of(const Pass<outputs>& pass, bool ones, std::size_t room) {
     const bool is_switched = term.digits.data != nullptr;
     switches = switches || is_switched;
     const std::uint32_t digits = is_switched ? std::min(pass.digits, digits_at_once) : 0;
-    const std::uint32_t addends = term.addend.data == nullptr ? 0U : term.addend_components;
+    const std::uint32_t addends =
+        term.addend.data == nullptr ? 0U : term.addend_components * std::uint32_t{ciphertexts};
     layout.first_factor = std::max(layout.first_factor, rows_of_digit * digits + addends);
     layout.first_factor_word = std::max<std::uint32_t>(
-        layout.first_factor_word, StageShape<Stored>::digit_words * digits + row_size * addends);
+        layout.first_factor_word, StageShape<Stored, ciphertexts>::digit_words * digits + row_size * addends);
     for (const Factor& factor : pass.factors[k]) {
       if (factor.values.data == nullptr) continue;
       least = std::min(least, factor.log_run);
@@ -91,6 +93,10 @@ Layout layout_of(const Pass<outputs>& pass, bool ones, std::size_t room) {
   return layout;
 }
 
+std::size_t shared_bytes(const Layout& layout) {
+  return layout.first_stage + layout.stages * layout.stage_words * sizeof(std::uint64_t);
+}
+
 template <class A, class Stored, unsigned outputs>
 void run(const Launcher& launcher, std::span<const PolyView> out, std::span<const HoistedTerm> terms,
          std::size_t first_output, std::size_t first_term, const ModUp& plan, const ModUpTables& tables,
@@ -101,6 +107,7 @@ void run(const Launcher& launcher, std::span<const PolyView> out, std::span<cons
   for_each_launch(shape, [&](const Part& part) {
     Pass<outputs> pass{};
     for (unsigned g = 0; g < outputs; ++g) pass.out[g] = device_view(part.of(out[first_output + g]));
+    bool shares_factors = true;  // among ciphertexts
     pass.count = static_cast<unsigned>(std::min(
         terms_per_launch(plan.digits().size(), outputs, *launcher.sizes), terms.size() - first_term));
     pass.adds = first_term != 0;
@@ -119,6 +126,7 @@ void run(const Launcher& launcher, std::span<const PolyView> out, std::span<cons
         const ConstPolyView& factor = term.factors[first_output + g];
         if (factor.data == nullptr) continue;
         pass.present[k] |= 1U << g;
+        shares_factors = shares_factors && factor.shape.batch == 1;
         pass.factors[k][g] = {
             .values = part_of(factor, part),
             .log_run = static_cast<std::uint32_t>(std::countr_zero(launcher.degree() / factor.shape.degree))};
@@ -142,22 +150,35 @@ void run(const Launcher& launcher, std::span<const PolyView> out, std::span<cons
     pass.key_limbs = tables.key_limbs.data() + part.first_limb;
     pass.digits = static_cast<unsigned>(plan.digits().size());
     pass.log_degree = launcher.log_degree;
-    pass.layout = layout_of<A, Stored>(pass, ones, launcher.sizes->hoisted_shared_bytes);
-    const auto with = [&](auto kernel) {
+    const auto with = [&]<unsigned ciphertexts>(std::integral_constant<unsigned, ciphertexts>, auto kernel) {
       launch("hoisted_products", launcher.stream, kernel,
-             {static_cast<unsigned>(part.batches), launcher.degree() / row_size,
+             {static_cast<unsigned>(part.batches) / ciphertexts, launcher.degree() / row_size,
               static_cast<unsigned>(part.limbs)},
-             {threads_of_block},
-             pass.layout.first_stage + pass.layout.stages * pass.layout.stage_words * sizeof(std::uint64_t),
-             pass, launcher.tables->moduli());
+             {BlockShape<ciphertexts>::all_threads}, shared_bytes(pass.layout), pass,
+             launcher.tables->moduli());
     };
     if constexpr (std::is_same_v<A, F64>) {
-      if (pass.digits == 1) return with(hoisted_products_kernel<A, Stored, outputs, 1>);
-      if (pass.digits == 2) return with(hoisted_products_kernel<A, Stored, outputs, 2>);
-      if (pass.digits == 3) return with(hoisted_products_kernel<A, Stored, outputs, 3>);
-      if (pass.digits == 4) return with(hoisted_products_kernel<A, Stored, outputs, 4>);
+      // Two blocks have the room of three.
+      const std::size_t room =
+          std::min(launcher.sizes->hoisted_shared_bytes * 3 / 2, launcher.sizes->shared_bytes);
+      constexpr std::integral_constant<unsigned, 2> pairs;
+      pass.layout = layout_of<A, Stored, pairs>(pass, ones, room);
+      if (part.batches % 2 == 0 && shares_factors && shared_bytes(pass.layout) <= room) {
+        if (pass.digits == 1) return with(pairs, hoisted_products_kernel<A, Stored, outputs, 1, pairs>);
+        if (pass.digits == 2) return with(pairs, hoisted_products_kernel<A, Stored, outputs, 2, pairs>);
+        if (pass.digits == 3) return with(pairs, hoisted_products_kernel<A, Stored, outputs, 3, pairs>);
+        if (pass.digits == 4) return with(pairs, hoisted_products_kernel<A, Stored, outputs, 4, pairs>);
+      }
     }
-    with(hoisted_products_kernel<A, Stored, outputs, 0>);
+    constexpr std::integral_constant<unsigned, 1> single;
+    pass.layout = layout_of<A, Stored, single>(pass, ones, launcher.sizes->hoisted_shared_bytes);
+    if constexpr (std::is_same_v<A, F64>) {
+      if (pass.digits == 1) return with(single, hoisted_products_kernel<A, Stored, outputs, 1, single>);
+      if (pass.digits == 2) return with(single, hoisted_products_kernel<A, Stored, outputs, 2, single>);
+      if (pass.digits == 3) return with(single, hoisted_products_kernel<A, Stored, outputs, 3, single>);
+      if (pass.digits == 4) return with(single, hoisted_products_kernel<A, Stored, outputs, 4, single>);
+    }
+    with(single, hoisted_products_kernel<A, Stored, outputs, 0, single>);
   });
 }
 

@@ -25,7 +25,7 @@ bool passes_have_room(std::size_t groups, const Choices& choices) {
 }
 
 bool clusters_have_room(const SumShape& shape, const Choices& choices) {
-  return shape.clusters && !shape.six_bytes && shape.cluster_bytes <= choices.card.shared_bytes_of_block;
+  return shape.clusters && !shape.packed_key && shape.cluster_bytes <= choices.card.shared_bytes_of_block;
 }
 
 std::size_t keys_together(const SwitchShape& shape, const Choices& choices) {

@@ -83,7 +83,7 @@ struct SumShape {
   std::size_t batch = 1;
   std::size_t extended = 0;  // limbs of the extended base
   std::size_t digits = 0;
-  bool six_bytes = false;         // the key's words
+  bool packed_key = false;
   bool passes = false;            // the tables serve two passes
   bool clusters = false;          // the same of clusters
   std::size_t cluster_bytes = 0;  // shared memory of their blocks

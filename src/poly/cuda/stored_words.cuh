@@ -47,65 +47,78 @@ struct EightBytes {
   }
 };
 
-/// A row is its words' low 32 bits, then their high 16 bits: neighbours read whole sectors of both.
-struct SixBytes {
-  static constexpr unsigned row_bytes = row_size * 6;
-  static constexpr unsigned high_part = row_size * 4;  // in bytes
+/// A row is its words' low 32 bits, then the 16 bits above these, then the two highest ones, those of four
+/// words a byte: neighbours read whole sectors of all.
+struct FiftyBits {
+  static constexpr unsigned row_bytes = row_size / 4 * 25;
+  static constexpr unsigned middle_part = row_size * 4, high_part = row_size * 6;  // in bytes
   struct Place {
     const unsigned char* low;
+    const unsigned char* middle;
     const unsigned char* high;
+    unsigned shift;  // of the word's highest bits
   };
   struct Pair {
     uint2 low;
-    std::uint32_t high;
+    std::uint32_t middle, high;
   };
 
   static __device__ __forceinline__ const void* row(const std::uint64_t* view, std::size_t word) {
-    return reinterpret_cast<const unsigned char*>(view) + word * 6;
+    return reinterpret_cast<const unsigned char*>(view) + stored_bytes(Word::u50, word);
   }
   static __device__ __forceinline__ Place place(const std::uint64_t* view, std::size_t word) {
     const unsigned entry = static_cast<unsigned>(word) % row_size;
     const auto* bytes = static_cast<const unsigned char*>(row(view, word - entry));
-    return {bytes + 4 * entry, bytes + high_part + 2 * entry};
+    return {bytes + 4 * entry, bytes + middle_part + 2 * entry, bytes + high_part + entry / 4, entry % 4 * 2};
   }
   static __device__ __forceinline__ std::uint64_t word(const Place& place, std::size_t on = 0) {
-    return word_after(place, on * 6);
+    return word_after(place, stored_bytes(Word::u50, on));
   }
   static __device__ __forceinline__ std::uint64_t word_after(const Place& place, std::size_t bytes) {
-    return std::uint64_t{*reinterpret_cast<const std::uint16_t*>(place.high + bytes)} << 32 |
-           *reinterpret_cast<const std::uint32_t*>(place.low + bytes);
+    const std::uint32_t middle = *reinterpret_cast<const std::uint16_t*>(place.middle + bytes);
+    const std::uint32_t high = (place.high[bytes] >> place.shift & 3U) << 16;
+    return std::uint64_t{high | middle} << 32 | *reinterpret_cast<const std::uint32_t*>(place.low + bytes);
   }
   static __device__ __forceinline__ Pair pair(const Place& place, std::size_t on = 0) {
-    return {*reinterpret_cast<const uint2*>(place.low + on * 6),
-            *reinterpret_cast<const std::uint32_t*>(place.high + on * 6)};
+    const std::size_t bytes = stored_bytes(Word::u50, on);
+    return {*reinterpret_cast<const uint2*>(place.low + bytes),
+            *reinterpret_cast<const std::uint32_t*>(place.middle + bytes),
+            static_cast<std::uint32_t>(place.high[bytes]) >> place.shift};
   }
   static __device__ __forceinline__ Pair stream_pair(const Place& place, std::size_t on = 0) {
-    return {__ldcs(reinterpret_cast<const uint2*>(place.low + on * 6)),
-            __ldcs(reinterpret_cast<const std::uint32_t*>(place.high + on * 6))};
+    const std::size_t bytes = stored_bytes(Word::u50, on);
+    return {__ldcs(reinterpret_cast<const uint2*>(place.low + bytes)),
+            __ldcs(reinterpret_cast<const std::uint32_t*>(place.middle + bytes)),
+            static_cast<std::uint32_t>(__ldcs(place.high + bytes)) >> place.shift};
   }
+  /// By all lanes of a warp, neighbours by neighbours: they share bytes.
   static __device__ __forceinline__ void set_pair(std::uint64_t* view, std::size_t word, std::uint64_t first,
                                                   std::uint64_t second) {
     const Place to = place(view, word);
+    const auto upper = [](std::uint64_t value) { return static_cast<std::uint32_t>(value >> 32); };
     *reinterpret_cast<uint2*>(const_cast<unsigned char*>(to.low)) = {static_cast<std::uint32_t>(first),
                                                                      static_cast<std::uint32_t>(second)};
-    *reinterpret_cast<std::uint32_t*>(const_cast<unsigned char*>(to.high)) =
-        static_cast<std::uint32_t>(first >> 32 | second >> 32 << 16);
+    *reinterpret_cast<std::uint32_t*>(const_cast<unsigned char*>(to.middle)) =
+        (upper(first) & 0xffffU) | upper(second) << 16;
+    std::uint32_t high = (upper(first) >> 16 | upper(second) >> 16 << 2) << to.shift;
+    high |= __shfl_xor_sync(0xffffffffU, high, 1);
+    if (to.shift == 0) *const_cast<unsigned char*>(to.high) = static_cast<unsigned char>(high);
   }
 };
 
 __device__ __forceinline__ std::uint64_t first_of(const ulonglong2& pair) { return pair.x; }
 __device__ __forceinline__ std::uint64_t second_of(const ulonglong2& pair) { return pair.y; }
-__device__ __forceinline__ std::uint64_t first_of(const SixBytes::Pair& pair) {
-  return std::uint64_t{pair.high & 0xffffU} << 32 | pair.low.x;
+__device__ __forceinline__ std::uint64_t first_of(const FiftyBits::Pair& pair) {
+  return std::uint64_t{(pair.high & 3U) << 16 | (pair.middle & 0xffffU)} << 32 | pair.low.x;
 }
-__device__ __forceinline__ std::uint64_t second_of(const SixBytes::Pair& pair) {
-  return std::uint64_t{pair.high >> 16} << 32 | pair.low.y;
+__device__ __forceinline__ std::uint64_t second_of(const FiftyBits::Pair& pair) {
+  return std::uint64_t{(pair.high >> 2 & 3U) << 16 | pair.middle >> 16} << 32 | pair.low.y;
 }
 
 /// Calls run(storage) for that of the word.
 template <typename Run>
 void with_storage(Word word, const Run& run) {
-  if (word == Word::u48) return run(SixBytes{});
+  if (word == Word::u50) return run(FiftyBits{});
   run(EightBytes{});
 }
 

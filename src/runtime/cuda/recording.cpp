@@ -37,9 +37,9 @@ Recorder::Recorder(std::shared_ptr<const Streams> streams,
   lock_ = std::unique_lock(streams_->recording_mutex_);
   const DeviceScope scope(streams_->device());
   for (const RecordedMemory& each : memories_) {
-    // The recording can not, and has none of these blocks.
+    // The recording takes none of these blocks, and can not give them back when it finds no room.
     const std::lock_guard lock(each.memory->mutex_);
-    if (each.memory->limit_ != 0) each.memory->give_back_kept();
+    each.memory->give_back_kept();
   }
   check(cudaStreamBeginCapture(stream(), cudaStreamCaptureModeRelaxed), "capture a graph");
   for (const RecordedMemory& each : memories_) {

@@ -279,6 +279,7 @@ def _rows_of_width(options: argparse.Namespace, bits: int) -> Iterator[Row]:
                 options.runs,
             )
             yield {**facts, "mode": "graph", **measured, **_rates(count, measured)}
+            del graph, again  # the next one finds their memory
 
 
 def _rates(count: int, measured: Row) -> Row:

@@ -38,7 +38,7 @@ class Row:
     microseconds: float
     spread: float
     checked: bool
-    storage: str = "eight-byte"
+    storage: str = "auto"
 
 
 @dataclass(frozen=True)
@@ -145,7 +145,7 @@ def compare(results: Results, console: Console) -> None:
 
 def _table(rows: list[Row], theirs: Mapping[str, Mapping[str, float]]) -> Table:
     first = rows[0]
-    storage = "" if first.storage == "eight-byte" else f", {first.storage}"
+    storage = "" if first.storage == "auto" else f", {first.storage}"
     table = Table(
         title=f"{first.scheme.upper()}, N = {first.n}, {first.limbs} limbs (log Q {first.log_q:.0f}), "
         f"{first.special} special, {first.dnum} digits, {first.arithmetic}{storage}, "

@@ -158,7 +158,8 @@ import os, sys
 status, usage = os.wait4(os.spawnv(os.P_NOWAIT, sys.argv[2], sys.argv[2:]), 0)[1:]
 with open(sys.argv[1], "w") as file:
     file.write(str(usage.ru_maxrss * 1024))
-sys.exit(os.waitstatus_to_exitcode(status) and 1)
+code = os.waitstatus_to_exitcode(status)
+sys.exit(f"ended by signal {-code}" if code < 0 else code and 1)
 """
 """A small process between: a child's most memory begins with that of its parent."""
 
@@ -177,7 +178,7 @@ def _spent(command: list[str], root: Path, environment: dict[str, str]) -> tuple
         if done.returncode != 0:
             printed.seek(0)
             last = printed.read().decode(errors="replace").strip().splitlines()[-1:]
-            raise Error(f"{Path(command[1]).name} failed: {' '.join(last) or 'it was ended from outside'}")
+            raise Error(f"{Path(command[1]).name} failed: {' '.join(last) or 'without a word'}")
     return round(time.perf_counter() - begin, 3), int(memory.read_text(encoding="utf-8"))
 
 

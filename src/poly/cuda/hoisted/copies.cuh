@@ -49,9 +49,11 @@ __device__ __forceinline__ unsigned digits_of(const Pass<outputs>& pass, const T
   return left < digits_at_once ? left : digits_at_once;
 }
 
-template <class Stored, unsigned outputs>
+/// `batch`: of the block's first ciphertext.
+template <class Stored, unsigned ciphertexts, unsigned outputs>
 __device__ __forceinline__ Row row_of(const Pass<outputs>& pass, unsigned batch, unsigned row, unsigned limb,
                                       unsigned step, unsigned slot) {
+  constexpr unsigned rows_of_digit = BlockShape<ciphertexts>::rows_of_digit;
   const unsigned k = step / pass.layout.steps_of_term, step_of_term = step % pass.layout.steps_of_term;
   const Term& term = pass.terms[k];
   const bool is_last = step_of_term == pass.layout.steps_of_term - 1;
@@ -66,13 +68,13 @@ __device__ __forceinline__ Row row_of(const Pass<outputs>& pass, unsigned batch,
   const unsigned first_addend = rows_of_digit * digits_of(pass, term, step_of_term);
   if (slot < first_addend) {
     const unsigned d = step_of_term * digits_at_once + slot / rows_of_digit, c = slot % rows_of_digit;
-    if (c == 2) return Row::of(term.digits.limb(batch, d, limb) + from, 0, false);
+    if (c >= 2) return Row::of(term.digits.limb(batch + c - 2, d, limb) + from, 0, false);
     const std::size_t word = term.key.word(pass.key_digits[d], c, pass.key_limbs[limb]) + from;
     return Row::of(Stored::row(term.key.data, word), 0, once);
   }
-  const unsigned c = slot - first_addend;
+  const unsigned c = (slot - first_addend) / ciphertexts, other = (slot - first_addend) % ciphertexts;
   if (!is_last || c >= addends_of(pass, term, limb)) return {};
-  return Row::of(term.addend.limb(batch, c, limb) + from, 0, false);
+  return Row::of(term.addend.limb(batch + other, c, limb) + from, 0, false);
 }
 
 template <unsigned outputs>
@@ -87,12 +89,12 @@ __device__ __forceinline__ Step step_of(const Pass<outputs>& pass, unsigned limb
 }
 
 /// By a warp: asks for the rows of all steps, ahead of their use as far as there are stages.
-template <class Stored>
+template <class Stored, unsigned ciphertexts>
 __device__ __forceinline__ void ask_for_rows(const StageBarriers& barriers, const Layout& layout,
                                              const Row* rows, const Step* steps, std::uint64_t* stages) {
-  using Shape = StageShape<Stored>;
+  using Shape = StageShape<Stored, ciphertexts>;
   // A lane for each slot: the digits' rows, two addends, eight factors.
-  static_assert(rows_of_digit * digits_at_once + 2 + 8 <= 32);
+  static_assert(Shape::rows_of_digit * digits_at_once + 2 * ciphertexts + 8 <= 32);
   const unsigned lane = threadIdx.x % 32;
   const auto request = [&](unsigned step, unsigned stage) {
     unsigned bytes = 0;

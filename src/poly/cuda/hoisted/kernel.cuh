@@ -11,33 +11,35 @@ namespace hemera::poly::cuda::hoisted {
 /// A block has a row of one limb, and goes through the terms: an automorphism takes a row to a row, so the
 /// rows that a term needs come whole, by copies that are asked for ahead of their use, and are read in the
 /// order that the automorphism gives them. `digits`: of every term that is switched, one step each; 0: any
-/// number. Grid [batch, row, limb].
-template <class A, class Stored, unsigned outputs, unsigned digits>
-__global__ void __launch_bounds__(threads_of_block, outputs > 4 ? 2 : 3)
+/// number. Grid [batch / ciphertexts, row, limb].
+template <class A, class Stored, unsigned outputs, unsigned digits, unsigned ciphertexts>
+__global__ void __launch_bounds__(BlockShape<ciphertexts>::all_threads,
+                                  BlockShape<ciphertexts>::blocks(outputs))
     hoisted_products_kernel(const __grid_constant__ Pass<outputs> pass, const arith::Modulus* moduli) {
   using Value = typename A::Value;
-  using Shape = StageShape<Stored>;
-  const unsigned batch = blockIdx.x, row = blockIdx.y, limb = blockIdx.z, t = threadIdx.x;
+  using Shape = StageShape<Stored, ciphertexts>;
+  using Block = BlockShape<ciphertexts>;
+  const unsigned batch = blockIdx.x * ciphertexts, row = blockIdx.y, limb = blockIdx.z, t = threadIdx.x;
   const Layout& layout = pass.layout;
   auto* memory = dynamic_shared<unsigned char>();
-  const StageBarriers barriers(memory, warps);
+  const StageBarriers barriers(memory, Block::warps);
   auto* rows = reinterpret_cast<Row*>(memory + StageBarriers::bytes);
   auto* steps = reinterpret_cast<Step*>(memory + layout.first_step);
   auto* kept = reinterpret_cast<Value*>(memory + layout.first_kept);
   auto* stages = reinterpret_cast<std::uint64_t*>(memory + layout.first_stage);
   begin_kernel();
 
-  for (unsigned i = t; i < layout.steps * layout.slots; i += threads_of_block) {
-    rows[i] = row_of<Stored>(pass, batch, row, limb, i / layout.slots, i % layout.slots);
+  for (unsigned i = t; i < layout.steps * layout.slots; i += Block::all_threads) {
+    rows[i] = row_of<Stored, ciphertexts>(pass, batch, row, limb, i / layout.slots, i % layout.slots);
   }
-  for (unsigned i = t; i < layout.steps; i += threads_of_block) steps[i] = step_of(pass, limb, i);
+  for (unsigned i = t; i < layout.steps; i += Block::all_threads) steps[i] = step_of(pass, limb, i);
   const arith::Modulus q = moduli[pass.limbs.ring_index[limb]];
   const typename A::Modulus m = modulus_of<A>(pass, q, limb);
-  if (layout.factors == Factors::kept) keep_factors<A>(pass, kept, batch, row, limb, m);
+  if (layout.factors == Factors::kept) keep_factors<A, Block::all_threads>(pass, kept, batch, row, limb, m);
   __syncthreads();
-  if (t >= threads) return ask_for_rows<Stored>(barriers, layout, rows, steps, stages);
+  if (t >= Block::threads) return ask_for_rows<Stored, ciphertexts>(barriers, layout, rows, steps, stages);
 
-  RowSums<A, Stored, outputs, digits> sums(pass, q, m, batch, row, limb);
+  RowSums<A, Stored, outputs, digits, ciphertexts> sums(pass, q, m, batch, row, limb);
   sums.start(kept);
   StagePlace place;
   unsigned k = 0, unreduced = 0;

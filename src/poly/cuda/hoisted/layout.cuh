@@ -10,14 +10,25 @@
 
 namespace hemera::poly::cuda::hoisted {
 
-/// Positions of a row that a thread sums: they share what a step costs beside its products.
-inline constexpr unsigned positions = 2;
-inline constexpr unsigned threads = row_size / positions;
-inline constexpr unsigned warps = threads / 32;
-/// And of a warp that asks for the copies.
-inline constexpr unsigned threads_of_block = threads + 32;
-/// Rows in shared memory that a digit takes: two components of a key, and the digit.
-inline constexpr unsigned rows_of_digit = 3;
+/// Sums of a thread: of two positions of a row, which share what a step costs beside its products, or of one
+/// position in two ciphertexts, which share its key words and factors as well.
+inline constexpr unsigned values_of_thread = 2;
+
+/// A block's threads and rows, by the ciphertexts that it sums.
+template <unsigned ciphertexts>
+struct BlockShape {
+  static constexpr unsigned positions = values_of_thread / ciphertexts;  // of a thread
+  static constexpr unsigned threads = row_size / positions;
+  static constexpr unsigned warps = threads / 32;
+  /// And of a warp that asks for the copies.
+  static constexpr unsigned all_threads = threads + 32;
+  /// Rows in shared memory that a digit takes: two components of a key, and the digits.
+  static constexpr unsigned rows_of_digit = 2 + ciphertexts;
+  /// As many as registers and shared memory are shared out for.
+  static constexpr unsigned blocks(unsigned outputs) {
+    return ciphertexts == 2 ? (outputs > 4 ? 1 : 2) : (outputs > 4 ? 2 : 3);
+  }
+};
 /// A factor stored by fewer entries has so many values in a row or fewer: they are kept for the whole block.
 inline constexpr unsigned most_kept_values = 8;
 
@@ -61,8 +72,8 @@ enum class Factors : std::uint8_t {
 
 /// Shared memory of a block: barriers, the rows to copy [step, slot], steps, kept factors [term, value,
 /// output], and stages [slot, entry]. A step takes up to digits_at_once digits of a term. Slots: rows of key
-/// words and digits [digit, 2 + 1]; behind those that a step has, the addends' rows; the factors' rows
-/// [output]. Key rows are as they are stored, the others of eight-byte words.
+/// words and digits [digit, 2 + ciphertexts]; behind those that a step has, the addends' rows [component,
+/// ciphertext]; the factors' rows [output]. Key rows are as they are stored, the others of eight-byte words.
 struct Layout {
   std::uint32_t stages;
   std::uint32_t steps;
@@ -96,10 +107,11 @@ struct Pass {
 };
 
 /// Where rows stand in a stage, in words of eight bytes.
-template <class Stored>
+template <class Stored, unsigned ciphertexts>
 struct StageShape {
+  static constexpr unsigned rows_of_digit = BlockShape<ciphertexts>::rows_of_digit;
   static constexpr unsigned key_words = Stored::row_bytes / 8;
-  static constexpr unsigned digit_words = 2 * key_words + row_size;
+  static constexpr unsigned digit_words = 2 * key_words + ciphertexts * row_size;
   static constexpr bool even = key_words == row_size;  // every slot has as many words
 
   __device__ __forceinline__ static unsigned first_factor(const Layout& layout) {
@@ -110,19 +122,22 @@ struct StageShape {
   }
   // Whether a slot of a step of so many digits has a key's row of another size.
   __device__ __forceinline__ static bool is_key(unsigned digits, unsigned slot) {
-    return !even && slot < rows_of_digit * digits && slot % rows_of_digit != 2;
+    return !even && slot < rows_of_digit * digits && slot % rows_of_digit < 2;
   }
   // Where it begins.
   __device__ __forceinline__ static unsigned slot(const Layout& layout, unsigned digits, unsigned slot) {
     if (even) return slot * row_size;
     const unsigned first_addend = rows_of_digit * digits;
-    if (slot < first_addend) return slot / rows_of_digit * digit_words + slot % rows_of_digit * key_words;
+    if (slot < first_addend) {
+      const unsigned row = slot % rows_of_digit, keys = row < 2 ? row : 2;
+      return slot / rows_of_digit * digit_words + keys * key_words + (row - keys) * row_size;
+    }
     if (slot < layout.first_factor) return addend(digits, slot - first_addend);
     return layout.first_factor_word + (slot - layout.first_factor) * row_size;
   }
-  __device__ __forceinline__ static unsigned addend(unsigned digits, unsigned component) {
-    return even ? (rows_of_digit * digits + component) * row_size
-                : digits * digit_words + component * row_size;
+  // `row`: component * ciphertexts + ciphertext.
+  __device__ __forceinline__ static unsigned addend(unsigned digits, unsigned row) {
+    return even ? (rows_of_digit * digits + row) * row_size : digits * digit_words + row * row_size;
   }
 };
 

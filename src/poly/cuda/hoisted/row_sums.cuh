@@ -22,13 +22,13 @@ __device__ __forceinline__ typename A::Modulus modulus_of(const Pass<outputs>& p
 }
 
 /// Factors of few values in a row to shared memory, [term, value, output].
-template <class A, unsigned outputs>
+template <class A, unsigned all_threads, unsigned outputs>
 __device__ __forceinline__ void keep_factors(const Pass<outputs>& pass, typename A::Value* kept,
                                              unsigned batch, unsigned row, unsigned limb,
                                              const typename A::Modulus& m) {
   using Value = typename A::Value;
   const Layout& layout = pass.layout;
-  for (unsigned i = threadIdx.x; i < pass.count * layout.kept_values * outputs; i += threads_of_block) {
+  for (unsigned i = threadIdx.x; i < pass.count * layout.kept_values * outputs; i += all_threads) {
     const unsigned value = i / outputs % layout.kept_values;
     const Factor& factor = pass.factors[i / outputs / layout.kept_values][i % outputs];
     const unsigned first = row * row_size >> layout.log_run;
@@ -37,12 +37,13 @@ __device__ __forceinline__ void keep_factors(const Pass<outputs>& pass, typename
   }
 }
 
-/// The sums of a thread's positions in a row, t, t + threads, ..., for every output. `digits` as for the
-/// kernel.
-template <class A, class Stored, unsigned outputs, unsigned digits>
+/// The sums of a thread's positions in a row, t, t + threads, ..., for every output and ciphertext of the
+/// block. `digits` as for the kernel.
+template <class A, class Stored, unsigned outputs, unsigned digits, unsigned ciphertexts>
 struct RowSums {
   using Value = typename A::Value;
-  using Shape = StageShape<Stored>;
+  using Shape = StageShape<Stored, ciphertexts>;
+  static constexpr unsigned positions = BlockShape<ciphertexts>::positions;
 
   const Pass<outputs>& pass;
   const arith::Modulus& q;
@@ -54,37 +55,51 @@ struct RowSums {
                                      unsigned row_index, unsigned limb_index)
       : pass(given), q(modulus), m(modulus_of_values), batch(batch_index), row(row_index), limb(limb_index) {}
 
-  Accumulator<A> sums[outputs][2][positions];
+  // Of [position, ciphertext].
+  Accumulator<A> sums[outputs][2][values_of_thread];
   unsigned exponents[positions];
   const Value* own_kept[positions];
   /// Of the term that is switched now; then small.
-  Accumulator<A> inner[2][positions];
-  Value x[2][positions];
+  Accumulator<A> inner[2][values_of_thread];
+  Value x[2][values_of_thread];
   /// Where in the stage a position's value comes from.
   const std::uint64_t* gathered[positions];
   typename Stored::Place gathered_keys[positions];
 
-  __device__ __forceinline__ static unsigned in_row(unsigned i) { return threadIdx.x + i * threads; }
+  __device__ __forceinline__ static unsigned in_row(unsigned position) {
+    return threadIdx.x + position * BlockShape<ciphertexts>::threads;
+  }
   template <typename Body>
   __device__ __forceinline__ static void for_positions(const Body& body) {
     unroll<positions>(body);
   }
+  // body(value, position, ciphertext)
+  template <typename Body>
+  __device__ __forceinline__ static void for_values(const Body& body) {
+    unroll<values_of_thread>([&](auto i) {
+      constexpr unsigned value = decltype(i)::value;
+      body(value, value / ciphertexts, value % ciphertexts);
+    });
+  }
 
   __device__ __forceinline__ void start(const Value* kept) {
+    for_positions([&](auto p) {
+      const unsigned position = row * row_size + in_row(p);
+      exponents[p] = 2 * reversed(transposed(position), pass.log_degree) + 1;
+      own_kept[p] = kept + (transposed(in_row(p)) >> pass.layout.log_run) * outputs;
+    });
 #pragma unroll
-    for (unsigned i = 0; i < positions; ++i) {
-      const unsigned position = row * row_size + in_row(i);
+    for (unsigned g = 0; g < outputs; ++g) {
 #pragma unroll
-      for (unsigned g = 0; g < outputs; ++g) {
-#pragma unroll
-        for (unsigned c = 0; c < 2; ++c) {
-          sums[g][c][i].start(pass.adds ? small<A>(pass.out[g].limb(batch, c, limb)[position], m) : Value{});
-        }
+      for (unsigned c = 0; c < 2; ++c) {
+        for_values([&](unsigned i, unsigned p, unsigned b) {
+          const unsigned position = row * row_size + in_row(p);
+          sums[g][c][i].start(pass.adds ? small<A>(pass.out[g].limb(batch + b, c, limb)[position], m)
+                                        : Value{});
+        });
       }
-      exponents[i] = 2 * reversed(transposed(position), pass.log_degree) + 1;
-      own_kept[i] = kept + (transposed(in_row(i)) >> pass.layout.log_run) * outputs;
     }
-    for_positions([&](auto i) {
+    for_values([&](unsigned i, unsigned, unsigned) {
       inner[0][i].start(Value{});
       inner[1][i].start(Value{});
     });
@@ -92,17 +107,17 @@ struct RowSums {
 
   /// Where a step's automorphism takes the positions' values from.
   __device__ __forceinline__ void find(const std::uint64_t* stage, const Step& now) {
-    for_positions([&](auto i) {
-      const unsigned exponent = exponents[i] * now.element & ((2U << pass.log_degree) - 1);
+    for_positions([&](auto p) {
+      const unsigned exponent = exponents[p] * now.element & ((2U << pass.log_degree) - 1);
       const unsigned entry = transposed(reversed(exponent >> 1, pass.log_degree)) % row_size;
-      gathered[i] = stage + entry;
-      gathered_keys[i] = Stored::place(stage, entry);
+      gathered[p] = stage + entry;
+      gathered_keys[p] = Stored::place(stage, entry);
     });
   }
 
   /// `is_first`: of its term.
   __device__ __forceinline__ void start_step(bool is_first) {
-    for_positions([&](auto i) {
+    for_values([&](unsigned i, unsigned, unsigned) {
       if (digits != 0 || is_first) {
         inner[0][i].start(Value{});
         inner[1][i].start(Value{});
@@ -117,13 +132,17 @@ struct RowSums {
   template <unsigned count>
   __device__ __forceinline__ void add_products() {
     unroll<count>([&](auto d) {
-      for_positions([&](auto i) {
-        constexpr unsigned first = decltype(d)::value * Shape::digit_words;
-        const std::uint64_t word = gathered[i][first + 2 * Shape::key_words];
-        const Value digit = count == 4 ? small<A>(word, m) : A::load(word, m);
-        inner[0][i].add(digit, A::load(Stored::word_after(gathered_keys[i], 8 * first), m), m);
-        inner[1][i].add(digit,
-                        A::load(Stored::word_after(gathered_keys[i], 8 * (first + Shape::key_words)), m), m);
+      constexpr unsigned first = decltype(d)::value * Shape::digit_words;
+      for_positions([&](auto p) {
+        const Value keys[] = {
+            A::load(Stored::word_after(gathered_keys[p], 8 * first), m),
+            A::load(Stored::word_after(gathered_keys[p], 8 * (first + Shape::key_words)), m)};
+        unroll<ciphertexts>([&](auto b) {
+          const std::uint64_t word = gathered[p][first + 2 * Shape::key_words + b * row_size];
+          const Value digit = count == 4 ? small<A>(word, m) : A::load(word, m);
+          inner[0][p * ciphertexts + b].add(digit, keys[0], m);
+          inner[1][p * ciphertexts + b].add(digit, keys[1], m);
+        });
       });
     });
   }
@@ -145,8 +164,8 @@ struct RowSums {
 #pragma unroll
     for (unsigned c = 0; c < 2; ++c) {
       if (c >= now.addends) continue;
-      for_positions([&](auto i) {
-        const Value addend = A::load(gathered[i][Shape::addend(now.digits, c)], m);
+      for_values([&](unsigned i, unsigned p, unsigned b) {
+        const Value addend = A::load(gathered[p][Shape::addend(now.digits, c * ciphertexts + b)], m);
         if (now.scaled) {
           if constexpr (!std::is_same_v<A, F64>) inner[c][i].start(inner[c][i].reduced(q, m));
           inner[c][i].add(addend, A::from_bits(pass.special.word[limb]), m);
@@ -157,23 +176,27 @@ struct RowSums {
     }
 #pragma unroll
     for (unsigned c = 0; c < 2; ++c) {
-      for_positions([&](auto i) { x[c][i] = made_small<A>(inner[c][i].reduced(q, m), m); });
+      for_values(
+          [&](unsigned i, unsigned, unsigned) { x[c][i] = made_small<A>(inner[c][i].reduced(q, m), m); });
     }
   }
 
   __device__ __forceinline__ void reduce() {
 #pragma unroll
     for (unsigned g = 0; g < outputs; ++g) {
-      for_positions([&](auto i) {
+      for_values([&](unsigned i, unsigned, unsigned) {
         sums[g][0][i].start(sums[g][0][i].reduced(q, m));
         sums[g][1][i].start(sums[g][1][i].reduced(q, m));
       });
     }
   }
 
-  __device__ __forceinline__ void add_to(unsigned g, unsigned i, Value factor) {
-    sums[g][0][i].add(x[0][i], factor, m);
-    sums[g][1][i].add(x[1][i], factor, m);
+  __device__ __forceinline__ void add_to(unsigned g, unsigned position, Value factor) {
+    unroll<ciphertexts>([&](auto b) {
+      const unsigned i = position * ciphertexts + b;
+      sums[g][0][i].add(x[0][i], factor, m);
+      sums[g][1][i].add(x[1][i], factor, m);
+    });
   }
 
   /// Adds x times the factors of term k, of which `staged` has the rows that came with it.
@@ -191,7 +214,7 @@ struct RowSums {
         for (unsigned g = 0; g < outputs; ++g) add_to(g, i, A::load(staged[g * row_size + in_row(i)], m));
       });
     } else if (layout.factors == Factors::ones) {
-      for_positions([&](auto i) {
+      for_values([&](unsigned i, unsigned, unsigned) {
 #pragma unroll
         for (unsigned g = 0; g < outputs; ++g) {
           sums[g][0][i].add_value(x[0][i]);
@@ -224,7 +247,7 @@ struct RowSums {
     for (unsigned g = 0; g < outputs; ++g) {
 #pragma unroll
       for (unsigned c = 0; c < 2; ++c) {
-        for_positions([&](auto i) {
+        for_values([&](unsigned i, unsigned p, unsigned b) {
           const Value value = made_small<A>(sums[g][c][i].reduced(q, m), m);
           std::uint64_t word;
           if constexpr (std::is_same_v<A, F64>) {
@@ -232,7 +255,7 @@ struct RowSums {
           } else {
             word = value;
           }
-          pass.out[g].limb(batch, c, limb)[row * row_size + in_row(i)] = word;
+          pass.out[g].limb(batch + b, c, limb)[row * row_size + in_row(p)] = word;
         });
       }
     }
