@@ -43,12 +43,15 @@ _SEAL_BITS = {
     32768: [60, *[40] * 18, 60],
     65536: [60, *[40] * 18, 60],
 }
-# OpenFHE: the largest depth at 128-bit security, and the digits of key switching.
+# OpenFHE: the largest depth at 128-bit security, and the digits of key switching, that 1.5 and 1.6 take.
 _OPENFHE_DEPTHS = {
     "ckks": {8192: (2, 3), 16384: (6, 4), 32768: (14, 3), 65536: (30, 3)},
     "bgv": {8192: (2, 3), 16384: (5, 3), 32768: (11, 3), 65536: (25, 3)},
-    "bfv": {8192: (2, 2), 16384: (5, 2), 32768: (13, 2), 65536: (20, 2)},
+    "bfv": {8192: (2, 2), 16384: (5, 2), 32768: (13, 3), 65536: (20, 2)},
 }
+# The bits of CKKS's first prime and of BFV's primes. 1.6 has a special prime more where a digit all but fills
+# words of 60 bits, and no room for that at 2^13.
+_OPENFHE_BITS = {8192: 55, 16384: 60, 32768: 60, 65536: 60}
 
 
 @dataclass(frozen=True)
@@ -232,11 +235,14 @@ class OpenFheClient(LiveClient):
         parameters.SetNumLargeDigits(digits)
         if case.scheme != "bfv":
             parameters.SetScalingTechnique(library.FLEXIBLEAUTO)
+        bits = _OPENFHE_BITS[case.degree]
         if case.ckks:
             parameters.SetScalingModSize(40)
-            parameters.SetFirstModSize(60)
+            parameters.SetFirstModSize(bits)
         else:
             parameters.SetPlaintextModulus(_PLAIN_MODULUS)
+            if case.scheme == "bfv":
+                parameters.SetScalingModSize(bits)
         self._context = library.GenCryptoContext(parameters)
         for feature in (library.PKE, library.KEYSWITCH, library.LEVELEDSHE):
             self._context.Enable(feature)
