@@ -61,6 +61,8 @@ circuits::BootstrapSettings settings_of(const BootstrapCase& chosen) {
       settings.digits = value;
     } else if (name == "special_primes") {
       settings.special_primes = value;
+    } else if (name == "nested_sine") {
+      settings.nested_sine = value != 0;
     } else if (name == "slots_to_coefficients") {
       settings.slots_to_coefficients.resize(value, settings.slots_to_coefficients.back());
     } else if (name == "coefficients_to_slots") {

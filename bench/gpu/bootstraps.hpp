@@ -29,11 +29,10 @@ struct BootstrapCase {
 };
 
 /// "n16-40", "n16-40:1024", "n16-40:real", "n16-40:1024:x8", "n16-40:1024:merged", "n16-59:i2", 32 together
-/// "n16-40:1024:x32:t32"; with fields of its own (degree, levels, digits, special_primes, security):
-/// "n16-59:64:levels=16:digits=4:security=0"; with keys in the host's memory and a limit of the device's:
-/// "n16-40:keys_on_host=1:memory_mib=4096".
-/// std::invalid_argument for another form.
-/// The preset "openfhe" is a client's bootstrap (gpu/client_bootstraps.hpp).
+/// "n16-40:1024:x32:t32"; with fields of its own (degree, levels, digits, special_primes, nested_sine,
+/// security): "n16-59:64:levels=16:digits=4:security=0"; with keys in the host's memory and a limit of the
+/// device's: "n16-40:keys_on_host=1:memory_mib=4096". std::invalid_argument for another form. The preset
+/// "openfhe" is a client's bootstrap (gpu/client_bootstraps.hpp).
 BootstrapCase read_bootstrap(const std::string& text);
 /// Its fields by name.
 std::map<std::string, std::size_t> changes_of(const BootstrapCase& chosen);

@@ -362,6 +362,21 @@ def test_sines_of_any_range_degree_and_doublings(range_: int, degree: int, doubl
     np.testing.assert_allclose(ctx.decrypt(ev.bootstrap(x), sk).real, values(), atol=2**-19)
 
 
+def test_a_sine_of_nested_products_has_the_same_precision_for_less_work() -> None:
+    make, plan = hm.ckks.Parameters.for_bootstrapping, hm.circuits.Bootstrap
+    params = make("test-40", levels=2, nested_sine=True)
+    boot, usual = plan(params, SLOTS), plan(make("test-40", levels=2, nested_sine=False), SLOTS)
+    # Of two parts, without T_3 and the series' halves.
+    assert boot._native.cost.key_products == usual._native.cost.key_products - 6
+    ctx = hm.Context(params)
+    sk = ctx.generate_secret_key()
+    ev = ctx.bind(ctx.generate_keys(sk, plan=boot), bootstrap=boot)
+    x = ctx.encrypt(ctx.encode(values(), level=boot.input_level, largest=1), sk)
+    np.testing.assert_allclose(ctx.decrypt(ev.bootstrap(x), sk).real, values(), atol=2**-19)
+    with pytest.raises(hm.errors.ParameterError, match="degree 15 and 3 doublings alone"):
+        make("test-40", nested_sine=True, sine_range=15)
+
+
 def test_sines_that_do_not_fit_are_refused(params: hm.ckks.Parameters) -> None:
     make = hm.ckks.Parameters.for_bootstrapping
     with pytest.raises(hm.errors.ParameterError, match=r"degree 7 and 1 doublings.*larger degree"):

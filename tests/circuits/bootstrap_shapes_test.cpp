@@ -28,8 +28,11 @@ BootstrapSettings with_sine(BootstrapSettings settings, const SineShape& shape) 
   settings.sine_range = shape.range;
   settings.sine_degree = shape.degree;
   settings.doublings = shape.doublings;
+  settings.nested_sine = shape.nested;
   return settings;
 }
+
+constexpr SineShape nested_sine{.nested = true};
 
 BootstrapSettings arcsine_settings() {
   BootstrapSettings settings = bootstrap_preset("n16-45");
@@ -78,6 +81,16 @@ INSTANTIATE_TEST_SUITE_P(
         Shape{.name = "DegreeBetween", .sine = {14, 23, 2}, .steps = 8},
         Shape{.name = "OneDoubling", .sine = {12, 31, 1}, .steps = 7},
         Shape{.name = "HighDegree", .sine = {16, 63, 1}, .steps = 8},
+        Shape{.name = "Nested", .sine = nested_sine, .steps = 8},
+        Shape{.name = "NestedRealSlots",
+              .sine = nested_sine,
+              .options = {.slots = 64, .real = true},
+              .steps = 8},
+        Shape{.name = "NestedMergedParts",
+              .sine = nested_sine,
+              .options = {.slots = 64, .merges_parts = true},
+              .steps = 8},
+        Shape{.name = "NestedStandardOrder", .sine = nested_sine, .settings = standard_order, .steps = 8},
         Shape{.name = "NoDoubling", .sine = {12, 63, 0}, .steps = 7},
         Shape{.name = "RealSlots", .sine = {12, 31, 2}, .options = {.slots = 64, .real = true}, .steps = 8},
         Shape{.name = "MergedParts",
@@ -179,7 +192,8 @@ TEST_P(BootstrapShapes, TakeALevelForEachStepAndAreReadFromParameters) {
   const BootstrapLayout layout(loaded);
   EXPECT_EQ(layout.sine.degree, std::bit_ceil(std::max<std::size_t>(GetParam().sine.degree, 3) + 1) - 1);
   EXPECT_EQ(layout.sine.doublings, GetParam().sine.doublings);
-  EXPECT_EQ(layout.constant_bits, settings.constant_bits);
+  EXPECT_EQ(layout.sine.nested, settings.nested_sine);
+  EXPECT_EQ(layout.constant_bits, settings.nested_sine ? 0 : settings.constant_bits);
   EXPECT_EQ(layout.arcsine, settings.arcsine);
   EXPECT_EQ(Bootstrap(loaded, options()).needed_keys(), Bootstrap(parameters, options()).needed_keys());
 }
@@ -208,7 +222,21 @@ TEST(BootstrapShape, RefusesWhatDoesNotFit) {
   refused({16, 31, 0});
   refused({16, 63, 0});
 
+  // Nested products have the numbers of one shape.
+  refused({.range = 15, .nested = true});
+  refused({.range = 17, .nested = true});
+  refused({.degree = 31, .nested = true});
+  refused({.degree = 7, .nested = true});
+  refused({.doublings = 4, .nested = true});
+  refused({.doublings = 2, .nested = true});
+
   BootstrapSettings settings = small_settings();
+  settings.nested_sine = settings.exponential = true;
+  EXPECT_THROW(static_cast<void>(parameters_for_bootstrapping(settings)), ParameterError);
+  settings = arcsine_settings();
+  settings.nested_sine = true;
+  EXPECT_THROW(static_cast<void>(parameters_for_bootstrapping(settings)), ParameterError);
+  settings = small_settings();
   settings.constant_bits = 9;
   EXPECT_THROW(static_cast<void>(parameters_for_bootstrapping(settings)), ParameterError);
   settings.constant_bits = 61;
@@ -254,19 +282,19 @@ TEST(BootstrapShape, OtherChainsAreNotMadeForBootstrapping) {
 // By hand from the page's table of n16-40: T_8's step drops the constants' bits, the next one has H T_8,
 // where H has twice T_8's scale; a longer series has a product by T_16, too.
 TEST(SineSteps, HaveTheGainsOfTheirProducts) {
-  EXPECT_EQ(sine_step_gains({16, 15, 3}, 40), (std::vector<int>{0, 0, 0, 40, 2, 0, 0, 0}));
-  EXPECT_EQ(sine_step_gains({16, 8, 1}, 30), (std::vector<int>{0, 0, 0, 30, 2, 0}));
-  EXPECT_EQ(sine_step_gains({16, 7, 2}, 40), (std::vector<int>{0, 0, 40, 2, 0, 0}));
-  EXPECT_EQ(sine_step_gains({16, 3, 1}, 40), (std::vector<int>{0, 0, 41, 0}));
-  EXPECT_EQ(sine_step_gains({16, 31, 0}, 40), (std::vector<int>{0, 0, 0, 40, 0, 3}));
-  EXPECT_EQ(sine_step_gains({16, 63, 0}, 40), (std::vector<int>{0, 0, 0, 0, 40, 0, 3}));
+  EXPECT_EQ(sine_step_gains({16, 15, 3}, 40), (std::vector<double>{0, 0, 0, 40, 2, 0, 0, 0}));
+  EXPECT_EQ(sine_step_gains({16, 8, 1}, 30), (std::vector<double>{0, 0, 0, 30, 2, 0}));
+  EXPECT_EQ(sine_step_gains({16, 7, 2}, 40), (std::vector<double>{0, 0, 40, 2, 0, 0}));
+  EXPECT_EQ(sine_step_gains({16, 3, 1}, 40), (std::vector<double>{0, 0, 41, 0}));
+  EXPECT_EQ(sine_step_gains({16, 31, 0}, 40), (std::vector<double>{0, 0, 0, 40, 0, 3}));
+  EXPECT_EQ(sine_step_gains({16, 63, 0}, 40), (std::vector<double>{0, 0, 0, 0, 40, 0, 3}));
 }
 
 TEST(SineSteps, AreFoundInTheGainsOfLevels) {
   for (const bool arcsine : {false, true}) {
     for (const std::size_t degree : {3, 7, 15, 31, 63, 127}) {
       for (const std::size_t doublings : {0, 1, 3, 6}) {
-        const std::vector<int> gains = sine_step_gains({16, degree, doublings}, 37);
+        const std::vector<double> gains = sine_step_gains({16, degree, doublings}, 37);
         std::vector<double> measured(gains.begin(), gains.end());
         // The last one is not known: its result is read at another scale.
         if (arcsine) {
@@ -286,6 +314,15 @@ TEST(SineSteps, AreFoundInTheGainsOfLevels) {
         EXPECT_FALSE(find_sine(measured));
       }
     }
+  }
+  const std::vector<double> nested = sine_step_gains(nested_sine, 0);
+  for (const bool arcsine : {false, true}) {
+    std::vector<double> measured(nested.begin(), nested.end() - 1);
+    if (arcsine) measured.insert(measured.end(), {0, 1});
+    const auto found = find_sine(measured);
+    EXPECT_EQ(found && found->nested, !arcsine);
+    measured[2] += 0.01;
+    EXPECT_FALSE(find_sine(measured));
   }
   EXPECT_FALSE(find_sine(std::vector<double>{}));
   EXPECT_FALSE(find_sine(std::vector<double>(7, 0)));

@@ -13,6 +13,7 @@
 
 #include "circuits/bootstrap/dft_factors.hpp"
 #include "circuits/bootstrap/mod_raise.hpp"
+#include "circuits/bootstrap/nested_series.hpp"
 #include "circuits/circuit_gadgets.hpp"
 #include "hemera/circuits/bootstrap/bootstrap.hpp"
 #include "schemes/ckks_support.hpp"
@@ -86,6 +87,35 @@ TEST(SineFunction, IsASineForAnyRangeDegreeAndNumberOfDoublings) {
         EXPECT_NEAR(found, std::sin(turn * distance), bound) << t;
       }
     }
+  }
+}
+
+// The same of nested products, whose errors are those that the header tells; one product a level.
+TEST(SineFunction, IsASineByOneProductALevel) {
+  const EvalModSeries series = checked_nested_series();
+  const Function function = sine_function({.range = 16,
+                                           .series = {},
+                                           .doublings = 3,
+                                           .fraction_bits = 0,
+                                           .arcsine = std::nullopt,
+                                           .nested = true});
+  EXPECT_EQ(function.depth(), 8U);
+  std::size_t relinearized = 0;
+  for (const auto& part : function.parts()) {
+    if (!std::get<Function::Sum>(part).products.empty()) ++relinearized;
+  }
+  EXPECT_EQ(relinearized, function.depth());
+  EXPECT_LT(mean_error_log2(series, ephemeral_weight), -39.5);
+  for (int integer = -15; integer <= 15; ++integer) {
+    for (const double distance : {-1e-4, 0.0, 3e-5, 1e-4}) {
+      const double t = integer + distance;
+      const double found = function.evaluate(std::vector<Values>{{t / 16}}).front().front().real();
+      const double error = std::exp2(series.error_log2[static_cast<std::size_t>(std::abs(integer))]);
+      EXPECT_NEAR(found, std::sin(turn * distance), 2 * turn * error + 1e-11) << t;
+    }
+    const std::size_t size = static_cast<std::size_t>(std::abs(integer));
+    const double bound = size <= 8 ? -39 : (size <= 12 ? -29.9 : -16.6);
+    EXPECT_LT(series.error_log2[size], bound) << integer;
   }
 }
 

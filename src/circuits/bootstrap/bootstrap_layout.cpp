@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "circuits/bootstrap/nested_series.hpp"
 #include "circuits/circuit_gadgets.hpp"
 #include "hemera/runtime/error.hpp"
 
@@ -128,6 +129,7 @@ BootstrapLayout::BootstrapLayout(const rlwe::Parameters& parameters) {
   sine.degree = found->degree;
   sine.doublings = found->doublings;
   sine.exponential = found->exponential;
+  sine.nested = found->nested;
   constant_bits = found->constant_bits;
 }
 
@@ -149,6 +151,15 @@ EvalModSeries checked_series(const SineShape& sine, double ratio, std::size_t ri
   }
   if (sine.exponential && sine.doublings < least_exponential_doublings) {
     throw ParameterError(what + "it needs at least " + std::to_string(least_exponential_doublings));
+  }
+  if (sine.nested) {
+    if (!fits_nested(sine)) {
+      throw ParameterError(
+          what +
+          "there are nested products for integers below 16, degree 15 and 3 doublings alone; "
+          "leave sine_range, sine_degree and doublings out, or nested_sine");
+    }
+    return checked_nested_series();
   }
   const EvalModRequest request{.range = sine.range,
                                .degree = sine.degree,

@@ -35,7 +35,8 @@ SineShape sine_of(const BootstrapSettings& settings) {
   return {.range = settings.sine_range,
           .degree = settings.sine_degree,
           .doublings = settings.doublings,
-          .exponential = settings.exponential};
+          .exponential = settings.exponential,
+          .nested = settings.nested_sine};
 }
 
 // The levels above the lowest one, from the lowest up.
@@ -375,6 +376,12 @@ rlwe::Parameters parameters_for_bootstrapping(const BootstrapSettings& settings)
     throw ParameterError(
         "an exponential in EvalMod's place is one of slots and has no arcsine; leave arcsine out, and let "
         "the order be slots-first");
+  }
+  if (settings.nested_sine && (settings.arcsine || settings.exponential)) {
+    throw ParameterError(
+        "nested products are a sine without an arcsine, and no exponential; leave nested_sine out, or "
+        "arcsine "
+        "and exponential");
   }
   if (settings.blocks != 0) check_blocks(settings);
   const EvalModLevels eval_mod = settings.blocks != 0 ? block_levels(settings) : eval_mod_levels(settings);

@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "circuits/bootstrap/nested_series.hpp"
 #include "circuits/functions/exact_scales.hpp"
 #include "hemera/runtime/error.hpp"
 #include "rlwe/exact_quotient.hpp"
@@ -137,7 +138,8 @@ FunctionPlan plan_of(const rlwe::Parameters& parameters, const BootstrapLayout& 
                       .doublings = layout.sine.doublings,
                       .fraction_bits = layout.constant_bits,
                       .arcsine = std::nullopt,
-                      .exponential = layout.sine.exponential};
+                      .exponential = layout.sine.exponential,
+                      .nested = layout.sine.nested};
   if (layout.arcsine) circuit.arcsine = fit_arcsine(layout.ratio);
   return FunctionPlan(parameters, sine_function(circuit),
                       {.level = layout.eval_mod_level,
@@ -163,7 +165,9 @@ Function sine_function(const SineCircuit& circuit) {
   };
   const Value v =
       function.add({.terms = {{0, {1}}}, .constant = {-0.25 / circuit.range}, .fraction_bits = 0});
-  Value x = SineSeries(function, doubled(v), circuit.series, circuit.fraction_bits, false).sum();
+  Value x = circuit.nested
+                ? add_nested_series(function, v)
+                : SineSeries(function, doubled(v), circuit.series, circuit.fraction_bits, false).sum();
   for (std::size_t i = 0; i < circuit.doublings; ++i) x = doubled(x);
   if (circuit.arcsine) {
     // s (constant + square s^2): the scale takes the factor of the square.

@@ -19,6 +19,7 @@ struct SineCircuit {
   int fraction_bits;                          ///< of the coefficients
   std::optional<Arcsine> arcsine;             ///< of the sine, where it is corrected
   bool exponential = false;                   ///< in its place, of i v
+  bool nested = false;                        ///< nested products in the series' place
 };
 
 /// sin(2 pi t), or its arcsine, of v = t / range; or exp(2 pi i t) of i v. The function takes doublings +

@@ -26,17 +26,17 @@ constexpr std::array<double, 9> usual_amplification = {4.0, 7.0, 5.1, 3.1, 2.3, 
 constexpr double usual_sources = 12;
 
 bool is_usual(const SineShape& shape) {
-  return !shape.exponential && shape.range == usual.range && shape.doublings == usual.doublings &&
-         series_log_size(shape.degree) == series_log_size(usual.degree);
+  return !shape.exponential && !shape.nested && shape.range == usual.range &&
+         shape.doublings == usual.doublings && series_log_size(shape.degree) == series_log_size(usual.degree);
 }
 
 // Where a value of the sine lies, and log2 of its scale over that of its level.
 struct Place {
   std::size_t depth = 0;
-  int scale_log2 = 0;
+  double scale_log2 = 0;
 };
 
-std::vector<Place> places_of(const Function& sine, const std::vector<int>& gains) {
+std::vector<Place> places_of(const Function& sine, const std::vector<double>& gains) {
   std::vector<Place> places(1);
   for (const auto& part : sine.parts()) {
     const auto& sum = std::get<Function::Sum>(part);
@@ -46,7 +46,10 @@ std::vector<Place> places_of(const Function& sine, const std::vector<int>& gains
     }
     for (const auto& term : sum.terms) place.depth = std::max(place.depth, places[term.value].depth);
     if (sum.fraction_bits) {
-      place.scale_log2 = places[sum.terms.front().value].scale_log2 + *sum.fraction_bits;
+      const Function::Term& first = sum.terms.front();
+      // By 0 bits the scale takes the factor.
+      const double taken = *sum.fraction_bits == 0 ? -std::log2(first.factor.front().real()) : 0;
+      place.scale_log2 = places[first.value].scale_log2 + *sum.fraction_bits + taken;
     } else {
       ++place.depth;
       if (!sum.products.empty()) {
@@ -84,7 +87,7 @@ void add_variances(std::vector<double>& variances, const Function& sine, const s
     for (const auto& term : sum.terms) slopes[term.value] += slope * term.factor.front().real();
     if (sum.fraction_bits) continue;  // no division
     const Place& place = places[i + 1];
-    variances[place.depth] += share * std::pow(std::ldexp(std::abs(slope), -place.scale_log2), 2);
+    variances[place.depth] += share * std::pow(std::abs(slope) * std::exp2(-place.scale_log2), 2);
   }
   variances[0] += share * std::norm(slopes[0]);
 }
@@ -99,7 +102,8 @@ std::vector<double> sine_amplification(const SineShape& shape, const EvalModSeri
                                        .doublings = shape.doublings,
                                        .fraction_bits = fraction_bits,
                                        .arcsine = std::nullopt,
-                                       .exponential = shape.exponential});
+                                       .exponential = shape.exponential,
+                                       .nested = shape.nested});
   const std::vector<Place> places_in_levels = places_of(sine, sine_step_gains(shape, fraction_bits));
   std::vector<double> variances(sine_step_count(shape) + 1, 0);
   // What an exponential is given lies anywhere between the integers.
@@ -135,7 +139,7 @@ EvalModScales water_filled(const SineShape& shape, const EvalModSeries& series, 
 
 std::vector<double> dropped_bits(const SineShape& shape, const EvalModScales& scales, int constant_bits,
                                  double result) {
-  const std::vector<int> gains = sine_step_gains(shape, constant_bits);
+  const std::vector<double> gains = sine_step_gains(shape, constant_bits);
   std::vector<double> bits;
   double before = scales.v;
   for (std::size_t i = 0; i < gains.size(); ++i) {
@@ -150,8 +154,8 @@ std::vector<double> scales_after(const SineShape& shape, double v, std::span<con
                                  int constant_bits) {
   std::vector<double> scales;
   double before = v;
-  for (const int gain : sine_step_gains(shape, constant_bits)) {
-    before = std::ldexp(before * before / 2, gain) / divisors[scales.size()];
+  for (const double gain : sine_step_gains(shape, constant_bits)) {
+    before = before * before / 2 * std::exp2(gain) / divisors[scales.size()];
     scales.push_back(before);
   }
   return scales;

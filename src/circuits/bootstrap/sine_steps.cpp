@@ -4,6 +4,8 @@
 #include <bit>
 #include <cmath>
 
+#include "circuits/bootstrap/nested_series.hpp"
+
 namespace hemera::circuits {
 namespace {
 
@@ -22,9 +24,14 @@ std::size_t sine_step_count(const SineShape& shape) {
 
 std::size_t sine_parts_step(std::size_t log_size) { return log_size / 2 + 1; }
 
-std::vector<int> sine_step_gains(const SineShape& shape, int constant_bits) {
+std::vector<double> sine_step_gains(const SineShape& shape, int constant_bits) {
   const std::size_t log_size = series_log_size(shape.degree);
-  std::vector<int> gains(sine_step_count(shape), 0);
+  std::vector<double> gains(sine_step_count(shape), 0);
+  if (shape.nested) {
+    gains[nested_inner_step] = -std::log2(nested_series.inner);
+    gains[nested_outer_step] = -std::log2(nested_series.outer);
+    return gains;
+  }
   const std::size_t giant = sine_parts_step(log_size);
   gains[giant] = constant_bits;
   // Parts have twice the scale of T_2m, sums of two 4 times that of T_4m, and so on: the last one shows it.
@@ -36,25 +43,29 @@ std::vector<int> sine_step_gains(const SineShape& shape, int constant_bits) {
 
 std::optional<SineLevels> find_sine(std::span<const double> gains) {
   const std::size_t levels = gains.size() + 1;
-  enum class Kind { sine, arcsine, exponential };
-  for (const Kind kind : {Kind::sine, Kind::arcsine, Kind::exponential}) {
+  enum class Kind { sine, arcsine, exponential, nested };
+  for (const Kind kind : {Kind::sine, Kind::arcsine, Kind::exponential, Kind::nested}) {
     const bool arcsine = kind == Kind::arcsine, exponential = kind == Kind::exponential;
+    const bool nested = kind == Kind::nested;
     const std::size_t corrections = arcsine ? arcsine_steps : 0;
     // Of a series alone the last step is not known.
     for (std::size_t log_size = 2; corrections + 1 + log_size <= levels; ++log_size) {
       SineShape shape{.degree = (std::size_t{1} << log_size) - 1,
                       .doublings = levels - corrections - 1 - log_size,
-                      .exponential = exponential};
+                      .exponential = exponential,
+                      .nested = nested};
       if (exponential && shape.doublings < least_exponential_doublings) continue;
+      if (nested && !fits_nested(shape)) continue;
       const std::size_t giant = sine_parts_step(log_size);
       if (giant >= gains.size() || !(std::abs(gains[giant]) < 64)) continue;
-      const int constant_bits = static_cast<int>(std::lround(gains[giant])) - (giant == log_size ? 1 : 0);
-      std::vector<int> expected = sine_step_gains(shape, constant_bits);
+      const int constant_bits =
+          nested ? 0 : static_cast<int>(std::lround(gains[giant])) - (giant == log_size ? 1 : 0);
+      std::vector<double> expected = sine_step_gains(shape, constant_bits);
       if (arcsine) expected.push_back(1);  // its square has no factor 2
-      const bool fits =
-          constant_bits > 0 && std::equal(gains.begin(), gains.end(), expected.begin(),
-                                          [](double a, int b) { return std::abs(a - b) < most_off; });
-      if (fits) return SineLevels{shape.degree, shape.doublings, constant_bits, arcsine, exponential};
+      const bool fits = (constant_bits > 0 || nested) &&
+                        std::equal(gains.begin(), gains.end(), expected.begin(),
+                                   [](double a, double b) { return std::abs(a - b) < most_off; });
+      if (fits) return SineLevels{shape.degree, shape.doublings, constant_bits, arcsine, exponential, nested};
     }
   }
   return std::nullopt;

@@ -17,6 +17,8 @@ struct SineShape {
   /// Whether it is exp(2 pi i t) in the sine's place: a series in v = t / range of degree 2 `degree` + 1,
   /// whose doublings are squarings.
   bool exponential = false;
+  /// Whether the series is nested products, one a level (nested_series.hpp).
+  bool nested = false;
 };
 
 /// Of an exponential: with fewer its levels' scales may be those of a sine with its arcsine.
@@ -36,14 +38,15 @@ std::size_t sine_parts_step(std::size_t log_size);
 /// For each step, log2 of how many times larger the scale after it is than half the square of the scale
 /// before, over what it divides by. T_2m's step drops `constant_bits`, those of the series' coefficients;
 /// products by T_2m, T_4m, ... have the factors 1 that are not taken by the scale, and so have squarings.
-std::vector<int> sine_step_gains(const SineShape& shape, int constant_bits);
+/// Nested products drop what makes values of their magnitudes 1.
+std::vector<double> sine_step_gains(const SineShape& shape, int constant_bits);
 
 /// What levels were made for: the largest degree that takes as many.
 struct SineLevels {
   std::size_t degree;
   std::size_t doublings;
   int constant_bits;
-  bool arcsine, exponential;
+  bool arcsine, exponential, nested;
 };
 /// From the gains (as above) of all steps that levels of EvalMod have, but for the last one, whose result is
 /// read at another scale. Empty: they are of no sine.

@@ -238,11 +238,13 @@ void PreparedFunction::Evaluation::map(std::size_t number, bool is_last) {
   after.noise_scale_degree = 1;
   after.padding = step.constant.front() == 0.0 ? after.padding : rlwe::no_longer_zeros(after);
   held.meta = std::move(after);
-  const std::size_t count = rlwe::batch_count(held.meta.batch);
-  const PolyView first = held.poly->view().batches(held.first, count).components(0, 1);
-  const poly::RnsBase& base = context_.base(step.level);
-  context_.backend().add_scalar(context_.queue(), first, first, scaled_constant(step, base), Form::evaluation,
-                                base);
+  if (step.constant.front() != 0.0) {
+    const std::size_t count = rlwe::batch_count(held.meta.batch);
+    const PolyView first = held.poly->view().batches(held.first, count).components(0, 1);
+    const poly::RnsBase& base = context_.base(step.level);
+    context_.backend().add_scalar(context_.queue(), first, first, scaled_constant(step, base),
+                                  Form::evaluation, base);
+  }
   values_[value] = {};
   values_.push_back(std::move(held));
 }
