@@ -215,7 +215,7 @@ void bind_settings(nb::module_& m) {
       .def_rw("arcsine", &BootstrapSettings::arcsine)
       .def_rw("arcsine_bits", &BootstrapSettings::arcsine_bits)
       .def_rw("exponential", &BootstrapSettings::exponential)
-      .def_rw("nested_sine", &BootstrapSettings::nested_sine)
+      .def_rw("nested_sine", &BootstrapSettings::nested_sine, nb::arg().none())
       .def_rw("blocks", &BootstrapSettings::blocks)
       .def_rw("special_primes", &BootstrapSettings::special_primes)
       .def_rw("digits", &BootstrapSettings::digits)

@@ -215,8 +215,8 @@ def test_the_plan_tells_its_price(boot):
     assert isinstance(boot, hm.circuits.Plan)
     assert boot.level == boot.input_level
     assert boot.depth == -4
-    # Real and imaginary parts have eleven each.
-    assert boot.operations["products"] == 22
+    # Real and imaginary parts have ten each, in eight sums.
+    assert boot.operations["products"] == 20
     assert 2**-24 < boot.expected_error(0)[0] < 2**-20
     told = boot.as_dict()
     assert told["levels_left"] == 4
@@ -419,7 +419,7 @@ def test_merged_parts_may_stay_side_by_side(params):
     assert (plan.join_parts, plan.slots, plan.result_slots) == (False, SLOTS, 2 * SLOTS)
     assert (joined.join_parts, joined.result_slots) == (True, SLOTS)
     assert plan.levels_left == joined.levels_left + 1 == 4
-    assert plan.operations["products"] == joined.operations["products"] == 11
+    assert plan.operations["products"] == joined.operations["products"] == 10
     ctx = hm.Context(params)
     sk = ctx.generate_secret_key()
     keys = ctx.generate_keys(sk, plan=plan)

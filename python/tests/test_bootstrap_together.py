@@ -226,4 +226,4 @@ def test_many_take_a_fraction_of_the_time_of_one() -> None:
     assert each < times.seconds(one._native.cost, graph=True) / 8
     mean, worst = many.expected_precision()
     assert mean > one.expected_precision()[0] - 0.5
-    assert worst > one.expected_precision()[1] - 1
+    assert worst > one.expected_precision()[1] - 1.1

@@ -1,7 +1,10 @@
 #include "circuits/circuit_gadgets.hpp"
 
 #include <algorithm>
+#include <bit>
+#include <cmath>
 #include <limits>
+#include <numeric>
 #include <string>
 #include <vector>
 
@@ -65,6 +68,32 @@ double switching_work(const rlwe::Parameters& parameters, const rlwe::GadgetPrim
                   .divides = true});
 }
 
+// Of P over digits of rotations.
+constexpr double least_margin_bits = 10;
+
+// In the order of the base. The longest primes first, each to the digit that is shortest till then.
+std::vector<Primes> spread_digits(const Primes& base, std::size_t count) {
+  std::vector<std::size_t> order(base.size());
+  std::iota(order.begin(), order.end(), 0);
+  std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
+    return std::bit_width(base[a]) > std::bit_width(base[b]);
+  });
+  std::vector<std::vector<std::size_t>> places(count);
+  std::vector<double> bits(count, 0);
+  for (const std::size_t place : order) {
+    const auto shortest = std::min_element(bits.begin(), bits.end()) - bits.begin();
+    bits[static_cast<std::size_t>(shortest)] += std::log2(static_cast<double>(base[place]));
+    places[static_cast<std::size_t>(shortest)].push_back(place);
+  }
+  std::vector<Primes> digits;
+  for (auto& own : places) {
+    std::sort(own.begin(), own.end());
+    Primes& digit = digits.emplace_back();
+    for (const std::size_t place : own) digit.push_back(base[place]);
+  }
+  return digits;
+}
+
 bool exceeds_special(const rlwe::GadgetPrimes& gadget) {
   const double special = arith::log2_product(gadget.special);
   return std::any_of(gadget.digits.begin(), gadget.digits.end(),
@@ -81,6 +110,24 @@ rlwe::GadgetPrimes rotation_gadget(const rlwe::Parameters& parameters, std::size
   gadget.digits = rlwe::equal_digits(gadget.base, digits);
   gadget.special.resize(std::min(gadget.special.size(), gadget.digits.front().size() + 1));
   return gadget;
+}
+
+rlwe::GadgetPrimes spread_rotation_gadget(const rlwe::Parameters& parameters, std::size_t level) {
+  const Primes& base = parameters.literal().levels.at(level);
+  const Primes special = special_primes(parameters, base, most_special_primes);
+  rlwe::GadgetPrimes usual = rotation_gadget(parameters, level, most_special_primes);
+  for (std::size_t count = 1; count <= usual.digits.size(); ++count) {
+    const std::vector<Primes> digits = spread_digits(base, count);
+    double longest = 0;
+    for (const Primes& digit : digits) longest = std::max(longest, arith::log2_product(digit));
+    for (std::size_t primes = 1; primes <= special.size(); ++primes) {
+      if (count == usual.digits.size() && primes >= usual.special.size()) break;
+      const Primes own(special.begin(), special.begin() + static_cast<std::ptrdiff_t>(primes));
+      if (arith::log2_product(own) < longest + least_margin_bits) continue;
+      return {.base = base, .special = own, .digits = digits};
+    }
+  }
+  return usual;
 }
 
 rlwe::GadgetPrimes product_gadget(const rlwe::Parameters& parameters, std::size_t level, std::size_t most) {

@@ -22,6 +22,11 @@ inline constexpr std::size_t ephemeral_weight = 32;
 /// For rotations: digits are a prime shorter than P, as nothing divides the error of their switch after it.
 /// As few digits as there can be, of equal length, and the fewest special primes that they need.
 rlwe::GadgetPrimes rotation_gadget(const rlwe::Parameters& parameters, std::size_t level, std::size_t most);
+/// The same for the rotations of CKKS bootstraps: digits are 10 bits shorter than P, whichever primes they
+/// have, so that short primes of a level, spread over its digits, save a digit or a special prime. A switch
+/// then has an error of 2^8 or so where a division's rounding is 2^14. Digits are as equal in bits as they
+/// can be.
+rlwe::GadgetPrimes spread_rotation_gadget(const rlwe::Parameters& parameters, std::size_t level);
 /// For products: digits are as long as P, or longer by half a bit at most. The number of special primes is
 /// that with the least work as it is counted (work_of), of equal ones the smallest.
 ///

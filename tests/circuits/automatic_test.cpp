@@ -133,7 +133,7 @@ INSTANTIATE_TEST_SUITE_P(
     testing::Values(Case{"FewSlots", slots_first, {.slots = slots}},
                     Case{"RealSlots", slots_first, {.slots = slots, .real = true}},
                     Case{"MergedSlots", slots_first, {.slots = slots, .merges_parts = true}},
-                    Case{"FewKeys", slots_first, {.slots = slots, .key_memory_limit = std::size_t{48} << 20}},
+                    Case{"FewKeys", slots_first, {.slots = slots, .key_memory_limit = std::size_t{40} << 20}},
                     Case{"TwoMatrices", two_matrices, {.slots = slots}},
                     Case{"TwoIterations", large_scale, {.slots = slots, .iterations = 2}},
                     Case{"TwoRealIterations", large_scale, {.slots = slots, .real = true, .iterations = 2}},

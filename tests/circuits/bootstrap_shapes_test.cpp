@@ -192,8 +192,8 @@ TEST_P(BootstrapShapes, TakeALevelForEachStepAndAreReadFromParameters) {
   const BootstrapLayout layout(loaded);
   EXPECT_EQ(layout.sine.degree, std::bit_ceil(std::max<std::size_t>(GetParam().sine.degree, 3) + 1) - 1);
   EXPECT_EQ(layout.sine.doublings, GetParam().sine.doublings);
-  EXPECT_EQ(layout.sine.nested, settings.nested_sine);
-  EXPECT_EQ(layout.constant_bits, settings.nested_sine ? 0 : settings.constant_bits);
+  EXPECT_EQ(layout.sine.nested, GetParam().sine.nested);
+  EXPECT_EQ(layout.constant_bits, GetParam().sine.nested ? 0 : settings.constant_bits);
   EXPECT_EQ(layout.arcsine, settings.arcsine);
   EXPECT_EQ(Bootstrap(loaded, options()).needed_keys(), Bootstrap(parameters, options()).needed_keys());
 }

@@ -170,6 +170,8 @@ TEST(Ledger, KeysServeEveryLevelThatAsksForThem) {
     settings.degree = 4096;
     settings.levels = 12;
     settings.digits = 4;
+    settings.nested_sine = false;
+    settings.coefficients_to_slots.assign(3, 48);
     settings.security = std::nullopt;
     const rlwe::Parameters parameters = parameters_for_bootstrapping(settings);
     const auto context = rlwe::Context::make(parameters, runtime::Device::parse("ledger"));

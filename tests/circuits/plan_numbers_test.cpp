@@ -40,8 +40,8 @@ TEST(PlanNumbers, WorkOfAllLevelsAddsUp) {
             (std::array<std::size_t, 4>{61, 82, 103, 124}));
 }
 
-// docs/bootstrapping.md, "EvalMod": y, T_2, T_3 and T_4, T_8 and both halves of the series, their join, and
-// three doublings; of real and imaginary parts each, and for every further iteration once more.
+// docs/bootstrapping-algorithm.md, "Nested products": y, a, b, two products in c and in p, and three
+// doublings; of real and imaginary parts each, and for every further iteration once more.
 TEST(PlanNumbers, ProductsOfABootstrapAreThoseOfItsSeries) {
   BootstrapSettings settings = bootstrap_preset("test-40");
   settings.levels = 4;
@@ -52,7 +52,7 @@ TEST(PlanNumbers, ProductsOfABootstrapAreThoseOfItsSeries) {
     for (const std::size_t iterations : {1, 2}) {
       const Bootstrap plan(own, {.slots = 64, .real = real, .iterations = iterations});
       const std::size_t parts = real ? 1 : 2;
-      EXPECT_EQ(plan.cost().products, parts * iterations * (1 + 1 + 2 + 3 + 1 + 3))
+      EXPECT_EQ(plan.cost().products, parts * iterations * (1 + 1 + 1 + 2 + 2 + 3))
           << real << " " << iterations;
     }
   }
@@ -169,8 +169,8 @@ TEST(PlanNumbers, RealIterationsHaveTwoConjugatesMore) {
 }
 
 // Both parts of complex slots go through EvalMod as a batch: the products of its steps, each of four pairs of
-// components, and numbers times both components of T_1, of T_1 to T_3 in both halves' quotients and rests,
-// and of one half.
+// components, and numbers times both components of 2 values in b, of 5 in the factors that stand beside c^2,
+// and of 2 in c.
 TEST(PlanNumbers, WorkOfEvalModIsThatOfBothParts) {
   const rlwe::Parameters own = parameters_for_bootstrapping(bootstrap_preset("test-40"));
   for (const bool real : {false, true}) {
@@ -178,10 +178,10 @@ TEST(PlanNumbers, WorkOfEvalModIsThatOfBothParts) {
     const std::size_t first = plan.coefficients_to_slots().back().level();
     std::size_t level = first - 1;
     for (const auto& [products, numbers] : std::vector<std::pair<std::size_t, std::size_t>>{
-             {1, 0}, {1, 0}, {2, 1}, {3, 12}, {1, 1}, {1, 0}, {1, 0}, {1, 0}}) {
+             {1, 0}, {1, 0}, {1, 2}, {2, 7}, {2, 0}, {1, 0}, {1, 0}, {1, 0}}) {
       const std::size_t limbs = own.literal().levels[level].size(), parts = real ? 1 : 2;
       // Of complex slots i times the imaginary part, before the first step and in the last.
-      const bool is_end = numbers == 0 && products == 1 && (level + 1 == first || level + 8 == first);
+      const bool is_end = (level + 1 == first || level + 8 == first);
       const std::size_t units = real || !is_end ? 0 : (level + 1 == first ? 2 : 3);
       EXPECT_EQ(plan.cost().work.at(level).products, (parts * (4 * products + 2 * numbers) + units) * limbs)
           << level;

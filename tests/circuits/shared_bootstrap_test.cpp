@@ -104,7 +104,7 @@ TEST(SharedBootstraps, NameWhatClashes) {
 // A member does what the counts say, and nothing else.
 TEST(SharedBootstraps, StepsAreOnTheirMembers) {
   const rlwe::Parameters parameters = parameters_for_bootstrapping(small_settings());
-  const Bootstrap plan(parameters, {.slots = 64});
+  const Bootstrap plan(parameters, {.slots = 512});
   std::vector<std::shared_ptr<const rlwe::Context>> members;
   std::vector<std::unique_ptr<ckks::Evaluator>> evaluators;
   std::vector<const ckks::Evaluator*> pointers;

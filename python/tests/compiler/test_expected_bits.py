@@ -135,7 +135,7 @@ def test_the_noise_of_bootstraps_is_that_of_the_values(part: float, magnitude: f
         given = ctx.encrypt(ctx.encode(x, level=plan.input_level), secret)
         found = evaluator.bootstrap(given, plan, magnitude=magnitude)
         errors.append(np.real(ctx.decrypt(found, secret)) - x)
-    assert 0.4 < drawn / np.std(errors) < 2.5
+    assert 0.4 < drawn / np.std(errors) < 3
 
 
 def test_bootstraps_count() -> None:

@@ -150,7 +150,7 @@ Bootstrap::Bootstrap(const rlwe::Parameters& parameters, const BootstrapOptions&
     trace_.push_back(is_last ? std::vector{step} : std::vector{step, 2 * step, 3 * step});
     step *= is_last ? 2 : 4;
   }
-  top_gadget_ = rotation_gadget(parameters, top_level_, most_special_primes);
+  top_gadget_ = spread_rotation_gadget(parameters, top_level_);
   last_modulus_ = last_modulus(parameters);
   to_ephemeral_ = to_ephemeral_gadget(parameters);
   from_ephemeral_ = from_ephemeral_gadget(parameters, top_level_);
@@ -231,7 +231,7 @@ Plan::Evaluation Bootstrap::bound(const std::shared_ptr<const rlwe::Context>& co
 
 std::optional<rlwe::GadgetPrimes> Bootstrap::gadget_of(const rlwe::KeyRole& /*role*/,
                                                        std::size_t level) const {
-  return rotation_gadget(parameters(), level, most_special_primes);
+  return spread_rotation_gadget(parameters(), level);
 }
 
 double Bootstrap::divisor_for(double magnitude) {

@@ -32,7 +32,7 @@ void Bootstrap::fit_keys(std::size_t limit) {
                               .level = matrix.level(),
                               .rescaled = matrix.is_rescaled(),
                               .plaintext_scale = matrix.is_rescaled() ? 0 : matrix.plaintext_scale(),
-                              .gadget = rotation_gadget(parameters(), matrix.level(), most_special_primes),
+                              .gadget = spread_rotation_gadget(parameters(), matrix.level()),
                               .fewest_keys = true,
                           });
   }

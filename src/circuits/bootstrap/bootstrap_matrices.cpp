@@ -26,7 +26,7 @@ std::vector<LinearTransform> transforms(const rlwe::Parameters& parameters, std:
     result.emplace_back(parameters, std::move(matrix), slots,
                         LinearTransformOptions{
                             .level = level,
-                            .gadget = rotation_gadget(parameters, level, most_special_primes),
+                            .gadget = spread_rotation_gadget(parameters, level),
                             .precise = matrix_scale(parameters, level) > largest_double_scale,
                         });
     --level;
@@ -75,7 +75,7 @@ LinearTransform unscaled(const rlwe::Parameters& parameters, Diagonals matrix, s
               .level = level,
               .rescaled = false,
               .plaintext_scale = plaintext_scale,
-              .gadget = rotation_gadget(parameters, level, most_special_primes),
+              .gadget = spread_rotation_gadget(parameters, level),
               .precise = plaintext_scale > largest_double_scale,
           }};
 }
@@ -155,7 +155,7 @@ LinearTransform scaled(const rlwe::Parameters& parameters, const LinearTransform
               .level = transform.level(),
               .rescaled = transform.is_rescaled(),
               .plaintext_scale = transform.is_rescaled() ? 0 : transform.plaintext_scale(),
-              .gadget = rotation_gadget(parameters, transform.level(), most_special_primes),
+              .gadget = spread_rotation_gadget(parameters, transform.level()),
               .fewest_keys = transform.has_fewest_keys(),
               .precise = transform.is_precise(),
           }};

@@ -15,8 +15,8 @@ long double sine_of(long double v) {
   const long double y = 2 * v * v + n.shift, a = 2 * y * y - 1;
   const long double b = n.inner * (2 * a * a + n.b_a * a + n.b_y * y + n.b_1);
   const long double c = 2 * (b * b + a * y) + n.c_a * a + n.c_y * y + n.c_1;
-  const long double u = n.u_b * b + n.u_a * a + n.u_y * y, w = n.w_a * a + n.w_y * y;
-  long double p = n.outer * (2 * (c * c + u * w) + n.p_a * a + n.p_y * y + n.p_1);
+  const long double u = n.u_b * b + n.u_a * a + n.u_y * y + n.u_1, w = n.w_a * a + n.w_y * y + n.w_1;
+  long double p = n.outer * (2 * (c * c + u * w) + n.p_1);
   for (std::size_t i = 0; i < nested_doublings; ++i) p = 2 * p * p - 1;
   return p;
 }
@@ -24,23 +24,23 @@ long double sine_of(long double v) {
 }  // namespace
 
 const NestedSeries nested_series{
-    .shift = -1.2829985583888586,
-    .inner = 0.003202508424881202,
-    .outer = 0.9404520008855011,
-    .b_a = 103.81027847792676,
-    .b_y = -615.7615649477523,
-    .b_1 = -268.5800561103912,
-    .c_a = -2.728849682651799,
-    .c_y = -2.9825484427775573,
-    .c_1 = -2.4259331433775464,
-    .u_b = 7.878148189015864,
-    .u_a = -3.1687711969211882,
-    .u_y = 18.01352497730323,
-    .w_a = -0.895904449880235,
-    .w_y = -9.84047392898104,
-    .p_a = 2.8377486356847332,
-    .p_y = -178.034251488193,
-    .p_1 = -6.379461774690753,
+    .shift = -1.2826564084466092,
+    .inner = 0.0032015580249604905,
+    .outer = 0.9420190518818033,
+    .b_a = 103.80575264852388,
+    .b_y = -616.0542046268837,
+    .b_1 = -267.7894614728948,
+    .c_a = -2.73670694756305,
+    .c_y = -2.9942233870301385,
+    .c_1 = -1.9960497679375075,
+    .u_b = 10.836963402828328,
+    .u_a = -4.732912949491341,
+    .u_y = 26.04211002492123,
+    .u_1 = 7.460423479276343,
+    .w_a = -0.7541379378577828,
+    .w_y = -6.410606352998377,
+    .w_1 = -7.939081992081906,
+    .p_1 = -34.979699630363285,
 };
 
 bool fits_nested(const SineShape& shape) {
@@ -82,15 +82,13 @@ Function::Value add_nested_series(Function& function, Function::Value v) {
                           .constant = {n.b_1}});
   a = a_beside_b;
   b = scaled(b, n.inner);
-  const Value u = function.add({.terms = {{b, {n.u_b}}, {a, {n.u_a}}, {y, {n.u_y}}}});
-  const Value w = function.add({.terms = {{a, {n.w_a}}, {y, {n.w_y}}}});
-  const Value rest = function.add({.terms = {{a, {n.p_a}}, {y, {n.p_y}}}});
+  const Value u = function.add({.terms = {{b, {n.u_b}}, {a, {n.u_a}}, {y, {n.u_y}}}, .constant = {n.u_1}});
+  const Value w = function.add({.terms = {{a, {n.w_a}}, {y, {n.w_y}}}, .constant = {n.w_1}});
   const Value c = function.add({.factor = 2,
                                 .products = {{b, b}, {a, y}},
                                 .terms = {{a, {n.c_a}}, {y, {n.c_y}}},
                                 .constant = {n.c_1}});
-  const Value p =
-      function.add({.factor = 2, .products = {{c, c}, {u, w}}, .terms = {{rest, {1}}}, .constant = {n.p_1}});
+  const Value p = function.add({.factor = 2, .products = {{c, c}, {u, w}}, .constant = {n.p_1}});
   return scaled(p, n.outer);
 }
 

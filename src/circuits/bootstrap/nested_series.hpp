@@ -14,7 +14,7 @@ namespace hemera::circuits {
 ///   y = 2 v^2 + shift,  a = 2 y^2 - 1
 ///   b = inner (2 a^2 + b_a a + b_y y + b_1)
 ///   c = 2 (b^2 + a y) + c_a a + c_y y + c_1
-///   p = outer (2 c^2 + 2 (u_b b + u_a a + u_y y) (w_a a + w_y y) + p_a a + p_y y + p_1)
+///   p = outer (2 (c^2 + (u_b b + u_a a + u_y y + u_1) (w_a a + w_y y + w_1)) + p_1)
 ///
 /// A polynomial of degree 16 in y has 17 coefficients, and these are 16 numbers (u_b only makes both factors
 /// of a product as large). Of polynomials that are near enough to the cosine there is a family, as their
@@ -26,8 +26,8 @@ struct NestedSeries {
   double shift, inner, outer;
   double b_a, b_y, b_1;
   double c_a, c_y, c_1;
-  double u_b, u_a, u_y, w_a, w_y;
-  double p_a, p_y, p_1;
+  double u_b, u_a, u_y, u_1, w_a, w_y, w_1;
+  double p_1;
 };
 extern const NestedSeries nested_series;
 

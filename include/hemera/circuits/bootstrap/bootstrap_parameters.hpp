@@ -37,9 +37,9 @@ struct BootstrapSettings {
   /// That each matrix drops, in the order in which they are applied. From coefficients there are none of
   /// SlotToCoeff.
   std::vector<double> slots_to_coefficients = {34, 34, 34};
-  std::vector<double> coefficients_to_slots = {48, 48, 48};
+  std::vector<double> coefficients_to_slots = {49, 49, 49};
   /// log2 of the deviation that EvalMod's rounding may add to t = I + m / q_0: the scales follow from it.
-  double eval_mod_error = -36.6;
+  double eval_mod_error = -36.8;
   /// Bits after the point of EvalMod's coefficients, from 10 to 60.
   int constant_bits = 40;
   /// EvalMod's sine: a Chebyshev series of a cosine, and doublings of its angle. Integers |I| of I + m / q_0
@@ -58,8 +58,9 @@ struct BootstrapSettings {
   bool exponential = false;
   /// Whether the sine's series is nested products, one a level, in place of parts with coefficients: less
   /// time and fewer bits of modulus, for sine_range 16, sine_degree 15 and 3 doublings without an arcsine.
-  /// Its error of t is 2^-39.8 in the mean. constant_bits do not count then.
-  bool nested_sine = false;
+  /// Its error of t is 2^-39.8 in the mean. constant_bits do not count then. Empty: where they fit, slots
+  /// first, an eval_mod_error of -39 or more.
+  std::optional<bool> nested_sine = std::nullopt;
   /// Roots of unity in the place of CoeffToSlot and EvalMod, for few real slots (docs/bootstrapping.md): the
   /// number of blocks of the ephemeral secret, a power of two from 4 to 1024, with a level for each doubling.
   /// 0: EvalMod. `coefficients_to_slots` then has one level, of the sum of products; `eval_mod_error` is that
