@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <functional>
 #include <numbers>
 #include <optional>
 #include <string>
@@ -241,6 +242,22 @@ TEST(BootstrapShape, RefusesWhatDoesNotFit) {
   EXPECT_THROW(static_cast<void>(parameters_for_bootstrapping(settings)), ParameterError);
   settings.constant_bits = 61;
   EXPECT_THROW(static_cast<void>(parameters_for_bootstrapping(settings)), ParameterError);
+}
+
+TEST(BootstrapShape, ASineIsNestedByItselfWhereItFits) {
+  const auto is_nested = [](const std::function<void(BootstrapSettings&)>& change) {
+    BootstrapSettings settings = small_settings();
+    change(settings);
+    return BootstrapLayout(parameters_for_bootstrapping(settings)).sine.nested;
+  };
+  EXPECT_TRUE(is_nested([](auto& settings) { settings.levels = 3; }));
+  EXPECT_TRUE(is_nested([](auto& settings) { settings.eval_mod_error = -39; }));
+  EXPECT_FALSE(is_nested([](auto& settings) { settings.eval_mod_error = -39.5; }));
+  EXPECT_FALSE(is_nested([](auto& settings) { settings.nested_sine = false; }));
+  EXPECT_FALSE(is_nested([](auto& settings) { settings.sine_degree = 14; }));
+  EXPECT_FALSE(is_nested([](auto& settings) { settings.sine_range = 14; }));
+  EXPECT_FALSE(is_nested([](auto& settings) { settings = standard_order(); }));
+  EXPECT_FALSE(is_nested([](auto& settings) { settings = arcsine_settings(); }));
 }
 
 TEST(BootstrapShape, PlansRefuseWhatTheLevelsDoNotTake) {

@@ -166,6 +166,34 @@ TEST(OwnGadgets, PrimesLongerThanTheSpecialOnesAreDigits) {
   EXPECT_EQ(gadget.digits.size(), 3U);
 }
 
+// By hand: 26 primes of n16-40's top level, two of them short, in three digits of at most 450 - 10 bits; two
+// primes of 79 bits below two special ones. Never more digits than equal ones, nor more special primes.
+TEST(OwnGadgets, DigitsOfABootstrapsRotationsAreSpread) {
+  const rlwe::Parameters usual = parameters_for_bootstrapping(bootstrap_preset("n16-40"));
+  const auto shape = [&](std::size_t level) {
+    const rlwe::GadgetPrimes gadget = spread_rotation_gadget(usual, level);
+    return std::pair(gadget.special.size(), gadget.digits.size());
+  };
+  const std::size_t top = usual.levels() - 1;
+  EXPECT_EQ(shape(top), std::pair(std::size_t{9}, std::size_t{3}));
+  EXPECT_EQ(shape(top - 1), std::pair(std::size_t{9}, std::size_t{3}));
+  EXPECT_EQ(shape(1), std::pair(std::size_t{2}, std::size_t{1}));
+  for (const std::string& preset : presets) {
+    const rlwe::Parameters own = parameters_for_bootstrapping(bootstrap_preset(preset));
+    for (std::size_t level = 0; level < own.levels(); ++level) {
+      SCOPED_TRACE(preset + ", level " + std::to_string(level));
+      const rlwe::GadgetPrimes gadget = spread_rotation_gadget(own, level);
+      const rlwe::GadgetPrimes equal = rotation_gadget(own, level, most_special_primes);
+      EXPECT_NO_THROW(rlwe::check_digits(gadget.digits, 0, own.literal().levels[level]));
+      EXPECT_LE(std::pair(gadget.digits.size(), gadget.special.size()),
+                std::pair(equal.digits.size(), equal.special.size()));
+      if (gadget == equal) continue;
+      // No error to speak of beside a division's rounding.
+      EXPECT_LT(switching_error(own, gadget, own.max_slots()), division_error(own, own.max_slots()) / 16);
+    }
+  }
+}
+
 // What a client is told of a plan's keys: levels and numbers of special primes.
 TEST(OwnGadgets, AreToldByTheirNumberOfSpecialPrimes) {
   for (const std::string& preset : presets) {
