@@ -16,14 +16,12 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 from hemera import bfv, bgv, circuits, ckks, errors, multiply
-from hemera._inspect import inspect
 from hemera.circuits import approximate
 from hemera.errors import Error
 from hemera.inputs.device import DeviceArray
 from hemera.objects.batches import add_many, bootstrap_many, concatenate, multiply_many, stack
 from hemera.objects.ciphertext import Ciphertext, Plaintext
 from hemera.objects.context import Context
-from hemera.objects.cost import Cost, cost
 from hemera.objects.devices import devices
 from hemera.objects.evaluator import Evaluator
 from hemera.objects.graph import Graph
@@ -35,7 +33,9 @@ from hemera.parameters import Parameters
 if TYPE_CHECKING:
     from hemera import integers, search, serving
     from hemera import ray as ray  # not in __all__
+    from hemera._inspect import inspect
     from hemera.compiler import ArraySpec, Table, TableSpec, array, compile, compute  # noqa: A004
+    from hemera.objects.cost import Cost, cost
     from hemera.objects.encrypted_matrix import EncryptedMatrix
     from hemera.pool import Pool
     from hemera.serving.client import Client
@@ -91,6 +91,7 @@ __all__ = [
 _WHEN_ASKED_FOR = {
     "ArraySpec": "hemera.compiler",
     "Client": "hemera.serving.client",
+    "Cost": "hemera.objects.cost",
     "EncryptedMatrix": "hemera.objects.encrypted_matrix",
     "Pool": "hemera.pool",
     "Table": "hemera.compiler",
@@ -98,6 +99,8 @@ _WHEN_ASKED_FOR = {
     "array": "hemera.compiler",
     "compile": "hemera.compiler",
     "compute": "hemera.compiler",
+    "cost": "hemera.objects.cost",
+    "inspect": "hemera._inspect",
     "integers": "hemera.integers",
     "ray": "hemera.ray",  # not in __all__: `from hemera import *` would hide Ray itself
     "search": "hemera.search",

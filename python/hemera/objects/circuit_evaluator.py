@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from hemera import _core
 from hemera._noise_warning import warn_of_bootstrap, warn_of_interval, warn_of_spent_budget
@@ -27,7 +27,7 @@ from hemera.circuits.slots import SlotPlan
 from hemera.inputs.arguments import described, in_own_words, require_type
 from hemera.inputs.encoding import as_number
 from hemera.objects.ciphertext import Ciphertext, all_parts, native_of
-from hemera.objects.operands import fitted, reshaped
+from hemera.objects.operands import fitted, has_16_bits, integers_of_16_bits, reshaped
 from hemera.objects.rotations import all_steps, as_steps
 from hemera.parameters import require_naturals
 
@@ -344,11 +344,15 @@ class CircuitEvaluator:
         """
         native = native_of("multiply_rows", a)
         if self._context.params.scheme != "ckks":
-            return self._finish("multiply_rows", _core.multiply_matrix(_integers(product), native), out)
+            return self._finish(
+                "multiply_rows", _core.multiply_matrix(integers_of_16_bits(product), native), out
+            )
         if not isinstance(product, RowsProduct):
             whole = np.asarray(product)
-            if whole.dtype.kind in "biu" and whole.ndim == 2 and _has_16_bits(whole):
-                return self._finish("multiply_rows", _core.multiply_matrix(_integers(whole), native), out)
+            if whole.dtype.kind in "biu" and whole.ndim == 2 and has_16_bits(whole):
+                return self._finish(
+                    "multiply_rows", _core.multiply_matrix(integers_of_16_bits(whole), native), out
+                )
         a = self._refreshed(a)
         if not isinstance(product, RowsProduct):
             level = _core.level_of_product(a._native)
@@ -483,28 +487,6 @@ class CircuitEvaluator:
     def _ciphertext(self, core: _core.Ciphertext) -> Ciphertext:
         """A ciphertext that is bound to this evaluator."""
         return Ciphertext(core, cast("Evaluator", self))
-
-
-def _integers(matrix: RowsProduct | ArrayLike) -> NDArray[np.int16]:
-    """A matrix for BFV and BGV. Errors as `CircuitEvaluator.multiply_rows`."""
-    given = np.asarray(matrix)
-    if given.dtype.kind not in "biu":
-        raise TypeError(
-            "multiply_rows: BFV and BGV take a matrix of integers, not "
-            f"{described(matrix)}; round the entries"
-        )
-    if given.ndim != 2:
-        raise _core.MismatchError(f"multiply_rows: a matrix has two axes, and this has shape {given.shape}")
-    if not _has_16_bits(given):
-        raise _core.RangeError(
-            f"multiply_rows: the matrix has entries from {given.min()} to {given.max()}; they have 16 bits, "
-            "-32768 to 32767. Split larger ones: 32768 * (high @ x) + low @ x"
-        )
-    return np.ascontiguousarray(given, dtype=np.int16)
-
-
-def _has_16_bits(integers: NDArray[Any]) -> bool:
-    return not integers.size or bool(integers.min() >= -32768 and integers.max() <= 32767)
 
 
 def _declare_type(core: _core.Ciphertext, function: Function) -> None:

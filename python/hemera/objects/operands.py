@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Protocol, TypeVar
+from typing import Any, Protocol, TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from hemera import _core
-from hemera.inputs.arguments import as_integer
+from hemera.inputs.arguments import as_integer, described
 
 __all__ = [
     "batch_axis",
     "broadcast_shape",
     "fitted",
+    "has_16_bits",
+    "integers_of_16_bits",
     "require_equally_filled",
     "require_slots",
     "reshaped",
@@ -114,3 +117,25 @@ def batch_axis(operation: str, shape: tuple[int, ...], axis: int) -> int | None:
             f"{operation}: axis {along} of a batch of shape {shape}, whose slots are axis {last}"
         )
     return along % (last + 1)
+
+
+def integers_of_16_bits(matrix: object) -> NDArray[np.int16]:
+    """A matrix for BFV and BGV. Errors as `Evaluator.multiply_rows`."""
+    given = np.asarray(matrix)
+    if given.dtype.kind not in "biu":
+        raise TypeError(
+            "multiply_rows: BFV and BGV take a matrix of integers, not "
+            f"{described(matrix)}; round the entries"
+        )
+    if given.ndim != 2:
+        raise _core.MismatchError(f"multiply_rows: a matrix has two axes, and this has shape {given.shape}")
+    if not has_16_bits(given):
+        raise _core.RangeError(
+            f"multiply_rows: the matrix has entries from {given.min()} to {given.max()}; they have 16 bits, "
+            "-32768 to 32767. Split larger ones: 32768 * (high @ x) + low @ x"
+        )
+    return np.ascontiguousarray(given, dtype=np.int16)
+
+
+def has_16_bits(integers: NDArray[Any]) -> bool:
+    return not integers.size or bool(integers.min() >= -32768 and integers.max() <= 32767)

@@ -14,9 +14,10 @@ from hemera import _core
 from hemera.circuits.matrices import EncryptedProduct, MatrixVectorProduct, RowsProduct
 from hemera.inputs.arguments import require_type
 from hemera.inputs.source import Source
+from hemera.objects.arithmetic import require_room
 from hemera.objects.ciphertext import Ciphertext, Operand, Plaintext, all_parts
 from hemera.objects.context import Context
-from hemera.objects.evaluator import Evaluator, require_room
+from hemera.objects.evaluator import Evaluator
 from hemera.objects.graph import Circuit, Graph
 from hemera.objects.keys import Keys, SwitchingKey
 from hemera.objects.operands import batch_axis
