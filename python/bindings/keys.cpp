@@ -45,6 +45,14 @@ EvaluationKeys public_only(const EvaluationKeys& keys) {
   return result;
 }
 
+/// The public key and the keys of the secret's powers.
+EvaluationKeys without_galois_keys(const EvaluationKeys& keys) {
+  EvaluationKeys result = keys;
+  std::erase_if(result.switching,
+                [](const auto& held) { return held.first != rlwe::KeyRole{.power = held.first.power}; });
+  return result;
+}
+
 /// The keys of both. If both have a key, that of `first` stays.
 EvaluationKeys merged(const EvaluationKeys& first, const EvaluationKeys& second) {
   EvaluationKeys result = first;
@@ -79,6 +87,7 @@ void bind_keys(nb::module_& m) {
                      return security ? std::optional(rlwe::name(*security)) : std::nullopt;
                    })
       .def("public_only", &public_only)
+      .def("without_galois_keys", &without_galois_keys)
       .def("merged", &merged, "other"_a);
 
   nb::class_<SwitchingKeyHandle>(m, "SwitchingKey")

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 import hemera as hm
-from hemera.errors import Error, FileError, FormatError, MismatchError
+from hemera.errors import Error, FileError, FormatError, MismatchError, MissingKeyError
 
 from .conftest import make_params
 
@@ -223,6 +223,25 @@ def test_keys_merge(party: Any) -> None:
     assert not first.has_public_key
     a = party.values(16)
     party.check(party.ctx.bind(both).encrypt(a) * 2, a * 2)
+
+
+def test_keys_without_galois_keys(party: Any) -> None:
+    whole = party.ctx.generate_keys(party.sk, rotations=[1, 2])
+    few = whole.without_galois_keys()
+    assert (few.has_public_key, few.has_relinearization, few.galois_elements) == (True, True, [])
+    assert whole.has_rotation(2)
+    expected = party.ctx.generate_keys(party.sk)
+    assert few.memory_bytes == expected.memory_bytes < whole.memory_bytes
+    assert len(bytes(few)) == len(bytes(expected))
+    a = party.values(16)
+    for keys in (few, party.ctx.load(bytes(few))):
+        ev = party.ctx.bind(keys)
+        x = ev.encrypt(a)
+        party.check(x * x, a * a)
+        with pytest.raises(MissingKeyError):
+            x.rotate(1)
+    none = party.ctx.generate_keys(party.sk, public_key=False, relinearization=False, rotations=[1])
+    assert none.without_galois_keys().memory_bytes == 0
 
 
 def test_contexts_of_one_fingerprint_exchange_objects(party: Any) -> None:

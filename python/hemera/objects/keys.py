@@ -100,6 +100,17 @@ class Keys(Belonging["Context"]):
             )
         return Keys(self._native.public_only(), self._context)
 
+    def without_galois_keys(self) -> Keys:
+        """The public and relinearization keys alone, for circuits without rotations, sums and bootstraps.
+        Galois keys are by far the largest to save and to send.
+
+        Examples:
+            >>> ctx = hm.Context(hm.ckks.Parameters.for_circuit(depth=1, slots=8))
+            >>> ctx.generate_keys(ctx.generate_secret_key(), sum_slots=True).without_galois_keys()
+            <Keys: public, relinearization, 0 Galois; 1.8 MiB>
+        """
+        return Keys(self._native.without_galois_keys(), self._context)
+
     def _copied_on_use(self, context: Context) -> Keys:
         """The keys in another context of the same parameters, which copies each when it first uses it."""
         return Keys(_core.copied_on_use(context._native, self._native), context)

@@ -66,8 +66,6 @@ class Context:
     _home: own_context.Context
     _secret: own_keys.SecretKey | None
     _keys: own_keys.Keys | None
-    _small_keys: own_keys.Keys | None
-    """The same without Galois keys, which are by far the largest to save."""
     _global_scale: float | None
     _flags: int
 
@@ -107,7 +105,7 @@ class Context:
         threads = n_threads if n_threads is not None and n_threads > 0 else None
         self._home = own_context.Context(found.params, device, threads=threads)
         self._session = found.session(self._home._native)
-        self._keys = self._small_keys = None
+        self._keys = None
         self._evaluator = self._lazy_evaluator = self._home._keyless
         self._global_scale = None
         self._matrices = EncodedMatrices()
@@ -171,10 +169,8 @@ class Context:
             "relinearization": save_relin_keys and secret is None,
             "galois": save_galois_keys and secret is None,
         }
-        keys = self._keys if chosen["galois"] else self._small_keys
-        if keys is not None and not (chosen["galois"] or chosen["relinearization"]):
-            keys = keys.public_only() if save_public_key and keys.has_public_key else None
-        dumped = self._session.dump_keys(keys._native, _ZSTANDARD) if keys is not None else {}
+        keys = self._packed_keys(**chosen)
+        dumped = {} if keys is None else self._session.dump_keys(keys._native, _ZSTANDARD)
         kept = {name: dumped.get(name, b"") if wanted else b"" for name, wanted in chosen.items()}
         return ContextFile(
             parameters=self._found.seal,
@@ -189,6 +185,15 @@ class Context:
             had_relin_keys=save_relin_keys and self.has_relin_keys(),
             had_galois_keys=save_galois_keys and self.has_galois_keys(),
         ).to_bytes()
+
+    def _packed_keys(self, public_key: bool, relinearization: bool, galois: bool) -> own_keys.Keys | None:
+        """No more keys than a file holds: Galois keys take the longest to pack."""
+        keys = self._keys
+        if keys is None or galois:
+            return keys
+        if relinearization:
+            return keys.without_galois_keys()
+        return keys.public_only() if public_key and keys.has_public_key else None
 
     # --- Scale and flags. ---
 
@@ -330,13 +335,7 @@ class Context:
 
     def _hold(self, more: own_keys.Keys) -> None:
         """Add keys, and make the evaluators of all."""
-
-        def merged(held: own_keys.Keys | None) -> own_keys.Keys:
-            return more if held is None else own_keys.Keys(held._native.merged(more._native), self._home)
-
-        self._keys = merged(self._keys)
-        if not more.galois_elements:
-            self._small_keys = merged(self._small_keys)
+        self._keys = more if self._keys is None else self._keys | more
         self._evaluator = self._home.bind(self._keys)
         self._lazy_evaluator = self._home.bind(self._keys, relinearization="lazy")
 
