@@ -52,7 +52,7 @@ std::vector<std::string> names(const std::string& text, const char* pattern) {
   return found;
 }
 
-// An operation that is added to the interface needs an entry in checks.cpp.
+// An operation that is added to the interface needs an entry in checked/.
 TEST(BackendInterface, EveryOperationIsInTheTableOfChecks) {
   const std::string text = declaration();
   const std::vector<std::string> found =

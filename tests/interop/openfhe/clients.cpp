@@ -39,6 +39,34 @@ RootedPrimes rooted(const std::vector<std::uint64_t>& primes, std::size_t degree
   return result;
 }
 
+std::vector<std::uint64_t> primes_of_bits(const std::vector<int>& bits, std::uint64_t step) {
+  std::vector<std::uint64_t> primes;
+  for (const int each : bits) {
+    primes.push_back(arith::primes_below(std::uint64_t{1} << each, step, 1, primes).front());
+  }
+  return primes;
+}
+
+void set_primes(CryptoContext& context, const std::vector<std::uint64_t>& primes) {
+  auto& elements = *context.parameters->elements;
+  elements.primes.clear();
+  for (const NativeParameters& each : rooted(primes, elements.degree)) {
+    elements.primes.push_back(std::make_shared<NativeParameters>(each));
+  }
+}
+
+void add_encapsulation_keys(rlwe::EvaluationKeys& keys, const rlwe::SecretKey& secret) {
+  const rlwe::Context& context = *secret.context;
+  const rlwe::ParametersLiteral& literal = context.parameters().literal();
+  const rlwe::GadgetPrimes narrow{.base = literal.levels.front(),
+                                  .special = {literal.special_primes.front()},
+                                  .digits = {literal.levels.front()}};
+  const auto made = rlwe::generate_encapsulation_keys(secret, 32, context.gadget(narrow),
+                                                      context.gadget(context.top_level()));
+  keys.add({.to = rlwe::ephemeral_secret}, made.to_ephemeral);
+  keys.add({.from = rlwe::ephemeral_secret}, made.from_ephemeral);
+}
+
 OtherClient newer_client() {
   OtherClient client;
   client.context = copy_of(*context_of("ckks-flexibleauto"));

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "hemera/rlwe/keys.hpp"
 #include "interop/openfhe/objects.hpp"
 #include "interop/openfhe/parameters.hpp"
 
@@ -18,6 +19,14 @@ std::shared_ptr<CryptoContext> context_of(const std::string& folder);
 std::shared_ptr<CryptoContext> copy_of(const CryptoContext& original);
 /// Primes of keys with a root each.
 RootedPrimes rooted(const std::vector<std::uint64_t>& primes, std::size_t degree);
+
+/// A prime below 2^bits for each entry, all of them different, that are 1 modulo `step`.
+std::vector<std::uint64_t> primes_of_bits(const std::vector<int>& bits, std::uint64_t step);
+/// Puts these primes in the place of those of the ciphertexts.
+void set_primes(CryptoContext& context, const std::vector<std::uint64_t>& primes);
+
+/// Adds the keys of bootstraps to the ephemeral secret, over q_0 and one special prime, and from it.
+void add_encapsulation_keys(rlwe::EvaluationKeys& keys, const rlwe::SecretKey& secret);
 
 /// Files of a client whose special primes are these, of a secret that Hemera made.
 struct OtherClient {

@@ -1,0 +1,220 @@
+// Ciphertexts of a batch that differ in one field, and results at each level and of each rotation.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "hemera/interop/openfhe.hpp"
+#include "hemera/runtime/error.hpp"
+#include "hemera/schemes/any_scheme.hpp"
+#include "hemera/schemes/integer/encoder.hpp"
+#include "interop/openfhe/ciphertexts.hpp"
+#include "interop/openfhe/clients.hpp"
+#include "interop/openfhe/file.hpp"
+#include "interop/openfhe/parameters.hpp"
+#include "interop/openfhe/vectors.hpp"
+#include "member_count.hpp"
+#include "test_device.hpp"
+
+namespace hemera::interop::openfhe {
+namespace {
+
+using Bytes = std::vector<std::byte>;
+using ContextPointer = std::shared_ptr<CryptoContext>;
+using CiphertextPointer = std::shared_ptr<CiphertextObject>;
+
+TEST(OpenFheBatches, OfCiphertextsThatDifferInAnyFieldAreRefused) {
+  const Session session(test::get("ckks-flexibleauto", "cryptocontext.bin"), tests::device());
+  const Bytes first = test::get("ckks-flexibleauto", "ct_a.bin");
+  using Change = std::pair<const char*, std::function<void(CiphertextObject&)>>;
+  const std::vector<Change> changes = {
+      {"header", [](CiphertextObject& c) { c.header.tag[0] = c.header.tag[0] == '0' ? '1' : '0'; }},
+      {"slots", [](CiphertextObject& c) { c.slots /= 2; }},
+      {"noise_scale_degree", [](CiphertextObject& c) { c.noise_scale_degree = 2; }},
+      {"scaling_factor", [](CiphertextObject& c) { c.scaling_factor *= 1.5; }},
+      {"scaling_factor_int", [](CiphertextObject& c) { c.scaling_factor_int = 7; }},
+      {"encoding", [](CiphertextObject& c) { c.encoding = EncodingType::packed; }},
+      {"components, their number", [](CiphertextObject& c) { c.components.push_back(c.components.front()); }},
+      {"components, their form",
+       [](CiphertextObject& c) {
+         for (DcrtPolynomial& component : c.components) {
+           component.form = PolynomialForm::coefficient;
+           for (NativePolynomial& limb : component.limbs) limb.form = PolynomialForm::coefficient;
+         }
+       }},
+      {"components, their limbs",
+       [](CiphertextObject& c) {
+         auto base = std::make_shared<DcrtParameters>(*c.components.front().parameters);
+         base->primes.pop_back();
+         for (DcrtPolynomial& component : c.components) {
+           component.parameters = base;
+           component.limbs.pop_back();
+         }
+         ++c.level;
+       }},
+  };
+  // Limbs tell the level; hops are those of re-encryption, and metadata the user's own, which is refused.
+  const std::set<std::string> ignored = {"level", "hop_level", "metadata"};
+  std::set<std::string> fields = ignored;
+  for (const auto& [name, apply] : changes) {
+    const std::string field = name;
+    fields.insert(field.substr(0, field.find(',')));
+  }
+  EXPECT_EQ(fields.size(), tests::member_count<CiphertextObject>());
+  for (const auto& [name, apply] : changes) {
+    auto object = read_file<CiphertextPointer>(first);
+    apply(*object);
+    const Bytes second = write_file(object, Format::binary);
+    // Either way round: the first one fixes the shape.
+    for (const auto& sources : {std::vector<Source>{first, second}, {second, first}}) {
+      EXPECT_THROW(static_cast<void>(session.load_ciphertexts(sources)), Error) << name;
+    }
+  }
+  EXPECT_EQ(session.load_ciphertexts(std::vector<Source>{first, first}).meta.batch, rlwe::BatchShape{2});
+  auto object = read_file<CiphertextPointer>(first);
+  object->level += 1;
+  object->hop_level += 1;
+  const auto batch = session.load_ciphertexts(std::vector<Source>{first, write_file(object, Format::binary)});
+  for (const std::size_t index : {0U, 1U}) {
+    EXPECT_EQ(session.dump_ciphertext(rlwe::take(batch, index)), first);
+  }
+}
+
+TEST(OpenFheBatches, KeepTheFactorsOfCiphertextsInMemory) {
+  const ContextPointer context = test::context_of("bgv");
+  const auto object = read_file<CiphertextPointer>(test::get("bgv", "ct_a.bin"));
+  const Session session(test::get("bgv", "cryptocontext.bin"), tests::device());
+  CiphertextView view = view_of(*object);
+  const std::uint64_t t = context->parameters->encoding->plain_modulus;
+  view.scaling_factor_int = t - 2;
+  EXPECT_EQ(session.metadata(session.import_ciphertext(view)).scaling_factor_int, t - 2);
+  for (const std::uint64_t factor : {std::uint64_t{0}, t, t + 1}) {
+    view.scaling_factor_int = factor;
+    EXPECT_THROW(static_cast<void>(session.import_ciphertext(view)), FormatError) << factor;
+  }
+}
+
+// Level and degree fix the factor: what alignment rounds is OpenFHE's exactly.
+TEST(OpenFheResults, HaveTheFactorOfTheirLevelToTheBit) {
+  Session session(test::get("ckks-flexibleauto", "cryptocontext.bin"), tests::device());
+  const Bytes relinearization = test::get("ckks-flexibleauto", "eval_mult_key.bin");
+  session.load_keys({.relinearization = Source(relinearization)});
+  const auto evaluator = session.evaluator();
+  const rlwe::Ciphertext a = session.load_ciphertext(test::get("ckks-flexibleauto", "ct_a.bin"));
+  const rlwe::Ciphertext b = session.load_ciphertext(test::get("ckks-flexibleauto", "ct_b.bin"));
+  const auto stated = read_file<CiphertextPointer>(test::get("ckks-flexibleauto", "mul_aba.bin"));
+  const rlwe::Ciphertext product = evaluator->multiply(evaluator->multiply(a, b), a);
+  const Metadata metadata = session.metadata(product);
+  EXPECT_EQ(metadata.scaling_factor, stated->scaling_factor);
+  EXPECT_EQ(metadata.level, stated->level);
+  // One that is aligned for a sum: the top level's, two levels lower.
+  const rlwe::Ciphertext sum = evaluator->add(evaluator->rescale(product), a);
+  const auto& scales = session.params().rescaling().scales;
+  EXPECT_EQ(session.metadata(sum).scaling_factor, scales[sum.meta.level].scale);
+  // A factor of its own is not rounded to that.
+  rlwe::Ciphertext other = a.clone();
+  other.meta.scale *= 1 + 1e-4;
+  EXPECT_EQ(session.metadata(other).scaling_factor, other.meta.scale);
+}
+
+// The scales of a context of depth 1 with FLEXIBLEAUTOEXT, whose one rescale is the first: OpenFHE takes the
+// scaling modulus for the level below.
+TEST(OpenFheScales, OfTwoModuliWithAnExtraOne) {
+  const ContextPointer context = test::copy_of(*test::context_of("ckks-flexibleauto"));
+  context->parameters->scaling = Scaling::flexible_auto_ext;
+  context->parameters->elements->primes.resize(2);
+  const double bits = static_cast<double>(context->parameters->encoding->plain_modulus);
+  const auto top = static_cast<double>(context->parameters->elements->primes[1]->modulus);
+  const rlwe::Parameters parameters = parameters_of(*context);
+  const auto& scales = parameters.rescaling().scales;
+  ASSERT_EQ(scales.size(), 2U);
+  EXPECT_EQ(scales[1].scale, top);
+  EXPECT_EQ(scales[0].scale, std::exp2(bits));
+  EXPECT_EQ(scales[1].product_scale, top * std::exp2(bits));
+  context->parameters->elements->primes.resize(1);
+  EXPECT_THROW(static_cast<void>(parameters_of(*context)), FormatError);
+}
+
+// OpenFHE's automorphism: 5^k, from N/2 steps on -(5^k); powers of 5 below by repeated products.
+TEST(OpenFheRotations, AreOpenFhesAutomorphisms) {
+  const auto index_by_formula = [](std::int64_t steps, std::uint64_t order) {
+    std::uint64_t inverse = 1;
+    while (inverse * 5 % order != 1) inverse += 2;
+    const std::uint64_t generator = steps < 0 ? inverse : 5;
+    const auto count = static_cast<std::uint64_t>(std::abs(steps));
+    std::uint64_t index = count < order / 4 ? 1 : order - 1;
+    for (std::uint64_t i = count < order / 4 ? 0 : order / 4; i < count; ++i)
+      index = index * generator % order;
+    return index;
+  };
+  for (const char* const folder : {"bfv", "bgv", "ckks-flexibleauto"}) {
+    const Session session(test::get(folder, "cryptocontext.bin"), tests::device());
+    const bool is_ckks = session.params().scheme() == rlwe::Scheme::ckks;
+    const auto degree = static_cast<std::int64_t>(session.context()->degree());
+    const auto order = static_cast<std::uint64_t>(2 * degree);
+    for (const std::int64_t steps :
+         {std::int64_t{0}, std::int64_t{1}, std::int64_t{-1}, degree / 2 - 1, degree / 2, degree / 2 + 1,
+          -degree / 2, 1 - degree / 2, -degree / 2 - 7, degree, degree + 3, -degree, 2 * degree - 1,
+          1 - 2 * degree, 3 * degree}) {
+      std::uint64_t wanted = index_by_formula(steps, order);
+      if (is_ckks) {
+        wanted = session.params().galois_element(steps);
+        if (steps == 2 * degree - 1) wanted = order - 1;
+      }
+      EXPECT_EQ(session.context()->galois_element(steps), wanted) << folder << " " << steps;
+      EXPECT_EQ(session.context()->is_long_rotation(steps), wanted != session.params().galois_element(steps))
+          << folder << " " << steps;
+    }
+  }
+}
+
+TEST(OpenFheRotations, ByHalfTheRingAndMoreExchangeTheRows) {
+  Session session(test::get("bfv", "cryptocontext.bin"), tests::device());
+  const rlwe::SecretKey secret = session.load_secret_key(test::get("bfv", "secret_key.bin"));
+  const rlwe::Ciphertext x = session.load_ciphertext(test::get("bfv", "ct_a.bin"));
+  const integer::Encoder encoder(session.context());
+  const auto degree = static_cast<std::int64_t>(session.context()->degree());
+  const std::int64_t half = degree / 2;
+  std::vector<std::int64_t> values(static_cast<std::size_t>(degree));
+  for (std::size_t i = 0; i < values.size(); ++i) values[i] = static_cast<std::int64_t>(i);
+  const rlwe::Ciphertext own = any_scheme::encrypt(encoder.encode(values, {}), secret);
+  const auto expect_turned = [&](const rlwe::Ciphertext& y, std::int64_t steps, bool exchanged) {
+    const auto found = encoder.decode(any_scheme::decrypt(y, secret), false);
+    for (std::int64_t i = 0; i < degree; ++i) {
+      const std::int64_t row = (i / half + (exchanged ? 1 : 0)) % 2;
+      const std::int64_t column = ((i % half + steps) % half + half) % half;
+      ASSERT_EQ(found[static_cast<std::size_t>(i)], row * half + column) << steps << " " << i;
+    }
+  };
+  const auto evaluator_of = [&](std::vector<std::int64_t> rotations) {
+    return any_scheme::make_evaluator(session.context(),
+                                      rlwe::generate_keys(secret, {.rotations = std::move(rotations)}));
+  };
+  const std::vector<std::int64_t> steps = {half + 1, -half - 3, degree + 2, half};
+  const auto all = evaluator_of(steps);
+  const auto many = all->rotate_hoisted(own, steps);
+  for (std::size_t i = 0; i < steps.size(); ++i) {
+    EXPECT_EQ(all->rotation_plan(steps[i], own), std::vector<std::int64_t>{steps[i]});
+    expect_turned(all->rotate(own, steps[i]), steps[i], true);
+    expect_turned(many[i], steps[i], true);
+  }
+  // Without a key of its own: within the rows, and the exchange of N/2 steps.
+  const auto parts = evaluator_of({1, half});
+  expect_turned(parts->rotate(own, half + 1), 1, true);
+  expect_turned(parts->rotate(own, degree), 0, true);
+  expect_turned(parts->rotate(own, 1), 1, false);
+  // The key of the same steps within the rows is none for it.
+  EXPECT_THROW(static_cast<void>(evaluator_of({1})->rotate(own, half + 1)), MissingKeyError);
+  EXPECT_THROW(static_cast<void>(evaluator_of({half + 1})->rotate(own, 1)), MissingKeyError);
+  EXPECT_THROW(static_cast<void>(evaluator_of({1})->rotate(own, half)), MissingKeyError);
+  static_cast<void>(x);
+}
+
+}  // namespace
+}  // namespace hemera::interop::openfhe
