@@ -14,7 +14,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import httpx
 import numpy as np
@@ -26,6 +26,9 @@ from hemera.serving.client import Client, LocalModel
 from hemera.serving.server import listen, make_server
 from hemera.serving.service import Home, Service
 from hemera.serving.settings import Settings
+
+if TYPE_CHECKING:
+    from .replicas import Bench
 
 WEIGHTS = np.random.default_rng(5).uniform(-1, 1, (8, 3))
 BIAS = np.array([0.5, -0.25, 0.125])
@@ -137,6 +140,24 @@ def server(home: Home) -> Iterator[Running]:
     """A server with the usual limits."""
     with serving(home) as running:
         yield running
+
+
+@pytest.fixture
+def bench(package: Package, tmp_path: Path) -> Iterator[Callable[..., Bench]]:
+    """Makes dispatchers of replicas in this process: see `Bench`."""
+    from .replicas import Bench  # it imports this file
+
+    made: list[Bench] = []
+
+    def make(count: int = 2, limits: dict[str, Any] | None = None, **settings: Any) -> Bench:
+        folder = tmp_path / str(len(made))
+        folder.mkdir()
+        made.append(Bench(package, folder, count, limits or {}, **settings))
+        return made[-1]
+
+    yield make
+    for each in made:
+        each.dispatcher.stop()
 
 
 @pytest.fixture(scope="session")

@@ -1,0 +1,188 @@
+"""Programs to place, and judges of their placements."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+import pytest
+
+from hemera.compiler.placement import Input, Placement, Step, place
+from hemera.errors import LevelError
+
+INF = math.inf
+
+
+IMPOSSIBLE = 1e9  # above all times of random programs; sums of it are no NaN
+
+
+@dataclass(frozen=True)
+class Program:
+    """The arguments of `place`."""
+
+    inputs: list[Input]
+    steps: list[Step]
+    outputs: list[int]
+    result_level: int
+    lowest: int = 0
+    output_level: int | None = None
+
+    def place(self, method: str | None = None) -> Placement:
+        return place(
+            self.inputs,
+            self.steps,
+            self.outputs,
+            result_level=self.result_level,
+            lowest=self.lowest,
+            output_level=self.output_level,
+            method=method,
+        )
+
+    @property
+    def bootstraps(self) -> list[float | Callable[[int], float]]:
+        """Of each value."""
+        return [*(x.bootstrap for x in self.inputs), *(step.bootstrap for step in self.steps)]
+
+    @property
+    def highest(self) -> int:
+        return max([self.result_level, *(x.level for x in self.inputs)])
+
+
+def price(bootstrap: float | Callable[[int], float], level: int) -> float:
+    return bootstrap(level) if callable(bootstrap) else bootstrap
+
+
+def table(values: Sequence[float]) -> Callable[[int], float]:
+    return lambda level: values[level]
+
+
+def exhaustive(program: Program) -> float:
+    """The least time over all levels of steps and all sets of bootstrapped values; infinite: no way."""
+    lowest, top = program.lowest, program.result_level
+    choices = [range(lowest + step.depth, program.highest + 1) for step in program.steps]
+    levels = np.stack(np.meshgrid(*choices, indexing="ij"), axis=-1).reshape(-1, len(choices))
+    fresh = [np.full(len(levels), x.level) for x in program.inputs]
+    comes = np.array(fresh + [levels[:, s] - step.depth for s, step in enumerate(program.steps)])
+    uses = [(v, levels[:, s]) for s, step in enumerate(program.steps) for v in step.operands]
+    if program.output_level is not None:
+        uses += [(v, np.full(len(levels), program.output_level)) for v in program.outputs]
+    time = np.zeros(len(levels))
+    for s, step in enumerate(program.steps):
+        costs = [step.cost(level) if level >= lowest else INF for level in range(program.highest + 1)]
+        time += np.array(costs)[levels[:, s]]
+    # All bootstraps together would make these possible.
+    possible = np.all([(comes[v] >= at) | (at <= top) for v, at in uses], axis=0) & np.isfinite(time)
+    comes, time, uses = comes[:, possible], time[possible], [(v, at[possible]) for v, at in uses]
+    if not len(time):
+        return INF
+    able = [v for v, b in enumerate(program.bootstraps) if callable(b) or b < INF]
+    below = np.zeros(len(time), dtype=int)  # [row]: the values that some use is above, a bit each
+    for v, at in uses:
+        below |= np.where(comes[v] < at, 1 << v, 0)
+    prices = np.zeros((len(time), len(able)))
+    for i, v in enumerate(able):
+        of_level = [min(price_from(program, v, c), IMPOSSIBLE) for c in range(program.highest + 1)]
+        prices[:, i] = np.array(of_level)[comes[v]]
+    sets = np.arange(1 << len(able))[:, None] >> np.arange(len(able)) & 1
+    inside = (sets << np.array(able, dtype=int)).sum(axis=1)
+    # Rows that need the same bootstraps at the same prices differ by their steps' time alone.
+    distinct, group = np.unique(np.column_stack([below, prices]), axis=0, return_inverse=True)
+    fastest = np.full(len(distinct), INF)
+    np.minimum.at(fastest, group.ravel(), time)
+    possible = distinct[:, :1].astype(int) & ~inside == 0  # [group, set]
+    least = (fastest[:, None] + distinct[:, 1:] @ sets.T.astype(float))[possible].min(initial=INF)
+    return float(least) if least < IMPOSSIBLE else INF
+
+
+def price_from(program: Program, value: int, level: int) -> float:
+    """The least time of a bootstrap of a value that comes at a level, and may be dropped before."""
+    levels = range(program.lowest, level + 1)
+    return min((price(program.bootstraps[value], at) for at in levels), default=INF)
+
+
+def check(program: Program, found: Placement) -> None:
+    """That a placement is one, and takes the time that it reports."""
+    comes = [x.level for x in program.inputs]
+    total = 0.0
+    uses = []
+    assert len(found.levels) == len(program.steps)
+    for step, level in zip(program.steps, found.levels, strict=True):
+        uses += [(v, level) for v in step.operands]
+        total += step.cost(level)
+        comes.append(level - step.depth)
+    if program.output_level is not None:
+        uses += [(v, program.output_level) for v in program.outputs]
+    assert found.results == tuple(comes)
+    assert min(comes) >= program.lowest
+    for v, level in uses:
+        boosted = v in found.bootstrapped and level <= program.result_level
+        assert comes[v] >= level or boosted
+        assert found.from_bootstrap(v, level) == (comes[v] < level)
+    for v, level in found.bootstrapped.items():
+        assert program.lowest <= level <= comes[v]
+        total += price(program.bootstraps[v], level)
+    assert list(found.bootstrapped) == sorted(found.bootstrapped)
+    assert found.time == pytest.approx(total, rel=1e-12)
+    assert found.bound <= found.time
+    assert found.exact == (found.bound == found.time)
+
+
+def random_bootstrap(rng: np.random.Generator, levels: int, often: float) -> float | Callable[[int], float]:
+    """None, one of one time, or one whose time depends on the level."""
+    if rng.random() > often:
+        return INF
+    if rng.integers(4):
+        return int(rng.integers(1, 30))
+    return table([INF if rng.integers(8) == 0 else int(rng.integers(1, 30)) for _ in range(levels)])
+
+
+def random_step(rng: np.random.Generator, values: int, levels: int) -> Step:
+    """Its cost rises with the level, in three of four cases; its operands are of the newest five values."""
+    newest = max(0, values - int(rng.integers(1, 6)))
+    operands = tuple(int(v) for v in rng.integers(newest, values, int(rng.integers(1, 4))))
+    costs: list[float] = np.cumsum(rng.integers(0, 8, levels)).tolist()
+    if rng.integers(4) == 0:
+        costs = rng.permutation(costs).tolist()
+    if rng.integers(16) == 0:
+        costs[int(rng.integers(levels))] = INF
+    return Step(operands, int(rng.choice([0, 1, 1, 1, 1, 2])), table(costs))
+
+
+def random_program(seed: int, most_steps: int = 12, least_steps: int = 1) -> Program:
+    """A program that exhaustive search can take. Costs are integers, so that sums of them are exact."""
+    rng = np.random.default_rng(seed)
+    while True:
+        count = int(rng.integers(least_steps, most_steps + 1))
+        lowest = int(rng.integers(2))
+        top = lowest + int(rng.integers(1, 4 if count < 8 else 3))
+        levels, often = top + 2, 0.93
+        inputs = [
+            Input(
+                int(rng.integers(lowest, top + 1 + (rng.integers(4) == 0))),
+                random_bootstrap(rng, levels, often),
+            )
+            for _ in range(int(rng.integers(1, 4)))
+        ]
+        steps: list[Step] = []
+        for _ in range(count):
+            step = random_step(rng, len(inputs) + len(steps), levels)
+            depth = min(step.depth, top - lowest)
+            steps.append(replace(step, depth=depth, bootstrap=random_bootstrap(rng, levels, often)))
+        outputs = sorted({len(inputs) + count - 1, int(rng.integers(len(inputs) + count))})
+        output_level = None if rng.integers(3) else int(rng.integers(lowest, top + 1))
+        program = Program(inputs, steps, outputs, top, lowest, output_level)
+        choices = math.prod(program.highest + 1 - lowest - step.depth for step in steps)
+        able = sum(callable(b) or b < INF for b in program.bootstraps)
+        if choices <= 20_000 and able <= 11:
+            return program
+
+
+def least_or_none(program: Program, method: str | None = None) -> float:
+    try:
+        found = program.place(method)
+    except LevelError:
+        return INF
+    check(program, found)
+    return found.time
