@@ -15,6 +15,7 @@
 
 #include "hemera/circuits/functions/elementary.hpp"
 #include "hemera/runtime/error.hpp"
+#include "refusals.hpp"
 #include "schemes/ckks_support.hpp"
 
 namespace hemera::circuits {
@@ -104,15 +105,6 @@ struct Server {
   std::shared_ptr<const PreparedBootstrap> prepared;
   std::optional<AutomaticBootstraps> automatic;
 };
-
-std::string refusal(const std::function<void()>& run) {
-  try {
-    run();
-  } catch (const RangeError& error) {
-    return error.what();
-  }
-  return "";
-}
 
 // --- Magnitudes. ---
 
@@ -211,12 +203,12 @@ TEST(AutomaticMagnitudes, ThatDoNotFitAreRefused) {
     EXPECT_THROW(server.use(magnitude), ParameterError);
   }
   const auto matrices = static_cast<int>(server.plan.slots_to_coefficients().size());
-  EXPECT_EQ(refusal([&] { server.use(std::exp2(5 * matrices)); }), "");
-  const std::string text = refusal([&] { server.use(std::exp2(5 * matrices) + 1); });
+  EXPECT_EQ(tests::refusal<RangeError>([&] { server.use(std::exp2(5 * matrices)); }), "");
+  const std::string text = tests::refusal<RangeError>([&] { server.use(std::exp2(5 * matrices) + 1); });
   EXPECT_NE(text.find("declare the values' bound"), std::string::npos) << text;
   server.use(100);
   const auto run = [&](double bound) {
-    return refusal([&] {
+    return tests::refusal<RangeError>([&] {
       static_cast<void>((*server.prepared)(server.evaluator(), server.encrypt(values(1), 0, bound)));
     });
   };
@@ -225,7 +217,7 @@ TEST(AutomaticMagnitudes, ThatDoNotFitAreRefused) {
   // Nothing stands before ModRaise in the standard order.
   Server standard(standard_order(), 100);
   EXPECT_EQ(standard.prepared->largest_at_input(), 1);
-  EXPECT_NE(refusal([&] {
+  EXPECT_NE(tests::refusal<RangeError>([&] {
               static_cast<void>((*standard.prepared)(standard.evaluator(), standard.encrypt(values(1))));
             }).find("higher level"),
             std::string::npos);

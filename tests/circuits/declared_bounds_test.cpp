@@ -4,7 +4,6 @@
 
 #include <cmath>
 #include <cstdio>
-#include <functional>
 #include <limits>
 #include <numbers>
 #include <string>
@@ -14,6 +13,7 @@
 #include "hemera/circuits/functions/elementary.hpp"
 #include "hemera/circuits/functions/function_stages.hpp"
 #include "hemera/runtime/error.hpp"
+#include "refusals.hpp"
 
 namespace hemera::circuits {
 namespace {
@@ -25,15 +25,6 @@ rlwe::Parameters deep(std::size_t depth) { return ckks::small_parameters(depth, 
 Ciphertext encrypt(const FunctionSession& session, const Values& values, double largest) {
   const auto plain = session.client.encoder->encode(values, {}, {}, {}, largest);
   return ckks::encrypt(plain, session.client.secret);
-}
-
-std::string refusal(const std::function<void()>& action) {
-  try {
-    action();
-  } catch (const RangeError& error) {
-    return error.what();
-  }
-  return "";
 }
 
 TEST(DeclaredBounds, ResultsOfFunctionsHaveThoseOfWhatTheyStandFor) {
@@ -76,7 +67,8 @@ TEST(DeclaredBounds, BeyondAnIntervalAreRefusedBeforeTheFirstStep) {
   const FunctionPlan plan(parameters, function);
   const Values x(test_slots, 0.5);
   const auto run = [&](double largest) {
-    return refusal([&] { static_cast<void>(session.run(plan, encrypt(session, x, largest))); });
+    return tests::refusal<RangeError>(
+        [&] { static_cast<void>(session.run(plan, encrypt(session, x, largest))); });
   };
   EXPECT_EQ(run(8), "");
   EXPECT_EQ(run(8 * (1 + 0x1p-30)), "");  // the rounding of bounds
@@ -114,16 +106,17 @@ TEST(DeclaredBounds, AreThoseOfTheirOwnInterval) {
     function.set_error(0.01);  // or sums of powers are right everywhere
     std::vector<double> ends;
     for (const auto& [low, high] : intervals) ends.push_back(std::max(std::abs(low), std::abs(high)));
-    EXPECT_EQ(refusal([&] { function.require_in_intervals(ends); }), "");
+    EXPECT_EQ(tests::refusal<RangeError>([&] { function.require_in_intervals(ends); }), "");
     for (std::size_t i = 0; i < ends.size(); ++i) {
       SCOPED_TRACE(ends[i]);
       std::vector<double> beyond = ends, unknown = ends;
       beyond[i] *= 1.001;
       char interval[100];
       std::snprintf(interval, sizeof(interval), "from %.6g to %.6g,", intervals[i].low, intervals[i].high);
-      EXPECT_NE(refusal([&] { function.require_in_intervals(beyond); }).find(interval), std::string::npos);
+      EXPECT_NE(tests::refusal<RangeError>([&] { function.require_in_intervals(beyond); }).find(interval),
+                std::string::npos);
       unknown[i] = infinite;
-      EXPECT_EQ(refusal([&] { function.require_in_intervals(unknown); }), "");
+      EXPECT_EQ(tests::refusal<RangeError>([&] { function.require_in_intervals(unknown); }), "");
     }
     const rlwe::Parameters parameters = deep(2);
     const FunctionSession session(parameters);
@@ -310,7 +303,8 @@ TEST_F(BootstrapBounds, ValuesUpToTheirBoundAreDividedToAtMostOne) {
 TEST_F(BootstrapBounds, ThatAreTooLargeForTheLevelAreToldFromThoseThatAreNot) {
   const std::size_t low = plan.input_level();
   const auto run = [&](std::size_t level, double bound) {
-    return refusal([&] { static_cast<void>((*prepared)(*evaluator, encrypt(1, level, bound))); });
+    return tests::refusal<RangeError>(
+        [&] { static_cast<void>((*prepared)(*evaluator, encrypt(1, level, bound))); });
   };
   EXPECT_EQ(run(low, 2), "");
   EXPECT_NE(run(low, 2 * (1 + 1e-12)), "");
@@ -328,10 +322,11 @@ TEST_F(BootstrapBounds, ThatAreTooLargeForTheLevelAreToldFromThoseThatAreNot) {
 TEST_F(BootstrapBounds, NothingIsLeftToMakeThemSmallerAtTheLowestLevel) {
   const std::size_t low = plan.input_level();
   EXPECT_EQ((*prepared)(*evaluator, encrypt(1.5, low, 1.5)).meta.largest, 1.5);
-  const std::string text = refusal([&] { static_cast<void>((*prepared)(*evaluator, encrypt(1, low, 41))); });
+  const std::string text =
+      tests::refusal<RangeError>([&] { static_cast<void>((*prepared)(*evaluator, encrypt(1, low, 41))); });
   EXPECT_NE(text.find("up to 41 are declared"), std::string::npos) << text;
   EXPECT_NE(text.find("higher level"), std::string::npos);
-  EXPECT_NE(refusal([&] {
+  EXPECT_NE(tests::refusal<RangeError>([&] {
               static_cast<void>((*prepared)(*evaluator, encrypt(1, low + 1, 0x1p60)));
             }).find("bootstrap earlier"),
             std::string::npos);

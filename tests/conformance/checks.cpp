@@ -9,6 +9,7 @@
 #include "conformance/checked/operations.hpp"
 #include "conformance/suite.hpp"
 #include "hemera/runtime/error.hpp"
+#include "refusals.hpp"
 
 namespace hemera::conformance {
 namespace {
@@ -46,18 +47,6 @@ PolyView made_wrong(PolyView view, unsigned mistake) {
   return view;
 }
 
-template <typename ErrorType, typename Call>
-void expect_error(const Call& call, const std::vector<std::string>& parts) {
-  try {
-    call();
-    ADD_FAILURE() << "no error; expected one with \"" << parts[0] << "\"";
-  } catch (const ErrorType& error) {
-    for (const std::string& part : parts) {
-      EXPECT_NE(std::string(error.what()).find(part), std::string::npos) << error.what() << " lacks " << part;
-    }
-  }
-}
-
 }  // namespace
 
 std::vector<std::string> checked_operations(const BackendCase& backend_case) {
@@ -92,17 +81,17 @@ TEST_P(BackendTest, EveryOperationChecksItsArguments) {
         SCOPED_TRACE(std::string(operation.operands[i].name) + ", mistake " + std::to_string(mistake));
         std::vector<PolyView> wrong = views;
         wrong[i] = made_wrong(wrong[i], mistake);
-        expect_error<MismatchError>(run(wrong, table.plans), {operation.name});
+        tests::expect_error<MismatchError>(run(wrong, table.plans), {operation.name});
       }
     }
     if (operation.has_base) {
       SCOPED_TRACE("another ring");
-      expect_error<MismatchError>(run(views, table.foreign_plans), {operation.name, "another ring"});
+      tests::expect_error<MismatchError>(run(views, table.foreign_plans), {operation.name, "another ring"});
     }
     for (const Operation::Wrong& wrong : operation.others) {
       SCOPED_TRACE(wrong.what);
       Workspace measuring = Workspace::measuring();
-      expect_error<MismatchError>([&] { wrong.call(views, measuring); }, {operation.name});
+      tests::expect_error<MismatchError>([&] { wrong.call(views, measuring); }, {operation.name});
     }
     Workspace measuring = Workspace::measuring();
     operation.run(views, table.plans, measuring);
@@ -122,19 +111,20 @@ TEST_P(BackendTest, ShapesThatDoNotFitAreNamed) {
   poly::Poly out = rig.output(base, 3, 2);
   auto& queue = *rig.queue;
 
-  expect_error<MismatchError>(
+  tests::expect_error<MismatchError>(
       [&] { backend.add(queue, out.view(), three.view(), two.view(), base); },
       {"add", "b [batch 2, components 2, limbs 2, N 1024]", "[batch 3, components 2"});
-  expect_error<MismatchError>([&] { backend.multiply(queue, out.view(), longer.view(), three.view(), base); },
-                              {"multiply", "limbs 3", "2 limbs"});
-  expect_error<MismatchError>(
+  tests::expect_error<MismatchError>(
+      [&] { backend.multiply(queue, out.view(), longer.view(), three.view(), base); },
+      {"multiply", "limbs 3", "2 limbs"});
+  tests::expect_error<MismatchError>(
       [&] { backend.multiply_scalar(queue, out.view(), three.view(), std::vector<std::uint64_t>{1}, base); },
       {"multiply_scalar", "1 scalars", "2 are needed"});
-  expect_error<MismatchError>([&] { backend.copy(queue, out.view(), longer.view()); },
-                              {"copy", "limbs 3", "limbs 2"});
+  tests::expect_error<MismatchError>([&] { backend.copy(queue, out.view(), longer.view()); },
+                                     {"copy", "limbs 3", "limbs 2"});
   std::vector<std::uint64_t> host(17);
-  expect_error<MismatchError>([&] { backend.upload(queue, out.view(), host, Form::coefficient); },
-                              {"upload", "17"});
+  tests::expect_error<MismatchError>([&] { backend.upload(queue, out.view(), host, Form::coefficient); },
+                                     {"upload", "17"});
 }
 
 TEST_P(BackendTest, ModuliWithoutARootHaveNoTransform) {
@@ -142,7 +132,7 @@ TEST_P(BackendTest, ModuliWithoutARootHaveNoTransform) {
   const RnsBase base = rig.all().united(rig.plaintext(0));
   poly::Poly out = rig.output(base, 1, 1);
   for (const bool forward : {true, false}) {
-    expect_error<ParameterError>(
+    tests::expect_error<ParameterError>(
         [&] {
           if (forward) {
             rig.backend->forward_transform(*rig.queue, out.view(), out.view(), base);
@@ -169,27 +159,27 @@ TEST_P(BackendTest, GaloisElementsAreOddAndBelowTwiceTheDegree) {
   for (const std::uint64_t element : {0, 2, 1024, 2049}) {
     const std::string number = std::to_string(element);
     Workspace space = Workspace::measuring();
-    expect_error<ParameterError>(
+    tests::expect_error<ParameterError>(
         [&] {
           rig.backend->automorphism(*rig.queue, out.view(), in.view(), element, Form::coefficient, base);
         },
         {"automorphism", number});
     const poly::KeySwitch only{pair.view(), key.view(), element};
-    expect_error<ParameterError>(
+    tests::expect_error<ParameterError>(
         [&] { rig.backend->switch_keys(*rig.queue, std::span(&only, 1), in.view(), up, &down, {}, space); },
         {"switch_keys", number});
-    expect_error<ParameterError>(
+    tests::expect_error<ParameterError>(
         [&] { rig.backend->embed(*rig.queue, out.view(), slots, 1.0, element, base, space); },
         {"embed", number});
-    expect_error<ParameterError>(
+    tests::expect_error<ParameterError>(
         [&] { rig.backend->unembed(*rig.queue, slots, in.view(), 1.0, element, base, space); },
         {"unembed", number});
-    expect_error<ParameterError>(
+    tests::expect_error<ParameterError>(
         [&] {
           rig.backend->place_integers(*rig.queue, out.view(), integers, Form::evaluation, element, base);
         },
         {"place_integers", number});
-    expect_error<ParameterError>(
+    tests::expect_error<ParameterError>(
         [&] {
           rig.backend->collect_integers(*rig.queue, integers, in.view(), Form::evaluation, element, true,
                                         base);
@@ -209,11 +199,11 @@ TEST_P(BackendTest, OnlyWholeRoundingsTellDoubt) {
   poly::Poly all = rig.output(rig.all(), 1, 1, Form::coefficient);
   const poly::BaseConversion approximate(rig.primes(0, 2), rig.primes(2, 1),
                                          poly::BaseConversion::Kind::approximate);
-  expect_error<ParameterError>(
+  tests::expect_error<ParameterError>(
       [&] { rig.backend->convert(*rig.queue, out.view(), in.view(), approximate, &doubtful); },
       {"convert", "exact"});
   const poly::ScaleAndRound partial(rig.all(), rig.primes(0, 2), 65537, rig.primes(2, 1));
-  expect_error<ParameterError>(
+  tests::expect_error<ParameterError>(
       [&] { rig.backend->scale_and_round(*rig.queue, out.view(), all.view(), partial, &doubtful); },
       {"scale_and_round", "whole source"});
 }
@@ -245,10 +235,12 @@ TEST_P(BackendTest, SamplersRefuseWhatCanNotBeDrawn) {
   for (const Distribution& distribution : {Distribution::uniform(), Distribution::ternary(),
                                            Distribution::error(errors), Distribution::fixed_weight(7)}) {
     EXPECT_NO_THROW(sample(0xfffffffdU, distribution));
-    expect_error<ParameterError>([&] { sample(0xfffffffeU, distribution); }, {"sample", "another seed"});
+    tests::expect_error<ParameterError>([&] { sample(0xfffffffeU, distribution); },
+                                        {"sample", "another seed"});
   }
   for (const std::size_t weight : {std::size_t{0}, std::size_t{1025}}) {
-    expect_error<ParameterError>([&] { sample(0, Distribution::fixed_weight(weight)); }, {"Hamming weight"});
+    tests::expect_error<ParameterError>([&] { sample(0, Distribution::fixed_weight(weight)); },
+                                        {"Hamming weight"});
   }
   const auto encrypt = [&](std::uint32_t first) {
     Workspace space(rig.backend->memory());

@@ -12,6 +12,7 @@
 
 #include "hemera/runtime/error.hpp"
 #include "io/allocation_guard.hpp"
+#include "refusals.hpp"
 
 namespace hemera::io {
 namespace {
@@ -43,16 +44,6 @@ class FileTest : public testing::Test {
 
   std::filesystem::path folder_;
 };
-
-template <typename Action>
-std::string message_of(const Action& action) {
-  try {
-    action();
-  } catch (const FileError& error) {
-    return error.what();
-  }
-  return "no FileError";
-}
 
 // Files larger than `bytes` can not be written while this lives: a disk that becomes full.
 class SizeLimit {
@@ -92,8 +83,10 @@ TEST_F(FileTest, AFullDiskLeavesTheOldFileAndNothingElse) {
   std::string message;
   {
     const SizeLimit limit(8192);
-    message = message_of([&] { save_file(path, large); });
-    EXPECT_EQ(message_of([&] { save_file(folder_ / "new.hemera", large); }).rfind("can not save", 0), 0U);
+    message = tests::refusal<FileError>([&] { save_file(path, large); });
+    EXPECT_EQ(
+        tests::refusal<FileError>([&] { save_file(folder_ / "new.hemera", large); }).rfind("can not save", 0),
+        0U);
   }
   EXPECT_NE(message.find("can not save " + path.string()), std::string::npos) << message;
   EXPECT_NE(message.find("after 8192 bytes"), std::string::npos) << message;
@@ -106,7 +99,8 @@ TEST_F(FileTest, ADeviceIsWrittenToDirectlyAndReportsThatItIsFull) {
   if (!std::filesystem::exists("/dev/full")) {
     GTEST_SKIP() << "this system has no /dev/full";
   }
-  const std::string message = message_of([] { save_file("/dev/full", file_of(100, std::byte{1})); });
+  const std::string message =
+      tests::refusal<FileError>([] { save_file("/dev/full", file_of(100, std::byte{1})); });
   EXPECT_NE(message.find("/dev/full"), std::string::npos) << message;
   EXPECT_NE(message.find("free some space"), std::string::npos) << message;
   EXPECT_TRUE(std::filesystem::is_character_file("/dev/full"));
@@ -175,12 +169,13 @@ TEST_F(FileTest, WhatALinkNamesIsMadeWhereThereIsNoneYet) {
 
   const auto lost = folder_ / "lost";
   std::filesystem::create_symlink("no/such", lost);
-  EXPECT_NE(message_of([&] { save_file(lost, file); }).find("check that the folder exists"),
+  EXPECT_NE(tests::refusal<FileError>([&] { save_file(lost, file); }).find("check that the folder exists"),
             std::string::npos);
   EXPECT_TRUE(std::filesystem::is_symlink(lost));
   const auto circle = folder_ / "circle";
   std::filesystem::create_symlink("circle", circle);
-  EXPECT_NE(message_of([&] { save_file(circle, file); }).find("symbolic links"), std::string::npos);
+  EXPECT_NE(tests::refusal<FileError>([&] { save_file(circle, file); }).find("symbolic links"),
+            std::string::npos);
   EXPECT_TRUE(std::filesystem::is_symlink(circle));
 }
 
@@ -188,20 +183,21 @@ TEST_F(FileTest, APathWithANulIsRefused) {
   using namespace std::string_literals;
   const auto file = file_of(10, std::byte{1});
   const std::filesystem::path path = (folder_ / "a.hemera").string() + "\0.txt"s;
-  EXPECT_NE(message_of([&] { save_file(path, file); }).find("NUL"), std::string::npos);
+  EXPECT_NE(tests::refusal<FileError>([&] { save_file(path, file); }).find("NUL"), std::string::npos);
   EXPECT_EQ(entries(), 0U);
   save_file(folder_ / "a.hemera", file);
-  EXPECT_NE(message_of([&] { load_file(path); }).find("NUL"), std::string::npos);
+  EXPECT_NE(tests::refusal<FileError>([&] { load_file(path); }).find("NUL"), std::string::npos);
 }
 
 TEST_F(FileTest, ErrorsNameThePathAndTheReason) {
   const auto file = file_of(10, std::byte{1});
   const auto missing = folder_ / "no" / "a.hemera";
-  EXPECT_NE(message_of([&] { save_file(missing, file); }).find("check that the folder exists"),
+  EXPECT_NE(tests::refusal<FileError>([&] { save_file(missing, file); }).find("check that the folder exists"),
             std::string::npos);
-  EXPECT_NE(message_of([&] { save_file(folder_, file); }).find("a folder has this name"), std::string::npos);
-  EXPECT_NE(message_of([&] { load_file(missing); }).find(missing.string()), std::string::npos);
-  EXPECT_NE(message_of([&] { load_file(folder_); }).find(folder_.string()), std::string::npos);
+  EXPECT_NE(tests::refusal<FileError>([&] { save_file(folder_, file); }).find("a folder has this name"),
+            std::string::npos);
+  EXPECT_NE(tests::refusal<FileError>([&] { load_file(missing); }).find(missing.string()), std::string::npos);
+  EXPECT_NE(tests::refusal<FileError>([&] { load_file(folder_); }).find(folder_.string()), std::string::npos);
   EXPECT_EQ(entries(), 0U);
 }
 

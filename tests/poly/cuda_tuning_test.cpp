@@ -10,6 +10,7 @@
 #include "member_count.hpp"
 #include "poly/cuda/schedule.hpp"
 #include "poly/cuda_choices_support.hpp"
+#include "refusals.hpp"
 
 namespace hemera::poly::cuda::choices {
 namespace {
@@ -121,13 +122,8 @@ TEST(CudaForcing, KeepsToWhatTheDeviceHas) {
 }
 
 TEST(CudaForcing, SaysWhatIsWrong) {
-  const auto message = [](std::string_view forced) -> std::string {
-    try {
-      (void)on("h200", forced);
-    } catch (const DeviceError& error) {
-      return error.what();
-    }
-    return "";
+  const auto message = [](std::string_view forced) {
+    return tests::refusal<DeviceError>([&] { static_cast<void>(on("h200", forced)); });
   };
   struct Wrong {
     const char* forced;

@@ -6,11 +6,11 @@
 #include <bit>
 #include <boost/math/constants/constants.hpp>
 #include <boost/multiprecision/cpp_bin_float.hpp>
-#include <functional>
 #include <limits>
 
 #include "poly/embedding_support.hpp"
 #include "poly/embedding_tables.hpp"
+#include "refusals.hpp"
 
 namespace hemera::poly::embedding_tests {
 namespace {
@@ -462,20 +462,10 @@ TEST(Embedding, ReadsAndWritesStridedViewsAndBroadcasts) {
   for (std::size_t i = 0; i < out.size(); ++i) ASSERT_EQ(out[i], decoded[i % n]);
 }
 
-template <typename Error>
-void expect_error(const std::string& part, const std::function<void()>& action) {
-  try {
-    action();
-    ADD_FAILURE() << "no error that says \"" << part << "\"";
-  } catch (const Error& error) {
-    EXPECT_NE(std::string(error.what()).find(part), std::string::npos) << error.what();
-  }
-}
-
 TEST(Embedding, MistakesAreTypedErrors) {
-  expect_error<ParameterError>("power of two", [] { cpu::Embedding(1000); });
-  expect_error<ParameterError>("power of two", [] { cpu::Embedding(512); });
-  expect_error<DeviceError>("sse9", [] { cpu::Embedding(1024, "sse9"); });
+  tests::expect_error<ParameterError>([] { cpu::Embedding(1000); }, {"power of two"});
+  tests::expect_error<ParameterError>([] { cpu::Embedding(512); }, {"power of two"});
+  tests::expect_error<DeviceError>([] { cpu::Embedding(1024, "sse9"); }, {"sse9"});
 }
 
 }  // namespace

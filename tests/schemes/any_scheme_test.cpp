@@ -9,6 +9,7 @@
 #include "hemera/schemes/bfv.hpp"
 #include "hemera/schemes/bgv.hpp"
 #include "hemera/schemes/ckks.hpp"
+#include "refusals.hpp"
 #include "test_device.hpp"
 
 namespace hemera::any_scheme {
@@ -38,16 +39,6 @@ rlwe::Ciphertext spent(const Party& party) {
   rlwe::Ciphertext x = party.ciphertext.clone();
   while (guaranteed_noise_budget(x) > 0) x = evaluator->square(x);
   return x;
-}
-
-template <typename Call>
-std::string refusal(Call call) {
-  try {
-    static_cast<void>(call());
-  } catch (const ParameterError& error) {
-    return error.what();
-  }
-  return "accepted";
 }
 
 // Noticed once, and from then on known of parts, copies and results.
@@ -82,7 +73,7 @@ TEST(AnyScheme, BudgetsAndSharingOfIntegersAreTheSchemesOwn) {
   for (const Party* each : {&bfv, &bgv}) {
     const rlwe::Plaintext shared = decrypt_for_sharing(each->ciphertext, each->secret, std::nullopt, 10);
     EXPECT_EQ(integer::Encoder(each->context).decode(shared), std::vector<std::int64_t>{3});
-    EXPECT_NE(refusal([&] {
+    EXPECT_NE(tests::refusal<ParameterError>([&] {
                 return decrypt_for_sharing(each->ciphertext, each->secret, 0.5, 10);
               }).find("takes no noise_bound"),
               std::string::npos);
@@ -94,7 +85,7 @@ TEST(AnyScheme, SharesAreOfCkks) {
   for (const rlwe::Parameters& parameters : {bfv::parameters_for({}), bgv::parameters_for({})}) {
     const Party integers = party(parameters);
     for (const std::size_t shares : {0U, 2U, 5U}) {
-      EXPECT_NE(refusal([&] {
+      EXPECT_NE(tests::refusal<ParameterError>([&] {
                   return decrypt_for_sharing(integers.ciphertext, integers.secret, std::nullopt, 10, shares);
                 }).find("takes no shares"),
                 std::string::npos)
@@ -122,11 +113,15 @@ TEST(AnyScheme, SharesAreOfCkks) {
 
 TEST(AnyScheme, CkksHasNoBudgetAndNeedsABound) {
   const Party ckks = party(ckks::parameters_for({}));
-  EXPECT_NE(refusal([&] { return noise_budget(ckks.ciphertext, ckks.secret); }).find("no budget"),
+  EXPECT_NE(tests::refusal<ParameterError>([&] {
+              return noise_budget(ckks.ciphertext, ckks.secret);
+            }).find("no budget"),
             std::string::npos);
-  EXPECT_NE(refusal([&] { return guaranteed_noise_budget(ckks.ciphertext); }).find("no budget"),
+  EXPECT_NE(tests::refusal<ParameterError>([&] {
+              return guaranteed_noise_budget(ckks.ciphertext);
+            }).find("no budget"),
             std::string::npos);
-  EXPECT_NE(refusal([&] {
+  EXPECT_NE(tests::refusal<ParameterError>([&] {
               return decrypt_for_sharing(ckks.ciphertext, ckks.secret, std::nullopt, 10);
             }).find("needs noise_bound"),
             std::string::npos);

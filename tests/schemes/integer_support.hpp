@@ -15,9 +15,12 @@
 #include "hemera/runtime/error.hpp"
 #include "hemera/schemes/bfv.hpp"
 #include "hemera/schemes/bgv.hpp"
+#include "refusals.hpp"
 #include "test_device.hpp"
 
 namespace hemera::testing {
+
+using tests::expect_error;
 
 using Values = std::vector<std::uint64_t>;
 
@@ -251,20 +254,6 @@ inline std::vector<PlainSetting> plain_settings() {
           {"t = 257, of 128 slots", 257, 3},
           {"t = 2^16", std::uint64_t{1} << 16, 4},
           {"t = 3", 3, 2}};
-}
-
-/// The operation throws an E whose text contains every one of `parts`.
-template <typename E, typename Operation>
-void expect_error(const Operation& operation, const std::vector<std::string>& parts) {
-  try {
-    operation();
-    FAIL() << "nothing was thrown";
-  } catch (const E& error) {
-    for (const std::string& part : parts) {
-      EXPECT_NE(std::string(error.what()).find(part), std::string::npos)
-          << "'" << part << "' is not in: " << error.what();
-    }
-  }
 }
 
 }  // namespace hemera::testing

@@ -12,6 +12,7 @@
 #include "interop/openfhe/ciphertexts.hpp"
 #include "interop/openfhe/file.hpp"
 #include "interop/openfhe/vectors.hpp"
+#include "refusals.hpp"
 #include "test_device.hpp"
 
 namespace hemera::interop::openfhe {
@@ -20,16 +21,6 @@ namespace {
 using Bytes = std::vector<std::byte>;
 using CiphertextPointer = std::shared_ptr<CiphertextObject>;
 
-template <typename Call>
-std::string refusal(const Call& call) {
-  try {
-    call();
-  } catch (const FormatError& error) {
-    return error.what();
-  }
-  return "";
-}
-
 TEST(OpenFheFiles, OfAnotherKindSayTheirs) {
   Session session(test::get("bgv", "cryptocontext.bin"), tests::device());
   const Bytes key = test::get("bgv", "secret_key.bin"), ciphertext = test::get("bgv", "ct_a.bin"),
@@ -37,21 +28,23 @@ TEST(OpenFheFiles, OfAnotherKindSayTheirs) {
   const auto has = [](const std::string& text, const char* part) {
     return text.find(part) != std::string::npos;
   };
-  EXPECT_TRUE(has(refusal([&] { static_cast<void>(session.load_ciphertext(key)); }),
+  EXPECT_TRUE(has(tests::refusal<FormatError>([&] { static_cast<void>(session.load_ciphertext(key)); }),
                   "a secret key, not a ciphertext"));
-  EXPECT_TRUE(has(refusal([&] { static_cast<void>(session.load_secret_key(ciphertext)); }),
-                  "a ciphertext, not a secret key"));
-  EXPECT_TRUE(has(refusal([&] { session.load_keys({.galois = Source(powers)}); }),
+  EXPECT_TRUE(
+      has(tests::refusal<FormatError>([&] { static_cast<void>(session.load_secret_key(ciphertext)); }),
+          "a ciphertext, not a secret key"));
+  EXPECT_TRUE(has(tests::refusal<FormatError>([&] { session.load_keys({.galois = Source(powers)}); }),
                   "relinearization keys, not Galois keys"));
-  EXPECT_TRUE(has(refusal([&] { session.load_keys({.public_key = Source(powers)}); }),
+  EXPECT_TRUE(has(tests::refusal<FormatError>([&] { session.load_keys({.public_key = Source(powers)}); }),
                   "relinearization keys, not a public key"));
   // Damage is no kind; what is older than what is read may look like it.
-  const std::string cut =
-      refusal([&] { static_cast<void>(session.load_ciphertext(std::span(ciphertext).first(900))); });
+  const std::string cut = tests::refusal<FormatError>(
+      [&] { static_cast<void>(session.load_ciphertext(std::span(ciphertext).first(900))); });
   EXPECT_TRUE(has(cut, "no room for") && has(cut, "1.4 to 1.6")) << cut;
   Bytes flagged = ciphertext;
   flagged[0] = std::byte{0};
-  EXPECT_TRUE(has(refusal([&] { static_cast<void>(session.load_ciphertext(flagged)); }), "big-endian"));
+  EXPECT_TRUE(has(tests::refusal<FormatError>([&] { static_cast<void>(session.load_ciphertext(flagged)); }),
+                  "big-endian"));
 }
 
 TEST(OpenFheFiles, TellTagsThatAreNoText) {
