@@ -1,107 +1,17 @@
-// Every kernel of every instruction set that this processor has, against the scalar one, bit for bit.
+// Every kernel of every instruction set that this processor has, against the scalar one, bit for bit: entries
+// one by one, and quotients.
 #include "poly/cpu/kernels.hpp"
 
 #include <gtest/gtest.h>
 
-#include <algorithm>
-#include <bit>
-#include <cstring>
+#include <cstdint>
 #include <limits>
-#include <random>
-#include <string>
 #include <vector>
 
-#include "hemera/arith/primes.hpp"
-#include "hemera/runtime/error.hpp"
-#include "hemera/runtime/memory.hpp"
+#include "poly/kernels_support.hpp"
 
-namespace hemera::poly::cpu {
+namespace hemera::poly::cpu::kernel_tests {
 namespace {
-
-using arith::Modulus;
-using arith::ShoupFactor;
-using Words = std::vector<std::uint64_t>;
-
-enum class Fill { random, zero, largest, near_largest, mixed };
-constexpr Fill fills[] = {Fill::random, Fill::zero, Fill::largest, Fill::near_largest, Fill::mixed};
-
-// 64-byte aligned words, as kernels want them.
-class Row {
- public:
-  explicit Row(std::size_t count)
-      : buffer_(runtime::make_host_memory(0), count * sizeof(std::uint64_t)), count_(count) {}
-
-  [[nodiscard]] std::uint64_t* data() { return reinterpret_cast<std::uint64_t*>(buffer_.data()); }
-  [[nodiscard]] const std::uint64_t* data() const {
-    return reinterpret_cast<const std::uint64_t*>(buffer_.data());
-  }
-  [[nodiscard]] Words words() const { return {data(), data() + count_}; }
-  void copy_from(const Row& other) { std::memcpy(data(), other.data(), count_ * sizeof(std::uint64_t)); }
-
- private:
-  runtime::Buffer buffer_;
-  std::size_t count_;
-};
-
-class KernelsTest : public ::testing::TestWithParam<const Kernels*> {
- protected:
-  // Words below `bound`.
-  void fill(std::uint64_t* words, std::size_t count, std::uint64_t bound, Fill how) {
-    std::uniform_int_distribution<std::uint64_t> uniform(0, bound - 1);
-    for (std::size_t i = 0; i < count; ++i) {
-      const std::uint64_t choice = random_() % 4;
-      if (how == Fill::random) words[i] = uniform(random_);
-      if (how == Fill::zero) words[i] = 0;
-      if (how == Fill::largest) words[i] = bound - 1;
-      if (how == Fill::near_largest)
-        words[i] = bound - 1 - random_() % std::min(bound, std::uint64_t{1} << 20);
-      if (how == Fill::mixed) {
-        words[i] = choice == 0   ? 0
-                   : choice == 1 ? bound - 1
-                   : choice == 2 ? (bound - 1) / 2
-                                 : uniform(random_);
-      }
-    }
-  }
-  Row row(std::size_t count, std::uint64_t bound, Fill how) {
-    Row result(count);
-    fill(result.data(), count, bound, how);
-    return result;
-  }
-  Fill any_fill() { return fills[random_() % std::size(fills)]; }
-  std::uint64_t below(std::uint64_t bound) {
-    std::uint64_t word = 0;
-    fill(&word, 1, bound, any_fill());
-    return word;
-  }
-
-  const Kernels& scalar() { return scalar_kernels(); }
-  const Kernels& kernels() { return *GetParam(); }
-
-  std::mt19937_64 random_{20240607};
-
- private:
-};
-
-// Moduli of all sizes for the element-wise kernels: at both ends of each number of bits, powers of two,
-// primes.
-std::vector<Modulus> element_moduli() {
-  std::vector<Modulus> moduli;
-  for (const int bits : {2, 7, 20, 32, 33, 43, 48, 49, 50, 51, 52, 53, 54, 55, 56, 60, 61}) {
-    const std::uint64_t power = std::uint64_t{1} << bits;
-    moduli.emplace_back(power - 1);
-    moduli.emplace_back(power / 2);
-    moduli.emplace_back(power / 2 + 1);
-    moduli.emplace_back(power / 3 * 2 + 1);
-  }
-  for (const int bits : {20, 30, 44, 49, 50, 51, 55, 60, 61}) {
-    moduli.emplace_back(arith::primes_below(std::uint64_t{1} << bits, 2048, 1).at(0));
-  }
-  moduli.emplace_back(0x20000000a4001);  // products of its largest residues need the last fold
-  return moduli;
-}
-
-constexpr std::size_t element_counts[] = {8, 24, 64, 1024 + 40};
 
 TEST_P(KernelsTest, AddSubtractNegate) {
   for (const Modulus& q : element_moduli()) {
@@ -218,57 +128,6 @@ TEST_P(KernelsTest, ElementwiseInPlace) {
   }
 }
 
-TEST_P(KernelsTest, InnerProduct) {
-  constexpr std::size_t count = 64 + 24;
-  for (const Modulus& q : element_moduli()) {
-    for (const std::size_t terms : {1, 2, 3, 14, 15, 16, 31, 32, 33, 70}) {
-      for (const Fill how : fills) {
-        std::vector<Row> a;
-        std::vector<Row> b;
-        std::vector<const std::uint64_t*> a_rows;
-        std::vector<const std::uint64_t*> b_rows;
-        for (std::size_t i = 0; i < terms; ++i) {
-          a.push_back(row(count, q.value(), how));
-          b.push_back(row(count, q.value(), how));
-          a_rows.push_back(a.back().data());
-          b_rows.push_back(b.back().data());
-        }
-        Row expected(count);
-        Row actual(count);
-        scalar().inner_product(expected.data(), a_rows.data(), b_rows.data(), terms, count, q);
-        kernels().inner_product(actual.data(), a_rows.data(), b_rows.data(), terms, count, q);
-        ASSERT_EQ(expected.words(), actual.words()) << "q = " << q.value() << ", terms = " << terms;
-      }
-    }
-  }
-}
-
-TEST_P(KernelsTest, InnerProductPair) {
-  if (kernels().inner_product_pair == nullptr) GTEST_SKIP() << "two inner products do in its place";
-  for (const std::size_t count : {std::size_t{24}, std::size_t{512}, std::size_t{2 * 512 + 64 + 24}}) {
-    for (const Modulus& q : element_moduli()) {
-      for (const std::size_t terms : {1, 2, 3, 4, 5, 6, 7, 9, 14, 15, 16, 17, 31, 64, 70}) {
-        const Fill how = any_fill();
-        std::vector<Row> rows;
-        std::vector<const std::uint64_t*> factors[3];
-        for (std::size_t i = 0; i < 3 * terms; ++i) {
-          rows.push_back(row(count, q.value(), how));
-          factors[i % 3].push_back(rows.back().data());
-        }
-        for (std::size_t i = 0; i < 2; ++i) {
-          Row expected(count);
-          Row actual[2] = {Row(count), Row(count)};
-          scalar().inner_product(expected.data(), factors[0].data(), factors[1 + i].data(), terms, count, q);
-          kernels().inner_product_pair(actual[0].data(), actual[1].data(), factors[0].data(),
-                                       factors[1].data(), factors[2].data(), terms, count, q);
-          ASSERT_EQ(expected.words(), actual[i].words())
-              << "q = " << q.value() << ", terms = " << terms << ", count = " << count << ", sum " << i;
-        }
-      }
-    }
-  }
-}
-
 // Residues of one modulus to another: one source of weight 1.
 TEST_P(KernelsTest, SingleResidues) {
   constexpr std::size_t count = 64 + 16;
@@ -286,89 +145,6 @@ TEST_P(KernelsTest, SingleResidues) {
           kernels().weighted_sum(actual.data(), &source, &weight, 1, bound, nullptr, 0, shift, count, q);
           ASSERT_EQ(expected.words(), actual.words())
               << "q = " << q.value() << ", source of " << source_bits << " bits, shift " << shift;
-        }
-      }
-    }
-  }
-}
-
-// More terms than any kernel adds up without a reduction.
-TEST_P(KernelsTest, LongSums) {
-  constexpr std::size_t count = 8;
-  constexpr std::size_t terms = 2200;
-  for (const int bits : {20, 49, 50, 53, 55, 61}) {
-    const Modulus q((std::uint64_t{1} << bits) - 1);
-    for (const Fill how : {Fill::random, Fill::largest}) {
-      const Row values = row(terms * count, q.value(), how);
-      std::vector<const std::uint64_t*> a;
-      std::vector<const std::uint64_t*> b;
-      Words weights(terms);
-      for (std::size_t i = 0; i < terms; ++i) {
-        a.push_back(values.data() + i * count);
-        b.push_back(values.data() + (terms - 1 - i) * count);
-      }
-      fill(weights.data(), terms, q.value(), how);
-      Row expected(count);
-      Row actual(count);
-      scalar().inner_product(expected.data(), a.data(), b.data(), terms, count, q);
-      kernels().inner_product(actual.data(), a.data(), b.data(), terms, count, q);
-      ASSERT_EQ(expected.words(), actual.words()) << "inner_product, q = " << q.value();
-      scalar().weighted_sum(expected.data(), a.data(), weights.data(), terms, q.value(), nullptr, 0, 1, count,
-                            q);
-      kernels().weighted_sum(actual.data(), a.data(), weights.data(), terms, q.value(), nullptr, 0, 1, count,
-                             q);
-      ASSERT_EQ(expected.words(), actual.words()) << "weighted_sum, q = " << q.value();
-    }
-  }
-}
-
-TEST_P(KernelsTest, Tensor) {
-  constexpr std::size_t count = 64 + 8;
-  for (const Modulus& q : element_moduli()) {
-    for (const Fill how : fills) {
-      const Row a0 = row(count, q.value(), how);
-      const Row a1 = row(count, q.value(), how);
-      const Row b0 = row(count, q.value(), how);
-      const Row b1 = row(count, q.value(), how);
-      Row expected[3] = {Row(count), Row(count), Row(count)};
-      Row actual[3] = {Row(count), Row(count), Row(count)};
-      scalar().tensor_2x2(expected[0].data(), expected[1].data(), expected[2].data(), a0.data(), a1.data(),
-                          b0.data(), b1.data(), count, q);
-      kernels().tensor_2x2(actual[0].data(), actual[1].data(), actual[2].data(), a0.data(), a1.data(),
-                           b0.data(), b1.data(), count, q);
-      for (int i = 0; i < 3; ++i) ASSERT_EQ(expected[i].words(), actual[i].words()) << "q = " << q.value();
-    }
-  }
-}
-
-// Sources of mixed sizes: residues of each below its own modulus.
-TEST_P(KernelsTest, WeightedSum) {
-  constexpr std::size_t count = 64 + 16;
-  for (const Modulus& q : element_moduli()) {
-    for (const int source_bits : {30, 49, 50, 52, 53, 55, 61}) {
-      for (const std::size_t sources : {1, 3, 4, 17, 40}) {
-        const Fill how = any_fill();
-        const std::uint64_t bound = std::uint64_t{1} << source_bits;
-        std::vector<Row> y;
-        std::vector<const std::uint64_t*> rows;
-        Words weights(sources);
-        for (std::size_t i = 0; i < sources; ++i) {
-          y.push_back(row(count, i % 3 == 2 ? bound / 5 : bound, how));
-          rows.push_back(y.back().data());
-        }
-        fill(weights.data(), sources, q.value(), how);
-        const Row v = row(count, sources + 1, any_fill());
-        const std::uint64_t product = below(q.value());
-        const std::uint64_t shift = below(q.value());
-        Row expected(count);
-        Row actual(count);
-        for (const std::uint64_t* quotients : {v.data(), static_cast<const std::uint64_t*>(nullptr)}) {
-          scalar().weighted_sum(expected.data(), rows.data(), weights.data(), sources, bound, quotients,
-                                product, shift, count, q);
-          kernels().weighted_sum(actual.data(), rows.data(), weights.data(), sources, bound, quotients,
-                                 product, shift, count, q);
-          ASSERT_EQ(expected.words(), actual.words())
-              << "q = " << q.value() << ", sources of " << source_bits << " bits: " << sources;
         }
       }
     }
@@ -521,110 +297,9 @@ TEST_P(KernelsTest, Quotient) {
   EXPECT_GT(far_groups, 0U);
 }
 
-class TransformTest : public KernelsTest {
- protected:
-  // The largest and the smallest NTT prime of each size, down to the smallest that degree allows.
-  static std::vector<std::uint64_t> primes(std::size_t degree, const std::vector<int>& sizes) {
-    std::vector<std::uint64_t> found;
-    for (const int bits : sizes) {
-      const std::uint64_t upper = std::uint64_t{1} << bits;
-      for (const std::uint64_t p : arith::primes_below(upper, 2 * degree, 1)) found.push_back(p);
-      const auto smallest =
-          arith::primes_nearest(static_cast<double>(upper) / 2, 2 * degree, 1, upper / 2, upper);
-      found.insert(found.end(), smallest.begin(), smallest.end());
-    }
-    return found;
-  }
-
-  void check(std::size_t degree, std::uint64_t prime) {
-    const Modulus q(prime);
-    const std::uint64_t root = arith::minimal_primitive_root(2 * degree, q);
-    ASSERT_NE(root, 0U);
-    const LimbTables tables = make_limb_tables({q, root}, degree);
-    for (const Fill how : {Fill::random, Fill::largest, Fill::mixed}) {
-      const Row in = row(degree, prime, how);
-      Row expected(degree);
-      Row actual(degree);
-      scalar().forward_transform(expected.data(), in.data(), tables);
-      kernels().forward_transform(actual.data(), in.data(), tables);
-      ASSERT_EQ(expected.words(), actual.words()) << "forward, N = " << degree << ", q = " << prime;
-      actual.copy_from(in);
-      kernels().forward_transform(actual.data(), actual.data(), tables);
-      ASSERT_EQ(expected.words(), actual.words()) << "forward in place, N = " << degree << ", q = " << prime;
-
-      scalar().inverse_transform(expected.data(), in.data(), tables);
-      kernels().inverse_transform(actual.data(), in.data(), tables);
-      ASSERT_EQ(expected.words(), actual.words()) << "inverse, N = " << degree << ", q = " << prime;
-      actual.copy_from(in);
-      kernels().inverse_transform(actual.data(), actual.data(), tables);
-      ASSERT_EQ(expected.words(), actual.words()) << "inverse in place, N = " << degree << ", q = " << prime;
-    }
-    if (kernels().forward_transform_of_sum != nullptr) check_sum(degree, tables);
-    const Row zeros = row(degree, prime, Fill::zero);
-    Row actual(degree);
-    kernels().forward_transform(actual.data(), zeros.data(), tables);
-    ASSERT_EQ(zeros.words(), actual.words());
-    kernels().inverse_transform(actual.data(), zeros.data(), tables);
-    ASSERT_EQ(zeros.words(), actual.words());
-  }
-
-  // Any residues, also those of moduli that are larger.
-  void check_sum(std::size_t degree, const LimbTables& tables) {
-    const Modulus& q = tables.modulus;
-    const std::uint64_t bound = q.value() < max_modulus_52 ? max_modulus_52 : std::uint64_t{1} << 61;
-    for (const Fill how : {Fill::random, Fill::largest, Fill::mixed}) {
-      const Row a = row(degree, bound, how);
-      const Row b = row(degree, bound, how);
-      const std::uint64_t weights[2] = {1, below(q.value())};
-      const std::uint64_t shift = below(q.value());
-      const std::uint64_t* const sources[2] = {a.data(), b.data()};
-      for (const std::size_t terms : {std::size_t{1}, std::size_t{2}}) {
-        Row expected(degree);
-        Row actual(degree);
-        actual.copy_from(a);
-        scalar().weighted_sum(expected.data(), sources, weights, terms, bound, nullptr, 0, shift, degree, q);
-        scalar().forward_transform(expected.data(), expected.data(), tables);
-        kernels().forward_transform_of_sum(actual.data(), actual.data(), terms == 1 ? nullptr : b.data(),
-                                           {weights[1], q}, q.negate(shift), tables);
-        ASSERT_EQ(expected.words(), actual.words())
-            << "N = " << degree << ", q = " << q.value() << ", terms = " << terms;
-      }
-    }
-  }
-};
-
-TEST_P(TransformTest, AllSizesOfPrimes) {
-  for (const std::uint64_t prime : primes(1024, {14, 20, 25, 30, 32, 33, 40, 41, 42, 44, 46, 47,
-                                                 48, 49, 50, 51, 52, 55, 56, 57, 58, 59, 60, 61})) {
-    check(1024, prime);
-  }
-}
-
-TEST_P(TransformTest, AllDegrees) {
-  for (std::size_t degree = 2048; degree <= std::size_t{1} << 17; degree *= 2) {
-    std::vector<int> sizes = {43, 48, 49, 50, 56, 57, 59, 60, 61};
-    if (degree >= std::size_t{1} << 15) sizes = {47, 49, 50, 56, 57, 59, 60, 61};
-    // Around the size from which on inverse transforms reduce between stages.
-    const int log_degree = static_cast<int>(std::bit_width(degree)) - 1;
-    sizes.insert(sizes.end(), {51 - log_degree, 52 - log_degree});
-    for (const std::uint64_t prime : primes(degree, sizes)) check(degree, prime);
-  }
-}
-
-// All but the scalar ones, which they are compared with.
-std::vector<const Kernels*> vector_kernels() {
-  const auto available = available_kernels();
-  return {available.begin() + 1, available.end()};
-}
-std::string kernels_name(const ::testing::TestParamInfo<const Kernels*>& instance) {
-  return instance.param->name;
-}
-
 // A processor may have no other.
 GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(KernelsTest);
-GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(TransformTest);
 INSTANTIATE_TEST_SUITE_P(Vector, KernelsTest, ::testing::ValuesIn(vector_kernels()), kernels_name);
-INSTANTIATE_TEST_SUITE_P(Vector, TransformTest, ::testing::ValuesIn(vector_kernels()), kernels_name);
 
 }  // namespace
-}  // namespace hemera::poly::cpu
+}  // namespace hemera::poly::cpu::kernel_tests

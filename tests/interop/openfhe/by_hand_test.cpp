@@ -29,16 +29,6 @@ using PrivatePointer = std::shared_ptr<PrivateKeyObject>;
 
 constexpr std::array formats = {Format::binary, Format::json};
 
-template <typename T>
-Bytes written(T object, Format format = Format::binary) {
-  return write_file(object, format);
-}
-
-Json parsed(const Bytes& file) {
-  const auto* const text = reinterpret_cast<const char*>(file.data());
-  return Json::parse(text, text + file.size());
-}
-
 Bytes bytes_of(const Json& json) {
   const std::string text = json.dump();
   const auto bytes = std::as_bytes(std::span(text));
@@ -95,7 +85,7 @@ TEST(OpenFheByHand, BytesAfterAnObjectAreRefused) {
       longer.push_back(static_cast<std::byte>(end));
       EXPECT_THROW(read_as(kind, longer), FormatError) << name << " " << end;
     }
-    Json more = parsed(text);
+    Json more = test::parsed(text);
     more["value1"] = 0;
     EXPECT_THROW(read_as(kind, bytes_of(more)), FormatError) << name;
   }
@@ -179,7 +169,7 @@ TEST(OpenFheByHand, TagsOfAllCharactersAreKept) {
       for (const Format format : formats)
         EXPECT_EQ(tested.read(tested.write(tag, format)), tag) << tested.name;
       // As another reader of JSON has it.
-      EXPECT_EQ(parsed(tested.write(tag, Format::json)).at(tested.place).get<std::string>(), tag)
+      EXPECT_EQ(test::parsed(tested.write(tag, Format::json)).at(tested.place).get<std::string>(), tag)
           << tested.name;
     }
     const std::string longer(1025, 'x');
@@ -198,7 +188,7 @@ TEST(OpenFheByHand, TagsOfAllCharactersAreKept) {
 
 TEST(OpenFheByHand, NumbersOfJsonAreReadOrRefusedWhole) {
   const Json original =
-      parsed(written(read_file<CiphertextPointer>(test::get("bgv", "ct_a.bin")), Format::json));
+      test::parsed(test::written(read_file<CiphertextPointer>(test::get("bgv", "ct_a.bin")), Format::json));
   const auto load = [&](const char* field, const char* number) {
     Json changed = original;
     changed.at("value0").at("ptr_wrapper").at("data").at(field) = Json::parse(number);
@@ -242,7 +232,7 @@ TEST(OpenFheByHand, NumbersOfJsonAreReadOrRefusedWhole) {
 TEST(OpenFheByHand, PointersToNothingAreRefused) {
   const auto expect_refused = [](const char* what, const auto& object) {
     for (const Format format : formats) {
-      const Bytes file = written(object, format);
+      const Bytes file = test::written(object, format);
       EXPECT_THROW(static_cast<void>(read_file<std::decay_t<decltype(object)>>(file)), FormatError) << what;
       EXPECT_THROW(static_cast<void>(read_any_file(file)), FormatError) << what;
     }
@@ -303,15 +293,16 @@ TEST(OpenFheByHand, PointersToNothingAreRefused) {
   expect_none("a whole ciphertext", CiphertextPointer{}, {{"value0", none}});
   expect_none("a whole public key", PublicPointer{}, {{"value0", none}});
   expect_none("a whole secret key", PrivatePointer{}, {{"value0", none}});
-  Json context = parsed(written(test::context_of("bgv"), Format::json));
+  Json context = test::parsed(test::written(test::context_of("bgv"), Format::json));
   Json& primes = context.at(Json::json_pointer(
       "/value0/ptr_wrapper/data/cc/ptr_wrapper/data/value0/value0/value0/elp/ptr_wrapper/data/p"));
   ASSERT_EQ(primes.size(), 3U);
   primes.push_back(none);
   expect_none("a prime", ContextPointer{}, context);
   const auto entry = [](const char* tag, const Json& value) { return Json{{"key", tag}, {"value", value}}; };
-  const Json powers = parsed(written(MultiplicationKeys{{{"a", {key}}}}, Format::json));
-  const Json turns = parsed(written(AutomorphismKeys{{{"a", keys_of({{5, key}})}}}, Format::json));
+  const Json powers = test::parsed(test::written(MultiplicationKeys{{{"a", {key}}}}, Format::json));
+  const Json turns =
+      test::parsed(test::written(AutomorphismKeys{{{"a", keys_of({{5, key}})}}}, Format::json));
   const auto with_entry = [](Json json, const Json& added) {
     json.at("value0").push_back(added);
     return json;
@@ -350,8 +341,8 @@ TEST(OpenFheByHand, PointersThatMayBeNullAreKept) {
   const std::uint32_t slots = context->scheme->fhe->settings[0].slots;
   context->scheme->fhe->settings.push_back({2 * slots, nullptr});
   for (const Format format : formats) {
-    const Session session(written(context, format), tests::device());
-    EXPECT_EQ(session.dump_context(), written(context));
+    const Session session(test::written(context, format), tests::device());
+    EXPECT_EQ(session.dump_context(), test::written(context));
     EXPECT_EQ(session.bootstrap_input_levels().size(), 1U);
     const auto again = read_file<ContextPointer>(session.dump_context());
     EXPECT_EQ(again->scheme->fhe->settings.at(1).slots, 2 * slots);
@@ -362,14 +353,14 @@ TEST(OpenFheByHand, PointersThatMayBeNullAreKept) {
     EXPECT_THROW(static_cast<void>(session.bootstrap(x)), ParameterError);
   }
   context->scheme->fhe.reset();
-  const Session without(written(context), tests::device());
+  const Session without(test::written(context), tests::device());
   EXPECT_TRUE(without.bootstrap_input_levels().empty());
-  EXPECT_EQ(without.dump_context(), written(context));
+  EXPECT_EQ(without.dump_context(), test::written(context));
   const Session session(test::get("bgv", "cryptocontext.bin"), tests::device());
   auto object = read_file<CiphertextPointer>(test::get("bgv", "ct_a.bin"));
   object->metadata.reset();
   for (const Format format : formats) {
-    EXPECT_EQ(session.dump_ciphertext(session.load_ciphertext(written(object, format))),
+    EXPECT_EQ(session.dump_ciphertext(session.load_ciphertext(test::written(object, format))),
               test::get("bgv", "ct_a.bin"));
   }
 }
@@ -391,7 +382,7 @@ TEST(OpenFheByHand, MapsHaveEachKeyOnce) {
   };
   const auto load = [&](const auto& file, Format format) {
     Session session(context, tests::device());
-    const Bytes bytes = written(file, format);
+    const Bytes bytes = test::written(file, format);
     const auto expect_empty = [&] {
       EXPECT_TRUE(session.keys().switching.empty());
       EXPECT_THROW(static_cast<void>(session.dump_keys({.context = session.context()})), MismatchError);
@@ -459,8 +450,8 @@ TEST(OpenFheByHand, ContextsAreSetUpForManyNumbersOfSlots) {
   for (const std::size_t count : {0U, 1U, 2U, 3U, 4U, 9U, 63U, 64U}) {
     const ContextPointer context = with_settings(count);
     for (const Format format : formats) {
-      const Session session(written(context, format), tests::device());
-      EXPECT_EQ(session.dump_context(), written(context)) << count;
+      const Session session(test::written(context, format), tests::device());
+      EXPECT_EQ(session.dump_context(), test::written(context)) << count;
       const auto levels = session.bootstrap_input_levels();
       ASSERT_EQ(levels.size(), count);
       for (std::uint32_t i = 0; i < count; ++i) EXPECT_EQ(levels.at(2 + i), i % 3 == 0 ? 4 + i : 1) << i;
@@ -479,7 +470,7 @@ TEST(OpenFheByHand, ContextsAreSetUpForManyNumbersOfSlots) {
       EXPECT_EQ(again->scheme->fhe->correction_factor, context->scheme->fhe->correction_factor);
     }
   }
-  Json json = parsed(written(with_settings(63), Format::json));
+  Json json = test::parsed(test::written(with_settings(63), Format::json));
   for (const std::uint32_t count : {64U, 65U}) {
     json.at(Json::json_pointer(
                 "/value0/ptr_wrapper/data/kt/ptr_wrapper/data/value0/value0/fhe/ptr_wrapper/data/paramMap"))
@@ -493,7 +484,7 @@ TEST(OpenFheByHand, ContextsAreSetUpForManyNumbersOfSlots) {
   // Of BGV they are none.
   const ContextPointer bgv = test::copy_of(*test::context_of("bgv"));
   bgv->scheme->fhe = with_settings(3)->scheme->fhe;
-  const Session session(written(bgv), tests::device());
+  const Session session(test::written(bgv), tests::device());
   EXPECT_TRUE(session.bootstrap_input_levels().empty());
   rlwe::Ciphertext x = rlwe::encrypt_zero(rlwe::generate_secret_key(session.context()),
                                           {.level = 1, .slots = session.context()->degree()});
@@ -502,7 +493,7 @@ TEST(OpenFheByHand, ContextsAreSetUpForManyNumbersOfSlots) {
   // An entry whose settings are for other slots is none for either.
   const ContextPointer context = with_settings(3);
   context->scheme->fhe->settings[1].slots = 32;
-  const auto levels = Session(written(context), tests::device()).bootstrap_input_levels();
+  const auto levels = Session(test::written(context), tests::device()).bootstrap_input_levels();
   EXPECT_EQ(levels, (std::map<std::size_t, std::size_t>{{2, 4}, {4, 1}}));
 }
 

@@ -13,6 +13,11 @@
 
 namespace hemera::interop::openfhe::test {
 
+nlohmann::json parsed(const std::vector<std::byte>& file) {
+  const auto* const text = reinterpret_cast<const char*>(file.data());
+  return nlohmann::json::parse(text, text + file.size());
+}
+
 std::shared_ptr<CryptoContext> context_of(const std::string& folder) {
   return read_file<std::shared_ptr<CryptoContext>>(get(folder, "cryptocontext.bin"));
 }

@@ -4,14 +4,24 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
 #include "hemera/rlwe/keys.hpp"
+#include "interop/openfhe/file.hpp"
 #include "interop/openfhe/objects.hpp"
 #include "interop/openfhe/parameters.hpp"
 
 namespace hemera::interop::openfhe::test {
+
+/// The bytes of a file of an object.
+template <typename T>
+std::vector<std::byte> written(T object, Format format = Format::binary) {
+  return write_file(object, format);
+}
+/// The values of a file in JSON.
+nlohmann::json parsed(const std::vector<std::byte>& file);
 
 /// The crypto context of a folder.
 std::shared_ptr<CryptoContext> context_of(const std::string& folder);

@@ -1,18 +1,18 @@
-// Two objects of SEAL's that differ in one field: of the parameters, of ciphertexts and plaintexts, and of
-// what is known of them here.
+// Two objects of SEAL's that differ in one field: of the parameters and of ciphertexts.
 #include <gtest/gtest.h>
 
+#include <cstdint>
 #include <functional>
 #include <map>
 #include <set>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "hemera/arith/primes.hpp"
-#include "hemera/poly/backend.hpp"
-#include "hemera/rlwe/encryption.hpp"
 #include "hemera/runtime/error.hpp"
-#include "hemera/schemes/any_scheme.hpp"
-#include "hemera/schemes/integer/encoder.hpp"
 #include "interop/seal/client.hpp"
+#include "interop/seal/differences_support.hpp"
 #include "interop/seal/objects.hpp"
 #include "interop/seal/samples.hpp"
 #include "interop/seal/vectors.hpp"
@@ -20,34 +20,11 @@
 #include "rlwe/metadata_fields.hpp"
 #include "test_device.hpp"
 
-namespace hemera::interop::seal::test {
+namespace hemera::interop::seal::test::differences {
 namespace {
-
-using Bytes = std::vector<std::byte>;
-using rlwe::Ciphertext;
-
-class SealDifferences : public ::testing::TestWithParam<const char*> {
- protected:
-  SealDifferences() : vectors(GetParam()), parms(vectors.file(vectors.names("parms.").front())) {}
-
-  [[nodiscard]] const Session& session() const { return vectors.session(); }
-  [[nodiscard]] bool is(rlwe::Scheme scheme) const { return session().context()->scheme() == scheme; }
-  [[nodiscard]] EncryptionParameters parameters() const { return read_parameters(Source(parms)).parameters; }
-
-  Vectors vectors;
-  Bytes parms;
-};
 
 INSTANTIATE_TEST_SUITE_P(, SealDifferences, ::testing::ValuesIn(schemes),
                          [](const auto& test) { return std::string(test.param); });
-
-Bytes file_of(const EncryptionParameters& parameters) {
-  Writer out(4);
-  write_parameters(out, parameters);
-  return out.finish(Compression::none);
-}
-
-// --- Parameters. ---
 
 TEST_P(SealDifferences, ObjectsOfOtherParametersAreRefusedByEveryLoader) {
   const EncryptionParameters own = parameters();
@@ -151,16 +128,6 @@ TEST_P(SealDifferences, OptionsAreThoseOfTheContext) {
   const Bytes file = vectors.file(vectors.names("ct_a.").front());
   EXPECT_EQ(other.load_ciphertext(file).meta.encoding, rlwe::Encoding::coefficients);
   EXPECT_EQ(session().load_ciphertext(file).meta.encoding, rlwe::Encoding::slots);
-}
-
-// --- Ciphertexts. ---
-
-// Of its fields and words, whether they fit or not.
-Bytes file_of(const CiphertextFields& fields, std::span<const std::uint64_t> words) {
-  Writer out(4);
-  write_ciphertext(out, fields);
-  out.words(words);
-  return out.finish(Compression::none);
 }
 
 TEST_P(SealDifferences, CiphertextsThatDifferInAFieldAreNoBatch) {
@@ -312,79 +279,6 @@ TEST_P(SealDifferences, FilesOfCiphertextsHaveWhatSealHas) {
   }
 }
 
-// --- Plaintexts. ---
-
-TEST_P(SealDifferences, FilesOfPlaintextsHaveWhatSealHas) {
-  const bool ckks = is(rlwe::Scheme::ckks);
-  // Of BFV and BGV a file has coefficients alone.
-  const std::map<std::string, bool> table = {
-      {"batch", false},      {"level", false},  {"scale", ckks},     {"noise_scale_degree", false},
-      {"correction", false}, {"slots", false},  {"encoding", false}, {"noise_log2", false},
-      {"largest", false},    {"filled", false}, {"padding", false},  {"is_complex", false},
-      {"spent", false}};
-  ASSERT_EQ(table.size(), tests::member_count<rlwe::Metadata>());
-  const Bytes file = vectors.file("plaintext_m.seal");
-  for (const rlwe::MetadataField& field : rlwe::metadata_fields()) {
-    SCOPED_TRACE(field.name);
-    // Of BFV and BGV the values fill the ring whatever their encoding: half of the slots are less there.
-    if (field.name == "level" || (field.name == "slots" && !ckks)) continue;
-    rlwe::Plaintext m = session().load_plaintext(file);
-    ASSERT_EQ(content(session().dump_plaintext(m)), content(file));
-    if (field.name == "batch") {
-      m.meta.batch = {1};
-      EXPECT_EQ(content(session().dump_plaintext(m)), content(file));
-      const rlwe::Plaintext twice = rlwe::gather(m, std::vector<std::size_t>{0, 0, 0}, {3});
-      EXPECT_THROW(static_cast<void>(session().dump_plaintext(twice)), MismatchError);
-      const auto files = session().dump_plaintexts(twice);
-      ASSERT_EQ(files.size(), 3U);
-      for (const Bytes& each : files) EXPECT_EQ(content(each), content(file));
-      continue;
-    }
-    field.change(m.meta);
-    if (field.name == "scale" && !ckks) m.meta.scale = 1;
-    EXPECT_EQ(content(session().dump_plaintext(m)) != content(file), table.at(field.name));
-    if (!ckks) continue;
-    EXPECT_EQ(session().load_plaintext(session().dump_plaintext(m)).meta.scale, m.meta.scale);
-  }
-}
-
-// Rows that differ: each has its own file.
-TEST_P(SealDifferences, PlaintextsOfABatchAreWrittenEachByItself) {
-  const Bytes a = vectors.file(vectors.names("ct_a.").front()), b = vectors.file("ct_b.seal");
-  const rlwe::Plaintext both =
-      any_scheme::decrypt(session().load_ciphertexts(std::vector<Source>{a, b}), vectors.secret());
-  const auto files = session().dump_plaintexts(both);
-  ASSERT_EQ(files.size(), 2U);
-  for (const auto& [name, file] : {std::pair{"inputs.a", files[0]}, {"inputs.b", files[1]}}) {
-    vectors.expect_values(session().load_plaintext(file), vectors.values().get_child(name), 1e-3);
-  }
-}
-
-// SEAL's plaintexts end with their highest coefficient that is not 0.
-TEST_P(SealDifferences, PlaintextsOfCoefficientsKeepTheirNumber) {
-  if (is(rlwe::Scheme::ckks)) return;
-  const Session coefficients(parms, session().context(), {.encoding = rlwe::Encoding::coefficients});
-  for (const std::size_t count : {1U, 6U, 4095U, 4096U}) {
-    std::vector<std::uint64_t> words(count);
-    for (std::size_t i = 0; i < count; ++i) words[i] = i % 97 + 1;
-    Writer out(4);
-    write_plaintext(out, {.id = {}, .count = count});
-    out.words(words);
-    const Bytes file = out.finish(Compression::none);
-    const rlwe::Plaintext plaintext = coefficients.load_plaintext(file);
-    EXPECT_EQ(plaintext.meta.slots, count);
-    EXPECT_EQ(coefficients.dump_plaintext(plaintext, Compression::none), file) << count;
-    const auto found = integer::Encoder(coefficients.context()).decode(plaintext);
-    EXPECT_TRUE(std::equal(words.begin(), words.end(), found.begin(), [](std::uint64_t x, std::int64_t y) {
-      return static_cast<std::int64_t>(x) == y;
-    })) << count;
-    // In slots the same file is a polynomial whose other coefficients are 0.
-    EXPECT_EQ(session().load_plaintext(file).meta.slots, 4096U);
-  }
-}
-
-// --- Empty objects. ---
-
 TEST_P(SealDifferences, EmptyObjectsAreRefused) {
   EXPECT_THROW(static_cast<void>(session().dump_ciphertext({})), MismatchError);
   EXPECT_THROW(static_cast<void>(session().dump_ciphertexts({})), MismatchError);
@@ -395,119 +289,6 @@ TEST_P(SealDifferences, EmptyObjectsAreRefused) {
   EXPECT_THROW(static_cast<void>(session().metadata({})), MismatchError);
   EXPECT_THROW(static_cast<void>(session().reduced({}, 0)), MismatchError);
   EXPECT_THROW(session().export_ciphertext({}, {}), MismatchError);
-}
-
-// --- One prime, and where the plain modulus ends the chain. ---
-
-const std::vector<std::uint64_t> primes{68719403009, 68719230977, 137438822401};
-
-// Of one prime messages and keys have one parms_id: nothing tells them apart.
-TEST(SealDescriptions, OfOnePrimeLeaveOpenWhatIsAKey) {
-  for (const SchemeNumber scheme : {SchemeNumber::bfv, SchemeNumber::ckks, SchemeNumber::bgv}) {
-    const bool ckks = scheme == SchemeNumber::ckks, bfv = scheme == SchemeNumber::bfv;
-    const Bytes parms = file_of({scheme, 4096, {primes[0]}, ckks ? 0U : 257U});
-    Options options;
-    if (ckks) options.scale = 0x1p20;
-    const Session session(parms, hemera::tests::device(), options);
-    const rlwe::SecretKey secret = rlwe::generate_secret_key(session.context());
-    rlwe::EvaluationKeys keys{.context = session.context(), .public_key = nullptr, .switching = {}};
-    keys.public_key = std::make_shared<const rlwe::PublicKey>(rlwe::generate_public_key(secret));
-    const Ciphertext x =
-        rlwe::encrypt_zero(secret, {.scale = ckks ? 0x1p20 : 1.0,
-                                    .slots = ckks ? 2048U : 4096U,
-                                    .encoding = ckks ? rlwe::Encoding::slots : rlwe::Encoding::coefficients});
-    const auto kind = [&](const Bytes& file) { return describe(file, Source(parms))->kind; };
-    EXPECT_EQ(kind(session.dump_ciphertext(x)), bfv ? "ciphertext" : "ciphertext or public key");
-    EXPECT_EQ(kind(*session.dump_keys(keys).public_key), "ciphertext or public key");
-    EXPECT_EQ(kind(session.dump_secret_key(secret)), "plaintext or secret key");
-  }
-}
-
-// A level needs room for the plain modulus and a sign.
-TEST(SealLevels, BeginWhereTwiceThePlainModulusFits) {
-  for (const auto& [plain_modulus, limbs] : {std::pair{primes[0] / 2 - 10, 1U},
-                                             {primes[0] / 2 + 10, 2U},
-                                             {primes[0] - 10, 2U},
-                                             {primes[0] + 10, 2U}}) {
-    const Session session(file_of({SchemeNumber::bfv, 4096, primes, plain_modulus}), hemera::tests::device());
-    EXPECT_EQ(session.params().levels(), 3 - limbs);
-    EXPECT_EQ(session.params().literal().levels.front().size(), limbs);
-    const rlwe::SecretKey secret = rlwe::generate_secret_key(session.context());
-    const Ciphertext lowest =
-        rlwe::encrypt_zero(secret, {.slots = 4096, .encoding = rlwe::Encoding::coefficients});
-    EXPECT_EQ(session.metadata(lowest).coeff_modulus_count, limbs);
-    EXPECT_EQ(session.load_ciphertext(session.dump_ciphertext(lowest)).meta.level, 0U);
-  }
-}
-
-// Slots of a modulus that splits only partly are not SEAL's.
-TEST(SealSlots, FewerThanTheDegreeAreRefused) {
-  const Bytes parms = file_of({SchemeNumber::bfv, 4096, primes, 257});
-  const Session session(parms, hemera::tests::device());
-  ASSERT_EQ(session.params().max_slots(), 128U);
-  const rlwe::SecretKey secret = rlwe::generate_secret_key(session.context());
-  Ciphertext x = rlwe::encrypt_zero(secret, {.level = 1, .slots = 128});
-  EXPECT_THROW(static_cast<void>(session.dump_ciphertext(x)), MismatchError);
-  x.meta.encoding = rlwe::Encoding::coefficients;
-  EXPECT_EQ(session.load_ciphertext(session.dump_ciphertext(x)).meta.encoding, rlwe::Encoding::coefficients);
-  const integer::Encoder encoder(session.context());
-  const std::vector<std::int64_t> values = {1, 2};
-  EXPECT_THROW(static_cast<void>(session.dump_plaintext(encoder.encode(values, {}))), MismatchError);
-  EXPECT_NO_THROW(
-      static_cast<void>(session.dump_plaintext(encoder.encode(values, {}, rlwe::Encoding::coefficients))));
-  EXPECT_THROW(Session(parms, hemera::tests::device(), {.encoding = rlwe::Encoding::slots}), ParameterError);
-}
-
-// SEAL adds what has one scale, whatever products it comes from.
-TEST(SealScales, AreAllThatSumsOfCkksAskFor) {
-  Vectors vectors("ckks");
-  vectors.load_keys();
-  const auto evaluator = vectors.session().evaluator();
-  const Ciphertext a = vectors.ciphertext("ct_a."), b = vectors.ciphertext("ct_b.");
-  const Ciphertext product = evaluator->multiply(a, b);
-  Ciphertext fresh = a.clone();
-  fresh.meta.scale = product.meta.scale;
-  EXPECT_EQ(evaluator->add(product, fresh).meta.scale, a.meta.scale * b.meta.scale);
-  EXPECT_EQ(evaluator->add(fresh, product).meta.scale, a.meta.scale * b.meta.scale);
-  EXPECT_THROW(static_cast<void>(evaluator->add(product, a)), ScaleError);
-  const Ciphertext rescaled = evaluator->rescale(product);
-  Ciphertext lower = a.clone();
-  evaluator->drop_to_level_inplace(lower, rescaled.meta.level);
-  lower.meta.scale = rescaled.meta.scale;
-  EXPECT_NO_THROW(static_cast<void>(evaluator->subtract(rescaled, lower)));
-}
-
-// Plaintexts that are prepared for a level have its residues: the message modulo t over that level's primes.
-TEST(SealPlaintexts, ArePreparedForTheLevelThatIsAskedFor) {
-  for (const char* const scheme : {"bfv", "bgv"}) {
-    const Vectors vectors(scheme);
-    const Session& session = vectors.session();
-    const rlwe::Context& context = *session.context();
-    const std::uint64_t t = session.params().plain_modulus();
-    std::vector<std::uint64_t> words(context.degree());
-    for (std::size_t i = 0; i < words.size(); ++i) words[i] = (i * 7919 + 3) % t;
-    ASSERT_GT(context.top_level(), 0U);
-    for (std::size_t level = 0; level <= context.top_level(); ++level) {
-      const rlwe::Plaintext prepared = session.import_plaintext({.words = words}, level);
-      ASSERT_NE(prepared.lifted, nullptr);
-      EXPECT_EQ(prepared.lifted->level, level);
-      EXPECT_EQ(prepared.lifted->poly.base(), context.base(level));
-      poly::Poly coefficients = context.make_poly(1, 1, context.base(level), poly::Form::coefficient);
-      context.backend().inverse_transform(context.queue(), coefficients.view(), prepared.lifted->poly.view(),
-                                          context.base(level));
-      std::vector<std::uint64_t> residues(context.base(level).size() * context.degree());
-      context.backend().download(context.queue(), residues, std::as_const(coefficients).view(),
-                                 poly::Form::coefficient);
-      context.queue().synchronize();
-      for (std::size_t limb = 0; limb < context.base(level).size(); ++limb) {
-        const std::uint64_t prime = context.base(level).modulus(limb).value();
-        for (std::size_t i = 0; i < words.size(); ++i) {
-          const std::uint64_t centered = words[i] > t / 2 ? prime - (t - words[i]) : words[i];
-          ASSERT_EQ(residues[limb * context.degree() + i], centered) << level << " " << limb << " " << i;
-        }
-      }
-    }
-  }
 }
 
 // A seed stands for the second of two components: of three there would be one left.
@@ -549,72 +330,5 @@ TEST_P(SealDifferences, LevelsAreReducedToThemselvesAndBelow) {
   EXPECT_THROW(session().export_ciphertext(both, words), MismatchError);
 }
 
-// 8193 = 3 * 2731 is 1 modulo 2N, and no prime: there are no slots.
-TEST(SealParameters, CompositePlainModuliHaveNoSlots) {
-  for (const auto& [t, has_slots] : {std::pair{std::uint64_t{8193}, false}, {40961, true}, {40963, false}}) {
-    const Bytes parms = file_of({SchemeNumber::bfv, 4096, primes, t});
-    const auto encoding_of = [&](const Options& options) {
-      const Session session(parms, hemera::tests::device(), options);
-      const rlwe::SecretKey secret = rlwe::generate_secret_key(session.context());
-      const Ciphertext x =
-          rlwe::encrypt_zero(secret, {.slots = 4096, .encoding = rlwe::Encoding::coefficients});
-      return session.load_ciphertext(session.dump_ciphertext(x)).meta.encoding;
-    };
-    EXPECT_EQ(encoding_of({}), has_slots ? rlwe::Encoding::slots : rlwe::Encoding::coefficients) << t;
-    EXPECT_EQ(encoding_of({.encoding = rlwe::Encoding::coefficients}), rlwe::Encoding::coefficients);
-    if (has_slots) continue;
-    EXPECT_THROW(static_cast<void>(encoding_of({.encoding = rlwe::Encoding::slots})), ParameterError) << t;
-  }
-  for (const std::uint64_t degree : {std::uint64_t{0}, std::uint64_t{3000}, std::uint64_t{1} << 18}) {
-    EXPECT_THROW(load_parameters(file_of({SchemeNumber::bfv, degree, primes, 257})), FormatError) << degree;
-  }
-}
-
-TEST(SealCorrections, AreUnits) {
-  const Vectors vectors("bgv");
-  const Bytes good = content(vectors.file("ct_b.seal"));
-  const std::size_t at = 32 + 1 + 4 * 8;
-  const auto load = [&](std::uint64_t correction) {
-    Bytes changed = good;
-    for (std::size_t i = 0; i < 8; ++i)
-      changed[at + i] = static_cast<std::byte>(correction >> (8 * i) & 0xFF);
-    return vectors.session().load_ciphertext(stored(changed)).meta.correction;
-  };
-  const std::uint64_t t = vectors.session().params().plain_modulus();
-  EXPECT_EQ(load(t - 1), t - 1);
-  for (const std::uint64_t correction : {std::uint64_t{0}, t, t + 1, ~std::uint64_t{0}}) {
-    EXPECT_THROW(static_cast<void>(load(correction)), FormatError) << correction;
-  }
-}
-
-// The last number that is taken, and the first that is not.
-TEST_P(SealDifferences, PlaintextsAndPlacesHaveTheirLimits) {
-  EXPECT_EQ(session().params().literal().sigma, 3.2);  // SEAL's noise_standard_deviation
-  const std::uint64_t degree = parameters().degree;
-  const auto keys_of = [&](std::uint64_t places) {
-    Writer out(4);
-    out.bytes(parameters().id(parameters().moduli.size()));
-    out.u64(places);
-    for (std::uint64_t i = 0; i < places; ++i) out.u64(0);
-    return out.finish(Compression::none);
-  };
-  Session other(parms, session().context(), vectors.options());
-  const Bytes most = keys_of(degree), more = keys_of(degree + 1);
-  EXPECT_NO_THROW(other.load_keys({.galois = Source(most)}));
-  EXPECT_THROW(other.load_keys({.galois = Source(more)}), FormatError);
-  if (is(rlwe::Scheme::ckks)) return;
-  for (const std::uint64_t count : {degree, degree + 1}) {
-    Writer out(4);
-    write_plaintext(out, {.id = {}, .count = count});
-    out.words(std::vector<std::uint64_t>(count, 1));
-    const Bytes file = out.finish(Compression::none);
-    if (count == degree) {
-      EXPECT_NO_THROW(static_cast<void>(session().load_plaintext(file)));
-    } else {
-      EXPECT_THROW(static_cast<void>(session().load_plaintext(file)), FormatError);
-    }
-  }
-}
-
 }  // namespace
-}  // namespace hemera::interop::seal::test
+}  // namespace hemera::interop::seal::test::differences
