@@ -13,8 +13,6 @@ from hemera.compiler.placement import Input, Placement, Step, place
 from hemera.errors import LevelError
 
 INF = math.inf
-
-
 IMPOSSIBLE = 1e9  # above all times of random programs; sums of it are no NaN
 
 

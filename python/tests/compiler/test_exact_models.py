@@ -18,7 +18,7 @@ from hemera.serving.service import Home
 
 from ..serving.conftest import client_of
 from ..serving.conftest import serving as running
-from .test_exact import Spec, Values, assert_equal, both_schemes
+from .exact_cases import Spec, Values, assert_equal, both_schemes
 
 
 def survey(answers: Any) -> Any:

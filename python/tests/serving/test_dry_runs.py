@@ -16,7 +16,7 @@ from hemera.objects.calibration import TimedContext
 from hemera.objects.cost import DryRun, FreshInput
 from hemera.times import DeviceTimes
 
-from .test_operations import CKKS, SLOTS
+from .operation_cases import CKKS, SLOTS
 
 VECTORS = Path(__file__).parents[3] / "tests" / "vectors" / "models"
 RNG = np.random.default_rng(29)

@@ -19,8 +19,8 @@ from hemera.serving.service import Home, Service
 from hemera.serving.settings import Settings
 
 from .conftest import expected
+from .server_requests import EVALUATE
 
-EVALUATE = "/v1/models/scores/evaluate"
 REQUESTS = [
     ("POST", EVALUATE, True),
     ("POST", EVALUATE, False),

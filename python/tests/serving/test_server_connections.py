@@ -19,10 +19,9 @@ from hemera.serving.connections import _network
 from hemera.serving.service import Home
 
 from .conftest import BOUND, Running, client_of, expected, serving, wait_until
+from .server_requests import EVALUATE, KEYS
 
 HALF = b"GET /health HTTP/1.1\r\nHost: x\r\nX-a: "
-KEYS = "/v1/models/scores/keys"
-EVALUATE = "/v1/models/scores/evaluate"
 
 
 @contextlib.contextmanager

@@ -25,9 +25,7 @@ from hemera.serving.store import Store
 from hemera.serving.tokens import Clients
 
 from .conftest import client_of, expected, serving, wait_until
-
-KEYS = "/v1/models/scores/keys"
-EVALUATE = "/v1/models/scores/evaluate"
+from .server_requests import EVALUATE, KEYS
 
 
 @pytest.fixture

@@ -7,7 +7,6 @@ import threading
 from collections.abc import Iterator
 from typing import Any
 
-import httpx
 import numpy as np
 from numpy.typing import NDArray
 
@@ -34,12 +33,6 @@ def best(x: NDArray[Any], k: int) -> tuple[list[list[int]], list[list[int]]]:
 
 def found(answer: tuple[NDArray[Any], NDArray[Any]]) -> tuple[list[Any], list[Any]]:
     return answer[0].tolist(), answer[1].tolist()
-
-
-def code(response: httpx.Response) -> tuple[int, str]:
-    told = response.json()["error"]
-    assert len(told["message"]) > 10
-    return response.status_code, told["code"]
 
 
 def client_of(server: Running, token: str, **options: Any) -> hm.Client:

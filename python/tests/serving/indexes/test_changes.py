@@ -18,6 +18,7 @@ from hemera.serving.service import Home
 from hemera.serving.settings import Settings
 
 from ..conftest import Process, serving, wait_until
+from ..server_requests import code
 from .index_cases import (
     DIMS,
     KEYS,
@@ -25,7 +26,6 @@ from .index_cases import (
     VECTORS,
     best,
     client_of,
-    code,
     found,
     queries,
 )

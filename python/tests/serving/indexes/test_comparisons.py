@@ -23,7 +23,8 @@ from hemera.serving.problems import ServerError
 from hemera.serving.service import Home
 
 from ..conftest import BOUND, Running, serving, wait_until
-from .index_cases import client_of, code, held
+from ..server_requests import code
+from .index_cases import client_of, held
 
 MARGIN = 2.0**-3
 ROWS, DIMS = 24, 6

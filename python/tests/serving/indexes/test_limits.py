@@ -16,6 +16,7 @@ from hemera.serving.problems import ServerError
 from hemera.serving.service import Home
 
 from ..conftest import BOUND, Running, serving, wait_until
+from ..server_requests import code
 from .index_cases import (
     DIMS,
     KEYS,
@@ -23,7 +24,6 @@ from .index_cases import (
     QUERY,
     best,
     client_of,
-    code,
     found,
     held,
     local,

@@ -20,13 +20,13 @@ from hemera.serving.problems import ServerError
 from hemera.serving.service import Home
 
 from ..conftest import Running, serving
+from ..server_requests import code
 from .index_cases import (
     DIMS,
     ROWS,
     VECTORS,
     best,
     client_of,
-    code,
     found,
     queries,
 )

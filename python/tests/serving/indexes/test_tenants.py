@@ -15,13 +15,13 @@ from hemera.search import wire
 from hemera.serving.service import Home
 
 from ..conftest import BOUND, Running, serving, wait_until
+from ..server_requests import code
 from .index_cases import (
     KEYS,
     PREPARE,
     QUERY,
     best,
     client_of,
-    code,
     found,
     held,
     local,

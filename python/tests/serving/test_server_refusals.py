@@ -1,0 +1,195 @@
+"""What the server refuses: requests without a token, rubbish, keys of others, and what is too large."""
+
+from __future__ import annotations
+
+import errno
+import os
+
+import numpy as np
+import pytest
+
+import hemera as hm
+from hemera import errors
+from hemera.serving import Package
+from hemera.serving.client import LocalModel
+from hemera.serving.service import Home
+from hemera.serving.store import Upload
+from hemera.serving.wire import write_body
+
+from .conftest import Running, expected, serving
+from .server_requests import EVALUATE, KEYS, code, request_of
+
+
+def test_each_route_wants_a_token(server: Running, home: Home) -> None:
+    home.clients.add("alice")
+    routes = [
+        ("GET", "/v1/models"),
+        ("GET", "/v1/models/scores"),
+        ("GET", KEYS),
+        ("PUT", KEYS),
+        ("DELETE", KEYS),
+        ("POST", EVALUATE),
+    ]
+    for token in (".", "alice", "alice.guess", "x" * 5000):
+        with server.http(token) as http:
+            for method, path in routes:
+                response = http.request(method, path, content=b"1" if method in ("PUT", "POST") else None)
+                assert code(response) == (401, "unknown_token")
+                assert response.headers["WWW-Authenticate"] == "Bearer"
+    with server.http(home.clients.add("bob")) as http:
+        assert code(http.get("/v1/nothing")) == (404, "unknown_address")
+        assert code(http.patch(KEYS)) == (405, "unknown_method")
+
+
+def test_a_secret_key_is_refused_and_never_on_the_disk(
+    server: Running, home: Home, local: LocalModel, keys: bytes, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    written: list[bytes] = []
+    write = Upload.write
+    monkeypatch.setattr(Upload, "write", lambda self, data: (written.append(data), write(self, data))[1])
+    secret = bytes(local.secret_key)
+    token = home.clients.add("alice")
+    with server.http(token) as http:
+        kind, pieces = write_body({"keys": keys, "galois": secret})
+        bodies = [
+            (None, secret),
+            (None, secret[:12]),
+            (kind, b"".join(pieces)),
+        ]
+        for kind_of, body in bodies:
+            response = http.put(KEYS, content=body, headers={"Content-Type": kind_of} if kind_of else {})
+            assert code(response) == (422, "secret_key")
+        assert code(http.get(KEYS)) == (404, "no_keys")
+        assert http.put(KEYS, content=keys).status_code == 201
+        assert code(http.post(EVALUATE, content=secret)) == (422, "secret_key")
+    assert all(secret[64:96] not in data and not secret.startswith(data[:64]) for data in written)
+    assert list(home.incoming.iterdir()) == []
+    assert not any(secret[64:96] in path.read_bytes() for path in home.root.rglob("*") if path.is_file())
+
+
+def test_rubbish_is_refused(server: Running, home: Home, local: LocalModel, keys: bytes) -> None:
+    damaged = bytearray(keys)
+    damaged[len(keys) // 2] ^= 1
+    uploads = [
+        b"",
+        b"rubbish",
+        keys[:-1],
+        bytes(damaged),
+        request_of(local, np.ones(8)),
+        bytes(local.interface.params),
+        bytes(local.context.generate_keys(local.secret_key)),  # without the rotations that it needs
+    ]
+    with server.http(home.clients.add("alice")) as http:
+        for body in uploads:
+            assert code(http.put(KEYS, content=body))[0] == 422
+        named = write_body({"set.json": b"1", "keys": keys})
+        assert code(http.put(KEYS, content=b"".join(named[1]), headers={"Content-Type": named[0]}))[0] == 422
+        assert code(http.post(EVALUATE, content=b"x")) == (409, "no_keys")
+        assert http.put(KEYS, content=keys).status_code == 201
+        good = request_of(local, np.ones(8))
+        for body in (b"", b"rubbish", good[:-1], keys, bytes(local.interface.params)):
+            assert code(http.post(EVALUATE, content=body))[0] == 422
+        assert code(http.post(EVALUATE, content=b"x", headers={"Content-Type": "multipart/form-data"})) == (
+            422,
+            "format",
+        )
+        # And goes on.
+        assert http.post(EVALUATE, content=good).status_code == 200
+    assert list(home.incoming.iterdir()) == []
+
+
+def test_foreign_keys_are_refused(server: Running, home: Home, package: Package, keys: bytes) -> None:
+    params = hm.ckks.Parameters.for_circuit(depth=3, scale_bits=40, slots=8, security=None, degree=1024)
+    ctx = hm.Context(params, "cpu")
+    other = ctx.generate_keys(ctx.generate_secret_key(), rotations=[1, 2, 4])
+    with server.http(home.clients.add("alice")) as http:
+        status, word = code(http.put(KEYS, content=bytes(other)))
+        assert (status, word) == (422, "mismatch")
+        # A refused upload leaves what was there.
+        assert http.put(KEYS, content=keys).status_code == 201
+        assert code(http.put(KEYS, content=bytes(other)))[0] == 422
+        local = LocalModel(package.interface, security=None)
+        assert http.post(EVALUATE, content=request_of(local, np.ones(8))).status_code == 200
+
+
+def test_no_client_uses_the_keys_of_another(
+    server: Running, home: Home, local: LocalModel, keys: bytes
+) -> None:
+    with server.http(home.clients.add("alice")) as alice, server.http(home.clients.add("bob")) as bob:
+        assert alice.put(KEYS, content=keys).status_code == 201
+        body = request_of(local, np.ones(8))
+        assert code(bob.get(KEYS)) == (404, "no_keys")
+        assert code(bob.post(EVALUATE, content=body)) == (409, "no_keys")
+        assert code(bob.delete(KEYS)) == (404, "no_keys")
+        # With keys of his own, his requests run with those: what is encrypted for Alice is noise then.
+        assert (
+            bob.put(KEYS, content=LocalModel(local.interface, security=None).generate_keys()).status_code
+            == 201
+        )
+        found = []
+        for http in (alice, bob):
+            response = http.post(EVALUATE, content=body)
+            assert response.status_code == 200
+            try:
+                values = local.context.decrypt(local.context.load(response.content), local.secret_key)
+            except errors.NoiseError:
+                values = np.full(8, np.inf)
+            found.append(np.abs(values[:3] - expected(np.ones(8))).max())
+        assert found[0] < 1e-6
+        assert found[1] > 1
+        # A removed client's keys are gone, also for one who gets the name later.
+        home.remove_client("alice")
+        assert code(alice.post(EVALUATE, content=body)) == (401, "unknown_token")
+        with server.http(home.clients.add("alice")) as later:
+            assert code(later.post(EVALUATE, content=body)) == (409, "no_keys")
+
+
+def test_huge_bodies_are_refused(home: Home, local: LocalModel, keys: bytes) -> None:
+    body = request_of(local, np.ones(8))
+    with (
+        serving(home, request_bytes=len(body), key_bytes=len(keys)) as server,
+        server.http(home.clients.add("alice")) as http,
+    ):
+        assert http.put(KEYS, content=keys).status_code == 201
+        assert http.post(EVALUATE, content=body).status_code == 200
+        for path, good in ((KEYS, keys), (EVALUATE, body)):
+            method = "PUT" if path == KEYS else "POST"
+            assert code(http.request(method, path, content=good + b"x")) == (413, "too_large")
+            # The same in pieces of untold size.
+            pieces = iter([good, b"x"])
+            assert code(http.request(method, path, content=pieces)) == (413, "too_large")
+        # Told but not sent: nothing is kept for it.
+        with server.connect() as raw:
+            raw.sendall(
+                f"PUT {KEYS} HTTP/1.1\r\nHost: x\r\nAuthorization: {http.headers['Authorization']}\r\n"
+                f"Content-Length: {1 << 60}\r\n\r\n".encode()
+            )
+            assert b" 413 " in raw.recv(1000)
+        assert http.post(EVALUATE, content=body).status_code == 200
+    assert list(home.incoming.iterdir()) == []
+
+
+def test_a_full_store_and_a_full_disk(
+    home: Home, local: LocalModel, keys: bytes, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with (
+        serving(home, store_bytes=2 * len(keys) - 1) as server,
+        server.http(home.clients.add("alice")) as alice,
+        server.http(home.clients.add("bob")) as bob,
+    ):
+        assert alice.put(KEYS, content=keys).status_code == 201
+        assert code(bob.put(KEYS, content=keys)) == (507, "store_full")
+        assert code(bob.put(KEYS, content=iter([keys]))) == (507, "store_full")
+        assert alice.delete(KEYS).status_code == 204
+
+        def full(*_: object) -> None:
+            raise OSError(errno.ENOSPC, "No space left on device")
+
+        with monkeypatch.context() as patch:
+            patch.setattr(os, "fsync", full)
+            response = bob.put(KEYS, content=keys)
+            assert code(response) == (507, "disk_full")
+            assert "Retry-After" in response.headers
+        assert list(home.incoming.iterdir()) == []
+        assert bob.put(KEYS, content=keys).status_code == 201
+        assert bob.post(EVALUATE, content=request_of(local, np.ones(8))).status_code == 200
