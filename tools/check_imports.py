@@ -56,6 +56,7 @@ ROWS = (
         "circuits.matrices",
         "circuits.slots",
     ),
+    ("circuits.elementary",),
     (
         "circuits.activations",
         "circuits.composition",

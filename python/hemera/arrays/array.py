@@ -7,7 +7,16 @@ from typing import Any
 
 import numpy as np
 
-from hemera.arrays import comparisons, contraction, elementwise, numpy_functions, order, statistics, sums
+from hemera.arrays import (
+    comparisons,
+    contraction,
+    elementwise,
+    numpy_functions,
+    numpy_ufuncs,
+    order,
+    statistics,
+    sums,
+)
 from hemera.arrays.recorded import Axis, Recorded, moved, needs_values
 from hemera.circuits import Function
 
@@ -16,7 +25,7 @@ __all__ = ["Array"]
 
 class Array(Recorded):
     """An encrypted array of real numbers. It has the operators, methods and functions of `numpy.ndarray` that
-    make sense without its values; `hemera.arrays.numpy_functions` has those of NumPy's namespace."""
+    make sense without its values; `numpy_functions` and `numpy_ufuncs` have those of NumPy's namespace."""
 
     # pandas compares this with its own, of at most 4000: Series * x is then x's operation.
     __pandas_priority__ = 10_000
@@ -265,7 +274,7 @@ class Array(Recorded):
     # --- NumPy's protocols. ---
 
     def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **options: Any) -> Any:
-        return numpy_functions.of_ufunc(ufunc, method, inputs, options)
+        return numpy_ufuncs.of_ufunc(ufunc, method, inputs, options)
 
     def __array_function__(
         self, function: Callable[..., Any], types: Any, arguments: Any, options: Any

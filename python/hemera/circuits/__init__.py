@@ -15,11 +15,7 @@ from hemera.circuits.activations import (
 )
 from hemera.circuits.bootstrap import Bootstrap
 from hemera.circuits.composition import function
-from hemera.circuits.functions import (
-    Function,
-    FunctionPlan,
-    Polynomial,
-    approximate,
+from hemera.circuits.elementary import (
     clip,
     compare,
     exp,
@@ -32,6 +28,7 @@ from hemera.circuits.functions import (
     sqrt,
     tanh,
 )
+from hemera.circuits.functions import Function, FunctionPlan, Polynomial, approximate
 from hemera.circuits.grid import TransformGrid
 from hemera.circuits.integer_bootstrap import IntegerBootstrap
 from hemera.circuits.linear import LinearTransform

@@ -5,7 +5,8 @@ from __future__ import annotations
 import functools
 
 from hemera import _core
-from hemera.circuits.functions import Function, Interval, on_interval, tolerance_of
+from hemera.circuits.elementary import on_interval
+from hemera.circuits.functions import Function, Interval, tolerance_of
 
 __all__ = ["abs", "divide", "leaky_relu", "relu", "silu", "softplus"]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from hemera import _core
-from hemera.circuits import activations, functions
+from hemera.circuits import activations, elementary
 from hemera.circuits.functions import Function
 
 __all__ = ["from_recipe"]
@@ -13,13 +13,13 @@ __all__ = ["from_recipe"]
 _OF_INTERVALS: dict[str, Callable[..., Function]] = {
     own.__name__: own
     for own in (
-        *(functions.sigmoid, functions.tanh, functions.gelu, functions.exp, functions.log),
-        *(functions.inverse, functions.sqrt, functions.clip),
+        *(elementary.sigmoid, elementary.tanh, elementary.gelu, elementary.exp, elementary.log),
+        *(elementary.inverse, elementary.sqrt, elementary.clip),
         *(activations.relu, activations.abs, activations.leaky_relu, activations.silu, activations.softplus),
     )
 }
 _OF_NUMBERS: dict[str, Callable[..., Function]] = {
-    own.__name__: own for own in (functions.sign, functions.compare, functions.maximum)
+    own.__name__: own for own in (elementary.sign, elementary.compare, elementary.maximum)
 }
 
 

@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from hemera.arrays.numpy_functions import COMPUTING, MOVING, UFUNCS
+from hemera.arrays.numpy_functions import COMPUTING, MOVING
+from hemera.arrays.numpy_ufuncs import UFUNCS
 
 PAGE = (Path(__file__).parents[3] / "docs" / "compile.md").read_text(encoding="utf-8")
 

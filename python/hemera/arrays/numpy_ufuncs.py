@@ -1,0 +1,164 @@
+"""NumPy's functions of single elements (`numpy.ufunc`) of encrypted arrays."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from hemera.arrays import comparisons, contraction, elementwise, order, sums
+from hemera.arrays.recorded import Recorded
+
+__all__ = ["OTHERWISE", "UFUNCS", "of_ufunc"]
+
+Function = Callable[..., Any]
+
+OTHERWISE = "docs/compile.md has the functions that do; x.approximated(f) is any function of one number"
+"""What errors of functions that are not there advise."""
+
+_APPROXIMATED = (
+    np.arccos,
+    np.arccosh,
+    np.arcsin,
+    np.arcsinh,
+    np.arctan,
+    np.arctanh,
+    np.cbrt,
+    np.cos,
+    np.cosh,
+    np.exp2,
+    np.expm1,
+    np.log10,
+    np.log1p,
+    np.log2,
+    np.sin,
+    np.sinh,
+    np.tan,
+)
+
+
+def _approximated(clear: np.ufunc) -> Function:
+    return lambda x: elementwise.approximated(x, lambda value: float(clear(value)))
+
+
+def _named(name: str) -> Function:
+    return lambda x: elementwise.named(x, name)
+
+
+def _operator(name: str) -> Function:
+    """An operator by its method: the operator of a plain array would come back here."""
+
+    def operate(x: Any, y: Any) -> Any:
+        if isinstance(x, Recorded):
+            return getattr(x, f"__{name}__")(y)
+        return getattr(y, f"__r{name}__")(x)
+
+    return operate
+
+
+def _comparison(function: Function, mirrored: Function) -> Function:
+    return lambda x, y: function(x, y) if isinstance(x, Recorded) else mirrored(y, x)
+
+
+def _commuting(function: Function) -> Function:
+    return _comparison(function, function)
+
+
+def _divided(function: Function) -> Function:
+    """A function of an encrypted array and a plain number. TypeError for encrypted divisors."""
+
+    def divide(x: Any, divisor: Any) -> Any:
+        if not isinstance(x, Recorded) or isinstance(divisor, Recorded):
+            raise TypeError("an encrypted array is divided by one plain whole number")
+        return function(x, divisor)
+
+    return divide
+
+
+def _heaviside(x: Any, middle: Any) -> Any:
+    if not isinstance(x, Recorded) or isinstance(middle, Recorded):
+        raise TypeError("np.heaviside takes an encrypted array and plain numbers")
+    return comparisons.exceeds(x, 0) + comparisons.equal(x, 0) * middle
+
+
+UFUNCS: dict[np.ufunc, Function] = {
+    np.absolute: elementwise.absolute,
+    np.add: _operator("add"),
+    np.bitwise_and: _commuting(comparisons.both),
+    np.bitwise_or: _commuting(comparisons.either),
+    np.bitwise_xor: _commuting(comparisons.one_of),
+    np.conjugate: lambda x: x,
+    np.deg2rad: lambda x: x * (np.pi / 180),
+    np.degrees: lambda x: x * (180 / np.pi),
+    np.divide: _operator("truediv"),
+    np.equal: _commuting(comparisons.equal),
+    np.exp: _named("exp"),
+    np.fabs: elementwise.absolute,
+    np.float_power: _operator("pow"),
+    np.floor_divide: _divided(elementwise.floor_divide),
+    np.fmax: _commuting(elementwise.larger),
+    np.fmin: _commuting(elementwise.smaller),
+    np.greater: _comparison(comparisons.exceeds, comparisons.stays_below),
+    np.greater_equal: _comparison(comparisons.reaches, comparisons.stays_within),
+    np.heaviside: _heaviside,
+    np.invert: comparisons.negated,
+    np.less: _comparison(comparisons.stays_below, comparisons.exceeds),
+    np.less_equal: _comparison(comparisons.stays_within, comparisons.reaches),
+    np.log: _named("log"),
+    np.logical_and: _commuting(comparisons.both),
+    np.logical_not: comparisons.negated,
+    np.logical_or: _commuting(comparisons.either),
+    np.logical_xor: _commuting(comparisons.one_of),
+    np.matmul: contraction.matmul,
+    np.maximum: _commuting(elementwise.larger),
+    np.minimum: _commuting(elementwise.smaller),
+    np.multiply: _operator("mul"),
+    np.negative: lambda x: -x,
+    np.not_equal: _commuting(comparisons.differs),
+    np.positive: lambda x: x,
+    np.power: _operator("pow"),
+    np.rad2deg: lambda x: x * (180 / np.pi),
+    np.radians: lambda x: x * (np.pi / 180),
+    np.reciprocal: elementwise.reciprocal,
+    np.remainder: _divided(elementwise.remainder),
+    np.sign: comparisons.sign,
+    np.sqrt: _named("sqrt"),
+    np.square: lambda x: x.square(),
+    np.subtract: _operator("sub"),
+    np.tanh: _named("tanh"),
+    **{function: _approximated(function) for function in _APPROXIMATED},
+}
+"""NumPy's functions of single elements."""
+
+_REDUCED: dict[np.ufunc, Function] = {
+    np.add: sums.total,
+    np.multiply: sums.product,
+    np.maximum: order.most,
+    np.minimum: order.least,
+    np.logical_and: comparisons.all_of,
+    np.logical_or: comparisons.any_of,
+}
+
+
+def of_ufunc(ufunc: np.ufunc, method: str, inputs: Sequence[Any], options: Mapping[str, Any]) -> Any:
+    """What NumPy's `__array_ufunc__` gives. TypeError for functions that are not there."""
+    if method == "reduce" and ufunc in _REDUCED:
+        others = [
+            key for key, each in options.items() if key not in ("axis", "keepdims") and each is not None
+        ]
+        if others:
+            raise TypeError(f"np.{ufunc.__name__}.reduce takes no {', '.join(others)} with encrypted arrays")
+        return _REDUCED[ufunc](
+            inputs[0], options.get("axis", 0), keepdims=bool(options.get("keepdims", False))
+        )
+    if method == "outer" and len(inputs) == 2:
+        a, b = inputs
+        shape = (*np.shape(a), *(1,) * np.ndim(b))
+        return of_ufunc(ufunc, "__call__", (np.reshape(a, shape), b), options)
+    if method != "__call__" or ufunc not in UFUNCS:
+        told = ufunc.__name__ if method == "__call__" else f"{ufunc.__name__}.{method}"
+        raise TypeError(f"np.{told} takes no encrypted array: {OTHERWISE}")
+    if options:
+        raise TypeError(f"np.{ufunc.__name__} takes no {', '.join(options)} with encrypted arrays")
+    return UFUNCS[ufunc](*inputs)
