@@ -6,6 +6,8 @@
 
 #include "hemera/runtime/error.hpp"
 #include "poly/embedding_checks.hpp"
+#include "poly/key_switching_checks.hpp"
+#include "poly/matrix_checks.hpp"
 #include "poly/sampling_checks.hpp"
 #include "poly/shapes.hpp"
 #include "runtime/cuda_library.hpp"

@@ -4,8 +4,8 @@
 
 #include "hemera/poly/backend.hpp"
 #include "poly/defaults/position_runs.hpp"
+#include "poly/key_switching_checks.hpp"
 #include "poly/scratch.hpp"
-#include "poly/shapes.hpp"
 
 namespace hemera::poly {
 namespace {
