@@ -41,4 +41,15 @@ inline PolyShape digits_shape(const PolyShape& in, const ModUp& plan) {
   return with_components(with_limbs(in, plan.extended().size()), plan.digits().size());
 }
 
+/// Calls body(workspace), after it has been measured if the workspace makes room for each operation.
+template <typename Body>
+void with_scratch(runtime::Workspace& workspace, const Body& body) {
+  if (workspace.grows()) {
+    runtime::Workspace measuring = runtime::Workspace::measuring();
+    body(measuring);
+    workspace.reserve(measuring.peak());
+  }
+  body(workspace);
+}
+
 }  // namespace hemera::poly

@@ -1,4 +1,4 @@
-// What the public operations of a backend check (poly/backend.cpp). They name the operation and what
+// What the public operations of a backend check (poly/operations). They name the operation and what
 // clashed, and cost a few comparisons: text is made only for an error.
 #pragma once
 
