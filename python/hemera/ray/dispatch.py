@@ -11,11 +11,11 @@ from collections import Counter
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
-from http import HTTPStatus
 from typing import Any, Protocol
 
 import numpy as np
 
+from hemera.ray import refusals
 from hemera.ray.handles import Full, Handle, Lost
 from hemera.ray.placement import Placement
 from hemera.ray.replica import Answered, KeyFiles
@@ -208,7 +208,8 @@ class Dispatcher:
             mine = _Request(request, keys)
             replica = self._choose(mine)
             if replica is None:
-                raise _busy() if any(each.ready for each in self._replicas.values()) else _none_there()
+                is_ready = any(each.ready for each in self._replicas.values())
+                raise refusals.busy() if is_ready else refusals.none_there()
             self._requests[mine.number] = mine
             self._counts[place] += 1
             self._assign(mine, replica)
@@ -245,7 +246,7 @@ class Dispatcher:
             with self._lock:
                 replica = self._placed(keys.digest)
                 if replica is None:
-                    raise _busy() if self.alive else _none_there()
+                    raise refusals.busy() if self.alive else refusals.none_there()
                 replica.ask_for(keys.digest)
             try:
                 answered: Answered = replica.handle.call("check", model, keys).result()
@@ -256,7 +257,7 @@ class Dispatcher:
                 replica.answered_for(keys.digest)
             answered.require()
             return
-        raise _died()
+        raise refusals.died(_MOST_DEATHS)
 
     # --- Requests. ---
 
@@ -299,7 +300,7 @@ class Dispatcher:
                 self._lose(replica, str(error))
                 self._again(request)
             elif isinstance(error, Full):
-                self._settle(request, _busy())
+                self._settle(request, refusals.busy())
             elif error is not None:
                 log("failure", level=logging.ERROR, error=error, replica=replica.name)
                 self._settle(request, error)
@@ -335,7 +336,7 @@ class Dispatcher:
         """A request whose replica has not answered goes to another one, or waits for one."""
         request.deaths += 1
         if request.deaths >= _MOST_DEATHS:
-            self._settle(request, _died())
+            self._settle(request, refusals.died(_MOST_DEATHS))
             return
         with self._lock:
             if request.number not in self._requests:
@@ -456,7 +457,7 @@ class Dispatcher:
         if now - self._lost_since > self._limits.head_seconds and not self._stop.is_set():
             log("head", level=logging.ERROR, why="the cluster's head is lost; the server ends")
             self._stop.set()
-            self._refuse_all(_no_head())
+            self._refuse_all(refusals.no_head())
             self._failed()
         return False
 
@@ -491,37 +492,3 @@ class Dispatcher:
             replica.asked = None
             replica.held = set(found["held"])
             replica.held_bytes = found["held_bytes"]
-
-
-def _busy() -> Refused:
-    return Refused(
-        HTTPStatus.SERVICE_UNAVAILABLE,
-        "busy",
-        "the server has as many requests as it takes; try again in a while",
-        retry_after=1,
-    )
-
-
-def _none_there() -> Refused:
-    return Refused(
-        HTTPStatus.SERVICE_UNAVAILABLE, "no_replica", "no replica is there now; try again", retry_after=5
-    )
-
-
-def _died() -> Refused:
-    return Refused(
-        HTTPStatus.SERVICE_UNAVAILABLE,
-        "replica_lost",
-        f"{_MOST_DEATHS} replicas died while they computed this request; if others are answered, it is the "
-        "request: report it to the operator",
-        retry_after=10,
-    )
-
-
-def _no_head() -> Refused:
-    return Refused(
-        HTTPStatus.SERVICE_UNAVAILABLE,
-        "cluster_lost",
-        "the server has lost its cluster and starts again; send the request again",
-        retry_after=10,
-    )

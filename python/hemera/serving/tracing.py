@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any, ClassVar, NoReturn, cast
+from typing import Any, ClassVar, NoReturn
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -16,6 +16,7 @@ from hemera.inputs.arguments import described
 from hemera.inputs.array_protocols import NotAnArray
 from hemera.inputs.encoding import as_number
 from hemera.serving import operations as op
+from hemera.serving.constants import Constant, array_of, real_number
 from hemera.serving.operations import Operation
 from hemera.serving.program import Program
 from hemera.serving.values import Array, Filling, Form, SchemeName, constant
@@ -118,7 +119,7 @@ class Symbol(NotAnArray):
 
     def _operand(self, values: object, operation: str) -> tuple[Array, Filling]:
         """A plain array that meets this value. MismatchError for another number of values, as in NumPy."""
-        array = _array(values)
+        array = array_of(values)
         count = array.shape[-1] if array.ndim else 0
         if count not in (1, self.filled, self.slots):
             raise MismatchError(
@@ -139,8 +140,8 @@ class Symbol(NotAnArray):
             joined = self._filling.joined(filling, operation, self.slots)
             return self._note(op.AddArray(array), filling=joined)
         if number != 0 and self.filled < self.slots and self._filling.padding in ("zeros", "values"):
-            return self._note(op.AddArray(self._vector(_plain(number))))
-        return self._note(op.AddNumber(_plain(number)))
+            return self._note(op.AddArray(self._vector(real_number(number))))
+        return self._note(op.AddNumber(real_number(number)))
 
     def __add__(self, other: Any) -> Symbol:
         return self._plus(other)
@@ -151,7 +152,7 @@ class Symbol(NotAnArray):
         if isinstance(other, Symbol):
             return self._note(op.Subtract(), other, filling=self._joined("subtract", other))
         number = as_number(other)
-        return self._plus(-_array(other) if number is None else -number, "subtract")
+        return self._plus(-array_of(other) if number is None else -number, "subtract")
 
     def __rsub__(self, other: Any) -> Symbol:
         return (-self).__add__(other)
@@ -166,7 +167,7 @@ class Symbol(NotAnArray):
             array, filling = self._operand(other, "multiply")
             joined = self._filling.joined(filling, "multiply", self.slots, product=True)
             return self._note(op.MultiplyArray(array), filling=joined)
-        factor = _plain(number)
+        factor = real_number(number)
         takes_level = self._recorder.program.scheme == "ckks" and not float(factor).is_integer()
         if takes_level and self.filled < self.slots and self._filling.padding != "zeros":
             return self._masked(factor)
@@ -197,7 +198,7 @@ class Symbol(NotAnArray):
         values, unless `slots` says that it goes with all slots."""
         if isinstance(other, Symbol):
             return (self * other).sum()
-        matrix = _array(other)
+        matrix = array_of(other)
         if matrix.ndim == 1:
             if len(matrix) != self.filled:
                 raise MismatchError(
@@ -374,34 +375,6 @@ class Symbol(NotAnArray):
         raise TypeError(_DATA.format(what="comparisons, min and max ask for it"))
 
     __eq__ = __ne__ = __lt__ = __le__ = __gt__ = __ge__ = _no_comparison
-
-
-def _plain(number: complex) -> Any:
-    if isinstance(number, complex):
-        raise TypeError("a recorded program takes real numbers; put complex ones into an array")
-    return number
-
-
-def _array(values: object) -> Array:
-    if isinstance(values, Constant):
-        return values.values
-    array = np.asarray(values)
-    if array.dtype.kind not in "biufc":
-        raise TypeError(f"a recorded program takes numbers and arrays of them, not {type(values).__name__}")
-    return array
-
-
-class Constant:
-    """What `Recorder.encode` gives in a plaintext's place."""
-
-    def __init__(self, values: Array, slots: int) -> None:
-        self.values = values
-        self.slots = slots
-
-    @property
-    def shape(self) -> tuple[int, ...]:
-        """The plaintext's batch."""
-        return cast("tuple[int, ...]", self.values.shape[:-1])
 
 
 class Recorder:
