@@ -17,15 +17,8 @@ from hemera.serving import operations as op
 from hemera.serving.program import Program
 from hemera.serving.values import Form
 
-from ..arrays.test_numpy_functions import (
-    COMPUTED,
-    COUNTED,
-    COUNTED_METHODS,
-    COUNTED_UFUNCS,
-    METHODS,
-    MOVED,
-    UFUNC_PROGRAMS,
-)
+from ..arrays.numpy_programs import COMPUTED, COUNTED, MOVED
+from ..arrays.numpy_ufunc_programs import COUNTED_METHODS, COUNTED_UFUNCS, METHODS, UFUNC_PROGRAMS
 from .exact_cases import SCHEMES, Spec, assert_equal, assert_exact, both_schemes, listed
 
 MATRIX = np.array([[1, 2], [3, -4], [5, 6]])
