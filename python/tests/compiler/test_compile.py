@@ -1,61 +1,19 @@
-"""Compiled programs: their results are NumPy's, and what they state of themselves is so."""
+"""Compiled functions of arrays give NumPy's results; files, costs and errors of them."""
 
 from __future__ import annotations
 
-import copy
-import functools
 import json
-from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-from numpy.typing import NDArray
 
 import hemera as hm
 from hemera.arrays import average_pool, conv
-from hemera.compiler import Compiled
 from hemera.errors import RangeError
 
-Values = NDArray[Any]
-
-
-@functools.cache
-def shallow() -> hm.Parameters:
-    """Insecure ones for programs of up to eight levels."""
-    return hm.ckks.Parameters.for_circuit(8, scale_bits=40, slots=1024, range_bits=10, security=None)
-
-
-def deep() -> hm.Parameters:
-    """Insecure ones with bootstraps."""
-    return hm.ckks.Parameters.for_bootstrapping("test-40")
-
-
-def compiled(function: Callable[..., Any], *samples: Values, **options: Any) -> Compiled:
-    """The function for inputs as these samples are, of shape (samples, *shape)."""
-    given = [each[0] for each in samples]
-    calibrate = samples[0] if len(samples) == 1 else list(samples)
-    return hm.compile(function, *given, calibrate=calibrate, **{"params": shallow(), **options})
-
-
-def assert_gives(
-    function: Callable[..., Any], *samples: Values, bits: float = 14, **options: Any
-) -> Compiled:
-    """The encrypted results of the first sample are the function's, relative to the largest."""
-    plan = compiled(function, *samples, **options)
-    own = [each[0] for each in samples]
-    expected = function(*own)
-    found = plan.local(threads=1)(*own)
-    if not isinstance(expected, dict):
-        expected, found = {"": expected}, {"": found}
-    assert expected.keys() == found.keys()
-    for name, value in expected.items():
-        assert np.shape(found[name]) == np.shape(value), name
-        room = 2.0**-bits * max(1.0, float(np.abs(value).max()))
-        np.testing.assert_allclose(found[name], value, rtol=0, atol=room, err_msg=name)
-    return plan
+from .compile_cases import assert_gives, compiled, deep, shallow
 
 
 def test_statistics_of_a_column() -> None:
@@ -138,123 +96,6 @@ def test_inputs_by_name_and_in_order() -> None:
     np.testing.assert_array_equal(by_name[0], interface.encode([x[0], y[0]])[0])
 
 
-def test_deep_programs_bootstrap() -> None:
-    rng = np.random.default_rng(5)
-    matrices = rng.normal(size=(9, 16, 16)) / 16
-
-    def long(x: Any) -> Any:
-        for matrix in matrices:
-            x = matrix @ x
-            x = 3 * x + x * x
-        return x
-
-    samples = rng.uniform(-4, 4, (20, 16))
-    plan = assert_gives(long, samples, bits=10, params=deep())
-    names = [node.operation.name for node in plan.package.program.nodes]
-    assert names.count("bootstrap") >= 1
-    report = plan.report()
-    assert f"{names.count('bootstrap')} bootstrap" in report
-    assert "placed by dynamic programming: no placement takes less time" in report
-    found = plan._lowered.placement
-    assert found is not None
-    half = replace(found, exact=False, bound=found.time / 2, method="beam")
-    guessed = copy.copy(plan)
-    guessed._lowered = replace(plan._lowered, placement=half)
-    assert "placed by beam: the least time is at most 50 % less" in guessed.report()
-    assert "placed" not in compiled(lambda x: x * x, samples, params=shallow()).report()
-    assert plan.package.interface.keys.bootstraps
-    # Values up to 4 are scaled: no magnitude of 1 is taken for granted.
-    magnitudes = [
-        node.operation.magnitude
-        for node in plan.package.program.nodes
-        if isinstance(node.operation, hm.serving.operations.Bootstraps)
-    ]
-    assert all(each >= 1 for each in magnitudes)
-
-
-def test_alike_bootstraps_share_matrices_which_prepare_encodes() -> None:
-    def chain(x: Any, times: int) -> Any:
-        for _ in range(times):
-            x = (x * x - 0.5) * 1.25
-        return x
-
-    samples = np.random.default_rng(3).uniform(-1, 1, (4, 8))
-    # Squares one after the other, whose scales drift apart from those of their levels.
-    plans = [
-        assert_gives(functools.partial(chain, times=times), samples, bits=10, params=deep(), name="chain")
-        for times in (14, 24)
-    ]
-    counts = [plan.package.program.operations.get("bootstrap", 0) for plan in plans]
-    assert counts[1] > counts[0] >= 1
-    one = hm.circuits.Bootstrap(deep(), 8, real=True)._native.cost.plaintext_bytes
-    for plan in plans:
-        ctx = hm.Context(deep(), threads=1)
-        before = ctx.memory_used
-        model = plan.prepare(ctx)
-        # There are no other matrices, and all values are up to 1.
-        assert 0.9 * one <= ctx.memory_used - before < 1.5 * one
-        del model
-
-
-@pytest.mark.parametrize(("width", "bootstrapped"), [(8, False), (96, True)])
-def test_bootstraps_are_taken_where_they_take_less_time(width: int, bootstrapped: bool) -> None:
-    """At N = 2^16 a program of 33 levels has the choice; those of wide maps cost most at high levels."""
-    rng = np.random.default_rng(16)
-    matrices = rng.normal(size=(16, width, width)) / width**0.5 / 1.2
-
-    def network(x: Any) -> Any:
-        for matrix in matrices:
-            x = (x @ matrix) ** 2 / 2 + x @ matrix / 4
-        return x
-
-    samples = rng.uniform(-1, 1, (20, width))
-    options: dict[str, Any] = {"calibrate": samples, "precision_bits": 10, "device": "nvidia-h200"}
-    plan = hm.compile(network, samples[0], **options)
-    assert plan.params.degree == 1 << 16
-    assert bool(plan.package.program.operations.get("bootstrap")) == bootstrapped
-    others = [
-        hm.ckks.Parameters.for_circuit(33, scale_bits=34, slots=plan.slots, range_bits=6),
-        hm.ckks.Parameters.for_bootstrapping("n16-40", levels=14, digits=4),
-    ]
-    for params in others:
-        other = hm.compile(network, samples[0], params=params, **options)
-        assert plan.cost("nvidia-h200").seconds <= 1.05 * other.cost("nvidia-h200").seconds
-
-
-def test_maps_between_bootstraps_have_keys_of_their_levels() -> None:
-    """By which keys and weights are shorter than with keys for all levels; files, clients and checks know
-    them."""
-    rng = np.random.default_rng(15)
-    matrices = rng.normal(size=(5, 16, 16)) / 16
-
-    def long(x: Any) -> Any:
-        for matrix in matrices:
-            x = np.tanh(matrix @ x)
-        return x
-
-    plan = compiled(long, rng.uniform(-1, 1, (20, 16)), precision_bits=10, params=deep())
-    keys = plan.package.interface.keys
-    assert len({key.level for key in keys.own}) > 1
-    loaded = hm.serving.Package.load(bytes(plan.package))
-    assert loaded.interface.keys == keys
-
-    ctx = hm.Context(plan.params, threads=2)
-    secret = ctx.generate_secret_key()
-    made = loaded.generate_keys(ctx, secret)
-    loaded.check(ctx, made)
-    # The same rotations for all levels do not do.
-    steps = sorted({key.steps for key in keys.own})
-    others = [
-        ctx.generate_keys(secret, rotations=[*keys.rotations, *steps], relinearization=True),
-        *(ctx.generate_keys(secret, plan=bootstrap) for bootstrap in keys.plans(plan.params)),
-    ]
-    with pytest.raises(hm.errors.MissingKeyError, match=f"rotation by {steps[0]} at level"):
-        loaded.check(ctx, functools.reduce(lambda a, b: a | b, others))
-    need = keys.own[0].need(ctx)
-    usual = hm._core.key_need(plan.params._native, 1, need.galois_element, keys.own[0].level)
-    assert len(need.primes) + len(need.special_primes) < len(usual.primes) + len(usual.special_primes)
-
-
 @pytest.mark.parametrize(
     "key",
     [
@@ -274,22 +115,6 @@ def test_files_with_wrong_keys_are_refused(key: Any) -> None:
     told["keys"]["own"] = [key]
     with pytest.raises(hm.errors.FormatError):
         hm.serving.Interface.from_dict(told)
-
-
-def test_magnitudes_of_bootstraps() -> None:
-    """Values of 100 through a bootstrap: without their magnitude its sine would lose them (1e-2)."""
-    rng = np.random.default_rng(6)
-    samples = rng.uniform(-100, 100, (20, 16))
-
-    def long(x: Any) -> Any:
-        for _ in range(8):
-            x = 0.7 * np.roll(x, 3) + x * x / 500
-        return x
-
-    plan = assert_gives(long, samples, bits=12, params=deep())
-    found = [node.operation for node in plan.package.program.nodes if node.operation.name == "bootstrap"]
-    assert found
-    assert max(each.magnitude for each in found) > 1  # type: ignore[attr-defined]
 
 
 def test_files_and_servers_take_it(tmp_path: Path) -> None:
@@ -358,9 +183,6 @@ def test_check_compares_and_counts() -> None:
         plan.check(samples[:, :3])
 
 
-# --- What is refused. ---
-
-
 def test_branches_name_the_way_out() -> None:
     def branch(x: Any) -> Any:
         return x if x[0] > 0 else -x
@@ -400,9 +222,6 @@ def test_too_few_levels() -> None:
     params = hm.ckks.Parameters.for_circuit(1, slots=64, security=None)
     with pytest.raises(hm.errors.LevelError):
         hm.compile(lambda x: (x * x) ** 2, hm.ArraySpec((64,), (0, 1)), params=params)
-
-
-# --- Convolutions against sums. ---
 
 
 @pytest.mark.parametrize(
@@ -470,19 +289,6 @@ def test_maps_take_in_the_range_of_functions_around_0(name: str) -> None:
     assert np.abs(plan.evaluate_clear(samples) - expected).max() < 2**-8 * np.abs(expected).max()
 
 
-def test_programs_with_bootstraps_have_no_slots_for_copies() -> None:
-    """Copies in slots save rotations here, and bootstraps of more slots would take longer than that."""
-    rng = np.random.default_rng(18)
-    first, second = rng.normal(size=(8, 4, 3, 3)) / 36, rng.normal(size=(8, 8, 3, 3)) / 72
-
-    def network(x: Any) -> Any:
-        return conv(conv(x, first, stride=2, padding=1) ** 2, second, padding=1)
-
-    spec = hm.ArraySpec((4, 8, 8), (-1, 1))
-    without = hm.compile(network, spec, params=shallow())
-    assert hm.compile(network, spec, params=deep()).slots == 4 * 8 * 8 < without.slots
-
-
 def test_results_must_fit_given_parameters() -> None:
     """Over too small a modulus a result is wrong by multiples of it."""
     spec = hm.ArraySpec((64,), range=(0, 100))
@@ -494,23 +300,6 @@ def test_results_must_fit_given_parameters() -> None:
     ):
         plan = hm.compile(lambda x: x.sum(), spec, params=params)
         assert plan.local()(np.full(64, 100.0)) == pytest.approx(6400, rel=1e-3)
-
-
-@pytest.mark.parametrize(("bits", "preset"), [(16, "n16-40"), (19, "n16-40-precise"), (22, "n16-45")])
-def test_presets_of_deep_programs_have_the_precision(bits: int, preset: str) -> None:
-    matrix = np.random.default_rng(4).normal(size=(8, 8)) / 16
-
-    def network(x: Any) -> Any:
-        for _ in range(14):
-            x = np.tanh(x @ matrix)
-        return x
-
-    plan = hm.compile(network, hm.ArraySpec((8,), range=(-1, 1)), precision_bits=bits)
-    assert plan.package.program.operations["bootstrap"] > 0
-    boot = hm.circuits.Bootstrap(plan.params, plan.slots, real=True)
-    of = hm.ckks.Parameters.for_bootstrapping
-    assert plan.params == of(preset, levels=boot.levels_left, digits=4)
-    assert boot.expected_precision()[1] >= bits + 2
 
 
 def test_clients_give_multiples_of_the_step(tmp_path: Path) -> None:

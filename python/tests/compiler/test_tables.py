@@ -1,8 +1,7 @@
-"""Programs on tables: their results are those of pandas."""
+"""Statistics, filters and arithmetic of encrypted tables are those of pandas."""
 
 from __future__ import annotations
 
-import functools
 import re
 from collections.abc import Callable
 from pathlib import Path
@@ -14,72 +13,9 @@ import pytest
 
 import hemera as hm
 from hemera.compiler.approximation_errors import error_bounds
-from hemera.compiler.tables import CompiledTable
-from hemera.errors import MismatchError, ParameterError, RangeError
+from hemera.errors import ParameterError
 
-ROWS = 90
-RANGES = {"age": (0, 120), "income": (-1000, 9000), "stay": (0, 60), "visits": (1, 9)}
-
-
-def patients(seed: int = 1) -> pd.DataFrame:
-    """Integers, numbers, integers some of which are missing, booleans, text, and two public keys that are the
-    same for all seeds."""
-    rng = np.random.default_rng(seed)
-    wards = np.random.default_rng(0).choice(["A", "B", "C"], ROWS)
-    return pd.DataFrame(
-        {
-            "age": rng.integers(18, 95, ROWS),
-            "income": rng.normal(3000, 1500, ROWS).clip(-1000, 9000),
-            "stay": np.where(rng.random(ROWS) < 0.15, np.nan, rng.uniform(0, 60, ROWS)),
-            "visits": np.where(rng.random(ROWS) < 0.15, np.nan, rng.integers(1, 10, ROWS)),
-            "smokes": rng.random(ROWS) < 0.4,
-            "blood": rng.choice(["0", "A", "AB", "B"], ROWS),
-            "ward": wards,
-            "year": np.random.default_rng(0).integers(2020, 2022, ROWS),
-        }
-    )
-
-
-def spec_of(frame: pd.DataFrame, **options: Any) -> hm.TableSpec:
-    return hm.TableSpec.of(frame, **{"ranges": RANGES, "keys": ["ward", "year"], **options})
-
-
-@functools.cache
-def shallow() -> hm.Parameters:
-    """Insecure ones for programs of up to 26 levels."""
-    return hm.ckks.Parameters.for_circuit(26, scale_bits=45, slots=128, range_bits=31, security=None)
-
-
-def close(found: Any, expected: Any, bits: float = 14) -> None:
-    a, b = np.asarray(found, np.float64), np.asarray(expected, np.float64)
-    assert a.shape == b.shape
-    np.testing.assert_array_equal(np.isnan(a), np.isnan(b))
-    room = 2.0**-bits * max(1.0, float(np.nanmax(np.abs(b), initial=0)))
-    np.testing.assert_allclose(a, b, rtol=0, atol=room)
-
-
-def assert_is_pandas_s(
-    study: Callable[[Any], Any],
-    expected: Callable[[pd.DataFrame], Any],
-    *frames: pd.DataFrame,
-    **options: Any,
-) -> CompiledTable:
-    """For two tables, of which the program was made for the first one."""
-    tables = frames or (patients(1), patients(2))
-    plan = hm.compile(study, spec_of(tables[0]), params=shallow(), **options)
-    run = plan.local(threads=1)
-    for frame in tables:
-        found, wanted = run(frame), expected(frame)
-        if isinstance(wanted, pd.DataFrame):
-            pd.testing.assert_frame_equal(found, wanted, atol=1e-3, rtol=1e-4, check_dtype=False)
-        elif isinstance(wanted, pd.Series):
-            pd.testing.assert_series_equal(
-                found, wanted, atol=1e-3, rtol=1e-4, check_dtype=False, check_names=False
-            )
-        else:
-            close(found, wanted)
-    return plan
-
+from .table_cases import RANGES, ROWS, assert_is_pandas_s, close, patients, shallow, spec_of
 
 STATISTICS = ["sum", "count", "mean", "var", "std"]
 
@@ -317,85 +253,6 @@ def test_tables_of_other_libraries(library: str) -> None:
     close(found["x"], 8.5 / 3)
     close([found["n"]["u"], found["n"]["v"]], [4, 4])
     close(found["b"], 5.5)
-
-
-def test_other_tables_must_fit() -> None:
-    frame = patients()
-    plan = hm.compile(
-        lambda t: (t.age + t.income + (t.blood == "A")).mean(), spec_of(frame), params=shallow()
-    )
-    run = plan.local()
-    cases: list[tuple[Any, type[Exception], str]] = [
-        (frame.drop(columns="age"), MismatchError, "lacks the columns age"),
-        (frame.drop(columns="ward"), MismatchError, "lacks the columns ward"),
-        (frame[:50], MismatchError, "50 rows, and the program is for 90"),
-        (frame.assign(ward="A"), MismatchError, "key 'ward' differs in row"),
-        (frame.assign(age=200), RangeError, "column 'age': values from 200 to 200"),
-        (frame.assign(age=np.inf), RangeError, "column 'age'"),
-        (frame.assign(age=20.5), ParameterError, "no multiples of its step 1"),
-        (frame.assign(age=[None, *frame.age[1:]]), MismatchError, "1 values are missing"),
-        (frame.assign(blood="C"), MismatchError, "categories have not: 0, A, AB, B"),
-        (frame.assign(income="a"), MismatchError, "no numbers"),
-        ([1, 2], TypeError, "a table is a DataFrame"),
-        ({"x": [1], "y": [1, 2]}, MismatchError, "columns of 1, 2 rows"),
-    ]
-    for other, error, words in cases:
-        with pytest.raises(error, match=words):
-            run(other)
-
-
-def test_specs_say_what_lacks() -> None:
-    frame = patients()
-    with pytest.raises(ParameterError, match="the range of column 'age' is not known"):
-        hm.TableSpec.of(frame)
-    with pytest.raises(ParameterError, match="no columns weight"):
-        spec_of(frame, keys=["weight"])
-    with pytest.raises(RangeError, match="column 'age'"):
-        spec_of(frame, ranges={**RANGES, "age": (0, 50)})
-    with pytest.raises(ParameterError, match="key 'stay': values are missing"):
-        spec_of(frame, keys=["stay"])
-    with pytest.raises(ParameterError, match="needs a row"):
-        hm.TableSpec.of({"x": np.zeros(0)}, ranges={"x": (0, 1)})
-    with pytest.raises(ParameterError, match="a range from 5 to 1"):
-        hm.TableSpec.of({"x": [1.5]}, ranges={"x": (5, 1)})
-    with pytest.raises(ParameterError, match="encrypted"):
-        hm.TableSpec.of({"x": [1.5]}, keys=["x"])
-    spec = hm.TableSpec.of(frame, ranges={"age": (0, 120)}, columns=["age"], missing=["age"])
-    assert spec.columns[0].may_miss
-    assert repr(spec) == "<TableSpec of 90 rows: age>"
-    # A range without 0, where values may be missing: 0 stands in their place.
-    assert spec_of(frame).columns[3].inputs[0][1] == (0, 9)
-
-
-@pytest.mark.parametrize(
-    ("study", "error", "words"),
-    [
-        (lambda t: t.weight.mean(), AttributeError, "no column 'weight'"),
-        (lambda t: t["weight"].mean(), ParameterError, "weight"),
-        (lambda t: t.groupby("blood").age.mean(), ParameterError, "by public keys"),
-        (lambda t: t.blood.mean(), TypeError, "categories"),
-        (lambda t: t.blood == "X", ParameterError, "no category 'X'"),
-        (lambda t: t.blood > "A", TypeError, "== and != compare"),
-        (lambda t: t.stay - t.stay.mean(), TypeError, "finished by the client"),
-        (lambda t: t.stay.mean() * 2, TypeError, "finished by the client"),
-        (lambda t: t.groupby("ward").age.agg(["mode"]), ParameterError, "no statistic 'mode'"),
-        (lambda t: t[t.age].age.mean() if t.age > 3 else t, TypeError, "can not depend on them"),
-        (lambda t: t[3], TypeError, "a column's name"),
-        (lambda t: t[t.stay].age.mean(), TypeError, "filtered by masks"),
-        (lambda t: t[t.age > 3].age + t.income, MismatchError, "different filters"),
-        (lambda _: {}, ParameterError, "returns nothing"),
-        (lambda t: t[t.age > 3], TypeError, "which rows are left"),
-    ],
-)
-def test_what_tables_refuse(study: Callable[[Any], Any], error: type[Exception], words: str) -> None:
-    with pytest.raises(error, match=words):
-        hm.compile(study, spec_of(patients()), params=shallow())
-
-
-def test_one_table_is_taken() -> None:
-    spec = spec_of(patients())
-    with pytest.raises(TypeError, match="takes one table"):
-        hm.compile(lambda t: t.age.mean(), spec, spec)
 
 
 def test_checks_and_files(tmp_path: Any) -> None:

@@ -1,0 +1,76 @@
+"""Tables of patients, and results beside those of pandas."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+import hemera as hm
+from hemera.compiler.tables import CompiledTable
+
+ROWS = 90
+RANGES = {"age": (0, 120), "income": (-1000, 9000), "stay": (0, 60), "visits": (1, 9)}
+
+
+def patients(seed: int = 1) -> pd.DataFrame:
+    """Integers, numbers, integers some of which are missing, booleans, text, and two public keys that are the
+    same for all seeds."""
+    rng = np.random.default_rng(seed)
+    wards = np.random.default_rng(0).choice(["A", "B", "C"], ROWS)
+    return pd.DataFrame(
+        {
+            "age": rng.integers(18, 95, ROWS),
+            "income": rng.normal(3000, 1500, ROWS).clip(-1000, 9000),
+            "stay": np.where(rng.random(ROWS) < 0.15, np.nan, rng.uniform(0, 60, ROWS)),
+            "visits": np.where(rng.random(ROWS) < 0.15, np.nan, rng.integers(1, 10, ROWS)),
+            "smokes": rng.random(ROWS) < 0.4,
+            "blood": rng.choice(["0", "A", "AB", "B"], ROWS),
+            "ward": wards,
+            "year": np.random.default_rng(0).integers(2020, 2022, ROWS),
+        }
+    )
+
+
+def spec_of(frame: pd.DataFrame, **options: Any) -> hm.TableSpec:
+    return hm.TableSpec.of(frame, **{"ranges": RANGES, "keys": ["ward", "year"], **options})
+
+
+@functools.cache
+def shallow() -> hm.Parameters:
+    """Insecure ones for programs of up to 26 levels."""
+    return hm.ckks.Parameters.for_circuit(26, scale_bits=45, slots=128, range_bits=31, security=None)
+
+
+def close(found: Any, expected: Any, bits: float = 14) -> None:
+    a, b = np.asarray(found, np.float64), np.asarray(expected, np.float64)
+    assert a.shape == b.shape
+    np.testing.assert_array_equal(np.isnan(a), np.isnan(b))
+    room = 2.0**-bits * max(1.0, float(np.nanmax(np.abs(b), initial=0)))
+    np.testing.assert_allclose(a, b, rtol=0, atol=room)
+
+
+def assert_is_pandas_s(
+    study: Callable[[Any], Any],
+    expected: Callable[[pd.DataFrame], Any],
+    *frames: pd.DataFrame,
+    **options: Any,
+) -> CompiledTable:
+    """For two tables, of which the program was made for the first one."""
+    tables = frames or (patients(1), patients(2))
+    plan = hm.compile(study, spec_of(tables[0]), params=shallow(), **options)
+    run = plan.local(threads=1)
+    for frame in tables:
+        found, wanted = run(frame), expected(frame)
+        if isinstance(wanted, pd.DataFrame):
+            pd.testing.assert_frame_equal(found, wanted, atol=1e-3, rtol=1e-4, check_dtype=False)
+        elif isinstance(wanted, pd.Series):
+            pd.testing.assert_series_equal(
+                found, wanted, atol=1e-3, rtol=1e-4, check_dtype=False, check_names=False
+            )
+        else:
+            close(found, wanted)
+    return plan

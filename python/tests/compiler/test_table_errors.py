@@ -1,0 +1,93 @@
+"""Tables that do not fit, and what tables refuse."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import hemera as hm
+from hemera.errors import MismatchError, ParameterError, RangeError
+
+from .table_cases import RANGES, patients, shallow, spec_of
+
+
+def test_other_tables_must_fit() -> None:
+    frame = patients()
+    plan = hm.compile(
+        lambda t: (t.age + t.income + (t.blood == "A")).mean(), spec_of(frame), params=shallow()
+    )
+    run = plan.local()
+    cases: list[tuple[Any, type[Exception], str]] = [
+        (frame.drop(columns="age"), MismatchError, "lacks the columns age"),
+        (frame.drop(columns="ward"), MismatchError, "lacks the columns ward"),
+        (frame[:50], MismatchError, "50 rows, and the program is for 90"),
+        (frame.assign(ward="A"), MismatchError, "key 'ward' differs in row"),
+        (frame.assign(age=200), RangeError, "column 'age': values from 200 to 200"),
+        (frame.assign(age=np.inf), RangeError, "column 'age'"),
+        (frame.assign(age=20.5), ParameterError, "no multiples of its step 1"),
+        (frame.assign(age=[None, *frame.age[1:]]), MismatchError, "1 values are missing"),
+        (frame.assign(blood="C"), MismatchError, "categories have not: 0, A, AB, B"),
+        (frame.assign(income="a"), MismatchError, "no numbers"),
+        ([1, 2], TypeError, "a table is a DataFrame"),
+        ({"x": [1], "y": [1, 2]}, MismatchError, "columns of 1, 2 rows"),
+    ]
+    for other, error, words in cases:
+        with pytest.raises(error, match=words):
+            run(other)
+
+
+def test_specs_say_what_lacks() -> None:
+    frame = patients()
+    with pytest.raises(ParameterError, match="the range of column 'age' is not known"):
+        hm.TableSpec.of(frame)
+    with pytest.raises(ParameterError, match="no columns weight"):
+        spec_of(frame, keys=["weight"])
+    with pytest.raises(RangeError, match="column 'age'"):
+        spec_of(frame, ranges={**RANGES, "age": (0, 50)})
+    with pytest.raises(ParameterError, match="key 'stay': values are missing"):
+        spec_of(frame, keys=["stay"])
+    with pytest.raises(ParameterError, match="needs a row"):
+        hm.TableSpec.of({"x": np.zeros(0)}, ranges={"x": (0, 1)})
+    with pytest.raises(ParameterError, match="a range from 5 to 1"):
+        hm.TableSpec.of({"x": [1.5]}, ranges={"x": (5, 1)})
+    with pytest.raises(ParameterError, match="encrypted"):
+        hm.TableSpec.of({"x": [1.5]}, keys=["x"])
+    spec = hm.TableSpec.of(frame, ranges={"age": (0, 120)}, columns=["age"], missing=["age"])
+    assert spec.columns[0].may_miss
+    assert repr(spec) == "<TableSpec of 90 rows: age>"
+    # A range without 0, where values may be missing: 0 stands in their place.
+    assert spec_of(frame).columns[3].inputs[0][1] == (0, 9)
+
+
+@pytest.mark.parametrize(
+    ("study", "error", "words"),
+    [
+        (lambda t: t.weight.mean(), AttributeError, "no column 'weight'"),
+        (lambda t: t["weight"].mean(), ParameterError, "weight"),
+        (lambda t: t.groupby("blood").age.mean(), ParameterError, "by public keys"),
+        (lambda t: t.blood.mean(), TypeError, "categories"),
+        (lambda t: t.blood == "X", ParameterError, "no category 'X'"),
+        (lambda t: t.blood > "A", TypeError, "== and != compare"),
+        (lambda t: t.stay - t.stay.mean(), TypeError, "finished by the client"),
+        (lambda t: t.stay.mean() * 2, TypeError, "finished by the client"),
+        (lambda t: t.groupby("ward").age.agg(["mode"]), ParameterError, "no statistic 'mode'"),
+        (lambda t: t[t.age].age.mean() if t.age > 3 else t, TypeError, "can not depend on them"),
+        (lambda t: t[3], TypeError, "a column's name"),
+        (lambda t: t[t.stay].age.mean(), TypeError, "filtered by masks"),
+        (lambda t: t[t.age > 3].age + t.income, MismatchError, "different filters"),
+        (lambda _: {}, ParameterError, "returns nothing"),
+        (lambda t: t[t.age > 3], TypeError, "which rows are left"),
+    ],
+)
+def test_what_tables_refuse(study: Callable[[Any], Any], error: type[Exception], words: str) -> None:
+    with pytest.raises(error, match=words):
+        hm.compile(study, spec_of(patients()), params=shallow())
+
+
+def test_one_table_is_taken() -> None:
+    spec = spec_of(patients())
+    with pytest.raises(TypeError, match="takes one table"):
+        hm.compile(lambda t: t.age.mean(), spec, spec)
