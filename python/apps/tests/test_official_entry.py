@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from pathlib import Path
 
@@ -21,7 +22,9 @@ RECORDS, DIMS = 1000, 128
 
 @pytest.mark.parametrize("count_only", [False, True])
 @pytest.mark.filterwarnings("ignore::hemera.errors.SecurityWarning")
-def test_stages(tmp_path: Path, count_only: bool, run_stage: Callable[..., None]) -> None:
+def test_stages(
+    tmp_path: Path, count_only: bool, run_stage: Callable[..., None], monkeypatch: pytest.MonkeyPatch
+) -> None:
     def run(stages: list[str]) -> None:
         for stage in stages:
             run_stage(ENTRY, stage, "0", *options, "--seed", "5")
@@ -46,7 +49,10 @@ def test_stages(tmp_path: Path, count_only: bool, run_stage: Callable[..., None]
     queries = [unit(centers[4] + 0.3 * unit(random.normal(size=DIMS))), unit(random.normal(size=DIMS))]
     for query, some in zip(queries, (True, False), strict=True):
         query.tofile(data / "query.bin")
+        monkeypatch.setenv("HEMERA_REPEATS", "2" if some else "0")
         run(EACH)
+        steps = json.loads((tmp_path / "io" / "toy" / "server_reported_steps.json").read_text())
+        assert ("Repeated computation" in steps) == some
         matches = rows.astype(np.float64) @ query > 0.8
         assert bool(matches.any()) == some
         found = tmp_path / "io" / "toy" / "results.bin"
