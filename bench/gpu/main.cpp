@@ -180,6 +180,17 @@ class Bench {
  public:
   explicit Bench(const Options& options) : options_(options) {}
 
+  /// Runs it. Rows of others stay where one ends with an error, which counts as a wrong result.
+  template <typename What>
+  void attempt(const std::string& name, const What& what) {
+    try {
+      run(what);
+    } catch (const Error& error) {
+      std::cerr << name << ": " << error.what() << "\n";
+      ++wrong_;
+    }
+  }
+
   void run(const Set& set) {
     const auto begin = std::chrono::steady_clock::now();
     const rlwe::Parameters parameters = set.make();
@@ -366,11 +377,13 @@ int run(int count, char** arguments) {
   for (const std::string& text : options.bootstraps) {
     BootstrapCase chosen = read_bootstrap(text);
     chosen.storage = options.storage;
-    bench.run(chosen);
+    bench.attempt(text, chosen);
   }
-  for (const std::string& text : options.matrices) bench.run(read_matrix(text));
+  for (const std::string& text : options.matrices) bench.attempt(text, read_matrix(text));
   for (const Set& set : sets()) {
-    if (options.bootstraps.empty() && options.matrices.empty() && wanted(options, set)) bench.run(set);
+    if (options.bootstraps.empty() && options.matrices.empty() && wanted(options, set)) {
+      bench.attempt(set.name, set);
+    }
   }
   std::ostringstream json;
   json << "{\n  \"gpu\": " << quoted(gpu.name) << ",\n  \"driver\": " << quoted(driver_version(found))

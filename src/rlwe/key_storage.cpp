@@ -24,9 +24,10 @@ poly::Poly stored_key(const Context& context, poly::Poly key) {
 }
 
 // Matrices read little but keys, so that fewer bytes are worth their decoding; a switch alone is slower by a
-// twentieth.
+// twentieth. Keys of products of a ciphertext and its image are read with those of the image.
 poly::Word stored_word(const Context& context, const KeyRole& role, const GadgetPrimes& gadget) {
-  if (context.matrix_key_word() == context.key_word() || role.power != 1) return context.key_word();
+  const bool relinearizes = role.power != 1 && role.galois_element == 1;
+  if (context.matrix_key_word() == context.key_word() || relinearizes) return context.key_word();
   const std::size_t level = context.gadget(gadget)->highest_level();
   return gadget == context.gadget(level)->primes() ? context.key_word() : context.matrix_key_word();
 }

@@ -19,7 +19,9 @@
 #include "hemera/circuits/linear/linear_transform.hpp"
 #include "hemera/io/objects.hpp"
 #include "hemera/poly/backend.hpp"
+#include "hemera/rlwe/hoisting.hpp"
 #include "hemera/rlwe/transfer.hpp"
+#include "hemera/rlwe/turned_product.hpp"
 #include "hemera/runtime/error.hpp"
 #include "hemera/schemes/any_scheme.hpp"
 #include "hemera/schemes/bfv.hpp"
@@ -611,22 +613,36 @@ TEST(SchemesOnDevices, KeysOfMatricesArePackedByThemselves) {
          {rlwe::Storage::eight_byte, rlwe::Storage::automatic, rlwe::Storage::packed}) {
       const auto context = tests::make_context(parameters, 0, storage);
       const rlwe::SecretKey secret = rlwe::generate_secret_key(context);
-      const auto word = [&](const rlwe::KeyRole& role, const rlwe::GadgetPrimes& gadget) {
+      const auto galois = rlwe::KeyRole::galois(5), turned = rlwe::KeyRole::turned_product(5);
+      const auto made = [&](const rlwe::KeyRole& role, const rlwe::GadgetPrimes& gadget) {
         rlwe::EvaluationKeys keys;
         keys.context = context;
         const auto primes = context->gadget(gadget);
         keys.add(role, std::make_shared<const rlwe::SwitchingKey>(
-                           role.power == 2 ? rlwe::generate_relinearization_key(secret, primes)
-                                           : rlwe::generate_galois_key(secret, 5, primes)));
-        return keys.find(role, gadget)->poly.word();
+                           role == galois   ? rlwe::generate_galois_key(secret, 5, primes)
+                           : role == turned ? rlwe::generate_turned_product_key(secret, 5, primes)
+                                            : rlwe::generate_relinearization_key(secret, primes)));
+        return keys.find(role, gadget);
       };
       const bool stores = context->backend().stores(poly::Word::u50);
       const auto packed = [&](bool packs) { return packs && stores ? poly::Word::u50 : poly::Word::u64; };
       const bool all = storage == rlwe::Storage::packed;
       const bool matrices = all || (storage == rlwe::Storage::automatic && degree == std::size_t{1} << 15);
-      EXPECT_EQ(word(rlwe::KeyRole::galois(5), own), packed(matrices));
-      EXPECT_EQ(word(rlwe::KeyRole::galois(5), usual), packed(all));
-      EXPECT_EQ(word(rlwe::KeyRole::relinearization(), own), packed(all));
+      EXPECT_EQ(made(galois, usual)->poly.word(), packed(all));
+      EXPECT_EQ(made(rlwe::KeyRole::relinearization(), own)->poly.word(), packed(all));
+      // One operation reads both of these.
+      const auto of_image = made(galois, own), of_product = made(turned, own);
+      EXPECT_EQ(of_image->poly.word(), packed(matrices));
+      EXPECT_EQ(of_product->poly.word(), packed(matrices));
+      const ckks::Encoder encoder(context);
+      const Ciphertext x = ckks::encrypt(encoder.encode(std::vector<Complex>(degree / 2, 0.5), {}), secret);
+      rlwe::Metadata meta = x.meta;
+      meta.scale = x.meta.scale * x.meta.scale;
+      const rlwe::ExtendedCiphertext product =
+          rlwe::multiply_turned(context, x.poly.view(), meta, 5, {of_image.get(), of_product.get()});
+      for (const Complex& slot : encoder.decode(ckks::decrypt(rlwe::mod_down(product), secret))) {
+        ASSERT_NEAR(slot.real(), 0.25, 0x1p-20);
+      }
     }
     if (!tests::make_context(parameters)->backend().stores(poly::Word::u50)) continue;
     // Plans count the bytes that there will be.
