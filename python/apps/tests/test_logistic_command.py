@@ -94,7 +94,7 @@ def test_the_set_of_the_paper(capsys: pytest.CaptureFixture[str]) -> None:
     assert "security below 128" in shown.err
     params = logistic.make_parameters("paper")
     assert (len(params.primes), round(math.log2(params.scale))) == (27, 59)  # L = 26
-    assert 1_500 < math.log2(math.prod(params.primes[-1])) < 1_534
+    assert 1_480 < math.log2(math.prod(params.primes[-1])) < 1_534  # its sine takes fewer bits here
     # Others insist on 128 bits, and so does this one with the option.
     with pytest.raises(ParameterError, match="secure at degree 65536"):
         logistic.make_parameters("paper", security=128)

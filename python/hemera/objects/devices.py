@@ -46,7 +46,7 @@ class DeviceOptions:
             warnings.warn(
                 f"storage={FORMER_STORAGE!r} is storage='packed' now, for primes below 2^50",
                 DeprecationWarning,
-                stacklevel=4,
+                stacklevel=5,  # of the call that makes a context
             )
             object.__setattr__(self, "storage", "packed")
 
