@@ -358,7 +358,7 @@ TEST_P(BackendTest, HoistedProducts) {
     check_hoisted_products(GetParam(), gadgets()[0], 1024, 2, outputs, 9);
   }
   check_hoisted_products(GetParam(), gadgets()[1], 1024, 2, 3, 70);
-  check_hoisted_products(GetParam(), gadgets()[1], 1024, 2, 3, 7, true);
+  check_hoisted_products(GetParam(), gadgets()[0], 1024, 2, 3, 7, true);
 }
 
 // More than are read at a time.
