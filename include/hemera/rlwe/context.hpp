@@ -149,8 +149,8 @@ class Context {
   /// The ledger that notes this context's operations; null if there is none.
   [[nodiscard]] const std::shared_ptr<poly::Ledger>& ledger() const { return ledger_; }
 
-  /// The words of switching keys; and, in sets of keys, of those that matrices of circuits have for themselves:
-  /// of gadgets of their own, from a secret to one of its images.
+  /// The words of switching keys; and, in sets of keys, of those that matrices of circuits have for
+  /// themselves: of gadgets of their own, from a secret to one of its images.
   [[nodiscard]] poly::Word key_word() const { return key_word_; }
   [[nodiscard]] poly::Word matrix_key_word() const { return matrix_key_word_; }
 

@@ -44,8 +44,7 @@ struct PublicKey {
 struct SwitchingKey {
   std::shared_ptr<const Context> context;
   std::shared_ptr<const Gadget> gadget;
-  poly::Poly
-      poly;  // [digit, 2, limb, N], evaluation form, in words of Context::key_word or matrix_key_word
+  poly::Poly poly;  // [digit, 2, limb, N], evaluation form, in words of Context::key_word or matrix_key_word
   std::optional<poly::RandomStream> seed;
 
   /// The highest level of ciphertexts that it switches.
