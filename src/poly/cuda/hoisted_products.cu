@@ -150,35 +150,33 @@ void run(const Launcher& launcher, std::span<const PolyView> out, std::span<cons
     pass.key_limbs = tables.key_limbs.data() + part.first_limb;
     pass.digits = static_cast<unsigned>(plan.digits().size());
     pass.log_degree = launcher.log_degree;
-    const auto with = [&]<unsigned ciphertexts>(std::integral_constant<unsigned, ciphertexts>, auto kernel) {
-      launch("hoisted_products", launcher.stream, kernel,
-             {static_cast<unsigned>(part.batches) / ciphertexts, launcher.degree() / row_size,
-              static_cast<unsigned>(part.limbs)},
-             {BlockShape<ciphertexts>::all_threads}, shared_bytes(pass.layout), pass,
-             launcher.tables->moduli());
+    const auto launch_for = [&]<unsigned ciphertexts>(std::integral_constant<unsigned, ciphertexts>) {
+      const auto with = [&](auto kernel) {
+        launch("hoisted_products", launcher.stream, kernel,
+               {static_cast<unsigned>(part.batches) / ciphertexts, launcher.degree() / row_size,
+                static_cast<unsigned>(part.limbs)},
+               {BlockShape<ciphertexts>::all_threads}, shared_bytes(pass.layout), pass,
+               launcher.tables->moduli());
+      };
+      if constexpr (std::is_same_v<A, F64>) {
+        if (pass.digits == 1) return with(hoisted_products_kernel<A, Stored, outputs, 1, ciphertexts>);
+        if (pass.digits == 2) return with(hoisted_products_kernel<A, Stored, outputs, 2, ciphertexts>);
+        if (pass.digits == 3) return with(hoisted_products_kernel<A, Stored, outputs, 3, ciphertexts>);
+        if (pass.digits == 4) return with(hoisted_products_kernel<A, Stored, outputs, 4, ciphertexts>);
+      }
+      if constexpr (ciphertexts == 1) with(hoisted_products_kernel<A, Stored, outputs, 0, 1>);
     };
     if constexpr (std::is_same_v<A, F64>) {
-      // Two blocks have the room of three.
-      const std::size_t room =
-          std::min(launcher.sizes->hoisted_shared_bytes * 3 / 2, launcher.sizes->shared_bytes);
-      constexpr std::integral_constant<unsigned, 2> pairs;
-      pass.layout = layout_of<A, Stored, pairs>(pass, ones, room);
-      if (part.batches % 2 == 0 && shares_factors && shared_bytes(pass.layout) <= room) {
-        if (pass.digits == 1) return with(pairs, hoisted_products_kernel<A, Stored, outputs, 1, pairs>);
-        if (pass.digits == 2) return with(pairs, hoisted_products_kernel<A, Stored, outputs, 2, pairs>);
-        if (pass.digits == 3) return with(pairs, hoisted_products_kernel<A, Stored, outputs, 3, pairs>);
-        if (pass.digits == 4) return with(pairs, hoisted_products_kernel<A, Stored, outputs, 4, pairs>);
+      if (part.batches % 2 == 0 && shares_factors && pass.digits <= digits_at_once) {
+        // Two blocks have the room of three.
+        const std::size_t room =
+            std::min(launcher.sizes->hoisted_shared_bytes * 3 / 2, launcher.sizes->shared_bytes);
+        pass.layout = layout_of<A, Stored, 2>(pass, ones, room);
+        if (shared_bytes(pass.layout) <= room) return launch_for(std::integral_constant<unsigned, 2>{});
       }
     }
-    constexpr std::integral_constant<unsigned, 1> single;
-    pass.layout = layout_of<A, Stored, single>(pass, ones, launcher.sizes->hoisted_shared_bytes);
-    if constexpr (std::is_same_v<A, F64>) {
-      if (pass.digits == 1) return with(single, hoisted_products_kernel<A, Stored, outputs, 1, single>);
-      if (pass.digits == 2) return with(single, hoisted_products_kernel<A, Stored, outputs, 2, single>);
-      if (pass.digits == 3) return with(single, hoisted_products_kernel<A, Stored, outputs, 3, single>);
-      if (pass.digits == 4) return with(single, hoisted_products_kernel<A, Stored, outputs, 4, single>);
-    }
-    with(single, hoisted_products_kernel<A, Stored, outputs, 0, single>);
+    pass.layout = layout_of<A, Stored, 1>(pass, ones, launcher.sizes->hoisted_shared_bytes);
+    launch_for(std::integral_constant<unsigned, 1>{});
   });
 }
 
