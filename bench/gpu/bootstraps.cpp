@@ -17,6 +17,7 @@
 #include "circuits/bootstrap/eval_mod.hpp"
 #include "circuits/bootstrap/mod_raise.hpp"
 #include "gpu/client_bootstraps.hpp"
+#include "gpu/gpu_energy.hpp"
 #include "gpu/timer.hpp"
 #include "hemera/circuits/bootstrap/bootstrap.hpp"
 #include "hemera/circuits/functions/function_plan.hpp"
@@ -279,6 +280,20 @@ std::vector<TimedRow> time_bootstrap(const BootstrapCase& chosen, int device, st
                        {"device_memory_bytes", std::to_string(session.context->memory()->peak())},
                        {"security", quoted(rlwe::name(*session.evaluator.keys().security()))}};
        });
+
+  if (chosen.measures_energy) {
+    const std::optional<bench::Energy> energy = measure_gpu_energy(device, [&] {
+      const Ciphertext out = session.bootstrap(session.evaluator, in);
+      session.context->queue().synchronize();
+    });
+    if (energy) {
+      row({.median = 1e6 * energy->seconds, .spread = 0, .checked = rows.front().checked},
+          "energy_of_bootstraps", "eager", plan.input_level(),
+          {{"millijoules", fixed(1e3 * energy->joules / static_cast<double>(chosen.batch))},
+           {"watts", fixed(energy->joules / energy->seconds)},
+           {"idle_watts", fixed(energy->idle_watts)}});
+    }
+  }
 
   // In a limited memory there is no room for more, and the steps of several together, or by roots of unity,
   // are others.

@@ -25,7 +25,8 @@ struct BootstrapCase {
   std::size_t iterations = 1;
   std::size_t together = 1;
   rlwe::Storage storage = rlwe::Storage::automatic;
-  std::string changes = {};  ///< fields in place of the preset's: ":levels=16:digits=4"
+  bool measures_energy = false;  ///< a row more, of the whole bootstrap
+  std::string changes = {};      ///< fields in place of the preset's: ":levels=16:digits=4"
 };
 
 /// "n16-40", "n16-40:1024", "n16-40:real", "n16-40:1024:x8", "n16-40:1024:merged", "n16-59:i2", 32 together

@@ -2,6 +2,7 @@
 
 #include <dlfcn.h>
 
+#include <iostream>
 #include <memory>
 
 namespace hemera::gpu_bench {
@@ -37,6 +38,13 @@ bench::EnergyCounter gpu_energy(int device) {
     if (!usable || get_energy(found, &millijoules) != 0) return std::nullopt;
     return 1e-3 * static_cast<double>(millijoules);
   };
+}
+
+std::optional<bench::Energy> measure_gpu_energy(int device, const std::function<void()>& round) {
+  constexpr double least_seconds = 1.5;
+  const std::optional<bench::Energy> energy = bench::measure_energy(gpu_energy(device), round, least_seconds);
+  if (!energy) std::cerr << "  energy: skipped, the driver has no counter of it\n";
+  return energy;
 }
 
 }  // namespace hemera::gpu_bench

@@ -40,7 +40,8 @@ constexpr const char* help = R"(Times operations on a GPU, one call at a time, b
                       [:FIELD=NUMBER], or those of a client's keys: openfhe[:SLOTS][:degree=N][:primes=N][:digits=N][:budget=N]
   --matrices A,B      products of matrices of integers and polynomials of two components, and no sets:
                       ROWSxCOLUMNSxN[:limbs=N][:bits=N], such as 4096x4096x4096
-  --energy 1,10,500   energy of so many products with their relinearization one after the other, and nothing else
+  --energy 1,10,500   energy of so many products with their relinearization one after the other, and nothing else; with
+                      --bootstraps, of each bootstrap beside its time
   --repetitions N     timed calls, of which the median counts; default: 50
   --storage NAME      of switching keys: auto, eight-byte or packed; default: auto
   --device N          index of the GPU; default: 0
@@ -271,7 +272,6 @@ class Bench {
   }
 
   void energy(const Client& client) {
-    const bench::EnergyCounter counter = gpu_energy(options_.device);
     const Operands operands(client, 1, client.context->top_level());
     const Call call = make_call(operands, "multiply_relinearize");
     for (const std::size_t products : options_.energy) {
@@ -279,12 +279,8 @@ class Bench {
         for (std::size_t i = 0; i < products; ++i) call.run();
         client.context->queue().synchronize();
       };
-      constexpr double least_seconds = 1.5;
-      const std::optional<bench::Energy> energy = bench::measure_energy(counter, round, least_seconds);
-      if (!energy) {
-        std::cerr << "  energy: skipped, the driver has no counter of it\n";
-        return;
-      }
+      const std::optional<bench::Energy> energy = measure_gpu_energy(options_.device, round);
+      if (!energy) return;
       const auto count = static_cast<double>(products);
       const double watts = energy->joules / energy->seconds;
       const std::string fields = ", \"products\": " + std::to_string(products) +
@@ -377,6 +373,7 @@ int run(int count, char** arguments) {
   for (const std::string& text : options.bootstraps) {
     BootstrapCase chosen = read_bootstrap(text);
     chosen.storage = options.storage;
+    chosen.measures_energy = !options.energy.empty();
     bench.attempt(text, chosen);
   }
   for (const std::string& text : options.matrices) bench.attempt(text, read_matrix(text));
