@@ -477,12 +477,7 @@ bool has(const Operands& in, const std::string& operation) {
     return in.client.ckks() || top;
   // Where keys may be packed alone: keys and plaintexts of larger primes take several GB more.
   if (operation == "matrix_64") {
-    const poly::RnsBase& base = in.client.context->key_base();
-    bool fits = in.client.ckks() && top;
-    for (std::size_t i = 0; i < base.size(); ++i) {
-      fits = fits && base.modulus(i).bits() <= poly::word_bits(poly::Word::u50);
-    }
-    return fits;
+    return in.client.ckks() && top && poly::fits(in.client.context->key_base(), poly::Word::u50);
   }
   if (operation == "rotate_hoisted_8") return in.client.evaluator->keys().galois_elements().size() >= 8;
   return true;

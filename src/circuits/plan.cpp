@@ -245,12 +245,7 @@ std::string smaller_contexts(const rlwe::Context& context, std::size_t plaintext
   std::string ways;
   if (context.backend().device().kind != runtime::Device::Kind::cuda || needs.empty()) return ways;
   if (context.keys_on_host()) return ways;
-  const poly::RnsBase& base = context.key_base();
-  bool fits = context.key_word() == poly::Word::u64;
-  for (std::size_t i = 0; i < base.size(); ++i) {
-    fits = fits && base.modulus(i).bits() <= poly::word_bits(poly::Word::u50);
-  }
-  if (fits) {
+  if (context.key_word() == poly::Word::u64 && poly::fits(context.key_base(), poly::Word::u50)) {
     ways += "; with packed storage " +
             std::to_string(plaintexts + workspace +
                            poly::stored_bytes(poly::Word::u50,

@@ -8,12 +8,22 @@
 
 namespace hemera::poly {
 
-void require_fits(const arith::Modulus& modulus, Word word) {
-  if (modulus.bits() <= word_bits(word)) return;
-  throw ParameterError("the modulus " + std::to_string(modulus.value()) + " has " +
-                       std::to_string(modulus.bits()) + " bits, but words of " +
-                       std::to_string(word_bits(word)) +
-                       " bits store residues of smaller moduli; use words of 8 bytes, or smaller primes");
+bool fits(const RnsBase& base, Word word) {
+  for (std::size_t i = 0; i < base.size(); ++i) {
+    if (base.modulus(i).bits() > word_bits(word)) return false;
+  }
+  return true;
+}
+
+void require_fits(const RnsBase& base, Word word) {
+  for (std::size_t i = 0; i < base.size(); ++i) {
+    const arith::Modulus& modulus = base.modulus(i);
+    if (modulus.bits() <= word_bits(word)) continue;
+    throw ParameterError("the modulus " + std::to_string(modulus.value()) + " has " +
+                         std::to_string(modulus.bits()) + " bits, but words of " +
+                         std::to_string(word_bits(word)) +
+                         " bits store residues of smaller moduli; use words of 8 bytes, or smaller primes");
+  }
 }
 
 Poly::Poly(const std::shared_ptr<runtime::Memory>& memory, std::size_t batch, std::size_t components,
@@ -35,7 +45,7 @@ Poly::Poly(const std::shared_ptr<runtime::Memory>& memory, std::size_t batch, st
       throw ParameterError("limbs in words of " + std::to_string(word_bits(word)) +
                            " bits have all of their entries");
     }
-    for (std::size_t i = 0; i < base_.size(); ++i) require_fits(base_.modulus(i), word);
+    require_fits(base_, word);
   }
   // A product that wraps would ask for little memory and be overrun later.
   std::size_t room = std::numeric_limits<std::size_t>::max() / sizeof(std::uint64_t);

@@ -154,12 +154,8 @@ Context::Context(Parameters parameters, const Context& whole)
 void Context::choose_key_words(Storage storage) {
   if (storage == Storage::eight_byte) return;
   const bool packs = storage == Storage::packed;
-  bool fits = backend_->stores(poly::Word::u50);
-  for (std::size_t i = 0; i < key_base_.size(); ++i) {
-    if (packs) poly::require_fits(key_base_.modulus(i), poly::Word::u50);
-    fits = fits && key_base_.modulus(i).bits() <= poly::word_bits(poly::Word::u50);
-  }
-  if (!fits) return;
+  if (packs) poly::require_fits(key_base_, poly::Word::u50);
+  if (!backend_->stores(poly::Word::u50) || !poly::fits(key_base_, poly::Word::u50)) return;
   if (packs) key_word_ = poly::Word::u50;
   if (packs || degree() >= least_packed_degree) matrix_key_word_ = poly::Word::u50;
 }

@@ -10,8 +10,10 @@
 
 namespace hemera::poly {
 
-/// Throws ParameterError unless residues modulo it fit into such words.
-void require_fits(const arith::Modulus& modulus, Word word);
+/// Whether residues of all limbs fit into such words.
+bool fits(const RnsBase& base, Word word);
+/// Throws ParameterError, with the modulus that is too large, unless they fit.
+void require_fits(const RnsBase& base, Word word);
 
 /// An owning, contiguous array of polynomials [batch, component, limb, N] over a base.
 class Poly {
