@@ -86,6 +86,25 @@ TEST(EmulationMemory, ARecordingHasTheWholeLimit) {
   EXPECT_NO_THROW(Buffer(memory, 3 * block));
 }
 
+TEST(EmulationMemory, ARecordingTakesABlockThatIsTooLargeRatherThanNone) {
+  for (const std::size_t limit : {4 * block, std::size_t{0}}) {
+    const auto streams = std::make_shared<const Streams>(0);
+    const auto memory = std::make_shared<StreamMemory>(streams, limit);
+    Recorder recorder(streams, {memory});
+    const std::byte* large = nullptr;
+    {
+      const Buffer first(memory, 4 * block);
+      large = first.data();
+    }
+    if (limit == 0) emulation::refused_allocations = 1;
+    const Buffer small(memory, block);
+    EXPECT_EQ(small.data(), large);
+    if (limit == 0) emulation::refused_allocations = 2;
+    EXPECT_THROW(Buffer(memory, block), OutOfMemoryError);
+    emulation::refused_allocations = 0;
+  }
+}
+
 TEST(EmulationMemory, BlocksThatAreKeptCountAndGoBackForOthers) {
   const auto memory = make_memory(4 * block);
   { const Buffer first(memory, block), second(memory, block); }

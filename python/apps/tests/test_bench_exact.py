@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 import pytest
 
+import hemera as hm
 from hemera.cli import main
-from hemera.errors import NoiseError
+from hemera.errors import NoiseError, OutOfMemoryError
 from hemera_apps.bench import exact
 
 
@@ -65,6 +66,18 @@ def test_rows_of_integers(tmp_path: Path) -> None:
     assert len(many) == 13
     last = {"measurement": "operations in a row, all right", "dtype": "int32", "operations": 8}
     assert rows[-1].items() > last.items()
+
+
+def test_graphs_without_room_leave_the_other_rows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: object) -> None:
+        raise OutOfMemoryError("out of memory of device cuda:0")
+
+    monkeypatch.setattr(hm.integers.Context, "capture", refuse)
+    two = exact._OPERATIONS[:2]
+    monkeypatch.setattr(exact, "_cases", lambda _bits: two)
+    rows = rows_of(tmp_path / "rows.json", "--only", "integers", "--bits", "8", "--ciphertexts", "1")
+    assert [row.get("refused") for row in rows] == [None, "out of memory"] * 2
+    assert [row["measurement"] for row in rows] == ["a + b", "a + b", "a - b", "a - b"]
 
 
 @pytest.mark.parametrize("encoding", ["slots", "coefficients"])

@@ -136,11 +136,14 @@ std::byte* StreamMemory::try_allocate(std::size_t bytes) {
   std::byte* block = nullptr;
   if (streams_->records_here()) {
     block = recording_->free.take(block_bytes, most);
-    if (block == nullptr) {
+    if (block == nullptr && !is_above_limit(block_bytes)) {
       block = allocate_block(bytes, block_bytes);
-      if (block == nullptr) return nullptr;
-      owners_[block] = recording_;
+      if (block != nullptr) owners_[block] = recording_;
     }
+    // Where there is no more, a block that is much too large does as well.
+    if (block == nullptr) block = recording_->free.take(block_bytes, SIZE_MAX);
+    if (block == nullptr && is_above_limit(block_bytes)) fail(bytes);
+    if (block == nullptr) return nullptr;
   } else {
     block = take_kept(block_bytes, block_bytes);
     if (block == nullptr) block = take_kept(block_bytes, most);
@@ -156,12 +159,16 @@ std::byte* StreamMemory::try_allocate(std::size_t bytes) {
   return block;
 }
 
+bool StreamMemory::is_above_limit(std::size_t block_bytes) const {
+  return limit_ != 0 && taken_ + block_bytes > limit_;
+}
+
 std::byte* StreamMemory::allocate_block(std::size_t bytes, std::size_t block_bytes) {
   const DeviceScope scope(streams_->device());
   // cudaFree would wait for the device, which a capture forbids.
   const bool may_free = recording_ == nullptr;
-  if (limit_ != 0 && taken_ + block_bytes > limit_ && may_free) give_back_kept();
-  if (limit_ != 0 && taken_ + block_bytes > limit_) fail(bytes);
+  if (is_above_limit(block_bytes) && may_free) give_back_kept();
+  if (is_above_limit(block_bytes)) fail(bytes);
   std::byte* block = take(block_bytes);
   if (block == nullptr && kept_bytes_ != 0 && may_free) {
     give_back_kept();

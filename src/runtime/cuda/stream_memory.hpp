@@ -81,6 +81,8 @@ class StreamMemory final : public Memory {
   std::byte* try_allocate(std::size_t bytes);
   /// A block that was kept, for the calling thread's stream; null without one.
   std::byte* take_kept(std::size_t least, std::size_t most);
+  /// Whether another block of this size would be.
+  [[nodiscard]] bool is_above_limit(std::size_t block_bytes) const;
   /// Null where the driver has no more. Throws OutOfMemoryError at the limit.
   std::byte* allocate_block(std::size_t bytes, std::size_t block_bytes);
   /// Asks the driver; null where it has none.
