@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from hemera.cli import main
@@ -42,6 +43,18 @@ def test_fields_change_the_preset_and_time_is_told(tmp_path: Path) -> None:
     assert result["key_bytes"] < result["memory_bytes"]
     assert result["seconds"]["runs"] == 2
     assert 0 < result["seconds"]["best"] <= result["seconds"]["median"]
+
+
+def test_real_values_are_bootstrapped_as_such(tmp_path: Path) -> None:
+    file = tmp_path / "real.json"
+    assert main([*COMMAND, "--real", "--count", "1", "--json", str(file)]) == 0
+    result = json.loads(file.read_text(encoding="utf-8"))
+    whole = tmp_path / "complex.json"
+    assert main([*COMMAND, "--count", "1", "--json", str(whole)]) == 0
+    assert result["real"] is True
+    assert result["memory_bytes"] < json.loads(whole.read_text(encoding="utf-8"))["memory_bytes"]
+    assert all(20 < row["worst_bits"] < 32 for row in result["rows"])
+    assert not np.any(np.imag(list(bootstraps.inputs(16, real=True).values())))
 
 
 def test_mistakes_are_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

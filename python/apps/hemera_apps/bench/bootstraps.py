@@ -39,9 +39,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--count", type=_options.positive, default=50, help="bootstraps one after the other (default 50)"
     )
-    parser.add_argument(
+    parts = parser.add_mutually_exclusive_group()
+    parts.add_argument(
         "--merge-parts", action="store_true", help="real and imaginary parts as one ciphertext"
     )
+    parts.add_argument("--real", action="store_true", help="of real values")
     parser.add_argument(
         "--time", type=_options.positive, metavar="RUNS", help="also time RUNS of one ciphertext"
     )
@@ -61,7 +63,11 @@ def run(arguments: argparse.Namespace) -> int:
     console = Console(stderr=arguments.json == "-")
     params = Parameters.for_bootstrapping(arguments.preset, **dict(arguments.fields))
     plan = Bootstrap(
-        params, arguments.slots, iterations=arguments.iterations, merge_parts=arguments.merge_parts
+        params,
+        arguments.slots,
+        real=arguments.real,
+        iterations=arguments.iterations,
+        merge_parts=arguments.merge_parts,
     )
     context = Context(params, device=arguments.device, threads=arguments.threads)
     secret_key = context.generate_secret_key()
@@ -71,6 +77,7 @@ def run(arguments: argparse.Namespace) -> int:
         "device": str(context.device),
         "preset": ":".join((arguments.preset, *(f"{name}={value}" for name, value in arguments.fields))),
         "slots": plan.slots,
+        "real": plan.real,
         "iterations": plan.iterations,
         "merge_parts": plan.merge_parts,
         "levels_left": plan.levels_left,
@@ -99,10 +106,10 @@ def run(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def inputs(slots: int) -> dict[str, NDArray[np.complex128]]:
-    """Values of each kind, of shape (slots,), with real and imaginary parts from -1 to 1."""
+def inputs(slots: int, *, real: bool = False) -> dict[str, NDArray[np.complex128]]:
+    """Values of each kind, of shape (slots,), with real and imaginary parts from -1 to 1; or real ones."""
     generator = np.random.default_rng(20261121)
-    uniform = generator.uniform(-1, 1, slots) + 1j * generator.uniform(-1, 1, slots)
+    uniform = generator.uniform(-1, 1, slots) + 1j * (not real) * generator.uniform(-1, 1, slots)
     one = np.zeros(slots, dtype=np.complex128)
     one[slots // 3] = 1
     alternating = np.where(np.arange(slots) % 2 == 0, 1, -1).astype(np.complex128)
@@ -116,7 +123,7 @@ def log_modulus(need: _core.KeyNeed) -> float:
 
 def times(evaluator: Evaluator, plan: Bootstrap, runs: int) -> list[float]:
     """The seconds of each bootstrap of one ciphertext, after a first one that does not count."""
-    values = next(iter(inputs(plan.slots).values()))
+    values = next(iter(inputs(plan.slots, real=plan.real).values()))
     x = evaluator.at_level(evaluator.encrypt(values), plan.input_level)
     taken = []
     for _ in range(runs + 1):
@@ -131,7 +138,7 @@ def measure(evaluator: Evaluator, plan: Bootstrap, secret_key: SecretKey, count:
     """The mean and the worst -log2 |error| of each kind after 1 to `count` bootstraps. Errors are differences
     from the decrypted first input, in pairs of doubles: iterations reach beyond one."""
     context = evaluator.context
-    values = np.stack(list(inputs(plan.slots).values()))
+    values = np.stack(list(inputs(plan.slots, real=plan.real).values()))
     x = evaluator.at_level(evaluator.encrypt(values), plan.input_level)
     expected = context.decrypt(x, secret_key, dtype=COMPLEX_PAIR)
     for number in range(1, count + 1):
