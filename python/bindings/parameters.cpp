@@ -96,14 +96,16 @@ Parameters ckks_for_circuit(std::size_t depth, int scale_bits, std::size_t slots
 
 Parameters ckks_from_bits(std::size_t degree, std::vector<int> prime_bits, std::vector<int> special_bits,
                           double scale, std::size_t last_base, std::size_t digits,
-                          std::optional<int> security) {
+                          std::optional<int> security, int range_bits, bool equal_scales) {
   return ckks::parameters_from_bits({.degree = degree,
                                      .prime_bits = std::move(prime_bits),
                                      .special_bits = std::move(special_bits),
                                      .scale = scale,
                                      .last_base = last_base,
                                      .digits = digits,
-                                     .security = security});
+                                     .security = security,
+                                     .range_bits = range_bits,
+                                     .equal_scales = equal_scales});
 }
 
 /// The smallest prime t = 1 modulo 2N from `least` on, with which BFV and BGV have N slots; 0 if there is
@@ -211,7 +213,7 @@ void bind_parameters(nb::module_& m) {
   m.def("ckks_for_circuit", &ckks_for_circuit, "depth"_a, "scale_bits"_a, "slots"_a, "range_bits"_a.none(),
         "largest"_a, "sharing_bits"_a, "shares"_a, "digits"_a, "degree"_a, "security"_a.none(), ReleaseGil());
   m.def("ckks_from_bits", &ckks_from_bits, "degree"_a, "prime_bits"_a, "special_bits"_a, "scale"_a,
-        "last_base"_a, "digits"_a, "security"_a.none(), ReleaseGil());
+        "last_base"_a, "digits"_a, "security"_a.none(), "range_bits"_a, "equal_scales"_a, ReleaseGil());
   bind_integer_helpers<bfv::parameters_for, bfv::parameters_from_bits>(m, "bfv");
   bind_integer_helpers<bgv::parameters_for, bgv::parameters_from_bits>(m, "bgv");
 

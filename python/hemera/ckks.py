@@ -222,6 +222,8 @@ class Parameters(parameters.Parameters):
         scale_bits: float,
         last_base: int = 1,
         digits: int = 0,
+        range_bits: int = 10,
+        equal_scales: bool = False,
         security: int | None = 128,
     ) -> Self:
         """Parameters from the sizes of their primes.
@@ -236,6 +238,10 @@ class Parameters(parameters.Parameters):
             last_base: the number of primes of the last level.
             digits: the number of digits of key-switching; 0: each digit has as many primes as fit under the
                 special primes.
+            range_bits: the bits of integer range above the scale in the last level.
+            equal_scales: whether all levels have this scale, whatever their primes: for circuits whose
+                factors fill the primes, as those of `hemera.circuits.PlainMatrixProduct(rescaled=False)` do.
+                Other products leave the scale.
             security: the least bits of security (128, 192, 256); None: any.
 
         Raises:
@@ -249,10 +255,18 @@ class Parameters(parameters.Parameters):
             >>> params.levels, round(params.level_bits(0))
             (3, 60)
         """
-        require_naturals(degree=degree, last_base=last_base, digits=digits)
+        require_naturals(degree=degree, last_base=last_base, digits=digits, range_bits=range_bits)
         return cls._wrap(
             _core.ckks_from_bits(
-                degree, list(prime_bits), list(special_bits), 2.0**scale_bits, last_base, digits, security
+                degree,
+                list(prime_bits),
+                list(special_bits),
+                2.0**scale_bits,
+                last_base,
+                digits,
+                security,
+                range_bits,
+                equal_scales,
             )
         )
 

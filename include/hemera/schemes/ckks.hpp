@@ -74,6 +74,11 @@ struct ChainRequest {
   /// Of key-switching, exactly; 0: as many primes a digit as fit under the special primes.
   std::size_t digits = 0;
   std::optional<int> security = 128;
+  int range_bits = 10;
+  /// Whether every level has `scale`, whatever its prime: for circuits whose factors, such as weights that
+  /// are not rescaled (circuits::PlainMatrixOptions), fill the primes. A product of two operands at a level's
+  /// own scale leaves it.
+  bool equal_scales = false;
 };
 /// Where scales that follow from the top would leave it by more than two bits (primes of other sizes than the
 /// scale's), the scale is that of the last level, and S_l = sqrt(S_(l-1) q_l) above. Throws ParameterError

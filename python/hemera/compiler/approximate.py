@@ -6,6 +6,7 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from hemera import ckks
 from hemera.arrays.splitting import SplitProgram, split
@@ -24,7 +25,7 @@ from hemera.errors import LevelError, ParameterError, RangeError
 from hemera.parameters import Parameters
 from hemera.serving.sharing import Sharing
 
-__all__ = ["MOST_SLOTS", "Chosen", "Search", "require_room"]
+__all__ = ["MOST_SLOTS", "Chosen", "Search", "largest_of", "require_room"]
 
 MOST_SLOTS = 1 << 15
 """Of a ciphertext, where parameters are found."""
@@ -67,6 +68,8 @@ class Search:
     """Of parameters that are found."""
     device: str
     """The table of times by which bootstraps are placed."""
+    examples: tuple[NDArray[np.float64] | None, ...] = ()
+    """Of each input of the user's program, of shape (samples, *shape), where there are some."""
 
     def chosen(self, params: Parameters | None, shares: int | None) -> Chosen:
         """With the parameters that are given, or with those that are found.
@@ -215,8 +218,7 @@ class Search:
         Args:
             growth: how many times as large as elements slots can be.
         """
-        # An offset is added after the maps, whose sum may be larger than the result.
-        largest = max(1.0, *(max(map(abs, node.range)) + _offset_of(node) for node in program.nodes)) * growth
+        largest = largest_of(program) * growth
 
         def found(degree: int) -> Parameters:
             return ckks.Parameters.for_circuit(
@@ -245,6 +247,12 @@ def _of_preset(preset: str, levels: int, security: int | None) -> Parameters:
         return of(preset, levels=levels, digits=_DIGITS, security=security)
     except ParameterError:
         return of(preset, levels=levels, security=security)
+
+
+def largest_of(program: TensorProgram) -> float:
+    """The magnitude of all values, at least 1. An offset is added after the maps, whose sum may be larger
+    than the result."""
+    return max(1.0, *(max(map(abs, node.range)) + _offset_of(node) for node in program.nodes))
 
 
 def _offset_of(node: Node) -> float:

@@ -378,7 +378,7 @@ def compile(  # noqa: A001
         arguments.append(Array(recorder, number))
     recorder.program.outputs = named_results(what(*arguments), recorder)
     recorded = with_squares(recorder.program)
-    search = Search(folded(recorded), samples, precision_bits, security, device or _DEVICE)
+    search = Search(folded(recorded), samples, precision_bits, security, device or _DEVICE, tuple(examples))
     shown = (_SHARES if shares is None else shares) if share else None
     packaging = Packaging(tuple(specs), title, description)
     if layout != "slots":

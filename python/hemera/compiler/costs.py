@@ -97,7 +97,8 @@ def _key(operation: Operation, operands: int) -> Any:
     if isinstance(operation, Map):
         return Map, operation.numbers
     if isinstance(operation, MatrixRows):
-        return MatrixRows, operation.matrix.shape, operation.taken.shape, operation.bits, operation.is_whole
+        own = operation
+        return MatrixRows, own.matrix.shape, own.taken.shape, own.bits, own.rescaled, own.is_whole
     if isinstance(operation, OfNamedFunction):
         return operation.of, tuple(sorted(operation.numbers.items()))
     if isinstance(operation, OfPolynomial):

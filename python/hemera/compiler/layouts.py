@@ -7,6 +7,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
+import numpy as np
+from numpy.typing import NDArray
+
 from hemera.arrays.batches import Batch, over_samples
 from hemera.arrays.element_layout import ElementLayout
 from hemera.arrays.folding import folded
@@ -15,12 +18,13 @@ from hemera.arrays.sequence_layout import SequenceLayout
 from hemera.arrays.splitting import SplitProgram
 from hemera.arrays.tensor import Affine, TensorProgram
 from hemera.arrays.tiling import Tiling
-from hemera.compiler.approximate import MOST_SLOTS, Chosen, Search, require_room
+from hemera.compiler.approximate import MOST_SLOTS, Chosen, Search, largest_of, require_room
 from hemera.compiler.bootstraps import bootstrap_of, placed
 from hemera.compiler.elements import in_elements
 from hemera.compiler.lowering import Lowered
 from hemera.compiler.pairs import factors_of, in_pairs
 from hemera.compiler.sequences import in_sequences, input_places
+from hemera.compiler.unscaled import bits_of_noise, without_rescales
 from hemera.errors import LevelError, ParameterError, RangeError
 from hemera.parameters import Parameters
 from hemera.serving.operations import MatrixRows, SumsOfProducts
@@ -36,6 +40,8 @@ _FULL = 2
 """Samples fill at least this part of the slots: with fewer, results take more bytes than they are worth."""
 _LEAST_SLOTS = 1 << 11
 """Of a ring that is found."""
+_DRAWN = 64
+"""Samples of inputs without examples, by which noise is expected."""
 _MOST_MAPS = 1 << 10
 """Between tiles, of a program that is made only to be compared."""
 
@@ -104,9 +110,12 @@ class Samples:
             raise ParameterError("an element in each ciphertext: the function has no linear layer")
         params = self._parameters(steps.program.depth, 1)
         most = MOST_SLOTS if params is None else params.max_slots
-        self._require_full(most, 1, "an element in each ciphertext")
-        samples = _filled(self.count) if self.batch is None else min(most, _filled(self.count))
-        chosen = self._chosen(params, *in_elements(program, samples, bits))
+        chosen = None if self.params is not None else self._without_rescales(steps, params)
+        if chosen is None:
+            self._require_full(most, 1, "an element in each ciphertext")
+            samples = self._samples_of(most)
+            chosen = self._chosen(params, *in_elements(program, samples, bits))
+        samples = chosen.steps.slots
         inputs, outputs = (
             tuple(
                 ElementLayout(program.nodes[at].shape, samples, axis)
@@ -115,6 +124,49 @@ class Samples:
             for nodes, axes in self._ends
         )
         return OfSamples(chosen, samples, -(-self.count // samples), inputs, outputs)
+
+    def _without_rescales(self, steps: Lowered, params: Parameters | None) -> Chosen | None:
+        """An element in each ciphertext, with matrices that are not rescaled, where that takes a smaller ring
+        or fewer primes, and leaves the bits.
+
+        Args:
+            steps: of any number of samples.
+            params: with matrices that are rescaled; None: there are none.
+        """
+        program, bits, largest = self._program, self.search.precision_bits, largest_of(self._program)
+        if without_rescales(steps, largest) is None:
+            return None
+        most, primes = (2 * MOST_SLOTS, math.inf) if params is None else (params.degree, _primes_of(params))
+        degree = 2 * (_LEAST_SLOTS // _FULL if self.batch is not None else _filled(self.count))
+        results = max(max(map(abs, program.nodes[at].range)) for _, at in program.outputs)
+        while degree <= most:
+            cut, own = in_elements(program, self._samples_of(degree // 2), bits)
+            unscaled = without_rescales(own, largest)
+            assert unscaled is not None
+            found = unscaled.parameters(degree, self.search.scale_bits, self.search.security)
+            if found is not None and (degree < most or _primes_of(found) < primes):
+                noise = bits_of_noise(unscaled.steps.program, found, self._inputs(), results)
+                # Weights, which are rounded as where they are rescaled, have the other half of the error.
+                if noise >= bits + 1 and _FULL * own.slots >= found.max_slots:
+                    return Chosen(found, cut, unscaled.steps)
+            degree *= 2
+        return None
+
+    def _samples_of(self, most_slots: int) -> int:
+        """In a ciphertext of at most so many slots."""
+        return _filled(self.count) if self.batch is None else min(most_slots, _filled(self.count))
+
+    def _inputs(self) -> list[NDArray[np.float64]]:
+        """Elements of samples of each input, of shape (samples, elements): of the user's, or uniform."""
+        nodes, found = self._program.nodes, []
+        own = self.search.examples if self.batch is None else ()
+        random = np.random.default_rng(0)
+        for number, at in enumerate(self._program.inputs):
+            given = own[number] if own else None
+            if given is None:
+                given = random.uniform(*nodes[at].range, (_DRAWN, nodes[at].size))
+            found.append(given.reshape(len(given), -1))
+        return found
 
     @property
     def may_be_sequences(self) -> bool:
@@ -273,6 +325,11 @@ def _require_range(program: TensorProgram, params: Parameters, growth: int) -> N
             f"matrices as pairs: slots hold values up to {largest:g}; give parameters with "
             f"range_bits={bits}, not {params._native.range_bits:g}"
         )
+
+
+def _primes_of(params: Parameters) -> int:
+    """At the top level."""
+    return len(params.primes[-1])
 
 
 def _matrix(program: TensorProgram, at: int) -> tuple[int, int]:

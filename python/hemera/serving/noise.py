@@ -60,9 +60,7 @@ class ExpectedNoise:
             value: its number: inputs first.
             operands: what the operation took; none for inputs.
         """
-        matrix = self._matrix(value)
-        if matrix is not None:
-            x = matrix[0].rounded(matrix[1], operands[0])
+        x = self.rounded(value, x, operands)
         deviation = self._deviation(value, operands)
         if np.ndim(deviation) == 0 and deviation == 0:
             return x
@@ -70,6 +68,12 @@ class ExpectedNoise:
         part = deviation / math.sqrt(2)
         noisy: Array = x + part * self._random.standard_normal(x.shape)
         return noisy + 1j * part * self._random.standard_normal(x.shape) if np.iscomplexobj(x) else noisy
+
+    def rounded(self, value: int, x: Array, operands: Sequence[Array]) -> Array:
+        """A value of the program without noise, but with the rounded weights of a matrix. Arguments as of
+        `added`."""
+        matrix = self._matrix(value)
+        return x if matrix is None else matrix[0].rounded(matrix[1], operands[0])
 
     def _matrix(self, value: int) -> tuple[op.MatrixRows, tuple[PlainMatrixProduct, ...]] | None:
         """The matrix that a value is made by, with its plans, where its rows are ciphertexts."""

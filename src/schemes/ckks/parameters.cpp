@@ -106,6 +106,16 @@ std::vector<rlwe::LevelScale> scales_from_below(const std::vector<Primes>& level
   return scales;
 }
 
+// One scale for all levels.
+std::vector<rlwe::LevelScale> equal_scales(const std::vector<Primes>& levels, double scale) {
+  std::vector<rlwe::LevelScale> scales(levels.size());
+  for (std::size_t level = 0; level < levels.size(); ++level) {
+    const double ratio = level == 0 ? 0 : poly::modulus_ratio(levels[level], levels[level - 1]);
+    scales[level] = {.scale = scale, .product_scale = scale * scale, .divisor = ratio};
+  }
+  return scales;
+}
+
 // Whether the scales that follow from the top of a chain leave the scale by more than two bits.
 bool drifts(const std::vector<Primes>& levels, double scale) {
   double current = scale;
@@ -243,6 +253,7 @@ rlwe::Parameters parameters_from_bits(const ChainRequest& request) {
   literal.scheme = rlwe::Scheme::ckks;
   literal.degree = degree;
   literal.scale = request.scale;
+  literal.range_bits = request.range_bits;
   literal.security = request.security;
   for (const int bits : request.special_bits) literal.special_primes.push_back(largest_of_bits(bits));
   Primes primes;
@@ -251,7 +262,7 @@ rlwe::Parameters parameters_from_bits(const ChainRequest& request) {
   for (std::size_t i = request.prime_bits.size(); i-- > 0;) {
     const int bits = request.prime_bits[i];
     const double target = level_scale * level_scale / request.scale;
-    if (i >= request.last_base && std::abs(std::log2(target) - bits) < 0.5) {
+    if (!request.equal_scales && i >= request.last_base && std::abs(std::log2(target) - bits) < 0.5) {
       const std::uint64_t prime = require_one(
           arith::primes_nearest(target, 2 * degree, 1, 2 * degree, bound_for(bits + 1), taken), degree, bits);
       taken.push_back(prime);
@@ -273,7 +284,10 @@ rlwe::Parameters parameters_from_bits(const ChainRequest& request) {
                          std::to_string(primes.size()) + " ciphertext primes; ask for fewer");
   }
   if (request.digits != 0) literal.digits = rlwe::equal_digits(primes, request.digits);
-  if (drifts(literal.levels, request.scale)) {
+  if (request.equal_scales) {
+    literal.rescaling = rlwe::RescalingPolicy::automatic(rlwe::Scheme::ckks);
+    literal.rescaling->scales = equal_scales(literal.levels, request.scale);
+  } else if (drifts(literal.levels, request.scale)) {
     const std::size_t top = literal.levels.size() - 1;
     literal.rescaling = rlwe::RescalingPolicy::automatic(rlwe::Scheme::ckks);
     literal.rescaling->scales = scales_from_below(literal.levels, request.scale, 0, top);

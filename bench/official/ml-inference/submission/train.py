@@ -11,7 +11,7 @@ import numpy as np
 from network import PIXELS, WEIGHTS, Network
 from numpy.typing import NDArray
 
-_HIDDEN, _DIGITS = 64, 10
+_ALL_PIXELS, _HIDDEN, _DIGITS = 784, 64, 10
 _EPOCHS, _BATCH, _RATE, _DECAY = 40, 128, 2e-3, 1e-4
 _CALIBRATION = 128
 """Images that are kept for the ranges of values."""
@@ -32,7 +32,7 @@ def train(images: Floats, labels: Bytes) -> list[Floats]:
     cosine. Images are moved by up to one pixel."""
     random = np.random.default_rng(1)
     weights = [
-        random.normal(0, PIXELS**-0.5, (PIXELS, _HIDDEN)).astype(np.float32),
+        random.normal(0, _ALL_PIXELS**-0.5, (_ALL_PIXELS, _HIDDEN)).astype(np.float32),
         np.zeros(_HIDDEN, np.float32),
         random.normal(0, _HIDDEN**-0.5, (_HIDDEN, _DIGITS)).astype(np.float32),
         np.zeros(_DIGITS, np.float32),
@@ -47,7 +47,7 @@ def train(images: Floats, labels: Bytes) -> list[Floats]:
             chosen = order[start : start + _BATCH]
             moved = np.roll(images[chosen].reshape(-1, 28, 28), random.integers(-1, 2, 2), (1, 2))
             step += 1
-            gradients = _gradients(weights, moved.reshape(-1, PIXELS), labels[chosen])
+            gradients = _gradients(weights, moved.reshape(-1, _ALL_PIXELS), labels[chosen])
             for part, gradient, mean, square in zip(weights, gradients, means, squares, strict=True):
                 if part.ndim == 2:
                     gradient = gradient + np.float32(_DECAY) * part
@@ -79,11 +79,20 @@ def farthest(weights: list[Floats], images: Floats) -> NDArray[np.intp]:
     return np.concatenate([np.argsort(values)[-half:] for values in (np.abs(hidden).max(1), scores)])
 
 
+def kept_pixels(first: Floats, images: Floats) -> NDArray[np.intp]:
+    """The pixels, in their order, that move hidden units most: by their root mean square in the images, and
+    the norm of their weights."""
+    moved = np.sqrt((images**2).mean(0)) * np.sqrt((first**2).sum(1))
+    return np.sort(np.argsort(moved)[-PIXELS:])
+
+
 def main() -> None:
     folder = Path(sys.argv[1])
-    pixels = read(folder, "train-images-idx3-ubyte").reshape(-1, PIXELS)
+    pixels = read(folder, "train-images-idx3-ubyte").reshape(-1, _ALL_PIXELS)
     images = pixels / np.float32(255)
     weights = train(images, read(folder, "train-labels-idx1-ubyte"))
+    kept = kept_pixels(weights[0], images)
+    weights[0], images, pixels = weights[0][kept], images[:, kept], pixels[:, kept]
     first, first_bias, second, second_bias = (part.astype(np.float16) for part in weights)
     np.savez_compressed(
         WEIGHTS,
@@ -92,8 +101,9 @@ def main() -> None:
         second=second,
         second_bias=second_bias,
         calibration=pixels[farthest(weights, images)],
+        kept=kept.astype(np.uint16),
     )
-    tests = read(folder, "t10k-images-idx3-ubyte").reshape(-1, PIXELS) / 255
+    tests = read(folder, "t10k-images-idx3-ubyte").reshape(-1, _ALL_PIXELS)[:, kept] / 255
     found = Network()(tests).argmax(1)
     right = int((found == read(folder, "t10k-labels-idx1-ubyte")).sum())
     print(f"{right} of {len(tests)} test images")

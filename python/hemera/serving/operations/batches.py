@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 import numpy as np
@@ -16,7 +16,7 @@ from hemera.objects.batches import add_many, concatenate, stack
 from hemera.objects.ciphertext import Ciphertext
 from hemera.objects.context import Context
 from hemera.parameters import Parameters
-from hemera.serving.operations.base import Operation, Place, Running
+from hemera.serving.operations.base import LATER, Operation, Place, Running
 from hemera.serving.values import MAX_ELEMENTS, Array, Form, SchemeName, common_shape, constant, integer
 
 __all__ = [
@@ -144,6 +144,9 @@ class MatrixRows(Operation):
     """Shape (columns, parts)."""
     bits: int = 16
     """Of the largest weight, where weights are rounded: 8, 16 or 32."""
+    rescaled: bool = field(default=True, metadata=LATER)
+    """Where weights are rounded to 8 or 16 bits: whether the product takes a level; if not, its scale is
+    larger by `factor`."""
 
     def validated(self, scheme: SchemeName) -> Operation:
         matrix = constant(self.matrix, scheme, "a matrix")
@@ -156,7 +159,11 @@ class MatrixRows(Operation):
         bits = integer(self.bits, "bits of weights", 8, 32)
         if bits not in (8, 16, 32):
             raise ParameterError(f"weights have 8, 16 or 32 bits, not {bits}")
-        return MatrixRows(matrix, taken, bits)
+        if not isinstance(self.rescaled, bool) or (bits == 32 and not self.rescaled):
+            raise ParameterError(
+                f"weights of {bits} bits, rescaled={self.rescaled!r}: those of 32 bits are rescaled"
+            )
+        return MatrixRows(matrix, taken, bits, self.rescaled)
 
     @property
     def is_whole(self) -> bool:
@@ -166,8 +173,13 @@ class MatrixRows(Operation):
         )
 
     @property
+    def factor(self) -> float:
+        """Between weights of 8 or 16 bits and their integers, where the product is not rescaled."""
+        return (2.0 ** (self.bits - 1) - 1) / float(np.abs(self.matrix).max())
+
+    @property
     def depth(self) -> int:
-        return int(not self.is_whole)
+        return int(self.rescaled and not self.is_whole)
 
     def form(self, forms: list[Form]) -> Form:
         require_elements(self.name, forms[0], self.taken)
@@ -180,7 +192,12 @@ class MatrixRows(Operation):
 
         def of(matrix: Array, bits: Any) -> PlainMatrixProduct:
             return PlainMatrixProduct(
-                matrix, place.params, bits=bits, level=place.level, slots=place.form.slots
+                matrix,
+                place.params,
+                bits=bits,
+                level=place.level,
+                rescaled=self.rescaled,
+                slots=place.form.slots,
             )
 
         if self.bits < 32:
