@@ -16,7 +16,7 @@ from hemera.objects.context import Context
 from hemera.objects.evaluator import Evaluator
 from hemera.objects.graph import Graph
 from hemera.objects.keys import Keys
-from hemera.parameters import Parameters
+from hemera.parameters import Parameters, require_naturals
 from hemera.serving.interface import Interface
 from hemera.serving.operations import Bootstraps, Conjugate, Lower, Operation, Rotate, Rotations, Running, Sum
 from hemera.serving.operations.base import OfMatrix, parts_of
@@ -161,13 +161,49 @@ class PreparedModel:
                     values[operand] = None
         return values
 
+    def examples(self, requests: Sequence[int] = ()) -> list[Ciphertext]:
+        """Inputs as Hemera's clients encrypt them with a secret key, of zeros, under a key that nobody keeps:
+        for `warm_up` and `capture`.
+
+        Args:
+            requests: the shape of the requests; (): one, without an axis of requests.
+
+        Returns:
+            One ciphertext for each input, of shape (*requests, *shape of the input).
+        """
+        require_naturals(**{f"requests[{at}]": extent for at, extent in enumerate(requests)})
+        ctx, specs = self._context, self._interface.inputs
+        secret_key = ctx.generate_secret_key()
+        kind = np.float64 if self._program.scheme == "ckks" else np.int64
+        return [
+            ctx.encrypt(
+                ctx.encode(np.zeros((*requests, *spec.shape, spec.slots), kind), level=level), secret_key
+            )
+            for spec, level in zip(specs, self._interface.input_levels(ctx.params), strict=True)
+        ]
+
+    def warm_up(self, keys: Evaluator | Keys, requests: Sequence[int] = ()) -> None:
+        """Run once on `examples`, and wait for the device, so that the first request of this shape takes as
+        long as later ones: a GPU has loaded the kernels, numbers are encoded, and memory is there.
+
+        Args:
+            keys: as of `run`; those of any client serve for the others' requests too.
+            requests: as of `examples`.
+
+        Raises:
+            MissingKeyError: when a key is missing.
+            MismatchError: for keys of other parameters.
+        """
+        self.run(keys, self.examples(requests))
+        self._context.synchronize()
+
     def capture(self, evaluator: Evaluator, inputs: Sequence[Ciphertext]) -> Graph:
         """`run` for requests of one shape as one graph (`hemera.Evaluator.capture`), which takes the host
         little time on a GPU.
 
         Args:
             evaluator: of `bind(keys)`: the graph is for these keys alone.
-            inputs: examples of the shape, level and scale that inputs will have; they are run.
+            inputs: of the shape, level and scale that inputs will have, as `examples` are; they are run.
 
         Returns:
             A graph that takes as many ciphertexts, and gives a tuple of the outputs.

@@ -1,4 +1,4 @@
-"""Stage 6: the images, encrypted: one in a ciphertext, four, or 4,096 in 784 of them."""
+"""Stage 6: the images, encrypted: one in a ciphertext, or 2,048 in 512 of them."""
 
 import numpy as np
 import workload

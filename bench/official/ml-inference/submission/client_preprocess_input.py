@@ -1,7 +1,7 @@
-"""Stage 5: reads the images."""
+"""Stage 5: reads the pixels that the network takes."""
 
 import numpy as np
 import workload
 
 work = workload.parse()
-np.save(work.images, np.loadtxt(work.pixels, ndmin=2))
+np.save(work.images, np.loadtxt(work.pixels, ndmin=2)[:, work.kept])
