@@ -14,7 +14,7 @@ with steps.of("Reading"):
     package.check(ctx, keys)
     ev = model.bind(keys)
 with steps.of("Warming up"):
-    compute = workload.warm(model, ev)
+    compute = workload.warm(model, ev, work.requests)
 for path in sorted(work.up.glob("images*.bin")):
     with steps.of("Reading"):
         images = ev.load(path)

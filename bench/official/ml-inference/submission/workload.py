@@ -86,6 +86,11 @@ class Workload:
         return hm.serving.Interface.from_dict(described)
 
     @property
+    def requests(self) -> tuple[int, ...]:
+        """The shape of the requests in a file of encrypted images: the images, or none of a whole batch."""
+        return (1,) if _NETWORKS[self.size] == "one" else ()
+
+    @property
     def kept(self) -> list[int]:
         """Which pixels of an image the network takes."""
         return list(map(int, json.loads((BUILD / "pixels.json").read_text())))
@@ -106,14 +111,14 @@ def parse() -> Workload:
     return Workload(parser.parse_args().size)
 
 
-def warm(model: hm.serving.PreparedModel, evaluator: hm.Evaluator) -> Computation:
-    """The network, as a server has it that answered a request before: on a GPU it ran once on an encryption
-    of zeros, of nobody's key, and that of one image is a graph."""
+def warm(model: hm.serving.PreparedModel, evaluator: hm.Evaluator, requests: Sequence[int]) -> Computation:
+    """The network, as a server has it that answered a request of this shape before: on a GPU it ran once on
+    an encryption of zeros, of nobody's key, and that of one image is a graph."""
     if not model.captures:
         return lambda images: model.run(evaluator, images)
-    (zeros,) = examples = model.examples()
+    (zeros,) = examples = model.examples(requests)
     if math.prod(zeros.shape) > _FEW:
-        model.warm_up(evaluator)
+        model.warm_up(evaluator, requests)
         return lambda images: model.run(evaluator, images)
     graph = model.capture(evaluator, examples)
     graph(zeros)
