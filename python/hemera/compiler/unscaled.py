@@ -31,6 +31,7 @@ _KEEP = (op.AddArray, op.AddNumber, op.Negate, op.Reordered)
 _ALIKE = (op.Add, op.Subtract, op.Joined)
 """Operands have one scale."""
 _PRODUCTS = (op.Multiply, op.Power, op.Dot)
+"""Powers are squares: batches have no others."""
 _MOST_PRIME_BITS = 50
 """The fastest ones."""
 _LEAST_SCALE_BITS = 10
@@ -125,9 +126,6 @@ def without_rescales(steps: Lowered, largest: float) -> Unscaled | None:
             if not operation.is_whole:
                 operation = dataclasses.replace(operation, rescaled=False)
                 changes = True
-        elif isinstance(operation, op.Power):
-            if operation.exponent != 2:
-                return None
         elif not isinstance(operation, (*_KEEP, *_ALIKE, *_PRODUCTS)):
             return None
         found.add(operation, *node.operands)

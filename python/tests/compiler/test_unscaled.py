@@ -57,7 +57,10 @@ PROGRAMS: dict[str, tuple[Callable[..., Any], int, int, int]] = {
     "two layers": (two_layers, 1024, 4096, 2),
     "products of two scales": (lambda x: (x @ WEIGHTS[0]) * (x @ OTHERS), 1024, 4096, 2),
     "sums of one scale": (lambda x: (layer(x, 0) - layer(x[..., ::-1], 0)) ** 2, 1024, 4096, 2),
+    "sums of products": (lambda x: ((x @ WEIGHTS[0]) * (x @ OTHERS)).sum(-1), 1024, 4096, 2),
+    "fourth powers": (lambda x: layer(x, 0) ** 4, 1024, 4096, 3),
     "three layers": (three_layers, 2048, 8192, 3),
+    "fewer primes of the same ring": (two_layers, 4096, 8192, 2),
 }
 
 
@@ -94,6 +97,7 @@ def is_matrix(operation: Any) -> bool:
     ("program", "options"),
     [
         (two_layers, {"precision_bits": 16}),  # weights of 32 bits
+        (two_layers, {"precision_bits": 12}),  # of 16 bits, for which a prime below 2^50 is too small
         (lambda x: np.tanh(layer(x, 0)) @ WEIGHTS[1], {}),
         (lambda x: layer(x, 0) ** 3, {}),
         (lambda x: x[..., :20] ** 2 + layer(x, 0) ** 2, {}),  # of two scales
@@ -119,7 +123,7 @@ def test_results_at_the_ends_of_their_range() -> None:
     """All slots alike are one large coefficient, which decryption must not refuse."""
     weights = np.full((30, 2), 1 / 30) * [1, -3.97]
     ends = np.concatenate([np.ones((1, 30)), -np.ones((1, 30))])
-    more = np.array([[7.9, 0.31], [0.29, 1]])
+    more = np.array([[7.9, 0.1], [0.29, 1]])
     plan = compiled(lambda x: (x @ weights) ** 2 @ more, 1024, calibrate=ends, margin=0.0)
     assert is_unscaled(plan)
     found = plan.local(threads=1)(np.ones((1024, 30)))

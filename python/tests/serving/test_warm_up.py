@@ -118,3 +118,11 @@ def test_keys_of_others_are_refused(parties: Parties) -> None:
         parties.model.warm_up(none)
     with pytest.raises(ValueError, match="requests"):
         parties.model.examples((-1,))
+
+
+def test_examples_of_a_lower_level() -> None:
+    params = hm.ckks.Parameters.for_circuit(3, slots=8, security=None)
+    specs = [hm.serving.InputSpec("x", 8, level=1), hm.serving.InputSpec("y", 8, shape=(2,))]
+    package = hm.serving.export(lambda x, y: (x * x, y), inputs=specs, name="levels", params=params)
+    x, y = package.prepare(hm.Context(params, threads=1)).examples((4,))
+    assert [(each.level, each.shape, each.slots) for each in (x, y)] == [(1, (4,), 8), (3, (4, 2), 8)]
