@@ -88,12 +88,11 @@ class Unscaled:
             operation, operands = node.operation, [places[at] for at in node.operands]
             products, bits = operands[0]
             if isinstance(operation, _PRODUCTS):
-                half = len(operands) // 2
-                pairs = zip(operands[:half] or operands, operands[half:], strict=True)
-                found = {x + y for (_, x), (_, y) in pairs}
-                if len(found) > 1 or len({a for a, _ in operands}) > 1:
+                # Factors of a sum of products are elements of two values.
+                before, others = operands[-1]
+                if before != products:
                     return None
-                bits = found.pop()
+                bits += others
                 bits -= drops.setdefault(products, round(bits - scale_bits))
                 products += 1
             elif len(set(operands)) > 1:
