@@ -155,6 +155,44 @@ TEST_F(CoefficientBootstrap, TakesBatchesFewSlotsAndFewKeys) {
   }
 }
 
+// Of scores of which only a threshold matters: a message of a whole turn, and a sine of it.
+TEST_F(CoefficientBootstrap, GivesTheSineItselfOfNumbersThatFillThePeriod) {
+  BootstrapSettings settings = coarse_settings();
+  settings.ratio_bits = 1.27;
+  settings.last_bits = 31.27;
+  settings.sine_degree = 7;
+  settings.doublings = 4;
+  settings.eval_mod_error = -13;
+  const rlwe::Parameters parameters = parameters_for_bootstrapping(settings);
+  const BootstrapLayout layout(parameters);
+  EXPECT_FALSE(layout.sine.nested);
+  EXPECT_EQ(layout.sine.degree, 7);
+  const Bootstrap plan(parameters);
+  EXPECT_LT(plan.failure_log2(), -130);
+  const BootstrapSession session(parameters, plan);
+  std::vector<double> numbers = random_numbers(parameters.degree());
+  const rlwe::Ciphertext half = encrypted(session, numbers);
+  const rlwe::Ciphertext out = session.prepared(session.evaluator, session.evaluator.add(half, half));
+  for (double& number : numbers) number *= 2;  // nearly two periods
+  const Values found = session.client.decrypt(out);
+  const Values given = parts_of_values(in_slots(numbers, plan.slots()));
+  const Values model = plan.simulate(in_slots(numbers, plan.slots()), 5);
+  const double angle = 2 * std::numbers::pi / layout.ratio;
+  const double slope = (1 + angle * angle / 8) / angle;
+  double squares = 0, model_squares = 0;
+  for (std::size_t i = 0; i < found.size(); ++i) {
+    const double wanted = slope * std::sin(angle * given[i].real());
+    EXPECT_NEAR(found[i].real(), wanted, 0.02);
+    squares += std::pow(found[i].real() - wanted, 2);
+    model_squares += std::pow(model[i].real() - wanted, 2);
+  }
+  EXPECT_NEAR(std::log2(squares / model_squares) / 2, 0, 0.5);
+  settings.nested_sine = true;
+  settings.sine_degree = 15;
+  settings.doublings = 3;
+  EXPECT_THROW(parameters_for_bootstrapping(settings), ParameterError);
+}
+
 TEST_F(CoefficientBootstrap, RefusesWhatItHasNot) {
   BootstrapSettings settings = coefficient_settings();
   settings.slots_to_coefficients = {34};

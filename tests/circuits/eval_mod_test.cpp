@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <initializer_list>
 #include <numbers>
@@ -16,6 +17,7 @@
 #include "circuits/bootstrap/nested_series.hpp"
 #include "circuits/circuit_gadgets.hpp"
 #include "hemera/circuits/bootstrap/bootstrap.hpp"
+#include "hemera/runtime/error.hpp"
 #include "schemes/ckks_support.hpp"
 
 namespace hemera::circuits {
@@ -88,6 +90,37 @@ TEST(SineFunction, IsASineForAnyRangeDegreeAndNumberOfDoublings) {
       }
     }
   }
+}
+
+// Messages of a whole turn: between the integers too, and as well for rare integers as for others.
+TEST(SineFunction, IsASineBetweenTheIntegersWhereMessagesAre) {
+  constexpr double ratio = 2.4;
+  const SineShape shape{.range = 16, .degree = 7, .doublings = 4};
+  const EvalModSeries series = checked_series(shape, ratio, std::size_t{1} << 15);
+  const Function function = sine_function({.range = 16,
+                                           .series = series.coefficients,
+                                           .doublings = shape.doublings,
+                                           .fraction_bits = 40,
+                                           .arcsine = std::nullopt});
+  EXPECT_EQ(function.depth(), 8U);
+  double largest = 0, largest_inside = 0;
+  for (int i = -1550; i <= 1550; ++i) {
+    const double t = i / 100.0;
+    const Values v{t / 16};
+    const double found = function.evaluate(std::vector<Values>{v}).front().front().real();
+    const double error = std::abs(found - std::sin(turn * t));
+    largest = std::max(largest, error);
+    if (std::abs(t) < 14.5) largest_inside = std::max(largest_inside, error);
+  }
+  EXPECT_LT(largest, 0x1p-10);
+  EXPECT_LT(largest_inside, 0x1p-12);
+  EXPECT_LT(mean_error_log2(series, ephemeral_weight), -14);
+  // Near the integers alone rare ones have larger errors, and messages of a whole turn none that is small.
+  EXPECT_GT(checked_series(shape, 8, std::size_t{1} << 15).error_log2.back(), series.error_log2.back() + 3);
+  SineShape nested;
+  nested.nested = true;
+  EXPECT_NO_THROW(static_cast<void>(checked_series(nested, 8, std::size_t{1} << 15)));
+  EXPECT_THROW(static_cast<void>(checked_series(nested, 7.9, std::size_t{1} << 15)), ParameterError);
 }
 
 // The same of nested products, whose errors are those that the header tells; one product a level.

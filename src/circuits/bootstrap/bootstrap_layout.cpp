@@ -159,13 +159,23 @@ EvalModSeries checked_series(const SineShape& sine, double ratio, std::size_t ri
           "there are nested products for integers below 16, degree 15 and 3 doublings alone; "
           "leave sine_range, sine_degree and doublings out, or nested_sine");
     }
+    if (ratio < least_near_ratio) {
+      throw ParameterError(what +
+                           "nested products are a sine near the integers alone; leave nested_sine out, or "
+                           "use a ratio_bits of 3 or more");
+    }
     return checked_nested_series();
   }
-  const EvalModRequest request{.range = sine.range,
-                               .degree = sine.degree,
-                               .doublings = sine.doublings,
-                               .weight = ephemeral_weight,
-                               .coefficients = ring_degree};
+  EvalModRequest request{.range = sine.range,
+                         .degree = sine.degree,
+                         .doublings = sine.doublings,
+                         .weight = ephemeral_weight,
+                         .coefficients = ring_degree};
+  if (ratio < least_near_ratio) {
+    // Rare integers count like others: of so few bits a message has none to lose.
+    request.radius_log2 = -1;
+    request.trust = 0;
+  }
   if (!sine.exponential && sine.degree >= most_coefficients(request)) {
     throw ParameterError(what + "such a range determines no more than " +
                          std::to_string(most_coefficients(request)) + " coefficients; use a smaller degree");

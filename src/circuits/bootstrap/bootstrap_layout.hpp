@@ -11,6 +11,10 @@
 
 namespace hemera::circuits {
 
+/// Of q_0 over the scale of what is raised. Below it messages may lie anywhere between the integers, and what
+/// counts is the sine itself.
+inline constexpr double least_near_ratio = 8;
+
 /// q_0, the modulus of level 0.
 double last_modulus(const rlwe::Parameters& parameters);
 
@@ -58,9 +62,11 @@ struct BootstrapLayout {
   explicit BootstrapLayout(const rlwe::Parameters& parameters);
 };
 
-/// The series of a sine, or an exponential, for the messages q_0 / ratio of a ring of this degree. Throws
-/// ParameterError if the shape is out of range, if an integer beyond it is met in more than one of 2^30
-/// bootstraps, and if the series leaves no bit of the message.
+/// The series of a sine, or an exponential, for the messages q_0 / ratio of a ring of this degree: near the
+/// integers, or where the ratio is below `least_near_ratio` between them too, with one bound for all of them.
+/// Throws ParameterError if the shape is out of range, if an integer beyond it is met in more than one of
+/// 2^30 bootstraps, if the series leaves no bit of the message, and for nested products, which are near the
+/// integers alone, of a ratio below that.
 EvalModSeries checked_series(const SineShape& sine, double ratio, std::size_t ring_degree);
 
 }  // namespace hemera::circuits

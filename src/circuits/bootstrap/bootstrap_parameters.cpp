@@ -39,7 +39,8 @@ SineShape sine_of(const BootstrapSettings& settings) {
   const bool fits = settings.order == BootstrapOrder::slots_first && !settings.arcsine &&
                     !settings.exponential && settings.sine_range == usual.range &&
                     settings.sine_degree == usual.degree && settings.doublings == usual.doublings &&
-                    settings.eval_mod_error >= least_nested_error;
+                    settings.eval_mod_error >= least_nested_error &&
+                    settings.ratio_bits >= std::log2(least_near_ratio);
   return {.range = settings.sine_range,
           .degree = settings.sine_degree,
           .doublings = settings.doublings,

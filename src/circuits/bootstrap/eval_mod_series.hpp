@@ -29,7 +29,7 @@ struct EvalModRequest {
   std::size_t range = 16;     ///< integers are below it
   std::size_t degree = 15;    ///< in y
   std::size_t doublings = 3;  ///< of the angle
-  double radius_log2 = -13;   ///< of the distance to the integers
+  double radius_log2 = -13;   ///< of the distance to the integers, -1 at most: then it is all of the range
   double trust = 0.25;        ///< the error may be P(a bootstrap meets |I|)^-trust times larger
   std::size_t weight = 32;
   std::size_t coefficients = std::size_t{1} << 16;

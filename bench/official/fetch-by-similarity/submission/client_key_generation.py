@@ -11,6 +11,11 @@ ctx = hm.Context(work.parameters, "cpu")
 secret_key = ctx.generate_secret_key()
 secret_key.save(work.secret / "secret_key.bin")
 keys = ctx.generate_keys(
-    secret_key, public_key=False, sum_slots=work.count_only, galois_level=1, plan=work.bootstrap()
+    secret_key,
+    public_key=False,
+    sum_slots=work.count_only,
+    conjugation=not work.count_only,
+    galois_level=1,
+    plan=work.bootstrap(),
 )
 keys.save(work.keys / "keys.bin")

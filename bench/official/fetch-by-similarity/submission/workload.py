@@ -17,7 +17,7 @@ import math
 import os
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -26,17 +26,26 @@ if TYPE_CHECKING:
 
     import hemera as hm
 
-__all__ = ["LARGEST", "PAYLOAD", "PAYLOAD_SCALE", "Workload", "indicator", "parse", "threads"]
+__all__ = ["PAYLOAD", "Workload", "exact", "indicator", "parse", "shift", "threads"]
 
 PAYLOAD = 7
 """Numbers of a record's payload, from 0 to 511."""
-PAYLOAD_SCALE = 512
 LOW, HIGH = 0.6, 0.85
 """Cosines up to LOW are no match, from HIGH on they are. The workload's data have none in between: records of
 the query's centre have 0.917 with a deviation below 0.01, all others at most 0.5."""
-LARGEST = 1.05
-"""Scores are cosines over it: so errors leave them within [-1, 1], beyond which polynomials grow."""
-_DEGREE = 63
+_BOUND = 0.8
+"""Of the cosines of matches, from which clients tell them."""
+_MARGIN = 0.04
+"""Of scores, on both sides of the gap."""
+_SCORE_BITS = 29
+_RATIO_BITS = 1.27
+_RATIO = 2**_RATIO_BITS
+"""The period of a bootstrap's sine, in scores."""
+_WHOLE = 3
+"""By which the indicator's values are multiplied on the way: so its largest is below 1."""
+_PAYLOAD_SCALE = 1024
+"""Of payloads: half of it their largest, as indicators are doubled."""
+_DEGREE = 23
 _ROUNDS = 40
 """Of Lawson's algorithm."""
 _SIZES = (("toy", 128, 1000), ("small", 128, 50_000), ("medium", 256, 1_000_000), ("large", 512, 20_000_000))
@@ -45,8 +54,6 @@ _TOGETHER = 8
 """Blocks of a group."""
 _SHARE = 8
 """Entries of a file's columns."""
-_KEY_BYTES = 500_000_000
-"""Of the bootstrap in memory: its matrices are then applied step by step, by few keys."""
 
 
 @dataclass(frozen=True)
@@ -113,24 +120,26 @@ class Workload:
 
     @property
     def parameters(self) -> hm.ckks.Parameters:
-        """Of one prime for scores, and of a bootstrap to six levels for the indicator, and one for payloads,
-        or two that make it steeper, and one more for the range of a count. 128 bits of security; the toy
-        instance has none."""
+        """Of one prime for scores, and of a bootstrap to four levels: three for the indicator, one for
+        payloads; or to nine, five of them for the indicator's last polynomial and one for the range of a
+        count. 128 bits of security; the toy instance has none."""
         import hemera as hm  # the last stage does without it
 
         return hm.ckks.Parameters.for_bootstrapping(
             "n16-40",
             degree=self.degree,
-            levels=9 if self.count_only else 7,
-            scale_bits=30,
+            levels=9 if self.count_only else 4,
+            scale_bits=_SCORE_BITS,
             order="from-coefficients",
-            last_bits=34,
-            ratio_bits=4,
+            last_bits=_SCORE_BITS + _RATIO_BITS,
+            ratio_bits=_RATIO_BITS,
             slots_to_coefficients=[],
-            coefficients_to_slots=[30, 30, 30],
-            eval_mod_error=-14,
-            constant_bits=18,
-            special_primes=5,
+            coefficients_to_slots=[28, 28, 28],
+            eval_mod_error=-13,
+            constant_bits=17,
+            sine_degree=7,
+            doublings=4,
+            special_primes=8,
             security=None if self.size == 0 else 128,
         )
 
@@ -138,29 +147,30 @@ class Workload:
         """Of scores."""
         import hemera as hm
 
-        return hm.circuits.Bootstrap(self.parameters, key_memory_limit=_KEY_BYTES)
+        return hm.circuits.Bootstrap(self.parameters)
+
+    @property
+    def score_scale(self) -> float:
+        """Of scores, before their bootstrap."""
+        return 2.0**_SCORE_BITS
 
     @property
     def query_scale(self) -> float:
         """Of the entries of the query: a power of two. An error of a product is that of a record's entry
         times this scale, and that of the query's times the records', of which N add up."""
-        return 2.0 ** round((self._score_bits + math.log2(self.degree) / 2) / 2)
+        return 2.0 ** round((_SCORE_BITS + math.log2(self.degree) / 2) / 2)
 
     @property
     def record_scale(self) -> float:
         """Of the entries of records: both scales make that of scores."""
-        return 2.0**self._score_bits / self.query_scale
-
-    @property
-    def _score_bits(self) -> int:
-        return 30
+        return self.score_scale / self.query_scale
 
     def columns_of(self, rows: NDArray[np.float32], group: range, share: range) -> NDArray[np.float64]:
         """The coefficients [entry, block, i] of a file. Places without a record have zeros."""
         found = np.zeros((len(share), len(group), self.degree))
         for place, block in enumerate(group):
             part = rows[block * self.degree : (block + 1) * self.degree, share.start : share.stop]
-            np.divide(part.T, LARGEST, out=found[:, place, : len(part)])
+            found[:, place, : len(part)] = part.T
         return found
 
     def payload_of(self, payloads: NDArray[np.int16], group: range) -> NDArray[np.complex128]:
@@ -168,19 +178,22 @@ class Workload:
         and imaginary parts."""
         whole = np.zeros((len(group) * self.degree, PAYLOAD + 1))
         part = payloads[group.start * self.degree : group.stop * self.degree]
-        whole[: len(part), :PAYLOAD] = part / PAYLOAD_SCALE
-        whole[: len(part), PAYLOAD] = 1
+        whole[: len(part), :PAYLOAD] = part / _PAYLOAD_SCALE
+        whole[: len(part), PAYLOAD] = 0.5
         placed = whole.reshape(len(group), 2, self.degree // 2, PAYLOAD + 1)[:, :, self._order]
         numbers = placed.transpose(3, 1, 0, 2)  # [number, half, block, s]
         return numbers[0::2] + 1j * numbers[1::2]
 
     def matches_of(self, decrypted: NDArray[np.complex128]) -> NDArray[np.int16]:
-        """The payloads of records that match, of decrypted slots [pair, half, block, s] of payloads times the
-        indicator. Records are in no order."""
+        """The payloads of records that match, of decrypted slots [pair, half, block, s] of payloads times
+        twice the indicator. Records are in no order.
+
+        The indicator of a match is some number above that of the bound, and by it payloads are divided.
+        """
         parts = np.stack([decrypted.real, decrypted.imag], axis=1)  # [pair, part, ...]
         records = parts.reshape(PAYLOAD + 1, -1)
-        found = records[:PAYLOAD, np.rint(records[PAYLOAD]) == 1].T
-        return np.rint(found * PAYLOAD_SCALE).astype(np.int16)
+        found = records[:, records[PAYLOAD] > indicator(_wave(np.float64(_BOUND)))]
+        return np.rint(found[:PAYLOAD] / found[PAYLOAD] * (_PAYLOAD_SCALE / 2)).astype(np.int16).T
 
     @property
     def _order(self) -> NDArray[np.intp]:
@@ -191,20 +204,47 @@ class Workload:
         return order
 
 
-def indicator() -> NDArray[np.float64]:
-    """Coefficients, in the Chebyshev basis, of the polynomial of scores that is nearest to 0 for cosines up
-    to LOW, and to 1 from HIGH on, by Lawson's weights: its error is below 2^-18."""
-    from numpy.polynomial import chebyshev  # of the server alone
+shift = _RATIO / 4 - 1
+"""That is added to scores: so a bootstrap's sine is largest where they are 1."""
 
-    low, high = np.arccos(LOW / LARGEST), np.arccos(HIGH / LARGEST)
-    x = np.cos(np.concatenate([np.linspace(np.pi, low, 800), np.linspace(high, 0, 300)]))
-    wanted = (x >= HIGH / LARGEST - 2**-40).astype(float)
-    powers = chebyshev.chebvander(x, _DEGREE)
-    weights = np.ones(len(x))
+
+def _wave(scores: NDArray[np.float64]) -> NDArray[np.float64]:
+    """What a bootstrap makes of shifted scores: a sine, times the slope that it has for larger periods."""
+    angle = 2 * math.pi / _RATIO
+    found: NDArray[np.float64] = (1 + angle * angle / 8) / angle * np.sin(angle * (scores + shift))
+    return found
+
+
+def indicator(waves: Any) -> Any:
+    """Of waves, in the clear or encrypted: below 2^-10 where scores are no match, and from 0.27 to 0.9 where
+    they are, in three levels.
+
+    The Chebyshev polynomial of degree 8 is at most 1 on all that scores up to LOW, or near -1, can become,
+    and grows from there on as no other one of its degree.
+    """
+    low, high = _wave(np.array([-0.5 * _RATIO + 1, LOW + _MARGIN]))
+    share = ((high - low) / 4) ** 2
+    x = waves - (low + high) / 2
+    x = x * x - 2 * share
+    x = (x * x - 2 * share**2) * _WHOLE
+    return x * x - 2 * (_WHOLE * share**2) ** 2
+
+
+def exact() -> NDArray[np.float64]:
+    """Coefficients, in the Chebyshev basis, of a polynomial that is 0 and 1, with an error below 2^-20, in
+    place of the indicator's values, of x = 2 indicator - 1, by Lawson's weights."""
+    from numpy.polynomial import chebyshev  # to count alone
+
+    scores = np.concatenate(
+        [np.linspace(-1 - _MARGIN, LOW + _MARGIN, 500), np.linspace(HIGH - _MARGIN, 1, 500)]
+    )
+    wanted = np.repeat([0.0, 1.0], 500)
+    powers = chebyshev.chebvander(2 * indicator(_wave(scores)) - 1, _DEGREE)
+    weights = np.ones(len(scores))
     best, least = np.zeros(_DEGREE + 1), np.inf
     for _ in range(_ROUNDS):
-        weighted = powers.T * weights
-        found = np.linalg.solve(weighted @ powers, weighted @ wanted)
+        root = np.sqrt(weights)
+        found = np.linalg.lstsq(powers * root[:, None], wanted * root, rcond=None)[0]
         errors = np.abs(powers @ found - wanted)
         if errors.max() < least:
             best, least = found, float(errors.max())

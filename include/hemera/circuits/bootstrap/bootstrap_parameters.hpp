@@ -31,7 +31,9 @@ struct BootstrapSettings {
   double scale_bits = 40;
   BootstrapOrder order = BootstrapOrder::slots_first;
   /// Of q_0, the modulus that is raised, and of q_0 over the scale of what is raised. In the standard order
-  /// and from coefficients their difference is the scale of the user's lowest level.
+  /// and from coefficients their difference is the scale of the user's lowest level. With a ratio below 3
+  /// bits a bootstrap gives the sine itself, for x of any size, a function of period 2^ratio_bits:
+  /// sin(2 pi x / 2^ratio_bits) 2^ratio_bits / (2 pi) (1 + (2 pi / 2^ratio_bits)^2 / 8).
   double last_bits = 45;
   double ratio_bits = 12;
   /// That each matrix drops, in the order in which they are applied. From coefficients there are none of
@@ -57,7 +59,8 @@ struct BootstrapSettings {
   /// / 2^ratio_bits, for slots x of any size.
   bool exponential = false;
   /// Whether the sine's series is nested products, one a level, in place of parts with coefficients: less
-  /// time and fewer bits of modulus, for sine_range 16, sine_degree 15 and 3 doublings without an arcsine.
+  /// time and fewer bits of modulus, for sine_range 16, sine_degree 15 and 3 doublings without an arcsine,
+  /// and a ratio of 3 bits or more.
   /// Its error of t is 2^-39.8 in the mean. constant_bits do not count then. Empty: where they fit, slots
   /// first, an eval_mod_error of -39 or more.
   std::optional<bool> nested_sine = std::nullopt;
