@@ -1,13 +1,13 @@
 """Stage 10, the second half: the number of matches, or their payloads in lexicographic order."""
 
-import numpy as np
-import workload
+from array import array
 
-work = workload.parse()
-values = np.load(work.secret / "decrypted.npy")
-if work.count_only:
-    result = np.array([round(float(values.flat[0]))], np.int_)
-else:
-    found = work.matches_of(values)
-    result = found[np.lexsort(found.T[::-1])]
-result.tofile(work.io / "results.bin")
+import instance
+
+work = instance.parse(instance.Instance)
+found = work.matches.read_bytes()
+if not work.count_only:
+    numbers = array("h", found).tolist()
+    rows = sorted(numbers[i : i + instance.PAYLOAD] for i in range(0, len(numbers), instance.PAYLOAD))
+    found = array("h", [number for row in rows for number in row]).tobytes()
+(work.io / "results.bin").write_bytes(found)

@@ -12,10 +12,12 @@ import time
 import warnings
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import workload
+from numpy.typing import NDArray
 
 import hemera as hm
 
@@ -34,12 +36,20 @@ keys = readers.submit(ctx.load, work.keys / "keys.bin")
 asked = readers.submit(ctx.load, work.up / "query.bin")
 
 
+def columns_of(file: Path) -> list[hm.Ciphertext]:
+    """The ciphertexts of a file, each by itself."""
+    columns = list(ctx.load(file))
+    ctx.synchronize()
+    return columns
+
+
 def read(group: range) -> list[Future[Any]]:
     """A group's files, columns first, in other threads."""
     names = [f"records{group.start:04d}-{share.start:03d}.bin" for share in work.shares]
+    files = [readers.submit(columns_of, work.up / name) for name in names]
     if not work.count_only:
-        names.append(f"payloads{group.start:04d}.bin")
-    return [readers.submit(ctx.load, work.up / name) for name in names]
+        files.append(readers.submit(ctx.load, work.up / f"payloads{group.start:04d}.bin"))
+    return files
 
 
 ahead = [read(group) for group in work.groups[:_AHEAD]]
@@ -53,20 +63,19 @@ ev = ctx.bind(keys.result())
 waited = 0.0
 
 
-def groups() -> Iterator[list[hm.Ciphertext]]:
-    """The groups' ciphertexts. Time that is spent on waiting for them is not that of computing."""
+def groups() -> Iterator[tuple[list[hm.Ciphertext], list[hm.Ciphertext]]]:
+    """The groups' columns, and what goes with them: payloads. Time that is spent on waiting for them is not
+    that of computing."""
     global waited
     for place in range(len(work.groups)):
         start = time.perf_counter()
-        found = [ev.bind(each.result()) for each in ahead.pop(0)]
+        found = [each.result() for each in ahead.pop(0)]
+        shares, others = found[: len(work.shares)], found[len(work.shares) :]
+        columns = [ev.bind(column) for share in shares for column in share]
+        payloads = [ev.bind(each) for each in others]
         waited += time.perf_counter() - start
         ahead.extend(read(group) for group in work.groups[place + _AHEAD : place + _AHEAD + 1])
-        yield found
-
-
-def scores_of(query: list[hm.Ciphertext], shares: list[hm.Ciphertext]) -> hm.Ciphertext:
-    """Of a group's records."""
-    return ev.dot(query, [column for share in shares for column in share])
+        yield columns, payloads
 
 
 def matched(scores: hm.Ciphertext, *payloads: hm.Ciphertext) -> hm.Ciphertext:
@@ -84,24 +93,19 @@ def prepared(blocks: int) -> Callable[..., Any]:
         return matched
     own = ctx.generate_secret_key()
 
-    def of_zeros(shape: tuple[int, ...], level: int, **given: Any) -> hm.Ciphertext:
-        return ev.bind(ctx.encrypt(ctx.encode(np.zeros(shape), level=level, **given), own))
+    def of_zeros(zeros: NDArray[Any], level: int, **given: Any) -> hm.Ciphertext:
+        return ev.bind(ctx.encrypt(ctx.encode(zeros, level=level, **given), own))
 
     of_query, of_records = (
-        of_zeros((*batch, work.degree), 0, encoding="coefficients", scale=scale)
-        for batch, scale in (((), work.query_scale), ((1, blocks), work.record_scale))
+        of_zeros(np.zeros((*batch, work.degree)), 0, encoding="coefficients", scale=scale)
+        for batch, scale in (((), work.query_scale), ((blocks,), work.record_scale))
     )
-    scores = scores_of([of_query] * work.dims, [of_records] * work.dims)
-    inputs = [scores] if work.count_only else [scores, of_zeros((4, 2, blocks, work.degree // 2), 1)]
+    inputs = [ev.dot([of_query] * work.dims, [of_records] * work.dims)]
+    if not work.count_only:
+        inputs.append(of_zeros(np.zeros((4, 2, blocks, work.degree // 2), np.complex128), 1))
     program = ev.capture(matched, *inputs)
     program(*inputs)
     return program
-
-
-def results_of(query: list[hm.Ciphertext], files: list[hm.Ciphertext]) -> hm.Ciphertext:
-    """Of a group's files."""
-    shares, payloads = (files, []) if work.count_only else (files[:-1], files[-1:])
-    return programs[len(files[0][0])](scores_of(query, shares), *payloads)
 
 
 def counted(results: list[hm.Ciphertext]) -> list[hm.Ciphertext]:
@@ -114,8 +118,8 @@ query = list(ev.bind(asked.result()))
 ctx.synchronize()
 computing = time.perf_counter()
 results = []
-for files in groups():
-    results.append(results_of(query, files))
+for columns, payloads in groups():
+    results.append(programs[len(columns[0])](ev.dot(query, columns), *payloads))
     ctx.synchronize()
 results = counted(results)
 ctx.synchronize()
@@ -133,7 +137,7 @@ if repeats and len(work.groups) == 1:  # whose ciphertexts are still there
     again = []
     for _ in range(repeats):
         begin = time.perf_counter()
-        counted([results_of(query, files)])
+        counted([programs[len(columns[0])](ev.dot(query, columns), *payloads)])
         ctx.synchronize()
         again.append(time.perf_counter() - begin)
     steps["Repeated computation"] = round(statistics.median(again), 5)

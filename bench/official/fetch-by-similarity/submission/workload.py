@@ -12,14 +12,13 @@ entries, of a group.
 
 from __future__ import annotations
 
-import argparse
 import math
 import os
-from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import instance
 import numpy as np
+from instance import PAYLOAD, Instance
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -28,8 +27,6 @@ if TYPE_CHECKING:
 
 __all__ = ["PAYLOAD", "Workload", "exact", "indicator", "parse", "shift", "threads"]
 
-PAYLOAD = 7
-"""Numbers of a record's payload, from 0 to 511."""
 LOW, HIGH = 0.6, 0.85
 """Cosines up to LOW are no match, from HIGH on they are. The workload's data have none in between: records of
 the query's centre have 0.917 with a deviation below 0.01, all others at most 0.5."""
@@ -48,82 +45,17 @@ _PAYLOAD_SCALE = 1024
 _DEGREE = 23
 _ROUNDS = 40
 """Of Lawson's algorithm."""
-_SIZES = (("toy", 128, 1000), ("small", 128, 50_000), ("medium", 256, 1_000_000), ("large", 512, 20_000_000))
-_RINGS = (1 << 11, 1 << 15, 1 << 15, 1 << 15)
-_TOGETHER = 8
-"""Blocks of a group."""
-_SHARE = 8
-"""Entries of a file's columns."""
 
 
-@dataclass(frozen=True)
-class Workload:
-    """An instance of the workload."""
-
-    size: int
-    count_only: bool = False
-    root: Path = Path()
-
-    @property
-    def dims(self) -> int:
-        return _SIZES[self.size][1]
-
-    @property
-    def records(self) -> int:
-        return _SIZES[self.size][2]
-
-    @property
-    def degree(self) -> int:
-        return _RINGS[self.size]
-
-    @property
-    def groups(self) -> list[range]:
-        """The blocks of each group."""
-        blocks = -(-self.records // self.degree)
-        return [range(first, min(first + _TOGETHER, blocks)) for first in range(0, blocks, _TOGETHER)]
-
-    @property
-    def shares(self) -> list[range]:
-        """The entries whose columns are in a file together."""
-        return [range(first, first + _SHARE) for first in range(0, self.dims, _SHARE)]
-
-    @property
-    def data(self) -> Path:
-        return self.root / "datasets" / _SIZES[self.size][0]
-
-    @property
-    def io(self) -> Path:
-        return self.root / "io" / _SIZES[self.size][0]
-
-    @property
-    def keys(self) -> Path:
-        """For the server."""
-        return self.io / "keys"
-
-    @property
-    def secret(self) -> Path:
-        """The client's alone."""
-        return self.io / "secret"
-
-    @property
-    def up(self) -> Path:
-        return self.io / "ciphertexts_upload"
-
-    @property
-    def down(self) -> Path:
-        return self.io / "ciphertexts_download"
-
-    @property
-    def device(self) -> str:
-        """The server's."""
-        return os.environ.get("HEMERA_DEVICE", "auto")
+class Workload(Instance):
+    """An instance, with its parameters and its layout."""
 
     @property
     def parameters(self) -> hm.ckks.Parameters:
         """Of one prime for scores, and of a bootstrap to four levels: three for the indicator, one for
         payloads; or to nine, five of them for the indicator's last polynomial and one for the range of a
         count. 128 bits of security; the toy instance has none."""
-        import hemera as hm  # the last stage does without it
+        import hemera as hm
 
         return hm.ckks.Parameters.for_bootstrapping(
             "n16-40",
@@ -260,8 +192,4 @@ def threads() -> int:
 
 def parse() -> Workload:
     """The instance that the harness asks for."""
-    parser = argparse.ArgumentParser()
-    parser.add_argument("size", type=int, choices=range(len(_SIZES)))
-    parser.add_argument("--count_only", action="store_true")
-    options, _ = parser.parse_known_args()  # --seed is of the harness' data
-    return Workload(options.size, options.count_only)
+    return instance.parse(Workload)

@@ -9,7 +9,6 @@ import shutil
 import subprocess
 import sys
 import tempfile
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -154,14 +153,16 @@ def _row(workload: Workload, size: str, method: str, root: Path, options: argpar
 
 
 _LAUNCH = """
-import os, sys
+import os, sys, time
+begin = time.perf_counter()
 status, usage = os.wait4(os.spawnv(os.P_NOWAIT, sys.argv[2], sys.argv[2:]), 0)[1:]
 with open(sys.argv[1], "w") as file:
-    file.write(str(usage.ru_maxrss * 1024))
+    file.write(f"{time.perf_counter() - begin} {usage.ru_maxrss * 1024}")
 code = os.waitstatus_to_exitcode(status)
 sys.exit(f"ended by signal {-code}" if code < 0 else code and 1)
 """
-"""A small process between: a child's most memory begins with that of its parent."""
+"""A small process between: a child's most memory begins with that of its parent. It writes the child's
+seconds, from its start to its end, and the bytes of its most memory."""
 
 
 def _spent(command: list[str], root: Path, environment: dict[str, str]) -> tuple[float, int]:
@@ -170,16 +171,16 @@ def _spent(command: list[str], root: Path, environment: dict[str, str]) -> tuple
     Raises:
         Error: if it fails.
     """
-    memory = root / "memory.txt"
-    launch = [sys.executable, "-S", "-c", _LAUNCH, str(memory), *command]
-    begin = time.perf_counter()
+    spent = root / "spent.txt"
+    launch = [sys.executable, "-S", "-c", _LAUNCH, str(spent), *command]
     with tempfile.TemporaryFile() as printed:
         done = subprocess.run(launch, cwd=root, env=environment, stdout=printed, stderr=printed, check=False)
         if done.returncode != 0:
             printed.seek(0)
             last = printed.read().decode(errors="replace").strip().splitlines()[-1:]
             raise Error(f"{Path(command[1]).name} failed: {' '.join(last) or 'without a word'}")
-    return round(time.perf_counter() - begin, 3), int(memory.read_text(encoding="utf-8"))
+    seconds, memory = spent.read_text(encoding="utf-8").split()
+    return round(float(seconds), 3), int(memory)
 
 
 def _bytes_in(folder: Path) -> int:
