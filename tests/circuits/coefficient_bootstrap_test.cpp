@@ -191,6 +191,12 @@ TEST_F(CoefficientBootstrap, GivesTheSineItselfOfNumbersThatFillThePeriod) {
   settings.sine_degree = 15;
   settings.doublings = 3;
   EXPECT_THROW(parameters_for_bootstrapping(settings), ParameterError);
+  // Slots first nested products come by themselves, where messages are near the integers.
+  settings = small_settings();
+  settings.ratio_bits = 3.1;
+  EXPECT_TRUE(BootstrapLayout(parameters_for_bootstrapping(settings)).sine.nested);
+  settings.ratio_bits = 2.9;
+  EXPECT_FALSE(BootstrapLayout(parameters_for_bootstrapping(settings)).sine.nested);
 }
 
 TEST_F(CoefficientBootstrap, RefusesWhatItHasNot) {

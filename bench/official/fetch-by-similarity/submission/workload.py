@@ -42,7 +42,9 @@ _WHOLE = 3
 """By which the indicator's values are multiplied on the way: so its largest is below 1."""
 _PAYLOAD_SCALE = 1024
 """Of payloads: half of it their largest, as indicators are doubled."""
-_DEGREE = 23
+_BEYOND = 1.03
+"""Times the largest wave there may be by errors of a bootstrap."""
+_DEGREE = 25
 _ROUNDS = 40
 """Of Lawson's algorithm."""
 
@@ -167,12 +169,13 @@ def exact() -> NDArray[np.float64]:
     place of the indicator's values, of x = 2 indicator - 1, by Lawson's weights."""
     from numpy.polynomial import chebyshev  # to count alone
 
-    scores = np.concatenate(
-        [np.linspace(-1 - _MARGIN, LOW + _MARGIN, 500), np.linspace(HIGH - _MARGIN, 1, 500)]
+    lowest, low, high, highest = _wave(np.array([1 - _RATIO / 2, LOW + _MARGIN, HIGH - _MARGIN, 1]))
+    waves = np.concatenate(
+        [np.linspace(_BEYOND * lowest, low, 500), np.linspace(high, _BEYOND * highest, 500)]
     )
     wanted = np.repeat([0.0, 1.0], 500)
-    powers = chebyshev.chebvander(2 * indicator(_wave(scores)) - 1, _DEGREE)
-    weights = np.ones(len(scores))
+    powers = chebyshev.chebvander(2 * indicator(waves) - 1, _DEGREE)
+    weights = np.ones(len(waves))
     best, least = np.zeros(_DEGREE + 1), np.inf
     for _ in range(_ROUNDS):
         root = np.sqrt(weights)
