@@ -1,10 +1,13 @@
 """Stage 3: the secret key, and keys for the server."""
 
+from concurrent.futures import ThreadPoolExecutor
+
 import workload
 
 import hemera as hm
 
 work = workload.parse()
+planned = ThreadPoolExecutor(1).submit(work.bootstrap)
 for folder in (work.keys, work.secret):
     folder.mkdir(parents=True, exist_ok=True)
 ctx = hm.Context(work.parameters, "cpu")
@@ -16,6 +19,6 @@ keys = ctx.generate_keys(
     sum_slots=work.count_only,
     conjugation=not work.count_only,
     galois_level=1,
-    plan=work.bootstrap(),
+    plan=planned.result(),
 )
 keys.save(work.keys / "keys.bin")

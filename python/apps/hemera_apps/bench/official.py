@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import compileall
 import json
 import os
 import shutil
@@ -17,6 +18,7 @@ import numpy as np
 from rich.console import Console
 from rich.table import Table
 
+import hemera
 from hemera import _machine, _options
 from hemera.errors import Error, FileError
 from hemera_apps.bench.official_bert import Bert
@@ -80,6 +82,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     """Run the stages, check the results, and write what is asked for."""
     console = Console(stderr=options.json == "-")
+    _compile(Path(hemera.__file__).parent)
     rows = []
     for name in options.only:
         workload = Digits(options.mnist) if name == "digits" else _WORKLOADS[name]()
@@ -110,7 +113,14 @@ def _rows_of(workload: Workload, options: argparse.Namespace) -> Iterator[Row]:
                 shutil.copytree(
                     entry / "submission", root / "submission", ignore=shutil.ignore_patterns("__pycache__")
                 )
+                _compile(root / "submission")
                 yield _row(workload, size, method, root, options)
+
+
+def _compile(folder: Path) -> None:
+    """Write the bytecode of a folder's modules, which an installation and the entries' scripts write as well:
+    without it each start of a stage compiles them. Nothing happens where the folder can not be written."""
+    compileall.compile_dir(folder, quiet=2)
 
 
 def _row(workload: Workload, size: str, method: str, root: Path, options: argparse.Namespace) -> Row:
