@@ -12,8 +12,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-import hemera as hm
-
 ENTRY = Path(__file__).parents[3] / "bench" / "official" / "fetch-by-similarity" / "submission"
 FIRST = ["client_key_generation", "client_encode_encrypt_db"]
 EACH = [
@@ -45,8 +43,6 @@ def test_stages(
     def unit(rows: np.ndarray) -> np.ndarray:
         return (rows / np.linalg.norm(rows, axis=-1, keepdims=True)).astype(np.float32)
 
-    if not count_only:  # the way of a GPU: the program is captured on zeros, which a CPU runs as it is
-        monkeypatch.setattr(hm.Context, "device", property(lambda _: "a GPU"))
     centers = unit(random.normal(size=(31, DIMS)))
     noise = 0.3 * unit(random.normal(size=(RECORDS, DIMS)))
     near = centers[random.integers(0, 31, RECORDS)] + noise
