@@ -22,6 +22,7 @@ import hemera
 from hemera import _machine, _options
 from hemera.errors import Error, FileError
 from hemera_apps.bench.official_bert import Bert
+from hemera_apps.bench.official_images import Images
 from hemera_apps.bench.official_workloads import Digits, Products, Search, Workload
 
 Row = dict[str, Any]
@@ -29,6 +30,7 @@ _ENTRIES = Path(__file__).parents[4] / "bench" / "official"
 _WORKLOADS: dict[str, type[Workload]] = {
     "products": Products,
     "digits": Digits,
+    "images": Images,
     "search": Search,
     "bert": Bert,
 }
@@ -63,6 +65,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--mnist", type=Path, metavar="FOLDER", help="MNIST's two files of test images, with or without .gz"
     )
     parser.add_argument(
+        "--cifar", type=Path, metavar="FOLDER", help="CIFAR-10's binary version: the folder of test_batch.bin"
+    )
+    parser.add_argument(
         "--repeats",
         type=int,
         default=5,
@@ -85,7 +90,7 @@ def run(options: argparse.Namespace) -> int:
     _compile(Path(hemera.__file__).parent)
     rows = []
     for name in options.only:
-        workload = Digits(options.mnist) if name == "digits" else _WORKLOADS[name]()
+        workload = _made(name, options)
         for row in _rows_of(workload, options):
             console.print(", ".join(f"{field} {value}" for field, value in row.items()), highlight=False)
             rows.append(row)
@@ -97,10 +102,17 @@ def run(options: argparse.Namespace) -> int:
     return 0
 
 
+def _made(name: str, options: argparse.Namespace) -> Workload:
+    """The workload, with its data where these are given."""
+    if name == "digits":
+        return Digits(options.mnist)
+    return Images(options.cifar) if name == "images" else _WORKLOADS[name]()
+
+
 def _rows_of(workload: Workload, options: argparse.Namespace) -> Iterator[Row]:
     """A row for each size and way of computing that is asked for."""
-    entry = options.entries / workload.name
-    if not (entry / "submission").is_dir():
+    entry = options.entries / workload.folder
+    if not entry.is_dir():
         raise FileError(
             f"there is no entry for {workload.name} in {options.entries}: give --entries, the folder "
             "bench/official of Hemera's sources"
@@ -111,7 +123,7 @@ def _rows_of(workload: Workload, options: argparse.Namespace) -> Iterator[Row]:
             with tempfile.TemporaryDirectory(prefix="hemera-official-", dir=options.folder) as folder:
                 root = Path(folder)
                 shutil.copytree(
-                    entry / "submission", root / "submission", ignore=shutil.ignore_patterns("__pycache__")
+                    entry, root / "submission", ignore=shutil.ignore_patterns("__pycache__", "build")
                 )
                 _compile(root / "submission")
                 yield _row(workload, size, method, root, options)

@@ -29,6 +29,7 @@ class Bert(Workload):
     are not in its repository. "toy" is a small network on a small ring: NOT SECURE."""
 
     name = "BERT"
+    folder = "BERT/submission"
     sizes: ClassVar = {"toy": 1, "single": 1, "small": 100, "medium": 200, "large": 408}
     reference_seconds: ClassVar[Mapping[str, float]] = {"single": 2356.2, "small": 66_624.0}
     """The means of three runs in its repository, of 176 virtual processors; of 100 inputs the time of the

@@ -19,7 +19,16 @@ from numpy.typing import NDArray
 
 from hemera.errors import FileError, NoiseError
 
-__all__ = ["Digits", "Products", "Search", "Workload"]
+__all__ = [
+    "Digits",
+    "Facts",
+    "Products",
+    "Search",
+    "Stage",
+    "Workload",
+    "labels_as_in_the_clear",
+    "network_of_entry",
+]
 
 Stage = tuple[str, list[str]]
 """A program of the entry, and its arguments."""
@@ -30,7 +39,9 @@ class Workload(ABC):
     """A workload of the suite. `root` is the folder in which its stages run."""
 
     name: ClassVar[str]
-    """Of its repository, and of the entry's folder."""
+    """Of its repository, and of the data set where that has several."""
+    folder: ClassVar[str]
+    """Of the entry's programs in `bench/official`."""
     sizes: ClassVar[Mapping[str, int]]
     """Instances, by name: how many things are computed."""
     reference_seconds: ClassVar[Mapping[str, float]]
@@ -73,6 +84,7 @@ class Products(Workload):
     """Products of 64-bit integers modulo 2^64."""
 
     name = "Zn-multiplication"
+    folder = "Zn-multiplication/submission"
     sizes: ClassVar = {"single": 1, "small": 1000, "medium": 100_000, "large": 10_000_000}
     reference_seconds: ClassVar = {"single": 1.41, "small": 1077.0}
     methods = ("levelled", "integers")
@@ -114,6 +126,7 @@ class Digits(Workload):
     weights, again and again, and there are no labels to compare with."""
 
     name = "ml-inference"
+    folder = "ml-inference/submission"
     sizes: ClassVar = {"single": 1, "small": 100, "medium": 1000, "large": 10_000}
     reference_seconds: ClassVar = {"single": 6.48, "small": 633.0, "medium": 6387.8}
     _TIES = (2.0, 0.01)
@@ -130,7 +143,7 @@ class Digits(Workload):
         folder.mkdir(parents=True)
         count = self.sizes[size]
         if self._mnist is None:
-            network = self._network(root)
+            network = network_of_entry(root)
             own = network.calibration
             images = np.zeros((count, 784))
             images[:, network.kept] = own[np.arange(count) % len(own)]
@@ -152,11 +165,6 @@ class Digits(Workload):
             raise FileError(f"can not read {path}, or {packed.name}: {error.strerror}") from error
         return np.frombuffer(data, np.uint8, offset=header)
 
-    @staticmethod
-    def _network(root: Path) -> Any:
-        """The entry's network, on arrays in the clear."""
-        return runpy.run_path(str(root / "submission" / "network.py"))["Network"]()
-
     def stages(self, size: str) -> list[Stage]:
         number = [str(list(self.sizes).index(size))]
         return [
@@ -173,29 +181,24 @@ class Digits(Workload):
     def check(self, root: Path, size: str) -> Facts:
         data = root / "datasets" / size / "intermediate"
         found = np.loadtxt(root / "io" / size / "encrypted_model_predictions.txt", int, ndmin=1)
-        network = self._network(root)
+        network = network_of_entry(root)
         scores = network(np.loadtxt(data / "test_pixels.txt", ndmin=2)[:, network.kept])
-        two = np.sort(scores, axis=1)[:, -2:]
-        expected = scores.argmax(1)
-        if found.shape != expected.shape:
-            raise NoiseError(f"{self.name}: {found.size} digits came, of {expected.size} images")
-        wrong = (found != expected) & (two[:, 1] - two[:, 0] > self._TIES[size == "single"])
-        if wrong.any():
-            raise NoiseError(f"{self.name}: {wrong.sum()} digits are not those of the network in the clear")
+        facts = labels_as_in_the_clear(self.name, found, scores, self._TIES[size == "single"])
         if self._mnist is None:
-            return {"as_in_the_clear": int((found == expected).sum())}
+            return facts
         right = int((found == np.loadtxt(data / "test_labels.txt", int, ndmin=1)).sum())
         if size != "single" and right < self._LEAST_ACCURACY * found.size:
             raise NoiseError(
                 f"{self.name}: {right} of {found.size} digits are right, below the 90% asked for"
             )
-        return {"as_in_the_clear": int((found == expected).sum()), "right": right}
+        return {**facts, "right": right}
 
 
 class Search(Workload):
     """Payloads of the records whose cosine with the query is above 0.8, all encrypted; or their number."""
 
     name = "fetch-by-similarity"
+    folder = "fetch-by-similarity/submission"
     sizes: ClassVar = {"toy": 1000, "small": 50_000, "medium": 1_000_000, "large": 20_000_000}
     reference_seconds: ClassVar = {
         "small fetch": 71.0,
@@ -249,6 +252,33 @@ class Search(Workload):
         if not right:
             raise NoiseError(f"{self.name}: the results are not those of the {matches.sum()} matches")
         return {"matches": int(matches.sum())}
+
+
+def network_of_entry(root: Path) -> Any:
+    """The entry's network, on arrays in the clear."""
+    return runpy.run_path(str(root / "submission" / "network.py"))["Network"]()
+
+
+def labels_as_in_the_clear(name: str, found: NDArray[np.int_], scores: NDArray[Any], tie: float) -> Facts:
+    """How many labels are those of the network in the clear.
+
+    Args:
+        name: of the workload.
+        found: the labels [image].
+        scores: in the clear [image, label].
+        tie: of the two largest scores: an image with a smaller difference may get either label.
+
+    Raises:
+        NoiseError: if another label was found, or another number of them.
+    """
+    expected = scores.argmax(1)
+    if found.shape != expected.shape:
+        raise NoiseError(f"{name}: {found.size} labels came, of {expected.size} images")
+    two = np.sort(scores, axis=1)[:, -2:]
+    wrong = (found != expected) & (two[:, 1] - two[:, 0] > tie)
+    if wrong.any():
+        raise NoiseError(f"{name}: {wrong.sum()} labels are not those of the network in the clear")
+    return {"as_in_the_clear": int((found == expected).sum())}
 
 
 def _unit(rows: NDArray[np.float32]) -> NDArray[np.float32]:

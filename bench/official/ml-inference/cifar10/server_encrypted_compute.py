@@ -1,0 +1,25 @@
+"""Stage 7: the scores of all images."""
+
+import functools
+
+import workload
+
+import hemera as hm
+
+work = workload.parse()
+package = work.package()
+ctx = hm.Context(package.params, work.device)
+steps = workload.Steps(ctx)
+with steps.of("Reading"):
+    keys = ctx.load(work.keys / "keys.bin")
+    package.check(ctx, keys)
+    model = package.prepare(ctx)
+    ev = model.bind(keys)
+network = workload.Graphed(ev, model)
+for path in sorted(work.up.glob("images*.bin")):
+    with steps.of("Reading"):
+        images = ev.load(path)
+    scores = steps.compute(functools.partial(network, images))
+    with steps.of("Writing"):
+        scores.save(work.down / path.name.replace("images", "scores"))
+steps.save(work.io / "server_reported_steps.json")

@@ -1,0 +1,170 @@
+"""What the stages of the entry agree on: instances, files, the device, and the compiled network."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import statistics
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TypeVar
+
+import hemera as hm
+
+__all__ = ["BUILD", "SAMPLES", "Graphed", "Steps", "Workload", "parse"]
+
+BUILD = Path(__file__).with_name("build")
+"""Of `compile_network.py`."""
+SAMPLES = {"one": 1, "few": 4}
+"""The compiled programs, and how many images each has in a ciphertext."""
+_SIZES = ("single", "small", "medium", "large")
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class Workload:
+    """An instance of the workload, in the harness' folders."""
+
+    size: int
+    root: Path = Path()
+
+    @property
+    def pixels(self) -> Path:
+        """The images, one in a line."""
+        return self.root / "datasets" / _SIZES[self.size] / "intermediate" / "test_pixels.txt"
+
+    @property
+    def io(self) -> Path:
+        return self.root / "io" / _SIZES[self.size]
+
+    @property
+    def keys(self) -> Path:
+        """For the server."""
+        return self.io / "public_keys"
+
+    @property
+    def secret(self) -> Path:
+        """The client's alone."""
+        return self.io / "secret_key"
+
+    @property
+    def images(self) -> Path:
+        """The images, as the client's next stage reads them."""
+        return self.io / "intermediate" / "images.npy"
+
+    @property
+    def scores(self) -> Path:
+        """What the client decrypted."""
+        return self.io / "intermediate" / "scores.npy"
+
+    @property
+    def up(self) -> Path:
+        return self.io / "ciphertexts_upload"
+
+    @property
+    def down(self) -> Path:
+        return self.io / "ciphertexts_download"
+
+    @property
+    def device(self) -> str:
+        """The server's."""
+        return os.environ.get("HEMERA_DEVICE", "auto")
+
+    @property
+    def _layout(self) -> str:
+        return "few" if self.size else "one"
+
+    def interface(self) -> hm.serving.Interface:
+        """The client's part of the compiled network."""
+        described = json.loads((BUILD / f"{self._layout}.json").read_text())
+        return hm.serving.Interface.from_dict(described)
+
+    def package(self) -> hm.serving.Package:
+        """The server's part: the program, with its weights."""
+        return hm.serving.Package.load(BUILD / f"{self._layout}.hemera-model")
+
+    def client(self, interface: hm.serving.Interface) -> tuple[hm.Context, hm.SecretKey]:
+        """The client's context, and its key."""
+        ctx = hm.Context(interface.params, "cpu")
+        return ctx, ctx.load(self.secret / "secret_key.bin")
+
+    def make_folders(self) -> None:
+        for folder in (self.keys, self.secret, self.up, self.down, self.images.parent):
+            folder.mkdir(parents=True, exist_ok=True)
+
+
+def parse() -> Workload:
+    """The instance that the harness asks for."""
+    parser = argparse.ArgumentParser()
+    parser.add_argument("size", type=int, choices=range(len(_SIZES)))
+    return Workload(parser.parse_args().size)
+
+
+class Graphed:
+    """The network on a ciphertext: from the second call on as a graph, where the device has graphs."""
+
+    def __init__(self, ev: hm.Evaluator, model: hm.serving.PreparedModel) -> None:
+        self._ev, self._model = ev, model
+        self._called = False
+        self._graph: Callable[[hm.Ciphertext], hm.Ciphertext] | None = None
+
+    def __call__(self, images: hm.Ciphertext) -> hm.Ciphertext:
+        """The scores."""
+        if self._called and self._graph is None and self._model.captures:
+            self._graph = self._ev.capture(self._run, images)
+        self._called = True
+        return self._run(images) if self._graph is None else self._graph(images)
+
+    def _run(self, images: hm.Ciphertext) -> hm.Ciphertext:
+        return self._model.run(self._ev, [images])[0]
+
+
+class Steps:
+    """Seconds of the server's steps, each added up over the parts of the instance."""
+
+    def __init__(self, *contexts: hm.Context) -> None:
+        self._contexts = contexts
+        self._began = time.perf_counter()
+        self._seconds: dict[str, float] = {}
+
+    def _wait(self) -> None:
+        """Until all devices have done their work."""
+        for context in self._contexts:
+            context.synchronize()
+
+    @contextmanager
+    def of(self, name: str) -> Iterator[None]:
+        """The time of the block, until the device has done its work."""
+        self._wait()
+        begin = time.perf_counter()
+        yield
+        self._wait()
+        self._seconds[name] = self._seconds.get(name, 0.0) + time.perf_counter() - begin
+
+    def compute(self, run: Callable[[], T]) -> T:
+        """The result of `run`. With HEMERA_REPEATS=n also the median of n more runs is kept: they find
+        everything warm, as in a server that runs for longer than one request."""
+        with self.of("Encrypted computation"):
+            result = run()
+        again = []
+        for _ in range(int(os.environ.get("HEMERA_REPEATS", "0"))):
+            self._wait()
+            begin = time.perf_counter()
+            run()
+            self._wait()
+            again.append(time.perf_counter() - begin)
+        if again:
+            name = "Repeated computation"
+            self._seconds[name] = self._seconds.get(name, 0.0) + statistics.median(again)
+        return result
+
+    def save(self, path: Path) -> None:
+        """As the harnesses of other workloads of the suite read them."""
+        total = {**self._seconds, "Total": time.perf_counter() - self._began}
+        steps = {name: round(seconds, 5) for name, seconds in total.items()}
+        path.write_text(json.dumps(steps))
+        print("         [server]", ", ".join(f"{name}: {seconds} s" for name, seconds in steps.items()))
