@@ -46,7 +46,8 @@ class Images(Workload):
         folder.mkdir(parents=True)
         count = self.sizes[size]
         if size == "toy":
-            np.savez(root / "submission" / "weights.npz", **_small_network(random))
+            small: dict[str, Any] = _small_network(random)
+            np.savez(root / "submission" / "weights.npz", **small)
         if size == "toy" or self._cifar is None:
             kept = network_of_entry(root).calibration
             images = kept[np.arange(count) % len(kept)]
@@ -119,8 +120,8 @@ def _small_network(random: np.random.Generator) -> dict[str, NDArray[Any]]:
     images."""
 
     def weights(results: int, channels: int, kernel: int) -> NDArray[np.float64]:
-        size = (results, channels, kernel, kernel)
-        return random.normal(size=size) * 0.3 / np.sqrt(channels * kernel**2)
+        deviation = 0.3 / np.sqrt(channels * kernel**2)
+        return random.normal(0, deviation, (results, channels, kernel, kernel))
 
     parts: dict[str, NDArray[Any]] = {"mean": np.full(3, 0.5), "first": weights(2, 3, 3)}
     channels = 2
