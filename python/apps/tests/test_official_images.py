@@ -41,7 +41,7 @@ def in_the_clear(parts: dict[str, NDArray[Any]], images: NDArray[np.float64]) ->
     for image in images:
         x = convolved(image - parts["mean"][:, None, None], parts["first"], 1, 1)
         for block in range(sum(name.startswith("inner") for name in parts)):
-            h = (x + parts[f"moved{block}"][:, None, None]) ** 2
+            h = (x + parts[f"moved{block}"][:, None, None]) ** 2 if f"moved{block}" in parts else x
             stride = 2 if f"short{block}" in parts else 1
             y = convolved(h, parts[f"inner{block}"], stride, 1) + parts[f"bias{block}"][:, None, None]
             x = convolved(h, parts[f"short{block}"], 2, 0) if stride == 2 else x
@@ -161,19 +161,20 @@ def test_rows(tmp_path: Path) -> None:
     assert list(row["stage_seconds"]) == [stage for stage, _ in Images().stages("toy")]
 
 
-def test_folding(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A network in PyTorch, with its norms, gives the scores of its folded arrays."""
+@pytest.mark.parametrize("before", [True, False])
+def test_folding(before: bool, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """A network in PyTorch, with its norms, gives the scores of its folded arrays, as the entry's network."""
     torch = pytest.importorskip("torch")
     monkeypatch.syspath_prepend(str(ENTRY))
     trained = runpy.run_path(str(ENTRY / "training_network.py"))
     torch.manual_seed(1)
-    net = trained["TrainedNetwork"](2, 2).double()
+    net = trained["TrainedNetwork"](2, 2, before=before).double()
     with torch.no_grad():
         for part in net.parameters():
             part.add_(0.1 * torch.randn_like(part))
         for square in net.squares():
             square.start()
-        batches = torch.randn(2, 8, 3, 16, 16, dtype=torch.double)
+        batches = torch.randn(3, 8, 3, 16, 16, dtype=torch.double)
         for batch in batches:
             net(batch)
         for square in net.squares():
@@ -183,10 +184,20 @@ def test_folding(monkeypatch: pytest.MonkeyPatch) -> None:
             torch.tensor(trained[name], dtype=torch.double)[:, None, None] for name in ("MEAN", "DEVIATION")
         )
         expected = net((images - mean) / deviation).numpy()
-    parts = {name: part.numpy() for name, part in trained["folded"](net).items()}
-    first = torch.stack([net.first(batch) for batch in batches]).detach().numpy()
+        parts = trained["folded"](net)
+        scores, far = trained["folded_scores"](parts, images)
+        first = torch.stack([net.first(batch) for batch in batches]).numpy()
+    np.testing.assert_allclose(scores.numpy(), expected, rtol=1e-6)
+    arrays = {name: part.numpy() for name, part in parts.items()} | {"mean": np.array(trained["MEAN"])}
+    np.testing.assert_allclose(in_the_clear(arrays, images.numpy()), expected, rtol=1e-9)
+    np.testing.assert_allclose(far[-1].numpy(), np.abs(expected).max(1), rtol=1e-6)
+    assert len(far) == len(net.squares()) + 1
     square = net.squares()[0]
-    np.testing.assert_allclose(square.mean.numpy(), first.mean((0, 1, 3, 4)), atol=1e-6)
-    np.testing.assert_allclose(square.variance.numpy(), first.var((1, 3, 4)).mean(0), rtol=1e-6)
-    parts["mean"] = np.array(trained["MEAN"])
-    np.testing.assert_allclose(in_the_clear(parts, images.numpy()), expected, rtol=1e-9)
+    if before:  # of the first convolution's values
+        np.testing.assert_allclose(square.mean.numpy(), np.median(first.mean((1, 3, 4)), 0), atol=1e-6)
+        np.testing.assert_allclose(square.variance.numpy(), np.median(first.var((1, 3, 4)), 0), rtol=1e-6)
+    path = tmp_path / "weights.npz"
+    np.savez(path, calibration=np.zeros((1, 3, 16, 16), np.uint8), **arrays)
+    network = runpy.run_path(str(ENTRY / "network.py"))["Network"](path)
+    found = np.stack([network(image) for image in images.numpy()])
+    np.testing.assert_allclose(found, expected, rtol=1e-9)

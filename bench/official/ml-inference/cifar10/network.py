@@ -21,7 +21,7 @@ class Network:
     Blocks have the pre-activation form: K. He, X. Zhang, S. Ren, J. Sun, "Identity mappings in deep residual
     networks" (ECCV 2016). The file has these arrays of block n:
 
-    - "moved": added to the sum before its square.
+    - "moved": added to the sum before its square; there is none, if the block has no square of the sum.
     - "inner" and "bias": the first convolution.
     - "outer": the second convolution.
     - "short": the convolution in place of the identity, of a block that halves the image.
@@ -44,8 +44,9 @@ class Network:
         parts = self._parts
         x = conv(image - _columns(parts["mean"]), parts["first"], padding=1)
         block = 0
-        while f"moved{block}" in parts:
-            h = (x + _columns(parts[f"moved{block}"])) ** 2
+        while f"inner{block}" in parts:
+            moved = parts.get(f"moved{block}")
+            h = x if moved is None else (x + _columns(moved)) ** 2
             short = parts.get(f"short{block}")
             stride = 1 if short is None else 2
             y = conv(h, parts[f"inner{block}"], parts[f"bias{block}"], stride=stride, padding=1) ** 2

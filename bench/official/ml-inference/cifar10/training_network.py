@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import torch
 from torch.nn import functional
 
-__all__ = ["DEVIATION", "MEAN", "Square", "TrainedNetwork", "folded"]
+__all__ = ["DEVIATION", "MEAN", "Square", "TrainedNetwork", "folded", "folded_scores"]
 
 MEAN = (0.4914, 0.4822, 0.4465)
 DEVIATION = (0.2470, 0.2435, 0.2616)
@@ -32,19 +30,20 @@ class Square(torch.nn.Module):
         self.far = torch.zeros(0)
         """The largest magnitude of z in each image of the last batch."""
         self._settled = False
-        self._sums: list[Any] | None = None
+        self._batches: list[tuple[torch.Tensor, torch.Tensor]] | None = None
 
     def start(self) -> None:
-        """From now on means and variances of batches are collected."""
-        self._settled, self._sums = False, [0, 0, 0]
+        """From now on variances and means of batches are collected."""
+        self._settled, self._batches = False, []
 
     def settle(self) -> None:
-        """From now on the norm is that of the collected batches."""
-        assert self._sums is not None
-        mean, variance, count = self._sums
-        self.mean.copy_(mean / count)
-        self.variance.copy_(variance / count)
-        self._settled, self._sums = True, None
+        """From now on the norm is the median of the collected batches, on which a single image far off has no
+        effect."""
+        assert self._batches
+        variances, means = (torch.stack(each).median(0).values for each in zip(*self._batches, strict=True))
+        self.mean.copy_(means)
+        self.variance.copy_(variances)
+        self._settled, self._batches = True, None
 
     def train_again(self) -> None:
         """From now on the norm is that of each batch."""
@@ -56,11 +55,8 @@ class Square(torch.nn.Module):
             z = (x - self.mean[:, None, None]) * scale[:, None, None]
         else:
             z = functional.batch_norm(x, None, None, None, None, True, 0.0, _LEAST_VARIANCE)
-            if self._sums is not None:
-                variance, mean = torch.var_mean(x, (0, 2, 3), correction=0)
-                self._sums = [
-                    so_far + own for so_far, own in zip(self._sums, (mean, variance, 1), strict=True)
-                ]
+            if self._batches is not None:
+                self._batches.append(torch.var_mean(x, (0, 2, 3), correction=0))
         self.far = z.abs().amax((1, 2, 3))
         return _FACTOR * (z + self.shift[:, None, None]) ** 2
 
@@ -71,9 +67,10 @@ class Square(torch.nn.Module):
 
 
 class TrainedNetwork(torch.nn.Module):
-    """Three groups of `blocks` blocks, of `width`, twice and four times as many channels."""
+    """Three groups of `blocks` blocks, of `width`, twice and four times as many channels. A block has a
+    square between its convolutions and, with `before`, one before them."""
 
-    def __init__(self, blocks: int = 3, width: int = 16) -> None:
+    def __init__(self, blocks: int = 3, width: int = 16, *, before: bool = True) -> None:
         super().__init__()
         channels = width
         self.first = torch.nn.Conv2d(3, width, 3, padding=1, bias=False)
@@ -81,8 +78,8 @@ class TrainedNetwork(torch.nn.Module):
         for group in range(3):
             for at in range(blocks):
                 own, stride = width << group, 2 if group and not at else 1
-                parts = {
-                    "before": Square(channels),
+                parts: dict[str, torch.nn.Module] = {"before": Square(channels)} if before else {}
+                parts |= {
                     "inner": torch.nn.Conv2d(channels, own, 3, stride, 1, bias=False),
                     "between": Square(own),
                     "outer": torch.nn.Conv2d(own, own, 3, 1, 1, bias=False),
@@ -104,7 +101,7 @@ class TrainedNetwork(torch.nn.Module):
         """The scores [image, class] of images less MEAN, by DEVIATION."""
         x = self.first(images)
         for block in self.blocks:
-            h = block["before"](x)
+            h = block["before"](x) if "before" in block else x
             y = block["outer"](block["between"](block["inner"](h)))
             x = (block["short"](h) if "short" in block else x) + y
         return self.last(self.act(x).mean((2, 3)))
@@ -118,7 +115,9 @@ def folded(net: TrainedNetwork) -> dict[str, torch.Tensor]:
     deviation = torch.tensor(DEVIATION, dtype=torch.double, device=net.first.weight.device)
     parts = {"first": net.first.weight.double() / deviation[:, None, None]}
     for at, block in enumerate(net.blocks):
-        _, parts[f"moved{at}"], factor = block["before"].affine()
+        factor = torch.ones_like(block["inner"].weight[0, :, 0, 0], dtype=torch.double)
+        if "before" in block:
+            _, parts[f"moved{at}"], factor = block["before"].affine()
         scale, moved, _ = block["between"].affine()
         # The inner convolution gives z + t itself, so that 0.2 is left for the outer one.
         inner = block["inner"].weight.double() * factor[:, None, None]
@@ -131,3 +130,33 @@ def folded(net: TrainedNetwork) -> dict[str, torch.Tensor]:
     parts["last"] = (net.last.weight.double() * factor).T
     parts["last_bias"] = net.last.bias.double()
     return {name: part.detach() for name, part in parts.items()}
+
+
+def folded_scores(parts: dict[str, torch.Tensor], images: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+    """What `network.Network` computes, of many images [image, 3, rows, columns] with pixels from 0 to 1.
+
+    Returns:
+        The scores [image, class], and the largest magnitude of each image [value, image] before each square,
+        and of its scores.
+    """
+    far = []
+
+    def square(x: torch.Tensor) -> torch.Tensor:
+        far.append(x.abs().amax((1, 2, 3)))
+        return x**2
+
+    def columns(name: str) -> torch.Tensor:
+        return parts[name][:, None, None]
+
+    x = functional.conv2d(images - images.new_tensor(MEAN)[:, None, None], parts["first"], padding=1)
+    at = 0
+    while f"inner{at}" in parts:
+        h = square(x + columns(f"moved{at}")) if f"moved{at}" in parts else x
+        short = parts.get(f"short{at}")
+        stride = 1 if short is None else 2
+        y = functional.conv2d(h, parts[f"inner{at}"], parts[f"bias{at}"], stride, 1)
+        y = functional.conv2d(square(y), parts[f"outer{at}"], padding=1)
+        x = y + (x if short is None else functional.conv2d(h, short, stride=stride))
+        at += 1
+    scores = square(x + columns("moved")).mean((2, 3)) @ parts["last"] + parts["last_bias"]
+    return scores, torch.stack([*far, scores.abs().amax(1)])
