@@ -11,9 +11,9 @@ package = work.package()
 ctx = hm.Context(package.params, work.device)
 steps = workload.Steps(ctx)
 with steps.of("Reading"):
+    model = package.prepare(ctx)
     keys = ctx.load(work.keys / "keys.bin")
     package.check(ctx, keys)
-    model = package.prepare(ctx)
     ev = model.bind(keys)
 network = workload.Graphed(ev, model)
 for path in sorted(work.up.glob("images*.bin")):
