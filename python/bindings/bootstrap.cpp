@@ -273,6 +273,7 @@ void bind_bootstrap(nb::module_& m) {
       .def_prop_ro("factors_log2", &Bootstrap::factors_log2)
       .def_prop_ro("order", [](const Bootstrap& self) { return std::string(order_name(self.order())); })
       .def_prop_ro("is_exponential", &Bootstrap::is_exponential)
+      .def_prop_ro("gives_sine", &Bootstrap::gives_sine)
       .def_prop_ro("gives_parts", &Bootstrap::gives_parts)
       .def_prop_ro("ratio", &Bootstrap::ratio)
       .def_prop_ro("failure_log2", &Bootstrap::failure_log2)

@@ -108,6 +108,35 @@ def test_what_coefficients_can_not_be() -> None:
         ctx.encode(numbers, encoding="coefficients", level=9)
 
 
+def test_of_a_small_ratio_results_are_the_sine(plan: hm.circuits.Bootstrap) -> None:
+    fields = {"ratio_bits": 1.27, "last_bits": 31.27, "sine_degree": 7, "doublings": 4, "eval_mod_error": -13}
+    params = hm.ckks.Parameters.for_bootstrapping("test-40", **(COARSE | fields))
+    sines = hm.circuits.Bootstrap(params)
+    assert sines.gives_sine
+    assert not plan.gives_sine
+    assert sines.report().startswith("bootstrap of 1024 complex slots, from coefficients, to their sines")
+    assert sines.expected_precision()[1] > 6  # beside the sine
+    ctx = hm.Context(params, "cpu")
+    sk = ctx.generate_secret_key()
+    ev = ctx.bind(ctx.generate_keys(sk, public_key=False, plan=sines))
+    values = np.random.default_rng(4).uniform(-1.2, 1.2, params.degree)
+    found = ctx.decrypt(
+        sines(ev.bind(ctx.encrypt(ctx.encode(values, encoding="coefficients", level=0), sk))), sk
+    )
+    angle = 2 * np.pi / sines.ratio
+    wanted = (1 + angle**2 / 8) / angle * np.sin(angle * in_slots(values))
+    np.testing.assert_allclose(found, wanted, rtol=0, atol=0.02)
+    in_order = in_slots(values)
+    np.testing.assert_allclose(sines.simulate(in_order[0] + 1j * in_order[1]).real, wanted, rtol=0, atol=0.02)
+    first = COARSE | fields | {"order": "slots-first", "slots_to_coefficients": [30, 30, 30]}
+    other = hm.ckks.Parameters.for_bootstrapping("test-40", **first)
+    ctx = hm.Context(other, "cpu")
+    refresh = hm.circuits.Bootstrap(other, slots=64)
+    keys = ctx.generate_keys(ctx.generate_secret_key(), plan=refresh)
+    with pytest.raises(hm.errors.ParameterError, match="a sine in the values' place"):
+        ctx.bind(keys, bootstrap=refresh)
+
+
 def test_no_evaluator_refreshes_values_with_it(
     params: hm.ckks.Parameters, plan: hm.circuits.Bootstrap
 ) -> None:

@@ -154,6 +154,11 @@ AutomaticBootstraps::AutomaticBootstraps(std::shared_ptr<const PreparedBootstrap
     throw ParameterError(
         "automatic bootstraps: this plan's give exponentials in the values' place; call the plan instead");
   }
+  if (bootstrap_->plan().gives_sine()) {
+    throw ParameterError(
+        "automatic bootstraps: this plan's give a sine in the values' place; call the plan instead, or use a "
+        "ratio_bits of 3 or more");
+  }
   if (bootstrap_->plan().order() == BootstrapOrder::from_coefficients) {
     throw ParameterError(
         "automatic bootstraps: this plan's give coefficients in the slots' place; call the plan instead");

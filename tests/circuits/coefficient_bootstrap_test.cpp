@@ -187,6 +187,13 @@ TEST_F(CoefficientBootstrap, GivesTheSineItselfOfNumbersThatFillThePeriod) {
     model_squares += std::pow(model[i].real() - wanted, 2);
   }
   EXPECT_NEAR(std::log2(squares / model_squares) / 2, 0, 0.5);
+  EXPECT_TRUE(plan.gives_sine());
+  EXPECT_FALSE(Bootstrap(parameters_for_bootstrapping(coarse_settings())).gives_sine());
+  Values wanted;
+  for (const Complex& value : given) wanted.emplace_back(slope * std::sin(angle * value.real()));
+  const Precision precision = precision_of(found, wanted), expected = plan.expected_precision();
+  EXPECT_NEAR(precision.mean_bits, expected.mean_bits, 0.5);
+  EXPECT_NEAR(precision.worst_bits, expected.worst_bits, 1.5);
   settings.nested_sine = true;
   settings.sine_degree = 15;
   settings.doublings = 3;
@@ -196,7 +203,21 @@ TEST_F(CoefficientBootstrap, GivesTheSineItselfOfNumbersThatFillThePeriod) {
   settings.ratio_bits = 3.1;
   EXPECT_TRUE(BootstrapLayout(parameters_for_bootstrapping(settings)).sine.nested);
   settings.ratio_bits = 2.9;
-  EXPECT_FALSE(BootstrapLayout(parameters_for_bootstrapping(settings)).sine.nested);
+  const rlwe::Parameters slots_first = parameters_for_bootstrapping(settings);
+  EXPECT_FALSE(BootstrapLayout(slots_first).sine.nested);
+  EXPECT_THROW(Bootstrap(slots_first, {.iterations = 2}), ParameterError);
+  const Bootstrap sines(slots_first, {.slots = 64});
+  const BootstrapSession other(slots_first, sines);
+  const auto prepared = std::make_shared<const PreparedBootstrap>(other.client.context, sines);
+  EXPECT_THROW(AutomaticBootstraps(prepared, other.evaluator.keys()), ParameterError);
+  // Values that are divided before it come back as multiples of their sine.
+  const Values values = ckks::random_values(64, 3);
+  const Values magnified = sines.simulate(values, 7, 2);
+  const double turn = 2 * std::numbers::pi / sines.ratio();
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    const double sine = 2 * (1 + turn * turn / 8) / turn * std::sin(turn * values[i].imag() / 2);
+    EXPECT_NEAR(magnified[i].imag(), sine, 0.01);
+  }
 }
 
 TEST_F(CoefficientBootstrap, RefusesWhatItHasNot) {

@@ -191,3 +191,5 @@ def test_no_entry_and_stages_by_themselves(tmp_path: Path) -> None:
     stage.write_text("print('first'); raise SystemExit('no such thing')")
     with pytest.raises(Error, match=r"client_preprocess_input\.py failed: no such thing"):
         official.run(parsed)
+    official._compile(stage.parent)  # stages find modules compiled, as installed ones are
+    assert len(list((stage.parent / "__pycache__").glob("client_preprocess_input.*.pyc"))) == 1

@@ -46,6 +46,9 @@ class Bootstrap(Plan):
     slots have one result; complex ones two, of the real and of the imaginary parts, along a first axis of the
     batch. Such a plan is called: no evaluator bootstraps by itself with it.
 
+    With a `ratio_bits` below 3 a bootstrap gives the sine itself, of slots x of any size and the period r =
+    2^ratio_bits: sin(2 pi x / r) (1 + (2 pi / r)^2 / 8) r / (2 pi). Such a plan is called, too.
+
     With parameters of the order "from-coefficients" results have in their slots what the ciphertext has in
     its coefficients (`Context.encode(encoding="coefficients")`). They are two along a first axis of the
     batch, of the lower and of the upper half: slot i has coefficient j of the half, where j has the bits of i
@@ -86,10 +89,10 @@ class Bootstrap(Plan):
     Raises:
         ParameterError: if the parameters or slots are others, if slots are real in another order than slots
             first, if iterations leave no level, or are more than add a bit, if there are iterations or merged
-            parts of exponentials or from coefficients, if parts are not joined that are not merged, or with
-            iterations or in the standard order, if there is no room for so many together, or they are in
-            another order than slots first, of exponentials or of parts that are not joined, or if the sine
-            does not fit.
+            parts of exponentials or from coefficients, or iterations of the sine, if parts are not joined
+            that are not merged, or with iterations or in the standard order, if there is no room for so many
+            together, or they are in another order than slots first, of exponentials or of parts that are not
+            joined, or if the sine does not fit.
             With roots of unity: if there are more values than have room, or several ciphertexts together, or
             a degree of a sine.
         OutOfMemoryError: if the keys exceed the limit in every way of applying the matrices. The message has
@@ -167,6 +170,11 @@ class Bootstrap(Plan):
     def exponential(self) -> bool:
         """Whether the results are exponentials of the values."""
         return self._native.is_exponential
+
+    @property
+    def gives_sine(self) -> bool:
+        """Whether the results are the sine of the values, and errors are those beside this sine."""
+        return self._native.gives_sine
 
     @property
     def gives_parts(self) -> bool:
@@ -296,6 +304,8 @@ class Bootstrap(Plan):
             title += ", by roots of unity"
         if self.together > 1:
             title += f", {self.together} ciphertexts at once"
+        if self.gives_sine:
+            title += ", to their sines"
         return f"{title}, to their exponentials" if self.exponential else title
 
     def _facts(self) -> list[str]:

@@ -239,6 +239,11 @@ class Context(ClientContext):
                 "bind: this plan's bootstraps give exponentials in the values' place, so no evaluator "
                 "refreshes values with it; bind the keys alone and call the plan, plan(x)"
             )
+        if isinstance(bootstrap, Bootstrap) and bootstrap.gives_sine:
+            raise _core.ParameterError(
+                "bind: this plan's bootstraps give a sine in the values' place; bind the keys alone and call "
+                "the plan, plan(x), or make parameters with a ratio_bits of 3 or more"
+            )
         if isinstance(bootstrap, Bootstrap) and bootstrap.order == "from-coefficients":
             raise _core.ParameterError(
                 "bind: this plan's bootstraps give coefficients in the slots' place; bind the keys alone and "

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstdio>
 #include <limits>
+#include <numbers>
 #include <string>
 #include <utility>
 
@@ -38,6 +39,15 @@ std::vector<std::complex<double>> parts_of(const std::vector<std::complex<double
   for (const std::complex<double>& value : values) parts.emplace_back(value.real());
   for (const std::complex<double>& value : values) parts.emplace_back(value.imag());
   return parts;
+}
+
+// The sine that EvalMod is, of values that are divided before it and multiplied after it.
+std::vector<std::complex<double>> sines_of(std::vector<std::complex<double>> values, double ratio,
+                                           double divisor) {
+  const double angle = 2 * std::numbers::pi / ratio, gain = sine_slope(ratio) / angle;
+  const auto sine = [&](double x) { return divisor * gain * std::sin(angle * x / divisor); };
+  for (std::complex<double>& value : values) value = {sine(value.real()), sine(value.imag())};
+  return values;
 }
 
 }  // namespace
@@ -119,6 +129,12 @@ Bootstrap::Bootstrap(const rlwe::Parameters& parameters, const BootstrapOptions&
         "a bootstrap to exponentials has one iteration, and parts that are ciphertexts of their own; leave "
         "iterations and merges_parts out");
   }
+  if (gives_sine() && options.iterations != 1) {
+    throw ParameterError(
+        "a bootstrap to the sine itself has nothing to refine; leave iterations out, or use a ratio_bits of "
+        "3 "
+        "or more");
+  }
   check_together();
   if (blocks_ != 0) check_roots(options);
   input_level_ = layout.input_level;
@@ -169,6 +185,10 @@ Bootstrap::Bootstrap(const rlwe::Parameters& parameters, const BootstrapOptions&
            .result_scale = scales.level_scale(fresh_level_ - factors_log2_.size())};
   rounding_ = division_error(parameters, slots_);
   if (options.key_memory_limit != 0) fit_keys(options.key_memory_limit);
+}
+
+bool Bootstrap::gives_sine() const {
+  return ratio_ < least_near_ratio && blocks_ == 0 && !exponential_ && order_ != BootstrapOrder::standard;
 }
 
 std::size_t Bootstrap::raised_slots() const { return slots_ * std::bit_ceil(together_); }
@@ -271,7 +291,9 @@ std::vector<int> Bootstrap::factors_log2_of(double divisor) const {
 std::vector<std::complex<double>> Bootstrap::simulate(std::span<const std::complex<double>> values,
                                                       std::uint64_t seed, double magnitude) const {
   std::vector<std::complex<double>> result = simulated_errors(values, seed, magnitude);
-  const std::vector<std::complex<double>> wanted = exact({values.begin(), values.end()});
+  std::vector<std::complex<double>> wanted(values.begin(), values.end());
+  if (gives_sine()) wanted = sines_of(std::move(wanted), ratio_, divisor_for(magnitude));
+  wanted = exact(std::move(wanted));
   for (std::size_t i = 0; i < result.size(); ++i) result[i] += wanted[i];
   return result;
 }
@@ -285,7 +307,8 @@ std::vector<std::complex<double>> Bootstrap::simulated_errors(std::span<const st
   for (std::complex<double>& value : given) value /= before;
   const std::vector<int> factors_log2 = factors_log2_of(inside);
   std::vector<std::complex<double>> errors = (*model_)(given, inside, seed);
-  const std::vector<std::complex<double>> wanted = exponential_ ? exact(given) : given;
+  std::vector<std::complex<double>> wanted = exponential_ ? exact(given) : given;
+  if (gives_sine()) wanted = sines_of(std::move(wanted), ratio_, inside);
   for (std::size_t i = 0; i < errors.size(); ++i) errors[i] -= wanted[i];
   std::size_t level = fresh_level_;
   if (real_ && iterations() > 1) {

@@ -77,6 +77,7 @@ class Bootstrap : public Plan {
   /// ParameterError for parameters that parameters_for_bootstrapping did not make, and for a number of slots
   /// that is no power of two from 2 to N/2, for real slots in the standard order, for iterations that leave
   /// no level, for more than add a bit, for iterations or merged parts of exponentials or from coefficients,
+  /// for iterations of the sine itself,
   /// for parts that are not joined though they are not merged, or in the standard order or with iterations,
   /// for more ciphertexts at once than have room in N/2 slots (N/4 of merged parts), or in the standard
   /// order, of exponentials or of parts that are not joined, and for a sine that does not fit the levels, the
@@ -97,6 +98,10 @@ class Bootstrap : public Plan {
   /// Whether results are exp(2 pi i x / ratio()), of the slots' real parts, and of the imaginary ones after
   /// them: a batch of [2, ...] (BootstrapSettings::exponential). Real slots have one, [...].
   [[nodiscard]] bool is_exponential() const { return exponential_; }
+  /// Whether results are the sine of the values itself, of a ratio below 3 bits
+  /// (BootstrapSettings::ratio_bits; not in the standard order, which has it of coefficients). The model's
+  /// errors are those beside this sine.
+  [[nodiscard]] bool gives_sine() const;
   /// Whether real and imaginary parts, or the halves of the coefficients, are two results.
   [[nodiscard]] bool gives_parts() const { return exponential_ || from_coefficients(); }
   /// q_0 over the scale of the ciphertext that is raised.
