@@ -14,6 +14,7 @@ from pathlib import Path
 import numpy as np
 import torch
 from torch.nn import functional
+from training_bounds import bring_back
 from training_network import DEVIATION, MEAN, TrainedNetwork, folded, folded_scores
 
 _BATCH, _RATE, _LEAST_RATE, _DECAY, _SMOOTHING = 500, 0.15, 0.05, 5e-4, 0.1
@@ -90,6 +91,7 @@ def tell(parts: Parts, images: Images) -> tuple[float, float]:
     return float(right), float(far.nan_to_num(torch.inf, torch.inf).max())
 
 
+@torch.no_grad()
 def folded_scores_in_parts(parts: Parts, images: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
     """`folded_scores` of bytes, a thousand at a time."""
     found = [folded_scores(parts, own / 255) for own in images.split(1000)]
@@ -259,7 +261,7 @@ def save(path: Path, parts: Parts, images: Images, tests: Images) -> None:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("folder", type=Path)
-    parser.add_argument("--seconds", type=float, default=70)
+    parser.add_argument("--seconds", type=float, default=100)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--squares", type=int, choices=[1, 2], default=2, help="of a block (default: 2)")
     parser.add_argument("--out", type=Path, default=Path(__file__).with_name("weights.npz"))
@@ -274,7 +276,10 @@ def main() -> None:
     torch.backends.cudnn.allow_tf32 = False
     if training.best[1] is None:
         raise SystemExit("no moment had bounded values: try another --seed")
-    save(arguments.out, training.best[1], images, Images.read(arguments.folder, "test_batch.bin", device))
+    parts = training.best[1]
+    _, far = folded_scores_in_parts(parts, images.bytes)
+    parts = bring_back(parts, images.bytes, images.labels, far.nan_to_num(torch.inf, torch.inf))
+    save(arguments.out, parts, images, Images.read(arguments.folder, "test_batch.bin", device))
 
 
 if __name__ == "__main__":

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import torch
 from torch.nn import functional
 
@@ -132,8 +134,13 @@ def folded(net: TrainedNetwork) -> dict[str, torch.Tensor]:
     return {name: part.detach() for name, part in parts.items()}
 
 
-def folded_scores(parts: dict[str, torch.Tensor], images: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+def folded_scores(
+    parts: dict[str, torch.Tensor],
+    images: torch.Tensor,
+    cut: Callable[[torch.Tensor], torch.Tensor] = lambda values: values,
+) -> tuple[torch.Tensor, torch.Tensor]:
     """What `network.Network` computes, of many images [image, 3, rows, columns] with pixels from 0 to 1.
+    `cut` is applied before each square.
 
     Returns:
         The scores [image, class], and the largest magnitude of each image [value, image] before each square,
@@ -142,8 +149,8 @@ def folded_scores(parts: dict[str, torch.Tensor], images: torch.Tensor) -> tuple
     far = []
 
     def square(x: torch.Tensor) -> torch.Tensor:
-        far.append(x.abs().amax((1, 2, 3)))
-        return x**2
+        far.append(x.detach().abs().amax((1, 2, 3)))
+        return cut(x) ** 2
 
     def columns(name: str) -> torch.Tensor:
         return parts[name][:, None, None]
@@ -159,4 +166,4 @@ def folded_scores(parts: dict[str, torch.Tensor], images: torch.Tensor) -> tuple
         x = y + (x if short is None else functional.conv2d(h, short, stride=stride))
         at += 1
     scores = square(x + columns("moved")).mean((2, 3)) @ parts["last"] + parts["last_bias"]
-    return scores, torch.stack([*far, scores.abs().amax(1)])
+    return scores, torch.stack([*far, scores.detach().abs().amax(1)])
