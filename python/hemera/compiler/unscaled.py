@@ -37,6 +37,8 @@ _MOST_PRIME_BITS = 50
 _LEAST_SCALE_BITS = 10
 _DRAWS = 3000
 """Elements of a result whose noise is drawn, at least."""
+_MOST_SLOTS_DRAWN = 1 << 11
+"""More would make the largest error hardly larger."""
 
 
 @dataclass(frozen=True)
@@ -136,15 +138,15 @@ def without_rescales(steps: Lowered, largest: float) -> Unscaled | None:
 def bits_of_noise(
     program: Program, params: ckks.Parameters, inputs: Sequence[NDArray[np.float64]], largest: float
 ) -> float:
-    """-log2 of the largest error that noise is expected to make in all slots, relative to the largest result
-    with the same rounded weights.
+    """-log2 of the largest error that noise is expected to make in up to 2,048 slots, relative to the
+    largest result with the same rounded weights.
 
     Args:
         inputs: samples of each, of shape (samples, elements), which fill the slots.
         largest: magnitude that results may have, at most.
     """
     noise = ExpectedNoise(program, params)
-    slots = program.forms[0].slots
+    slots = min(program.forms[0].slots, _MOST_SLOTS_DRAWN)
     values: list[Array] = [np.ascontiguousarray(np.resize(x, (slots, x.shape[1])).T) for x in inputs]
     exact = program.evaluate_clear(values, changed=noise.rounded)
     repeats = math.ceil(_DRAWS / min(each.size for each in exact))
