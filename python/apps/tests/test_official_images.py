@@ -201,3 +201,16 @@ def test_folding(before: bool, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) 
     network = runpy.run_path(str(ENTRY / "network.py"))["Network"](path)
     found = np.stack([network(image) for image in images.numpy()])
     np.testing.assert_allclose(found, expected, rtol=1e-9)
+
+
+def test_trained_network() -> None:
+    """On the training images that reach farthest: scores as the definition has them, and bounded."""
+    network = runpy.run_path(str(ENTRY / "network.py"))["Network"]()
+    with np.load(ENTRY / "weights.npz") as file:
+        parts = {name: file[name].astype(float) for name in file.files}
+    assert network.calibration.shape == (64, 3, 32, 32)
+    images = parts["calibration"][::16] / 255
+    expected = in_the_clear(parts, images)
+    np.testing.assert_allclose(np.stack([network(image) for image in images]), expected, rtol=1e-9)
+    assert np.abs(expected).max() < 10
+    assert (ENTRY / "weights.npz").stat().st_size < 1_000_000
