@@ -15,7 +15,8 @@ with steps.of("Reading"):
     keys = ctx.load(work.keys / "keys.bin")
     package.check(ctx, keys)
     ev = model.bind(keys)
-network = workload.Graphed(ev, model)
+with steps.of("Warming up"):
+    network = workload.warm(model, ev)
 for path in sorted(work.up.glob("images*.bin")):
     with steps.of("Reading"):
         images = ev.load(path)

@@ -15,7 +15,7 @@ from typing import TypeVar
 
 import hemera as hm
 
-__all__ = ["BUILD", "SAMPLES", "Graphed", "Steps", "Workload", "parse"]
+__all__ = ["BUILD", "SAMPLES", "Steps", "Workload", "parse", "warm"]
 
 BUILD = Path(__file__).with_name("build")
 """Of `compile_network.py`."""
@@ -104,23 +104,17 @@ def parse() -> Workload:
     return Workload(parser.parse_args().size)
 
 
-class Graphed:
-    """The network on a ciphertext: from the second call on as a graph, where the device has graphs."""
-
-    def __init__(self, ev: hm.Evaluator, model: hm.serving.PreparedModel) -> None:
-        self._ev, self._model = ev, model
-        self._called = False
-        self._graph: Callable[[hm.Ciphertext], hm.Ciphertext] | None = None
-
-    def __call__(self, images: hm.Ciphertext) -> hm.Ciphertext:
-        """The scores."""
-        if self._called and self._graph is None and self._model.captures:
-            self._graph = self._ev.capture(self._run, images)
-        self._called = True
-        return self._run(images) if self._graph is None else self._graph(images)
-
-    def _run(self, images: hm.Ciphertext) -> hm.Ciphertext:
-        return self._model.run(self._ev, [images])[0]
+def warm(
+    model: hm.serving.PreparedModel, evaluator: hm.Evaluator
+) -> Callable[[hm.Ciphertext], hm.Ciphertext]:
+    """The network, from a ciphertext of images to their scores, as a server has it that answered a request
+    before: on a GPU a graph, which ran once on an encryption of zeros, of nobody's key."""
+    if not model.captures:
+        return lambda images: model.run(evaluator, [images])[0]
+    examples = model.examples()
+    graph = model.capture(evaluator, examples)
+    graph(*examples)
+    return lambda images: graph(images)[0]
 
 
 class Steps:
