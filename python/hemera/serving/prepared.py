@@ -174,7 +174,8 @@ class PreparedModel:
         require_naturals(**{f"requests[{at}]": extent for at, extent in enumerate(requests)})
         ctx, specs = self._context, self._interface.inputs
         secret_key = ctx.generate_secret_key()
-        kind = np.float64 if self._program.scheme == "ckks" else np.int64
+        real = np.float64 if self._program.scheme == "ckks" else np.int64
+        kind = np.complex128 if self._interface.encoding.is_complex else real
         return [
             ctx.encrypt(
                 ctx.encode(np.zeros((*requests, *spec.shape, spec.slots), kind), level=level), secret_key

@@ -72,6 +72,24 @@ def test_examples_are_as_clients_inputs(parties: Parties, requests: tuple[int, .
     assert bytes(found) == bytes(wanted)
 
 
+def test_examples_of_samples_in_imaginary_parts_are_complex() -> None:
+    params = hm.ckks.Parameters.for_bootstrapping("test-40")
+    spec = hm.ArraySpec((params.max_slots,), (-1, 1))
+    package = hm.compile(lambda x: (x + 0.75 * np.roll(x, 3)) ** 2, spec, samples=2, params=params).package
+    ctx = hm.Context(params, threads=1)
+    secret_key = ctx.generate_secret_key()
+    model = package.prepare(ctx)
+    (encoded,) = package.interface.encode(RNG.uniform(-1, 1, (2, params.max_slots)))
+    assert np.iscomplexobj(encoded)
+    sent = ctx.encrypt(ctx.encode(encoded, level=package.interface.input_levels(params)[0]), secret_key)
+    (example,) = model.examples(encoded.shape[:-1])
+    assert form_of(example) == form_of(sent)
+    keys = model.bind(package.generate_keys(ctx, secret_key))
+    (found,) = model.capture(keys, [example])(sent)  # type: ignore[misc]
+    (wanted,) = model.run(keys, [sent])
+    assert bytes(found) == bytes(wanted)
+
+
 def test_examples_are_encryptions(parties: Parties) -> None:
     """Of a key that nobody has: the client's opens nothing, and two are different."""
     first, second = (parties.model.examples()[0] for _ in range(2))

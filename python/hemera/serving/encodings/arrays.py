@@ -75,6 +75,10 @@ class Arrays(Encoding):
     none."""
 
     @property
+    def is_complex(self) -> bool:
+        return self.parts == 2
+
+    @property
     def _in_slots(self) -> int:
         """Samples of which layouts are."""
         return self.samples // self.parts

@@ -38,6 +38,11 @@ class Encoding(ABC):
 
     kind: ClassVar[str]
 
+    @property
+    def is_complex(self) -> bool:
+        """Whether `encode` fills the imaginary parts of slots too."""
+        return False
+
     @abstractmethod
     def encode(self, rows: Any, inputs: Sequence[InputSpec]) -> list[Array]:
         """An array of shape (..., *shape, slots) for each input."""
