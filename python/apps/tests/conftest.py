@@ -4,30 +4,58 @@ from __future__ import annotations
 
 import runpy
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
+from typing import Any
 
 import pytest
+
+ModulesOf = Callable[[Path], AbstractContextManager[None]]
+
+
+@contextmanager
+def _modules_of(entry: Path) -> Iterator[None]:
+    before = set(sys.modules)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.syspath_prepend(str(entry))
+        try:
+            yield
+        finally:
+            for name in set(sys.modules) - before:
+                if str(getattr(sys.modules[name], "__file__", None) or "").startswith(str(entry)):
+                    del sys.modules[name]
+
+
+@pytest.fixture
+def modules_of() -> ModulesOf:
+    """Where the modules of an entry, whose folder is given, are found. They are forgotten afterwards: other
+    entries have modules of the same names."""
+    return _modules_of
+
+
+@pytest.fixture
+def load_program() -> Callable[[Path, str], dict[str, Any]]:
+    """What a module of an entry has, as `load_program(entry, name)`."""
+
+    def load(entry: Path, name: str) -> dict[str, Any]:
+        with _modules_of(entry):
+            return runpy.run_path(str(entry / f"{name}.py"))
+
+    return load
 
 
 @pytest.fixture
 def run_stage(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
     """Runs a program of an entry in the test's folder, as `run_stage(entry, stage, *arguments)`. Each has
-    nothing of the others but their files: modules that it imports from the entry are forgotten after it."""
+    nothing of the others but their files."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("HEMERA_DEVICE", "cpu")
 
     def run(entry: Path, stage: str, *arguments: str) -> None:
         program = entry / f"{stage}.py"
-        with monkeypatch.context() as patch:
-            patch.syspath_prepend(str(entry))
+        with monkeypatch.context() as patch, _modules_of(entry):
             patch.setattr("sys.argv", [str(program), *arguments])
-            before = set(sys.modules)
-            try:
-                runpy.run_path(str(program), run_name="__main__")
-            finally:
-                for name in set(sys.modules) - before:
-                    if str(getattr(sys.modules[name], "__file__", None) or "").startswith(str(entry)):
-                        del sys.modules[name]
+            runpy.run_path(str(program), run_name="__main__")
 
     return run

@@ -7,6 +7,7 @@ import shutil
 import sys
 import types
 from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
 
@@ -65,14 +66,10 @@ def test_stages_and_wrong_results(
 
 
 @pytest.fixture
-def entry(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """The entry's modules, forgotten afterwards."""
-    monkeypatch.syspath_prepend(str(ENTRY))
-    before = set(sys.modules)
-    yield
-    for name in set(sys.modules) - before:
-        if str(getattr(sys.modules[name], "__file__", None) or "").startswith(str(ENTRY)):
-            del sys.modules[name]
+def entry(modules_of: Callable[[Path], AbstractContextManager[None]]) -> Iterator[None]:
+    """The entry's modules."""
+    with modules_of(ENTRY):
+        yield
 
 
 @pytest.mark.usefixtures("entry")

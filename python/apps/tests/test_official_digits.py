@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import json
-import runpy
 import shutil
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -112,9 +112,8 @@ def test_clients_get_no_weights(entry: Path, run_stage: Callable[..., None]) -> 
     assert many.params.security == ">=128"
 
 
-def test_pixels_are_those_that_move_hidden_units(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.syspath_prepend(str(ENTRY))
-    train = runpy.run_path(str(ENTRY / "train.py"))
+def test_pixels_are_those_that_move_hidden_units(load_program: Callable[[Path, str], dict[str, Any]]) -> None:
+    train = load_program(ENTRY, "train")
     images, weights = np.ones((3, 784)), np.ones((784, 2))
     images[:, :100] = 0  # dark
     weights[300:472] /= 1000
@@ -123,10 +122,9 @@ def test_pixels_are_those_that_move_hidden_units(monkeypatch: pytest.MonkeyPatch
     assert kept.tolist() == [*range(100, 300), *range(472, 784)]
 
 
-def test_gradients(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_gradients(load_program: Callable[[Path, str], dict[str, Any]]) -> None:
     """Of training: beside differences of the loss."""
-    monkeypatch.syspath_prepend(str(ENTRY))
-    train = runpy.run_path(str(ENTRY / "train.py"))
+    train = load_program(ENTRY, "train")
     random = np.random.default_rng(4)
     weights = [random.normal(0, 0.3, shape) for shape in ((784, 5), (5,), (5, 10), (10,))]
     images, labels = random.random((7, 784)) / 20, random.integers(0, 10, 7).astype(np.uint8)

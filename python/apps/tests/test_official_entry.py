@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import json
 import math
-import runpy
-import sys
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -75,10 +74,9 @@ def test_stages(
     assert not list((tmp_path / "io" / "toy" / "keys").glob("*secret*"))
 
 
-def test_the_promise_of_the_parameters(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_promise_of_the_parameters(load_program: Callable[[Path, str], dict[str, Any]]) -> None:
     """At the full size, by the model of bootstraps, beside cosines and a Chebyshev polynomial by NumPy."""
-    monkeypatch.syspath_prepend(str(ENTRY))
-    found = runpy.run_path(str(ENTRY / "workload.py"))
+    found = load_program(ENTRY, "workload")
     random = np.random.default_rng(5)
     for count_only in (False, True):
         work = found["Workload"](1, count_only)
@@ -108,4 +106,3 @@ def test_the_promise_of_the_parameters(monkeypatch: pytest.MonkeyPatch) -> None:
         assert 0.27 < values[match].min() < values[match].max() < 1
         ones = np.polynomial.chebyshev.chebval(2 * values - 1, found["exact"]())
         assert np.abs(ones - match).max() < 2**-20
-    monkeypatch.delitem(sys.modules, "instance")

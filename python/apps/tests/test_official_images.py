@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import runpy
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -162,11 +161,10 @@ def test_rows(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("before", [True, False])
-def test_folding(before: bool, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_folding(before: bool, load_program: Callable[[Path, str], dict[str, Any]], tmp_path: Path) -> None:
     """A network in PyTorch, with its norms, gives the scores of its folded arrays, as the entry's network."""
     torch = pytest.importorskip("torch")
-    monkeypatch.syspath_prepend(str(ENTRY))
-    trained = runpy.run_path(str(ENTRY / "training_network.py"))
+    trained = load_program(ENTRY, "training_network")
     torch.manual_seed(1)
     net = trained["TrainedNetwork"](2, 2, before=before).double()
     with torch.no_grad():
@@ -198,14 +196,14 @@ def test_folding(before: bool, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) 
         np.testing.assert_allclose(square.variance.numpy(), np.median(first.var((1, 3, 4)), 0), rtol=1e-6)
     path = tmp_path / "weights.npz"
     np.savez(path, calibration=np.zeros((1, 3, 16, 16), np.uint8), **arrays)
-    network = runpy.run_path(str(ENTRY / "network.py"))["Network"](path)
+    network = load_program(ENTRY, "network")["Network"](path)
     found = np.stack([network(image) for image in images.numpy()])
     np.testing.assert_allclose(found, expected, rtol=1e-9)
 
 
-def test_trained_network() -> None:
+def test_trained_network(load_program: Callable[[Path, str], dict[str, Any]]) -> None:
     """On the training images that reach farthest: scores as the definition has them, and bounded."""
-    network = runpy.run_path(str(ENTRY / "network.py"))["Network"]()
+    network = load_program(ENTRY, "network")["Network"]()
     with np.load(ENTRY / "weights.npz") as file:
         parts = {name: file[name].astype(float) for name in file.files}
     assert network.calibration.shape == (64, 3, 32, 32)
