@@ -13,6 +13,7 @@ Examples:
 """
 
 import importlib
+import sys
 from typing import TYPE_CHECKING, Any
 
 from hemera import bfv, bgv, circuits, ckks, errors, multiply
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
     from hemera import integers, search, serving
     from hemera import ray as ray  # not in __all__
     from hemera._inspect import inspect
+    from hemera._machine import show_versions
     from hemera.compiler import ArraySpec, Table, TableSpec, array, compile, compute  # noqa: A004
     from hemera.objects.cost import Cost, cost
     from hemera.objects.encrypted_matrix import EncryptedMatrix
@@ -85,6 +87,7 @@ __all__ = [
     "rotations_needed",
     "search",
     "serving",
+    "show_versions",
     "stack",
 ]
 
@@ -105,6 +108,7 @@ _WHEN_ASKED_FOR = {
     "ray": "hemera.ray",  # not in __all__: `from hemera import *` would hide Ray itself
     "search": "hemera.search",
     "serving": "hemera.serving",
+    "show_versions": "hemera._machine",
 }
 """What is imported when it is first used, with its module."""
 
@@ -121,6 +125,9 @@ if not TYPE_CHECKING:
             globals()[name] = found
             return found
         if name not in _WHEN_ASKED_FOR:
-            raise AttributeError(f"module 'hemera' has no attribute {name!r}")
+            # With the name and the module Python itself suggests the nearest one.
+            raise AttributeError(
+                f"module 'hemera' has no attribute {name!r}", name=name, obj=sys.modules[__name__]
+            )
         module = importlib.import_module(_WHEN_ASKED_FOR[name])
         return getattr(module, name, module)

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import platform
+import re
 import subprocess
-from importlib.metadata import version
+import sys
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 from hemera import _core
+from hemera._extras import EXTRAS
 
 
 def processor_name() -> str:
@@ -71,3 +74,32 @@ def describe(threads: int | None = None) -> dict[str, str | int | None]:
         "system": platform.platform(),
         "python": platform.python_version(),
     }
+
+
+def packages() -> dict[str, str | None]:
+    """The versions of the packages that Hemera works with, by name; None for those that are not installed."""
+    extras = {re.split(r"\W*\[", name)[0] for names in EXTRAS.values() for name in names}
+    found: dict[str, str | None] = {}
+    for name in ["numpy", "rich", "hemera-apps", "hemera-cuda", *sorted(extras)]:
+        try:
+            found[name] = version(name)
+        except PackageNotFoundError:
+            found[name] = None
+    return found
+
+
+def show_versions() -> None:
+    """Print what a report of a fault needs: the versions of Hemera, of Python and of the packages that Hemera
+    works with, the machine, and the GPUs or the reason for having none. Names no file, user or host.
+
+    Examples:
+        >>> hm.show_versions()  # doctest: +SKIP
+    """
+    found = gpus()
+    facts = {
+        **describe(),
+        "gpus": "; ".join(found) if isinstance(found, list) else found,
+        **{name: known or "not installed" for name, known in packages().items()},
+    }
+    width = max(map(len, facts))
+    sys.stdout.write("".join(f"{name:<{width}}  {value}\n" for name, value in facts.items()))

@@ -7,15 +7,45 @@ import ast
 import json
 import re
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from types import ModuleType
+from typing import Any, NoReturn
 
 from hemera.circuits.needs import size_text as size_text
 from hemera.errors import FileError
+from hemera.inputs.arguments import did_you_mean
 
 Arguments = argparse.ArgumentParser | argparse._ArgumentGroup
 """A parser, or a group of one, to which options are added."""
+
+
+def summary(command: ModuleType) -> str:
+    """The first paragraph of a command's docstring, as one line."""
+    return " ".join((command.__doc__ or "").split("\n\n")[0].split())
+
+
+_WRONG = re.compile(r"invalid choice: '(?P<choice>[^']*)'|unrecognized arguments: .*?(?P<option>--[\w-]+)")
+
+
+class Parser(argparse.ArgumentParser):
+    """A parser whose errors name the nearest command, choice or option. Its subparsers are of this class."""
+
+    def error(self, message: str) -> NoReturn:
+        """Exit with status 2, the usage and the message on standard error."""
+        if found := _WRONG.search(message):
+            known = _options_of(self) if found["option"] else re.findall(r"'?([\w.-]+)'?[,)]", message)
+            message += did_you_mean(found["option"] or found["choice"], known)
+        super().error(message)
+
+
+def _options_of(parser: argparse.ArgumentParser) -> Iterable[str]:
+    """The options of a parser and of all its subparsers."""
+    for action in parser._actions:
+        yield from action.option_strings
+        if isinstance(action, argparse._SubParsersAction):
+            for child in action.choices.values():
+                yield from _options_of(child)
 
 
 _NEGATIVE = re.compile(r"-\.?\d[^=]*")

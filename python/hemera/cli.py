@@ -10,12 +10,25 @@ from importlib.metadata import entry_points
 from types import ModuleType
 
 from hemera import __version__, _options
-from hemera.commands import calibrate, client, convert, export, info, inspect, params, plan, run, serve
+from hemera.commands import (
+    calibrate,
+    client,
+    convert,
+    doctor,
+    export,
+    info,
+    inspect,
+    params,
+    plan,
+    run,
+    serve,
+)
 from hemera.errors import Error
 
 GROUP = "hemera.commands"
 COMMANDS: Mapping[str, ModuleType] = {
     "info": info,
+    "doctor": doctor,
     "params": params,
     "plan": plan,
     "calibrate": calibrate,
@@ -40,7 +53,7 @@ def installed_commands() -> dict[str, ModuleType]:
 def make_parser(commands: Mapping[str, ModuleType]) -> argparse.ArgumentParser:
     """The parser of commands, by name. Each command adds its own arguments and a function `run`."""
     absent = [name for name in OF_THE_APPLICATIONS if name not in commands]
-    parser = argparse.ArgumentParser(
+    parser = _options.Parser(
         prog="hemera",
         description="Computing on encrypted numbers with BGV, BFV and CKKS.",
         epilog=f"{', '.join(absent)}: in the package hemera-apps, which is not installed" if absent else None,
@@ -48,7 +61,7 @@ def make_parser(commands: Mapping[str, ModuleType]) -> argparse.ArgumentParser:
     parser.add_argument("--version", action="version", version=f"hemera {__version__}")
     subparsers = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
     for name, command in commands.items():
-        summary = (command.__doc__ or "").strip().splitlines()[0]
+        summary = _options.summary(command)
         child = subparsers.add_parser(name, help=summary, description=summary)
         command.add_arguments(child)
         child.set_defaults(run=command.run)

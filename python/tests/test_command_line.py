@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
+import argparse
+import importlib.metadata
 import json
+import platform
 import re
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 import hemera as hm
+from hemera import _machine
 from hemera._options import joined
-from hemera.cli import main
+from hemera.cli import COMMANDS, installed_commands, main, make_parser
 
 
 def run_json(capsys: Any, *arguments: str) -> Any:
@@ -30,6 +36,109 @@ def test_info(capsys: Any) -> None:
     assert found["hemera"] == hm.__version__
     assert found["devices"] == hm.devices()
     assert found["processors"] >= 1
+
+
+def _helps(parser: argparse.ArgumentParser) -> Iterator[tuple[str, str]]:
+    """The description of a parser and of all below it, by their commands."""
+    yield parser.prog, parser.description or ""
+    for action in parser._actions:
+        if isinstance(action, argparse._SubParsersAction):
+            for child in action.choices.values():
+                yield from _helps(child)
+
+
+def test_every_help_is_a_whole_sentence() -> None:
+    commands = {**COMMANDS, **installed_commands()}
+    helps = dict(_helps(make_parser(commands)))
+    assert len(helps) > 25
+    for name, command in commands.items():
+        written = " ".join((command.__doc__ or "").split("\n\n")[0].split())
+        assert helps[f"hemera {name}"] == written
+    cut = [name for name, text in helps.items() if text and not text.endswith((".", "?", ")"))]
+    assert not cut
+
+
+@pytest.mark.parametrize(
+    ("given", "nearest"),
+    [
+        (["inspekt", "file"], "inspect"),
+        (["SERVE"], "serve"),
+        (["params", "ckk"], "ckks"),
+        (["inspect", "file", "--jsn", "-"], "--json"),
+        (["serve", "home", "--max-quue", "3"], "--max-queue"),
+        (["client", "predct"], "predict"),
+    ],
+)
+def test_a_mistyped_word_is_answered_with_the_nearest(given: list[str], nearest: str, capsys: Any) -> None:
+    with pytest.raises(SystemExit) as ended:
+        main(given)
+    assert ended.value.code == 2
+    assert capsys.readouterr().err.rstrip().endswith(f". Did you mean {nearest!r}?")
+
+
+def test_a_word_that_is_near_to_none_is_answered_without_a_guess(capsys: Any) -> None:
+    with pytest.raises(SystemExit):
+        main(["qqqqq"])
+    error = capsys.readouterr().err
+    assert "invalid choice: 'qqqqq'" in error
+    assert "Did you mean" not in error
+
+
+def test_a_mistyped_name_of_the_package_is_answered_with_the_nearest() -> None:
+    told = subprocess.run(
+        [sys.executable, "-c", "import hemera; hemera.Contxt"], capture_output=True, text=True, check=False
+    )
+    assert told.stderr.rstrip().endswith("has no attribute 'Contxt'. Did you mean: 'Context'?")
+
+
+def test_doctor_finds_nothing_broken_here(capsys: Any) -> None:
+    found = run_json(capsys, "doctor")
+    assert found["well"]
+    states = {each["check"]: each["state"] for each in found["findings"]}
+    assert states["hemera"] == states["memory"] == states["device cpu"] == "ok"
+    assert {"GPUs", "extra serving", "hemera-apps"} <= set(states)
+    assert main(["doctor"]) == 0
+    assert "device cpu: x * x is within" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("fault", "check", "words"),
+    [
+        ("version", "hemera-apps", "install the hemera-apps of the same version"),
+        ("wrong product", "device cpu", "x * x is within"),
+        ("environment", "environment", "HEMERA_ISA='scalar'"),
+        ("absent extra", "extra torch", "pip install"),
+    ],
+)
+def test_doctor_reports_what_is_not_well(
+    fault: str, check: str, words: str, monkeypatch: pytest.MonkeyPatch, capsys: Any
+) -> None:
+    known = _machine.packages()
+    if fault == "version":
+        monkeypatch.setattr(_machine, "packages", lambda: {**known, "hemera-apps": "0.0.1"})
+    elif fault == "wrong product":
+        monkeypatch.setattr(hm.Ciphertext, "__mul__", lambda x, y: x + y)
+    elif fault == "absent extra":
+        monkeypatch.setattr(_machine, "packages", lambda: {**known, "torch": None})
+    else:
+        monkeypatch.setenv("HEMERA_ISA", "scalar")
+    status = main(["doctor", "--json", "-"])
+    found = json.loads(capsys.readouterr().out)
+    (finding,) = (each for each in found["findings"] if each["check"] == check)
+    assert words in finding["text"]
+    broken = fault in ("version", "wrong product")
+    assert finding["state"] == ("broken" if broken else "note")
+    assert status == int(broken) == int(not found["well"])
+
+
+def test_show_versions_names_each_package(capsys: Any) -> None:
+    hm.show_versions()
+    lines = dict(line.split(maxsplit=1) for line in capsys.readouterr().out.splitlines())
+    assert lines["hemera"] == importlib.metadata.version("hemera")
+    assert lines["numpy"] == np.__version__
+    assert lines["python"] == platform.python_version()
+    assert {"processor", "backend", "gpus", "torch", "ray", "scikit-learn"} <= set(lines)
+    assert str(Path.home()) not in "".join(lines.values())
 
 
 def test_params_prints_why_and_weights(capsys: Any) -> None:

@@ -1,4 +1,4 @@
-"""The contents of a file of Hemera, a packaged model, or a file of a client's library; needs no context or
+"""The contents of a file of Hemera, a packaged model, or a file of a client's library. It needs no context or
 key."""
 
 from __future__ import annotations

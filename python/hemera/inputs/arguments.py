@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import functools
 import inspect
 import operator
@@ -30,6 +31,14 @@ def described(value: object) -> str:
     if isinstance(value, (str, bytes)) and len(value) <= 40:
         return f"the {type(value).__name__} {value!r}"
     return type(value).__name__
+
+
+def did_you_mean(name: str, known: Iterable[str]) -> str:
+    """The end of an error about an unknown name: ". Did you mean ...?" with the nearest of the known ones, or
+    "" if none is near."""
+    by_folded = {each.lower(): each for each in known}
+    near = difflib.get_close_matches(name.lower(), by_folded, n=1)
+    return f". Did you mean {by_folded[near[0]]!r}?" if near else ""
 
 
 def as_integer(value: object, operation: str, what: str) -> int:

@@ -6,6 +6,7 @@ import argparse
 
 from rich.console import Console
 
+from hemera import _options
 from hemera.errors import ParameterError
 from hemera_apps.bench import SUITES, gpu, operations
 
@@ -21,7 +22,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.set_defaults(run_suite=operations.run)
     subparsers = parser.add_subparsers(title="suites", metavar="SUITE")
     for suite in SUITES:
-        summary = (suite.__doc__ or "").strip().splitlines()[0]
+        summary = _options.summary(suite)
         name = suite.__name__.rpartition(".")[2].replace("_", "-")
         child = subparsers.add_parser(name, help=summary, description=summary)
         suite.add_arguments(child)
