@@ -28,8 +28,8 @@ FOLDERS = {PACKAGE: Path("python"), APPS: Path("python", "apps")}
 """Where the packages lie."""
 # Lowest first. "hemera" is the package's __init__: what a user imports.
 ROWS = (
-    ("_core",),
-    ("errors", "inputs", "multiply", "_extras", "_html", "_machine"),
+    ("_core", "_extras"),
+    ("errors", "inputs", "multiply", "_html", "_machine"),
     (
         "parameters",
         "_noise_warning",

@@ -96,6 +96,10 @@ def main(arguments: Sequence[str] | None = None, commands: Mapping[str, ModuleTy
     except Error as error:
         print(f"hemera: {error}", file=sys.stderr)
         return 1
+    except OSError as error:  # a file that the user named, or an output that nobody reads
+        told = f"cannot use {error.filename}: {error.strerror}" if error.filename else error.strerror
+        print(f"hemera: {told}", file=sys.stderr)
+        return 1
     except KeyboardInterrupt:
         print("hemera: interrupted", file=sys.stderr)
         return 130

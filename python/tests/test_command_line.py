@@ -91,6 +91,46 @@ def test_a_mistyped_name_of_the_package_is_answered_with_the_nearest() -> None:
     assert told.stderr.rstrip().endswith("has no attribute 'Contxt'. Did you mean: 'Context'?")
 
 
+def _commands_on_files() -> list[list[str]]:
+    """Each command that reads files, with files that are not there."""
+    return [
+        ["inspect", "absent"],
+        ["convert", "absent", "out", "--to", "hemera"],
+        ["export", "absent.json", "out"],
+        ["export", "absent.py:model", "out"],
+        ["run", "absent", "absent", "absent", "absent"],
+        ["client", "keys", "--folder", "folder", "absent", "out"],
+        ["client", "encrypt", "--folder", "folder", "absent", "absent", "out"],
+        ["client", "decrypt", "--folder", "folder", "absent", "absent"],
+        ["serve", "home", "--add-model", "absent"],
+        ["serve", "home", "--add-index", "absent"],
+        ["params", "ckks", "--depth", "1", "--json", "absent/out"],
+        ["params", "ckks", "--depth", "1", "--save", "absent/out"],
+        ["train-logistic", "--table", "absent.csv", "--label", "x"],
+        ["score-trees", "--data", "absent.csv"],
+    ]
+
+
+@pytest.mark.parametrize("given", _commands_on_files(), ids=" ".join)
+def test_absent_files_are_one_line_on_standard_error(
+    given: list[str], capsys: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert main(given) == 1
+    error = capsys.readouterr().err
+    assert error.count("\n") == 1
+    assert error.startswith("hemera: ")
+    assert "absent" in error
+
+
+def test_files_of_a_run_that_are_absent_are_named(capsys: Any, tmp_path: Path) -> None:
+    plan = hm.compile(lambda x: x + 1, hm.ArraySpec((8,), range=(0, 1)))
+    model, keys = tmp_path / "model", tmp_path / "keys"
+    plan.package.save(model)
+    assert main(["run", str(model), str(keys), "request", "out"]) == 1
+    assert capsys.readouterr().err == f"hemera: cannot use {keys}: No such file or directory\n"
+
+
 def test_doctor_finds_nothing_broken_here(capsys: Any) -> None:
     found = run_json(capsys, "doctor")
     assert found["well"]
