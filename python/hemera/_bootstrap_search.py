@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, Literal, get_args
 
 from hemera import _core
 from hemera.parameters import check_security, max_log_modulus, require_naturals
 
-__all__ = ["faster", "found", "of_integers", "with_fields"]
+__all__ = ["EphemeralSecret", "found", "of_integers", "of_real_slots", "with_fields"]
+
+EphemeralSecret = Literal["fixed weight", "blocks"]
+"""The kinds of secrets that a bootstrap goes through: of 32 coefficients, or of 64 blocks."""
 
 Make = Callable[[_core.BootstrapSettings], _core.Parameters]
 """Parameters of settings, of a scheme."""
@@ -82,21 +85,43 @@ def found(
     raise _core.ParameterError(_told(settings, make)) from None
 
 
-def faster(preset: str, fields: Mapping[str, Any], real_slots: int) -> _core.Parameters:
-    """The parameters of a preset, or those of a bootstrap by roots of unity with the same levels, whichever
-    counts as the faster one for that number of real slots on an H200, with no more than a bit less of
-    precision.
+def of_real_slots(
+    preset: str, fields: Mapping[str, Any], real_slots: int | None, ephemeral_secret: EphemeralSecret
+) -> _core.Parameters:
+    """The parameters of a preset. With secrets in blocks those of a bootstrap by roots of unity with the same
+    levels instead, where they count as the faster ones for that number of real slots on an H200, with no more
+    than a bit less of precision.
 
     Raises:
-        ParameterError: as `found`, and for a number of slots that no bootstrap has.
+        ParameterError: as `found`, for a number of slots that no bootstrap has, and for blocks without one.
     """
-    require_naturals(real_slots=real_slots)
-    search = "digits" not in fields
+    if ephemeral_secret not in get_args(EphemeralSecret):
+        raise _core.ParameterError(
+            f"for_bootstrapping: ephemeral_secret is {ephemeral_secret!r}, and there are 'fixed weight' and "
+            "'blocks'"
+        )
     settings = with_fields(_core.bootstrap_preset(preset), fields)
-    whole = found(settings, search=search)
+    whole = found(settings, search="digits" not in fields)
+    if real_slots is None:
+        if ephemeral_secret == "blocks" and settings.blocks == 0:
+            raise _core.ParameterError(
+                "for_bootstrapping: secrets in blocks bootstrap up to 256 real slots or so; give "
+                "real_slots=, the number of yours"
+            )
+        return whole
+    require_naturals(real_slots=real_slots)
     if settings.blocks or settings.exponential or settings.arcsine or settings.order != "slots-first":
         return whole
     plan = _real_plan(whole, real_slots)
+    if ephemeral_secret == "fixed weight":
+        return whole
+    return _faster(preset, fields, real_slots, plan) or whole
+
+
+def _faster(
+    preset: str, fields: Mapping[str, Any], real_slots: int, plan: _core.Bootstrap
+) -> _core.Parameters | None:
+    """Those by roots of unity, where they count as faster than `plan`."""
     few = with_fields(_core.bootstrap_preset(preset), fields)
     few.blocks = _BLOCKS
     for name, value in _FEW.items():
@@ -104,14 +129,14 @@ def faster(preset: str, fields: Mapping[str, Any], real_slots: int) -> _core.Par
             setattr(few, name, value)
     few.last_bits = min(few.last_bits, _FEW_LAST_BITS)
     try:
-        params = found(few, search=search)
+        params = found(few, search="digits" not in fields)
         other = _real_plan(params, real_slots)
     except _core.ParameterError:
-        return whole  # too many slots, too small a degree, or a security without an estimate
+        return None  # too many slots, too small a degree, or a security without an estimate
     is_worse = any(
         a < b - 1 for a, b in zip(other.expected_precision(1), plan.expected_precision(1), strict=True)
     )
-    return whole if is_worse or _seconds(other) >= _seconds(plan) else params
+    return None if is_worse or _seconds(other) >= _seconds(plan) else params
 
 
 def _real_plan(params: _core.Parameters, slots: int) -> _core.Bootstrap:

@@ -18,6 +18,10 @@ Warnings = dict[tuple[str, type[HemeraWarning]], None]
 """Texts and categories, each once, in order."""
 _kept: ContextVar[Warnings | None] = ContextVar("_kept", default=None)
 
+# Each result has a warning of its own, also where a line makes many: Python tells one for each line. Filters
+# of users come before this one.
+warnings.simplefilter("always", HemeraWarning, append=True)
+
 
 def warn_of_spent_budget(operation: str) -> None:
     """Give a NoiseWarning."""
@@ -43,17 +47,16 @@ def warn_of_interval(name: str, low: float, high: float) -> None:
     )
 
 
-def warn_of_bootstrap() -> bool:
-    """Give a RangeWarning for a bootstrap. Returns whether it was given."""
+def warn_of_bootstrap() -> None:
+    """Give a RangeWarning for a bootstrap."""
     if _ranges_are_known.get():
-        return False
+        return
     _warn(
         "bootstrap: values are taken to be from -1 to 1, and no bound is declared; results of larger values "
         "are wrong without an error. Declare a bound, ctx.encode(values, largest=) or "
         "ctx.bind(keys, bootstrap=plan, magnitude=): bootstraps then scale by it",
         RangeWarning,
     )
-    return True
 
 
 @contextmanager

@@ -17,6 +17,8 @@ from hemera.parameters import chain_levels, check_security, require_naturals
 if TYPE_CHECKING:
     from typing_extensions import Self
 
+    from hemera._bootstrap_search import EphemeralSecret
+
 __all__ = ["COMPLEX_PAIR", "PAIR", "Parameters", "Precision", "precision"]
 
 
@@ -174,7 +176,12 @@ class Parameters(parameters.Parameters):
 
     @classmethod
     def for_bootstrapping(
-        cls, preset: str = "n16-40", *, real_slots: int | None = None, **fields: Any
+        cls,
+        preset: str = "n16-40",
+        *,
+        real_slots: int | None = None,
+        ephemeral_secret: EphemeralSecret = "fixed weight",
+        **fields: Any,
     ) -> Self:
         """Parameters with the levels of a bootstrap (`hemera.circuits.Bootstrap`) in addition to the user's.
 
@@ -186,9 +193,13 @@ class Parameters(parameters.Parameters):
                 "n16-40-few" (up to 256 at N = 2^16, by roots of unity; 4 of 40 bits), "n16-exact" (16 of 40
                 bits, after bootstraps to exponentials), each with 128 bits of security for every key; or
                 "test-40", "test-few" and "test-exact": N = 2^11, not secure.
-            real_slots: the number of real slots of what is bootstrapped. Where roots of unity count as faster
-                for them, up to 256 or so, and have no more than a bit less of precision, the parameters are
-                for these, with the same levels. None: as the preset is.
+            real_slots: the number of real slots of what is bootstrapped. None: all.
+            ephemeral_secret: the secret that bootstraps go through. "fixed weight": as the preset has it, 32
+                coefficients; the presets "n16-40-few" and "test-few" alone have blocks. "blocks": a single 1
+                in each of 64 blocks, which bootstraps by roots of unity need, where they count as faster for
+                `real_slots`, up to 256 or so, with the same levels and no more than a bit less of precision;
+                else as the preset is. Their 128 bits rest on judgement: 181 by the cheapest known attack, 165
+                with margins, 127 if a hybrid attack guessed in fourth roots (docs/security.md).
             fields: fields in place of the preset's (docs/bootstrapping.md): degree, levels, scale_bits, order
                 ("slots-first", "standard" or "from-coefficients"), last_bits, ratio_bits,
                 slots_to_coefficients and coefficients_to_slots (the bits that each matrix drops; none of the
@@ -206,11 +217,7 @@ class Parameters(parameters.Parameters):
         """
         from hemera import _bootstrap_search  # few users need it
 
-        if real_slots is not None:
-            return cls._wrap(_bootstrap_search.faster(preset, fields, real_slots))
-        settings = _bootstrap_search.with_fields(_core.bootstrap_preset(preset), fields)
-        search = "digits" not in fields
-        return cls._wrap(_bootstrap_search.found(settings, search=search))
+        return cls._wrap(_bootstrap_search.of_real_slots(preset, fields, real_slots, ephemeral_secret))
 
     @classmethod
     def from_bits(

@@ -3,9 +3,14 @@ declared is warned of."""
 
 from __future__ import annotations
 
+import itertools
 import math
+import subprocess
+import sys
 import warnings
 from collections.abc import Callable
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -274,28 +279,47 @@ def test_explicit_bootstraps_scale_by_the_bound(automatic: Bootstrapped) -> None
         low.bootstrap()
 
 
-def test_undeclared_bootstraps_warn_once(automatic: Bootstrapped) -> None:
+def test_every_undeclared_bootstrap_warns(automatic: Bootstrapped) -> None:
     ctx, _, ev, boot = automatic
     low = ev.at_level(ev.encrypt(values()), boot.input_level)
-    runs = (
+    runs: tuple[Callable[[Any], object], ...] = (
         lambda x: x.bootstrap(),
+        lambda x: boot(x),
         lambda x: x * x,
         lambda x: x * 0.5,
         lambda x: x * np.ones(8),
         lambda x: x.evaluator.dot([x], [x]),
         lambda x: x.polyval([0.5, 0.5]),
     )
-    for own in (*((run,) for run in runs), runs):
+    # Two operations of two calls each: each tells of itself once, and of the same evaluator's others never.
+    for first, second in itertools.pairwise((*runs, runs[0])):
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
             x = ctx.bind(ev.keys, bootstrap=boot, automatic=True).bind(low)
-            for _ in range(2):
-                for run in own:
-                    run(x)
-        assert [each.category for each in caught] == [RangeWarning]
+            told = []
+            for run in (first, second, first, second):
+                run(x)
+                told.append(len(caught))
+        assert told == [1, 2, 3, 4]
+        assert {each.category for each in caught} == {RangeWarning}
         assert "from -1 to 1" in str(caught[0].message)
         assert "magnitude=" in str(caught[0].message)
-        assert caught[0].filename == __file__
+        assert {each.filename for each in caught} == {__file__}
+
+
+def test_python_tells_each_warning_of_a_line(tmp_path: Path) -> None:
+    """Python's own filters would tell one for each line of a process; a user's filters come first."""
+    program = tmp_path / "program.py"
+    program.write_text(
+        "import hemera as hm\n"
+        "from hemera._noise_warning import warn_of_bootstrap, warn_of_interval, warn_of_spent_budget\n"
+        "for _ in range(3):\n"
+        "    warn_of_bootstrap()\n"
+        "    warn_of_interval('log', 0.5, 4), warn_of_spent_budget('add')\n"
+    )
+    for options, told in (([], 9), (["-W", "ignore"], 0), (["-W", "once"], 3)):
+        run = subprocess.run([sys.executable, *options, program], capture_output=True, text=True, check=True)
+        assert run.stderr.count("Warning: ") == told, run.stderr
 
 
 @pytest.mark.parametrize("order", [0, 1])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import collections
+import functools
 import json
 
 import numpy as np
@@ -105,17 +106,45 @@ def test_secrets_without_an_estimate_are_refused() -> None:
         ("n15-36", 64, {}, 64),
         ("n16-40", 64, {"last_bits": 47, "ratio_bits": 15}, 0),  # more bits than roots of unity have here
         ("n16-45", 64, {}, 0),
-        ("n16-40", 64, {"blocks": 0, "order": "standard", "last_bits": 49, "ratio_bits": 9}, 0),
+        ("n16-40", 64, {"order": "standard", "last_bits": 49, "ratio_bits": 9}, 0),
     ],
 )
 def test_parameters_are_those_of_the_faster_bootstrap(
     preset: str, slots: int, fields: dict[str, object], blocks: int
 ) -> None:
-    params = hm.ckks.Parameters.for_bootstrapping(preset, real_slots=slots, **fields)
+    make = functools.partial(hm.ckks.Parameters.for_bootstrapping, preset, real_slots=slots)
+    params = make(ephemeral_secret="blocks", **fields)
     found = hm.circuits.Bootstrap(params, slots, real="order" not in fields)
     assert found.blocks == blocks
     levels = fields.get("levels", {"n16-40": 13, "n15-36": 4, "n16-45": 8}[preset])
     assert found.levels_left == levels
+    assert (params == make(**fields)) == (blocks == 0)
+
+
+@pytest.mark.parametrize("slots", [None, 2, 64, 256, 2**15])
+def test_secrets_in_blocks_are_asked_for_by_name(slots: int | None) -> None:
+    """Without their name parameters are the preset's, whose key is estimated without judgement."""
+    make = functools.partial(hm.ckks.Parameters.for_bootstrapping, real_slots=slots)
+    for fields in ({}, {"ephemeral_secret": "fixed weight"}):
+        params = make(**fields)
+        assert params == hm.ckks.Parameters.for_bootstrapping()
+        plan = hm.circuits.Bootstrap(params, 64, real=True)
+        assert plan.blocks == 0
+        assert not any("blocks" in need.kind for need in plan.needed_keys)
+    for unknown in ("block", "sparse", "", None, 64):
+        with pytest.raises(hm.errors.ParameterError, match="'fixed weight' and 'blocks'"):
+            make(ephemeral_secret=unknown)
+    if slots is None:
+        with pytest.raises(hm.errors.ParameterError, match="real_slots="):
+            make(ephemeral_secret="blocks")
+
+
+@pytest.mark.parametrize("named", ["fixed weight", "blocks"])
+def test_slots_that_no_bootstrap_has_are_refused(named: str) -> None:
+    make = functools.partial(hm.ckks.Parameters.for_bootstrapping, ephemeral_secret=named)
+    for slots in (1, 3, 2**16):
+        with pytest.raises(hm.errors.ParameterError, match="slots"):
+            make(real_slots=slots)
 
 
 def test_few_values_take_less_than_with_eval_mod() -> None:

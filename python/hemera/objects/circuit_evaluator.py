@@ -50,7 +50,6 @@ class CircuitEvaluator:
     _automatic: bool
     _magnitude: float | None
     _undeclared: int
-    _has_warned: bool
     _has_budget: bool
 
     @property
@@ -208,8 +207,8 @@ class CircuitEvaluator:
                 level is left to make values smaller.
 
         Warns:
-            RangeWarning: once for each evaluator, if no bound is declared (`encode(largest=)`) and bind got
-                no magnitude. Values are then taken to be from -1 to 1.
+            RangeWarning: at each call, if no bound is declared (`encode(largest=)`) and bind got no
+                magnitude. Values are then taken to be from -1 to 1.
         """
         chosen = self._bootstrap if plan is None else plan
         if chosen is None:
@@ -230,13 +229,14 @@ class CircuitEvaluator:
         else:
             self._warn_of_values(chosen, native)
             core = chosen._apply(self, native)
+            self._undeclared = _core.bootstraps(self._native)[1]
         return self._finish("bootstrap", core, out)
 
-    def _warn_of_values(self, plan: Bootstrap, native: _core.Ciphertext) -> None:
-        """Give one RangeWarning of values without a declared bound, where the plan's results need one."""
+    def _warn_of_values(self, plan: Bootstrap, *natives: _core.Ciphertext) -> None:
+        """Give a RangeWarning of values without a declared bound, where the plan's results need one."""
         takes_values = not (isinstance(plan, Bootstrap) and plan.gives_parts)
-        if math.isinf(native.largest) and takes_values:
-            self._has_warned = self._has_warned or warn_of_bootstrap()
+        if takes_values and any(math.isinf(each.largest) for each in natives):
+            warn_of_bootstrap()
 
     @property
     def bootstraps(self) -> int:
@@ -245,11 +245,11 @@ class CircuitEvaluator:
         return _core.bootstraps(self._native)[0]
 
     def _warn_of_undeclared(self) -> None:
-        """Warn once for each evaluator, after it has bootstrapped values without a declared bound."""
+        """Warn after each operation that has bootstrapped values without a declared bound."""
         count = _core.bootstraps(self._native)[1]
         if count > self._undeclared:
             self._undeclared = count
-            self._has_warned = self._has_warned or warn_of_bootstrap()
+            warn_of_bootstrap()
 
     def _refreshed(self, a: Ciphertext, levels: int = 1) -> Ciphertext:
         """The operand of an operation that takes `levels` levels: bootstrapped, in automatic mode, if fewer

@@ -213,8 +213,8 @@ class Context(ClientContext):
                 result would have too little budget for the next bootstrap (docs/exact-bootstrapping.md).
             magnitude: CKKS: a bound on the magnitude of bootstrapped values that declare none
                 (`Ciphertext.largest`). Bootstraps divide and multiply by it; with the order "slots first"
-                this takes no level. None: such values are taken to be from -1 to 1, and the evaluator gives
-                one RangeWarning.
+                this takes no level. None: such values are taken to be from -1 to 1, and each bootstrap
+                of them gives a RangeWarning.
 
         Raises:
             MismatchError: if the keys, or the plan, belong to other parameters.

@@ -61,7 +61,6 @@ class Evaluator(ArithmeticEvaluator):
         self._automatic = automatic
         self._magnitude = magnitude
         self._undeclared = 0
-        self._has_warned = False
         if native is None:
             lazy = relinearization == "lazy"
             if bootstrap is None or not automatic:
