@@ -9,23 +9,26 @@
     last 32 bytes    SHA-256 of all before
 
 Version 1 has no `bytes`, and no array is compressed. Everything is checked before memory is taken, and
-nothing in it is run.
+nothing in it is run. Arrays are expanded when operations take them, within the room of `memory_limit`.
 """
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import json
 import math
+import os
 import zlib
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, cast
 
 import numpy as np
 
 from hemera.errors import FileError, FormatError, ParameterError
 from hemera.inputs.source import Source, read_bytes
+from hemera.serving.stored_arrays import Room, StoredArray
 from hemera.serving.values import Array
 
 MAGIC = b"\x89HEMMODEL\r\n\x1a\n\x00\x00\x00"
@@ -37,9 +40,20 @@ MAX_ARRAYS = 200_000
 _MAX_AXES = 8
 _DIGEST = 32
 _EFFORT = 6
+_PIECE = 1 << 20
 _TYPES = ("<i1", "<i2", "<i4", "<i8", "<f8", "<c16")
 
+_WIDENED = 8
+"""Times its bytes in a file that an array takes in memory, where the file does not compress it: int8 as
+float64."""
+
 AnySource = Source | BinaryIO
+
+
+def memory_limit(file_bytes: int) -> int:
+    """Bytes that the arrays of a model may take in memory, for a file of so many: 1 GiB, or what numbers of
+    such a file take that are not compressed, if that is more."""
+    return max(MAX_BYTES, _WIDENED * file_bytes)
 
 
 def is_model(path: str) -> bool:
@@ -55,22 +69,36 @@ def read_all(source: AnySource, limit: int) -> bytes:
     """All bytes of a source. FormatError for more than the limit, FileError where a file can not be read."""
     if hasattr(source, "read"):
         try:
-            data = source.read(limit + 1)
+            data = _up_to(cast(BinaryIO, source), limit + 1, _PIECE)
         except OSError as error:
             raise FileError(f"cannot read the model: {error}") from None
-        if not isinstance(data, bytes):
-            raise TypeError("a model is read from a binary stream, and this is one of text")
     elif isinstance(source, (bytes, bytearray, memoryview)):
         data = bytes(source)
     else:
         try:
             with open(source, "rb") as file:  # noqa: PTH123 - reads no more than the limit
-                data = file.read(limit + 1)
+                data = _up_to(file, limit + 1, os.fstat(file.fileno()).st_size + 1)
         except OSError:
             data = read_bytes(source)  # says what is wrong
     if len(data) > limit:
         raise FormatError(f"the model has more than {limit} bytes")
     return data
+
+
+def _up_to(stream: BinaryIO, most: int, first: int) -> bytes:
+    """The bytes of a stream, at most so many. No more memory is asked for than there are, or than for the
+    first piece."""
+    pieces: list[bytes] = []
+    left, size = most, first
+    while left > 0:
+        piece = stream.read(min(size, left))
+        if not isinstance(piece, bytes):
+            raise TypeError("a model is read from a binary stream, and this is one of text")
+        if not piece:
+            break
+        pieces.append(piece)
+        left, size = left - len(piece), _PIECE
+    return b"".join(pieces)
 
 
 def write(content: dict[str, Any], arrays: Sequence[Array]) -> bytes:
@@ -99,8 +127,9 @@ def write(content: dict[str, Any], arrays: Sequence[Array]) -> bytes:
     return file + hashlib.sha256(file).digest()
 
 
-def read(data: bytes) -> tuple[dict[str, Any], list[Array]]:
-    """Content and arrays (read-only) of a file's bytes. FormatError for anything else."""
+def read(data: bytes) -> tuple[dict[str, Any], list[StoredArray]]:
+    """Content and arrays of a file's bytes. FormatError for anything else; damage of a compressed array is
+    found when it is taken."""
     begin = len(MAGIC) + 8
     if data[: len(MAGIC)] != MAGIC:
         raise FormatError("not a packaged model: it does not begin as one")
@@ -119,11 +148,14 @@ def read(data: bytes) -> tuple[dict[str, Any], list[Array]]:
                 f"{VERSION}; take a newer Hemera"
             )
         content, order = header["content"], header["order"]
-        found = _arrays(header["arrays"], memoryview(data)[begin + length : -_DIGEST])
+        room = Room(memory_limit(len(data)))
+        found = _arrays(header["arrays"], memoryview(data)[begin + length : -_DIGEST], room)
         if not isinstance(content, dict) or not isinstance(order, list) or len(order) > MAX_ARRAYS:
             raise FormatError("the header of the model has other content")
         if not all(type(at) is int and 0 <= at < len(found) for at in order):
             raise FormatError("the header of the model names arrays that are not there")
+        if len(set(order)) != len(found):
+            raise FormatError("the model has arrays that nothing names")
         return content, [found[at] for at in order]
     except FormatError:
         raise
@@ -131,24 +163,33 @@ def read(data: bytes) -> tuple[dict[str, Any], list[Array]]:
         raise FormatError(f"the header of the model is damaged: {error}") from None
 
 
-def require_readable(data: bytes) -> None:
-    """ParameterError for a file of `write` that is too large to be read again."""
+def require_readable(data: bytes, arrays: Sequence[Array]) -> None:
+    """ParameterError for a file of `write`, of these arrays, that is too large to be read again."""
     begin = len(MAGIC) + 8
     length = int.from_bytes(data[len(MAGIC) : begin], "little")
     described = json.loads(data[begin : begin + length])["arrays"]
     unpacked = sum(math.prod(shape) * np.dtype(kind).itemsize for kind, shape, _ in described)
-    largest = max(len(data), unpacked)
-    if largest > MAX_BYTES:
-        raise ParameterError(
-            f"a file of the model has {largest} bytes, its arrays unpacked, and at most {MAX_BYTES} are "
-            "read; use the model in this process, or take fewer samples= or smaller arrays"
-        )
+    # Numbers of 8 bytes and more have the type that they are read in; others stay as they are in the file.
+    different = {
+        (each.dtype.str, each.shape, hashlib.sha256(each.tobytes()).digest()): each for each in arrays
+    }
+    taken = sum((each if each.itemsize >= 8 else _narrowed(each)).nbytes for each in different.values())
+    for what, size, limit in (
+        ("its file", len(data), MAX_BYTES),
+        ("its arrays unpacked", unpacked, MAX_BYTES),
+        ("its arrays in memory", taken, memory_limit(len(data))),
+    ):
+        if size > limit:
+            raise ParameterError(
+                f"the model has {size} bytes, {what}, and at most {limit} are read; use the model in this "
+                "process, or take fewer samples= or smaller arrays"
+            )
 
 
-def _arrays(described: Any, data: memoryview) -> list[Array]:
+def _arrays(described: Any, data: memoryview, room: Room) -> list[StoredArray]:
     if not isinstance(described, list) or len(described) > MAX_ARRAYS:
         raise FormatError(f"a model has at most {MAX_ARRAYS} arrays")
-    found: list[Array] = []
+    found: list[StoredArray] = []
     at = total = 0
     for each in described:
         kind, shape = each[:2]
@@ -165,16 +206,19 @@ def _arrays(described: Any, data: memoryview) -> list[Array]:
         if at + stored > len(data):
             raise FormatError(f"the model is cut off in array {len(found)}")
         block = data[at : at + stored]
-        whole = block if stored == size else _expanded(block, size)
-        found.append(np.frombuffer(whole, dtype).reshape(shape))
+        expand = functools.partial(_expanded, block, size)
+        found.append(StoredArray(dtype, tuple(shape), expand, room))
         at += stored
     if at != len(data):
         raise FormatError(f"the model has {len(data) - at} bytes after its arrays")
     return found
 
 
-def _expanded(block: memoryview, size: int) -> bytes:
-    """The bytes of a compressed array. FormatError unless they are exactly so many."""
+def _expanded(block: memoryview, size: int) -> bytes | memoryview:
+    """The bytes of an array, which is compressed where they are more than in the file. FormatError unless
+    they are exactly so many."""
+    if len(block) == size:
+        return block
     expander = zlib.decompressobj()
     try:
         whole = expander.decompress(block, size)

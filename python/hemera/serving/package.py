@@ -94,7 +94,9 @@ class Package:
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the file, which appears under its name only when it is complete. FileError when it can not
         be written, ParameterError for a model that is too large to be loaded."""
-        container.require_readable(self._bytes)
+        arrays: list[Array] = []
+        self._program.to_data(arrays)
+        container.require_readable(self._bytes, arrays)
         write_bytes(path, self._bytes)
 
     @property

@@ -24,6 +24,7 @@ from hemera.serving.operations import (
     Take,
     parts_of,
 )
+from hemera.serving.stored_arrays import StoredArray
 from hemera.serving.values import MALFORMED, Array, Form, SchemeName, integer
 
 MAX_NODES = 100_000
@@ -241,12 +242,15 @@ class Program:
         }
 
     @classmethod
-    def from_data(cls, data: Any, arrays: Sequence[Array]) -> Program:
-        """The program of `to_data`. FormatError for anything else."""
+    def from_data(cls, data: Any, arrays: Sequence[Array | StoredArray]) -> Program:
+        """The program of `to_data`. FormatError for anything else, and for arrays that no operation takes."""
+        named: set[int] = set()
 
         def found(value: Any) -> Any:
             if isinstance(value, dict) and set(value) == {"array"}:
-                return arrays[integer(value["array"], "an array's number", 0, len(arrays) - 1)]
+                number = integer(value["array"], "an array's number", 0, len(arrays) - 1)
+                named.add(number)
+                return arrays[number]
             if isinstance(value, list):
                 return tuple(found(each) for each in value)
             return value
@@ -269,6 +273,8 @@ class Program:
                 program.give(value)
             if not program.outputs:
                 raise FormatError("a program without outputs")
+            if len(named) != len(arrays):
+                raise FormatError(f"a program with {len(arrays) - len(named)} arrays that nothing names")
         except FormatError:
             raise
         except MALFORMED as error:

@@ -8,9 +8,10 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import DTypeLike, NDArray
 
 from hemera.errors import Error, MismatchError, ParameterError
+from hemera.serving.stored_arrays import StoredArray
 
 Array = NDArray[Any]
 SchemeName = Literal["ckks", "bfv", "bgv"]
@@ -120,25 +121,34 @@ def form_with_array(operation: str, form: Form, array: Array) -> Form:
 
 
 def constant(values: Any, scheme: SchemeName, what: str) -> Array:
-    """An array that a program keeps: int64 for BFV and BGV, float64 or complex128 for CKKS; a read-only copy.
+    """An array that a program keeps: int64 for BFV and BGV, float64 or complex128 for CKKS; a read-only copy,
+    which operations that take the same array of a file share.
 
     Raises:
         TypeError: for values that are no numbers of the scheme.
         ParameterError: for no values, or ones that are not finite.
     """
-    array = np.asarray(values)
-    if array.dtype.kind not in "biufc" or array.size == 0:
+    array = values if isinstance(values, StoredArray) else np.asarray(values)
+    if array.dtype.kind not in "biufc" or 0 in array.shape:
         raise TypeError(f"{what}: an array of numbers is needed, not one of {array.dtype} and {array.shape}")
-    if scheme == "ckks":
-        array = np.array(array, dtype=np.complex128 if array.dtype.kind == "c" else np.float64, order="C")
-        if not np.isfinite(array).all():
-            raise ParameterError(f"{what}: values must be finite")
-    else:
-        if array.dtype.kind not in "biu":
-            raise TypeError(f"{what}: {scheme.upper()} computes with integers, not {array.dtype}")
-        array = np.array(array, dtype=np.int64, order="C")
-    array.flags.writeable = False
-    return array
+    if scheme != "ckks" and array.dtype.kind not in "biu":
+        raise TypeError(f"{what}: {scheme.upper()} computes with integers, not {array.dtype}")
+    if scheme != "ckks":
+        return read_only(array, np.int64)
+    found = read_only(array, np.complex128 if array.dtype.kind == "c" else np.float64)
+    # Those of a file were looked at when they were made.
+    if not isinstance(array, StoredArray) and not np.isfinite(found).all():
+        raise ParameterError(f"{what}: values must be finite")
+    return found
+
+
+def read_only(values: Any, kind: DTypeLike) -> Array:
+    """A read-only copy in a type, in C order; of an array of a file the one that all operations share."""
+    if isinstance(values, StoredArray):
+        return values.converted(kind)
+    found = np.array(values, dtype=kind, order="C")
+    found.flags.writeable = False
+    return found
 
 
 def integer(value: object, what: str, low: int, high: int) -> int:

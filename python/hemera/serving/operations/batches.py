@@ -17,7 +17,16 @@ from hemera.objects.ciphertext import Ciphertext
 from hemera.objects.context import Context
 from hemera.parameters import Parameters
 from hemera.serving.operations.base import LATER, Operation, Place, Running
-from hemera.serving.values import MAX_ELEMENTS, Array, Form, SchemeName, common_shape, constant, integer
+from hemera.serving.values import (
+    MAX_ELEMENTS,
+    Array,
+    Form,
+    SchemeName,
+    common_shape,
+    constant,
+    integer,
+    read_only,
+)
 
 __all__ = [
     "Joined",
@@ -41,9 +50,7 @@ def indices(values: Any, what: str, axes: int) -> Array:
         raise TypeError(f"{what}: integers on {axes} axes are needed, not {given.dtype} and {given.shape}")
     if given.min() < 0 or given.max() >= MAX_ELEMENTS:
         raise ParameterError(f"{what}: elements have numbers from 0 to {MAX_ELEMENTS - 1}")
-    found = np.array(given, np.int64, order="C")
-    found.flags.writeable = False
-    return found
+    return read_only(values, np.int64)
 
 
 def require_elements(operation: str, form: Form, taken: Array) -> None:
