@@ -5,13 +5,17 @@ from __future__ import annotations
 import math
 import operator
 import sys
+import warnings
 from collections.abc import Callable
+from decimal import Decimal
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
 import pytest
 
 import hemera as hm
+from hemera.errors import ParameterError
 
 SLOTS = 16
 
@@ -225,6 +229,70 @@ def test_division_of_ckks(ckks: Any) -> None:
     x = ckks.ev.encrypt(a)
     ckks.check(x / 4, a / 4)
     ckks.check(x / b, a / b)
+
+
+OF_NUMBERS: dict[str, Callable[[Any], Any]] = {
+    "float64": lambda v: v,
+    "float32": lambda v: v.astype(np.float32),
+    "float16": lambda v: v.astype(np.float16),
+    "long double": lambda v: v.astype(np.longdouble),
+    "int8": lambda v: v.astype(np.int8),
+    "bool": lambda v: v > 0,
+    "list": lambda v: v.astype(int).tolist(),
+    "Fraction": lambda _: Fraction(1, 4),
+    "Decimal": lambda _: Decimal("0.25"),
+    "np.float32": lambda _: np.float32(0.25),
+    "array without axes": lambda _: np.array(3.0),
+    "a row for each element": lambda v: np.stack([v, v + 1]),
+}
+
+
+@pytest.mark.parametrize("kind", OF_NUMBERS)
+@pytest.mark.parametrize("apply", [operator.add, operator.sub, operator.mul, operator.truediv])
+def test_plain_operands_keep_the_type_of_values(
+    ckks: Any, apply: Callable[[Any, Any], Any], kind: str
+) -> None:
+    """Real values stay real with real operands, and complex ones complex."""
+    a, plain = ckks.values(SLOTS), OF_NUMBERS[kind](np.arange(1.0, SLOTS + 1))
+    number = float(plain) if isinstance(plain, (Fraction, Decimal)) else np.asarray(plain, np.float64)
+    for values in (a, a + 1j * a[::-1]):
+        x = ckks.ev.encrypt(values)
+        y = apply(x, plain)
+        assert y.dtype == values.dtype
+        assert ckks.decrypt(y).dtype == values.dtype
+        ckks.check(y, apply(values, number))
+
+
+def test_complex_divisors_make_values_complex(ckks: Any) -> None:
+    a = ckks.values(SLOTS)
+    b = np.arange(1.0, SLOTS + 1) + 1j
+    y = ckks.ev.encrypt(a) / b
+    assert y.dtype == np.complex128
+    ckks.check(y, a / b)
+
+
+def test_arrays_of_fractions_divide(ckks: Any) -> None:
+    a = ckks.values(SLOTS)
+    x = ckks.ev.encrypt(a)
+    for divisors in (
+        [Fraction(at, 3) for at in range(1, SLOTS + 1)],
+        [Decimal(at) for at in range(3, SLOTS + 3)],
+    ):
+        assert (x / divisors).dtype == np.float64
+        ckks.check(x / divisors, a / np.array(divisors, float))
+    with pytest.raises(TypeError):
+        x / ["a"] * SLOTS
+
+
+@pytest.mark.parametrize("zeros", [np.arange(SLOTS), [0.0] * SLOTS, np.zeros(1), 0j * np.ones(SLOTS)])
+def test_division_by_zeros(ckks: Any, zeros: Any) -> None:
+    x = ckks.ev.encrypt(ckks.values(SLOTS))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        with pytest.raises(ParameterError, match="divisor is 0"):
+            x / zeros
+        with pytest.raises(ZeroDivisionError):
+            x / 0
 
 
 def test_complex_slots(ckks: Any) -> None:

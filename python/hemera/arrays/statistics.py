@@ -59,13 +59,15 @@ def _variables(m: Any, y: Any, rowvar: bool) -> Any:
     if any(len(np.shape(each)) > 2 for each in given):
         raise ParameterError("cov and corrcoef take arrays of at most two axes: variables and observations")
 
-    def rows(values: Any) -> Any:
-        return values.T if not rowvar and values.ndim == 2 and len(values) > 1 else np.atleast_2d(values)
+    def rows(at: int, values: Any) -> Any:
+        # As NumPy since 2.2: one row of `m` is turned, and of `y` it is not.
+        is_turned = not rowvar and values.ndim == 2 and (at == 0 or len(values) > 1)
+        return values.T if is_turned else np.atleast_2d(values)
 
-    counts = {rows(np.empty(np.shape(each))).shape[1] for each in given}
+    counts = {rows(at, np.empty(np.shape(each))).shape[1] for at, each in enumerate(given)}
     if len(counts) > 1:
         raise MismatchError(f"variables of {' and '.join(map(str, sorted(counts)))} observations do not fit")
-    return moved(given, lambda *parts: np.concatenate([rows(each) for each in parts]))
+    return moved(given, lambda *parts: np.concatenate([rows(at, each) for at, each in enumerate(parts)]))
 
 
 def correlations(x: Any, y: Any = None, rowvar: bool = True) -> Any:

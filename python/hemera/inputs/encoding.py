@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import decimal
 import numbers
 from typing import Any
 
@@ -104,7 +105,7 @@ def as_number(value: object) -> int | float | complex | None:
         value = value.item()
     if isinstance(value, (bool, numbers.Integral)):
         return int(value)
-    if isinstance(value, numbers.Real):
+    if isinstance(value, (numbers.Real, decimal.Decimal)):
         return float(value)
     if isinstance(value, numbers.Complex):
         return complex(value)

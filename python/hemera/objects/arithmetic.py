@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 
 from hemera import _core
 from hemera.inputs.arguments import checks_its_arguments, in_own_words
-from hemera.inputs.encoding import as_number
+from hemera.inputs.encoding import as_doubles, as_number
 from hemera.objects.ciphertext import Ciphertext, Operand, Plaintext, all_parts
 from hemera.objects.circuit_evaluator import CircuitEvaluator
 from hemera.objects.operands import broadcast_shape, fitted, require_slots, reshaped, spread
@@ -81,7 +81,15 @@ class ArithmeticEvaluator(CircuitEvaluator):
         return self._finish("multiply", reshaped(self._native.multiply(a._native, b._native), shape), out)
 
     def divide(self, a: Ciphertext, b: complex | ArrayLike, *, out: Ciphertext | None = None) -> Ciphertext:
-        """CKKS: a / b for a plain number b, or an array b of shape (..., a.filled) or (..., 1)."""
+        """CKKS: a / b for a plain number b, or an array b of shape (..., a.filled) or (..., 1). Real values
+        stay real where b is real.
+
+        Raises:
+            TypeError: for BFV and BGV, and for what holds no plain numbers.
+            ZeroDivisionError: for the number 0.
+            ParameterError: for arrays with zeros.
+            MismatchError: as `multiply`.
+        """
         if self._context.params.scheme != "ckks":
             raise TypeError(
                 "BFV and BGV have no division; multiply by an inverse modulo the plaintext modulus"
@@ -91,7 +99,10 @@ class ArithmeticEvaluator(CircuitEvaluator):
         number = as_number(b)
         if number is not None:
             return self.multiply(a, 1 / number, out=out)
-        return self.multiply(a, 1 / np.asarray(b, dtype=np.complex128), out=out)
+        divisors = as_doubles(_of_floats(b), "divide")
+        if not divisors.all():
+            raise _core.ParameterError("divide: an element of the divisor is 0")
+        return self.multiply(a, 1 / divisors, out=out)
 
     def add_many(self, terms: Sequence[Ciphertext], *, out: Ciphertext | None = None) -> Ciphertext:
         """The sum of all terms; their batches broadcast as in NumPy.
@@ -220,6 +231,15 @@ class ArithmeticEvaluator(CircuitEvaluator):
             return b
         plain = self._context._codec.encode_operand(b, a._native, product=product, fill=fill, kept=kept)
         return Plaintext(plain, self._context)
+
+
+def _of_floats(values: object) -> ArrayLike:
+    """Fractions and decimals as floats; all else as it is."""
+    array = np.asarray(values)
+    if array.dtype != np.object_:
+        return array
+    is_real = all(as_number(each) is not None and not isinstance(each, complex) for each in array.flat)
+    return np.asarray(array, np.float64 if is_real else np.complex128)
 
 
 def _require_ciphertext(operation: _Operation, a: Ciphertext) -> None:

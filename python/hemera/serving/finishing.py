@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hemera.errors import Error, FormatError, MismatchError
-from hemera.serving.readings import MAX_LABELS, READINGS, Labels
+from hemera.serving.readings import MAX_LABELS, READINGS, Labels, class_numbers
 from hemera.serving.values import Array, integer, real
 
 __all__ = ["Apply", "Columns", "Label", "Method", "Neighbours", "Parts", "Step", "finished"]
@@ -127,12 +127,7 @@ class Label(Step):
     labels: Labels
 
     def __call__(self, values: Array) -> Array:
-        classes = np.asarray(values, np.int64)
-        if classes.size and not 0 <= classes.min() <= classes.max() < len(self.labels):
-            raise MismatchError(
-                f"a result is class {classes.max()}, and {len(self.labels)} classes have labels"
-            )
-        return np.asarray(self.labels.array()[classes])
+        return np.asarray(self.labels.array()[class_numbers(values, len(self.labels))])
 
     def to_data(self) -> dict[str, Any]:
         return {"kind": self.kind, "labels": self.labels.to_data()}
@@ -233,9 +228,7 @@ class Parts(Step):
             return np.asarray(np.average(np.stack(found), axis=0, weights=self.weights))
         votes = np.zeros((len(values), self.classes))
         for each, weight in zip(found, self.weights, strict=True):
-            chosen = np.asarray(each, np.int64).reshape(len(values))
-            if chosen.size and chosen.max() >= self.classes:
-                raise MismatchError(f"a vote is for class {chosen.max()} of {self.classes}")
+            chosen = class_numbers(each, self.classes).reshape(len(values))
             votes[np.arange(len(values)), chosen] += weight
         return np.asarray(votes.argmax(axis=-1))
 

@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from hemera.errors import FormatError, MismatchError, ParameterError
 from hemera.serving.values import Array
 
-__all__ = ["READINGS", "Labels"]
+__all__ = ["READINGS", "Labels", "class_numbers"]
 
 MAX_LABELS = 1 << 17
 
@@ -123,6 +123,13 @@ def read_as(values: Array, read: str, labels: Labels | None) -> Array:
     found = READINGS[read](values)
     if labels is None or read not in CLASSES:
         return found
-    if found.size and found.max() >= len(labels):
-        raise MismatchError(f"a result is class {found.max()}, and {len(labels)} classes have labels")
-    return np.asarray(labels.array()[found])
+    return np.asarray(labels.array()[class_numbers(found, len(labels))])
+
+
+def class_numbers(values: Array, count: int) -> NDArray[np.int64]:
+    """Numbers of classes. MismatchError for others than 0 to count - 1."""
+    classes = np.asarray(values, np.int64)
+    beyond = classes[(classes < 0) | (classes >= count)]
+    if beyond.size:
+        raise MismatchError(f"a result is class {beyond[0]}, and {count} classes have labels")
+    return classes

@@ -141,6 +141,8 @@ COMPUTED: dict[Any, list[Program]] = {
         lambda x: np.cov(np.tile(matrix(x), 2)),
         lambda x: np.cov(np.tile(matrix(x), (2, 1)), rowvar=False, bias=True),
         lambda x: np.cov(np.repeat(x, 3), ddof=2),
+        lambda x: np.cov(flat(x)[None], rowvar=False, ddof=0),  # one row is as many variables
+        lambda x: np.cov(flat(x)[:, None], flat(x)[None], rowvar=False, bias=True),
         lambda x: np.cov(np.repeat(x, 3), np.tile(flat(x), 3), bias=True),
         lambda x: np.cov(np.arange(2.0 * x.size), np.repeat(x, 2)),
         lambda x: np.cov(np.tile(matrix(x), (2, 1)), np.tile(matrix(x), (2, 2)), rowvar=False),

@@ -96,12 +96,17 @@ def test_shapes(ckks: ts.Context) -> None:
         (x.transpose(), X.T),
         (x.broadcast([2, 3, 2, 4]), np.broadcast_to(X, (2, 3, 2, 4))),
         (x[1], X[1:2]),
+        (x[-1], X[-1:]),
+        (x[-2, -1], X[-2:-1, -1:]),
         (x[1:], X[1:]),
         (x[0:1, :, 1:3], X[0:1, :, 1:3]),
         (x.copy().reshape_([24]).transpose_(), X.ravel()),
     ):
         assert found.shape == list(expected.shape)
         close(found, expected)
+    for beyond in (3, -4, (0, 2), (0, 0, 0, 0)):
+        with pytest.raises(IndexError):
+            x[beyond]
     assert x.broadcast_([1, 3, 2, 4]).shape == [1, 3, 2, 4]
     for shape in ([5], [2, 2]):
         with pytest.raises(ValueError, match="shape"):

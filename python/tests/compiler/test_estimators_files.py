@@ -19,7 +19,8 @@ from sklearn.svm import SVC
 import hemera as hm
 from hemera.errors import FormatError, MismatchError
 from hemera.serving.encodings import Table, encoding_from_data
-from hemera.serving.finishing import Apply, Columns, Method, Neighbours, Parts
+from hemera.serving.finishing import Apply, Columns, Label, Method, Neighbours, Parts
+from hemera.serving.readings import Labels
 
 ROWS, TARGETS = load_iris(return_X_y=True)
 MODELS = {
@@ -151,3 +152,15 @@ def test_pairs_are_voted_as_one_against_one() -> None:
     sums = np.array([[2.0, -6.0, 4.0], [2.0, 1.5, -3.5]])
     votes = np.array([[2, 0, 1], [1, 2, 0]])
     np.testing.assert_allclose(Apply("pair-scores")(scores), votes + sums / (3 * (np.abs(sums) + 1)))
+
+
+@pytest.mark.parametrize("number", [-1, 2])
+def test_classes_beyond_the_labels_are_refused(number: int) -> None:
+    """-1 would be the last label, or a vote for the last class, in NumPy's indexing."""
+    labels = Label(Labels.of(["a", "b"]))
+    assert labels(np.array([0, 1, 1])).tolist() == ["a", "b", "b"]
+    votes = Parts("majority", ((0, 1, ()), (1, 2, ())), (1.0, 2.0), 2)
+    assert votes(np.array([[0.0, 1.0], [1.0, 0.0]])).tolist() == [1, 0]
+    for step, values in ((labels, [1, number]), (votes, [[0.0, 1.0], [0.0, float(number)]])):
+        with pytest.raises(MismatchError, match=f"class {number}, and 2 classes"):
+            step(np.array(values))

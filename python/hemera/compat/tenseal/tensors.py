@@ -183,9 +183,19 @@ class EncryptedArray(EncryptedTensor):
         return self._become(self.transpose())
 
     def __getitem__(self, item: int | slice | Sequence[int | slice]) -> Self:
-        """A part by slices. A number takes a slice of one, and the axis stays, as in TenSEAL."""
+        """A part by slices. A number takes a slice of one, and the axis stays, as in TenSEAL. Negative
+        numbers count from the end.
+
+        Raises:
+            IndexError: for numbers beyond an axis, and more of them than there are axes.
+        """
         items = [item] if isinstance(item, (int, slice)) else list(item)
-        slices = [slice(each, each + 1) if isinstance(each, int) else each for each in items]
+        if len(items) > len(self.shape):
+            raise IndexError(f"{len(items)} indices for a tensor of shape {self.shape}")
+        slices = [
+            slice(range(extent)[each], range(extent)[each] + 1) if isinstance(each, int) else each
+            for each, extent in zip(items, self.shape, strict=False)
+        ]
         return self._chosen(self._numbered()[tuple(slices)])
 
     def _numbered(self) -> NDArray[np.intp]:
