@@ -62,7 +62,7 @@ class Parameters(parameters.Parameters):
             levels: the primes of each level, last level first, for chains that do not drop one prime a level;
                 `primes` is then ().
             range_bits: the bits of integer range above the scale in the last level. Results may be as large
-                as 2^(range_bits - 1).
+                as 15/32 of 2^range_bits.
             digits: a partition of the ciphertext primes for key-switching; empty: each digit has as many as
                 fit under the special primes.
             window_bits: w of a base-2^w split of single-prime digits; 0: none.
@@ -118,9 +118,10 @@ class Parameters(parameters.Parameters):
             scale_bits: log2 of the factor between values and polynomial. A result has about 15 to 20 bits
                 less than this after the point.
             slots: the number of slots needed in one ciphertext.
-            range_bits: the bits of a result before the point, which may be as large as 2^(range_bits - 1);
+            range_bits: the bits of a result before the point, which may be as large as 15/32 of 2^range_bits;
                 None: 20, or as many as `largest` takes. From 12 bits on the last level has two bits more, so
-                that decryption notices most values that are too large (NoiseError).
+                that results may be as large as 2^(range_bits - 1) and more, and decryption notices most
+                values that are too large (NoiseError).
             largest: in place of `range_bits`: the largest magnitude of your values, results too. Encryption
                 refuses larger values. Ciphertexts carry bounds that follow from it (`Ciphertext.largest`),
                 and `shrink` keeps room for them. None: no bound is declared. Files do not keep this number.
@@ -284,7 +285,7 @@ class Parameters(parameters.Parameters):
 
     @property
     def range_bits(self) -> int:
-        """The bits of integer range. Results may be as large as 2^(range_bits - 1) at the last level."""
+        """The bits of integer range. Results may be as large as 15/32 of 2^range_bits at the last level."""
         return self._native.range_bits
 
     @property

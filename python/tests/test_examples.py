@@ -20,7 +20,7 @@ ROOT = Path(__file__).parents[2]
 EXAMPLES = sorted((ROOT / "examples").glob("*.py"))
 RECIPES = sorted((ROOT / "examples" / "recipes").glob("*.py"))
 OF_TENSEAL = sorted((ROOT / "examples" / "tenseal").glob("*.py"))
-CHECKED = EXAMPLES + RECIPES + OF_TENSEAL
+CHECKED = [*EXAMPLES, *RECIPES, *OF_TENSEAL, Path(__file__).with_name("typed_compile.py")]
 EXPECTED = {
     "01_first_steps": ["BFV:  [  5  35  85 155]"],
     "02_statistics_on_a_table": ["correlation of height and weight"],

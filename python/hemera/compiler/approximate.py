@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from hemera import ckks
 from hemera.arrays.splitting import SplitProgram, split
-from hemera.arrays.tensor import Affine, Node, TensorProgram
+from hemera.arrays.tensor import TensorProgram
 from hemera.compiler.bootstraps import (
     bootstrap_of,
     placed,
@@ -20,20 +20,19 @@ from hemera.compiler.bootstraps import (
 )
 from hemera.compiler.lowering import Lowered
 from hemera.compiler.on_slots import SLOTS, on_slots
+from hemera.compiler.room import largest_of, range_bits_for, require_room
 from hemera.compiler.sharing import room_of
-from hemera.errors import LevelError, ParameterError, RangeError
+from hemera.errors import LevelError, ParameterError
 from hemera.parameters import Parameters
 from hemera.serving.sharing import Sharing
 
-__all__ = ["MOST_SLOTS", "Chosen", "Search", "largest_of", "require_room"]
+__all__ = ["MOST_SLOTS", "Chosen", "Search"]
 
 MOST_SLOTS = 1 << 15
 """Of a ciphertext, where parameters are found."""
 _ROOM_BITS = 24
 """Bits of the scale below a result's last bit: for the noise of some thousand operations."""
 _SCALE_BITS = (30, 55)
-_RANGE_BITS = 2
-"""The fewest: primes are not exactly powers of two, so a single bit leaves no room for values of 1."""
 _MOST_DEGREE = 1 << 16
 """Without bootstraps; beyond, they cost less."""
 _MOST_MODULUS_BITS = 1500
@@ -227,7 +226,7 @@ class Search:
                 slots=slots,
                 # In place of largest=, by which inputs would declare bounds that follow every operation, and
                 # grow beyond what samples show.
-                range_bits=max(_RANGE_BITS, 1 + math.ceil(math.log2(largest))),
+                range_bits=range_bits_for(largest),
                 degree=degree,
                 security=self.security,
             )
@@ -247,36 +246,3 @@ def _of_preset(preset: str, levels: int, security: int | None) -> Parameters:
         return of(preset, levels=levels, digits=_DIGITS, security=security)
     except ParameterError:
         return of(preset, levels=levels, security=security)
-
-
-def largest_of(program: TensorProgram) -> float:
-    """The magnitude of all values, at least 1. An offset is added after the maps, whose sum may be larger
-    than the result."""
-    return max(1.0, *(max(map(abs, node.range)) + _offset_of(node) for node in program.nodes))
-
-
-def _offset_of(node: Node) -> float:
-    """The largest number that an affine map adds."""
-    offset = node.operation.offset if isinstance(node.operation, Affine) else None
-    return 0.0 if offset is None else float(np.abs(offset).max(initial=0.0))
-
-
-def require_room(program: TensorProgram, steps: Lowered, params: Parameters) -> None:
-    """RangeError for parameters with which a result is sent over too small a modulus: it would be wrong by
-    multiples of the modulus."""
-    assert isinstance(params, ckks.Parameters)
-    boot = bootstrap_of(params, steps.slots)
-    # `Ciphertext.shrink` takes the lowest level that holds values of range_bits.
-    room = next(
-        bits
-        for primes in params.primes[0 if boot is None else boot.input_level :]
-        if (bits := math.fsum(map(math.log2, primes)) - math.log2(params.scale)) >= params.range_bits - 0.5
-    )
-    for name, at in program.outputs:
-        largest = max(map(abs, program.nodes[at].range))
-        if largest > 2.0 ** (room - 1):
-            raise RangeError(
-                f"result {name!r} can be as large as {largest:g}, and these parameters are for results up to "
-                f"{2.0 ** (room - 1):g}: give some with range_bits={1 + math.ceil(math.log2(largest))}, or "
-                "return the result divided by a number"
-            )

@@ -10,6 +10,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from hemera import ckks
 from hemera.arrays.batches import Batch, over_samples
 from hemera.arrays.element_layout import ElementLayout
 from hemera.arrays.folding import folded
@@ -18,11 +19,12 @@ from hemera.arrays.sequence_layout import SequenceLayout
 from hemera.arrays.splitting import SplitProgram
 from hemera.arrays.tensor import Affine, TensorProgram
 from hemera.arrays.tiling import Tiling
-from hemera.compiler.approximate import MOST_SLOTS, Chosen, Search, largest_of, require_room
+from hemera.compiler.approximate import MOST_SLOTS, Chosen, Search
 from hemera.compiler.bootstraps import bootstrap_of, placed
 from hemera.compiler.elements import in_elements
 from hemera.compiler.lowering import Lowered
 from hemera.compiler.pairs import factors_of, in_pairs
+from hemera.compiler.room import largest_of, range_bits_for, require_room
 from hemera.compiler.sequences import in_sequences, input_places
 from hemera.compiler.unscaled import bits_of_noise, without_rescales
 from hemera.errors import LevelError, ParameterError, RangeError
@@ -318,12 +320,13 @@ class Samples:
 
 def _require_range(program: TensorProgram, params: Parameters, growth: int) -> None:
     """RangeError for parameters whose slots hold no sums of so many elements."""
+    assert isinstance(params, ckks.Parameters)
     largest = growth * max(max(map(abs, node.range)) for node in program.nodes)
-    bits = 1 + math.ceil(math.log2(max(1.0, largest)))
-    if bits > params._native.range_bits:
+    bits = range_bits_for(max(1.0, largest), spared=params.checks_range)
+    if bits > params.range_bits:
         raise RangeError(
             f"matrices as pairs: slots hold values up to {largest:g}; give parameters with "
-            f"range_bits={bits}, not {params._native.range_bits:g}"
+            f"range_bits={bits}, not {params.range_bits}"
         )
 
 

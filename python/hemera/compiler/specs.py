@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import operator
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from hemera.errors import MismatchError, ParameterError
 
-__all__ = ["ArraySpec", "checked_range", "spec_of"]
+__all__ = ["ArraySpec", "checked_range", "shape_of", "spec_of"]
 
 
 @dataclass(frozen=True)
@@ -18,11 +20,17 @@ class ArraySpec:
     """An encrypted input: its shape, and the range in which its elements lie.
 
     Args:
-        shape: of the array; () for a single number.
+        shape: of the array; () for a single number, and n for (n,), as NumPy has it.
         range: the least and the largest element; None: what the samples of `calibrate=` show.
         name: for people, and for clients that give inputs by name.
         step: elements are integer multiples of it, as whole numbers are of 1; None: any numbers. Values with
             a step can be compared.
+        clip: whether clients bring values outside of the range into it, with a `RangeWarning`, or refuse
+            them; None: they do where the range comes of samples.
+
+    Raises:
+        TypeError: for a shape that is no whole number or tuple of them, and a range that is no pair.
+        ParameterError: for negative extents, and a range that is reversed or not of finite numbers.
 
     Examples:
         >>> hm.ArraySpec((1000,), range=(0, 120), step=1)  # whole numbers can be compared
@@ -35,19 +43,60 @@ class ArraySpec:
     step: float | None = None
     clip: bool | None = None
 
+    # An int is a shape of one axis; a field has one type, so `__init__` takes both.
+    if TYPE_CHECKING:
+
+        def __init__(
+            self,
+            shape: int | Sequence[int],
+            range: tuple[float, float] | None = None,  # noqa: A002
+            name: str = "",
+            step: float | None = None,
+            clip: bool | None = None,
+        ) -> None: ...
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "shape", _shape(self.shape))
+        if self.range is not None:
+            checked_range(f"ArraySpec{self.name and ' '}{self.name}", self.range)
+
+
+def _shape(given: Any) -> tuple[int, ...]:
+    """As NumPy takes shapes. See `ArraySpec` for errors."""
+    try:
+        shape = tuple(map(operator.index, given if np.iterable(given) else (given,)))
+    except TypeError:
+        raise TypeError(
+            f"ArraySpec: a shape is a tuple of whole numbers, or one, as in NumPy, not {given!r}"
+        ) from None
+    if any(extent < 0 for extent in shape):
+        raise ParameterError(f"ArraySpec: the shape {shape} has a negative extent")
+    return shape
+
+
+def shape_of(given: Any) -> tuple[int, ...]:
+    """That of a spec or of an example. TypeError for a tuple, which would be a shape elsewhere."""
+    if isinstance(given, ArraySpec):
+        return given.shape
+    if isinstance(given, tuple):
+        raise TypeError(
+            f"an input is an ArraySpec or an example array, and not the tuple {given!r}: give "
+            f"ArraySpec({given!r}, range=(low, high)) for its shape, or np.array({given!r}) as an example"
+        )
+    return np.shape(given)
+
 
 def spec_of(given: Any, at: int, samples: NDArray[Any] | None, margin: float) -> ArraySpec:
-    """The spec of an input, of a spec, a shape or an example.
+    """The spec of an input, of a spec or an example.
 
     Raises:
+        TypeError: for a tuple.
         ParameterError: when there is no range, or none of finite numbers.
         MismatchError: when the samples have another shape.
     """
+    shape, limits, name, step, clip = shape_of(given), None, "", None, None
     if isinstance(given, ArraySpec):
-        shape, limits, name, step = tuple(given.shape), given.range, given.name, given.step
-        clip = given.clip
-    else:
-        shape, limits, name, step, clip = np.shape(given), None, "", None, None
+        limits, name, step, clip = given.range, given.name, given.step, given.clip
     clip = limits is None if clip is None else clip
     name = name or ("x" if at == 0 else f"x{at}")
     if samples is not None:
@@ -66,8 +115,18 @@ def spec_of(given: Any, at: int, samples: NDArray[Any] | None, margin: float) ->
 
 
 def checked_range(what: str, limits: tuple[float, float]) -> tuple[float, float]:
-    """The least and the largest number. ParameterError for a range of others than finite ones, or none."""
-    low, high = map(float, limits)
-    if not (np.isfinite([low, high]).all() and low <= high):
-        raise ParameterError(f"{what}: a range from {low:g} to {high:g}")
+    """The least and the largest number.
+
+    Raises:
+        TypeError: for what is no pair of numbers.
+        ParameterError: for others than finite ones, and a reversed pair.
+    """
+    try:
+        low, high = map(float, limits)
+    except (TypeError, ValueError):
+        raise TypeError(f"{what}: a range is a pair of numbers, (low, high), not {limits!r}") from None
+    if not np.isfinite([low, high]).all():
+        raise ParameterError(f"{what}: a range from {low:g} to {high:g}; both ends are finite numbers")
+    if low > high:
+        raise ParameterError(f"{what}: a range from {low:g} to {high:g} is reversed: give (low, high)")
     return low, high

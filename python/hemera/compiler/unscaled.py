@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from hemera import ckks
 from hemera.compiler.lowering import Lowered
+from hemera.compiler.room import range_bits_for
 from hemera.errors import ParameterError
 from hemera.parameters import max_log_modulus
 from hemera.serving import operations as op
@@ -78,7 +79,7 @@ class Unscaled:
 
     @property
     def _range_bits(self) -> int:
-        return max(2, 1 + math.ceil(math.log2(self.largest)))
+        return range_bits_for(self.largest, spared=False)
 
     def _prime_bits(self, scale_bits: int) -> list[int] | None:
         """Of each prime, the last level's first, so that products come back to about this scale."""

@@ -2,22 +2,96 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, overload
+import os
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Protocol, overload
+
+from numpy.typing import ArrayLike
 
 from hemera.compiler import compiled
 from hemera.compiler.compiled import Compiled
+from hemera.compiler.eager import EagerArray
+from hemera.compiler.layouts import LayoutName
 from hemera.compiler.readers import reader_of
+from hemera.compiler.specs import ArraySpec
+from hemera.compiler.tables import TableSpec
+from hemera.compiler.tables.compiled import CompiledTable
+from hemera.parameters import Parameters
+
+if TYPE_CHECKING:
+    from hemera.compiler.estimators.compiled import CompiledEstimator
+    from hemera.compiler.estimators.trees import CompiledTrees
 
 __all__ = ["compile"]
 
 
+class _Frame(Protocol):
+    """A table of pandas, Polars or Arrow."""
+
+    @property
+    def columns(self) -> Any: ...
+
+
+class _Network(Protocol):
+    """An `onnx.ModelProto`."""
+
+    @property
+    def graph(self) -> Any: ...
+
+    @property
+    def opset_import(self) -> Any: ...
+
+
+class _Estimator(Protocol):
+    """Of scikit-learn, or as its own are."""
+
+    def get_params(self, deep: bool = ...) -> Any: ...
+
+
+# Only where samples are arrays, so that a type checker knows a function on arrays by them.
 @overload
-def compile(what: Callable[..., Any], *inputs: Any, **options: Any) -> Compiled: ...  # noqa: A001
+def compile(  # noqa: A001
+    what: Callable[..., Any],
+    *inputs: ArraySpec | ArrayLike,
+    calibrate: ArrayLike | Sequence[ArrayLike] | None = None,
+    scheme: str = "ckks",
+    precision_bits: float | None = None,
+    margin: float | None = None,
+    samples: int = 1,
+    layout: LayoutName = "auto",
+    params: Parameters | None = None,
+    security: int | None = 128,
+    device: str | None = None,
+    share: bool = False,
+    shares: int | None = None,
+    name: str | None = None,
+    description: str = "",
+) -> Compiled: ...
 
 
 @overload
-def compile(what: Any, *inputs: Any, **options: Any) -> Any: ...  # noqa: A001
+def compile(  # noqa: A001
+    what: Callable[..., Any],
+    *inputs: TableSpec,
+    calibrate: _Frame | Mapping[str, Any] | Sequence[_Frame | Mapping[str, Any]] | None = None,
+    **options: Any,
+) -> CompiledTable: ...
+
+
+@overload
+def compile(  # noqa: A001
+    what: EagerArray | Sequence[EagerArray] | Mapping[str, EagerArray], **options: Any
+) -> Compiled: ...
+
+
+@overload
+def compile(  # noqa: A001
+    what: str | os.PathLike[str] | bytes | bytearray | memoryview | _Network, *inputs: Any, **options: Any
+) -> Compiled: ...
+
+
+@overload
+def compile(what: _Estimator, **options: Any) -> CompiledEstimator | CompiledTrees: ...  # noqa: A001
 
 
 def compile(what: Any, *inputs: Any, **options: Any) -> Any:  # noqa: A001

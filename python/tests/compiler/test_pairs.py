@@ -122,7 +122,7 @@ def test_refusals_name_the_way_out() -> None:
         hm.compile(program, *specs, samples=32, params=insecure(), layout="pairs")
     hm.compile(program, *specs, samples=64, params=insecure(), layout="pairs")
     narrow = hm.ckks.Parameters.for_circuit(2, range_bits=3, degree=1024, security=None)
-    with pytest.raises(RangeError, match="slots hold values up to 16; give parameters with range_bits=5"):
+    with pytest.raises(RangeError, match="slots hold values up to 16; give parameters with range_bits=6"):
         hm.compile(program, *specs, samples=128, params=narrow, layout="pairs")
     with pytest.raises(ParameterError, match="power of two"):  # 64 x 64 is beyond N/64
         hm.compile(

@@ -11,7 +11,7 @@ import numpy as np
 from hemera._extras import how_to_install
 from hemera.compiler.compiled import Compiled
 from hemera.compiler.networks.reader import compile_onnx
-from hemera.compiler.specs import ArraySpec
+from hemera.compiler.specs import shape_of
 from hemera.errors import ParameterError
 
 __all__ = ["compile_module"]
@@ -61,7 +61,7 @@ def _library(name: str) -> Any:
 def _shapes(inputs: Sequence[Any], calibrate: Any) -> list[tuple[int, ...]]:
     """Of one sample of each input."""
     if inputs:
-        return [each.shape if isinstance(each, ArraySpec) else np.shape(each) for each in inputs]
+        return [shape_of(each) for each in inputs]
     if calibrate is None:
         raise ParameterError("a module needs the shapes of its inputs: give calibrate=, or examples")
     samples = calibrate if isinstance(calibrate, (list, tuple)) else [calibrate]

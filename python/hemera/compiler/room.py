@@ -1,0 +1,71 @@
+"""The room for values above the scale: how large results may be."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from hemera import ckks
+from hemera.arrays.tensor import Affine, Node, TensorProgram
+from hemera.compiler.bootstraps import bootstrap_of
+from hemera.compiler.lowering import Lowered
+from hemera.errors import RangeError
+from hemera.parameters import Parameters
+
+__all__ = ["largest_of", "range_bits_for", "require_room"]
+
+_PART = 15 / 32
+"""Of the last modulus: larger coefficients are refused, since those of another key exceed it."""
+_PART_WITH_SPARE_BITS = 1 / 4
+"""Where the last modulus has bits to spare (`ckks.Parameters.checks_range`)."""
+_FOR_NOISE = 1 - 2.0**-6
+"""And for primes and scales that are not exactly powers of two."""
+_LEAST_SPARED = 12
+"""From so many range_bits on `for_circuit` gives two bits to spare."""
+
+
+def largest_of(program: TensorProgram) -> float:
+    """The magnitude of all values, at least 1. An offset is added after the maps, whose sum may be larger
+    than the result."""
+    return max(1.0, *(max(map(abs, node.range)) + _offset_of(node) for node in program.nodes))
+
+
+def _offset_of(node: Node) -> float:
+    """The largest number that an affine map adds."""
+    offset = node.operation.offset if isinstance(node.operation, Affine) else None
+    return 0.0 if offset is None else float(np.abs(offset).max(initial=0.0))
+
+
+def range_bits_for(largest: float, *, spared: bool = True) -> int:
+    """The fewest range_bits with which results up to `largest`, at least 1, decrypt.
+
+    Args:
+        spared: whether 12 bits and more have two to spare, as those of `for_circuit` have.
+    """
+    by_size = 1 + math.ceil(math.log2(largest))
+    if spared and by_size >= _LEAST_SPARED:
+        return by_size
+    return math.ceil(math.log2(largest / (_PART * _FOR_NOISE)))
+
+
+def require_room(program: TensorProgram, steps: Lowered, params: Parameters) -> None:
+    """RangeError for parameters with which a result is sent over too small a modulus: it would be refused, or
+    wrong by multiples of the modulus."""
+    assert isinstance(params, ckks.Parameters)
+    boot = bootstrap_of(params, steps.slots)
+    # `Ciphertext.shrink` takes the lowest level that holds values of range_bits.
+    room = next(
+        bits
+        for primes in params.primes[0 if boot is None else boot.input_level :]
+        if (bits := math.fsum(map(math.log2, primes)) - math.log2(params.scale)) >= params.range_bits - 0.5
+    )
+    most = 2.0**room * _FOR_NOISE * (_PART_WITH_SPARE_BITS if params.checks_range else _PART)
+    for name, at in program.outputs:
+        largest = max(map(abs, program.nodes[at].range))
+        if largest > most:
+            raise RangeError(
+                f"result {name!r} can be as large as {largest:g}, and these parameters are for results up to "
+                f"{most:g}: give some with range_bits={range_bits_for(largest)}, or return the result "
+                "divided by a number"
+            )

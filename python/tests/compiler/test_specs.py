@@ -1,0 +1,59 @@
+"""Shapes, ranges and examples of inputs: as NumPy takes shapes, and refused where they can not be meant."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import hemera as hm
+from hemera.errors import ParameterError
+
+SHAPES: list[Any] = [5, (5,), [2, 3], (), np.int64(4), (np.int32(2), 1), 0]
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_shapes_are_numpys(shape: Any) -> None:
+    spec = hm.ArraySpec(shape, range=(0, 1))
+    assert spec.shape == np.zeros(shape).shape
+    assert all(type(extent) is int for extent in spec.shape)
+    assert spec == hm.ArraySpec(np.zeros(shape).shape, range=(0, 1))
+
+
+@pytest.mark.parametrize("shape", [5.0, "5", (2.5,), ((2,),)])
+def test_other_shapes_are_refused(shape: Any) -> None:
+    with pytest.raises(TypeError):
+        np.zeros(shape)
+    with pytest.raises(TypeError, match="a shape is a tuple of whole numbers, or one"):
+        hm.ArraySpec(shape, range=(0, 1))
+
+
+def test_negative_extents_are_refused() -> None:
+    with pytest.raises(ValueError, match="negative"):
+        np.zeros((3, -1))
+    with pytest.raises(ParameterError, match=r"shape \(3, -1\) has a negative extent"):
+        hm.ArraySpec((3, -1))
+
+
+def test_reversed_ranges_are_refused_when_they_are_given() -> None:
+    assert hm.ArraySpec((5,), (1, 1)).range == (1, 1)
+    with pytest.raises(ParameterError, match=r"ArraySpec ages: a range from 1 to 0\.99 is reversed"):
+        hm.ArraySpec((5,), (1, 0.99), name="ages")
+    for ends in [(0, np.inf), (np.nan, 1), (-np.inf, 0)]:
+        with pytest.raises(ParameterError, match="finite"):
+            hm.ArraySpec((5,), ends)
+    for wrong in [5, (1,), (1, 2, 3), ("a", "b")]:
+        with pytest.raises(TypeError, match="a range is a pair of numbers"):
+            hm.ArraySpec((5,), wrong)  # type: ignore[arg-type]
+
+
+def test_a_tuple_is_no_example() -> None:
+    """np.shape((5,)) is (1,): the program would be for one number."""
+    with pytest.raises(TypeError, match=r"ArraySpec\(\(5,\), range=\(low, high\)\) for its shape"):
+        hm.compile(lambda x: x, (5,))
+    with pytest.raises(TypeError, match="an ArraySpec or an example array"):
+        hm.compile(lambda x: x, (2, 3), calibrate=np.zeros((4, 2)))
+    samples = np.arange(8.0).reshape(4, 2)
+    plans = [hm.compile(lambda x: x, given, calibrate=samples) for given in (samples[0], [0.0, 1.0])]
+    assert [plan.outputs for plan in plans] == [{"output": (2,)}] * 2
