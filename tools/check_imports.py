@@ -29,7 +29,7 @@ FOLDERS = {PACKAGE: Path("python"), APPS: Path("python", "apps")}
 # Lowest first. "hemera" is the package's __init__: what a user imports.
 ROWS = (
     ("_core", "_extras"),
-    ("errors", "inputs", "multiply", "_html", "_machine"),
+    ("errors", "inputs", "multiply", "_html", "_machine", "_process"),
     (
         "parameters",
         "_noise_warning",

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -11,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from hemera._process import cached_property
 from hemera.errors import FormatError, MismatchError, ParameterError
 
 __all__ = ["COPY", "Layout", "axes_before", "index_bits"]
@@ -81,12 +81,12 @@ class Layout:
         """Slots after which the contents repeat."""
         return 1 << len(self.bits)
 
-    @functools.cached_property
+    @cached_property
     def copy_mask(self) -> int:
         """The bits of the slot's number on which the contents do not depend, below the period."""
         return sum(1 << at for at, bit in enumerate(self.bits) if bit == COPY)
 
-    @functools.cached_property
+    @cached_property
     def places(self) -> Indices:
         """The slot of each element, in the order of memory: the one whose copy bits are 0."""
         weights = [np.zeros(extent, np.int64) for extent in self.shape]
@@ -98,7 +98,7 @@ class Layout:
             found = found + weight.reshape(-1, *(1,) * (len(self.shape) - 1 - axis))
         return found.ravel()
 
-    @functools.cached_property
+    @cached_property
     def contents(self) -> Indices:
         """The element in each slot of one period; -1 where there is none."""
         found = np.full(self.period, -1, np.int64)
@@ -106,7 +106,7 @@ class Layout:
             found[self.places | copy] = np.arange(self.size)
         return found
 
-    @functools.cached_property
+    @cached_property
     def copies(self) -> Indices:
         """What is added to a place for each copy."""
         found = np.zeros(1, np.int64)

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import functools
 import hashlib
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from hemera._process import cached_property
 from hemera.arrays.sparse_map import SparseMap
 from hemera.errors import ParameterError
 
@@ -40,7 +40,7 @@ class RepeatedMap(SparseMap):
     one: SparseMap
     after: int
 
-    @functools.cached_property
+    @cached_property
     def _listed(self) -> SparseMap:
         if self.entries > _MOST_ENTRIES:
             raise ParameterError(
@@ -80,7 +80,7 @@ class RepeatedMap(SparseMap):
     def entries(self) -> int:
         return self.before * self.one.entries * self.after
 
-    @functools.cached_property
+    @cached_property
     def digest(self) -> bytes:
         return hashlib.sha256(f"{self.before} {self.after}".encode() + self.one.digest).digest()
 
@@ -120,7 +120,7 @@ class RepeatedMap(SparseMap):
             return _plain(self.before, self.one, self.after // count)
         return None
 
-    @functools.cached_property
+    @cached_property
     def _dense(self) -> Floats:
         found = np.zeros((self.one.outputs, self.one.inputs))
         found[self.one.rows, self.one.columns] = self.one.values

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import hashlib
 from dataclasses import dataclass
 from typing import Any
@@ -10,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from hemera._process import cached_property
 from hemera.errors import MismatchError, ParameterError
 
 __all__ = ["SparseMap"]
@@ -103,7 +103,7 @@ class SparseMap:
         """How many places there are."""
         return self.outputs * self.inputs
 
-    @functools.cached_property
+    @cached_property
     def digest(self) -> bytes:
         """The same for equal maps."""
         found = hashlib.sha256(f"{self.outputs} {self.inputs}".encode())

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import itertools
 import math
 from collections.abc import Mapping, Sequence
@@ -12,6 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from hemera._process import cached_property
 from hemera.arrays.layout import COPY, Layout, axes_before
 from hemera.errors import FormatError, ParameterError
 
@@ -71,7 +71,7 @@ class Tiling:
         """Tiles along each axis."""
         return tuple(-(-extent // own) for extent, own in zip(self.shape, self.tile, strict=True))
 
-    @functools.cached_property
+    @cached_property
     def slices(self) -> tuple[tuple[Any, ...], ...]:
         """Of each tile: which part it is of an array of shape (..., *shape)."""
         return tuple(
@@ -85,18 +85,18 @@ class Tiling:
             for place in itertools.product(*map(range, self._counts))
         )
 
-    @functools.cached_property
+    @cached_property
     def shapes(self) -> tuple[Shape, ...]:
         """Of the tiles."""
         return tuple(tuple(each.stop - each.start for each in own[1:]) for own in self.slices)
 
-    @functools.cached_property
+    @cached_property
     def elements(self) -> tuple[Indices, ...]:
         """Of each tile, the numbers of its elements in the array."""
         numbers = np.arange(math.prod(self.shape)).reshape(self.shape)
         return tuple(numbers[own].ravel() for own in self.slices)
 
-    @functools.cached_property
+    @cached_property
     def places(self) -> tuple[Indices, Indices]:
         """Of each element of the array, the number of its tile and its number there."""
         tiles, within = (np.zeros(math.prod(self.shape), np.int64) for _ in range(2))

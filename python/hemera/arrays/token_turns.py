@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
@@ -10,6 +9,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from hemera._process import cached_property
 from hemera.arrays.sparse_map import SparseMap
 from hemera.arrays.token_places import EVERY, Places
 
@@ -31,7 +31,7 @@ class Turns:
     sums: bool = False
     """Whether all tokens are added up then."""
 
-    @functools.cached_property
+    @cached_property
     def turns_sources(self) -> bool:
         """Whether sources are turned, and not the results."""
         return self._turned(self.sources) < self._turned(self.targets)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import threading
 import weakref
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal, overload
@@ -12,6 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from hemera import _core
+from hemera._process import Lock
 from hemera.circuits.handles import ValueT, evaluated, is_value
 from hemera.circuits.plans import ClearPlan
 
@@ -64,7 +64,7 @@ class Function:
         self._circuits: weakref.WeakKeyDictionary[Context, dict[tuple[int, float], FunctionPlan]] = (
             weakref.WeakKeyDictionary()
         )
-        self._lock = threading.Lock()
+        self._lock = Lock()
         # By context: the stages between bootstraps, and their circuits.
         self._staged: weakref.WeakKeyDictionary[Context, _core.StagedFunction] = weakref.WeakKeyDictionary()
 

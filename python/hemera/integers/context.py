@@ -6,13 +6,13 @@ import threading
 from collections.abc import Iterator, MutableMapping
 from contextlib import contextmanager
 from dataclasses import replace
-from functools import cached_property
 from typing import Any, TypeVar, overload
 
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
 
 from hemera import _core
+from hemera._process import cached_property
 from hemera.circuits import Bootstrap, LinearTransform
 from hemera.ckks import Parameters
 from hemera.inputs.arguments import as_integer, described

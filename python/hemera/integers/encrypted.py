@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping, Sequence
-from functools import cached_property
 from math import isfinite, prod
 from typing import Any, ClassVar, NoReturn, TypeVar
 
@@ -12,6 +11,7 @@ import numpy as np
 from numpy.typing import DTypeLike
 
 from hemera import _core
+from hemera._process import cached_property
 from hemera.inputs.arguments import as_extents
 from hemera.inputs.array_protocols import NotAnArray
 from hemera.inputs.source import write_bytes

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import math
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, Literal, cast
@@ -11,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
 
 from hemera import _core
+from hemera._process import cached_property
 from hemera.circuits.needs import Needs
 from hemera.inputs.arguments import described, in_own_words, require_type
 from hemera.inputs.device import DeviceArray
@@ -297,7 +297,7 @@ class ClientContext:
 
     # --- For both halves. ---
 
-    @functools.cached_property
+    @cached_property
     def _codec(self) -> Codec:
         return make_codec(self._native, self._params)
 

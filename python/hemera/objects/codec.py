@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
 
 from hemera import _core
+from hemera._process import Lock
 from hemera.inputs.device import DeviceArray, ForeignArray, foreign_array
 from hemera.inputs.encoding import (
     COMPLEX_PAIR,
@@ -48,7 +49,7 @@ class Codec(ABC):
     def __init__(self, native: _core.Context, params: Parameters) -> None:
         self._native = native
         self._params = params
-        self._lock = threading.Lock()
+        self._lock = Lock()
         # The last numbers, so that a captured circuit finds those of its first run.
         self._of_numbers: dict[tuple[Any, ...], _core.Plaintext] = {}
         self._of_thread = threading.local()

@@ -5,7 +5,6 @@ from __future__ import annotations
 import functools
 import math
 import numbers
-import threading
 import warnings
 import weakref
 from dataclasses import replace
@@ -14,6 +13,7 @@ from typing import Any
 from numpy.typing import ArrayLike, DTypeLike, NDArray
 
 from hemera import _core
+from hemera._process import Lock, cached_property
 from hemera.circuits import Bootstrap, IntegerBootstrap
 from hemera.inputs.arguments import described, in_own_words, require_type
 from hemera.inputs.device import DeviceArray
@@ -107,7 +107,7 @@ class Context(ClientContext):
                 f"storage='packed' is of GPUs: on {self.device!r} keys are kept as {self.storage!r}",
                 stacklevel=3,
             )
-        self._lock = threading.Lock()
+        self._lock = Lock()
         # The contexts of all devices by name, held weakly; each context holds those that it made.
         self._family: weakref.WeakValueDictionary[str, Context] = weakref.WeakValueDictionary()
         self._family[self.device] = self
@@ -422,7 +422,7 @@ class Context(ClientContext):
         keys, native = self._keyless_natives
         return Evaluator(self, Keys(keys, self), native=native)
 
-    @functools.cached_property
+    @cached_property
     def _keyless_natives(self) -> tuple[_core.EvaluationKeys, _core.Evaluator]:
         keys = _core.EvaluationKeys(self._native)
         return keys, _core.make_evaluator(keys, False)

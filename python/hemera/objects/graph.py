@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable, Sequence
 
 from hemera import _core
+from hemera._process import Lock
 from hemera.inputs.arguments import require_type
 from hemera.objects.ciphertext import Ciphertext
 
@@ -34,7 +34,7 @@ class Graph:
             raise _core.ParameterError("capture: give at least one example input")
         self._bound = bound
         self._circuit = circuit
-        self._lock = threading.Lock()
+        self._lock = Lock()
         for example in examples:
             require_type(example, Ciphertext, "capture", "ciphertexts as examples")
         self._inputs = [bound(example._native.clone()) for example in examples]

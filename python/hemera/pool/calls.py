@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import functools
 import math
-import threading
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -17,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hemera import _core
+from hemera._process import Lock
 from hemera.objects.ciphertext import Ciphertext, Plaintext
 from hemera.objects.context import Context
 from hemera.objects.keys import Keys, SecretKey, SwitchingKey
@@ -98,7 +98,7 @@ class Rows:
     end."""
 
     def __init__(self) -> None:
-        self._lock = threading.Lock()
+        self._lock = Lock()
         self._array: NDArray[Any] | None = None
 
     def put(self, span: Span, count: int, part: NDArray[Any]) -> NDArray[Any]:

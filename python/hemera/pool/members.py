@@ -16,6 +16,7 @@ from typing import Any, TypeVar
 
 from hemera import _core
 from hemera._noise_warning import Warnings, give_warnings, keep_warnings
+from hemera._process import Lock, Process
 from hemera.inputs.arguments import described
 from hemera.objects.context import Context
 from hemera.objects.devices import DeviceOptions
@@ -189,8 +190,8 @@ class Team:
     """
 
     def __init__(self, places: Sequence[Place], make: Callable[[Place], Context], in_flight: int = 1) -> None:
-        self._process = os.getpid()
-        self._lock = threading.Lock()
+        self._process = Process()
+        self._lock = Lock()
         self._closed = False
         self._queues: list[_Queue] = [queue.SimpleQueue() for _ in places]
         self._threads = [
@@ -277,7 +278,7 @@ class Team:
         Raises:
             ParameterError: in a thread of the pool, which would wait for itself.
         """
-        if os.getpid() != self._process:
+        if not self._process.is_this:
             return  # the threads are the parent's
         self._require_outside()
         with self._lock:
@@ -292,7 +293,7 @@ class Team:
 
     def _require_usable(self) -> None:
         self._require_open()
-        if os.getpid() != self._process:
+        if not self._process.is_this:
             raise _core.DeviceError(
                 "the pool was made before this process was forked, and its threads are the parent's: make a "
                 "pool in the child"

@@ -8,7 +8,6 @@ import hashlib
 import mmap
 import os
 import platform
-import threading
 from collections import deque
 from collections.abc import Mapping
 from concurrent.futures import Future
@@ -20,6 +19,7 @@ from typing import Any
 import numpy as np
 
 from hemera._inspect import HEMERA
+from hemera._process import Lock
 from hemera.errors import FileError, FormatError, OutOfMemoryError
 from hemera.ray.channel import Buffer
 from hemera.ray.worth import WorthCache
@@ -159,7 +159,7 @@ class Replica:
         self._told: dict[tuple[str, str], KeyFiles] = {}
         self._running: dict[str, tuple[Evaluation, Future[Answered]]] = {}
         """Requests by number, and their answers to come."""
-        self._lock = threading.Lock()
+        self._lock = Lock()
         self._batches = _Batches()
         self._scheduler = Scheduler(
             [Device(self._session, lambda digest, model: self._cache.peek(digest, model, 0), self._cache)],

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import functools
 import socket
-import threading
 from collections.abc import Callable, Mapping
 from concurrent.futures import Future
 from typing import Any
 
+from hemera._process import Lock
 from hemera.ray.channel import Buffer, Channel, Door
 from hemera.ray.handles import Lost
 from hemera.ray.replica import Answered, KeyFiles, Replica
@@ -24,7 +24,7 @@ class Asking:
     """
 
     def __init__(self, connection: socket.socket) -> None:
-        self._lock = threading.Lock()
+        self._lock = Lock()
         self._asked: dict[str, Future[Answered]] = {}
         """Requests that are not answered, by number."""
         self._channel = Channel(connection, self._take, self._end)

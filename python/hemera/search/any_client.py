@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import functools
 import sys
-import threading
 from abc import ABC, abstractmethod
 from typing import Any, ClassVar, Generic, TypeVar, cast
 
+from hemera._process import Lock, cached_property
 from hemera.errors import MismatchError, ParameterError
 from hemera.inputs.arguments import in_own_words, require_type
 from hemera.inputs.source import Source
@@ -77,7 +76,7 @@ class AnyClient(ABC, Generic[S, W]):
         self._settings = settings
         self._context = Context(settings.params, "cpu", threads=threads)
         self._waiting = {}
-        self._lock = threading.Lock()
+        self._lock = Lock()
 
     @property
     def settings(self) -> S:
@@ -89,7 +88,7 @@ class AnyClient(ABC, Generic[S, W]):
         """The key that decrypts answers. It stays with the client; `save(path)` writes a file of it."""
         return self._secret_key
 
-    @functools.cached_property
+    @cached_property
     def keys(self) -> bytes:
         """The keys that an index needs to answer. They can not decrypt. Made at the first use, and of one
         secret key always for the same queries."""

@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import os
 import sys
-import threading
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from typing import Any, ClassVar, Generic, TypeVar
@@ -13,6 +12,7 @@ from typing import Any, ClassVar, Generic, TypeVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from hemera._process import Lock
 from hemera.errors import MismatchError
 from hemera.inputs.arguments import in_own_words, require_type
 from hemera.inputs.source import Source, read_bytes, write_bytes
@@ -55,7 +55,7 @@ class AnyIndex(ABC, Generic[S]):
         self._context = Context(settings.params, device, threads=threads)
         self._next_id = 0
         self._version = 0
-        self._lock = threading.Lock()
+        self._lock = Lock()
 
     @property
     def settings(self) -> S:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import hashlib
 import re
 import sys
@@ -11,6 +10,7 @@ from collections.abc import Mapping
 from dataclasses import asdict
 from typing import Any, ClassVar, Literal, get_args
 
+from hemera._process import cached_property
 from hemera.ckks import Parameters
 from hemera.errors import FormatError, ParameterError
 from hemera.inputs.source import Source, read_bytes
@@ -50,7 +50,7 @@ class AnySettings(ABC):
         if self.owner and not re.fullmatch("[0-9a-f]{32}", self.owner):
             raise ParameterError(f"an owner's name has 32 hexadecimal digits, and is not {self.owner!r}")
 
-    @functools.cached_property
+    @cached_property
     def digest(self) -> str:
         """32 hexadecimal digits that name the settings in queries and answers."""
         return hashlib.sha256(bytes(self)).hexdigest()[:32]

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from hemera import _core
+from hemera._process import OfProcess
 from hemera.errors import FormatError, MismatchError, ParameterError
 from hemera.inputs.arguments import as_integer, in_own_words
 from hemera.objects.keys import Keys
@@ -33,6 +34,10 @@ ANSWER_FIELDS: dict[str, type] = {
 }
 ENCRYPTED_ANSWER_FIELDS: dict[str, type] = {**ANSWER_FIELDS, "is_single": bool}
 """Of encrypted indexes. The query of one in the clear is ""; the others' `is_single` means nothing."""
+
+
+_Prepared = tuple[bytes, NDArray[np.uint64]]
+"""A seed, and the numbers of its encryption of zero."""
 
 
 @dataclass(frozen=True)
@@ -117,7 +122,8 @@ class Client(AnyClient[Settings, _Asked]):
     def _begin(self, settings: Settings, threads: int | None) -> None:
         super()._begin(settings, threads)
         # Encryptions of zero whose seeds an index knows. Their numbers are secret until a message is added.
-        self._prepared: deque[tuple[bytes, NDArray[np.uint64]]] = deque()
+        # Of one process: two queries with one seed would tell the difference of their messages.
+        self._prepared: OfProcess[deque[_Prepared]] = OfProcess(deque)
 
     def _generate_keys(self) -> Keys:
         """log2 N automorphisms, 0.6 MB (exact: 3.9 MB); for an encrypted index also that of products."""
@@ -188,14 +194,14 @@ class Client(AnyClient[Settings, _Asked]):
         zeros = np.zeros((1, self._settings.dims), np.int64)
         made = [_core.search_encrypt(self._secret_key._native, zeros, 0) for _ in range(count)]
         with self._lock:
-            self._prepared.extend(made)
+            self._prepared.value.extend(made)
         header = {"settings": self._settings.digest, "count": count}
         return wire.pack("preparation", header, *(seed for seed, _ in made))
 
     @property
     def prepared(self) -> int:
-        """The number of prepared queries that are left."""
-        return len(self._prepared)
+        """The number of prepared queries that are left. A child of `fork()` begins with none."""
+        return len(self._prepared.value)
 
     def query(self, x: ArrayLike, *, prepared: bool = False) -> bytes:
         """Encrypt a query.
@@ -241,11 +247,12 @@ class Client(AnyClient[Settings, _Asked]):
         if len(integers) != 1:
             raise ParameterError(f"a prepared query is one, not {len(integers)}")
         with self._lock:
-            if not self._prepared:
+            left = self._prepared.value
+            if not left:
                 raise ParameterError(
                     "no prepared query is left: prepare(count) makes more, or prepared=False"
                 )
-            seed, zeros = self._prepared.popleft()
+            seed, zeros = left.popleft()
         numbers = _core.search_add_message(self._context._native, zeros, integers, shift)
         zeros.fill(0)  # together with what is sent they tell the message
         return seed, numbers

@@ -275,6 +275,7 @@ class Index(BaseIndex):
             MismatchError: if the query is for another index's settings, the keys belong to other parameters
                 or another index's context, the index has no row, there is no ticket for the query, or the
                 tickets are for another version of the index.
+            SecurityError: if the tickets have served another query with this one's seed.
             MissingKeyError: if the keys lack an automorphism.
             OutOfMemoryError: if the device has no room for the expanded query: for each number and query
                 65,536 bytes (exact: 262,144).
@@ -283,7 +284,7 @@ class Index(BaseIndex):
             return self.query_many([(query, keys)])[0]
         asked = unpack_query(query, self._settings)
         with self._searching():
-            ticket = keys._take(asked.seed, self._version)
+            ticket = keys._take(asked.seed, query, self._version)
             answer = ticket.answer
             answer.rename(self._header(name_of(query), 1))
             self._database.finish(ticket.half, asked.seed, asked.numbers, answer.memory)

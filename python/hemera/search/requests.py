@@ -45,6 +45,12 @@ def unpack_query(query: bytes, settings: Settings) -> Query:
     return Query(bytes(body[:SEED_BYTES]), numbers.reshape(count, limbs, settings.dims))
 
 
+def seed_of(query: bytes) -> bytes:
+    """The seed of a message from `Client.query`. FormatError."""
+    _, body = wire.unpack("query", query, _QUERY_FIELDS)
+    return bytes(body[:SEED_BYTES])
+
+
 def seeds_of(preparation: bytes, settings: Settings) -> list[bytes]:
     """The seeds of a message from `Client.prepare`. FormatError, MismatchError."""
     header, body = wire.unpack("preparation", preparation, _QUERY_FIELDS)

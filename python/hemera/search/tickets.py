@@ -2,15 +2,49 @@
 
 from __future__ import annotations
 
-import threading
+import hashlib
 from dataclasses import dataclass
 from itertools import islice
 
 from hemera import _core
-from hemera.errors import MismatchError
+from hemera._process import Lock
+from hemera.errors import MismatchError, SecurityError
 from hemera.search import wire
 
-__all__ = ["Ticket", "Tickets"]
+__all__ = ["Seeds", "Ticket", "Tickets"]
+
+_SEEDS = 1 << 14
+"""That are remembered of one client: 4 MB."""
+
+
+class Seeds:
+    """The seeds of a client's last queries, each with its query: two queries under one seed tell the
+    difference of what they encrypt to whoever sees them. Any thread may use them."""
+
+    def __init__(self) -> None:
+        self._lock = Lock()
+        self._queries: dict[bytes, bytes] = {}  # by seed, in the order in which they came
+
+    def note(self, seed: bytes, query: bytes) -> None:
+        """A query has come. SecurityError if another one came with its seed; the same one may come again."""
+        name = hashlib.sha256(query).digest()[:16]
+        with self._lock:
+            known = self._queries.setdefault(seed, name)
+            if len(self._queries) > _SEEDS:
+                del self._queries[next(iter(self._queries))]
+        if known != name:
+            raise SecurityError(
+                "another query came with this one's seed, and two of them tell the difference of what they "
+                "encrypt: a client's prepared queries are of one process; let each process make its own "
+                "Client, or queries without prepared=True"
+            )
+
+    def join(self, others: Seeds) -> None:
+        """Take those of others, which no other thread uses."""
+        with self._lock:
+            self._queries.update(others._queries)
+            for seed in list(self._queries)[:-_SEEDS]:
+                del self._queries[seed]
 
 
 @dataclass(frozen=True)
@@ -33,7 +67,8 @@ class Tickets:
     def __init__(self, index_version: int, prepared: dict[bytes, Ticket]) -> None:
         self._index_version = index_version
         self._prepared = prepared
-        self._lock = threading.Lock()
+        self._seeds = Seeds()
+        self._lock = Lock()
 
     def __len__(self) -> int:
         """The number of tickets that are left."""
@@ -56,21 +91,28 @@ class Tickets:
     def join(self, others: Tickets) -> None:
         """Take the tickets of others, which has none after it. Those of another version of the index give way
         to the others'."""
-        with self._lock, others._lock:
-            if self._index_version != others._index_version:
+        if others is self:
+            return
+        with others._lock:  # one after the other: another thread may join these to self's
+            version, seeds, taken = others._index_version, others._seeds, others._prepared
+            others._seeds, others._prepared = Seeds(), {}
+        with self._lock:
+            if self._index_version != version:
                 self._prepared.clear()
-            self._index_version = others._index_version
-            self._prepared.update(others._prepared)
-            others._prepared.clear()
+            self._index_version = version
+            self._prepared.update(taken)
+            self._seeds.join(seeds)
 
-    def _take(self, seed: bytes, index_version: int) -> Ticket:
-        """The ticket of a seed, which is gone after it."""
+    def _take(self, seed: bytes, query: bytes, index_version: int) -> Ticket:
+        """The ticket of a query's seed, which is gone after it. SecurityError if another query came with
+        it."""
         if index_version != self._index_version:
             raise MismatchError(
                 f"the tickets are for version {self._index_version} of the index, which is at "
                 f"{index_version}: answer by the client's keys, and prepare new ones"
             )
         with self._lock:
+            self._seeds.note(seed, query)
             ticket = self._prepared.pop(seed, None)
         if ticket is None:
             raise MismatchError(

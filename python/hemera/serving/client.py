@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 import os
-import threading
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,6 +12,7 @@ from urllib.parse import quote
 
 import numpy as np
 
+from hemera._process import Lock
 from hemera.errors import FormatError, MismatchError
 from hemera.inputs.source import Source
 from hemera.parameters import check_security
@@ -89,7 +89,7 @@ class Client:
         self._folder = None if folder is None else Path(folder)
         self._device = device
         self._security = security
-        self._lock = threading.Lock()
+        self._lock = Lock()
         self._models: dict[str, _Model] = {}
         self._indexes: dict[str, AnyRemoteIndex[Any]] = {}
 

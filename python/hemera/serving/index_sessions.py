@@ -9,9 +9,10 @@ from typing import Any
 from hemera.errors import FormatError, MismatchError
 from hemera.objects.keys import Keys
 from hemera.search.any_index import AnyIndex
+from hemera.search.base import BaseIndex
 from hemera.search.index import Index
-from hemera.search.requests import seeds_of
-from hemera.search.tickets import Tickets
+from hemera.search.requests import seed_of, seeds_of
+from hemera.search.tickets import Seeds, Tickets
 from hemera.serving.session_cache import Answer, Session, too_many
 from hemera.serving.uploads import refuse_secret
 
@@ -86,6 +87,7 @@ class IndexSession(Session):
         self._room = prepared_bytes
         self._is_current = is_current
         self._tickets = Tickets(index.version, {})
+        self._seeds = Seeds()
 
     @property
     def shares_passes(self) -> bool:
@@ -110,9 +112,12 @@ class IndexSession(Session):
         Raises:
             FormatError: when it is damaged.
             MismatchError: when it is for another index's settings.
+            SecurityError: when another query of the client came with this one's seed.
             Refused: (422) when it is a secret key, or has too many queries.
         """
         name, data, count = request_of(files, self._index, self._queries)
+        if name == QUERY and isinstance(self._index, BaseIndex):  # others' seeds are never prepared
+            self._seeds.note(seed_of(data), data)
         return _Inputs(_Asked(self, data, count, name == PREPARATION))
 
     def run(self, requests: Sequence[_Asked]) -> list[bytes | int]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-import functools
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
@@ -12,6 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 import hemera
+from hemera._process import cached_property
 from hemera.errors import FormatError, MismatchError
 from hemera.objects.ciphertext import Ciphertext
 from hemera.objects.context import Context
@@ -140,7 +140,7 @@ class Interface:
             **({} if self.sharing is None else {"sharing": self.sharing.to_data()}),
         }
 
-    @functools.cached_property
+    @cached_property
     def key_bytes_at_most(self) -> int:
         """Bytes in memory of all keys, as if each were for the highest level."""
         plans = self.keys.plans(self.params)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import threading
 from abc import ABC
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
@@ -12,6 +11,7 @@ from typing import Any, ClassVar, Generic, NoReturn, TypeVar, cast
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from hemera._process import Lock
 from hemera.errors import FormatError
 from hemera.inputs.arguments import as_integer
 from hemera.inputs.source import Source
@@ -73,7 +73,7 @@ class AnyRemoteIndex(ABC, Generic[C]):
             # A path, from which each process takes the same key.
             secret_key = secret_key_file(folder, self.settings.params, lambda: made.secret_key)
         self._client: C = cast(C, self._client_type(self.settings, secret_key))
-        self._lock = threading.Lock()
+        self._lock = Lock()
         self._keys = RemoteKeys(
             transport,
             path,

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import hashlib
 import json
-import threading
 from collections.abc import Callable
 from pathlib import Path
 from typing import TypeVar
 
+from hemera._process import Lock
 from hemera.objects.keys import SecretKey
 from hemera.serving.files import locked, write_atomically
 from hemera.serving.problems import ServerError
@@ -56,7 +56,7 @@ class RemoteKeys:
         self._sent: set[str] = set()
         """Digests of keys of this secret key that some server was sent."""
         self._uploaded = False
-        self._lock = threading.Lock()
+        self._lock = Lock()
         secret = hashlib.sha256(bytes(secret_key)).hexdigest()
         self._notes = None if folder is None else folder / f"sent-{secret[:16]}.json"
 

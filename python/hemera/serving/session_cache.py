@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import threading
 from abc import ABC, abstractmethod
 from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
 from http import HTTPStatus
 from typing import Any, Protocol
 
+from hemera._process import Lock
 from hemera.serving.problems import Refused
 
 __all__ = ["Answer", "AnyInputs", "Session", "SessionCache", "too_many"]
@@ -94,7 +94,7 @@ class SessionCache:
 
     def __init__(self, limit: int) -> None:
         self._limit = limit
-        self._lock = threading.Lock()
+        self._lock = Lock()
         self._sessions: OrderedDict[tuple[str, str], tuple[int, Session]] = OrderedDict()
 
     @property

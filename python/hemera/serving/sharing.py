@@ -11,6 +11,7 @@ from typing import Any
 
 from numpy.typing import NDArray
 
+from hemera._process import Process
 from hemera.errors import FormatError, ParameterError, SecurityError
 from hemera.objects.ciphertext import Ciphertext
 from hemera.objects.context import Context
@@ -96,15 +97,23 @@ class Shown:
     """How many results were shown under one secret key.
 
     Args:
-        path: the file that has the number, for all processes of its folder; None: in memory.
+        path: the file that has the number, for all processes of its folder; None: in memory, for the process
+            that made it alone.
     """
 
     def __init__(self, path: Path | None = None) -> None:
-        self._path, self._count = path, 0
+        self._path, self._count, self._process = path, 0, Process()
 
     def add(self, count: int, most: int) -> None:
-        """Count results before they are decrypted. SecurityError where there would be more than `most`."""
+        """Count results before they are decrypted. SecurityError where there would be more than `most`, and
+        in a child of `fork()`, which does not know what its parent and other children show."""
         if self._path is None:
+            if not self._process.is_this:
+                raise SecurityError(
+                    "this secret key was made before the process was forked, and its parent counts the "
+                    "results that are shown: take a new secret key in each process (local(), Client(...)), "
+                    "or one folder for all of them (Client(folder=...))"
+                )
             self._count = _sum(self._count, count, most)
             return
         with locked(self._path.parent / ".lock", wait=True):

@@ -14,13 +14,13 @@ import json
 import os
 import secrets
 import shutil
-import threading
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from http import HTTPStatus
 from pathlib import Path
 from typing import BinaryIO
 
+from hemera._process import Lock
 from hemera.serving.files import sync_folder
 from hemera.serving.problems import Refused
 
@@ -127,7 +127,7 @@ class Store:
         self._incoming = incoming
         self._limit = limit
         self._each = limit if each is None else each
-        self._lock = threading.Lock()
+        self._lock = Lock()
         self._sets: dict[tuple[str, str], KeySet] = {}
         self._arriving: set[Upload] = set()
         """Uploads that are not complete."""

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from hemera import errors
 from hemera._extras import how_to_install
+from hemera._process import OfProcess, Process
 from hemera.errors import FormatError, ParameterError
 from hemera.serving.problems import ServerError, error_of
 from hemera.serving.wire import OCTETS
@@ -27,7 +28,8 @@ _LONGEST_PAUSE = 30.0
 
 
 class Transport:
-    """Connections to a server, that ask again while it is busy or away.
+    """Connections to a server, that ask again while it is busy or away. Each process has its own: on a
+    connection that two share, each may read the other's answers.
 
     Args:
         url: of the server.
@@ -73,16 +75,20 @@ class Transport:
         self.url = url.rstrip("/")
         self.progress = progress or (lambda *_: None)
         self._patience = patience
-        self._http = httpx.Client(
-            headers={"Authorization": f"Bearer {token}"},
-            timeout=httpx.Timeout(seconds, connect=10.0),
-            verify=verify,
-            limits=httpx.Limits(max_connections=None),
-        )
+
+        def connect() -> httpx.Client:
+            return httpx.Client(
+                headers={"Authorization": f"Bearer {token}"},
+                timeout=httpx.Timeout(seconds, connect=10.0),
+                verify=verify,
+                limits=httpx.Limits(max_connections=None),
+            )
+
+        self._http = OfProcess(connect)
 
     def close(self) -> None:
         """Close the connections."""
-        self._http.close()
+        self._http.value.close()
 
     def json(self, method: str, path: str, body: bytes | None = None) -> dict[str, Any]:
         """The object that a path answers with. FormatError for anything else; errors as of `request`."""
@@ -113,11 +119,13 @@ class Transport:
         headers = {} if body is None else {"Content-Type": kind, "Content-Length": str(len(body))}
         until = time.monotonic() + self._patience
         pause = 0.1
+        process = Process()
         while True:
             wait: float | None = None
             try:
-                content = body if body is None or progress is None else self._pieces(body, progress)
-                response = self._http.request(method, self.url + path, content=content, headers=headers)
+                content = body if body is None or progress is None else self._pieces(body, progress, process)
+                http = self._http.value
+                response = http.request(method, self.url + path, content=content, headers=headers)
                 if response.is_success:
                     return response
                 error = _error_in(response)
@@ -135,9 +143,11 @@ class Transport:
             time.sleep(min(max(wait, pause), _LONGEST_PAUSE))
             pause = min(2 * pause, 5.0)
 
-    def _pieces(self, body: bytes, what: str) -> Iterator[bytes]:
+    def _pieces(self, body: bytes, what: str, process: Process) -> Iterator[bytes]:
         for begin in range(0, len(body), _PIECE):
             self.progress(what, begin, len(body))
+            if not process.is_this:
+                raise ServerError(f"the process was forked while it sent this request to {self.url}")
             yield body[begin : begin + _PIECE]
         self.progress(what, len(body), len(body))
 

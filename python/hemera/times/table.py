@@ -6,11 +6,11 @@ import json
 import os
 import re
 from dataclasses import asdict, dataclass, field
-from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 from hemera import _core
+from hemera._process import cached_property
 from hemera.errors import DeviceError, FormatError
 
 __all__ = ["DeviceTimes", "cache_folder", "device_name", "known_devices"]

@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import base64
+import itertools
+import threading
+from ast import literal_eval
+
 import numpy as np
 import pytest
 
 import hemera as hm
-from hemera.search import Client, Index, wire
+from hemera.search import Client, Index, tickets, wire
 
+from ..forked import in_child, taken_elsewhere
 from .search_cases import bytes_of, floats
 
 
@@ -114,3 +120,152 @@ def test_prepared_answers_have_ids_and_norms() -> None:
         assert answer == index.query(query, client.keys)
         scores, named = client.decrypt(answer, k=1)
         assert (scores.tolist(), named.tolist()) == ([0], [ids[row]])
+
+
+def seed_of(query: bytes) -> bytes:
+    return bytes(wire.unpack("query", query, {"settings": str, "count": int})[1][:32])
+
+
+def test_no_two_processes_have_queries_of_one_seed() -> None:
+    """Two queries with one seed tell the difference of their messages: their second halves differ by it."""
+    vectors = floats(30, 8, 33)
+    index = Index(vectors)
+    client = Client(index.settings)
+    made = index.prepare(client.prepare(3), client.keys)
+
+    def ask(row: int) -> list[str]:
+        refused = ""
+        try:
+            client.query(vectors[row], prepared=True)
+        except hm.errors.ParameterError as error:
+            refused = str(error)
+        left = client.prepared
+        client.prepare(2)  # its own
+        sent = [client.query(vectors[row], prepared=True), client.query(vectors[row])]
+        return [refused, str(left), *(base64.b64encode(each).decode() for each in sent)]
+
+    sent = [client.query(vectors[0], prepared=True)]
+    for row in (3, 7):
+        refused, left, *queries = literal_eval(in_child(lambda row=row: ask(row)))  # type: ignore[misc]
+        assert "no prepared query is left" in refused
+        assert left == "0"
+        sent += map(base64.b64decode, queries)
+    assert client.prepared == 2
+    sent += [client.query(vectors[5], prepared=True) for _ in range(2)]
+    assert len({seed_of(each) for each in sent}) == len(sent) == 7
+    # The parent's have their tickets, and right answers.
+    norms = np.linalg.norm(vectors, axis=1)
+    scores, _ = client.decrypt(index.query(sent[-1], made))
+    assert np.abs(scores - vectors @ vectors[5] / norms / norms[5]).max() < 0.03
+
+
+def test_a_child_asks_while_a_thread_of_its_parent_holds_the_client() -> None:
+    vectors = floats(30, 8, 34)
+    index = Index(vectors)
+    client = Client(index.settings)
+    made = tickets_of(index, client, 2)
+
+    def ask() -> list[int]:
+        client.prepare(1)
+        query = client.query(vectors[4], prepared=True)
+        assert made.memory_bytes == 2 * index.ticket_bytes
+        return client.decrypt(index.query(query, client.keys), k=1)[1].tolist()
+
+    for lock in (client._lock, index._lock, made._lock):
+        end = taken_elsewhere(lock)
+        try:
+            assert in_child(ask) == "[4]"
+        finally:
+            end()
+
+
+def tickets_of(index: Index, client: Client, count: int) -> tickets.Tickets:
+    return index.prepare(client.prepare(count), client.keys)
+
+
+def test_a_second_query_under_one_seed_is_refused() -> None:
+    vectors = floats(30, 8, 35)
+    index = Index(vectors)
+    client = Client(index.settings)
+    made = tickets_of(index, client, 2)
+    kept = client._prepared.value[0]
+    kept = kept[0], kept[1].copy()
+    first = client.query(vectors[1], prepared=True)
+    client._prepared.value.appendleft(kept)  # as a process would have it that was forked by other means
+    second = client.query(vectors[2], prepared=True)
+    assert seed_of(first) == seed_of(second)
+    assert client.decrypt(index.query(first, made), k=1)[1].tolist() == [1]
+    with pytest.raises(hm.errors.SecurityError, match="each process make its own Client"):
+        index.query(second, made)
+    # The same message may come again: a client sends it again where no answer came.
+    with pytest.raises(hm.errors.MismatchError, match="serves once"):
+        index.query(first, made)
+    # Tickets that these are joined to know it as well.
+    others = tickets_of(index, client, 1)
+    others.join(made)
+    with pytest.raises(hm.errors.SecurityError):
+        index.query(second, others)
+    third = client.query(vectors[3], prepared=True)
+    assert client.decrypt(index.query(third, others), k=1)[1].tolist() == [3]
+
+
+def test_seeds_are_remembered_up_to_a_number(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tickets, "_SEEDS", 3)
+    seeds = tickets.Seeds()
+    for number in range(4):
+        seeds.note(bytes([number]), b"first")
+        seeds.note(bytes([number]), b"first")
+    assert len(seeds._queries) == 3
+    seeds.note(bytes([0]), b"second")  # forgotten, and takes the place of the oldest
+    for number in (2, 3):
+        with pytest.raises(hm.errors.SecurityError):
+            seeds.note(bytes([number]), b"second")
+    others = tickets.Seeds()
+    for number in (10, 11):
+        others.note(bytes([number]), b"first")
+    seeds.join(others)
+    assert list(seeds._queries) == [bytes([0]), bytes([10]), bytes([11])]
+    for number in (0, 10, 11):
+        with pytest.raises(hm.errors.SecurityError):
+            seeds.note(bytes([number]), b"third")
+
+
+def test_tickets_join_themselves_and_each_other() -> None:
+    index = Index(floats(30, 8, 36))
+    client = Client(index.settings)
+    a, b = (tickets_of(index, client, 3) for _ in range(2))
+    done: list[int] = []
+
+    def join(times: int) -> None:
+        for number in range(times):
+            (a, b)[number % 2].join((b, a)[number % 2])
+            a.join(a)
+        done.append(times)
+
+    a.join(a)
+    assert (len(a), len(b)) == (3, 3)
+    threads = [threading.Thread(target=join, args=(times,), daemon=True) for times in (2000, 2001, 2001)]
+    for each in threads:
+        each.start()
+    for each in threads:
+        each.join(20)
+    assert sorted(done) == [2000, 2001, 2001]
+    a.join(b)
+    assert (len(a), len(b)) == (6, 0)
+    # Each serves its own query, once.
+    x = floats(6, 8, 37)
+    queries = [client.query(row, prepared=True) for row in x]
+    for left, query in zip(itertools.count(5, -1), queries, strict=False):
+        client.decrypt(index.query(query, a))
+        assert len(a) == left
+
+
+def test_tickets_of_another_version_give_way() -> None:
+    vectors = floats(30, 8, 38)
+    index = Index(vectors)
+    client = Client(index.settings)
+    old = tickets_of(index, client, 2)
+    index.add(vectors[:1])
+    new = tickets_of(index, client, 1)
+    old.join(new)
+    assert (len(old), old.index_version, len(new)) == (1, 2, 0)

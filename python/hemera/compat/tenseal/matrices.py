@@ -9,7 +9,6 @@ columns; what lies that far apart is added up at the end.
 from __future__ import annotations
 
 import hashlib
-import threading
 from collections import OrderedDict
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -17,6 +16,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from hemera._process import Lock
 from hemera.inputs.encoding import power_of_two
 from hemera.objects.ciphertext import Ciphertext, Plaintext
 from hemera.objects.evaluator import Evaluator
@@ -42,7 +42,7 @@ class EncodedMatrices:
     multiply many vectors by one matrix."""
 
     def __init__(self) -> None:
-        self._lock = threading.Lock()
+        self._lock = Lock()
         self._kept: OrderedDict[tuple[object, ...], _Encoded] = OrderedDict()
 
     def of(self, matrix: NDArray[np.float64], period: int, level: int, evaluator: Evaluator) -> _Encoded:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import threading
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -11,6 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, cast
 
 import numpy as np
 
+from hemera._process import Lock
 from hemera.circuits import LinearTransform
 from hemera.objects.batches import concatenate
 from hemera.objects.ciphertext import Ciphertext, Plaintext
@@ -45,7 +45,7 @@ class Encoded:
         self._array = array
         self._product = product
         self._found: dict[tuple[int, int, float], Plaintext] = {}
-        self._lock = threading.Lock()
+        self._lock = Lock()
 
     def for_operand(self, evaluator: Evaluator, x: Ciphertext) -> Plaintext:
         """The plaintext that is added to or multiplied with `x`."""

@@ -11,6 +11,7 @@ import numpy as np
 
 from hemera import circuits
 from hemera._noise_warning import ranges_are_known
+from hemera._process import cached_property
 from hemera.circuits import Bootstrap, Function, IntegerBootstrap, LinearTransform, Polynomial
 from hemera.errors import MismatchError, ParameterError
 from hemera.objects.ciphertext import Ciphertext
@@ -151,7 +152,7 @@ class OfPolynomial(_OfFunction):
         _ = checked.function  # raises
         return checked
 
-    @functools.cached_property
+    @cached_property
     def function(self) -> Function:
         return Polynomial(
             self.coefficients,
@@ -202,7 +203,7 @@ class OfNamedFunction(_OfFunction):
         _ = checked.function  # raises
         return checked
 
-    @functools.cached_property
+    @cached_property
     def function(self) -> Function:
         return _made(self.of, tuple(sorted(self.numbers.items())))
 

@@ -9,6 +9,7 @@ from hemera.errors import ParameterError
 from hemera.serving.service import Home
 
 from ..conftest import Running, serving
+from ..server_requests import code
 from .index_cases import (
     KEYS,
     PREPARE,
@@ -81,3 +82,26 @@ def test_tickets_are_each_tenants_own(server: Running, home: Home) -> None:
         assert server.metric("hemera_prepared_queries") == 0
         assert found(alice.decrypt(answer.content, k=2))[1] == best(queries(1), 2)[1][0]
     assert bob.prepared == 0
+
+
+def test_a_second_query_under_one_seed_is_refused(server: Running, home: Home) -> None:
+    """Whether its ticket answered the first one, or its client's keys."""
+    token = home.clients.add("alice")
+    own = local(server, token)
+    x = queries(3)
+    with server.http(token) as http:
+        for prepared in (1, 0):
+            message = own.prepare(1)
+            if prepared:
+                assert http.post(PREPARE, content=message).json() == {"prepared": 1}
+            seed, zeros = own._prepared.value[0]
+            own._prepared.value.append((seed, zeros.copy()))
+            first, second = (own.query(row, prepared=True) for row in x[:2])
+            answers = [http.post(QUERY, content=first) for _ in range(2)]  # the second one of a lost answer
+            assert answers[0].content == answers[1].content
+            assert found(own.decrypt(answers[0].content, k=2))[1] == best(x[:1], 2)[1][0]
+            refused = http.post(QUERY, content=second)
+            assert code(refused) == (422, "security")
+            # Others are answered as before.
+            answer = http.post(QUERY, content=own.query(x[2]))
+            assert found(own.decrypt(answer.content, k=2))[1] == best(x[2:], 2)[1][0]

@@ -1,0 +1,55 @@
+"""What tests of forked processes share."""
+
+from __future__ import annotations
+
+import os
+import signal
+import threading
+import traceback
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+SECONDS = 20
+"""After which a child that waits counts as hanging."""
+
+
+def in_child(work: Callable[[], Any]) -> str:
+    """What a forked child gives, or how it failed; "hangs" after some seconds."""
+    reading, writing = os.pipe()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)  # Python 3.12's, of forks beside threads
+        pid = os.fork()
+    if pid == 0:
+        try:
+            signal.alarm(SECONDS)
+            text = repr(work())
+        except BaseException:
+            text = traceback.format_exc()
+        with os.fdopen(writing, "wb") as answer:
+            answer.write(text.encode())
+        os._exit(0)
+    os.close(writing)
+    with os.fdopen(reading, "rb") as answer:
+        found = answer.read().decode()
+    return found if os.waitpid(pid, 0)[1] == 0 else "hangs"
+
+
+def taken_elsewhere(lock: Any) -> Callable[[], None]:
+    """Another thread takes a lock; the function lets it go."""
+    taken, done = threading.Event(), threading.Event()
+
+    def hold() -> None:
+        with lock:
+            taken.set()
+            done.wait(SECONDS)
+
+    thread = threading.Thread(target=hold)
+    thread.start()
+    assert taken.wait(SECONDS)
+
+    def end() -> None:
+        done.set()
+        thread.join()
+
+    return end

@@ -1,0 +1,138 @@
+"""Clients that were made before a fork, in the children."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import warnings
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import hemera as hm
+from hemera.serving.problems import ServerError
+from hemera.serving.service import Home
+from hemera.serving.sharing import Shown
+
+from ..forked import in_child, taken_elsewhere
+from .conftest import BOUND, Running, client_of, expected
+
+ROUNDS, WORKERS = 25, 4
+
+
+def ask(client: hm.Client, seed: int, answers: Any) -> None:
+    """The largest error of predictions of rows that only this worker has."""
+    random = np.random.default_rng(seed)
+    worst = 0.0
+    for _ in range(ROUNDS):
+        rows = random.uniform(-1, 1, (1, 8))
+        worst = max(worst, float(np.abs(client.predict("scores", rows) - expected(rows)).max()))
+    answers.put(worst)
+
+
+def test_workers_of_one_client_get_their_own_answers(server: Running, home: Home) -> None:
+    forking = multiprocessing.get_context("fork")
+    with client_of(server.url, home.clients.add("alice")) as client:
+        client.predict("scores", np.zeros((1, 8)))  # opens a connection, and sends the keys
+        answers = forking.SimpleQueue()
+        workers = [forking.Process(target=ask, args=(client, seed, answers)) for seed in range(WORKERS)]
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", DeprecationWarning)
+            for each in workers:
+                each.start()
+        ask(client, WORKERS, answers)  # the parent goes on as well
+        for each in workers:
+            each.join(BOUND)
+        assert [each.exitcode for each in workers] == [0] * WORKERS
+        for _ in range(WORKERS + 1):
+            assert answers.get() < 1e-4
+
+
+def test_a_child_asks_while_threads_of_its_parent_hold_the_client(server: Running, home: Home) -> None:
+    rows = np.random.default_rng(7).uniform(-1, 1, (3, 8))
+
+    def error() -> bool:
+        return bool(np.abs(client.predict("scores", rows) - expected(rows)).max() < 1e-4)
+
+    with client_of(server.url, home.clients.add("alice")) as client:
+        assert error()
+        for lock in (client._lock, client._models["scores"].keys._lock):
+            end = taken_elsewhere(lock)
+            try:
+                assert in_child(error) == "True"
+            finally:
+                end()
+
+
+def test_a_child_that_is_forked_within_a_request_leaves_it_to_its_parent(server: Running, home: Home) -> None:
+    """By a function of progress: the connection is in the middle of a body."""
+    reading, writing = os.pipe()
+    children: list[int] = []
+
+    def fork(what: str, done: int, _: int) -> None:
+        if what == "upload" and done == 0 and not children:
+            children.append(os.fork())
+            if children[0]:
+                os.waitpid(children[0], 0)
+
+    with client_of(server.url, home.clients.add("alice"), progress=fork) as client:
+        try:
+            client.upload_keys("scores")
+        except ServerError as error:
+            os.write(writing, str(error).encode())
+        finally:
+            if not children[0]:
+                os._exit(0)
+        assert b"was forked" in os.read(reading, 1000)
+        rows = np.ones((1, 8))
+        assert np.abs(client.predict("scores", rows) - expected(rows)).max() < 1e-4
+    os.close(reading)
+    os.close(writing)
+
+
+@pytest.fixture(scope="module")
+def shared() -> Any:
+    """A program whose results may be shown, of small parameters: two of them under one key."""
+    return hm.compile(lambda x: x * 2, hm.ArraySpec((4,), range=(0, 1)), share=True, shares=2)
+
+
+def show(local: Any, most: int) -> tuple[int, str]:
+    """How many results are shown before one is refused."""
+    for count in range(most):
+        try:
+            found = local(np.full(4, 0.25))
+        except hm.errors.SecurityError as error:
+            return count, str(error)
+        assert np.abs(np.asarray(found) - 0.5).max() < 0.1
+    return most, ""
+
+
+def test_children_show_no_result_of_a_key_whose_count_is_their_parents(shared: Any) -> None:
+    local = shared.local()
+    assert show(local, 1) == (1, "")
+    for _ in range(2):
+        child = in_child(lambda: show(local, 3))
+        assert child.startswith("(0, "), child
+        assert "before the process was forked" in child
+    # A key of its own has a count of its own.
+    assert in_child(lambda: show(shared.local(), 3)[0]) == "2"
+    count, why = show(local, 3)
+    assert count == 1
+    assert "2 results of this secret key were shown" in why
+
+
+def test_children_of_one_folder_count_together(tmp_path: Path) -> None:
+    def add(shown: Shown) -> int:
+        for count in range(4):
+            try:
+                shown.add(1, 5)
+            except hm.errors.SecurityError:
+                return count
+        return 4
+
+    shown = Shown(tmp_path / "shown.json")
+    shown.add(1, 5)
+    assert [in_child(lambda: add(shown)) for _ in range(2)] == ["4", "0"]
+    assert add(shown) == 0

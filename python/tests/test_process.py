@@ -1,0 +1,119 @@
+"""Values, locks and counters of one process, in children of fork()."""
+
+from __future__ import annotations
+
+import os
+import threading
+
+from hemera._process import Lock, OfProcess, Process, cached_property
+
+from .forked import SECONDS, in_child, taken_elsewhere
+
+
+def _enter(lock: Lock) -> str:
+    with lock:
+        return "entered"
+
+
+def test_a_lock_that_another_thread_holds_is_free_in_a_child_and_in_its_children() -> None:
+    lock = Lock()
+    end = taken_elsewhere(lock)
+    try:
+        assert in_child(lambda: [_enter(lock), in_child(lambda: _enter(lock))]) == repr(
+            ["entered", repr("entered")]
+        )
+    finally:
+        end()
+    assert _enter(lock) == "entered"
+
+
+def test_a_lock_keeps_threads_of_a_child_apart() -> None:
+    lock = Lock()
+
+    def together() -> int:
+        inside, most = 0, 0
+
+        def work() -> None:
+            nonlocal inside, most
+            for _ in range(200):
+                with lock:
+                    inside += 1
+                    most = max(most, inside)
+                    threading.Event().wait(1e-5)
+                    inside -= 1
+
+        threads = [threading.Thread(target=work) for _ in range(4)]
+        for each in threads:
+            each.start()
+        for each in threads:
+            each.join()
+        return most
+
+    end = taken_elsewhere(lock)
+    try:
+        assert in_child(together) == "1"
+    finally:
+        end()
+    assert together() == 1
+
+
+def test_a_child_that_is_forked_within_a_lock_leaves_and_takes_it() -> None:
+    lock = Lock()
+    reading, writing = os.pipe()
+    with lock:
+        pid = os.fork()
+    if pid == 0:
+        os.write(writing, _enter(lock).encode())
+        os._exit(0)
+    assert os.read(reading, 100) == b"entered"
+    assert os.waitpid(pid, 0)[1] == 0
+    assert _enter(lock) == "entered"
+
+
+def test_a_value_of_a_process_is_made_anew_in_a_child_once() -> None:
+    made: list[int] = []
+
+    def make() -> list[int]:
+        made.append(os.getpid())
+        return [os.getpid()]
+
+    value = OfProcess(make)
+    own = value.value
+    assert value.value is own
+    assert own == made == [os.getpid()]
+    assert in_child(lambda: [value.value == [os.getpid()], value.value is value.value, len(made)]) == (
+        "[True, True, 2]"
+    )
+    assert value.value is own
+
+
+def test_a_process_knows_itself() -> None:
+    here = Process()
+    assert here.is_this
+    assert in_child(lambda: (here.is_this, Process().is_this)) == "(False, True)"
+    assert here.is_this
+
+
+def test_a_cached_property_holds_up_no_child_while_a_thread_computes_it() -> None:
+    begun, done = threading.Event(), threading.Event()
+
+    class Slow:
+        def __init__(self, wait: bool) -> None:
+            self.wait = wait
+
+        @cached_property
+        def value(self) -> list[int]:
+            """What it is."""
+            begun.set()
+            return [1] if not self.wait or done.wait(SECONDS) else []
+
+    slow, quick = Slow(True), Slow(False)
+    thread = threading.Thread(target=lambda: slow.value)
+    thread.start()
+    assert begun.wait(SECONDS)
+    assert in_child(lambda: quick.value) == "[1]"
+    done.set()
+    thread.join()
+    assert slow.value is slow.value
+    assert slow.value == [1]
+    assert Slow.value.__doc__ == "What it is."
