@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import json
 import os
 import platform
 import pty
@@ -10,6 +11,7 @@ import re
 import shutil
 import subprocess
 import sys
+import zipfile
 from pathlib import Path
 from types import ModuleType
 
@@ -26,6 +28,8 @@ GROUPS = {
     "bench": ("python/apps:bench",),
     "site": ("site",),
     "ray": ["run", "ray"],
+    "wheels": ["build"],
+    "run": ["run"],
 }
 
 
@@ -87,7 +91,20 @@ def test_locks_hold_what_the_project_asks_for(name: str, python: str) -> None:
 @pytest.mark.parametrize("name", ["pip", "cmake", "ninja"])
 def test_locks_of_tools(name: str) -> None:
     clients = ["openfhe-1.4", "openfhe-1.5", "openfhe-1.6"]
-    purposes = ["bench", "cmake", "demo", "ninja", *clients, "pip", "ray", "site", "test"]
+    purposes = [
+        "bench",
+        "cmake",
+        "demo",
+        "ninja",
+        "numpy-1.26",
+        *clients,
+        "pip",
+        "ray",
+        "run",
+        "site",
+        "test",
+    ]
+    purposes.append("wheels")
     assert [path.stem for path in LOCKS] == purposes
     assert locked(name, "3.10").keys() == {name}
 
@@ -233,3 +250,60 @@ def test_progress_is_one_line_on_a_terminal_and_lines_elsewhere() -> None:
     steps = [part for part in shown.split("\r\x1b[K") if part]
     assert steps == ["  1 of 3  rlwe/evaluator.cpp.o", "  2 of 3  src/libhemera.a", "  3 of 3  _core.pyi"]
     assert shown.endswith("\r\x1b[K")
+
+
+def test_every_installation_by_a_script_has_hashes_or_no_index() -> None:
+    scripts = [*(REPOSITORY / "tools").iterdir(), REPOSITORY / ".ci" / "run", REPOSITORY / "Makefile"]
+    scripts += sorted((REPOSITORY / ".github" / "workflows").iterdir())
+    found = 0
+    for script in scripts:
+        if not script.is_file():
+            continue
+        lines = script.read_text().replace("\\\n", " ").splitlines()
+        for line in lines:
+            if re.search(r"pip[\w/\"$-]* (install|wheel|download) -", line) and "way out" not in line.lower():
+                found += 1
+                assert "--require-hashes" in line or "--no-index" in line or "--no-deps" in line, (
+                    script,
+                    line,
+                )
+    assert found >= 6
+
+
+def test_every_action_and_image_is_named_by_its_digest() -> None:
+    actions, images = [], []
+    for workflow in (REPOSITORY / ".github" / "workflows").iterdir():
+        text = workflow.read_text()
+        actions += [each for each in re.findall(r"uses: (\S+)", text) if not each.startswith("./")]
+        images += re.findall(r"image: (\S+)", text)
+    assert len(actions) >= 8
+    assert len(images) >= 3
+    assert all(re.fullmatch(r"[\w/-]+@[0-9a-f]{40}", each) for each in actions)
+    assert all(re.fullmatch(r"\S+@sha256:[0-9a-f]{64}|\$\{\{ \S+ \}\}", each) for each in images)
+
+
+@pytest.mark.parametrize(
+    "fault", ["none", "no notices", "no bill", "no version", "another licence", "no zlib"]
+)
+def test_a_wheel_without_its_notices_or_versions_is_found(fault: str, tmp_path: Path) -> None:
+    check = load(REPOSITORY / "tools" / "check_wheel.py")
+    notices = (REPOSITORY / "THIRD-PARTY-NOTICES").read_text()
+    licences = dict(re.findall(r"^=+\n(.*)\nhttps:.*\nSPDX-License-Identifier: (.*)$", notices, re.MULTILINE))
+    components = [
+        {"name": name, "version": "1.2", "licenses": [{"license": {"id": licences[heading]}}]}
+        for name, heading in check.COMPILED_IN.items()
+    ]
+    if fault == "no version":
+        components[0]["version"] = ""
+    elif fault == "another licence":
+        components[0]["licenses"] = [{"license": {"id": "MIT"}}]
+    elif fault == "no zlib":
+        del components[2]
+    with zipfile.ZipFile(tmp_path / "wheel", "w") as wheel:
+        wheel.writestr("hemera-0.dist-info/licenses/LICENSE", "")
+        if fault != "no notices":
+            wheel.writestr("hemera-0.dist-info/licenses/THIRD-PARTY-NOTICES", notices)
+        if fault != "no bill":
+            wheel.writestr("hemera-0.dist-info/sboms/hemera.cdx.json", json.dumps({"components": components}))
+    with zipfile.ZipFile(tmp_path / "wheel") as wheel:
+        assert bool(check.faults(wheel)) == (fault != "none")
