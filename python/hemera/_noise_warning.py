@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from pathlib import Path
 
-from hemera.errors import HemeraWarning, NoiseWarning, RangeWarning
+from hemera.errors import HemeraWarning, NoiseWarning, PrecisionWarning, RangeWarning
 
 _PACKAGE = str(Path(__file__).parent)
 _ranges_are_known: ContextVar[bool] = ContextVar("_ranges_are_known", default=False)
@@ -57,6 +57,11 @@ def warn_of_bootstrap() -> None:
         "ctx.bind(keys, bootstrap=plan, magnitude=): bootstraps then scale by it",
         RangeWarning,
     )
+
+
+def warn_of_precision(text: str) -> None:
+    """Give a PrecisionWarning."""
+    _warn(text, PrecisionWarning)
 
 
 @contextmanager

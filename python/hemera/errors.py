@@ -49,6 +49,7 @@ __all__ = [
     "NoiseWarning",
     "OutOfMemoryError",
     "ParameterError",
+    "PrecisionWarning",
     "RangeError",
     "RangeWarning",
     "ScaleError",
@@ -67,6 +68,11 @@ class HemeraWarning(UserWarning):
 
 class NoiseWarning(HemeraWarning):
     """The guaranteed noise budget of a BFV or BGV circuit is spent: results may be wrong."""
+
+
+class PrecisionWarning(HemeraWarning):
+    """Errors of results are as large as the differences that matter: a search finds other rows than the
+    nearest."""
 
 
 class RangeWarning(HemeraWarning):

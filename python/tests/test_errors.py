@@ -25,7 +25,7 @@ def test_every_class_of_the_core_is_there_with_its_base() -> None:
         assert found.__module__ == "hemera.errors"
         assert found.__doc__
         assert issubclass(found, Exception if base.startswith("std") else getattr(errors, base))
-    warnings = {"HemeraWarning", "NoiseWarning", "RangeWarning", "SecurityWarning"}
+    warnings = {"HemeraWarning", "NoiseWarning", "PrecisionWarning", "RangeWarning", "SecurityWarning"}
     assert set(errors.__all__) == {name for name, _ in classes} | warnings
     assert all(issubclass(getattr(errors, name), errors.HemeraWarning) for name in warnings)
     assert issubclass(errors.HemeraWarning, UserWarning)

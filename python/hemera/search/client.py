@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import secrets
 from collections import deque
 from dataclasses import dataclass
@@ -12,14 +13,15 @@ from numpy.typing import ArrayLike, NDArray
 
 from hemera import _core
 from hemera._process import OfProcess
-from hemera.errors import FormatError, MismatchError, ParameterError
+from hemera.errors import FormatError, MismatchError, NoiseError, ParameterError
 from hemera.inputs.arguments import as_integer, in_own_words
 from hemera.objects.keys import Keys
 from hemera.search import quantization, wire
 from hemera.search.any_client import AnyClient
 from hemera.search.any_settings import AnySettings, Metric
+from hemera.search.neighbours import warn_of_wrong_neighbours
 from hemera.search.requests import MOST_PREPARED, new_ids
-from hemera.search.settings import Settings
+from hemera.search.settings import USED, Settings, encrypted_errors
 
 __all__ = ["Client"]
 
@@ -158,6 +160,8 @@ class Client(AnyClient[Settings, _Asked]):
         rows = quantization.quantized(given, settings)
         if len(rows) == 0:
             raise MismatchError("there is no vector to encrypt")
+        used = min(len(rows), settings.degree)
+        warn_of_wrong_neighbours(given, rows, settings, encrypted_errors(settings, used, 1))
         named = None if ids is None else new_ids(ids, len(rows), np.empty(0, np.int64), 0)
         native, width = self._secret_key._native, settings.number_bytes
         parts: list[bytes] = [] if named is None else [named.astype("<i8").tobytes()]
@@ -218,14 +222,14 @@ class Client(AnyClient[Settings, _Asked]):
 
         Raises:
             MismatchError: if x has another number of dims.
-            RangeError: if numbers are not finite or, with exact scores, too large.
+            RangeError: if numbers, or their scores, are not finite, or too large for exact scores.
             ParameterError: if the metric is "cosine" and a query is zero.
             ParameterError: if no prepared query is left, or there are several queries for one.
             TypeError: if x has other numbers.
         """
         given = np.asarray(x)
         queries = given[None] if given.ndim == 1 else given
-        integers, shift = quantization.message(queries, self._settings)
+        integers, shift, norms = quantization.message(queries, self._settings)
         if prepared:
             seed, numbers = self._with_message(integers, shift)
         else:
@@ -236,9 +240,6 @@ class Client(AnyClient[Settings, _Asked]):
             seed,
             wire.pack_numbers(numbers, self._settings.number_bytes),
         )
-        wide = queries.astype(np.int64 if self._settings.exact else np.float64)
-        squares = np.einsum("ij,ij->i", wide, wide)
-        norms = squares if self._settings.exact else np.sqrt(squares)
         self._wait_for(sent, _Asked(norms, given.ndim == 1))
         return sent
 
@@ -274,6 +275,8 @@ class Client(AnyClient[Settings, _Asked]):
             FormatError: if the answer is damaged.
             MismatchError: if it belongs to another index's settings, or to no query of this client that
                 waits for its answer.
+            NoiseError: if scores are larger than any row can have: keys and secret key do not belong
+                together, or the server computed something else. The server must not learn of this error.
             ParameterError: if k is below 1.
         """
         settings = self._settings
@@ -303,6 +306,8 @@ class Client(AnyClient[Settings, _Asked]):
         ends = np.cumsum(sizes)
         if in_clear:
             norms: NDArray[Any] = np.frombuffer(body[ends[2] : ends[3]], "<f8")
+            if not ((norms >= 0) & (norms < np.inf)).all():
+                raise FormatError("the answer has norms of queries that are no numbers")
             asked = _Asked(norms.astype(np.int64) if settings.exact else norms, header["is_single"])
         else:
             asked = self._asked(header["query"])
@@ -311,7 +316,9 @@ class Client(AnyClient[Settings, _Asked]):
         numbers = self._numbers(body[: ends[1]], blocks)
         if encrypted and has_squares:
             numbers = np.concatenate([numbers, self._numbers(body[ends[3] :], blocks)], axis=2)
-        found = _core.search_decrypt(self._secret_key._native, numbers, settings.dropped_bits)[:, :rows]
+        whole = _core.search_decrypt(self._secret_key._native, numbers, settings.dropped_bits)
+        is_possible = self._is_possible(whole, asked.norms)
+        found = whole[:, :rows]
         ids = (
             np.frombuffer(body[ends[1] : ends[2]], "<i8").astype(np.int64)
             if header["has_ids"]
@@ -328,8 +335,15 @@ class Client(AnyClient[Settings, _Asked]):
         scores = self._scores(found[:count], asked.norms, squares)
         if not in_clear:
             self._answered(header["query"])
+        if not is_possible:
+            raise NoiseError(
+                "the answer has scores that no row can have: it was made with the keys of another client, "
+                "this is not the secret key of its query, or the server computed something else"
+            )
         chosen = [_best(row, k, settings.metric != "l2") for row in scores]
         best = np.stack([row[at] for row, at in zip(scores, chosen, strict=True)])
+        if settings.metric == "l2":
+            best = np.maximum(best, 0)  # of noise alone
         named = np.stack([ids[at] for at in chosen])
         return (best[0], named[0]) if asked.is_single else (best, named)
 
@@ -338,23 +352,38 @@ class Client(AnyClient[Settings, _Asked]):
         settings = self._settings
         return wire.unpack_numbers(halves, settings.kept_bytes).reshape(2, blocks, -1, settings.degree)
 
+    def _is_possible(self, found: NDArray[np.int64], norms: NDArray[Any]) -> bool:
+        """Whether decrypted integers [query, place], and those of squared norms after them, can be those of
+        rows within the settings' bound, and of the zeros of places without one: under other keys they are
+        any below the modulus."""
+        settings = self._settings
+        half = math.prod(settings.params.primes[0]) / 2
+        lengths = np.sqrt(norms.astype(np.float64)) if settings.exact else np.ones(len(norms))
+        # Noise is less than half of an exact score, and far below the modulus' part that scores do not use.
+        noise = settings.answer_scale / 2 if settings.exact else (1 - USED) / 2 * half
+        bounds = settings.row_bound * settings.answer_scale * lengths + noise
+        if len(found) > len(norms):
+            bounds = np.append(bounds, settings.row_bound**2 * settings.square_scale + (1 - USED) / 2 * half)
+        return bool((np.abs(found).max(axis=1) <= bounds).all())
+
     def _scores(self, found: NDArray[np.int64], norms: NDArray[Any], squares: NDArray[Any]) -> NDArray[Any]:
         """The scores [query, row] of the decrypted integers and the squared norms of rows and queries."""
         settings = self._settings
         products: NDArray[Any]
+        rows: NDArray[Any]
         if settings.exact:
             products = np.rint(found / settings.answer_scale).astype(np.int64)
-            if settings.metric == "dot":
-                return products
-            integers: NDArray[Any] = np.rint(squares).astype(np.int64) - 2 * products + norms[:, None]
-            return integers
-        cosines = found / (settings.answer_scale * settings.scale)  # times the norm of the row
-        if settings.metric == "cosine":
-            return cosines
-        products = cosines * np.where(norms == 0, 1, norms)[:, None]
+            rows = np.rint(squares).astype(np.int64)
+        else:
+            cosines: NDArray[Any] = found / (settings.answer_scale * settings.scale)  # times the row's norm
+            if settings.metric == "cosine":
+                return cosines
+            products = cosines * norms[:, None]
+            rows = squares / settings.scale / settings.scale
         if settings.metric == "dot":
             return products
-        distances: NDArray[Any] = squares / settings.scale**2 - 2 * products + norms[:, None] ** 2
+        norms = norms if settings.exact else norms**2
+        distances: NDArray[Any] = rows - 2 * products + norms[:, None]
         return distances
 
 

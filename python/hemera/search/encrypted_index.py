@@ -22,7 +22,7 @@ from hemera.search.requests import (
     require_ids,
     require_settings,
 )
-from hemera.search.settings import MOST_MESSAGES, Errors, Settings, encrypted_noise_deviation
+from hemera.search.settings import MOST_MESSAGES, Errors, Settings, encrypted_errors
 
 __all__ = ["EncryptedIndex"]
 
@@ -106,24 +106,10 @@ class EncryptedIndex(BaseIndex):
         """The errors of scores of encrypted queries of norm 1, as standard deviations over all rows, for rows
         of the norm `settings.row_bound`: of cosines; of other metrics at most (docs/search.md). With exact
         scores both are 0. Queries in the clear have less."""
-        settings = self._settings
-        if settings.exact:
-            return Errors(0.0, 0.0)
-        norm = settings.scale if settings.metric == "cosine" else settings.row_bound
-        dropped, square = settings.dropped_bits, norm**2
         sizes = (self._ids >= 0).sum(axis=1)
         used = float(np.average(self._used, weights=sizes)) if sizes.any() else 1.0
         messages = float(np.average(self._messages, weights=sizes)) if sizes.any() else 1.0
-        query = settings.query_scale**2
-        deviation = encrypted_noise_deviation(settings, (square, used * square), dropped, query, messages)
-        noise = deviation / (settings.answer_scale * settings.scale)
-        if settings.metric == "l2":
-            of_squares = encrypted_noise_deviation(settings, (0.0, 0.0), dropped, 1.0, messages)
-            noise = float(np.hypot(2 * noise, of_squares / (settings.square_scale * settings.scale**2)))
-        factor = 2 if settings.metric == "l2" else 1
-        is_rounded = settings.scale != 1 or settings.metric == "cosine"
-        rounding = factor / (settings.scale * settings.row_scale * np.sqrt(12))
-        return Errors(noise, float(rounding) if is_rounded else 0.0)
+        return encrypted_errors(self._settings, used, messages)
 
     def __len__(self) -> int:
         return int((self._ids >= 0).sum())
@@ -378,15 +364,13 @@ def _in_clear(
 ) -> tuple[NDArray[np.int16], int, NDArray[np.float64]]:
     """The integers [query, dims] of queries in the clear, the factor that brings them to the scale of
     encrypted ones, and the queries' norms; with exact scores their squares."""
-    wide = queries.astype(np.float64)
-    squares = np.einsum("ij,ij->i", wide, wide)
-    integers, shift = quantization.message(queries, settings)
+    integers, shift, norms = quantization.message(queries, settings)
     if settings.exact:
         if np.abs(integers).max() > _LARGEST_INTEGER:
             raise RangeError(
                 f"the query has an integer of magnitude {np.abs(integers).max()}, and those in the clear "
                 f"have 16 bits, up to {_LARGEST_INTEGER}; let the owner encrypt it"
             )
-        return integers.astype(np.int16), 1 << shift, squares
+        return integers.astype(np.int16), 1 << shift, norms
     factor = -(-int(settings.query_scale) // _LARGEST_INTEGER)
-    return np.rint(integers / factor).astype(np.int16), factor, np.sqrt(squares)
+    return np.rint(integers / factor).astype(np.int16), factor, norms

@@ -15,6 +15,7 @@ from hemera.objects.keys import Keys
 from hemera.search import quantization, wire
 from hemera.search.any_settings import Metric
 from hemera.search.base import Asked, BaseIndex
+from hemera.search.neighbours import warn_of_wrong_neighbours
 from hemera.search.requests import (
     keys_of,
     name_of,
@@ -46,10 +47,11 @@ class Index(BaseIndex):
 
     Args:
         vectors: [rows, dims], at least one; float32, float64 or int8. Floats are rounded to int8 by one
-            scale: `expected_error` tells the error. int8 is taken as it is, unless the metric is "cosine".
+            scale: `expected_error` tells the error, and a `PrecisionWarning` that it changes which rows are
+            the nearest. int8 is taken as it is, unless the metric is "cosine".
         metric: "cosine": vectors are normalized, and so are queries; "dot": inner products; "l2": squares of
             distances, for which the squared norms of all rows travel with each answer.
-        ids: the rows' names in answers: different integers of 64 bits. None: 0, 1, ...
+        ids: the rows' names in answers: different integers from 0 to 2^62 - 1. None: 0, 1, ...
         exact: whether scores are exact integers: vectors are int8 and queries integers.
         largest: the largest magnitude of an entry that is to fit (for cosines: of the normalized vectors),
             where later vectors have larger ones than these. None: that of these vectors.
@@ -174,6 +176,7 @@ class Index(BaseIndex):
             self._changed(named)
             self._has_ids = self._has_ids or not np.array_equal(named, np.arange(first, last))
             self._write_blocks(range(first // self._settings.degree, self._database.blocks))
+        warn_of_wrong_neighbours(given, rows, self._settings, self.expected_error)
         return named
 
     def remove(self, ids: ArrayLike) -> None:

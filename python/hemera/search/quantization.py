@@ -12,6 +12,8 @@ from hemera.search.any_settings import Metric
 from hemera.search.settings import LARGEST_ENTRY, Settings
 
 _ROWS_AT_ONCE = 1 << 14
+_LEAST_SCORE, _LARGEST_SCORE = 1e-290, 1e300
+"""Of the largest scores: below, scores lose digits, and above they may be infinite."""
 _SQUARE_BITS = 20
 """After the binary point, of the squared norms that are encrypted."""
 
@@ -20,6 +22,9 @@ def as_vectors(vectors: ArrayLike, what: str) -> NDArray[Any]:
     """Vectors as an array [rows, dims] of int8 or float64. TypeError for other numbers, MismatchError for
     other shapes, RangeError for numbers that are not finite."""
     given = np.asarray(vectors)
+    if given.dtype.kind == "f" and given.dtype.itemsize > 8:
+        with np.errstate(over="ignore"):  # infinite, which is refused
+            given = given.astype(np.float64)
     if given.ndim != 2 or given.shape[1] == 0:
         raise MismatchError(f"{what} are an array [rows, dims], not one of shape {given.shape}")
     if given.dtype == np.int8:
@@ -33,16 +38,39 @@ def as_vectors(vectors: ArrayLike, what: str) -> NDArray[Any]:
     return given
 
 
+def norms_of(vectors: NDArray[Any]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Norms [rows], and vectors divided by them; rows of zeros stay. Squares of numbers around 1e200 and
+    1e-200 are no doubles: rows are brought to numbers below 1 by powers of two, which rounds nothing."""
+    rows = np.asarray(vectors, np.float64)
+    exponents = np.frexp(np.abs(rows).max(axis=1, initial=0))[1]
+    near = np.ldexp(rows, -exponents[:, None])
+    norms = np.linalg.norm(near, axis=1)
+    with np.errstate(over="ignore"):  # infinite: `require_scores` tells it
+        found = np.ldexp(norms, exponents)
+    return found, near / np.where(norms == 0, 1, norms)[:, None]
+
+
+def require_scores(metric: str, row_norm: float, norm: float) -> None:
+    """RangeError unless scores of rows up to a norm and a query of a norm are doubles."""
+    with np.errstate(over="ignore", under="ignore"):
+        reach = np.float64(row_norm) + np.float64(norm)
+        largest = reach * reach if metric == "l2" else np.float64(row_norm) * np.float64(norm)
+    if metric != "cosine" and norm and not _LEAST_SCORE < largest < _LARGEST_SCORE:
+        raise RangeError(
+            f"scores of rows of norm {row_norm:.3g} and a query of norm {norm:.3g} are no doubles: multiply "
+            "vectors and queries by a number that brings them near to 1"
+        )
+
+
 def normalized(vectors: NDArray[Any]) -> NDArray[np.float64]:
     """Rows divided by their norms. ParameterError for a row of zeros."""
-    rows = np.asarray(vectors, np.float64)
-    norms = np.linalg.norm(rows, axis=1, keepdims=True)
+    norms, rows = norms_of(vectors)
     if not norms.all():
         raise ParameterError(
             f"row {int(np.argmin(norms))} is zero, and has no cosine with anything; leave it out, or take "
             "metric='dot'"
         )
-    return np.asarray(rows / norms)
+    return rows
 
 
 def largest_entry(vectors: NDArray[Any], settings_metric: str) -> float:
@@ -79,6 +107,8 @@ def settings_of(
         raise ParameterError(f"largest is {largest}, and the vectors have an entry of {found:.6g}")
     if top == 0:
         raise ParameterError("all vectors are zero, which gives no scale; give largest=")
+    if metric == "l2":
+        require_scores(metric, top * np.sqrt(dims), top)
     scale = 127 / top
     # A normalized vector times the scale, and half a unit of rounding for each entry.
     bound = scale + np.sqrt(dims) / 2 if metric == "cosine" else np.inf
@@ -137,12 +167,13 @@ def _parts(vectors: NDArray[Any]) -> list[NDArray[Any]]:
     return [vectors[first : first + _ROWS_AT_ONCE] for first in range(0, len(vectors), _ROWS_AT_ONCE)]
 
 
-def message(queries: NDArray[Any], settings: Settings) -> tuple[NDArray[np.int64], int]:
-    """The integers [query, dims] that are encrypted, and the power of two that they are multiplied by.
+def message(queries: NDArray[Any], settings: Settings) -> tuple[NDArray[np.int64], int, NDArray[Any]]:
+    """The integers [query, dims] that are encrypted, the power of two that they are multiplied by, and the
+    norms [query] of the queries; where scores are exact the squares of these.
 
     MismatchError for queries of another length. TypeError for floats, and RangeError for integers above
-    query_bound, where scores are exact. RangeError for numbers that are not finite, ParameterError for a
-    query of zeros where the metric is "cosine".
+    query_bound, where scores are exact. RangeError for numbers that are not finite, or whose scores are
+    not; ParameterError for a query of zeros where the metric is "cosine".
     """
     if queries.ndim != 2 or queries.shape[1] != settings.dims or len(queries) == 0:
         raise MismatchError(
@@ -158,13 +189,16 @@ def message(queries: NDArray[Any], settings: Settings) -> tuple[NDArray[np.int64
                 f"the query has an integer of magnitude {largest}, and the index takes up to "
                 f"{settings.query_bound}; make it with query_bound={largest}"
             )
-        return queries.astype(np.int64), int(settings.query_scale).bit_length() - 1
+        integers = queries.astype(np.int64)
+        return integers, int(settings.query_scale).bit_length() - 1, np.einsum("ij,ij->i", integers, integers)
     if queries.dtype.kind not in "fiu":
         raise TypeError(f"a query has numbers, not {queries.dtype}")
     wide = queries.astype(np.float64)
     if not np.isfinite(wide).all():
         raise RangeError("the query has numbers that are not finite")
-    norms = np.linalg.norm(wide, axis=1, keepdims=True)
+    norms, near = norms_of(wide)
     if settings.metric == "cosine" and not norms.all():
         raise ParameterError("a query of zeros has no cosine with anything")
-    return np.rint(wide / np.where(norms == 0, 1, norms) * settings.query_scale).astype(np.int64), 0
+    for norm in norms.tolist():
+        require_scores(settings.metric, settings.row_bound / settings.scale, norm)
+    return np.rint(near * settings.query_scale).astype(np.int64), 0, norms

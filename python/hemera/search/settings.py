@@ -18,7 +18,7 @@ LARGEST_ENTRY = 128
 _DEVIATIONS = 10
 """Of the noise, from the middle between two integers: exact scores are wrong with a probability below
     2^-75."""
-_USED = 0.9
+USED = 0.9
 """The part of the modulus that scores may take; noise has the rest."""
 _KEPT_BYTES = {False: 4, True: 5}
 """Of each number of an answer, approximate and exact: the rounding of the rest is below the noise, or far
@@ -122,7 +122,7 @@ class Settings(AnySettings):
         if self.exact:
             most = self.dims * LARGEST_ENTRY * self.query_bound
             return math.ldexp(1.0, (modulus // (2 * most + 2)).bit_length() - 1)
-        return modulus / 2 * _USED / self.row_bound
+        return modulus / 2 * USED / self.row_bound
 
     @property
     def row_scale(self) -> float:
@@ -156,7 +156,7 @@ class Settings(AnySettings):
     @property
     def square_shift(self) -> int:
         """log2 of the integers that are encrypted for squared norms, over those of the database."""
-        most = math.prod(self.params.primes[-1]) / 2 * _USED / self.row_bound**2
+        most = math.prod(self.params.primes[-1]) / 2 * USED / self.row_bound**2
         return math.floor(math.log2(most))
 
     @property
@@ -214,6 +214,25 @@ def _parameters(exact: bool) -> Parameters:
 def noise_deviation(exact: bool, row_square: float, block_square: float, dropped_bits: int) -> float:
     """The standard deviation of the noise of an answer (docs/search.md)."""
     return _core.search_noise_deviation(_parameters(exact)._native, row_square, block_square, dropped_bits)
+
+
+def encrypted_errors(settings: Settings, used: float, messages: float) -> Errors:
+    """The errors of scores of an encrypted index for an encrypted query of norm 1: of rows of the largest
+    norm, in blocks with so many rows of so many messages."""
+    if settings.exact:
+        return Errors(0.0, 0.0)
+    norm = settings.scale if settings.metric == "cosine" else settings.row_bound
+    dropped, square = settings.dropped_bits, norm**2
+    query = settings.query_scale**2
+    deviation = encrypted_noise_deviation(settings, (square, used * square), dropped, query, messages)
+    noise = deviation / (settings.answer_scale * settings.scale)
+    if settings.metric == "l2":
+        of_squares = encrypted_noise_deviation(settings, (0.0, 0.0), dropped, 1.0, messages)
+        noise = math.hypot(2 * noise, of_squares / (settings.square_scale * settings.scale) / settings.scale)
+    factor = 2 if settings.metric == "l2" else 1
+    is_rounded = settings.scale != 1 or settings.metric == "cosine"
+    rounding = factor / (settings.scale * settings.row_scale * math.sqrt(12))
+    return Errors(noise, rounding if is_rounded else 0.0)
 
 
 def encrypted_noise_deviation(

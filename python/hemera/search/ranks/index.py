@@ -47,7 +47,7 @@ class TopIndex(ComparingIndex[TopSettings, Query]):
         row_bound: as for `ThresholdIndex`.
         capacity: the largest number of rows, which is rounded up to a power of two. None: that of these.
             Memory and time grow with its square.
-        ids: the rows' names in answers: different integers of 64 bits. None: 0, 1, ...
+        ids: the rows' names in answers: different integers from 0 to 2^62 - 1. None: 0, 1, ...
         device: the device of the database, as for `hemera.Context`.
         threads: the number of threads of the CPU; None: as many as the process may run on.
 

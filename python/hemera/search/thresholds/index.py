@@ -45,7 +45,7 @@ class ThresholdIndex(BaseThresholdIndex):
         payload_bound: the largest magnitude of a payload's number that is to fit. None: that of these.
         row_bound: the largest norm of a row that is to fit, unless the metric is "cosine". None: that of
             these.
-        ids: the rows' names in answers: different integers of 64 bits. None: 0, 1, ...
+        ids: the rows' names in answers: different integers from 0 to 2^62 - 1. None: 0, 1, ...
         device: the device of the database, as for `hemera.Context`.
         threads: the number of threads of the CPU; None: as many as the process may run on.
 

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from hemera.errors import MismatchError, ParameterError, RangeError
+from hemera.search import quantization
 from hemera.search.any_settings import Metric
 from hemera.search.thresholds.settings import ThresholdSettings, rows_of_block
 
@@ -43,7 +44,8 @@ def bounds_of(
     MismatchError."""
     bound = 1.0
     if metric != "cosine":
-        largest = float(np.linalg.norm(np.asarray(vectors, np.float64), axis=1).max())
+        largest = float(quantization.norms_of(vectors)[0].max())
+        quantization.require_scores(metric, largest, largest)
         bound = largest if row_bound is None else float(row_bound)
         if bound == 0:
             raise ParameterError("all vectors are zero; give row_bound=")

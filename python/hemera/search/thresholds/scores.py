@@ -35,7 +35,7 @@ def scaled_rows(vectors: ArrayLike, settings: ThresholdSettings, what: str) -> N
     if settings.metric == "cosine":
         return quantization.normalized(given)
     rows = np.asarray(given, np.float64) / settings.row_bound
-    norms = np.linalg.norm(rows, axis=1, keepdims=True)
+    norms = quantization.norms_of(rows)[0][:, None]
     if norms.max(initial=0) > 1 + 2**-20:
         raise RangeError(
             f"a vector has the norm {float(norms.max()) * settings.row_bound:.6g}, and the index takes up to "
@@ -71,9 +71,11 @@ class Asked:
         wide = np.asarray(given, np.float64)
         if not np.isfinite(wide).all():
             raise RangeError("the query has numbers that are not finite")
-        norm = float(np.linalg.norm(wide))
+        norms, near = quantization.norms_of(wide[None])
+        norm = float(norms[0])
         if settings.metric == "cosine" and norm == 0:
             raise ParameterError("a query of zeros has no cosine with anything")
+        quantization.require_scores(settings.metric, settings.row_bound, norm)
         layout = settings.layout
         if settings.metric == "l2":
             bound = settings.row_bound
@@ -81,7 +83,7 @@ class Asked:
             # The squares are added up over the parts, as all columns are.
             squares = np.full(layout.slots, -factor / (2 * layout.parts))
             return cls(np.stack([layout.of_query(wide * (factor / bound)), squares]), norm)
-        return cls(layout.of_query(wide / (2 * norm or 1.0))[None], norm)
+        return cls(layout.of_query(near[0] / 2)[None], norm)
 
     def relative(self, scores: NDArray[np.float64], settings: ThresholdSettings) -> NDArray[np.float64]:
         """Scores as numbers from -1 to 1; beyond these, where no row has such a score. RangeError for numbers

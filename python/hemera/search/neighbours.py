@@ -1,0 +1,102 @@
+"""Whether the errors of scores change which rows are the nearest: tried on some rows, as queries."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hemera._noise_warning import warn_of_precision
+from hemera.search.quantization import normalized
+from hemera.search.settings import Errors, Settings
+
+__all__ = ["warn_of_wrong_neighbours"]
+
+_ROWS, _QUERIES = 1024, 32
+_FARTHER = 1.5
+"""Squared distances, over that of the nearest row, from which on another row is a wrong neighbour."""
+_SMALLER = 0.95
+"""Inner products, over the largest one, below which another row is a wrong neighbour."""
+_SHARE = 0.1
+"""Of queries with a wrong neighbour that are told."""
+
+
+def warn_of_wrong_neighbours(
+    vectors: NDArray[Any], integers: NDArray[Any], settings: Settings, error: Errors
+) -> None:
+    """Give a PrecisionWarning where rounding, or noise, changes which rows are the nearest.
+
+    Args:
+        vectors: [rows, dims], as an index is given them.
+        integers: the same as an index has them.
+        error: of the index's scores.
+    """
+    if len(vectors) == 0 or error == Errors(0.0, 0.0):
+        return
+    found = _Trial.of(vectors, integers, settings, error.noise)
+    if found.wrong <= _SHARE * found.queries:  # a few scores may be nearly equal
+        return
+    if settings.owner:
+        reason = "the noise of encryption is larger than differences of scores"
+        way = "exact=True with integers"
+    else:
+        reason = f"vectors are rounded to int8 by one scale, in steps of {1 / settings.scale:.3g}"
+        way = "an EncryptedIndex, which rounds less"
+    warn_of_precision(
+        f"of {found.queries} rows, tried as queries, {found.wrong} find one that is not the nearest, "
+        f"as {reason}: bring columns and rows to like sizes, or take {way}"
+    )
+
+
+@dataclass(frozen=True)
+class _Trial:
+    """Rows as queries, and how many of these find a row that is far from being the nearest."""
+
+    queries: int
+    wrong: int
+
+    @classmethod
+    def of(cls, vectors: NDArray[Any], integers: NDArray[Any], settings: Settings, noise: float) -> _Trial:
+        """Try up to 32 of up to 1,024 rows.
+
+        Args:
+            vectors: [rows, dims], as an index is given them.
+            integers: the same as an index has them.
+            noise: the standard deviation of the errors of a score for a query of norm 1.
+        """
+        chosen = np.unique(np.linspace(0, len(vectors) - 1, min(len(vectors), _ROWS)).astype(np.intp))
+        rows = np.asarray(vectors[chosen], np.float64)
+        if settings.metric == "cosine":
+            rows = normalized(rows)
+        unit = float(np.abs(rows).max(initial=0)) or 1.0
+        rows = rows / unit
+        known = integers[chosen] / (settings.scale * settings.row_scale * unit)
+        random = np.random.default_rng(0)
+        queries = np.unique(np.linspace(0, len(rows) - 1, min(len(rows), _QUERIES)).astype(np.intp))
+        wrong = 0
+        for number in queries:
+            query = rows[number]
+            error = random.normal(size=len(rows)) * noise * np.linalg.norm(query) / unit
+            wrong += _is_wrong(rows, known, int(number), settings.metric, error)
+        return cls(len(queries), wrong)
+
+
+def _is_wrong(
+    rows: NDArray[np.float64],
+    known: NDArray[np.float64],
+    number: int,
+    metric: str,
+    error: NDArray[np.float64],
+) -> bool:
+    """Whether the query that is a row finds a wrong neighbour. That of distances is another row."""
+    query = rows[number]
+    if metric == "dot":
+        products = rows @ query
+        return bool(products[np.argmax(known @ query + error)] < _SMALLER * products.max())
+    distances = ((rows - query) ** 2).sum(axis=1)
+    found = ((known - query) ** 2).sum(axis=1) if metric == "l2" else -(known @ query)
+    found = found + error
+    distances[number] = found[number] = np.inf
+    return len(rows) > 1 and bool(distances[np.argmin(found)] > _FARTHER * distances.min())

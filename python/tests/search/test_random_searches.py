@@ -1,0 +1,375 @@
+"""Searches of random and of odd numbers beside NumPy on the same numbers."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+import hemera as hm
+from hemera.search import Client, EncryptedIndex, Index
+
+from .search_cases import Metric, ask, bytes_of
+
+METRICS: tuple[Metric, ...] = ("cosine", "dot", "l2")
+DIMS = 6
+ROWS = 60
+
+
+def clear_scores(rows: NDArray[Any], query: NDArray[Any], metric: Metric) -> NDArray[np.float64]:
+    """By NumPy, of rows and a query that are divided by the largest of their numbers, as squares of numbers
+    around 1e200 are none; times its square."""
+    unit = float(max(np.abs(rows).max(), np.abs(query).max()))
+    x, q = rows / unit, query / unit
+    if metric == "cosine":
+        x, q = x / np.abs(x).max(axis=1, keepdims=True), q / np.abs(q).max()
+        return np.asarray(x @ q / np.linalg.norm(x, axis=1) / np.linalg.norm(q))
+    found = x @ q if metric == "dot" else ((x - q) ** 2).sum(axis=1)
+    return np.asarray(found * unit * unit)
+
+
+def rows_of(kind: str, random: np.random.Generator) -> NDArray[np.float64]:
+    rows = random.normal(size=(ROWS, DIMS))
+    if kind == "unlike columns":
+        return rows * 10.0 ** random.uniform(-3, 3, DIMS)
+    if kind == "constant columns":
+        rows[:, :4] = [3, 0, -1, 100]
+    if kind == "zero rows":
+        rows[::7] = 0
+    if kind == "duplicates":
+        rows[ROWS // 2 :] = rows[: ROWS // 2]
+    if kind == "far from the origin":
+        rows += 1000
+    return rows * {"around 1e140": 1e140, "around 1e-140": 1e-140}.get(kind, 1.0)
+
+
+KINDS = [
+    "alike",
+    "unlike columns",
+    "constant columns",
+    "zero rows",
+    "duplicates",
+    "far from the origin",
+    "around 1e140",
+    "around 1e-140",
+]
+
+
+def largest_errors(
+    index: Index | EncryptedIndex, rows: NDArray[Any], query: NDArray[Any], metric: Metric
+) -> NDArray[np.float64]:
+    """Of the score of each row: that of rounding is at most half a step in each number, and that of noise
+    below eight deviations."""
+    settings, told = index.settings, index.expected_error
+    step = 1 / (settings.scale * settings.row_scale)
+    length = np.sqrt(DIMS) * step / 2
+    unit = float(np.abs(query).max()) or 1.0
+    norm = 1.0 if metric == "cosine" else float(np.linalg.norm(query / unit)) * unit
+    noise = 8 * told.noise * max(norm, 1 / settings.scale if settings.owner and metric == "l2" else 0)
+    if metric != "l2":
+        return np.full(len(rows), noise + length * norm)
+    distances = np.sqrt(clear_scores(rows, query, "l2"))
+    return np.asarray(noise + 2 * distances * length + length**2)
+
+
+@pytest.mark.parametrize("encrypted", [False, True])
+@pytest.mark.parametrize("metric", METRICS)
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.filterwarnings("ignore::hemera.errors.PrecisionWarning")
+def test_scores_are_within_the_errors_that_are_told(kind: str, metric: Metric, encrypted: bool) -> None:
+    if metric == "cosine" and kind == "zero rows":
+        with pytest.raises(hm.errors.ParameterError, match="zero"):
+            Index(rows_of(kind, np.random.default_rng(1)))
+        return
+    for seed in range(2):
+        random = np.random.default_rng(seed)
+        rows = rows_of(kind, random)
+        index: Index | EncryptedIndex
+        if encrypted:
+            client = Client.owning(rows, metric)
+            index = EncryptedIndex(client.encrypt(rows))
+        else:
+            index = Index(rows, metric)
+            client = Client(index.settings)
+        for query in (rows[3], random.permutation(rows[5]), np.eye(DIMS)[2] * np.abs(rows).max()):
+            expected = clear_scores(rows, query, metric)
+            allowed = largest_errors(index, rows, query, metric)
+            found, _ = ask(index, client, query)
+            assert np.isfinite(found).all()
+            assert (np.abs(found - expected) <= allowed).all()
+            best, ids = ask(index, client, query, k=1)
+            wanted = expected.min() if metric == "l2" else expected.max()
+            assert abs(expected[ids[0]] - wanted) <= allowed[ids[0]] + allowed.max()
+            assert abs(best[0] - expected[ids[0]]) <= allowed[ids[0]]
+
+
+@pytest.mark.parametrize("metric", ["dot", "l2"])
+@pytest.mark.parametrize("encrypted", [False, True])
+@pytest.mark.parametrize("seed", range(3))
+def test_exact_searches_are_numpys(metric: Metric, encrypted: bool, seed: int) -> None:
+    random = np.random.default_rng(seed)
+    rows = bytes_of(40, DIMS, seed)
+    rows[::5] = 0
+    rows[20:] = rows[:20]
+    rows[:, 1] = [7, 0, -128][seed]
+    index: Index | EncryptedIndex
+    if encrypted:
+        client = Client.owning(rows, metric, exact=True)
+        index = EncryptedIndex(client.encrypt(rows))
+    else:
+        index = Index(rows, metric, exact=True)
+        client = Client(index.settings)
+    wide = rows.astype(np.int64)
+    for query in (np.zeros(DIMS, np.int64), wide[3], random.integers(-127, 128, DIMS)):
+        x = np.clip(query, -127, 127)
+        expected = wide @ x if metric == "dot" else ((wide - x) ** 2).sum(axis=1)
+        assert ask(index, client, x)[0].tolist() == expected.tolist()
+        order = np.argsort(expected if metric == "l2" else -expected, kind="stable")[:9]
+        best, ids = ask(index, client, x, k=9)
+        assert ids.tolist() == order.tolist()
+        assert best.tolist() == expected[order].tolist()
+
+
+@pytest.mark.parametrize("encrypted", [False, True])
+def test_a_query_of_zeros(encrypted: bool) -> None:
+    """Its inner products are 0, its distances squared norms, and none is negative."""
+    rows = np.random.default_rng(2).normal(size=(ROWS, DIMS)) * 3
+    rows[:5] = [[0.0], [1e-6], [1e-3], [0.0], [-1e-6]]
+    for metric in ("dot", "l2"):
+        index: Index | EncryptedIndex
+        if encrypted:
+            client = Client.owning(rows, metric)
+            index = EncryptedIndex(client.encrypt(rows))
+        else:
+            index = Index(rows, metric)
+            client = Client(index.settings)
+        found, _ = ask(index, client, np.zeros(DIMS))
+        if metric == "dot":
+            assert found.tolist() == [0.0] * ROWS
+            continue
+        assert (found >= 0).all()
+        norms = (rows**2).sum(axis=1)
+        step = 1 / (index.settings.scale * index.settings.row_scale)
+        assert (
+            np.abs(found - norms).max()
+            < 2 * np.sqrt(norms.max() * DIMS) * step + 16 * index.expected_error.noise
+        )
+
+
+# --- Sizes of numbers. ---
+
+
+@pytest.mark.parametrize("size", [1e-200, 1e-30, 1e30, 1e200])
+def test_queries_of_any_size(size: float) -> None:
+    random = np.random.default_rng(4)
+    rows, query = random.normal(size=(ROWS, DIMS)), random.normal(size=DIMS)
+    for metric in ("cosine", "dot"):
+        index = Index(rows, metric)
+        client = Client(index.settings)
+        factor = size if metric == "dot" else 1.0
+        near, _ = ask(index, client, query)
+        found, ids = ask(index, client, query * size)
+        assert np.allclose(found / factor, near, rtol=0, atol=1e-3)
+        assert ids[np.argmax(found)] == ids[np.argmax(near)]
+        owner = Client.owning(rows, metric)
+        clear, _ = owner.decrypt(EncryptedIndex(owner.encrypt(rows)).query(query * size))
+        assert np.allclose(clear / factor, near, rtol=0, atol=0.1)
+
+
+@pytest.mark.parametrize("size", [1e-300, 1e-200, 1e200, 1e300])
+def test_rows_of_any_size(size: float) -> None:
+    random = np.random.default_rng(5)
+    rows, query = random.normal(size=(ROWS, DIMS)), random.normal(size=DIMS)
+    cosines, near = Index(rows * size), Index(rows)
+    assert (
+        np.array_equal(cosines._vectors, near._vectors)
+        or np.abs(cosines._vectors.astype(int) - near._vectors).max() <= 1
+    )  # where half a step is rounded
+    found, _ = ask(cosines, Client(cosines.settings), query)
+    assert np.abs(found - clear_scores(rows, query, "cosine")).max() < 0.02
+    if 1e-290 < size < 1e290:
+        products = Index(rows * size, "dot")
+        found, _ = ask(products, Client(products.settings), query)
+        assert np.abs(found / size - rows @ query).max() < 0.1
+
+
+def test_scores_that_are_no_doubles_are_refused() -> None:
+    rows = np.eye(DIMS) + 0.5
+    refused = pytest.raises(hm.errors.RangeError, match="no doubles: multiply")
+    for metric, large, small in (("dot", 1e299, 1e-290), ("l2", 1e149, 1e-310)):
+        index = Index(rows, metric)  # type: ignore[arg-type]
+        client = Client(index.settings)
+        client.query(np.full(DIMS, large))
+        with refused:
+            client.query(np.full(DIMS, large * 100))
+        if metric == "dot":
+            client.query(np.full(DIMS, small))
+            with refused:
+                client.query(np.full(DIMS, small / 100))
+        else:  # the distance is the norm of the row
+            assert np.allclose(ask(index, client, np.full(DIMS, small))[0], (rows**2).sum(axis=1), rtol=0.02)
+    for size in (1e-160, 1e160):
+        with refused:
+            Index(rows * size, "l2")
+        with refused:
+            Client.owning(rows * size, "l2")
+        with refused:
+            hm.search.ThresholdIndex(rows * size, "l2")
+    with refused:
+        hm.search.ThresholdIndex(rows * 1e160, "dot")
+    assert len(Index(np.ldexp(rows, 300).astype(np.longdouble), "dot")) == DIMS
+    with pytest.raises(hm.errors.RangeError, match="not finite"):
+        Index(np.ldexp(rows.astype(np.longdouble), 3000), "dot")
+
+
+# --- Wrong neighbours. ---
+
+
+def shares(rows: NDArray[np.float64], metric: Metric) -> tuple[float, bool]:
+    """The share of rows that find another than the nearest as queries, and whether the index warned."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        index = Index(rows, metric)
+    client = Client(index.settings)
+    scores, _ = ask(index, client, rows[::3])
+    wrong = 0
+    for number, own in zip(range(0, len(rows), 3), scores, strict=True):
+        expected = clear_scores(rows, rows[number], metric)
+        if metric == "dot":
+            wrong += expected[np.argmax(own)] < 0.9 * expected.max()
+            continue
+        sizes = rows / np.linalg.norm(rows, axis=1, keepdims=True) if metric == "cosine" else rows
+        distances = ((sizes - sizes[number]) ** 2).sum(axis=1)
+        distances[number] = np.inf
+        found = -own if metric == "cosine" else own
+        found[number] = np.inf
+        wrong += distances[np.argmin(found)] > 2 * distances.min()
+    return wrong / len(scores), any(issubclass(each.category, hm.errors.PrecisionWarning) for each in caught)
+
+
+@pytest.mark.parametrize("metric", METRICS)
+def test_rounding_that_changes_neighbours_is_told(metric: Metric) -> None:
+    random = np.random.default_rng(7)
+    told = silent = 0
+    for ratio in (1, 3, 30, 1e3, 1e5):
+        for kind in range(3):
+            rows = random.normal(size=(ROWS, 2 if kind == 2 else 8))
+            if kind == 1:
+                rows[0] *= ratio  # one long row
+            else:
+                rows[:, 0] = np.round(rows[:, 0]) * ratio  # of few values
+            share, warned = shares(rows, metric)
+            assert warned or share < 0.25, (ratio, kind, share)
+            assert not warned or share > 0, (ratio, kind, share)
+            told, silent = told + warned, silent + (not warned)
+    assert told >= 3
+    assert silent >= 3
+
+
+def test_embeddings_are_searched_without_a_warning() -> None:
+    random = np.random.default_rng(8)
+    centres = random.normal(size=(20, 64))
+    rows = (centres[random.integers(20, size=500)] + random.normal(size=(500, 64)) / 3).astype(np.float32)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for metric in METRICS:
+            Index(rows, metric)
+            Client.owning(rows, metric).encrypt(rows)
+        Index(rows[:1])
+        Index(np.vstack([rows, rows]))
+
+
+def test_unlike_columns_of_an_encrypted_index_are_told() -> None:
+    random = np.random.default_rng(25)
+    rows = np.c_[random.uniform(0, 1, 200), np.round(random.uniform(0, 1e4, 200), -3)]
+    with pytest.warns(hm.errors.PrecisionWarning, match="noise of encryption"):
+        Client.owning(rows, "l2").encrypt(rows)
+    with pytest.warns(hm.errors.PrecisionWarning, match=r"int8 by one scale, in steps of 78\.7"):
+        Index(rows, "l2")
+
+
+# --- Wrong keys. ---
+
+
+@pytest.mark.parametrize(("metric", "exact"), [*((m, False) for m in METRICS), ("dot", True), ("l2", True)])
+@pytest.mark.parametrize("rows", [1, 4096])
+def test_answers_by_wrong_keys_are_noise(metric: Metric, exact: bool, rows: int) -> None:
+    database = bytes_of(rows, DIMS, 9) if exact else bytes_of(rows, DIMS, 9).astype(np.float32)
+    index = Index(database, metric, exact=exact)
+    first, second = Client(index.settings), Client(index.settings)
+    x = database[0].astype(int) // 2
+    for _ in range(3):
+        query = first.query(x)
+        with pytest.raises(hm.errors.NoiseError, match="another client"):
+            first.decrypt(index.query(query, second.keys), 1)
+        with pytest.raises(hm.errors.MismatchError, match="no query"):  # it is answered
+            first.decrypt(index.query(query, first.keys), 1)
+    owner = Client.owning(database, metric, exact=exact)
+    thief = Client(owner.settings, second.secret_key.to_bytes())
+    vault = EncryptedIndex(owner.encrypt(database))
+    for answer in (vault.query(thief.query(x), thief.keys), vault.query(thief.query(x), owner.keys)):
+        with pytest.raises(hm.errors.NoiseError):
+            thief.decrypt(answer)
+    with pytest.raises(hm.errors.NoiseError):
+        thief.decrypt(vault.query(x))
+    assert len(owner.decrypt(vault.query(owner.query(x), owner.keys))[1]) == rows
+
+
+@pytest.mark.parametrize("exact", [False, True])
+@pytest.mark.parametrize("sign", [-1, 1])
+def test_the_largest_scores_are_no_noise(exact: bool, sign: int) -> None:
+    """Rows of the longest vectors of int8, and queries along them."""
+    for dims in (1, 31) if exact else (1, 31, 512):
+        database = np.full((3, dims), -128, np.int8)
+        database[2] = 0
+        index = Index(database, "dot", exact=exact)
+        client = Client(index.settings)
+        x = np.full(dims, 127 * sign)
+        expected = database.astype(int) @ x
+        found, _ = ask(index, client, x)
+        assert np.abs(found - expected).max() <= 8 * index.expected_error.noise * np.linalg.norm(x)
+        owner = Client.owning(database, "l2", exact=exact)
+        vault = EncryptedIndex(owner.encrypt(database))
+        distances = ((database.astype(int) - x) ** 2).sum(axis=1)
+        found, _ = ask(vault, owner, x)
+        assert np.abs(found - distances).max() <= 16 * vault.expected_error.noise * np.linalg.norm(x)
+
+
+def test_an_answer_whose_norms_are_no_numbers() -> None:
+    database = bytes_of(3, DIMS, 9)
+    owner = Client.owning(database, "dot")
+    index = EncryptedIndex(owner.encrypt(database))
+    for wrong in (np.nan, np.inf, -1.0):
+        draft = index._draft("", 1, True, np.array([wrong]).tobytes())
+        for part in (0, 1):
+            draft.part(part)[:] = 0
+        with pytest.raises(hm.errors.FormatError, match="norms"):
+            owner.decrypt(draft.finish())
+
+
+# --- Ids. ---
+
+
+def test_the_ends_of_ids() -> None:
+    rows = np.eye(3, dtype=np.float32)
+    index = Index(rows[:2], ids=[2**62 - 1, 0])
+    assert index.ids.tolist() == [2**62 - 1, 0]
+    for wrong, told in (
+        ([-1], "from 0 to"),
+        ([2**62], "from 0 to"),
+        ([2**64 - 1], "from 0 to"),
+        ([0], "already"),
+    ):
+        with pytest.raises(hm.errors.ParameterError, match=told):
+            index.add(rows[:1], ids=wrong)
+    with pytest.raises(hm.errors.ParameterError, match="no ids above"):
+        index.add(rows[:1])
+    with pytest.raises(hm.errors.ParameterError, match="twice"):
+        index.add(rows[:2], ids=[5, 5])
+    for kind in (hm.search.ThresholdIndex, hm.search.TopIndex):
+        with pytest.raises(hm.errors.ParameterError, match="from 0 to"):
+            kind(rows, ids=[-1, 2, 3])
+    assert len(index) == 2
