@@ -96,6 +96,8 @@ gpu-pack:
 
 gpu-test: gpu-pack
 	@build/gpu-pack/gpu-test
+	@$(with_venv) CMAKE_ARGS="$(CMAKE_ARGS) -DHEMERA_CUDA=ON" tools/install-package $(BUILD)
+	@PYTHONPATH=python/tests OMP_NUM_THREADS=1 .venv/bin/python -m pytest -p gpu_contexts --numprocesses $(JOBS) --dist worksteal
 
 gpu-bench: gpu-pack
 	@build/gpu-pack/gpu-bench --output build/gpu-bench.json

@@ -143,6 +143,7 @@ def test_fewer_values_than_slots_are_filled_with_zeros(ckks: Any) -> None:
         x + np.ones(9)
 
 
+@pytest.mark.fact_of_the_cpu("a second context of the same device")
 def test_as_many_values_come_back_as_were_encrypted(ckks: Any) -> None:
     a, b = ckks.values(3, 5), ckks.values(3, 5, seed=2)
     x, y = ckks.ev.encrypt(a), ckks.ctx.encrypt(b, ckks.sk)

@@ -39,6 +39,7 @@ def run(params: hm.Parameters, function, threads: int = 1):
 
 
 @pytest.mark.parametrize("name", FUNCTIONS)
+@pytest.mark.fact_of_the_cpu("bytes of the CPU's workspaces")
 def test_the_workspace_is_the_peak_of_a_run(name):
     counted, peak, _, _ = run(*FUNCTIONS[name])
     assert counted.workspace_bytes == peak

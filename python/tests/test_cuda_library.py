@@ -348,3 +348,34 @@ def test_another_library_of_that_name(tmp_path: Path) -> None:
     (tmp_path / NAME).symlink_to(_core.__file__)
     told = answer(PROBLEM, tmp_path)
     assert re.match(rf"{NOT_LOADED} \(.*undefined symbol: hemera_cuda_library\); ", told)
+
+
+def test_the_plugin_for_gpus_moves_contexts_and_leaves_out_facts_of_the_cpu(
+    emulated: Path, tmp_path: Path
+) -> None:
+    (tmp_path / "test_it.py").write_text(
+        """\
+import pytest
+import hemera as hm
+
+@pytest.mark.parametrize("device", ["cpu", "auto", "cuda:0"])
+def test_device(device):
+    params = hm.ckks.Parameters.from_bits(degree=1024, prime_bits=[50, 40], scale_bits=40, security=None)
+    assert hm.Context(params, device).device == "cuda:0"
+
+@pytest.mark.fact_of_the_cpu("names of devices")
+def test_name():
+    raise AssertionError("left out")
+"""
+    )
+    found = subprocess.run(
+        [sys.executable, "-m", "pytest", "-rs", "-p", "gpu_contexts", "-p", "no:cacheprovider", "test_it.py"],
+        cwd=tmp_path,
+        env=os.environ | {"HEMERA_CUDA_FOLDER": str(emulated), "PYTHONPATH": str(Path(__file__).parent)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert found.returncode == 0, found.stdout
+    assert "3 passed, 1 skipped" in found.stdout
+    assert "on a GPU: names of devices" in found.stdout

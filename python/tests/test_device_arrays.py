@@ -54,6 +54,7 @@ def values(scheme: str, *shape: int) -> Any:
 
 @pytest.mark.parametrize("scheme", SCHEMES)
 @pytest.mark.parametrize("array", [OnGpu(shape=(4,), typestr="<f8"), TensorOnGpu()])
+@pytest.mark.fact_of_the_cpu("arrays of the CPU")
 def test_a_context_on_the_cpu_takes_no_array_of_a_gpu(scheme: str, array: Any) -> None:
     ctx = hm.Context(make_params(scheme), "cpu")
     with pytest.raises(hm.errors.DeviceError):
@@ -121,6 +122,7 @@ def test_arrays_of_every_gpu_come_in(
         device_arrays.foreign_array(library.tensor(index), other, "encode")
 
 
+@pytest.mark.fact_of_the_cpu("no streams")
 def test_streams_of_other_libraries() -> None:
     class Protocol:
         def __cuda_stream__(self) -> tuple[int, int]:
@@ -137,6 +139,7 @@ def test_streams_of_other_libraries() -> None:
         hm.Context(make_params("ckks"), "cpu", stream=0)
 
 
+@pytest.mark.fact_of_the_cpu("names of devices")
 def test_contexts_of_all_devices_are_one_family() -> None:
     class OnCpu(hm.Context):
         """The CPU plays the other devices."""
@@ -159,6 +162,7 @@ def test_contexts_of_all_devices_are_one_family() -> None:
 
 
 @pytest.mark.parametrize("device", hm.devices())
+@pytest.mark.fact_of_the_cpu("names of devices")
 def test_an_object_goes_to_a_device_by_name(device: str) -> None:
     ctx = hm.Context(make_params("bfv"), "cpu")
     sk = ctx.generate_secret_key()

@@ -207,6 +207,7 @@ def hm_slots(party: Any) -> int:
     return party.ctx.params.max_slots
 
 
+@pytest.mark.fact_of_the_cpu("a second context of the same device")
 def test_batches_carry_it(ev: Any) -> None:
     evaluator, decrypt = ev
     a = random(6 * VALUES).reshape(3, 2, VALUES)

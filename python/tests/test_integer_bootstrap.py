@@ -278,6 +278,7 @@ def deep(boot: hm.circuits.IntegerBootstrap):
     return lambda x, y: (boot(x * y) * x, boot(boot(y * y)))
 
 
+@pytest.mark.fact_of_the_cpu("bytes of the CPU's keys")
 def test_the_cost_of_a_function_has_its_bootstraps(party):
     """Its keys are enough, and the workspace is the peak of a run."""
     function = deep(party.boot)

@@ -39,6 +39,7 @@ def test_files_are_notebooks_of_format_4(path: Path) -> None:
 
 
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
+@pytest.mark.fact_of_the_cpu("names of devices")
 def test_results_are_those_of_the_file(path: Path) -> None:
     """If this fails after a change of results: tools/run_notebooks.py --write."""
     notebook = read(path)

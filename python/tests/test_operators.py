@@ -76,6 +76,7 @@ def test_two_functions_are_before_the_core(
     assert caller.functions == [f"__{apply.__name__}__", name]
 
 
+@pytest.mark.fact_of_the_cpu("bytes that the CPU's pool hands out")
 def test_weights_encoded_for_a_level(integers: Any) -> None:
     """They take the memory of what they are made ready for, once, and multiply and add as others do, at any
     level."""

@@ -19,6 +19,7 @@ def parameters(bits: int) -> hm.ckks.Parameters:
     )
 
 
+@pytest.mark.fact_of_the_cpu("keys in eight bytes")
 def test_packed_keys_change_nothing_on_a_cpu() -> None:
     with pytest.warns(UserWarning, match=r"'packed' is of GPUs: on 'cpu' keys are kept as 'eight-byte'"):
         ctx = hm.Context(parameters(46), "cpu", storage="packed")
@@ -34,6 +35,7 @@ def test_packed_keys_change_nothing_on_a_cpu() -> None:
     assert bytes((x * x).rotate(1)) == bytes((there * there).rotate(1))
 
 
+@pytest.mark.fact_of_the_cpu("the line that made a context")
 def test_the_former_name_of_packed_storage_is_told() -> None:
     with pytest.warns(DeprecationWarning, match="'six-byte' is storage='packed' now") as told:
         ctx = hm.Context(parameters(50), "cpu", storage="six-byte")
@@ -43,6 +45,7 @@ def test_the_former_name_of_packed_storage_is_told() -> None:
 
 
 @pytest.mark.parametrize("scheme", [hm.bfv, hm.bgv])
+@pytest.mark.fact_of_the_cpu("keys in eight bytes")
 def test_another_storage_than_was_asked_for_is_told(scheme: Any) -> None:
     params = scheme.Parameters.for_circuit(1, plain_bits=20)
     with pytest.warns(UserWarning, match="kept as 'eight-byte'") as told:

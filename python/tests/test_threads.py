@@ -42,6 +42,7 @@ def test_many_contexts_at_once() -> None:
         assert all(pool.map(work, ["ckks", "bfv", "bgv"] * 4))
 
 
+@pytest.mark.fact_of_the_cpu("threads")
 def test_number_of_threads_changes_no_bit(party: Any) -> None:
     data, keys = bytes(party.ev.encrypt(party.values(3, 16))), bytes(party.ev.keys)
     results = set()
@@ -53,6 +54,7 @@ def test_number_of_threads_changes_no_bit(party: Any) -> None:
     assert len(results) == 1
 
 
+@pytest.mark.fact_of_the_cpu("threads")
 def test_other_threads_run_during_the_work() -> None:
     """While one thread generates keys, another one must get the interpreter many times."""
     ctx = hm.Context(hm.ckks.Parameters.for_circuit(4), "cpu", threads=1)
@@ -124,6 +126,7 @@ def test_other_threads_run_in_the_middle_of_a_call(long_calls: Any, name: str) -
     assert most >= 5
 
 
+@pytest.mark.fact_of_the_cpu("threads")
 def test_a_context_goes_with_the_last_of_its_objects(party: Any) -> None:
     ctx = hm.Context(party.ctx.params, "cpu")
     sk = ctx.generate_secret_key()

@@ -73,6 +73,7 @@ def test_damaged_tables_are_refused():
             DeviceTimes.find("made-up")
 
 
+@pytest.mark.fact_of_the_cpu("names of devices")
 def test_devices_are_named_by_what_makes_them_fast():
     assert device_name(hm.Context(PARAMS, "cpu", threads=2).description).endswith("-2")
     assert device_name("cpu (avx512, 16 threads)") == "cpu-avx512-16"

@@ -161,6 +161,7 @@ def trees(request: pytest.FixtureRequest) -> tuple[Server, Client, int]:
     return own, Client(own.offer, device="cpu"), 37
 
 
+@pytest.mark.fact_of_the_cpu("bytes of the CPU's keys and workspaces")
 def test_trees_are_counted_as_they_run(trees: tuple[Server, Client, int]) -> None:
     own, asking, samples = trees
     counted = own.cost()

@@ -40,6 +40,7 @@ def test_tenseal_runs_the_same_programs(name: str) -> None:
     np.testing.assert_allclose(found["run"](found["values"]), found["expected"], rtol=0, atol=1)
 
 
+@pytest.mark.fact_of_the_cpu("threads")
 def test_the_number_of_threads_is_that_of_the_comparison() -> None:
     library = importlib.import_module("hemera.compat.tenseal")
     (path,) = (path for path in PROGRAMS if path.stem == "stock_value")  # asks for two

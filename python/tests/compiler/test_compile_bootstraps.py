@@ -50,6 +50,7 @@ def test_deep_programs_bootstrap() -> None:
     assert all(each >= 1 for each in magnitudes)
 
 
+@pytest.mark.fact_of_the_cpu("bytes that the CPU's pool hands out")
 def test_alike_bootstraps_share_matrices_which_prepare_encodes() -> None:
     def chain(x: Any, times: int) -> Any:
         for _ in range(times):

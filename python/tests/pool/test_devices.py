@@ -20,6 +20,7 @@ from .setting import make, same
 GPUS = [name for name in hm.devices() if name.startswith("cuda")]
 
 
+@pytest.mark.fact_of_the_cpu("names of devices")
 def test_devices_of_a_pool() -> None:
     params = make_params("ckks")
     with hm.Pool(params, ["cpu", "cpu"]) as pool:
@@ -70,6 +71,7 @@ def test_all_gpus_or_the_reason_why_there_are_none() -> None:
             assert pool.devices == ("cpu",)
 
 
+@pytest.mark.fact_of_the_cpu("names of devices")
 def test_members_know_each_other_by_their_devices() -> None:
     with hm.Pool(make_params("ckks"), ["cpu", "ledger", "cpu"], threads=1) as pool:
         first, counting, last = pool.contexts
@@ -128,6 +130,7 @@ def test_gpus_have_the_bits_of_the_cpu(scheme: str) -> None:
 
 
 @pytest.mark.skipif(not hasattr(os, "sched_setaffinity"), reason="processors are bound on Linux alone")
+@pytest.mark.fact_of_the_cpu("nodes of the CPU")
 def test_members_of_the_cpu_are_bound_to_their_node(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     allowed = sorted(os.sched_getaffinity(0))
     nodes = [allowed[:1], allowed[1:]] if len(allowed) > 1 else [allowed]

@@ -86,6 +86,7 @@ def test_members_work_at_the_same_time(ckks: Setting) -> None:
     ckks.check(ckks.ev.map(meet, ckks.ev.encrypt(a)), a)
 
 
+@pytest.mark.fact_of_the_cpu("graphs that copy between devices, as the CPU does at once")
 def test_graphs_on_every_member(ckks: Setting) -> None:
     weights = ckks.pool.replicate(ckks.one.encode(ckks.values(seed=5)))
 

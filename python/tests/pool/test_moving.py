@@ -13,6 +13,7 @@ from hemera.pool import PoolCiphertext
 from .setting import Setting, same
 
 
+@pytest.mark.fact_of_the_cpu("names of devices")
 def test_values_move_between_contexts_and_pools(any_scheme: Setting, tmp_path: Path) -> None:
     pool = any_scheme.pool
     a = any_scheme.values(4)

@@ -130,6 +130,7 @@ class Run:
 
 
 @pytest.mark.parametrize("requests", [None, 3])
+@pytest.mark.fact_of_the_cpu("bytes of the CPU's keys and workspaces")
 def test_operations_and_memory_are_those_of_a_run(package: serving.Package, requests: int | None) -> None:
     counted = package.cost(requests)
     run = Run(package)

@@ -193,6 +193,7 @@ def test_graphs_take_room_and_end_with_their_keys(session: Any, local: LocalMode
     assert (len(cache), cache.bytes, cache.graphs) == (0, 0, 0)
 
 
+@pytest.mark.fact_of_the_cpu("no graphs")
 def test_nothing_is_captured_on_the_cpu(package: Package, keys: bytes, tmp_path: Path, local: Any) -> None:
     (tmp_path / "keys").write_bytes(keys)
     own = Loader(DeviceOptions("cpu", 1), 8).load(package, "Hemera", {"keys": tmp_path / "keys"})

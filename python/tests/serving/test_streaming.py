@@ -41,6 +41,7 @@ def results(plan: Any, model: PreparedModel, context: hm.Context, runs: int = 2)
 
 
 @pytest.mark.parametrize("part", [0.0, 0.4, 0.7, 1.0])
+@pytest.mark.fact_of_the_cpu("bytes that the CPU's pool hands out")
 def test_given_memory_is_kept(plan: Any, part: float) -> None:
     context = hm.Context(plan.params, threads=1)
     whole = sum(context_free(plan).encoded_bytes)
@@ -94,6 +95,7 @@ def test_a_limit_of_memory_is_kept(plan: Any) -> None:
     np.testing.assert_allclose(results(plan, model, small), network(X), atol=1e-6)
 
 
+@pytest.mark.fact_of_the_cpu("no limit of memory")
 def test_wrong_memory(plan: Any) -> None:
     with pytest.raises(ParameterError, match="0 bytes or more"):
         plan.prepare(hm.Context(plan.params), weights_memory=-1)

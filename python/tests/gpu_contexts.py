@@ -1,0 +1,31 @@
+"""A plugin of pytest for a machine with a GPU, `-p gpu_contexts`: contexts that tests ask for on "cpu" or
+"auto" are on the GPU. Tests that are marked as stating facts of the CPU are left out. `make gpu-test` uses it."""
+
+from __future__ import annotations
+
+import functools
+from typing import Any
+
+import pytest
+
+
+def pytest_configure() -> None:
+    from hemera.objects.context import Context
+
+    make = Context.__init__
+
+    @functools.wraps(make)
+    def make_on_gpu(self: Context, params: Any, device: str = "auto", *rest: Any, **options: Any) -> None:
+        # Other multipliers are of the CPU alone.
+        if device in ("cpu", "auto") and options.get("multiplier", "ntt") == "ntt":
+            device = "cuda"
+        make(self, params, device, *rest, **options)
+
+    Context.__init__ = make_on_gpu  # type: ignore[method-assign]
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items:
+        mark = item.get_closest_marker("fact_of_the_cpu")
+        if mark is not None:
+            item.add_marker(pytest.mark.skip(reason=f"on a GPU: {mark.args[0]}"))
