@@ -1,5 +1,5 @@
-"""A plugin of pytest for a machine with a GPU, `-p gpu_contexts`: contexts that tests ask for on "cpu" or
-"auto" are on the GPU. Tests that are marked as stating facts of the CPU are left out. `make gpu-test` uses it."""
+"""A plugin of pytest for a machine with a GPU, `-p gpu_contexts`: contexts on "cpu" or "auto" are on the GPU.
+Tests that are marked as stating facts of the CPU are left out. `make gpu-test` uses it."""
 
 from __future__ import annotations
 
