@@ -19,6 +19,10 @@ _FORMS_COUNTED = 256
 """A client chooses the forms, so they must not be without end."""
 
 
+Capture = Callable[[Sequence[Ciphertext]], Graph]
+"""Makes a graph of inputs like these."""
+
+
 def form_of(x: Ciphertext) -> tuple[object, ...]:
     """What must be the same for inputs that run by one graph."""
     return (x.level, x.scale, x.size, x.slots, x.encoding, x.shape)
@@ -29,13 +33,11 @@ class Graphs:
     may be asked for from any.
 
     Args:
-        capture: makes a graph of inputs like these.
         limit: graphs that are kept. When there are as many, a form takes the place of the one that came least
             often once it has come twice as often: changing forms do not drive each other out.
     """
 
-    def __init__(self, capture: Callable[[Sequence[Ciphertext]], Graph], limit: int) -> None:
-        self._capture = capture
+    def __init__(self, limit: int) -> None:
         self._limit = limit
         self._graphs: dict[tuple[object, ...], Graph] = {}
         self._came: dict[tuple[object, ...], int] = {}
@@ -49,8 +51,13 @@ class Graphs:
         """Of all graphs, in the device's memory."""
         return self._memory
 
-    def run(self, inputs: Sequence[Ciphertext]) -> list[Ciphertext] | None:
+    def run(self, inputs: Sequence[Ciphertext], capture: Capture) -> list[Ciphertext] | None:
         """The outputs by a graph, or None: the caller computes them.
+
+        Args:
+            inputs: of the circuit.
+            capture: captures the circuit. It is not kept: it would hold the session, whose graphs these are,
+                and evicted keys would stay until a collection of cycles.
 
         Raises:
             Error: as the circuit does.
@@ -59,7 +66,7 @@ class Graphs:
         if form not in self._came and len(self._came) >= _FORMS_COUNTED:
             self._came = {kept: self._came[kept] for kept in self._graphs}
         self._came[form] = self._came.get(form, 0) + 1
-        if form not in self._graphs and not self._make(form, inputs):
+        if form not in self._graphs and not self._make(form, inputs, capture):
             return None
         try:
             found = self._graphs[form](*inputs)
@@ -74,7 +81,7 @@ class Graphs:
         self._came.clear()
         self._count()
 
-    def _make(self, form: tuple[object, ...], inputs: Sequence[Ciphertext]) -> bool:
+    def _make(self, form: tuple[object, ...], inputs: Sequence[Ciphertext], capture: Capture) -> bool:
         """Captures a form, if it is worth it and there is room."""
         came = self._came[form]
         if came < _FIRST or self._limit == 0:
@@ -85,7 +92,7 @@ class Graphs:
                 return False
             del self._graphs[least]
         try:
-            self._graphs[form] = self._capture(inputs)
+            self._graphs[form] = capture(inputs)
         except OutOfMemoryError:
             self.give_up()
             return False

@@ -7,20 +7,23 @@ import functools
 import logging
 import threading
 import time
+import weakref
 from collections import OrderedDict, deque
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
 from http import HTTPStatus
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar
 
 from hemera.errors import Error, OutOfMemoryError
 from hemera.serving.logs import log
 from hemera.serving.metrics import Metrics
-from hemera.serving.problems import Refused
+from hemera.serving.problems import Refused, refusal_of
 from hemera.serving.session_cache import Answer, AnyInputs, Session, SessionCache, too_many
 
 __all__ = ["Device", "Evaluation", "Scheduler", "Scheduling", "queue_full", "stopping"]
+
+T = TypeVar("T")
 
 _FILE_THREADS = 4
 """That read requests and write answers beside the computation."""
@@ -45,14 +48,22 @@ class Evaluation:
     """Digest of the keys that it ran with."""
 
     def __post_init__(self) -> None:
-        # Whoever hung up leaves nothing in memory, also while the request is still in its queue.
-        self.answer.add_done_callback(self._let_go)
+        # A future keeps its callbacks, so this one must not hold the request that has the future: requests
+        # would stay in memory, with the keys of their sessions, until cycles are collected.
+        mine = weakref.ref(self)
 
-    def _let_go(self, answer: Future[Answer]) -> None:
-        if answer.cancelled():
-            if self.loading is not None:
-                self.loading[1].cancel()
-            self.loading, self.files = None, {}
+        def let_go(answer: Future[Answer]) -> None:
+            if (request := mine()) is not None:
+                request._let_go(answer.cancelled())
+
+        self.answer.add_done_callback(let_go)
+
+    def _let_go(self, cancelled: bool) -> None:
+        """Whoever has an answer, or hung up, leaves nothing in memory, also while the request is in its
+        queue."""
+        if cancelled and self.loading is not None:
+            self.loading[1].cancel()
+        self.loading, self.files = None, {}
 
 
 @dataclass(frozen=True)
@@ -234,6 +245,7 @@ class Scheduler:
                 step()
             except Exception as error:  # of this code: requests got theirs
                 log("failure", level=logging.ERROR, error=error)
+            del step  # while it waits it holds no requests, and no keys
 
     def _next(self, number: int) -> Callable[[], None] | None:
         """What a device is to do next, when there is something; None: nothing any more."""
@@ -288,10 +300,8 @@ class Scheduler:
         sessions: dict[str, Session | BaseException] = {}
         for request in requests:  # of one model
             if request.client not in sessions:
-                try:
-                    sessions[request.client] = device.session(request.client, request.model)
-                except BaseException as error:
-                    sessions[request.client] = error
+                find = functools.partial(device.session, request.client, request.model)
+                sessions[request.client] = _result_or_error(find)
             session = sessions[request.client]
             if isinstance(session, BaseException):
                 request.answer.set_exception(session)
@@ -299,11 +309,11 @@ class Scheduler:
                 loading.append((request, session, self._loaded(request, session)))
         groups: list[list[_Loaded]] = []
         for request, session, future in loading:
-            try:
-                inputs = future.result()
-            except BaseException as error:
+            error = future.exception()
+            if error is not None:
                 request.answer.set_exception(error)
                 continue
+            inputs = future.result()
             if inputs.count > self._batch:
                 request.answer.set_exception(too_many(self._batch))
                 continue
@@ -328,9 +338,10 @@ class Scheduler:
         """Run a batch; where it fails, its requests one by one, so that each has its own answer or error."""
         began = time.monotonic()
         first = group[0].request
-        try:
-            outputs = group[0].session.run([each.inputs.values for each in group])
-        except Exception as error:
+        values = [each.inputs.values for each in group]
+        outputs = _result_or_error(functools.partial(group[0].session.run, values))
+        if isinstance(outputs, BaseException):
+            error = outputs
             if isinstance(error, OutOfMemoryError):
                 device.cache.drop_others(first.client, first.model)
             if len(group) > 1 and isinstance(error, Error):
@@ -347,7 +358,8 @@ class Scheduler:
 
 
 def _finish(loaded: _Loaded, outputs: Any) -> None:
-    _settle_running(lambda: loaded.session.dump(outputs, loaded.inputs.single), loaded.request.answer)
+    dump = functools.partial(loaded.session.dump, outputs, loaded.inputs.single)
+    _settle_running(dump, loaded.request.answer)
 
 
 def _settle(function: Callable[[], Any], future: Future[Any]) -> None:
@@ -356,12 +368,22 @@ def _settle(function: Callable[[], Any], future: Future[Any]) -> None:
 
 
 def _settle_running(function: Callable[[], Any], future: Future[Any]) -> None:
-    try:
-        result = function()
-    except BaseException as error:
-        future.set_exception(error)
+    result = _result_or_error(function)
+    if isinstance(result, BaseException):
+        future.set_exception(result)
     else:
         future.set_result(result)
+
+
+def _result_or_error(function: Callable[[], T]) -> T | BaseException:
+    """What a function returns or raises. What a client did wrong has no traceback: its frames have requests
+    among their locals, and a request its answer, the error. That cycle would keep the keys of sessions in
+    memory until cycles are collected."""
+    try:
+        return function()
+    except BaseException as error:
+        is_failure = refusal_of(error).code == "internal"  # whose traceback goes into the log
+        return error if is_failure else error.with_traceback(None)
 
 
 def queue_full(model: str, waiting: int) -> Refused:

@@ -108,7 +108,7 @@ class ModelSession(Session):
         self._package.check(prepared.context, keys)
         self._prepared = prepared
         self._evaluator: Evaluator = prepared.bind(keys)
-        self._graphs = Graphs(self._capture, graphs if prepared.captures else 0)
+        self._graphs = Graphs(graphs if prepared.captures else 0)
 
     @property
     def graphs(self) -> int:
@@ -144,7 +144,7 @@ class ModelSession(Session):
         """The outputs of each of several requests, which run as one batch."""
         joined = [x[0] if len(x) == 1 else concatenate(x) for x in zip(*requests, strict=True)]
         try:
-            outputs = self._graphs.run(joined) or self._prepared.run(self._evaluator, joined)
+            outputs = self._graphs.run(joined, self._capture) or self._prepared.run(self._evaluator, joined)
         except OutOfMemoryError:
             if not self._graphs:
                 raise

@@ -60,74 +60,75 @@ def batch(local: LocalModel) -> hm.Ciphertext:
 
 def test_a_form_is_captured_when_it_comes_again(batch: hm.Ciphertext, local: LocalModel) -> None:
     recorder = Recorder()
-    graphs = Graphs(recorder.capture, limit=4)
-    assert graphs.run([batch[:2]]) is None
-    assert graphs.run([batch[:3]]) is None
+    graphs = Graphs(limit=4)
+    assert graphs.run([batch[:2]], recorder.capture) is None
+    assert graphs.run([batch[:3]], recorder.capture) is None
     assert (recorder.captured, len(graphs), graphs.memory_bytes) == ([], 0, 0)
     for _ in range(3):
-        (found,) = graphs.run([batch[:2]]) or []
+        (found,) = graphs.run([batch[:2]], recorder.capture) or []
         assert found.shape == (2,)
-    assert graphs.run([batch[:3]])
+    assert graphs.run([batch[:3]], recorder.capture)
     assert recorder.captured == [(2,), (3,)]
     assert recorder.replayed == [(2,), (2,), (2,), (3,)]
     assert (len(graphs), graphs.memory_bytes) == (2, 5000)
     low = local.context.encrypt(local.context.encode(np.ones((2, 8)), level=0), local.secret_key)
-    assert graphs.run([low]) is None  # another level is another form
+    assert graphs.run([low], recorder.capture) is None  # another level is another form
     graphs.give_up()
     assert (len(graphs), graphs.memory_bytes) == (0, 0)
-    assert [graphs.run([batch[:2]]) for _ in range(3)] == [None] * 3
+    assert [graphs.run([batch[:2]], recorder.capture) for _ in range(3)] == [None] * 3
 
 
 def test_a_form_takes_anothers_place_when_it_comes_twice_as_often(batch: hm.Ciphertext) -> None:
     recorder = Recorder()
-    graphs = Graphs(recorder.capture, limit=2)
+    graphs = Graphs(limit=2)
     for size in (1, 1, 2, 2, 2):
-        graphs.run([batch[:size]])
+        graphs.run([batch[:size]], recorder.capture)
     for _ in range(3):
-        assert graphs.run([batch[:3]]) is None
-    assert graphs.run([batch[:3]]) is not None  # 4 times, and the first form twice
+        assert graphs.run([batch[:3]], recorder.capture) is None
+    assert graphs.run([batch[:3]], recorder.capture) is not None  # 4 times, and the first form twice
     assert recorder.captured == [(1,), (2,), (3,)]
     for _ in range(20):  # neither drives the other out by turns
-        graphs.run([batch[:2]])
-        graphs.run([batch[:3]])
+        graphs.run([batch[:2]], recorder.capture)
+        graphs.run([batch[:3]], recorder.capture)
     assert recorder.captured == [(1,), (2,), (3,)]
     assert len(graphs) == 2
 
 
 def test_forms_without_end_are_not_all_counted(batch: hm.Ciphertext, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("hemera.serving.graphs._FORMS_COUNTED", 3)
-    graphs = Graphs(Recorder().capture, limit=2)
+    recorder = Recorder()
+    graphs = Graphs(limit=2)
     for size in (1, 1, 2, 3, 4):
-        graphs.run([batch[:size]])
+        graphs.run([batch[:size]], recorder.capture)
     assert len(graphs._came) == 2  # the one that was captured, and the last
-    assert graphs.run([batch[:1]]) is not None
+    assert graphs.run([batch[:1]], recorder.capture) is not None
 
 
 def test_what_no_graph_takes_is_left_to_the_caller(batch: hm.Ciphertext) -> None:
     recorder = Recorder()
-    graphs = Graphs(recorder.capture, limit=2)
+    graphs = Graphs(limit=2)
     for _ in range(2):
-        found = graphs.run([batch])
+        found = graphs.run([batch], recorder.capture)
     assert found is not None
     recorder.refuses = True
-    assert graphs.run([batch]) is None
+    assert graphs.run([batch], recorder.capture) is None
     assert len(graphs) == 1
     for kind in (errors.OutOfMemoryError, errors.DeviceError):
         recorder = Recorder()
-        graphs = Graphs(recorder.capture, limit=2)
-        assert [graphs.run([batch]) is not None for _ in range(2)] == [False, True]
+        graphs = Graphs(limit=2)
+        assert [graphs.run([batch], recorder.capture) is not None for _ in range(2)] == [False, True]
         recorder.fails = kind
-        assert [graphs.run([batch[:1]]) for _ in range(2)] == [None, None]
+        assert [graphs.run([batch[:1]], recorder.capture) for _ in range(2)] == [None, None]
         assert len(graphs) == 0  # gave their memory back
         recorder.fails = None
-        assert [graphs.run([batch[:1]]) for _ in range(3)] == [None] * 3
+        assert [graphs.run([batch[:1]], recorder.capture) for _ in range(3)] == [None] * 3
     recorder.fails = errors.LevelError
-    graphs = Graphs(recorder.capture, limit=2)
-    graphs.run([batch])
+    graphs = Graphs(limit=2)
+    graphs.run([batch], recorder.capture)
     with pytest.raises(errors.LevelError):
-        graphs.run([batch])
-    none = Graphs(recorder.capture, limit=0)
-    assert [none.run([batch]) for _ in range(5)] == [None] * 5
+        graphs.run([batch], recorder.capture)
+    none = Graphs(limit=0)
+    assert [none.run([batch], recorder.capture) for _ in range(5)] == [None] * 5
 
 
 @pytest.fixture

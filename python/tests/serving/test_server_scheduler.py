@@ -211,6 +211,7 @@ def test_inputs_are_for_the_keys_that_count_when_they_run(bench: Any) -> None:
     b = bench()
     before = b.sessions["alice"]
     request = b.ask("alice", rows(1))
+    sent = request.files
     assert request.loading is not None
     assert request.loading[0] is before
     request.loading[1].result(BOUND)
@@ -221,7 +222,8 @@ def test_inputs_are_for_the_keys_that_count_when_they_run(bench: Any) -> None:
     after.load = lambda files: (loaded.append(files), load(files))[1]
     b.scheduler.start()
     request.answer.result(BOUND)
-    assert loaded == [request.files]
+    assert loaded == [sent]
+    assert (request.files, request.loading) == ({}, None)  # whose answer is there
     again = b.ask("alice", rows(2))
     np.testing.assert_allclose(b.read(again), expected(rows(2)), atol=1e-6)
 

@@ -73,6 +73,7 @@ async def answer(state: AppState, request: Request, client: str, work: Work) -> 
     service.keys(client, work.name)
     size = require_size(request, settings.request_bytes)
     came = service.rates.body(client, size)
+    evaluation: Evaluation | None = None
     with state.waiting.share(client) as take:
         memory = Memory()
         try:
@@ -94,10 +95,13 @@ async def answer(state: AppState, request: Request, client: str, work: Work) -> 
             evaluation = Evaluation(client, work.name, files, work.joins)
             service.scheduler.submit(evaluation)
             found = await _answer(evaluation, request, settings.request_seconds)
+            request.state.batch = evaluation.batch
+            return evaluation, found
         except Exception as error:
             raise answer_to(error, service.metrics) from error
-    request.state.batch = evaluation.batch
-    return evaluation, found
+        finally:
+            # The error's traceback has this frame, and the evaluation has the error: it would keep its keys.
+            evaluation = None
 
 
 async def _answer(evaluation: Evaluation, request: Request, seconds: float) -> Answer:
@@ -125,6 +129,7 @@ async def _answer(evaluation: Evaluation, request: Request, seconds: float) -> A
     finally:
         gone.cancel()
         answer.cancel()  # takes it out of the queue, if it is still there
+        del evaluation, answer, gone  # as above
 
 
 async def _hung_up(request: Request) -> None:
