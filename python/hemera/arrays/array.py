@@ -17,8 +17,11 @@ from hemera.arrays import (
     statistics,
     sums,
 )
+from hemera.arrays.kinds import are_truths
+from hemera.arrays.missing import missing
 from hemera.arrays.recorded import Axis, Recorded, moved, needs_values
 from hemera.circuits import Function
+from hemera.errors import MismatchError
 
 __all__ = ["Array"]
 
@@ -34,6 +37,40 @@ class Array(Recorded):
         return (self[at] for at in range(len(self)))
 
     # --- Operators. ---
+
+    def __add__(self, other: Any) -> Array:
+        return comparisons.either(self, other) if are_truths(self, other) else super().__add__(other)
+
+    __radd__ = __add__
+
+    def __sub__(self, other: Any) -> Array:
+        self._refuse_truths("-", other)
+        return super().__sub__(other)
+
+    def __rsub__(self, other: Any) -> Array:
+        self._refuse_truths("-", other)
+        return super().__rsub__(other)
+
+    def __mul__(self, other: Any) -> Array:
+        return comparisons.both(self, other) if are_truths(self, other) else super().__mul__(other)
+
+    __rmul__ = __mul__
+
+    def __neg__(self) -> Array:
+        self._refuse_truths("-")
+        return super().__neg__()
+
+    def __pos__(self) -> Array:
+        self._refuse_truths("+")
+        return self.copy()
+
+    def _refuse_truths(self, operator: str, *others: Any) -> None:
+        """TypeError for truth values, which some of NumPy's operators do not take."""
+        if are_truths(self, *others):
+            raise TypeError(
+                f"{operator} takes no truth values, as in NumPy: ~ is their opposite, ^ tells where two "
+                "differ, and mask * 1 has the numbers 0 and 1"
+            )
 
     def __truediv__(self, other: Any) -> Array:
         return elementwise.divide(self, other)
@@ -54,7 +91,7 @@ class Array(Recorded):
         return elementwise.raised(base, self)
 
     def __abs__(self) -> Array:
-        return elementwise.absolute(self)
+        return elementwise.absolute(self).copy()
 
     def __matmul__(self, other: Any) -> Array:
         return contraction.matmul(self, other)  # type: ignore[no-any-return]
@@ -80,21 +117,95 @@ class Array(Recorded):
     def __le__(self, other: Any) -> Array:
         return comparisons.stays_within(self, other)
 
+    def _bitwise(self, found: Array, other: Any) -> Array:
+        """A result of truth values; of whole numbers 0 and 1 it is of them."""
+        return found if are_truths(self, other) else found._of_kind("i")
+
     def __and__(self, other: Any) -> Array:
-        return comparisons.both(self, other)
+        return self._bitwise(comparisons.both(self, other), other)
 
     def __or__(self, other: Any) -> Array:
-        return comparisons.either(self, other)
+        return self._bitwise(comparisons.either(self, other), other)
 
     def __xor__(self, other: Any) -> Array:
-        return comparisons.one_of(self, other)
+        return self._bitwise(comparisons.one_of(self, other), other)
 
     __rand__, __ror__, __rxor__ = __and__, __or__, __xor__
 
     def __invert__(self) -> Array:
-        return comparisons.negated(self)
+        return comparisons.inverted(self)
 
     __hash__ = None
+
+    # --- Operators in place. ---
+
+    def _become(self, found: Any, operator: str) -> Any:
+        """What `y += x` makes of y: the array has other values, under all its names. Numbers stay, and y is
+        another one, as in NumPy.
+
+        Raises:
+            TypeError: where NumPy would change other arrays too, and for values of another kind.
+            MismatchError: for another shape.
+        """
+        if found is NotImplemented:
+            return found
+        if self._is_shared:
+            raise TypeError(
+                f"{operator}= would change other arrays as well, the caller's or those that share elements "
+                f"with this one: write y = y {operator} x"
+            )
+        if not self.shape:
+            return found
+        if found.shape != self.shape:
+            raise MismatchError(
+                f"{operator}= of shape {self.shape}, and the result has shape {found.shape}: write "
+                f"y = y {operator} x"
+            )
+        if not np.can_cast(found.dtype, self.dtype, "same_kind"):
+            raise TypeError(
+                f"{operator}= makes {found.dtype} of {self.dtype}, which NumPy refuses: write "
+                f"y = y {operator} x"
+            )
+        self._number = found._number
+        return self
+
+    def __iadd__(self, other: Any) -> Array:
+        return self._become(self + other, "+")  # type: ignore[no-any-return]
+
+    def __isub__(self, other: Any) -> Array:
+        return self._become(self - other, "-")  # type: ignore[no-any-return]
+
+    def __imul__(self, other: Any) -> Array:
+        return self._become(self * other, "*")  # type: ignore[no-any-return]
+
+    def __itruediv__(self, other: Any) -> Array:
+        return self._become(self / other, "/")  # type: ignore[no-any-return]
+
+    def __ifloordiv__(self, other: Any) -> Array:
+        return self._become(self // other, "//")  # type: ignore[no-any-return]
+
+    def __imod__(self, other: Any) -> Array:
+        return self._become(self % other, "%")  # type: ignore[no-any-return]
+
+    def __ipow__(self, other: Any) -> Array:
+        return self._become(self**other, "**")  # type: ignore[no-any-return]
+
+    def __imatmul__(self, other: Any) -> Array:
+        return self._become(self @ other, "@")  # type: ignore[no-any-return]
+
+    def __iand__(self, other: Any) -> Array:
+        return self._become(self & other, "&")  # type: ignore[no-any-return]
+
+    def __ior__(self, other: Any) -> Array:
+        return self._become(self | other, "|")  # type: ignore[no-any-return]
+
+    def __ixor__(self, other: Any) -> Array:
+        return self._become(self ^ other, "^")  # type: ignore[no-any-return]
+
+    def _as_argument(self) -> Array:
+        """The array as an argument of a function, which the caller has too: it does not change in place."""
+        self._is_shared = True
+        return self
 
     # --- Functions, on the range of the values. ---
 
@@ -138,7 +249,26 @@ class Array(Recorded):
 
     def clip(self, min: Any = None, max: Any = None) -> Array:  # noqa: A002
         """As of NumPy."""
-        return elementwise.clip(self, min, max)
+        return elementwise.clip(self, min, max).copy()
+
+    def astype(self, dtype: Any) -> Array:
+        """The values as of another type: truth values as 0 and 1, numbers as whether they are not 0.
+
+        Raises:
+            TypeError: for other types than those of truth values and real numbers, for numbers that would be
+                rounded to whole ones, and for ranges beyond the type's.
+        """
+        return comparisons.of_type(self, np.dtype(dtype))
+
+    @property
+    def real(self) -> Array:
+        """The array: its values are real."""
+        return self._moved(lambda x: x)
+
+    @property
+    def flat(self) -> Array:
+        """The elements on one axis, for loops."""
+        return self.ravel()
 
     # --- Over axes. ---
 
@@ -204,8 +334,11 @@ class Array(Recorded):
 
     # --- Shapes. ---
 
-    def _moved(self, function: Callable[[Any], Any]) -> Array:
-        return moved([self], function)  # type: ignore[no-any-return]
+    def _moved(self, function: Callable[[Any], Any], *, is_view: bool = True) -> Array:
+        found: Array = moved([self], function)
+        if is_view:
+            self._is_shared = found._is_shared = True
+        return found
 
     def reshape(self, *shape: Any, order: Any = "C") -> Array:
         """As of NumPy, like the methods below."""
@@ -216,7 +349,9 @@ class Array(Recorded):
         """All elements on one axis."""
         return self._moved(lambda x: x.ravel(order))
 
-    flatten = ravel
+    def flatten(self, order: Any = "C") -> Array:
+        """All elements on one axis, of an array of their own."""
+        return self._moved(lambda x: x.flatten(order), is_view=False)
 
     def transpose(self, *axes: Any) -> Array:
         """The axes in another order."""
@@ -242,7 +377,7 @@ class Array(Recorded):
 
     def repeat(self, repeats: Any, axis: int | None = None) -> Array:
         """Each element several times."""
-        return self._moved(lambda x: x.repeat(repeats, axis))
+        return self._moved(lambda x: x.repeat(repeats, axis), is_view=False)
 
     def diagonal(self, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Array:
         """A diagonal."""
@@ -252,24 +387,34 @@ class Array(Recorded):
         """Elements by plain integers."""
         if isinstance(indices, Recorded):
             raise needs_values("an encrypted index asks for them")
-        return self._moved(lambda x: x.take(indices, axis))
+        return self._moved(lambda x: x.take(indices, axis), is_view=False)
 
     def compress(self, condition: Any, axis: int | None = None) -> Array:
         """Elements by a plain mask."""
         if isinstance(condition, Recorded):
             raise needs_values("an encrypted mask asks for them")
-        return self._moved(lambda x: x.compress(condition, axis))
+        return self._moved(lambda x: x.compress(condition, axis), is_view=False)
 
     def copy(self) -> Array:
-        """The same array: arrays do not change."""
-        return self
+        """An array of its own with the same values."""
+        return self._of_kind(self._kind)
 
     def __getitem__(self, index: Any) -> Array:
         """Elements by integers, slices, None, Ellipsis, and plain arrays of integers or booleans."""
         parts = index if isinstance(index, tuple) else (index,)
         if any(isinstance(part, Recorded) for part in parts):
             raise needs_values("an encrypted index asks for them; (x * mask).sum() selects by a mask")
-        return self._moved(lambda x: np.asarray(x[index]))
+        # A number of NumPy's arrays is no view, but for x[..., at].
+        is_basic = all(
+            part is None or part is Ellipsis or isinstance(part, (slice, int, np.integer)) for part in parts
+        )
+        found = self._moved(lambda x: np.asarray(x[index]), is_view=False)
+        if is_basic and (found.shape or any(part is Ellipsis for part in parts)):
+            self._is_shared = found._is_shared = True
+        return found
+
+    def __getattr__(self, name: str) -> Any:
+        raise missing(name, self)
 
     # --- NumPy's protocols. ---
 

@@ -9,14 +9,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hemera import circuits
-from hemera.arrays.recorded import A, Recorded, as_operand, broadcast, moved, rearranged
+from hemera.arrays.kinds import DTYPES, kind_of, promoted
+from hemera.arrays.recorded import A, Recorded, as_operand, broadcast, joined_shape, moved, rearranged
 from hemera.arrays.recorder import common_step
 from hemera.arrays.sums import product, total
 from hemera.errors import ParameterError
+from hemera.inputs.arguments import described
 
 __all__ = [
     "all_of",
     "any_of",
+    "as_mask",
     "bin_counts",
     "bins_of",
     "both",
@@ -27,9 +30,11 @@ __all__ = [
     "either",
     "equal",
     "exceeds",
+    "inverted",
     "is_in",
     "negated",
     "of_few",
+    "of_type",
     "one_of",
     "reaches",
     "selected",
@@ -43,6 +48,8 @@ Values = NDArray[Any]
 
 _MOST_POINTS = 10
 """Different values of which a function is a polynomial through its points: more make it too steep."""
+_MOST_SEEN = 1 << 16
+"""Different values at which a function is looked at, for whether it is the same everywhere."""
 _MOST_TOGETHER = 1 << 15
 """Elements times plain numbers that exact programs compare at once: the largest rows have no more slots."""
 _MORE_BITS = 4
@@ -53,12 +60,14 @@ _GAP = 15 / 16
 
 def exceeds(x: A, other: Any) -> A:
     """x > other, as 0 and 1. See `_difference` for errors."""
-    return _from(_difference(x, other, np.floor), 1)
+    known = _decided(x, other, lambda low, high: (low > 0, high <= 0))
+    return _from(_difference(x, other, np.floor), 1) if known is None else known
 
 
 def reaches(x: A, other: Any) -> A:
     """x >= other, as 0 and 1. See `_difference` for errors."""
-    return _from(_difference(x, other, np.ceil), 0)
+    known = _decided(x, other, lambda low, high: (low >= 0, high < 0))
+    return _from(_difference(x, other, np.ceil), 0) if known is None else known
 
 
 def stays_below(x: A, other: Any) -> A:
@@ -73,13 +82,16 @@ def stays_within(x: A, other: Any) -> A:
 
 def equal(x: A, other: Any) -> A:
     """x == other, as 0 and 1. See `_difference` for errors."""
+    known = _decided(x, other, lambda low, high: ((low == 0) & (high == 0), (low > 0) | (high < 0)))
+    if known is not None:
+        return known
     found = _is_zero(_difference(x, other, np.round))
     given = as_operand(other, x)
     if isinstance(given, np.ndarray):
         quotients = given / _step(x)
         possible = np.abs(quotients - np.round(quotients)) < 2.0**-10
         if not possible.all():
-            return _mask(found * np.broadcast_to(possible, found.shape))
+            return both(found, np.broadcast_to(possible, found.shape))
     return found
 
 
@@ -99,15 +111,42 @@ def _step(x: Recorded) -> float:
     return step
 
 
+def _compared_with(x: A, other: Any) -> A | Values:
+    """What x is compared with, as numbers. TypeError for operands that are none."""
+    given = as_operand(other, x)
+    if given is None:
+        raise TypeError(f"an encrypted array is compared with arrays and numbers, not {type(other).__name__}")
+    return given if isinstance(given, np.ndarray) else given._as_numbers()
+
+
+def _decided(
+    x: A, other: Any, decide: Callable[[Values, Values], tuple[NDArray[np.bool_], NDArray[np.bool_]]]
+) -> A | None:
+    """The result of a comparison that the ranges of all elements decide; None where some are not decided.
+
+    Args:
+        decide: by the least and the largest difference of each element, whether it is true for all values in
+            between, and whether it is false for all.
+    """
+    given = _compared_with(x, other)
+    shape = joined_shape(x.shape, given.shape)
+    low, high = (end.reshape(x.shape) for end in x._recorder.bounds[x._number])
+    if isinstance(given, np.ndarray):
+        least, most = given, given
+    else:
+        least, most = (end.reshape(given.shape) for end in given._recorder.bounds[given._number])
+    always, never = (np.broadcast_to(each, shape) for each in decide(low - most, high - least))
+    return as_mask(x._filled(always)) if (always | never).all() else None
+
+
 def _difference(x: A, other: Any, rounded: Callable[[Values], Values]) -> A:
     """x - other, as multiples of a step; plain numbers are rounded to one.
 
     Raises:
         TypeError: when no step of the difference is known, and for operands that are no numbers.
     """
-    given = as_operand(other, x)
-    if given is None:
-        raise TypeError(f"an encrypted array is compared with arrays and numbers, not {type(other).__name__}")
+    given = _compared_with(x, other)
+    x = x._as_numbers()
     if isinstance(given, np.ndarray):
         step = _step(x)
         quotients = given / step
@@ -126,15 +165,15 @@ def _with_step(x: A, step: float) -> A:
     return x
 
 
-def _mask(x: A) -> A:
-    """The array, known to be 0 or 1."""
-    return _with_step(x, 1.0)
+def as_mask(x: A) -> A:
+    """The array, known to be 0 or 1, as truth values."""
+    return _with_step(x, 1.0)._of_kind("b")
 
 
-def _points(x: Recorded) -> Values:
-    """The multiples of the step that an element can be."""
+def _points(x: Recorded) -> Values | None:
+    """The multiples of the step that an element can be; None where there are too many to look at."""
     low, high = (end / _step(x) for end in x.range)
-    return np.arange(np.ceil(low - 0.25), np.floor(high + 0.25) + 1)
+    return None if high - low > _MOST_SEEN else np.arange(np.ceil(low - 0.25), np.floor(high + 0.25) + 1)
 
 
 def of_few(x: A, function: Callable[[Values], Values], step: float | None) -> A | None:
@@ -150,6 +189,8 @@ def of_few(x: A, function: Callable[[Values], Values], step: float | None) -> A 
     if exact is not None:
         return x._at(exact)
     points = _points(x)
+    if points is None:
+        return None
     values = np.asarray(function(points), np.float64)
     if (values == values[0]).all():
         return x._filled(values[0])
@@ -195,21 +236,23 @@ def _from(x: A, least: int) -> A:
     """1 where the element is at least so many steps, 0 elsewhere."""
     found = of_few(x, lambda points: points >= least, 1.0)
     if found is not None:
-        return found
+        return as_mask(found)
     step = _step(x)
     signs = _signs(x - (least - 0.5) * step, step / 2)
-    return _mask(signs * 0.5 + 0.5)
+    return as_mask(signs * 0.5 + 0.5)
 
 
 def _is_zero(x: A) -> A:
     found = of_few(x, lambda points: points == 0, 1.0)
     if found is not None:
-        return found
-    return _mask(1 - _signs(x, _step(x)).square())
+        return as_mask(found)
+    return as_mask(1 - _signs(x, _step(x)).square())
 
 
 def sign(x: A) -> A:
-    """-1, 0 or 1: the sign of each element."""
+    """-1, 0 or 1: the sign of each element. TypeError for truth values, as of NumPy."""
+    if x._kind == "b":
+        raise TypeError("np.sign takes no truth values, as in NumPy; mask * 1 has numbers")
     found = of_few(x, np.sign, 1.0)
     return _with_step(_signs(x, _step(x)), 1.0) if found is None else found
 
@@ -217,50 +260,77 @@ def sign(x: A) -> A:
 # --- Masks. ---
 
 
-def _require_mask(x: Recorded) -> None:
+def _isas_mask(x: Recorded) -> bool:
+    """Whether elements are known to be 0 or 1."""
     low, high = x.range
-    if x.step is None or abs(x.step - 1) > 2.0**-10 or low < -0.25 or high > 1.25:
+    is_whole = x.step is not None and abs(x.step - 1) <= 2.0**-10
+    return x._kind == "b" or (is_whole and low >= -0.25 and high <= 1.25)
+
+
+def _requireas_mask(x: Recorded) -> None:
+    if not _isas_mask(x):
+        low, high = x.range
         raise TypeError(
             f"a mask of 0 and 1 is needed, not values from {low:g} to {high:g}: comparisons give one, and so "
             "do inputs with range=(0, 1), step=1"
         )
 
 
-def _masks(x: A, other: Any) -> tuple[A, A]:
-    y = x._encrypted(other)
-    _require_mask(x)
-    _require_mask(y)
-    return x, y
+def _masks(x: A, other: Any) -> tuple[A, A | Values]:
+    """Both masks as numbers; plain ones as arrays of 0 and 1. TypeError for others."""
+    _requireas_mask(x)
+    given = as_operand(other, x)
+    if isinstance(given, Recorded):
+        _requireas_mask(given)
+        return x._as_numbers(), given._as_numbers()
+    if given is None or not np.isin(given, (0, 1)).all():
+        raise TypeError(f"a mask of 0 and 1 goes with another one, not with {described(other)}")
+    return x._as_numbers(), given
 
 
 def both(x: A, other: Any) -> A:
     """1 where both masks are 1. TypeError for others than masks, as in the functions below."""
     a, b = _masks(x, other)
-    return _mask(a * b)
+    return as_mask(a * b)
 
 
 def either(x: A, other: Any) -> A:
     """1 where at least one mask is 1."""
     a, b = _masks(x, other)
-    return _mask(1 - (1 - a) * (1 - b))
+    if isinstance(b, np.ndarray):
+        return as_mask(a * (1 - b) + b)
+    return as_mask(1 - (1 - a) * (1 - b))
 
 
 def one_of(x: A, other: Any) -> A:
     """1 where the masks differ."""
     a, b = _masks(x, other)
-    return _mask((a - b).square())
+    if isinstance(b, np.ndarray):
+        return as_mask(a * (1 - 2 * b) + b)
+    return as_mask((a - b).square())
 
 
 def negated(x: A) -> A:
     """1 where the mask is 0."""
-    _require_mask(x)
-    return _mask(1 - x)
+    _requireas_mask(x)
+    return as_mask(1 - x._as_numbers())
+
+
+def inverted(x: A) -> A:
+    """`~x` of truth values. TypeError for numbers, whose bits NumPy turns."""
+    if x._kind != "b":
+        raise TypeError(
+            "~ of whole numbers is -1 - x in NumPy, and of real ones an error. Of truth values, as of "
+            "comparisons, it is the opposite; of 0 and 1 np.logical_not(x) is, or declare truth values by "
+            "hm.ArraySpec(shape, dtype=bool)"
+        )
+    return negated(x)
 
 
 def all_of(x: A, axis: Any = None, *, keepdims: bool = False) -> A:
     """1 where the mask is 1 everywhere along axes."""
-    _require_mask(x)
-    return _mask(product(x, axis, keepdims=keepdims))
+    _requireas_mask(x)
+    return as_mask(product(x._as_numbers(), axis, keepdims=keepdims))
 
 
 def any_of(x: A, axis: Any = None, *, keepdims: bool = False) -> A:
@@ -270,19 +340,39 @@ def any_of(x: A, axis: Any = None, *, keepdims: bool = False) -> A:
 
 def counted(x: A, axis: Any = None, *, keepdims: bool = False) -> A:
     """How many elements along axes are not 0. TypeError where no step is known."""
-    low, high = x.range
-    is_mask = x.step is not None and abs(x.step - 1) < 2.0**-10 and low >= -0.25 and high <= 1.25
-    return total(x if is_mask else differs(x, 0), axis, keepdims=keepdims)
+    return total(x if _isas_mask(x) else differs(x, 0), axis, keepdims=keepdims)._of_kind("i")
 
 
 def selected(mask: A, x: Any, y: Any) -> A:
     """x where a mask is 1, y where it is 0."""
-    _require_mask(mask)
-    first, second = mask._encrypted(x), mask._encrypted(y)
-    found = mask * (first - second) + second
+    _requireas_mask(mask)
+    kind = promoted([kind_of(x), kind_of(y)])
+    first, second = (mask._encrypted(each)._as_numbers() for each in (x, y))
+    found = mask._as_numbers() * (first - second) + second
     ends = [broadcast(each, found.shape) for each in (first, second)]
     lows, highs = zip(*(each._recorder.bounds[each._number] for each in ends), strict=True)
-    return bounded(found, np.minimum(*lows), np.maximum(*highs))
+    found = bounded(found, np.minimum(*lows), np.maximum(*highs))
+    return as_mask(found) if kind == "b" else found._of_kind(kind)
+
+
+def of_type(x: A, dtype: np.dtype[Any]) -> A:
+    """`x.astype(dtype)`. See `Array.astype` for errors."""
+    kind = "i" if dtype.kind == "u" else dtype.kind
+    if kind not in DTYPES:
+        raise TypeError(f"encrypted arrays hold truth values and real numbers, and can not be of {dtype}")
+    if kind == "b":
+        return x if x._kind == "b" else differs(x, 0)
+    low, high = x.range
+    is_whole = x._kind != "f" or (x.step is not None and float(x.step).is_integer())
+    if kind == "i" and not is_whole:
+        raise TypeError(
+            f"x.astype({dtype}) rounds numbers that need not be whole, which jumps; give inputs a step, "
+            "hm.ArraySpec(shape, range=, step=1)"
+        )
+    limits = np.iinfo(dtype) if kind == "i" else np.finfo(dtype)
+    if x._kind != "b" and not (limits.min <= low + 0.25 and high - 0.25 <= limits.max):
+        raise TypeError(f"x.astype({dtype}): values from {low:g} to {high:g} are beyond the type")
+    return x._of_kind(kind)
 
 
 # --- Counts, and tables. ---
@@ -291,16 +381,16 @@ def selected(mask: A, x: Any, y: Any) -> A:
 def is_in(x: A, values: Any) -> A:
     """`numpy.isin`: 1 where an element is one of some plain numbers."""
     known = np.unique(np.asarray(values, np.float64))
+    x = x._as_numbers()
     step = _step(x)
     whole = np.round(known / step)
-    whole = whole[np.abs(known / step - whole) < 2.0**-10]
-    found = of_few(x, lambda points: np.isin(points, whole), 1.0)
+    low, high = x.range
+    whole = whole[(np.abs(known / step - whole) < 2.0**-10) & (low <= known) & (known <= high)]
+    found = of_few(x, lambda points: np.isin(points, whole), 1.0) if len(whole) else x._filled(False)
     if found is not None:
-        return found
-    if not len(whole):
-        return x._filled(0.0)
+        return as_mask(found)
     each = equal(rearranged(x, lambda y: y[..., None]), whole * step)
-    return _mask(bounded(total(each, -1), 0, 1))
+    return as_mask(bounded(total(each, -1), 0, 1))
 
 
 def _edges(edges: Any) -> Values:
@@ -358,11 +448,14 @@ def chosen(x: A, choices: Sequence[Any]) -> A:
             f"values from {low:g} to {high:g} with the step {_step(x):g} do not choose of {len(choices)} "
             "arrays"
         )
+    kind = promoted(map(kind_of, choices))
     if all(isinstance(as_operand(each, x), np.ndarray) and np.ndim(each) == 0 for each in choices):
-        return _table(x, np.asarray(choices, np.float64))
-    first, *others = (equal(x, at) * each for at, each in enumerate(choices))
-    found: A = sum(others, start=first)
-    return found
+        found = _table(x._as_numbers(), np.asarray(choices, np.float64))
+        return as_mask(found) if kind == "b" else found._of_kind(kind)
+    numbers = [each._as_numbers() if isinstance(each, Recorded) else np.asarray(each) * 1 for each in choices]
+    first, *others = (equal(x, at)._as_numbers() * each for at, each in enumerate(numbers))
+    found = sum(others, start=first)
+    return as_mask(found) if kind == "b" else found._of_kind(kind)
 
 
 def _table(x: A, known: Values) -> A:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+import inspect
 import itertools
 import math
 import string
@@ -11,6 +13,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from hemera.arrays.comparisons import differs
+from hemera.arrays.kinds import are_truths, kind_of, of_numbers
 from hemera.arrays.recorded import Recorded, as_operand, axes_of, moved, rearranged
 from hemera.arrays.recorder import MOST_ELEMENTS
 from hemera.arrays.repeated_map import RepeatedMap
@@ -40,6 +44,23 @@ _MOST_LISTED = 1 << 22
 """Entries of a map that does the same with many parts of an array."""
 
 
+def _of_kinds(function: Callable[..., Any]) -> Callable[..., Any]:
+    """A sum of products of two operands, with the kind of NumPy's: of truth values, whether any product is
+    true."""
+
+    signature = inspect.signature(function)
+
+    @functools.wraps(function)
+    def of_kinds(*arguments: Any, **options: Any) -> Any:
+        a, b, *rest = (given := signature.bind(*arguments, **options)).args
+        found = function(*_operands(a, b), *rest, **given.kwargs)
+        if are_truths(a, b):
+            return differs(found, 0)
+        return found._of_kind(of_numbers([kind_of(a), kind_of(b)]))
+
+    return of_kinds
+
+
 def einsum(subscripts: str, a: Any, b: Any) -> Any:
     """`numpy.einsum` of two operands, of which one at least is encrypted.
 
@@ -48,7 +69,12 @@ def einsum(subscripts: str, a: Any, b: Any) -> Any:
             all axes; for more products than there can be.
         MismatchError: where the extents of a label differ.
     """
-    a, b = _operands(a, b)
+    return _summed(a, b, subscripts)
+
+
+@_of_kinds
+def _summed(a: Any, b: Any, subscripts: str) -> Any:
+    """See `einsum`."""
     inputs, arrow, out = subscripts.replace(" ", "").partition("->")
     parts = inputs.split(",")
     labels = "".join(parts)
@@ -78,12 +104,13 @@ def einsum(subscripts: str, a: Any, b: Any) -> Any:
 
 
 def _operands(a: Any, b: Any) -> tuple[Any, Any]:
-    """Both operands, encrypted or arrays of float64. TypeError for others."""
+    """Both operands, encrypted numbers or arrays of float64. TypeError for others."""
     like = a if isinstance(a, Recorded) else b
-    found = as_operand(a, like), as_operand(b, like)
-    if found[0] is None or found[1] is None:
+    first, second = as_operand(a, like), as_operand(b, like)
+    if first is None or second is None:
         raise TypeError("arrays of numbers are needed")
-    return found
+    a, b = (each._as_numbers() if isinstance(each, Recorded) else each for each in (first, second))
+    return a, b
 
 
 def _spread(values: Values, labels: str, all_labels: str) -> Values:
@@ -150,9 +177,9 @@ def _of_encrypted(
     return total(found, tuple(range(len(dropped)))) if dropped else found
 
 
+@_of_kinds
 def matmul(a: Any, b: Any) -> Any:
     """`numpy.matmul`, of which one operand at least is encrypted. MismatchError where they do not fit."""
-    a, b = _operands(a, b)
     left, right = a.shape, b.shape
     if not left or not right:
         raise MismatchError("matmul takes no single numbers; x * number multiplies")
@@ -186,25 +213,25 @@ def _each(value: Any, function: Callable[[Values], Values]) -> Any:
     return moved([value], function) if isinstance(value, Recorded) else function(value)
 
 
+@_of_kinds
 def dot(a: Any, b: Any) -> Any:
     """`numpy.dot`, of which one operand at least is encrypted."""
-    a, b = _operands(a, b)
     if not a.shape or not b.shape:
         return a * b if isinstance(a, Recorded) else b * a
     return _contracted(a, b, [(-1, -1 if len(b.shape) == 1 else -2)])
 
 
+@_of_kinds
 def inner(a: Any, b: Any) -> Any:
     """`numpy.inner`."""
-    a, b = _operands(a, b)
     if not a.shape or not b.shape:
         return dot(a, b)
     return _contracted(a, b, [(-1, -1)])
 
 
+@_of_kinds
 def tensordot(a: Any, b: Any, axes: Any = 2) -> Any:
     """`numpy.tensordot`. MismatchError where the axes do not fit."""
-    a, b = _operands(a, b)
     if isinstance(axes, (int, np.integer)):
         count = int(axes)
         pairs = [(at - count, at) for at in range(count)]
@@ -234,21 +261,21 @@ def _contracted(a: Any, b: Any, pairs: list[tuple[int, int]]) -> Any:
     return einsum(f"{''.join(first)},{''.join(second)}->{''.join(kept)}", a, b)
 
 
+@_of_kinds
 def outer(a: Any, b: Any) -> Any:
     """`numpy.outer`."""
-    a, b = _operands(a, b)
     return einsum("a,b->ab", _each(a, np.ravel), _each(b, np.ravel))
 
 
+@_of_kinds
 def vdot(a: Any, b: Any) -> Any:
     """`numpy.vdot` of real numbers."""
-    a, b = _operands(a, b)
     return einsum("a,a->", _each(a, np.ravel), _each(b, np.ravel))
 
 
+@_of_kinds
 def kron(a: Any, b: Any) -> Any:
     """`numpy.kron`."""
-    a, b = _operands(a, b)
     count = max(len(a.shape), len(b.shape))
     left, right = ((1,) * (count - len(x.shape)) + x.shape for x in (a, b))
     letters = string.ascii_letters
@@ -263,19 +290,20 @@ def kron(a: Any, b: Any) -> Any:
     return rearranged(found, lambda y: y.reshape(shape))
 
 
+@_of_kinds
 def convolve(a: Any, v: Any, mode: Any = "full") -> Any:
     """`numpy.convolve`."""
     return _slid(a, v, lambda x, y: np.convolve(x, y, mode))
 
 
+@_of_kinds
 def correlate(a: Any, v: Any, mode: Any = "valid") -> Any:
     """`numpy.correlate`."""
     return _slid(a, v, lambda x, y: np.correlate(x, y, mode))
 
 
-def _slid(a: Any, v: Any, function: Callable[[Values, Values], Values]) -> Any:
+def _slid(a: Any, b: Any, function: Callable[[Values, Values], Values]) -> Any:
     """A bilinear function of two vectors, by its values at pairs of unit vectors."""
-    a, b = _operands(a, v)
     if len(a.shape) > 1 or len(b.shape) > 1:
         raise MismatchError(f"two vectors are needed, not arrays of shapes {a.shape} and {b.shape}")
     a, b = (_each(x, np.atleast_1d) for x in (a, b))

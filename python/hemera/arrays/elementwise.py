@@ -11,6 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hemera import circuits
+from hemera.arrays.comparisons import both, either
+from hemera.arrays.kinds import are_truths, kind_of, of_numbers, promoted
 from hemera.arrays.recorded import A, as_operand
 from hemera.arrays.tensor import Affine
 from hemera.circuits import Function
@@ -79,7 +81,7 @@ def divide(x: A, other: Any) -> A:
         return x * reciprocal(given)
     if not given.all():
         raise ZeroDivisionError("an encrypted array is divided by 0")
-    return x * (1 / given)
+    return (x * (1 / given))._of_kind("f")
 
 
 def floor_divide(x: A, divisor: Any) -> A:
@@ -121,7 +123,9 @@ def power(x: A, exponent: Any) -> A:
     number = _number(exponent)
     if number is not None and number.is_integer():
         whole = int(number)
-        return x.power(whole) if whole >= 0 else reciprocal(x.power(-whole))
+        if whole < 0:
+            return reciprocal(x.power(-whole))
+        return x.power(whole)._of_kind(of_numbers([x._kind, kind_of(exponent)]))
     if number in (0.5, -0.5):
         root = named(x, "sqrt")
         return root if number == 0.5 else reciprocal(root)
@@ -180,7 +184,7 @@ def polyval(coefficients: NDArray[np.float64], x: A) -> A:
     """A polynomial with these real coefficients, the lowest power first."""
     known = np.trim_zeros(coefficients, "b")
     if len(known) <= 1:
-        return x._filled(known[0] if len(known) else 0.0)
+        return x._filled(float(known[0]) if len(known) else 0.0)
     if len(known) == 2:
         return x * float(known[1]) + float(known[0])
     if x._recorder.is_exact:
@@ -192,16 +196,19 @@ def polyval(coefficients: NDArray[np.float64], x: A) -> A:
 
 def larger(x: A, other: Any) -> A:
     """The larger of two arrays, by the sign of the difference: around the middle of their range, or of x and
-    plain numbers by the rectifier, which takes fewer levels."""
-    plain = as_operand(other, x)
+    plain numbers by the rectifier, which takes fewer levels. Of truth values whether one is true."""
+    if are_truths(x, other):
+        return either(x, other)
+    kind = of_numbers([kind_of(x), kind_of(other)])
+    x, plain = x._as_numbers(), as_operand(other, x)
     if isinstance(plain, np.ndarray):
-        return _rectified(x - plain) + plain
-    y = x._encrypted(other)
+        return (_rectified(x - plain) + plain)._of_kind(kind)
+    y = x._encrypted(other)._as_numbers()
     if x._recorder.is_exact:
         return _rectified(x - y) + y
     middle, largest, bits = _around(x, y)
     found = (x - middle).apply(circuits.maximum(bits=bits, largest=largest), y - middle)
-    return found + middle
+    return (found + middle)._of_kind(kind)
 
 
 def _rectified(x: A) -> A:
@@ -248,26 +255,37 @@ def _around(x: A, y: A) -> tuple[float, float, float]:
 
 
 def smaller(x: A, other: Any) -> A:
-    """The smaller of two arrays."""
-    plain = as_operand(other, x)
+    """The smaller of two arrays. Of truth values whether both are true."""
+    if are_truths(x, other):
+        return both(x, other)
+    kind = of_numbers([kind_of(x), kind_of(other)])
+    x, plain = x._as_numbers(), as_operand(other, x)
     if isinstance(plain, np.ndarray):
-        return -larger(-x, -plain)
-    return -larger(-x, -x._encrypted(other))
+        return (-larger(-x, -plain))._of_kind(kind)
+    return -larger(-x, -x._encrypted(other)._as_numbers())
 
 
 def absolute(x: A) -> A:
-    """The magnitude of each element."""
+    """The magnitude of each element. Truth values stay."""
     low, high = x.range
-    if low >= 0:
+    if low >= 0 or x._kind == "b":
         return x
     if high <= 0:
         return -x
     exact = _tabulated(x, np.abs)
-    return _homogeneous(x, circuits.abs, max(-low, high)) if exact is None else exact
+    found = _homogeneous(x, circuits.abs, max(-low, high)) if exact is None else exact
+    return found._of_kind(x._kind)
 
 
 def clip(x: A, low: Any = None, high: Any = None) -> A:
     """`numpy.clip`. ParameterError for plain ends of which the lower one is above the higher one."""
+    kind = promoted(kind_of(each) for each in (x, low, high) if each is not None)
+    if kind == "b":
+        raise TypeError("np.clip of truth values takes no truth values as ends; & and | combine masks")
+    return _clipped(x._as_numbers(), low, high)._of_kind(kind)
+
+
+def _clipped(x: A, low: Any, high: Any) -> A:
     least, most = x.range
     ends = [_number(end) for end in (low, high)]
     if ends[0] is not None and ends[1] is not None:

@@ -89,7 +89,9 @@ class ExactRecorder(Recorder):
             raise ParameterError(
                 f"{user_line()}: elements have up to {points} values, from {int(lowest.min()) * step} to "
                 f"{int(highest.max()) * step} in steps of {step}, and a look-up has at most {MOST_POINTS}. "
-                "Give the inputs a narrower range, or compare after decryption"
+                "Give the inputs a narrower range, or compare after decryption. CKKS compares values with a "
+                'step in any range (scheme="ckks", hm.ArraySpec(shape, range=, step=1)), and hm.integers '
+                "compares all integers"
             )
         # Elements of the same range are of one kind.
         _, first, kind = np.unique(

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import functools
+import inspect
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from hemera.arrays import comparisons, contraction, elementwise, order, statistics, sums
-from hemera.arrays.numpy_ufuncs import OTHERWISE
+from hemera.arrays.kinds import DTYPES, are_truths, kind_of, of_numbers
+from hemera.arrays.numpy_ufuncs import IN_PLACE, OTHERWISE
 from hemera.arrays.recorded import Recorded, axes_of, moved, needs_values
 
 __all__ = ["COMPUTING", "MOVING", "of_function", "running_sums"]
@@ -71,6 +73,35 @@ MOVING: tuple[Function, ...] = (
 )
 """Functions that move elements, repeat them, leave them out, or fill up with zeros or plain numbers."""
 
+_VIEWS = (
+    np.array_split,
+    np.atleast_1d,
+    np.atleast_2d,
+    np.atleast_3d,
+    np.broadcast_to,
+    np.diag,
+    np.diagonal,
+    np.diff,
+    np.dsplit,
+    np.expand_dims,
+    np.flip,
+    np.fliplr,
+    np.flipud,
+    np.hsplit,
+    np.moveaxis,
+    np.ravel,
+    np.reshape,
+    np.rollaxis,
+    np.rot90,
+    np.split,
+    np.squeeze,
+    np.swapaxes,
+    np.transpose,
+    np.vsplit,
+    *_present("matrix_transpose", "unstack"),
+)
+"""Those whose results share the elements of their operand in NumPy."""
+
 _PLACES: dict[Function, tuple[tuple[int | str, ...], ...]] = {
     np.append: ((0, "arr"), (1, "values")),
     np.insert: ((0, "arr"), (2, "values")),
@@ -79,7 +110,7 @@ _PLACES: dict[Function, tuple[tuple[int | str, ...], ...]] = {
     np.where: ((1, "x"), (2, "y")),
 }
 """Arguments that hold elements, by place and by name, where that is not the first one alone."""
-_NAMES = ("a", "ary", "arr", "array", "arrays", "m", "tup", "v", "x")
+_NAMES = ("a", "ary", "arr", "array", "arrays", "element", "m", "tup", "v", "x")
 """Names of the first argument."""
 
 
@@ -128,6 +159,8 @@ def _move(function: Function, arguments: Sequence[Any], options: Mapping[str, An
             raise needs_values(f"np.{function.__name__} asks for them in {key!r}")
     deep = function is np.block
     arrays = [leaf for key in keys for leaf in _leaves(given[key], deep)]
+    if function is np.insert:
+        _require_kind("np.insert", *arrays)
 
     def call(*numbers: Any) -> Any:
         rest = iter(numbers)
@@ -137,7 +170,26 @@ def _move(function: Function, arguments: Sequence[Any], options: Mapping[str, An
             **{name: new.get(name, each) for name, each in options.items()},
         )
 
-    return moved(arrays, call)
+    return _shared(function, arrays, moved(arrays, call))
+
+
+def _shared(function: Function, arrays: Sequence[Any], found: Any) -> Any:
+    """The result, known to share its elements with the arguments where NumPy's does."""
+    if function in _VIEWS:
+        for each in (*_encrypted_in(list(arrays)), *_encrypted_in(found)):
+            each._is_shared = True
+    return found
+
+
+def _require_kind(name: str, x: Any, *others: Any) -> None:
+    """TypeError for plain or encrypted values that NumPy would make values of x's kind: 0.5 a whole 0."""
+    order = "bif".index
+    for each in others:
+        if order(kind_of(each)) > order(kind_of(x)):
+            if kind_of(x) == "i" and next(_encrypted_in([x, *others]))._recorder.is_exact:
+                continue  # which refuses fractions
+            kinds = (DTYPES[kind_of(each)], DTYPES[kind_of(x)])
+            raise TypeError(f"{name} makes {kinds[1]} of {kinds[0]} in NumPy; x.astype has other types")
 
 
 def _data_keys(function: Function, arguments: Sequence[Any], options: Mapping[str, Any]) -> list[int | str]:
@@ -168,6 +220,22 @@ def _reduction(function: Function, name: str, *taken: str) -> Function:
     return _of_first(reduce, name)
 
 
+def _require_options(
+    name: str, function: Function, arguments: Sequence[Any], options: Mapping[str, Any]
+) -> None:
+    """TypeError for arguments that the function does not take, by NumPy's names of them."""
+    signature = inspect.signature(function)
+    known = signature.parameters.values()
+    if not any(each.kind is inspect.Parameter.VAR_KEYWORD for each in known):
+        unknown = [key for key in options if key not in signature.parameters]
+        if unknown:
+            raise TypeError(f"np.{name} takes no {', '.join(unknown)} with encrypted arrays")
+    try:
+        signature.bind(*arguments, **options)
+    except TypeError as error:
+        raise TypeError(f"np.{name} with encrypted arrays: {error}") from None
+
+
 def _of_first(function: Function, name: str) -> Function:
     """The function with its first argument by place or by name; TypeError unless it is encrypted."""
 
@@ -175,6 +243,7 @@ def _of_first(function: Function, name: str) -> Function:
         if not arguments:
             own = next((key for key in _NAMES if key in options), None)
             arguments = (options.pop(own),) if own else ()
+        _require_options(name, function, arguments, options)
         if not arguments or not isinstance(arguments[0], Recorded):
             raise TypeError(f"np.{name}: the first argument is the encrypted array")
         for value in (*arguments[1:], *options.values()):
@@ -194,9 +263,10 @@ def _pad(x: Any, pad_width: Any, mode: Any = "constant", **options: Any) -> Any:
         if options.get("reflect_type", "even") != "even":
             raise TypeError("np.pad: reflect_type='odd' is not taken")
         return moved([x], lambda y: np.pad(y, pad_width, mode, **options))
+    _require_kind("np.pad", x, *options.values())
     around = np.pad(np.zeros(x.shape), pad_width, "constant", **options)
     found = moved([x], lambda y: np.pad(y, pad_width))
-    return found + around if around.any() else found
+    return (found._as_numbers() + around)._of_kind(x._kind) if around.any() else found
 
 
 def _average(x: Any, axis: Any = None, weights: Any = None, returned: bool = False, **options: Any) -> Any:
@@ -218,14 +288,32 @@ def _average(x: Any, axis: Any = None, weights: Any = None, returned: bool = Fal
 def _diff(x: Any, n: int = 1, axis: int = -1) -> Any:
     (at,) = axes_of(axis, x.ndim)
     if n == 0:
+        return moved([x], lambda y: y)
+    if x._kind == "b":  # where neighbours differ, as of NumPy
+        for _ in range(n):
+            before, after = (
+                moved([x], functools.partial(_cut, at, own)) for own in (slice(-1), slice(1, None))
+            )
+            x = comparisons.one_of(after, before)
         return x
-    return contraction.along_axis(x, np.diff(np.eye(x.shape[at]), n, axis=0), at)
+    found = contraction.along_axis(x, np.diff(np.eye(x.shape[at]), n, axis=0), at)
+    return found._of_kind(x._kind)
+
+
+def _cut(axis: int, part: slice, y: Any) -> Any:
+    return np.moveaxis(np.moveaxis(y, axis, 0)[part], 0, axis)
+
+
+def _ediff1d(ary: Any) -> Any:
+    x = moved([ary], np.ravel)
+    return moved([x], lambda y: y[1:]) - moved([x], lambda y: y[:-1])
 
 
 def running_sums(x: Any, axis: Any = None) -> Any:
     """`numpy.cumsum`."""
     rows, at = (moved([x], np.ravel), 0) if axis is None else (x, axis)
-    return contraction.along_axis(rows, np.tri(rows.shape[axes_of(at, rows.ndim)[0]]), at)
+    found = contraction.along_axis(rows, np.tri(rows.shape[axes_of(at, rows.ndim)[0]]), at)
+    return found._of_kind(of_numbers([x._kind]))
 
 
 def _polyval(p: Any, x: Any) -> Any:
@@ -290,6 +378,11 @@ def _histogram(x: Any, bins: Any = 10, range: Any = None, **options: Any) -> Any
     return comparisons.bin_counts(x, edges), edges
 
 
+def _isin(element: Any, test_elements: Any, invert: bool = False) -> Any:
+    found = comparisons.is_in(element, test_elements)
+    return comparisons.negated(found) if invert else found
+
+
 def _digitize(x: Any, bins: Any, right: bool = False) -> Any:
     return comparisons.bins_of(x, bins, right=right)
 
@@ -304,29 +397,40 @@ def _bincount(x: Any, weights: Any = None, minlength: int = 0) -> Any:
     return comparisons.values_counted(x, minlength)
 
 
-def _clip(x: Any, *ends: Any, **options: Any) -> Any:
+def _clip(a: Any, *ends: Any, **options: Any) -> Any:
     known = ("min", "max", "a_min", "a_max")
     _refuse(np.clip, options, *(name for name in options if name not in known))
     low, high = (*ends, None, None)[:2]
     low = options.get("min", options.get("a_min", low))
     high = options.get("max", options.get("a_max", high))
-    return elementwise.clip(x, low, high)
+    return elementwise.clip(a, low, high)
 
 
 def _linear(function: Function, *names: str) -> Function:
     """A linear function of its first argument. Names are those of options that are not taken."""
 
-    def call(x: Any, *arguments: Any, **options: Any) -> Any:
+    def call(values: Any, /, *arguments: Any, **options: Any) -> Any:
         _refuse(function, options, *names)
-        return contraction.linear(lambda y: function(y, *arguments, **options), x)
+        _refuse_truths(function, values)
+        try:
+            return contraction.linear(lambda y: function(y, *arguments, **options), values)._of_kind("f")
+        except TypeError as error:
+            raise TypeError(f"np.{function.__name__} with encrypted arrays: {error}") from None
 
     return _of_first(call, function.__name__)
+
+
+def _refuse_truths(function: Function, x: Any) -> None:
+    if are_truths(x):
+        raise TypeError(f"np.{function.__name__} takes no truth values; mask * 1 has the numbers 0 and 1")
 
 
 def _gradient(x: Any, *spacing: Any, axis: Any = None, edge_order: int = 1) -> Any:
     def gradient(y: Any) -> Any:
         return np.gradient(y, *spacing, axis=axis, edge_order=edge_order)  # type: ignore[call-overload]
 
+    _refuse_truths(np.gradient, x)
+    x = x._of_kind("f")
     parts = gradient(np.zeros(x.shape))
     if not isinstance(parts, (list, tuple)):
         return contraction.linear(gradient, x)
@@ -339,7 +443,7 @@ def _gradient(x: Any, *spacing: Any, axis: Any = None, edge_order: int = 1) -> A
 def _like(value: float) -> Function:
     def like(x: Any, *_: Any, **options: Any) -> Any:
         _refuse(np.zeros_like, options, *options)
-        return np.full(x.shape, value)
+        return np.full(x.shape, value, x.dtype)
 
     return like
 
@@ -367,16 +471,14 @@ COMPUTING: dict[Function, Function] = {
     np.cov: statistics.covariances,
     np.cumsum: _of_first(running_sums, "cumsum"),
     np.diff: _of_first(_diff, "diff"),
-    np.digitize: _of_first(
-        lambda x, bins, right=False: comparisons.bins_of(x, bins, right=right), "digitize"
-    ),
+    np.digitize: _of_first(_digitize, "digitize"),
     np.dot: contraction.dot,
-    np.ediff1d: _of_first(lambda x: _diff(moved([x], np.ravel)), "ediff1d"),
+    np.ediff1d: _of_first(_ediff1d, "ediff1d"),
     np.einsum: _einsum,
     np.gradient: _of_first(_gradient, "gradient"),
     np.histogram: _of_first(_histogram, "histogram"),
     np.inner: contraction.inner,
-    np.isin: _of_first(comparisons.is_in, "isin"),
+    np.isin: _of_first(_isin, "isin"),
     np.kron: contraction.kron,
     np.linalg.norm: _of_first(statistics.norm, "linalg.norm"),
     np.max: _reduction(order.most, "max"),
@@ -409,7 +511,12 @@ COMPUTING: dict[Function, Function] = {
 def of_function(function: Function, arguments: Sequence[Any], options: Mapping[str, Any]) -> Any:
     """What NumPy's `__array_function__` gives. TypeError for functions that are not there."""
     if function in COMPUTING:
-        return COMPUTING[function](*arguments, **options)
+        own = COMPUTING[function]
+        _require_options(function.__name__, own, arguments, options)
+        found = own(*arguments, **options)
+        # An array of its own: arrays change in place.
+        found = found.copy() if any(found is each for each in arguments) else found
+        return _shared(function, arguments, found)
     if function in MOVING:
         return _move(function, arguments, options)
     raise TypeError(
@@ -422,9 +529,10 @@ _INSTEAD = {
     "nonzero": "its shape depends on the values; np.count_nonzero counts, and x != 0 is a mask",
     "flatnonzero": "its shape depends on the values; np.count_nonzero counts, and x != 0 is a mask",
     "argwhere": "its shape depends on the values; np.count_nonzero counts, and x != 0 is a mask",
+    "searchsorted": "np.digitize(values, edges) of plain edges is the same",
     "unique": "its shape depends on the values; np.bincount counts",
     "round": "it jumps; give inputs a step, hm.ArraySpec(shape, range=, step=), and round in the clear",
-    "put_along_axis": "arrays do not change in place; np.where(mask, new, x) makes another one",
+    **dict.fromkeys(("copyto", "fill_diagonal", "place", "put", "put_along_axis", "putmask"), IN_PLACE),
     "quantile": "np.sort(x) of few elements has it",
     "percentile": "np.sort(x) of few elements has it",
 }

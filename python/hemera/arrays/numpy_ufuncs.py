@@ -10,12 +10,17 @@ import numpy as np
 from hemera.arrays import comparisons, contraction, elementwise, order, sums
 from hemera.arrays.recorded import Recorded
 
-__all__ = ["OTHERWISE", "UFUNCS", "of_ufunc"]
+__all__ = ["IN_PLACE", "OTHERWISE", "UFUNCS", "of_ufunc"]
 
 Function = Callable[..., Any]
 
 OTHERWISE = "docs/compile.md has the functions that do; x.approximated(f) is any function of one number"
 """What errors of functions that are not there advise."""
+IN_PLACE = (
+    "encrypted arrays do not change so: write x = x + y in place of x += y, and np.where(mask, new, x), "
+    "np.concatenate and np.insert make another one"
+)
+"""The same of functions that change arrays in place."""
 
 _APPROXIMATED = (
     np.arccos,
@@ -79,30 +84,37 @@ def _divided(function: Function) -> Function:
 def _heaviside(x: Any, middle: Any) -> Any:
     if not isinstance(x, Recorded) or isinstance(middle, Recorded):
         raise TypeError("np.heaviside takes an encrypted array and plain numbers")
-    return comparisons.exceeds(x, 0) + comparisons.equal(x, 0) * middle
+    found = comparisons.exceeds(x, 0)._as_numbers() + comparisons.equal(x, 0)._as_numbers() * middle
+    return found._of_kind("f")
+
+
+def _reciprocal(x: Any) -> Any:
+    if x._kind != "f" and not x._recorder.is_exact:
+        raise TypeError("np.reciprocal of whole numbers is whole in NumPy, 0 for all above 1; 1 / x is real")
+    return elementwise.reciprocal(x)
 
 
 UFUNCS: dict[np.ufunc, Function] = {
     np.absolute: elementwise.absolute,
     np.add: _operator("add"),
-    np.bitwise_and: _commuting(comparisons.both),
-    np.bitwise_or: _commuting(comparisons.either),
-    np.bitwise_xor: _commuting(comparisons.one_of),
-    np.conjugate: lambda x: x,
+    np.bitwise_and: _operator("and"),
+    np.bitwise_or: _operator("or"),
+    np.bitwise_xor: _operator("xor"),
+    np.conjugate: lambda x: x._as_numbers(),
     np.deg2rad: lambda x: x * (np.pi / 180),
     np.degrees: lambda x: x * (180 / np.pi),
     np.divide: _operator("truediv"),
     np.equal: _commuting(comparisons.equal),
     np.exp: _named("exp"),
-    np.fabs: elementwise.absolute,
-    np.float_power: _operator("pow"),
+    np.fabs: lambda x: elementwise.absolute(x)._of_kind("f"),
+    np.float_power: lambda x, y: _operator("pow")(x, y)._of_kind("f"),
     np.floor_divide: _divided(elementwise.floor_divide),
     np.fmax: _commuting(elementwise.larger),
     np.fmin: _commuting(elementwise.smaller),
     np.greater: _comparison(comparisons.exceeds, comparisons.stays_below),
     np.greater_equal: _comparison(comparisons.reaches, comparisons.stays_within),
     np.heaviside: _heaviside,
-    np.invert: comparisons.negated,
+    np.invert: comparisons.inverted,
     np.less: _comparison(comparisons.stays_below, comparisons.exceeds),
     np.less_equal: _comparison(comparisons.stays_within, comparisons.reaches),
     np.log: _named("log"),
@@ -116,11 +128,11 @@ UFUNCS: dict[np.ufunc, Function] = {
     np.multiply: _operator("mul"),
     np.negative: lambda x: -x,
     np.not_equal: _commuting(comparisons.differs),
-    np.positive: lambda x: x,
+    np.positive: lambda x: +x,
     np.power: _operator("pow"),
     np.rad2deg: lambda x: x * (180 / np.pi),
     np.radians: lambda x: x * (np.pi / 180),
-    np.reciprocal: elementwise.reciprocal,
+    np.reciprocal: _reciprocal,
     np.remainder: _divided(elementwise.remainder),
     np.sign: comparisons.sign,
     np.sqrt: _named("sqrt"),
@@ -143,12 +155,15 @@ _REDUCED: dict[np.ufunc, Function] = {
 
 def of_ufunc(ufunc: np.ufunc, method: str, inputs: Sequence[Any], options: Mapping[str, Any]) -> Any:
     """What NumPy's `__array_ufunc__` gives. TypeError for functions that are not there."""
+    name = _name_of(ufunc)
+    if method == "at":
+        raise TypeError(f"{name}.at: {IN_PLACE}")
     if method == "reduce" and ufunc in _REDUCED:
         others = [
             key for key, each in options.items() if key not in ("axis", "keepdims") and each is not None
         ]
         if others:
-            raise TypeError(f"np.{ufunc.__name__}.reduce takes no {', '.join(others)} with encrypted arrays")
+            raise TypeError(f"{name}.reduce takes no {', '.join(others)} with encrypted arrays")
         return _REDUCED[ufunc](
             inputs[0], options.get("axis", 0), keepdims=bool(options.get("keepdims", False))
         )
@@ -157,8 +172,18 @@ def of_ufunc(ufunc: np.ufunc, method: str, inputs: Sequence[Any], options: Mappi
         shape = (*np.shape(a), *(1,) * np.ndim(b))
         return of_ufunc(ufunc, "__call__", (np.reshape(a, shape), b), options)
     if method != "__call__" or ufunc not in UFUNCS:
-        told = ufunc.__name__ if method == "__call__" else f"{ufunc.__name__}.{method}"
-        raise TypeError(f"np.{told} takes no encrypted array: {OTHERWISE}")
+        raise TypeError(
+            f"{name if method == '__call__' else f'{name}.{method}'} takes no encrypted array: {OTHERWISE}"
+        )
     if options:
-        raise TypeError(f"np.{ufunc.__name__} takes no {', '.join(options)} with encrypted arrays")
-    return UFUNCS[ufunc](*inputs)
+        way = f". {IN_PLACE}" if "out" in options else ""
+        raise TypeError(f"{name} takes no {', '.join(options)} with encrypted arrays{way}")
+    found = UFUNCS[ufunc](*inputs)
+    # An array of its own: arrays change in place.
+    return found.copy() if any(found is each for each in inputs) else found
+
+
+def _name_of(ufunc: np.ufunc) -> str:
+    """As users write it: functions of other libraries, as of SciPy, have no module."""
+    name = ufunc.__name__
+    return f"np.{name}" if getattr(np, name, None) is ufunc else name

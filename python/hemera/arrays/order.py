@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from hemera.arrays.comparisons import bounded, equal, reaches
+from hemera.arrays.comparisons import all_of, any_of, as_mask, bounded, equal, reaches
 from hemera.arrays.elementwise import larger, smaller
 from hemera.arrays.recorded import A, axes_of, moved, rearranged
-from hemera.arrays.sums import combined, mean, product, total
+from hemera.arrays.sums import combined, mean, total
 from hemera.errors import ParameterError
 
 __all__ = ["argsort", "extreme", "least", "median", "most", "place_of_least", "place_of_most", "sorted_along"]
@@ -21,12 +21,17 @@ _MOST_SORTED = 64
 
 
 def most(x: A, axis: Any = None, *, keepdims: bool = False) -> A:
-    """The largest element along axes: by all pairs where a step is known, else by a tournament."""
+    """The largest element along axes: by all pairs where a step is known, else by a tournament. Of truth
+    values whether any is true."""
+    if x._kind == "b":
+        return any_of(x, axis, keepdims=keepdims)
     return extreme(x, axis, keepdims, 1)
 
 
 def least(x: A, axis: Any = None, *, keepdims: bool = False) -> A:
-    """The smallest element along axes: see `most`."""
+    """The smallest element along axes: see `most`. Of truth values whether all are true."""
+    if x._kind == "b":
+        return all_of(x, axis, keepdims=keepdims)
     return extreme(x, axis, keepdims, -1)
 
 
@@ -37,13 +42,14 @@ def extreme(x: A, axis: Any, keepdims: bool, sign: int) -> A:
     if x.step is None or rows.shape[-1] > _MOST_PAIRED:
         return combined(x, axis, larger if sign > 0 else smaller, keepdims)
     low, high = x.range
-    found = bounded(total(_first_most(rows, sign) * rows, -1), low, high)
+    found = bounded(total(_first_most(rows, sign) * rows, -1), low, high)._of_kind(x._kind)
     kept = [1 if at in axes else extent for at, extent in enumerate(x.shape)]
     return rearranged(found, lambda y: y.reshape(kept)) if keepdims else found
 
 
 def _last(x: A, axes: tuple[int, ...]) -> A:
-    """The array with these axes as one, the last."""
+    """The array with these axes as one, the last; truth values as numbers."""
+    x = x._as_numbers()
     rest = [at for at in range(x.ndim) if at not in axes]
     shape = [x.shape[at] for at in rest]
     return rearranged(x, lambda y: y.transpose(*rest, *axes).reshape(*shape, -1))
@@ -70,9 +76,7 @@ def _before(rows: A, sign: int) -> A:
 
 def _first_most(rows: A, sign: int) -> A:
     """1 at the first of the largest elements (sign 1) or smallest (-1) of the last axis, 0 elsewhere."""
-    found = product(_before(rows, sign), -1)
-    found._recorder.steps[found._number] = 1.0
-    return found
+    return all_of(_before(rows, sign), -1)
 
 
 def place_of_most(x: A, axis: int | None = None, *, keepdims: bool = False) -> A:
@@ -94,7 +98,7 @@ def _place(x: A, axis: int | None, keepdims: bool, sign: int) -> A:
     axes = axes_of(axis, x.ndim)
     rows = _last(x, axes)
     count = rows.shape[-1]
-    found = bounded(total(_first_most(rows, sign) * np.arange(count), -1), 0, count - 1)
+    found = bounded(total(_first_most(rows, sign) * np.arange(count), -1), 0, count - 1)._of_kind("i")
     kept = [1 if at in axes else extent for at, extent in enumerate(x.shape)]
     return rearranged(found, lambda y: y.reshape(kept)) if keepdims else found
 
@@ -113,7 +117,7 @@ def _along(x: A, axis: int | None) -> tuple[A, Callable[[A], A]]:
 def _ranks(rows: A) -> A:
     """How many elements of the last axis come before each one in ascending order, equal ones in theirs."""
     count = rows.shape[-1]
-    before = total(_before(rows, -1), -2)
+    before = total(_before(rows._as_numbers(), -1), -2)
     return bounded(before - 1, 0, count - 1)
 
 
@@ -131,17 +135,18 @@ def sorted_along(x: A, axis: int | None = -1) -> A:
     Raises:
         ParameterError: for more elements.
     """
-    rows, back = _along(x, axis)
+    rows, back = _along(x._as_numbers(), axis)
     count = rows.shape[-1]
     if count > _MOST_SORTED:
         raise ParameterError(f"{count} elements along an axis are too many to order; at most {_MOST_SORTED}")
     if x.step is not None and count <= _MOST_PAIRED:
         places = equal(rearranged(_ranks(rows), lambda y: y[..., None, :]), np.arange(count)[:, None])
         found = total(places * rearranged(rows, lambda y: y[..., None, :]), -1)
-        return back(bounded(found, *x.range))
-    for pairs in _network(count):
-        rows = _exchanged(rows, pairs)
-    return back(rows)
+        rows = bounded(found, *x.range)
+    else:
+        for pairs in _network(count):
+            rows = _exchanged(rows, pairs)
+    return back(as_mask(rows) if x._kind == "b" else rows._of_kind(x._kind))
 
 
 def _network(count: int) -> Iterator[list[tuple[int, int]]]:

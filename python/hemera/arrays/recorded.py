@@ -9,6 +9,7 @@ from typing import Any, NoReturn, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from hemera.arrays.kinds import DTYPES, Kind, kind_of, of_numbers, promoted
 from hemera.arrays.recorder import MOST_ELEMENTS, Recorder
 from hemera.arrays.sparse_map import SparseMap
 from hemera.circuits import Function
@@ -21,6 +22,7 @@ __all__ = [
     "as_operand",
     "axes_of",
     "broadcast",
+    "joined_shape",
     "moved",
     "needs_values",
     "rearranged",
@@ -42,13 +44,23 @@ def needs_values(what: str) -> TypeError:
 
 
 class Recorded:
-    """An encrypted array of real numbers: a node of a program, with arithmetic as NumPy's arrays have it."""
+    """An encrypted array: a node of a program, and the kind of its values. The arithmetic here is that of
+    numbers: truth values count as 0 and 1. `Array` has NumPy's operators of each kind.
+
+    Args:
+        kind: of the values; None: numbers, whole ones in exact programs.
+    """
 
     __hash__ = None  # type: ignore[assignment]
 
-    def __init__(self, recorder: Recorder, number: int) -> None:
+    def __init__(self, recorder: Recorder, number: int, kind: Kind | None = None) -> None:
         self._recorder = recorder
         self._number = number
+        self._is_shared = False
+        """Whether other arrays have the same elements in NumPy, as views do."""
+        self._kind: Kind = "f" if kind is None else kind
+        if self._kind == "f" and recorder.is_exact:
+            self._kind = "i"
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -67,8 +79,9 @@ class Recorded:
 
     @property
     def dtype(self) -> np.dtype[Any]:
-        """float64: an encrypted array holds real numbers; int64 in exact programs."""
-        return np.dtype(np.int64 if self._recorder.is_exact else np.float64)
+        """bool of truth values, int64 of whole numbers, float64 of real ones. Exact programs have no real
+        ones."""
+        return DTYPES[self._kind]
 
     @property
     def range(self) -> tuple[float, float]:
@@ -92,17 +105,26 @@ class Recorded:
 
     # --- Arithmetic. ---
 
-    def _at(self: A, number: int) -> A:
-        """The array of another node of the program."""
-        return type(self)(self._recorder, number)
+    def _at(self: A, number: int, kind: Kind | None = None) -> A:
+        """The array of another node of the program, of numbers unless a kind is given."""
+        return type(self)(self._recorder, number, kind)
+
+    def _of_kind(self: A, kind: Kind) -> A:
+        """The same values as of another kind."""
+        return self._at(self._number, kind)
+
+    def _as_numbers(self: A) -> A:
+        """The same values; truth values as 0 and 1."""
+        return self._of_kind(of_numbers([self._kind]))
 
     def _linear(self: A, terms: Sequence[tuple[A, SparseMap]], shape: Sequence[int], offset: Any = None) -> A:
+        """A sum of maps, of numbers of this array's kind."""
         given = [(each._number, own) for each, own in terms]
-        return self._at(self._recorder.affine(given, tuple(shape), offset))
+        return self._at(self._recorder.affine(given, tuple(shape), offset), of_numbers([self._kind]))
 
     def _scaled(self: A, factors: Values) -> A:
         """The product with numbers, which broadcast with it."""
-        shape = _joined_shape(self.shape, factors.shape)
+        shape = joined_shape(self.shape, factors.shape)
         x = broadcast(self, shape)
         return self._linear([(x, SparseMap.scaling(np.broadcast_to(factors, shape)))], shape)
 
@@ -111,21 +133,24 @@ class Recorded:
         given = as_operand(other, self)
         if given is None:
             return NotImplemented  # type: ignore[no-any-return]
-        shape = _joined_shape(self.shape, given.shape)
+        shape = joined_shape(self.shape, given.shape)
         x = broadcast(self, shape)
         terms = [(x, SparseMap.scaling(np.full(x.size, own)))]
         if isinstance(given, np.ndarray):
-            return self._linear(terms, shape, np.broadcast_to(sign * given, shape).ravel())
-        y = broadcast(given, shape)
-        return self._linear([*terms, (y, SparseMap.scaling(np.full(y.size, sign)))], shape)
+            found = self._linear(terms, shape, np.broadcast_to(sign * given, shape).ravel())
+        else:
+            y = broadcast(given, shape)
+            found = self._linear([*terms, (y, SparseMap.scaling(np.full(y.size, sign)))], shape)
+        return found._of_kind(of_numbers([self._kind, kind_of(other)]))
 
     def _filled(self: A, values: Any) -> A:
         """Plain numbers as an encrypted array, of the shape to which they broadcast with this one."""
         plain = np.asarray(values, np.float64)
-        shape = _joined_shape(self.shape, plain.shape)
+        shape = joined_shape(self.shape, plain.shape)
         x = broadcast(self, shape)
         zero = SparseMap.scaling(np.zeros(x.size))
-        return self._linear([(x, zero)], shape, np.broadcast_to(plain, shape).ravel())
+        found = self._linear([(x, zero)], shape, np.broadcast_to(plain, shape).ravel())
+        return found._of_kind(kind_of(values))
 
     def __add__(self: A, other: Any) -> A:
         return self._plus(other, 1)
@@ -142,13 +167,14 @@ class Recorded:
         given = as_operand(other, self)
         if given is None:
             return NotImplemented
+        kind = of_numbers([self._kind, kind_of(other)])
         if isinstance(given, np.ndarray):
-            return self._scaled(given)
-        shape = _joined_shape(self.shape, given.shape)
+            return self._scaled(given)._of_kind(kind)
+        shape = joined_shape(self.shape, given.shape)
         x, y = broadcast(self, shape), broadcast(given, shape)
         if given._number == self._number:
             y = x
-        return self._at(self._recorder.multiply(x._number, y._number))
+        return self._at(self._recorder.multiply(x._number, y._number), kind)
 
     __rmul__ = __mul__
 
@@ -160,16 +186,17 @@ class Recorded:
 
     def square(self: A) -> A:
         """Each element times itself."""
-        return self * self
+        x = self._as_numbers()
+        return x * x
 
     def power(self: A, exponent: int) -> A:
         """Each element to a power from 0 to 1024, by squaring."""
         if not 0 <= exponent <= _MOST_POWER:
             raise ParameterError(f"the power {exponent}; powers from 0 to {_MOST_POWER} are there")
         if exponent == 0:
-            return self._filled(1.0)
+            return self._filled(1)._of_kind(of_numbers([self._kind]))
         if exponent == 1:
-            return self
+            return self._as_numbers()
         square = self.power(exponent // 2).square()
         return square * self if exponent % 2 else square
 
@@ -184,7 +211,7 @@ class Recorded:
         operands = [self, *(self._encrypted(other) for other in others)]
         shape = self.shape
         for each in operands[1:]:
-            shape = _joined_shape(shape, each.shape)
+            shape = joined_shape(shape, each.shape)
         numbers = [broadcast(each, shape)._number for each in operands]
         return self._at(self._recorder.apply(function, *numbers))
 
@@ -193,13 +220,17 @@ class Recorded:
         given = as_operand(value, self)
         if given is None:
             raise TypeError(f"arrays and numbers are needed, not {type(value).__name__}")
-        return self._filled(given) if isinstance(given, np.ndarray) else given
+        return self._filled(value) if isinstance(given, np.ndarray) else given
 
     # --- What would depend on the data. ---
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> NoReturn:
         del dtype, copy
-        raise needs_values("np.asarray asks for them")
+        raise TypeError(
+            "its values are encrypted when the program runs, so a program can not depend on them: np.asarray "
+            "asks for them, as functions of other libraries do. docs/compile.md has the functions that "
+            "encrypted arrays take; x.approximated(f) is any function of one number"
+        )
 
     def __bool__(self) -> NoReturn:
         raise needs_values("`if`, `while`, `and`, `or`, `in`, `min` and `max` ask for them")
@@ -241,7 +272,8 @@ def as_operand(value: Any, like: A) -> A | Values | None:
     return found
 
 
-def _joined_shape(a: tuple[int, ...], b: tuple[int, ...]) -> tuple[int, ...]:
+def joined_shape(a: tuple[int, ...], b: tuple[int, ...]) -> tuple[int, ...]:
+    """The shape to which two broadcast. MismatchError where they do not."""
     try:
         return np.broadcast_shapes(a, b)
     except ValueError:
@@ -284,12 +316,15 @@ def moved(arrays: Sequence[Any], function: Callable[..., Any]) -> Any:
         places.append(start)
         start += size
     taken = function(*numbers)
+    kind = promoted(map(kind_of, arrays))
     if isinstance(taken, (list, tuple)):
-        return type(taken)([_gathered(first, given, places, np.asarray(each)) for each in taken])
-    return _gathered(first, given, places, np.asarray(taken))
+        return type(taken)([_gathered(first, given, places, np.asarray(each), kind) for each in taken])
+    return _gathered(first, given, places, np.asarray(taken), kind)
 
 
-def _gathered(first: Recorded, given: Sequence[Any], places: Sequence[int], taken: Values) -> Recorded:
+def _gathered(
+    first: Recorded, given: Sequence[Any], places: Sequence[int], taken: Values, kind: Kind
+) -> Recorded:
     """The array of elements by their numbers: `places` has the first number of each operand."""
     if taken.size > MOST_ELEMENTS:
         raise ParameterError(f"an array of shape {taken.shape} has more than {MOST_ELEMENTS} elements")
@@ -305,7 +340,7 @@ def _gathered(first: Recorded, given: Sequence[Any], places: Sequence[int], take
         elif inside.any():
             offset = np.zeros(len(flat)) if offset is None else offset
             offset[inside] = each.ravel()[flat[inside] - begin]
-    return first._linear(list(terms.values()), taken.shape, offset)
+    return first._linear(list(terms.values()), taken.shape, offset)._of_kind(kind)
 
 
 def axes_of(axis: Any, count: int) -> tuple[int, ...]:

@@ -22,7 +22,7 @@ def total(x: A, axis: Axis = None, *, keepdims: bool = False) -> A:
 
 def mean(x: A, axis: Axis = None, *, keepdims: bool = False) -> A:
     """The mean over axes; None: over all."""
-    return _summed(x, axis, keepdims, 1 / _count(x, axis))
+    return _summed(x, axis, keepdims, 1 / _count(x, axis))._of_kind("f")
 
 
 def variance(x: A, axis: Axis = None, *, ddof: float = 0, keepdims: bool = False) -> A:
@@ -30,8 +30,8 @@ def variance(x: A, axis: Axis = None, *, ddof: float = 0, keepdims: bool = False
     count = _count(x, axis)
     if not count > ddof:
         raise ParameterError(f"the variance of {count} values with ddof={ddof}")
-    apart = x - mean(x, axis, keepdims=True)
-    return _summed(apart.square(), axis, keepdims, 1 / (count - ddof))
+    apart = x._as_numbers() - mean(x, axis, keepdims=True)
+    return _summed(apart.square(), axis, keepdims, 1 / (count - ddof))._of_kind("f")
 
 
 def _count(x: A, axis: Axis) -> int:
@@ -57,7 +57,7 @@ def _columns(x: A, start: int, stop: int) -> A:
 
 def product(x: A, axis: Axis = None, *, keepdims: bool = False) -> A:
     """The product over axes, in pairs."""
-    return combined(x, axis, lambda a, b: a * b, keepdims)
+    return combined(x._as_numbers(), axis, lambda a, b: a * b, keepdims)
 
 
 def combined(x: A, axis: Axis, combine: Callable[[Any, Any], Any], keepdims: bool = False) -> A:

@@ -163,7 +163,15 @@ class Compiled(Packaged):
         def run(*inputs: Any) -> Any:
             return self._arrays.evaluate_clear(inputs[0] if len(inputs) == 1 else list(inputs), noise=noise)
 
-        return expected_bits(self._function, self._of_one(run), given)
+        return expected_bits(self._of_types, self._of_one(run), given)
+
+    def _of_types(self, *inputs: Any) -> Any:
+        """The user's own function, for arrays of the types that the inputs have."""
+        typed = (
+            x if own.dtype is None else np.asarray(x).astype(own.dtype)
+            for own, x in zip(self._specs, inputs, strict=False)
+        )
+        return self._function(*typed)
 
     def _drawn(self) -> list[Values]:
         """A sample of each input, from the whole of its range."""
@@ -210,8 +218,8 @@ class Compiled(Packaged):
         run = self._of_one(self.local(threads=threads)) if encrypted else None
         if self.params.scheme != "ckks":
             clear = self._of_one(self.evaluate_clear)
-            return exact_agreement(self._function, clear, run, given, encrypted)
-        return agreement(self._function, self._program, run, given, encrypted)
+            return exact_agreement(self._of_types, clear, run, given, encrypted)
+        return agreement(self._of_types, self._program, run, given, encrypted)
 
     def evaluate_clear(self, *inputs: Any) -> Any:
         """The results of the compiled program for arrays in the clear, of shape (..., *shape)."""
@@ -219,7 +227,7 @@ class Compiled(Packaged):
 
     def clear(self, *inputs: Any) -> Any:
         """The results of the user's own function for arrays in the clear, of the inputs' shapes."""
-        return self._function(*inputs)
+        return self._of_types(*inputs)
 
     def _html_facts(self) -> dict[str, object]:
         named = {f"input {spec.name}": _spec_text(spec) for spec in self._specs}
@@ -375,7 +383,7 @@ def compile(  # noqa: A001
     for spec, own in zip(specs, examples, strict=True):
         assert spec.range is not None
         number = recorder.input(spec.name, spec.shape, *spec.range, own, spec.step)
-        arguments.append(Array(recorder, number))
+        arguments.append(Array(recorder, number, spec.kind)._as_argument())
     recorder.program.outputs = named_results(what(*arguments), recorder)
     recorded = with_squares(recorder.program)
     search = Search(folded(recorded), samples, precision_bits, security, device or _DEVICE, tuple(examples))

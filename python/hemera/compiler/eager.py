@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from hemera.arrays.array import Array
+from hemera.arrays.kinds import kind_of
 from hemera.arrays.recorder import Recorder, beside_steps
 from hemera.arrays.tensor import Affine, Apply, Input, Multiply, TensorProgram
 from hemera.compiler import compiled
@@ -122,7 +123,7 @@ def array(
         raise ParameterError(f"array: values are no multiples of the step {step:g}; give step=, or floats")
     number = recorder.input(spec.name, spec.shape, low, high, None, spec.step)
     recorder.given[number] = given
-    return EagerArray(recorder, number)
+    return EagerArray(recorder, number, kind_of(plain))
 
 
 def compute(*arrays: Array, **options: Any) -> Any:

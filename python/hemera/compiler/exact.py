@@ -91,7 +91,8 @@ def exact_parts(
     arguments = []
     for spec in specs:
         assert spec.range is not None
-        arguments.append(Array(recorder, recorder.input(spec.name, spec.shape, *spec.range, None, spec.step)))
+        number = recorder.input(spec.name, spec.shape, *spec.range, None, spec.step)
+        arguments.append(Array(recorder, number, spec.kind)._as_argument())
     recorder.program.outputs = named_results(what(*arguments), recorder)
     program = folded(recorder.program, exact=True)
     parts = split(program, most_slots)
@@ -126,7 +127,7 @@ def _whole_spec(given: Any, at: int) -> ArraySpec:
             f"input {spec.name!r}: no multiple of {step:g} is in the range from {spec.range[0]:g} to "
             f"{spec.range[1]:g}"
         )
-    return ArraySpec(spec.shape, (low, high), spec.name, float(step), clip=False)
+    return ArraySpec(spec.shape, (low, high), spec.name, float(step), clip=False, dtype=spec.dtype)
 
 
 class _Search:

@@ -8,8 +8,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import DTypeLike, NDArray
 
+from hemera.arrays.kinds import Kind
 from hemera.errors import MismatchError, ParameterError
 
 __all__ = ["ArraySpec", "checked_range", "shape_of", "spec_of"]
@@ -27,14 +28,17 @@ class ArraySpec:
             a step can be compared.
         clip: whether clients bring values outside of the range into it, with a `RangeWarning`, or refuse
             them; None: they do where the range comes of samples.
+        dtype: bool: elements are truth values, whose range and step are known, and `+` is "or" as in NumPy;
+            an integer type: whole numbers, whose step is 1; None: numbers of any type.
 
     Raises:
         TypeError: for a shape that is no whole number or tuple of them, and a range that is no pair.
-        ParameterError: for negative extents, and a range that is reversed or not of finite numbers.
+        ParameterError: for negative extents, a range that is reversed or not of finite numbers, and other
+            types.
 
     Examples:
         >>> hm.ArraySpec((1000,), range=(0, 120), step=1)  # whole numbers can be compared
-        ArraySpec(shape=(1000,), range=(0, 120), name='', step=1, clip=None)
+        ArraySpec(shape=(1000,), range=(0, 120), name='', step=1, clip=None, dtype=None)
     """
 
     shape: tuple[int, ...]
@@ -42,6 +46,15 @@ class ArraySpec:
     name: str = ""
     step: float | None = None
     clip: bool | None = None
+    dtype: DTypeLike | None = None
+
+    @property
+    def kind(self) -> Kind | None:
+        """The kind of the elements; None: numbers of any."""
+        if self.dtype is None:
+            return None
+        kinds: dict[str, Kind] = {"b": "b", "i": "i", "u": "i", "f": "f"}
+        return kinds[np.dtype(self.dtype).kind]
 
     # An int is a shape of one axis; a field has one type, so `__init__` takes both.
     if TYPE_CHECKING:
@@ -53,12 +66,30 @@ class ArraySpec:
             name: str = "",
             step: float | None = None,
             clip: bool | None = None,
+            dtype: DTypeLike | None = None,
         ) -> None: ...
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "shape", _shape(self.shape))
         if self.range is not None:
             checked_range(f"ArraySpec{self.name and ' '}{self.name}", self.range)
+        if self.dtype is not None:
+            self._of_type(np.dtype(self.dtype))
+
+    def _of_type(self, dtype: np.dtype[Any]) -> None:
+        """Fills in what the type of the elements tells."""
+        if dtype.kind not in "biuf":
+            raise ParameterError(f"dtype={dtype}: inputs are truth values, whole numbers or real ones")
+        has_range = self.range is not None and tuple(self.range) != (0, 1)
+        if dtype.kind == "b" and (has_range or self.step not in (None, 1)):
+            raise ParameterError(
+                f"truth values have the range (0, 1) and the step 1, not {self.range} and {self.step}"
+            )
+        object.__setattr__(self, "dtype", dtype)
+        if dtype.kind == "b":
+            object.__setattr__(self, "range", (0, 1))
+        if dtype.kind != "f" and self.step is None:
+            object.__setattr__(self, "step", 1)
 
 
 def _shape(given: Any) -> tuple[int, ...]:
@@ -94,9 +125,11 @@ def spec_of(given: Any, at: int, samples: NDArray[Any] | None, margin: float) ->
         ParameterError: when there is no range, or none of finite numbers.
         MismatchError: when the samples have another shape.
     """
-    shape, limits, name, step, clip = shape_of(given), None, "", None, None
+    shape, limits, name, step, clip, dtype = shape_of(given), None, "", None, None, None
     if isinstance(given, ArraySpec):
-        limits, name, step, clip = given.range, given.name, given.step, given.clip
+        limits, name, step, clip, dtype = given.range, given.name, given.step, given.clip, given.dtype
+    elif getattr(given, "dtype", None) == np.bool_:
+        return spec_of(ArraySpec(shape, dtype=np.bool_), at, samples, margin)
     clip = limits is None if clip is None else clip
     name = name or ("x" if at == 0 else f"x{at}")
     if samples is not None:
@@ -111,7 +144,7 @@ def spec_of(given: Any, at: int, samples: NDArray[Any] | None, margin: float) ->
             f"the range of input {name!r} is not known: give ArraySpec({shape}, range=(low, high)), or "
             "samples by calibrate="
         )
-    return ArraySpec(shape, checked_range(f"input {name!r}", limits), name, step, clip)
+    return ArraySpec(shape, checked_range(f"input {name!r}", limits), name, step, clip, dtype)
 
 
 def checked_range(what: str, limits: tuple[float, float]) -> tuple[float, float]:

@@ -129,6 +129,11 @@ METHODS: dict[str, list[Program]] = {
     "shape": [lambda x: np.array(x.shape)],
     "ndim": [lambda x: np.array(x.ndim)],
     "size": [lambda x: np.array(x.size)],
+    "flat": [
+        lambda x: sum(each for each in x.flat),
+        lambda x: np.array([x.flat[0]]) if isinstance(x, np.ndarray) else x.flat[:1],
+    ],
+    "real": [lambda x: x.real],
     "dtype": [lambda x: np.array(x.dtype == np.float64)],
 }
 COUNTED_METHODS: dict[str, list[Program]] = {
@@ -138,6 +143,7 @@ COUNTED_METHODS: dict[str, list[Program]] = {
     "argmin": [lambda x: x.argmin(0, keepdims=True)],
     "argsort": [lambda x: x.argsort() if isinstance(x, Array) else x.argsort(kind="stable")],
     "all": [lambda x: (x > 1).all(-1)],
+    "astype": [lambda x: x.astype(int), lambda x: (x > 1).astype(float), lambda x: x.astype(bool)],
     "any": [lambda x: (x > 7).any()],
 }
 APPROXIMATED_METHODS: dict[str, list[Program]] = {

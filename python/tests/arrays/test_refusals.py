@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import operator
 from collections.abc import Callable
 from typing import Any
 
@@ -78,7 +79,7 @@ REFUSED: list[tuple[Callable[[Any, Any], Any], type[Exception], str]] = [
     (lambda _, n: np.digitize(n, [3, 1]), ParameterError, "ascending"),
     (lambda _, n: np.histogram(n, [3]), ParameterError, "two edges"),
     (lambda _, n: n & (n > 0), TypeError, "a mask of 0 and 1"),
-    (lambda _, n: ~n, TypeError, "a mask of 0 and 1"),
+    (lambda _, n: ~n, TypeError, "-1 - x in NumPy"),
     (lambda _, n: n.all(), TypeError, "a mask of 0 and 1"),
     (lambda _, n: np.where(n, 1, 2), TypeError, "a mask of 0 and 1"),
     (lambda x, _: x + 1j, TypeError, "real numbers"),
@@ -116,7 +117,7 @@ REFUSED: list[tuple[Callable[[Any, Any], Any], type[Exception], str]] = [
     (lambda x, _: np.array([1.0, 2, 3]) ** x, TypeError, "positive plain number"),
     (lambda x, _: x // 2, TypeError, "in exact programs"),
     (lambda x, _: x % 2, TypeError, "in exact programs"),
-    (lambda x, _: x.astype(int), AttributeError, "astype"),
+    (lambda x, _: x.astype(int), TypeError, "which jumps; give inputs a step"),
     (lambda x, _: x + np.ones(4), MismatchError, "do not fit"),
     (lambda x, _: x * x[:, :2], MismatchError, "do not fit"),
     (lambda x, _: x @ np.ones(2), MismatchError, "do not fit"),
@@ -221,13 +222,83 @@ def test_refused(at: int) -> None:
         tried(array(), array(step=1))
 
 
-def test_arrays_do_not_change_in_place() -> None:
-    x = array()
-    with pytest.raises(TypeError, match="do not change in place"):
-        x[0] = 1
-    y = x
-    y += 1
-    assert y is not x
-    z = np.zeros((2, 3))
-    with pytest.raises(TypeError, match="out"):
-        z += x
+IN_PLACE: dict[str, tuple[Callable[[Any, Any], Any], str]] = {
+    "an item": (lambda x, _: operator.setitem(x, 0, 1), "do not change in place"),
+    "a number of a row": (lambda x, _: operator.setitem(x[0], 0, x[0, 0] + 1), "do not change in place"),
+    "an argument": (lambda x, _: x.__iadd__(1), r"write y = y \+ x"),
+    "a view": (lambda x, _: (x * 2)[0].__imul__(3), r"write y = y \* x"),
+    "what has views": (lambda x, _: [y := x * 2, y.T, operator.isub(y, 1)], r"write y = y - x"),
+    "no differences": (lambda x, _: [y := x * 2, np.diff(y, 0), operator.iadd(y, 2)], r"write y = y \+ x"),
+    "what is moved": (lambda x, _: [y := x * 2, np.flip(y), operator.itruediv(y, 2)], r"write y = y / x"),
+    "an element as a view": (lambda x, _: (x * 1)[..., 0, 0].__ipow__(2), r"write y = y \*\* x"),
+    "another kind": (lambda _, n: ((n > 1) & (n < 2)).__iadd__(1), "int64 of bool, which NumPy refuses"),
+    "another shape": (lambda x, _: (x[0] * 2).__iadd__(x), r"\+= of shape \(3,\)"),
+    "a plain array": (lambda x, _: np.zeros((2, 3)).__iadd__(x), r"no out with .* write x = x \+ y"),
+    "out": (lambda x, _: np.add(x, x, out=np.zeros((2, 3))), "takes no out"),
+    "at": (lambda x, _: np.add.at(x, 0, 1), "np.add.at: encrypted arrays do not change"),
+    "at of a plain array": (lambda x, _: np.add.at(np.zeros((2, 3)), 0, x[0]), "np.add.at"),
+    "copyto": (lambda x, _: np.copyto(np.zeros((2, 3)), x), "write x = x"),
+    "put": (lambda x, _: np.put_along_axis(x, np.zeros((2, 1), int), 1, 1), "write x = x"),
+    "sort": (lambda x, _: x.sort(), r"np.sort\(x\) makes a sorted one"),
+    "fill": (lambda x, _: x.fill(0), "do not change so"),
+}
+
+
+@pytest.mark.parametrize("name", IN_PLACE)
+def test_what_would_change_other_arrays_is_refused(name: str) -> None:
+    tried, message = IN_PLACE[name]
+    x, n = (each._as_argument() for each in (array(), array(step=1)))
+    with pytest.raises((TypeError, AttributeError, MismatchError), match=message):
+        tried(x, n)
+
+
+MISSING = {
+    "item": "take them after decryption",
+    "tolist": "take them after decryption",
+    "round": "jumps",
+    "imag": "its values are real",
+    "searchsorted": "np.digitize",
+    "cumprod": "docs/compile.md has the functions",
+    "summ": "Did you mean 'sum'",
+    "reshap": "Did you mean 'reshape'",
+    "_private": "$",
+}
+
+
+@pytest.mark.parametrize("name", MISSING)
+def test_missing_attributes_name_the_way_out(name: str) -> None:
+    with pytest.raises(AttributeError, match=f"has no '{name}'.*{MISSING[name]}"):
+        getattr(array(), name)
+    assert not hasattr(array(), name)
+
+
+KEYWORDS: dict[str, tuple[Callable[[Any], Any], str]] = {
+    "prepend": (lambda x: np.diff(x, prepend=0), "np.diff takes no prepend"),
+    "kind": (lambda x: np.sort(x, kind="stable"), "np.sort takes no kind"),
+    "to_begin": (lambda x: np.ediff1d(x, to_begin=0), "np.ediff1d takes no to_begin"),
+    "fweights": (lambda x: np.cov(x, fweights=[1, 1, 1]), "np.cov takes no fweights"),
+    "subok": (lambda x: np.tril(x, kk=1), "kk"),
+    "out": (lambda x: np.dot(x, np.ones(3), out=None), "np.dot takes no out"),
+    "too many": (lambda x: np.trace(x, 0, 0, 1, None), "np.trace with encrypted arrays: too many"),
+    "spacing": (lambda x: np.trapezoid(x, y=2), "."),
+}
+
+
+@pytest.mark.parametrize("name", KEYWORDS)
+def test_numpy_s_keywords_are_named(name: str) -> None:
+    tried, message = KEYWORDS[name]
+    with pytest.raises(TypeError, match=message) as caught:
+        tried(array())
+    assert "lambda" not in str(caught.value)
+    assert "locals" not in str(caught.value)
+
+
+def test_functions_of_other_libraries_are_named() -> None:
+    special = pytest.importorskip("scipy.special", reason="SciPy's functions are tried")
+    stats = pytest.importorskip("scipy.stats", reason="SciPy's functions are tried")
+    for tried, message in (
+        (special.gammaln, "^gammaln takes no encrypted array: docs/compile.md"),
+        (stats.zscore, "functions of other libraries do"),
+    ):
+        with pytest.raises(TypeError, match=message):
+            tried(array())
