@@ -18,9 +18,33 @@ OPERATIONS = {
     "rescales": "rescales of their own",
 }
 
+_KEYS_AT_ONCE = 4
+"""The most rotation keys that are made between two calls of a progress function."""
 
-class Needs(ABC):
-    """Keys and operations. `Context.generate_keys(plan=)` makes the keys."""
+
+class KeyNeeds(ABC):
+    """Keys. `Context.generate_keys(plan=)` makes them."""
+
+    @property
+    @abstractmethod
+    def needed_keys(self) -> list[_core.KeyNeed]:
+        """The switching keys, with their gadgets."""
+
+    def _generate_keys(self, secret_key: _core.SecretKey) -> _core.EvaluationKeys:
+        return _core.generate_needed_keys(secret_key, self.needed_keys)
+
+    def _in_turns(self) -> list[list[_core.KeyNeed]]:
+        """The keys in lists that can be made one after the other: rotations a few at a time, and first all
+        others, as some share a secret of their own."""
+        needs = self.needed_keys
+        galois = [need for need in needs if need.kind == "galois"]
+        others = [need for need in needs if need.kind != "galois"]
+        turns = [galois[i : i + _KEYS_AT_ONCE] for i in range(0, len(galois), _KEYS_AT_ONCE)]
+        return [others, *turns] if others else turns
+
+
+class Needs(KeyNeeds):
+    """Keys and operations."""
 
     def __init__(self, params: Parameters) -> None:
         self._params = params
@@ -46,9 +70,6 @@ class Needs(ABC):
     def _operations_line(self) -> str:
         counts = [f"{count} {OPERATIONS[kind]}" for kind, count in self.operations.items() if count]
         return ", ".join(counts) or "no operations"
-
-    def _generate_keys(self, secret_key: _core.SecretKey) -> _core.EvaluationKeys:
-        return _core.generate_needed_keys(secret_key, self.needed_keys)
 
     def _keys(self) -> list[dict[str, Any]]:
         """Each key: its kind, rotation and gadget."""

@@ -31,6 +31,7 @@ from hemera.compiler.results import named_results
 from hemera.compiler.specs import ArraySpec, spec_of
 from hemera.compiler.tiles import require_samples, require_tiles
 from hemera.errors import LevelError, MismatchError, ParameterError, RangeError
+from hemera.inputs.progress import Progress
 from hemera.parameters import Parameters
 from hemera.serving.encodings import Arrays
 from hemera.serving.noise import ExpectedNoise
@@ -199,9 +200,9 @@ class Compiled(Packaged):
             )
         return given
 
-    def local(self, *, device: str = "cpu", threads: int | None = None) -> Local:
+    def local(self, *, device: str = "cpu", threads: int | None = None, progress: Progress = None) -> Local:
         """Both parties in this process: it encrypts its arguments, runs, and decrypts."""
-        return Local(self._package, device=device, threads=threads)
+        return Local(self._package, device=device, threads=threads, progress=progress)
 
     def check(self, *samples: Any, encrypted: int = 1, threads: int | None = None) -> Agreement:
         """The compiled program next to the user's function, on samples. Exact results are compared exactly.

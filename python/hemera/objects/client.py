@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any, Literal, cast
 
 import numpy as np
@@ -11,9 +11,10 @@ from numpy.typing import ArrayLike, DTypeLike, NDArray
 
 from hemera import _core
 from hemera._process import cached_property
-from hemera.circuits.needs import Needs
+from hemera.circuits.needs import KeyNeeds
 from hemera.inputs.arguments import described, in_own_words, require_type
 from hemera.inputs.device import DeviceArray
+from hemera.inputs.progress import Progress
 from hemera.objects.ciphertext import Ciphertext, Plaintext
 from hemera.objects.codec import Codec, make_codec, require_level
 from hemera.objects.keys import Keys, SecretKey, SwitchingKey
@@ -51,7 +52,8 @@ class ClientContext:
         conjugation: bool = False,
         swap_rows: bool = False,
         galois_level: int | None = None,
-        plan: Needs | Iterable[Needs] = (),
+        plan: KeyNeeds | Iterable[KeyNeeds] = (),
+        progress: Progress = None,
     ) -> Keys:
         """Keys for a server: they encrypt and evaluate, and can not decrypt.
 
@@ -68,6 +70,8 @@ class ClientContext:
                 are smaller.
             plan: one or several circuits of `hemera.circuits` or costs of `hemera.cost`: also the keys that
                 they need, each for its level.
+            progress: called with "keys", the number of keys that are made, and the number of all. An
+                exception that it raises ends the work.
 
         Raises:
             LevelError: if the parameters have no level `galois_level`.
@@ -97,21 +101,41 @@ class ClientContext:
         self._require_secret(secret_key, "generate_keys")
         plans = list(plan) if isinstance(plan, Iterable) else [plan]
         for circuit in plans:
-            if not isinstance(circuit, Needs):
+            if not isinstance(circuit, KeyNeeds):
                 raise TypeError(
                     "generate_keys takes circuits of hemera.circuits, or what hemera.cost counted, as plan, "
                     f"not {described(circuit)}"
                 )
-        core = _core.generate_keys(
-            secret_key._native,
-            public_key=public_key,
-            relinearization=relinearization,
-            rotations=sorted(steps),
-            conjugation=conjugation or swap_rows,
-            galois_level=galois_level,
-        )
-        for circuit in plans:
-            core = core.merged(circuit._generate_keys(secret_key._native))
+        native = secret_key._native
+
+        def own(rotations: Sequence[int], *, first: bool = True) -> _core.EvaluationKeys:
+            return _core.generate_keys(
+                native,
+                public_key=public_key and first,
+                relinearization=relinearization and first,
+                rotations=rotations,
+                conjugation=(conjugation or swap_rows) and first,
+                galois_level=galois_level,
+            )
+
+        if progress is None:
+            core = own(sorted(steps))
+            for circuit in plans:
+                core = core.merged(circuit._generate_keys(native))
+            return Keys(core, self._whole)
+        # The same keys, a few at a time.
+        turns = [turn for circuit in plans for turn in circuit._in_turns()]
+        single = [public_key, relinearization, conjugation or swap_rows].count(True)
+        total = single + len(steps) + sum(map(len, turns))
+        progress("keys", 0, total)
+        core, done = own([]), single
+        for step in sorted(steps):
+            progress("keys", done, total)
+            core, done = core.merged(own([step], first=False)), done + 1
+        for turn in turns:
+            progress("keys", done, total)
+            core, done = core.merged(_core.generate_needed_keys(native, turn)), done + len(turn)
+        progress("keys", total, total)
         return Keys(core, self._whole)
 
     def generate_switching_key(

@@ -12,9 +12,10 @@ from numpy.typing import ArrayLike, DTypeLike, NDArray
 
 from hemera import _core
 from hemera.circuits import Bootstrap, IntegerBootstrap, LinearTransform, TransformGrid
-from hemera.circuits.needs import Needs
+from hemera.circuits.needs import KeyNeeds
 from hemera.inputs.arguments import as_integer, described, require_type
 from hemera.inputs.encoding import room_in
+from hemera.inputs.progress import Progress
 from hemera.inputs.source import Source
 from hemera.objects.batches import concatenate
 from hemera.objects.ciphertext import Ciphertext, Plaintext
@@ -229,7 +230,8 @@ class Pool(Context):
         conjugation: bool = False,
         swap_rows: bool = False,
         galois_level: int | None = None,
-        plan: Needs | Iterable[Needs] = (),
+        plan: KeyNeeds | Iterable[KeyNeeds] = (),
+        progress: Progress = None,
     ) -> Keys:
         """Keys for a server, on the member of the secret key: see `Context.generate_keys`."""
         made: Keys = self._at_secret(
@@ -245,6 +247,7 @@ class Pool(Context):
                 swap_rows=swap_rows,
                 galois_level=galois_level,
                 plan=plan,
+                progress=progress,
             ),
         )
         return made

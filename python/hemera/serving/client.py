@@ -14,6 +14,7 @@ import numpy as np
 
 from hemera._process import Lock
 from hemera.errors import FormatError, MismatchError
+from hemera.inputs.progress import Progress
 from hemera.inputs.source import Source
 from hemera.parameters import check_security
 from hemera.serving.interface import Interface
@@ -21,7 +22,7 @@ from hemera.serving.local_model import LocalModel, no_pickle
 from hemera.serving.remote_comparisons import RemoteThresholdIndex, RemoteTopIndex
 from hemera.serving.remote_index import AnyRemoteIndex, RemoteIndex
 from hemera.serving.remote_keys import RemoteKeys
-from hemera.serving.transport import Progress, Transport
+from hemera.serving.transport import Transport
 from hemera.serving.wire import KEYS_HEADER, read_body, write_body
 
 __all__ = ["Client", "LocalModel", "Progress"]
@@ -54,7 +55,8 @@ class Client:
         certificates: a file of certificates to trust instead of the usual ones, for https.
         seconds: how long to wait for an answer.
         patience: how long to try again, in seconds, while the server is busy or not to be reached.
-        progress: called while keys are sent and rows are predicted.
+        progress: called while keys are made ("keys") and sent ("upload"), and rows are predicted. An
+            exception that it raises ends the work.
         security: bits (128, 192, 256) that a model's parameters must have. The server chooses them, so
             `predict` refuses weaker ones before it encrypts; None: any.
 
@@ -74,7 +76,7 @@ class Client:
         certificates: str | os.PathLike[str] | None = None,
         seconds: float = 300.0,
         patience: float = 60.0,
-        progress: Progress | None = None,
+        progress: Progress = None,
         security: int | None = 128,
     ) -> None:
         check_security(security)
@@ -257,7 +259,7 @@ class Client:
                     _path("models", name),
                     name,
                     local.secret_key,
-                    local.generate_keys,
+                    functools.partial(local.generate_keys, self._transport.progress),
                     limit=limits.get("key_bytes"),
                     folder=self._folder,
                 )

@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 import hemera
 from hemera._process import cached_property
 from hemera.errors import FormatError, MismatchError
+from hemera.inputs.progress import Progress
 from hemera.objects.ciphertext import Ciphertext
 from hemera.objects.context import Context
 from hemera.objects.keys import Keys, SecretKey
@@ -57,8 +58,9 @@ class Interface:
             return [None] * len(self.inputs)
         return [spec.level for spec in self.inputs]
 
-    def generate_keys(self, ctx: Context, secret_key: SecretKey) -> Keys:
+    def generate_keys(self, ctx: Context, secret_key: SecretKey, progress: Progress = None) -> Keys:
         """The evaluation keys that the model needs, and no others; they can not encrypt or decrypt.
+        `progress` is that of `Context.generate_keys`.
 
         Raises:
             MismatchError: for a context of other parameters.
@@ -68,7 +70,7 @@ class Interface:
                 f"generate_keys: the model is for {self.params!r}, and the context has {ctx.params!r}; make "
                 "a Context of the model's params"
             )
-        return self.keys.generate(ctx, secret_key)
+        return self.keys.generate(ctx, secret_key, progress)
 
     def encode(self, rows: Any) -> list[NDArray[Any]]:
         """What to encrypt: for each input an array of shape (requests, *shape, slots), or (*shape, slots) for

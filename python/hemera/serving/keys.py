@@ -7,7 +7,9 @@ from dataclasses import astuple, dataclass, field, replace
 from typing import Any
 
 from hemera import _core, circuits
+from hemera.circuits.needs import KeyNeeds
 from hemera.errors import ParameterError
+from hemera.inputs.progress import Progress
 from hemera.objects.context import Context
 from hemera.objects.keys import Keys, SecretKey
 from hemera.parameters import Parameters
@@ -58,6 +60,15 @@ class OwnKey:
         }
         element = elements.get(self.use, 1)
         return _core.key_need(ctx.params._native, _POWERS[self.use], element, self.level, self.special)
+
+
+@dataclass(frozen=True)
+class _ListedKeys(KeyNeeds):
+    needs: list[_core.KeyNeed]
+
+    @property
+    def needed_keys(self) -> list[_core.KeyNeed]:
+        return self.needs
 
 
 @dataclass(frozen=True)
@@ -166,11 +177,12 @@ class KeyList:
             needs.append(_core.key_need(params, 2, 1, self.relinearization))
         return needs + [each.need(ctx) for each in self.own]
 
-    def generate(self, ctx: Context, secret_key: SecretKey) -> Keys:
+    def generate(self, ctx: Context, secret_key: SecretKey, progress: Progress = None) -> Keys:
         """The keys, with those of `plans`; see `Context.generate_keys`."""
-        plans = self.plans(ctx.params)
-        keys = ctx.generate_keys(secret_key, public_key=False, relinearization=False, plan=plans)
-        return keys | Keys(_core.generate_needed_keys(secret_key._native, self.needs(ctx)), ctx)
+        plans = [*self.plans(ctx.params), _ListedKeys(self.needs(ctx))]
+        return ctx.generate_keys(
+            secret_key, public_key=False, relinearization=False, plan=plans, progress=progress
+        )
 
     # --- As data. ---
 

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hemera.errors import FormatError, MismatchError
+from hemera.inputs.progress import Progress
 from hemera.objects.ciphertext import Ciphertext
 from hemera.objects.context import Context
 from hemera.objects.keys import SecretKey
@@ -66,10 +67,11 @@ class LocalModel:
             raise MismatchError(f"{path} is no secret key")
         return found
 
-    def generate_keys(self) -> bytes:
+    def generate_keys(self, progress: Progress = None) -> bytes:
         """The file of evaluation keys, which goes to the server. SecurityError where a key is over a modulus
-        of less security than is asked for: levels of circuits are no part of the parameters' own class."""
-        keys = self.interface.generate_keys(self.context, self.secret_key)
+        of less security than is asked for: levels of circuits are no part of the parameters' own class.
+        `progress` is that of `Context.generate_keys`."""
+        keys = self.interface.generate_keys(self.context, self.secret_key, progress)
         require_security(
             keys.security, self._security, f"the evaluation keys of the model {self.interface.name!r} have"
         )

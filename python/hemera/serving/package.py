@@ -19,6 +19,7 @@ from hemera.errors import (
     MissingKeyError,
     ParameterError,
 )
+from hemera.inputs.progress import Progress
 from hemera.inputs.source import write_bytes
 from hemera.objects.context import Context
 from hemera.objects.cost import Cost
@@ -154,9 +155,9 @@ class Package:
         """What a server shows of it, as JSON takes it: the interface, and digest and bytes of the file."""
         return {**self._interface.describe(), "digest": self.digest, "bytes": len(self._bytes)}
 
-    def generate_keys(self, ctx: Context, secret_key: SecretKey) -> Keys:
+    def generate_keys(self, ctx: Context, secret_key: SecretKey, progress: Progress = None) -> Keys:
         """The evaluation keys that it needs: see `Interface.generate_keys`."""
-        return self._interface.generate_keys(ctx, secret_key)
+        return self._interface.generate_keys(ctx, secret_key, progress)
 
     def cost(self, requests: int | None = None, *, device: str | None = None, threads: int = 1) -> Cost:
         """What a run on encrypted inputs costs with the keys of `generate_keys`: counted by a run without

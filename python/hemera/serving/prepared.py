@@ -11,6 +11,7 @@ import numpy as np
 from hemera import _core
 from hemera.circuits.needs import size_text
 from hemera.errors import LevelError, MismatchError, NoiseError, ScaleError
+from hemera.inputs.progress import Progress
 from hemera.objects.ciphertext import Ciphertext
 from hemera.objects.context import Context
 from hemera.objects.evaluator import Evaluator
@@ -111,13 +112,17 @@ class PreparedModel:
             raise MismatchError(f"the keys belong to {keys.context!r}, not to {self._context!r}")
         return self._inner.bind(keys if keys.context is self._inner else keys.to(self._inner))
 
-    def run(self, keys: Evaluator | Keys, inputs: Sequence[Ciphertext]) -> list[Ciphertext]:
+    def run(
+        self, keys: Evaluator | Keys, inputs: Sequence[Ciphertext], progress: Progress = None
+    ) -> list[Ciphertext]:
         """The outputs, encrypted, as small as they can be sent.
 
         Args:
             keys: `bind(keys)`, or keys (or another evaluator of them), which are bound for this one call.
             inputs: one ciphertext for each input, of shape (*requests, *shape of the input): any number of
                 requests at once, the same for all inputs.
+            progress: called with "run", the number of the program's operations that are done, and the number
+                of all. An exception that it raises ends the run.
 
         Returns:
             One ciphertext for each output, of shape (*requests, *shape of the output), in `context`: what
@@ -134,22 +139,27 @@ class PreparedModel:
             ev = keys if keys.context is self._inner else self.bind(keys.keys)
         else:
             ev = self.bind(keys)
-        return self._run(ev, inputs)
+        return self._run(ev, inputs, progress)
 
-    def _run(self, ev: Evaluator, inputs: Sequence[Ciphertext]) -> list[Ciphertext]:
+    def _run(
+        self, ev: Evaluator, inputs: Sequence[Ciphertext], progress: Progress = None
+    ) -> list[Ciphertext]:
         program = self._program
-        values = self._evaluated(self._taken(ev, inputs), [ev] * len(program.nodes))
+        values = self._evaluated(self._taken(ev, inputs), [ev] * len(program.nodes), progress)
         # How much noise there is in what another library encrypted, nobody knows.
         known = program.scheme == "ckks" or all(x.guaranteed_noise_budget > 0 for x in inputs)
         return [self._given(ev, values[at], known) for at in program.outputs]
 
     def _evaluated(
-        self, inputs: Sequence[Ciphertext], evaluators: Sequence[Evaluator]
+        self, inputs: Sequence[Ciphertext], evaluators: Sequence[Evaluator], progress: Progress = None
     ) -> list[Ciphertext | None]:
         """The values of the program, of inputs at their levels, each operation by its own evaluator. None:
         what no operation or output takes any more."""
         values: list[Ciphertext | None] = list(inputs)
+        count = len(evaluators)
         for number, (node, ev) in enumerate(zip(self._program.nodes, evaluators, strict=True)):
+            if progress is not None:
+                progress("run", number, count)
             at = len(values)
             running = Running(ev, self._plans[number])
             result = node.operation.run(running, *self._operands(values, node.operands))
@@ -159,6 +169,8 @@ class PreparedModel:
             for operand in node.operands:
                 if self._last_use[operand] <= number:
                     values[operand] = None
+        if progress is not None:
+            progress("run", count, count)
         return values
 
     def examples(self, requests: Sequence[int] = ()) -> list[Ciphertext]:

@@ -5,23 +5,21 @@ from __future__ import annotations
 import os
 import re
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from hemera import errors
 from hemera._extras import how_to_install
 from hemera._process import OfProcess, Process
 from hemera.errors import FormatError, ParameterError
+from hemera.inputs.progress import Progress
 from hemera.serving.problems import ServerError, error_of
 from hemera.serving.wire import OCTETS
 
 if TYPE_CHECKING:
     import httpx
 
-__all__ = ["Progress", "Transport"]
-
-Progress = Callable[[str, int, int], None]
-"""Called with what is done ("upload", "predict", "search"), how much of it, and how much there is."""
+__all__ = ["Transport"]
 
 _PIECE = 1 << 20
 _LONGEST_PAUSE = 30.0
@@ -53,7 +51,7 @@ class Transport:
         certificates: str | os.PathLike[str] | None,
         seconds: float,
         patience: float,
-        progress: Progress | None,
+        progress: Progress,
     ) -> None:
         try:
             import httpx

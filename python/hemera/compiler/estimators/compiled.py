@@ -13,6 +13,7 @@ from hemera.compiler.agreement import Agreement, agreement
 from hemera.compiler.approximation_errors import error_bounds
 from hemera.compiler.compiled import Compiled
 from hemera.compiler.local import Local
+from hemera.inputs.progress import Progress
 from hemera.objects.context import Context
 from hemera.serving.encodings import Table
 from hemera.serving.package import Package
@@ -38,8 +39,10 @@ class LocalEstimator:
         ParameterError: for missing or infinite values.
     """
 
-    def __init__(self, arrays: Package, table: Table, *, device: str, threads: int | None) -> None:
-        self._local = Local(arrays, device=device, threads=threads)
+    def __init__(
+        self, arrays: Package, table: Table, *, device: str, threads: int | None, progress: Progress
+    ) -> None:
+        self._local = Local(arrays, device=device, threads=threads, progress=progress)
         self._table = table
 
     @property
@@ -102,9 +105,9 @@ class CompiledEstimator(Compiled):
         ranges: a bound. Encryption adds the noise of the parameters."""
         return max(float(own.max()) for own in error_bounds(self._program))
 
-    def local(self, *, device: str = "cpu", threads: int | None = None) -> Any:
+    def local(self, *, device: str = "cpu", threads: int | None = None, progress: Progress = None) -> Any:
         """Both parties in this process: a `LocalEstimator`."""
-        return LocalEstimator(self._arrays, self._table, device=device, threads=threads)
+        return LocalEstimator(self._arrays, self._table, device=device, threads=threads, progress=progress)
 
     def check(self, *samples: Any, encrypted: int = 1, threads: int | None = None) -> Agreement:
         """The scores of the compiled program next to the exact ones.

@@ -11,6 +11,7 @@ from hemera import bfv
 from hemera.compiler.local import Local
 from hemera.compiler.packaged import Packaged
 from hemera.errors import ParameterError
+from hemera.inputs.progress import Progress
 from hemera.objects.context import Context
 from hemera.serving.estimators import is_exactly, steps_of
 from hemera.serving.package import Package
@@ -38,8 +39,8 @@ def is_boosted(what: Any) -> bool:
 class LocalTrees:
     """Both parties in this process: `predict` of encrypted rows."""
 
-    def __init__(self, package: Package, *, device: str, threads: int | None) -> None:
-        self._local = Local(package, device=device, threads=threads)
+    def __init__(self, package: Package, *, device: str, threads: int | None, progress: Progress) -> None:
+        self._local = Local(package, device=device, threads=threads, progress=progress)
 
     @property
     def context(self) -> Context:
@@ -70,9 +71,11 @@ class CompiledTrees(Packaged):
         """`predict` of rows in the clear, by the compiled program."""
         return np.asarray(self._package.evaluate_clear(rows))[: len(rows)]
 
-    def local(self, *, device: str = "cpu", threads: int | None = None) -> LocalTrees:
+    def local(
+        self, *, device: str = "cpu", threads: int | None = None, progress: Progress = None
+    ) -> LocalTrees:
         """Both parties in this process."""
-        return LocalTrees(self._package, device=device, threads=threads)
+        return LocalTrees(self._package, device=device, threads=threads, progress=progress)
 
     def __repr__(self) -> str:
         return f"<CompiledTrees {self._package.name!r}: {self.params!r}>"

@@ -27,6 +27,7 @@ from hemera.compiler.tables.results import Frame, Result, labelled
 from hemera.compiler.tables.spec import TableSpec
 from hemera.compiler.tables.table import Table
 from hemera.errors import ParameterError
+from hemera.inputs.progress import Progress
 from hemera.objects.context import Context
 
 __all__ = ["CompiledTable", "LocalTable", "TableAgreement", "compile_table"]
@@ -122,9 +123,9 @@ def _with_missing(values: Mapping[str, Values]) -> Values:
 class LocalTable:
     """Both parties in this process: statistics of tables, encrypted under a fresh secret key."""
 
-    def __init__(self, plan: CompiledTable, *, device: str, threads: int | None) -> None:
+    def __init__(self, plan: CompiledTable, *, device: str, threads: int | None, progress: Progress) -> None:
         self._plan = plan
-        self._local = Local(plan.package, device=device, threads=threads)
+        self._local = Local(plan.package, device=device, threads=threads, progress=progress)
 
     @property
     def context(self) -> Context:
@@ -263,9 +264,11 @@ class CompiledTable(Packaged):
         """
         return self._readings.finished(self._by_name(outputs), pandas=is_of_pandas(frame))
 
-    def local(self, *, device: str = "cpu", threads: int | None = None) -> LocalTable:
+    def local(
+        self, *, device: str = "cpu", threads: int | None = None, progress: Progress = None
+    ) -> LocalTable:
         """Both parties in this process."""
-        return LocalTable(self, device=device, threads=threads)
+        return LocalTable(self, device=device, threads=threads, progress=progress)
 
     def clear(self, frame: Any) -> Any:
         """The function's results of a table in the clear."""
