@@ -327,3 +327,20 @@ def test_keyword_choices(party: Any) -> None:
         party.ctx.generate_keys(party.sk, galois_level=-1)
     with pytest.raises(TypeError, match="SecretKey"):
         party.ctx.decrypt(party.ev.encrypt([1]), party.ev.keys)
+
+
+@pytest.mark.parametrize(("scheme", "most"), [("ckks", 1 << 16), ("bfv", 1 << 17), ("bgv", 1 << 17)])
+@pytest.mark.parametrize("beyond", [0, 1])
+def test_parameters_that_errors_name_can_be_made(scheme: str, most: int, beyond: int, parties: Any) -> None:
+    party = parties(scheme)
+    make = getattr(hm, scheme).Parameters.for_circuit
+    with pytest.raises(errors.ParameterError, match=f"{most + beyond} values do not fit") as told:
+        party.ev.encrypt(np.zeros(most + beyond, np.int64))
+    advised = re.search(r"for_circuit\(\.\.\., slots=(\d+)\)", str(told.value))
+    if beyond:
+        assert advised is None
+        with pytest.raises(errors.ParameterError):
+            make(depth=0, slots=most + beyond)
+    else:
+        assert advised is not None
+        assert make(depth=0, slots=int(advised[1])).max_slots >= most

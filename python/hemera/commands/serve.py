@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import functools
 import re
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -216,6 +217,10 @@ def _on_cluster(address: str, replicas: int | None) -> Callable[[Home, Settings]
     return functools.partial(on_cluster, address=address, replicas=replicas)
 
 
+def _print_address(url: str) -> None:
+    print(f"Serving at {url} (Ctrl-C stops it)", flush=True)
+
+
 def run(options: argparse.Namespace) -> int:
     home = open_home(options.home)
     if options.add_model:
@@ -264,5 +269,7 @@ def run(options: argparse.Namespace) -> int:
             port=options.port,
             certificate=options.tls_certificate,
             certificate_key=options.tls_key,
+            # Where somebody looks; else the log has it.
+            listening=_print_address if sys.stdout.isatty() else None,
         )
     return 0

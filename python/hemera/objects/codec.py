@@ -32,6 +32,8 @@ from hemera.inputs.encoding import (
 from hemera.parameters import Parameters
 
 _OF_FILLING = ", or say fill=True (ev.multiply(x, array, fill=True)) to append zeros"
+_MOST_SLOTS = 1 << 17
+"""Of BFV and BGV in the largest ring; CKKS has half as many."""
 _NUMBERS_KEPT = 16
 """Encoded numbers of one context."""
 
@@ -267,11 +269,15 @@ class Codec(ABC):
         room = self._params.max_slots if encoding == "slots" else degree
         if not 0 < room < count:  # without slots the core reports the reason
             return
+        largest = _MOST_SLOTS >> (self._params.scheme == "ckks")  # of any parameters
         raise _core.ParameterError(
             f"encode: {count} values do not fit in the {room} {encoding} of one plaintext of degree "
-            f"{degree}; give them as {-(-count // room)} rows, an array of shape (..., {room}), or use "
-            "parameters of a larger degree"
-            + (f": for_circuit(..., slots={count})" if encoding == "slots" else "")
+            f"{degree}; give them as {-(-count // room)} rows, an array of shape (..., {room})"
+            + (
+                f", or use for_circuit(..., slots={count})"
+                if encoding == "slots" and count <= largest
+                else ""
+            )
         )
 
     def _type_of(self, plaintext: _core.Plaintext, dtype: DTypeLike | None) -> DTypeLike | None:

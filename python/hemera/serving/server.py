@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import signal
 import socket
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, cast
 
@@ -72,6 +73,7 @@ def serve(
     port: int,
     certificate: Path | None = None,
     certificate_key: Path | None = None,
+    listening: Callable[[str], object] | None = None,
 ) -> int:
     """Serve until the process gets SIGINT or SIGTERM; requests that run are answered before it ends.
 
@@ -81,6 +83,7 @@ def serve(
         port: 0: any that is free; the log's line "listening" tells it.
         certificate: PEM file with the certificate and those that it rests on, for TLS.
         certificate_key: PEM file with its key.
+        listening: called with the server's address, a URL, when it listens.
 
     Returns:
         The exit status.
@@ -96,7 +99,11 @@ def serve(
     if certificate is not None:
         options = {"ssl_certfile": str(certificate), "ssl_keyfile": str(certificate_key)}
     with listen(host, port) as listener:
-        log("listening", host=host, port=listener.getsockname()[1], tls=certificate is not None)
+        bound = listener.getsockname()[1]
+        log("listening", host=host, port=bound, tls=certificate is not None)
+        if listening is not None:
+            name = f"[{host}]" if ":" in host else host
+            listening(f"http{'' if certificate is None else 's'}://{name}:{bound}")
         if certificate is None and host not in _LOOPBACK:
             log("readable", level=logging.WARNING, why="without TLS, whoever is between reads tokens")
         server = make_server(service, listener, host=host, port=port, **options)

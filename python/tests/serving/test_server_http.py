@@ -6,7 +6,13 @@ import contextlib
 import importlib.util
 import json
 import logging
+import os
+import pty
+import re
+import signal
 import socket
+import subprocess
+import sys
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -243,3 +249,22 @@ def test_tls(home: Home, tls: tuple[str, str]) -> None:
         with client_of(process.url, token, patience=0) as client, pytest.raises(ServerError, match="reached"):
             client.models()  # nobody vouches for the certificate
         assert process.stop() == 0
+
+
+def test_a_terminal_shows_the_address_and_a_file_does_not(home: Home) -> None:
+    ours, theirs = pty.openpty()
+    given = [sys.executable, "-m", "hemera", "serve", str(home.root), "--port", "0"]
+    with subprocess.Popen(given, stdout=theirs, stderr=subprocess.DEVNULL) as shown:
+        os.close(theirs)
+        line = os.read(ours, 200).decode()
+        found = re.fullmatch(r"Serving at (http://127\.0\.0\.1:\d+) \(Ctrl-C stops it\)\s*", line)
+        assert found is not None, line
+        assert httpx.get(found[1] + "/health", trust_env=False).status_code in (200, 503)
+        shown.send_signal(signal.SIGINT)
+        assert shown.wait(30) == 0
+    os.close(ours)
+    with subprocess.Popen(given, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as logged:
+        assert logged.stderr is not None
+        assert '"listening"' in next(line for line in logged.stderr if "listening" in line)
+        logged.send_signal(signal.SIGTERM)
+        assert logged.communicate(timeout=30)[0] == ""

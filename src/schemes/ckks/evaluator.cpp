@@ -46,7 +46,7 @@ void require_room(const rlwe::Context& context, double scale, std::size_t level,
   if (std::log2(scale) + 1 > context.base(level).log2()) {
     throw LevelError(std::string(operation) + ": no level is left: the result's scale " + scale_text(scale) +
                      " does not fit the " + decimal(context.base(level).log2()) + " bits of level " +
-                     std::to_string(level) + "; use parameters of more depth");
+                     std::to_string(level) + "; use parameters of more depth, or bootstrap before");
   }
 }
 
