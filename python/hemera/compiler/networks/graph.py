@@ -2,29 +2,39 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from hemera.compiler.networks.operators import OPERATORS, Attributes
-from hemera.errors import Error, FormatError, ParameterError
+from hemera.arrays.array import Array
+from hemera.arrays.recorder import MOST_ELEMENTS
+from hemera.compiler.networks.kinds import DTYPES, UNKNOWN, converted, is_real, limits_of
+from hemera.compiler.networks.meanings import Attributes, Meaning
+from hemera.compiler.networks.tensors import MOST_KEPT
+from hemera.errors import Error, FormatError, ParameterError, RangeError
 
 __all__ = ["Graph", "Node"]
 
 Values = NDArray[Any]
-Replacements = Mapping[str, Callable[..., Any]]
 
+_LEAST_MADE, _MOST_MADE = 1 << 20, 1 << 24
+_MADE_OF_GIVEN = 64
+"""Elements that a network makes of an input: so many for each element of its inputs and constants, within the
+two limits before."""
+_SLACK = 0.25
+_TAKEN = {"reals": "real numbers", "integers": "numbers", "all": "values"}
 _MALFORMED = (
     ArithmeticError,
     AttributeError,
     IndexError,
     KeyError,
+    NotImplementedError,
     TypeError,
     ValueError,
-    NotImplementedError,
 )
 """What NumPy and the operators raise of operands that do not fit."""
 
@@ -33,11 +43,15 @@ _MALFORMED = (
 class Node:
     """One operator: results by name, of values by name ("": left out)."""
 
-    operator: str
-    name: str
+    title: str
+    """For messages."""
     inputs: tuple[str, ...]
     outputs: tuple[str, ...]
-    attributes: Attributes = field(default_factory=dict)
+    meaning: Meaning | None
+    """None: `own` stands for it."""
+    attributes: Attributes = field(default_factory=Attributes)
+    own: Callable[..., Any] | None = None
+    """The function that was given in its place."""
 
 
 @dataclass(frozen=True)
@@ -49,26 +63,48 @@ class Graph:
 
     source: str
     """The file, for messages."""
-    inputs: tuple[tuple[str, tuple[int, ...] | None], ...]
-    """Names, and shapes of one sample; None: unknown."""
+    inputs: tuple[tuple[str, tuple[int | None, ...] | None], ...]
+    """Names, and shapes with the axis of samples; None: unknown."""
     outputs: tuple[str, ...]
     nodes: tuple[Node, ...]
     constants: Mapping[str, Values]
-    replace: Replacements = field(default_factory=dict)
+    kinds: Mapping[str, str]
+    """The type of each value by its name."""
 
-    def require_known(self) -> None:
-        """ParameterError that names all operators which are not there."""
-        missing: dict[str, str] = {}
+    def folded(self) -> Graph:
+        """With what depends on no input as constants.
+
+        Raises:
+            ParameterError: for constants that take too many bytes.
+            FormatError: for operators whose operands do not fit.
+        """
+        values, left = dict(self.constants), []
+        kept = sum(each.nbytes for each in values.values())
         for node in self.nodes:
-            if node.operator not in OPERATORS and node.operator not in self.replace:
-                missing.setdefault(node.operator, node.name)
-        if missing:
-            where = ", ".join(f"{operator} (node {name!r})" for operator, name in missing.items())
-            raise ParameterError(
-                f"{self.source}: no operators {where}. Give functions on arrays for them, "
-                f'replace={{"{next(iter(missing))}": function}}, or export the network with others; '
-                "docs/compile-networks.md lists those that are there"
-            )
+            if node.meaning is None or any(name and name not in values for name in node.inputs):
+                left.append(node)
+                continue
+            operands = [values[name] if name else None for name in node.inputs]
+            width = DTYPES[self._held(node.outputs[0])].itemsize
+            kept += width * self._size(node, operands)
+            if kept > MOST_KEPT:
+                raise ParameterError(
+                    f"{self.source}, {node.title}: constants take {kept} bytes with its result, and at most "
+                    f"{MOST_KEPT} are taken"
+                )
+            for name, found in zip(node.outputs, self._run(node, operands), strict=False):
+                values[name] = self._constant(name, found)
+        used = {name for node in left for name in node.inputs} | set(self.outputs)
+        constants = {name: each for name, each in values.items() if name in used}
+        return replace(self, nodes=tuple(left), constants=constants)
+
+    def _held(self, name: str) -> str:
+        """The type as which a constant is held."""
+        kind = self.kinds.get(name, UNKNOWN)
+        return "double" if kind == UNKNOWN else kind
+
+    def _constant(self, name: str, value: Any) -> Any:
+        return converted(np.asarray(value), self._held(name))
 
     def __call__(self, *arrays: Any) -> Any:
         """The results for one sample, or samples one after the other if inputs have a further axis in front:
@@ -76,19 +112,14 @@ class Graph:
 
         Raises:
             FormatError: for operators whose operands do not fit.
-            ParameterError, RangeError, MismatchError, TypeError: of an operator, with its name.
+            ParameterError, RangeError, MismatchError: of an operator, with its name.
         """
-        values: dict[str, Any] = dict(self.constants)
+        given = {}
         for (name, shape), array in zip(self.inputs, arrays, strict=True):
-            if isinstance(array, np.ndarray) and shape is not None and array.ndim == len(shape) + 1:
+            if isinstance(array, np.ndarray) and shape is not None and array.ndim == len(shape):
                 return self._of_several(arrays)
-            values[name] = array[None]
-        for node in self.nodes:
-            results = self._run(node, [values[name] if name else None for name in node.inputs])
-            if len(results) < len(node.outputs):
-                raise FormatError(f"{self.source}: {_title(node)} gives {len(results)} results")
-            values.update(zip(node.outputs, results, strict=False))
-        found = {name: _sample(values[name]) for name in self.outputs}
+            given[name] = array[None]
+        found = {name: _sample(value) for name, value in self.values(given).items()}
         return found if len(found) > 1 else next(iter(found.values()))
 
     def _of_several(self, arrays: Sequence[Any]) -> Any:
@@ -97,23 +128,125 @@ class Graph:
             return {name: np.stack([row[name] for row in rows]) for name in rows[0]}
         return np.stack(rows)
 
-    def _run(self, node: Node, operands: list[Any]) -> Sequence[Any]:
-        own = self.replace.get(node.operator)
+    def values(self, given: Mapping[str, Any]) -> dict[str, Any]:
+        """The results by name, of inputs by name with the axis of samples. Errors: see `__call__`."""
+        values = {**self.constants, **{name: self._given(name, each) for name, each in given.items()}}
+        known = sum(int(each.size) for each in values.values())
+        most, made = min(_MOST_MADE, max(_LEAST_MADE, _MADE_OF_GIVEN * known)), 0
+        for node in self.nodes:
+            operands = [values[name] if name else None for name in node.inputs]
+            if node.meaning is not None:
+                made += self._size(node, operands)
+            if made > most:
+                raise ParameterError(
+                    f"{self.source}, {node.title}: with its result there are {made} elements, {8 * made} "
+                    f"bytes, of {known} in the inputs and constants; at most {most} are made"
+                )
+            for name, found in zip(node.outputs, self._run(node, operands), strict=False):
+                values[name] = found
+        return {name: values[name] for name in self.outputs}
+
+    def _given(self, name: str, value: Any) -> Any:
+        """An input in its type; floats as they are."""
+        kind = self.kinds[name]
+        if isinstance(value, Array) or is_real(kind):
+            return value
+        found = converted(value, kind)
+        if not (found == value).all():
+            raise ParameterError(f"{self.source}: the input {name!r} takes {kind}, and not fractions")
+        return found
+
+    def _size(self, node: Node, operands: Sequence[Any]) -> int:
+        """Elements of the largest array that a node makes. ParameterError for too many."""
+        assert node.meaning is not None
         try:
-            if own is not None:
-                return (own(*[each for each in operands if each is not None]),)
-            found = OPERATORS[node.operator](node.attributes, *operands)
-        except Error as error:
-            raise type(error)(f"{self.source}, {_title(node)}: {error}") from error
-        except _MALFORMED as error:
-            raise FormatError(f"{self.source}, {_title(node)}: {error}") from error
-        return found if isinstance(found, (list, tuple)) else (found,)
+            size = node.meaning.size(node.attributes, *operands)
+        except _ERRORS as error:
+            raise self._told(node, error) from error
+        if size > MOST_ELEMENTS:
+            raise ParameterError(
+                f"{self.source}, {node.title}: an array of {size} elements, {8 * size} bytes; at most "
+                f"{MOST_ELEMENTS} elements are made"
+            )
+        return size
+
+    def _run(self, node: Node, operands: list[Any]) -> Sequence[Any]:
+        """The results of a node, integers in their types."""
+        encrypted = any(isinstance(each, Array) for each in operands)
+        try:
+            if node.meaning is None:
+                assert node.own is not None
+                return (node.own(*[each for each in operands if each is not None]),)
+            if encrypted:
+                self._require_taken(node, node.meaning, operands)
+            with np.errstate(all="ignore"):
+                found = node.meaning.run(node.attributes, *operands)
+            results = found if isinstance(found, (list, tuple)) else (found,)
+            return [
+                self._typed(name, each) if name else each
+                for name, each in zip(node.outputs, results, strict=False)
+            ]
+        except TypeError as error:
+            if not encrypted:
+                raise self._told(node, error) from error
+            raise ParameterError(f"{self.source}, {node.title}: {error}") from error
+        except _ERRORS as error:
+            raise self._told(node, error) from error
+
+    def _told(self, node: Node, error: Exception) -> Error:
+        """The error with the node's name."""
+        kind = type(error) if isinstance(error, Error) else FormatError
+        return kind(f"{self.source}, {node.title}: {error}")
+
+    def _require_taken(self, node: Node, meaning: Meaning, operands: Sequence[Any]) -> None:
+        """ParameterError for encrypted values of a type for which an operator is not right, and for plain
+        ones that are not finite next to them."""
+        for name, each in zip(node.inputs, operands, strict=True):
+            if each is None:
+                continue
+            kind = self.kinds[name]
+            if isinstance(each, Array):
+                if not (
+                    is_real(kind) or meaning.takes == "all" or (meaning.takes != "reals" and kind != "bool")
+                ):
+                    raise ParameterError(
+                        f"{name!r} are encrypted values of {kind}, and it takes {_TAKEN[meaning.takes]}: "
+                        "cast them to float before"
+                    )
+            elif each.dtype.kind == "f" and not np.isfinite(each).all():
+                raise ParameterError(
+                    f"{name!r} has infinite numbers, or what is no number, next to encrypted values: a mask "
+                    "of -inf does as much with a number far below the values, such as -100"
+                )
+
+    def _typed(self, name: str, value: Any) -> Any:
+        """A result as its type has it: plain integers wrap around, and encrypted ones must not."""
+        kind = self.kinds[name]
+        if is_real(kind):
+            return value
+        if not isinstance(value, Array):
+            return converted(np.asarray(value), kind)
+        least, most = limits_of(kind)
+        low, high = value.range
+        if low < least - _SLACK or high > most + _SLACK:
+            raise RangeError(
+                f"encrypted values from {low:g} to {high:g}, and {kind} is from {least} to {most}: give the "
+                "inputs a narrower range (range=, or calibrate=), or the network a larger type"
+            )
+        return value
 
 
-def _title(node: Node) -> str:
-    return f"{node.operator} {node.name!r}"
+_ERRORS = (Error, *_MALFORMED)
 
 
 def _sample(value: Any) -> Any:
     """Without the axis of one sample."""
     return value[0] if value.ndim and value.shape[0] == 1 else value
+
+
+def sample_shape(shape: tuple[int | None, ...] | None) -> tuple[int, ...] | None:
+    """Without the axis of samples; None where an extent is unknown."""
+    known = [] if shape is None else [each for each in shape[1:] if each is not None]
+    if not shape or len(known) + 1 < len(shape) or math.prod(known) > MOST_ELEMENTS:
+        return None
+    return tuple(known)

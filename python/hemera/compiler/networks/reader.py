@@ -2,39 +2,36 @@
 
 from __future__ import annotations
 
+import dataclasses
 import importlib
-import math
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from hemera._extras import how_to_install
-from hemera.arrays.recorder import MOST_ELEMENTS
 from hemera.compiler import compiled
 from hemera.compiler.compiled import Compiled
-from hemera.compiler.networks.graph import Graph, Node
-from hemera.errors import FileError, FormatError, ParameterError
+from hemera.compiler.networks.graph import Graph, sample_shape
+from hemera.compiler.networks.inlining import Call, calls_of
+from hemera.compiler.networks.kinds import KINDS, is_real
+from hemera.compiler.networks.resolving import Replacements, Resolver
+from hemera.compiler.networks.tensors import MOST_KEPT, array_of, bytes_of, text_of
+from hemera.compiler.specs import ArraySpec
+from hemera.errors import FileError, FormatError, MismatchError, ParameterError
 
 __all__ = ["compile_onnx", "graph_of"]
 
 MOST_BYTES = 1 << 28
 """Of a file."""
-_MOST_NODES = 1 << 16
-_MOST_AXES = 16
-_WIDTHS = {1: 4, 2: 1, 3: 1, 4: 2, 5: 2, 6: 4, 7: 8, 9: 1, 10: 2, 11: 8, 12: 4, 13: 8, 16: 2}
-"""Bytes of a number by its kind (onnx.TensorProto.DataType): floats, integers and truth values."""
-_ATTRIBUTES = {1: "f", 2: "i", 3: "s", 4: "t", 6: "floats", 7: "ints"}
-"""The field of an attribute by its kind (onnx.AttributeProto.AttributeType)."""
 
 
 def compile_onnx(
     what: Any,
     *inputs: Any,
-    replace: Mapping[str, Callable[..., Any]] | None = None,
+    replace: Replacements | None = None,
     **options: Any,
 ) -> Compiled:
     """Compile a network of an ONNX file into an encrypted program.
@@ -47,36 +44,57 @@ def compile_onnx(
 
     Args:
         what: a path, the file's bytes, or an `onnx.ModelProto`.
-        inputs: as of functions, by the order of the network's inputs; none: of the shapes in the file.
-        replace: functions on arrays, by the name of the operator that they stand for.
+        inputs: as of functions, by the order of the network's inputs; none: of the shapes in the file. Those
+            of integers and truth values have the step 1.
+        replace: functions on arrays, by the name of the operator that they stand for; of other domains than
+            ONNX's "domain::name".
         options: those of `hemera.compiler.compiled.compile`. `calibrate=` gives the ranges.
 
     Raises:
         FileError: for a file that can not be read.
         FormatError: for one that is no network, or whose operators do not fit each other.
-        ParameterError: for operators that are not there, and as `compile`.
+        ParameterError: for operators, or versions of them, that are not there, for values that take too many
+            bytes, and as `compile`.
         MismatchError: for inputs of other shapes than the network's.
     """
     graph = graph_of(what, replace or {})
-    graph.require_known()
-    given = inputs or [np.zeros(_known_shape(graph, name, shape)) for name, shape in graph.inputs]
+    given = inputs or [None] * len(graph.inputs)
     if len(given) != len(graph.inputs):
         names = ", ".join(name for name, _ in graph.inputs)
         raise ParameterError(f"{graph.source}: {len(given)} inputs are given, and there are: {names}")
+    specs = [_spec(graph, name, shape, own) for (name, shape), own in zip(graph.inputs, given, strict=True)]
     name = options.pop("name", None) or Path(graph.source).stem
-    return compiled.compile(graph, *given, name=name, **options)
+    return compiled.compile(graph, *specs, name=name, **options)
 
 
-def _known_shape(graph: Graph, name: str, shape: tuple[int, ...] | None) -> tuple[int, ...]:
-    if shape is None:
-        raise ParameterError(
-            f"{graph.source}: the shape of input {name!r} is not in the file; give an example of it, or an "
-            "ArraySpec, without the axis of samples"
+def _spec(graph: Graph, name: str, shape: tuple[int | None, ...] | None, given: Any) -> ArraySpec:
+    """Of an input of the network, as it was given."""
+    if given is None:
+        known = sample_shape(shape)
+        if known is None:
+            raise ParameterError(
+                f"{graph.source}: the shape of input {name!r} is not in the file; give an example of it, or "
+                "an ArraySpec, without the axis of samples"
+            )
+        given = ArraySpec(known)
+    spec = given if isinstance(given, ArraySpec) else ArraySpec(np.shape(given))
+    whole = (1, *spec.shape)
+    if shape is not None and (
+        len(whole) != len(shape)
+        or any(own not in (None, extent) for own, extent in zip(shape[1:], whole[1:], strict=True))
+    ):
+        told = tuple("?" if extent is None else extent for extent in shape)
+        raise MismatchError(
+            f"{graph.source}: an input of shape {spec.shape} for {name!r}, which the file has with the shape "
+            f"({', '.join(map(str, told))}): its first axis is that of the samples, and inputs are of one "
+            "sample, without it"
         )
-    return shape
+    if not is_real(graph.kinds[name]) and spec.step is None:
+        return dataclasses.replace(spec, step=1)
+    return spec
 
 
-def graph_of(what: Any, replace: Mapping[str, Callable[..., Any]]) -> Graph:
+def graph_of(what: Any, replace: Replacements) -> Graph:
     """The graph of a path, bytes or a model. Errors: see `compile_onnx`."""
     try:
         onnx = importlib.import_module("onnx")
@@ -84,20 +102,26 @@ def graph_of(what: Any, replace: Mapping[str, Callable[..., Any]]) -> Graph:
         raise ParameterError(f"networks of ONNX need the package onnx: {how_to_install('onnx')}") from error
     source, model = _model(onnx, what)
     graph = model.graph
-    if len(graph.node) > _MOST_NODES or not graph.node or not graph.output:
+    if not graph.node or not graph.output:
         raise FormatError(f"{source}: no network: {len(graph.node)} operators, {len(graph.output)} results")
-    constants = {each.name: _array(onnx, source, each) for each in graph.initializer}
-    inputs = tuple(
-        (each.name, _sample_shape(each.type.tensor_type))
-        for each in graph.input
-        if each.name not in constants
-    )
+    if graph.sparse_initializer:
+        raise FormatError(f"{source}: sparse constants, which are not there; save the network with full ones")
+    if bytes_of(graph.initializer) > MOST_KEPT:
+        raise FormatError(
+            f"{source}: constants of {bytes_of(graph.initializer)} bytes; at most {MOST_KEPT} are taken"
+        )
+    constants = {text_of(each.name): array_of(onnx, source, each) for each in graph.initializer}
+    kinds = {text_of(each.name): KINDS[each.data_type] for each in graph.initializer}
+    inputs = {text_of(each.name): each for each in graph.input if text_of(each.name) not in constants}
     if not inputs:
         raise FormatError(f"{source}: no network: it has no input")
-    nodes = tuple(_node(onnx, source, each, at) for at, each in enumerate(graph.node))
-    found = Graph(source, inputs, tuple(each.name for each in graph.output), nodes, constants, dict(replace))
-    _require_order(found)
-    return found
+    kinds.update((name, _kind(source, each)) for name, each in inputs.items())
+    outputs = tuple(text_of(each.name) for each in graph.output)
+    calls = _needed(calls_of(source, model), outputs)
+    _require_order(source, inputs, constants, calls, outputs)
+    nodes = Resolver(onnx, source, replace, kinds).nodes(calls)
+    named = tuple((name, _shape(each.type.tensor_type)) for name, each in inputs.items())
+    return Graph(source, named, outputs, tuple(nodes), constants, kinds).folded()
 
 
 def _model(onnx: Any, what: Any) -> tuple[str, Any]:
@@ -121,66 +145,51 @@ def _model(onnx: Any, what: Any) -> tuple[str, Any]:
         raise FormatError(f"{source} is no ONNX file: {error}") from error
 
 
-def _sample_shape(kind: Any) -> tuple[int, ...] | None:
-    """Without the first axis; None where an extent is unknown."""
-    extents = [int(each.dim_value) for each in kind.shape.dim][1:]
-    if not kind.HasField("shape") or not kind.shape.dim or any(extent < 1 for extent in extents):
+def _kind(source: str, given: Any) -> str:
+    """The type of an input."""
+    number = given.type.tensor_type.elem_type or 1
+    if given.type.WhichOneof("value") not in (None, "tensor_type") or number not in KINDS:
+        raise FormatError(
+            f"{source}: the input {given.name!r} is no array of floats, integers or truth values"
+        )
+    return KINDS[number]
+
+
+def _shape(kind: Any) -> tuple[int | None, ...] | None:
+    """With the axis of samples; None: unknown."""
+    if not kind.HasField("shape"):
         return None
-    return tuple(extents) if math.prod(extents) <= MOST_ELEMENTS else None
+    return tuple(int(each.dim_value) if each.dim_value > 0 else None for each in kind.shape.dim)
 
 
-def _array(onnx: Any, source: str, tensor: Any) -> NDArray[Any]:
-    """A tensor of numbers as an array of float64, or of int64."""
-    count = math.prod(tensor.dims)
-    width = _WIDTHS.get(tensor.data_type)
-    if tensor.data_location == onnx.TensorProto.EXTERNAL or tensor.external_data:
-        raise FormatError(f"{source}: {tensor.name!r} is in another file; save the network as one file")
-    kind = f"{tensor.name!r} of kind {tensor.data_type} and shape {list(tensor.dims)}"
-    if width is None or len(tensor.dims) > _MOST_AXES or not 0 <= count <= MOST_ELEMENTS:
-        raise FormatError(f"{source}: {kind}: there is no such array")
-    if any(extent < 0 for extent in tensor.dims) or (
-        tensor.HasField("raw_data") and len(tensor.raw_data) != count * width
-    ):
-        raise FormatError(f"{source}: {kind} has other bytes")
-    try:
-        found = np.asarray(onnx.numpy_helper.to_array(tensor))
-        with np.errstate(all="ignore"):
-            plain = found.astype(np.int64 if found.dtype.kind in "biu" else np.float64)
-    except Exception as error:  # whatever a damaged tensor brings about
-        raise FormatError(f"{source}: {tensor.name!r}: {error}") from error
-    if plain.size != count or not np.isfinite(plain).all():
-        raise FormatError(f"{source}: {tensor.name!r} has numbers that are not finite, or too few")
-    return plain
+def _needed(calls: Sequence[Call], outputs: Iterable[str]) -> list[Call]:
+    """Without those whose results nothing takes, and without results that nothing takes."""
+    wanted, found = set(outputs), []
+    for call in reversed(calls):
+        taken = tuple(name if name in wanted else "" for name in call.outputs)
+        if any(taken):
+            found.append(dataclasses.replace(call, outputs=taken))
+            wanted.update(call.inputs)
+    return found[::-1]
 
 
-def _node(onnx: Any, source: str, node: Any, number: int) -> Node:
-    attributes: dict[str, Any] = {}
-    for each in node.attribute:
-        kind = _ATTRIBUTES.get(each.type)
-        if kind is None:
-            continue  # graphs and sparse tensors, of operators that are not there
-        value = getattr(each, kind)
-        if kind == "t":
-            value = _array(onnx, source, value)
-        elif kind == "s":
-            value = value.decode("utf-8", "replace")
-        elif kind in ("floats", "ints"):
-            value = list(value)
-        attributes[each.name] = value
-    name = node.name or f"number {number}"
-    return Node(node.op_type, name, tuple(node.input), tuple(node.output), attributes)
-
-
-def _require_order(graph: Graph) -> None:
-    """FormatError for values that are used before they are there."""
-    known = {name for name, _ in graph.inputs} | set(graph.constants)
-    for node in graph.nodes:
-        lost = [name for name in node.inputs if name and name not in known]
+def _require_order(
+    source: str,
+    inputs: Iterable[str],
+    constants: Iterable[str],
+    calls: Iterable[Call],
+    outputs: Iterable[str],
+) -> None:
+    """FormatError for values that are used before they are there, or are made twice."""
+    known = {*inputs, *constants}
+    for call in calls:
+        lost = [name for name in call.inputs if name and name not in known]
         if lost:
-            raise FormatError(
-                f"{graph.source}: {node.operator} {node.name!r} takes {lost[0]!r}, which is not there"
-            )
-        known.update(node.outputs)
-    lost = [name for name in graph.outputs if name not in known]
-    if lost:
-        raise FormatError(f"{graph.source}: the result {lost[0]!r} is not there")
+            raise FormatError(f"{source}: {call.title} takes {lost[0]!r}, which is not there")
+        for name in filter(None, call.outputs):
+            if name in known:
+                raise FormatError(f"{source}: {call.title} makes {name!r}, which is there already")
+            known.add(name)
+    gone = [name for name in outputs if name not in known]
+    if gone:
+        raise FormatError(f"{source}: the result {gone[0]!r} is not there")

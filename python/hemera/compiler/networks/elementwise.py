@@ -1,0 +1,293 @@
+"""Operators of ONNX on single numbers: arithmetic, functions, comparisons, truth values, casts."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from hemera.arrays.array import Array
+from hemera.arrays.comparisons import of_few
+from hemera.compiler.networks.kinds import KINDS, converted, is_real, limits_of
+from hemera.compiler.networks.meanings import Attributes, Meaning, Operator, largest, named, plain
+from hemera.errors import FormatError, MismatchError, ParameterError, RangeError
+
+__all__ = ["ELEMENTWISE", "quotient"]
+
+_LARGEST_HALF = 65504.0
+"""Of float16."""
+
+
+# --- Functions of one number. ---
+
+
+def _approximated(function: Callable[[Any], Any]) -> Operator:
+    """A function of single numbers, which is approximated on encrypted arrays."""
+
+    def operator(attributes: Attributes, x: Any) -> Any:
+        del attributes
+        return x.approximated(function) if isinstance(x, Array) else function(x)
+
+    return operator
+
+
+def _erf(x: Any) -> Any:
+    return np.vectorize(math.erf, otypes=[float])(x)
+
+
+def _sigmoid(attributes: Attributes, x: Any) -> Any:
+    del attributes
+    return x.sigmoid() if isinstance(x, Array) else 1 / (1 + np.exp(-x))
+
+
+def _gelu(attributes: Attributes, x: Any) -> Any:
+    def exact(v: Any) -> Any:
+        return v * (1 + _erf(v / math.sqrt(2))) / 2
+
+    def by_tanh(v: Any) -> Any:
+        return v * (1 + np.tanh(math.sqrt(2 / math.pi) * (v + 0.044715 * v**3))) / 2
+
+    functions = {"none": exact, "tanh": by_tanh}
+    if attributes["approximate"] not in functions:
+        raise FormatError(f"approximate={attributes['approximate']!r}; there are {', '.join(functions)}")
+    return _approximated(functions[attributes["approximate"]])(attributes, x)
+
+
+def _swish(attributes: Attributes, x: Any) -> Any:
+    alpha = attributes["alpha"]
+    return _approximated(lambda v: v / (1 + np.exp(-alpha * v)))(attributes, x)
+
+
+def _leaky_relu(attributes: Attributes, x: Any) -> Any:
+    alpha = attributes["alpha"]
+    return alpha * x + (1 - alpha) * np.maximum(x, 0)
+
+
+def _elu(attributes: Attributes, x: Any) -> Any:
+    alpha = attributes["alpha"]
+    return _approximated(lambda v: np.where(v > 0, v, alpha * np.expm1(np.minimum(v, 0))))(attributes, x)
+
+
+def _hard_sigmoid(attributes: Attributes, x: Any) -> Any:
+    return np.clip(attributes["alpha"] * x + attributes["beta"], 0, 1)
+
+
+def _hard_swish(attributes: Attributes, x: Any) -> Any:
+    del attributes
+    return x * np.clip(x / 6 + 0.5, 0, 1)
+
+
+def _clip(attributes: Attributes, x: Any, low: Any = None, high: Any = None) -> Any:
+    low = attributes.get("min") if low is None else plain(low, "an end of Clip").item()
+    high = attributes.get("max") if high is None else plain(high, "an end of Clip").item()
+    if low is not None and high is not None and low > high:
+        return x * 0 + high
+    return x if low is None and high is None else np.clip(x, low, high)
+
+
+# --- Arithmetic. ---
+
+
+def _divide(attributes: Attributes, x: Any, y: Any) -> Any:
+    """Of integers without the fraction."""
+    del attributes
+    if isinstance(x, Array) or isinstance(y, Array) or np.asarray(x).dtype.kind == "f":
+        return x / y
+    if not np.all(y):
+        raise ParameterError("integers are divided by 0")
+    return quotient(x, y)
+
+
+def quotient(x: Any, y: Any) -> Any:
+    """The quotient of integers, towards 0."""
+    with np.errstate(over="ignore"):
+        found, rest = np.divmod(x, y)
+        return found + ((rest != 0) & ((x < 0) != (y < 0))).astype(found.dtype)
+
+
+def _power(attributes: Attributes, x: Any, exponent: Any) -> Any:
+    del attributes
+    own = np.asarray(plain(exponent, "an exponent"))
+    if own.size == 1 and isinstance(x, Array):
+        return np.reshape(x ** own.item(), np.broadcast_shapes(x.shape, own.shape))
+    return x**own
+
+
+def _folded(function: Callable[[Any, Any], Any]) -> Operator:
+    """An operator of one or more values."""
+
+    def operator(attributes: Attributes, first: Any, *others: Any) -> Any:
+        del attributes
+        for other in others:
+            first = function(first, other)
+        return first
+
+    return operator
+
+
+def _mean(attributes: Attributes, *xs: Any) -> Any:
+    return _folded(np.add)(attributes, *xs) / len(xs)
+
+
+def _of_one_shape(operator: Operator) -> Operator:
+    """Old versions of operators of several values do not broadcast."""
+
+    def of_one_shape(attributes: Attributes, *xs: Any) -> Any:
+        if len({x.shape for x in xs}) > 1:
+            raise MismatchError(
+                f"operands of shapes {[x.shape for x in xs]}; from version 8 on they broadcast"
+            )
+        return operator(attributes, *xs)
+
+    return of_one_shape
+
+
+def _along_axis(operator: Operator) -> Operator:
+    """Before version 7 the second operand has axes of the first one, from `axis` on, or the last ones."""
+
+    def along_axis(attributes: Attributes, x: Any, y: Any) -> Any:
+        if not attributes["broadcast"]:
+            return _of_one_shape(operator)(attributes, x, y)
+        axis = attributes.get("axis", x.ndim - y.ndim)
+        after = x.ndim - axis - y.ndim
+        if not 0 <= axis <= x.ndim or after < 0:
+            raise MismatchError(f"an operand of shape {y.shape} from axis {axis} on of {x.shape}")
+        y = y.reshape((*y.shape, *(1,) * after))
+        if np.broadcast_shapes(x.shape, y.shape) != x.shape:
+            raise MismatchError(f"an operand of shape {y.shape} does not become {x.shape}")
+        return operator(attributes, x, y)
+
+    return along_axis
+
+
+def _joined_along(attributes: Attributes, x: Any, y: Any) -> int:
+    del attributes, y
+    return int(x.size)
+
+
+# --- Truth values and types. ---
+
+
+def _where(attributes: Attributes, condition: Any, *sides: Any) -> Any:
+    del attributes
+    return np.where(condition, *sides)
+
+
+def _cast(attributes: Attributes, x: Any, like: Any = None) -> Any:
+    del like
+    kind = attributes.kind or KINDS.get(attributes["to"])
+    if kind is None:
+        raise ParameterError(
+            f"a cast to the type {attributes['to']} of onnx.TensorProto; there are floats, integers of 8 to "
+            "64 bits and truth values"
+        )
+    if isinstance(x, Array):
+        return _cast_encrypted(x, kind)
+    found = converted(x, kind)
+    # Floats of a run in the clear stay double, but for the rounding.
+    return found.astype(x.dtype) if is_real(kind) and x.dtype == np.float64 else found
+
+
+def _cast_encrypted(x: Array, kind: str) -> Any:
+    """Floats stay as they are, more precise. Integers and truth values are made of values with a step."""
+    low, high = x.range
+    if kind in ("float16", "bfloat16", "float", "double"):
+        if kind == "float16" and max(-low, high) > _LARGEST_HALF:
+            raise RangeError(f"values from {low:g} to {high:g} are cast to float16, which ends at 65504")
+        return x
+    step = x.step
+    if step is None:
+        raise ParameterError(
+            f"encrypted values are cast to {kind}, which cuts them off: that is done for multiples of a "
+            "known step. Give the input one, hm.ArraySpec(shape, range=, step=), or leave the cast out "
+            'of the network, or say what it means here, replace={"Cast": function}'
+        )
+    if kind == "bool":
+        return x if step == 1 and low >= -0.25 and high <= 1.25 else x != 0
+    least, most = limits_of(kind)
+    if low < least - 0.25 or high > most + 0.25:
+        raise RangeError(f"values from {low:g} to {high:g} are cast to {kind}, from {least} to {most}")
+    if abs(step - round(step)) < 2.0**-20 * step:
+        return x
+    found = of_few(x, lambda points: np.trunc(np.round(points * step / 2.0**-30) * 2.0**-30), 1.0)
+    if found is None:
+        raise ParameterError(
+            f"encrypted multiples of {step:g} are cast to {kind}: too many of them are no integers. Give the "
+            "input whole numbers, hm.ArraySpec(shape, range=, step=1), or leave the cast out of the network"
+        )
+    return found
+
+
+def _one(function: Callable[..., Any], *versions: int, **options: Any) -> Meaning:
+    """A function of one number."""
+    return Meaning(versions, named(function), size=largest, **options)
+
+
+def _two(run: Operator, *versions: int, **options: Any) -> tuple[Meaning, ...]:
+    """An operator of two values, with its old versions."""
+    old = tuple(each for each in versions if each < 7)
+    early = Meaning(old, _along_axis(run), ("axis", "broadcast"), size=_joined_along, **options)
+    found = Meaning(tuple(each for each in versions if each >= 7), run, **options)
+    return (early, found) if old else (found,)
+
+
+def _several(run: Operator, *versions: int, **options: Any) -> tuple[Meaning, ...]:
+    return Meaning((1, 6), _of_one_shape(run), **options), Meaning(versions, run, **options)
+
+
+_ENDS = ("min", "max")
+_SLOPE = ("alpha",)
+
+ELEMENTWISE: dict[str, tuple[Meaning, ...]] = {
+    "Abs": (_one(np.abs, 1, 6, 13, takes="integers"),),
+    "Add": _two(named(np.add), 1, 6, 7, 13, 14, takes="integers"),
+    "And": _two(named(np.logical_and), 1, 7, takes="all"),
+    "Cast": (
+        Meaning(
+            (6, 9, 13, 19, 21, 23, 24, 25, 28), _cast, ("to",), ("saturate", "round_mode"), largest, "all"
+        ),
+    ),
+    "CastLike": (Meaning((15, 19, 21, 23, 24, 25), _cast, (), ("saturate", "round_mode"), largest, "all"),),
+    "Clip": (
+        Meaning((1, 6), _clip, _ENDS, size=largest),
+        Meaning((11, 12, 13), _clip, size=largest, takes="integers"),
+    ),
+    "Cos": (_one(np.cos, 7, 22),),
+    "Div": _two(_divide, 1, 6, 7, 13, 14),
+    "Elu": (Meaning((1, 6, 22), _elu, _SLOPE, size=largest),),
+    "Equal": _two(named(np.equal), 1, 7, 11, 13, 19, takes="all"),
+    "Erf": (Meaning((9, 13), _approximated(_erf), size=largest),),
+    "Exp": (_one(np.exp, 1, 6, 13),),
+    "Gelu": (Meaning((20,), _gelu, ("approximate",), size=largest),),
+    "Greater": _two(named(np.greater), 1, 7, 9, 13, takes="integers"),
+    "GreaterOrEqual": _two(named(np.greater_equal), 12, 16, takes="integers"),
+    "HardSigmoid": (Meaning((1, 6, 22), _hard_sigmoid, ("alpha", "beta"), size=largest),),
+    "HardSwish": (Meaning((14, 22), _hard_swish, size=largest),),
+    "LeakyRelu": (Meaning((1, 6, 16), _leaky_relu, _SLOPE, size=largest),),
+    "Less": _two(named(np.less), 1, 7, 9, 13, takes="integers"),
+    "LessOrEqual": _two(named(np.less_equal), 12, 16, takes="integers"),
+    "Log": (_one(np.log, 1, 6, 13),),
+    "Max": _several(_folded(np.maximum), 8, 12, 13, takes="integers"),
+    "Mean": _several(_mean, 8, 13),
+    "Min": _several(_folded(np.minimum), 8, 12, 13, takes="integers"),
+    "Mul": _two(named(np.multiply), 1, 6, 7, 13, 14, takes="integers"),
+    "Neg": (_one(np.negative, 1, 6, 13, takes="integers"),),
+    "Not": (_one(np.logical_not, 1, takes="all"),),
+    "Or": _two(named(np.logical_or), 1, 7, takes="all"),
+    "Pow": _two(_power, 1, 7, 12, 13, 15),
+    "Reciprocal": (_one(np.reciprocal, 1, 6, 13),),
+    "Relu": (Meaning((1, 6, 13, 14), lambda _, x: np.maximum(x, 0), size=largest, takes="integers"),),
+    "Sigmoid": (Meaning((1, 6, 13), _sigmoid, size=largest),),
+    "Sin": (_one(np.sin, 7, 22),),
+    "Softplus": (Meaning((1, 22), _approximated(lambda v: np.logaddexp(0, v)), size=largest),),
+    "Sqrt": (_one(np.sqrt, 1, 6, 13),),
+    "Sub": _two(named(np.subtract), 1, 6, 7, 13, 14, takes="integers"),
+    "Sum": _several(_folded(np.add), 8, 13),
+    "Swish": (Meaning((24,), _swish, _SLOPE, size=largest),),
+    "Tanh": (_one(np.tanh, 1, 6, 13),),
+    "Where": (Meaning((9, 16), _where, takes="all"),),
+    "Xor": _two(named(np.logical_xor), 1, 7, takes="all"),
+}
+"""By the name of the operator, in ONNX's own domain."""

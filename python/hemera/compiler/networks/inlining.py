@@ -1,0 +1,143 @@
+"""Nodes of a network in a row, with the functions of its file in the place of their calls."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from hemera.compiler.networks.tensors import text_of
+from hemera.errors import FormatError
+
+__all__ = ["Call", "calls_of"]
+
+MOST_NODES = 1 << 16
+_MOST_DEPTH = 32
+
+
+@dataclass(frozen=True)
+class Call:
+    """A node of the file, or of one of its functions, with the names that it has in the network."""
+
+    domain: str
+    operator: str
+    name: str
+    inputs: tuple[str, ...]
+    outputs: tuple[str, ...]
+    attributes: Mapping[str, Any]
+    """onnx.AttributeProto by name."""
+    versions: Mapping[str, int]
+    """Of operators by their domain."""
+
+    @property
+    def title(self) -> str:
+        """For messages."""
+        own = self.operator if not self.domain else f"{self.domain}::{self.operator}"
+        return f"{own} {self.name!r}"
+
+
+def _domain(name: str | bytes) -> str:
+    """The name of a domain: ONNX's own has two."""
+    own = text_of(name)
+    return "" if own == "ai.onnx" else own
+
+
+def calls_of(source: str, model: Any) -> list[Call]:
+    """All nodes of a model, those of its functions for each call of one.
+
+    Raises:
+        FormatError: for functions that call themselves, of operands that do not fit, and for too many nodes.
+    """
+    found: list[Call] = []
+    functions = {_key(each, each.name): each for each in model.functions}
+    versions = _versions(model)
+    _Inlined(source, functions, found).add(model.graph.node, versions, {}, {}, "", ())
+    return found
+
+
+def _key(holder: Any, name: str | bytes) -> tuple[str, str, str]:
+    return _domain(holder.domain), text_of(name), text_of(holder.overload)
+
+
+def _versions(holder: Any, others: Mapping[str, int] | None = None) -> dict[str, int]:
+    own = {_domain(each.domain): int(each.version) for each in holder.opset_import}
+    if not own and 0 < getattr(holder, "ir_version", 0) < 3:  # files from before there were versions
+        return {"": 1}
+    return {**(others or {}), **own}
+
+
+class _Inlined:
+    def __init__(self, source: str, functions: Mapping[Any, Any], found: list[Call]) -> None:
+        self._source = source
+        self._functions = functions
+        self._found = found
+
+    def add(
+        self,
+        nodes: Iterable[Any],
+        versions: Mapping[str, int],
+        names: Mapping[str, str],
+        given: Mapping[str, Any],
+        prefix: str,
+        within: tuple[Any, ...],
+    ) -> None:
+        """Nodes, of a function where there is a prefix.
+
+        Args:
+            names: of the function's operands and results in the network.
+            given: the attributes of its call.
+            within: the functions in which they are.
+        """
+
+        def named(given: str | bytes) -> str:
+            own = text_of(given)
+            return names.get(own, prefix + own) if own else ""
+
+        for node in nodes:
+            if len(self._found) >= MOST_NODES:
+                raise FormatError(f"{self._source}: no network: more than {MOST_NODES} operators")
+            call = Call(
+                _domain(node.domain),
+                text_of(node.op_type),
+                prefix + (text_of(node.name) or f"number {len(self._found)}"),
+                tuple(map(named, node.input)),
+                tuple(map(named, node.output)),
+                _attributes(node, given),
+                versions,
+            )
+            key = _key(node, node.op_type)
+            if key in self._functions:
+                self._call(call, key, within)
+            else:
+                self._found.append(call)
+
+    def _call(self, call: Call, key: Any, within: tuple[Any, ...]) -> None:
+        function = self._functions[key]
+        if key in within or len(within) >= _MOST_DEPTH:
+            raise FormatError(f"{self._source}, {call.title}: a function that calls itself, or is too deep")
+        inputs, outputs = list(map(text_of, function.input)), list(map(text_of, function.output))
+        formal = [*inputs, *outputs]
+        if (
+            len(call.inputs) > len(inputs)
+            or len(call.outputs) > len(outputs)
+            or len(set(formal)) < len(formal)
+        ):
+            raise FormatError(f"{self._source}, {call.title}: operands that do not fit the function")
+        prefix = f"{call.name}/"
+        names = dict.fromkeys(inputs, "")
+        names.update(zip(inputs, call.inputs, strict=False))
+        names.update((own, outer) for own, outer in zip(outputs, call.outputs, strict=False) if outer)
+        given = {text_of(each.name): each for each in function.attribute_proto}
+        given.update(call.attributes)
+        versions = _versions(function, call.versions)
+        self.add(function.node, versions, names, given, prefix, (*within, key))
+
+
+def _attributes(node: Any, given: Mapping[str, Any]) -> dict[str, Any]:
+    """By name: a reference in a function is to an attribute of its call, and left out where that is."""
+    found = {}
+    for each in node.attribute:
+        own = given.get(text_of(each.ref_attr_name)) if each.ref_attr_name else each
+        if own is not None:
+            found[text_of(each.name)] = own
+    return found

@@ -1,0 +1,107 @@
+"""What stands for an operator of ONNX: the versions in which it is right, its function and its size."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+
+from hemera.arrays.array import Array
+from hemera.arrays.recorder import MOST_ELEMENTS
+from hemera.errors import ParameterError
+
+__all__ = [
+    "Attributes",
+    "Meaning",
+    "Operator",
+    "bounded",
+    "integers",
+    "joined",
+    "largest",
+    "listed",
+    "named",
+    "plain",
+]
+
+
+class Attributes(dict[str, Any]):
+    """Attributes of a node by name, those that are left out with the values that ONNX's schema gives."""
+
+    results: int = 1
+    """That the node makes."""
+    kind: str = ""
+    """The type of its tensor; "": it has none."""
+
+
+Operator = Callable[..., Any]
+"""Called with the attributes and the operands, None for those that are left out."""
+Size = Callable[..., int]
+
+
+def joined(attributes: Attributes, *operands: Any) -> int:
+    """Elements of what operands broadcast to."""
+    del attributes
+    return math.prod(np.broadcast_shapes(*(each.shape for each in operands if each is not None)))
+
+
+def largest(attributes: Attributes, *operands: Any) -> int:
+    """Elements of the largest operand."""
+    del attributes
+    return max((int(each.size) for each in operands if each is not None), default=1)
+
+
+@dataclass(frozen=True)
+class Meaning:
+    """An operator, in versions that mean the same.
+
+    Args:
+        versions: those of ONNX in which the operator changed (`since_version` of its schemas) and is as here.
+        run: on arrays, encrypted and plain.
+        attributes: that it takes.
+        idle: attributes that do not change the results of a trained network.
+        size: elements of the largest array that it makes.
+        takes: which encrypted values it is right for: "reals"; "integers", too; "all", truth values too.
+    """
+
+    versions: tuple[int, ...]
+    run: Operator
+    attributes: tuple[str, ...] = ()
+    idle: tuple[str, ...] = ()
+    size: Size = joined
+    takes: Literal["reals", "integers", "all"] = "reals"
+
+
+def named(function: Callable[..., Any]) -> Operator:
+    """A function that encrypted arrays have."""
+    return lambda _, *xs: function(*xs)
+
+
+def plain(value: Any, what: str) -> Any:
+    """A value that must not be encrypted."""
+    if isinstance(value, Array):
+        raise ParameterError(f"{what} must be plain: it depends on the input, which is encrypted")
+    return value
+
+
+def integers(value: Any, what: str) -> list[int]:
+    """The numbers of a plain value."""
+    return [int(each) for each in np.asarray(plain(value, what)).reshape(-1).tolist()]
+
+
+def listed(attributes: Attributes, name: str, operand: Any) -> Any:
+    """Integers of an operand, or of the attribute that older versions have in its place; None: neither."""
+    return attributes.get(name) if operand is None else integers(operand, f"`{name}`")
+
+
+def bounded(shape: Iterable[int]) -> tuple[int, ...]:
+    """A shape that is not too large to make."""
+    own: Sequence[int] = tuple(int(each) for each in shape)
+    if any(extent < 0 for extent in own) or math.prod(own) > MOST_ELEMENTS:
+        raise ParameterError(
+            f"an array of shape {tuple(own)} can not be made: {8 * math.prod(own)} bytes, and at most "
+            f"{MOST_ELEMENTS} elements are"
+        )
+    return tuple(own)

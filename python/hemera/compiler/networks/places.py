@@ -1,0 +1,276 @@
+"""Operators of ONNX that move elements, and constants."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from typing import Any
+
+import numpy as np
+
+from hemera.compiler.networks.meanings import Attributes, Meaning, bounded, integers, largest, listed, plain
+from hemera.errors import FormatError, ParameterError
+
+__all__ = ["PLACES"]
+
+_CONSTANTS = {
+    "value_float": np.float32,
+    "value_floats": np.float32,
+    "value_int": np.int64,
+    "value_ints": np.int64,
+}
+_PADS = ("constant", "reflect", "edge")
+
+
+def _reshape(attributes: Attributes, x: Any, shape: Any = None) -> Any:
+    wanted = listed(attributes, "shape", shape)
+    if wanted is None or min(wanted, default=0) < -1:
+        raise FormatError(f"a shape of {wanted}")
+    if not attributes.get("allowzero"):
+        wanted = [x.shape[at] if extent == 0 else extent for at, extent in enumerate(wanted)]
+    return x.reshape(tuple(wanted))
+
+
+def _flatten(attributes: Attributes, x: Any) -> Any:
+    axis = attributes["axis"]
+    if not -x.ndim <= axis <= x.ndim:
+        raise FormatError(f"axis {axis} of an array of shape {x.shape}")
+    axis += x.ndim if axis < 0 else 0
+    return x.reshape((math.prod(x.shape[:axis]), math.prod(x.shape[axis:])))
+
+
+def _axes(attributes: Attributes, axes: Any) -> tuple[int, ...] | None:
+    given = listed(attributes, "axes", axes)
+    return None if given is None else tuple(given)
+
+
+def _squeeze(attributes: Attributes, x: Any, axes: Any = None) -> Any:
+    return np.squeeze(x, _axes(attributes, axes))
+
+
+def _unsqueeze(attributes: Attributes, x: Any, axes: Any = None) -> Any:
+    return np.expand_dims(x, _axes(attributes, axes) or ())
+
+
+def _transpose(attributes: Attributes, x: Any) -> Any:
+    return np.transpose(x, attributes.get("perm"))
+
+
+def _concat(attributes: Attributes, *xs: Any) -> Any:
+    return np.concatenate(xs, attributes.get("axis", 1))
+
+
+def _concat_size(attributes: Attributes, *xs: Any) -> int:
+    del attributes
+    return sum(int(x.size) for x in xs)
+
+
+def _slice(attributes: Attributes, x: Any, *others: Any) -> Any:
+    names = ("starts", "ends", "axes", "steps")
+    starts, ends, axes, steps = (
+        listed(attributes, name, each) for name, each in itertools.zip_longest(names, others)
+    )
+    if starts is None or ends is None:
+        raise ParameterError("a slice without starts or ends")
+    own = [axis + x.ndim if axis < 0 else axis for axis in (axes or range(len(starts)))]
+    if len(set(own)) < len(own):
+        raise FormatError(f"a slice with axes {axes}, of which some are the same")
+    parts = [slice(None)] * x.ndim
+    for axis, start, end, step in zip(own, starts, ends, steps or [1] * len(starts), strict=True):
+        parts[axis] = _part(x.shape[axis], start, end, step)
+    return x[tuple(parts)]
+
+
+def _part(extent: int, start: int, end: int, step: int) -> slice:
+    """A slice as ONNX has it: ends that are outside are brought inside."""
+    start, end = (each + extent if each < 0 else each for each in (start, end))
+    if step > 0:
+        return slice(min(max(start, 0), extent), min(max(end, 0), extent), step)
+    start, end = min(max(start, 0), extent - 1), min(max(end, -1), extent - 1)
+    return slice(start, None if end < 0 else end, step)
+
+
+def _split(attributes: Attributes, x: Any, sizes: Any = None) -> Any:
+    axis = attributes["axis"]
+    own = listed(attributes, "split", sizes)
+    extent, count = x.shape[axis], attributes.results
+    if own is None:
+        uneven = "num_outputs" in attributes
+        if attributes.get("num_outputs", count) != count or (extent % count and not uneven):
+            raise FormatError(f"an axis of {extent} is not split into {count} parts")
+        each = -(-extent // count)
+        own = [each] * (count - 1) + [extent - each * (count - 1)]
+    if len(own) != count or sum(own) != extent or min(own) < 0:
+        raise FormatError(f"an axis of {extent} is not split into parts of {own}")
+    return np.split(x, np.cumsum(own)[:-1].tolist(), axis)
+
+
+def _pads(attributes: Attributes, x: Any, pads: Any, axes: Any) -> list[tuple[int, int]]:
+    """Before and after each axis."""
+    own = listed(attributes, "pads", pads)
+    where = range(x.ndim) if axes is None else integers(axes, "axes")
+    if own is None or min(own, default=0) < 0 or len(own) != 2 * len(where):
+        raise ParameterError(f"pads {own}; they are from 0 on, two for each axis")
+    widths = [(0, 0)] * x.ndim
+    for at, axis in enumerate(where):
+        widths[axis] = (own[at], own[at + len(where)])
+    return widths
+
+
+def _pad(attributes: Attributes, x: Any, pads: Any = None, value: Any = None, axes: Any = None) -> Any:
+    mode = attributes["mode"]
+    if mode not in _PADS:
+        raise ParameterError(f"Pad with mode={mode!r}; there are {', '.join(_PADS)}")
+    widths = _pads(attributes, x, pads, axes)
+    if mode != "constant":
+        return np.pad(x, widths, mode)
+    number = attributes.get("value", 0) if value is None else plain(value, "the value of Pad").item()
+    return np.pad(x, widths, constant_values=number)
+
+
+def _pad_size(attributes: Attributes, x: Any, pads: Any = None, value: Any = None, axes: Any = None) -> int:
+    del value
+    widths = _pads(attributes, x, pads, axes)
+    return math.prod(extent + sum(pair) for extent, pair in zip(x.shape, widths, strict=True))
+
+
+def _gather(attributes: Attributes, x: Any, indices: Any) -> Any:
+    return np.take(x, plain(indices, "the indices of Gather"), axis=attributes["axis"])
+
+
+def _gather_size(attributes: Attributes, x: Any, indices: Any) -> int:
+    return int(x.size // max(1, x.shape[attributes["axis"]]) * indices.size)
+
+
+def _shape_of_expand(x: Any, shape: Any) -> tuple[int, ...]:
+    return np.broadcast_shapes(x.shape, bounded(integers(shape, "a shape")))
+
+
+def _expand(attributes: Attributes, x: Any, shape: Any) -> Any:
+    del attributes
+    return np.broadcast_to(x, _shape_of_expand(x, shape))
+
+
+def _expand_size(attributes: Attributes, x: Any, shape: Any) -> int:
+    del attributes
+    return math.prod(_shape_of_expand(x, shape))
+
+
+def _counts(x: Any, repeats: Any) -> list[int]:
+    counts = integers(repeats, "repeats")
+    if len(counts) != x.ndim or min(counts, default=0) < 0:
+        raise FormatError(f"repeats {counts} of an array of shape {x.shape}")
+    return counts
+
+
+def _tile(attributes: Attributes, x: Any, repeats: Any) -> Any:
+    del attributes
+    return np.tile(x, _counts(x, repeats))
+
+
+def _tile_size(attributes: Attributes, x: Any, repeats: Any) -> int:
+    del attributes
+    return int(x.size) * math.prod(_counts(x, repeats))
+
+
+def _constant(attributes: Attributes) -> Any:
+    given = [name for name in ("value", *_CONSTANTS) if name in attributes]
+    if len(given) != 1:
+        raise FormatError(f"a Constant with the values {given}, where there is one")
+    kind = _CONSTANTS.get(given[0])
+    return attributes["value"] if kind is None else np.asarray(attributes[given[0]], kind)
+
+
+def _constant_of_shape(attributes: Attributes, shape: Any) -> Any:
+    value = attributes.get("value", np.zeros(1, np.float32))
+    if value.size != 1:
+        raise FormatError(f"a ConstantOfShape of {value.size} values")
+    return np.full(bounded(integers(shape, "a shape")), value.reshape(()))
+
+
+def _shape_size(attributes: Attributes, shape: Any) -> int:
+    del attributes
+    return math.prod(integers(shape, "a shape"))
+
+
+def _shape(attributes: Attributes, x: Any) -> Any:
+    return np.array(x.shape[slice(attributes.get("start", 0), attributes.get("end"))], np.int64)
+
+
+def _length(start: Any, limit: Any, delta: Any) -> int:
+    ends: list[Any] = [plain(each, "the ends of Range").item() for each in (start, limit, delta)]
+    first, last, step = ends
+    count: int = (
+        math.ceil((last - first) / step) if isinstance(step, float) else len(range(first, last, step))
+    )
+    return max(0, count)
+
+
+def _range(attributes: Attributes, start: Any, limit: Any, delta: Any) -> Any:
+    del attributes
+    return start + np.arange(_length(start, limit, delta)).astype(start.dtype) * delta
+
+
+def _range_size(attributes: Attributes, start: Any, limit: Any, delta: Any) -> int:
+    del attributes
+    return _length(start, limit, delta)
+
+
+def _first(attributes: Attributes, x: Any) -> Any:
+    del attributes
+    return x
+
+
+def _moves(run: Any, *versions: int, attributes: tuple[str, ...] = (), size: Any = largest) -> Meaning:
+    """Elements are moved: right for all kinds of them."""
+    return Meaning(versions, run, attributes, size=size, takes="all")
+
+
+_SINCE_21 = (21, 23, 24, 25)
+_NUMBERS = tuple(_CONSTANTS)
+
+PLACES: dict[str, tuple[Meaning, ...]] = {
+    "Concat": (_moves(_concat, 1, 4, 11, 13, attributes=("axis",), size=_concat_size),),
+    "Constant": (
+        _moves(_constant, 1, 9, 11, attributes=("value",)),
+        _moves(_constant, 12, 13, 19, *_SINCE_21, attributes=("value", *_NUMBERS)),
+    ),
+    "ConstantOfShape": (
+        _moves(_constant_of_shape, 9, 20, *_SINCE_21, attributes=("value",), size=_shape_size),
+    ),
+    "Expand": (_moves(_expand, 8, 13, size=_expand_size),),
+    "Flatten": (_moves(_flatten, 1, 9, 11, 13, *_SINCE_21, attributes=("axis",)),),
+    "Gather": (_moves(_gather, 1, 11, 13, attributes=("axis",), size=_gather_size),),
+    "Identity": (_moves(_first, 1, 13, 14, 16, 19, *_SINCE_21),),
+    "Pad": (
+        _moves(_pad, 2, attributes=("pads", "value", "mode"), size=_pad_size),
+        _moves(_pad, 11, 13, 18, 19, *_SINCE_21, attributes=("mode",), size=_pad_size),
+    ),
+    "Range": (_moves(_range, 11, size=_range_size),),
+    "Reshape": (
+        _moves(_reshape, 1, attributes=("shape",)),
+        _moves(_reshape, 5, 13),
+        _moves(_reshape, 14, 19, *_SINCE_21, attributes=("allowzero",)),
+    ),
+    "Shape": (_moves(_shape, 1, 13), _moves(_shape, 15, 19, *_SINCE_21, attributes=("start", "end"))),
+    "Slice": (
+        _moves(_slice, 1, attributes=("starts", "ends", "axes")),
+        _moves(_slice, 10, 11, 13),
+    ),
+    "Split": (
+        _moves(_split, 2, 11, attributes=("axis", "split")),
+        _moves(_split, 13, attributes=("axis",)),
+        _moves(_split, 18, attributes=("axis", "num_outputs")),
+    ),
+    "Squeeze": (
+        _moves(_squeeze, 1, 11, attributes=("axes",)),
+        _moves(_squeeze, 13, *_SINCE_21),
+    ),
+    "Tile": (_moves(_tile, 6, 13, size=_tile_size),),
+    "Transpose": (_moves(_transpose, 1, 13, *_SINCE_21, attributes=("perm",)),),
+    "Unsqueeze": (
+        _moves(_unsqueeze, 1, 11, attributes=("axes",)),
+        _moves(_unsqueeze, 13, *_SINCE_21),
+    ),
+}
+"""By the name of the operator, in ONNX's own domain."""

@@ -1,0 +1,302 @@
+"""Operators of ONNX by their versions: each that is claimed is right, by ONNX's own cases, and each other is
+refused."""
+
+from __future__ import annotations
+
+import functools
+import re
+from collections import Counter, defaultdict
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import onnx
+import pytest
+from onnx import TensorProto, helper, numpy_helper
+
+import hemera as hm
+from hemera.compiler.networks.operators import OPERATORS, meaning_of
+from hemera.compiler.networks.reader import graph_of
+
+from . import onnx_cases
+from .onnx_cases import Case, Verdict
+
+PAGE = Path(__file__).parents[3] / "docs" / "compile-networks.md"
+CHUNKS = 4
+RARE = {"Constant", "ConstantOfShape", "Range"}
+"""Operators whose operands are plain: no case has encrypted ones."""
+
+
+@functools.cache
+def schemas() -> dict[str, dict[int, Any]]:
+    """Of ONNX's own domain, by operator and version."""
+    found: dict[str, dict[int, Any]] = defaultdict(dict)
+    for each in onnx.defs.get_all_schemas_with_history():
+        if each.domain == "" and not each.deprecated:
+            found[each.name][each.since_version] = each
+    return found
+
+
+@functools.cache
+def all_cases() -> tuple[Case, ...]:
+    return tuple(onnx_cases.cases())
+
+
+def model(
+    nodes: list[onnx.NodeProto], shape: tuple[int, ...], constants: dict[str, Any], opset: int
+) -> onnx.ModelProto:
+    """A network from `x` to `y`, whose constants keep their types."""
+    given = [numpy_helper.from_array(np.asarray(value), name) for name, value in constants.items()]
+    x = helper.make_tensor_value_info("x", TensorProto.FLOAT, [1, *shape])
+    y = helper.make_tensor_value_info("y", TensorProto.FLOAT, None)
+    graph = helper.make_graph(nodes, "made", [x], [y], given)
+    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", opset)], ir_version=8)
+
+
+# --- The table, by ONNX's schemas. ---
+
+
+@pytest.mark.parametrize("operator", list(OPERATORS))
+def test_versions_are_those_of_the_schemas(operator: str) -> None:
+    known = schemas()[operator]
+    claimed = [version for each in OPERATORS[operator] for version in each.versions]
+    assert len(set(claimed)) == len(claimed)
+    newest = max(known)
+    assert {version for version in claimed if version <= newest} <= set(known)
+    for version in set(claimed) & set(known):
+        meaning = meaning_of(operator, version)
+        assert meaning is not None
+        # What the schema has is either taken, or has no effect on results, or is refused where it is given.
+        assert set(meaning.attributes) <= set(known[version].attributes), version
+        for name, own in known[version].attributes.items():
+            if own.required:
+                assert name in (*meaning.attributes, *meaning.idle, "consumed_inputs"), (version, name)
+
+
+@pytest.mark.parametrize("operator", sorted({*OPERATORS, "LSTM", "Resize", "TopK", "Upsample"}))
+def test_versions_that_are_not_there_are_refused(operator: str) -> None:
+    """For each version of ONNX in which an operator changed."""
+    for version, schema in schemas()[operator].items():
+        names = ["x"] * max(1, schema.min_input)
+        network = model([helper.make_node(operator, names, ["y"])], (3,), {}, version)
+        known = meaning_of(operator, version) is not None
+        assert known == any(version in each.versions for each in OPERATORS.get(operator, ()))
+        if not known:
+            way_out = rf'{operator} of ONNX {version} \(node .*replace=\{{"{operator}": function\}}'
+            with pytest.raises(hm.errors.ParameterError, match=way_out):
+                graph_of(network, {})
+
+
+def test_versions_newer_than_the_package_are_refused() -> None:
+    newest = onnx.defs.onnx_opset_version()
+    node = helper.make_node("Relu", ["x"], ["y"])
+    graph_of(model([node], (3,), {}, newest), {})
+    with pytest.raises(hm.errors.ParameterError, match=f"ONNX {newest + 1}.*opset_version="):
+        graph_of(model([node], (3,), {}, newest + 1), {})
+
+
+def test_operators_that_came_later_are_refused() -> None:
+    for opset, taken in ((19, False), (20, True)):
+        network = model([helper.make_node("Gelu", ["x"], ["y"])], (3,), {}, opset)
+        if taken:
+            graph_of(network, {})
+        else:
+            with pytest.raises(
+                hm.errors.ParameterError, match=r"Gelu of ONNX 19 .*its versions 20 are there"
+            ):
+                graph_of(network, {})
+    with pytest.raises(hm.errors.ParameterError, match="did you mean Relu"):
+        graph_of(model([helper.make_node("ReLu", ["x"], ["y"])], (3,), {}, 20), {})
+
+
+# --- Old versions, by formulas. ---
+
+X = np.arange(24.0).reshape(2, 3, 4) / 8 - 1
+
+
+def softmax(x: Any, axis: int) -> Any:
+    powers = np.exp(x - x.max(axis=axis, keepdims=True))
+    return powers / powers.sum(axis=axis, keepdims=True)
+
+
+B = np.array([1.0, -10, 100])
+I64 = np.int64
+OLD: dict[str, tuple[int, list[tuple[str, str, dict[str, Any]]], dict[str, Any], Any]] = {
+    # The axis of samples is there: axis 1 of the file is axis 0 of X.
+    "Softmax 11, default": (11, [("Softmax", "x", {})], {}, softmax(X.reshape(-1), 0).reshape(X.shape)),
+    "Softmax 12, axis 2": (
+        12,
+        [("Softmax", "x", {"axis": 2})],
+        {},
+        softmax(X.reshape(2, 12), 1).reshape(X.shape),
+    ),
+    "Softmax 1": (1, [("Softmax", "x", {"axis": 1})], {}, softmax(X.reshape(-1), 0).reshape(X.shape)),
+    "Softmax 13, default": (13, [("Softmax", "x", {})], {}, softmax(X, -1)),
+    "Softmax 13, axis 1": (13, [("Softmax", "x", {"axis": 1})], {}, softmax(X, 0)),
+    "Add 6, axis": (6, [("Add", "x b", {"broadcast": 1, "axis": 2})], {"b": B}, X + B[:, None]),
+    "Add 1, axis": (1, [("Add", "x b", {"broadcast": 1, "axis": 2})], {"b": B}, X + B[:, None]),
+    "Sub 6, last axes": (6, [("Sub", "x b", {"broadcast": 1})], {"b": B[:2, None] * np.ones(4)[None]}, None),
+    "Mul 6, scalar": (6, [("Mul", "x b", {"broadcast": 1})], {"b": 3.0}, X * 3),
+    "Div 6, same": (6, [("Div", "x b", {})], {"b": X[None] + 9}, X / (X + 9)),
+    "Pow 1, axis": (1, [("Pow", "x b", {"broadcast": 1})], {"b": 2.0}, X**2),
+    "Add 7": (7, [("Add", "x b", {})], {"b": B[:, None]}, X + B[:, None]),
+    "Clip 6": (6, [("Clip", "x", {"min": -0.5, "max": 0.75})], {}, np.clip(X, -0.5, 0.75)),
+    "Clip 6, one end": (6, [("Clip", "x", {"max": 0.75})], {}, np.minimum(X, 0.75)),
+    "Clip 11": (11, [("Clip", "x l h", {})], {"l": -0.5, "h": 0.75}, np.clip(X, -0.5, 0.75)),
+    "Sum 8": (8, [("Sum", "x b", {})], {"b": B[:, None]}, X + B[:, None]),
+    "Max 6": (6, [("Max", "x b", {})], {"b": 0 * X[None]}, np.maximum(X, 0)),
+    "Reshape 1": (1, [("Reshape", "x", {"shape": [0, 6, -1]})], {}, X.reshape(6, 4)),
+    "Reshape 5": (5, [("Reshape", "x s", {})], {"s": np.array([0, 6, -1])}, X.reshape(6, 4)),
+    "Squeeze 11": (
+        11,
+        [("Unsqueeze", "x", {"axes": [1]}), ("Squeeze", "a", {"axes": [1]})],
+        {},
+        X,
+    ),
+    "ReduceSum 11": (11, [("ReduceSum", "x", {"axes": [2], "keepdims": 0})], {}, X.sum(1)),
+    "ReduceMean 13": (13, [("ReduceMean", "x", {"axes": [-1]})], {}, X.mean(-1, keepdims=True)),
+    "ReduceMax 1": (1, [("ReduceMax", "x", {"axes": [3]})], {}, X.max(-1, keepdims=True)),
+    "ReduceMin 13, all": (13, [("ReduceMin", "x", {"keepdims": 1})], {}, X.min(keepdims=True)),
+    "Slice 1": (1, [("Slice", "x", {"starts": [1], "ends": [9], "axes": [2]})], {}, X[:, 1:]),
+    "Split 2": (2, [("Split", "x", {"axis": 2, "split": [1, 2]}), ("Neg", "a", {})], {}, -X[:, :1]),
+    "Pad 2": (2, [("Pad", "x", {"pads": [0, 0, 0, 1, 0, 0, 2, 0], "value": 5.0})], {}, None),
+    "Flatten 9": (9, [("Flatten", "x", {"axis": 2})], {}, X.reshape(2, 12)),
+    "Flatten 11, -1": (11, [("Flatten", "x", {"axis": -1})], {}, X.reshape(6, 4)),
+    "Flatten 13, -2": (13, [("Flatten", "x", {"axis": -2})], {}, X.reshape(2, 12)),
+    "Flatten 13, 0": (13, [("Flatten", "x", {"axis": 0})], {}, X.reshape(24)),
+    "Concat 1": (1, [("Concat", "x x", {})], {}, np.concatenate([X, X])),
+    "LeakyRelu 1": (
+        1,
+        [("LeakyRelu", "x", {"alpha": 0.5, "consumed_inputs": [0]})],
+        {},
+        np.where(X > 0, X, X / 2),
+    ),
+    "HardSigmoid 6": (6, [("HardSigmoid", "x", {})], {}, np.clip(0.2 * X + 0.5, 0, 1)),
+    "Dropout 7": (7, [("Dropout", "x", {"ratio": 0.5})], {}, X),
+    "Dropout 6": (6, [("Dropout", "x", {"is_test": 1})], {}, X),
+    "BatchNormalization 6": (
+        6,
+        [("BatchNormalization", "x s b m v", {"is_test": 1, "epsilon": 0.5})],
+        {"s": [1.0, 2], "b": [0.5, -1], "m": [0.1, 0.2], "v": [0.5, 2]},
+        None,
+    ),
+    "Swish 24": (24, [("Swish", "x", {"alpha": 2.0})], {}, X / (1 + np.exp(-2 * X))),
+    "Identity 1": (1, [("Identity", "x", {})], {}, X),
+}
+OLD["Sub 6, last axes"] = (*OLD["Sub 6, last axes"][:2], {"b": X[0]}, X - X[0])
+OLD["Pad 2"] = (*OLD["Pad 2"][:3], np.pad(X, [(0, 0), (0, 2), (1, 0)], constant_values=5))
+_at = (slice(None), None, None)
+OLD["BatchNormalization 6"] = (
+    *OLD["BatchNormalization 6"][:3],
+    (X - np.array([0.1, 0.2])[_at]) / np.sqrt(np.array([1.0, 2.5])[_at]) * np.array([1.0, 2])[_at]
+    + np.array([0.5, -1])[_at],
+)
+
+
+@pytest.mark.parametrize("name", list(OLD))
+def test_versions_by_formulas(name: str) -> None:
+    opset, nodes, constants, expected = OLD[name]
+    names = ["x", "a", "y"] if len(nodes) > 1 else ["x", "y"]
+    made = []
+    for at, (operator, inputs, attributes) in enumerate(nodes):
+        outputs = [names[at + 1], "rest"] if operator == "Split" else [names[at + 1]]
+        made.append(helper.make_node(operator, inputs.split(), outputs, **attributes))
+    typed = {
+        key: np.asarray(each, I64 if np.asarray(each).dtype.kind == "i" else np.float32)
+        for key, each in constants.items()
+    }
+    network = model(made, X.shape, typed, opset)
+    if opset >= onnx.defs.onnx_opset_version():
+        pytest.skip("the installed package is older")
+    np.testing.assert_allclose(graph_of(network, {})(X), expected, atol=1e-6)
+    plan = hm.compile(network, hm.ArraySpec(X.shape, (-1, 2)), calibrate=[X[None]], security=None)
+    np.testing.assert_allclose(plan.evaluate_clear(X), expected, atol=2.0**-10)
+
+
+REFUSED: dict[str, tuple[int, str, str, dict[str, Any], str]] = {
+    "training": (14, "BatchNormalization", "x s s s s", {"training_mode": 1}, "export it for inference"),
+    "training of old": (6, "BatchNormalization", "x s s s s", {}, "export it for inference"),
+    "no channels": (7, "BatchNormalization", "x s s s s", {"spatial": 0}, "not of channels"),
+    "dropout in training": (13, "Dropout", "x one yes", {}, "export it for inference"),
+    "old dropout in training": (6, "Dropout", "x", {}, "export it for inference"),
+    "unknown attribute": (13, "Relu", "x", {"alpha": 1.0}, "'alpha', which it has not in this version"),
+    "attribute of another version": (13, "Add", "x one", {"axis": 1}, "'axis', which it has not in this"),
+    "attribute of another type": (13, "Softmax", "x", {"axis": 1.0}, "'axis' is of another type"),
+    "attribute left out": (13, "Concat", "x x", {}, "'axis' is left out"),
+    "unlike shapes": (6, "Add", "x one", {}, "from version 8 on they broadcast"),
+    "beyond the first": (6, "Add", "x s", {"broadcast": 1, "axis": 3}, "from axis 3 on"),
+    "too many operands": (13, "Relu", "x x", {}, "2 operands; it takes 1 to 1"),
+    "operand left out": (13, "MatMul", " x", {}, "'A' is left out"),
+    "types": (13, "Add", "x whole", {}, r"tensor\(float\) and tensor\(int64\)"),
+    "condition": (16, "Where", "whole x x", {}, "'condition' of int64, which it does not take"),
+    "several results": (12, "MaxPool", "x", {"kernel_shape": [1]}, "'second' is not there"),
+    "type of a cast": (19, "Cast", "x", {"to": TensorProto.FLOAT8E5M2}, "a cast to the type 19"),
+    "auto_pad": (11, "MaxPool", "x", {"kernel_shape": [1], "auto_pad": "ALL"}, "auto_pad='ALL'"),
+    "mode": (19, "Pad", "x pads", {"mode": "wrap"}, "there are constant, reflect, edge"),
+    "approximate": (20, "Gelu", "x", {"approximate": "erf"}, "there are none, tanh"),
+    "uneven": (13, "Split", "x", {"axis": 2}, "an axis of 3 is not split into 2 parts"),
+    "strings": (13, "Constant", "", {"value_string": "a"}, "'value_string', which is not taken"),
+}
+
+
+@pytest.mark.parametrize("name", list(REFUSED))
+def test_what_is_not_known_is_refused(name: str) -> None:
+    opset, operator, inputs, attributes, message = REFUSED[name]
+    constants = {
+        "s": np.ones(2, np.float32),
+        "one": np.float32(0.5),
+        "yes": np.array(True),
+        "whole": np.ones((1, 2, 3), I64),
+        "pads": np.zeros(6, I64),
+    }
+    outputs = ["y", "second"] if name in ("several results", "uneven") else ["y"]
+    made = [helper.make_node(operator, inputs.split(" ") if inputs else [], outputs, **attributes)]
+    if name in ("several results", "uneven"):
+        made.append(helper.make_node("Identity", ["second"], ["z"]))
+    network = model(made, (2, 3), constants, opset)
+    if len(outputs) > 1:
+        network.graph.output.append(helper.make_tensor_value_info("z", TensorProto.FLOAT, None))
+    with pytest.raises((hm.errors.ParameterError, hm.errors.FormatError, hm.errors.MismatchError)) as caught:
+        graph_of(network, {})(np.ones((2, 3)))
+    assert re.search(message, str(caught.value)), caught.value
+    assert f"made, {operator} 'number 0'" in str(caught.value)
+
+
+# --- ONNX's own cases. ---
+
+
+def told(verdicts: dict[str, Verdict]) -> dict[str, str]:
+    return {name: each.told for name, each in verdicts.items() if each.found == "wrong"}
+
+
+def test_cases_in_the_clear() -> None:
+    verdicts = {each.name: onnx_cases.judged(each, encrypted=False) for each in all_cases()}
+    assert told(verdicts) == {}
+    counts = Counter(each.found for each in verdicts.values())
+    version, total, right = re.search(
+        r"onnx ([\d.]+) .*?([\d,]+) cases.*?in the clear\s*\|\s*([\d,]+)", PAGE.read_text(), re.S
+    ).groups()
+    if version == onnx.__version__:
+        assert (len(verdicts), counts["right"]) == (int(total.replace(",", "")), int(right.replace(",", "")))
+    shown = {name for each in all_cases() if verdicts[each.name].found == "right" for name in each.operators}
+    assert set(OPERATORS) - shown <= {"ConstantOfShape"}
+
+
+@pytest.mark.parametrize("chunk", range(CHUNKS))
+def test_cases_of_encrypted_inputs(chunk: int) -> None:
+    """The recorded programs in the clear."""
+    own = [each for each in all_cases() if each.operators <= set(OPERATORS)][chunk::CHUNKS]
+    verdicts = {each.name: onnx_cases.judged(each, encrypted=True) for each in own}
+    assert told(verdicts) == {}
+    assert sum(each.found == "right" for each in verdicts.values()) > len(own) / 2
+
+
+def test_a_wrong_result_is_wrong() -> None:
+    """The judge tells a result that is one rounding of bfloat16 away, and one of another type."""
+    case = next(each for each in all_cases() if each.name == "test_relu")
+    assert onnx_cases.judged(case, encrypted=True).found == "right"
+    (expected,) = case.expected
+    for changed in (expected + np.float32(2.0**-8 * np.abs(expected).max()), expected.reshape(-1)):
+        wrong = Case(case.name, case.model, case.inputs, [changed], case.rtol, case.atol)
+        assert onnx_cases.judged(wrong, encrypted=True).found == "wrong"
+        assert onnx_cases.judged(wrong, encrypted=False).found == "wrong"
