@@ -25,7 +25,7 @@ import hemera as hm
 from hemera.arrays.array import Array
 from hemera.arrays.recorder import Recorder
 from hemera.compiler.networks.graph import Graph
-from hemera.compiler.networks.kinds import is_real
+from hemera.compiler.networks.kinds import DTYPES, is_real
 from hemera.compiler.networks.reader import graph_of
 
 BITS = 16
@@ -164,14 +164,15 @@ def _of(case: Case, values: dict[str, Any], real: Sequence[str], compiled: bool)
 
     if compiled:
         specs = [
-            hm.ArraySpec(x.shape, end, step=step) for x, end, step in zip(given, ends, steps, strict=True)
+            hm.ArraySpec(x.shape, None if kind == "bool" else end, dtype=DTYPES[kind])
+            for x, end, kind in zip(given, ends, (graph.kinds[name] for name in real), strict=True)
         ]
         samples = [x[None] for x in given]
         plan = hm.compile(run, *specs, calibrate=samples, precision_bits=BITS, security=None)
         return dict(plan.evaluate_clear(*given))
     recorder = Recorder(precision_bits=BITS)
     arrays = [
-        Array(recorder, recorder.input(name, x.shape, *end, x[None], step))
+        Array(recorder, recorder.input(name, x.shape, *end, x[None], step), _letter(graph.kinds[name]))
         for name, x, end, step in zip(real, given, ends, steps, strict=True)
     ]
     results = run(*arrays)
@@ -179,6 +180,10 @@ def _of(case: Case, values: dict[str, Any], real: Sequence[str], compiled: bool)
     recorder.program.outputs = [(name, each._number) for name, each in own.items()]
     found = recorder.program.evaluate_clear([x[None] for x in given])
     return {**results, **{name: each[0] for name, each in zip(own, found, strict=True)}}
+
+
+def _letter(kind: str) -> Any:
+    return "f" if is_real(kind) else "b" if kind == "bool" else "i"
 
 
 def main() -> None:

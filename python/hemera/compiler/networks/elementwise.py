@@ -196,20 +196,20 @@ def _cast_encrypted(x: Array, kind: str) -> Any:
     if kind in ("float16", "bfloat16", "float", "double"):
         if kind == "float16" and max(-low, high) > _LARGEST_HALF:
             raise RangeError(f"values from {low:g} to {high:g} are cast to float16, which ends at 65504")
-        return x
+        return x.astype(np.float64)
     step = x.step
-    if step is None:
+    if step is None and x.dtype != np.bool_:
         raise ParameterError(
             f"encrypted values are cast to {kind}, which cuts them off: that is done for multiples of a "
             "known step. Give the input one, hm.ArraySpec(shape, range=, step=), or leave the cast out "
             'of the network, or say what it means here, replace={"Cast": function}'
         )
     if kind == "bool":
-        return x if step == 1 and low >= -0.25 and high <= 1.25 else x != 0
+        return x.astype(np.bool_)
     least, most = limits_of(kind)
     if low < least - 0.25 or high > most + 0.25:
         raise RangeError(f"values from {low:g} to {high:g} are cast to {kind}, from {least} to {most}")
-    if abs(step - round(step)) < 2.0**-20 * step:
+    if step is None or abs(step - round(step)) < 2.0**-20 * step:
         return x
     found = of_few(x, lambda points: np.trunc(np.round(points * step / 2.0**-30) * 2.0**-30), 1.0)
     if found is None:

@@ -149,7 +149,9 @@ class Graph:
     def _given(self, name: str, value: Any) -> Any:
         """An input in its type; floats as they are."""
         kind = self.kinds[name]
-        if isinstance(value, Array) or is_real(kind):
+        if isinstance(value, Array):
+            return _as(value, kind)
+        if is_real(kind):
             return value
         found = converted(value, kind)
         if not (found == value).all():
@@ -222,10 +224,10 @@ class Graph:
     def _typed(self, name: str, value: Any) -> Any:
         """A result as its type has it: plain integers wrap around, and encrypted ones must not."""
         kind = self.kinds[name]
-        if is_real(kind):
-            return value
         if not isinstance(value, Array):
-            return converted(np.asarray(value), kind)
+            return value if is_real(kind) else converted(np.asarray(value), kind)
+        if is_real(kind):
+            return _as(value, kind)
         least, most = limits_of(kind)
         low, high = value.range
         if low < least - _SLACK or high > most + _SLACK:
@@ -233,10 +235,17 @@ class Graph:
                 f"encrypted values from {low:g} to {high:g}, and {kind} is from {least} to {most}: give the "
                 "inputs a narrower range (range=, or calibrate=), or the network a larger type"
             )
-        return value
+        return _as(value, kind)
 
 
 _ERRORS = (Error, *_MALFORMED)
+
+
+def _as(x: Array, kind: str) -> Array:
+    """An encrypted array as one of truth values, whole or real numbers, which it has already."""
+    if kind == "bool":
+        return x.astype(np.bool_)
+    return x if kind == UNKNOWN else x._of_kind("f" if is_real(kind) else "i")
 
 
 def _sample(value: Any) -> Any:

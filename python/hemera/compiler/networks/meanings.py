@@ -64,6 +64,7 @@ class Meaning:
         idle: attributes that do not change the results of a trained network.
         size: elements of the largest array that it makes.
         takes: which encrypted values it is right for: "reals"; "integers", too; "all", truth values too.
+        results: that are there of those that ONNX has.
     """
 
     versions: tuple[int, ...]
@@ -72,6 +73,7 @@ class Meaning:
     idle: tuple[str, ...] = ()
     size: Size = joined
     takes: Literal["reals", "integers", "all"] = "reals"
+    results: int = 1
 
 
 def named(function: Callable[..., Any]) -> Operator:

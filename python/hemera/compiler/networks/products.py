@@ -266,10 +266,12 @@ def _layer_norm(attributes: Attributes, x: Any, scale: Any, bias: Any = None) ->
     if not -x.ndim <= axis < x.ndim:
         raise FormatError(f"axis {axis} of an array of shape {x.shape}")
     axes = tuple(range(axis % x.ndim, x.ndim))
-    apart = x - x.mean(axis=axes, keepdims=True)
+    mean = x.mean(axis=axes, keepdims=True)
+    apart = x - mean
     variance = (apart * apart).mean(axis=axes, keepdims=True) + attributes["epsilon"]
-    found = apart * np.power(variance, -0.5) * scale
-    return found if bias is None else found + bias
+    inverse = np.power(variance, -0.5)
+    found = apart * inverse * scale
+    return found if bias is None else found + bias, mean, inverse
 
 
 def _dropout(attributes: Attributes, x: Any, ratio: Any = None, training: Any = None) -> Any:
@@ -323,7 +325,9 @@ PRODUCTS: dict[str, tuple[Meaning, ...]] = {
     ),
     "GlobalAveragePool": (Meaning((1, 22), _global("mean"), size=largest),),
     "GlobalMaxPool": (Meaning((1, 22), _global("max"), size=largest),),
-    "LayerNormalization": (Meaning((17,), _layer_norm, ("axis", "epsilon"), ("stash_type",), largest),),
+    "LayerNormalization": (
+        Meaning((17,), _layer_norm, ("axis", "epsilon"), ("stash_type",), largest, results=3),
+    ),
     "MatMul": (Meaning((1, 9, 13), named(np.matmul), size=_matmul_size, takes="integers"),),
     "MaxPool": (
         Meaning((1, 8), _max_pool, _WINDOW, ("storage_order",), largest, "integers"),

@@ -9,17 +9,15 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from hemera._extras import how_to_install
 from hemera.compiler import compiled
 from hemera.compiler.compiled import Compiled
 from hemera.compiler.networks.graph import Graph, sample_shape
 from hemera.compiler.networks.inlining import Call, calls_of
-from hemera.compiler.networks.kinds import KINDS, is_real
+from hemera.compiler.networks.kinds import DTYPES, KINDS, is_real
 from hemera.compiler.networks.resolving import Replacements, Resolver
 from hemera.compiler.networks.tensors import MOST_KEPT, array_of, bytes_of, text_of
-from hemera.compiler.specs import ArraySpec
+from hemera.compiler.specs import ArraySpec, shape_of
 from hemera.errors import FileError, FormatError, MismatchError, ParameterError
 
 __all__ = ["compile_onnx", "graph_of"]
@@ -77,7 +75,7 @@ def _spec(graph: Graph, name: str, shape: tuple[int | None, ...] | None, given: 
                 "an ArraySpec, without the axis of samples"
             )
         given = ArraySpec(known)
-    spec = given if isinstance(given, ArraySpec) else ArraySpec(np.shape(given))
+    spec = given if isinstance(given, ArraySpec) else ArraySpec(shape_of(given))
     whole = (1, *spec.shape)
     if shape is not None and (
         len(whole) != len(shape)
@@ -89,9 +87,8 @@ def _spec(graph: Graph, name: str, shape: tuple[int | None, ...] | None, given: 
             f"({', '.join(map(str, told))}): its first axis is that of the samples, and inputs are of one "
             "sample, without it"
         )
-    if not is_real(graph.kinds[name]) and spec.step is None:
-        return dataclasses.replace(spec, step=1)
-    return spec
+    kind = graph.kinds[name]
+    return spec if is_real(kind) or spec.dtype is not None else dataclasses.replace(spec, dtype=DTYPES[kind])
 
 
 def graph_of(what: Any, replace: Replacements) -> Graph:

@@ -57,10 +57,10 @@ class Resolver:
             self._kinds.update(dict.fromkeys(call.outputs, UNKNOWN))
             return Node(call.title, call.inputs, call.outputs, None, own=self._replace[_key(call)])
         several = schema.outputs[-1].option == type(schema.outputs[-1].option).Variadic
-        if any(call.outputs[1:]) and not several:
+        gone = [] if several else [name for name in call.outputs[meaning.results :] if name]
+        if gone:
             raise ParameterError(
-                f"{self._source}, {call.title}: its result {next(filter(None, call.outputs[1:]))!r} is not "
-                "there, only the first one is"
+                f"{self._source}, {call.title}: its result {gone[0]!r} is not there, only those before it are"
             )
         try:
             attributes = self._attributes(call, schema, meaning)
