@@ -70,6 +70,12 @@ class OfProcess(Generic[T]):
                 self._made = (_forks, self._make())
             return self._made[1]
 
+    def renew(self, old: T) -> None:
+        """Let a value go: the next one who asks finds another one. Nothing if it has been let go already."""
+        with _renewing:
+            if self.value is old:
+                self._made = (_forks, self._make())
+
 
 class Lock:
     """A lock of threads, for `with`. In a child of `fork()` it is free, whichever thread of the parent

@@ -59,6 +59,7 @@ class RayService(Service):
             raise DeviceError(
                 "no replica has come up: see whether the cluster has a device free for one (ray status)"
             )
+        self._tell_models()
 
     def sweep_indexes(self) -> None:
         """Nothing: replicas have no indexes."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NoReturn, TypeVar
@@ -13,28 +13,45 @@ from urllib.parse import quote
 import numpy as np
 
 from hemera._process import Lock
-from hemera.errors import FormatError, MismatchError
+from hemera.errors import Error, FormatError, MismatchError
 from hemera.inputs.progress import Progress
 from hemera.inputs.source import Source
 from hemera.parameters import check_security
 from hemera.serving.interface import Interface
 from hemera.serving.local_model import LocalModel, no_pickle
+from hemera.serving.problems import ServerError
 from hemera.serving.remote_comparisons import RemoteThresholdIndex, RemoteTopIndex
 from hemera.serving.remote_index import AnyRemoteIndex, RemoteIndex
 from hemera.serving.remote_keys import RemoteKeys
 from hemera.serving.transport import Transport
-from hemera.serving.wire import KEYS_HEADER, read_body, write_body
+from hemera.serving.wire import KEYS_HEADER, MODEL_HEADER, read_body, write_body
 
 __all__ = ["Client", "LocalModel", "Progress"]
 
 R = TypeVar("R", bound=AnyRemoteIndex[Any])
+T = TypeVar("T")
+
+
+_DESCRIPTIONS = 3
+"""Of a model that is replaced again and again, that a call asks for."""
+_MODEL_CHANGED = "model_changed"
 
 
 @dataclass(frozen=True)
 class _Model:
+    """A model, as the server described it."""
+
+    name: str
+    digest: str | None
+    """None: of a server that names none."""
     local: LocalModel
     limits: Mapping[str, int]
     keys: RemoteKeys
+
+    @property
+    def headers(self) -> dict[str, str]:
+        """Of requests: what they were encoded for."""
+        return {} if self.digest is None else {MODEL_HEADER: self.digest}
 
 
 class Client:
@@ -121,12 +138,13 @@ class Client:
         return self._transport.json("GET", _path("models", model))
 
     def local(self, model: str) -> LocalModel:
-        """The client's side of a model. SecurityError for one of less security than this client asks for."""
+        """The client's side of a model, as the server last described it. SecurityError for one of less
+        security than this client asks for."""
         return self._model(model).local
 
     def upload_keys(self, model: str) -> None:
         """Send the evaluation keys, unless the server has them. `predict` does it when it is needed."""
-        self._model(model).keys.ensure()
+        self._of_model_now(model, lambda found: found.keys.ensure())
 
     def remove_keys(self, model: str) -> None:
         """Let the server remove the evaluation keys."""
@@ -206,7 +224,8 @@ class Client:
             return made
 
     def predict(self, model: str, rows: Any) -> Any:
-        """The model's results for rows, which only this client can read.
+        """The model's results for rows, which only this client can read. Where the model was replaced under
+        its name, the rows are encoded and sent anew, by its new description, before anything is decrypted.
 
         Args:
             model: its name.
@@ -224,9 +243,15 @@ class Client:
             NoiseError: when an answer can not be decrypted. The server must not learn it: what this client
                 sends never depends on it, and neither should what its caller does.
         """
-        found = self._model(model)
+        return self._of_model_now(model, lambda found: self._predict(found, rows))
+
+    def _predict(self, found: _Model, rows: Any) -> Any:
         local = found.local
-        arrays, single = local.encode(rows)
+        try:
+            arrays, single = local.encode(rows)
+        except Error:
+            self._require_described(found)  # the rows may be for the model that there is now
+            raise
         found.keys.ensure()
         count = len(arrays[0])
         # All requests before the first decryption: whether one fails is one bit about the secret key for
@@ -235,36 +260,64 @@ class Client:
         for begin, end in _chunks(count, self._evaluations(found)):
             self._transport.progress("predict", begin, count)
             files = local.encrypt([each[begin:end] for each in arrays])
-            answers.append(found.keys.answer(functools.partial(self._send, model, found, files)))
+            answers.append(found.keys.answer(functools.partial(self._send, found, files)))
         parts = [local.decrypt(answer) for answer in answers]
         self._transport.progress("predict", count, count)
         joined = [np.concatenate(each) for each in zip(*parts, strict=True)]
         return local.decode(joined, single, local.interface.count(rows))
 
+    def _of_model_now(self, name: str, ask: Callable[[_Model], T]) -> T:
+        """What a function of a model gives, which is called again where the server has another model now.
+
+        Raises:
+            ServerError: ("model_changed") for a model that is replaced again and again, and as of `ask`.
+        """
+        for left in reversed(range(_DESCRIPTIONS)):
+            found = self._model(name)
+            try:
+                return ask(found)
+            except ServerError as error:
+                if error.code != _MODEL_CHANGED or not left:
+                    raise
+            with self._lock:
+                if self._models.get(name) is found:
+                    self._models[name] = self._described(name, found)
+        raise AssertionError  # the last one raises
+
+    def _require_described(self, model: _Model) -> None:
+        """ServerError ("model_changed") where the server describes another model by now."""
+        if model.digest is not None and self.describe(model.name).get("digest") != model.digest:
+            raise _changed(f"the model {model.name!r} was replaced")
+
     def _model(self, name: str) -> _Model:
         with self._lock:
             if name not in self._models:
-                told = self.describe(name)
-                local = LocalModel(
-                    Interface.from_dict(told),
-                    folder=self._folder,
-                    device=self._device,
-                    security=self._security,
-                )
-                limits = {
-                    key: int(value) for key, value in dict(told.get("limits", {})).items() if int(value) > 0
-                }
-                keys = RemoteKeys(
-                    self._transport,
-                    _path("models", name),
-                    name,
-                    local.secret_key,
-                    functools.partial(local.generate_keys, self._transport.progress),
-                    limit=limits.get("key_bytes"),
-                    folder=self._folder,
-                )
-                self._models[name] = _Model(local, limits, keys)
+                self._models[name] = self._described(name, None)
             return self._models[name]
+
+    def _described(self, name: str, before: _Model | None) -> _Model:
+        told = self.describe(name)
+        local = LocalModel(
+            Interface.from_dict(told),
+            folder=self._folder,
+            device=self._device,
+            security=self._security,
+            before=None if before is None else before.local,
+        )
+        digest = None if told.get("digest") is None else str(told["digest"])
+        limits = {key: int(value) for key, value in dict(told.get("limits", {})).items() if int(value) > 0}
+        keys = RemoteKeys(
+            self._transport,
+            _path("models", name),
+            name,
+            local.secret_key,
+            functools.partial(local.generate_keys, self._transport.progress),
+            limit=limits.get("key_bytes"),
+            folder=self._folder,
+            headers={} if digest is None else {MODEL_HEADER: digest},
+            before=None if before is None else before.keys,
+        )
+        return _Model(name, digest, local, limits, keys)
 
     def _evaluations(self, model: _Model) -> int:
         """How many evaluations fit into a request."""
@@ -276,17 +329,23 @@ class Client:
         room = int(model.limits.get("request_bytes", 1 << 28) // each)
         return max(1, min(room, model.limits.get("evaluations", 1 << 20)))
 
-    def _send(
-        self, name: str, model: _Model, files: Mapping[str, bytes]
-    ) -> tuple[dict[str, bytes], str | None]:
-        """The files of the answer, and the digest of the keys that it was computed with."""
+    def _send(self, model: _Model, files: Mapping[str, bytes]) -> tuple[dict[str, bytes], str | None]:
+        """The files of the answer, and the digest of the keys that it was computed with. ServerError
+        ("model_changed") for the answer of another model."""
         kind, pieces = write_body(files)
-        response = self._transport.request(
-            "POST", f"{_path('models', name)}/evaluate", b"".join(pieces), kind=kind
-        )
+        path = f"{_path('models', model.name)}/evaluate"
+        response = self._transport.request("POST", path, b"".join(pieces), kind=kind, headers=model.headers)
+        computed = response.headers.get(MODEL_HEADER)
+        if None not in (computed, model.digest) and computed != model.digest:
+            raise _changed(f"the answer is of {computed} and not of the model {model.name!r}, {model.digest}")
         single = model.local.interface.outputs[0].name
         answer = read_body(response.headers.get("content-type"), response.content, single)
         return answer, response.headers.get(KEYS_HEADER)
+
+
+def _changed(why: str) -> ServerError:
+    """As the server refuses a request that was encoded for another model."""
+    return ServerError(f"{why}: ask again", 409, _MODEL_CHANGED)
 
 
 def _require_kind(of: type[AnyRemoteIndex[Any]], name: str, kind: object) -> None:

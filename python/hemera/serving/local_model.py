@@ -32,6 +32,8 @@ class LocalModel:
             with one new folder at the same time get the same key.
         device: where to encrypt and decrypt.
         security: bits (128, 192, 256) that the parameters must have, which the server chose; None: any.
+        before: the side of the model that this one replaces under its name. With the same parameters its
+            secret key stays, and what was shown under it counts.
 
     Raises:
         FileError, FormatError: when the folder's key can not be read.
@@ -45,13 +47,19 @@ class LocalModel:
         folder: Path | None = None,
         device: str = "cpu",
         security: int | None = 128,
+        before: LocalModel | None = None,
     ) -> None:
         check_security(security)
         _require_secure(interface, security)
         self.interface = interface
-        self.context = Context(interface.params, device)
         self.folder = folder
         self._security = security
+        if before is not None and before.interface.params == interface.params:
+            self.context: Context = before.context
+            self.secret_key: SecretKey = before.secret_key
+            self._shown: Shown = before._shown
+            return
+        self.context = Context(interface.params, device)
         self.secret_key = self._secret_key()
         self._shown = Shown(None if folder is None else folder / f"shown-{_place(interface.params)}.json")
 

@@ -45,6 +45,12 @@ class Metrics:
             buckets=_SECONDS,
             registry=self._registry,
         )
+        self._models = Gauge(
+            "hemera_model_info",
+            "Models that are served, by digest",
+            ["model", "digest"],
+            registry=self._registry,
+        )
         self._limited = Counter(
             "hemera_rate_limited",
             "Requests that were refused because their client sent too many requests or bytes",
@@ -67,6 +73,10 @@ class Metrics:
     def watch(self, name: str, help_text: str, value: Callable[[], float]) -> None:
         """A value that is looked at when it is asked for."""
         Gauge(name, help_text, registry=self._registry).set_function(value)
+
+    def serves(self, model: str, digest: str) -> None:
+        """A model is served."""
+        self._models.labels(model, digest).set(1)
 
     def ran(self, model: str, requests: int, seconds: float) -> None:
         """A batch was computed."""

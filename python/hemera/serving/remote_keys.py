@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TypeVar
 
 from hemera._process import Lock
+from hemera.errors import LevelError, MissingKeyError
 from hemera.objects.keys import SecretKey
 from hemera.serving.files import locked, write_atomically
 from hemera.serving.problems import ServerError
@@ -33,6 +34,8 @@ class RemoteKeys:
         name: of the model or index, for messages.
         secret_key: whose keys they are.
         generate: makes the file of evaluation keys.
+        headers: of uploads.
+        before: the keys for a model that this one has replaced; those of the same secret key are known.
         limit: bytes that the server takes; None: it tells none.
         folder: where processes note which keys they sent; None: in memory.
     """
@@ -47,21 +50,29 @@ class RemoteKeys:
         *,
         limit: int | None,
         folder: Path | None,
+        headers: Mapping[str, str] | None = None,
+        before: RemoteKeys | None = None,
     ) -> None:
         self._transport = transport
         self._path = path
         self._name = name
         self._generate = generate
         self._limit = limit
-        self._sent: set[str] = set()
-        """Digests of keys of this secret key that some server was sent."""
+        self._headers = headers
         self._uploaded = False
+        self._made = False
+        """Whether the server was sent keys that are made for what it has now, and not for a model before."""
         self._lock = Lock()
-        secret = hashlib.sha256(bytes(secret_key)).hexdigest()
+        secret = self._secret = hashlib.sha256(bytes(secret_key)).hexdigest()
+        self._sent: set[str] = set() if before is None or before._secret != secret else set(before._sent)
+        """Digests of keys of this secret key that some server was sent."""
         self._notes = None if folder is None else folder / f"sent-{secret[:16]}.json"
 
-    def ensure(self) -> None:
+    def ensure(self, *, anew: bool = False) -> None:
         """Send the keys, unless the server has them.
+
+        Args:
+            anew: send them also where it has those of this secret key.
 
         Raises:
             ServerError: when they are larger than the server takes, and as of `Transport.request`.
@@ -69,7 +80,7 @@ class RemoteKeys:
         with self._lock:
             if self._uploaded:
                 return
-            known = self._sent or self._noted()
+            known = not anew and (self._sent or self._noted())
             if not known or not self._is_ours(self._digest_there()):
                 keys = self._generate()
                 if self._limit is not None and len(keys) > self._limit:
@@ -82,7 +93,10 @@ class RemoteKeys:
                 # Noted first: other processes of this folder may meet the keys before the server's answer
                 # is here.
                 self._note(_digest_of(keys))
-                self._transport.request("PUT", f"{self._path}/keys", keys, progress="upload")
+                self._transport.request(
+                    "PUT", f"{self._path}/keys", keys, progress="upload", headers=self._headers
+                )
+                self._made = True
             self._uploaded = True
 
     def remove(self) -> None:
@@ -101,8 +115,13 @@ class RemoteKeys:
             ServerError: where the server has another client's keys again and again, and as of `send`.
         """
         for left in reversed(range(_UPLOADS)):
+            anew = False
             try:
                 answer, digest = send()
+            except (MissingKeyError, LevelError):
+                if self._made or not left:
+                    raise
+                anew = True  # those there were made for a model before, which needed others
             except ServerError as error:
                 if error.code != "no_keys" or not left:
                     raise
@@ -113,7 +132,7 @@ class RemoteKeys:
                 # Another client of this token has sent its keys in place of these.
             if left:
                 self._uploaded = False
-                self.ensure()
+                self.ensure(anew=anew)
         raise ServerError(
             f"another client replaces this one's keys for {self._name!r} again and again: clients of one "
             "token need one folder (Client(folder=...)), or a token each",

@@ -8,12 +8,14 @@ import time
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from hemera.serving.logs import log
+from hemera.serving.wire import NONCE_HEADER, is_nonce
 
 __all__ = ["RequestLog"]
 
 
 class RequestLog:
-    """One line a request. Nothing of bodies, and no headers."""
+    """One line a request: nothing of bodies, and no headers. The answer has the line's id, and the random
+    name that the request came with."""
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
@@ -26,12 +28,13 @@ class RequestLog:
         status = 500
         sent = 0
         identity = secrets.token_hex(8)
+        headers = [(b"hemera-request", identity.encode()), *_nonce_of(scope)]
 
         async def count(message: Message) -> None:
             nonlocal status, sent
             if message["type"] == "http.response.start":
                 status = message["status"]
-                message["headers"] = [*message["headers"], (b"hemera-request", identity.encode())]
+                message["headers"] = [*message["headers"], *headers]
             else:
                 sent += len(message.get("body", b""))
             await send(message)
@@ -58,8 +61,18 @@ class RequestLog:
                 client=state.get("client"),
                 status=status,
                 code=state.get("code"),
+                digest=state.get("digest"),
                 batch=state.get("batch"),
                 received=state.get("received"),
                 sent=sent,
                 seconds=round(time.monotonic() - began, 4),
             )
+
+
+def _nonce_of(scope: Scope) -> list[tuple[bytes, bytes]]:
+    """The header of the answer for a request's name, if it has one."""
+    name = NONCE_HEADER.lower().encode()
+    found = [value for header, value in scope["headers"] if header == name]
+    if len(found) != 1 or not is_nonce(found[0].decode("latin-1")):
+        return []
+    return [(name, found[0])]

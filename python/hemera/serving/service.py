@@ -135,8 +135,13 @@ class Service:
             self._prepare(
                 self.models, name, [functools.partial(loader.prepare, package) for loader in self._loaders]
             )
+        self._tell_models()
         for name, index in list(self.indexes.items()):
             self._prepare(self.indexes, name, self._copies(index))
+
+    def _tell_models(self) -> None:
+        for package in self.models.values():
+            self.metrics.serves(package.name, package.digest)
 
     def _prepare(self, found: dict[str, Any], name: str, steps: Sequence[Callable[[], object]]) -> None:
         try:
@@ -164,6 +169,17 @@ class Service:
         if package is None:
             raise Refused(HTTPStatus.NOT_FOUND, "unknown_model", f"there is no model {name[:64]!r}")
         return package
+
+    def require_digest(self, package: Package, digest: str | None) -> None:
+        """Refused (409) where a client has encoded for another model than the one that has this name now;
+        None: the client does not tell."""
+        if digest is not None and digest != package.digest:
+            raise Refused(
+                HTTPStatus.CONFLICT,
+                "model_changed",
+                f"the model {package.name!r} was replaced, and its digest is {package.digest}: ask for its "
+                "description, and encode for that",
+            )
 
     def index(self, name: str) -> ServedIndex:
         """An index. Refused (404) where it is not there."""

@@ -5,16 +5,16 @@ from __future__ import annotations
 import os
 import re
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from hemera import errors
 from hemera._extras import how_to_install
 from hemera._process import OfProcess, Process
-from hemera.errors import FormatError, ParameterError
+from hemera.errors import FormatError, MismatchError, ParameterError
 from hemera.inputs.progress import Progress
 from hemera.serving.problems import ServerError, error_of
-from hemera.serving.wire import OCTETS
+from hemera.serving.wire import NONCE_HEADER, OCTETS, new_nonce
 
 if TYPE_CHECKING:
     import httpx
@@ -23,6 +23,8 @@ __all__ = ["Transport"]
 
 _PIECE = 1 << 20
 _LONGEST_PAUSE = 30.0
+_NO_JSON = "http"
+"""The code of an error whose answer is not of a server of Hemera."""
 
 
 class Transport:
@@ -83,6 +85,8 @@ class Transport:
             )
 
         self._http = OfProcess(connect)
+        self._repeats = False
+        """Whether the server has repeated the name of a request: then all of its answers have to."""
 
     def close(self) -> None:
         """Close the connections."""
@@ -90,8 +94,9 @@ class Transport:
 
     def json(self, method: str, path: str, body: bytes | None = None) -> dict[str, Any]:
         """The object that a path answers with. FormatError for anything else; errors as of `request`."""
+        answer = self.request(method, path, body)
         try:
-            found = self.request(method, path, body).json()
+            found = answer.json()
         except ValueError:
             found = None
         if not isinstance(found, dict):
@@ -106,15 +111,19 @@ class Transport:
         *,
         kind: str = OCTETS,
         progress: str | None = None,
+        headers: Mapping[str, str] | None = None,
     ) -> httpx.Response:
-        """The answer of 2xx. Tries again while the server is busy.
+        """The answer of 2xx. Tries again while the server is busy or away.
 
         Raises:
+            MismatchError: for the answer to another request.
             Error: one of Hemera's, as the server tells it; ServerError where it is none of them.
         """
         import httpx
 
-        headers = {} if body is None else {"Content-Type": kind, "Content-Length": str(len(body))}
+        sent = dict(headers or {})
+        if body is not None:
+            sent.update({"Content-Type": kind, "Content-Length": str(len(body))})
         until = time.monotonic() + self._patience
         pause = 0.1
         process = Process()
@@ -123,12 +132,16 @@ class Transport:
             try:
                 content = body if body is None or progress is None else self._pieces(body, progress, process)
                 http = self._http.value
-                response = http.request(method, self.url + path, content=content, headers=headers)
+                sent[NONCE_HEADER] = new_nonce()
+                response = http.request(method, self.url + path, content=content, headers=sent)
+                self._require_own(response, sent[NONCE_HEADER], http)
                 if response.is_success:
                     return response
                 error = _error_in(response)
                 if response.status_code in (429, 503):
                     wait = _retry_after(response)
+                elif response.status_code in (502, 504) and _is_of_a_proxy(error):
+                    wait = pause
             except httpx.InvalidURL as reason:
                 raise ParameterError(f"{self.url} is no address: {reason}") from None
             except httpx.TimeoutException:
@@ -140,6 +153,20 @@ class Transport:
                 raise error
             time.sleep(min(max(wait, pause), _LONGEST_PAUSE))
             pause = min(2 * pause, 5.0)
+
+    def _require_own(self, response: httpx.Response, nonce: str, http: httpx.Client) -> None:
+        """MismatchError for the answer to another request, as where two clients share a connection: whatever
+        comes on these connections is not to be trusted. Refusals of proxies, and servers before 0.3, have no
+        name."""
+        told = response.headers.get(NONCE_HEADER)
+        if told == nonce:
+            self._repeats = True
+        elif told is not None or (self._repeats and response.is_success):
+            self._http.renew(http)
+            raise MismatchError(
+                f"{self.url} has given the answer to another request, and nothing of it was read: something "
+                "between here and the server mixes connections up, or shares them. Send the request again"
+            )
 
     def _pieces(self, body: bytes, what: str, process: Process) -> Iterator[bytes]:
         for begin in range(0, len(body), _PIECE):
@@ -156,8 +183,13 @@ def _error_in(response: httpx.Response) -> errors.Error:
         return error_of(response.status_code, str(told["code"]), str(told["message"]))
     except (ValueError, KeyError, TypeError):
         return ServerError(
-            f"the server answered with HTTP {response.status_code}", response.status_code, "http"
+            f"the server answered with HTTP {response.status_code}", response.status_code, _NO_JSON
         )
+
+
+def _is_of_a_proxy(error: errors.Error) -> bool:
+    """Whether a refusal is none of a server of Hemera."""
+    return isinstance(error, ServerError) and error.code == _NO_JSON
 
 
 def _retry_after(response: httpx.Response) -> float:

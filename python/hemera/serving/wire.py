@@ -12,13 +12,41 @@ from hemera.errors import FormatError
 if TYPE_CHECKING:
     from python_multipart.multipart import MultipartParser
 
-__all__ = ["KEYS_HEADER", "OCTETS", "BodyReader", "Memory", "Sink", "is_multipart", "read_body", "write_body"]
+__all__ = [
+    "KEYS_HEADER",
+    "MODEL_HEADER",
+    "NONCE_HEADER",
+    "OCTETS",
+    "BodyReader",
+    "Memory",
+    "Sink",
+    "is_multipart",
+    "is_nonce",
+    "new_nonce",
+    "read_body",
+    "write_body",
+]
 
 OCTETS = "application/octet-stream"
 KEYS_HEADER = "Hemera-Keys"
 """Of an answer: the digest of the keys that it was computed with, as `GET .../keys` tells it."""
+MODEL_HEADER = "Hemera-Model"
+"""Of a request: the digest of the model that it was encoded for. Of an answer: that of the model that has
+computed it."""
+NONCE_HEADER = "Hemera-Nonce"
+"""Of a request: a random name, which its answer repeats."""
 MAX_FILES = 64
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
+
+
+def new_nonce() -> str:
+    """A name that no other request has."""
+    return secrets.token_hex(16)
+
+
+def is_nonce(text: str) -> bool:
+    """Whether a text is such a name."""
+    return re.fullmatch("[0-9a-f]{32}", text) is not None
 
 
 class Sink(Protocol):

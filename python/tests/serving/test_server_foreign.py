@@ -80,6 +80,10 @@ def test_a_client_of_seal(tmp_path: Path, whose: str) -> None:
             assert answer.status_code == 200
             found = session.context.decrypt(session.load_ciphertext(answer.content), secret)
             np.testing.assert_array_equal((found - (values.astype(object) ** 2 + 1)) % plain, 0)
+            # Whoever reads it can see that it is the model's whose description it has.
+            assert answer.headers["Hemera-Model"] == http.get("/v1/models/m").json()["digest"]
+            other = {"Hemera-Model": answer.headers["Hemera-Model"][::-1]}
+            assert http.post("/v1/models/m/evaluate", content=x, headers=other).status_code == 409
         assert server.metric("hemera_batch_requests_count", model="m") == 2
         # A file of Hemera's, or of other parameters, is not for this session.
         assert http.post("/v1/models/m/evaluate", content=b"\x89HEM").status_code == 422

@@ -127,6 +127,8 @@ def test_logs_tell_what_happened_and_nothing_secret(
     assert [each["status"] for each in answered] == [201, 200, 422, 404]
     assert (answered[1]["received"], answered[1]["batch"], answered[1]["model"]) == (len(body), 1, "scores")
     assert answered[2]["code"] == "format"
+    digest = server.service.models["scores"].digest
+    assert [each.get("digest") for each in answered] == [None, digest, digest, None]
     assert all(each["client"].startswith("alice.") for each in answered[:3])
     for line in lines:
         assert token.partition(".")[2] not in line

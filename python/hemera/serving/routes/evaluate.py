@@ -11,7 +11,7 @@ from hemera.serving.routes.answering import Work, answer, counted
 from hemera.serving.routes.clients import ClientName
 from hemera.serving.routes.schemas import FILES, REQUEST_OF_FILES, problems
 from hemera.serving.routes.state import state_of
-from hemera.serving.wire import KEYS_HEADER, write_body
+from hemera.serving.wire import KEYS_HEADER, MODEL_HEADER, write_body
 
 __all__ = ["router"]
 
@@ -29,15 +29,22 @@ router = APIRouter()
 )
 async def evaluate(model: str, request: Request, client: ClientName) -> Response:
     """Evaluate a model on encrypted inputs: the file of the only one, or a part for each by its name. The
-    answer has the outputs in the same way."""
+    answer has the outputs in the same way. A request whose header `Hemera-Model` has another digest than the
+    model's description is refused (409, `model_changed`) before its body is read."""
     state = state_of(request)
     package = state.service.model(model)
     measure = functools.partial(state.service.memory_of, package, client)
+    request.state.digest = package.digest
     with counted(state, package.name) as answered:
+        state.service.require_digest(package, request.headers.get(MODEL_HEADER))
         work = Work(package.name, package.inputs[0].name, measure)
         evaluation, files = await answer(state, request, client, work)
         kind, pieces = write_body(files)
-        headers = {"Hemera-Batch": str(evaluation.batch), KEYS_HEADER: evaluation.keys}
+        headers = {
+            "Hemera-Batch": str(evaluation.batch),
+            KEYS_HEADER: evaluation.keys,
+            MODEL_HEADER: package.digest,
+        }
         response = Response(b"".join(pieces), media_type=kind, headers=headers)
         answered(response.status_code, len(response.body))
     return response

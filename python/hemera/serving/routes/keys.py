@@ -21,7 +21,7 @@ from hemera.serving.routes.state import AppState, state_of
 from hemera.serving.service import KeyTarget, Service
 from hemera.serving.store import Upload
 from hemera.serving.uploads import OWN, UploadSink, library_of
-from hemera.serving.wire import BodyReader, is_multipart
+from hemera.serving.wire import MODEL_HEADER, BodyReader, is_multipart
 
 __all__ = ["router"]
 
@@ -55,14 +55,19 @@ async def index_keys_of(index: str, request: Request, client: ClientName) -> dic
 @router.put(
     _MODEL,
     status_code=HTTPStatus.CREATED,
-    responses=problems(401, 404, 408, 413, 422, 429, 503, 507),
+    responses=problems(401, 404, 408, 409, 413, 422, 429, 503, 507),
     openapi_extra=REQUEST_OF_FILES,
     description=_PUT,
 )
 async def put_keys(model: str, request: Request, client: ClientName) -> dict[str, Any]:
     """Upload evaluation keys for a model: the description above is what clients read."""
     state = state_of(request)
-    return await _counted_upload(state, state.service.model_target, model, request, client)
+
+    def find(name: str) -> KeyTarget:
+        state.service.require_digest(state.service.model(name), request.headers.get(MODEL_HEADER))
+        return state.service.model_target(name)
+
+    return await _counted_upload(state, find, model, request, client)
 
 
 @router.put(

@@ -1,0 +1,222 @@
+"""Answers to other requests, and of proxies: a client takes none of them for its own."""
+
+from __future__ import annotations
+
+import http.server
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import httpx
+import numpy as np
+import pytest
+
+from hemera import errors, search
+from hemera.serving.client import LocalModel
+from hemera.serving.problems import ServerError
+from hemera.serving.service import Home
+from hemera.serving.transport import Transport
+
+from .conftest import BOUND, Running, client_of, expected, serving
+from .indexes.index_cases import VECTORS
+from .server_requests import EVALUATE, KEYS, request_of
+
+NONCE = "Hemera-Nonce"
+ROWS = np.random.default_rng(1).uniform(-1, 1, (2, 8))
+
+
+class Between:
+    """A proxy before a server, which changes answers as the test wants."""
+
+    def __init__(self, url: str) -> None:
+        self.server, self.url = url, ""
+        self.change: Callable[[httpx.Response], tuple[int, bytes, dict[str, str]] | None] = lambda _: None
+        self.seen: list[tuple[str, str]] = []
+        """Method and nonce of each request."""
+
+
+@contextmanager
+def between(url: str) -> Iterator[Between]:
+    proxy = Between(url)
+
+    class Handler(http.server.BaseHTTPRequestHandler):
+        protocol_version = "HTTP/1.1"
+
+        def log_message(self, *_: Any) -> None:
+            pass
+
+        def _pass_on(self) -> None:
+            body = self.rfile.read(int(self.headers["Content-Length"] or 0))
+            proxy.seen.append((self.command, self.headers[NONCE]))
+            headers = {name: value for name, value in self.headers.items() if name.lower() != "host"}
+            answer = httpx.request(
+                self.command, url + self.path, headers=headers, content=body, trust_env=False, timeout=BOUND
+            )
+            dropped = ("content-length", "connection", "date", "server")
+            kept = {name: value for name, value in answer.headers.items() if name not in dropped}
+            status, content, told = proxy.change(answer) or (answer.status_code, answer.content, kept)
+            self.send_response(status)
+            for name, value in {**told, "Content-Length": str(len(content))}.items():
+                self.send_header(name, value)
+            self.end_headers()
+            self.wfile.write(content)
+
+        do_GET = do_PUT = do_POST = do_DELETE = _pass_on  # noqa: N815
+
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    thread = threading.Thread(target=server.serve_forever, daemon=True)
+    thread.start()
+    proxy.url = f"http://127.0.0.1:{server.server_address[1]}"
+    try:
+        yield proxy
+    finally:
+        server.shutdown()
+        server.server_close()
+        thread.join(BOUND)
+
+
+def without_nonce(answer: httpx.Response) -> tuple[int, bytes, dict[str, str]]:
+    kept = ("content-type", "hemera-keys", "hemera-model")
+    return answer.status_code, answer.content, {k: v for k, v in answer.headers.items() if k in kept}
+
+
+def test_a_server_repeats_the_name_of_each_request(server: Running, home: Home, local: LocalModel) -> None:
+    name = "0123456789abcdef" * 2
+    with server.http(home.clients.add("alice")) as http:
+        for method, path, status in (
+            ("GET", "/health", 200),
+            ("GET", "/v1/models", 200),
+            ("GET", "/v1/models/nothing", 404),
+            ("POST", "/v1/models", 405),
+            ("GET", KEYS, 404),
+            ("POST", EVALUATE, 409),
+            ("PUT", KEYS, 422),
+        ):
+            for sent in (name, name[::-1]):
+                content = b"x" if method != "GET" else None
+                answer = http.request(method, path, headers={NONCE: sent}, content=content)
+                assert (answer.status_code, answer.headers.get(NONCE)) == (status, sent), path
+        assert NONCE not in http.get("/health").headers
+        for wrong in (name[1:], name + "0", name.upper(), "<script>", name[1:] + "\xe9"):
+            assert NONCE not in http.get("/health", headers={NONCE: wrong.encode("latin-1")}).headers
+        twice = httpx.Headers([(NONCE, name), (NONCE, name[::-1])])
+        assert NONCE not in http.get("/health", headers=twice).headers
+        http.put(KEYS, content=local.generate_keys())
+        answer = http.post(EVALUATE, content=request_of(local, ROWS), headers={NONCE: name})
+        assert (answer.status_code, answer.headers[NONCE]) == (200, name)
+
+
+def test_the_answer_to_another_request_is_refused(server: Running, home: Home) -> None:
+    with between(server.url) as proxy, client_of(proxy.url, home.clients.add("alice")) as client:
+        assert np.abs(client.predict("scores", ROWS) - expected(ROWS)).max() < 1e-4
+        before: list[httpx.Response] = []
+
+        def swap(answer: httpx.Response) -> tuple[int, bytes, dict[str, str]]:
+            """The answer to the request before this one."""
+            before.append(answer)
+            last = before[-2] if len(before) > 1 else answer
+            kept = ("content-type", "hemera-keys", "hemera-model", "hemera-nonce")
+            return last.status_code, last.content, {k: v for k, v in last.headers.items() if k in kept}
+
+        proxy.change = swap
+        assert np.abs(client.predict("scores", ROWS) - expected(ROWS)).max() < 1e-4
+        decrypted: list[Any] = []
+        local = client.local("scores")
+        local.decrypt = lambda files: decrypted.append(files)  # type: ignore[assignment,method-assign,return-value]
+        for ask in (lambda: client.predict("scores", ROWS + 1), client.models):
+            with pytest.raises(errors.MismatchError, match="the answer to another request"):
+                ask()
+        del local.decrypt
+        assert decrypted == []
+        proxy.change = lambda _: None
+        assert np.abs(client.predict("scores", ROWS) - expected(ROWS)).max() < 1e-4
+    names = [name for _, name in proxy.seen]
+    assert len(set(names)) == len(names) > 5
+    assert all(len(each) == 32 for each in names)
+
+
+def test_answers_without_a_name_are_of_older_servers_alone(server: Running, home: Home) -> None:
+    """A client that has met a server which repeats names takes no answer without one."""
+    token = home.clients.add("alice")
+    with between(server.url) as proxy:
+        proxy.change = without_nonce
+        with client_of(proxy.url, token) as client:
+            assert np.abs(client.predict("scores", ROWS) - expected(ROWS)).max() < 1e-4
+            proxy.change = lambda _: None
+            client.models()
+            proxy.change = without_nonce
+            with pytest.raises(errors.MismatchError, match="another request"):
+                client.predict("scores", ROWS)
+            # A refusal without a name tells nothing of another request.
+            with pytest.raises(ServerError) as refused:
+                client.describe("nothing")
+            assert refused.value.code == "unknown_model"
+
+
+def test_answers_of_indexes_are_the_requests_own(tmp_path: Any) -> None:
+    search.Index(VECTORS, "dot", exact=True).save(tmp_path / "rows.index")
+    home = Home(tmp_path / "home")
+    home.add_index(tmp_path / "rows.index")
+    token = home.clients.add("alice")
+    with serving(home) as server, between(server.url) as proxy, client_of(proxy.url, token) as client:
+        index = client.index("rows")
+        assert index.query(VECTORS[3].astype(int), k=1)[1].tolist()
+        proxy.change = without_nonce
+        for ask in (lambda: index.query(VECTORS[0].astype(int)), lambda: index.prepare(1)):
+            with pytest.raises(errors.MismatchError, match="another request"):
+                ask()
+
+
+@pytest.mark.parametrize("status", [502, 504])
+def test_a_proxy_whose_server_is_away_is_waited_for(server: Running, home: Home, status: int) -> None:
+    """But a server's own answer of this status is the last word."""
+    page = b"<html><h1>Bad Gateway</h1></html>"
+    left = [3]
+
+    def fail(_: httpx.Response) -> tuple[int, bytes, dict[str, str]] | None:
+        left[0] -= 1
+        return None if left[0] < 0 else (status, page, {"Content-Type": "text/html"})
+
+    token = home.clients.add("alice")
+    with between(server.url) as proxy, client_of(proxy.url, token, patience=30) as client:
+        proxy.change = fail
+        assert np.abs(client.predict("scores", ROWS) - expected(ROWS)).max() < 1e-4
+        assert len(proxy.seen) == 3 + 3  # describe with its three refusals, PUT, POST
+        told = b'{"error": {"code": "timeout", "message": "not answered in 1 second"}}'
+        proxy.seen.clear()
+        proxy.change = lambda _: (status, told, {"Content-Type": "application/json"})
+        with pytest.raises(ServerError) as refused:
+            client.predict("scores", ROWS)
+        assert (refused.value.status, refused.value.code, len(proxy.seen)) == (status, "timeout", 1)
+    with between(server.url) as proxy, client_of(proxy.url, token, patience=1.5) as client:
+        left[0] = 1000
+        proxy.change = fail
+        with pytest.raises(ServerError) as refused:
+            client.models()
+        assert (refused.value.status, refused.value.code) == (status, "http")
+        assert 2 <= len(proxy.seen) <= 5  # at once, then after 0.1, 0.3, 0.7 and 1.5 seconds at the earliest
+
+
+@pytest.mark.parametrize("status", [400, 413, 500, 501])
+def test_other_statuses_of_a_proxy_are_told_at_once(server: Running, home: Home, status: int) -> None:
+    with between(server.url) as proxy, client_of(proxy.url, home.clients.add("alice")) as client:
+        proxy.change = lambda _: (status, b"<html>no</html>", {"Content-Type": "text/html"})
+        with pytest.raises(ServerError):
+            client.models()
+        assert len(proxy.seen) == 1
+
+
+def test_connections_that_gave_another_answer_are_let_go(server: Running) -> None:
+    transport = Transport(
+        server.url, token="x", certificates=None, seconds=BOUND, patience=0.0, progress=None
+    )
+    first = transport._http.value
+    transport.json("GET", "/health")
+    assert transport._http.value is first
+    first._transport = httpx.MockTransport(lambda _: httpx.Response(200, headers={NONCE: "0" * 32}, json={}))
+    with pytest.raises(errors.MismatchError):
+        transport.json("GET", "/health")
+    assert transport._http.value is not first
+    assert transport.json("GET", "/health")["status"] == "ok"
+    transport.close()
