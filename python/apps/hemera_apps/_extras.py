@@ -7,7 +7,7 @@ import hemera._extras
 __all__ = ["EXTRAS", "how_to_install"]
 
 EXTRAS = {
-    "demo": ("scikit-learn",),
+    "demo": ("pandas", "scikit-learn"),
     "applications": ("matplotlib", "pandas", "scikit-learn"),
     "plots": ("matplotlib",),
     "parquet": ("pandas", "pyarrow"),

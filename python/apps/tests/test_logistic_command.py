@@ -203,9 +203,9 @@ def test_training_that_leaves_the_interval_fails(capsys: pytest.CaptureFixture[s
     assert "weight" in capsys.readouterr().err
 
 
-def test_settings_that_the_message_names_train(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Classes so far apart that the default sigmoid diverges: an error before any key is made, with settings
-    that work."""
+def test_settings_for_a_table_are_chosen_or_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Classes so far apart that the default sigmoid diverges. Without options for it, settings that work are
+    taken; with one, there is an error before any key is made, with settings that work."""
     random = np.random.default_rng(0)
     rows = random.normal(size=(600, 4))
     labels = 5 * rows @ [2.6, -5, 1.5, 0] + random.logistic(size=600) > 0
@@ -213,13 +213,14 @@ def test_settings_that_the_message_names_train(tmp_path: Path, capsys: pytest.Ca
     lines = [",".join(f"{x:.4f}" for x in row) + f",{int(y)}" for row, y in zip(rows, labels, strict=True)]
     table.write_text("\n".join(["a,b,c,d,kind", *lines]) + "\n")
     command = ["train-logistic", "--small", "--device", "cpu", "--table", str(table), "--label", "kind"]
-    assert main(command) == 1
+    assert main([*command, "--weight-bound", "4"]) == 1
     shown = capsys.readouterr()
     assert "making keys" not in shown.err
     assert "diverges, beyond weight_bound = 4 (--weight-bound)" in shown.err
-    found = re.search(r"with (--degree .* --weight-bound \d+) it does", shown.err)
+    found = re.search(r"(--degree .* --weight-bound \d+) keep it", shown.err)
     assert found
-    assert main([*command, *found[1].split(), "--json", str(told)]) == 0
+    assert main([*command, "--json", str(told)]) == 0
+    assert f"For this table: {found[1]}" in " ".join(capsys.readouterr().out.split())
     run = json.loads(told.read_text())
     assert run["difference"] < 1e-4
     assert run["largest_logit"] < run["settings"]["interval"]

@@ -15,6 +15,7 @@ from hemera_apps import logistic_regression as logistic
 from hemera_apps._progress import StageProgress
 from hemera_apps.logistic_regression import report
 from hemera_apps.logistic_regression import run as whole
+from hemera_apps.logistic_regression.clear import options_of, within_bounds
 
 TOLERANCE = 1e-3
 """The command fails if an encrypted weight is further from the clear one."""
@@ -27,6 +28,8 @@ SLOTS = 2**15
 """A mini-batch fills so many, unless options say otherwise: two ciphertexts of the smallest ring."""
 SMALL_PRESET = "test-40"
 SMALL_DEGREE = 4096
+CHOSEN = ("degree", "interval", "rates", "weight_bound")
+"""What is chosen for a user's table, where no option gives any of it."""
 # Degree and interval by table, unless options give others. Tumours separate so well that logits grow large.
 SIGMOIDS = {"loans": (3, 8.0), "breast-cancer": (7, 16.0)}
 
@@ -74,7 +77,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--fit", choices=("least-squares", "chebyshev"), default="least-squares", help="fit of the sigmoid"
     )
     algorithm.add_argument(
-        "--weight-bound", type=float, default=4.0, help="bound that no weight may exceed (default: 4)"
+        "--weight-bound",
+        type=float,
+        help="bound that no weight may exceed (default: 4; of a --table what its training needs)",
     )
 
     encryption = parser.add_argument_group("encryption")
@@ -120,6 +125,14 @@ def run(options: argparse.Namespace) -> int:
     if options.folds is not None:
         tables = tables[0].folds(options.folds, options.seed)
     settings = make_settings(options, SLOTS if params is None else params.max_slots, tables)
+    if options.table is not None and all(getattr(options, name) is None for name in CHOSEN):
+        source = tables[0] if len(tables) == 1 else tables
+        preparation = logistic.Preparation.of(tables[0].features)
+        batches = logistic.make_batches(settings, preparation, source, options.seed)
+        chosen = within_bounds(settings, batches)
+        if chosen is not settings:
+            console.print(f"For this table: {options_of(chosen)}", markup=False, highlight=False)
+        settings = chosen
     if params is None:
         plan = logistic.fastest_plan(settings, bootstrap_every=options.bootstrap_every)
     else:
@@ -214,6 +227,6 @@ def make_settings(
         degree=options.degree or degree,
         interval=interval if options.interval is None else options.interval,
         fit=options.fit,
-        weight_bound=options.weight_bound,
+        weight_bound=4.0 if options.weight_bound is None else options.weight_bound,
         **fields,
     )

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from hemera.errors import ParameterError
 from hemera_apps.logistic_regression.settings import Settings
 
-__all__ = ["require_bounds", "train_clear"]
+__all__ = ["options_of", "require_bounds", "train_clear", "within_bounds"]
 
 Floats = NDArray[np.float64]
 
@@ -50,10 +50,27 @@ def require_bounds(settings: Settings, batches: Floats) -> None:
     found = _settings_nearby(settings, batches)
     if found is None:
         raise ParameterError(f"{told}; take fewer iterations (--iterations), or more regular samples")
-    rates = ",".join(f"{rate:.3g}" for rate in found.rates)
-    raise ParameterError(
-        f"{told}; with --degree {found.degree} --interval {found.interval:g} --rates {rates} --weight-bound "
-        f"{found.weight_bound:g} it does"
+    raise ParameterError(f"{told}; {options_of(found)} keep it")
+
+
+def within_bounds(settings: Settings, batches: Floats) -> Settings:
+    """The settings, or those nearby whose training in the clear keeps `weight_bound`, where there are some.
+
+    Args:
+        settings, batches: see `train_clear`.
+    """
+    weights, _ = _extents(settings, batches)
+    if weights <= settings.weight_bound:
+        return settings
+    return _settings_nearby(settings, batches) or settings
+
+
+def options_of(settings: Settings) -> str:
+    """The command's options for the sigmoid, the rates and the bound of the weights."""
+    rates = ",".join(f"{rate:.3g}" for rate in settings.rates)
+    return (
+        f"--degree {settings.degree} --interval {settings.interval:g} --rates {rates} --weight-bound "
+        f"{settings.weight_bound:g}"
     )
 
 
