@@ -124,10 +124,16 @@ class Integers(Encrypted):
         right = self._operand(operation, other)
         dtype = common_type(operation, self._dtype, right._dtype)
         shape = common_shape(operation, self._shape, right._shape)
-        left = self.astype(dtype)._spread(operation, shape)._ready()
+        left = self.astype(dtype)._spread(operation, shape)
         if right is self:
             return left, left, dtype
-        return left, right.astype(dtype)._spread(operation, shape)._ready(), dtype
+        return left, right.astype(dtype)._spread(operation, shape), dtype
+
+    def _ready_together(self, operation: str, other: object) -> tuple[Integers, Integers]:
+        """The same, for several operations in a row, with what each of them would refresh."""
+        a, b, _ = self._together(operation, other)
+        left = a._ready()
+        return left, left if b is a else b._ready()
 
     def _movable(self) -> Bounded:
         return self._context._engine.ready(self._held, 1)
@@ -159,7 +165,7 @@ class Integers(Encrypted):
     __rmul__ = __mul__
 
     def __neg__(self) -> Integers:
-        return self._of(operations.negate(self._context._engine, self._ready()._held, self._digits))
+        return self._of(operations.negate(self._context._engine, self._held, self._digits))
 
     def __pos__(self) -> Integers:
         return self
@@ -264,7 +270,7 @@ class Integers(Encrypted):
             raise TypeError(f"{operation}: the amount is an integer of 0 or more, not {described(amount)}")
         places = min(int(amount), self._dtype.itemsize * 8) * sign
         signed = self._dtype.kind == "i"
-        return self._of(operations.shift(engine, self._ready()._held, places, self._digits, signed))
+        return self._of(operations.shift(engine, self._held, places, self._digits, signed))
 
     # --- Comparisons. ---
 
@@ -308,7 +314,7 @@ class Integers(Encrypted):
         if after < before:
             held = engine.masked(engine.ready(held, 1), engine.layout.by_digit([1.0] * after))
         elif after > before and self._dtype.kind == "i":
-            held = operations.extend(engine, self._ready()._held, before, after)
+            held = operations.extend(engine, self._held, before, after)
         return self if found == self._dtype else self._of(held, found)
 
     def sum(self, axis: Axes = None, *, dtype: DTypeLike | None = None, keepdims: bool = False) -> Integers:

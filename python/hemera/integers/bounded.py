@@ -8,6 +8,8 @@ from math import hypot
 
 import numpy as np
 
+from hemera import _core
+from hemera.objects.batches import concatenate
 from hemera.objects.ciphertext import Ciphertext
 
 _numbers = count()
@@ -77,3 +79,22 @@ class Bounded:
             error + self.error * other.error,
             self.risk | other.risk,
         )
+
+
+def finished_level(value: Ciphertext) -> int:
+    """The level after the rescale that a product waits for."""
+    return int(_core.finished(value._native)[0])
+
+
+def pair(a: Bounded, b: Bounded) -> Bounded | None:
+    """The vectors of both, at the lower one's level; None where they have not one scale there."""
+    level = min(finished_level(a.value), finished_level(b.value))
+    first, second = a.value.at_level(level), b.value.at_level(level)
+    if first.scale != second.scale or first.level != second.level:
+        return None
+    return Bounded(
+        concatenate([first, second]),
+        max(a.largest, b.largest),
+        max(a.error, b.error),
+        a.risk | b.risk,
+    )

@@ -4,23 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from math import hypot
+from math import hypot, inf
 
 import numpy as np
 from numpy.typing import NDArray
 
 from hemera.integers.bounded import Bounded
-from hemera.integers.engine import MOST_DIGIT_ERROR, Engine, Exponential
+from hemera.integers.carries import carries, error_of_carries, normalized
+from hemera.integers.engine import Engine, Exponential
 from hemera.integers.layout import BASE, DIGIT_BITS
 from hemera.integers.lookup import bits, lookup
+from hemera.integers.margins import MOST_DIGIT_ERROR, cleaned_error
 from hemera.integers.split import Split, split
 
-MOST_COLUMN_ERROR = 2.0**-13
-"""The deviation of columns that `carried` takes."""
 LARGEST = 1 << 17
 """Columns up to this are read with an error that tables take: one grows with the numbers."""
-_MOST_READ = 1 << 13
+_MOST_READ = 1 << 11
 """The same of two columns that are read as one number."""
+_MOST_LOW_ERROR = 2.0**-21
+"""Bits of a digit that stays as it is are cleaned twice if they would have more after once."""
 _TOP = BASE - 1
 _MOST_ABOVE = 2
 """What a column of the last carries has above its lowest digit, at most."""
@@ -30,10 +32,16 @@ _MOST_OF_TWO = (_MOST - 2 * _TOP + 1) * BASE**2 - 1
 """Of columns of which the lowest digit, or the two lowest ones, are taken off for that."""
 
 
+def most_error(digits: int) -> float:
+    """The largest deviation of columns of so many digits that `carried` takes, for digits with an error up to
+    `margins.MOST_LEFT`."""
+    return float(2.0**-15.5 if digits == 2 else 2.0**-14.25)
+
+
 def levels(bounds: Sequence[int], digits: int) -> int:
     """The levels of columns up to these bounds that `carried` takes."""
     if digits == 2:
-        return 2 if max(bounds[:2]) > _MOST_READ else 1
+        return len(_moves(max(bounds[:2]))) + 1
     return len(_passes(bounds[:digits])) - 1
 
 
@@ -44,8 +52,8 @@ def carried(engine: Engine, s: Bounded, bounds: Sequence[int], digits: int) -> B
     the next ones, until it is 2 at most; then carries go through all digits at once.
     """
     if digits == 2:
-        if max(bounds[:2]) > _MOST_READ:
-            s = _moved_up(engine, replace(s, largest=max(bounds[:2])), digits)
+        for largest in _moves(max(bounds[:2])):
+            s = _moved_up(engine, replace(s, largest=largest), digits)
         return _read_two(engine, s)
     passes = _passes(bounds[:digits])
     for bound in passes[:-1]:
@@ -55,8 +63,17 @@ def carried(engine: Engine, s: Bounded, bounds: Sequence[int], digits: int) -> B
     if s.largest <= _TOP:
         return s
     if max(passes[-1][:-1]) <= 2 * _TOP and passes[-1][-1] <= 2 * BASE - 1:
-        return engine.normalized(s, digits)[0]
+        return normalized(engine, s, digits)[0]
     return _normalized(engine, s, digits)
+
+
+def _moves(bound: int) -> list[int]:
+    """Bounds of two columns before what they have above 15 moves up, until they are read as one number."""
+    found = []
+    while bound > _MOST_READ:
+        found.append(bound)
+        bound = _TOP + bound // BASE
+    return found
 
 
 def _needs_two(bounds: Sequence[int]) -> bool:
@@ -91,19 +108,25 @@ def _moved_up(engine: Engine, s: Bounded, digits: int) -> Bounded:
 def _both_moved_up(engine: Engine, s: Bounded, digits: int) -> Bounded:
     """The second digit at the next column, and what is above it at the one after that."""
     layout = engine.layout
-    low, second = _two_digits(engine, s, layout.by_digit([1.0] * (digits - 1)))
+    low, second = _two_digits(engine, s, layout.by_digit([1.0] * (digits - 1)), _MOST_LOW_ERROR)
     rest = engine.masked(s - low - second * BASE, layout.by_digit([1 / BASE**2] * (digits - 2)))
     return low + engine.moved(second, 1) + engine.moved(rest, 2)
 
 
-def _two_digits(engine: Engine, s: Bounded, kept: NDArray[np.float64]) -> tuple[Bounded, Bounded]:
-    """The lowest digit and the second one, which is multiplied by a vector of 0 and 1; both are cleaned."""
+def _two_digits(
+    engine: Engine, s: Bounded, kept: NDArray[np.float64], most: float = inf
+) -> tuple[Bounded, Bounded]:
+    """The lowest digit and the second one, which is multiplied by a vector of 0 and 1; both are cleaned, the
+    lowest twice where its bits would have more error than this."""
     circuit = lookup(BASE, *bits(DIGIT_BITS))
     low, above = split(BASE * BASE, circuit)(engine, engine.exponential(s, BASE * BASE))
     second = engine.read(above, circuit, clean=False)
     level = engine.level(second[0])
-    low = engine.cleaned([replace(bit, value=bit.value.at_level(level)) for bit in low])
     second = engine.cleaned(second, dict.fromkeys(range(DIGIT_BITS), kept))
+    # As low as can be, where primes are few.
+    twice = max(cleaned_error(bit.error, engine.rounding) for bit in low) > most
+    low = [replace(bit, value=bit.value.at_level(level + 2 * twice)) for bit in low]
+    low = engine.cleaned(engine.cleaned(low) if twice else low)
     return replace(engine.number(low), largest=_TOP), replace(engine.number(second), largest=_TOP)
 
 
@@ -125,7 +148,7 @@ def _normalized(engine: Engine, s: Bounded, digits: int) -> Bounded:
     lower = layout.by_digit([1.0] * (digits - 1))
     z = engine.exponential(s, 4 * BASE)
     raw = _last(clean=False)
-    clean = engine.error_of_carries(*_errors(engine, raw, z), digits) > MOST_DIGIT_ERROR
+    clean = error_of_carries(*_errors(engine, raw, z), digits) > MOST_DIGIT_ERROR
     (*low, top, second, third), above = (_last(clean=True) if clean else raw)(engine, z, kept=lower)
     if clean:
         low = engine.cleaned(low)
@@ -137,7 +160,7 @@ def _normalized(engine: Engine, s: Bounded, digits: int) -> Bounded:
     if clean:
         (makes,), (takes,) = engine.cleaned([makes]), engine.cleaned([takes])
     makes, takes = replace(makes, largest=1), replace(takes, largest=1)
-    out = engine.carries(makes, takes, digits)
+    out = carries(engine, makes, takes, digits)
     into = replace(engine.plus(takes * -BASE, higher), largest=_TOP)
     total = engine.number(low) + one + two - makes * BASE + engine.product(into, engine.moved(out, 1))
     return replace(total, largest=_TOP)

@@ -19,11 +19,12 @@ from hemera.inputs.arguments import as_integer, described
 from hemera.inputs.source import Source, read_bytes
 from hemera.integers import conversion, files, operations
 from hemera.integers.array import Booleans, Integers
-from hemera.integers.bounded import Bounded, Risk
+from hemera.integers.bounded import Bounded, Risk, finished_level
 from hemera.integers.encrypted import Encrypted
-from hemera.integers.engine import Engine, Work, finished_level, fresh_error
+from hemera.integers.engine import Engine, Work
 from hemera.integers.graph import Function, Graph
 from hemera.integers.layout import BASE, DIGIT_BITS, Layout
+from hemera.integers.margins import fresh_error
 from hemera.integers.points import Points
 from hemera.integers.report import report
 from hemera.integers.types import as_words, digits_of, from_words, integer_type

@@ -9,6 +9,7 @@ from hemera.integers.bounded import Bounded
 from hemera.integers.engine import Engine
 from hemera.integers.layout import BASE, DIGIT_BITS
 from hemera.integers.lookup import bits, lookup
+from hemera.integers.margins import MOST_DIGIT_ERROR
 from hemera.objects.ciphertext import Ciphertext
 
 _TOP = BASE - 1
@@ -42,6 +43,7 @@ def from_numbers(engine: Engine, y: Ciphertext, digits: int, error: float) -> Bo
     total = None
     for i in range(0, digits, 2):
         found = engine.tables(rest, lookup(_PERIOD, *bits(2 * DIGIT_BITS)), clean=True)
+        found = engine.cleaned_below(found, MOST_DIGIT_ERROR, DIGIT_BITS)
         both = engine.number(found[:DIGIT_BITS]), engine.number(found[DIGIT_BITS:])
         for k, digit in enumerate(both):
             part = engine.masked(digit, engine.layout.only(i + k))

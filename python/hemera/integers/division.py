@@ -20,6 +20,7 @@ from hemera.integers.bounded import Bounded
 from hemera.integers.engine import Engine
 from hemera.integers.layout import BASE, DIGIT_BITS
 from hemera.integers.lookup import bits, lookup
+from hemera.integers.margins import MOST_LEFT
 from hemera.integers.parts import in_parts
 
 _TOP = BASE - 1
@@ -89,8 +90,12 @@ def _columns(
 
 def _operand(engine: Engine, a: Bounded, levels: int) -> Bounded:
     """Digits with an error that `_columns` take, and levels for them and more."""
-    most = columns.MOST_COLUMN_ERROR / (_TOP * sqrt(engine.layout.digits))
-    return engine.ready(a, 1 + levels, most)
+    return engine.ready(a, 1 + levels, _most_added(engine) / (_TOP * sqrt(engine.layout.digits)))
+
+
+def _most_added(engine: Engine) -> float:
+    """Of the error of columns that two terms have, each."""
+    return columns.most_error(engine.layout.digits) / 2
 
 
 def quotient(engine: Engine, a: Bounded, divisor: int, digits: int) -> Bounded:
@@ -112,7 +117,7 @@ def quotient(engine: Engine, a: Bounded, divisor: int, digits: int) -> Bounded:
         wide = [*bounds[:own], *[0] * (room - own)]
         places = own if own == len(weights) else len(_digits(_largest(bounds[:own])))
         if spill is not None:
-            spill = engine.ready(spill, 1 + columns.levels(wide, places))
+            spill = engine.ready(spill, 1 + columns.levels(wide, places), _most_added(engine))
             moved = engine.moved(engine.masked(spill, engine.layout.by_digit(kept)), -first)
             s = replace(s + moved, largest=max(bounds[:own]))
         found = columns.carried(engine, s, wide[:places], places)
@@ -121,7 +126,7 @@ def quotient(engine: Engine, a: Bounded, divisor: int, digits: int) -> Bounded:
         kept = [0.0] * own + [1.0] * (places - own)
         spill, first, over = found, own, places - own
     kept = [0.0] * below + [1.0] * (own - below)
-    found = engine.ready(found, 1)
+    found = engine.ready(found, 1, MOST_LEFT / 2)
     return replace(engine.moved(engine.masked(found, engine.layout.by_digit(kept)), -below), largest=_TOP)
 
 
@@ -144,7 +149,7 @@ def remainder(engine: Engine, a: Bounded, q: Bounded, divisor: int, digits: int)
     weights = [[w[k - i] if k >= i else 0 for i in range(width)] for k in range(width)]
     bounds = [_TOP * (sum(row) + 1) for row in weights]
     levels = columns.levels(bounds, width)
-    q, a = _operand(engine, q, levels), engine.ready(a, 1 + levels)
+    q, a = _operand(engine, q, levels), engine.ready(a, 1 + levels, _most_added(engine))
     s = _columns(engine, q, weights, [], max(bounds))
     own = engine.masked(a, engine.layout.by_digit([1.0] * width))
     return columns.carried(engine, replace(s + own, largest=max(bounds)), bounds, width)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import reduce
-from math import hypot, log, log2, pi, sqrt
+from math import hypot, log2, pi, sqrt
 from operator import or_
 
 import numpy as np
@@ -13,52 +13,30 @@ from numpy.typing import NDArray
 
 from hemera import _core
 from hemera.circuits import Bootstrap
-from hemera.integers.bounded import Bounded, Risk
+from hemera.integers.bounded import Bounded, Risk, finished_level, pair
 from hemera.integers.layout import BASE, DIGIT_BITS, Layout
 from hemera.integers.lookup import Lookup, bits, lookup
+from hemera.integers.margins import (
+    BIT_ERROR,
+    LARGEST_CLEANED,
+    LEAST_DEVIATIONS,
+    MOST_BIT_ERROR,
+    MOST_DIGIT_ERROR,
+    MOST_LEFT,
+    OPERAND_ERROR,
+    cleaned_error,
+    cleaned_rounding,
+    fresh_error,
+    misread_log2,
+)
 from hemera.integers.parts import in_parts
 from hemera.integers.points import Points
 from hemera.objects.batches import concatenate, stack
 from hemera.objects.ciphertext import Ciphertext
 from hemera.objects.evaluator import Evaluator
-from hemera.parameters import Parameters
 
-_ERROR_DEVIATION = 3.2
-"""Of the errors of encryptions."""
 _LARGEST_SAMPLE = 2.0**14
 """Of the values at which the part of a bootstrap's error that grows with them is read off the model."""
-_MARGIN = 0.14
-"""The error of a bit up to which a cleaning makes it smaller: 8 * 3 * 0.14^2 is below 1/2."""
-LEAST_DEVIATIONS = 73
-"""Of an error in what misreads a digit: 2^-128 for all bits of 65,536 digits."""
-_MOST_DEVIATIONS = 80
-"""More are counted as so many: up to there what a cleaning leaves of an error has no longer tail than its
-deviation says."""
-BIT_ERROR = _MARGIN / LEAST_DEVIATIONS
-"""The largest deviation of a bit that may be cleaned."""
-MOST_DIGIT_ERROR = 2.0**-14
-"""Digits above it are cleaned. Sums of two up to it are cleaned twice, and are below it again."""
-_OPERAND_ERROR = 2.0**-20
-"""Digits up to it are operands of all operations."""
-MOST_BIT_ERROR = MOST_DIGIT_ERROR / BASE
-"""The same of encrypted booleans, which products take 15 times."""
-
-
-def misread_log2(deviations: float, count: int) -> float:
-    """log2 of a bound on the probability that one of `count` errors is beyond `deviations`, of which
-    `_MOST_DEVIATIONS` count.
-
-    The error that a rounding or a key switch leaves in a slot is the secret's value there times a normal one.
-    Over slots and secrets that value is normal, too, and complex: its size is Rayleigh's. So errors have the
-    law of Laplace, beyond D deviations with exp(-sqrt(2) D). Parts that are normal make a tail shorter.
-    """
-    return log2(count) - sqrt(2) * min(deviations, _MOST_DEVIATIONS) / log(2)
-
-
-def fresh_error(params: Parameters, scale: float) -> float:
-    """A bound on the deviation of slots that were encrypted with a public key; a secret key's is less."""
-    degree = params.degree
-    return _ERROR_DEVIATION * sqrt(degree * (4 * degree / 3 + 1)) / scale
 
 
 @dataclass
@@ -102,6 +80,8 @@ class Engine:
         # Of a uniform ternary secret, whose slots are sqrt(2 N / 3) in the mean.
         self.rounding = sqrt(degree * (1 + 2 * degree / 3) / 12) / scale
         self.fresh = fresh_error(params, scale)
+        self.least = 1.25 * hypot(*(1 << i for i in range(DIGIT_BITS))) * cleaned_rounding(self.rounding)
+        """The error that refreshed digits can be brought to; no operation asks for less."""
         zeros, sample = (
             np.zeros(whole.slots),
             np.random.default_rng(1).uniform(0, _LARGEST_SAMPLE, whole.slots),
@@ -129,29 +109,62 @@ class Engine:
         return finished_level(x.value)
 
     def ready(self, x: Bounded, levels: int, error: float = MOST_DIGIT_ERROR) -> Bounded:
-        """Digits with at least `levels` levels left, and no more error: refreshed, if they have not."""
+        """Digits with at least `levels` levels left, and no more error, but for the least one: refreshed, if
+        they have not."""
+        error = max(error, self.least)
         if self.level(x) - self.lowest >= levels and x.error <= error:
             return x
-        return self.refreshed(x, error)
+        found = self.refreshed(x, error)
+        # After several cleanings levels may be missing; then the error is small, and one is enough.
+        return found if self.level(found) - self.lowest >= levels else self.refreshed(found, error)
+
+    def ready_both(
+        self, a: Bounded, b: Bounded, levels: int, error: float = MOST_DIGIT_ERROR
+    ) -> tuple[Bounded, Bounded]:
+        """`ready` of two operands; one that is both stays one."""
+        first = self.ready(a, levels, error)
+        return first, first if b is a else self.ready(b, levels, error)
+
+    def to_add(self, a: Bounded, b: Bounded, error: float = MOST_DIGIT_ERROR) -> tuple[Bounded, Bounded]:
+        """Two operands that are added up, with at most this error each. Those of two scales need a level."""
+        a, b = self.ready_both(a, b, 0, error)
+        if min(self.level(a), self.level(b)) > self.lowest or b is a or pair(a, b) is not None:
+            return a, b
+        return self.ready_both(a, b, 1, error)
 
     def ready_bits(self, x: Bounded, levels: int = 1, error: float = MOST_BIT_ERROR) -> Bounded:
         """The same of booleans."""
+        error = max(error, self.least)
         if self.level(x) - self.lowest >= levels and x.error <= error:
             return x
         return self._refreshed_bits(x, error)
 
+    def left(self, x: Bounded) -> Bounded:
+        """Digits or bits as an operation may leave them: refreshed, if their error is above `MOST_LEFT`.
+        Larger numbers are none yet, and stay.
+
+        Raises:
+            NoiseError: if they can not be read any more.
+        """
+        if x.error <= MOST_LEFT or x.largest >= BASE:
+            return x
+        return self.ready_bits(x) if x.largest <= 1 else self.ready(x, 0)
+
     @in_parts
     def _refreshed_bits(self, x: Bounded, error: float) -> Bounded:
         found = self.tables(x, lookup(2, lambda s: s), clean=True)
-        return (self.cleaned(found) if found[0].error > error else found)[0]
+        return self.cleaned_below(found, error)[0]
 
     @in_parts
     def refreshed(self, x: Bounded, error: float = MOST_DIGIT_ERROR) -> Bounded:
-        """The same digits, from 0 to 15, with most of the levels: cleaned once, or twice where the error is
-        larger than this one, or than what products take."""
+        """The same digits, from 0 to 15, with most of the levels: cleaned until their error is below this
+        one, and below that which products take.
+
+        Raises:
+            NoiseError: if their error is above `margins.MOST_LEFT`, so that they can not be read.
+        """
         found = self.tables(x, lookup(BASE, *bits(DIGIT_BITS)), clean=True)
-        if self.number(found).error > min(error, _OPERAND_ERROR):
-            found = self.cleaned(found)
+        found = self.cleaned_below(found, min(error, OPERAND_ERROR), DIGIT_BITS)
         return replace(self.number(found), largest=BASE - 1)
 
     # --- Tables. ---
@@ -197,6 +210,11 @@ class Engine:
                 f"{LEAST_DEVIATIONS} are needed for 2^-128; use parameters of less error"
             )
 
+    def most_error(self, circuit: Lookup) -> float:
+        """The largest error of whole numbers whose tables can be cleaned well."""
+        most = circuit.most_error(BIT_ERROR / 2, self._radial, self.rounding)
+        return sqrt(max(most**2 - (circuit.period * self._torus) ** 2, 0.0))
+
     def tables(
         self, x: Bounded, circuit: Lookup, *, clean: bool, masks: dict[int, NDArray[np.float64]] | None = None
     ) -> list[Bounded]:
@@ -238,11 +256,11 @@ class Engine:
         """Values 0 and 1 of one refresh with quadratic errors, two levels lower: `read`."""
         masks = masks or {}
         errors = [each.error for each in values]
-        self._require(_MARGIN / max(errors), "a bit")
+        self._require(LARGEST_CLEANED / max(errors), "a bit")
         y = stack([each.value for each in values])
         count = y.size * self.layout.slots
         risk = reduce(or_, (each.risk for each in values)) | Risk.of(
-            misread_log2(_MARGIN / max(errors), count)
+            misread_log2(LARGEST_CLEANED / max(errors), count)
         )
         squares = y * y
         plain = [i for i in range(len(errors)) if i not in masks]
@@ -254,19 +272,32 @@ class Engine:
             cubics = {i: products[k] for k, i in enumerate(plain)}
         for i, mask in masks.items():
             cubics[i] = squares[i] * (y[i] * (-2 * mask) + 3 * mask)
-        rounding = hypot(3, 1, 1) * self.rounding
-        # Of an error e there remains 3 e^2 - 2 e^3, whose tail is longer: a deviation that has at
-        # _MOST_DEVIATIONS what the error leaves there, and before it more.
-        quadratic = (3 + 2 * _MARGIN) * _MOST_DEVIATIONS
-        left = [quadratic * error**2 + rounding for error in errors]
-        return [Bounded(cubics[i], 1, error, risk) for i, error in enumerate(left)]
+        return [
+            Bounded(cubics[i], 1, cleaned_error(error, self.rounding), risk) for i, error in enumerate(errors)
+        ]
 
-    def number(self, digits: Sequence[Bounded]) -> Bounded:
+    def cleaned_below(self, values: list[Bounded], error: float, group: int = 1) -> list[Bounded]:
+        """Cleaned values 0 and 1, cleaned again until no number of `group` of them has a larger error. An
+        error from `least` on is reached after three more at most."""
+        while max(
+            self._number_error([bit.error for bit in values[i : i + group]])
+            for i in range(0, len(values), group)
+        ) > max(error, self.least):
+            values = self.cleaned(values)
+        return values
+
+    def number(self, digits: Sequence[Bounded], *, cleaned: bool = True) -> Bounded:
         """Bits, the lowest first, as a number."""
         total = digits[0]
         for i, bit in enumerate(digits[1:], 1):
             total = total + bit * (1 << i)
-        return total
+        return replace(total, error=self._number_error([bit.error for bit in digits])) if cleaned else total
+
+    def _number_error(self, errors: Sequence[float]) -> float:
+        """The deviation of a number of cleaned bits. What a cleaning rounds is each bit's own, and the rest
+        of their errors adds up."""
+        own, sizes = cleaned_rounding(self.rounding), [1 << i for i in range(len(errors))]
+        return sum((e - own) * size for e, size in zip(errors, sizes, strict=True)) + own * hypot(*sizes)
 
     # --- Slots. ---
 
@@ -314,87 +345,6 @@ class Engine:
 
     def product(self, a: Bounded, b: Bounded) -> Bounded:
         return a.times(b, self.rounding)
-
-    # --- Carries. ---
-
-    def carries(self, g: Bounded, p: Bounded, digits: int) -> Bounded:
-        """The carry out of each digit: 1 where a carry comes into being (g), or comes in and goes on (p). By
-        P. M. Kogge and H. S. Stone (1973), in log2(digits) levels. p must be 0 at the lowest digit: then what
-        comes around from the highest one meets a 0."""
-        step = 1
-        while step < digits:
-            is_last = 2 * step >= digits
-            both = None if is_last else pair(g, p)
-            if both is not None:
-                vectors = g.value.shape[0]
-                turned = self.moved(both, step)
-                products = self.product(replace(p, value=concatenate([p.value, p.value]), largest=1), turned)
-                g = g + products[slice(0, vectors)]
-                p = products[slice(vectors, 2 * vectors)]
-            else:
-                g = g + self.product(p, self.moved(g, step))
-                p = p if is_last else self.product(p, self.moved(p, step))
-            g = replace(g, largest=1)
-            step *= 2
-        return g
-
-    def normalized(self, s: Bounded, digits: int) -> tuple[Bounded, Bounded]:
-        """Digits from 0 to 30 (31 at the lowest) as digits from 0 to 15, modulo 16^digits; and the carry out
-        of each."""
-        circuit = lookup(
-            2 * BASE, *bits(DIGIT_BITS, lambda x: x % BASE), lambda x: x >= BASE, lambda x: x == BASE - 1
-        )
-        higher = self.layout.by_digit([0.0] + [1.0] * (digits - 1))
-        z = self.exponential(s, circuit.period)
-
-        def too_large(errors: Sequence[float]) -> bool:
-            *raw, made, taken = errors
-            own = sum(error * (1 << i) for i, error in enumerate(raw))
-            return self.error_of_carries(own, made, taken, digits) > MOST_DIGIT_ERROR
-
-        clean = too_large(circuit.errors(z.error, z.radial, self.rounding))
-        found = self.read(z, circuit, clean=clean, masks={DIGIT_BITS + 1: higher})
-        if clean and too_large([each.error for each in found]):
-            found = self.cleaned(found)
-        *low, g, p = found
-        out = self.carries(g, p, digits)
-        # One more, or 16 less where a 15 becomes 16; nothing comes into the lowest digit.
-        into = self.plus(p * -BASE, higher)
-        into = replace(into, largest=BASE - 1)
-        total = self.number(low) + self.product(into, self.moved(out, 1))
-        return replace(total, largest=BASE - 1), out
-
-    @staticmethod
-    def error_of_carry(g: float, p: float, digits: int) -> float:
-        """The deviation of the last carry (`carries`) of g and p with these ones."""
-        out, step = g, 1
-        while step < digits:
-            out, p, step = out + hypot(p, out), hypot(p, p), 2 * step
-        return out
-
-    @classmethod
-    def error_of_carries(cls, own: float, g: float, p: float, digits: int) -> float:
-        """The deviation of digits after their carries, with `own` before."""
-        return own + hypot((BASE - 1) * cls.error_of_carry(g, p, digits), BASE * p)
-
-
-def finished_level(value: Ciphertext) -> int:
-    """The level after the rescale that a product waits for."""
-    return int(_core.finished(value._native)[0])
-
-
-def pair(a: Bounded, b: Bounded) -> Bounded | None:
-    """The vectors of both, at the lower one's level; None where they have not one scale there."""
-    level = min(finished_level(a.value), finished_level(b.value))
-    first, second = a.value.at_level(level), b.value.at_level(level)
-    if first.scale != second.scale or first.level != second.level:
-        return None
-    return Bounded(
-        concatenate([first, second]),
-        max(a.largest, b.largest),
-        max(a.error, b.error),
-        a.risk | b.risk,
-    )
 
 
 def _rows(y: Ciphertext, chosen: list[int]) -> Ciphertext:

@@ -49,13 +49,13 @@ select = where
 
 def minimum(a: Integers, b: Any) -> Integers:
     """The smaller value of each pair."""
-    left, right, _ = require_integers("minimum", a)._together("minimum", b)
+    left, right = require_integers("minimum", a)._ready_together("minimum", b)
     return where(left < right, left, right)
 
 
 def maximum(a: Integers, b: Any) -> Integers:
     """The larger value of each pair."""
-    left, right, _ = require_integers("maximum", a)._together("maximum", b)
+    left, right = require_integers("maximum", a)._ready_together("maximum", b)
     return where(left < right, right, left)
 
 

@@ -39,6 +39,14 @@ class Lookup:
         """The levels that the tables take."""
         return self.polynomial.depth
 
+    def most_error(self, largest: float, radial: float, rounding: float) -> float:
+        """The largest deviation of a number s with which no table has a larger one than `largest`: `errors`
+        solved for the first argument."""
+        room = largest - self.radial_slopes * radial - (2 * self.weights + 1) * rounding
+        with np.errstate(divide="ignore"):  # tables that are 0 everywhere
+            found = 2 * room / (self.slopes + np.sqrt(self.slopes**2 + 4 * self.curvatures * room))
+        return float(found.min())
+
     def errors(self, error: float, radial: float, rounding: float) -> list[float]:
         """The deviation of each table.
 

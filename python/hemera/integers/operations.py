@@ -10,10 +10,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hemera.integers import columns
-from hemera.integers.bounded import Bounded
-from hemera.integers.engine import MOST_BIT_ERROR, Engine, pair
+from hemera.integers.bounded import Bounded, pair
+from hemera.integers.carries import carries, error_of_carry, normalized
+from hemera.integers.engine import Engine
 from hemera.integers.layout import BASE, DIGIT_BITS
 from hemera.integers.lookup import Lookup, bits, lookup
+from hemera.integers.margins import MOST_BIT_ERROR, MOST_DIGIT_ERROR
 from hemera.integers.parts import in_parts
 from hemera.integers.points import LEVELS
 from hemera.objects.batches import concatenate, stack
@@ -24,18 +26,18 @@ Bitwise = Callable[[int, int], int]
 _TOP = BASE - 1
 _TRANSFORM = 4
 """By how much the rounding of a matrix of points is larger than that of a product, at most."""
-_PAIR_ERROR = 2.0**-14
-"""Of digits that stand beside each other in a table of 256 entries, where the higher one counts 16 times."""
 
 
 @in_parts
 def add(engine: Engine, a: Bounded, b: Bounded, digits: int) -> tuple[Bounded, Bounded]:
     """a + b, and the carries out of its digits."""
-    return engine.normalized(a + b, digits)
+    a, b = engine.to_add(a, b)
+    return normalized(engine, a + b, digits)
 
 
 def difference(engine: Engine, a: Bounded, b: Bounded, digits: int) -> Bounded:
     """a + 15 - b, and one more at the lowest digit: a - b + 16^digits."""
+    a, b = engine.to_add(a, b)
     s = engine.plus(a - b, engine.layout.by_digit([float(BASE)] + [float(_TOP)] * (digits - 1)))
     return replace(s, largest=2 * _TOP + 1)
 
@@ -43,14 +45,16 @@ def difference(engine: Engine, a: Bounded, b: Bounded, digits: int) -> Bounded:
 @in_parts
 def subtract(engine: Engine, a: Bounded, b: Bounded, digits: int) -> Bounded:
     """a - b."""
-    return engine.normalized(difference(engine, a, b, digits), digits)[0]
+    return normalized(engine, difference(engine, a, b, digits), digits)[0]
 
 
 @in_parts
 def negate(engine: Engine, a: Bounded, digits: int) -> Bounded:
     """-a."""
-    s = engine.plus(a * -1, engine.layout.by_digit([float(BASE)] + [float(_TOP)] * (digits - 1)))
-    return engine.normalized(replace(s, largest=BASE), digits)[0]
+    s = engine.plus(
+        engine.ready(a, 0) * -1, engine.layout.by_digit([float(BASE)] + [float(_TOP)] * (digits - 1))
+    )
+    return normalized(engine, replace(s, largest=BASE), digits)[0]
 
 
 def invert(engine: Engine, a: Bounded, digits: int) -> Bounded:
@@ -63,13 +67,14 @@ def invert(engine: Engine, a: Bounded, digits: int) -> Bounded:
 def less(engine: Engine, a: Bounded, b: Bounded, digits: int, signed: bool) -> Bounded:
     """Where a < b: a - b has no carry out. The sign bits of signed numbers are taken as they are: where they
     differ, unsigned numbers compare the other way."""
+    a, b = engine.to_add(a, b)
     s = difference(engine, a, b, digits)
     circuit = lookup(2 * BASE, lambda x: x >= BASE, lambda x: x == _TOP)
     # What comes around to the lowest digits never comes to the highest.
     g, p = engine.tables(s, circuit, clean=True)
-    if engine.error_of_carry(g.error, p.error, digits) > MOST_BIT_ERROR:
+    if error_of_carry(g.error, p.error, digits) > MOST_BIT_ERROR:
         g, p = engine.cleaned([g, p])
-    carry = engine.carries(g, p, digits)
+    carry = carries(engine, g, p, digits)
     if signed:
         of_a, of_b = signs(engine, [a, b])
         carry = carry - of_a + of_b
@@ -83,8 +88,8 @@ def signs(engine: Engine, numbers: list[Bounded]) -> list[Bounded]:
     for x in numbers[1:]:
         joined = None if joined is None else pair(joined, x)
     if joined is None:
-        return [engine.tables(x, circuit, clean=True)[0] for x in numbers]
-    (found,) = engine.tables(joined, circuit, clean=True)
+        return [sign for x in numbers for sign in _bits(engine, x, circuit)]
+    (found,) = _bits(engine, joined, circuit)
     vectors = numbers[0].value.shape[0]
     return [found[slice(i * vectors, (i + 1) * vectors)] for i in range(len(numbers))]
 
@@ -92,13 +97,19 @@ def signs(engine: Engine, numbers: list[Bounded]) -> list[Bounded]:
 @in_parts
 def negative(engine: Engine, a: Bounded, digits: int) -> Bounded:
     """Where a signed number is below 0."""
-    (found,) = engine.tables(a, lookup(BASE, lambda x: x >= BASE // 2), clean=True)
+    (found,) = _bits(engine, a, lookup(BASE, lambda x: x >= BASE // 2))
     return engine.spread(found, digits - 1)
+
+
+def _bits(engine: Engine, x: Bounded, circuit: Lookup) -> list[Bounded]:
+    """Tables of digits with any error that an operation leaves, as bits that products take."""
+    return engine.cleaned_below(engine.tables(x, circuit, clean=True), MOST_BIT_ERROR)
 
 
 @in_parts
 def equal(engine: Engine, a: Bounded, b: Bounded) -> Bounded:
     """Where a = b: the product over all digits."""
+    a, b = engine.to_add(a, b)
     s = replace(a - b, largest=_TOP)
     (found,) = engine.tables(s, lookup(2 * BASE, lambda x: x == 0), clean=True)
     if engine.layout.digits * found.error > MOST_BIT_ERROR:
@@ -114,17 +125,21 @@ def equal(engine: Engine, a: Bounded, b: Bounded) -> Bounded:
 def select(engine: Engine, condition: Bounded, a: Bounded, b: Bounded) -> Bounded:
     """a where the condition holds, else b. Takes a level."""
     condition = engine.ready_bits(condition)
-    a, b = engine.ready(a, 1), engine.ready(b, 1)
-    difference = replace(a - b, largest=_TOP)
-    return replace(b + engine.product(condition, difference), largest=_TOP)
+    a, b = engine.ready_both(a, b, 1)
+    found = b + engine.product(condition, replace(a - b, largest=_TOP))
+    # One of the two is multiplied by 0, but for the condition's error, so that theirs do not add up.
+    error = hypot(max(a.error, b.error), _TOP * condition.error, 2 * engine.rounding)
+    return replace(found, largest=_TOP, error=error + condition.error * (a.error + b.error))
 
 
 @in_parts
 def bitwise(engine: Engine, a: Bounded, b: Bounded, of: Bitwise) -> Bounded:
     """An operation on bits, of(0, 0) = 0, digit by digit."""
-    both = engine.ready(a, 0, _PAIR_ERROR) + engine.ready(b, 0, _PAIR_ERROR) * BASE
     circuit = lookup(BASE * BASE, *bits(DIGIT_BITS, lambda x: of(x % BASE, x // BASE)))
-    return replace(engine.number(engine.tables(both, circuit, clean=True)), largest=_TOP)
+    a, b = engine.to_add(a, b, engine.most_error(circuit) / (BASE + 1))
+    found = engine.tables(a + b * BASE, circuit, clean=True)
+    found = engine.cleaned_below(found, MOST_DIGIT_ERROR, DIGIT_BITS)
+    return replace(engine.number(found), largest=_TOP)
 
 
 def look_up(engine: Engine, index: Bounded, entries: NDArray[np.uint64], digits: int) -> Bounded:
@@ -133,10 +148,11 @@ def look_up(engine: Engine, index: Bounded, entries: NDArray[np.uint64], digits:
     is_wide = len(entries) > BASE
     vectors = index.value.shape[0]
     together = min(vectors, engine.layout.digits)
-    index = engine.ready(index, 0 if together == 1 else 1, _PAIR_ERROR)
-    x = index + engine.moved(index, -1) * BASE if is_wide else index
     words = [int(entry) for entry in entries]
     circuit = lookup(len(entries), *bits(DIGIT_BITS * digits, lambda s: words[s]))
+    most = engine.most_error(circuit) / ((BASE + 1) if is_wide else 1)
+    index = engine.ready(index, 0 if together == 1 else 1, min(most, MOST_DIGIT_ERROR))
+    x = index + engine.moved(index, -1) * BASE if is_wide else index
     numbers = _looked_up(engine, _interleaved(engine, x, together), circuit, digits)
     rows = []
     for place in range(together):
@@ -152,7 +168,7 @@ def look_up(engine: Engine, index: Bounded, entries: NDArray[np.uint64], digits:
 @in_parts
 def _looked_up(engine: Engine, index: Bounded, circuit: Lookup, digits: int) -> list[Bounded]:
     """The digits of a table's entries."""
-    found = engine.tables(index, circuit, clean=True)
+    found = engine.cleaned_below(engine.tables(index, circuit, clean=True), MOST_DIGIT_ERROR, DIGIT_BITS)
     return [engine.number(found[DIGIT_BITS * i : DIGIT_BITS * (i + 1)]) for i in range(digits)]
 
 
@@ -185,7 +201,7 @@ def shift(engine: Engine, a: Bounded, amount: int, digits: int, signed: bool) ->
     if amount == 0:
         return a
     places, by = divmod(amount, DIGIT_BITS)
-    low = engine.tables(a, lookup(BASE, *bits(DIGIT_BITS)), clean=True)
+    low = engine.tables(engine.ready(a, 0), lookup(BASE, *bits(DIGIT_BITS)), clean=True)
     total = None
     for extra in (0, 1):
         # The part of each digit that stays at its place, and the one that goes on to the next.
@@ -218,6 +234,7 @@ def shift(engine: Engine, a: Bounded, amount: int, digits: int, signed: bool) ->
 def extend(engine: Engine, a: Bounded, digits: int, wider: int) -> Bounded:
     """Signed numbers of more digits: 15 in the new ones of numbers below 0."""
     new = [0.0] * digits + [float(_TOP)] * (wider - digits)
+    a = engine.ready(a, 1)
     return replace(a + engine.masked(negative(engine, a, digits), engine.layout.by_digit(new)), largest=_TOP)
 
 
@@ -235,8 +252,9 @@ def product_levels(digits: int) -> int:
 def multiply(engine: Engine, a: Bounded, b: Bounded, digits: int) -> Bounded:
     """a * b: polynomials of their digits, multiplied at points; columns are the product's coefficients."""
     bounds = _product_bounds(digits)
-    # A column has 15 sqrt(2 digits) times the error of a digit.
-    most = columns.MOST_COLUMN_ERROR / (_TOP * sqrt(2 * digits))
+    # Values at points are up to 15 digits, and have the roundings of a transform.
+    rounding = (2 * _TOP * digits + 1) * _TRANSFORM * engine.rounding
+    most = sqrt(columns.most_error(digits) ** 2 - rounding**2) / (_TOP * sqrt(2 * digits))
     levels = product_levels(digits)
     is_square = a is b
     a = engine.ready(a, levels, most)
@@ -247,9 +265,6 @@ def multiply(engine: Engine, a: Bounded, b: Bounded, digits: int) -> Bounded:
     else:
         at_a, at_b = forward(a.value), forward(b.value)
     half = back(at_a * at_b)
-    # Values at points are up to 15 digits, and have the roundings of a transform.
-    error = hypot(
-        sqrt(digits) * _TOP * hypot(a.error, b.error), (2 * _TOP * digits + 1) * _TRANSFORM * engine.rounding
-    )
+    error = hypot(sqrt(digits) * _TOP * hypot(a.error, b.error), rounding)
     s = Bounded(half + half.conjugate(), bounds[-1], error, a.risk | b.risk)
     return columns.carried(engine, s, bounds, digits)

@@ -8,6 +8,7 @@ import numpy as np
 
 from hemera.integers import operations
 from hemera.integers.bounded import Bounded
+from hemera.integers.carries import normalized
 from hemera.integers.engine import Engine
 from hemera.integers.parts import in_parts
 
@@ -17,8 +18,9 @@ def overflowing(
     engine: Engine, a: Bounded, b: Bounded, digits: int, *, subtracts: bool, signed: bool
 ) -> tuple[Bounded, Bounded]:
     """a + b or a - b, and where it wrapped around."""
+    a, b = engine.to_add(a, b)
     s = operations.difference(engine, a, b, digits) if subtracts else a + b
-    found, carries = engine.normalized(s, digits)
+    found, carries = normalized(engine, s, digits)
     out = engine.ready_bits(carries, 2)  # without one a difference borrows
     if not signed:
         wrapped = engine.spread(out, digits - 1)

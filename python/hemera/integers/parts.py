@@ -1,4 +1,4 @@
-"""Operations on many vectors, some of them at a time."""
+"""Operations on many vectors, some of them at a time, and what they leave."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import reduce, wraps
 from operator import or_
-from typing import Any, Concatenate, ParamSpec, TypeVar, cast
+from typing import Any, Concatenate, ParamSpec, Protocol, TypeVar, cast
 
 from hemera.integers.bounded import Bounded
 from hemera.objects.batches import concatenate
@@ -15,8 +15,13 @@ MOST_VECTORS = 8
 """At a time: a product of 64 bits has 6 GB of values in between then, and takes 5 % longer than with twice as
 many on an H200, by count."""
 
+
+class _Engine(Protocol):
+    def left(self, x: Bounded) -> Bounded: ...
+
+
 P = ParamSpec("P")
-Engine = TypeVar("Engine")
+Engine = TypeVar("Engine", bound=_Engine)
 Found = TypeVar("Found", bound=Bounded | tuple[Bounded, ...] | list[Bounded])
 
 
@@ -25,6 +30,8 @@ def in_parts(
 ) -> Callable[Concatenate[Engine, P], Found]:
     """The operation, whose operands have equal numbers of vectors, on `MOST_VECTORS` of them at a time. Only
     the last part has an odd number, as refreshes take two at once.
+
+    Results are such that every operation can follow (`margins`).
     """
 
     @wraps(operation)
@@ -32,7 +39,7 @@ def in_parts(
         vectors = max(x.value.shape[0] for x in given if isinstance(x, Bounded))
         count = -(-vectors // MOST_VECTORS)
         if count == 1:
-            return operation(engine, *given, **options)
+            return _left(engine, operation(engine, *given, **options))
         pairs = -(-vectors // 2)
         borders = [2 * (pairs * i // count) for i in range(count + 1)]
         found = []
@@ -40,13 +47,20 @@ def in_parts(
             # One that is given twice, as for a square, still is one.
             cut = {id(x): x[part] for x in given if isinstance(x, Bounded)}
             parts: Any = [cut.get(id(x), x) for x in given]
-            found.append(operation(engine, *parts, **options))
+            found.append(_left(engine, operation(engine, *parts, **options)))
         if isinstance(found[0], Bounded):
             return cast(Found, _joined(cast(list[Bounded], found)))
         rows = cast(list[Sequence[Bounded]], found)
         return cast(Found, type(found[0])(_joined(row) for row in zip(*rows, strict=True)))
 
     return run
+
+
+def _left(engine: _Engine, found: Found) -> Found:
+    """The results of an operation with an error that others take."""
+    if isinstance(found, Bounded):
+        return cast(Found, engine.left(found))
+    return cast(Found, type(found)(engine.left(each) for each in found))
 
 
 def _joined(parts: Sequence[Bounded]) -> Bounded:

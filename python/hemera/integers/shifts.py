@@ -7,17 +7,18 @@ from dataclasses import replace
 
 import numpy as np
 
-from hemera.integers.bounded import Bounded
-from hemera.integers.engine import Engine, pair
+from hemera.integers.bounded import Bounded, pair
+from hemera.integers.engine import Engine
 from hemera.integers.layout import BASE, DIGIT_BITS
-from hemera.integers.lookup import bits, lookup
+from hemera.integers.lookup import Lookup, bits, lookup
+from hemera.integers.margins import MOST_DIGIT_ERROR
 from hemera.integers.parts import in_parts
 
 _TOP = BASE - 1
 _BY_BITS = 2
 """Of an amount: the shift in a digit, by 0 to 3 bits. Those above it are whole digits."""
-_ERROR = 2.0**-12
-"""Of digits that stand beside the amount in one table."""
+_BIT_ERROR = 2.0**-21
+"""Of an amount's bits and of signs, which stand beside digits in one table: 64 times."""
 
 
 @in_parts
@@ -26,7 +27,7 @@ def shift_by(
 ) -> Bounded:
     """a << amount or a >> amount of amounts from 0 to 255: by all bits and more as NumPy, to 0 or, where
     numbers are signed and go to the right, to 0 and -1."""
-    a = engine.ready(a, 0, _ERROR)
+    a, amount = engine.to_add(a, amount)
     keeps_sign = signed and not left
     low, over, sign = _bits(engine, a, amount, digits, with_sign=keeps_sign)
     by = engine.spread(engine.number(low[:_BY_BITS]), 0)
@@ -52,15 +53,19 @@ def _bits(
     circuit = lookup(BASE, *bits(DIGIT_BITS), lambda s: s >= least)
     both = pair(amount, a) if with_sign else None
     if both is None:
-        *low, over = engine.tables(amount, circuit, clean=True)
+        *low, over = _cleaned(engine, amount, circuit)
         if not with_sign:
             return low, over, None
-        (sign,) = engine.tables(a, lookup(BASE, lambda s: s >= BASE // 2), clean=True)
+        (sign,) = _cleaned(engine, a, lookup(BASE, lambda s: s >= BASE // 2))
         return low, over, sign
     vectors = amount.value.shape[0]
-    found = engine.tables(both, circuit, clean=True)
+    found = _cleaned(engine, both, circuit)
     *low, over = (each[slice(0, vectors)] for each in found)
     return low, over, found[DIGIT_BITS - 1][slice(vectors, 2 * vectors)]
+
+
+def _cleaned(engine: Engine, x: Bounded, circuit: Lookup) -> list[Bounded]:
+    return engine.cleaned_below(engine.tables(x, circuit, clean=True), _BIT_ERROR)
 
 
 def _places(engine: Engine, low: list[Bounded], digits: int) -> list[Bounded]:
@@ -91,6 +96,7 @@ def _within_digits(engine: Engine, index: Bounded, digits: int, *, left: bool, s
     goes = engine.layout.by_digit(mask)
     masks = {DIGIT_BITS + i: goes for i in range(DIGIT_BITS - 1)}
     found = engine.tables(index, circuit, clean=True, masks=masks)
+    found = engine.cleaned_below(found, MOST_DIGIT_ERROR, DIGIT_BITS)
     moved = engine.moved(engine.number(found[DIGIT_BITS:]) * (1 << lowest), 1 if left else -1)
     return replace(engine.number(found[:DIGIT_BITS]) + moved, largest=_TOP)
 

@@ -118,7 +118,7 @@ def totals(
         whole = np.full(engine.layout.vectors(found.size) * engine.layout.values, arrangement.NOTHING)
         whole[: found.size] = found
         found = whole
-    return total.carried(arrangement.gathered(engine, x, found))
+    return engine.left(total.carried(arrangement.gathered(engine, x, found)))
 
 
 class _Total:

@@ -1,13 +1,10 @@
 """Long chains of random operations, beside NumPy's.
 
-`STEPS` in the environment makes them longer: 1,000 take some minutes."""
+`STEPS` in the environment makes them longer: 1,000 take some minutes. `CHAINS` takes more of them."""
 
 from __future__ import annotations
 
-import operator
 import os
-from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 import pytest
@@ -15,68 +12,34 @@ import pytest
 import hemera as hm
 from hemera.circuits import Bootstrap
 from hemera.integers.bounded import Bounded
-from hemera.integers.engine import MOST_DIGIT_ERROR, Engine
+from hemera.integers.engine import Engine
 from hemera.integers.layout import Layout
+from hemera.integers.margins import MOST_DIGIT_ERROR, MOST_LEFT
 from hemera.integers.operations import add, less, select
 from hemera.integers.points import Points
 
 from .setting import context, operands
-
-Step = tuple[Callable[..., Any], Callable[..., Any]]
-"""A function of NumPy's arrays, and the same of encrypted ones."""
-
-BINARY: list[Step] = [
-    (f, f) for f in (operator.add, operator.sub, operator.mul, operator.and_, operator.or_, operator.xor)
-] + [
-    (np.minimum, hm.integers.minimum),
-    (np.maximum, hm.integers.maximum),
-    (lambda a, b: np.where(a < b, b, a - b), lambda a, b: hm.integers.where(a < b, b, a - b)),
-    (
-        lambda a, b: np.where((a == b) | (a > b), a, ~b),
-        lambda a, b: hm.integers.where((a == b) | (a > b), a, ~b),
-    ),
-    (lambda a, b: (a >= b).astype(a.dtype), lambda a, b: hm.integers.where(a >= b, 1, a * 0)),
-    (lambda a, b: np.concatenate([b[7:], a[:7]]), lambda a, b: hm.integers.concatenate([b[7:], a[:7]])),
-    (lambda a, b: a + b[5], lambda a, b: a + b[5]),
-    (lambda a, b: a << (b.astype(np.uint8) & 31), lambda a, b: a << (b.astype(np.uint8) & 31)),
-    (lambda a, b: a >> (b.astype(np.uint8) & 31), lambda a, b: a >> (b.astype(np.uint8) & 31)),
-    (lambda a, b: a - b.sum(dtype=a.dtype), lambda a, b: a - b.sum(dtype=a.dtype)),
-    (lambda a, b: a - b, lambda a, b: hm.integers.overflowing_sub(a, b)[0]),
-]
-UNARY: list[Step] = [
-    (f, f)
-    for f in (lambda x: x << 3, lambda x: x >> 5, abs, operator.invert, operator.neg, lambda x: x[::-1])
-] + [
-    (lambda x: x.astype("u1").astype(x.dtype), lambda x: x.astype("u1").astype(x.dtype)),
-    (lambda x: np.arange(255, -1, -1)[x.astype("u1")].astype(x.dtype), lambda x: _turned(x)),
-    (lambda x: x, lambda x: x.context.load(bytes(x))),
-]
-
-
-def _turned(x: hm.integers.Integers) -> hm.integers.Integers:
-    return hm.integers.Table(np.arange(255, -1, -1, dtype=np.uint8))[x.astype(np.uint8)].astype(x.dtype)
+from .steps import BINARY, FURTHER, RELOADED, UNARY, step_of
 
 
 @pytest.mark.parametrize(("name", "bits", "steps"), [("uint8", 8, 30), ("int16", 64, 10), ("int32", 32, 10)])
-def test_chains_have_no_end(name: str, bits: int, steps: int) -> None:
+@pytest.mark.parametrize("seed", range(int(os.environ.get("CHAINS", "1"))))
+def test_chains_have_no_end(name: str, bits: int, steps: int, seed: int) -> None:
     steps = int(os.environ.get("STEPS", steps))
     ints, dtype = context(bits), np.dtype(name)
-    rng = np.random.default_rng(steps)
+    rng = np.random.default_rng([steps, seed])
     clear = [operands(ints, dtype, seed)[0] for seed in range(3)]
     held = [ints.encrypt(a) for a in clear]
     for step in range(steps):
-        i, j, result = rng.integers(0, 3, 3)
-        chosen = int(rng.integers(len(BINARY) + len(UNARY)))
+        operation, (of_numpy, of_hemera), chosen = step_of(rng, BINARY, [*UNARY, *FURTHER, RELOADED])
         with np.errstate(over="ignore"):
-            if chosen < len(UNARY):
-                of_numpy, of_hemera = UNARY[chosen]
-                expected, found = of_numpy(clear[i]), of_hemera(held[i])
-            else:
-                of_numpy, of_hemera = BINARY[chosen - len(UNARY)]
-                expected, found = of_numpy(clear[i], clear[j]), of_hemera(held[i], held[j])
-        np.testing.assert_array_equal(ints.decrypt(found), expected, f"step {step}, operation {chosen}")
+            expected = of_numpy(*(clear[k] for k in chosen))
+        found = of_hemera(*(held[k] for k in chosen))
+        np.testing.assert_array_equal(ints.decrypt(found), expected, f"step {step}, {operation}")
         assert found.dtype == expected.dtype == dtype
         assert found.failure_log2 < -100
+        assert 0 < found.error <= MOST_LEFT
+        result = int(rng.integers(3))
         clear[result], held[result] = expected, found
         if step % 20 == 10:  # values that operations made alike
             clear[result] = operands(ints, dtype, step)[1]

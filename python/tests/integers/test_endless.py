@@ -1,0 +1,107 @@
+"""After any operation any other is possible, at the parameters that are secure.
+
+Chains are counted, on the device "ledger": errors and levels are those of a run, and nothing is computed.
+`CHAINS` in the environment takes more of them: 1,000 of each type take an hour."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import replace
+from functools import cache
+from typing import Any
+
+import numpy as np
+import pytest
+
+import hemera as hm
+from hemera.integers.margins import MOST_LEFT
+
+from .steps import BINARY, FURTHER, UNARY, step_of
+
+CHAINS = int(os.environ.get("CHAINS", "20"))
+STEPS = 30
+TYPES = [f"{kind}int{bits}" for bits in (8, 16, 32, 64) for kind in ("u", "")]
+
+
+@cache
+def counted(bits: int) -> hm.integers.Context:
+    """No keys of n16-exact are made: they are counted."""
+    return hm.integers.Context(bits, preset="n16-exact", device="ledger")
+
+
+def chain(ints: hm.integers.Context, dtype: np.dtype[Any], seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    held = [ints.encrypt(np.arange(12, dtype=dtype), levels=int(rng.choice([0, 1, 4, 16]))) for _ in range(3)]
+    trail = []
+    for _ in range(STEPS):
+        name, (_, of_hemera), operands = step_of(rng, BINARY, UNARY + FURTHER)
+        result = int(rng.integers(3))
+        trail.append(f"{result} = {name} of {operands}")
+        try:
+            found = of_hemera(*(held[k] for k in operands))
+        except (hm.errors.NoiseError, hm.errors.LevelError) as error:
+            raise AssertionError(f"{dtype}, chain {seed}: {trail}") from error
+        assert 0 < found.error <= MOST_LEFT, trail
+        assert found.levels >= 0, trail
+        held[result] = found
+
+
+@pytest.mark.parametrize("name", TYPES)
+def test_chains_are_never_refused(name: str) -> None:
+    dtype = np.dtype(name)
+    for seed in range(CHAINS):
+        # int8 by amounts of uint8 is int16 in between.
+        chain(counted(max(16 if name == "int8" else 8, 8 * dtype.itemsize)), dtype, seed)
+
+
+ERRORS = [-9, -10.5, -12, -13.5, -14, -14.1, -15, -16, -17.5, -18, -19, -20, -20.5, -21, -22]
+
+
+@pytest.mark.parametrize("levels", [0, 16])
+@pytest.mark.parametrize("name", ["uint8", "int64"])
+def test_operations_take_what_operations_leave(name: str, levels: int) -> None:
+    """Operands of any error up to the largest: errors decide on refreshes, and some are at their edges."""
+    dtype = np.dtype(name)
+    ints = counted(8 * dtype.itemsize)
+    for error in ERRORS:
+        x, y = (ints.encrypt(np.arange(12, dtype=dtype), levels=levels) for _ in range(2))
+        for each in (x, y):
+            each._held = replace(each._held, error=2.0**error)
+        true = x == y
+        true._held = replace(true._held, error=2.0**error)
+        operations = [f for _, f in BINARY] + [f for _, f in UNARY + FURTHER]
+        for k, f in enumerate(operations):
+            found = f(x, y) if k < len(BINARY) else f(x)
+            assert 0 < found.error <= MOST_LEFT, (error, k)
+            assert found.levels >= 0
+        for bits in (true & true, true | true, ~true, true ^ (x < y)):
+            assert 0 < bits.error <= MOST_LEFT
+        for whole in (hm.integers.where(true, x, y), true.sum(), x.sum(), divmod(x, 3)[1]):
+            assert 0 < whole.error <= MOST_LEFT
+        assert x.refresh().error < 2.0**-20
+
+
+def test_what_can_not_be_read_is_refused() -> None:
+    """A digit beyond the largest error, which no operation leaves, is refreshed if it can be, or refused."""
+    engine = counted(8)._engine
+    x = counted(8).encrypt(np.arange(5, dtype=np.uint8))._held
+    within = replace(x, error=MOST_LEFT)
+    assert engine.left(within) is within
+    beyond = replace(x, error=1.1 * MOST_LEFT)
+    assert engine.left(beyond).error < 2.0**-20
+    with pytest.raises(hm.errors.NoiseError, match="73 are needed"):
+        engine.left(replace(x, error=1.5 * MOST_LEFT))
+    columns = replace(x, error=1.5 * MOST_LEFT, largest=16)
+    assert engine.left(columns) is columns
+
+
+@pytest.mark.parametrize("bits", [8, 64])
+@pytest.mark.parametrize("count", [68, 136, 137, 2000, 40000])
+def test_sums_of_any_length_are_read(bits: int, count: int) -> None:
+    """Columns of 15 times as much: what a refresh reads has an error that grows with them."""
+    ints = counted(bits)
+    x = ints.encrypt(np.zeros(count, f"u{bits // 8}"))
+    for of in (x, x * x, x == x):
+        found = of.sum()
+        assert 0 < found.error <= MOST_LEFT
+        assert (found + found).error <= MOST_LEFT
