@@ -1,29 +1,32 @@
-"""Columns of a table in a program: arithmetic, masks and statistics."""
+"""Columns of tables in a program: arithmetic, masks and statistics."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
-from hemera.arrays import Array
+from hemera.arrays.kinds import DTYPES, Kind, kind_of
+from hemera.compiler.tables.missing import missing, refused
 from hemera.compiler.tables.results import Groups, Result
+from hemera.compiler.tables.statistics import STATISTICS
+from hemera.compiler.tables.weights import Weight, as_truths, joined, length
 from hemera.errors import MismatchError, ParameterError
 
-__all__ = ["STATISTICS", "Column", "joined"]
+__all__ = ["Column"]
 
-Weight = Any
-"""None: 1 everywhere; else 0 and 1 for each row, an `Array` or a plain array."""
-
-
-def joined(a: Weight, b: Weight) -> Weight:
-    """The product of two weights."""
-    if a is None or b is None:
-        return b if a is None else a
-    if a is b:
-        return a
-    return a * b
+_COMPARISONS = (np.equal, np.not_equal, np.less, np.less_equal, np.greater, np.greater_equal)
+_OF_MASKS = {
+    np.bitwise_and: np.bitwise_and,
+    np.bitwise_or: np.bitwise_or,
+    np.bitwise_xor: np.bitwise_xor,
+    np.logical_and: np.bitwise_and,
+    np.logical_or: np.bitwise_or,
+    np.logical_xor: np.bitwise_xor,
+}
+_SKIPPING = (np.fmax, np.fmin)
+"""Functions that leave a missing value out, and take the other one."""
 
 
 class Column:
@@ -46,6 +49,7 @@ class Column:
         weight: Weight = None,
         is_zeroed: bool = True,
         categories: Sequence[Any] = (),
+        is_of_table: bool = False,
     ) -> None:
         self._values = values
         self._name = name
@@ -54,157 +58,220 @@ class Column:
         self._is_zeroed = is_zeroed
         """Whether values are 0 where they are missing."""
         self._categories = tuple(categories)
+        self._is_of_table = is_of_table
+        """Whether the table has the same values, which operators in place would change in pandas."""
 
     @property
     def values(self) -> Any:
         """The rows' values; 0, or anything, where they are missing or filtered out."""
         return self._values
 
-    def __len__(self) -> int:
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """bool of truth values, else the type of numbers."""
+        return DTYPES[self._kind]
+
+    @property
+    def _rows(self) -> int:
+        """Those of the whole table, filtered or not."""
         return len(self._values)
 
+    @property
+    def _kind(self) -> Kind:
+        return kind_of(self._values)
+
+    def __len__(self) -> int:
+        return length(self._rows, self._weight)
+
     def __repr__(self) -> str:
-        return f"<column {self._name!r} of {len(self)} rows>"
+        return f"<column {self._name!r} of {self._rows} rows{'' if self._weight is None else ', filtered'}>"
+
+    def __getattr__(self, name: str) -> Any:
+        raise missing("a column", name, self)
 
     # --- Row by row. ---
 
     def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **options: Any) -> Any:
         if method != "__call__" or options:
-            return NotImplemented
-        return self._computed(ufunc, *inputs)
+            raise refused(f"np.{ufunc.__name__}", method, options)
+        if ufunc in _COMPARISONS:
+            return _compared(ufunc, *inputs)
+        if ufunc in _OF_MASKS:
+            return _of_masks(_OF_MASKS[ufunc], *inputs)
+        if ufunc in (np.invert, np.logical_not):
+            return ~inputs[0]
+        if ufunc in (np.power, np.float_power):
+            return _power(*inputs)
+        return _computed(ufunc, *inputs)
 
-    def _computed(self, function: Any, *operands: Any) -> Column:
-        present, weight, is_zeroed, name = None, None, False, ""
-        given = []
-        for each in operands:
-            if isinstance(each, Result):
-                each._no_arithmetic()
-            if isinstance(each, Column):
-                if each._categories:
-                    raise TypeError(f"column {each._name!r} holds categories: compare it, or make it a key")
-                if name and (each._weight is not weight):
-                    raise MismatchError(
-                        f"columns {name!r} and {each._name!r} come from tables with different filters; "
-                        "filter after computing"
-                    )
-                weight, name = each._weight, name or each._name
-                present = joined(present, each._present)
-            given.append(each._values if isinstance(each, Column) else each)
-        if function is np.multiply:
-            is_zeroed = all(not isinstance(each, Column) or each._is_zeroed for each in operands)
-        return Column(function(*given), name=name, present=present, weight=weight, is_zeroed=is_zeroed)
+    def __array_function__(self, function: Callable[..., Any], types: Any, *_: Any) -> Any:
+        del types
+        raise refused(f"np.{function.__name__}", "", {})
 
     def __add__(self, other: Any) -> Column:
-        return self._computed(np.add, self, other)
+        return _computed(np.add, self, other)
 
     def __radd__(self, other: Any) -> Column:
-        return self._computed(np.add, other, self)
+        return _computed(np.add, other, self)
 
     def __sub__(self, other: Any) -> Column:
-        return self._computed(np.subtract, self, other)
+        return _computed(np.subtract, self, other)
 
     def __rsub__(self, other: Any) -> Column:
-        return self._computed(np.subtract, other, self)
+        return _computed(np.subtract, other, self)
 
     def __mul__(self, other: Any) -> Column:
-        return self._computed(np.multiply, self, other)
+        return _computed(np.multiply, self, other)
 
     def __rmul__(self, other: Any) -> Column:
-        return self._computed(np.multiply, other, self)
+        return _computed(np.multiply, other, self)
 
     def __truediv__(self, other: Any) -> Column:
-        if isinstance(other, (int, float)):
-            return self._computed(np.multiply, self, 1 / other)
-        return self._computed(np.divide, self, other)
+        if isinstance(other, (int, float)) and not isinstance(other, bool):
+            return _computed(np.multiply, self, 1 / other)
+        return _computed(np.divide, self, other)
 
     def __rtruediv__(self, other: Any) -> Column:
-        return self._computed(np.divide, other, self)
+        return _computed(np.divide, other, self)
 
-    def __pow__(self, exponent: int) -> Column:
-        found = self._computed(lambda x: x**exponent, self)
-        found._is_zeroed = self._is_zeroed and exponent > 0
-        return found
+    def __pow__(self, exponent: Any) -> Column:
+        return _power(self, exponent)
+
+    def __rpow__(self, number: Any) -> Column:
+        return _power(number, self)
 
     def __neg__(self) -> Column:
-        return self * -1
+        # Of truth values the opposite, as pandas has it.
+        return ~self if self._kind == "b" else _computed(np.negative, self, keeps_zero=True)
+
+    def __pos__(self) -> Column:
+        return _computed(lambda x: x, self, keeps_zero=True)
 
     def __abs__(self) -> Column:
-        found = self._computed(np.absolute, self)
-        found._is_zeroed = False  # an approximation
-        return found
+        return _computed(np.absolute, self)  # an approximation: 0 does not stay
 
     abs = __abs__
 
-    def fillna(self, value: float) -> Column:
-        """The column with a number in place of missing values."""
+    def astype(self, dtype: Any) -> Column:
+        """The column as of another type: truth values as 0 and 1. See `Array.astype` for errors."""
+        wanted = np.dtype(dtype)
+        if self._present is not None and wanted.kind != "f":
+            raise TypeError(f"column {self._name!r}: missing values can not be of {wanted}; fillna first")
+        return _computed(lambda x: x.astype(wanted), self, keeps_zero=True)
+
+    def fillna(self, value: Any) -> Column:
+        """The column with a value in place of missing ones: a number, a truth value or a category of it."""
         if self._present is None:
             return self
-        own = self._values if self._is_zeroed else self._values * self._present
-        filled = own if value == 0 else own + (1 - self._present) * value
-        return Column(filled, name=self._name, weight=self._weight)
-
-    # --- Masks: 0 and 1, without missing values. ---
-
-    def _compared(self, function: Any, other: Any) -> Column:
         if self._categories:
-            other = self._code_of(function, other)
-        found = self._computed_plain(function, other)
-        mask = found._values if isinstance(found._values, Array) else np.asarray(found._values, np.float64)
-        return Column(joined(mask, found._present), name=self._name, weight=self._weight)
+            value = self._code(value)
+        elif (self._kind == "b") != isinstance(value, (bool, np.bool_)):
+            raise TypeError(
+                f"column {self._name!r} of {self.dtype} is filled with such values, not {value!r}"
+            )
+        present = self._present
+        if self._kind == "b":
+            filled = joined(self._values, present)
+            filled = filled | ~present if value else filled
+        else:
+            own = self._values if self._is_zeroed else self._values * present
+            filled = own if value == 0 else own + (1 - present) * value
+        return Column(filled, name=self._name, weight=self._weight, categories=self._categories)
 
-    def _computed_plain(self, function: Any, other: Any) -> Column:
-        plain = Column(
-            self._values,
-            name=self._name,
-            present=self._present,
-            weight=self._weight,
-            is_zeroed=self._is_zeroed,
+    def _in_place(self, found: Any, operator: str) -> Column:
+        """What `c += x` makes of c, under all its names. TypeError for columns of tables."""
+        if found is NotImplemented:
+            return found  # type: ignore[no-any-return]
+        if self._is_of_table:
+            raise TypeError(
+                f"{operator}= would change column {self._name!r}: write c = c {operator} x, and "
+                "t.assign(name=c) has it in a table"
+            )
+        vars(self).update(vars(found))
+        return self
+
+    def __iadd__(self, other: Any) -> Column:
+        return self._in_place(self + other, "+")
+
+    def __isub__(self, other: Any) -> Column:
+        return self._in_place(self - other, "-")
+
+    def __imul__(self, other: Any) -> Column:
+        return self._in_place(self * other, "*")
+
+    def __itruediv__(self, other: Any) -> Column:
+        return self._in_place(self / other, "/")
+
+    def __ipow__(self, other: Any) -> Column:
+        return self._in_place(self**other, "**")
+
+    def __iand__(self, other: Any) -> Column:
+        return self._in_place(self & other, "&")
+
+    def __ior__(self, other: Any) -> Column:
+        return self._in_place(self | other, "|")
+
+    def __ixor__(self, other: Any) -> Column:
+        return self._in_place(self ^ other, "^")
+
+    def __setitem__(self, index: Any, value: Any) -> None:
+        raise TypeError(
+            "columns do not change in place: mask * a + ~mask * b selects row by row, and "
+            "t.assign(name=column) has it in a table"
         )
-        return plain._computed(function, plain, other)
 
-    def _code_of(self, function: Any, other: Any) -> float:
-        if function not in (np.equal, np.not_equal):
-            raise TypeError(f"column {self._name!r} holds categories: == and != compare them")
-        if other not in self._categories:
+    # --- Masks: truth values, none of them missing. ---
+
+    def _code(self, value: Any) -> float:
+        """The number of a category. ParameterError for one that the column has not."""
+        if value not in self._categories:
             raise ParameterError(
-                f"column {self._name!r} has no category {other!r}; it has "
+                f"column {self._name!r} has no category {value!r}; it has "
                 f"{', '.join(map(repr, self._categories))}"
             )
-        return float(self._categories.index(other))
+        return float(self._categories.index(value))
 
     def __eq__(self, other: object) -> Column:  # type: ignore[override]
-        return self._compared(np.equal, other)
+        return _compared(np.equal, self, other)
 
     def __ne__(self, other: object) -> Column:  # type: ignore[override]
-        # As of pandas, a missing value differs from all.
-        return ~(self == other)
+        return _compared(np.not_equal, self, other)
 
     def __lt__(self, other: Any) -> Column:
-        return self._compared(np.less, other)
+        return _compared(np.less, self, other)
 
     def __le__(self, other: Any) -> Column:
-        return self._compared(np.less_equal, other)
+        return _compared(np.less_equal, self, other)
 
     def __gt__(self, other: Any) -> Column:
-        return self._compared(np.greater, other)
+        return _compared(np.greater, self, other)
 
     def __ge__(self, other: Any) -> Column:
-        return self._compared(np.greater_equal, other)
+        return _compared(np.greater_equal, self, other)
 
-    def between(self, left: Any, right: Any) -> Column:
-        """Whether values are from `left` to `right`, both included."""
-        found: Column = (self >= left) & (self <= right)
+    def between(self, left: Any, right: Any, inclusive: str = "both") -> Column:
+        """Whether values are from `left` to `right`; `inclusive`: "both" of the ends, "left", "right" or
+        "neither" one."""
+        if inclusive not in ("both", "left", "right", "neither"):
+            raise ParameterError(f"inclusive is 'both', 'left', 'right' or 'neither', not {inclusive!r}")
+        above: Column = self >= left if inclusive in ("both", "left") else self > left
+        below = self <= right if inclusive in ("both", "right") else self < right
+        found: Column = above & below
         return found
 
     def isin(self, values: Sequence[Any]) -> Column:
-        """Whether values are among these."""
-        masks = [self == each for each in values]
-        if not masks:
+        """Whether values are among these. None and NaN stand for missing ones."""
+        listed = list(values)
+        if not listed:
             raise ParameterError("isin needs a value")
-        total: Column = masks[0]
-        for each in masks[1:]:
-            total = total + each  # at most one of them is 1
-        return total
+        known = [each for each in listed if not (each is None or each != each)]
+        if self._categories:
+            known = [self._code(each) for each in known]
+        found = self._mask(np.isin(self._values, known), self._present) if known else None
+        if len(known) < len(listed):
+            found = self.isna() if found is None else found | self.isna()
+        assert found is not None
+        return found
 
     def isna(self) -> Column:
         """Whether values are missing."""
@@ -212,28 +279,34 @@ class Column:
 
     def notna(self) -> Column:
         """Whether values are there."""
-        present = np.ones(len(self)) if self._present is None else self._present
-        return Column(present, name=self._name, weight=self._weight)
+        return self._mask(np.ones(self._rows, np.bool_), self._present)
 
-    def __and__(self, other: Column) -> Column:
-        return self * other
+    def _mask(self, truths: Any, present: Weight) -> Column:
+        """Truth values of the rows, false where a value is missing."""
+        return Column(joined(truths, present), name=self._name, weight=self._weight)
 
-    def __or__(self, other: Column) -> Column:
-        return self + other - self * other
+    def __and__(self, other: Any) -> Column:
+        return _of_masks(np.bitwise_and, self, other)
 
-    def __xor__(self, other: Column) -> Column:
-        return self + other - 2 * (self * other)
+    def __or__(self, other: Any) -> Column:
+        return _of_masks(np.bitwise_or, self, other)
+
+    def __xor__(self, other: Any) -> Column:
+        return _of_masks(np.bitwise_xor, self, other)
 
     __rand__, __ror__, __rxor__ = __and__, __or__, __xor__
 
     def __invert__(self) -> Column:
-        return 1 - self
+        return _of_masks(np.invert, self)
 
     def __bool__(self) -> bool:
         raise TypeError(
             "its values are encrypted when the program runs, so a program can not depend on them: filter by "
             "t[mask], and combine masks by & and |"
         )
+
+    def __iter__(self) -> Any:
+        raise TypeError("the values of a column are encrypted: loops over rows have none of them")
 
     # --- Statistics. ---
 
@@ -261,7 +334,7 @@ class Column:
         return STATISTICS[name](self, groups, ddof)
 
     def _weights(self) -> Weight:
-        """1 for values that count."""
+        """True for values that count."""
         return joined(self._weight, self._present)
 
     def _weighted(self, values: Any, *, is_zeroed: bool) -> Any:
@@ -270,7 +343,7 @@ class Column:
         return values if weight is None else values * weight
 
     def _numbers(self) -> Column:
-        if self._categories:
+        if self._categories or getattr(self._values, "dtype", np.dtype(float)).kind not in "biuf":
             raise TypeError(
                 f"column {self._name!r} holds categories, which have no sums; count them by masks"
             )
@@ -280,104 +353,91 @@ class Column:
         return f"{self._name or 'values'}.{statistic}"
 
 
-def _total(values: Any, groups: Groups | None) -> Any:
-    """Sums over rows: of all, or of each group."""
-    return values.sum() if groups is None else groups.members @ values
+def _operands(*operands: Any) -> tuple[list[Any], Column, Weight]:
+    """The rows' values of operands, of which one at least is a column; the first column, and where no value
+    is missing.
+
+    Raises:
+        TypeError: for statistics that clients finish.
+        MismatchError: for columns of tables with different filters, and arrays of other rows.
+    """
+    columns = [each for each in operands if isinstance(each, Column)]
+    first, present = columns[0], None
+    for each in columns:
+        if each._weight is not first._weight or each._rows != first._rows:
+            raise MismatchError(
+                f"columns {first._name!r} and {each._name!r} come from tables with different filters; filter "
+                "after computing"
+            )
+        present = joined(present, each._present)
+    values = []
+    for each in operands:
+        if isinstance(each, Result):
+            each._no_arithmetic()
+        own = each._values if isinstance(each, Column) else each
+        if np.ndim(own) and np.shape(own) != (first._rows,):
+            raise MismatchError(
+                f"a column of {first._rows} rows and values of shape {np.shape(own)} do not fit"
+            )
+        values.append(own)
+    return values, first, present
 
 
-def _count(column: Column, groups: Groups | None) -> Any:
-    weights = column._weights()
-    return _total(np.ones(len(column)) if weights is None else weights, groups)
+def _computed(function: Any, *operands: Any, keeps_zero: bool = False) -> Column:
+    """A function of single elements, row by row."""
+    for each in operands:
+        if isinstance(each, Column) and each._categories:
+            raise TypeError(f"column {each._name!r} holds categories: compare it, or make it a key")
+    values, first, present = _operands(*operands)
+    columns = [each for each in operands if isinstance(each, Column)]
+    if any(each._kind == "b" and each._present is not None for each in columns):
+        raise TypeError(
+            f"column {first._name!r} of truth values, some of them missing, has no arithmetic: fillna(False) "
+            "or fillna(True) has, and comparisons with True and False"
+        )
+    if present is not None and function in _SKIPPING:
+        raise TypeError(
+            f"np.{function.__name__} takes what is not missing of two: fillna first, or np.maximum"
+        )
+    if function is np.multiply or keeps_zero:
+        keeps_zero = all(each._is_zeroed for each in columns)
+    found = function(*values)
+    return Column(found, name=first._name, present=present, weight=first._weight, is_zeroed=keeps_zero)
 
 
-def _is_encrypted(value: Any) -> bool:
-    return isinstance(value, Array)
+def _power(x: Any, exponent: Any) -> Column:
+    """x ** exponent. As of pandas, x ** 0 and 1 ** x are 1 for missing values too."""
+    plain = [not isinstance(each, Column) and np.ndim(each) == 0 for each in (x, exponent)]
+    if (plain[0] and x == 1) or (plain[1] and exponent == 0):
+        own = (x if isinstance(x, Column) else exponent)._numbers()
+        return Column(np.ones(own._rows), name=own._name, weight=own._weight)
+    keeps_zero = plain[1] and exponent > 0
+    return _computed(lambda a, b: a**b, x, exponent, keeps_zero=keeps_zero)
 
 
-def _result(
-    column: Column, name: str, groups: Groups | None, finish: Any, kind: type = float, **parts: Any
-) -> Result:
-    """A statistic of parts; those that are public are no output of the program."""
-    public = {key: value for key, value in parts.items() if not _is_encrypted(value)}
-    encrypted = {key: value for key, value in parts.items() if _is_encrypted(value)}
-    return Result(column._title(name), encrypted, lambda found: finish(**{**public, **found}), groups, kind)
+def _compared(function: np.ufunc, x: Any, y: Any) -> Column:
+    """A comparison, row by row: false where a value is missing, and true of !=."""
+    if function is np.not_equal:
+        return ~_compared(np.equal, x, y)
+    coded = [each for each in (x, y) if isinstance(each, Column) and each._categories]
+    if coded:
+        if function is not np.equal:
+            raise TypeError(f"column {coded[0]._name!r} holds categories: == and != compare them")
+        if len({each._categories for each in coded}) > 1:
+            raise TypeError(f"columns {coded[0]._name!r} and {coded[1]._name!r} have different categories")
+        x, y = (each if isinstance(each, Column) else coded[0]._code(each) for each in (x, y))
+        if len(coded) == 1 and all(isinstance(each, Column) for each in (x, y)):
+            raise TypeError(f"column {coded[0]._name!r} holds categories, and the other one numbers")
+    values, first, present = _operands(x, y)
+    return first._mask(as_truths(function(*values)), present)
 
 
-def _sum(column: Column, groups: Groups | None, _: int) -> Any:
-    own = column._numbers()
-    total = _total(own._weighted(own._values, is_zeroed=own._is_zeroed), groups)
-    return total if groups is None else _result(own, "sum", groups, lambda s: s, s=total)
-
-
-def _count_of(column: Column, groups: Groups | None, _: int) -> Any:
-    return _result(column, "count", groups, lambda n: n, int, n=_count(column, groups))
-
-
-def _size(column: Column, groups: Groups | None, _: int) -> Any:
-    weight = np.ones(len(column)) if column._weight is None else column._weight
-    return _result(column, "size", groups, lambda n: n, int, n=_total(weight, groups))
-
-
-def _mean(column: Column, groups: Groups | None, _: int) -> Any:
-    own = column._numbers()
-    total = _total(own._weighted(own._values, is_zeroed=own._is_zeroed), groups)
-    count = _count(own, groups)
-    if groups is None and not _is_encrypted(count) and count > 0:
-        return total * (1 / count)
-    return _result(own, "mean", groups, _quotient, s=total, n=count)
-
-
-def _quotient(s: Any, n: Any) -> Any:
-    count = np.rint(n)
-    return np.where(count > 0, s / np.where(count > 0, count, 1), np.nan)
-
-
-def _squares(column: Column, groups: Groups | None) -> dict[str, Any]:
-    """Sums of values and of their squares around the middle of their range, and the count."""
-    own = column._numbers()
-    values = own._values
-    middle = 0.0
-    if isinstance(values, Array):
-        low, high = values.range
-        middle = (low + high) / 2
-    centred = own._weighted(values - middle, is_zeroed=own._is_zeroed and middle == 0)
-    weights = own._weights()
-    squares = (
-        centred * centred if weights is None or not _is_encrypted(weights) else centred * (values - middle)
-    )
-    return {"s": _total(centred, groups), "q": _total(squares, groups), "n": _count(own, groups)}
-
-
-def _variance(s: Any, q: Any, n: Any, ddof: int) -> Any:
-    count = np.rint(n)
-    fits = count > ddof
-    spread = (q - s * s / np.where(count > 0, count, 1)) / np.where(fits, count - ddof, 1)
-    return np.where(fits, np.maximum(spread, 0), np.nan)
-
-
-def _var(column: Column, groups: Groups | None, ddof: int) -> Any:
-    own = column._numbers()
-    if groups is None and own._weights() is None and isinstance(own._values, Array):
-        return own._values.var(ddof=ddof)
-    parts = _squares(own, groups)
-    return _result(own, "var", groups, lambda s, q, n: _variance(s, q, n, ddof), **parts)
-
-
-def _std(column: Column, groups: Groups | None, ddof: int) -> Any:
-    own = column._numbers()
-    if groups is None and own._weights() is None and isinstance(own._values, Array):
-        spread = own._values.var(ddof=ddof)
-        return _result(own, "std", None, lambda v: np.sqrt(np.maximum(v, 0)), v=spread)
-    parts = _squares(own, groups)
-    return _result(own, "std", groups, lambda s, q, n: np.sqrt(_variance(s, q, n, ddof)), **parts)
-
-
-STATISTICS = {
-    "sum": _sum,
-    "count": _count_of,
-    "size": _size,
-    "mean": _mean,
-    "var": _var,
-    "std": _std,
-}
-"""By name, of a column, the groups (None: all rows), and the degrees of freedom."""
+def _of_masks(function: np.ufunc, *operands: Any) -> Column:
+    """&, |, ^ and ~ of masks. TypeError for other columns and values."""
+    for each in operands:
+        is_column = isinstance(each, Column)
+        if kind_of(each) != "b" or (is_column and (each._categories or each._present is not None)):
+            what = f"column {each._name!r}" if is_column else repr(each)
+            raise TypeError(f"&, |, ^ and ~ take masks, which comparisons of columns give, and not {what}")
+    values, first, _ = _operands(*operands)
+    return Column(function(*values), name=first._name, weight=first._weight)

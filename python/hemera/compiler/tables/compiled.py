@@ -41,14 +41,18 @@ _COUNT_ERROR = 0.25
 
 
 class _Readings:
-    """The results of a study by name: what is encrypted of each, and what clients make of it."""
+    """The results of a study by name: what is encrypted of each, and what clients make of it.
 
-    def __init__(self, found: Any) -> None:
+    Args:
+        is_plain: whether the study ran on plain columns, so that plain results may be encrypted ones.
+    """
+
+    def __init__(self, found: Any, *, is_plain: bool) -> None:
         self.is_one = not isinstance(found, Mapping)
         named = {"result": found} if self.is_one else {str(name): each for name, each in found.items()}
         if not named:
             raise ParameterError("the function returns nothing; return statistics of the table")
-        self._results = {name: _as_result(name, each) for name, each in named.items()}
+        self._results = {name: _as_result(name, each, is_plain) for name, each in named.items()}
 
     def encrypted(self) -> dict[str, Any]:
         """The outputs of the program."""
@@ -90,7 +94,7 @@ def _output(result: str, part: str) -> str:
     return f"{result} {part}".strip()
 
 
-def _as_result(name: str, found: Any) -> Result | Frame:
+def _as_result(name: str, found: Any, is_plain: bool) -> Result | Frame:
     if isinstance(found, (Result, Frame)):
         return found
     if isinstance(found, Table) or (isinstance(found, Column) and found._weight is not None):
@@ -103,7 +107,8 @@ def _as_result(name: str, found: Any) -> Result | Frame:
         if found._present is not None:
             parts["present"] = found._present
         return _Rows(name, parts, _with_missing)
-    # Encrypted numbers and arrays, and plain ones where the function runs in the clear.
+    if not is_plain and isinstance(found, (bool, int, float, np.generic, np.ndarray)):
+        return _Rows(name, {}, lambda _: np.asarray(found))  # public
     return _Rows(name, {"": found}, lambda values: values[""])
 
 
@@ -185,7 +190,7 @@ class _TableProgram:
             own = None if samples is None else samples[at]
             number = recorder.input(each.name, each.shape, *each.range, own, each.step)
             arrays.append(Array(recorder, number))
-        self.readings = _Readings(study(Table.of_arrays(spec, arrays)))
+        self.readings = _Readings(study(Table.of_arrays(spec, arrays)), is_plain=False)
         encrypted = self.readings.encrypted()
         if not encrypted:
             raise ParameterError("all results are public: nothing is computed encrypted")
@@ -202,7 +207,8 @@ class _TableProgram:
         """The results for the arrays of `spec`; 0 stands in columns that no result takes."""
         given = dict(zip((own.name for own in self.spec.inputs), arrays, strict=True))
         rows = [given.get(own.name, np.zeros(self.spec.rows)) for own in self._whole.inputs]
-        return _Readings(self._study(Table.of_arrays(self._whole, rows)))
+        is_plain = not any(isinstance(each, Array) for each in arrays)
+        return _Readings(self._study(Table.of_arrays(self._whole, rows)), is_plain=is_plain)
 
     def __call__(self, *arrays: Any) -> dict[str, Any]:
         self.readings = self.readings_of(arrays)

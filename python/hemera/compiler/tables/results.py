@@ -73,7 +73,10 @@ class Result:
 
     __add__ = __radd__ = __sub__ = __rsub__ = __mul__ = __rmul__ = _no_arithmetic
     __truediv__ = __rtruediv__ = __pow__ = __neg__ = __abs__ = _no_arithmetic
+    __floordiv__ = __rfloordiv__ = __mod__ = __rmod__ = __rpow__ = __pos__ = __round__ = _no_arithmetic
     __lt__ = __le__ = __gt__ = __ge__ = __float__ = __int__ = __array__ = _no_arithmetic
+    __eq__ = __ne__ = __bool__ = __and__ = __or__ = __xor__ = __invert__ = _no_arithmetic
+    __hash__ = object.__hash__
 
     def __repr__(self) -> str:
         return f"<{self.name}, finished by the client>"

@@ -32,6 +32,7 @@ class ColumnSpec:
         step: values are integer multiples of it, and can be compared; None: any numbers.
         categories: what the numbers 0, 1, ... stand for; empty for numbers themselves.
         may_miss: whether values may be missing: a column of 0 and 1 is encrypted next to it then.
+        is_truth: whether 0 and 1 are truth values, and no numbers.
     """
 
     name: str
@@ -39,6 +40,7 @@ class ColumnSpec:
     step: float | None = None
     categories: tuple[Any, ...] = ()
     may_miss: bool = False
+    is_truth: bool = False
 
     @property
     def inputs(self) -> list[tuple[str, tuple[float, float], float | None]]:
@@ -210,7 +212,7 @@ def _spec_of(
         categories = tuple(sorted(set(column.values[~column.missing].tolist()), key=str))
         return ColumnSpec(name, (0.0, float(max(1, len(categories) - 1))), 1, categories, absent)
     if kind == "b":
-        return ColumnSpec(name, (0.0, 1.0), 1, (), absent)
+        return ColumnSpec(name, (0.0, 1.0), 1, (), absent, is_truth=True)
     if ends is None:
         raise ParameterError(
             f"the range of column {name!r} is not known: give ranges={{{name!r}: (low, high)}}, which is "

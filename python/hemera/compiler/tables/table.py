@@ -8,11 +8,14 @@ from typing import Any
 import numpy as np
 
 from hemera.compiler.eager import array
-from hemera.compiler.tables.columns import STATISTICS, Column, joined
+from hemera.compiler.tables.columns import Column
 from hemera.compiler.tables.frames import is_of_pandas
+from hemera.compiler.tables.missing import missing
 from hemera.compiler.tables.results import Frame, Groups, Result
 from hemera.compiler.tables.spec import TableSpec
-from hemera.errors import ParameterError
+from hemera.compiler.tables.statistics import STATISTICS
+from hemera.compiler.tables.weights import Weight, as_truths, joined, length
+from hemera.errors import MismatchError, ParameterError
 
 __all__ = ["GroupBy", "Table"]
 
@@ -22,11 +25,20 @@ class Table:
     `t.groupby("ward")`."""
 
     def __init__(
-        self, spec: TableSpec, columns: Mapping[str, Column], weight: Any = None, *, pandas: bool = False
+        self,
+        spec: TableSpec,
+        columns: Mapping[str, Column],
+        weight: Weight = None,
+        *,
+        kept: Any = None,
+        pandas: bool = False,
     ) -> None:
         self._spec = spec
         self._columns = dict(columns)
         self._weight = weight
+        """Whether filters leave a row."""
+        self._kept = kept
+        """The same of the filters that are public: a plain array, or None."""
         self._pandas = pandas
 
     @classmethod
@@ -56,7 +68,8 @@ class Table:
         columns = {}
         for own in spec.columns:
             values = next(given)
-            present = next(given) if own.may_miss else None
+            present = as_truths(next(given)) if own.may_miss else None
+            values = as_truths(values) if own.is_truth else values
             columns[own.name] = Column(values, name=own.name, present=present, categories=own.categories)
         return cls(spec, columns, pandas=pandas)
 
@@ -76,12 +89,20 @@ class Table:
         return list(self._spec.keys)
 
     def __len__(self) -> int:
-        return self._spec.rows
+        return length(self._spec.rows, self._weight)
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("_") or (name not in self._columns and name not in self._spec.keys):
-            raise AttributeError(f"the table has no column {name!r}; it has {', '.join(self._names)}")
+            raise missing("the table", name, self, () if name.startswith("_") else self._names)
         return self[name]
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if not name.startswith("_"):
+            raise _no_change(name)
+        super().__setattr__(name, value)
+
+    def __setitem__(self, item: Any, value: Any) -> None:
+        raise _no_change(item)
 
     def __getitem__(self, item: Any) -> Any:
         """A column by its name, a public key as a plain array, some columns by a list of names, or the rows
@@ -92,33 +113,75 @@ class Table:
             TypeError: for what is no mask.
         """
         if isinstance(item, str):
-            if item in self._spec.keys:
-                return self._spec.keys[item]
-            self._require([item])
-            own = self._columns[item]
-            return Column(
-                own._values,
-                name=item,
-                present=own._present,
-                weight=self._weight,
-                is_zeroed=own._is_zeroed,
-                categories=own._categories,
-            )
+            return self._column(item)
         if isinstance(item, Column):
-            if item._present is not None or item._categories:
-                raise TypeError("tables are filtered by masks: comparisons of columns")
-            # A mask of the filtered table is one of all rows, too.
-            return self._with(self._columns, joined(self._weight, item._values))
-        if isinstance(item, np.ndarray) and item.dtype.kind == "b" and item.shape == (self._spec.rows,):
-            return self._with(self._columns, joined(self._weight, item.astype(np.float64)))
+            if item._kind != "b" or item._present is not None or item._categories:
+                raise TypeError(
+                    "tables are filtered by masks, as comparisons of columns give them: column "
+                    f"{item._name!r} is none, as in pandas"
+                )
+            if item._weight is not None and item._weight is not self._weight:
+                raise MismatchError(
+                    "the mask is of a table with other filters, and pandas could not align its rows: make it "
+                    "of this table, or combine masks by &"
+                )
+            return self._filtered(item._values)
+        if isinstance(item, np.ndarray) and item.dtype.kind == "b":
+            if item.shape != (self._spec.rows,):
+                raise MismatchError(f"a mask of shape {item.shape}, and the table has {self._spec.rows} rows")
+            return self._filtered(item)
         if isinstance(item, (list, tuple)) and all(isinstance(each, str) for each in item):
             self._require(item)
-            return self._with({name: self._columns[name] for name in item}, self._weight)
+            return self._with({name: self._columns[name] for name in item})
         raise TypeError(f"a column's name, a list of names or a mask is needed, not {type(item).__name__}")
 
-    def assign(self, **columns: Column) -> Table:
-        """The table with more columns."""
-        return self._with({**self._columns, **columns}, self._weight)
+    def _column(self, name: str) -> Any:
+        if name in self._spec.keys:
+            plain = self._spec.keys[name]
+            return plain if self._weight is None else Column(plain, name=name, weight=self._weight)
+        self._require([name])
+        own = self._columns[name]
+        return Column(
+            own._values,
+            name=name,
+            present=own._present,
+            weight=self._weight,
+            is_zeroed=own._is_zeroed,
+            categories=own._categories,
+            is_of_table=True,
+        )
+
+    def _filtered(self, mask: Any) -> Table:
+        """The rows where a mask is true."""
+        kept = joined(self._kept, mask) if isinstance(mask, np.ndarray) else self._kept
+        return Table(self._spec, self._columns, joined(self._weight, mask), kept=kept, pandas=self._pandas)
+
+    def assign(self, **columns: Any) -> Table:
+        """The table with more columns: columns of this table or of the whole one, plain values, or functions
+        of the table.
+
+        Raises:
+            MismatchError: for a column of a table with other filters, and values of other rows.
+            ParameterError: for the name of a key.
+        """
+        found = self
+        for name, each in columns.items():
+            if name in self._spec.keys:
+                raise ParameterError(f"{name!r} is a public key, and stays; give the column another name")
+            own = each(found) if callable(each) else each
+            if not isinstance(own, Column):
+                if np.shape(own) not in ((), (self._spec.rows,)):
+                    rows = self._spec.rows
+                    raise MismatchError(
+                        f"{name!r}: values of shape {np.shape(own)} for a table of {rows} rows"
+                    )
+                own = Column(np.broadcast_to(np.asarray(own), (self._spec.rows,)), name=name)
+            if own._weight is not None and own._weight is not self._weight:
+                raise MismatchError(
+                    f"column {name!r} is of a table with other filters; assign before filtering"
+                )
+            found = found._with({**found._columns, name: own})
+        return found
 
     def groupby(self, by: str | Sequence[str]) -> GroupBy:
         """Groups by public keys.
@@ -137,10 +200,14 @@ class Table:
         if not names:
             raise ParameterError("groupby needs a key")
         rows = list(zip(*(self._spec.keys[name].tolist() for name in names), strict=True))
-        labels = sorted(set(rows))
+        kept = np.arange(len(rows)) if self._kept is None else np.flatnonzero(self._kept)
+        # As of pandas, a group of which a public filter leaves no row is none.
+        labels = sorted({rows[at] for at in kept})
+        if not labels:
+            raise ParameterError("the filters, which are public, leave no rows: there are no groups")
         places = {label: at for at, label in enumerate(labels)}
         members = np.zeros((len(labels), len(rows)))
-        members[[places[row] for row in rows], np.arange(len(rows))] = 1
+        members[[places[rows[at]] for at in kept], kept] = 1
         own = tuple(label[0] if len(names) == 1 else label for label in labels)
         return GroupBy(self, Groups(names, own, members, self._pandas), None)
 
@@ -158,8 +225,8 @@ class Table:
     def _names(self) -> list[str]:
         return [*self._columns, *self._spec.keys]
 
-    def _with(self, columns: Mapping[str, Column], weight: Any) -> Table:
-        return Table(self._spec, columns, weight, pandas=self._pandas)
+    def _with(self, columns: Mapping[str, Column]) -> Table:
+        return Table(self._spec, columns, self._weight, kept=self._kept, pandas=self._pandas)
 
     def _require(self, names: Sequence[str]) -> None:
         lacking = [name for name in names if name not in self._columns]
@@ -169,7 +236,12 @@ class Table:
             )
 
     def __repr__(self) -> str:
-        return f"<table of {len(self)} rows: {', '.join(self._names)}>"
+        filtered = "" if self._weight is None else ", filtered"
+        return f"<table of {self._spec.rows} rows{filtered}: {', '.join(self._names)}>"
+
+
+def _no_change(item: Any) -> TypeError:
+    return TypeError(f"tables do not change in place: t.assign({item}=column) makes another one")
 
 
 class GroupBy:
@@ -180,7 +252,7 @@ class GroupBy:
 
     def __getattr__(self, name: str) -> GroupBy:
         if name.startswith("_") or name not in self._table._columns:
-            raise AttributeError(f"the table has no column {name!r}; it has {', '.join(self._table.columns)}")
+            raise missing("a table's groups", name, self, () if name.startswith("_") else self._table.columns)
         return GroupBy(self._table, self._groups, name)
 
     def __getitem__(self, item: str | Sequence[str]) -> GroupBy:

@@ -1,0 +1,363 @@
+"""Random expressions of tables are pandas': truth values, filters, missing values, groups."""
+
+from __future__ import annotations
+
+import operator
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import hemera as hm
+from hemera.arrays.exact_recorder import ExactRecorder
+from hemera.arrays.recorder import Recorder
+from hemera.compiler.tables.compiled import _TableProgram
+from hemera.errors import MismatchError, ParameterError
+
+from .table_cases import shallow
+
+ROWS = 40
+RANGES = {"a": (0, 5), "m": (0, 3), "n": (0, 4)}
+Study = Callable[[Any], Any]
+
+
+def frame_of(seed: int = 0) -> pd.DataFrame:
+    """Integers, halves and integers of which some are missing, truth values, text and a public key."""
+    rng = np.random.default_rng(seed)
+    words = rng.choice(["x", "y", "z"], ROWS).astype(object)
+    words[rng.random(ROWS) < 0.2] = None
+    return pd.DataFrame(
+        {
+            "a": rng.integers(0, 6, ROWS),
+            "m": np.where(rng.random(ROWS) < 0.3, np.nan, rng.integers(0, 7, ROWS) / 2),
+            "n": np.where(rng.random(ROWS) < 0.3, np.nan, rng.integers(0, 5, ROWS)),
+            "f": rng.random(ROWS) < 0.5,
+            "g": rng.random(ROWS) < 0.3,
+            "s": words,
+            "k": np.random.default_rng(9).choice(["u", "v", "w"], ROWS),
+        }
+    )
+
+
+FRAMES = {False: frame_of(), True: frame_of().assign(m=lambda t: 2 * t.m)}
+"""Of approximate programs, and of exact ones, which have no halves."""
+SPECS = {
+    exact: hm.TableSpec.of(
+        frame, ranges={**RANGES, "m": (0, 6)}, keys=["k"], steps={"m": 1.0 if exact else 0.5}
+    )
+    for exact, frame in FRAMES.items()
+}
+
+
+def evaluated(study: Study, exact: bool = False) -> Any:
+    """A study as it is compiled, computed in the clear."""
+    recorder = ExactRecorder() if exact else Recorder(precision_bits=12)
+    program = _TableProgram(study, SPECS[exact], None, recorder)
+    found = recorder.program.evaluate_clear([each[None] for each in SPECS[exact].arrays(FRAMES[exact])])
+    names = [name for name, _ in recorder.program.outputs]
+    outputs = {name: each[0] for name, each in zip(names, found, strict=True)}
+    return program.readings.finished(outputs, pandas=True)
+
+
+def assert_is_pandas_s(study: Study, *, exact: bool = False) -> None:
+    """Compiled, of numbers as approximate or exact programs have them; and refused where pandas refuses."""
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            wanted = study(FRAMES[exact])
+    except (TypeError, KeyError):
+        with pytest.raises(TypeError):
+            evaluated(study, exact)
+        return
+    try:
+        found = evaluated(study, exact)
+    except ParameterError as error:
+        if "public" not in str(error) and not (exact and "is not whole" in str(error)):
+            raise
+        return
+    if isinstance(wanted, pd.Series):
+        # Groups without rows are there, with the count 0.
+        wanted = wanted.reindex(found.index)
+        if not np.isnan(found.to_numpy(float)).any():
+            wanted = wanted.fillna(0)
+    a, b = np.asarray(found, float), np.asarray(wanted, float)
+    np.testing.assert_allclose(a, b, atol=2e-3 * max(1.0, float(np.abs(np.nan_to_num(b)).max())))
+
+
+class Expressions:
+    """Random ones, the same for tables of pandas and encrypted ones: functions of a table."""
+
+    def __init__(self, seed: int) -> None:
+        self._rng = np.random.default_rng(seed)
+
+    def _one(self, choices: Any) -> Any:
+        return choices[int(self._rng.integers(len(choices)))]
+
+    def number(self, depth: int) -> Study:
+        name = self._one(["a", "m", "n"])
+        leaf: Study = lambda t: t[name]  # noqa: E731
+        if depth == 0:
+            return leaf
+        x, mask, c = self.number(depth - 1), self.mask(depth - 1), int(self._rng.integers(-2, 4))
+        other = self.number(0)
+        return self._one(  # type: ignore[no-any-return]
+            [
+                lambda t: x(t) + other(t),
+                lambda t: c - x(t),
+                lambda t: x(t) * c + 1,
+                lambda t: x(t) * other(t),
+                lambda t: x(t) ** abs(c),
+                lambda t: -x(t),
+                lambda t: x(t) * mask(t),
+                lambda t: mask(t) * other(t) + c,
+                lambda t: mask(t) + c,
+                lambda t: other(t).fillna(c) * 2,
+                lambda t: mask(t).astype(int) + mask(t).astype(float),
+                lambda t: (x(t) - other(t)) / 2,
+            ]
+        )
+
+    def mask(self, depth: int) -> Study:
+        name, c = self._one(["a", "m", "n"]), int(self._rng.integers(0, 5))
+        word, truth = self._one(["x", "y", "z"]), self._one(["f", "g"])
+        compare = self._one([operator.lt, operator.le, operator.gt, operator.ge, operator.eq, operator.ne])
+        if depth == 0:
+            return self._one(  # type: ignore[no-any-return]
+                [
+                    lambda t: compare(t[name], c),
+                    lambda t: compare(t["a"], t["n"]),
+                    lambda t: t[name].between(1, c),
+                    lambda t: t[name].isin([c, c, float(c), 1]),
+                    lambda t: t[name].isin([np.nan, c]),
+                    lambda t: t[name].isna(),
+                    lambda t: t[name].notna(),
+                    lambda t: t["s"] == word,
+                    lambda t: t["s"] != word,
+                    lambda t: t["s"].isin([word, word, "x"]),
+                    lambda t: t[truth],
+                    lambda t: t[truth] == True,  # noqa: E712
+                ]
+            )
+        x, y = self.mask(depth - 1), self.mask(depth - 1)
+        return self._one(  # type: ignore[no-any-return]
+            [
+                lambda t: x(t) & y(t),
+                lambda t: x(t) | y(t),
+                lambda t: x(t) ^ y(t),
+                lambda t: ~x(t),
+                lambda t: x(t) + y(t),
+                lambda t: x(t) * y(t),
+                lambda t: x(t) == y(t),
+                lambda t: x(t) != y(t),
+                lambda t: x(t) | True,
+            ]
+        )
+
+    def study(self) -> Study:
+        filters = [self.mask(int(self._rng.integers(0, 2))) for _ in range(int(self._rng.integers(0, 3)))]
+        column = self._one([self.number(1), self.number(2), self.mask(1)])
+        statistic = self._one(["sum", "sum", "count", "mean", "var", "std"])
+        grouped, by_key = self._rng.random() < 0.3, self._rng.random() < 0.3
+
+        def study(t: Any) -> Any:
+            for each in filters:
+                t = t[each(t)]
+            if by_key:
+                t = t[t.k != "v"]
+            if not grouped:
+                return getattr(column(t), statistic)()
+            named = t.assign(column=column(t))
+            found = named.groupby("k").column
+            return getattr(found, statistic)()
+
+        return study
+
+
+@pytest.mark.parametrize("exact", [False, True])
+@pytest.mark.parametrize("part", range(10))
+def test_random_studies(part: int, exact: bool) -> None:
+    for seed in range(15):
+        study = Expressions(100 * part + seed).study()
+        assert_is_pandas_s(study, exact=exact)
+
+
+STUDIES: dict[str, Study] = {
+    "or of masks": lambda t: ((t.a > 1) + (t.a > 3)).sum(),
+    "and of masks": lambda t: ((t.a > 1) * (t.a < 4)).sum(),
+    "isin with repeated values": lambda t: t[t.a.isin([3, 3, 3.0])].m.sum(),
+    "isin of all": lambda t: t.a.isin([0, 1, 2, 3, 4, 5, 5]).sum(),
+    "power of 0": lambda t: (t.m**0).sum(),
+    "power of 0 of filtered rows": lambda t: (t[t.a > 2].m ** 0).count(),
+    "1 to a power": lambda t: (1**t.n).sum(),
+    "np.power of 0": lambda t: np.power(t.m, 0).sum(),
+    "mask of a filtered table": lambda t: (t[t.a > 2].s == "x").sum(),
+    "mask of a key of a filtered table": lambda t: (t[t.a > 2].k == "u").sum(),
+    "key of a filtered table as a filter": lambda t: (u := t[t.a > 2])[u.k != "v"].n.mean(),
+    "groups of a filtered table": lambda t: t[(t.a > 2) & t.f].groupby("k").m.mean(),
+    "groups that a public filter leaves": lambda t: t[t.k != "v"].groupby("k").m.count(),
+    "filters one after the other": lambda t: (v := (u := t[t.a > 1])[u.n < 4])[v.f].m.sum(),
+    "mask of the whole table": lambda t: t[t.a > 1][t.f].n.sum(),
+    "not of a comparison with missing": lambda t: (~(t.m > 1)).sum(),
+    "unlike what is missing": lambda t: (t.m != t.n).sum(),
+    "texts that differ": lambda t: (t.s != "y").sum(),
+    "texts with themselves": lambda t: (t.s == t.s).sum(),
+    "ufunc of a comparison": lambda t: np.greater(t.m, 1).sum(),
+    "ufunc of !=": lambda t: np.not_equal(t.m, 1).sum(),
+    "logical ufunc": lambda t: np.logical_or(t.a > 3, t.f).sum(),
+    "opposite ufunc": lambda t: np.logical_not(t.m > 1).sum(),
+    "masks as numbers": lambda t: (t.f * 3 + t.g).sum(),
+    "a mask's mean": lambda t: (t.a > 2).mean(),
+    "a truth value's mean": lambda t: t[t.a > 2].f.mean(),
+    "a truth value's deviation": lambda t: (t.f * 1.0).std(),
+    "fillna of truth": lambda t: (t.m > 1).astype(int).sum(),
+    "between without ends": lambda t: t.a.between(1, 3, inclusive="neither").sum(),
+    "between with the left end": lambda t: t.a.between(1, 3, inclusive="left").sum(),
+    "assigned": lambda t: (u := t.assign(z=lambda d: d.a * 2))[u.z > 4].z.sum(),
+    "assigned of the whole table": lambda t: t[t.f].assign(z=t.a * 2).z.sum(),
+    "assigned numbers": lambda t: t.assign(z=2)[t.f].z.sum(),
+    "in place": lambda t: [c := t.a * 2, d := c, c := operator.iadd(c, 1), d.sum()][-1],
+    "a mask of keys": lambda t: t[(t.k == "u") | (t.a > 4)].n.sum(),
+    "plus is the same": lambda t: (+t.f).sum(),
+    "minus is the opposite": lambda t: (-(t.a > 2)).sum(),
+    "refused: difference of masks": lambda t: (t.f - t.g).sum(),
+    "refused: numbers as a filter": lambda t: t[t.a].n.sum(),
+    "refused: sums of texts that are missing": lambda t: t.s.mean(),
+}
+
+
+@pytest.mark.parametrize("name", STUDIES)
+def test_studies(name: str) -> None:
+    assert_is_pandas_s(STUDIES[name])
+    assert_is_pandas_s(STUDIES[name], exact=True)
+
+
+@pytest.mark.parametrize("scheme", ["ckks", "bfv"])
+def test_studies_encrypted(scheme: str) -> None:
+    """Several results of one table, of which the program was made for another one."""
+    names = [
+        *(
+            "or of masks",
+            "isin with repeated values",
+            "power of 0 of filtered rows",
+            "mask of a filtered table",
+        ),
+        *(
+            "key of a filtered table as a filter",
+            "groups of a filtered table",
+            "groups that a public filter leaves",
+        ),
+        *("filters one after the other", "texts that differ", "masks as numbers", "assigned"),
+    ]
+    exact = scheme == "bfv"
+    options: dict[str, Any] = {"security": None} if exact else {"params": shallow(), "precision_bits": 12}
+    plan = hm.compile(
+        lambda t: {name: STUDIES[name](t) for name in names}, SPECS[exact], scheme=scheme, **options
+    )
+    other = frame_of(3) if not exact else frame_of(3).assign(m=lambda t: 2 * t.m)
+    found = plan.local(threads=1)(other)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        wanted = {name: STUDIES[name](other) for name in names}
+    for name in names:
+        own = wanted[name].reindex(found[name].index) if isinstance(wanted[name], pd.Series) else wanted[name]
+        np.testing.assert_allclose(
+            np.asarray(found[name], float), np.asarray(own, float), atol=0.02, err_msg=name
+        )
+    # The function in the clear takes plain columns of the same kinds.
+    clear = plan.clear(other)
+    for name in names:
+        own = wanted[name].reindex(clear[name].index) if isinstance(wanted[name], pd.Series) else wanted[name]
+        np.testing.assert_allclose(
+            np.asarray(clear[name], float), np.asarray(own, float), atol=1e-9, err_msg=name
+        )
+
+
+def test_lengths() -> None:
+    table = hm.Table.encrypt(FRAMES[False], ranges=RANGES, keys=["k"], steps={"m": 0.5})
+    some = FRAMES[False][FRAMES[False].k == "u"]
+    assert (len(table), len(table.a), len(table.k)) == (ROWS, ROWS, ROWS)
+    public = table[table.k == "u"]
+    assert (len(public), len(public.a), len(public.k)) == (len(some),) * 3
+    for filtered in (table[table.a > 2], public[public.a > 2], table[table.a > 2][table.k == "u"]):
+        for counted in (filtered, filtered.a, filtered.k):
+            with pytest.raises(TypeError, match=r"count\(\)"):
+                len(counted)
+        assert "40 rows, filtered" in repr(filtered)
+
+
+REFUSED: dict[str, tuple[Study, type[Exception], str]] = {
+    "mask of another filter": (lambda t: t[t[t.a > 2].f], MismatchError, "other filters"),
+    "mask of a sibling": (lambda t: t[t.a > 2][t[t.a > 2].f], MismatchError, "other filters"),
+    "columns of two filters": (lambda t: t[t.a > 2].a + t.a, MismatchError, "different filters"),
+    "assigned of another filter": (lambda t: t.assign(z=t[t.a > 2].a), MismatchError, "other filters"),
+    "assigned key": (lambda t: t.assign(k=t.a), ParameterError, "'k' is a public key"),
+    "assigned rows": (lambda t: t.assign(z=[1, 2]), MismatchError, "shape \\(2,\\)"),
+    "a list of another length": (lambda t: t.a + np.ones(1), MismatchError, "do not fit"),
+    "a mask of other rows": (lambda t: t[np.ones(3, bool)], MismatchError, "40 rows"),
+    "masks of numbers": (lambda t: t.a & t.n, TypeError, "take masks"),
+    "opposite of numbers": (lambda t: ~t.a, TypeError, "take masks"),
+    "mask with a number": (lambda t: (t.a > 2) | 1, TypeError, "take masks"),
+    "texts with numbers": (lambda t: t.s == t.a, TypeError, "holds categories"),
+    "no rows": (lambda t: t[t.k == "none"].groupby("k").m.sum(), ParameterError, "leave no rows"),
+    "fmax": (lambda t: np.fmax(t.m, t.a), TypeError, "fillna first"),
+    "add.reduce": (lambda t: np.add.reduce(t.a), TypeError, "np.add.reduce takes no column"),
+    "np.mean": (lambda t: np.mean(t.a), TypeError, "np.mean takes no column"),
+    "out": (lambda t: np.add(t.a, 1, out=np.zeros(ROWS)), TypeError, "takes no out"),
+    "in place": (lambda t: operator.iadd(t.a, 1), TypeError, r"write c = c \+ x"),
+    "items": (lambda t: operator.setitem(t.a, 0, 1), TypeError, "do not change in place"),
+    "columns of a table": (lambda t: operator.setitem(t, "z", t.a), TypeError, r"t.assign\(z=column\)"),
+    "attributes of a table": (lambda t: setattr(t, "a", t.n), TypeError, r"t.assign\(a=column\)"),
+    "loops": (lambda t: list(t.a), TypeError, "loops over rows"),
+    "inclusive": (lambda t: t.a.between(1, 2, inclusive=True), ParameterError, "'neither'"),
+    "whole numbers that are missing": (lambda t: t.m.astype(int), TypeError, "fillna first"),
+    "category to fill with": (lambda t: t.s.fillna("?"), ParameterError, "no category"),
+    "truth to fill numbers with": (lambda t: t.m.fillna(True), TypeError, "not True"),
+    "results compared": (lambda t: t.m.mean() == 3, TypeError, "finished by the client"),
+    "max": (
+        lambda t: t.a.max(),
+        AttributeError,
+        "a column has no 'max': hm.compile takes functions on arrays",
+    ),
+    "where": (lambda t: t.a.where(t.f), AttributeError, "selects row by row"),
+    "value_counts": (lambda t: t.s.value_counts(), AttributeError, "counts one value"),
+    "merge": (lambda t: t.merge(t), AttributeError, "joined before"),
+    "group_by": (lambda t: t.group_by("k"), AttributeError, r"t.groupby\(keys\)"),
+    "query": (lambda t: t.query("a > 2"), AttributeError, r"t\[mask\] filters rows"),
+    "a misspelt method": (lambda t: t.a.fillnan(0), AttributeError, "Did you mean 'fillna'"),
+    "a misspelt column": (lambda t: t.colum_a, AttributeError, "Its columns are a, m, n, f, g, s, k"),
+    "a misspelt statistic": (lambda t: t.groupby("k").a.maen(), AttributeError, "."),
+}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_refused(name: str) -> None:
+    study, error, words = REFUSED[name]
+    with pytest.raises(error, match=words):
+        evaluated(study)
+
+
+def test_truth_values_some_of_which_are_missing() -> None:
+    frame = {"b": [True, None, False, True], "c": [True, True, None, False], "x": [1.0, 2.0, 4.0, 8.0]}
+    table = hm.Table.encrypt(frame, ranges={"x": (0, 9)})
+    series = pd.Series(frame["b"], dtype="boolean")
+    for found, expected in (
+        (table.b.sum(), series.sum()),
+        (table.b.count(), series.count()),
+        (table[table.b.fillna(True)].x.sum(), 11),
+        (table[table.b.fillna(False)].x.sum(), 9),
+        (table[table.b == True].x.sum(), 9),  # noqa: E712
+        (table[table.b != True].x.sum(), 6),  # noqa: E712
+        (table.b.isna().sum(), 1),
+    ):
+        np.testing.assert_allclose(found.decrypt(params=shallow()), expected, atol=1e-3)
+    for tried in (
+        lambda: table.b + table.c,
+        lambda: ~table.b,
+        lambda: table[table.b],
+        lambda: table.b & table.c,
+    ):
+        with pytest.raises(TypeError):
+            tried()
