@@ -33,7 +33,7 @@ help:
 	@echo 'make site     the site of the pages and the Python package: build/site/index.html'
 	@echo 'make asan     the C++ tests with AddressSanitizer and UBSan'
 	@echo 'make tsan     the C++ tests with ThreadSanitizer'
-	@echo 'make fuzz     the fuzz target of the file reader for FUZZ_SECONDS ($(FUZZ_SECONDS))'
+	@echo 'make fuzz     the fuzz targets, of C++ and of Python, for FUZZ_SECONDS ($(FUZZ_SECONDS))'
 	@echo 'make mutants  put bugs into a copy of the sources, one at a time: do the tests find them? (MUTANTS=words chooses)'
 	@echo 'make gpu-test, gpu-bench, gpu-pack'
 	@echo '              test or time the CUDA backend on the GPU of this machine, or pack the programs for another'
@@ -83,6 +83,7 @@ asan tsan:
 
 fuzz:
 	@tools/setup ci
+	@$(with_venv) tools/install-package $(BUILD)
 	@$(with_venv) tools/fuzz $(FUZZ_SECONDS)
 
 mutants:

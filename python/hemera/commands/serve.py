@@ -121,6 +121,10 @@ def _add_limits(group: argparse._ArgumentGroup) -> None:
             "prepared_bytes",
             "prepared answers of one client and index in the device's memory (default 256MiB)",
         ),
+        "index": (
+            "index_bytes",
+            "rows of an index in the device's memory, unless its file has a 128th of it (default 4GiB)",
+        ),
         "client-store": ("client_store_bytes", "keys on disk of one client (default: a quarter of all)"),
         "waiting": ("waiting_bytes", "all requests that arrive, wait or are computed (default 1GiB)"),
         "client-waiting": ("client_waiting_bytes", "the same for one client (default: a quarter of all)"),
@@ -191,6 +195,7 @@ _LIMITS = (
     "client_store_bytes",
     "loaded_key_bytes",
     "prepared_bytes",
+    "index_bytes",
     "waiting_bytes",
     "client_waiting_bytes",
     "waiting_requests",

@@ -15,12 +15,14 @@ from __future__ import annotations
 import hashlib
 import json
 import math
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
 
 from hemera.errors import FormatError
+from hemera.inputs.fields import Kind, Real, Whole, require_fields
 from hemera.integers.types import DType
 
 MAGIC = b"\x89HEMINTS\r\n\x1a\n\x00\x00\x00\x00"
@@ -28,8 +30,14 @@ VERSION = 1
 _MAX_HEADER = 1 << 16
 _MAX_AXES = 32
 _MAX_VALUES = 1 << 48
-_LARGEST_ERROR = 0.5
-"""Of a digit, beyond which it is another one."""
+_EXTENT = Whole(0, _MAX_VALUES)
+_FIELDS: Mapping[str, Kind] = {
+    "bits": Whole(1, 64),
+    "dtype": str,
+    "shape": list,
+    "error": Real(5e-324, 0.5),  # of a digit, beyond which it is another one
+    "failure_log2": Real(-1.7e308, 1.7e308),
+}
 _DIGEST = 32
 _TYPES = ("bool", *(f"{kind}int{bits}" for kind in ("u", "") for bits in (8, 16, 32, 64)))
 
@@ -94,21 +102,15 @@ def _header(found: Any) -> Header:
             f"the encrypted integers are of version {version!r} of the format, and this reads {VERSION}; "
             "take a newer Hemera"
         )
-    if set(found) != set(Header.__dataclass_fields__):
-        raise FormatError("the header of encrypted integers has other fields")
+    fields = _FIELDS if found.get("failure_log2") is not None else {**_FIELDS, "failure_log2": type(None)}
+    require_fields(found, fields, "encrypted integers")
     header = Header(**found)
-    shape, failure = header.shape, header.failure_log2
-    is_right = (
-        type(header.bits) is int
-        and header.dtype in _TYPES
-        and isinstance(shape, list)
-        and len(shape) <= _MAX_AXES
-        and all(type(extent) is int and 0 <= extent <= _MAX_VALUES for extent in shape)
-        and math.prod(shape) <= _MAX_VALUES
-        and type(header.error) is float
-        and 0 < header.error <= _LARGEST_ERROR
-        and (failure is None or (type(failure) is float and math.isfinite(failure)))
-    )
-    if not is_right:
-        raise FormatError(f"the header of encrypted integers has other values: {found}")
+    shape = header.shape
+    if (
+        header.dtype not in _TYPES
+        or len(shape) > _MAX_AXES
+        or not all(_EXTENT.has(extent) for extent in shape)
+        or math.prod(shape) > _MAX_VALUES
+    ):
+        raise FormatError(f"the header of encrypted integers has the type {header.dtype!r} and shape {shape}")
     return header

@@ -15,12 +15,13 @@ from numpy.typing import ArrayLike, NDArray
 from hemera._process import Lock
 from hemera.errors import MismatchError
 from hemera.inputs.arguments import in_own_words, require_type
+from hemera.inputs.fields import Kind, Whole, damaged, require_memory
 from hemera.inputs.source import Source, read_bytes, write_bytes
 from hemera.objects.context import Context
 from hemera.objects.keys import Keys
 from hemera.search import wire
 from hemera.search.any_settings import AnySettings
-from hemera.search.requests import keys_of
+from hemera.search.requests import IDS, keys_of
 from hemera.search.settings import Errors
 
 if sys.version_info >= (3, 11):
@@ -31,7 +32,9 @@ else:
 __all__ = ["AnyIndex", "S"]
 
 S = TypeVar("S", bound=AnySettings)
-_FILE_FIELDS: dict[str, type] = {"settings": dict, "index_version": int, "next_id": int}
+_FILE_FIELDS: dict[str, Kind] = {"settings": dict, "index_version": Whole(), "next_id": Whole(0, IDS)}
+MOST_BYTES = 4 << 30
+"""Of memory, of an index that is read, unless its file has a 128th of it."""
 
 
 @in_own_words
@@ -44,7 +47,7 @@ class AnyIndex(ABC, Generic[S]):
     """The kind of its files, which `hemera.search.load` knows it by."""
     settings_type: ClassVar[type[AnySettings]]
     """The type of its settings."""
-    _file_fields: ClassVar[dict[str, type]]
+    _file_fields: ClassVar[dict[str, Kind]]
     """Of the header of its files, in addition to those of all indexes."""
 
     _settings: S
@@ -197,26 +200,45 @@ class AnyIndex(ABC, Generic[S]):
         write_bytes(path, data)
 
     @classmethod
-    def load(cls, source: Source, *, device: str = "cpu", threads: int | None = None) -> Self:
+    def load(
+        cls,
+        source: Source,
+        *,
+        device: str = "cpu",
+        threads: int | None = None,
+        limit: int = MOST_BYTES,
+    ) -> Self:
         """An index from a file's path, or its bytes.
 
         Args:
             source: what `save` wrote.
             device: the device of the database, as for `hemera.Context`.
             threads: the number of threads of the CPU; None: as many as the process may run on.
+            limit: bytes of memory that its rows may take, or 128 times the file's bytes, if that is more.
 
         Raises:
-            FormatError: if it is damaged.
+            FormatError: if it is damaged, or its rows would take more memory than the limit.
             FileError: if the file can not be read.
             DeviceError, OutOfMemoryError: as for an index.
         """
-        header, body = wire.unpack(cls.kind, read_bytes(source), {**_FILE_FIELDS, **cls._file_fields})
+        data = read_bytes(source)
+        header, body = wire.unpack(cls.kind, data, {**_FILE_FIELDS, **cls._file_fields})
         settings: Any = cls.settings_type.from_fields(header["settings"])
+        with damaged(f"the {cls.kind}"):
+            needed = cls._memory_of(settings, header)
+        way = "load it with limit= (of a server: --max-index)"
+        require_memory(needed, len(data), limit, f"the {cls.kind}", way)
         index = cls.__new__(cls)
         index._open(settings, device, threads)
         index._next_id, index._version = header["next_id"], header["index_version"]
-        index._fill(header, body)
+        with damaged(f"the {cls.kind}"):
+            index._fill(header, body)
         return index
+
+    @classmethod
+    @abstractmethod
+    def _memory_of(cls, settings: Any, header: dict[str, Any]) -> int:
+        """Bytes that the rows of a file with this header take on the device and on the host."""
 
     @abstractmethod
     def _contents(self) -> tuple[dict[str, Any], Sequence[wire.Part]]:

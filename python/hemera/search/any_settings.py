@@ -10,9 +10,12 @@ from collections.abc import Mapping
 from dataclasses import asdict
 from typing import Any, ClassVar, Literal, get_args
 
+import numpy as np
+
 from hemera._process import cached_property
 from hemera.ckks import Parameters
-from hemera.errors import FormatError, ParameterError
+from hemera.errors import FormatError, ParameterError, RangeError
+from hemera.inputs.fields import Kind, Real, Whole, damaged, require_fields
 from hemera.inputs.source import Source, read_bytes
 from hemera.search import wire
 
@@ -21,9 +24,15 @@ if sys.version_info >= (3, 11):
 else:
     from typing_extensions import Self
 
-__all__ = ["AnySettings", "Metric"]
+__all__ = ["AnySettings", "Metric", "require_scores"]
 
 Metric = Literal["cosine", "dot", "l2"]
+MOST_DIMS = 1 << 17
+DIMS = Whole(1, MOST_DIMS)
+SIZE = Real(5e-324, 1.7e308)
+"""Of a scale, or a bound."""
+_LEAST_SCORE, _LARGEST_SCORE = 1e-290, 1e300
+"""Of the largest scores: below, scores lose digits, and above they may be infinite."""
 
 
 class AnySettings(ABC):
@@ -31,7 +40,7 @@ class AnySettings(ABC):
 
     _kind: ClassVar[str]
     """Of their message."""
-    _fields: ClassVar[Mapping[str, type]]
+    _fields: ClassVar[Mapping[str, Kind]]
     """Of a header."""
 
     dims: int
@@ -44,7 +53,9 @@ class AnySettings(ABC):
         """The parameters of encryption, with 128 bits of security (docs/security.md)."""
 
     def _require_common(self) -> None:
-        """ParameterError unless the metric and the owner's name are some."""
+        """ParameterError unless the metric, the number of dims and the owner's name are some."""
+        if not DIMS.has(self.dims):
+            raise ParameterError(f"dims is {DIMS}, not {self.dims!r}")
         if self.metric not in get_args(Metric):
             raise ParameterError(f"metric must be one of {', '.join(get_args(Metric))}, not {self.metric!r}")
         if self.owner and not re.fullmatch("[0-9a-f]{32}", self.owner):
@@ -82,15 +93,23 @@ class AnySettings(ABC):
     @classmethod
     def from_fields(cls, fields: dict[str, Any]) -> Self:
         """Settings of a header. FormatError if a field is missing or out of its range."""
-        wanted = cls._wanted(fields)
-        if set(fields) != set(wanted) or any(type(fields[name]) is not of for name, of in wanted.items()):
-            raise FormatError("the settings of a search have other fields")
-        try:
+        require_fields(fields, cls._wanted(fields), "the settings of a search")
+        with damaged("the header of the settings of a search"):
             return cls(**fields)
-        except ParameterError as error:
-            raise FormatError(f"the settings of a search are damaged: {error}") from None
 
     @classmethod
-    def _wanted(cls, fields: Mapping[str, Any]) -> Mapping[str, type]:  # noqa: ARG003
+    def _wanted(cls, fields: Mapping[str, Any]) -> Mapping[str, Kind]:  # noqa: ARG003
         """The fields that a header with these has to have."""
         return cls._fields
+
+
+def require_scores(metric: str, row_norm: float, norm: float) -> None:
+    """RangeError unless scores of rows up to a norm and a query of a norm are doubles."""
+    with np.errstate(over="ignore", under="ignore"):
+        reach = np.float64(row_norm) + np.float64(norm)
+        largest = reach * reach if metric == "l2" else np.float64(row_norm) * np.float64(norm)
+    if metric != "cosine" and norm and not _LEAST_SCORE < largest < _LARGEST_SCORE:
+        raise RangeError(
+            f"scores of rows of norm {row_norm:.3g} and a query of norm {norm:.3g} are no doubles: multiply "
+            "vectors and queries by a number that brings them near to 1"
+        )

@@ -15,6 +15,7 @@ from hemera import _core
 from hemera._process import OfProcess
 from hemera.errors import FormatError, MismatchError, NoiseError, ParameterError
 from hemera.inputs.arguments import as_integer, in_own_words
+from hemera.inputs.fields import Kind, Whole
 from hemera.objects.keys import Keys
 from hemera.search import quantization, wire
 from hemera.search.any_client import AnyClient
@@ -25,16 +26,16 @@ from hemera.search.settings import USED, Settings, encrypted_errors
 
 __all__ = ["Client"]
 
-ANSWER_FIELDS: dict[str, type] = {
+ANSWER_FIELDS: dict[str, Kind] = {
     "settings": str,
     "query": str,
-    "index_version": int,
-    "rows": int,
-    "count": int,
+    "index_version": Whole(),
+    "rows": Whole(1),
+    "count": Whole(1),
     "has_ids": bool,
     "parts": list,
 }
-ENCRYPTED_ANSWER_FIELDS: dict[str, type] = {**ANSWER_FIELDS, "is_single": bool}
+ENCRYPTED_ANSWER_FIELDS: dict[str, Kind] = {**ANSWER_FIELDS, "is_single": bool}
 """Of encrypted indexes. The query of one in the clear is ""; the others' `is_single` means nothing."""
 
 
@@ -299,7 +300,7 @@ class Client(AnyClient[Settings, _Asked]):
             sizes += [8 * count * in_clear, half * has_squares, half * has_squares]
         else:
             sizes += [4 * rows * has_squares]
-        if rows < 1 or count < 1 or header["parts"] != sizes:
+        if header["parts"] != sizes:
             raise FormatError(
                 f"the answer of {rows} rows has parts of {header['parts']} bytes, and not {sizes}"
             )

@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from hemera import _core
 from hemera.errors import FormatError, RangeError
 from hemera.inputs.arguments import in_own_words, require_type
+from hemera.inputs.fields import Kind, Whole
 from hemera.objects.keys import Keys
 from hemera.search import quantization, wire
 from hemera.search.base import Asked, BaseIndex
@@ -26,7 +27,7 @@ from hemera.search.settings import MOST_MESSAGES, Errors, Settings, encrypted_er
 
 __all__ = ["EncryptedIndex"]
 
-_ROWS_FIELDS: dict[str, type] = {"settings": dict, "count": int, "has_ids": bool}
+_ROWS_FIELDS: dict[str, Kind] = {"settings": dict, "count": Whole(1), "has_ids": bool}
 _LARGEST_INTEGER = 32767
 """Of queries in the clear: 16 bits."""
 
@@ -73,7 +74,7 @@ class EncryptedIndex(BaseIndex):
     """
 
     kind: ClassVar[str] = "encrypted index"
-    _file_fields: ClassVar[dict[str, type]] = {"blocks": int}
+    _file_fields: ClassVar[dict[str, Kind]] = {"blocks": Whole()}
 
     def __init__(self, rows: bytes, *, device: str = "cpu", threads: int | None = None) -> None:
         sent = _unpack_rows(rows)
@@ -293,13 +294,18 @@ class EncryptedIndex(BaseIndex):
             parts += [wire.pack_numbers(d.residues(block), width) for d in self._databases]
         return {"blocks": blocks}, parts
 
+    @classmethod
+    def _memory_of(cls, settings: Settings, header: dict[str, Any]) -> int:
+        entries = sum(_dims_of_databases(settings)) * int(header["blocks"]) * settings.degree
+        return 16 * len(settings.params.primes[-1]) * entries
+
     def _fill(self, header: dict[str, Any], body: memoryview) -> None:
         settings, blocks = self._settings, header["blocks"]
         _require_owner(settings, "encrypted index")
         degree = settings.degree
         row = degree * len(settings.params.primes[-1]) * settings.number_bytes
         sizes = [2 * dims * row for dims in _dims_of_databases(settings)]
-        if blocks < 0 or len(body) != blocks * (8 * degree + 16 + sum(sizes)):
+        if len(body) != blocks * (8 * degree + 16 + sum(sizes)):
             raise FormatError(f"the encrypted index has {len(body)} bytes for {blocks} blocks")
         ids = np.frombuffer(body[: 8 * blocks * degree], "<i8").astype(np.int64).reshape(blocks, degree)
         at = 8 * blocks * degree + 16 * blocks

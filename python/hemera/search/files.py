@@ -8,7 +8,7 @@ from typing import Any
 from hemera.errors import FormatError
 from hemera.inputs.source import Source, read_bytes
 from hemera.search import wire
-from hemera.search.any_index import AnyIndex
+from hemera.search.any_index import MOST_BYTES, AnyIndex
 from hemera.search.any_settings import AnySettings
 from hemera.search.encrypted_index import EncryptedIndex
 from hemera.search.index import Index
@@ -23,7 +23,9 @@ _KINDS: Mapping[str, type[AnyIndex[Any]]] = {
 """The classes by the kinds of their files."""
 
 
-def load(source: Source, *, device: str = "cpu", threads: int | None = None) -> AnyIndex[Any]:
+def load(
+    source: Source, *, device: str = "cpu", threads: int | None = None, limit: int = MOST_BYTES
+) -> AnyIndex[Any]:
     """The index of a file or its bytes, of any kind: an `Index`, an `EncryptedIndex`, a `ThresholdIndex`, an
     `EncryptedThresholdIndex` or a `TopIndex`.
 
@@ -31,14 +33,15 @@ def load(source: Source, *, device: str = "cpu", threads: int | None = None) -> 
         source: the path of a file that `save` wrote, or its bytes.
         device: the device of the database, as for `hemera.Context`.
         threads: the number of threads of the CPU; None: as many as the process may run on.
+        limit: bytes of memory that its rows may take, or 128 times the file's bytes, if that is more.
 
     Raises:
-        FormatError: if it is damaged, or no index.
+        FormatError: if it is damaged, no index, or would take more memory than the limit.
         FileError: if the file can not be read.
         DeviceError, OutOfMemoryError: as for an index.
     """
     data = read_bytes(source)
-    return _KINDS[_kind_of(data)].load(data, device=device, threads=threads)
+    return _KINDS[_kind_of(data)].load(data, device=device, threads=threads, limit=limit)
 
 
 def settings_of(source: Source) -> AnySettings:

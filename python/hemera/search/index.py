@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from hemera import _core
 from hemera.errors import FormatError, MismatchError
 from hemera.inputs.arguments import in_own_words
+from hemera.inputs.fields import Kind, Whole
 from hemera.objects.keys import Keys
 from hemera.search import quantization, wire
 from hemera.search.any_settings import Metric
@@ -79,7 +80,7 @@ class Index(BaseIndex):
     """
 
     kind: ClassVar[str] = "index"
-    _file_fields: ClassVar[dict[str, type]] = {"rows": int}
+    _file_fields: ClassVar[dict[str, Kind]] = {"rows": Whole()}
 
     def __init__(
         self,
@@ -332,9 +333,16 @@ class Index(BaseIndex):
         rows = self._rows
         return {"rows": rows}, (self._ids[:rows].astype("<i8").tobytes(), self._vectors[:rows].tobytes())
 
+    @classmethod
+    def _memory_of(cls, settings: Settings, header: dict[str, Any]) -> int:
+        rows = int(header["rows"])
+        blocks = -(-rows // settings.degree)
+        limbs = len(settings.params.primes[-1])
+        return settings.dims * ((8 * limbs + 1) * blocks * settings.degree + rows)
+
     def _fill(self, header: dict[str, Any], body: memoryview) -> None:
         settings, rows = self._settings, header["rows"]
-        if rows < 0 or len(body) != rows * (8 + settings.dims):
+        if len(body) != rows * (8 + settings.dims):
             raise FormatError(f"the index has {len(body)} bytes for {rows} rows of {settings.dims}")
         ids = np.frombuffer(body[: 8 * rows], "<i8").astype(np.int64)
         require_ids(ids, self._next_id)

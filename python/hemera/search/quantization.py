@@ -8,12 +8,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from hemera.errors import MismatchError, ParameterError, RangeError
-from hemera.search.any_settings import Metric
+from hemera.search.any_settings import Metric, require_scores
 from hemera.search.settings import LARGEST_ENTRY, Settings
 
 _ROWS_AT_ONCE = 1 << 14
-_LEAST_SCORE, _LARGEST_SCORE = 1e-290, 1e300
-"""Of the largest scores: below, scores lose digits, and above they may be infinite."""
 _SQUARE_BITS = 20
 """After the binary point, of the squared norms that are encrypted."""
 
@@ -48,18 +46,6 @@ def norms_of(vectors: NDArray[Any]) -> tuple[NDArray[np.float64], NDArray[np.flo
     with np.errstate(over="ignore"):  # infinite: `require_scores` tells it
         found = np.ldexp(norms, exponents)
     return found, near / np.where(norms == 0, 1, norms)[:, None]
-
-
-def require_scores(metric: str, row_norm: float, norm: float) -> None:
-    """RangeError unless scores of rows up to a norm and a query of a norm are doubles."""
-    with np.errstate(over="ignore", under="ignore"):
-        reach = np.float64(row_norm) + np.float64(norm)
-        largest = reach * reach if metric == "l2" else np.float64(row_norm) * np.float64(norm)
-    if metric != "cosine" and norm and not _LEAST_SCORE < largest < _LARGEST_SCORE:
-        raise RangeError(
-            f"scores of rows of norm {row_norm:.3g} and a query of norm {norm:.3g} are no doubles: multiply "
-            "vectors and queries by a number that brings them near to 1"
-        )
 
 
 def normalized(vectors: NDArray[Any]) -> NDArray[np.float64]:
@@ -107,8 +93,6 @@ def settings_of(
         raise ParameterError(f"largest is {largest}, and the vectors have an entry of {found:.6g}")
     if top == 0:
         raise ParameterError("all vectors are zero, which gives no scale; give largest=")
-    if metric == "l2":
-        require_scores(metric, top * np.sqrt(dims), top)
     scale = 127 / top
     # A normalized vector times the scale, and half a unit of rounding for each entry.
     bound = scale + np.sqrt(dims) / 2 if metric == "cosine" else np.inf

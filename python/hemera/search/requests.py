@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from hemera.errors import FormatError, MismatchError, ParameterError
 from hemera.inputs.arguments import require_type
+from hemera.inputs.fields import Kind, Whole
 from hemera.objects.context import Context
 from hemera.objects.keys import Keys
 from hemera.search import wire
@@ -22,7 +23,7 @@ IDS = 1 << 62
 """Ids are below it."""
 MOST_PREPARED = 100_000
 """Queries of one message."""
-_QUERY_FIELDS: dict[str, type] = {"settings": str, "count": int}
+_QUERY_FIELDS: dict[str, Kind] = {"settings": str, "count": Whole(1)}
 
 
 @dataclass(frozen=True)

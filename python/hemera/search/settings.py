@@ -11,7 +11,8 @@ from typing import Any, ClassVar
 from hemera import _core
 from hemera.ckks import Parameters
 from hemera.errors import ParameterError
-from hemera.search.any_settings import AnySettings, Metric
+from hemera.inputs.fields import Kind, Real, Whole
+from hemera.search.any_settings import DIMS, SIZE, AnySettings, Metric, require_scores
 
 LARGEST_ENTRY = 128
 """Magnitude of an entry of the database: -128 of int8."""
@@ -23,13 +24,13 @@ USED = 0.9
 _KEPT_BYTES = {False: 4, True: 5}
 """Of each number of an answer, approximate and exact: the rounding of the rest is below the noise, or far
 below half a score."""
-_FIELDS = {
-    "dims": int,
+_FIELDS: Mapping[str, Kind] = {
+    "dims": DIMS,
     "metric": str,
     "exact": bool,
-    "scale": float,
-    "row_bound": float,
-    "query_bound": int,
+    "scale": SIZE,
+    "row_bound": Real(0, 1 << 20),
+    "query_bound": Whole(1),
 }
 MOST_MESSAGES = 16
 """Messages with rows of one encrypted block: each adds its noise."""
@@ -58,10 +59,11 @@ class Settings(AnySettings):
 
     Raises:
         ParameterError: if a field is out of its range.
+        RangeError: if squares of distances of such rows are no doubles.
     """
 
     _kind: ClassVar[str] = "settings"
-    _fields: ClassVar[Mapping[str, type]] = _FIELDS
+    _fields: ClassVar[Mapping[str, Kind]] = _FIELDS
 
     dims: int
     """Numbers of a vector: 1 to 4096; with exact scores to 8192."""
@@ -91,11 +93,13 @@ class Settings(AnySettings):
         largest = LARGEST_ENTRY * math.sqrt(self.dims)
         if self.row_bound == 0:
             object.__setattr__(self, "row_bound", largest)
-        if not (0 < self.row_bound <= largest and 0 < self.scale < math.inf):
+        if not (1 <= self.row_bound <= largest and 0 < self.scale < math.inf):
             raise ParameterError(
-                f"the scale must be above 0 and finite, and the bound of rows above 0 and at most "
+                f"the scale must be above 0 and finite, and the bound of rows, which are integers, from 1 to "
                 f"{largest:.1f}; they are {self.scale} and {self.row_bound}"
             )
+        if self.metric == "l2":
+            require_scores("l2", self.row_bound / self.scale, self.row_bound / self.scale)
         if self.exact and self.scale != 1:
             raise ParameterError(f"exact scores are those of integers: the scale must be 1, not {self.scale}")
         if self.query_bound < 1 or (self.exact and self._tolerance < _DEVIATIONS):
@@ -202,7 +206,7 @@ class Settings(AnySettings):
         return fields if self.owner else {name: fields[name] for name in self._fields}
 
     @classmethod
-    def _wanted(cls, fields: Mapping[str, Any]) -> Mapping[str, type]:
+    def _wanted(cls, fields: Mapping[str, Any]) -> Mapping[str, Kind]:
         return {**cls._fields, "owner": str} if "owner" in fields else cls._fields
 
 

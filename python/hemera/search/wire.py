@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -22,6 +23,7 @@ from numpy.typing import NDArray
 
 from hemera import _core
 from hemera.errors import FormatError
+from hemera.inputs.fields import Kind, require_fields
 
 MAGIC = b"\x89HEMSEARCH\r\n\x1a\n\x00\x00"
 VERSION = 1
@@ -87,12 +89,11 @@ def pack(kind: str, header: dict[str, Any], *parts: Part) -> bytes:
     return b"".join([head, *parts, digest.digest()])
 
 
-def unpack(kind: str, data: bytes, fields: dict[str, type]) -> tuple[dict[str, Any], memoryview]:
+def unpack(kind: str, data: bytes, fields: Mapping[str, Kind]) -> tuple[dict[str, Any], memoryview]:
     """Header and body of a message of this kind, whose header has these fields. FormatError for anything
     else."""
     header, body = unpack_any(kind, data)
-    if set(header) != set(fields) or any(type(header[name]) is not of for name, of in fields.items()):
-        raise FormatError(f"the header of the {kind} has other fields")
+    require_fields(header, fields, f"the {kind}")
     return header, body
 
 

@@ -47,7 +47,9 @@ class ServedIndex:
             DeviceError, OutOfMemoryError: as for an index.
             MismatchError: when it has no row.
         """
-        index = load(self._path, device=options.device, threads=options.threads)
+        index = load(
+            self._path, device=options.device, threads=options.threads, limit=self._limits.index_bytes
+        )
         index.require_rows()
         self._key_bytes = index.key_bytes  # which some kinds count for a while: not where requests wait
         self._copies[number] = index

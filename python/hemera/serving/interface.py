@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 import hemera
 from hemera._process import cached_property
 from hemera.errors import FormatError, MismatchError
+from hemera.inputs.fields import damaged
 from hemera.inputs.progress import Progress
 from hemera.objects.ciphertext import Ciphertext
 from hemera.objects.context import Context
@@ -23,7 +24,7 @@ from hemera.serving.keys import KeyList
 from hemera.serving.readings import READINGS, Labels
 from hemera.serving.sharing import Sharing, Shown
 from hemera.serving.specs import InputSpec, OutputSpec
-from hemera.serving.values import MALFORMED, MAX_ELEMENTS, MAX_SLOTS, integer, real
+from hemera.serving.values import MAX_ELEMENTS, MAX_SLOTS, integer, real
 
 __all__ = ["Interface"]
 
@@ -151,7 +152,7 @@ class Interface:
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Interface:
         """The interface of `describe`, from a server or a file. FormatError for anything else."""
-        try:
+        with damaged("the description of a model"):
             params = hemera.load_parameters(base64.b64decode(data["parameters"], validate=True))
             inputs = tuple(_input(each) for each in data["inputs"])
             outputs = tuple(_output(each) for each in data["outputs"])
@@ -173,10 +174,6 @@ class Interface:
                 raise FormatError("noise bounds are of CKKS")
             if interface.keys.bootstraps or interface.keys.pairs:
                 _ = interface.key_bytes_at_most  # raises where the parameters have no such plan
-        except FormatError:
-            raise
-        except MALFORMED as error:
-            raise FormatError(f"not a description of a model: {error}") from error
         return interface
 
 

@@ -11,6 +11,7 @@ import numpy as np
 
 from hemera import circuits
 from hemera.errors import FormatError, LevelError, ParameterError
+from hemera.inputs.fields import MALFORMED
 from hemera.parameters import Parameters
 from hemera.serving.keys import top_level
 from hemera.serving.operations import (
@@ -25,7 +26,7 @@ from hemera.serving.operations import (
     parts_of,
 )
 from hemera.serving.stored_arrays import StoredArray
-from hemera.serving.values import MALFORMED, Array, Form, SchemeName, integer
+from hemera.serving.values import Array, Form, SchemeName, integer
 
 MAX_NODES = 100_000
 

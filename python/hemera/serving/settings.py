@@ -40,6 +40,8 @@ class Settings:
     used least recently make room."""
     prepared_bytes: int = 256 * MIB
     """Prepared answers of one client and index, in each device's memory."""
+    index_bytes: int = 4 * GIB
+    """Rows of one index in each device's memory, unless its file has a 128th of it."""
     graphs: int = 8
     """Captured graphs of one client and model, on a GPU; 0: none."""
 

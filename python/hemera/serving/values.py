@@ -10,7 +10,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-from hemera.errors import Error, MismatchError, ParameterError
+from hemera.errors import MismatchError, ParameterError
 from hemera.serving.stored_arrays import StoredArray
 
 Array = NDArray[Any]
@@ -23,17 +23,6 @@ MAX_ELEMENTS = 1 << 20
 """Ciphertexts of one value: of a request's batch."""
 MAX_PASSES = 16
 """Of an exact bootstrap."""
-
-MALFORMED = (
-    Error,
-    ArithmeticError,
-    AttributeError,
-    LookupError,
-    RecursionError,
-    TypeError,
-    ValueError,
-)
-"""What is raised by reading data that others wrote, where it is not of its form."""
 
 
 @dataclass(frozen=True)

@@ -12,6 +12,7 @@ from hemera.compat.tenseal.context_file import ContextFile
 from hemera.compat.tenseal.keys import GaloisKeys, PublicKey, RelinKeys, SecretKey
 from hemera.compat.tenseal.matrices import EncodedMatrices
 from hemera.errors import MissingKeyError, ParameterError
+from hemera.inputs.fields import damaged
 from hemera.objects import context as own_context
 from hemera.objects import keys as own_keys
 
@@ -131,20 +132,22 @@ class Context:
             FormatError: (a ValueError) if the bytes are damaged or hold something else.
         """
         file = ContextFile.from_bytes(data)
-        scale = _top_scale(file)
         self = object.__new__(cls)
-        found = parameters.from_seal(file.parameters, scale)
-        self._start(found, ENCRYPTION_TYPE(file.encryption_type), n_threads, device)
+        with damaged("the context of TenSEAL"):
+            found = parameters.from_seal(file.parameters, _top_scale(file))
+            self._start(found, ENCRYPTION_TYPE(file.encryption_type), n_threads, device)
         self._flags, self._global_scale = file.flags, file.scale
         public, relin, galois = (
             part or None for part in (file.public_key, file.relin_keys, file.galois_keys)
         )
-        for parts in ((public, relin, None), (None, None, galois)):
-            if any(parts):
-                self._session.load_keys(*parts)
-                self._hold(own_keys.Keys(self._session.keys, self._home))
+        with damaged("the context of TenSEAL"):
+            for parts in ((public, relin, None), (None, None, galois)):
+                if any(parts):
+                    self._session.load_keys(*parts)
+                    self._hold(own_keys.Keys(self._session.keys, self._home))
+            if file.secret_key:
+                self._secret = own_keys.SecretKey(self._session.load_secret_key(file.secret_key), self._home)
         if file.secret_key:
-            self._secret = own_keys.SecretKey(self._session.load_secret_key(file.secret_key), self._home)
             if file.had_relin_keys:
                 self.generate_relin_keys()
             if file.had_galois_keys:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from hemera.compat.tenseal.messages import Value, read_message, write_message
 from hemera.errors import FormatError
+from hemera.inputs.fields import Whole
 
 __all__ = ["ContextFile"]
 
@@ -16,6 +17,8 @@ _PUBLIC_KEY, _FLAGS, _SCALE, _RELIN_KEYS, _GALOIS_KEYS = 1, 2, 3, 4, 5
 _SECRET_KEY, _HAD_RELIN_KEYS, _HAD_GALOIS_KEYS = 1, 2, 3
 """Of its private part."""
 _NO_SCALE = -1.0
+_LARGEST_SCALE = 2.0**120
+_MOST_FLAGS = (1 << 32) - 1
 
 
 @dataclass(frozen=True)
@@ -68,26 +71,30 @@ class ContextFile:
         """
         message = read_message(data)
         public, private = (read_message(_bytes(message, part)) for part in (_PUBLIC, _PRIVATE))
-        encryption_type = int(_number(message, _ENCRYPTION, 0))
-        if encryption_type not in (0, 1) or not _bytes(message, _PARAMETERS):
+        encryption_type = _whole(message, _ENCRYPTION, 1)
+        if not _bytes(message, _PARAMETERS):
             raise FormatError("the bytes are no context of TenSEAL: they have no parameters")
         return cls(
             parameters=_bytes(message, _PARAMETERS),
             encryption_type=encryption_type,
-            flags=int(_number(public, _FLAGS, 0)),
+            flags=_whole(public, _FLAGS, _MOST_FLAGS),
             scale=_scale(_number(public, _SCALE, _NO_SCALE)),
             top_scale=_scale(_number(message, _TOP_SCALE, _NO_SCALE)),
             public_key=_bytes(public, _PUBLIC_KEY),
             relin_keys=_bytes(public, _RELIN_KEYS),
             galois_keys=_bytes(public, _GALOIS_KEYS),
             secret_key=_bytes(private, _SECRET_KEY),
-            had_relin_keys=bool(_number(private, _HAD_RELIN_KEYS, 0)),
-            had_galois_keys=bool(_number(private, _HAD_GALOIS_KEYS, 0)),
+            had_relin_keys=bool(_whole(private, _HAD_RELIN_KEYS, 1)),
+            had_galois_keys=bool(_whole(private, _HAD_GALOIS_KEYS, 1)),
         )
 
 
 def _scale(value: float) -> float | None:
-    return value if value >= 0 else None
+    if value == _NO_SCALE:
+        return None
+    if not 0 <= value <= _LARGEST_SCALE:  # a number that is none is not, either
+        raise FormatError(f"the bytes are no context of TenSEAL: a scale of {value}")
+    return float(value)
 
 
 def _bytes(message: dict[int, list[Value]], field: int) -> bytes:
@@ -96,6 +103,16 @@ def _bytes(message: dict[int, list[Value]], field: int) -> bytes:
     if not isinstance(value, bytes):
         raise FormatError(f"the bytes are no context of TenSEAL: field {field} is a number")
     return value
+
+
+def _whole(message: dict[int, list[Value]], field: int, most: int) -> int:
+    """An integer from 0; 0 if it is missing."""
+    value = _number(message, field, 0)
+    if not Whole(0, most).has(value):
+        raise FormatError(
+            f"the bytes are no context of TenSEAL: field {field} is {value}, and not 0 to {most}"
+        )
+    return int(value)
 
 
 def _number(message: dict[int, list[Value]], field: int, missing: float) -> float:

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from hemera.compat.tenseal.messages import read_message, write_message
 from hemera.errors import FormatError, MismatchError, ParameterError
+from hemera.inputs.fields import damaged
 
 __all__ = ["PlainTensor", "as_array"]
 
@@ -138,8 +139,9 @@ class PlainTensor:
         if found.get(_TYPE, [None])[-1] not in (0, 1) or not isinstance(values, bytes):
             raise FormatError("the bytes are no plain tensor of hemera.compat.tenseal")
         stored = "int" if found[_TYPE][-1] else "float"
-        tensor = cls(np.frombuffer(values, _TYPES[stored]), dtype=stored)
-        tensor.reshape_([int(extent) for extent in found.get(_SHAPE, []) if isinstance(extent, int)])
+        with damaged("the plain tensor"):
+            tensor = cls(np.frombuffer(values, _TYPES[stored]), dtype=stored)
+            tensor.reshape_([int(extent) for extent in found.get(_SHAPE, []) if isinstance(extent, int)])
         tensor.dtype = dtype
         return tensor
 

@@ -13,6 +13,7 @@ from hemera.compat.tenseal.keys import SecretKey
 from hemera.compat.tenseal.messages import read_message, write_message
 from hemera.errors import FormatError, MismatchError, ParameterError
 from hemera.inputs.encoding import power_of_two
+from hemera.inputs.fields import damaged
 from hemera.objects.ciphertext import Ciphertext
 
 if TYPE_CHECKING:
@@ -110,7 +111,8 @@ class StoredTensor(ABC):
             self._cipher = in_context(self._cipher, ctx)
         self._context = ctx
         if unread is not None:
-            self._read(unread)
+            with damaged(f"the {type(self).__name__}"):
+                self._read(unread)
 
     def copy(self) -> Self:
         """A tensor that changes by itself."""

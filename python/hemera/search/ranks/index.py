@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from hemera.errors import FormatError, MismatchError, ParameterError
 from hemera.inputs.arguments import as_integer, in_own_words
+from hemera.inputs.fields import Kind, Whole
 from hemera.objects.batches import stack
 from hemera.objects.ciphertext import Ciphertext, Plaintext
 from hemera.objects.cost import Cost
@@ -26,7 +27,7 @@ from hemera.search.thresholds.circuit import products, scores
 from hemera.search.thresholds.comparing import GONE, ComparingIndex
 from hemera.search.thresholds.layout import power_of_two
 from hemera.search.thresholds.messages import pack_answer
-from hemera.search.thresholds.rows import as_payloads, bounds_of
+from hemera.search.thresholds.rows import as_payloads, block_bytes, bounds_of, require_scaled
 from hemera.search.thresholds.scores import scaled_rows
 
 __all__ = ["TopIndex"]
@@ -62,7 +63,7 @@ class TopIndex(ComparingIndex[TopSettings, Query]):
     """
 
     kind: ClassVar[str] = "top index"
-    _file_fields: ClassVar[dict[str, type]] = {"count": int}
+    _file_fields: ClassVar[dict[str, Kind]] = {"count": Whole()}
     settings_type: ClassVar[type[AnySettings]] = TopSettings
     _query_kind: ClassVar[str] = "top query"
 
@@ -236,14 +237,20 @@ class TopIndex(ComparingIndex[TopSettings, Query]):
         arrays = (self._ids.astype("<i8"), self._rows.astype("<f8"), self._numbers.astype("<f8"))
         return {"count": len(self)}, [each.tobytes() for each in arrays]
 
+    @classmethod
+    def _memory_of(cls, settings: TopSettings, header: dict[str, Any]) -> int:  # noqa: ARG003
+        pairs = 8 * settings.rows**2 * settings.payload
+        return pairs + settings.blocks * block_bytes(settings)
+
     def _fill(self, header: dict[str, Any], body: memoryview) -> None:
         settings, count = self._settings, header["count"]
         width = 1 + settings.entries + settings.payload
-        if not 0 <= count <= settings.rows or len(body) != 8 * count * width:
+        if count > settings.rows or len(body) != 8 * count * width:
             raise FormatError(f"the index has {len(body)} bytes for {count} rows")
         ids = np.frombuffer(body[: 8 * count], "<i8").astype(np.int64)
         require_ids(ids, self._next_id)
         end = 8 * count * (1 + settings.entries)
         rows = np.frombuffer(body[8 * count : end], "<f8").reshape(count, settings.entries)
         numbers = np.frombuffer(body[end:], "<f8").reshape(count, settings.payload)
+        require_scaled(rows, numbers, settings)
         self._set(ids, rows.copy(), numbers.copy())

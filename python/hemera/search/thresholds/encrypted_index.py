@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from hemera.errors import FormatError
 from hemera.inputs.arguments import in_own_words, require_type
+from hemera.inputs.fields import Kind, Whole
 from hemera.objects.ciphertext import Ciphertext
 from hemera.objects.context import Context
 from hemera.search import wire
@@ -20,7 +21,7 @@ from hemera.search.thresholds.settings import ThresholdSettings
 
 __all__ = ["EncryptedThresholdIndex", "pack_rows"]
 
-_ROWS_FIELDS: dict[str, type] = {"settings": dict, "count": int, "has_ids": bool}
+_ROWS_FIELDS: dict[str, Kind] = {"settings": dict, "count": Whole(1), "has_ids": bool}
 
 
 @in_own_words
@@ -40,7 +41,7 @@ class EncryptedThresholdIndex(BaseThresholdIndex):
     """
 
     kind: ClassVar[str] = "encrypted threshold index"
-    _file_fields: ClassVar[dict[str, type]] = {"blocks": int}
+    _file_fields: ClassVar[dict[str, Kind]] = {"blocks": Whole()}
 
     def __init__(self, rows: bytes, *, device: str = "cpu", threads: int | None = None) -> None:
         require_type(rows, bytes, "EncryptedThresholdIndex", "the bytes of ThresholdClient.encrypt")
@@ -68,7 +69,7 @@ class EncryptedThresholdIndex(BaseThresholdIndex):
         require_settings(_settings_of(header).digest, settings, "message of rows")
         count = header["count"]
         size = 8 * count * header["has_ids"]
-        if count < 1 or len(body) < size:
+        if len(body) < size:
             raise FormatError(f"the message of {count} rows has {len(body)} bytes")
         blocks = -(-count // settings.rows)
         parts = _blocks_of(body[size:], blocks, settings, self._context)
@@ -93,11 +94,15 @@ class EncryptedThresholdIndex(BaseThresholdIndex):
             parts += pack_ciphertexts([*block.columns, *block.payloads])
         return {"blocks": len(self._blocks)}, parts
 
+    @classmethod
+    def _memory_of(cls, settings: ThresholdSettings, header: dict[str, Any]) -> int:
+        return 8 * int(header["blocks"]) * settings.rows  # ciphertexts take what they have in the file
+
     def _fill(self, header: dict[str, Any], body: memoryview) -> None:
         settings, blocks = self._settings, header["blocks"]
         _require_owner(settings)
         size = 8 * blocks * settings.rows
-        if blocks < 0 or len(body) < size:
+        if len(body) < size:
             raise FormatError(f"the index of {blocks} blocks has {len(body)} bytes")
         ids = np.frombuffer(body[:size], "<i8").astype(np.int64).reshape(blocks, settings.rows)
         require_ids(ids[ids != GONE], self._next_id)

@@ -12,12 +12,14 @@ from numpy.typing import ArrayLike, NDArray
 
 from hemera.errors import FormatError
 from hemera.inputs.arguments import in_own_words
+from hemera.inputs.fields import Kind
 from hemera.search import quantization, wire
 from hemera.search.any_settings import Metric
 from hemera.search.requests import new_ids, require_ids
 from hemera.search.thresholds.base import GONE, BaseThresholdIndex, Block
-from hemera.search.thresholds.rows import as_payloads, settings_for
+from hemera.search.thresholds.rows import as_payloads, block_bytes, require_scaled, settings_for
 from hemera.search.thresholds.scores import columns_of, scaled_rows
+from hemera.search.thresholds.settings import ThresholdSettings
 
 __all__ = ["ThresholdIndex"]
 
@@ -60,7 +62,7 @@ class ThresholdIndex(BaseThresholdIndex):
     """
 
     kind: ClassVar[str] = "threshold index"
-    _file_fields: ClassVar[dict[str, type]] = {"counts": list}
+    _file_fields: ClassVar[dict[str, Kind]] = {"counts": list}
     _are_singles: ClassVar[bool] = True
     _blocks: list[Any]
 
@@ -170,6 +172,10 @@ class ThresholdIndex(BaseThresholdIndex):
         ]
         return {"counts": [len(block.vectors) for block in self._blocks]}, parts
 
+    @classmethod
+    def _memory_of(cls, settings: ThresholdSettings, header: dict[str, Any]) -> int:
+        return len(header["counts"]) * block_bytes(settings)
+
     def _fill(self, header: dict[str, Any], body: memoryview) -> None:
         settings, counts = self._settings, header["counts"]
         rows, dims, width = settings.rows, settings.entries, settings.payload
@@ -181,11 +187,9 @@ class ThresholdIndex(BaseThresholdIndex):
             sizes = np.cumsum([0, 8 * rows, 4 * count * dims, 8 * count * width]).tolist()
             ids, vectors, numbers = (body[begin:end] for begin, end in itertools.pairwise(sizes))
             body = body[sizes[-1] :]
-            self._blocks.append(
-                self._block(
-                    np.frombuffer(ids, "<i8").astype(np.int64),
-                    np.frombuffer(vectors, "<f4").reshape(count, dims).copy(),
-                    np.frombuffer(numbers, "<f8").reshape(count, width).copy(),
-                )
-            )
+            scaled = np.frombuffer(vectors, "<f4").reshape(count, dims).copy()
+            carried = np.frombuffer(numbers, "<f8").reshape(count, width).copy()
+            require_scaled(scaled, carried, settings)
+            places = np.frombuffer(ids, "<i8").astype(np.int64)
+            self._blocks.append(self._block(places, scaled, carried))
         require_ids(self.ids, self._next_id)

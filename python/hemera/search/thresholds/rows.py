@@ -7,12 +7,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from hemera.errors import MismatchError, ParameterError, RangeError
+from hemera.errors import FormatError, MismatchError, ParameterError, RangeError
 from hemera.search import quantization
 from hemera.search.any_settings import Metric
 from hemera.search.thresholds.settings import ThresholdSettings, rows_of_block
 
-__all__ = ["as_payloads", "bounds_of", "settings_for"]
+__all__ = ["as_payloads", "block_bytes", "bounds_of", "require_scaled", "settings_for"]
+
+_ROUNDING = 2.0**-19
+"""Of rows to float32, and of their norms."""
 
 
 def settings_for(
@@ -45,7 +48,6 @@ def bounds_of(
     bound = 1.0
     if metric != "cosine":
         largest = float(quantization.norms_of(vectors)[0].max())
-        quantization.require_scores(metric, largest, largest)
         bound = largest if row_bound is None else float(row_bound)
         if bound == 0:
             raise ParameterError("all vectors are zero; give row_bound=")
@@ -76,6 +78,22 @@ def as_payloads(payloads: ArrayLike | None, count: int, settings: ThresholdSetti
             "; make it with payload_bound= of all payloads to come"
         )
     return numbers
+
+
+def block_bytes(settings: ThresholdSettings) -> int:
+    """Bytes that a block's columns and payloads in the clear take as plaintexts."""
+    params = settings.params
+    of_level = [8 * params.degree * len(params.primes[level]) for level in (settings.top, 1)]
+    return settings.columns * of_level[0] + settings.payloads * of_level[1]
+
+
+def require_scaled(
+    rows: NDArray[np.floating], numbers: NDArray[np.float64], settings: ThresholdSettings
+) -> None:
+    """FormatError unless scaled rows of a file are below 1, and its payloads within the settings' bound."""
+    for what, found, bound in (("rows", rows, 1 + _ROUNDING), ("payloads", numbers, settings.payload_bound)):
+        if not np.abs(found).max(initial=0) <= bound:  # a number that is none is above, too
+            raise FormatError(f"the {what} of the index have numbers above their bound of {bound:.6g}")
 
 
 def _as_numbers(payloads: ArrayLike) -> NDArray[np.float64]:

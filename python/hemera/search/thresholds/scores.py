@@ -17,6 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from hemera.errors import MismatchError, ParameterError, RangeError
 from hemera.search import quantization
+from hemera.search.any_settings import require_scores
 from hemera.search.thresholds.settings import ThresholdSettings
 
 __all__ = ["Asked", "columns_of", "scaled_rows"]
@@ -75,7 +76,7 @@ class Asked:
         norm = float(norms[0])
         if settings.metric == "cosine" and norm == 0:
             raise ParameterError("a query of zeros has no cosine with anything")
-        quantization.require_scores(settings.metric, settings.row_bound, norm)
+        require_scores(settings.metric, settings.row_bound, norm)
         layout = settings.layout
         if settings.metric == "l2":
             bound = settings.row_bound

@@ -7,12 +7,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
-import numpy as np
-
 from hemera.circuits import Function, sign
 from hemera.ckks import Parameters
 from hemera.errors import ParameterError
-from hemera.search.any_settings import AnySettings, Metric
+from hemera.inputs.fields import Kind, Real, Whole
+from hemera.search.any_settings import DIMS, MOST_DIMS, AnySettings, Metric, require_scores
 from hemera.search.thresholds.layout import Layout, power_of_two
 
 __all__ = ["ThresholdSettings"]
@@ -43,14 +42,16 @@ class Ring:
 RING = Ring(1 << 15, 128)
 """Of all settings in a process. Settings do not tell it, so that no server can name a weaker one to clients.
 Tests of behaviour put a small one in its place."""
-_FIELDS = {
-    "dims": int,
+_ROWS = Whole(1, MOST_DIMS)
+_BOUND = Real(1e-300, 1e300)
+_FIELDS: Mapping[str, Kind] = {
+    "dims": DIMS,
     "metric": str,
-    "margin": float,
-    "rows": int,
-    "row_bound": float,
-    "payload": int,
-    "payload_bound": float,
+    "margin": Real(_LEAST_MARGIN, 1),
+    "rows": _ROWS,
+    "row_bound": _BOUND,
+    "payload": Whole(0, MOST_DIMS),
+    "payload_bound": _BOUND,
     "owner": str,
 }
 
@@ -65,7 +66,7 @@ class ThresholdSettings(AnySettings):
     """
 
     _kind: ClassVar[str] = "threshold settings"
-    _fields: ClassVar[Mapping[str, type]] = _FIELDS
+    _fields: ClassVar[Mapping[str, Kind]] = _FIELDS
 
     dims: int
     """Numbers of a vector."""
@@ -91,11 +92,14 @@ class ThresholdSettings(AnySettings):
         self._require_common()
         if not _LEAST_MARGIN <= self.margin <= 1:
             raise ParameterError(f"the margin is from 2^-11 to 1, not {self.margin}")
-        if not (0 < self.row_bound < np.inf and 0 < self.payload_bound < np.inf):
+        if not all(_BOUND.has(float(bound)) for bound in (self.row_bound, self.payload_bound)):
             raise ParameterError(
-                f"the bounds of rows and payloads must be above 0 and finite; they are {self.row_bound} and "
-                f"{self.payload_bound}"
+                f"the bounds of rows and payloads are numbers from {_BOUND.low} to {_BOUND.high}; they are "
+                f"{self.row_bound} and {self.payload_bound}"
             )
+        require_scores(self.metric, self.row_bound, self.row_bound)
+        if not _ROWS.has(self.rows):
+            raise ParameterError(f"the rows of a block are a power of two, not {self.rows!r}")
         if self.metric == "cosine" and self.row_bound != 1:
             raise ParameterError(f"cosines are of rows of norm 1: row_bound must be 1, not {self.row_bound}")
         slots = self.params.max_slots

@@ -1,0 +1,102 @@
+"""Fields of files and messages that others made: their types and ranges, and what damage raises."""
+
+from __future__ import annotations
+
+import contextlib
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+from hemera.errors import DeviceError, Error, FileError, FormatError, OutOfMemoryError, SecurityError
+
+__all__ = ["MALFORMED", "Kind", "Real", "Whole", "damaged", "require_fields", "require_memory"]
+
+MALFORMED = (
+    Error,
+    ArithmeticError,
+    AttributeError,
+    LookupError,
+    RecursionError,
+    TypeError,
+    ValueError,
+)
+"""What is raised by reading data that others wrote, where it is not of its form."""
+TIMES_THE_FILE = 128
+"""Memory over a file's bytes that is allowed for any file."""
+_OTHERS = (DeviceError, FileError, FormatError, OutOfMemoryError, SecurityError)
+"""Errors that say no less than that data is damaged."""
+
+
+@dataclass(frozen=True)
+class Whole:
+    """An integer from `low` to `high`."""
+
+    low: int = 0
+    high: int = (1 << 62) - 1
+
+    def has(self, value: Any) -> bool:
+        return type(value) is int and self.low <= value <= self.high
+
+    def __str__(self) -> str:
+        return f"an integer from {self.low} to {self.high}"
+
+
+@dataclass(frozen=True)
+class Real:
+    """A finite number from `low` to `high`."""
+
+    low: float
+    high: float
+
+    def has(self, value: Any) -> bool:
+        return type(value) is float and math.isfinite(value) and self.low <= value <= self.high
+
+    def __str__(self) -> str:
+        return f"a number from {self.low:.3g} to {self.high:.3g}"
+
+
+Kind: TypeAlias = type | Whole | Real
+"""Of a field: a type, or a range of numbers. A float is never an integer, and a bool is neither."""
+
+
+def require_fields(found: Any, wanted: Mapping[str, Kind], what: str) -> None:
+    """FormatError unless an object of JSON has these fields and no others, of these kinds."""
+    if not isinstance(found, dict) or set(found) != set(wanted):
+        raise FormatError(f"the header of {what} has other fields")
+    for name, kind in wanted.items():
+        value = found[name]
+        is_right = kind.has(value) if isinstance(kind, (Whole, Real)) else type(value) is kind
+        if not is_right:
+            needed = kind.__name__ if isinstance(kind, type) else kind
+            raise FormatError(f"the header of {what} has {name} = {value!r:.40}, where {needed} is needed")
+
+
+def require_memory(needed: int, file_bytes: int, limit: int, what: str, way: str) -> None:
+    """FormatError where a file's contents would take more memory than a limit, and than `TIMES_THE_FILE` of
+    its bytes.
+
+    Args:
+        needed: bytes of memory, before any is taken.
+        file_bytes: of the file.
+        limit: bytes that are allowed whatever the file has.
+        what: is read.
+        way: to allow more.
+    """
+    allowed = max(limit, TIMES_THE_FILE * file_bytes)
+    if needed > allowed:
+        raise FormatError(
+            f"{what} of {file_bytes} bytes would take {needed} bytes of memory, and {allowed} are allowed; "
+            f"if you trust it, {way}"
+        )
+
+
+@contextlib.contextmanager
+def damaged(what: str) -> Iterator[None]:
+    """Within it, whatever reading of damaged data raises is a FormatError."""
+    try:
+        yield
+    except _OTHERS:
+        raise
+    except MALFORMED as error:
+        raise FormatError(f"{what} is damaged: {error}") from error

@@ -1,0 +1,109 @@
+"""The memory that small files of indexes take."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import hemera as hm
+from hemera import search
+from hemera.inputs.fields import require_memory
+from hemera.search import wire
+
+from ..limited_memory import run_within
+from .search_cases import floats
+from .threshold_cases import in_small_rings
+
+LOAD = "index = hm.search.load(sys.argv[1]); print('loaded', len(index))"
+
+
+def changed(path: Path, index: Any, **settings: Any) -> bytes:
+    """The file of an index, with other settings, and a right checksum."""
+    index.save(path)
+    data = path.read_bytes()
+    header, body = wire.unpack_any(index.kind, data)
+    header["settings"] |= settings
+    made = wire.pack(index.kind, header, body)
+    path.write_bytes(made)
+    return made
+
+
+def test_a_small_file_of_a_large_index_is_refused_before_it_is_made(tmp_path: Path) -> None:
+    path = tmp_path / "index"
+    with in_small_rings():
+        top = search.TopIndex(floats(2, 16), margin=2.0**-4)
+        data = changed(path, top, rows=1024)
+    assert len(data) < 1024
+    told = run_within(256, LOAD, str(path))
+    assert told.startswith("FormatError: the top index of")
+    assert "limit=" in told
+    assert int(told.split("would take ")[1].split()[0]) > 1 << 32
+    with in_small_rings():
+        changed(
+            path,
+            search.ThresholdIndex(floats(2, 4), margin=2.0**-4, payloads=np.ones((2, 1))),
+            payload=1 << 14,
+        )
+    assert "FormatError" in run_within(256, LOAD, str(path))
+
+
+@pytest.mark.parametrize("kind", ["index", "exact", "encrypted", "threshold", "top"])
+def test_what_is_announced_is_taken(kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    rows = floats(70, 8)
+    whole = (rows * 20).astype(np.int8)
+    path = tmp_path / "index"
+    with in_small_rings():
+        made: dict[str, Any] = {
+            "index": lambda: search.Index(rows, "l2"),
+            "exact": lambda: search.Index(whole, "dot", exact=True),
+            "encrypted": lambda: search.EncryptedIndex(search.Client.owning(rows, "l2").encrypt(rows)),
+            "threshold": lambda: search.ThresholdIndex(rows, "l2", payloads=np.ones((70, 3))),
+            "top": lambda: search.TopIndex(rows[:6], payloads=np.ones((6, 3))),
+        }
+        index = made[kind]()
+        index.save(path)
+        header, _ = wire.unpack_any(index.kind, path.read_bytes())
+        needed = type(index)._memory_of(index.settings, header)
+        on_device = index._context.memory_used if kind in ("threshold", "top") else index.memory_bytes
+        beside = whole.nbytes if kind in ("index", "exact") else 0
+        assert needed - beside <= on_device * 1.5
+        assert needed >= on_device * 0.85  # blocks end at whole lines
+        monkeypatch.setattr(hm.inputs.fields, "TIMES_THE_FILE", 0)
+        assert len(search.load(path, limit=needed)) == len(index)
+        with pytest.raises(hm.errors.FormatError, match=f"{needed} bytes of memory, and {needed - 1} are"):
+            search.load(path, limit=needed - 1)
+
+
+def test_the_limit_grows_with_the_file() -> None:
+    require_memory(100, 1, 100, "a file", "do not")
+    require_memory(12_800, 100, 1, "a file", "do not")
+    for needed, size, limit in ((101, 0, 100), (12_801, 100, 1)):
+        with pytest.raises(hm.errors.FormatError, match=f"would take {needed} bytes"):
+            require_memory(needed, size, limit, "a file", "do not")
+
+
+def test_rows_of_a_file_keep_to_their_bounds(tmp_path: Path) -> None:
+    """Longer rows, and larger payloads, would come out with wrong scores."""
+    with in_small_rings():
+        index = search.ThresholdIndex(floats(3, 2), margin=2.0**-4, payloads=np.ones((3, 1)), payload_bound=2)
+        index.save(tmp_path / "index")
+        header, body = wire.unpack_any(index.kind, (tmp_path / "index").read_bytes())
+        vectors = 8 * index.settings.rows
+        for at, kind, last, first in (
+            (vectors, "<f4", 1.0, 1.00001),
+            (vectors + 4 * 6, "<f8", 2.0, 2.00001),
+            (vectors + 4 * 6, "<f8", -2.0, np.nan),
+        ):
+            for value in (last, first):
+                changed = np.array(value, kind).tobytes()
+                data = wire.pack(
+                    index.kind, header, bytes(body[:at]) + changed + bytes(body[at + len(changed) :])
+                )
+                if value == last:
+                    assert len(search.load(data)) == 3
+                    continue
+                with pytest.raises(hm.errors.FormatError, match="above their bound"):
+                    search.load(data)

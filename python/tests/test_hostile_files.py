@@ -1,0 +1,71 @@
+"""Damaged files and messages of strangers are read, or are errors of Hemera's; files are a FormatError."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+
+import numpy as np
+import pytest
+
+import hemera as hm
+
+from .hostile_files import Target, outcome, targets
+from .search.threshold_cases import in_small_rings
+
+NAMES = [
+    *("index", "exact index", "encrypted index", "threshold index", "encrypted threshold index", "top index"),
+    *("query", "preparation", "rows", "answer", "encrypted answer", "answer to a clear query"),
+    *("threshold query", "threshold answer", "threshold rows"),
+    *("TenSEAL: context", "TenSEAL: public context", "TenSEAL: vector", "TenSEAL: tensor"),
+    *("TenSEAL: plain tensor", "integers", "integers for inspect", "packaged model"),
+]
+NAMES += [f"settings of the {name}" for name in NAMES[:6]]
+MESSAGES = ("query", "preparation", "rows", "answer")
+"""Of kinds whose names end so: another settings' digest, or name of a query, is a MismatchError."""
+
+
+@pytest.fixture(scope="module")
+def known(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Target]]:
+    with in_small_rings():
+        yield targets(tmp_path_factory.mktemp("hostile"))
+
+
+def test_all_are_tried(known: dict[str, Target]) -> None:
+    assert sorted(known) == sorted(NAMES)
+
+
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.filterwarnings("ignore")
+def test_damage_is_an_error_of_hemera(known: dict[str, Target], name: str) -> None:
+    target = known[name]
+    assert outcome(target, target.data) in ("read", "FormatError" if "inspect" in name else "read")
+    found: Counter[str] = Counter()
+    for what, data in target.damaged():
+        try:
+            found[outcome(target, data)] += 1
+        except Exception as error:
+            raise AssertionError(f"{name}: {what}") from error
+    random = np.random.default_rng(1)
+    for _ in range(100):
+        found[outcome(target, target.random(random))] += 1
+    allowed = {"read", "FormatError"}
+    if name.endswith(MESSAGES) or name == "answer to a clear query":
+        allowed |= {"MismatchError", "NoiseError", "ParameterError"}
+    assert set(found) <= allowed, found
+    assert found["FormatError"] > 30
+
+
+def test_a_target_tells_what_is_none_of_hemeras() -> None:
+    """The driver does not take other exceptions for errors."""
+
+    def fails(data: bytes) -> None:
+        raise ZeroDivisionError(str(len(data)))
+
+    with pytest.raises(ZeroDivisionError):
+        outcome(Target(b"", fails), b"x")
+
+    def refuses(data: bytes) -> None:
+        raise hm.errors.FormatError(str(len(data)))
+
+    assert outcome(Target(b"", refuses), b"") == "FormatError"
