@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
-from hemera.errors import DeviceError, Error, FileError, FormatError, OutOfMemoryError, SecurityError
+from hemera._core import DeviceError, Error, FileError, FormatError, OutOfMemoryError, SecurityError
 
 __all__ = ["MALFORMED", "Kind", "Real", "Whole", "damaged", "require_fields", "require_memory"]
 
