@@ -63,7 +63,7 @@ sequence = hm.ArraySpec((TOKENS, FEATURES), range=(-1, 1))
 options: dict[str, Any] = {
     "calibrate": rng.uniform(-1, 1, (10_000, TOKENS, FEATURES)),
     "margin": 0.2,
-    "precision_bits": 12,
+    "precision_bits": 11,
 }
 for samples in (512, 128):
     plan = hm.compile(block, sequence, samples=samples, params=small, **options)
@@ -83,7 +83,7 @@ for samples in (512, 128):
 # BERT-base as a plan: 256 sequences of 128 tokens fill the slots of N = 2^16. It takes about a minute and
 # 6 GB, and nothing is encrypted: `python 21_transformer_block.py bert`.
 if "bert" in sys.argv[1:]:
-    options |= {"calibrate": rng.uniform(-1.7, 1.7, (2, 128, 768)), "precision_bits": 18}
+    options |= {"calibrate": rng.uniform(-1.7, 1.7, (2, 128, 768)), "precision_bits": 15}
     sequence = hm.ArraySpec((128, 768), range=(-2, 2))
     bert = transformer(768, heads=12, inner=3072)
     plan = hm.compile(bert, sequence, samples=256, device="nvidia-h200", **options)

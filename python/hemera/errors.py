@@ -49,6 +49,7 @@ __all__ = [
     "NoiseWarning",
     "OutOfMemoryError",
     "ParameterError",
+    "PrecisionError",
     "PrecisionWarning",
     "RangeError",
     "RangeWarning",
@@ -73,6 +74,10 @@ class NoiseWarning(HemeraWarning):
 class PrecisionWarning(HemeraWarning):
     """Errors of results are as large as the differences that matter: a search finds other rows than the
     nearest."""
+
+
+class PrecisionError(ParameterError):
+    """A result of a compiled program can not have the bits that were asked for."""
 
 
 class RangeWarning(HemeraWarning):

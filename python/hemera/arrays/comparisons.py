@@ -227,9 +227,9 @@ def bounded(x: A, low: Any, high: Any) -> A:
 def _signs(x: A, gap: float) -> A:
     """-1 or 1 of values that are at least so far from 0."""
     low, high = x.range
-    bits = max(2.0, x._recorder.precision_bits + _MORE_BITS)
+    bits = max(2.0, x._recorder.tolerance_bits(1.0) + _MORE_BITS)
     largest = max(-low, high, gap) * (1 + 2.0**-8)
-    return x.apply(circuits.sign(gap=gap * _GAP, bits=bits, largest=largest))
+    return x.apply(circuits.sign(gap=gap * _GAP, bits=bits, largest=largest), formula=np.sign)
 
 
 def _from(x: A, least: int) -> A:

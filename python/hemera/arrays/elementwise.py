@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 import operator
 from collections.abc import Callable
@@ -12,6 +13,7 @@ from numpy.typing import NDArray
 
 from hemera import circuits
 from hemera.arrays.comparisons import both, either
+from hemera.arrays.formulas import FORMULAS, Formula
 from hemera.arrays.kinds import are_truths, kind_of, of_numbers, promoted
 from hemera.arrays.recorded import A, as_operand
 from hemera.arrays.tensor import Affine
@@ -34,16 +36,16 @@ __all__ = [
     "smaller",
 ]
 
-_CLEAR: dict[str, tuple[Callable[..., Function], Callable[[Any], Any]]] = {
-    "exp": (circuits.exp, np.exp),
-    "log": (circuits.log, np.log),
-    "sqrt": (circuits.sqrt, np.sqrt),
-    "tanh": (circuits.tanh, np.tanh),
-    "sigmoid": (circuits.sigmoid, lambda x: 1 / (1 + np.exp(-x))),
-    "gelu": (circuits.gelu, lambda x: np.abs(x)),
-    "reciprocal": (circuits.inverse, np.reciprocal),
+_MAKERS: dict[str, Callable[..., Function]] = {
+    "exp": circuits.exp,
+    "log": circuits.log,
+    "sqrt": circuits.sqrt,
+    "tanh": circuits.tanh,
+    "sigmoid": circuits.sigmoid,
+    "gelu": circuits.gelu,
+    "reciprocal": circuits.inverse,
 }
-"""Functions of `hemera.circuits`, and how large their values are."""
+"""Functions of `hemera.circuits`, by the names of `FORMULAS`."""
 _WIDER = 1 + 2.0**-8
 """So much wider than the range are the magnitudes that maxima are made for."""
 
@@ -51,13 +53,14 @@ _WIDER = 1 + 2.0**-8
 def named(x: A, name: str) -> A:
     """A function of `hemera.circuits` on the range of the values, with the program's precision."""
     x._recorder.approximates(name)
-    make, clear = _CLEAR[name]
+    clear = FORMULAS[name]
+    size = np.abs if name == "gelu" else clear
     low, _ = x.range
     if name in ("log", "sqrt") and (low < 0 or (low == 0 and name == "log")):
         raise RangeError(
             f"{name} of values from {low:g} on: give the inputs a narrower range (range=, or calibrate=)"
         )
-    return x.apply(x._recorder.named_function(make, clear, x._number))
+    return x.apply(x._recorder.named_function(_MAKERS[name], size, x._number), formula=clear)
 
 
 def reciprocal(x: A) -> A:
@@ -173,7 +176,7 @@ def approximated(x: A, function: Callable[[Any], Any], *, most: int = 1023) -> A
     while degree <= most:
         found = circuits.approximate(function, (low, high), degree)
         if found.error <= tolerance:
-            return x.apply(found)
+            return x.apply(found, formula=np.vectorize(function, otypes=[np.float64]))
         degree = 2 * degree + 1
     raise ParameterError(
         f"no polynomial of degree {most} is within {tolerance:g} of the function from {low:g} to {high:g}"
@@ -207,7 +210,7 @@ def larger(x: A, other: Any) -> A:
     if x._recorder.is_exact:
         return _rectified(x - y) + y
     middle, largest, bits = _around(x, y)
-    found = (x - middle).apply(circuits.maximum(bits=bits, largest=largest), y - middle)
+    found = (x - middle).apply(circuits.maximum(bits=bits, largest=largest), y - middle, formula=np.maximum)
     return (found + middle)._of_kind(kind)
 
 
@@ -219,7 +222,15 @@ def _rectified(x: A) -> A:
     if high <= 0:
         return x._filled(0.0)
     exact = _tabulated(x, lambda values: np.maximum(values, 0))
-    return _homogeneous(x, circuits.relu, high) if exact is None else exact
+    return _homogeneous(x, circuits.relu, high, _positive) if exact is None else exact
+
+
+def _positive(x: Any) -> Any:
+    return np.maximum(x, 0)
+
+
+def _between(low: float | None, high: float | None, x: Any) -> Any:
+    return np.clip(x, low, high)
 
 
 def _tabulated(x: A, function: Callable[[Any], Any]) -> A | None:
@@ -228,7 +239,7 @@ def _tabulated(x: A, function: Callable[[Any], Any]) -> A | None:
     return None if found is None else x._at(found)
 
 
-def _homogeneous(x: A, make: Callable[..., Function], most: float) -> A:
+def _homogeneous(x: A, make: Callable[..., Function], most: float, formula: Formula) -> A:
     """A function of values around 0 with f(s x) = s f(x) for s > 0, from 0 to `most`. On (-1, 1), where that
     takes fewer levels: maps before and after it take the scaling in."""
     low, high = (end * _WIDER for end in x.range)
@@ -241,7 +252,7 @@ def _homogeneous(x: A, make: Callable[..., Function], most: float) -> A:
             function, scale = unit, largest
     limits = (-function.error, most * _WIDER / scale + function.error)
     operand = x if scale == 1 else x * (1 / scale)
-    found = x._at(x._recorder.apply(function, operand._number, limits=limits))
+    found = x._at(x._recorder.apply(function, operand._number, limits=limits, formula=formula))
     return found if scale == 1 else found * scale
 
 
@@ -273,7 +284,7 @@ def absolute(x: A) -> A:
     if high <= 0:
         return -x
     exact = _tabulated(x, np.abs)
-    found = _homogeneous(x, circuits.abs, max(-low, high)) if exact is None else exact
+    found = _homogeneous(x, circuits.abs, max(-low, high), np.abs) if exact is None else exact
     return found._of_kind(x._kind)
 
 
@@ -299,7 +310,8 @@ def _clipped(x: A, low: Any, high: Any) -> A:
                 return exact
             largest = _WIDER * max(-least, most, -ends[0], ends[1])
             bits = max(2.0, x._recorder.tolerance_bits(largest))
-            return x.apply(circuits.clip((ends[0], ends[1]), bits=bits, largest=largest))
+            found = circuits.clip((ends[0], ends[1]), bits=bits, largest=largest)
+            return x.apply(found, formula=functools.partial(_between, *ends))
     if low is not None and not (ends[0] is not None and least >= ends[0]):
         x = larger(x, low)
     if high is not None and not (ends[1] is not None and most <= ends[1]):

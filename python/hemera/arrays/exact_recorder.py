@@ -9,6 +9,7 @@ from typing import Any, NoReturn
 import numpy as np
 from numpy.typing import NDArray
 
+from hemera.arrays.formulas import Formula
 from hemera.arrays.recorder import Recorder, user_line
 from hemera.arrays.sparse_map import SparseMap
 from hemera.arrays.tensor import LookUp, Shape
@@ -63,9 +64,10 @@ class ExactRecorder(Recorder):
         *operands: int,
         limits: tuple[float, float] | None = None,
         step: float | None = None,
+        formula: Formula | None = None,
     ) -> int:
         """ParameterError: functions of `hemera.circuits` are approximations."""
-        del operands, limits, step
+        del operands, limits, step, formula
         self.approximates(function.name)
 
     def approximates(self, what: str) -> NoReturn:

@@ -11,7 +11,7 @@ from hemera.arrays.repeated_map import RepeatedMap
 from hemera.arrays.sparse_map import SparseMap
 from hemera.arrays.tensor import Affine, Apply, Input, LookUp, Multiply, Node, Operation, TensorProgram
 
-__all__ = ["folded", "once"]
+__all__ = ["folded", "identity", "once"]
 
 
 _MOST_WHOLE = 2.0**53
@@ -47,7 +47,7 @@ def folded(program: TensorProgram, *, exact: bool = False, for_tokens: bool = Fa
             if _is_nothing(operation, found, operands, node):
                 places.append(operands[0])
                 continue
-        key = (_identity(operation), tuple(operands), node.shape)
+        key = (identity(operation), tuple(operands), node.shape)
         if key not in known:
             known[key] = found.add(operation, operands, node.shape, node.where, node.range)
         places.append(known[key])
@@ -78,7 +78,7 @@ def once(program: TensorProgram) -> TensorProgram:
     for node in program.nodes:
         is_map = isinstance(node.operation, Affine)
         operands = [flat[at] if is_map else in_shape(at) for at in node.operands]
-        key = (_identity(node.operation), tuple(operands), is_map or node.shape)
+        key = (identity(node.operation), tuple(operands), is_map or node.shape)
         if key not in known:
             known[key] = found.add(node.operation, operands, node.shape, node.where, node.range)
         flat.append(known[key])
@@ -86,7 +86,7 @@ def once(program: TensorProgram) -> TensorProgram:
     return found
 
 
-def _identity(operation: Operation) -> Any:
+def identity(operation: Operation) -> Any:
     """The same for equal operations."""
     if isinstance(operation, Affine):
         offset = None if operation.offset is None else operation.offset.tobytes()

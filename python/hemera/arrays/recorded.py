@@ -9,6 +9,7 @@ from typing import Any, NoReturn, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from hemera.arrays.formulas import Formula
 from hemera.arrays.kinds import DTYPES, Kind, kind_of, of_numbers, promoted
 from hemera.arrays.recorder import MOST_ELEMENTS, Recorder
 from hemera.arrays.sparse_map import SparseMap
@@ -200,8 +201,11 @@ class Recorded:
         square = self.power(exponent // 2).square()
         return square * self if exponent % 2 else square
 
-    def apply(self: A, function: Function, *others: Any) -> A:
+    def apply(self: A, function: Function, *others: Any, formula: Formula | None = None) -> A:
         """A function of `hemera.circuits`, element by element; of plain numbers too where it takes two.
+
+        Args:
+            formula: what the function approximates with the program's precision; None: it is what is meant.
 
         Raises:
             TypeError: for polynomials with complex coefficients, for several at once, and for other operands.
@@ -213,7 +217,7 @@ class Recorded:
         for each in operands[1:]:
             shape = joined_shape(shape, each.shape)
         numbers = [broadcast(each, shape)._number for each in operands]
-        return self._at(self._recorder.apply(function, *numbers))
+        return self._at(self._recorder.apply(function, *numbers, formula=formula))
 
     def _encrypted(self: A, value: Any) -> A:
         """A value as an encrypted array."""

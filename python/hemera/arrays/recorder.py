@@ -5,13 +5,14 @@ from __future__ import annotations
 import dataclasses
 import math
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from hemera.arrays.formulas import Formula
 from hemera.arrays.sparse_map import SparseMap
 from hemera.arrays.tensor import Affine, Apply, Input, LookUp, Multiply, Operation, Shape, TensorProgram
 from hemera.circuits import Function, Polynomial
@@ -40,19 +41,29 @@ class Recorder:
     """The program so far.
 
     Args:
-        precision_bits: bits that results should have after the point, relative to the largest value: of this
-            precision are approximations of functions. Infinite: results are exact.
+        precision_bits: bits of approximated functions after the point, relative to their largest value.
+            Infinite: results are exact.
         margin: the part by which ranges that samples show are widened.
+        more_bits: by how many bits functions are more precise, by their place among those that are
+            approximated.
     """
 
     _narrower = "range=, or calibrate="
     """By what inputs get a narrower range."""
 
-    def __init__(self, *, precision_bits: float = 16, margin: float = 0.1) -> None:
+    def __init__(
+        self,
+        *,
+        precision_bits: float = 16,
+        margin: float = 0.1,
+        more_bits: Mapping[int, float] | None = None,
+    ) -> None:
         self.program = TensorProgram()
         self.is_exact = math.isinf(precision_bits)
         self.precision_bits = precision_bits
         self.margin = margin
+        self._more_bits = dict(more_bits or {})
+        self._approximated = 0
         self.bounds: list[tuple[Floats, Floats]] = []
         """The least and the largest value of each element of each node."""
         self.steps: list[float | None] = []
@@ -123,12 +134,14 @@ class Recorder:
         *operands: int,
         limits: tuple[float, float] | None = None,
         step: float | None = None,
+        formula: Formula | None = None,
     ) -> int:
         """A function of one or two nodes of one shape, element by element.
 
         Args:
             limits: the least and the largest value, where the caller knows them better.
             step: what the values are multiples of.
+            formula: what the function approximates with the program's precision; None: it is what is meant.
 
         Raises:
             TypeError: for polynomials with complex coefficients, and several at once.
@@ -147,10 +160,12 @@ class Recorder:
             )
         self._require_inside(function, operands)
         shape = self.program.nodes[operands[0]].shape
+        if formula is not None:
+            self._approximated += 1
         low, high = range_of(function, [self.bounds[at] for at in operands])
         if limits is not None:
             low, high = (np.full(low.shape, end) for end in limits)
-        return self._add(Apply(function), operands, shape, low, high, step)
+        return self._add(Apply(function, formula), operands, shape, low, high, step)
 
     def approximates(self, what: str) -> None:
         """Tell that a function is approximated; recorders of exact programs refuse it."""
@@ -187,8 +202,9 @@ class Recorder:
         return (low - room, high) if high < 0 else (low, high + room)
 
     def tolerance_bits(self, largest: float) -> float:
-        """Bits after the point of values up to `largest`, for the program's precision."""
-        return self.precision_bits - max(0.0, float(np.log2(largest))) if largest > 0 else self.precision_bits
+        """Bits after the point of values up to `largest` that the next function is to have."""
+        bits = self.precision_bits + self._more_bits.get(self._approximated, 0.0)
+        return bits - max(0.0, float(np.log2(largest))) if largest > 0 else bits
 
     def named_function(
         self, make: Callable[..., Function], clear: Callable[[Floats], Floats], number: int

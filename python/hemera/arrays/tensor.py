@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from hemera.arrays.formulas import Formula
 from hemera.arrays.sparse_map import SparseMap
 from hemera.circuits import Function
 from hemera.errors import MismatchError, ParameterError
@@ -53,6 +54,8 @@ class Apply:
     """A function of one or two arrays of one shape, element by element."""
 
     function: Function
+    formula: Formula | None = None
+    """What the function is an approximation of, with the program's precision; None: it is what is meant."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -145,6 +148,15 @@ class TensorProgram:
         return [at for at, node in enumerate(self.nodes) if isinstance(node.operation, Input)]
 
     @property
+    def approximated(self) -> list[int]:
+        """The nodes of functions that approximate formulas."""
+        return [
+            at
+            for at, node in enumerate(self.nodes)
+            if isinstance(node.operation, Apply) and node.operation.formula is not None
+        ]
+
+    @property
     def depth(self) -> int:
         """Products and maps one after the other, at most: maps that scale or spread elements may be less."""
         return self._longest(
@@ -192,17 +204,26 @@ class TensorProgram:
         found.outputs = [(name, places[at]) for name, at in self.outputs]
         return found
 
-    def values(self, inputs: Sequence[Values], *, clip: bool = False) -> list[Values]:
+    def values(
+        self,
+        inputs: Sequence[Values],
+        *,
+        clip: bool = False,
+        formulas: Collection[int] = (),
+        changed: Callable[[int, Values], Values] | None = None,
+    ) -> list[Values]:
         """The value of each node in the clear, of shape (batch, *shape), of inputs of such shapes.
 
         Args:
             clip: whether what functions take is brought into their intervals; else a RangeError.
+            formulas: the nodes of functions that have the values of their formulas (`approximated`).
+            changed: gives what to go on with in place of the value of a node.
         """
         given = iter(inputs)
         found: list[Values] = []
-        for node in self.nodes:
+        for at, node in enumerate(self.nodes):
             operation = node.operation
-            xs = [found[at] for at in node.operands]
+            xs = [found[each] for each in node.operands]
             if isinstance(operation, Input):
                 result = np.asarray(next(given))
                 if result.shape[1:] != node.shape:
@@ -221,11 +242,13 @@ class TensorProgram:
                 result = xs[0] * xs[1]
             elif isinstance(operation, LookUp):
                 result = operation.apply(xs[0])
+            elif at in formulas and operation.formula is not None:
+                result = np.asarray(operation.formula(*xs), np.float64)
             else:
                 if clip:
                     xs = [np.clip(x, *own) for x, own in zip(xs, operation.function.intervals, strict=True)]
                 result = operation.function.evaluate_clear(*xs)
-            found.append(result)
+            found.append(result if changed is None else changed(at, result))
         return found
 
     def evaluate_clear(self, inputs: Sequence[Values]) -> list[Values]:

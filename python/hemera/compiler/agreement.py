@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from hemera.arrays.tensor import TensorProgram
 from hemera.errors import MismatchError
 
-__all__ = ["Agreement", "agreement", "exact_agreement", "expected_bits"]
+__all__ = ["Agreement", "agreement", "exact_agreement", "expected_bits", "listed", "magnitude"]
 
 Values = NDArray[Any]
 
@@ -40,12 +40,20 @@ class Agreement:
     outside: dict[str, int]
     """By operation, how many values were outside of the range that it is compiled for. Their results are
     wrong where functions are approximated."""
+    relative: float
+    """The largest difference, in the clear or encrypted, of a result relative to its own largest value."""
+    exact: bool = False
+    """Whether the program is on whole numbers, without errors."""
 
     @property
     def bits(self) -> float:
-        """-log2 of the largest difference, relative to the largest result."""
-        worst = self.clear_error if math.isnan(self.error) else max(self.error, self.clear_error)
-        return math.inf if worst == 0 else -math.log2(worst / (self.largest or 1.0))
+        """-log2 of the largest difference, of each result relative to its own largest value."""
+        return _bits(self.relative)
+
+    @property
+    def _words(self) -> str:
+        """Of no difference."""
+        return "exactly equal" if self.exact else "no difference beyond rounding"
 
     def _repr_html_(self) -> str:
         """A table for notebooks."""
@@ -57,7 +65,7 @@ class Agreement:
             "largest result": self.largest,
             "largest error in the clear": self.clear_error,
             "largest error encrypted": None if math.isnan(self.error) else self.error,
-            "bits": "exactly equal" if math.isinf(self.bits) else self.bits,
+            "bits": self._words if self.bits == math.inf else self.bits,
             **{f"values outside of the range of {where}": count for where, count in self.outside.items()},
         }
         return _html.table("Compiled program and function", facts)
@@ -65,7 +73,7 @@ class Agreement:
     def __str__(self) -> str:
         lines = [
             f"{self.samples} samples, {self.encrypted} of them encrypted: "
-            + ("exactly equal" if math.isinf(self.bits) else f"{self.bits:.1f} bits"),
+            + (self._words if self.bits == math.inf else f"{self.bits:.1f} bits"),
             f"largest result {self.largest:.4g}; error {self.clear_error:.2g} in the clear"
             + ("" if math.isnan(self.error) else f", {self.error:.2g} encrypted"),
         ]
@@ -98,7 +106,7 @@ def agreement(
         beyond = int(np.count_nonzero((each < low - slack) | (each > high + slack)))
         if beyond:
             outside[node.where or "an input"] = outside.get(node.where or "an input", 0) + beyond
-    expected = (_listed(function(*one)) for one in zip(*samples, strict=True))
+    expected = (listed(function(*one)) for one in zip(*samples, strict=True))
     clear = ([values[number][at] for _, number in program.outputs] for at in range(len(samples[0])))
     return _compared(expected, clear, run, samples, encrypted, outside)
 
@@ -119,30 +127,31 @@ def exact_agreement(
     Raises:
         MismatchError: when the function gives another number of results, or other shapes.
     """
-    whole = ([each.astype(object) for each in _listed(function(*one))] for one in zip(*samples, strict=True))
-    found = (_listed(clear(*one)) for one in zip(*samples, strict=True))
-    return _compared(whole, found, run, samples, encrypted, {})
+    whole = ([each.astype(object) for each in listed(function(*one))] for one in zip(*samples, strict=True))
+    found = (listed(clear(*one)) for one in zip(*samples, strict=True))
+    return _compared(whole, found, run, samples, encrypted, {}, exact=True)
 
 
 def expected_bits(
     function: Callable[..., Any], noisy: Callable[..., Any], samples: Sequence[Values]
 ) -> float:
-    """-log2 of the error that a noisy run is expected to have, relative to the largest result: the root mean
-    square of the worst errors of runs. Each result has at least `_DRAWS` elements in all runs together.
+    """-log2 of the error that a noisy run is expected to have, of the result that has the fewest bits,
+    relative to its own largest value: the root mean square of the worst errors of runs. Each result has at
+    least `_DRAWS` elements in all runs together.
 
     Args:
         function: without errors.
         noisy: the same with noise, new at each call.
         samples: for each input, of shape (samples, *shape).
     """
-    largest, errors = 0.0, []
+    largest, errors = [], []
     for one in zip(*samples, strict=True):
-        wanted = _listed(function(*one))
-        largest = max(largest, *(_largest(each) for each in wanted))
+        wanted = listed(function(*one))
+        largest.append([magnitude(each) for each in wanted])
         for _ in range(math.ceil(_DRAWS / max(1, min(each.size for each in wanted)))):
-            errors.append(_difference(wanted, _listed(noisy(*one))))
-    worst = math.sqrt(float(np.mean(np.square(errors))))
-    return math.inf if worst == 0 else -math.log2(worst / (largest or 1.0))
+            errors.append(_differences(wanted, listed(noisy(*one))))
+    worst = np.sqrt(np.mean(np.square(errors), axis=0))
+    return _bits(_relative(worst, np.max(largest, axis=0)))
 
 
 def _compared(
@@ -152,23 +161,37 @@ def _compared(
     samples: Sequence[Values],
     encrypted: int,
     outside: dict[str, int],
+    *,
+    exact: bool = False,
 ) -> Agreement:
     """Results for each sample next to the expected ones: in the clear, and of the first samples encrypted."""
-    largest = clear_error = 0.0
-    error = math.nan
+    largest: Any = 0.0
+    clear_error: Any = 0.0
+    error: Any = None
     for at, (wanted, found) in enumerate(zip(expected, clear, strict=True)):
         if [each.shape for each in wanted] != [each.shape for each in found]:
             raise MismatchError("the function gives other shapes for plain arrays than it was compiled with")
-        largest = max(largest, *(_largest(each) for each in wanted))
-        clear_error = max(clear_error, _difference(wanted, found))
+        largest = np.maximum(largest, [magnitude(each) for each in wanted])
+        clear_error = np.maximum(clear_error, _differences(wanted, found))
         if run is not None and at < encrypted:
-            result = _difference(wanted, _listed(run(*(each[at] for each in samples))))
-            error = result if math.isnan(error) else max(error, result)
+            result = _differences(wanted, listed(run(*(each[at] for each in samples))))
+            error = result if error is None else np.maximum(error, result)
     count = len(samples[0])
-    return Agreement(count, min(count, encrypted) if run else 0, largest, clear_error, error, outside)
+    worst = clear_error if error is None else np.maximum(clear_error, error)
+    return Agreement(
+        count,
+        min(count, encrypted) if run else 0,
+        float(np.max(largest)),
+        float(np.max(clear_error)),
+        math.nan if error is None else float(np.max(error)),
+        outside,
+        _relative(worst, largest),
+        exact,
+    )
 
 
-def _listed(result: Any) -> list[Values]:
+def listed(result: Any) -> list[Values]:
+    """The results of a function: an array, or a sequence or a dict of them."""
     if isinstance(result, dict):
         return [np.asarray(each) for each in result.values()]
     if isinstance(result, (list, tuple)):
@@ -176,10 +199,22 @@ def _listed(result: Any) -> list[Values]:
     return [np.asarray(result)]
 
 
-def _largest(values: Values) -> float:
+def magnitude(values: Values) -> float:
+    """The largest one."""
     # Of arrays of objects without axes, the magnitude is a plain number.
     return float(np.asarray(np.abs(values)).max(initial=0.0))
 
 
-def _difference(a: Sequence[Values], b: Sequence[Values]) -> float:
-    return max((_largest(x - y) for x, y in zip(a, b, strict=True)), default=0.0)
+def _differences(a: Sequence[Values], b: Sequence[Values]) -> list[float]:
+    """The largest one of each result."""
+    return [magnitude(x - y) for x, y in zip(a, b, strict=True)]
+
+
+def _relative(errors: Any, largest: Any) -> float:
+    """The largest error relative to the size of its result."""
+    sizes = np.asarray(largest, np.float64)
+    return float((np.asarray(errors) / np.where(sizes == 0, 1.0, sizes)).max())
+
+
+def _bits(relative: float) -> float:
+    return math.inf if relative == 0 else -math.log2(relative)

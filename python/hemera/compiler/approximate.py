@@ -207,7 +207,10 @@ class Search:
     def _circuit(self, cut: SplitProgram, steps: Lowered, scale_bits: int | None = None) -> Parameters | None:
         """Without bootstraps, for a program on slots; None where the ring would be too large."""
         bits = self.scale_bits if scale_bits is None else scale_bits
-        return self.for_circuit(cut.program, steps.program.depth, steps.slots, bits)
+        # Slots without elements can hold more than elements do, and results are decrypted with all slots.
+        slots = max((steps.magnitudes.get(at, 0.0) for at in steps.program.outputs), default=0.0)
+        growth = max(1.0, slots / largest_of(cut.program))
+        return self.for_circuit(cut.program, steps.program.depth, steps.slots, bits, growth=growth)
 
     def for_circuit(
         self, program: TensorProgram, depth: int, slots: int, scale_bits: int, *, growth: float = 1.0

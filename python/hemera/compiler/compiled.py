@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, get_args
@@ -26,6 +27,16 @@ from hemera.compiler.local import Local
 from hemera.compiler.lowering import Lowered
 from hemera.compiler.packaged import Packaged
 from hemera.compiler.packaging import Packaging, chosen_of_samples
+from hemera.compiler.precision import (
+    MOST_SLOTS_DRAWN,
+    Budget,
+    Draws,
+    ResultError,
+    draws,
+    precise,
+    result_errors,
+    roughly_noisy,
+)
 from hemera.compiler.report import layout_line, table
 from hemera.compiler.results import named_results
 from hemera.compiler.specs import ArraySpec, spec_of
@@ -63,6 +74,7 @@ class Compiled(Packaged):
         *,
         program: TensorProgram | None = None,
         layout_seconds: Mapping[str, float] | None = None,
+        examples: Sequence[Values | None] = (),
     ) -> None:
         super().__init__(model)
         self._function = function
@@ -75,6 +87,7 @@ class Compiled(Packaged):
         self._arrays = model
         """The model whose clients give arrays."""
         self._bits: float | None = None
+        self._examples = tuple(examples)
 
     @property
     def inputs(self) -> tuple[ArraySpec, ...]:
@@ -146,7 +159,7 @@ class Compiled(Packaged):
         return table(self._parts, self._lowered, self.samples, self.params, cost, bits, lines)
 
     def expected_bits(self, *samples: Any) -> float:
-        """The bits that results are expected to have after the point, relative to the largest one: by
+        """The bits of the result that is expected to have the fewest, relative to its own largest value: by
         approximations, and by noise that is drawn at random for values in the clear, as encryption and each
         operation add it. `check` measures them. Infinite for exact programs.
 
@@ -160,11 +173,30 @@ class Compiled(Packaged):
             return math.inf
         given = self._given(samples) if samples else self._drawn()
         noise = ExpectedNoise(self._arrays.program, self.params)
+        return expected_bits(self._of_types, self._noisy(noise), given)
+
+    def _noisy(self, noise: ExpectedNoise) -> Callable[..., Any]:
+        """A run in the clear, with noise."""
 
         def run(*inputs: Any) -> Any:
             return self._arrays.evaluate_clear(inputs[0] if len(inputs) == 1 else list(inputs), noise=noise)
 
-        return expected_bits(self._of_types, self._of_one(run), given)
+        return self._of_one(run)
+
+    @functools.cached_property
+    def _draws(self) -> Draws:
+        """Of the inputs, by which errors of results are told."""
+        return draws(self._program, self._specs, self._examples)
+
+    def _result_errors(self, asked: float) -> list[ResultError]:
+        """What is expected of each result of a CKKS program, on the samples or on draws from the ranges, next
+        to the bits that were asked for."""
+        program = self._arrays.program
+        if sum(form.slots * math.prod(form.shape) for form in program.forms) <= MOST_SLOTS_DRAWN:
+            noisy = self._noisy(ExpectedNoise(program, self.params))
+        else:
+            noisy = roughly_noisy(self._program, self.params, self.slots)
+        return result_errors(self._program, self._draws, noisy, asked)
 
     def _of_types(self, *inputs: Any) -> Any:
         """The user's own function, for arrays of the types that the inputs have."""
@@ -295,7 +327,8 @@ def compile(  # noqa: A001
             of an input's range into it, with a `RangeWarning` (`ArraySpec.clip`).
         scheme: "ckks"; or "bfv" or "bgv" for exact programs on whole numbers, whose inputs are specs with a
             range. `calibrate`, `precision_bits`, `margin`, `device`, `share` and `shares` are of "ckks".
-        precision_bits: bits that results should have after the point, relative to the largest value (16).
+        precision_bits: bits that each result has, relative to its own largest value on the samples, or on
+            draws from the ranges (16).
         margin: the part by which the ranges of `calibrate` are widened (0.1).
         samples: that each ciphertext holds, a power of two: slots that one leaves free are those of others,
             and the operations are as many. Inputs are then of shape (n, *shape), for any number n.
@@ -321,6 +354,8 @@ def compile(  # noqa: A001
         TypeError: when the function depends on values, or calls what encrypted arrays have not.
         ParameterError: when a range is missing or no approximation has the precision, and when an array would
             take more than 4,096 ciphertexts.
+        PrecisionError: a ParameterError, when a result can not have its bits: with those that it can have,
+            and the line that costs most.
         MismatchError: when shapes do not fit.
         LevelError: when the given parameters have too few levels.
         RangeError: when results do not fit the given parameters.
@@ -371,6 +406,8 @@ def compile(  # noqa: A001
     if layout not in get_args(LayoutName):
         raise ParameterError(f"layout is one of {', '.join(get_args(LayoutName))}, not {layout!r}")
     precision_bits = _PRECISION_BITS if precision_bits is None else precision_bits
+    if not (math.isfinite(precision_bits) and precision_bits > 0):
+        raise ParameterError(f"precision_bits is a finite number above 0, not {precision_bits:g}")
     margin = _MARGIN if margin is None else margin
     examples = _examples(calibrate, len(inputs))
     specs = [
@@ -379,32 +416,45 @@ def compile(  # noqa: A001
     most_slots = MOST_SLOTS if params is None else params.max_slots
     require_samples(samples, most_slots)
     require_tiles(specs, most_slots // samples)
-    recorder = Recorder(precision_bits=precision_bits, margin=margin)
-    arguments = []
-    for spec, own in zip(specs, examples, strict=True):
-        assert spec.range is not None
-        number = recorder.input(spec.name, spec.shape, *spec.range, own, spec.step)
-        arguments.append(Array(recorder, number, spec.kind)._as_argument())
-    recorder.program.outputs = named_results(what(*arguments), recorder)
-    recorded = with_squares(recorder.program)
-    search = Search(folded(recorded), samples, precision_bits, security, device or _DEVICE, tuple(examples))
     shown = (_SHARES if shares is None else shares) if share else None
     packaging = Packaging(tuple(specs), title, description)
-    if layout != "slots":
-        try:
-            taken = chosen_of_samples(search, recorded, params, packaging, layout, shown)
-        except (LevelError, ParameterError, RangeError):
-            if layout != "auto":
-                raise
-            taken = None
-        if taken is not None:
-            chosen, model, seconds = taken
-            whole = search.whole if samples == 1 else None
-            return Compiled(
-                what, specs, chosen.cut, chosen.steps, model, program=whole, layout_seconds=seconds
-            )
-    chosen = search.chosen(params, shown)
-    return Compiled(what, specs, chosen.cut, chosen.steps, packaging.in_slots(chosen, samples))
+
+    def make(budget: Budget) -> tuple[Compiled, TensorProgram]:
+        recorder = Recorder(precision_bits=budget.function_bits, margin=margin, more_bits=budget.more_bits)
+        arguments = []
+        for spec, own in zip(specs, examples, strict=True):
+            assert spec.range is not None
+            number = recorder.input(spec.name, spec.shape, *spec.range, own, spec.step)
+            arguments.append(Array(recorder, number, spec.kind)._as_argument())
+        recorder.program.outputs = named_results(what(*arguments), recorder)
+        recorded = with_squares(recorder.program)
+        search = Search(
+            folded(recorded), samples, budget.noise_bits, security, device or _DEVICE, tuple(examples)
+        )
+        taken = None
+        if layout != "slots":
+            try:
+                taken = chosen_of_samples(search, recorded, params, packaging, layout, shown)
+            except (LevelError, ParameterError, RangeError):
+                if layout != "auto":
+                    raise
+        if taken is None:
+            chosen = search.chosen(params, shown)
+            taken = chosen, packaging.in_slots(chosen, samples), {}
+        chosen, model, seconds = taken
+        plan = Compiled(
+            what,
+            specs,
+            chosen.cut,
+            chosen.steps,
+            model,
+            program=search.whole if samples == 1 else None,
+            layout_seconds=seconds,
+            examples=examples,
+        )
+        return plan, recorder.program
+
+    return precise(make, precision_bits)
 
 
 def _examples(given: Any, count: int) -> list[Values | None]:

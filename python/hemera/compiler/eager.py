@@ -250,7 +250,7 @@ class _Replay:
                 number = target.multiply(*operands)
             else:
                 assert isinstance(operation, Apply)
-                number = target.apply(operation.function, *operands)
+                number = target.apply(operation.function, *operands, formula=operation.formula)
             target.narrow(number, *own.bounds[at])
             target.program.nodes[number] = dataclasses.replace(target.program.nodes[number], where=node.where)
             places[at] = number

@@ -49,7 +49,7 @@ def table(
         *([] if steps.placement is None else [_placed(steps.placement, steps.program)]),
         *_exactly_placed(steps.program, params),
         cost.report(),
-        *([] if bits is None else [_bits_line(bits)]),
+        *([] if bits is None else [_bits_line(bits, params)]),
         f"{'operation':<28}{'shape':<18}{column:>10}{'sums':>6}  {'range':<24}where",
     ]
     for at, node in enumerate(parts.whole.nodes):
@@ -96,8 +96,12 @@ def _exactly_placed(program: Program, params: Parameters) -> list[str]:
     ]
 
 
-def _bits_line(bits: float) -> str:
-    return "exact results" if math.isinf(bits) else f"about {bits:.0f} bits, relative to the largest result"
+def _bits_line(bits: float, params: Parameters) -> str:
+    if params.scheme != "ckks":
+        return "exact results"
+    if not bits >= 0:
+        return "no bits: errors are larger than results"
+    return f"about {bits:.0f} bits, each result relative to its own largest value"
 
 
 def _title(node: Node) -> str:

@@ -50,8 +50,13 @@ class ExpectedNoise:
         self._program, self._params = program, params
         self._levels = program.levels(params)
         self._scale: float = params._native.scale
-        self._weight = params._native.secret_weight or 2 * params.degree / 3
         self._random = np.random.default_rng(seed)
+
+    @staticmethod
+    def of_rescale(params: Parameters, slots: int) -> float:
+        """The root mean square of the complex error that a rescale or a rotation adds to a slot."""
+        weight = params._native.secret_weight or 2 * params.degree / 3
+        return math.sqrt(2 * slots * (1 + weight) / 12) / float(params._native.scale)
 
     def added(self, value: int, x: Array, operands: Sequence[Array]) -> Array:
         """A value of the program with the noise of the operation that made it.
@@ -86,7 +91,7 @@ class ExpectedNoise:
     def _deviation(self, value: int, operands: Sequence[Array]) -> Any:
         """The root mean square of the complex errors that are new, for all slots or for each."""
         slots = self._program.forms[value].slots
-        rounding = math.sqrt(2 * slots * (1 + self._weight) / 12) / self._scale
+        rounding = self.of_rescale(self._params, slots)
         modelled = encoding = math.sqrt(2 * slots / 12) / self._scale
         first = len(self._program.inputs)
         if value < first:

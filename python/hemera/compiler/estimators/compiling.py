@@ -95,7 +95,7 @@ def compile_estimator(
         calibrate: rows of shape (rows, features) like those to come, which give ranges to all values.
         rows: how many each run takes. None: the power of two with which the widest value of the program fills
             4,096 slots, of up to 1,024 rows and 2^20 entries of linear maps.
-        precision_bits: bits that scores should have after the point, relative to the largest value.
+        precision_bits: bits that scores have, relative to their largest value.
         margin: the part by which the ranges of the rows, and of values in between, are widened to both sides.
         params, security, share, shares, name, description: as of functions.
 

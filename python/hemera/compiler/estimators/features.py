@@ -132,7 +132,7 @@ def _approximated(
     while degree <= _MOST_DEGREE:
         found = circuits.approximate(lambda value: float(function(value)), interval, degree)
         if found.error <= tolerance:
-            return x.apply(found)
+            return x.apply(found, formula=function)
         degree = 2 * degree + 1
     raise ParameterError(
         f"no polynomial of degree {_MOST_DEGREE} is within {tolerance:g} of a function from "
@@ -172,7 +172,7 @@ def exponential(x: Any, more_bits: float = 0.0) -> Any:
     interval = (low, -_BEYOND * low)
     x._recorder.narrow(x._number, *interval)
     bits = max(2.0, x._recorder.tolerance_bits(1.0) + more_bits)
-    return x.apply(circuits.exp(interval, bits=bits))
+    return x.apply(circuits.exp(interval, bits=bits), formula=np.exp)
 
 
 def relu(x: Any) -> Any:
@@ -183,4 +183,5 @@ def relu(x: Any) -> Any:
     if low >= 0:
         return x
     largest = max(abs(low), high)
-    return x.apply(circuits.relu((low, high), bits=max(2.0, x._recorder.tolerance_bits(max(1.0, largest)))))
+    bits = max(2.0, x._recorder.tolerance_bits(max(1.0, largest)))
+    return x.apply(circuits.relu((low, high), bits=bits), formula=lambda values: np.maximum(values, 0))

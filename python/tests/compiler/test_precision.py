@@ -1,0 +1,185 @@
+"""Each result has the bits that were asked for, by its own size: the judge is NumPy in float64, on fresh
+draws that are encrypted. What can not have them is a PrecisionError."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import hemera as hm
+from hemera import errors
+
+ROOM = 0.75
+"""Bits that a few draws may show fewer than were asked for."""
+DRAWS = 4
+
+Program = Callable[[Any], Any]
+Case = tuple[Program, tuple[int, ...], tuple[float, float]]
+
+
+def named(result: Any) -> dict[str, Any]:
+    return result if isinstance(result, dict) else {"output": result}
+
+
+def bits_of_results(program: Program, run: Program, samples: Any) -> dict[str, float]:
+    """Of each result: the largest error relative to its own largest value."""
+    wanted = [named(program(each)) for each in samples]
+    found = [named(run(each)) for each in samples]
+    bits = {}
+    for name in wanted[0]:
+        error = max(np.abs(a[name] - b[name]).max() for a, b in zip(found, wanted, strict=True))
+        bits[name] = -math.log2(error / max(np.abs(each[name]).max() for each in wanted))
+    return bits
+
+
+def assert_has(
+    program: Program, shape: tuple[int, ...], ends: tuple[float, float], bits: float, **options: Any
+) -> hm.Compiled:
+    options = {"security": None} | options
+    plan: hm.Compiled = hm.compile(program, hm.ArraySpec(shape, range=ends), precision_bits=bits, **options)
+    samples = np.random.default_rng(7).uniform(*ends, (DRAWS, *shape))
+    for name, found in bits_of_results(program, plan.local(threads=1), samples).items():
+        assert found >= bits - ROOM, (name, found)
+    return plan
+
+
+def sigmoid(x: Any) -> Any:
+    return 1 / (1 + np.exp(-x))
+
+
+PROGRAMS: dict[str, Case] = {
+    "sigmoid": (sigmoid, (8,), (-8, 8)),
+    "sigmoid on one side": (sigmoid, (8,), (4, 12)),
+    "silu": (lambda x: x / (1 + np.exp(-x)), (8,), (-8, 8)),
+    "softplus": (lambda x: np.log1p(np.exp(x)), (8,), (-4, 4)),
+    "softmax": (lambda x: np.exp(x) / np.exp(x).sum(), (8,), (-4, 4)),
+    "entropy": (lambda x: -(x * np.log(x)).sum(), (8,), (0.01, 1)),
+    "normal density": (lambda x: np.exp(-(x**2) / 2) / math.sqrt(2 * math.pi), (8,), (-3, 3)),
+    "small values of exp": (np.exp, (8,), (-12, -6)),
+    "log near 0": (np.log, (8,), (0.01, 10)),
+    "rational": (lambda x: (x + 1) / (x**2 + x + 1), (8,), (0, 3)),
+    "two layers": (lambda x: np.tanh(np.tanh(3 * x) @ np.eye(8)[::-1] * 3), (8,), (-1, 1)),
+    "rectifier of small values": (lambda x: np.maximum(x, 0), (8,), (-1e-3, 1e-3)),
+    "tanh of small values": (np.tanh, (8,), (-1e-4, 1e-4)),
+    "variance of small values": (lambda x: x.var(), (32,), (-1e-4, 1e-4)),
+    "variance far from 0": (lambda x: ((x - x.mean()) ** 2).mean(), (32,), (5.2999e6, 5.3001e6)),
+    "squares about the mean": (lambda x: (x - x.mean()) ** 2, (50,), (1e5, 1e5 + 1)),
+    "large and small": (lambda x: {"mean": x.mean(), "var": x.var(), "lin": 1.5 * x}, (32,), (-1e-4, 1e-4)),
+}
+
+
+@pytest.mark.parametrize("bits", [8, 14])
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_results_have_the_bits(name: str, bits: float) -> None:
+    program, shape, ends = PROGRAMS[name]
+    plan = assert_has(program, shape, ends, bits)
+    assert plan.expected_bits() >= bits - ROOM
+
+
+def test_results_of_secure_parameters_have_the_bits() -> None:
+    """Whose noise is larger: the scale grows until the variance has the bits."""
+    program, shape, ends = PROGRAMS["large and small"]
+    plan = assert_has(program, shape, ends, 16, security=128)
+    assert "security >=128" in repr(plan.params)
+    assert plan.params._native.scale > 2.0**42  # 40 would do for the largest result alone
+
+
+def test_samples_say_how_large_results_are() -> None:
+    """A variance of samples that fill a tenth of the range is a hundredth of what draws from it have."""
+    samples = np.random.default_rng(3).normal(0, 1e-4, (200, 32))
+    spec = hm.ArraySpec((32,), range=(-1e-3, 1e-3))
+
+    def program(x: Any) -> Any:
+        return x.var()
+
+    by_samples, by_range = (
+        hm.compile(program, spec, precision_bits=18, calibrate=given, security=None)
+        for given in (samples, None)
+    )
+    assert by_samples.params._native.scale > 8 * by_range.params._native.scale
+    assert bits_of_results(program, by_samples.local(threads=1), samples[:3])["output"] >= 18 - ROOM
+
+
+def test_what_has_no_bits_names_the_result_and_the_line() -> None:
+    def program(x: Any) -> Any:
+        small = x**6
+        return {"large": x + 1, "small": small}
+
+    with pytest.raises(errors.PrecisionError) as told:
+        hm.compile(program, hm.ArraySpec((8,), range=(-1e-3, 1e-3)), precision_bits=12)
+    message = str(told.value)
+    line = program.__code__.co_firstlineno + 1
+    assert "result 'small'" in message
+    assert f"test_precision.py:{line}" in message
+    assert "12 bits" in message
+    assert "precision_bits=" in message
+    assert isinstance(told.value, errors.ParameterError)
+    assert isinstance(told.value, ValueError)
+
+
+def test_the_bits_that_an_error_tells_can_be_had() -> None:
+    spec = hm.ArraySpec((8,), range=(-1, 1))
+
+    def square(x: Any) -> Any:
+        return x * x
+
+    with pytest.raises(errors.PrecisionError) as told:
+        hm.compile(square, spec, precision_bits=60)
+    has = float(str(told.value).split("would have ")[1].split(" of")[0])
+    assert 40 < has < 60
+    assert_has(square, (8,), (-1, 1), math.floor(has), security=128)
+    with pytest.raises(errors.PrecisionError):
+        hm.compile(square, spec, precision_bits=math.ceil(has) + 1)
+
+
+@pytest.mark.parametrize("bits", [0, -1, math.nan, math.inf])
+def test_precision_bits_are_above_0(bits: float) -> None:
+    with pytest.raises(errors.ParameterError, match="precision_bits is a finite number above 0"):
+        hm.compile(lambda x: x, hm.ArraySpec((8,), range=(-1, 1)), precision_bits=bits)
+
+
+def test_the_least_precision_bits() -> None:
+    hm.compile(lambda x: x, hm.ArraySpec((8,), range=(-1, 1)), precision_bits=0.1, security=None)
+
+
+def test_only_exact_programs_are_called_exact() -> None:
+    spec = hm.ArraySpec((8,), range=(0, 3))
+    approximate = hm.compile(lambda x: x + 1, spec, security=None)
+    exact = hm.compile(lambda x: x + 1, spec, scheme="bfv", security=None)
+    assert "exact" not in approximate.report()
+    assert "exact results" in exact.report()
+    samples = np.arange(8.0)[None] / 4
+    assert "exact" not in str(approximate.check(samples, encrypted=0))
+    assert "exactly equal" in str(exact.check(np.ones((1, 8), int), encrypted=0))
+
+
+def test_checks_are_of_each_result() -> None:
+    """An error of 1 % in a small result is 7 bits, whatever another result has."""
+    plan = hm.compile(lambda x: {"a": x, "b": x / 1000}, hm.ArraySpec((4,), range=(-1, 1)), security=None)
+    plan._function = lambda x: {"a": x, "b": x / 1000 * 1.01}
+    assert plan.check(np.ones((1, 4)), encrypted=0).bits == pytest.approx(-math.log2(0.01 / 1.01), abs=0.01)
+    assert plan.expected_bits() == pytest.approx(-math.log2(0.01 / 1.01), abs=0.01)
+
+
+def test_results_that_cancel_are_0() -> None:
+    """x - x has no size, but what float64 rounds: it asks for no bits."""
+    plan = hm.compile(
+        lambda x: {"none": x.sum() - x.sum() + 0 * x, "x": x},
+        hm.ArraySpec((8,), range=(-1, 1)),
+        precision_bits=20,
+        security=None,
+    )
+    found = plan.local(threads=1)(np.linspace(-1, 1, 8))
+    np.testing.assert_allclose(found["none"], 0, atol=2.0**-20)
+
+
+def test_given_parameters_without_the_room() -> None:
+    params = hm.ckks.Parameters.for_circuit(1, scale_bits=30, security=None, degree=1024)
+    spec = hm.ArraySpec((8,), range=(-1, 1))
+    with pytest.raises(errors.PrecisionError, match=r"of the 26 bits"):
+        hm.compile(lambda x: x * x, spec, params=params, precision_bits=26)
+    hm.compile(lambda x: x * x, spec, params=params, precision_bits=18)
