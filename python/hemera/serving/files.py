@@ -86,17 +86,35 @@ def write_files(path: Path, files: Mapping[str, bytes]) -> None:
         write_atomically(path / f"{name}.hemera", data)
 
 
-def write_atomically(path: Path, data: bytes) -> None:
-    """A file, for its owner alone, that appears under its name when all of it is on disk. FileError."""
+def write_atomically(path: Path, data: bytes, *, replace: bool = True) -> None:
+    """A file, for its owner alone, that appears under its name when all of it is on disk.
+
+    Args:
+        replace: whether it takes the place of one of its name. If not, of several at once one is written.
+
+    Raises:
+        FileExistsError: where there is one that is not replaced.
+        FileError: when it can not be written.
+    """
     beside = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
+    is_taken = False
     try:
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         with open(beside, "xb", opener=lambda name, flags: os.open(name, flags, 0o600)) as file:
             file.write(data)
             file.flush()
             os.fsync(file.fileno())
-        beside.replace(path)
+        if replace:
+            beside.replace(path)
+        else:
+            try:
+                path.hardlink_to(beside)
+            except FileExistsError:
+                is_taken = True
+            beside.unlink()
         sync_folder(path.parent)
     except OSError as error:
         beside.unlink(missing_ok=True)
         raise FileError(f"cannot write {path}: {error.strerror}") from None
+    if is_taken:
+        raise FileExistsError(f"there is a file {path} already")

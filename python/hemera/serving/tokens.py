@@ -44,11 +44,14 @@ class Clients:
     def add(self, name: str) -> str:
         """A new client's token, which is kept nowhere; MismatchError where the client is there already."""
         require_name(name, "a client")
-        if self._file(name).exists():
-            raise MismatchError(f"there is a client {name!r} already; remove it, or take another name")
         token = f"{name}.{secrets.token_urlsafe(32)}"
         kept = {"id": secrets.token_hex(8), "token_sha256": _digest(token)}
-        write_atomically(self._file(name), json.dumps(kept).encode())
+        try:
+            write_atomically(self._file(name), json.dumps(kept).encode(), replace=False)
+        except FileExistsError:
+            raise MismatchError(
+                f"there is a client {name!r} already; remove it, or take another name"
+            ) from None
         return token
 
     def remove(self, name: str) -> str:

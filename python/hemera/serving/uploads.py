@@ -24,6 +24,8 @@ FOREIGN = ("context", *KEY_FILES.values())
 
 _HEAD = len(MAGIC) + 4
 _SECRET_KEY, _EVALUATION_KEYS = 4, 7
+_MOST_SECTIONS = 100_008
+"""Of a file of keys: two for each, of which there are at most 50,000, and some before them."""
 
 
 def secret_key_refused() -> Refused:
@@ -117,6 +119,12 @@ def _refuse_compressed(file: BinaryIO) -> None:
     lengths are not checked here."""
     file.seek(48)
     sections = int.from_bytes(file.read(4), "little")
+    if sections > _MOST_SECTIONS:
+        raise Refused(
+            HTTPStatus.UNPROCESSABLE_ENTITY,
+            "format",
+            f"the file announces {sections} sections, and keys have at most {_MOST_SECTIONS}",
+        )
     at = 64
     for _ in range(sections):
         file.seek(at)

@@ -23,6 +23,7 @@ from hemera.serving.sessions import ModelSession
 from hemera.serving.settings import Settings
 from hemera.serving.store import Store
 from hemera.serving.tokens import Clients
+from hemera.serving.uploads import library_of
 
 from .conftest import client_of, expected, serving, wait_until
 from .server_requests import EVALUATE, KEYS
@@ -78,6 +79,23 @@ def test_nothing_compressed_is_taken(home: Home, local: LocalModel, keys: bytes,
         assert response.status_code == 422
         assert "compressed" in response.json()["error"]["message"]
         assert http.post(EVALUATE, content=bytes(x)).status_code == 200
+
+
+def test_no_more_sections_are_looked_at_than_keys_have(tmp_path: Path) -> None:
+    """Each is 32 bytes: a file of 1 GiB would have 33 million."""
+
+    def file_of(sections: int) -> Path:
+        path = tmp_path / "keys"
+        head = b"\x89HEM\r\n\x1a\n" + (1).to_bytes(2, "little") + (7).to_bytes(2, "little") + bytes(36)
+        last = b"RESI" + b"\x01" + bytes(27)  # compressed
+        path.write_bytes(head + sections.to_bytes(4, "little") + bytes(12 + 32 * (sections - 1)) + last)
+        return path
+
+    most = 100_008
+    with pytest.raises(Refused, match="compressed"):
+        library_of({"keys": file_of(most)})
+    with pytest.raises(Refused, match=f"announces {most + 1} sections, and keys have at most {most}"):
+        library_of({"keys": file_of(most + 1)})
 
 
 def test_keys_far_beyond_the_models_are_not_taken(home: Home, package: Package, local: LocalModel) -> None:

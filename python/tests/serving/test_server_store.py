@@ -5,6 +5,8 @@ from __future__ import annotations
 import errno
 import os
 import shutil
+import threading
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -211,3 +213,25 @@ def test_tokens(tmp_path: Path) -> None:
         clients.remove("alice")
     # Who comes later with the same name is somebody else.
     assert clients.of_token(clients.add("alice")) != name
+
+
+def test_of_operators_who_add_one_client_at_once_one_gets_a_token(tmp_path: Path) -> None:
+    operators = [Clients(tmp_path / "clients") for _ in range(4)]
+    together = threading.Barrier(len(operators))
+
+    def add(operator: Clients, name: str) -> str | None:
+        together.wait()
+        try:
+            return operator.add(name)
+        except errors.MismatchError:
+            return None
+
+    with ThreadPoolExecutor(len(operators)) as pool:
+        for name in ("a", "b", "c", "d", "e", "f"):
+            tokens = [each for each in pool.map(add, operators, [name] * len(operators)) if each is not None]
+            assert len(tokens) == 1
+            assert operators[0].of_token(tokens[0]) is not None
+    assert len(list((tmp_path / "clients").iterdir())) == 6  # nothing lies beside them
+    (tmp_path / "file").write_bytes(b"")
+    with pytest.raises(errors.FileError, match="cannot write"):
+        Clients(tmp_path / "file").add("alice")
