@@ -114,7 +114,8 @@ def write_atomically(path: Path, data: bytes, *, replace: bool = True) -> None:
             beside.unlink()
         sync_folder(path.parent)
     except OSError as error:
-        beside.unlink(missing_ok=True)
+        with contextlib.suppress(OSError):
+            beside.unlink(missing_ok=True)
         raise FileError(f"cannot write {path}: {error.strerror}") from None
     if is_taken:
         raise FileExistsError(f"there is a file {path} already")
