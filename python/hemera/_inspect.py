@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import ClassVar
 
@@ -92,8 +92,8 @@ class ForeignDescription:
 def inspect(source: Source, *, parms: Source | None = None) -> Description | ForeignDescription:
     """Describe the contents of bytes or a file, and check all that needs no context.
 
-    Files of encrypted integers (docs/integers.md) and of other libraries (docs/clients.md) are described,
-    too.
+    Files of encrypted integers (docs/integers.md), of other libraries (docs/clients.md), and those that name
+    a model (docs/serving.md) are described, too.
 
     Args:
         source: bytes, or the path of a file.
@@ -110,6 +110,9 @@ def inspect(source: Source, *, parms: Source | None = None) -> Description | For
         ('parameters', 'CKKS')
     """
     if not _begins_like_hemera(source):
+        of_model = _inspect_named(read_bytes(source))
+        if of_model is not None:
+            return of_model
         integers = _inspect_integers(read_bytes(source))
         if integers is not None:
             return integers
@@ -145,6 +148,17 @@ def _begins_like_hemera(source: Source) -> bool:
             return file.read(len(MAGIC)) == MAGIC
     except (OSError, TypeError):
         return True  # `read` reports the error
+
+
+def _inspect_named(data: bytes) -> Description | None:
+    """The model that the file of a request or an answer names, then the file's own fields; None of others."""
+    from hemera.inputs.named_files import model_of
+
+    digest, file = model_of(data)
+    if digest is None:
+        return None
+    inner = _described(_core.describe(file))
+    return replace(inner, bytes=len(data), fields={"model": digest, **inner.fields})
 
 
 def _inspect_integers(data: bytes) -> Description | None:

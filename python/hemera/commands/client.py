@@ -220,12 +220,21 @@ def _by_files(options: argparse.Namespace) -> int:
     except ValueError as error:
         raise FormatError(f"{options.description} is no description of a model: {error}") from None
     interface = Interface.from_dict(told)
-    local = LocalModel(interface, folder=options.folder, device=options.device, security=options.security)
+    digest = told.get("digest")
+    local = LocalModel(
+        interface,
+        folder=options.folder,
+        device=options.device,
+        security=options.security,
+        digest=digest if isinstance(digest, str) else None,
+    )
     if options.action == "keys":
         write_atomically(options.keys, local.generate_keys())
     elif options.action == "encrypt":
         arrays, _ = local.encode(read_table(options.rows))
-        write_files(options.request, local.encrypt(arrays))
+        # Descriptions of older servers, which do not read files that name the model, do not say that they do.
+        names_model = bool(told.get("takes_named_files"))
+        write_files(options.request, local.encrypt(arrays, names_model=names_model))
     else:
         single = interface.outputs[0].name
         arrays = local.decrypt(read_files(options.answer, single))

@@ -7,9 +7,11 @@ from pathlib import Path
 
 from hemera import _options
 from hemera.errors import ParameterError
+from hemera.inputs.named_files import named, opened
 from hemera.interop import names_of_libraries
 from hemera.objects.devices import DeviceOptions
 from hemera.serving.files import read_files, write_files
+from hemera.serving.local_model import require_model
 from hemera.serving.package import Package
 from hemera.serving.problems import Refused
 from hemera.serving.sessions import Loader
@@ -42,11 +44,19 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--describe", metavar="FILE", help='write the description for clients as JSON ("-": standard output)'
     )
+    parser.add_argument(
+        "--digest",
+        metavar="DIGEST",
+        help="refuse another model than the one of this digest, which its description has: for clients whose "
+        f"files do not name it, as those of {names_of_libraries()}",
+    )
     _options.add_machine(parser)
 
 
 def run(options: argparse.Namespace) -> int:
     package = Package.load(options.model)
+    if options.digest is not None:
+        require_model({options.digest}, package.digest, "--digest is", package.name)
     if options.describe:
         _options.write_json(options.describe, package.describe())
     if options.answer is None:
@@ -59,9 +69,14 @@ def run(options: argparse.Namespace) -> int:
         keys = {OWN: options.keys}
     try:
         session = Loader(DeviceOptions(options.device, options.threads)).load(package, library_of(keys), keys)
-        inputs = session.load(read_files(options.request, package.inputs[0].name))
+        files, digests = opened(read_files(options.request, package.inputs[0].name))
+        require_model(digests, package.digest, "the request is", package.name)
+        inputs = session.load(files)
         (outputs,) = session.run([inputs.values])
-        write_files(options.answer, session.dump(outputs, inputs.single))
+        answer = session.dump(outputs, inputs.single)
+        if digests:
+            answer = {name: named(data, package.digest) for name, data in answer.items()}
+        write_files(options.answer, answer)
     except Refused as refused:
         raise ParameterError(refused.message) from None
     return 0

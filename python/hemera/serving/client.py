@@ -297,14 +297,15 @@ class Client:
 
     def _described(self, name: str, before: _Model | None) -> _Model:
         told = self.describe(name)
+        digest = None if told.get("digest") is None else str(told["digest"])
         local = LocalModel(
             Interface.from_dict(told),
             folder=self._folder,
             device=self._device,
             security=self._security,
             before=None if before is None else before.local,
+            digest=digest,
         )
-        digest = None if told.get("digest") is None else str(told["digest"])
         limits = {key: int(value) for key, value in dict(told.get("limits", {})).items() if int(value) > 0}
         keys = RemoteKeys(
             self._transport,

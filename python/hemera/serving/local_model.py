@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence, Set
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hemera.errors import FormatError, MismatchError
+from hemera.inputs.named_files import named, opened
 from hemera.inputs.progress import Progress
 from hemera.objects.ciphertext import Ciphertext
 from hemera.objects.context import Context
@@ -20,7 +21,7 @@ from hemera.serving.interface import Interface
 from hemera.serving.sharing import Shown
 from hemera.serving.specs import InputSpec
 
-__all__ = ["LocalModel", "no_pickle", "secret_key_file"]
+__all__ = ["LocalModel", "no_pickle", "require_model", "secret_key_file"]
 
 
 class LocalModel:
@@ -34,6 +35,7 @@ class LocalModel:
         security: bits (128, 192, 256) that the parameters must have, which the server chose; None: any.
         before: the side of the model that this one replaces under its name. With the same parameters its
             secret key stays, and what was shown under it counts.
+        digest: of the model. Files of answers that name another one are refused.
 
     Raises:
         FileError, FormatError: when the folder's key can not be read.
@@ -48,10 +50,12 @@ class LocalModel:
         device: str = "cpu",
         security: int | None = 128,
         before: LocalModel | None = None,
+        digest: str | None = None,
     ) -> None:
         check_security(security)
         _require_secure(interface, security)
         self.interface = interface
+        self.digest = digest
         self.folder = folder
         self._security = security
         if before is not None and before.interface.params == interface.params:
@@ -92,19 +96,34 @@ class LocalModel:
         single = arrays[0].ndim == len(spec.shape) + 1
         return [array[np.newaxis] if single else array for array in arrays], single
 
-    def encrypt(self, arrays: Sequence[NDArray[Any]]) -> dict[str, bytes]:
-        """The files of one request, by input."""
-        return {
+    def encrypt(self, arrays: Sequence[NDArray[Any]], *, names_model: bool = False) -> dict[str, bytes]:
+        """The files of one request, by input.
+
+        Args:
+            arrays: what `encode` gives.
+            names_model: whether the files name the model, if its digest is known: then another one does not
+                compute them. Hemera 0.2 does not read such files.
+        """
+        files = {
             spec.name: bytes(self._encrypt(array, spec))
             for spec, array in zip(self.interface.inputs, arrays, strict=True)
         }
+        if not names_model or self.digest is None:
+            return files
+        return {name: named(data, self.digest) for name, data in files.items()}
 
     def _encrypt(self, array: NDArray[Any], spec: InputSpec) -> Ciphertext:
         return self.context.encrypt(self.context.encode(array, level=spec.level), self.secret_key)
 
     def decrypt(self, files: Mapping[str, bytes]) -> list[NDArray[Any]]:
-        """The decrypted outputs of an answer, in the model's order. SecurityError where more would be shown
-        to others than the noise is for."""
+        """The decrypted outputs of an answer, in the model's order.
+
+        Raises:
+            MismatchError: for an answer that names another model.
+            SecurityError: where more would be shown to others than the noise is for.
+        """
+        files, digests = opened(files)
+        require_model(digests, self.digest, "the answer is", self.interface.name)
         wanted = [spec.name for spec in self.interface.outputs]
         if len(wanted) == 1 and len(files) == 1:
             files = {wanted[0]: next(iter(files.values()))}
@@ -116,6 +135,16 @@ class LocalModel:
     def decode(self, arrays: Sequence[NDArray[Any]], single: bool, rows: int | None) -> Any:
         """The results of decrypted outputs with a first axis of evaluations."""
         return self.interface.decode([array[0] if single else array for array in arrays], rows)
+
+
+def require_model(digests: Set[str], digest: str | None, what: str, name: str) -> None:
+    """MismatchError where files name another model than the one of this digest; None: it is not known."""
+    others = sorted(digests - {digest})
+    if others and digest is not None:
+        raise MismatchError(
+            f"{what} of the model with the digest {others[0]}, and {name!r} has {digest}: encrypt, compute "
+            "and decrypt by the description of one model"
+        )
 
 
 def _require_secure(interface: Interface, security: int | None) -> None:

@@ -152,8 +152,10 @@ class Package:
         )
 
     def describe(self) -> dict[str, Any]:
-        """What a server shows of it, as JSON takes it: the interface, and digest and bytes of the file."""
-        return {**self._interface.describe(), "digest": self.digest, "bytes": len(self._bytes)}
+        """What a server shows of it, as JSON takes it: the interface, digest and bytes of the file, and that
+        requests' files may name the digest."""
+        told = self._interface.describe()
+        return {**told, "digest": self.digest, "bytes": len(self._bytes), "takes_named_files": True}
 
     def generate_keys(self, ctx: Context, secret_key: SecretKey, progress: Progress = None) -> Keys:
         """The evaluation keys that it needs: see `Interface.generate_keys`."""

@@ -37,6 +37,8 @@ class Work:
     """The name of a body that is one file."""
     measure: Callable[[Mapping[str, bytes]], int]
     """Bytes that the files will take in memory. Raises what is wrong with them."""
+    open: Callable[[dict[str, bytes]], dict[str, bytes]] = lambda files: files
+    """Makes the files of those that came."""
     joins: bool = False
     """Whether it runs as one batch with other clients' requests."""
 
@@ -90,7 +92,7 @@ async def answer(state: AppState, request: Request, client: str, work: Work) -> 
             )
             reader.close()
             large = request.state.received > _LARGE
-            files = memory.files
+            files = await asyncio.to_thread(work.open, memory.files) if large else work.open(memory.files)
             take(await asyncio.to_thread(work.measure, files) if large else work.measure(files))
             evaluation = Evaluation(client, work.name, files, work.joins)
             service.scheduler.submit(evaluation)

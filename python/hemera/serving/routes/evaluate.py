@@ -7,6 +7,7 @@ import functools
 
 from fastapi import APIRouter, Request, Response
 
+from hemera.inputs.named_files import named, opened
 from hemera.serving.routes.answering import Work, answer, counted
 from hemera.serving.routes.clients import ClientName
 from hemera.serving.routes.schemas import FILES, REQUEST_OF_FILES, problems
@@ -30,15 +31,27 @@ router = APIRouter()
 async def evaluate(model: str, request: Request, client: ClientName) -> Response:
     """Evaluate a model on encrypted inputs: the file of the only one, or a part for each by its name. The
     answer has the outputs in the same way. A request whose header `Hemera-Model` has another digest than the
-    model's description is refused (409, `model_changed`) before its body is read."""
+    model's description is refused (409, `model_changed`) before its body is read. The files of a request may
+    name the model as well; then those of the answer do."""
     state = state_of(request)
     package = state.service.model(model)
+    digests: set[str] = set()
+
+    def open_files(files: dict[str, bytes]) -> dict[str, bytes]:
+        found, told = opened(files)
+        digests.update(told)
+        for each in told:
+            state.service.require_digest(package, each)
+        return found
+
     measure = functools.partial(state.service.memory_of, package, client)
     request.state.digest = package.digest
     with counted(state, package.name) as answered:
         state.service.require_digest(package, request.headers.get(MODEL_HEADER))
-        work = Work(package.name, package.inputs[0].name, measure)
+        work = Work(package.name, package.inputs[0].name, measure, open=open_files)
         evaluation, files = await answer(state, request, client, work)
+        if digests:
+            files = {name: named(data, package.digest) for name, data in files.items()}
         kind, pieces = write_body(files)
         headers = {
             "Hemera-Batch": str(evaluation.batch),
