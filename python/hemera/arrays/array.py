@@ -22,6 +22,7 @@ from hemera.arrays.missing import missing
 from hemera.arrays.recorded import Axis, Recorded, moved, needs_values
 from hemera.circuits import Function
 from hemera.errors import MismatchError
+from hemera.inputs.plain import refuse_missing
 
 __all__ = ["Array"]
 
@@ -387,12 +388,14 @@ class Array(Recorded):
         """Elements by plain integers."""
         if isinstance(indices, Recorded):
             raise needs_values("an encrypted index asks for them")
+        refuse_missing(indices, "an index")
         return self._moved(lambda x: x.take(indices, axis), is_view=False)
 
     def compress(self, condition: Any, axis: int | None = None) -> Array:
         """Elements by a plain mask."""
         if isinstance(condition, Recorded):
             raise needs_values("an encrypted mask asks for them")
+        refuse_missing(condition, "a mask")
         return self._moved(lambda x: x.compress(condition, axis), is_view=False)
 
     def copy(self) -> Array:
@@ -404,6 +407,7 @@ class Array(Recorded):
         parts = index if isinstance(index, tuple) else (index,)
         if any(isinstance(part, Recorded) for part in parts):
             raise needs_values("an encrypted index asks for them; (x * mask).sum() selects by a mask")
+        refuse_missing(parts, "an index")
         # A number of NumPy's arrays is no view, but for x[..., at].
         is_basic = all(
             part is None or part is Ellipsis or isinstance(part, (slice, int, np.integer)) for part in parts

@@ -13,6 +13,7 @@ from hemera.arrays import comparisons, contraction, elementwise, order, statisti
 from hemera.arrays.kinds import DTYPES, are_truths, kind_of, of_numbers
 from hemera.arrays.numpy_ufuncs import IN_PLACE, OTHERWISE
 from hemera.arrays.recorded import Recorded, axes_of, moved, needs_values
+from hemera.inputs.plain import refuse_missing
 
 __all__ = ["COMPUTING", "MOVING", "of_function", "running_sums"]
 
@@ -509,7 +510,9 @@ COMPUTING: dict[Function, Function] = {
 
 
 def of_function(function: Function, arguments: Sequence[Any], options: Mapping[str, Any]) -> Any:
-    """What NumPy's `__array_function__` gives. TypeError for functions that are not there."""
+    """What NumPy's `__array_function__` gives. TypeError for functions that are not there, and ParameterError
+    for missing values."""
+    refuse_missing([*arguments, *options.values()], f"np.{function.__name__}")
     if function in COMPUTING:
         own = COMPUTING[function]
         _require_options(function.__name__, own, arguments, options)

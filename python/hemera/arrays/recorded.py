@@ -15,6 +15,7 @@ from hemera.arrays.recorder import MOST_ELEMENTS, Recorder
 from hemera.arrays.sparse_map import SparseMap
 from hemera.circuits import Function
 from hemera.errors import MismatchError, ParameterError
+from hemera.inputs.plain import refuse_missing
 
 __all__ = [
     "A",
@@ -262,6 +263,7 @@ def as_operand(value: Any, like: A) -> A | Values | None:
         if value._recorder is not like._recorder:
             raise TypeError("the array belongs to another program")
         return value  # type: ignore[return-value]
+    refuse_missing(value, "array operand")
     try:
         plain = np.asarray(value)
     except (TypeError, ValueError):

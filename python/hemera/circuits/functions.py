@@ -14,6 +14,7 @@ from hemera import _core
 from hemera._process import Lock
 from hemera.circuits.handles import ValueT, evaluated, is_value
 from hemera.circuits.plans import ClearPlan
+from hemera.inputs.plain import plain_array
 
 if TYPE_CHECKING:
     from hemera.circuits.handles import Context, Evaluator
@@ -135,7 +136,7 @@ class Function:
             ParameterError: if the number of inputs, or of slots, is another one.
             RangeError: if a value is outside of its interval, or not finite.
         """
-        given = [np.asarray(value) for value in values]
+        given = [plain_array(value, "evaluate_clear") for value in values]
         if len(given) != len(self.intervals):
             raise _core.ParameterError(
                 f"{self._name} takes {len(self.intervals)} values, and {len(given)} were given"
@@ -329,7 +330,7 @@ class Polynomial(Function):
         error: float = 0,
         name: str | None = None,
     ) -> None:
-        given = np.asarray(coefficients)
+        given = plain_array(coefficients, "coefficients")
         axes = given.ndim - per_slot
         if axes not in (1, 2) or given.size == 0 or given.dtype.kind not in "biufc":
             raise _core.ParameterError(

@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from hemera import _core
 from hemera.circuits.matrices import vectors_of
 from hemera.circuits.slots import SlotPlan
+from hemera.inputs.plain import plain_array
 
 if TYPE_CHECKING:
     from hemera.circuits.handles import Context
@@ -92,7 +93,7 @@ class LinearTransform(SlotPlan):
         own_keys: bool = False,
         wrapped: bool | None = None,
     ) -> None:
-        given = np.asarray(matrix)
+        given = plain_array(matrix, "a matrix")
         if given.ndim != 2:
             raise _core.ParameterError(
                 f"a linear transform needs a matrix of two axes, not an array of shape {given.shape}"
@@ -201,7 +202,7 @@ class LinearTransform(SlotPlan):
         )
         extents = (operator.index(shape[0]), operator.index(shape[1]))
         count = options.checked(params, extents, slots)
-        given = np.asarray(values)
+        given = plain_array(values, "evaluate_clear")
         row, column = _indices(rows, "rows"), _indices(columns, "columns")
         if given.ndim != 1 or row.shape != given.shape or column.shape != given.shape:
             raise _core.ParameterError(
@@ -310,7 +311,7 @@ def diagonals_by_number(diagonals: Mapping[int, ArrayLike], slots: int) -> tuple
     found = _core.MatrixDiagonals()
     is_complex = False
     for number, entries in diagonals.items():
-        given = np.asarray(entries)
+        given = plain_array(entries, "entries")
         if given.ndim == 0:
             given = given.reshape(1)
         elif given.shape != (slots,):
@@ -406,7 +407,7 @@ def _numbers(given: NDArray[Any]) -> Numbers:
 
 def _indices(given: ArrayLike, what: str) -> NDArray[np.int64]:
     """Rows or columns. TypeError unless they are integers."""
-    found = np.asarray(given)
+    found = plain_array(given, "a matrix")
     if found.dtype.kind not in "iu" and found.size:
         raise TypeError(f"{what} of entries are integers, not of type {found.dtype}")
     return np.ascontiguousarray(found, dtype=np.int64)

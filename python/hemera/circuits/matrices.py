@@ -11,6 +11,7 @@ from hemera import _core
 from hemera.circuits.handles import ValueT, evaluated
 from hemera.circuits.needs import size_text
 from hemera.circuits.plans import ClearPlan
+from hemera.inputs.plain import plain_array
 from hemera.parameters import require_naturals
 
 if TYPE_CHECKING:
@@ -54,7 +55,7 @@ class EncryptedProduct(ClearPlan):
 def vectors_of(values: ArrayLike, columns: int) -> Matrix:
     """Complex vectors of shape (..., columns), factors of a matrix. ParameterError if the shape is another
     one."""
-    found = np.asarray(values, dtype=np.complex128)
+    found = plain_array(values, "a matrix", np.complex128)
     if found.ndim == 0 or found.shape[-1] != columns:
         raise _core.ParameterError(
             f"a matrix of {columns} columns does not multiply values of shape {found.shape}; the last "
@@ -70,7 +71,7 @@ def _typed_as(given: ArrayLike, packed: Matrix) -> Packed:
 
 def _matrix(values: ArrayLike, rows: int, columns: int) -> Matrix:
     """A matrix of complex numbers. ParameterError if the shape is another one."""
-    found = np.ascontiguousarray(values, dtype=np.complex128)
+    found = np.ascontiguousarray(plain_array(values, "a matrix"), dtype=np.complex128)
     if found.shape != (rows, columns):
         raise _core.ParameterError(f"a matrix of shape {found.shape}, where ({rows}, {columns}) is planned")
     return found
@@ -249,7 +250,7 @@ class MatrixProduct(EncryptedProduct):
 
     def _filled(self, matrices: ArrayLike) -> Matrix:
         """The matrices with zeros after their last row and column."""
-        given = np.asarray(matrices, dtype=np.complex128)
+        given = plain_array(matrices, "matrices", np.complex128)
         if given.ndim < 2 or max(given.shape[-2:]) > self._size:
             raise _core.ParameterError(
                 f"matrices of shape {given.shape} do not fit {self._size} x {self._size}; the last two axes "
@@ -334,7 +335,7 @@ class MatrixBatchProduct(EncryptedProduct):
 
     def _filled(self, matrices: ArrayLike) -> Matrix:
         """As many matrices as there are pairs, with zeros after the last one, its rows and its columns."""
-        given = np.asarray(matrices, dtype=np.complex128)
+        given = plain_array(matrices, "matrices", np.complex128)
         whole = np.zeros((self.pairs, self._size, self._size), dtype=np.complex128)
         if given.ndim != 3 or any(x > y for x, y in zip(given.shape, whole.shape, strict=True)):
             raise _core.ParameterError(
@@ -360,7 +361,7 @@ def real_matrix(values: ArrayLike, operation: str) -> NDArray[np.float64]:
         TypeError: for complex numbers, or none.
         MismatchError: for another number of axes than two.
     """
-    given = np.asarray(values)
+    given = plain_array(values, "a matrix")
     if given.dtype.kind not in "biuf":
         raise TypeError(
             f"{operation} takes a matrix of real numbers, not of {given.dtype}; multiply by the real and the "
@@ -481,7 +482,7 @@ class PlainMatrixProduct(RowsProduct):
     def evaluate_clear(self, x: ArrayLike) -> NDArray[np.complex128]:
         """The product with the rounded weights in the clear, with `x` of shape (columns, ...). MismatchError
         if the shape is another one."""
-        given = np.asarray(x, dtype=np.complex128)
+        given = plain_array(x, "vectors", np.complex128)
         if given.ndim == 0 or given.shape[0] != self._shape[1]:
             raise _core.MismatchError(
                 f"a matrix of shape {self._shape} and values of shape {given.shape} do not fit; their first "

@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike
 from hemera import _core
 from hemera.circuits.matrices import Matrix, RowsProduct, real_matrix
 from hemera.circuits.needs import size_text
+from hemera.inputs.plain import plain_array
 from hemera.parameters import require_naturals
 
 if TYPE_CHECKING:
@@ -96,7 +97,7 @@ class PackedRowsProduct(RowsProduct):
     def pack(self, x: ArrayLike) -> Matrix:
         """A matrix of shape (rows, vectors), of any rows, for encryption: a complex array of shape
         (ciphertexts, slots). MismatchError if the shape is another one."""
-        given = np.asarray(x, dtype=np.complex128)
+        given = plain_array(x, "vectors", np.complex128)
         if given.ndim != 2 or given.shape[1] != self._vectors or len(given) == 0:
             raise _core.MismatchError(
                 f"a matrix of shape {given.shape} has no rows of {self._vectors} vectors; its shape is "
@@ -117,7 +118,7 @@ class PackedRowsProduct(RowsProduct):
     def evaluate_clear(self, x: ArrayLike) -> Matrix:
         """The product with the rounded weights in the clear, with `x` of shape (columns, vectors).
         MismatchError if the shape is another one."""
-        given = np.asarray(x, dtype=np.complex128)
+        given = plain_array(x, "vectors", np.complex128)
         expected = (self._shape[1], self._vectors)
         if given.shape != expected:
             raise _core.MismatchError(f"values of shape {given.shape}; the matrix multiplies {expected}")

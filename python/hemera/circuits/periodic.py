@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from hemera import _core
 from hemera.circuits.matrices import Matrix, RowsProduct, real_matrix
+from hemera.inputs.plain import plain_array
 from hemera.parameters import require_naturals
 
 if TYPE_CHECKING:
@@ -93,7 +94,7 @@ class PeriodicTransform(RowsProduct):
     def pack(self, x: ArrayLike) -> NDArray[np.float64] | Matrix:
         """Vectors of shape (vectors, entries), of any number of entries, for encryption: an array of shape
         (ciphertexts, slots). MismatchError if the shape is another one."""
-        given = np.asarray(x)
+        given = plain_array(x, "vectors")
         if given.ndim != 2 or len(given) != self.vectors or given.shape[1] == 0:
             raise _core.MismatchError(
                 f"an array of shape {given.shape} has no {self.vectors} vectors; its shape is "

@@ -16,6 +16,7 @@ from hemera.circuits.elementary import compare
 from hemera.circuits.functions import Interval, Polynomial, tolerance_of
 from hemera.circuits.handles import is_value
 from hemera.inputs.arguments import as_integer, described
+from hemera.inputs.plain import plain_array
 
 __all__ = ["Argmax", "Softmax", "VectorFunction", "argmax", "softmax"]
 
@@ -116,7 +117,7 @@ class VectorFunction(ABC):
         warn_of_interval(self._name, low, high)
 
     def _clear(self, values: ArrayLike) -> NDArray[np.float64]:
-        given = np.asarray(values, dtype=np.float64)
+        given = plain_array(values, "evaluate_clear", np.float64)
         if given.ndim == 0 or given.shape[-1] != self._count:
             raise _core.ParameterError(
                 f"{self._name} of {self._count} values does not take an array of shape {given.shape}; its "

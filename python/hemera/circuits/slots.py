@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 from hemera import _core
 from hemera.circuits.handles import ValueT, evaluated
 from hemera.circuits.plans import ClearPlan
+from hemera.inputs.plain import plain_array
 from hemera.parameters import require_naturals
 
 if TYPE_CHECKING:
@@ -206,7 +207,7 @@ class Mask(SlotCircuit):
     """
 
     def __init__(self, kept: ArrayLike, params: Parameters, *, level: int | None = None) -> None:
-        flags = np.asarray(kept)
+        flags = plain_array(kept, "kept slots")
         if flags.ndim != 1 or flags.dtype != np.bool_:
             raise _core.ParameterError(
                 f"a mask is an array of booleans, one for each slot, not of {flags.dtype} and of shape "

@@ -42,6 +42,7 @@ from hemera.compiler.results import named_results
 from hemera.compiler.specs import ArraySpec, spec_of
 from hemera.compiler.tiles import require_samples, require_tiles
 from hemera.errors import LevelError, MismatchError, ParameterError, RangeError
+from hemera.inputs.plain import plain_array
 from hemera.inputs.progress import Progress
 from hemera.parameters import Parameters
 from hemera.serving.encodings import Arrays
@@ -223,7 +224,7 @@ class Compiled(Packaged):
     def _given(self, samples: Sequence[Any]) -> list[Values]:
         """Samples of the inputs as arrays. MismatchError for other shapes."""
         exact = self.params.scheme != "ckks"
-        given = [np.asarray(each) if exact else np.asarray(each, np.float64) for each in samples]
+        given = [plain_array(each, "samples", None if exact else np.float64) for each in samples]
         shapes = [each.shape[1:] for each in given]
         if shapes != [spec.shape for spec in self._specs] or len({len(each) for each in given}) != 1:
             raise MismatchError(
@@ -464,4 +465,4 @@ def _examples(given: Any, count: int) -> list[Values | None]:
     listed = [given] if count == 1 and not isinstance(given, (list, tuple)) else list(given)
     if len(listed) != count:
         raise ParameterError(f"calibrate has samples of {len(listed)} inputs, and there are {count}")
-    return [np.asarray(each, np.float64) for each in listed]
+    return [plain_array(each, "calibrate", np.float64) for each in listed]

@@ -19,6 +19,7 @@ from hemera.compiler import compiled
 from hemera.compiler.compiled import Compiled
 from hemera.compiler.specs import ArraySpec, spec_of
 from hemera.errors import ParameterError, RangeError
+from hemera.inputs.plain import plain_array
 
 __all__ = ["EagerArray", "array", "compile_arrays", "compute", "is_of_arrays"]
 
@@ -94,7 +95,7 @@ def array(
         >>> float(ages.mean().decrypt().round(3))
         30.0
     """
-    plain = np.asarray(values)
+    plain = plain_array(values, "array")
     if plain.dtype.kind not in "biuf":
         raise TypeError(f"array takes real numbers, not {plain.dtype}")
     if plain.dtype.kind == "b":

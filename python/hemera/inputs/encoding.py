@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from hemera import _core
 from hemera.inputs.arguments import described
+from hemera.inputs.plain import plain_array, refuse_missing
 
 PAIR = np.dtype([("value", np.float64), ("rest", np.float64)])
 """A real number as the sum of a double and of what it leaves, some 106 bits."""
@@ -50,7 +51,7 @@ def as_integers(values: ArrayLike, what: str, scheme: str) -> NDArray[np.int64]:
 
 def as_numbers(values: ArrayLike, what: str) -> NDArray[Any]:
     """An array of numbers. TypeError if it is none, MismatchError if it has no axis or no value."""
-    array = np.asarray(values)
+    array = plain_array(values, what)
     if array.dtype.kind not in "biufc" and not is_pair(array.dtype):
         raise TypeError(f"{what}: an array of numbers is needed, not one of {array.dtype}")
     if array.ndim == 0 or array.size == 0:
@@ -102,6 +103,7 @@ def power_of_two(count: int) -> int:
 def as_number(value: object) -> int | float | complex | None:
     """`value` as a plain number (also from a NumPy scalar or an array without axes); None if it is none."""
     if isinstance(value, (np.generic, np.ndarray)) and value.ndim == 0:
+        refuse_missing(value, "a number")
         value = value.item()
     if isinstance(value, (bool, numbers.Integral)):
         return int(value)

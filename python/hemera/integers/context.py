@@ -16,6 +16,7 @@ from hemera._process import cached_property
 from hemera.circuits import Bootstrap, LinearTransform
 from hemera.ckks import Parameters
 from hemera.inputs.arguments import as_integer, described
+from hemera.inputs.plain import plain_array
 from hemera.inputs.source import Source, read_bytes
 from hemera.integers import conversion, files, operations
 from hemera.integers.array import Booleans, Integers
@@ -232,7 +233,7 @@ class Context:
             LevelError: if there are not so many levels.
         """
         left = self.levels if levels is None else self._as_levels(levels, "encrypt")
-        given = np.ascontiguousarray(values)
+        given = np.ascontiguousarray(plain_array(values, "encrypt"))
         dtype = integer_type(given.dtype, self._bits)
         shape = np.shape(values)
         constants = getattr(self._of_thread, "constants", None)

@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike
 
 from hemera import _core
 from hemera.inputs.arguments import described
+from hemera.inputs.plain import plain_array
 from hemera.integers import operations, overflow
 from hemera.integers.array import Booleans, Integers, require_integers
 from hemera.integers.layout import BASE
@@ -26,7 +27,7 @@ def where(condition: Booleans, a: Any, b: Any) -> Integers:
         raise TypeError(f"where: the condition is an array of encrypted booleans, not {described(condition)}")
     context = condition.context
     if not isinstance(a, Integers) and not isinstance(b, Integers):
-        both = np.asarray(a), np.asarray(b)
+        both = plain_array(a, "where"), plain_array(b, "where")
         dtype = common_type("where", both[0].dtype, both[1].dtype)
         if all(isinstance(x, int) for x in (a, b)):
             dtype = np.dtype(f"i{context.bits // 8}")
@@ -134,7 +135,7 @@ class Table:
     """
 
     def __init__(self, values: ArrayLike) -> None:
-        entries = np.array(values)
+        entries = np.array(plain_array(values, "a table"))
         if entries.dtype.kind not in "iu":
             raise TypeError(f"a table of {entries.dtype}; its entries are integers")
         if entries.ndim != 1 or len(entries) not in (BASE, BASE * BASE):

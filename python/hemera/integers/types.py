@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from hemera import _core
 from hemera.inputs.arguments import described
+from hemera.inputs.plain import plain_array
 from hemera.integers.layout import DIGIT_BITS
 
 DType = np.dtype[Any]
@@ -110,7 +111,7 @@ def plain_operand(operation: str, value: object, dtype: DType) -> NDArray[Any]:
             raise OverflowError(f"Python integer {value} out of bounds for {dtype}")
         return np.asarray(value, dtype)
     if isinstance(value, (np.ndarray, np.integer, list)):
-        found = np.asarray(value)
+        found = plain_array(value, operation)
         if found.dtype.kind in "iu":
             return found
         if found.dtype.kind == "f":

@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike
 from hemera import _core
 from hemera.inputs.arguments import checks_its_arguments, in_own_words
 from hemera.inputs.encoding import as_doubles, as_number
+from hemera.inputs.plain import plain_array
 from hemera.objects.ciphertext import Ciphertext, Operand, Plaintext, all_parts
 from hemera.objects.circuit_evaluator import CircuitEvaluator
 from hemera.objects.operands import broadcast_shape, fitted, require_slots, reshaped, spread
@@ -235,7 +236,7 @@ class ArithmeticEvaluator(CircuitEvaluator):
 
 def _of_floats(values: object) -> ArrayLike:
     """Fractions and decimals as floats; all else as it is."""
-    array = np.asarray(values)
+    array = plain_array(values, "array operand")
     if array.dtype != np.object_:
         return array
     is_real = all(as_number(each) is not None and not isinstance(each, complex) for each in array.flat)

@@ -17,6 +17,7 @@ from hemera.circuits.plans import Plan
 from hemera.inputs.arguments import as_extents, in_own_words, require_type
 from hemera.inputs.array_protocols import NotAnArray
 from hemera.inputs.encoding import as_number
+from hemera.inputs.plain import plain_array
 from hemera.objects.array_hints import IN_PLACE_OF_ABS, IN_PLACE_OF_ATTRIBUTES, IN_PLACE_OF_NUMPY
 from hemera.objects.stored import Belonging, Stored
 
@@ -369,7 +370,7 @@ class Ciphertext(_Message):
 
     def __rmatmul__(self, other: ArrayLike) -> Ciphertext:
         """A plain matrix (CKKS), or a plain vector, times each vector."""
-        return self._evaluator.matmul(self, np.asarray(other).T)
+        return self._evaluator.matmul(self, plain_array(other, "matmul").T)
 
     def dot(self, other: Operand) -> Ciphertext:
         """The inner product with a vector, encrypted or plain, in every slot: (self * other).sum(). With a

@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from hemera import _core
 from hemera.inputs.arguments import described, in_own_words, require_type
 from hemera.inputs.array_protocols import NotAnArray
+from hemera.inputs.plain import plain_array
 from hemera.objects.ciphertext import Ciphertext
 
 if TYPE_CHECKING:
@@ -76,7 +77,7 @@ class EncryptedMatrix(NotAnArray):
             ParameterError: if values are too large.
             TypeError: if values are no numbers of the scheme.
         """
-        given = np.asarray(values)
+        given = plain_array(values, "a matrix")
         if given.ndim != 2 or given.size == 0:
             raise _core.MismatchError(
                 f"a matrix has two axes and an element, and this array has shape {given.shape}"
@@ -135,7 +136,7 @@ class EncryptedMatrix(NotAnArray):
                 "both matrices are encrypted, and their rows are ciphertexts: hm.array(x) @ hm.array(y) "
                 "takes the best way, hm.circuits.MatrixBatchProduct many pairs, and MatrixProduct one"
             )
-        given = np.asarray(matrix)
+        given = plain_array(matrix, "a matrix")
         if given.ndim != 2 or given.shape[0] != self._columns:
             raise _core.MismatchError(
                 f"matrices of shapes {self.shape} and {given.shape} do not fit; the second one needs "
@@ -196,7 +197,7 @@ class EncryptedMatrix(NotAnArray):
             return other.ciphertexts
         if isinstance(other, Ciphertext):
             raise TypeError("an encrypted matrix goes with encrypted matrices, numbers and arrays")
-        given = np.asarray(other)
+        given = plain_array(other, "array operand")
         if given.ndim == 0:
             return other
         try:

@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from hemera import _core
 from hemera.circuits import Bootstrap, IntegerBootstrap, LinearTransform
 from hemera.inputs.arguments import described, in_own_words, require_type
+from hemera.inputs.plain import plain_array
 from hemera.inputs.source import Source
 from hemera.objects.arithmetic import ArithmeticEvaluator
 from hemera.objects.ciphertext import Ciphertext, Operand, Plaintext, native_of
@@ -302,7 +303,7 @@ class Evaluator(ArithmeticEvaluator):
             )
         if isinstance(b, (Ciphertext, Plaintext)):
             return self.sum(self.multiply(a, b), out=out)
-        matrix = np.asarray(b)
+        matrix = plain_array(b, "matmul")
         if matrix.ndim == 1:
             return self.sum(self.multiply(a, self._vector("matmul", matrix, a)), out=out)
         if matrix.ndim != 2 or self._context.params.scheme != "ckks":

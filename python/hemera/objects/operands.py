@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from hemera import _core
 from hemera.inputs.arguments import as_integer, described
+from hemera.inputs.plain import plain_array
 
 __all__ = [
     "batch_axis",
@@ -121,7 +122,7 @@ def batch_axis(operation: str, shape: tuple[int, ...], axis: int) -> int | None:
 
 def integers_of_16_bits(matrix: object) -> NDArray[np.int16]:
     """A matrix for BFV and BGV. Errors as `Evaluator.multiply_rows`."""
-    given = np.asarray(matrix)
+    given = plain_array(matrix, "multiply_rows")
     if given.dtype.kind not in "biu":
         raise TypeError(
             "multiply_rows: BFV and BGV take a matrix of integers, not "

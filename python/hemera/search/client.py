@@ -16,6 +16,7 @@ from hemera._process import OfProcess
 from hemera.errors import FormatError, MismatchError, NoiseError, ParameterError
 from hemera.inputs.arguments import as_integer, in_own_words
 from hemera.inputs.fields import Kind, Whole
+from hemera.inputs.plain import plain_array
 from hemera.objects.keys import Keys
 from hemera.search import quantization, wire
 from hemera.search.any_client import AnyClient
@@ -228,7 +229,7 @@ class Client(AnyClient[Settings, _Asked]):
             ParameterError: if no prepared query is left, or there are several queries for one.
             TypeError: if x has other numbers.
         """
-        given = np.asarray(x)
+        given = plain_array(x, "a query")
         queries = given[None] if given.ndim == 1 else given
         integers, shift, norms = quantization.message(queries, self._settings)
         if prepared:

@@ -13,6 +13,7 @@ from hemera import _core
 from hemera.errors import FormatError, RangeError
 from hemera.inputs.arguments import in_own_words, require_type
 from hemera.inputs.fields import Kind, Whole
+from hemera.inputs.plain import plain_array
 from hemera.objects.keys import Keys
 from hemera.search import quantization, wire
 from hemera.search.base import Asked, BaseIndex
@@ -229,7 +230,7 @@ class EncryptedIndex(BaseIndex):
                     "an encrypted query is answered by its owner's keys: query(query, client.keys)"
                 )
             return self.query_many([(query, keys)])[0]
-        given = np.asarray(query)
+        given = plain_array(query, "a query")
         queries = given[None] if given.ndim == 1 else given
         integers, factor, norms = _in_clear(queries, settings)
         with self._searching():

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from hemera.errors import MismatchError, ParameterError, RangeError
+from hemera.inputs.plain import plain_array
 from hemera.search.any_settings import Metric, require_scores
 from hemera.search.settings import LARGEST_ENTRY, Settings
 
@@ -19,7 +20,7 @@ _SQUARE_BITS = 20
 def as_vectors(vectors: ArrayLike, what: str) -> NDArray[Any]:
     """Vectors as an array [rows, dims] of int8 or float64. TypeError for other numbers, MismatchError for
     other shapes, RangeError for numbers that are not finite."""
-    given = np.asarray(vectors)
+    given = plain_array(vectors, what)
     if given.dtype.kind == "f" and given.dtype.itemsize > 8:
         with np.errstate(over="ignore"):  # infinite, which is refused
             given = given.astype(np.float64)

@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from hemera.errors import FormatError, MismatchError, ParameterError
 from hemera.inputs.arguments import require_type
 from hemera.inputs.fields import Kind, Whole
+from hemera.inputs.plain import plain_array
 from hemera.objects.context import Context
 from hemera.objects.keys import Keys
 from hemera.search import wire
@@ -84,7 +85,7 @@ def keys_of(keys: bytes | Keys, context: Context, operation: str) -> Keys:
 
 def as_ids(ids: ArrayLike) -> NDArray[np.int64]:
     """Ids in one axis. TypeError for other numbers, ParameterError for those out of their range."""
-    given = np.asarray(ids)
+    given = plain_array(ids, "ids")
     if given.ndim != 1 or (given.dtype.kind not in "iu" and given.size):
         raise TypeError(f"ids are integers in one axis, not {given.dtype} of shape {given.shape}")
     if given.size and (given.min() < 0 or given.max() >= IDS):

@@ -18,6 +18,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from hemera import ckks
 from hemera.errors import FileError, FormatError, MismatchError, ParameterError
+from hemera.inputs.plain import plain_array
 from hemera.serving.agreement import of_library, require_agreement, thinned
 from hemera.serving.encodings import Rows, column_ranges, finite_rows
 from hemera.serving.estimators import Results, read_features, read_scores, steps_of
@@ -79,7 +80,7 @@ class LinearModel:
     ) -> LinearModel:
         """From arrays, checked. MismatchError for shapes that do not fit, ParameterError for values that are
         not finite or a deviation of 0."""
-        weights = np.atleast_2d(np.asarray(coefficients, np.float64))
+        weights = np.atleast_2d(plain_array(coefficients, "coefficients", np.float64))
         scores, features = weights.shape if weights.ndim == 2 else (0, 0)
 
         def spread(values: ArrayLike | None, count: int) -> Any:
@@ -163,7 +164,7 @@ class LinearModel:
 
     def scores(self, rows: ArrayLike) -> Floats:
         """The scores in the clear, shape (rows, scores)."""
-        values = np.asarray(rows, np.float64)
+        values = plain_array(rows, "rows", np.float64)
         if self.low is not None:
             values = np.clip(values, self.low, self.high)
         return np.asarray((values - self.mean) / self.deviation @ self.coefficients.T + self.intercept)

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from hemera.inputs.plain import plain_array
 from hemera.search.ranks import TopClient
 from hemera.search.thresholds import Matches, ThresholdClient
 from hemera.search.thresholds.circuit import Want
@@ -55,7 +56,7 @@ class RemoteThresholdIndex(AnyRemoteIndex[ThresholdClient]):
     def count(self, x: ArrayLike, threshold: ArrayLike) -> NDArray[np.float64]:
         """The number of rows above a threshold, or above each of several: [thresholds], as
         `hemera.search.ThresholdClient.decrypt_count` tells it. Raises as `query`."""
-        levels = np.asarray(threshold)
+        levels = plain_array(threshold, "a threshold")
         at_once = self._thresholds
         if levels.ndim != 1 or len(levels) <= at_once:
             sent = self._client.query(x, threshold, "count")

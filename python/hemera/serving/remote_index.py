@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 from hemera._process import Lock
 from hemera.errors import FormatError
 from hemera.inputs.arguments import as_integer
+from hemera.inputs.plain import plain_array
 from hemera.inputs.source import Source
 from hemera.parameters import require_security
 from hemera.search.any_client import AnyClient
@@ -181,7 +182,7 @@ class RemoteIndex(AnyRemoteIndex[Client]):
             MismatchError, ParameterError, RangeError, TypeError: for a query that the index does not take.
             ServerError: when the server refuses, is not to be reached, or remains too busy.
         """
-        given = np.asarray(x)
+        given = plain_array(x, "a query")
         parts = (
             [given] if given.ndim < 2 else [given[at : at + self._most] for at in _steps(given, self._most)]
         )

@@ -15,6 +15,7 @@ from hemera.errors import MismatchError, ParameterError
 from hemera.inputs.arguments import described
 from hemera.inputs.array_protocols import NotAnArray
 from hemera.inputs.encoding import as_number
+from hemera.inputs.plain import plain_array
 from hemera.serving import operations as op
 from hemera.serving.constants import Constant, array_of, real_number
 from hemera.serving.operations import Operation
@@ -112,7 +113,7 @@ class Symbol(NotAnArray):
 
     def _vector(self, number: complex | Array) -> Array:
         """A number, or an array of shape (..., 1), in each filled slot, and 0 in the others."""
-        values = np.asarray(number)
+        values = plain_array(number, "array operand")
         vector = np.zeros((*values.shape[:-1], self.slots), values.dtype)
         vector[..., : self.filled] = values
         return vector

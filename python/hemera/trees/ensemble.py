@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hemera.errors import ParameterError
+from hemera.inputs.plain import plain_array
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
@@ -163,7 +164,7 @@ def require_depth(depth: int) -> None:
 def prepared(rows: NDArray[Any], single: bool, *, missing: bool = False) -> Floats:
     """Rows as a library compares them. ParameterError if a value is infinite, or is missing and `missing` is
     False."""
-    values = np.asarray(rows, dtype=np.float64)
+    values = plain_array(rows, "rows", np.float64)
     if np.isinf(values).any():
         raise ParameterError("the rows have infinite values; replace them before training and scoring")
     if not missing and np.isnan(values).any():

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hemera.errors import FormatError, MismatchError, ParameterError
+from hemera.inputs.plain import plain_array
 from hemera.trees.ensemble import (
     LOWEST,
     Ensemble,
@@ -114,7 +115,7 @@ class Quantiser:
         `bins(rows)` has these edges, which reveal something of the rows and nothing of the model."""
         if not 2 <= bins <= MAX_EDGES + 1:
             raise ParameterError(f"a feature has 2 to {MAX_EDGES + 1} bins, not {bins}")
-        values = np.asarray(rows, float)
+        values = plain_array(rows, "rows", float)
         empty = np.flatnonzero(np.isnan(values).all(axis=0))
         if len(empty):
             raise ParameterError(f"feature {empty[0]} has no value in any row; leave it out")

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
+from hemera.inputs.plain import plain_array
 from hemera.objects.ciphertext import Plaintext
 from hemera.objects.context import Context
 
@@ -42,7 +43,7 @@ class ClearValues:
 
 def as_reals(values: object) -> NDArray[np.float64]:
     """Orion's lists of numbers, of shape (count,)."""
-    return np.asarray(values, dtype=np.float64).reshape(-1)
+    return plain_array(values, "a vector", np.float64).reshape(-1)
 
 
 def as_bytes(data: bytes) -> tuple[NDArray[np.uint8], None]:

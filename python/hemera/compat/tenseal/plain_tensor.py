@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from hemera.compat.tenseal.messages import read_message, write_message
 from hemera.errors import FormatError, MismatchError, ParameterError
 from hemera.inputs.fields import damaged
+from hemera.inputs.plain import plain_array
 
 __all__ = ["PlainTensor", "as_array"]
 
@@ -34,7 +35,8 @@ class PlainTensor:
 
     def __init__(self, tensor: Any, shape: Sequence[int] | None = None, dtype: str = "float") -> None:
         try:
-            values = np.array(tensor.numpy() if isinstance(tensor, PlainTensor) else tensor, _type_of(dtype))
+            given = tensor.numpy() if isinstance(tensor, PlainTensor) else plain_array(tensor, "a tensor")
+            values = np.array(given, _type_of(dtype))
         except (TypeError, ValueError) as error:
             if dtype not in _TYPES:
                 raise

@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from hemera.errors import MismatchError, NoiseError, ParameterError
 from hemera.inputs.arguments import as_integer, in_own_words
+from hemera.inputs.plain import plain_array
 from hemera.objects.cost import Cost
 from hemera.search import quantization
 from hemera.search.any_settings import AnySettings, Metric
@@ -164,7 +165,7 @@ class ThresholdClient(ComparingClient[ThresholdSettings, _Waiting]):
         settings = self._settings
         require_want(want, settings)
         asked = Asked.of(x, settings)
-        levels = np.asarray(threshold, np.float64)
+        levels = plain_array(threshold, "a threshold", np.float64)
         if levels.ndim > 1 or levels.size == 0 or (want != "count" and levels.size != 1):
             raise ParameterError(f"a query for the {want} of rows has no {levels.shape} thresholds")
         if levels.size > MOST_THRESHOLDS:

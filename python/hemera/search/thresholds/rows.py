@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from hemera.errors import FormatError, MismatchError, ParameterError, RangeError
+from hemera.inputs.plain import plain_array
 from hemera.search import quantization
 from hemera.search.any_settings import Metric
 from hemera.search.thresholds.settings import ThresholdSettings, rows_of_block
@@ -97,7 +98,7 @@ def require_scaled(
 
 
 def _as_numbers(payloads: ArrayLike) -> NDArray[np.float64]:
-    numbers = np.asarray(payloads)
+    numbers = plain_array(payloads, "payloads")
     if numbers.ndim != 2 or numbers.dtype.kind not in "fiu":
         raise MismatchError(
             f"payloads are real numbers [rows, numbers], not {numbers.dtype} of shape {numbers.shape}"

@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from hemera.errors import MismatchError, ParameterError, RangeError
+from hemera.inputs.plain import plain_array
 from hemera.search import quantization
 from hemera.search.any_settings import require_scores
 from hemera.search.thresholds.settings import ThresholdSettings
@@ -64,7 +65,7 @@ class Asked:
     def of(cls, x: ArrayLike, settings: ThresholdSettings) -> Asked:
         """MismatchError for another shape, RangeError for numbers that are not finite, ParameterError for a
         query of zeros where the metric is "cosine", TypeError for other numbers."""
-        given = np.asarray(x)
+        given = plain_array(x, "a query")
         if given.shape != (settings.dims,):
             raise MismatchError(f"a query has {settings.dims} numbers; the shape is {given.shape}")
         if given.dtype.kind not in "fiu":

@@ -18,6 +18,7 @@ from hemera.arrays.recorder import beside_steps
 from hemera.arrays.sequence_layout import SequenceLayout
 from hemera.arrays.tiling import TiledLayout
 from hemera.errors import FormatError, MismatchError, ParameterError, RangeWarning
+from hemera.inputs.plain import plain_array
 from hemera.serving.encodings.base import (
     Encoding,
     arrays_by_name,
@@ -40,7 +41,7 @@ _Spec = TypeVar("_Spec", InputSpec, OutputSpec)
 def _clipped(given: Any, spec: InputSpec, step: float) -> Floats:
     """Values inside of the range: those outside become its ends, or the nearest multiples of the step in it.
     Warns of them. Infinite and missing ones stay."""
-    values = np.asarray(given, np.float64)
+    values: Floats = plain_array(given, spec.name, np.float64)
     low, high = limits_of(spec)
     outside = (values < low) | (values > high)
     if not (outside.any() and np.isfinite(values).all()):
@@ -114,7 +115,7 @@ class Arrays(Encoding):
 
     def _checked(self, values: Any, spec: InputSpec, step: float | None) -> Array:
         """What is packed. ParameterError for values that the model is not for."""
-        array = np.asarray(values, np.float64)
+        array = plain_array(values, spec.name, np.float64)
         require_range(array, spec)
         if step is not None:
             _require_step(array, spec, step)
@@ -125,7 +126,7 @@ class Arrays(Encoding):
         shapes, or different numbers of samples."""
         if self.samples == 1:
             return given
-        own = [np.asarray(each) for each in given]
+        own = [plain_array(each, "inputs") for each in given]
         arrays = [_samples_first(each, layout) for each, layout in zip(own, self.inputs, strict=True)]
         for whole, array, layout in zip(own, arrays, self.inputs, strict=True):
             shape = self._shape_of(layout)
@@ -260,7 +261,7 @@ def _require_step(values: Array, spec: InputSpec, step: float) -> None:
 def _whole(given: Any, spec: InputSpec, step: int) -> NDArray[np.int64]:
     """Whole numbers as int64. ParameterError for others, for values out of the range, and for values that
     are no multiples of the step."""
-    values = np.asarray(given)
+    values = plain_array(given, spec.name)
     if values.dtype.kind == "O" and all(isinstance(each, (int, np.integer)) for each in values.flat):
         # Python's integers beyond int64 are out of every range.
         values = np.clip(values, -(1 << 62), 1 << 62).astype(np.int64)

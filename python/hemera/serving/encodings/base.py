@@ -14,6 +14,7 @@ from hemera.arrays.pair_layout import PairLayout
 from hemera.arrays.sequence_layout import SequenceLayout
 from hemera.arrays.tiling import TiledLayout
 from hemera.errors import FormatError, MismatchError, ParameterError
+from hemera.inputs.plain import refuse_missing
 from hemera.serving.specs import InputSpec, OutputSpec
 from hemera.serving.values import Array
 
@@ -93,6 +94,7 @@ def finite_rows(given: Any, features: int, what: str) -> Floats:
         ParameterError: for what is no table of numbers, and for missing or infinite values.
         MismatchError: for another shape.
     """
+    refuse_missing(given, what)
     try:
         rows = np.asarray(given, np.float64)
     except (TypeError, ValueError) as error:

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from hemera.errors import MismatchError
+from hemera.inputs.plain import plain_array
 from hemera.serving.encodings.base import (
     Encoding,
     arrays_by_name,
@@ -29,7 +30,7 @@ class Vectors(Encoding):
         given = arrays_by_name(rows, inputs)
         found = []
         for values, spec in zip(given, inputs, strict=True):
-            array = np.asarray(values)
+            array = plain_array(values, spec.name)
             own = (*spec.shape, spec.width)
             if array.shape[-len(own) :] != own:
                 wanted = ", ".join(map(str, own))

@@ -1,0 +1,72 @@
+"""Arrays of other libraries as NumPy's, without what these would drop: masks, and values that are missing."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import DTypeLike, NDArray
+
+from hemera import _core
+
+__all__ = ["plain_array", "refuse_missing"]
+
+_NUMBERS = {bool, int, float, complex}
+
+
+def plain_array(values: Any, what: str, dtype: DTypeLike | None = None) -> NDArray[Any]:
+    """`numpy.asarray` of what a caller gave, which must have a value everywhere.
+
+    Args:
+        what: names the values in errors.
+
+    Raises:
+        ParameterError: for values that are missing: masked ones of NumPy, NA and NaT of pandas, nulls of
+            Arrow and Polars. NaN is a number, which each function refuses or takes itself.
+        TypeError, ValueError: as of NumPy.
+    """
+    refuse_missing(values, what)
+    return np.asarray(values, dtype)
+
+
+def refuse_missing(values: Any, what: str) -> None:
+    """ParameterError for values that are missing: see `plain_array`."""
+    if isinstance(values, np.ndarray):
+        if isinstance(values, np.ma.MaskedArray):
+            _refuse(
+                int(np.count_nonzero(np.ma.getmaskarray(values))), what, "masked", "values.filled(number)"
+            )
+        elif values.dtype == np.object_:
+            _refuse_in(values.ravel().tolist(), what)
+    elif isinstance(values, (list, tuple)):
+        _refuse_in(values, what)
+    elif hasattr(values, "null_count"):  # arrays of Arrow, and series of Polars
+        count = values.null_count
+        _refuse(int(count() if callable(count) else count), what, "missing", "values.fill_null(number)")
+    elif hasattr(values, "isna") and hasattr(values, "fillna"):  # of pandas
+        kinds = list(values.dtypes) if hasattr(values, "columns") else [values.dtype]
+        if not all(isinstance(each, np.dtype) and each.kind in "biufc" for each in kinds):
+            _refuse(int(np.count_nonzero(values.isna())), what, "missing", "values.fillna(number)")
+    elif _is_missing(values):
+        _refuse(1, what, "missing", "a number in its place")
+
+
+def _refuse_in(values: Sequence[Any], what: str) -> None:
+    if not _NUMBERS.issuperset(map(type, values)):
+        for each in values:
+            refuse_missing(each, what)
+
+
+def _is_missing(value: Any) -> bool:
+    """Whether it is NA or NaT. pandas is recognised, and never imported."""
+    kind = type(value)
+    return kind.__module__.startswith("pandas.") and kind.__name__ in ("NAType", "NaTType")
+
+
+def _refuse(count: int, what: str, kind: str, way: str) -> None:
+    if count:
+        told = "1 value is" if count == 1 else f"{count} values are"
+        raise _core.ParameterError(
+            f"{what}: {told} {kind}, which no number stands for; give {way}, or leave them out"
+        )
