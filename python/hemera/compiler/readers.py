@@ -8,6 +8,7 @@ from typing import Any
 
 from hemera.compiler.eager import compile_arrays, is_of_arrays
 from hemera.compiler.tables import TableSpec, compile_table
+from hemera.serving.estimators import TREE_LIBRARIES
 
 __all__ = ["reader_of"]
 
@@ -17,6 +18,9 @@ def reader_of(what: Any, *inputs: Any) -> Callable[..., Any] | None:
     as `compile`; None: there is none.
 
     Libraries are told by the module of the object's class, and never imported for it.
+
+    Raises:
+        TypeError: for boosted trees of other libraries than scikit-learn, with the way out.
     """
     if is_of_arrays(what):
         return compile_arrays
@@ -35,4 +39,9 @@ def reader_of(what: Any, *inputs: Any) -> Callable[..., Any] | None:
         from hemera.compiler.networks import compile_module
 
         return compile_module
+    if library in TREE_LIBRARIES:
+        raise TypeError(
+            f"{type(what).__name__} of {library} is not compiled to CKKS, where comparisons are not exact: "
+            "hm.serving.export_trees(model, name=..., calibrate=rows) packages boosted trees exactly, in BFV"
+        )
     return None

@@ -20,6 +20,7 @@ from hemera.serving.readings import Labels
 
 __all__ = [
     "SCALERS",
+    "TREE_LIBRARIES",
     "Features",
     "Linear",
     "Results",
@@ -145,6 +146,8 @@ def _robust(scaler: Any) -> Affine:
     return centre, scaler.scale_ if scaler.with_scaling else 1.0, None
 
 
+TREE_LIBRARIES = ("lightgbm", "xgboost")
+"""Of boosted trees that `hemera.serving.export_trees` takes, and `hemera.compile` does not."""
 SCALERS: dict[str, Callable[[Any], Affine]] = {
     "StandardScaler": _standard,
     "MinMaxScaler": _min_max,

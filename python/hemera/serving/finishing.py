@@ -187,12 +187,18 @@ class Neighbours(Step):
         return shares
 
     def tied(self, values: Array) -> NDArray[np.bool_]:
-        """Which rows have the last near neighbour and the next one at one distance: either may count."""
+        """Which rows have the last near neighbour and the next one at one distance, with other targets:
+        either may count."""
         if self.count >= values.shape[-1]:
             return np.zeros(len(values), np.bool_)
         ordered = np.sort(values, axis=-1)
         last, next_one = ordered[:, self.count - 1], ordered[:, self.count]
-        return np.asarray(next_one - last <= _TIE * np.abs(ordered).max(axis=-1))
+        room = _TIE * np.abs(ordered).max(axis=-1)
+        found = np.asarray(next_one - last <= room)
+        for row in np.flatnonzero(found):
+            alike = self.targets[np.abs(values[row] - last[row]) <= room[row]]
+            found[row] = (alike != alike[0]).any()
+        return found
 
     def to_data(self) -> dict[str, Any]:
         return {

@@ -12,7 +12,7 @@ import pandas as pd
 import pytest
 from sklearn.base import BaseEstimator
 from sklearn.cluster import KMeans
-from sklearn.compose import make_column_transformer
+from sklearn.compose import ColumnTransformer, make_column_transformer
 from sklearn.datasets import load_breast_cancer, load_diabetes, load_digits, load_iris
 from sklearn.decomposition import PCA, KernelPCA
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis, QuadraticDiscriminantAnalysis
@@ -37,7 +37,7 @@ from sklearn.multioutput import MultiOutputRegressor, RegressorChain
 from sklearn.naive_bayes import BernoulliNB, GaussianNB, MultinomialNB
 from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor, NearestCentroid
 from sklearn.neural_network import MLPClassifier, MLPRegressor
-from sklearn.pipeline import make_pipeline, make_union
+from sklearn.pipeline import FeatureUnion, make_pipeline, make_union
 from sklearn.preprocessing import (
     Binarizer,
     FunctionTransformer,
@@ -305,6 +305,55 @@ def test_neighbours_at_one_distance_may_be_others() -> None:
     assert 100 < alone.sum() < 150
     plan = hm.compile(model, calibrate=rows, rows=4, **OPTIONS)
     np.testing.assert_allclose(plan.evaluate_clear(rows)[alone], model.predict(rows)[alone], atol=1e-9)
+
+
+@pytest.mark.parametrize("count", [1, 2, 3])
+def test_neighbours_of_double_rows(count: int) -> None:
+    """Every row of the training is there twice, with one label: which of both counts makes no difference."""
+    rows, targets, unseen = DATA["iris"]
+    model = KNeighborsClassifier(count).fit(np.repeat(rows, 2, axis=0), np.repeat(targets, 2))
+    plan = hm.compile(model, calibrate=rows, rows=4, **OPTIONS)
+    alone = KNeighborsClassifier(1).fit(rows, targets)
+    expected = alone.predict(rows) if count < 3 else model.predict(rows)
+    agree = plan.evaluate_clear(rows) == expected
+    assert agree.all() if count < 3 else agree.mean() > 0.9
+    assert (plan.evaluate_clear(unseen) == model.predict(unseen)).mean() > 0.9
+
+
+def test_neighbours_of_double_rows_with_two_labels() -> None:
+    """Nothing tells which one counts: either is a result, and there is nothing to compare."""
+    rows, targets, _ = DATA["iris"]
+    both = np.concatenate([targets, (targets + 1) % 3])
+    model = KNeighborsClassifier(1).fit(np.concatenate([rows, rows]), both)
+    plan = hm.compile(model, calibrate=rows, rows=4, **OPTIONS)
+    found = plan.evaluate_clear(rows)
+    assert ((found == targets) | (found == (targets + 1) % 3)).all()
+
+
+@pytest.mark.parametrize("weights", [{"a": 3.0, "b": 0.5}, {"a": -2.0}, {"b": 0.0}, {}, None])
+def test_weights_of_transformers(weights: dict[str, float] | None) -> None:
+    rows, targets, unseen = DATA["iris"]
+    parts = [("a", StandardScaler(), [0, 1]), ("b", MinMaxScaler(), [2, 3])]
+    union = [("a", StandardScaler()), ("b", PCA(2))]
+    for whole in (
+        ColumnTransformer(parts, transformer_weights=weights),
+        FeatureUnion(union, transformer_weights=weights),
+    ):
+        whole.fit(rows)
+        plan = hm.compile(whole, calibrate=rows, rows=4, **OPTIONS)
+        np.testing.assert_allclose(plan.evaluate_clear(unseen), whole.transform(unseen), atol=1e-6)
+        model = make_pipeline(whole, Ridge()).fit(rows, targets)
+        plan = hm.compile(model, calibrate=rows, rows=4, **OPTIONS)
+        np.testing.assert_allclose(plan.evaluate_clear(unseen), model.predict(unseen), atol=1e-6)
+
+
+def test_boosted_trees_of_other_libraries_have_a_way_out() -> None:
+    """By the module of their class: the libraries need not be there."""
+    booster = type("XGBClassifier", (BaseEstimator,), {"__module__": "xgboost.sklearn"})()
+    other = type("Booster", (), {"__module__": "lightgbm.basic"})()
+    for model in (booster, other, make_pipeline(StandardScaler(), booster)):
+        with pytest.raises(TypeError, match=r"hm\.serving\.export_trees"):
+            hm.compile(model, calibrate=np.ones((2, 3)))
 
 
 @pytest.mark.parametrize("count", [1, 7, 8, 9])

@@ -272,7 +272,7 @@ def _require_equal(own: Any, expected: Any, most: float, method: str) -> None:
             good = (np.abs(own - expected) <= _TOLERANCE * (size + np.abs(expected))) | (own == expected)
     else:
         good = own == expected
-    bad = np.flatnonzero(~good.reshape(len(expected), -1).all(axis=1))
+    bad = np.flatnonzero(~good.all(axis=tuple(range(1, good.ndim))))
     if len(bad) > most * len(expected):
         at = int(bad[0])
         raise MismatchError(

@@ -58,35 +58,34 @@ def chain(outer: Any, steps: Sequence[Any], read: Read) -> Model:
 
 def feature_union(model: Any, read: Read) -> Model:
     """FeatureUnion."""
-    weights = model.transformer_weights or {}
     runs = []
     for name, step in model.transformer_list:
         if isinstance(step, str) and step == "drop":
             continue
-        own = nothing(step) if isinstance(step, str) else read(step)
-        runs.append((values_of(own, model, step, "transform"), float(weights.get(name, 1.0))))
+        runs.append(_weighted(model, name, step, read))
     if not runs:
         refuse(model, "it has no transformer; leave it out")
+    return Model(lambda x: Features.joined([each(x) for each in runs]), {"transform": ()})
 
-    def run(x: Features) -> Features:
-        return Features.joined([each(x).standardised(0.0, 1 / weight) for each, weight in runs])
 
-    if any(weight == 0 for _, weight in runs):
-        refuse(model, "a transformer has the weight 0; leave it out")
-    return Model(run, {"transform": ()})
+def _weighted(outer: Any, name: str, step: Any, read: Read) -> Callable[[Features], Features]:
+    """The program of a transformer among others, times the weight that its name has."""
+    own = nothing(step) if isinstance(step, str) else read(step)
+    run = values_of(own, outer, step, "transform")
+    weight = float((outer.transformer_weights or {}).get(name, 1.0))
+    return lambda x: run(x).times(weight)
 
 
 def column_transformer(model: Any, read: Read) -> Model:
     """ColumnTransformer."""
     runs = []
-    for _, step, columns in model.transformers_:
+    for name, step, columns in model.transformers_:
         if isinstance(step, str) and step == "drop":
             continue
         at = _numbers(columns, model)
         if not len(at):
             continue
-        own = nothing(step) if isinstance(step, str) else read(step)
-        runs.append((values_of(own, model, step, "transform"), at))
+        runs.append((_weighted(model, name, step, read), at))
     if not runs:
         refuse(model, "it has no columns left; leave it out")
     return Model(lambda x: Features.joined([each(x.taken(at)) for each, at in runs]), {"transform": ()})

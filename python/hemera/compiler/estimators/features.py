@@ -62,6 +62,10 @@ class Features:
             (self.offset - np.asarray(mean)) / np.asarray(deviation),
         )
 
+    def times(self, factor: float) -> Features:
+        """x * factor."""
+        return Features(self.scaled, self.scale * factor, self.offset * factor)
+
     def taken(self, columns: ArrayLike) -> Features:
         """Some columns, in this order."""
         at = np.asarray(columns, np.int64)

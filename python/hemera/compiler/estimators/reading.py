@@ -16,7 +16,7 @@ from hemera.compiler.estimators import (
 )
 from hemera.compiler.estimators.model import Model, refuse
 from hemera.errors import ParameterError
-from hemera.serving.estimators import SCALERS, is_exactly, linear_types, steps_of
+from hemera.serving.estimators import SCALERS, TREE_LIBRARIES, is_exactly, linear_types, steps_of
 
 __all__ = ["KNOWN", "read", "read_steps"]
 
@@ -249,6 +249,8 @@ def read_steps(outer: Any, steps: list[Any]) -> Model:
 def _refuse_type(model: Any) -> None:
     name = type(model).__name__
     of_library = type(model).__module__.partition(".")[0] == "sklearn"
+    if type(model).__module__.partition(".")[0] in TREE_LIBRARIES:
+        refuse(model, f"{_BOOSTED}, by hm.serving.export_trees")
     if not of_library:
         refuse(
             model,

@@ -11,6 +11,7 @@ import numpy as np
 
 from hemera.arrays import conv
 from hemera.arrays.array import Array
+from hemera.arrays.recorder import MOST_ELEMENTS
 from hemera.compiler.networks.elementwise import quotient
 from hemera.compiler.networks.meanings import (
     Attributes,
@@ -88,11 +89,12 @@ def _einsum_size(attributes: Attributes, *xs: Any) -> int:
     if not arrow:
         letters = before.replace(",", "").replace(".", "")
         after = "".join(each for each in letters if letters.count(each) == 1)
-    products = math.prod(extents.values()) * math.prod(hidden)
-    if products > _MOST_PRODUCTS:
-        raise ParameterError(f"an Einsum of {products} products; at most {_MOST_PRODUCTS} are taken")
     dotted = math.prod(hidden) if "..." in after or not arrow else 1
-    return dotted * math.prod(extents.get(each, 1) for each in after)
+    size = dotted * math.prod(extents.get(each, 1) for each in after)
+    products = math.prod(extents.values()) * math.prod(hidden)
+    if size <= MOST_ELEMENTS and products > _MOST_PRODUCTS:
+        raise ParameterError(f"an Einsum of {products} products; at most {_MOST_PRODUCTS} are taken")
+    return size
 
 
 # --- Convolutions and pools. ---

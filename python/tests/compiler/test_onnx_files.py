@@ -1,0 +1,276 @@
+"""ONNX files: their inputs and results, domains and functions, and limits on what they make."""
+
+from __future__ import annotations
+
+import itertools
+import tracemalloc
+from typing import Any
+
+import numpy as np
+import onnx
+import pytest
+from onnx import helper
+
+import hemera as hm
+from hemera.arrays.recorder import MOST_ELEMENTS
+from hemera.compiler.networks import graph as graphs
+from hemera.compiler.networks.graph import Graph
+from hemera.compiler.networks.reader import graph_of
+
+from .onnx_models import I64, Nodes, compiled, model, node
+
+# --- Inputs and results. ---
+
+
+def test_inputs_have_the_shape_of_the_file() -> None:
+    network = model([node("Relu", ["x"], ["y"])], shape=("n", 3, "w"))
+    compiled(network, hm.ArraySpec((3, 5), (0, 1)))
+    for shape in ((2, 5), (1, 3, 5), (3,)):
+        with pytest.raises(hm.errors.MismatchError, match=r"which the file has with the shape \(\?, 3, \?\)"):
+            compiled(network, hm.ArraySpec(shape, (0, 1)))
+    with pytest.raises(hm.errors.MismatchError, match="its first axis is that of the samples"):
+        compiled(model([node("Relu", ["x"], ["y"])], shape=(3,)), hm.ArraySpec((3,), (0, 1)))
+
+
+def test_results_that_nothing_uses_are_left_out() -> None:
+    """The indices of a pool, and a node of an operator that is not there."""
+    nodes = [
+        node("MaxPool", ["x"], ["y", "indices"], kernel_shape=[2]),
+        node("Mish", ["x"], ["nothing"]),
+    ]
+    x = np.array([[1.0, 3, 2, 0]])
+    graph = graph_of(model(nodes, shape=(1, 1, 4)), {})
+    assert len(graph.nodes) == 1
+    np.testing.assert_array_equal(graph(x), [[3, 3, 2]])
+    with pytest.raises(
+        hm.errors.ParameterError, match="MaxPool 'number 0': its result 'indices' is not there"
+    ):
+        graph_of(model(nodes, shape=(1, 1, 4), outputs=["y", "indices"]), {})
+
+
+def test_values_are_made_once() -> None:
+    nodes = [node("Relu", ["x"], ["a"]), node("Neg", ["x"], ["a"]), node("Identity", ["a"], ["y"])]
+    with pytest.raises(hm.errors.FormatError, match="makes 'a', which is there already"):
+        graph_of(model(nodes), {})
+
+
+# --- Domains and functions of the file. ---
+
+
+def function(name: str, inputs: list[str], outputs: list[str], nodes: Nodes, **options: Any) -> Any:
+    opsets = [helper.make_opsetid("", 21), helper.make_opsetid("own", 1)]
+    return helper.make_function("own", name, inputs, outputs, list(nodes), opsets, **options)
+
+
+def scaled() -> Any:
+    """alpha * max(a, b), where alpha is 3 if the call has none."""
+    refers = node("Constant", [], ["c"])
+    refers.attribute.append(
+        onnx.AttributeProto(name="value_float", ref_attr_name="alpha", type=onnx.AttributeProto.FLOAT)
+    )
+    nodes = [refers, node("Max", ["a", "b"], ["m"]), node("Mul", ["m", "c"], ["r"])]
+    defaults = [helper.make_attribute("alpha", 3.0)]
+    return function("Scaled", ["a", "b"], ["r"], nodes, attribute_protos=defaults)
+
+
+def test_functions_of_the_file_are_inlined() -> None:
+    twice = function(
+        "Twice",
+        ["a"],
+        ["r", "s"],
+        [
+            node("Scaled", ["a", "a"], ["m"], domain="own", alpha=2.0),
+            node("Neg", ["m"], ["s"]),
+            node("Identity", ["m"], ["r"]),
+        ],
+    )
+    nodes = [
+        node("Twice", ["x"], ["m", "n"], domain="own"),
+        node("Scaled", ["m", "n"], ["k"], domain="own"),
+        node("Add", ["k", "m"], ["y"]),
+    ]
+    network = model(nodes, functions=[scaled(), twice])
+    x = np.array([-1.0, 0, 0.5, 2])
+    expected = 3 * np.maximum(2 * x, -2 * x) + 2 * x
+    np.testing.assert_allclose(graph_of(network, {})(x), expected)
+    plan = compiled(network, hm.ArraySpec((4,), (-1, 2)), precision_bits=10)
+    np.testing.assert_allclose(plan.evaluate_clear(x), expected, atol=2.0**-6)
+
+
+def test_functions_that_do_not_fit_are_refused() -> None:
+    calls = function("Calls", ["a"], ["r"], [node("Calls", ["a"], ["r"], domain="own")])
+    with pytest.raises(hm.errors.FormatError, match="a function that calls itself"):
+        graph_of(model([node("Calls", ["x"], ["y"], domain="own")], functions=[calls]), {})
+    with pytest.raises(hm.errors.FormatError, match="own::Scaled 'number 0': operands that do not fit"):
+        graph_of(model([node("Scaled", ["x", "x", "x"], ["y"], domain="own")], functions=[scaled()]), {})
+    # Each calls the one before twice: 2^20 nodes in a file of twenty functions.
+    several = [function("F0", ["a"], ["r"], [node("Neg", ["a"], ["r"])])]
+    for at in range(1, 21):
+        own = [node(f"F{at - 1}", ["a"], ["m"], domain="own"), node(f"F{at - 1}", ["m"], ["r"], domain="own")]
+        several.append(function(f"F{at}", ["a"], ["r"], own))
+    with pytest.raises(hm.errors.FormatError, match="more than 65536 operators"):
+        graph_of(model([node("F20", ["x"], ["y"], domain="own")], functions=several), {})
+    x = np.array([1.0, 2, 3, 4])
+    np.testing.assert_array_equal(
+        graph_of(model([node("F6", ["x"], ["y"], domain="own")], functions=several), {})(x), x
+    )
+
+
+def test_operators_of_other_domains_are_not_those_of_onnx() -> None:
+    network = model([node("Relu", ["x"], ["y"], domain="own")])
+    with pytest.raises(
+        hm.errors.ParameterError,
+        match=r"Relu of own 1 \(node 'number 0'; .*replace=\{\"own::Relu\": function\}",
+    ):
+        graph_of(network, {})
+    with pytest.raises(hm.errors.ParameterError, match="Relu of own 1"):
+        graph_of(network, {"Relu": lambda x: x})
+    x = np.array([-1.0, 0, 1, 2])
+    np.testing.assert_array_equal(graph_of(network, {"own::Relu": lambda x: 2 * x})(x), 2 * x)
+    np.testing.assert_array_equal(
+        graph_of(model([node("Relu", ["x"], ["y"], domain="ai.onnx")]), {})(x), np.maximum(x, 0)
+    )
+    unknown = model([node("Relu", ["x"], ["y"], domain="other")])
+    with pytest.raises(hm.errors.ParameterError, match=r"Relu of other \(node"):
+        graph_of(unknown, {})
+    without = model([node("Relu", ["x"], ["y"])])
+    del without.opset_import[:]
+    with pytest.raises(hm.errors.FormatError, match="does not say the version of operators"):
+        graph_of(without, {})
+
+
+def test_an_operator_of_onnx_can_be_replaced() -> None:
+    network = model([node("Relu", ["x"], ["a"]), node("Add", ["a", "x"], ["y"])])
+    x = np.array([-1.0, 0, 1, 2])
+    np.testing.assert_array_equal(graph_of(network, {"Relu": lambda x: 5 * x})(x), 6 * x)
+
+
+# --- Limits. ---
+
+MADE: dict[str, tuple[list[onnx.NodeProto], dict[str, Any], int]] = {
+    "ConstantOfShape": ([node("ConstantOfShape", ["s"], ["y"])], {"s": I64([100000, 100000])}, 10**10),
+    "Expand": ([node("Expand", ["o", "s"], ["y"])], {"o": np.float32([1]), "s": I64([1 << 34])}, 1 << 34),
+    "Tile": ([node("Tile", ["o", "s"], ["y"])], {"o": np.float32([1, 2]), "s": I64([1 << 30])}, 1 << 31),
+    "Pad": ([node("Pad", ["o", "s"], ["y"])], {"o": np.float32([1]), "s": I64([0, 1 << 31])}, (1 << 31) + 1),
+    "Range": (
+        [node("Range", ["a", "b", "c"], ["y"])],
+        {"a": I64(0), "b": I64(1 << 40), "c": I64(1)},
+        1 << 40,
+    ),
+    "MatMul": (
+        [node("MatMul", ["a", "b"], ["y"])],
+        {"a": np.ones((60000, 1), np.int32), "b": np.ones((1, 60000), np.int32)},
+        36 * 10**8,
+    ),
+    "Gemm": (
+        [node("Gemm", ["a", "b"], ["y"], transA=1)],
+        {"a": np.ones((1, 60000), np.float32), "b": np.ones((1, 60000), np.float32)},
+        36 * 10**8,
+    ),
+    "Einsum": (
+        [node("Einsum", ["a", "b"], ["y"], equation="i,j->ij")],
+        {"a": np.ones(60000, np.float32), "b": np.ones(60000, np.float32)},
+        36 * 10**8,
+    ),
+    "Gather": (
+        [node("Gather", ["a", "i"], ["y"])],
+        {"a": np.ones((1, 60000), np.float32), "i": np.zeros(60000, I64)},
+        36 * 10**8,
+    ),
+    "Add": (
+        [node("Add", ["a", "b"], ["y"])],
+        {"a": np.ones((1, 60000), np.float32), "b": np.ones((60000, 1), np.float32)},
+        36 * 10**8,
+    ),
+    "Where": (
+        [node("Where", ["c", "a", "b"], ["y"])],
+        {"c": np.ones((3, 1, 1), np.bool_), "a": np.ones((1, 9000), I64), "b": np.ones((9000, 1), I64)},
+        3 * 81 * 10**6,
+    ),
+}
+
+
+@pytest.mark.parametrize("name", list(MADE))
+def test_large_constants_are_refused_before_they_are_made(name: str) -> None:
+    nodes, constants, count = MADE[name]
+    network = model(nodes, constants)
+    tracemalloc.start()
+    try:
+        with pytest.raises(hm.errors.ParameterError, match=f"{name} 'number 0'") as caught:
+            graph_of(network, {})
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert f"{8 * count} bytes" in str(caught.value)
+    assert peak < 16 * (network.ByteSize() + (1 << 16))
+
+
+def test_the_last_array_that_is_taken(monkeypatch: pytest.MonkeyPatch) -> None:
+    """At a smaller limit: results of exactly so many elements, and one more; of constants and of inputs."""
+    monkeypatch.setattr(graphs, "MOST_ELEMENTS", 64)
+
+    def of(count: int) -> Graph:
+        nodes = [
+            node("ConstantOfShape", ["s"], ["c"]),
+            node("ReduceSum", ["c"], ["d"]),
+            node("Add", ["x", "d"], ["y"]),
+        ]
+        return graph_of(model(nodes, {"s": I64([count])}), {})
+
+    assert of(64)(np.zeros(4)).shape == (4,)
+    with pytest.raises(hm.errors.ParameterError, match="an array of 65 elements, 520 bytes; at most 64"):
+        of(65)
+    for count, taken in ((16, True), (17, False)):
+        graph = graph_of(model([node("Tile", ["x", "r"], ["y"])], {"r": I64([1, count])}), {})
+        if taken:
+            assert graph(np.zeros(4)).shape == (64,)
+        else:
+            with pytest.raises(hm.errors.ParameterError, match="Tile 'number 0': an array of 68 elements"):
+                graph(np.zeros(4))
+    assert MOST_ELEMENTS == 1 << 22
+
+
+def test_all_constants_together_have_a_limit(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each of the results is counted in the bytes of its type, next to the constants of the file."""
+    nodes = [
+        node("ConstantOfShape", ["s"], ["a"]),
+        node("Identity", ["a"], ["b"]),
+        node("Add", ["x", "b"], ["y"]),
+    ]
+    network = model(nodes, {"s": I64([4])})
+    kept = 8 + 16 + 16  # an integer of 64 bits, and twice four floats of 32
+    monkeypatch.setattr(graphs, "MOST_KEPT", kept)
+    graph_of(network, {})
+    monkeypatch.setattr(graphs, "MOST_KEPT", kept - 1)
+    with pytest.raises(
+        hm.errors.ParameterError, match=r"Identity 'number 1': constants take 40 bytes.*at most 39"
+    ):
+        graph_of(network, {})
+
+
+def test_all_values_of_a_sample_have_a_limit(monkeypatch: pytest.MonkeyPatch) -> None:
+    """2^20 elements, or 64 times those of inputs and constants: a chain that doubles ends there."""
+    names = ["x", *(f"c{at}" for at in range(39)), "y"]
+    chain = [node("Concat", [a, a], [b], axis=1) for a, b in itertools.pairwise(names)]
+    graph = graph_of(model(chain), {})
+    with pytest.raises(
+        hm.errors.ParameterError, match=r"Concat 'number 17': .* 2097144 elements, 16777152 bytes"
+    ):
+        graph(np.zeros(4))
+    monkeypatch.setattr(graphs, "_LEAST_MADE", 8)
+    with pytest.raises(
+        hm.errors.ParameterError, match=r"Concat 'number 5'.*504 elements.*of 4 in.*at most 256"
+    ):
+        graph(np.zeros(4))
+    for count, taken in ((4, True), (5, False)):
+        own = [node("Concat", [a, a], [b], axis=1) for a, b in itertools.pairwise(names[: count + 1])]
+        own.append(node("ReduceSum", [names[count]], ["y"]))
+        found = graph_of(model(own), {})
+        # 8 + 16 + 32 + 64 elements, and those over which the sum goes: 184 of 256, and 376.
+        if taken:
+            assert found(np.ones(4)).size == 1
+        else:
+            with pytest.raises(hm.errors.ParameterError, match="at most 256 are made"):
+                found(np.ones(4))
+    with pytest.raises(hm.errors.ParameterError, match="at most 256 are made"):
+        compiled(model(chain), hm.ArraySpec((4,), (0, 1)))
