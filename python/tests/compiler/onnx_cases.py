@@ -168,7 +168,10 @@ def _of(case: Case, values: dict[str, Any], real: Sequence[str], compiled: bool)
             for x, end, kind in zip(given, ends, (graph.kinds[name] for name in real), strict=True)
         ]
         samples = [x[None] for x in given]
-        plan = hm.compile(run, *specs, calibrate=samples, precision_bits=BITS, security=None)
+        try:
+            plan = hm.compile(run, *specs, calibrate=samples, precision_bits=BITS, security=None)
+        except TypeError as error:  # of results that depend on no input
+            raise hm.errors.ParameterError(str(error)) from error
         found = plan.evaluate_clear(*given)
         return found if isinstance(found, dict) else {next(iter(plan.outputs)): found}
     recorder = Recorder(precision_bits=BITS)

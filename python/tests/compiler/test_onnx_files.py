@@ -48,6 +48,14 @@ def test_results_that_nothing_uses_are_left_out() -> None:
         graph_of(model(nodes, shape=(1, 1, 4), outputs=["y", "indices"]), {})
 
 
+def test_results_that_depend_on_no_input_are_refused() -> None:
+    nodes = [node("Relu", ["x"], ["y"]), node("Shape", ["x"], ["z"])]
+    network = model(nodes, outputs=["y", "z"])
+    np.testing.assert_array_equal(graph_of(network, {})(np.zeros(4))["z"], [1, 4])
+    with pytest.raises(hm.errors.ParameterError, match="the result 'z' is the same for all inputs"):
+        compiled(network, hm.ArraySpec((4,), (0, 1)))
+
+
 def test_values_are_made_once() -> None:
     nodes = [node("Relu", ["x"], ["a"]), node("Neg", ["x"], ["a"]), node("Identity", ["a"], ["y"])]
     with pytest.raises(hm.errors.FormatError, match="makes 'a', which is there already"):

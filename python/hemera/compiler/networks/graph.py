@@ -120,6 +120,11 @@ class Graph:
                 return self._of_several(arrays)
             given[name] = array[None]
         found = {name: _sample(value) for name, value in self.values(given).items()}
+        plain = [name for name, value in found.items() if not isinstance(value, Array)]
+        if plain and any(isinstance(each, Array) for each in arrays):
+            raise ParameterError(
+                f"{self.source}: the result {plain[0]!r} is the same for all inputs: leave it out of the network"
+            )
         return found if len(found) > 1 else next(iter(found.values()))
 
     def _of_several(self, arrays: Sequence[Any]) -> Any:
