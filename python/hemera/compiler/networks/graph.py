@@ -123,7 +123,7 @@ class Graph:
         plain = [name for name, value in found.items() if not isinstance(value, Array)]
         if plain and any(isinstance(each, Array) for each in arrays):
             raise ParameterError(
-                f"{self.source}: the result {plain[0]!r} is the same for all inputs: leave it out of the network"
+                f"{self.source}: the result {plain[0]!r} is the same for all inputs: leave it out of the file"
             )
         return found if len(found) > 1 else next(iter(found.values()))
 
