@@ -104,3 +104,64 @@ def test_orion(title: str, capsys: Any) -> None:
     exec(compile(program, title, "exec"), {})
     beside = [line.partition("  # ")[2] for line in program.splitlines() if line.startswith("print(")]
     assert capsys.readouterr().out.splitlines()[-len(beside) :] == beside
+
+
+# --- Circuits: each program by itself, beside NumPy. ---
+
+CIRCUITS = re.findall(
+    r"^```python\n(.*?)^```", (DOCS / "circuits.md").read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL
+)
+
+
+def of_circuits(word: str) -> dict[str, Any]:
+    """The names of the program with a word, after it ran."""
+    (program,) = (each for each in CIRCUITS if word in each)
+    space: dict[str, Any] = {}
+    exec(compile(program, "docs/circuits.md", "exec"), space)
+    return space
+
+
+def decrypted(space: dict[str, Any], name: str) -> Any:
+    return space["ctx"].decrypt(space[name], space["sk"])
+
+
+def test_circuits_has_programs() -> None:
+    assert len(CIRCUITS) == 9
+
+
+def test_circuits_of_matrices() -> None:
+    found = of_circuits("print(transform.report())")
+    assert np.allclose(decrypted(found, "y"), found["matrix"] @ found["values"], atol=1e-6)
+    found = of_circuits("scipy.sparse")
+    x = np.linspace(-1, 1, 1024)
+    wanted = np.roll(x, -1) / 2 + found["weights"] * np.roll(x, 1)
+    assert np.allclose(found["shift"].evaluate_clear(x), wanted)
+    assert np.allclose(found["t"].evaluate_clear(x[:800])[:1000], found["matrix"] @ x[:800])
+    found = of_circuits("hm.circuits.TransformGrid")
+    assert np.allclose(decrypted(found, "y"), found["weights"] + 0.5, atol=1e-6)
+    assert np.allclose(decrypted(found, "z"), found["shortcut"], atol=1e-6)
+    assert np.allclose(decrypted(found, "sum_of_both"), found["weights"] + 0.5, atol=1e-6)
+    found = of_circuits("hm.circuits.InnerSum")
+    wanted = np.linspace(-1, 1, 4096).reshape(-1, 16).sum(axis=1)
+    assert np.allclose(decrypted(found, "y")[::16], wanted, atol=1e-5)
+    found = of_circuits("hm.circuits.MatrixProduct")
+    assert np.allclose(decrypted(found, "y")[:16], found["matrix"] @ found["vector"], atol=1e-4)
+    assert np.allclose(decrypted(found, "c")[:256].reshape(16, 16), found["a"] @ found["b"], atol=1e-4)
+
+
+def test_circuits_of_functions(capsys: Any) -> None:
+    found = of_circuits("print(sigmoid.plan(params).report())")
+    x = np.linspace(-8, 8, 4096)
+    assert np.allclose(decrypted(found, "y"), 1 / (1 + np.exp(-x)), atol=2**-15)
+    assert np.allclose(decrypted(found, "z"), 0.5 + x / 4 - x**3 / 50, atol=1e-4)
+    capsys.readouterr()
+    found = of_circuits("gate = hm.circuits.function")
+    depth, error = numbers(capsys.readouterr().out)
+    assert (depth, round(np.log2(error), 1)) == (13, -10.1)
+    x, y = found["x"], found["y"]
+    assert np.abs(found["z"] - (np.maximum(x - y, 0) * y + 0.5)).max() <= found["gate"].error
+    found = of_circuits("hm.circuits.softmax")
+    wanted = np.exp(found["logits"]) / np.exp(found["logits"]).sum(axis=1, keepdims=True)
+    assert np.allclose(decrypted(found, "y"), wanted, atol=2**-10)
+    found = of_circuits("clip=100")
+    assert found["params"].levels > found["sigmoid"].depth
