@@ -194,7 +194,8 @@ def polyval(coefficients: NDArray[np.float64], x: A) -> A:
         first, *others = (x.power(at) * each for at, each in enumerate(known.tolist()) if at and each)
         total: A = sum(others, start=first)
         return total + float(known[0])
-    return x.apply(circuits.Polynomial(known))
+    # Of the power basis it takes all values; those in the interval have what is told of its errors.
+    return x.apply(circuits.Polynomial(known, interval=x._recorder.interval(x._number)))
 
 
 def larger(x: A, other: Any) -> A:

@@ -245,7 +245,7 @@ class TensorProgram:
             elif at in formulas and operation.formula is not None:
                 result = np.asarray(operation.formula(*xs), np.float64)
             else:
-                if clip:
+                if clip and not operation.function._native.is_unbounded:
                     xs = [np.clip(x, *own) for x, own in zip(xs, operation.function.intervals, strict=True)]
                 result = operation.function.evaluate_clear(*xs)
             found.append(result if changed is None else changed(at, result))

@@ -137,11 +137,14 @@ class _Bounds:
         plan = function.plan(self._params, level=level, slots=slots)
         inner = plan.expected_error(0.0)[1]
         slope = plan.expected_error(1.0)[1]
+        ends = list(function.intervals)
+        if function._native.is_unbounded:  # its own interval is no bound of values
+            ends = [(-x.largest, x.largest) for x in xs]
         if len(xs) == 1:
-            slope = max(slope, _steepest(function))
+            slope = max(slope, _steepest(function, ends))
         error = slope * math.sqrt(len(xs)) * max(x.error for x in xs)
         error += inner * math.sqrt(len(plan._native.steps)) * self._over_model(slots)
-        largest = float(np.abs(_on_grid(function)).max()) + function.error
+        largest = float(np.abs(_on_grid(function, ends)).max()) + function.error
         return _Value(largest, _BETWEEN * error + self.unit)
 
     def _over_model(self, slots: int) -> float:
@@ -150,16 +153,19 @@ class _Bounds:
         return self.unit * self._scale / math.sqrt(2 * slots * (1 + weight) / 12)
 
 
-def _steepest(function: Function) -> float:
-    """The largest change of a function of one value, between points of its interval."""
-    low, high = function.intervals[0]
+Ends = Sequence[tuple[float, float]]
+
+
+def _steepest(function: Function, ends: Ends) -> float:
+    """The largest change of a function of one value, between points of an interval."""
+    low, high = ends[0]
     if not high > low:
         return 0.0
-    return float(np.abs(np.diff(_on_grid(function))).max() * (_GRID - 1) / (high - low))
+    return float(np.abs(np.diff(_on_grid(function, ends))).max() * (_GRID - 1) / (high - low))
 
 
-def _on_grid(function: Function) -> NDArray[np.float64]:
-    """Its values on a grid of its intervals, of about `_GRID` points."""
-    points = round(_GRID ** (1 / len(function.intervals)))
-    axes = np.meshgrid(*(np.linspace(low, high, points) for low, high in function.intervals))
+def _on_grid(function: Function, ends: Ends) -> NDArray[np.float64]:
+    """Its values on a grid of intervals, of about `_GRID` points."""
+    points = round(_GRID ** (1 / len(ends)))
+    axes = np.meshgrid(*(np.linspace(low, high, points) for low, high in ends))
     return np.asarray(function.evaluate_clear(*(axis.ravel() for axis in axes)), np.float64)

@@ -277,3 +277,27 @@ def test_a_shared_estimator() -> None:
     model = hm.compile(fitted, calibrate=x, share=True, rows=4, security=None, precision_bits=10)
     assert isinstance(model.sharing, Sharing)
     np.testing.assert_allclose(model.local().predict(x[:4]), fitted.predict(x[:4]), atol=0.02)
+
+
+@pytest.mark.parametrize("times", [1, 9])
+def test_polynomials_of_powers_are_bounded_on_the_range_of_their_values(times: float) -> None:
+    """They take all values, and have no interval of their own: x^3 + 2x^2 + 3x + 4 changes by 10 at 1, and by
+    282 at 9."""
+    values = np.linspace(0, times, 4)
+    plan = hm.compile(
+        lambda x: np.polyval([1.0, 2, 3, 4], x),
+        hm.ArraySpec((4,), range=(0, times)),
+        share=True,
+        security=None,
+    )
+    assert plan.check(values[None], encrypted=0).bits > 30
+    assert plan.expected_bits() > 16
+    slope = 3 * times**2 + 4 * times + 3
+    line = hm.compile(
+        lambda x: x * 3 + x,
+        hm.ArraySpec((4,), range=(0, times)),
+        share=True,
+        security=None,
+        params=plan.params,
+    )
+    assert plan.sharing.noise_bounds[0] > slope / 4 * line.sharing.noise_bounds[0] / 2
