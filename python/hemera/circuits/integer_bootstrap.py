@@ -10,7 +10,6 @@ from hemera.circuits.handles import ValueT, evaluated
 from hemera.circuits.needs import size_text
 from hemera.circuits.plans import Prepared
 from hemera.parameters import require_naturals
-from hemera.times import DeviceTimes
 
 if TYPE_CHECKING:
     from hemera.circuits.handles import Context
@@ -156,6 +155,8 @@ class IntegerBootstrap(Prepared):
 
     def _time_line(self, device: str) -> str:
         """Milliseconds of a pass, and of all."""
+        from hemera.times import DeviceTimes  # few users need it
+
         whole = 1000 * DeviceTimes.find(device).seconds(self._native.cost)
         all_passes = "" if self.passes == 1 else f", {whole:.3g} ms in all"
         return (

@@ -13,7 +13,6 @@ from numpy.typing import ArrayLike, NDArray
 from hemera import _core
 from hemera.circuits.needs import Needs, size_text
 from hemera.parameters import require_naturals
-from hemera.times import DeviceTimes, device_name
 
 if TYPE_CHECKING:
     from hemera.circuits.handles import Context, Evaluator
@@ -80,6 +79,8 @@ class Prepared(Needs):
         Raises:
             DeviceError: if there is no table of the device.
         """
+        from hemera.times import DeviceTimes, device_name  # few users need it
+
         return DeviceTimes.find(device_name(context.description)).seconds(self._native.cost)
 
     @abstractmethod

@@ -42,8 +42,8 @@ from hemera.compiler.results import named_results
 from hemera.compiler.specs import ArraySpec, spec_of
 from hemera.compiler.tiles import require_samples, require_tiles
 from hemera.errors import LevelError, MismatchError, ParameterError, RangeError
+from hemera.inputs.arguments import Progress
 from hemera.inputs.plain import plain_array
-from hemera.inputs.progress import Progress
 from hemera.parameters import Parameters
 from hemera.serving.encodings import Arrays
 from hemera.serving.noise import ExpectedNoise

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from hemera.inputs.progress import Progress
+from hemera.inputs.arguments import Progress
 from hemera.objects.context import Context
 from hemera.serving.package import Package
 from hemera.serving.sharing import Shown

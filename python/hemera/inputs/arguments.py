@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import functools
 import inspect
 import operator
@@ -14,6 +13,10 @@ from hemera import _core
 
 P = ParamSpec("P")
 T = TypeVar("T")
+
+Progress = Callable[[str, int, int], object] | None
+"""A function that long work calls with its stage ("keys", "run", "upload", "predict", "search"), the number
+of steps that are done, and that of all; or None. An exception that it raises ends the work."""
 
 
 def require_type(value: object, kind: type[T], operation: str, wanted: str) -> T:
@@ -36,6 +39,8 @@ def described(value: object) -> str:
 def did_you_mean(name: str, known: Iterable[str]) -> str:
     """The end of an error about an unknown name: ". Did you mean ...?" with the nearest of the known ones, or
     "" if none is near."""
+    import difflib  # of errors alone
+
     by_folded = {each.lower(): each for each in known}
     near = difflib.get_close_matches(name.lower(), by_folded, n=1)
     return f". Did you mean {by_folded[near[0]]!r}?" if near else ""

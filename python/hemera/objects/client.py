@@ -12,9 +12,8 @@ from numpy.typing import ArrayLike, DTypeLike, NDArray
 from hemera import _core
 from hemera._process import cached_property
 from hemera.circuits.needs import KeyNeeds
-from hemera.inputs.arguments import described, in_own_words, require_type
+from hemera.inputs.arguments import Progress, described, in_own_words, require_type
 from hemera.inputs.device import DeviceArray
-from hemera.inputs.progress import Progress
 from hemera.objects.ciphertext import Ciphertext, Plaintext
 from hemera.objects.codec import Codec, make_codec, require_level
 from hemera.objects.keys import Keys, SecretKey, SwitchingKey

@@ -13,9 +13,8 @@ from numpy.typing import ArrayLike, DTypeLike, NDArray
 from hemera import _core
 from hemera.circuits import Bootstrap, IntegerBootstrap, LinearTransform, TransformGrid
 from hemera.circuits.needs import KeyNeeds
-from hemera.inputs.arguments import as_integer, described, require_type
+from hemera.inputs.arguments import Progress, as_integer, described, require_type
 from hemera.inputs.encoding import room_in
-from hemera.inputs.progress import Progress
 from hemera.inputs.source import Source
 from hemera.objects.batches import concatenate
 from hemera.objects.ciphertext import Ciphertext, Plaintext

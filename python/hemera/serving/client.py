@@ -14,7 +14,7 @@ import numpy as np
 
 from hemera._process import Lock
 from hemera.errors import Error, FormatError, MismatchError
-from hemera.inputs.progress import Progress
+from hemera.inputs.arguments import Progress
 from hemera.inputs.source import Source
 from hemera.parameters import check_security
 from hemera.serving.interface import Interface

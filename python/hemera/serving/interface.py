@@ -13,8 +13,8 @@ from numpy.typing import ArrayLike, NDArray
 import hemera
 from hemera._process import cached_property
 from hemera.errors import FormatError, MismatchError
+from hemera.inputs.arguments import Progress
 from hemera.inputs.fields import damaged
-from hemera.inputs.progress import Progress
 from hemera.objects.ciphertext import Ciphertext
 from hemera.objects.context import Context
 from hemera.objects.keys import Keys, SecretKey

@@ -9,7 +9,7 @@ from typing import Any
 from hemera import _core, circuits
 from hemera.circuits.needs import KeyNeeds
 from hemera.errors import ParameterError
-from hemera.inputs.progress import Progress
+from hemera.inputs.arguments import Progress
 from hemera.objects.context import Context
 from hemera.objects.keys import Keys, SecretKey
 from hemera.parameters import Parameters

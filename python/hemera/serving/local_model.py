@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hemera.errors import FormatError, MismatchError
+from hemera.inputs.arguments import Progress
 from hemera.inputs.named_files import named, opened
-from hemera.inputs.progress import Progress
 from hemera.objects.ciphertext import Ciphertext
 from hemera.objects.context import Context
 from hemera.objects.keys import SecretKey

@@ -19,7 +19,7 @@ from hemera.errors import (
     MissingKeyError,
     ParameterError,
 )
-from hemera.inputs.progress import Progress
+from hemera.inputs.arguments import Progress
 from hemera.inputs.source import write_bytes
 from hemera.objects.context import Context
 from hemera.objects.cost import Cost

@@ -11,7 +11,7 @@ import numpy as np
 from hemera import _core
 from hemera.circuits.needs import size_text
 from hemera.errors import LevelError, MismatchError, NoiseError, ScaleError
-from hemera.inputs.progress import Progress
+from hemera.inputs.arguments import Progress
 from hemera.objects.ciphertext import Ciphertext
 from hemera.objects.context import Context
 from hemera.objects.evaluator import Evaluator

@@ -12,7 +12,7 @@ from hemera import errors
 from hemera._extras import how_to_install
 from hemera._process import OfProcess, Process
 from hemera.errors import FormatError, MismatchError, ParameterError
-from hemera.inputs.progress import Progress
+from hemera.inputs.arguments import Progress
 from hemera.serving.problems import ServerError, error_of
 from hemera.serving.wire import NONCE_HEADER, OCTETS, new_nonce
 

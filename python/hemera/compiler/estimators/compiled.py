@@ -13,7 +13,7 @@ from hemera.compiler.agreement import Agreement, agreement
 from hemera.compiler.approximation_errors import error_bounds
 from hemera.compiler.compiled import Compiled
 from hemera.compiler.local import Local
-from hemera.inputs.progress import Progress
+from hemera.inputs.arguments import Progress
 from hemera.objects.context import Context
 from hemera.serving.encodings import Table
 from hemera.serving.package import Package

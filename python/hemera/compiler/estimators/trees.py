@@ -11,7 +11,7 @@ from hemera import bfv
 from hemera.compiler.local import Local
 from hemera.compiler.packaged import Packaged
 from hemera.errors import ParameterError
-from hemera.inputs.progress import Progress
+from hemera.inputs.arguments import Progress
 from hemera.objects.context import Context
 from hemera.serving.estimators import is_exactly, steps_of
 from hemera.serving.package import Package

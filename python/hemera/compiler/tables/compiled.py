@@ -27,7 +27,7 @@ from hemera.compiler.tables.results import Frame, Result, labelled
 from hemera.compiler.tables.spec import TableSpec
 from hemera.compiler.tables.table import Table
 from hemera.errors import ParameterError
-from hemera.inputs.progress import Progress
+from hemera.inputs.arguments import Progress
 from hemera.objects.context import Context
 
 __all__ = ["CompiledTable", "LocalTable", "TableAgreement", "compile_table"]
