@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import os
 import socket
+import warnings
 from collections.abc import Mapping
 from concurrent.futures import Executor, Future, ThreadPoolExecutor
 from dataclasses import replace
+from ipaddress import ip_address
 from typing import Any
 
-from hemera.errors import DeviceError, ParameterError
+from hemera.errors import DeviceError, HemeraWarning, ParameterError
 from hemera.ray.channel import connect
 from hemera.ray.handles import Lost
-from hemera.ray.installed import ENVIRONMENT, imported
+from hemera.ray.installed import ENVIRONMENT, imported, keep_to_this_machine
 from hemera.ray.replica import ModelFile, Replica
 from hemera.ray.requests import Asking, answer_requests
 from hemera.serving.settings import Settings
@@ -49,15 +51,25 @@ class Cluster:
         *,
         replicas: int | None,
     ) -> None:
+        self._is_own = address == LOCAL
+        if self._is_own:
+            keep_to_this_machine()
         self._ray = ray = imported()
         quiet = {"log_to_driver": False, "logging_level": "ERROR"}
         own_cpus = (replicas or 1) * (settings.threads or 1)
         try:
             own = {"num_cpus": max(os.cpu_count() or 1, own_cpus), "include_dashboard": False}
-            ray.init(address=address, **quiet, **(own if address == LOCAL else {}))
+            ray.init(address=address, **quiet, **(own if self._is_own else {}))
         except (ConnectionError, RuntimeError, ValueError) as error:
             raise DeviceError(f"no cluster of Ray is to be reached at {address!r}: {error}") from None
         self.gcs: str = ray.get_runtime_context().gcs_address
+        if self._is_own and not ip_address(self._host).is_loopback:
+            warnings.warn(
+                f"Ray listens at {self._host}, not on loopback alone, as it was imported before: let a "
+                "firewall keep others from its ports",
+                HemeraWarning,
+                stacklevel=2,
+            )
         resources = ray.cluster_resources()
         gpus = int(resources.get("GPU", 0))
         on_gpus = settings.device.startswith("cuda") or (settings.device == "auto" and gpus > 0)
@@ -79,7 +91,7 @@ class Cluster:
         )
         # Ray shows each replica its own GPU alone.
         own_settings = replace(settings, device="cuda" if on_gpus else "cpu")
-        self._arguments = (dict(models), own_settings, address != LOCAL)
+        self._arguments = (dict(models), own_settings, not self._is_own)
         # Work after an answer may call Ray. Ray's own thread, which brings answers, must not.
         self._answers = ThreadPoolExecutor(_ANSWER_THREADS, thread_name_prefix="hemera-answers")
 
@@ -87,13 +99,17 @@ class Cluster:
         """A replica, which Ray starts as soon as a node has room for it."""
         return _Actor(self._ray, self._actor.remote(*self._arguments), self._answers)
 
+    @property
+    def _host(self) -> str:
+        return self.gcs.rpartition(":")[0].strip("[]")
+
     def alive(self) -> bool:
-        """Whether the head is to be reached."""
-        host, _, port = self.gcs.rpartition(":")
+        """Whether the head is to be reached, and a node lives of a cluster of its own, which nobody mends."""
+        port = int(self.gcs.rpartition(":")[2])
         try:
-            with socket.create_connection((host.strip("[]"), int(port)), timeout=_CONNECT_SECONDS):
-                return True
-        except OSError:
+            with socket.create_connection((self._host, port), timeout=_CONNECT_SECONDS):
+                return not self._is_own or any(node["Alive"] for node in self._ray.nodes())
+        except (OSError, RuntimeError, self._ray.exceptions.RayError):
             return False
 
     def close(self) -> None:

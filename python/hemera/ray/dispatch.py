@@ -453,9 +453,9 @@ class Dispatcher:
         now = time.monotonic()
         if self._lost_since is None:
             self._lost_since = now
-            log("head", level=logging.WARNING, why="the cluster's head is not to be reached")
+            log("head", level=logging.WARNING, why="the cluster's head, or its last node, is gone")
         if now - self._lost_since > self._limits.head_seconds and not self._stop.is_set():
-            log("head", level=logging.ERROR, why="the cluster's head is lost; the server ends")
+            log("head", level=logging.ERROR, why="the cluster is lost; the server ends")
             self._stop.set()
             self._refuse_all(refusals.no_head())
             self._failed()

@@ -3,17 +3,33 @@
 from __future__ import annotations
 
 import os
+import secrets
 from typing import Any
 
 from hemera._extras import how_to_install
 from hemera.errors import ParameterError
 
-__all__ = ["ENVIRONMENT", "imported"]
+__all__ = ["ENVIRONMENT", "imported", "keep_to_this_machine"]
 
 ENVIRONMENT = {
     "RAY_USAGE_STATS_ENABLED": "0",
 }
 """Of processes of Ray, unless the user has set them. Ray reads them when it is imported."""
+
+
+_ALONE = "RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER"
+"""Ray's word for processes of several machines; without them all listen on loopback alone."""
+_MODE, _TOKEN, _TOKEN_FILE = "RAY_AUTH_MODE", "RAY_AUTH_TOKEN", "RAY_AUTH_TOKEN_PATH"
+
+
+def keep_to_this_machine() -> None:
+    """Have a cluster that this process starts listen on loopback alone, and answer nobody without a token,
+    which is a fresh one. What the user has set stays. Before Ray is imported."""
+    os.environ.setdefault(_ALONE, "0")
+    if _MODE not in os.environ:
+        os.environ[_MODE] = "token"
+        if _TOKEN_FILE not in os.environ:
+            os.environ.setdefault(_TOKEN, secrets.token_hex(32))
 
 
 def imported() -> Any:

@@ -1,0 +1,223 @@
+"""A cluster of Ray that a server starts by itself: who can reach it, and what is told when it dies."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import socket
+import warnings
+from collections.abc import Iterator
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from hemera.errors import HemeraWarning
+from hemera.ray import cluster
+from hemera.ray.cluster import LOCAL, Cluster
+from hemera.serving import Package
+from hemera.serving.service import Home
+from hemera.serving.settings import Settings
+
+from .conftest import Process, wait_until
+
+NAMES = ("RAY_AUTH_MODE", "RAY_AUTH_TOKEN", "RAY_AUTH_TOKEN_PATH", "RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER")
+
+
+class RayError(Exception):
+    pass
+
+
+class FakeRay:
+    """The parts of Ray that `Cluster` takes, in one process."""
+
+    def __init__(self, address: str) -> None:
+        self.address = address
+        self.environment: dict[str, str | None] = {}
+        self.living: list[bool] = [True]
+        self.failure: Exception | None = None
+        self.exceptions = SimpleNamespace(RayError=RayError)
+
+    def init(self, **_: Any) -> None:
+        self.environment = {name: os.environ.get(name) for name in NAMES}
+
+    def get_runtime_context(self) -> Any:
+        return SimpleNamespace(gcs_address=self.address)
+
+    def cluster_resources(self) -> dict[str, float]:
+        return {"CPU": 2.0}
+
+    def nodes(self) -> list[dict[str, Any]]:
+        if self.failure is not None:
+            raise self.failure
+        return [{"Alive": lives, "Resources": {"CPU": 2.0}} for lives in self.living]
+
+    def remote(self, _: Any) -> Any:
+        return SimpleNamespace(options=lambda **_: None)
+
+    def shutdown(self) -> None:
+        pass
+
+
+@pytest.fixture
+def head() -> Iterator[socket.socket]:
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        yield listening
+
+
+@pytest.fixture
+def fake(head: socket.socket, monkeypatch: pytest.MonkeyPatch) -> FakeRay:
+    for name in NAMES:
+        monkeypatch.delenv(name, raising=False)
+    made = FakeRay(f"127.0.0.1:{head.getsockname()[1]}")
+    monkeypatch.setattr(cluster, "imported", lambda: made)
+    monkeypatch.setenv("RAY_USAGE_STATS_ENABLED", "0")
+    return made
+
+
+def started(address: str = LOCAL) -> Cluster:
+    return Cluster(address, {}, Settings(device="cpu"), replicas=1)
+
+
+def test_an_own_cluster_keeps_to_loopback_and_asks_for_a_token(fake: FakeRay) -> None:
+    started()
+    found = fake.environment
+    assert found["RAY_AUTH_MODE"] == "token"
+    assert found["RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER"] == "0"
+    assert re.fullmatch("[0-9a-f]{64}", found["RAY_AUTH_TOKEN"] or "")
+
+
+def test_each_cluster_has_a_token_of_its_own(fake: FakeRay, monkeypatch: pytest.MonkeyPatch) -> None:
+    tokens = set()
+    for _ in range(3):
+        for name in NAMES:
+            monkeypatch.delenv(name, raising=False)
+        started()
+        tokens.add(fake.environment["RAY_AUTH_TOKEN"])
+    assert len(tokens) == 3
+
+
+@pytest.mark.parametrize(
+    ("given", "wanted"),
+    [
+        ({"RAY_AUTH_MODE": "disabled"}, ("disabled", None)),
+        ({"RAY_AUTH_TOKEN": "mine"}, ("token", "mine")),
+        ({"RAY_AUTH_TOKEN_PATH": "/mine"}, ("token", None)),
+    ],
+)
+def test_what_the_user_has_set_stays(
+    fake: FakeRay, monkeypatch: pytest.MonkeyPatch, given: dict[str, str], wanted: tuple[str, str | None]
+) -> None:
+    for name, value in given.items():
+        monkeypatch.setenv(name, value)
+    started()
+    assert (fake.environment["RAY_AUTH_MODE"], fake.environment["RAY_AUTH_TOKEN"]) == wanted
+
+
+def test_a_cluster_of_others_is_taken_as_it_is(fake: FakeRay) -> None:
+    found = started("192.0.2.1:6379")
+    assert set(fake.environment.values()) == {None}
+    fake.living = [False]  # its operator, or Ray, starts others
+    assert found.alive()
+
+
+def test_an_own_cluster_that_listens_elsewhere_is_told(fake: FakeRay) -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        started()
+    fake.address = "192.0.2.1:6379"
+    with pytest.warns(HemeraWarning, match=r"listens at 192\.0\.2\.1, not on loopback"):
+        started()
+
+
+def test_an_own_cluster_without_a_node_is_dead(fake: FakeRay, head: socket.socket) -> None:
+    found = started()
+    assert found.alive()
+    fake.living = [False, True]
+    assert found.alive()
+    for living in ([False], []):
+        fake.living = living
+        assert not found.alive()
+    fake.living = [True]
+    for failure in (RayError("gone"), RuntimeError("gone"), ConnectionError("gone")):
+        fake.failure = failure
+        assert not found.alive()
+    fake.failure = None
+    assert found.alive()
+    head.close()
+    assert not found.alive()
+
+
+# --- With Ray itself. ---
+
+PROGRAM = """
+import functools, sys
+from hemera.ray.dispatch import Limits
+from hemera.ray.service import on_cluster
+from hemera.serving.at_home import open_home, serve_home
+
+limits = Limits(look_seconds=0.2, head_seconds=3)
+make = functools.partial(on_cluster, address="local", replicas=1, limits=limits)
+settings = {"device": "cpu", "threads": 1}
+sys.exit(serve_home(open_home(sys.argv[1]), settings=settings, make=make, host="127.0.0.1", port=0))
+"""
+
+
+def descendants(process: int) -> list[int]:
+    found = []
+    for path in Path("/proc").glob("[0-9]*"):
+        try:
+            parent = int((path / "stat").read_text().rpartition(")")[2].split()[1])
+        except (OSError, IndexError):
+            continue
+        if parent == process:
+            found += [int(path.name), *descendants(int(path.name))]
+    return found
+
+
+def words_of(process: int) -> str:
+    try:
+        return Path(f"/proc/{process}/cmdline").read_text().replace("\0", " ")
+    except OSError:
+        return ""
+
+
+def listening(processes: list[int]) -> list[str]:
+    """The addresses, in hexadecimal digits, at which processes listen by TCP."""
+    sockets = set()
+    for each in processes:
+        for handle in Path(f"/proc/{each}/fd").glob("*"):
+            try:
+                sockets.add(str(handle.readlink()))
+            except OSError:
+                continue
+    tables = [Path(f"/proc/net/{name}").read_text() for name in ("tcp", "tcp6")]
+    lines = [line.split() for table in tables for line in table.splitlines()]
+    return [
+        fields[1].partition(":")[0]
+        for fields in lines
+        if len(fields) > 9 and fields[3] == "0A" and f"socket:[{fields[9]}]" in sockets
+    ]
+
+
+def test_a_server_ends_when_its_own_ray_has_died(
+    tmp_path: Path, package: Package, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """And until then no process of it is to be reached from another machine."""
+    pytest.importorskip("ray.data", reason="Ray is not installed (extra 'ray'; docs/scaling.md)")
+    home = Home(tmp_path / "home")
+    home.add_model(package)
+    monkeypatch.setenv("RAY_object_store_memory", str(100 << 20))
+    with Process(home.root, program=PROGRAM) as server:
+        own = server._process.pid
+        processes = [own, *descendants(own)]
+        found = listening(processes)
+        assert len(found) > 4
+        assert set(found) <= {"0100007F", "0" * 16 + "FFFF00000100007F", "0" * 24 + "01000000"}
+        (agent,) = (each for each in processes if "DashboardAgent" in words_of(each))
+        os.kill(agent, signal.SIGKILL)  # as a killer of processes without memory does
+        assert server.wait() == 1
+        assert any(line["event"] == "head" and "cluster is lost" in line["why"] for line in server.lines)
+        wait_until(lambda: not any(words_of(each) for each in processes))
