@@ -19,8 +19,6 @@ from hemera.integers.split import Split, split
 
 LARGEST = 1 << 17
 """Columns up to this are read with an error that tables take: one grows with the numbers."""
-_MOST_READ = 1 << 11
-"""The same of two columns that are read as one number."""
 _MOST_LOW_ERROR = 2.0**-21
 """Bits of a digit that stays as it is are cleaned twice if they would have more after once."""
 _TOP = BASE - 1
@@ -38,10 +36,11 @@ def most_error(digits: int) -> float:
     return float(2.0**-15.5 if digits == 2 else 2.0**-14.25)
 
 
-def levels(bounds: Sequence[int], digits: int) -> int:
-    """The levels of columns up to these bounds that `carried` takes."""
+def levels(bounds: Sequence[int], digits: int, engine: Engine | None = None) -> int:
+    """The levels of columns up to these bounds that `carried` takes. `engine`: of columns that are larger
+    than a product's."""
     if digits == 2:
-        return len(_moves(max(bounds[:2]))) + 1
+        return len(_moves(engine, bounds) if engine else []) + 1
     return len(_passes(bounds[:digits])) - 1
 
 
@@ -52,7 +51,7 @@ def carried(engine: Engine, s: Bounded, bounds: Sequence[int], digits: int) -> B
     the next ones, until it is 2 at most; then carries go through all digits at once.
     """
     if digits == 2:
-        for largest in _moves(max(bounds[:2])):
+        for largest in _moves(engine, bounds):
             s = _moved_up(engine, replace(s, largest=largest), digits)
         return _read_two(engine, s)
     passes = _passes(bounds[:digits])
@@ -67,10 +66,10 @@ def carried(engine: Engine, s: Bounded, bounds: Sequence[int], digits: int) -> B
     return _normalized(engine, s, digits)
 
 
-def _moves(bound: int) -> list[int]:
+def _moves(engine: Engine, bounds: Sequence[int]) -> list[int]:
     """Bounds of two columns before what they have above 15 moves up, until they are read as one number."""
-    found = []
-    while bound > _MOST_READ:
+    found, bound = [], max(bounds[:2])
+    while bound * (BASE + 1) > engine.most_read:
         found.append(bound)
         bound = _TOP + bound // BASE
     return found

@@ -117,7 +117,7 @@ def quotient(engine: Engine, a: Bounded, divisor: int, digits: int) -> Bounded:
         wide = [*bounds[:own], *[0] * (room - own)]
         places = own if own == len(weights) else len(_digits(_largest(bounds[:own])))
         if spill is not None:
-            spill = engine.ready(spill, 1 + columns.levels(wide, places), _most_added(engine))
+            spill = engine.ready(spill, 1 + columns.levels(wide, places, engine), _most_added(engine))
             moved = engine.moved(engine.masked(spill, engine.layout.by_digit(kept)), -first)
             s = replace(s + moved, largest=max(bounds[:own]))
         found = columns.carried(engine, s, wide[:places], places)

@@ -39,6 +39,10 @@ _LARGEST_SAMPLE = 2.0**14
 """Of the values at which the part of a bootstrap's error that grows with them is read off the model."""
 
 
+_LARGEST_READING_ERROR = 2.0**-11.5
+"""Of the error, growing with a number, that a bootstrap adds to one that is read modulo 256."""
+
+
 @dataclass
 class Work:
     """What an evaluator has done for integers so far."""
@@ -90,6 +94,8 @@ class Engine:
         self._radial = 2 * pi * self._torus
         size = sqrt(float((sample**2).mean()))
         self._relative = sqrt(max(self._torus_error(sample) ** 2 - self._torus**2, 0.0)) / size
+        self.most_read = _LARGEST_READING_ERROR / (BASE**2 * self._relative)
+        """The largest number that is read modulo 256."""
 
     def _torus_error(self, values: NDArray[np.float64]) -> float:
         """The deviation of t in exp(2 pi i t) after a bootstrap of complex slots with these parts."""

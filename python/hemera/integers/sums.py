@@ -105,7 +105,7 @@ def totals(
     groups, steps = grid.vectors_of_sums(), grid.steps()
     count = prod(shape[k] for k in axes)
     total = _Total(engine, digits, filled, largest)
-    first = columns.levels(total.bounds(min(count, columns.LARGEST // largest)), digits)
+    first = columns.levels(total.bounds(min(count, columns.LARGEST // largest)), digits, engine)
     a = engine.ready(a, 2 + first, 2.0**-16 / sqrt(count))
     x = arrangement.gathered(engine, a, grid.chosen())
     x = total.of_vectors(x[groups.reshape(-1).tolist()], *groups.shape)
@@ -140,7 +140,7 @@ class _Total:
         x = self.carried(x)
         self._filled, self._largest, self._terms = self._digits, BASE - 1, 1
         terms = columns.LARGEST // self._largest
-        levels = columns.levels(self.bounds(terms), self._digits)
+        levels = columns.levels(self.bounds(terms), self._digits, self._engine)
         return self._engine.ready(x, 1 + levels, 2.0**-16 / sqrt(terms))
 
     def of_vectors(self, x: Bounded, sums: int, terms: int) -> Bounded:
