@@ -4,12 +4,10 @@ is 1 if something is broken."""
 from __future__ import annotations
 
 import argparse
-import contextlib
 import os
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass
 from importlib.metadata import version
-from pathlib import Path
 from typing import Literal
 
 import numpy as np
@@ -62,11 +60,9 @@ def _installation() -> Iterator[Finding]:
 
 def _memory() -> Iterator[Finding]:
     """The memory that this process may take: the machine's, or its control group's where that is less."""
-    limits = [os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")]
-    with contextlib.suppress(OSError, ValueError):  # no control groups, or "max"
-        limits.append(int(Path("/sys/fs/cgroup/memory.max").read_text()))
-    state: Literal["ok", "note"] = "ok" if min(limits) >= _SMALL_MEMORY else "note"
-    text = f"{_options.size_text(min(limits))} of memory"
+    limit = _machine.memory_bytes()
+    state: Literal["ok", "note"] = "ok" if limit >= _SMALL_MEMORY else "note"
+    text = f"{_options.size_text(limit)} of memory"
     if state == "note":
         text += f": presets with bootstrapping want {_options.size_text(_SMALL_MEMORY)} or more"
     yield Finding("memory", state, text)

@@ -17,46 +17,105 @@ from hemera.integers.types import (
     DType,
     common_shape,
     common_type,
+    compared_values,
     digits_of,
     integer_type,
     plain_operand,
+    plain_values,
 )
 from hemera.objects.ciphertext import Ciphertext
 
+_OF_TRUTHS = {"and": (1, 0), "mul": (1, 0), "or": (-1, 1), "add": (-1, 1), "xor": (-2, 1), "ne": (-2, 1)}
+"""p and s of the operations p a b + s (a + b) of truth values."""
+
 
 class Booleans(Encrypted):
-    """Encrypted booleans: the results of comparisons."""
+    """Encrypted booleans: the results of comparisons. Operators are NumPy's: `+` of two is "or", `*` is
+    "and", and with integers they count as 0 and 1."""
 
     _what = "boolean"
+    __hash__ = None  # type: ignore[assignment]
 
-    def __and__(self, other: Booleans) -> Booleans:
-        return self._combined("&", other, 1, 0)
+    def _operated(self, name: str, other: object) -> Any:
+        """An operation with truth values; with numbers that of 0 and 1."""
+        if isinstance(other, Booleans):
+            return self._combined(name, other)
+        if isinstance(other, Encrypted):
+            return NotImplemented  # it takes truth values
+        plain = plain_values(name, other, self._context.bits)
+        if plain.dtype.kind == "b":
+            return self._combined(name, self._context.encrypt(plain))
+        if plain.dtype.kind not in "iu":
+            raise TypeError(
+                f"{name}: encrypted booleans go with booleans and integers, not {described(other)}"
+            )
+        return getattr(self.astype(plain.dtype), f"__{name}__")(other)
 
-    def __or__(self, other: Booleans) -> Booleans:
-        return self._combined("|", other, -1, 1)
+    def _combined(self, name: str, other: Booleans) -> Booleans:
+        if name not in _OF_TRUTHS:
+            self._refuse_arithmetic()
+        self._require_same(name, other)
+        engine = self._context._engine
+        shape = common_shape(name, self._shape, other._shape)
+        left, right = self._spread(name, shape), other._spread(name, shape)
+        a, b = engine.ready_bits(left._held), engine.ready_bits(right._held)
+        products, sums = _OF_TRUTHS[name]
+        held = engine.product(a, b) * products
+        if sums:
+            held = held + a + b
+        return left._of(replace(held, largest=1))
 
-    def __xor__(self, other: Booleans) -> Booleans:
-        return self._combined("^", other, -2, 1)
+    def __and__(self, other: object) -> Any:
+        return self._operated("and", other)
+
+    def __or__(self, other: object) -> Any:
+        return self._operated("or", other)
+
+    def __xor__(self, other: object) -> Any:
+        return self._operated("xor", other)
+
+    def __add__(self, other: object) -> Any:
+        return self._operated("add", other)
+
+    def __mul__(self, other: object) -> Any:
+        return self._operated("mul", other)
+
+    __rand__, __ror__, __rxor__, __radd__, __rmul__ = __and__, __or__, __xor__, __add__, __mul__
+
+    def __sub__(self, other: object) -> Any:
+        return self._operated("sub", other)
+
+    def __rsub__(self, other: object) -> Any:
+        return self._operated("rsub", other)
+
+    def __ne__(self, other: object) -> Any:
+        return self._operated("ne", other)
+
+    def __eq__(self, other: object) -> Any:
+        different = self._operated("ne", other)
+        return different if different is NotImplemented else ~different
 
     def __invert__(self) -> Booleans:
         engine = self._context._engine
         return self._of(engine.inverted(self._held))
 
-    def _combined(self, operation: str, other: object, products: int, sums: int) -> Booleans:
-        """products a b + sums (a + b)."""
-        if not isinstance(other, Booleans):
-            raise TypeError(
-                f"{operation}: encrypted booleans go with encrypted booleans, not {described(other)}"
-            )
-        self._require_same(operation, other)
-        engine = self._context._engine
-        shape = common_shape(operation, self._shape, other._shape)
-        left, right = self._spread(operation, shape), other._spread(operation, shape)
-        a, b = engine.ready_bits(left._held), engine.ready_bits(right._held)
-        held = engine.product(a, b) * products
-        if sums:
-            held = held + a + b
-        return left._of(replace(held, largest=1))
+    def _refuse_arithmetic(self, *_: object) -> NoReturn:
+        raise TypeError(
+            "encrypted booleans take no -, as in NumPy: ~ is their opposite, ^ tells where two differ, and "
+            "mask.astype(dtype) has the numbers 0 and 1"
+        )
+
+    __neg__ = _refuse_arithmetic
+
+    def astype(self, dtype: DTypeLike) -> Integers:
+        """The numbers 0 and 1. Takes a level.
+
+        Raises:
+            TypeError: if the type is no integer type, or too wide for the context.
+        """
+        engine, found = self._context._engine, integer_type(dtype, self._context.bits)
+        held = engine.masked(engine.ready_bits(self._held), engine.layout.only(0))
+        return Integers(self._context, held, self._shape, found)
 
     def _of(self, held: Bounded) -> Booleans:
         return Booleans(self._context, held, self._shape, self._dtype)
@@ -109,11 +168,10 @@ class Integers(Encrypted):
         if isinstance(other, Integers):
             self._require_same(operation, other)
             return other
-        if isinstance(other, Encrypted):
-            raise TypeError(
-                f"{operation}: the operand is an encrypted boolean; where(condition, 1, 0) is an integer"
-            )
-        plain = plain_operand(operation, other, self._dtype)
+        if isinstance(other, Booleans):
+            self._require_same(operation, other)
+            return other.astype(self._dtype)
+        plain = plain_operand(operation, other, self._dtype, self._context.bits)
         shape = common_shape(operation, self._shape, plain.shape)
         spread = np.ascontiguousarray(np.broadcast_to(plain, shape)).reshape(shape)
         encrypted: Integers = self._context.encrypt(spread)
@@ -168,11 +226,11 @@ class Integers(Encrypted):
         return self._of(operations.negate(self._context._engine, self._held, self._digits))
 
     def __pos__(self) -> Integers:
-        return self
+        return self._of(self._held)
 
     def __abs__(self) -> Integers:
         if self._dtype.kind == "u":
-            return self
+            return +self
         engine = self._context._engine
         ready = self._ready()
         below = operations.negative(engine, ready._held, self._digits)
@@ -193,7 +251,7 @@ class Integers(Encrypted):
         """Quotients, rounded down, and remainders; what is not asked for may be the other."""
         if isinstance(other, Encrypted):
             self._refuse_division(other)
-        plain = plain_operand(operation, other, self._dtype)
+        plain = plain_operand(operation, other, self._dtype, self._context.bits)
         divisor = int(plain.reshape(-1)[0]) if plain.size else 1
         if not (plain == divisor).all():
             self._refuse_division(other)
@@ -266,40 +324,66 @@ class Integers(Encrypted):
                 engine, a._held, by._held, digits_of(dtype), left=sign > 0, signed=dtype.kind == "i"
             )
             return a._of(held, dtype)
-        if isinstance(amount, bool) or not isinstance(amount, (int, np.integer)) or amount < 0:
-            raise TypeError(f"{operation}: the amount is an integer of 0 or more, not {described(amount)}")
-        places = min(int(amount), self._dtype.itemsize * 8) * sign
-        signed = self._dtype.kind == "i"
-        return self._of(operations.shift(engine, self._held, places, self._digits, signed))
+        plain = plain_operand(operation, amount, self._dtype, self._context.bits)
+        if (plain < 0).any():
+            raise TypeError(f"{operation}: amounts are 0 or more, not {int(plain.min())}")
+        dtype = common_type(operation, self._dtype, plain.dtype)
+        shape = common_shape(operation, self._shape, plain.shape)
+        a, signed = self.astype(dtype)._spread(operation, shape), dtype.kind == "i"
+        amounts = np.minimum(plain, 8 * dtype.itemsize).astype(np.uint8)
+        if amounts.size and (amounts == amounts.flat[0]).all():
+            places = int(amounts.flat[0]) * sign
+            return a._of(operations.shift(engine, a._held, places, digits_of(dtype), signed), dtype)
+        by = self._context.encrypt(np.broadcast_to(amounts, shape))
+        held = shifts.shift_by(engine, a._held, by._held, digits_of(dtype), left=sign > 0, signed=signed)
+        return a._of(held, dtype)
 
     # --- Comparisons. ---
 
     def __lt__(self, other: object) -> Booleans:
-        return self._less("<", other, swap=False)
+        return self._compared(np.less, other)
 
     def __gt__(self, other: object) -> Booleans:
-        return self._less(">", other, swap=True)
+        return self._compared(np.greater, other)
 
     def __le__(self, other: object) -> Booleans:
-        return ~self._less("<=", other, swap=True)
+        return self._compared(np.less_equal, other)
 
     def __ge__(self, other: object) -> Booleans:
-        return ~self._less(">=", other, swap=False)
+        return self._compared(np.greater_equal, other)
 
     def __eq__(self, other: object) -> Booleans:  # type: ignore[override]
-        a, b, _ = self._together("==", other)
-        return a._condition(operations.equal(self._context._engine, a._held, b._held))
+        return self._compared(np.equal, other)
 
     def __ne__(self, other: object) -> Booleans:  # type: ignore[override]
-        return ~(self == other)
+        return self._compared(np.not_equal, other)
 
-    def _less(self, operation: str, other: object, *, swap: bool) -> Booleans:
-        a, b, dtype = self._together(operation, other)
-        if swap:
-            a, b = b, a
-        signed = dtype.kind == "i"
+    def _compared(self, comparison: np.ufunc, other: object) -> Booleans:
+        """Comparisons with plain values are of numbers, of any type and size: those that this type does not
+        hold decide alone."""
+        if isinstance(other, Encrypted):
+            return self._compared_here(comparison, self._operand(comparison.__name__, other))
+        within, inside, decided = compared_values(comparison, other, self._dtype, self._context.bits)
+        if inside.all():
+            return self._compared_here(comparison, self._operand(comparison.__name__, within))
+        shape = common_shape(comparison.__name__, self._shape, inside.shape)
+        truths: Booleans = self._context.encrypt(np.broadcast_to(decided & ~inside, shape))
+        if not inside.any():
+            return truths
+        found = self._compared_here(comparison, self._operand(comparison.__name__, within))
+        both: Booleans = (found & inside) | truths
+        return both
+
+    def _compared_here(self, comparison: np.ufunc, other: Integers) -> Booleans:
+        a, b, dtype = self._together(comparison.__name__, other)
         engine = self._context._engine
-        return a._condition(operations.less(engine, a._held, b._held, digits_of(dtype), signed))
+        if comparison in (np.equal, np.not_equal):
+            found = a._condition(operations.equal(engine, a._held, b._held))
+        else:
+            left, right = (b, a) if comparison in (np.greater, np.less_equal) else (a, b)
+            signed = dtype.kind == "i"
+            found = a._condition(operations.less(engine, left._held, right._held, digits_of(dtype), signed))
+        return ~found if comparison in (np.not_equal, np.less_equal, np.greater_equal) else found
 
     def _condition(self, held: Bounded) -> Booleans:
         return Booleans(self._context, replace(held, largest=1), self._shape, np.dtype(np.bool_))
@@ -315,7 +399,7 @@ class Integers(Encrypted):
             held = engine.masked(engine.ready(held, 1), engine.layout.by_digit([1.0] * after))
         elif after > before and self._dtype.kind == "i":
             held = operations.extend(engine, self._held, before, after)
-        return self if found == self._dtype else self._of(held, found)
+        return self._of(held, found)
 
     def sum(self, axis: Axes = None, *, dtype: DTypeLike | None = None, keepdims: bool = False) -> Integers:
         """The sums over some axes, as NumPy's.

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 from hemera import _core
+from hemera.inputs.arguments import described
 from hemera.integers.bounded import Bounded
 from hemera.integers.engine import Engine
 from hemera.integers.layout import BASE, DIGIT_BITS
 from hemera.integers.lookup import bits, lookup
 from hemera.integers.margins import MOST_DIGIT_ERROR
 from hemera.objects.ciphertext import Ciphertext
+from hemera.objects.context import Context
 
 _TOP = BASE - 1
 _PERIOD = BASE * BASE
@@ -27,6 +30,21 @@ def to_numbers(engine: Engine, a: Bounded, digits: int, *, signed: bool, factor:
         (below,) = engine.tables(a, lookup(BASE, lambda s: s >= BASE // 2), clean=True)
         total = total + below.value * layout.only(digits - 1, -factor * float(BASE) ** digits)
     return engine.everywhere(replace(a, value=total)).value.with_slots(layout.values)
+
+
+def require_numbers(y: Any, context: Context, values: int, error: float) -> None:
+    """The errors of `Context.from_ckks` about its numbers: of another context, too many, or too inexact."""
+    if not isinstance(y, Ciphertext):
+        raise TypeError(f"from_ckks: takes a ciphertext of CKKS, not {described(y)}")
+    if y.context is not context:
+        raise _core.MismatchError("from_ckks: the numbers belong to another context than `evaluator`'s")
+    if y.slots > values:
+        raise _core.MismatchError(
+            f"from_ckks: {y.slots} slots, and {values} integers are in a ciphertext; encrypt that many "
+            "numbers at most in each"
+        )
+    if not 0 < error < 0.5:
+        raise _core.ParameterError(f"from_ckks: error={error!r}; it is above 0 and below 0.5")
 
 
 def from_numbers(engine: Engine, y: Ciphertext, digits: int, error: float) -> Bounded:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import operator as operators
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from math import isfinite, prod
 from typing import Any, ClassVar, NoReturn, TypeVar
 
@@ -29,8 +30,6 @@ _NO_TRUTH = (
     "hm.integers.where(condition, a, b), combine conditions with &, | and ~"
 )
 
-_OF_NUMPY = ("broadcast_to", "concatenate", "maximum", "minimum", "stack", "where")
-
 Axes = int | tuple[int, ...] | None
 """Of an array: one, several or all."""
 
@@ -40,8 +39,11 @@ EncryptedT = TypeVar("EncryptedT", bound="Encrypted")
 class Encrypted(NotAnArray):
     """What arrays of encrypted integers and booleans share."""
 
-    __array_ufunc__ = None  # type: ignore[assignment]  # NumPy's arrays leave operators to this class
-    _instead: ClassVar[Mapping[str, str]] = {name: f"hm.integers.{name} does it" for name in _OF_NUMPY}
+    _ufuncs: ClassVar[Mapping[np.ufunc, Callable[..., Any]]] = {}
+    """What NumPy's functions of elements do with encrypted arrays: `numpy_functions`."""
+    _functions: ClassVar[Mapping[Callable[..., Any], Callable[..., Any]]] = {}
+    """The same of its other functions."""
+    _instead: ClassVar[Mapping[str, str]] = {}
     _otherwise = "it has NumPy's operators, indices and the functions of hm.integers; for the rest decrypt it"
     _what = "value"
 
@@ -50,6 +52,7 @@ class Encrypted(NotAnArray):
         self._stored = held
         self._shape = shape
         self._dtype = dtype
+        self._is_shared = False
 
     @cached_property
     def _held(self) -> Bounded:
@@ -109,6 +112,58 @@ class Encrypted(NotAnArray):
             f"an encrypted {self._what} is no index, as nobody here knows it; hm.integers.Table(values)[x] "
             "looks up"
         )
+
+    # --- NumPy's protocols. ---
+
+    def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **options: Any) -> Any:
+        if method != "__call__" or ufunc not in self._ufuncs:
+            raise TypeError(
+                self._refusal(ufunc.__name__ if method == "__call__" else f"{ufunc.__name__}.{method}")
+            )
+        if options:
+            raise TypeError(
+                f"np.{ufunc.__name__} takes no {', '.join(options)} with encrypted arrays, and NumPy's hold "
+                "none: write array + x in place of array += x"
+            )
+        return self._ufuncs[ufunc](*inputs)
+
+    def __array_function__(
+        self, function: Callable[..., Any], types: Any, arguments: Any, options: Any
+    ) -> Any:
+        del types
+        if function not in self._functions:
+            raise TypeError(self._refusal(function.__name__))
+        return self._functions[function](*arguments, **options)
+
+    # --- Operators in place. ---
+
+    def _become(self: EncryptedT, found: Any, operator: str) -> Any:
+        """What `y += x` makes of y: the array has other values, under all its names, as in NumPy.
+
+        Raises:
+            TypeError: where NumPy would change other arrays too, and for values of another kind.
+            MismatchError: for another shape.
+        """
+        if found is NotImplemented or not self._shape:  # NumPy's numbers stay
+            return found
+        if self._is_shared:
+            raise TypeError(
+                f"{operator}= would change other arrays as well, which are parts or the whole of this one: "
+                f"write y = y {operator} x"
+            )
+        if found.shape != self._shape:
+            raise _core.MismatchError(
+                f"{operator}= of shape {self._shape}, and the result has shape {found.shape}: write "
+                f"y = y {operator} x"
+            )
+        if not np.can_cast(found.dtype, self._dtype, "same_kind"):
+            raise TypeError(
+                f"{operator}= makes {found.dtype} of {self._dtype}, which NumPy refuses: write "
+                f"y = y {operator} x"
+            )
+        same = found if found.dtype == self._dtype else found.astype(self._dtype)
+        self._stored = self._held = same._held
+        return self
 
     # --- Files. ---
 
@@ -174,7 +229,7 @@ class Encrypted(NotAnArray):
                 f"reshape: an array of shape {self._shape} cannot become {tuple(wanted)}; the number of "
                 "values must stay"
             ) from None
-        return self._with(self._held, found)
+        return self._viewed(self._with(self._held, found))
 
     def ravel(self: EncryptedT) -> EncryptedT:
         """The same values along one axis, for nothing."""
@@ -187,7 +242,7 @@ class Encrypted(NotAnArray):
             ValueError: if they are not the axes of the array.
         """
         order = as_extents(axes, "transpose") if axes else None
-        return self._chosen(self._places().transpose(order))
+        return self._viewed(self._chosen(self._places().transpose(order)))
 
     @property
     def T(self: EncryptedT) -> EncryptedT:  # noqa: N802
@@ -208,10 +263,17 @@ class Encrypted(NotAnArray):
                     f"an encrypted {each._what} is no index, as nobody here knows it: "
                     "hm.integers.Table(values)[x] looks up, hm.integers.where(condition, a, b) chooses"
                 )
-        chosen = np.asarray(self._places()[index])
+        places = self._places()
+        chosen = np.asarray(places[index])
         if chosen.size == 0:
             raise IndexError(f"index {index!r} selects nothing of an array of shape {self._shape}")
-        return self._chosen(chosen)
+        found = self._chosen(chosen)
+        return self._viewed(found) if np.may_share_memory(places, chosen) else found
+
+    def _viewed(self: EncryptedT, found: EncryptedT) -> EncryptedT:
+        """Values that NumPy would have share memory with these: neither changes in place."""
+        self._is_shared = found._is_shared = True
+        return found
 
     def __setitem__(self, index: Any, value: object) -> NoReturn:
         raise TypeError(
@@ -266,3 +328,28 @@ class Encrypted(NotAnArray):
 
     def __repr__(self) -> str:
         return f"<encrypted {self._dtype} of shape {self._shape}>"
+
+
+def _in_place(name: str, operator: str) -> Callable[[Encrypted, Any], Any]:
+    """The method of `y += x` and its siblings."""
+    of = getattr(operators, name)
+
+    def method(self: Encrypted, other: Any) -> Any:
+        return self._become(of(self, other), operator)
+
+    return method
+
+
+for _name, _operator in {
+    "add": "+",
+    "sub": "-",
+    "mul": "*",
+    "floordiv": "//",
+    "mod": "%",
+    "lshift": "<<",
+    "rshift": ">>",
+    "and_": "&",
+    "or_": "|",
+    "xor": "^",
+}.items():
+    setattr(Encrypted, f"__i{_name.rstrip('_')}__", _in_place(_name, _operator))

@@ -12,27 +12,38 @@ from hemera.inputs.arguments import described
 from hemera.inputs.plain import plain_array
 from hemera.integers import operations, overflow
 from hemera.integers.array import Booleans, Integers, require_integers
+from hemera.integers.encrypted import Encrypted
 from hemera.integers.layout import BASE
-from hemera.integers.types import as_words, common_shape, common_type, digits_of, integer_type
+from hemera.integers.types import (
+    DType,
+    as_words,
+    common_shape,
+    common_type,
+    digits_of,
+    integer_type,
+    plain_operand,
+    plain_values,
+)
 
 
-def where(condition: Booleans, a: Any, b: Any) -> Integers:
-    """`a` where the condition holds, else `b`. Where neither is encrypted, Python's integers take the
-    context's widest signed type.
+def where(condition: Any, a: Any, b: Any) -> Any:
+    """`a` where the condition holds, else `b`, in NumPy's type of both. One of Python's integers takes the
+    other's type; two of them that of `Context.encrypt`.
+
+    Args:
+        condition: encrypted booleans; or plain ones, if `a` or `b` is encrypted.
+        a, b: encrypted integers or booleans, or plain ones.
 
     Raises:
-        TypeError: if the condition is no array of encrypted booleans.
+        TypeError: if the condition is no array of booleans.
+        OverflowError: if one of Python's integers is out of the result's type.
     """
-    if not isinstance(condition, Booleans):
-        raise TypeError(f"where: the condition is an array of encrypted booleans, not {described(condition)}")
-    context = condition.context
+    condition = _condition(condition, a, b)
     if not isinstance(a, Integers) and not isinstance(b, Integers):
-        both = plain_array(a, "where"), plain_array(b, "where")
-        dtype = common_type("where", both[0].dtype, both[1].dtype)
-        if all(isinstance(x, int) for x in (a, b)):
-            dtype = np.dtype(f"i{context.bits // 8}")
-        whole = np.broadcast_to(both[0].astype(dtype), common_shape("where", both[0].shape, condition.shape))
-        a = context.encrypt(np.ascontiguousarray(whole))
+        dtype = _chosen_type(a, b, condition.context.bits)
+        if dtype.kind == "b":
+            return (condition & a) | (~condition & b)
+        a = _number(condition, a, dtype)
     if isinstance(a, Integers):
         left, right, dtype = a._together("where", b)
     else:
@@ -41,23 +52,65 @@ def where(condition: Booleans, a: Any, b: Any) -> Integers:
     shape = common_shape("where", condition.shape, left.shape)
     condition = condition._spread("where", shape)
     left, right = left._spread("where", shape), right._spread("where", shape)
-    held = operations.select(context._engine, condition._held, left._held, right._held)
+    held = operations.select(condition.context._engine, condition._held, left._held, right._held)
     return left._of(held, dtype)
 
 
 select = where
 
 
-def minimum(a: Integers, b: Any) -> Integers:
-    """The smaller value of each pair."""
-    left, right = require_integers("minimum", a)._ready_together("minimum", b)
+def _condition(condition: Any, *others: Any) -> Booleans:
+    """The condition, encrypted."""
+    if isinstance(condition, Booleans):
+        return condition
+    context = next((x.context for x in others if isinstance(x, Encrypted)), None)
+    if context is not None and not isinstance(condition, Encrypted):
+        plain = plain_array(condition, "where")
+        if plain.dtype == bool:
+            found: Booleans = context.encrypt(plain)
+            return found
+    raise TypeError(f"where: the condition is an array of encrypted booleans, not {described(condition)}")
+
+
+def _chosen_type(a: Any, b: Any, bits: int) -> DType:
+    """NumPy's type of truth values, encrypted or plain, and plain integers."""
+    types = [
+        x.dtype if isinstance(x, Booleans) else plain_values("where", x, bits).dtype
+        for x in (a, b)
+        if type(x) is not int
+    ]
+    if not types or (len(types) == 1 and types[0].kind == "b"):
+        types.append(np.dtype(f"i{bits // 8}"))
+    if all(each.kind == "b" for each in types):
+        return np.dtype(np.bool_)
+    return integer_type(common_type("where", types[0], types[-1]), bits)
+
+
+def _number(condition: Booleans, x: Any, dtype: DType) -> Integers:
+    """Truth values, or plain ones of the condition's shape, as encrypted integers."""
+    if isinstance(x, Booleans):
+        return x.astype(dtype)
+    plain = plain_operand("where", x, dtype, condition.context.bits).astype(dtype)
+    shape = common_shape("where", plain.shape, condition.shape)
+    found: Integers = condition.context.encrypt(np.broadcast_to(plain, shape))
+    return found
+
+
+def minimum(a: Any, b: Any) -> Any:
+    """The smaller value of each pair, of which one is encrypted."""
+    left, right = _pair("minimum", a, b)
     return where(left < right, left, right)
 
 
-def maximum(a: Integers, b: Any) -> Integers:
-    """The larger value of each pair."""
-    left, right = require_integers("maximum", a)._ready_together("maximum", b)
+def maximum(a: Any, b: Any) -> Any:
+    """The larger value of each pair, of which one is encrypted."""
+    left, right = _pair("maximum", a, b)
     return where(left < right, right, left)
+
+
+def _pair(operation: str, a: Any, b: Any) -> tuple[Integers, Integers]:
+    first, second = (b, a) if isinstance(b, Integers) and not isinstance(a, Integers) else (a, b)
+    return require_integers(operation, first)._ready_together(operation, second)
 
 
 def eq(a: Integers, b: Any) -> Booleans:

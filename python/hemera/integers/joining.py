@@ -11,9 +11,9 @@ import numpy as np
 from hemera import _core
 from hemera.inputs.arguments import as_extents, described
 from hemera.integers import arrangement
-from hemera.integers.array import Booleans, Integers
+from hemera.integers.array import Booleans
 from hemera.integers.encrypted import Encrypted, EncryptedT
-from hemera.integers.types import common_type, plain_operand
+from hemera.integers.types import common_type, plain_values
 
 Join = Callable[[list[arrangement.Places]], arrangement.Places]
 
@@ -75,28 +75,17 @@ def _alike(operation: str, arrays: list[Any]) -> list[Encrypted]:
         if arrays:
             raise TypeError(f"{operation}: no array is encrypted; the first is {described(arrays[0])}")
         raise _core.ParameterError(f"{operation} needs at least one array")
-    if isinstance(first, Booleans):
-        for each in arrays:
-            if not isinstance(each, Booleans):
-                raise TypeError(
-                    f"{operation}: encrypted booleans go with encrypted booleans, not {described(each)}"
-                )
-            first._require_same(operation, each)
-        return arrays
-    assert isinstance(first, Integers)
-    found = []
+    context = first.context
+    found: list[Any] = []
     for each in arrays:
-        if isinstance(each, Integers):
+        if isinstance(each, Encrypted):
             first._require_same(operation, each)
             found.append(each)
-        elif isinstance(each, Encrypted):
-            raise TypeError(
-                f"{operation}: encrypted integers go with integers; where(condition, 1, 0) makes one of a "
-                "boolean"
-            )
         else:
-            found.append(first.context.encrypt(plain_operand(operation, each, first.dtype)))
-    dtype = found[0].dtype
-    for each in found[1:]:
-        dtype = common_type(operation, dtype, each.dtype)
+            found.append(context.encrypt(plain_values(operation, each, context.bits)))
+    if all(isinstance(each, Booleans) for each in found):
+        return found
+    dtype = np.dtype(np.bool_)
+    for each in found:
+        dtype = common_type(operation, dtype, each.dtype) if each.dtype != bool else dtype
     return [each.astype(dtype) for each in found]

@@ -50,6 +50,13 @@ class Layout:
             rows[:, i] = digit.reshape(rows.shape[0], self.values)
         return rows.reshape(rows.shape[0], self.slots)
 
+    def from_truths(self, values: NDArray[np.bool_]) -> NDArray[np.float64]:
+        """Booleans at all digits of their values, of shape (vectors, slots)."""
+        flat = values.reshape(-1)
+        spread = np.zeros((self.vectors(flat.size), 1, self.values))
+        spread.reshape(-1)[: flat.size] = flat
+        return np.repeat(spread, self.digits, axis=1).reshape(-1, self.slots)
+
     def to_integers(self, slots: NDArray[np.int64], count: int, digits: int) -> NDArray[np.uint64]:
         """Integers of digits: the inverse of `from_integers`, of shape (count,)."""
         rows = slots.reshape(-1, self.digits, self.values)

@@ -94,26 +94,70 @@ def summed_axes(
     return tuple(sorted(k % len(shape) for k in axes if shape)), found
 
 
-def plain_operand(operation: str, value: object, dtype: DType) -> NDArray[Any]:
+def plain_values(operation: str, values: object, bits: int) -> NDArray[Any]:
+    """Plain integers or booleans as an array. Those of NumPy keep their type; Python's, alone or in lists,
+    are of NumPy's default type, or of the widest signed one of a context of fewer bits.
+
+    Raises:
+        OverflowError: if Python's integers are out of the type's range.
+    """
+    found = plain_array(values, operation)
+    is_of_python = isinstance(values, (int, list, tuple)) and not isinstance(values, np.generic)
+    if not is_of_python or found.dtype.kind not in "iuO" or (bits == 64 and found.dtype.kind != "O"):
+        return found
+    if found.dtype not in (np.int64, np.uint64, np.object_):  # NumPy's scalars in a list
+        return found
+    widest = np.dtype(f"i{bits // 8}")
+    for each in found.reshape(-1).tolist():
+        if not isinstance(each, int):
+            raise TypeError(f"{operation}: the values are integers, not {described(each)}")
+        in_range(each, widest)
+    return found.astype(widest)
+
+
+def in_range(value: int, dtype: DType) -> int:
+    """The value. OverflowError, as NumPy's, if a type does not hold it."""
+    limits = np.iinfo(dtype)
+    if not limits.min <= value <= limits.max:
+        raise OverflowError(f"Python integer {value} out of bounds for {dtype}")
+    return value
+
+
+def plain_operand(operation: str, value: object, dtype: DType, bits: int) -> NDArray[Any]:
     """An operand that is not encrypted: a Python integer, which takes the other's type, or integers of NumPy.
+    Truth values count as 0 and 1 of the other's type.
 
     Raises:
         TypeError: if it is something else.
         OverflowError: if a Python integer is out of the type's range.
     """
-    if isinstance(value, (bool, np.bool_)):
-        raise TypeError(
-            f"{operation}: the operand is an integer, not {value!r}; where(condition, 1, 0) is one"
-        )
     if isinstance(value, int):
-        limits = np.iinfo(dtype)
-        if not limits.min <= value <= limits.max:
-            raise OverflowError(f"Python integer {value} out of bounds for {dtype}")
-        return np.asarray(value, dtype)
-    if isinstance(value, (np.ndarray, np.integer, list)):
-        found = plain_array(value, operation)
+        return np.asarray(in_range(int(value), dtype), dtype)
+    if isinstance(value, (np.ndarray, np.generic, list, tuple)):
+        found = plain_values(operation, value, bits)
+        if found.dtype.kind == "b":
+            return found.astype(dtype)
         if found.dtype.kind in "iu":
             return found
         if found.dtype.kind == "f":
             raise TypeError(f"{operation}: encrypted integers and numbers of {found.dtype} do not mix")
     raise TypeError(f"{operation}: the operand is an integer or an array of integers, not {described(value)}")
+
+
+def compared_values(
+    comparison: np.ufunc, value: object, dtype: DType, bits: int
+) -> tuple[NDArray[Any], NDArray[np.bool_], NDArray[np.bool_]]:
+    """Plain values that values of a type are compared with: those that the type holds, with 0 in place of the
+    others; which ones it holds; and what the comparison with the others is.
+
+    Raises:
+        TypeError: if they are no integers.
+    """
+    if isinstance(value, int):
+        numbers = np.asarray(int(value), object)
+    else:
+        numbers = plain_operand(comparison.__name__, value, dtype, bits)
+    limits = np.iinfo(dtype)
+    inside = np.asarray((numbers >= limits.min) & (numbers <= limits.max), np.bool_)
+    decided = np.asarray(comparison(0, numbers), np.bool_)
+    return np.where(inside, numbers, 0).astype(dtype), inside, decided

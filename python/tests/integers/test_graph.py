@@ -87,20 +87,22 @@ def test_results_of_one_refresh_share_its_events() -> None:
 
 def test_clear_operands_are_encrypted_once() -> None:
     x = INTS.encrypt(np.arange(5, dtype=UINT8))
-    seen, errors = [], []
+    seen: list[Any] = []
+    errors = []
 
-    def function(a: Any) -> Any:
+    def function(a: Any) -> Any:  # a recorded one reads no values, so that their bytes are compared later
         errors.append(INTS.encrypt(np.full(5, 3, UINT8)).error)
-        seen.append(bytes(INTS.encrypt(np.full(5, 3, UINT8))._stored.value))
-        seen.append(bytes(INTS.encrypt(np.full(5, 4, UINT8))._stored.value))
+        seen.append(INTS.encrypt(np.full(5, 3, UINT8))._stored.value)
+        seen.append(INTS.encrypt(np.full(5, 4, UINT8))._stored.value)
         return a + 3
 
     graph = INTS.capture(function, x)
     graph(x)
-    assert seen[0] == seen[-2] != seen[1] == seen[-1]
+    values = [bytes(value) for value in seen]
+    assert values[0] == values[-2] != values[1] == values[-1]
     assert set(errors) == {INTS.encrypt(np.full(5, 3, UINT8)).error}
     fresh = [bytes(INTS.encrypt(np.full(5, 3, UINT8))._stored.value) for _ in range(2)]
-    assert len({seen[0], *fresh}) == 3  # not beyond the graph
+    assert len({values[0], *fresh}) == 3  # not beyond the graph
 
 
 def test_other_threads_encrypt_anew_meanwhile() -> None:

@@ -274,12 +274,8 @@ def test_what_is_refused() -> None:
         x + np.array([1.0, 2, 3, 4])
     with pytest.raises(TypeError, match="not float"):
         x * 0.5
-    with pytest.raises(TypeError, match="is an integer, not True"):
-        x + True
-    with pytest.raises(TypeError, match="encrypted boolean"):
-        x + (x < x)
-    with pytest.raises(TypeError, match="go with encrypted booleans"):
-        (x < x) & True
+    with pytest.raises(TypeError, match="go with booleans and integers, not float"):
+        (x < x) & 0.5
     with pytest.raises(TypeError, match="0 or more"):
         x << -1
     with pytest.raises(TypeError, match="of 16 bits, not int32"):
@@ -302,7 +298,7 @@ def test_what_is_refused() -> None:
     with pytest.raises(TypeError, match="encrypted booleans"):
         hm.integers.where(x, x, x)
     with pytest.raises(TypeError, match="takes encrypted integers"):
-        hm.integers.minimum(np.arange(4), x)
+        hm.integers.minimum(np.arange(4), np.arange(4))
     with pytest.raises(hm.errors.ParameterError, match="8, 16, 32 and 64"):
         hm.integers.Context(24)
     with pytest.raises(hm.errors.ParameterError, match="exponentials"):

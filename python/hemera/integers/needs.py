@@ -1,0 +1,99 @@
+"""The keys of encrypted integers, and what they take before they are made."""
+
+from __future__ import annotations
+
+import logging
+import time
+from dataclasses import dataclass
+from functools import lru_cache
+
+from hemera import _core
+from hemera._machine import memory_bytes
+from hemera.circuits import Bootstrap
+from hemera.ckks import Parameters
+from hemera.integers import operations
+from hemera.integers.layout import Layout
+from hemera.integers.points import Points
+from hemera.objects.context import Context
+from hemera.objects.keys import Keys, SecretKey
+
+_log = logging.getLogger("hemera.integers")
+_GIGA = 1e9
+
+
+@dataclass(frozen=True)
+class Needs:
+    """What the keys of a context take; `str()` has it in words."""
+
+    key_bytes: int
+    """Of the device's memory, for as long as the keys live."""
+    peak_bytes: int
+    """The most of it, while keys are made. The process has some 0.8 GB besides, of n16-exact."""
+    seconds: float
+    """That making them takes here, about."""
+
+    def __str__(self) -> str:
+        return (
+            f"keys of {_told(self.key_bytes)}, {_told(self.peak_bytes)} while they are made, in about "
+            f"{self.seconds:.0f} s"
+        )
+
+
+def _told(count: float) -> str:
+    return f"{count / _GIGA:.1f} GB" if count >= _GIGA else f"{count / 1e6:.0f} MB"
+
+
+def generated(ckks: Context, secret: SecretKey, layout: Layout, points: Points, *plans: Bootstrap) -> Keys:
+    """The keys of all operations. The matrices of products of the widest integers serve all."""
+    values = layout.values
+    within = [1 << k for k in range(values.bit_length() - 1)]
+    between = [values << k for k in range((layout.digits - 1).bit_length())]
+    level = plans[0].input_level + operations.product_levels(layout.digits)
+    return ckks.generate_keys(
+        secret,
+        rotations=[*within, *between, *(-step for step in between)],
+        conjugation=True,
+        plan=[*plans, *points.transforms(layout.digits, level)],
+    )
+
+
+@lru_cache(maxsize=16)
+def counted(params: Parameters, digits: int) -> tuple[int, int]:
+    """The bytes of the keys, and the most while they are made: counted."""
+    ledger, layout = Context(params, "ledger"), Layout(params.max_slots, digits)
+    secret = ledger.generate_secret_key()
+    plans = Bootstrap(params), Bootstrap(params, real=True)
+    ledger._native.reset_memory_peak()
+    keys = generated(ledger, secret, layout, Points(params, layout), *plans)
+    return keys.memory_bytes, ledger._native.memory_peak
+
+
+def needs(ckks: Context, secret: SecretKey, digits: int) -> Needs:
+    """What the keys take on a device: the time by making one of them, of a rotation."""
+    key_bytes, peak_bytes = counted(ckks.params, digits)
+    begin = time.perf_counter()
+    one = ckks.generate_keys(secret, rotations=[1], relinearization=False)
+    ckks.synchronize()
+    seconds = (time.perf_counter() - begin) * key_bytes / one.memory_bytes
+    return Needs(key_bytes, peak_bytes, seconds)
+
+
+def require_room(ckks: Context, digits: int) -> None:
+    """Tell the log what keys take that are about to be made.
+
+    Raises:
+        OutOfMemoryError: if the device has less memory than that in all.
+    """
+    if ckks.device == "ledger":
+        return
+    key_bytes, peak_bytes = counted(ckks.params, digits)
+    limits = [
+        limit for limit in (ckks.memory_limit, memory_bytes() if ckks.device == "cpu" else None) if limit
+    ]
+    if limits and peak_bytes > min(limits):
+        raise _core.OutOfMemoryError(
+            f"the keys of these integers take {key_bytes} bytes ({_told(key_bytes)}), and {peak_bytes} "
+            f"({_told(peak_bytes)}) while they are made; {ckks.device!r} has {min(limits)} for them. Raise "
+            "memory_limit=, or make them elsewhere and load them: Context(keys=)"
+        )
+    _log.info("making keys of %s, with %s meanwhile", _told(key_bytes), _told(peak_bytes))
