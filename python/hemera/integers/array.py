@@ -440,8 +440,9 @@ class Integers(Encrypted):
         return conversion.to_numbers(self._context._engine, held, self._digits, signed=signed, factor=factor)
 
     def refresh(self) -> Integers:
-        """The same values with most of the levels and least error. Operations do it by themselves."""
-        return self._of(self._context._engine.refreshed(self._held))
+        """The same values with the least error, and the levels that are left after a refresh: the same ones
+        whatever led here, as graphs want them. Operations refresh by themselves."""
+        return self._of(self._context._engine.renewed(self._held))
 
 
 def require_integers(operation: str, x: Any) -> Integers:

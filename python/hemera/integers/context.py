@@ -141,8 +141,8 @@ class Context:
         """The memory and the time that keys take, before they are made: the first operation makes them.
         Memory is counted, in some seconds; the time is that of a key, times their number.
 
-            >>> print(hm.integers.Context(64).needs())
-            keys of 8.8 GB, 16.5 GB while they are made, in about 54 s
+            print(hm.integers.Context(64).needs())
+            # keys of 8.8 GB, 16.5 GB while they are made, in about 54 s
 
         A context whose keys were given makes none.
         """

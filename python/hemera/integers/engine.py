@@ -173,6 +173,15 @@ class Engine:
         found = self.cleaned_below(found, min(error, OPERAND_ERROR), DIGIT_BITS)
         return replace(self.number(found), largest=BASE - 1)
 
+    def renewed(self, x: Bounded) -> Bounded:
+        """The same digits as every renewed array has them: at one level, that after two cleanings, and with
+        the least error as its bound. Those of an error that takes more cleanings are refreshed twice."""
+        level = self._whole.result_level - lookup(BASE, *bits(DIGIT_BITS)).depth - 4
+        found = self.refreshed(x, self.least)
+        if self.level(found) < level:
+            found = self.refreshed(found, self.least)
+        return replace(found, value=found.value.at_level(level), error=self.least)
+
     # --- Tables. ---
 
     def exponential(self, x: Bounded, period: int) -> Exponential:

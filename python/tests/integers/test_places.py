@@ -195,14 +195,8 @@ def test_what_does_not_move() -> None:
         x[0] = 3
     with pytest.raises(TypeError, match="without axes"):
         list(x[0])
-    with pytest.raises(TypeError, match=r"hm\.integers\.concatenate does it"):
-        np.concatenate([x, x])
     with pytest.raises(TypeError, match="decrypt it"):
         np.asarray(x)
-    with pytest.raises(TypeError, match="go with encrypted booleans"):
-        hm.integers.concatenate([x > 3, x])
-    with pytest.raises(TypeError, match="go with integers"):
-        hm.integers.stack([x, x > 3])
     with pytest.raises(TypeError, match="no array is encrypted"):
         hm.integers.stack([a, a])
     with pytest.raises(hm.errors.ParameterError, match="at least one"):
