@@ -10,6 +10,7 @@ import numpy as np
 import onnx
 import pytest
 from onnx import helper
+from onnx.reference import ReferenceEvaluator
 
 import hemera as hm
 from hemera.arrays.recorder import MOST_ELEMENTS
@@ -30,6 +31,35 @@ def test_inputs_have_the_shape_of_the_file() -> None:
             compiled(network, hm.ArraySpec(shape, (0, 1)))
     with pytest.raises(hm.errors.MismatchError, match="its first axis is that of the samples"):
         compiled(model([node("Relu", ["x"], ["y"])], shape=(3,)), hm.ArraySpec((3,), (0, 1)))
+
+
+ROWS: dict[str, tuple[list[onnx.NodeProto], dict[str, Any], bool]] = {
+    "alike": ([node("MatMul", ["x", "w"], ["y"])], {"w": np.eye(4, dtype=np.float32)[::-1].copy()}, True),
+    "a softmax of rows": ([node("Softmax", ["x"], ["y"])], {}, True),
+    "a softmax of samples": ([node("Softmax", ["x"], ["y"], axis=0)], {}, False),
+    "a sum of samples": ([node("ReduceSum", ["x", "i"], ["y"])], {"i": I64([0])}, False),
+    "numbers for each sample": ([node("Add", ["x", "w"], ["y"])], {"w": np.ones((5, 4), np.float32)}, False),
+    "the first sample": ([node("Gather", ["x", "i"], ["y"])], {"i": I64([0])}, False),
+    "a shape of all": ([node("Reshape", ["x", "i"], ["y"])], {"i": I64([5, 2, 2])}, False),
+}
+
+
+@pytest.mark.parametrize("name", list(ROWS))
+def test_networks_of_several_samples_at_once(name: str) -> None:
+    """A file with a first axis of 5: one sample is one where the others do not matter."""
+    nodes, constants, taken = ROWS[name]
+    network = model(nodes, constants, shape=(5, 4))
+    spec = hm.ArraySpec((4,), (0, 1))
+    if taken:
+        x = np.array([0.1, 0.9, 0.5, 0.2], np.float32)
+        (expected,) = ReferenceEvaluator(network).run(None, {"x": np.stack([x] * 5)})
+        found = compiled(network, spec, precision_bits=10).evaluate_clear(x)
+        np.testing.assert_allclose(found, expected[0], atol=2.0**-8)
+    else:
+        with pytest.raises(
+            hm.errors.MismatchError, match="for 5 samples at once; export it with a free first"
+        ):
+            compiled(network, spec)
 
 
 def test_results_that_nothing_uses_are_left_out() -> None:

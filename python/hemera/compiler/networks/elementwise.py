@@ -175,6 +175,12 @@ def _where(attributes: Attributes, condition: Any, *sides: Any) -> Any:
     return np.where(condition, *sides)
 
 
+def _is_no_number(attributes: Attributes, x: Any) -> Any:
+    """Encrypted values are numbers."""
+    del attributes
+    return np.zeros(x.shape, np.bool_) if isinstance(x, Array) else np.isnan(x)
+
+
 def _cast(attributes: Attributes, x: Any, like: Any = None) -> Any:
     del like
     kind = attributes.kind or KINDS.get(attributes["to"])
@@ -265,6 +271,7 @@ ELEMENTWISE: dict[str, tuple[Meaning, ...]] = {
     "GreaterOrEqual": _two(named(np.greater_equal), 12, 16, takes="integers"),
     "HardSigmoid": (Meaning((1, 6, 22), _hard_sigmoid, ("alpha", "beta"), size=largest),),
     "HardSwish": (Meaning((14, 22), _hard_swish, size=largest),),
+    "IsNaN": (Meaning((9, 13, 20), _is_no_number, size=largest, takes="all"),),
     "LeakyRelu": (Meaning((1, 6, 16), _leaky_relu, _SLOPE, size=largest),),
     "Less": _two(named(np.less), 1, 7, 9, 13, takes="integers"),
     "LessOrEqual": _two(named(np.less_equal), 12, 16, takes="integers"),

@@ -25,7 +25,7 @@ from hemera.compiler.networks.meanings import (
 )
 from hemera.errors import FormatError, MismatchError, ParameterError
 
-__all__ = ["PRODUCTS"]
+__all__ = ["PRODUCTS", "softmax"]
 
 _KERNEL_AXES = 3
 _MOST_PRODUCTS = 1 << 30
@@ -232,11 +232,12 @@ def _mean(x: Any, axis: tuple[int, ...], keepdims: bool) -> Any:
     return quotient(total, np.asarray(x.size // max(1, total.size), total.dtype))
 
 
-def _softmax(attributes: Attributes, x: Any) -> Any:
+def softmax(attributes: Attributes, x: Any, kept: Any = None) -> Any:
+    """The softmax along an axis; `kept`: 0 for places that get the weight 0, else 1."""
     axis = attributes["axis"]
     # Of encrypted values the largest is not known, but its bound is.
     top = x.range[1] if isinstance(x, Array) else x.max(axis=axis, keepdims=True)
-    powers = np.exp(x - top)
+    powers = np.exp(x - top) if kept is None else np.exp(x - top) * kept
     return powers / powers.sum(axis=axis, keepdims=True)
 
 
@@ -247,7 +248,7 @@ def _flat_softmax(attributes: Attributes, x: Any) -> Any:
         raise FormatError(f"axis {axis} of an array of shape {x.shape}")
     axis += x.ndim if axis < 0 else 0
     rows = x.reshape((math.prod(x.shape[:axis]), math.prod(x.shape[axis:])))
-    return _softmax(Attributes(axis=1), rows).reshape(x.shape)
+    return softmax(Attributes(axis=1), rows).reshape(x.shape)
 
 
 def _batch_norm(attributes: Attributes, x: Any, scale: Any, bias: Any, mean: Any, variance: Any) -> Any:
@@ -348,7 +349,7 @@ PRODUCTS: dict[str, tuple[Meaning, ...]] = {
     "ReduceSum": _reductions(np.sum, 13, 1, 11, 13, takes="integers"),
     "Softmax": (
         Meaning((1, 11), _flat_softmax, ("axis",), size=largest),
-        Meaning((13,), _softmax, ("axis",), size=largest),
+        Meaning((13,), softmax, ("axis",), size=largest),
     ),
 }
 """By the name of the operator, in ONNX's own domain."""

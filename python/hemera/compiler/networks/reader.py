@@ -9,16 +9,19 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from hemera._extras import how_to_install
 from hemera.compiler import compiled
 from hemera.compiler.compiled import Compiled
 from hemera.compiler.networks.graph import Graph, sample_shape
 from hemera.compiler.networks.inlining import Call, calls_of
 from hemera.compiler.networks.kinds import DTYPES, KINDS, is_real
+from hemera.compiler.networks.masks import with_masks
 from hemera.compiler.networks.resolving import Replacements, Resolver
 from hemera.compiler.networks.tensors import MOST_KEPT, array_of, bytes_of, text_of
 from hemera.compiler.specs import ArraySpec, shape_of
-from hemera.errors import FileError, FormatError, MismatchError, ParameterError
+from hemera.errors import Error, FileError, FormatError, MismatchError, ParameterError
 
 __all__ = ["compile_onnx", "graph_of"]
 
@@ -61,6 +64,7 @@ def compile_onnx(
         names = ", ".join(name for name, _ in graph.inputs)
         raise ParameterError(f"{graph.source}: {len(given)} inputs are given, and there are: {names}")
     specs = [_spec(graph, name, shape, own) for (name, shape), own in zip(graph.inputs, given, strict=True)]
+    _require_rows(graph, specs)
     name = options.pop("name", None) or Path(graph.source).stem
     return compiled.compile(graph, *specs, name=name, **options)
 
@@ -91,6 +95,36 @@ def _spec(graph: Graph, name: str, shape: tuple[int | None, ...] | None, given: 
     return spec if is_real(kind) or spec.dtype is not None else dataclasses.replace(spec, dtype=DTYPES[kind])
 
 
+def _require_rows(graph: Graph, specs: Sequence[ArraySpec]) -> None:
+    """MismatchError for a network of several samples at once, by its file, that does not do the same with
+    each: two of them give other results than one after the other."""
+    several = [shape[0] for _, shape in graph.inputs if shape and shape[0] not in (None, 1)]
+    if not several:
+        return
+    random = np.random.default_rng(0)
+    given = {}
+    for (name, _), spec in zip(graph.inputs, specs, strict=True):
+        low, high = (0, 1) if spec.range is None else spec.range
+        own = random.uniform(low, high, (2, *spec.shape))
+        given[name] = own if is_real(graph.kinds[name]) else np.rint(own)
+    told = (
+        f"{graph.source}: the network is for {several[0]} samples at once; export it with a free first axis"
+    )
+    try:
+        both = graph.values(given)
+        rows = [graph.values({name: each[at : at + 1] for name, each in given.items()}) for at in range(2)]
+    except Error as error:
+        raise MismatchError(f"{told} ({error})") from error
+    for name, found in both.items():
+        alone = [np.asarray(each[name], np.float64) for each in rows]
+        if any(each.shape[:1] != (1,) for each in alone) or not _near(found, np.concatenate(alone)):
+            raise MismatchError(f"{told} (the result {name!r} of a sample depends on the others)")
+
+
+def _near(a: Any, b: Any) -> bool:
+    return np.shape(a) == np.shape(b) and bool(np.allclose(a, b, rtol=1e-4, atol=1e-6, equal_nan=True))
+
+
 def graph_of(what: Any, replace: Replacements) -> Graph:
     """The graph of a path, bytes or a model. Errors: see `compile_onnx`."""
     try:
@@ -118,7 +152,7 @@ def graph_of(what: Any, replace: Replacements) -> Graph:
     _require_order(source, inputs, constants, calls, outputs)
     nodes = Resolver(onnx, source, replace, kinds).nodes(calls)
     named = tuple((name, _shape(each.type.tensor_type)) for name, each in inputs.items())
-    return Graph(source, named, outputs, tuple(nodes), constants, kinds).folded()
+    return with_masks(Graph(source, named, outputs, tuple(nodes), constants, kinds).folded())
 
 
 def _model(onnx: Any, what: Any) -> tuple[str, Any]:
