@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import threading
+import time
 
 from hemera._process import Lock, OfProcess, Process, cached_property
 
@@ -117,3 +118,62 @@ def test_a_cached_property_holds_up_no_child_while_a_thread_computes_it() -> Non
     assert slow.value is slow.value
     assert slow.value == [1]
     assert Slow.value.__doc__ == "What it is."
+
+
+def test_a_value_is_made_once_by_threads_that_ask_together() -> None:
+    made: list[int] = []
+
+    def make() -> list[int]:
+        time.sleep(0.05)
+        made.append(1)
+        return [len(made)]
+
+    value = OfProcess(make)
+
+    def ask() -> tuple[int, int]:
+        found: list[list[int]] = []
+        threads = [threading.Thread(target=lambda: found.append(value.value)) for _ in range(4)]
+        for each in threads:
+            each.start()
+        for each in threads:
+            each.join()
+        return len(made), len({id(each) for each in found})
+
+    assert ask() == (1, 1)
+    assert in_child(ask) == "(2, 1)"
+
+
+def test_a_child_is_not_held_up_by_a_value_that_a_thread_makes_as_it_is_forked() -> None:
+    begun, done = threading.Event(), threading.Event()
+
+    def slowly() -> int:
+        if not first:
+            begun.set()
+            done.wait(SECONDS)
+        return 1
+
+    first = [True]
+    slow, quick = OfProcess(slowly), OfProcess(os.getpid)
+    first.clear()
+
+    def child() -> str:
+        thread = threading.Thread(target=lambda: slow.value)
+        thread.start()
+        assert begun.wait(SECONDS)
+        try:
+            return in_child(lambda: quick.value == os.getpid())
+        finally:
+            done.set()
+            thread.join()
+
+    assert in_child(child) == repr("True")
+
+
+def test_a_value_that_is_let_go_is_made_anew_once() -> None:
+    value = OfProcess(list[int])
+    first = value.value
+    value.renew(first)
+    second = value.value
+    assert second is not first
+    value.renew(first)  # which another thread has let go already
+    assert value.value is second

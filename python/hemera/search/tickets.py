@@ -91,9 +91,7 @@ class Tickets:
     def join(self, others: Tickets) -> None:
         """Take the tickets of others, which has none after it. Those of another version of the index give way
         to the others'."""
-        if others is self:
-            return
-        with others._lock:  # one after the other: another thread may join these to self's
+        with others._lock:  # one after the other: others may be these, or another thread join these to them
             version, seeds, taken = others._index_version, others._seeds, others._prepared
             others._seeds, others._prepared = Seeds(), {}
         with self._lock:

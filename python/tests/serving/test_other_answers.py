@@ -183,6 +183,7 @@ def test_a_proxy_whose_server_is_away_is_waited_for(server: Running, home: Home,
         proxy.change = fail
         assert np.abs(client.predict("scores", ROWS) - expected(ROWS)).max() < 1e-4
         assert len(proxy.seen) == 3 + 3  # describe with its three refusals, PUT, POST
+        assert len({name for _, name in proxy.seen}) == 6  # each time it is sent
         told = b'{"error": {"code": "timeout", "message": "not answered in 1 second"}}'
         proxy.seen.clear()
         proxy.change = lambda _: (status, told, {"Content-Type": "application/json"})
