@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import inspect
+import operator
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
@@ -12,7 +13,7 @@ import numpy as np
 from hemera.arrays import comparisons, contraction, elementwise, order, statistics, sums
 from hemera.arrays.kinds import DTYPES, are_truths, kind_of, of_numbers
 from hemera.arrays.numpy_ufuncs import IN_PLACE, OTHERWISE
-from hemera.arrays.recorded import Recorded, axes_of, moved, needs_values
+from hemera.arrays.recorded import Recorded, axes_of, moved, needs_values, reduced
 from hemera.inputs.plain import refuse_missing
 
 __all__ = ["COMPUTING", "MOVING", "of_function", "running_sums"]
@@ -312,7 +313,8 @@ def _ediff1d(ary: Any) -> Any:
 
 def running_sums(x: Any, axis: Any = None) -> Any:
     """`numpy.cumsum`."""
-    rows, at = (moved([x], np.ravel), 0) if axis is None else (x, axis)
+    along = None if axis is None else reduced(operator.index(axis), x)
+    rows, at = (moved([x], np.ravel), 0) if along is None else (x, along)
     found = contraction.along_axis(rows, np.tri(rows.shape[axes_of(at, rows.ndim)[0]]), at)
     return found._of_kind(of_numbers([x._kind]))
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -9,7 +10,7 @@ import numpy as np
 
 from hemera.arrays.comparisons import all_of, any_of, as_mask, bounded, equal, reaches
 from hemera.arrays.elementwise import larger, smaller
-from hemera.arrays.recorded import A, axes_of, moved, rearranged
+from hemera.arrays.recorded import A, axes_of, moved, rearranged, reduced
 from hemera.arrays.sums import combined, mean, total
 from hemera.errors import ParameterError
 
@@ -37,7 +38,7 @@ def least(x: A, axis: Any = None, *, keepdims: bool = False) -> A:
 
 def extreme(x: A, axis: Any, keepdims: bool, sign: int) -> A:
     """The largest element (sign 1) or the smallest (-1)."""
-    axes = axes_of(axis, x.ndim)
+    axes = axes_of(reduced(axis, x), x.ndim)
     rows = _last(x, axes)
     if x.step is None or rows.shape[-1] > _MOST_PAIRED:
         return combined(x, axis, larger if sign > 0 else smaller, keepdims)
@@ -95,7 +96,7 @@ def place_of_least(x: A, axis: int | None = None, *, keepdims: bool = False) -> 
 
 
 def _place(x: A, axis: int | None, keepdims: bool, sign: int) -> A:
-    axes = axes_of(axis, x.ndim)
+    axes = axes_of(None if axis is None else reduced(operator.index(axis), x), x.ndim)
     rows = _last(x, axes)
     count = rows.shape[-1]
     found = bounded(total(_first_most(rows, sign) * np.arange(count), -1), 0, count - 1)._of_kind("i")
@@ -103,11 +104,11 @@ def _place(x: A, axis: int | None, keepdims: bool, sign: int) -> A:
     return rearranged(found, lambda y: y.reshape(kept)) if keepdims else found
 
 
-def _along(x: A, axis: int | None) -> tuple[A, Callable[[A], A]]:
+def _along(x: A, axis: int | None, *, is_lenient: bool = False) -> tuple[A, Callable[[A], A]]:
     """The array with one axis last, and what brings results of its shape back."""
-    if axis is None:
+    if axis is None or (is_lenient and reduced(axis, x) is None):
         return rearranged(x, np.ravel), lambda found: found
-    (at,) = axes_of(axis, x.ndim)
+    (at,) = axes_of(operator.index(axis), x.ndim)
     return (
         rearranged(x, lambda y: np.moveaxis(y, at, -1)),
         lambda found: rearranged(found, lambda y: np.moveaxis(y, -1, at)),
@@ -123,7 +124,7 @@ def _ranks(rows: A) -> A:
 
 def argsort(x: A, axis: int | None = -1) -> A:
     """`numpy.argsort`, stable. Errors as of `place_of_most`."""
-    rows, back = _along(x, axis)
+    rows, back = _along(x, axis, is_lenient=True)
     count = rows.shape[-1]
     places = equal(rearranged(_ranks(rows), lambda y: y[..., None, :]), np.arange(count)[:, None])
     return back(bounded(total(places * np.arange(count), -1), 0, count - 1))

@@ -28,6 +28,7 @@ __all__ = [
     "moved",
     "needs_values",
     "rearranged",
+    "reduced",
 ]
 
 Axis = int | tuple[int, ...] | None
@@ -349,8 +350,14 @@ def _gathered(
     return first._linear(list(terms.values()), taken.shape, offset)._of_kind(kind)
 
 
+def reduced(axis: Any, x: Recorded) -> Any:
+    """The axis of a reduction. A number has the axis 0, too, as of NumPy's functions of single elements."""
+    is_whole = isinstance(axis, (int, np.integer)) and not isinstance(axis, bool)
+    return None if not x.shape and is_whole and axis in (0, -1) else axis
+
+
 def axes_of(axis: Any, count: int) -> tuple[int, ...]:
     """Axes from 0 on; None stands for all. NumPy's errors for axes that are not there, or come twice."""
-    np.zeros((1,) * count).sum(axis)
+    np.zeros((1,) * count).mean(axis)
     given = range(count) if axis is None else axis if isinstance(axis, tuple) else (axis,)
     return tuple(operator.index(each) % count for each in given)

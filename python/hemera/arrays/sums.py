@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from hemera.arrays.recorded import A, Axis, axes_of, moved, rearranged
+from hemera.arrays.recorded import A, Axis, axes_of, moved, rearranged, reduced
 from hemera.arrays.sparse_map import SparseMap
 from hemera.errors import ParameterError
 
@@ -17,7 +17,7 @@ __all__ = ["combined", "mean", "product", "total", "variance"]
 
 def total(x: A, axis: Axis = None, *, keepdims: bool = False) -> A:
     """The sum over axes; None: over all."""
-    return _summed(x, axis, keepdims, 1)
+    return _summed(x, reduced(axis, x), keepdims, 1)
 
 
 def mean(x: A, axis: Axis = None, *, keepdims: bool = False) -> A:
@@ -62,7 +62,7 @@ def product(x: A, axis: Axis = None, *, keepdims: bool = False) -> A:
 
 def combined(x: A, axis: Axis, combine: Callable[[Any, Any], Any], keepdims: bool = False) -> A:
     """All elements along axes, brought together by an associative operation in pairs: log2(n) rounds."""
-    axes = axes_of(axis, x.ndim)
+    axes = axes_of(reduced(axis, x), x.ndim)
     rest = [at for at in range(x.ndim) if at not in axes]
     shape = [x.shape[at] for at in rest]
 
