@@ -11,23 +11,24 @@ from hemera.arrays import (
     comparisons,
     contraction,
     elementwise,
+    masks,
     numpy_functions,
     numpy_ufuncs,
     order,
     statistics,
     sums,
 )
+from hemera.arrays.in_place import InPlace
 from hemera.arrays.kinds import are_truths
 from hemera.arrays.missing import missing
 from hemera.arrays.recorded import Axis, Recorded, moved, needs_values
 from hemera.circuits import Function
-from hemera.errors import MismatchError
 from hemera.inputs.plain import refuse_missing
 
 __all__ = ["Array"]
 
 
-class Array(Recorded):
+class Array(InPlace):
     """An encrypted array of real numbers. It has the operators, methods and functions of `numpy.ndarray` that
     make sense without its values; `numpy_functions` and `numpy_ufuncs` have those of NumPy's namespace."""
 
@@ -40,7 +41,7 @@ class Array(Recorded):
     # --- Operators. ---
 
     def __add__(self, other: Any) -> Array:
-        return comparisons.either(self, other) if are_truths(self, other) else super().__add__(other)
+        return masks.either(self, other) if are_truths(self, other) else super().__add__(other)
 
     __radd__ = __add__
 
@@ -53,7 +54,7 @@ class Array(Recorded):
         return super().__rsub__(other)
 
     def __mul__(self, other: Any) -> Array:
-        return comparisons.both(self, other) if are_truths(self, other) else super().__mul__(other)
+        return masks.both(self, other) if are_truths(self, other) else super().__mul__(other)
 
     __rmul__ = __mul__
 
@@ -123,90 +124,20 @@ class Array(Recorded):
         return found if are_truths(self, other) else found._of_kind("i")
 
     def __and__(self, other: Any) -> Array:
-        return self._bitwise(comparisons.both(self, other), other)
+        return self._bitwise(masks.both(self, other), other)
 
     def __or__(self, other: Any) -> Array:
-        return self._bitwise(comparisons.either(self, other), other)
+        return self._bitwise(masks.either(self, other), other)
 
     def __xor__(self, other: Any) -> Array:
-        return self._bitwise(comparisons.one_of(self, other), other)
+        return self._bitwise(masks.one_of(self, other), other)
 
     __rand__, __ror__, __rxor__ = __and__, __or__, __xor__
 
     def __invert__(self) -> Array:
-        return comparisons.inverted(self)
+        return masks.inverted(self)
 
-    __hash__ = None
-
-    # --- Operators in place. ---
-
-    def _become(self, found: Any, operator: str) -> Any:
-        """What `y += x` makes of y: the array has other values, under all its names. Numbers stay, and y is
-        another one, as in NumPy.
-
-        Raises:
-            TypeError: where NumPy would change other arrays too, and for values of another kind.
-            MismatchError: for another shape.
-        """
-        if found is NotImplemented:
-            return found
-        if self._is_shared:
-            raise TypeError(
-                f"{operator}= would change other arrays as well, the caller's or those that share elements "
-                f"with this one: write y = y {operator} x"
-            )
-        if not self.shape:
-            return found
-        if found.shape != self.shape:
-            raise MismatchError(
-                f"{operator}= of shape {self.shape}, and the result has shape {found.shape}: write "
-                f"y = y {operator} x"
-            )
-        if not np.can_cast(found.dtype, self.dtype, "same_kind"):
-            raise TypeError(
-                f"{operator}= makes {found.dtype} of {self.dtype}, which NumPy refuses: write "
-                f"y = y {operator} x"
-            )
-        self._number = found._number
-        return self
-
-    def __iadd__(self, other: Any) -> Array:
-        return self._become(self + other, "+")  # type: ignore[no-any-return]
-
-    def __isub__(self, other: Any) -> Array:
-        return self._become(self - other, "-")  # type: ignore[no-any-return]
-
-    def __imul__(self, other: Any) -> Array:
-        return self._become(self * other, "*")  # type: ignore[no-any-return]
-
-    def __itruediv__(self, other: Any) -> Array:
-        return self._become(self / other, "/")  # type: ignore[no-any-return]
-
-    def __ifloordiv__(self, other: Any) -> Array:
-        return self._become(self // other, "//")  # type: ignore[no-any-return]
-
-    def __imod__(self, other: Any) -> Array:
-        return self._become(self % other, "%")  # type: ignore[no-any-return]
-
-    def __ipow__(self, other: Any) -> Array:
-        return self._become(self**other, "**")  # type: ignore[no-any-return]
-
-    def __imatmul__(self, other: Any) -> Array:
-        return self._become(self @ other, "@")  # type: ignore[no-any-return]
-
-    def __iand__(self, other: Any) -> Array:
-        return self._become(self & other, "&")  # type: ignore[no-any-return]
-
-    def __ior__(self, other: Any) -> Array:
-        return self._become(self | other, "|")  # type: ignore[no-any-return]
-
-    def __ixor__(self, other: Any) -> Array:
-        return self._become(self ^ other, "^")  # type: ignore[no-any-return]
-
-    def _as_argument(self) -> Array:
-        """The array as an argument of a function, which the caller has too: it does not change in place."""
-        self._is_shared = True
-        return self
+    __hash__ = None  # type: ignore[assignment]
 
     # --- Functions, on the range of the values. ---
 
@@ -311,11 +242,11 @@ class Array(Recorded):
 
     def all(self, axis: Axis = None, *, keepdims: bool = False) -> Array:
         """1 where a mask is 1 everywhere."""
-        return comparisons.all_of(self, axis, keepdims=keepdims)
+        return masks.all_of(self, axis, keepdims=keepdims)
 
     def any(self, axis: Axis = None, *, keepdims: bool = False) -> Array:
         """1 where a mask is 1 anywhere."""
-        return comparisons.any_of(self, axis, keepdims=keepdims)
+        return masks.any_of(self, axis, keepdims=keepdims)
 
     def argsort(self, axis: int | None = -1) -> Array:
         """As `numpy.argsort`, stable, of at most 64 elements with a step."""

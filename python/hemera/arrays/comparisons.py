@@ -1,4 +1,4 @@
-"""Comparisons of values that are multiples of a step, and masks of 0 and 1."""
+"""Comparisons of values that are multiples of a step, by which masks are made, and counts."""
 
 from __future__ import annotations
 
@@ -10,32 +10,24 @@ from numpy.typing import NDArray
 
 from hemera import circuits
 from hemera.arrays.kinds import DTYPES, kind_of, promoted
+from hemera.arrays.masks import as_mask, both, is_mask, negated, require_mask
 from hemera.arrays.recorded import A, Recorded, as_operand, broadcast, joined_shape, moved, rearranged
 from hemera.arrays.recorder import common_step
-from hemera.arrays.sums import product, total
+from hemera.arrays.sums import total
 from hemera.errors import ParameterError
-from hemera.inputs.arguments import described
 
 __all__ = [
-    "all_of",
-    "any_of",
-    "as_mask",
     "bin_counts",
     "bins_of",
-    "both",
     "bounded",
     "chosen",
     "counted",
     "differs",
-    "either",
     "equal",
     "exceeds",
-    "inverted",
     "is_in",
-    "negated",
     "of_few",
     "of_type",
-    "one_of",
     "reaches",
     "selected",
     "sign",
@@ -165,11 +157,6 @@ def _with_step(x: A, step: float) -> A:
     return x
 
 
-def as_mask(x: A) -> A:
-    """The array, known to be 0 or 1, as truth values."""
-    return _with_step(x, 1.0)._of_kind("b")
-
-
 def _points(x: Recorded) -> Values | None:
     """The multiples of the step that an element can be; None where there are too many to look at."""
     low, high = (end / _step(x) for end in x.range)
@@ -257,95 +244,17 @@ def sign(x: A) -> A:
     return _with_step(_signs(x, _step(x)), 1.0) if found is None else found
 
 
-# --- Masks. ---
-
-
-def _isas_mask(x: Recorded) -> bool:
-    """Whether elements are known to be 0 or 1."""
-    low, high = x.range
-    is_whole = x.step is not None and abs(x.step - 1) <= 2.0**-10
-    return x._kind == "b" or (is_whole and low >= -0.25 and high <= 1.25)
-
-
-def _requireas_mask(x: Recorded) -> None:
-    if not _isas_mask(x):
-        low, high = x.range
-        raise TypeError(
-            f"a mask of 0 and 1 is needed, not values from {low:g} to {high:g}: comparisons give one, and so "
-            "do inputs with range=(0, 1), step=1"
-        )
-
-
-def _masks(x: A, other: Any) -> tuple[A, A | Values]:
-    """Both masks as numbers; plain ones as arrays of 0 and 1. TypeError for others."""
-    _requireas_mask(x)
-    given = as_operand(other, x)
-    if isinstance(given, Recorded):
-        _requireas_mask(given)
-        return x._as_numbers(), given._as_numbers()
-    if given is None or not np.isin(given, (0, 1)).all():
-        raise TypeError(f"a mask of 0 and 1 goes with another one, not with {described(other)}")
-    return x._as_numbers(), given
-
-
-def both(x: A, other: Any) -> A:
-    """1 where both masks are 1. TypeError for others than masks, as in the functions below."""
-    a, b = _masks(x, other)
-    return as_mask(a * b)
-
-
-def either(x: A, other: Any) -> A:
-    """1 where at least one mask is 1."""
-    a, b = _masks(x, other)
-    if isinstance(b, np.ndarray):
-        return as_mask(a * (1 - b) + b)
-    return as_mask(1 - (1 - a) * (1 - b))
-
-
-def one_of(x: A, other: Any) -> A:
-    """1 where the masks differ."""
-    a, b = _masks(x, other)
-    if isinstance(b, np.ndarray):
-        return as_mask(a * (1 - 2 * b) + b)
-    return as_mask((a - b).square())
-
-
-def negated(x: A) -> A:
-    """1 where the mask is 0."""
-    _requireas_mask(x)
-    return as_mask(1 - x._as_numbers())
-
-
-def inverted(x: A) -> A:
-    """`~x` of truth values. TypeError for numbers, whose bits NumPy turns."""
-    if x._kind != "b":
-        raise TypeError(
-            "~ of whole numbers is -1 - x in NumPy, and of real ones an error. Of truth values, as of "
-            "comparisons, it is the opposite; of 0 and 1 np.logical_not(x) is, or declare truth values by "
-            "hm.ArraySpec(shape, dtype=bool)"
-        )
-    return negated(x)
-
-
-def all_of(x: A, axis: Any = None, *, keepdims: bool = False) -> A:
-    """1 where the mask is 1 everywhere along axes."""
-    _requireas_mask(x)
-    return as_mask(product(x._as_numbers(), axis, keepdims=keepdims))
-
-
-def any_of(x: A, axis: Any = None, *, keepdims: bool = False) -> A:
-    """1 where the mask is 1 anywhere along axes."""
-    return negated(all_of(negated(x), axis, keepdims=keepdims))
+# --- Masks, and counts of them. ---
 
 
 def counted(x: A, axis: Any = None, *, keepdims: bool = False) -> A:
     """How many elements along axes are not 0. TypeError where no step is known."""
-    return total(x if _isas_mask(x) else differs(x, 0), axis, keepdims=keepdims)._of_kind("i")
+    return total(x if is_mask(x) else differs(x, 0), axis, keepdims=keepdims)._of_kind("i")
 
 
 def selected(mask: A, x: Any, y: Any) -> A:
     """x where a mask is 1, y where it is 0."""
-    _requireas_mask(mask)
+    require_mask(mask)
     kind = promoted([kind_of(x), kind_of(y)])
     first, second = (mask._encrypted(each)._as_numbers() for each in (x, y))
     found = mask._as_numbers() * (first - second) + second

@@ -12,9 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hemera import circuits
-from hemera.arrays.comparisons import both, either
 from hemera.arrays.formulas import FORMULAS, Formula
 from hemera.arrays.kinds import are_truths, kind_of, of_numbers, promoted
+from hemera.arrays.masks import both, either
 from hemera.arrays.recorded import A, as_operand
 from hemera.arrays.tensor import Affine
 from hemera.circuits import Function

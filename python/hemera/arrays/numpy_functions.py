@@ -5,207 +5,30 @@ from __future__ import annotations
 import functools
 import inspect
 import operator
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
-from hemera.arrays import comparisons, contraction, elementwise, order, statistics, sums
-from hemera.arrays.kinds import DTYPES, are_truths, kind_of, of_numbers
+from hemera.arrays import comparisons, contraction, elementwise, masks, order, statistics, sums
+from hemera.arrays.kinds import are_truths, of_numbers
+from hemera.arrays.numpy_moves import (
+    FIRST_NAMES,
+    MOVING,
+    encrypted_in,
+    move,
+    present,
+    refuse,
+    require_kind,
+    shared,
+)
 from hemera.arrays.numpy_ufuncs import IN_PLACE, OTHERWISE
 from hemera.arrays.recorded import Recorded, axes_of, moved, needs_values, reduced
 from hemera.inputs.plain import refuse_missing
 
-__all__ = ["COMPUTING", "MOVING", "of_function", "running_sums"]
+__all__ = ["COMPUTING", "of_function", "running_sums"]
 
 Function = Callable[..., Any]
-
-
-def _present(*names: str) -> tuple[Function, ...]:
-    """Functions of NumPy's namespace, those that this version has."""
-    return tuple(getattr(np, name) for name in names if hasattr(np, name))
-
-
-MOVING: tuple[Function, ...] = (
-    np.append,
-    np.array_split,
-    np.atleast_1d,
-    np.atleast_2d,
-    np.atleast_3d,
-    np.block,
-    np.broadcast_to,
-    np.column_stack,
-    np.compress,
-    np.concatenate,
-    np.copy,
-    np.delete,
-    np.diag,
-    np.diagflat,
-    np.diagonal,
-    np.dsplit,
-    np.dstack,
-    np.expand_dims,
-    np.extract,
-    np.flip,
-    np.fliplr,
-    np.flipud,
-    np.hsplit,
-    np.hstack,
-    np.insert,
-    np.moveaxis,
-    np.ravel,
-    np.repeat,
-    np.reshape,
-    np.resize,
-    np.roll,
-    np.rollaxis,
-    np.rot90,
-    np.split,
-    np.squeeze,
-    np.stack,
-    np.swapaxes,
-    np.take_along_axis,
-    np.tile,
-    np.transpose,
-    np.tril,
-    np.triu,
-    np.vsplit,
-    np.vstack,
-    *_present("matrix_transpose", "unstack"),
-)
-"""Functions that move elements, repeat them, leave them out, or fill up with zeros or plain numbers."""
-
-_VIEWS = (
-    np.array_split,
-    np.atleast_1d,
-    np.atleast_2d,
-    np.atleast_3d,
-    np.broadcast_to,
-    np.diag,
-    np.diagonal,
-    np.diff,
-    np.dsplit,
-    np.expand_dims,
-    np.flip,
-    np.fliplr,
-    np.flipud,
-    np.hsplit,
-    np.moveaxis,
-    np.ravel,
-    np.reshape,
-    np.rollaxis,
-    np.rot90,
-    np.split,
-    np.squeeze,
-    np.swapaxes,
-    np.transpose,
-    np.vsplit,
-    *_present("matrix_transpose", "unstack"),
-)
-"""Those whose results share the elements of their operand in NumPy."""
-
-_PLACES: dict[Function, tuple[tuple[int | str, ...], ...]] = {
-    np.append: ((0, "arr"), (1, "values")),
-    np.insert: ((0, "arr"), (2, "values")),
-    np.compress: ((1, "a"),),
-    np.extract: ((1, "arr"),),
-    np.where: ((1, "x"), (2, "y")),
-}
-"""Arguments that hold elements, by place and by name, where that is not the first one alone."""
-_NAMES = ("a", "ary", "arr", "array", "arrays", "element", "m", "tup", "v", "x")
-"""Names of the first argument."""
-
-
-def _encrypted_in(value: Any) -> Iterator[Recorded]:
-    """The encrypted arrays in an argument."""
-    if isinstance(value, Recorded):
-        yield value
-    elif isinstance(value, (list, tuple)):
-        for part in value:
-            yield from _encrypted_in(part)
-
-
-def _is_nested(value: Any, deep: bool) -> bool:
-    """Whether an argument is a sequence of arrays; `deep`: as each list is."""
-    sequence = isinstance(value, list if deep else (list, tuple))
-    return sequence and (deep or any(True for _ in _encrypted_in(value)))
-
-
-def _leaves(value: Any, deep: bool) -> list[Any]:
-    """The arrays of an argument, which may be a nested sequence of them."""
-    return [each for part in value for each in _leaves(part, deep)] if _is_nested(value, deep) else [value]
-
-
-def _with_leaves(value: Any, leaves: Iterator[Any], deep: bool) -> Any:
-    """The argument with others in place of its arrays."""
-    if _is_nested(value, deep):
-        return type(value)([_with_leaves(each, leaves, deep) for each in value])
-    return next(leaves)
-
-
-def _refuse(function: Function, options: Mapping[str, Any], *names: str) -> None:
-    """TypeError for options that are given, and not None."""
-    given = [name for name in names if options.get(name) is not None]
-    if given:
-        raise TypeError(f"np.{function.__name__} takes no {', '.join(given)} with encrypted arrays")
-
-
-def _move(function: Function, arguments: Sequence[Any], options: Mapping[str, Any]) -> Any:
-    """A function of MOVING, of encrypted arrays and plain ones beside them in one argument."""
-    _refuse(function, options, "out", "dtype", "casting")
-    keys = _data_keys(function, arguments, options)
-    given: dict[int | str, Any] = dict(enumerate(arguments))
-    given.update(options)
-    for key, value in given.items():
-        if key not in keys and any(True for _ in _encrypted_in(value)):
-            raise needs_values(f"np.{function.__name__} asks for them in {key!r}")
-    deep = function is np.block
-    arrays = [leaf for key in keys for leaf in _leaves(given[key], deep)]
-    if function is np.insert:
-        _require_kind("np.insert", *arrays)
-
-    def call(*numbers: Any) -> Any:
-        rest = iter(numbers)
-        new = {key: _with_leaves(given[key], rest, deep) for key in keys}
-        return function(
-            *(new.get(at, each) for at, each in enumerate(arguments)),
-            **{name: new.get(name, each) for name, each in options.items()},
-        )
-
-    return _shared(function, arrays, moved(arrays, call))
-
-
-def _shared(function: Function, arrays: Sequence[Any], found: Any) -> Any:
-    """The result, known to share its elements with the arguments where NumPy's does."""
-    if function in _VIEWS:
-        for each in (*_encrypted_in(list(arrays)), *_encrypted_in(found)):
-            each._is_shared = True
-    return found
-
-
-def _require_kind(name: str, x: Any, *others: Any) -> None:
-    """TypeError for plain or encrypted values that NumPy would make values of x's kind: 0.5 a whole 0."""
-    order = "bif".index
-    for each in others:
-        if order(kind_of(each)) > order(kind_of(x)):
-            if kind_of(x) == "i" and next(_encrypted_in([x, *others]))._recorder.is_exact:
-                continue  # which refuses fractions
-            kinds = (DTYPES[kind_of(each)], DTYPES[kind_of(x)])
-            raise TypeError(f"{name} makes {kinds[1]} of {kinds[0]} in NumPy; x.astype has other types")
-
-
-def _data_keys(function: Function, arguments: Sequence[Any], options: Mapping[str, Any]) -> list[int | str]:
-    """Places or names of the arguments that hold elements."""
-    places = _PLACES.get(function, ((0, *_NAMES),))
-    return [
-        key
-        for names in places
-        for key in names
-        if (key < len(arguments) if isinstance(key, int) else key in options)
-    ]
-
-
-# --- Functions that compute. ---
 
 
 def _reduction(function: Function, name: str, *taken: str) -> Function:
@@ -213,7 +36,7 @@ def _reduction(function: Function, name: str, *taken: str) -> Function:
 
     def reduce(x: Any, axis: Any = None, **options: Any) -> Any:
         others = {key: each for key, each in options.items() if key not in (*taken, "keepdims", "axis")}
-        _refuse(getattr(np, name), others, *others)
+        refuse(getattr(np, name), others, *others)
         chosen = {key: each for key, each in options.items() if key in taken and each is not np._NoValue}
         if options.get("keepdims", False) is not np._NoValue:
             chosen["keepdims"] = bool(options.get("keepdims", False))
@@ -243,13 +66,13 @@ def _of_first(function: Function, name: str) -> Function:
 
     def call(*arguments: Any, **options: Any) -> Any:
         if not arguments:
-            own = next((key for key in _NAMES if key in options), None)
+            own = next((key for key in FIRST_NAMES if key in options), None)
             arguments = (options.pop(own),) if own else ()
         _require_options(name, function, arguments, options)
         if not arguments or not isinstance(arguments[0], Recorded):
             raise TypeError(f"np.{name}: the first argument is the encrypted array")
         for value in (*arguments[1:], *options.values()):
-            if any(True for _ in _encrypted_in(value)):
+            if any(True for _ in encrypted_in(value)):
                 raise needs_values(f"np.{name} asks for them")
         return function(*arguments, **options)
 
@@ -265,7 +88,7 @@ def _pad(x: Any, pad_width: Any, mode: Any = "constant", **options: Any) -> Any:
         if options.get("reflect_type", "even") != "even":
             raise TypeError("np.pad: reflect_type='odd' is not taken")
         return moved([x], lambda y: np.pad(y, pad_width, mode, **options))
-    _require_kind("np.pad", x, *options.values())
+    require_kind("np.pad", x, *options.values())
     around = np.pad(np.zeros(x.shape), pad_width, "constant", **options)
     found = moved([x], lambda y: np.pad(y, pad_width))
     return (found._as_numbers() + around)._of_kind(x._kind) if around.any() else found
@@ -296,7 +119,7 @@ def _diff(x: Any, n: int = 1, axis: int = -1) -> Any:
             before, after = (
                 moved([x], functools.partial(_cut, at, own)) for own in (slice(-1), slice(1, None))
             )
-            x = comparisons.one_of(after, before)
+            x = masks.one_of(after, before)
         return x
     found = contraction.along_axis(x, np.diff(np.eye(x.shape[at]), n, axis=0), at)
     return found._of_kind(x._kind)
@@ -336,7 +159,7 @@ def _trace(x: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Any:
 
 
 def _einsum(subscripts: Any, *operands: Any, **options: Any) -> Any:
-    _refuse(np.einsum, options, "out", "dtype")
+    refuse(np.einsum, options, "out", "dtype")
     if not isinstance(subscripts, str) or len(operands) != 2:
         raise TypeError("np.einsum takes subscripts as text and two operands, of which one is encrypted")
     return contraction.einsum(subscripts, *operands)
@@ -369,7 +192,7 @@ def _choose(a: Any, choices: Any, out: Any = None, mode: Any = "raise") -> Any:
 
 
 def _histogram(x: Any, bins: Any = 10, range: Any = None, **options: Any) -> Any:  # noqa: A002
-    _refuse(np.histogram, options, *options)
+    refuse(np.histogram, options, *options)
     if np.ndim(bins) == 0:
         if range is None:
             raise needs_values(
@@ -383,7 +206,7 @@ def _histogram(x: Any, bins: Any = 10, range: Any = None, **options: Any) -> Any
 
 def _isin(element: Any, test_elements: Any, invert: bool = False) -> Any:
     found = comparisons.is_in(element, test_elements)
-    return comparisons.negated(found) if invert else found
+    return masks.negated(found) if invert else found
 
 
 def _digitize(x: Any, bins: Any, right: bool = False) -> Any:
@@ -402,7 +225,7 @@ def _bincount(x: Any, weights: Any = None, minlength: int = 0) -> Any:
 
 def _clip(a: Any, *ends: Any, **options: Any) -> Any:
     known = ("min", "max", "a_min", "a_max")
-    _refuse(np.clip, options, *(name for name in options if name not in known))
+    refuse(np.clip, options, *(name for name in options if name not in known))
     low, high = (*ends, None, None)[:2]
     low = options.get("min", options.get("a_min", low))
     high = options.get("max", options.get("a_max", high))
@@ -413,7 +236,7 @@ def _linear(function: Function, *names: str) -> Function:
     """A linear function of its first argument. Names are those of options that are not taken."""
 
     def call(values: Any, /, *arguments: Any, **options: Any) -> Any:
-        _refuse(function, options, *names)
+        refuse(function, options, *names)
         _refuse_truths(function, values)
         try:
             return contraction.linear(lambda y: function(y, *arguments, **options), values)._of_kind("f")
@@ -445,7 +268,7 @@ def _gradient(x: Any, *spacing: Any, axis: Any = None, edge_order: int = 1) -> A
 
 def _like(value: float) -> Function:
     def like(x: Any, *_: Any, **options: Any) -> Any:
-        _refuse(np.zeros_like, options, *options)
+        refuse(np.zeros_like, options, *options)
         return np.full(x.shape, value, x.dtype)
 
     return like
@@ -456,10 +279,10 @@ def _extent(x: Any, axis: Any = None) -> Any:
 
 
 COMPUTING: dict[Function, Function] = {
-    np.all: _reduction(comparisons.all_of, "all"),
+    np.all: _reduction(masks.all_of, "all"),
     np.amax: _reduction(order.most, "amax"),
     np.amin: _reduction(order.least, "amin"),
-    np.any: _reduction(comparisons.any_of, "any"),
+    np.any: _reduction(masks.any_of, "any"),
     np.argmax: _reduction(order.place_of_most, "argmax"),
     np.argmin: _reduction(order.place_of_least, "argmin"),
     np.argsort: _of_first(lambda x, axis=-1: order.argsort(x, axis), "argsort"),
@@ -506,7 +329,7 @@ COMPUTING: dict[Function, Function] = {
     np.vdot: contraction.vdot,
     np.where: _where,
     np.zeros_like: _like(0),
-    **{function: _linear(function) for function in _present("trapezoid")},
+    **{function: _linear(function) for function in present("trapezoid")},
 }
 """Functions that compute, and those of shapes."""
 
@@ -521,9 +344,9 @@ def of_function(function: Function, arguments: Sequence[Any], options: Mapping[s
         found = own(*arguments, **options)
         # An array of its own: arrays change in place.
         found = found.copy() if any(found is each for each in arguments) else found
-        return _shared(function, arguments, found)
+        return shared(function, arguments, found)
     if function in MOVING:
-        return _move(function, arguments, options)
+        return move(function, arguments, options)
     raise TypeError(
         f"np.{function.__name__} takes no encrypted array: {_INSTEAD.get(function.__name__, OTHERWISE)}"
     )

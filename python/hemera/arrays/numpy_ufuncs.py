@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from hemera.arrays import comparisons, contraction, elementwise, order, sums
+from hemera.arrays import comparisons, contraction, elementwise, masks, order, sums
 from hemera.arrays.recorded import Recorded
 
 __all__ = ["IN_PLACE", "OTHERWISE", "UFUNCS", "of_ufunc"]
@@ -114,14 +114,14 @@ UFUNCS: dict[np.ufunc, Function] = {
     np.greater: _comparison(comparisons.exceeds, comparisons.stays_below),
     np.greater_equal: _comparison(comparisons.reaches, comparisons.stays_within),
     np.heaviside: _heaviside,
-    np.invert: comparisons.inverted,
+    np.invert: masks.inverted,
     np.less: _comparison(comparisons.stays_below, comparisons.exceeds),
     np.less_equal: _comparison(comparisons.stays_within, comparisons.reaches),
     np.log: _named("log"),
-    np.logical_and: _commuting(comparisons.both),
-    np.logical_not: comparisons.negated,
-    np.logical_or: _commuting(comparisons.either),
-    np.logical_xor: _commuting(comparisons.one_of),
+    np.logical_and: _commuting(masks.both),
+    np.logical_not: masks.negated,
+    np.logical_or: _commuting(masks.either),
+    np.logical_xor: _commuting(masks.one_of),
     np.matmul: contraction.matmul,
     np.maximum: _commuting(elementwise.larger),
     np.minimum: _commuting(elementwise.smaller),
@@ -148,8 +148,8 @@ _REDUCED: dict[np.ufunc, Function] = {
     np.multiply: sums.product,
     np.maximum: order.most,
     np.minimum: order.least,
-    np.logical_and: comparisons.all_of,
-    np.logical_or: comparisons.any_of,
+    np.logical_and: masks.all_of,
+    np.logical_or: masks.any_of,
 }
 
 

@@ -8,8 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from hemera.arrays.comparisons import all_of, any_of, as_mask, bounded, equal, reaches
+from hemera.arrays.comparisons import bounded, equal, reaches
 from hemera.arrays.elementwise import larger, smaller
+from hemera.arrays.masks import all_of, any_of, as_mask
 from hemera.arrays.recorded import A, axes_of, moved, rearranged, reduced
 from hemera.arrays.sums import combined, mean, total
 from hemera.errors import ParameterError

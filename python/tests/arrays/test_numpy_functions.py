@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 from hemera import circuits
 from hemera.arrays.array import Array
 from hemera.arrays.folding import folded
-from hemera.arrays.numpy_functions import COMPUTING, MOVING
+from hemera.arrays.numpy_functions import COMPUTING
+from hemera.arrays.numpy_moves import MOVING
 from hemera.arrays.numpy_ufuncs import UFUNCS
 from hemera.arrays.tensor import Apply
 from hemera.errors import ParameterError, RangeError
