@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from hemera import ray as ray  # not in __all__
     from hemera._inspect import inspect
     from hemera._machine import show_versions
+    from hemera.arrays.functions import erf, gelu, logsumexp, relu, sigmoid, silu, softmax, softplus
     from hemera.compiler import ArraySpec, Table, TableSpec, array, compile, compute  # noqa: A004
     from hemera.objects.cost import Cost, cost
     from hemera.objects.encrypted_matrix import EncryptedMatrix
@@ -77,17 +78,25 @@ __all__ = [
     "concatenate",
     "cost",
     "devices",
+    "erf",
     "errors",
+    "gelu",
     "inspect",
     "integers",
     "load_parameters",
+    "logsumexp",
     "multiply",
     "multiply_many",
+    "relu",
     "rotations_for_sum",
     "rotations_needed",
     "search",
     "serving",
     "show_versions",
+    "sigmoid",
+    "silu",
+    "softmax",
+    "softplus",
     "stack",
 ]
 
@@ -103,12 +112,20 @@ _WHEN_ASKED_FOR = {
     "compile": "hemera.compiler",
     "compute": "hemera.compiler",
     "cost": "hemera.objects.cost",
+    "erf": "hemera.arrays.functions",
+    "gelu": "hemera.arrays.functions",
     "inspect": "hemera._inspect",
     "integers": "hemera.integers",
+    "logsumexp": "hemera.arrays.functions",
     "ray": "hemera.ray",  # not in __all__: `from hemera import *` would hide Ray itself
+    "relu": "hemera.arrays.functions",
     "search": "hemera.search",
     "serving": "hemera.serving",
     "show_versions": "hemera._machine",
+    "sigmoid": "hemera.arrays.functions",
+    "silu": "hemera.arrays.functions",
+    "softmax": "hemera.arrays.functions",
+    "softplus": "hemera.arrays.functions",
 }
 """What is imported when it is first used, with its module."""
 

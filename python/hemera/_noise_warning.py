@@ -64,6 +64,13 @@ def warn_of_precision(text: str) -> None:
     _warn(text, PrecisionWarning)
 
 
+def warn_of_rows(text: str) -> None:
+    """Give a RangeWarning about a client's rows."""
+    if _ranges_are_known.get():
+        return
+    _warn(text, RangeWarning)
+
+
 @contextmanager
 def ranges_are_known() -> Iterator[None]:
     """No RangeWarning inside: for circuits whose authors made sure of their ranges in other ways."""

@@ -145,38 +145,47 @@ class Array(InPlace):
         """What `hemera.circuits` asks of values: functions are recorded, and nothing else is."""
         if not isinstance(circuit, Function):
             raise TypeError("a program on arrays takes functions of hm.circuits; matrices are x @ matrix")
+        self._recorder.has_own_methods = True  # in the clear they refuse what is outside of their intervals
         return self.apply(circuit, *others)
 
     def exp(self) -> Array:
         """The exponential, approximated on the range of the values; so are the functions below."""
+        self._recorder.note_own_method()
         return elementwise.named(self, "exp")
 
     def log(self) -> Array:
         """The natural logarithm of positive values."""
+        self._recorder.note_own_method()
         return elementwise.named(self, "log")
 
     def sqrt(self) -> Array:
         """The square root of values from 0 on."""
+        self._recorder.note_own_method()
         return elementwise.named(self, "sqrt")
 
     def tanh(self) -> Array:
         """The hyperbolic tangent."""
+        self._recorder.note_own_method()
         return elementwise.named(self, "tanh")
 
     def sigmoid(self) -> Array:
         """1 / (1 + exp(-x))."""
+        self._recorder.note_own_method()
         return elementwise.named(self, "sigmoid")
 
     def gelu(self) -> Array:
         """x times the normal distribution's P(X <= x)."""
+        self._recorder.note_own_method()
         return elementwise.named(self, "gelu")
 
     def reciprocal(self) -> Array:
         """1 / x of values that do not come near 0."""
+        self._recorder.note_own_method()
         return elementwise.reciprocal(self)
 
     def approximated(self, function: Callable[[Any], Any], *, most: int = 1023) -> Array:
         """Any real function of one number: see `hemera.arrays.elementwise.approximated`."""
+        self._recorder.note_own_method()
         return elementwise.approximated(self, function, most=most)
 
     def clip(self, min: Any = None, max: Any = None) -> Array:  # noqa: A002

@@ -44,6 +44,8 @@ _MAKERS: dict[str, Callable[..., Function]] = {
     "sigmoid": circuits.sigmoid,
     "gelu": circuits.gelu,
     "reciprocal": circuits.inverse,
+    "silu": circuits.silu,
+    "softplus": circuits.softplus,
 }
 """Functions of `hemera.circuits`, by the names of `FORMULAS`."""
 _WIDER = 1 + 2.0**-8

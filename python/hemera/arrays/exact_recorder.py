@@ -133,7 +133,8 @@ class ExactRecorder(Recorder):
         different, which = np.unique(values, axis=1, return_inverse=True)
         own = LookUp(different, np.asarray(which, np.int64).ravel()[kind], step)
         ends = (float(values.min()), float(values.max()))
-        return self._add(own, [number], shape, np.full(size, ends[0]), np.full(size, ends[1]))
+        bounds = np.full(size, ends[0]), np.full(size, ends[1])
+        return self._add(own, [number], shape, lambda _: bounds)
 
     def _ends(self, number: int, step: int) -> Whole:
         """The least and the largest value of each element, in steps: shape (2, size)."""

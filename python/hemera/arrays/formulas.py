@@ -1,4 +1,4 @@
-"""What approximated functions of single elements stand for, in float64."""
+"""What approximated functions of single elements stand for, in float64. None overflows or cancels."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ Formula = Callable[..., Any]
 """Of one or two arrays, element by element."""
 
 _erf = np.vectorize(math.erf, otypes=[np.float64])
+_erfc = np.vectorize(math.erfc, otypes=[np.float64])
 
 
 def _sigmoid(x: Any) -> Any:
@@ -22,16 +23,27 @@ def _sigmoid(x: Any) -> Any:
 
 
 def _gelu(x: Any) -> Any:
-    return 0.5 * x * (1 + _erf(np.asarray(x) / math.sqrt(2)))
+    return x / 2 * _erfc(-np.asarray(x) / math.sqrt(2))
+
+
+def _silu(x: Any) -> Any:
+    return x * _sigmoid(x)
+
+
+def _softplus(x: Any) -> Any:
+    return np.logaddexp(0.0, x)
 
 
 FORMULAS: dict[str, Formula] = {
+    "erf": _erf,
     "exp": np.exp,
     "log": np.log,
     "sqrt": np.sqrt,
     "tanh": np.tanh,
     "sigmoid": _sigmoid,
     "gelu": _gelu,
+    "silu": _silu,
+    "softplus": _softplus,
     "reciprocal": np.reciprocal,
 }
-"""By the names of `hemera.arrays.elementwise.named`."""
+"""By the names of `hemera.arrays.elementwise.named`, and erf."""

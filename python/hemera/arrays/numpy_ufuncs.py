@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from hemera.arrays import comparisons, contraction, elementwise, masks, order, sums
+from hemera.arrays import comparisons, contraction, elementwise, functions, masks, order, sums
 from hemera.arrays.recorded import Recorded
 
 __all__ = ["IN_PLACE", "OTHERWISE", "UFUNCS", "of_ufunc"]
@@ -171,16 +171,29 @@ def of_ufunc(ufunc: np.ufunc, method: str, inputs: Sequence[Any], options: Mappi
         a, b = inputs
         shape = (*np.shape(a), *(1,) * np.ndim(b))
         return of_ufunc(ufunc, "__call__", (np.reshape(a, shape), b), options)
-    if method != "__call__" or ufunc not in UFUNCS:
+    known = UFUNCS.get(ufunc) or _foreign(ufunc)
+    if method != "__call__" or known is None:
         raise TypeError(
             f"{name if method == '__call__' else f'{name}.{method}'} takes no encrypted array: {OTHERWISE}"
         )
     if options:
         way = f". {IN_PLACE}" if "out" in options else ""
         raise TypeError(f"{name} takes no {', '.join(options)} with encrypted arrays{way}")
-    found = UFUNCS[ufunc](*inputs)
+    found = known(*inputs)
     # An array of its own: arrays change in place.
     return found.copy() if any(found is each for each in inputs) else found
+
+
+_SAME = {"expit": functions.sigmoid, "erf": functions.erf}
+"""Functions of SciPy by the names of their ufuncs."""
+
+
+def _foreign(ufunc: np.ufunc) -> Function | None:
+    """A function of one number of another library, as of SciPy: approximated by its own values; None for
+    others."""
+    if getattr(np, ufunc.__name__, None) is ufunc or (ufunc.nin, ufunc.nout) != (1, 1):
+        return None
+    return _SAME.get(ufunc.__name__) or _approximated(ufunc)
 
 
 def _name_of(ufunc: np.ufunc) -> str:

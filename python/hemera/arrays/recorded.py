@@ -189,11 +189,13 @@ class Recorded:
 
     def square(self: A) -> A:
         """Each element times itself."""
+        self._recorder.note_own_method()
         x = self._as_numbers()
         return x * x
 
     def power(self: A, exponent: int) -> A:
         """Each element to a power from 0 to 1024, by squaring."""
+        self._recorder.note_own_method()
         if not 0 <= exponent <= _MOST_POWER:
             raise ParameterError(f"the power {exponent}; powers from 0 to {_MOST_POWER} are there")
         if exponent == 0:
@@ -214,6 +216,7 @@ class Recorded:
             ParameterError: for another number of operands.
             RangeError: when values can lie outside of the function's intervals.
         """
+        self._recorder.note_own_method()
         operands = [self, *(self._encrypted(other) for other in others)]
         shape = self.shape
         for each in operands[1:]:
@@ -235,7 +238,7 @@ class Recorded:
         raise TypeError(
             "its values are encrypted when the program runs, so a program can not depend on them: np.asarray "
             "asks for them, as functions of other libraries do. docs/compile.md has the functions that "
-            "encrypted arrays take; x.approximated(f) is any function of one number"
+            "encrypted arrays take, as hm.softmax; x.approximated(f) is any function of one number"
         )
 
     def __bool__(self) -> NoReturn:

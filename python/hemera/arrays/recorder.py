@@ -15,14 +15,24 @@ from numpy.typing import ArrayLike, NDArray
 from hemera.arrays.formulas import Formula
 from hemera.arrays.sparse_map import SparseMap
 from hemera.arrays.tensor import Affine, Apply, Input, LookUp, Multiply, Operation, Shape, TensorProgram
+from hemera.arrays.watch import Watch
 from hemera.circuits import Function, Polynomial
 from hemera.errors import ParameterError, RangeError
 
-__all__ = ["MOST_ELEMENTS", "Recorder", "beside_steps", "common_step", "range_of", "user_line"]
+__all__ = [
+    "MOST_ELEMENTS",
+    "Recorder",
+    "beside_steps",
+    "common_step",
+    "range_of",
+    "towards_zero",
+    "user_line",
+]
 
 Floats = NDArray[np.float64]
 
-_PACKAGES = (Path(__file__).parents[1], Path(np.__file__).parent)
+_PACKAGE = str(Path(__file__).parents[1])
+_PACKAGES = (Path(_PACKAGE), Path(np.__file__).parent)
 """Frames of these are not the user's."""
 _GRID = 257
 """Points of an interval at which a function's range is found."""
@@ -35,6 +45,8 @@ _MOST_DISTINCT = 1 << 12
 _LIMITS = {"sign": (-1.0, 1.0), "compare": (0.0, 1.0)}
 """Ranges of functions by their names, without their errors."""
 _MONOTONE = ("clip", "exp", "inverse", "log", "sigmoid", "sqrt", "tanh")
+_NOT_NEGATIVE = ("abs", "exp", "relu", "sigmoid", "sqrt")
+"""Functions whose values are not below 0, but for their errors."""
 
 
 class Recorder:
@@ -64,8 +76,18 @@ class Recorder:
         self.margin = margin
         self._more_bits = dict(more_bits or {})
         self._approximated = 0
+        self.has_own_methods = False
+        """Whether the user's function calls what plain arrays have not."""
         self.bounds: list[tuple[Floats, Floats]] = []
         """The least and the largest value of each element of each node."""
+        self.certain: list[tuple[Floats, Floats]] = []
+        """The same by interval arithmetic alone, without samples, where functions take what is in their
+        intervals. The same object as in `bounds` where samples show nothing more."""
+        self.signs: list[int] = []
+        """Of what the elements of each node are meant to be: 1: none is below 0, -1: none is above 0, 0: not
+        known. Errors of functions do not count."""
+        self.watches: dict[int, Watch] = {}
+        """By node, what functions take whose values may leave their intervals."""
         self.steps: list[float | None] = []
         """A number of which all elements of a node are integer multiples, to the program's precision; None
         where there is none known."""
@@ -97,6 +119,8 @@ class Recorder:
         number = self.program.add(Input(name, *ends), (), shape, "", ends)
         size = self.program.nodes[number].size
         self.bounds.append((np.full(size, float(low)), np.full(size, float(high))))
+        self.certain.append(self.bounds[-1])
+        self.signs.append(_sign(*self.bounds[-1]))
         self.steps.append(step)
         self.samples.append(samples)
         return number
@@ -106,27 +130,39 @@ class Recorder:
     ) -> int:
         """The sum of maps of nodes and of an offset."""
         maps = tuple(each for _, each in terms)
-        low = np.zeros(maps[0].outputs) if offset is None else offset.astype(np.float64)
-        high = low
         steps: list[float | None] = [] if offset is None else [common_step(offset)]
         for at, each in terms:
-            least, most = each.bounds(*self.bounds[at])
-            low, high = low + least, high + most
             own, factor = self.steps[at], common_step(each.weights)
             steps.append(0.0 if factor == 0 else None if own is None or factor is None else own * factor)
         operands = [at for at, _ in terms]
-        return self._add(Affine(maps, offset), operands, shape, low, high, _joined(steps))
+        start = np.zeros(maps[0].outputs) if offset is None else offset.astype(np.float64)
+
+        def of(bounds: Sequence[tuple[Floats, Floats]]) -> tuple[Floats, Floats]:
+            low = high = start
+            for each, ends in zip(maps, bounds, strict=True):
+                least, most = each.bounds(*ends)
+                low, high = low + least, high + most
+            return low, high
+
+        signs = {self.signs[at] * _sign(each.weights, each.weights) for at, each in terms}
+        if offset is not None and offset.any():
+            signs.add(_sign(offset, offset))
+        sign = signs.pop() if len(signs) == 1 else 0
+        return self._add(Affine(maps, offset), operands, shape, of, _joined(steps), sign)
 
     def multiply(self, a: int, b: int) -> int:
         """Products, element by element, of two nodes of one shape."""
-        with np.errstate(over="ignore", invalid="ignore"):
-            ends = [x * y for x in self.bounds[a] for y in self.bounds[b]]
-        low, high = np.minimum.reduce(ends), np.maximum.reduce(ends)
-        if a == b:
-            low = np.maximum(low, 0)
+
+        def of(bounds: Sequence[tuple[Floats, Floats]]) -> tuple[Floats, Floats]:
+            with np.errstate(over="ignore", invalid="ignore"):
+                ends = [x * y for x in bounds[0] for y in bounds[1]]
+            low, high = np.minimum.reduce(ends), np.maximum.reduce(ends)
+            return np.maximum(low, 0) if a == b else low, high
+
         one, other = self.steps[a], self.steps[b]
         step = None if one is None or other is None else one * other
-        return self._add(Multiply(), (a, b), self.program.nodes[a].shape, low, high, step)
+        sign = 1 if a == b else self.signs[a] * self.signs[b]
+        return self._add(Multiply(), (a, b), self.program.nodes[a].shape, of, step, sign)
 
     def apply(
         self,
@@ -159,13 +195,22 @@ class Recorder:
                 "with the same coefficients for all elements"
             )
         self._require_inside(function, operands)
+        self._watch(function, operands)
         shape = self.program.nodes[operands[0]].shape
         if formula is not None:
             self._approximated += 1
         low, high = range_of(function, [self.bounds[at] for at in operands])
         if limits is not None:
             low, high = (np.full(low.shape, end) for end in limits)
-        return self._add(Apply(function, formula), operands, shape, low, high, step)
+        sign = int(function.name in _NOT_NEGATIVE)
+        if function.name == "inverse":
+            sign = self.signs[operands[0]]
+        return self._add(Apply(function, formula), operands, shape, lambda _: (low, high), step, sign)
+
+    def note_own_method(self) -> None:
+        """Note a call of a method that plain arrays have not, if it is the user's."""
+        path = sys._getframe(2).f_code.co_filename
+        self.has_own_methods = self.has_own_methods or not path.startswith(_PACKAGE)
 
     def approximates(self, what: str) -> None:
         """Tell that a function is approximated; recorders of exact programs refuse it."""
@@ -188,8 +233,10 @@ class Recorder:
     def narrow(self, number: int, low: ArrayLike, high: ArrayLike) -> None:
         """Take the values of a node to lie in an interval, which the caller knows of them; in one for each
         element, flat, where the ends are arrays."""
+        certain = self.certain[number]
         least, most = self.bounds[number]
         self.bounds[number] = (np.clip(least, low, high), np.clip(most, low, high))
+        self.certain[number] = (np.clip(certain[0], low, high), np.clip(certain[1], low, high))
         node = self.program.nodes[number]
         self.program.nodes[number] = dataclasses.replace(node, range=self.range(number))
 
@@ -221,7 +268,9 @@ class Recorder:
         if function._native.is_unbounded:
             return
         for at, (least, most) in zip(operands, function.intervals, strict=True):
-            low, high = self.range(at)
+            samples = self.samples[at]
+            # Beyond samples, what functions take is watched.
+            low, high = self.range(at) if samples is None else (float(samples.min()), float(samples.max()))
             slack = 2.0**-20 * max(abs(least), abs(most))
             if low < least - slack or high > most + slack:
                 raise RangeError(
@@ -230,25 +279,52 @@ class Recorder:
                     "range (range=, or calibrate=)"
                 )
 
+    def _watch(self, function: Function, operands: Sequence[int]) -> None:
+        """Note the operands that inputs inside of their ranges can take out of a function's intervals."""
+        if function._native.is_unbounded:
+            return
+        for at, (low, high) in zip(operands, function.intervals, strict=True):
+            least, most = float(self.certain[at][0].min()), float(self.certain[at][1].max())
+            slack = 2.0**-20 * max(abs(low), abs(high))
+            if least < low - slack or most > high + slack:
+                known = self.watches.get(at)
+                if known is not None:
+                    low, high = max(low, known.low), min(high, known.high)
+                self.watches[at] = Watch(at, low, high, least, most, user_line())
+
     def _add(
         self,
         operation: Affine | Multiply | Apply | LookUp,
         operands: Sequence[int],
         shape: Shape,
-        low: Floats,
-        high: Floats,
+        bounds_of: Callable[[Sequence[tuple[Floats, Floats]]], tuple[Floats, Floats]],
         step: float | None = None,
+        sign: int = 0,
     ) -> int:
+        """Append an operation.
+
+        Args:
+            bounds_of: gives bounds of each element from those of the operands.
+            sign: of the elements, where that is known otherwise.
+        """
         count = math.prod(shape)
         if not 1 <= count <= MOST_ELEMENTS:
             raise ParameterError(
                 f"an array of shape {shape} has {count} elements; 1 to {MOST_ELEMENTS} can be"
             )
+        low, high = bounds = bounds_of([self.bounds[at] for at in operands])
+        certain = bounds
+        if any(self.certain[at] is not self.bounds[at] for at in operands):
+            least, most = bounds_of([self.certain[at] for at in operands])
+            certain = np.maximum(least, -_LARGEST), np.minimum(most, _LARGEST)
         given = [self.samples[at] for at in operands]
         samples = None
         if all(each is not None for each in given):
             samples = _value(self.program, operation, operands, shape, given)
-            low, high = self._narrowed(samples, low, high)
+            sign = sign or _sign(low, high)
+            bounds = self._narrowed(samples, low, high, sign)
+            if not isinstance(operation, Apply):  # which takes, and gives, what its interval allows
+                low, high = bounds
         ends = (float(low.min()), float(high.max()))
         if not np.abs(ends).max() <= _LARGEST:
             raise ParameterError(
@@ -257,17 +333,32 @@ class Recorder:
             )
         number = self.program.add(operation, operands, shape, user_line(), ends)
         self.samples.append(samples)
-        self.bounds.append((low, high))
+        self.bounds.append(bounds)
+        self.certain.append(certain)
+        self.signs.append(sign or _sign(*bounds))
         self.steps.append(step)
         return number
 
-    def _narrowed(self, samples: NDArray[Any], low: Floats, high: Floats) -> tuple[Floats, Floats]:
+    def _narrowed(self, samples: NDArray[Any], low: Floats, high: Floats, sign: int) -> tuple[Floats, Floats]:
         """Bounds by what samples show, where these are narrower."""
         least, most = float(samples.min()), float(samples.max())
         room = self.margin * max(most - least, 0.5 * max(abs(least), abs(most)))
         # Samples are computed with roundings, and can lie beyond the bounds by as much.
         low, high = np.minimum(low, most), np.maximum(high, least)
-        return np.maximum(low, least - room), np.minimum(high, most + room)
+        lowest, highest = least - room, most + room
+        # What is meant to have one sign keeps it, since it may be a divisor, or of a logarithm: its range is
+        # widened by a factor there.
+        if least > 0 and sign > 0:
+            lowest = max(lowest, towards_zero(least, most, self.margin))
+        elif most < 0 and sign < 0:
+            highest = min(highest, towards_zero(most, least, self.margin))
+        return np.maximum(low, lowest), np.minimum(high, highest)
+
+
+def towards_zero(near: float, far: float, margin: float) -> float:
+    """The end of a range of numbers of one sign, by samples from `near` 0 to `far`: as many times nearer as
+    the samples differ, to the power of the margin."""
+    return float(near * (near / far) ** margin / (1 + margin))
 
 
 def _require_samples(name: str, samples: NDArray[Any], ends: tuple[float, float], step: float | None) -> None:
@@ -307,6 +398,11 @@ def common_step(values: Floats) -> float | None:
             return None
     quotients = known / found
     return found if np.abs(quotients - np.round(quotients)).max() < 2.0**-12 else None
+
+
+def _sign(low: Floats, high: Floats) -> int:
+    """Of numbers between these."""
+    return 1 if low.min(initial=0.0) >= 0 else -1 if high.max(initial=0.0) <= 0 else 0
 
 
 def _joined(steps: Sequence[float | None]) -> float | None:
@@ -373,7 +469,8 @@ def _value(
     alone = TensorProgram()
     own = [alone.add(Input(str(at), 0, 0), (), program.nodes[each].shape) for at, each in enumerate(operands)]
     alone.outputs = [("y", alone.add(operation, own, shape))]
-    return alone.evaluate_clear(given)[0]
+    with np.errstate(all="ignore"):
+        return alone.values(given, clip=True, formulas=alone.approximated)[-1]
 
 
 def user_line() -> str:

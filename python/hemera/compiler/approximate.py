@@ -43,6 +43,8 @@ _PRESETS = (
 )
 """Of bootstraps: the most precision_bits, two or more below the worst slot's, and levels that are tried."""
 _DIGITS = 4
+_BEYOND_SAMPLES = 2.0**8
+"""So many times as large as samples show are results that have room, where inputs can lead to them."""
 
 
 @dataclass(frozen=True)
@@ -69,6 +71,8 @@ class Search:
     """The table of times by which bootstraps are placed."""
     examples: tuple[NDArray[np.float64] | None, ...] = ()
     """Of each input of the user's program, of shape (samples, *shape), where there are some."""
+    reach: float = 0.0
+    """The largest magnitude of a result that inputs in their ranges lead to, beyond what samples show."""
 
     def chosen(self, params: Parameters | None, shares: int | None) -> Chosen:
         """With the parameters that are given, or with those that are found.
@@ -221,8 +225,9 @@ class Search:
             growth: how many times as large as elements slots can be.
         """
         largest = largest_of(program) * growth
+        beyond = min(self.reach * growth, _BEYOND_SAMPLES * largest)
 
-        def found(degree: int) -> Parameters:
+        def found(degree: int, largest: float = largest) -> Parameters:
             return ckks.Parameters.for_circuit(
                 max(1, depth),
                 scale_bits=scale_bits,
@@ -235,7 +240,13 @@ class Search:
             )
 
         try:
-            return found(0)
+            least = found(0)
+            if not beyond > largest:
+                return least
+            wider = found(least.degree, beyond)
+            # Room that takes no time.
+            alike = wider.degree == least.degree and len(wider.primes[-1]) == len(least.primes[-1])
+            return wider if alike else least
         except ParameterError:
             if depth * _SCALE_BITS[0] < _MOST_MODULUS_BITS:
                 found(2 * _MOST_DEGREE)  # raises where the ring is not the reason

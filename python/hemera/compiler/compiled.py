@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import math
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, get_args
 
 import numpy as np
@@ -19,6 +20,7 @@ from hemera.arrays.sequence_layout import SequenceLayout
 from hemera.arrays.splitting import SplitProgram
 from hemera.arrays.squares import with_squares
 from hemera.arrays.tensor import TensorProgram
+from hemera.arrays.watch import results_of, watched
 from hemera.compiler.agreement import Agreement, agreement, exact_agreement, expected_bits
 from hemera.compiler.approximate import MOST_SLOTS, Search
 from hemera.compiler.exact import exact_parts, require_no_approximations
@@ -41,6 +43,7 @@ from hemera.compiler.report import layout_line, table
 from hemera.compiler.results import named_results
 from hemera.compiler.specs import ArraySpec, spec_of
 from hemera.compiler.tiles import require_samples, require_tiles
+from hemera.compiler.watching import Watching, tell_outside
 from hemera.errors import LevelError, MismatchError, ParameterError, RangeError
 from hemera.inputs.arguments import Progress
 from hemera.inputs.plain import plain_array
@@ -54,7 +57,7 @@ __all__ = ["Compiled", "compile"]
 Values = NDArray[Any]
 
 _PRECISION_BITS = 16
-_MARGIN = 0.1
+_MARGIN = 0.5
 _DEVICE = "cpu-avx512-16"
 _SHARES = 1024
 
@@ -76,19 +79,25 @@ class Compiled(Packaged):
         program: TensorProgram | None = None,
         layout_seconds: Mapping[str, float] | None = None,
         examples: Sequence[Values | None] = (),
+        by_program: bool = False,
     ) -> None:
         super().__init__(model)
         self._function = function
         self._specs = tuple(specs)
         self._parts = parts
-        self._program = program or parts.whole
+        self._program = results_of(
+            program or parts.whole, [each.name for each in model.outputs if each.watched]
+        )
         """On the arrays of the inputs' shapes."""
+        self._of_samples = program is None
+        """Whether these have no axis of samples."""
         self._lowered = steps
         self._layout_seconds = dict(layout_seconds or {})
         self._arrays = model
         """The model whose clients give arrays."""
         self._bits: float | None = None
         self._examples = tuple(examples)
+        self._by_program = by_program
 
     @property
     def inputs(self) -> tuple[ArraySpec, ...]:
@@ -138,7 +147,7 @@ class Compiled(Packaged):
 
     def _of_one(self, run: Callable[..., Any]) -> Callable[..., Any]:
         """A run of arrays of the inputs' own shapes."""
-        if self.samples == 1 or self._program is not self._parts.whole:
+        if self.samples == 1 or not self._of_samples:
             return run
 
         def of_one(*inputs: Any) -> Any:
@@ -165,14 +174,15 @@ class Compiled(Packaged):
         operation add it. `check` measures them. Infinite for exact programs.
 
         Args:
-            samples: for each input, of shape (samples, *shape); none: uniform draws from the inputs' ranges.
+            samples: for each input, of shape (samples, *shape); none: of `calibrate=`, or uniform draws from
+                the inputs' ranges.
 
         Raises:
             MismatchError: for samples of other shapes.
         """
         if self.params.scheme != "ckks":
             return math.inf
-        given = self._given(samples) if samples else self._drawn()
+        given = self._given(samples) if samples else [each[:1] for each in self._draws.inputs]
         noise = ExpectedNoise(self._arrays.program, self.params)
         return expected_bits(self._of_types, self._noisy(noise), given)
 
@@ -205,21 +215,17 @@ class Compiled(Packaged):
             x if own.dtype is None else np.asarray(x).astype(own.dtype)
             for own, x in zip(self._specs, inputs, strict=False)
         )
-        return self._function(*typed)
+        return self._function(*typed) if not self._by_program else self._recorded_values(*inputs)
 
-    def _drawn(self) -> list[Values]:
-        """A sample of each input, from the whole of its range."""
-        random = np.random.default_rng(0)
-        drawn = []
-        for spec in self._specs:
-            low, high = spec.range or (0.0, 0.0)
-            own = random.uniform(low, high, (1, *spec.shape))
-            if spec.step is not None:
-                own = spec.step * np.clip(
-                    np.rint(own / spec.step), math.ceil(low / spec.step), math.floor(high / spec.step)
-                )
-            drawn.append(own)
-        return drawn
+    def _recorded_values(self, *inputs: Any) -> Any:
+        """What the function gives, by the program that was recorded of it, with exact functions: where it
+        calls methods that plain arrays have not."""
+        program = self._program
+        batch = [np.asarray(each, np.float64)[np.newaxis] for each in inputs]
+        with np.errstate(all="ignore"):
+            values = program.values(batch, clip=True, formulas=program.approximated)
+        found = {name: values[at][0] for name, at in program.outputs}
+        return found["output"] if list(found) == ["output"] else found
 
     def _given(self, samples: Sequence[Any]) -> list[Values]:
         """Samples of the inputs as arrays. MismatchError for other shapes."""
@@ -235,7 +241,28 @@ class Compiled(Packaged):
 
     def local(self, *, device: str = "cpu", threads: int | None = None, progress: Progress = None) -> Local:
         """Both parties in this process: it encrypts its arguments, runs, and decrypts."""
-        return Local(self._package, device=device, threads=threads, progress=progress)
+        return Local(self._package, device=device, threads=threads, progress=progress, watch=self._watch)
+
+    @property
+    def _watch(self) -> Callable[[Any], None] | None:
+        """Warns of rows that leave the ranges of samples, where no output tells."""
+        encoding = self._arrays.interface.encoding
+        assert isinstance(encoding, Arrays)
+        bootstraps = "bootstrap" in self._lowered.program.operations
+        if not (encoding.unwatched or (bootstraps and any(spec.watched for spec in self._arrays.outputs))):
+            return None
+
+        def watch(given: Any) -> None:
+            named = given if isinstance(given, Mapping) else None
+            listed = given if isinstance(given, list) else [given]
+            inputs = listed if named is None else [named[spec.name] for spec in self._specs]
+            clipped = [
+                np.clip(np.asarray(each, np.float64), *(spec.range or (-np.inf, np.inf)))
+                for each, spec in zip(inputs, self._specs, strict=True)
+            ]
+            tell_outside(self._program, clipped, everything=bootstraps)
+
+        return watch
 
     def check(self, *samples: Any, encrypted: int = 1, threads: int | None = None) -> Agreement:
         """The compiled program next to the user's function, on samples. Exact results are compared exactly.
@@ -330,7 +357,7 @@ def compile(  # noqa: A001
             range. `calibrate`, `precision_bits`, `margin`, `device`, `share` and `shares` are of "ckks".
         precision_bits: bits that each result has, relative to its own largest value on the samples, or on
             draws from the ranges (16).
-        margin: the part by which the ranges of `calibrate` are widened (0.1).
+        margin: the part by which the ranges of `calibrate` are widened to both sides (0.5).
         samples: that each ciphertext holds, a power of two: slots that one leaves free are those of others,
             and the operations are as many. Inputs are then of shape (n, *shape), for any number n.
         layout: "ciphertexts": each element of a sample has a ciphertext of its own, whose slots are samples,
@@ -418,7 +445,6 @@ def compile(  # noqa: A001
     require_samples(samples, most_slots)
     require_tiles(specs, most_slots // samples)
     shown = (_SHARES if shares is None else shares) if share else None
-    packaging = Packaging(tuple(specs), title, description)
 
     def make(budget: Budget) -> tuple[Compiled, TensorProgram]:
         recorder = Recorder(precision_bits=budget.function_bits, margin=margin, more_bits=budget.more_bits)
@@ -428,10 +454,18 @@ def compile(  # noqa: A001
             number = recorder.input(spec.name, spec.shape, *spec.range, own, spec.step)
             arguments.append(Array(recorder, number, spec.kind)._as_argument())
         recorder.program.outputs = named_results(what(*arguments), recorder)
+        watching = Watching.of(recorder)
         recorded = with_squares(recorder.program)
         search = Search(
-            folded(recorded), samples, budget.noise_bits, security, device or _DEVICE, tuple(examples)
+            folded(recorded),
+            samples,
+            budget.noise_bits,
+            security,
+            device or _DEVICE,
+            tuple(examples),
+            watching.reach,
         )
+        packaging = Packaging(tuple(specs), title, description, watching.unwatched, watching.lines)
         taken = None
         if layout != "slots":
             try:
@@ -440,6 +474,10 @@ def compile(  # noqa: A001
                 if layout != "auto":
                     raise
         if taken is None:
+            if shown is None and watching.watches:
+                whole = folded(with_squares(watched(recorder.program, watching.watches)))
+                search = replace(search, whole=whole)
+                packaging = replace(packaging, known=watching.watched, unwatched=())
             chosen = search.chosen(params, shown)
             taken = chosen, packaging.in_slots(chosen, samples), {}
         chosen, model, seconds = taken
@@ -452,6 +490,7 @@ def compile(  # noqa: A001
             program=search.whole if samples == 1 else None,
             layout_seconds=seconds,
             examples=examples,
+            by_program=recorder.has_own_methods,
         )
         return plan, recorder.program
 

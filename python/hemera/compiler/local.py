@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from contextlib import nullcontext
 from typing import Any
 
+from numpy.typing import NDArray
+
+from hemera._noise_warning import ranges_are_known
 from hemera.inputs.arguments import Progress
 from hemera.objects.context import Context
 from hemera.serving.package import Package
@@ -15,14 +20,25 @@ __all__ = ["Local"]
 class Local:
     """Encrypts arrays under a fresh secret key, runs the model, and decrypts: for trials.
 
-    The secret key and the evaluation keys are made at once and kept. `progress` is called while keys are made
-    ("keys") and the model runs ("run").
+    The secret key and the evaluation keys are made at once and kept.
+
+    Args:
+        progress: is called while keys are made ("keys") and the model runs ("run").
+        watch: warns of rows that leave the ranges of samples, of which the model's outputs do not tell; None:
+            they do.
     """
 
     def __init__(
-        self, package: Package, *, device: str = "cpu", threads: int | None = None, progress: Progress = None
+        self,
+        package: Package,
+        *,
+        device: str = "cpu",
+        threads: int | None = None,
+        progress: Progress = None,
+        watch: Callable[[Any], None] | None = None,
     ) -> None:
         self._package = package
+        self._watch = watch
         self._context = Context(package.params, device=device, threads=threads)
         self._secret_key = self._context.generate_secret_key()
         self._shown = Shown()
@@ -43,14 +59,26 @@ class Local:
             MismatchError: for arrays of other shapes.
             ParameterError: for values outside of the inputs' ranges.
             SecurityError: where more results would be shown to others than the noise is for.
+
+        Warns:
+            RangeWarning: for rows outside of the inputs' ranges, where they are brought into them, and for
+                rows whose values in between leave the ranges of samples: by their numbers.
         """
         interface = self._package.interface
         given = arrays[0] if len(arrays) == 1 else list(arrays)
+        if self._watch is not None:
+            self._watch(given)
+        values = self.decrypted(given)
+        with nullcontext() if self._watch is None else ranges_are_known():
+            return interface.decode(values, interface.count(given))
+
+    def decrypted(self, given: Any) -> list[NDArray[Any]]:
+        """What a client decrypts of one array, or of a list of them, before it is read."""
+        interface = self._package.interface
         encoded = interface.encode(given)
         encrypted = [
             self._context.encrypt(self._context.encode(values, level=spec.level), self._secret_key)
             for values, spec in zip(encoded, interface.inputs, strict=True)
         ]
         results = self._prepared.run(self._evaluator, encrypted, self._progress)
-        values = interface.decrypt(self._context, results, self._secret_key, self._shown)
-        return interface.decode(values, interface.count(given))
+        return interface.decrypt(self._context, results, self._secret_key, self._shown)

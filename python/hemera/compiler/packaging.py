@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from hemera.arrays.tensor import TensorProgram
 from hemera.compiler.approximate import Chosen, Search
 from hemera.compiler.layouts import NOT_POSSIBLE, LayoutName, OfSamples, Samples
 from hemera.compiler.specs import ArraySpec
-from hemera.compiler.tiles import input_specs, output_specs, tiled_layouts
+from hemera.compiler.tiles import Known, input_specs, output_specs, tiled_layouts
 from hemera.errors import ParameterError
 from hemera.parameters import Parameters
 from hemera.serving.encodings import AnyLayout, Arrays
@@ -29,20 +29,24 @@ class Packaging:
     specs: tuple[ArraySpec, ...]
     name: str
     description: str
+    known: Mapping[str, Known] = field(default_factory=dict)
+    """Of outputs, by their names."""
+    unwatched: tuple[str, ...] = ()
+    """Lines whose functions take values that may leave the ranges of samples, where no output tells."""
 
     def in_slots(self, chosen: Chosen, samples: int) -> Package:
         """Elements in slots."""
         parts, steps = chosen.cut, chosen.steps
         count = 2 if steps.in_parts else 1
         encoding = self._encoding(tiled_layouts(parts, steps, samples // count), samples, count)
-        inputs, outputs = input_specs(parts, steps.slots), output_specs(parts, steps.slots)
+        inputs, outputs = input_specs(parts, steps.slots), output_specs(parts, steps.slots, self.known)
         return self._package(chosen, inputs, outputs, encoding)
 
     def of_samples(self, found: OfSamples) -> Package:
         """Samples in slots."""
         cut, slots = found.chosen.cut, found.chosen.steps.slots
         inputs = zip(input_specs(cut, slots), found.inputs, strict=True)
-        outputs = zip(output_specs(cut, slots), found.outputs, strict=True)
+        outputs = zip(output_specs(cut, slots, self.known), found.outputs, strict=True)
         return self._package(
             found.chosen,
             [replace(spec, shape=layout.batch) for spec, layout in inputs],
@@ -57,7 +61,13 @@ class Packaging:
         clips = tuple(bool(spec.clip) for spec in self.specs)
         inputs, outputs = map(tuple, layouts)
         return Arrays(
-            inputs, outputs, steps if any(steps) else (), samples, parts, clips if any(clips) else ()
+            inputs,
+            outputs,
+            steps if any(steps) else (),
+            samples,
+            parts,
+            clips if any(clips) else (),
+            self.unwatched,
         )
 
     def _package(

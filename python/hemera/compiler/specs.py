@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from hemera.arrays.kinds import Kind
+from hemera.arrays.recorder import towards_zero
 from hemera.errors import MismatchError, ParameterError
 
 __all__ = ["ArraySpec", "checked_range", "shape_of", "spec_of"]
@@ -138,7 +139,10 @@ def spec_of(given: Any, at: int, samples: NDArray[Any] | None, margin: float) ->
         if limits is None:
             low, high = float(samples.min()), float(samples.max())
             room = margin * max(high - low, 2.0**-10)
-            limits = (min(low, max(low - room, 0.0)) if low >= 0 else low - room, high + room)
+            lowest = low - room
+            if low >= 0:  # it keeps its sign, with which it may be a divisor
+                lowest = max(lowest, towards_zero(low, high, margin) if high > 0 else 0.0)
+            limits = (lowest, high + room)
     if limits is None:
         raise ParameterError(
             f"the range of input {name!r} is not known: give ArraySpec({shape}, range=(low, high)), or "

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
+from typing import NamedTuple
 
 from hemera.arrays.splitting import SplitProgram
 from hemera.arrays.tensor import Input
@@ -12,9 +13,18 @@ from hemera.compiler.specs import ArraySpec
 from hemera.errors import ParameterError
 from hemera.serving.specs import InputSpec, OutputSpec
 
-__all__ = ["input_specs", "output_specs", "require_samples", "require_tiles", "tiled_layouts"]
+__all__ = ["Known", "input_specs", "output_specs", "require_samples", "require_tiles", "tiled_layouts"]
 
 Layouts = tuple[TiledLayout, ...]
+
+
+class Known(NamedTuple):
+    """What is known of an output: see `OutputSpec`."""
+
+    watched: str = ""
+    low: float | None = None
+    high: float | None = None
+    reach: float | None = None
 
 
 def require_samples(samples: int, slots: int) -> None:
@@ -43,9 +53,18 @@ def _inputs(parts: SplitProgram) -> Iterator[Input]:
         yield operation
 
 
-def output_specs(parts: SplitProgram, slots: int) -> list[OutputSpec]:
-    """What is decrypted: each tile of each output."""
-    return [OutputSpec(name, slots) for name, _ in parts.program.outputs]
+def output_specs(parts: SplitProgram, slots: int, known: Mapping[str, Known] = {}) -> list[OutputSpec]:
+    """What is decrypted: each tile of each output.
+
+    Args:
+        known: of outputs by their names.
+    """
+    names = iter(parts.program.outputs)
+    return [
+        OutputSpec(next(names)[0], slots, **known.get(name, Known())._asdict())
+        for name, at in parts.whole.outputs
+        for _ in range(parts.tilings[at].count)
+    ]
 
 
 def tiled_layouts(parts: SplitProgram, steps: Lowered, samples: int) -> tuple[Layouts, Layouts]:

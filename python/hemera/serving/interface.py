@@ -90,7 +90,8 @@ class Interface:
     def decrypt(
         self, ctx: Context, outputs: Sequence[Ciphertext], secret_key: SecretKey, shown: Shown
     ) -> list[NDArray[Any]]:
-        """The values of the outputs, with the noise of `sharing` where others will see them.
+        """The values of the outputs, with the noise of `sharing` where others will see them. Where outputs
+        show which rows leave their ranges, results that can not be decrypted for it are NaN.
 
         Args:
             ctx: of the model's params.
@@ -100,9 +101,14 @@ class Interface:
             SecurityError: where more would be shown than the noise is for.
             NoiseError: when a result can not be decrypted.
         """
-        if self.sharing is None:
-            return [ctx.decrypt(each, secret_key) for each in outputs]
-        return self.sharing.decrypt(ctx, outputs, secret_key, shown)
+        if self.sharing is not None:
+            return self.sharing.decrypt(ctx, outputs, secret_key, shown)
+        if any(spec.watched for spec in self.outputs):
+            found = [np.asarray(ctx.decrypt(each, secret_key, errors="mask")) for each in outputs]
+            # What is watched first has room for all that inputs lead to: another key is refused by it.
+            if not all(np.isnan(each).all() for each in found):
+                return found
+        return [ctx.decrypt(each, secret_key) for each in outputs]
 
     def count(self, rows: Any) -> int | None:
         """How many results `decode` is to give for these rows; None: as many as there is room for."""
@@ -179,7 +185,12 @@ class Interface:
 
 def _described(spec: OutputSpec) -> dict[str, Any]:
     labels = None if spec.labels is None else spec.labels.to_data()
-    return {**asdict(spec), "shape": list(spec.shape), "labels": labels}
+    told = {**asdict(spec), "shape": list(spec.shape), "labels": labels}
+    # Models whose ranges are all declared are files as before there were others.
+    for name, nothing in (("watched", ""), ("low", None), ("high", None), ("reach", None)):
+        if told[name] == nothing:
+            del told[name]
+    return told
 
 
 def _text(value: object) -> str:
@@ -218,4 +229,6 @@ def _output(data: Mapping[str, Any]) -> OutputSpec:
         # Packages from before there were labels and columns are without them.
         None if data.get("labels") is None else Labels.from_data(data["labels"]),
         bool(data.get("column", False)),
+        _text(data.get("watched", "")),
+        *(None if data.get(name) is None else real(data[name], name) for name in ("low", "high", "reach")),
     )

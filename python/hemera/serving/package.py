@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import copy
 import hashlib
 import math
 import os
 import warnings
+from contextlib import nullcontext
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from hemera import _core
+from hemera._noise_warning import ranges_are_known
 from hemera.circuits.needs import size_text
 from hemera.errors import (
     FormatError,
@@ -28,6 +32,7 @@ from hemera.objects.keys import Keys, SecretKey
 from hemera.parameters import IntegerParameters, Parameters, require_naturals
 from hemera.serving import container
 from hemera.serving.dry_run import asked_keys, cost_of
+from hemera.serving.encodings import Encoding
 from hemera.serving.interface import Interface
 from hemera.serving.keys import AskedKeys
 from hemera.serving.noise import ExpectedNoise
@@ -177,13 +182,38 @@ class Package:
         times = None if device is None else DeviceTimes.find(device)
         return cost_of(self._planned(Context(self.params, "ledger", threads=threads)), requests, times)
 
-    def evaluate_clear(self, rows: Any, *, noise: ExpectedNoise | None = None) -> Any:
+    def evaluate_clear(
+        self, rows: Any, *, noise: ExpectedNoise | None = None, count: int | None = None
+    ) -> Any:
         """What a client would read for these rows, computed in the clear: see `Interface.encode`. With
-        `noise`, that which encrypted runs are expected to have is added."""
+        `noise`, that which encrypted runs are expected to have is added.
+
+        Args:
+            count: how many rows there are, where others only fill up; None: as the encoding counts them.
+
+        Raises:
+            RangeError: without `noise`, where a function takes values outside of its interval that no output
+                tells of.
+
+        Warns:
+            RangeWarning: for rows whose values in between leave the ranges of samples. A function then has
+                the value of the nearer end.
+        """
         modulus = self.params.plain_modulus if isinstance(self.params, IntegerParameters) else 0
         changed = None if noise is None else noise.added
-        values = self._program.evaluate_clear(self._interface.encode(rows), modulus, changed=changed)
-        return self._interface.decode(values, self._interface.count(rows))
+        watches = any(spec.watched for spec in self.outputs)
+        encoded = self._interface.encode(rows)
+        values = self._program.evaluate_clear(
+            encoded, modulus, changed=changed, clip=watches or noise is not None
+        )
+        with nullcontext() if noise is None else ranges_are_known():
+            return self._interface.decode(values, self._interface.count(rows) if count is None else count)
+
+    def with_encoding(self, encoding: Encoding) -> Package:
+        """The same model whose clients encode in another way, for this process: its file is the old one."""
+        found = copy.copy(self)
+        found._interface = replace(self._interface, encoding=encoding)
+        return found
 
     def check(self, ctx: Context, keys: Keys) -> None:
         """Whether it runs in a context with some keys: Hemera's of its own parameters, or a session's with

@@ -22,6 +22,7 @@ from hemera.serving.interface import Interface
 from hemera.serving.operations import Bootstraps, Conjugate, Lower, Operation, Rotate, Rotations, Running, Sum
 from hemera.serving.operations.base import OfMatrix, parts_of
 from hemera.serving.program import Program
+from hemera.serving.specs import OutputSpec
 
 __all__ = ["PreparedModel", "rules_for"]
 
@@ -148,7 +149,8 @@ class PreparedModel:
         values = self._evaluated(self._taken(ev, inputs), [ev] * len(program.nodes), progress)
         # How much noise there is in what another library encrypted, nobody knows.
         known = program.scheme == "ckks" or all(x.guaranteed_noise_budget > 0 for x in inputs)
-        return [self._given(ev, values[at], known) for at in program.outputs]
+        outputs = zip(program.outputs, self._interface.outputs, strict=True)
+        return [self._given(ev, values[at], spec, known) for at, spec in outputs]
 
     def _evaluated(
         self, inputs: Sequence[Ciphertext], evaluators: Sequence[Evaluator], progress: Progress = None
@@ -294,7 +296,7 @@ class PreparedModel:
             found.append(x)
         return found
 
-    def _given(self, ev: Evaluator, value: Ciphertext | None, known: bool) -> Ciphertext:
+    def _given(self, ev: Evaluator, value: Ciphertext | None, spec: OutputSpec, known: bool) -> Ciphertext:
         """An output, as it is sent."""
         assert value is not None
         if self._context.params != self._interface.params or not known:
@@ -305,7 +307,7 @@ class PreparedModel:
                 "export it with larger ones"
             )
         else:
-            result = value.shrink()
+            result = (value if spec.reach is None else ev.declare(value, spec.reach)).shrink()
         if self._inner is not self._context:
             result = result.to(self._context)
         result._native.fill(0, "zeros")  # the package says how many slots have values

@@ -179,7 +179,12 @@ class Program:
     # --- In the clear. ---
 
     def evaluate_clear(
-        self, inputs: Sequence[Array], modulus: int = 0, *, changed: Changed | None = None
+        self,
+        inputs: Sequence[Array],
+        modulus: int = 0,
+        *,
+        changed: Changed | None = None,
+        clip: bool = False,
     ) -> list[Array]:
         """The outputs of inputs in the clear, of shape (..., batch of a request, slots), with BFV and BGV
         modulo the plaintext modulus, from -(t-1)/2 to t/2.
@@ -188,12 +193,15 @@ class Program:
             modulus: the plaintext modulus; 0 with CKKS.
             changed: gives what to go on with in place of a value, from its number, the value and the operands
                 of its operation; inputs have none.
+            clip: whether what functions take is brought into their intervals; else a RangeError.
         """
         values: list[Array] = [np.asarray(x, object if modulus else None) for x in inputs]
         if changed is not None:
             values = [changed(number, x, ()) for number, x in enumerate(values)]
         for node in self.nodes:
             xs = self._aligned_clear([values[at] for at in node.operands], node.operands)
+            if clip:
+                xs = node.operation.clipped(xs)
             if isinstance(node.operation, Take):
                 axis = xs[0].ndim - 1 - len(self.forms[node.operands[0]].shape)
                 result = np.take(xs[0], node.operation.index, axis=axis)

@@ -48,3 +48,13 @@ class OutputSpec:
     """Of "sign" and "argmax": what results are in place of numbers of classes."""
     column: bool = False
     """Of a table's rows with one score: whether results have the shape (rows, 1), not (rows,)."""
+    watched: str = ""
+    """The line whose function takes these values. They are no result: clients see whether they lie between
+    `low` and `high`, outside of which results are wrong. "": a result."""
+    low: float | None = None
+    """The least value where results are right; None: not known."""
+    high: float | None = None
+    """The largest."""
+    reach: float | None = None
+    """The largest magnitude that inputs in their ranges can lead to: they are sent with room for it. None:
+    that of the parameters' range_bits."""

@@ -283,7 +283,9 @@ def test_maps_take_in_the_range_of_functions_around_0(name: str) -> None:
     bits = 11 - np.log2(largest)
     wide, unit = (own((-end, end), bits=bits + extra).depth for end, extra in ((largest, 0), (1, 11 - bits)))
     assert wide > unit
-    plan = compiled(lambda x: function(x @ weights[0]) @ weights[1], samples, precision_bits=11, params=None)
+    plan = compiled(
+        lambda x: function(x @ weights[0]) @ weights[1], samples, precision_bits=11, params=None, margin=0.1
+    )
     assert plan.depth == unit + 2
     expected = function(samples @ weights[0]) @ weights[1]
     assert np.abs(plan.evaluate_clear(samples) - expected).max() < 2**-8 * np.abs(expected).max()

@@ -128,7 +128,7 @@ def test_bounds_cover_the_errors_of_random_programs() -> None:
     for seed in range(12):
         program, samples = random_program(seed)
         plan = hm.compile(program, spec, calibrate=samples, params=params, precision_bits=10)
-        (bound,) = noise_bounds(plan._lowered.program, plan.params, [1.0], plan._lowered.magnitudes)
+        bound = noise_bounds(plan._lowered.program, plan.params, [1.0], plan._lowered.magnitudes)[0]
         errors = plan.local(threads=1)(samples[:8]) - plan.evaluate_clear(samples[:8])
         worst = float(np.sqrt(np.mean(errors**2, axis=-1)).max())
         assert worst < bound, seed

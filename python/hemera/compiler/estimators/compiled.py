@@ -15,7 +15,7 @@ from hemera.compiler.compiled import Compiled
 from hemera.compiler.local import Local
 from hemera.inputs.arguments import Progress
 from hemera.objects.context import Context
-from hemera.serving.encodings import Table
+from hemera.serving.encodings import Arrays, Table
 from hemera.serving.package import Package
 
 __all__ = ["CompiledEstimator", "LocalEstimator"]
@@ -43,6 +43,7 @@ class LocalEstimator:
         self, arrays: Package, table: Table, *, device: str, threads: int | None, progress: Progress
     ) -> None:
         self._local = Local(arrays, device=device, threads=threads, progress=progress)
+        self._interface = arrays.interface
         self._table = table
 
     @property
@@ -57,8 +58,9 @@ class LocalEstimator:
     def scores(self, rows: Any) -> NDArray[np.float64]:
         """What clients decrypt, of shape (rows, scores)."""
         chunks = self._table.prepared(rows)
-        found = [self._local(chunks[at : at + _AT_ONCE]) for at in range(0, len(chunks), _AT_ONCE)]
-        scores = np.concatenate(found)
+        parts = [self._local.decrypted(chunks[at : at + _AT_ONCE]) for at in range(0, len(chunks), _AT_ONCE)]
+        joined = [np.concatenate(each) for each in zip(*parts, strict=True)]
+        scores = np.asarray(self._interface.decode(joined, len(rows)), np.float64)
         return scores.reshape(-1, scores.shape[-1])[: len(rows)]
 
     def _results(self, method: str, rows: Any) -> Results:
@@ -86,7 +88,9 @@ class CompiledEstimator(Compiled):
         interface = replace(inner.interface, encoding=table)
         outer = Package(interface, inner.program)
         super().__init__(plan._function, plan._specs, plan._parts, plan._lowered, outer)
-        self._arrays = inner
+        encoding = inner.interface.encoding
+        assert isinstance(encoding, Arrays)
+        self._arrays = inner.with_encoding(replace(encoding, rows=table.rows))
         self._table = table
 
     @property
@@ -146,7 +150,7 @@ class CompiledEstimator(Compiled):
         if exact:
             flat = chunks.reshape(-1, chunks.shape[-1])
             return np.asarray(self._function(flat), np.float64)[: len(rows)]
-        scores = np.asarray(self._arrays.evaluate_clear(chunks), np.float64)
+        scores = np.asarray(self._arrays.evaluate_clear(chunks, count=len(rows)), np.float64)
         return scores.reshape(-1, scores.shape[-1])[: len(rows)]
 
     def clear(self, *inputs: Any, method: str | None = None) -> Any:

@@ -140,10 +140,11 @@ def compile_estimator(
     )
     encoding = plan.package.interface.encoding
     assert isinstance(encoding, Arrays)
-    before, after = encoding.inputs[0], encoding.outputs[0]
+    before, after, *others = (each for each in (*encoding.inputs, *encoding.outputs))
     assert isinstance(before, TiledLayout)
     assert isinstance(after, TiledLayout)
-    table = Table(client.scaling, client.thresholds, before, after, methods)
+    watched = tuple(each for each in others if isinstance(each, TiledLayout))
+    table = Table(client.scaling, client.thresholds, before, after, methods, watched)
     return CompiledEstimator(plan, table)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -164,7 +165,7 @@ def of_distances(x: Any, function: Callable[[Any], Any], more_bits: float = 0.0)
     if not isinstance(x, Array):
         return function(np.maximum(x, 0))
     high = max(x.range[1], 2.0**-10)
-    x._recorder.narrow(x._number, -_BEYOND * high, high)
+    x._recorder.narrow(x._number, -_BEYOND * high, math.inf)
     return _approximated(x, function, (-_BEYOND * high, high), more_bits)
 
 
@@ -174,7 +175,7 @@ def exponential(x: Any, more_bits: float = 0.0) -> Any:
         return np.exp(np.minimum(x, 0))
     low = min(x.range[0], -(2.0**-10))
     interval = (low, -_BEYOND * low)
-    x._recorder.narrow(x._number, *interval)
+    x._recorder.narrow(x._number, -math.inf, interval[1])
     bits = max(2.0, x._recorder.tolerance_bits(1.0) + more_bits)
     return x.apply(circuits.exp(interval, bits=bits), formula=np.exp)
 

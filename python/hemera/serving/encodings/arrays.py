@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 import math
-import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, TypeVar
@@ -12,12 +11,13 @@ from typing import Any, ClassVar, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from hemera._noise_warning import warn_of_rows
 from hemera.arrays.element_layout import ElementLayout
 from hemera.arrays.pair_layout import PairLayout
 from hemera.arrays.recorder import beside_steps
 from hemera.arrays.sequence_layout import SequenceLayout
 from hemera.arrays.tiling import TiledLayout
-from hemera.errors import FormatError, MismatchError, ParameterError, RangeWarning
+from hemera.errors import FormatError, MismatchError, ParameterError
 from hemera.inputs.plain import plain_array
 from hemera.serving.encodings.base import (
     Encoding,
@@ -27,6 +27,7 @@ from hemera.serving.encodings.base import (
     require_layouts,
     require_range,
 )
+from hemera.serving.encodings.watching import rows_text, tell_rows
 from hemera.serving.readings import read_as
 from hemera.serving.specs import InputSpec, OutputSpec
 from hemera.serving.values import MAX_SLOTS, Array, integer, real
@@ -38,20 +39,22 @@ AnyLayout = TiledLayout | ElementLayout | PairLayout | SequenceLayout
 _Spec = TypeVar("_Spec", InputSpec, OutputSpec)
 
 
-def _clipped(given: Any, spec: InputSpec, step: float) -> Floats:
+def _clipped(given: Any, spec: InputSpec, step: float, axes: int) -> Floats:
     """Values inside of the range: those outside become its ends, or the nearest multiples of the step in it.
-    Warns of them. Infinite and missing ones stay."""
+    Warns of them, and names rows of which the last axes, so many, are one. Infinite and missing ones stay."""
     values: Floats = plain_array(given, spec.name, np.float64)
     low, high = limits_of(spec)
     outside = (values < low) | (values > high)
     if not (outside.any() and np.isfinite(values).all()):
         return values
-    warnings.warn(
+    rows = values.ndim - axes
+    told = outside.any(axis=tuple(range(rows, values.ndim))).ravel() if rows > 0 else np.ones(1, np.bool_)
+    warn_of_rows(
         f"{spec.name}: {int(outside.sum())} of {values.size} values, from {values.min()} to {values.max()}, "
-        f"are outside of the range from {low} to {high}, and are brought into it. Results are those of the "
-        "values so changed; compile with samples that have such values (calibrate=)",
-        RangeWarning,
-        stacklevel=2,
+        f"are outside of the range from {low} to {high}, and are brought into it"
+        + (f" ({rows_text(told)})" if told.size > 1 else "")
+        + ". Results are those of the values so changed; compile with samples that have such values "
+        "(calibrate=)"
     )
     if step:
         low, high = math.ceil(low / step) * step, math.floor(high / step) * step
@@ -74,6 +77,12 @@ class Arrays(Encoding):
     clips: tuple[bool, ...] = ()
     """Of each input: whether values outside of its range are brought into it; else they are refused. (): of
     none."""
+    unwatched: tuple[str, ...] = ()
+    """Lines whose functions take values that rows may take out of the ranges of samples, where no output
+    tells of it."""
+    rows: int = 0
+    """Of a table that an array has, along its first axis, for which warnings are; 0: it is one row. No file
+    has it."""
 
     @property
     def is_complex(self) -> bool:
@@ -94,7 +103,11 @@ class Arrays(Encoding):
         steps = self.steps or (None,) * len(self.inputs)
         clips = self.clips or (False,) * len(self.inputs)
         own = zip(arrays_by_name(rows, specs), specs, steps, clips, strict=True)
-        inside = [_clipped(values, spec, step or 0) if clip else values for values, spec, step, clip in own]
+        axes = [len(self._shape_of(layout)) for layout in self.inputs]
+        inside = [
+            _clipped(values, spec, step or 0, each) if clip else values
+            for (values, spec, step, clip), each in zip(own, axes, strict=True)
+        ]
         given = self._chunked(inside)
         for values, spec, layout, step in zip(given, specs, self.inputs, steps, strict=True):
             found += self._packed(self._checked(values, spec, step), layout, spec.slots)
@@ -149,14 +162,25 @@ class Arrays(Encoding):
 
     def decode(self, values: list[Array], outputs: Sequence[OutputSpec], rows: int | None) -> Any:
         arrays, specs = iter(values), _of_arrays(outputs, self.outputs)
-        read = []
+        if self.unwatched:
+            warn_of_rows(
+                f"values at {', '.join(self.unwatched)} have the ranges of samples, and nothing shows here "
+                "whether these rows stay in them; results of rows that do not are wrong. plan.check(rows) "
+                'and plan.local() tell, and so do clients of plans with layout="slots", without share='
+            )
+        read = {}
         for spec, layout in zip(specs, self.outputs, strict=True):
             found = self._unpacked(list(itertools.islice(arrays, layout.count)), layout)
             if self.samples > 1:
                 found = found.reshape(-1, *self._shape_of(layout))[:rows]
+            axes, together = len(self._shape_of(layout)), max(self.samples, self.rows)
+            tell_rows(found, spec, axes, rows=self.rows, count=rows, together=together)
+            if spec.watched:
+                continue
+            if self.samples > 1:
                 found = np.moveaxis(found, 0, layout.axis)
-            read.append(read_as(found, spec.read, spec.labels))
-        return read[0] if len(read) == 1 else dict(zip((spec.name for spec in specs), read, strict=True))
+            read[spec.name] = read_as(found, spec.read, spec.labels)
+        return next(iter(read.values())) if len(read) == 1 else read
 
     def require_fit(self, inputs: int, outputs: int) -> None:
         require_layouts("inputs", self.inputs, inputs)
@@ -172,6 +196,7 @@ class Arrays(Encoding):
             **({"samples": self.samples} if self.samples > 1 else {}),
             **({"parts": self.parts} if self.parts > 1 else {}),
             **({"clips": list(self.clips)} if self.clips else {}),
+            **({"unwatched": list(self.unwatched)} if self.unwatched else {}),
         }
 
     @classmethod
@@ -190,7 +215,10 @@ class Arrays(Encoding):
         clips = tuple(data.get("clips", ()))
         if clips and (len(clips) != len(inputs) or not all(isinstance(each, bool) for each in clips)):
             raise FormatError(f"{len(inputs)} inputs, and {clips} says which are clipped")
-        return cls(inputs, outputs, steps, samples, parts, clips)
+        unwatched = tuple(data.get("unwatched", ()))
+        if not all(isinstance(each, str) for each in unwatched):
+            raise FormatError(f"{unwatched} are no lines")
+        return cls(inputs, outputs, steps, samples, parts, clips, unwatched)
 
     @staticmethod
     def _step(value: Any) -> float:

@@ -19,6 +19,7 @@ from hemera.serving.encodings.base import (
     require_layouts,
 )
 from hemera.serving.encodings.rows import Scaling
+from hemera.serving.encodings.watching import tell_rows
 from hemera.serving.finishing import Method
 from hemera.serving.specs import InputSpec, OutputSpec
 from hemera.serving.values import Array, real
@@ -43,6 +44,8 @@ class Table(Encoding):
     """Of an array of shape (rows, scores)."""
     methods: Mapping[str, Method]
     """By the name that the estimator's library has; the first one gives what clients read."""
+    watched: tuple[TiledLayout, ...] = ()
+    """Of the outputs after the scores, which show whether rows leave the ranges of samples."""
 
     @property
     def rows(self) -> int:
@@ -64,8 +67,13 @@ class Table(Encoding):
         return self.input.pack(self.prepared(rows), inputs[0].slots)
 
     def decode(self, values: list[Array], outputs: Sequence[OutputSpec], rows: int | None) -> Any:
-        del outputs
-        return self.read(values, next(iter(self.methods)), rows)
+        at = self.output.count
+        for layout in self.watched:
+            found = np.asarray(layout.unpack(values[at : at + layout.count]), np.float64)
+            axes = len(layout.shape)
+            tell_rows(found, outputs[at], axes, rows=self.rows, count=rows, together=self.rows)
+            at += layout.count
+        return self.read(values[: self.output.count], next(iter(self.methods)), rows)
 
     def read(self, values: Sequence[Array], method: str, rows: int | None = None) -> Array:
         """Results of a method, from slots of shape (chunks, slots) of each ciphertext."""
@@ -74,7 +82,7 @@ class Table(Encoding):
 
     def require_fit(self, inputs: int, outputs: int) -> None:
         require_layouts("inputs", [self.input], inputs)
-        require_layouts("outputs", [self.output], outputs)
+        require_layouts("outputs", [self.output, *self.watched], outputs)
 
     def to_data(self) -> dict[str, Any]:
         scaling = self.scaling
@@ -88,6 +96,7 @@ class Table(Encoding):
             "thresholds": list(self.thresholds),
             "input": self.input.to_data(),
             "output": self.output.to_data(),
+            **({"watched": [each.to_data() for each in self.watched]} if self.watched else {}),
             "methods": [[name, method.to_data()] for name, method in self.methods.items()],
         }
 
@@ -109,4 +118,5 @@ class Table(Encoding):
         if not methods:
             raise FormatError("a table's results have no method")
         scaling = Scaling(mean, deviation, real(data["clip"], "clip"), names, bool(data["saturates"]))
-        return cls(scaling, thresholds, given, scored, methods)
+        watched = tuple(TiledLayout.from_data(each) for each in data.get("watched", ()))
+        return cls(scaling, thresholds, given, scored, methods, watched)

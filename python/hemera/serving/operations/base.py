@@ -133,6 +133,10 @@ class Operation(ABC):
     def clear(self, *xs: Array) -> Array:
         """The result of values in the clear, of shape (..., slots)."""
 
+    def clipped(self, xs: list[Array]) -> list[Array]:
+        """Values in the clear, brought into what the operation is for."""
+        return xs
+
 
 LATER = {"later": True}
 """Metadata of a field that files have where it is not its default: files from before it do not."""

@@ -103,6 +103,11 @@ class _OfFunction(Product):
     def clear(self, *xs: Array) -> Array:
         return self.function.evaluate_clear(*xs)
 
+    def clipped(self, xs: list[Array]) -> list[Array]:
+        if self.function._native.is_unbounded:
+            return xs
+        return [np.clip(np.real(x), *own) for x, own in zip(xs, self.function.intervals, strict=True)]
+
 
 def _narrowed(at: Running, x: Ciphertext, bound: float) -> Ciphertext:
     """The value with this bound declared, where its own one is wider."""

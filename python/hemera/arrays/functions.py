@@ -1,0 +1,161 @@
+"""Functions of plain and of encrypted arrays: hm.sigmoid, hm.softmax and others, by one name for both.
+
+Of plain arrays they give float64 (float32 of float32), and do not overflow. Of encrypted ones they are
+approximated on the range of the values, with the program's precision.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from hemera.arrays import elementwise, sums
+from hemera.arrays.formulas import FORMULAS
+from hemera.arrays.recorded import Recorded, axes_of, rearranged
+from hemera.inputs.plain import plain_array
+
+__all__ = ["erf", "gelu", "logsumexp", "relu", "sigmoid", "silu", "softmax", "softplus"]
+
+_WIDEST = 3.0
+"""Of arguments of exponentials whose sum is a divisor: wider ones are halved, and squared afterwards."""
+_LESS, _MORE = 1 / 2, 1 + 1 / 16
+"""Times the ends of a sum's range: errors take it out of it."""
+
+
+def _plain(name: str, x: Any) -> Any:
+    """A plain array of real numbers. TypeError for anything else, ParameterError for missing values."""
+    if hasattr(x, "_evaluated"):
+        raise TypeError(
+            f"hm.{name} takes arrays; of ciphertexts hm.circuits has functions on an interval, as "
+            f"hm.circuits.sigmoid((low, high))(x)"
+        )
+    given = plain_array(x, f"hm.{name}")
+    if given.dtype.kind not in "biuf":
+        raise TypeError(f"hm.{name} takes real numbers, not {given.dtype}")
+    return given
+
+
+def _of_both(name: str, x: Any, encrypted: Callable[[Any], Any], plain: Callable[[Any], Any]) -> Any:
+    if isinstance(x, Recorded):
+        return encrypted(x)
+    given = _plain(name, x)
+    with np.errstate(over="ignore", under="ignore"):
+        found = np.asarray(plain(given.astype(np.float64)))
+    return found.astype(given.dtype if given.dtype.kind == "f" else np.float64)[()]
+
+
+def _named(name: str, x: Any) -> Any:
+    return _of_both(name, x, lambda y: elementwise.named(y, name), FORMULAS[name])
+
+
+def sigmoid(x: Any) -> Any:
+    """1 / (1 + exp(-x)), element by element.
+
+    Examples:
+        >>> hm.sigmoid([-1000.0, 0.0, 1000.0]).tolist()
+        [0.0, 0.5, 1.0]
+        >>> plan = hm.compile(hm.sigmoid, hm.ArraySpec((3,), range=(-8, 8)))
+        >>> plan.local()([-8.0, 0.0, 2.0]).round(3).tolist()
+        [0.0, 0.5, 0.881]
+    """
+    return _named("sigmoid", x)
+
+
+def relu(x: Any) -> Any:
+    """max(x, 0), element by element."""
+    return _of_both("relu", x, lambda y: elementwise.larger(y, 0), lambda v: np.maximum(v, 0))
+
+
+def gelu(x: Any) -> Any:
+    """x times the normal distribution's P(X <= x), element by element: (1 + erf(x / sqrt(2))) x / 2."""
+    return _named("gelu", x)
+
+
+def silu(x: Any) -> Any:
+    """x sigmoid(x), element by element."""
+    return _named("silu", x)
+
+
+def softplus(x: Any) -> Any:
+    """log(1 + exp(x)), element by element."""
+    return _named("softplus", x)
+
+
+def erf(x: Any) -> Any:
+    """The error function, element by element."""
+    return _of_both("erf", x, lambda y: elementwise.approximated(y, math.erf), FORMULAS["erf"])
+
+
+def softmax(x: Any, axis: int | tuple[int, ...] | None = None) -> Any:
+    """exp(x) over the sum of exp(x) along axes; None: over all, as in SciPy.
+
+    Of encrypted arrays: exponentials of (x - high) / 2^k, where high is the end of the range, divided by
+    their sum, and k times squared and divided by the sum again, so that no sum is near 0 (docs/compile.md).
+
+    Examples:
+        >>> hm.softmax([0.0, 1000.0]).tolist()
+        [0.0, 1.0]
+    """
+    if isinstance(x, Recorded):
+        return _shares(x, axis)[0]
+    return _of_both("softmax", x, _never, lambda v: _plain_softmax(v, axis))
+
+
+def logsumexp(x: Any, axis: int | tuple[int, ...] | None = None, *, keepdims: bool = False) -> Any:
+    """log of the sum of exp(x) along axes; None: over all, as in SciPy. See `softmax`.
+
+    Examples:
+        >>> float(hm.logsumexp([1000.0, 1000.0]).round(4))
+        1000.6931
+    """
+    if isinstance(x, Recorded):
+        _, totals = _shares(x, axis)
+        last, *before = reversed(totals)
+        found = elementwise.named(last, "log") + x.range[1]
+        for at, each in enumerate(before, 1):
+            found = found + elementwise.named(each, "log") * 2.0**at
+        axes = axes_of(axis, x.ndim)
+        return found if keepdims else rearranged(found, lambda y: np.squeeze(y, axes))
+    return _of_both("logsumexp", x, _never, lambda v: _plain_logsumexp(v, axis, keepdims))
+
+
+def _never(x: Any) -> Any:
+    raise AssertionError(x)
+
+
+def _plain_softmax(v: Any, axis: Any) -> Any:
+    powers = np.exp(v - v.max(axis=axis, keepdims=True))
+    return powers / powers.sum(axis=axis, keepdims=True)
+
+
+def _plain_logsumexp(v: Any, axis: Any, keepdims: bool) -> Any:
+    most = v.max(axis=axis, keepdims=True)
+    found = most + np.log(np.exp(v - most).sum(axis=axis, keepdims=True))
+    return found if keepdims else np.squeeze(found, axes_of(axis, v.ndim))
+
+
+def _shares(x: Any, axis: Any) -> tuple[Any, list[Any]]:
+    """The softmax along axes, and the sums by which it was divided, with these axes kept.
+
+    With y the exponentials of (x - high) / 2^k over their sum s, and q the sum of y^2, the exponentials of
+    twice the argument have the sum s^2 q and the shares y^2 / q. All q are from 1 / n to 1.
+    """
+    axes = axes_of(axis, x.ndim)
+    count = math.prod(x.shape[at] for at in axes)
+    low, high = x.range
+    stages = max(0, math.ceil(math.log2(max(high - low, 2.0**-10) / _WIDEST)))
+    least = math.exp(-(high - low) / 2**stages)
+    shares = elementwise.named((x - high) * 2.0**-stages, "exp")
+    totals = []
+    for stage in range(stages + 1):
+        powers = shares.square() if stage else shares
+        ends = (1 / count, 1.0) if stage else (count * least, float(count))
+        total = sums.total(powers, axes, keepdims=True)
+        total._recorder.narrow(total._number, ends[0] * _LESS, ends[1] * _MORE)
+        totals.append(total)
+        shares = powers * elementwise.reciprocal(total)
+        shares._recorder.narrow(shares._number, 1 - _MORE, _MORE)
+    return shares, totals

@@ -1,0 +1,45 @@
+"""Values whose range is that of samples, and that functions take: clients see whether they stay in it."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+
+from hemera.arrays.tensor import TensorProgram
+
+__all__ = ["Watch", "results_of", "watched", "watches_by_name"]
+
+
+@dataclass(frozen=True)
+class Watch:
+    """What a function takes: its interval, and what inputs inside of their ranges can make of it."""
+
+    at: int
+    """The node."""
+    low: float
+    high: float
+    least: float
+    """By interval arithmetic of the inputs' ranges alone."""
+    most: float
+    where: str
+    """The line of the function."""
+
+
+def watches_by_name(watches: Mapping[int, Watch], results: Collection[str]) -> dict[str, Watch]:
+    """By names that no result has, of characters that parts of a request's body may have."""
+    mark = "watched-"
+    while any(name.startswith(mark) for name in results):
+        mark += "-"
+    return {f"{mark}{number}": each for number, each in enumerate(watches.values())}
+
+
+def watched(program: TensorProgram, watches: Mapping[str, Watch]) -> TensorProgram:
+    """The program with the watched values as outputs after the results."""
+    outputs = [*program.outputs, *((name, each.at) for name, each in watches.items())]
+    return TensorProgram(program.nodes, outputs)
+
+
+def results_of(program: TensorProgram, watches: Collection[str]) -> TensorProgram:
+    """The program without the outputs that `watched` added."""
+    outputs = [(name, at) for name, at in program.outputs if name not in watches]
+    return TensorProgram(program.nodes, outputs) if watches else program

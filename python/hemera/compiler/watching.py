@@ -1,0 +1,98 @@
+"""What clients see of values that may leave the ranges of samples."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hemera.arrays.recorder import Recorder
+from hemera.arrays.tensor import Apply, TensorProgram
+from hemera.arrays.watch import Watch, watches_by_name
+from hemera.compiler.tiles import Known
+from hemera.serving.encodings.watching import tell_rows
+from hemera.serving.specs import OutputSpec
+
+__all__ = ["Watching", "tell_outside"]
+
+Values = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Watching:
+    """Of a program that was recorded with samples."""
+
+    watches: Mapping[str, Watch]
+    """What functions take that rows may take out of their intervals, by the names of outputs."""
+    results: Mapping[str, tuple[tuple[float, float], tuple[float, float]]]
+    """The range of each result whose samples show less than its inputs' ranges allow, and the latter."""
+
+    @classmethod
+    def of(cls, recorder: Recorder) -> Watching:
+        """What there is to be watched."""
+        outputs = dict(recorder.program.outputs)
+        ends = {}
+        for name, at in outputs.items():
+            if recorder.certain[at] is not recorder.bounds[at]:
+                low, high = recorder.certain[at]
+                ends[name] = recorder.range(at), (float(low.min()), float(high.max()))
+        return cls(watches_by_name(recorder.watches, outputs), ends)
+
+    @property
+    def lines(self) -> tuple[str, ...]:
+        """Of functions whose values may leave their intervals."""
+        return tuple(dict.fromkeys(each.where for each in self.watches.values()))
+
+    @property
+    def reach(self) -> float:
+        """The largest magnitude of a result that inputs lead to, where samples show less; else 0."""
+        return max((_reach(*ends) for _, ends in self.results.values()), default=0.0)
+
+    @property
+    def watched(self) -> dict[str, Known]:
+        """Of outputs, where the watched values are among them: results are then any that inputs allow."""
+        found = {name: Known("", *ends, _reach(*ends)) for name, (_, ends) in self.results.items()}
+        for name, each in self.watches.items():
+            found[name] = Known(
+                each.where or "a function", each.low, each.high, _reach(each.least, each.most)
+            )
+        return found
+
+    @property
+    def unwatched(self) -> dict[str, Known]:
+        """Of outputs that are results alone: they lie in the ranges that samples showed."""
+        of_samples = bool(self.watches)
+        return {
+            name: Known("", *(own if of_samples else ends), _reach(*ends))
+            for name, (own, ends) in self.results.items()
+        }
+
+
+def tell_outside(program: TensorProgram, inputs: Sequence[Values], *, everything: bool) -> None:
+    """Give RangeWarnings that name rows of which values leave their ranges, by the program in the clear.
+
+    Args:
+        inputs: of shape (..., *shape) each.
+        everything: not what functions take alone, but all values, as where they are bootstrapped.
+    """
+    first = program.nodes[program.inputs[0]]
+    rows = inputs[0].shape[: inputs[0].ndim - len(first.shape)]
+    batch = [x.reshape(-1, *program.nodes[at].shape) for x, at in zip(inputs, program.inputs, strict=True)]
+    with np.errstate(all="ignore"):
+        values = program.values(batch, clip=True)
+    told: dict[tuple[str, float, float, int], Values] = {}
+    for at, node in enumerate(program.nodes):
+        ends = [(at, node.range)] if everything else []
+        if isinstance(node.operation, Apply) and not node.operation.function._native.is_unbounded:
+            ends += list(zip(node.operands, node.operation.function.intervals, strict=True))
+        for each, (low, high) in ends:
+            told[node.where, low, high, each] = values[each]
+    for (where, low, high, _), own in told.items():
+        spec = OutputSpec("", 1, watched=where or "an input", low=low, high=high)
+        tell_rows(own.reshape(*rows, *own.shape[1:]), spec, own.ndim - 1)
+
+
+def _reach(low: float, high: float) -> float:
+    return max(abs(low), abs(high))

@@ -1,0 +1,134 @@
+"""hm.sigmoid, hm.softmax and others, of plain and of encrypted arrays: the judge is SciPy."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy import special
+
+import hemera as hm
+from hemera.errors import ParameterError
+
+FUNCTIONS: dict[str, tuple[Callable[[Any], Any], Callable[[Any], Any]]] = {
+    "sigmoid": (hm.sigmoid, special.expit),
+    "relu": (hm.relu, lambda x: np.maximum(x, 0)),
+    "gelu": (hm.gelu, lambda x: x * special.ndtr(x)),
+    "silu": (hm.silu, lambda x: x * special.expit(x)),
+    "softplus": (hm.softplus, lambda x: np.logaddexp(0, x)),
+    "erf": (hm.erf, special.erf),
+}
+ENDS = [0.0, -0.0, -1000, 1000, -37.5, 37.5, 1e-300, -1e-9, -30, 700]
+RNG = np.random.default_rng(3)
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_plain_arrays_have_scipys_values_without_overflow(name: str) -> None:
+    function, judge = FUNCTIONS[name]
+    x = np.concatenate([ENDS, 10 * RNG.normal(size=50)])
+    np.testing.assert_allclose(function(x), judge(x), rtol=1e-11, atol=0)
+    assert function(x.reshape(6, 10)).shape == (6, 10)
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_types_are_scipys(name: str) -> None:
+    function, judge = FUNCTIONS[name]
+    for given in (np.float32([0.5, -2]), np.array([1, -2]), [0.5, 1.5], 0.5, 1, np.float64(2), True):
+        found = function(given)
+        assert np.shape(found) == np.shape(given)
+        wanted = np.float32 if getattr(given, "dtype", None) == np.float32 else np.float64
+        assert found.dtype == wanted
+        np.testing.assert_allclose(found, judge(np.asarray(given, np.float64)), rtol=1e-6)
+
+
+@pytest.mark.parametrize("name", [*FUNCTIONS, "softmax", "logsumexp"])
+@pytest.mark.parametrize("given", [1j, np.array([1 + 2j]), ["a"], None])
+def test_other_values_are_refused(name: str, given: Any) -> None:
+    with pytest.raises(TypeError, match=rf"hm\.{name} takes"):
+        getattr(hm, name)(given)
+
+
+def test_missing_values_are_refused() -> None:
+    with pytest.raises(ParameterError, match=r"hm\.softmax"):
+        hm.softmax(np.ma.masked_array([1.0, 2.0], [True, False]))
+
+
+def test_of_ciphertexts_the_functions_on_intervals_are_named() -> None:
+    ctx = hm.Context(hm.ckks.Parameters.for_circuit(1, slots=4, degree=1024, security=None))
+    x = ctx.encrypt(np.zeros(4), ctx.generate_secret_key())
+    with pytest.raises(TypeError, match=r"hm\.circuits\.sigmoid\(\(low, high\)\)\(x\)"):
+        hm.sigmoid(x)
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_encrypted_arrays_have_them_on_their_range(name: str) -> None:
+    function, judge = FUNCTIONS[name]
+    plan = hm.compile(function, hm.ArraySpec((9,), range=(-6, 6)), precision_bits=9, security=None)
+    x = np.linspace(-6, 6, 9)
+    np.testing.assert_allclose(plan.local(threads=1)(x), judge(x), atol=6 * 2.0**-9)
+    np.testing.assert_array_equal(plan.clear(x), function(x))
+
+
+@pytest.mark.parametrize("axis", [None, 0, -1, (0, 1)])
+def test_plain_softmax_and_logsumexp_are_scipys(axis: Any) -> None:
+    x = 300 * RNG.normal(size=(3, 4, 2))
+    np.testing.assert_allclose(hm.softmax(x, axis), special.softmax(x, axis), rtol=1e-12)
+    for kept in (False, True):
+        found = hm.logsumexp(x, axis, keepdims=kept)
+        np.testing.assert_allclose(found, special.logsumexp(x, axis, keepdims=kept), rtol=1e-12)
+
+
+def wide(width: float) -> np.ndarray:
+    """Rows whose largest value is at the low end of the range, at the high end, and alone."""
+    rows = RNG.uniform(-width, width, (5, 6))
+    rows[0], rows[1], rows[2, 1:] = -width, width, -width
+    rows[2, 0] = width
+    return rows
+
+
+@pytest.mark.parametrize("width", [0.5, 2, 5, 10])
+def test_encrypted_softmax_is_right_anywhere_in_its_range(width: float) -> None:
+    """No row has a sum near 0: x - high is halved, and its exponentials squared, as often as it takes."""
+    rows = wide(width)
+    spec = hm.ArraySpec(rows.shape, range=(-width, width))
+    plan = hm.compile(lambda x: hm.softmax(x, -1), spec, precision_bits=9)
+    np.testing.assert_allclose(plan.evaluate_clear(rows), special.softmax(rows, -1), atol=2.0**-9)
+
+
+@pytest.mark.parametrize("width", [0.5, 4])
+def test_encrypted_logsumexp_is_right_anywhere_in_its_range(width: float) -> None:
+    rows = wide(width)
+    spec = hm.ArraySpec(rows.shape, range=(-width, width))
+    plan = hm.compile(lambda x: hm.logsumexp(x, 1, keepdims=True), spec, precision_bits=12)
+    wanted = special.logsumexp(rows, 1, keepdims=True)
+    np.testing.assert_allclose(plan.evaluate_clear(rows), wanted, atol=2.0**-6)
+    assert plan.outputs == {"output": (5, 1)}
+
+
+def test_softmax_of_axes_encrypted() -> None:
+    x = RNG.uniform(-1, 1, (2, 3))
+    for axis in (None, 0, (0, 1)):
+        plan = hm.compile(
+            lambda y, axis=axis: hm.softmax(y, axis),
+            hm.ArraySpec(x.shape, range=(-1, 1)),
+            precision_bits=9,
+            security=None,
+        )
+        np.testing.assert_allclose(plan.local(threads=1)(x), special.softmax(x, axis), atol=2.0**-9)
+
+
+@pytest.mark.parametrize("name", ["expit", "erf", "ndtr", "log1p", "exprel"])
+def test_ufuncs_of_scipy_are_approximated(name: str) -> None:
+    function = getattr(special, name)
+    plan = hm.compile(function, hm.ArraySpec((9,), range=(0, 3)), precision_bits=9, security=None)
+    x = np.linspace(0, 3, 9)
+    np.testing.assert_allclose(plan.local(threads=1)(x), function(x), atol=8 * 2.0**-9)
+
+
+def test_other_functions_of_scipy_tell_what_there_is() -> None:
+    with pytest.raises(TypeError, match=r"hm\.softmax"):
+        hm.compile(special.softmax, hm.ArraySpec((4,), range=(0, 1)))
+    with pytest.raises(TypeError, match=r"np\.rint takes no encrypted array"):
+        hm.compile(np.rint, hm.ArraySpec((4,), range=(0, 1)))
