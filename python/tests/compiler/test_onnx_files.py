@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import os
 import tracemalloc
 from typing import Any
 
@@ -15,10 +16,13 @@ from onnx.reference import ReferenceEvaluator
 import hemera as hm
 from hemera.arrays.recorder import MOST_ELEMENTS
 from hemera.compiler.networks import graph as graphs
+from hemera.compiler.networks import inlining
 from hemera.compiler.networks.graph import Graph
 from hemera.compiler.networks.reader import graph_of
 
-from .onnx_models import I64, Nodes, compiled, model, node
+from .onnx_models import I64, Nodes, compiled, model, node, residual
+
+MUTANTS = int(os.environ.get("HEMERA_ONNX_MUTANTS", "300"))
 
 # --- Inputs and results. ---
 
@@ -111,7 +115,8 @@ def scaled() -> Any:
     return function("Scaled", ["a", "b"], ["r"], nodes, attribute_protos=defaults)
 
 
-def test_functions_of_the_file_are_inlined() -> None:
+def nested() -> onnx.ModelProto:
+    """Calls of functions, one of which calls the other; shapes and indices that are computed of constants."""
     twice = function(
         "Twice",
         ["a"],
@@ -125,17 +130,33 @@ def test_functions_of_the_file_are_inlined() -> None:
     nodes = [
         node("Twice", ["x"], ["m", "n"], domain="own"),
         node("Scaled", ["m", "n"], ["k"], domain="own"),
-        node("Add", ["k", "m"], ["y"]),
+        node("Add", ["k", "m"], ["a"]),
+        node("Cast", ["ratios"], ["whole"], to=onnx.TensorProto.INT64),
+        node("Div", ["whole", "parts"], ["counts"]),
+        node("Tile", ["a", "counts"], ["b"]),
+        node("Range", ["first", "last", "step"], ["places"]),
+        node("Gather", ["b", "places"], ["y"], axis=1),
     ]
-    network = model(nodes, functions=[scaled(), twice])
+    constants = {
+        "ratios": np.float32([3.7, 5.5]),
+        "parts": I64([3, 2]),
+        "first": I64(0),
+        "last": I64(7),
+        "step": I64(2),
+    }
+    return model(nodes, constants, functions=[scaled(), twice])
+
+
+def test_functions_of_the_file_are_inlined() -> None:
     x = np.array([-1.0, 0, 0.5, 2])
-    expected = 3 * np.maximum(2 * x, -2 * x) + 2 * x
-    np.testing.assert_allclose(graph_of(network, {})(x), expected)
-    plan = compiled(network, hm.ArraySpec((4,), (-1, 2)), precision_bits=10)
+    whole = 3 * np.maximum(2 * x, -2 * x) + 2 * x
+    expected = np.tile(whole, 2)[:7:2]
+    np.testing.assert_allclose(graph_of(nested(), {})(x), expected)
+    plan = compiled(nested(), hm.ArraySpec((4,), (-1, 2)), precision_bits=10)
     np.testing.assert_allclose(plan.evaluate_clear(x), expected, atol=2.0**-6)
 
 
-def test_functions_that_do_not_fit_are_refused() -> None:
+def test_functions_that_do_not_fit_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     calls = function("Calls", ["a"], ["r"], [node("Calls", ["a"], ["r"], domain="own")])
     with pytest.raises(hm.errors.FormatError, match="a function that calls itself"):
         graph_of(model([node("Calls", ["x"], ["y"], domain="own")], functions=[calls]), {})
@@ -146,12 +167,14 @@ def test_functions_that_do_not_fit_are_refused() -> None:
     for at in range(1, 21):
         own = [node(f"F{at - 1}", ["a"], ["m"], domain="own"), node(f"F{at - 1}", ["m"], ["r"], domain="own")]
         several.append(function(f"F{at}", ["a"], ["r"], own))
-    with pytest.raises(hm.errors.FormatError, match="more than 65536 operators"):
-        graph_of(model([node("F20", ["x"], ["y"], domain="own")], functions=several), {})
+    assert inlining.MOST_NODES == 1 << 16
+    monkeypatch.setattr(inlining, "MOST_NODES", 64)
     x = np.array([1.0, 2, 3, 4])
-    np.testing.assert_array_equal(
-        graph_of(model([node("F6", ["x"], ["y"], domain="own")], functions=several), {})(x), x
-    )
+    last = model([node("F6", ["x"], ["y"], domain="own")], functions=several)
+    np.testing.assert_array_equal(graph_of(last, {})(x), x)
+    for name in ("F7", "F20"):
+        with pytest.raises(hm.errors.FormatError, match="more than 64 operators"):
+            graph_of(model([node(name, ["x"], ["y"], domain="own")], functions=several), {})
 
 
 def test_operators_of_other_domains_are_not_those_of_onnx() -> None:
@@ -312,3 +335,20 @@ def test_all_values_of_a_sample_have_a_limit(monkeypatch: pytest.MonkeyPatch) ->
                 found(np.ones(4))
     with pytest.raises(hm.errors.ParameterError, match="at most 256 are made"):
         compiled(model(chain), hm.ArraySpec((4,), (0, 1)))
+
+
+@pytest.mark.parametrize("made", [residual, nested])
+def test_mutated_files_are_refused_or_read(made: Any, with_changed_bytes: Any) -> None:
+    """Nothing but Hemera's errors comes of damaged files, and no array larger than the limit."""
+    content = made().SerializeToString()
+    rng = np.random.default_rng(int(os.environ.get("HEMERA_ONNX_SEED", "1")))
+    refused = 0
+    for _ in range(MUTANTS):
+        mutant = with_changed_bytes(content, rng)
+        try:
+            graph = graph_of(bytes(mutant), {})
+            with np.errstate(all="ignore"):
+                graph(np.zeros((2, 8, 8) if made is residual else 4))
+        except hm.Error:
+            refused += 1
+    assert 0 < refused < MUTANTS

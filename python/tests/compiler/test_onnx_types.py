@@ -198,6 +198,14 @@ def test_encrypted_integers_are_not_divided() -> None:
         graph_of(network, {})(np.array([7.5, 6, 1, 0]))
 
 
+def test_a_number_to_an_encrypted_power() -> None:
+    network = model([node("Pow", ["c", "x"], ["y"])], {"c": np.float32([2])})
+    x = np.array([-1.0, 0, 0.5, 3])
+    np.testing.assert_allclose(graph_of(network, {})(x), 2**x)
+    plan = compiled(network, hm.ArraySpec((4,), (-1, 3)), precision_bits=12)
+    np.testing.assert_allclose(plan.evaluate_clear(x), 2**x, atol=8 * 2.0**-12)
+
+
 def truths() -> onnx.ModelProto:
     nodes = [
         node("Greater", ["x", "one"], ["a"]),

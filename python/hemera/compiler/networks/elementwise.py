@@ -109,6 +109,8 @@ def quotient(x: Any, y: Any) -> Any:
 
 def _power(attributes: Attributes, x: Any, exponent: Any) -> Any:
     del attributes
+    if isinstance(exponent, Array) and not isinstance(x, Array) and x.size == 1:
+        return np.reshape(x.item() ** exponent, np.broadcast_shapes(x.shape, exponent.shape))
     own = np.asarray(plain(exponent, "an exponent"))
     if own.size == 1 and isinstance(x, Array):
         return np.reshape(x ** own.item(), np.broadcast_shapes(x.shape, own.shape))
