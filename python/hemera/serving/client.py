@@ -206,10 +206,12 @@ class Client:
         with self._lock:
             # Without a folder each has a key of its own, and prepared queries: one object for all calls.
             found = self._indexes.get(name) if secret_key is None else None
-            if isinstance(found, of):
+            if isinstance(found, of) and not found.is_doubtful:
                 return found
             path = _path("indexes", name)
             told = self._transport.json("GET", path)
+            if isinstance(found, of) and found.is_as(told):
+                return found
             _require_kind(of, name, told.get("kind"))
             made = of(
                 self._transport,

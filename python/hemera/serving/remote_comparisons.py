@@ -59,8 +59,8 @@ class RemoteThresholdIndex(AnyRemoteIndex[ThresholdClient]):
         levels = plain_array(threshold, "a threshold")
         at_once = self._thresholds
         if levels.ndim != 1 or len(levels) <= at_once:
-            sent = self._client.query(x, threshold, "count")
-            return self._results([sent], self._client.decrypt_count)[0]
+            sent = (self._client.query(x, each, "count") for each in (threshold,))
+            return self._results(sent, self._client.decrypt_count)[0]
         parts = (levels[at : at + at_once] for at in range(0, len(levels), at_once))
         several = (self._client.query(x, part, "count") for part in parts)
         return np.concatenate(self._results(several, self._client.decrypt_count))
@@ -69,9 +69,10 @@ class RemoteThresholdIndex(AnyRemoteIndex[ThresholdClient]):
         """The k nearest rows in several requests, whose number depends on the settings alone: as
         `hemera.search.ThresholdClient.top` finds them. Raises as `query`."""
         width = min(self._thresholds, self._client.thresholds_of_round)
-        return self._client.top(
-            x, k, lambda query: self._ask([query])[0], payloads=payloads, thresholds=width
-        )
+        with self._doubting():
+            return self._client.top(
+                x, k, lambda query: self._ask([query])[0], payloads=payloads, thresholds=width
+            )
 
     @property
     def _thresholds(self) -> int:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 from abc import ABC
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, ClassVar, Generic, NoReturn, TypeVar, cast
 
@@ -12,7 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from hemera._process import Lock
-from hemera.errors import FormatError
+from hemera.errors import FormatError, MismatchError
 from hemera.inputs.arguments import as_integer
 from hemera.inputs.plain import plain_array
 from hemera.inputs.source import Source
@@ -75,6 +76,7 @@ class AnyRemoteIndex(ABC, Generic[C]):
             secret_key = secret_key_file(folder, self.settings.params, lambda: made.secret_key)
         self._client: C = cast(C, self._client_type(self.settings, secret_key))
         self._lock = Lock()
+        self._is_doubtful = False
         self._keys = RemoteKeys(
             transport,
             path,
@@ -98,6 +100,31 @@ class AnyRemoteIndex(ABC, Generic[C]):
     def describe(self) -> dict[str, Any]:
         """What the server tells of the index: settings, rows, errors of scores, limits."""
         return self._transport.json("GET", self._path)
+
+    def is_as(self, told: Mapping[str, Any]) -> bool:
+        """Whether the index still has the settings that this client is for, by the server's description."""
+        settings = told.get("settings")
+        try:
+            now = self._client_type.settings_type.from_fields(dict(settings or {}))
+        except (FormatError, KeyError, TypeError, ValueError):
+            return False  # of another kind, or damaged: whoever makes a client of it says so
+        return now.digest == self.settings.digest
+
+    @property
+    def is_doubtful(self) -> bool:
+        """Whether something did not fit: perhaps the index was replaced by one of other settings."""
+        return self._is_doubtful
+
+    @contextlib.contextmanager
+    def _doubting(self) -> Iterator[None]:
+        """Within it, what does not fit makes the index doubtful, by the server or by this client. An index of
+        another kind finds no message of its own in the query."""
+        try:
+            yield
+        except (FormatError, MismatchError):
+            self._is_doubtful = True
+            raise
+        self._is_doubtful = False
 
     def upload_keys(self) -> None:
         """Send the evaluation keys, unless the server has them. `query` does it when it is needed."""
@@ -123,8 +150,9 @@ class AnyRemoteIndex(ABC, Generic[C]):
         fail."""
         sent: list[bytes] = []
         try:
-            sent.extend(encrypt)
-            return [decrypt(answer) for answer in self._ask(sent)]
+            with self._doubting():
+                sent.extend(encrypt)
+                return [decrypt(answer) for answer in self._ask(sent)]
         finally:
             for body in sent:
                 self._client.forget(body)
@@ -161,7 +189,8 @@ class RemoteIndex(AnyRemoteIndex[Client]):
         while True:
             part = min(left, self._most)
             body = self._client.prepare(part)
-            found = int(self._keys.answer(functools.partial(self._prepare, body)))
+            with self._doubting():
+                found = int(self._keys.answer(functools.partial(self._prepare, body)))
             made, left = made + found, left - part
             if left <= 0 or found < part:
                 return made

@@ -12,7 +12,7 @@ import pytest
 
 import hemera as hm
 from hemera import search
-from hemera.errors import MismatchError, ParameterError
+from hemera.errors import FormatError, MismatchError, ParameterError
 from hemera.serving.problems import ServerError
 from hemera.serving.service import Home
 from hemera.serving.settings import Settings
@@ -156,6 +156,45 @@ def test_changes_while_the_server_runs(
     with serving(home, sweep_seconds=0.05) as server:
         home.remove_index("rows")
         wait_until(lambda: server.service.indexes == {})
+
+
+def test_a_client_asks_for_an_index_of_other_settings_anew(home: Home, tmp_path: Path) -> None:
+    """One call fails where an index was replaced; the next `index` is for the new one."""
+    wide = VECTORS[:, :10].astype(np.int64)
+    near = search.ThresholdIndex(VECTORS[:40, :8] / 128, "dot")
+    with serving(home) as server, client_of(server, home.clients.add("alice"), security=None) as client:
+        x = queries(2)
+        index = client.index("rows")
+        assert found(index.query(x, k=2)) == best(x, 2)
+        # Whatever does not fit is no reason to make a client anew while the settings are the same.
+        for wrong in (x[:, :5], x[0, :3]):
+            with pytest.raises(MismatchError, match="has 16 numbers"):
+                index.query(wrong)
+            assert client.index("rows") is index
+        assert found(index.query(x, k=2)) == best(x, 2)
+        assert server.metric("hemera_key_uploads_total", status="201") == 1
+        # Other distances: the server refuses. Other numbers of dims: the client.
+        for made, query, judge in (
+            (search.Index(VECTORS, "l2", exact=True), x, VECTORS.astype(np.int64)),
+            (search.Index(wide.astype(np.int8), "l2", exact=True), x[:, :10], wide),
+        ):
+            made.save(tmp_path / "rows.index")
+            home.add_index(tmp_path / "rows.index")
+            server.service.sweep_indexes()
+            with pytest.raises(MismatchError):
+                client.index("rows").query(query)
+            scores, ids = client.index("rows").query(query, k=3)
+            distances = ((judge[None] - query[:, None]) ** 2).sum(axis=2)
+            assert scores.tolist() == np.sort(distances, axis=1)[:, :3].tolist()
+            assert np.take_along_axis(distances, ids, axis=1).tolist() == scores.tolist()
+        # Another kind: the error tells the method for it.
+        near.save(tmp_path / "rows.index")
+        home.add_index(tmp_path / "rows.index")
+        server.service.sweep_indexes()
+        with pytest.raises(FormatError, match="threshold query"):
+            client.index("rows").query(x[:, :10])
+        with pytest.raises(MismatchError, match="threshold_index"):
+            client.index("rows")
 
 
 def test_commands(tmp_path: Path, files: Path, capsys: pytest.CaptureFixture[str]) -> None:
