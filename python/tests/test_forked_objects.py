@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import functools
 from pathlib import Path
 
 import pytest
@@ -41,11 +42,10 @@ SERVER = "of a server's process, whose threads a child of fork() lacks: nothing 
 POOL = "of a pool, which refuses all calls in a child of fork()"
 RAY = "of a server with replicas, or of a replica: processes of their own, that do not fork"
 BUILDS = "counts while one thing is built, by one call"
+BUILDERS = ("arrays.", "circuits.", "compiler.", "trees.")
+"""Rooms that record and build programs: what they count is of one call."""
 REASONS = {
     "_process": "the helper itself",
-    "arrays.layout_search._Search._trials": BUILDS,
-    "circuits.grid.TransformGrid._count": BUILDS,
-    "compiler.lowering.Lowering._folds": BUILDS,
     "integers.arrangement._Rotated.count": BUILDS,
     "integers.bounded._numbers": "tells the events of values in one memory apart; they are in no file",
     "objects.graph.Graph._memory": "bytes of this process's memory",
@@ -65,7 +65,6 @@ REASONS = {
     "serving.stored_arrays.Room._taken": BUILDS,
     "serving.uploads": SERVER,
     "serving.noise.ExpectedNoise._random": "made for each estimate of errors, of a told seed: no secret",
-    "trees.packed.PackedCircuit": BUILDS,
 }
 """Where such a member may be, by module, class or member: why."""
 
@@ -189,12 +188,15 @@ def _is_excused(place: str) -> bool:
     return any(".".join(words[:count]) in REASONS for count in range(1, len(words) + 1))
 
 
+@functools.cache
 def _all_places() -> dict[str, str]:
     places: dict[str, str] = {}
     for path in sorted(ROOT.rglob("*.py")):
         names = path.relative_to(ROOT).with_suffix("").parts
         module = ".".join(names[:-1] if names[-1] == "__init__" else names)
-        places.update(_places_of(path.read_text(encoding="utf-8"), module))
+        found = _places_of(path.read_text(encoding="utf-8"), module)
+        is_builder = module.startswith(BUILDERS)
+        places.update({at: what for at, what in found.items() if what != COUNTER or not is_builder})
     return places
 
 

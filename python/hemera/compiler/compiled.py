@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
@@ -11,6 +10,7 @@ from typing import Any, get_args
 import numpy as np
 from numpy.typing import NDArray
 
+from hemera._process import cached_property
 from hemera.arrays.array import Array
 from hemera.arrays.element_layout import ElementLayout
 from hemera.arrays.folding import folded
@@ -194,7 +194,7 @@ class Compiled(Packaged):
 
         return self._of_one(run)
 
-    @functools.cached_property
+    @cached_property
     def _draws(self) -> Draws:
         """Of the inputs, by which errors of results are told."""
         return draws(self._program, self._specs, self._examples)

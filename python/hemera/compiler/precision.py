@@ -8,7 +8,6 @@ scale. docs/compile-algorithms.md#precision has the rules.
 
 from __future__ import annotations
 
-import functools
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -17,6 +16,7 @@ from typing import Any, Generic, Protocol, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from hemera._process import cached_property
 from hemera.arrays.folding import identity
 from hemera.arrays.tensor import Affine, Apply, TensorProgram
 from hemera.compiler.agreement import listed, magnitude
@@ -320,7 +320,7 @@ class _Tried(Generic[_P]):
                 more[place] = more.get(place, 0.0) + lacking
         return replace(budget, noise_bits=noise_bits, more_bits=more)
 
-    @functools.cached_property
+    @cached_property
     def _groups(self) -> list[list[int]]:
         """Functions by their places among those that are approximated: equal ones together, as they become
         one. All together where there are many."""
