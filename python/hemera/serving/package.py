@@ -84,7 +84,7 @@ class Package:
         if set(content) != {"interface", "program"}:
             raise FormatError("the packaged model has other parts than an interface and a program")
         interface = Interface.from_dict(content["interface"])
-        program = Program.from_data(content["program"], arrays)
+        program = Program.from_data(content["program"], arrays, len(data))
         _require_fitting(interface, program)
         package = Package.__new__(Package)
         package._set(interface, program, data)

@@ -11,13 +11,14 @@ import numpy as np
 
 from hemera import circuits
 from hemera.errors import FormatError, LevelError, ParameterError
-from hemera.inputs.fields import MALFORMED
+from hemera.inputs.fields import MALFORMED, require_memory
 from hemera.parameters import Parameters
 from hemera.serving.keys import top_level
 from hemera.serving.operations import (
     MAX_FUNCTIONS,
     OPERATIONS,
     Bootstraps,
+    OfMatrix,
     OfNamedFunction,
     Operation,
     Place,
@@ -29,6 +30,9 @@ from hemera.serving.stored_arrays import StoredArray
 from hemera.serving.values import Array, Form, SchemeName, integer
 
 MAX_NODES = 100_000
+PLAN_BYTES = 4 << 30
+"""Of the plans of a model that is read, unless its file has a 128th of it."""
+_WAY = "take the program that it was made of"
 
 Changed = Callable[[int, Array, Sequence[Array]], Array]
 
@@ -251,9 +255,13 @@ class Program:
         }
 
     @classmethod
-    def from_data(cls, data: Any, arrays: Sequence[Array | StoredArray]) -> Program:
-        """The program of `to_data`. FormatError for anything else, and for arrays that no operation takes."""
+    def from_data(cls, data: Any, arrays: Sequence[Array | StoredArray], file_bytes: int = 0) -> Program:
+        """The program of `to_data`, of a file of so many bytes. FormatError for anything else, for arrays
+        that no operation takes, and for plans that would take too much memory."""
         named: set[int] = set()
+        expanded: dict[Any, Operation] = {}
+        """Those with different plans."""
+        needed = 0
 
         def found(value: Any) -> Any:
             if isinstance(value, dict) and set(value) == {"array"}:
@@ -277,7 +285,14 @@ class Program:
                 fields = dict(each)
                 kind = OPERATIONS[fields.pop("operation")]
                 operands = fields.pop("operands")
-                program.add(kind(**{name: found(value) for name, value in fields.items()}), *operands)
+                operation = kind(**{name: found(value) for name, value in fields.items()})
+                first = integer(operands[0], "a value's number", 0, len(program.forms) - 1)
+                size = operation.expanded_bytes(program.forms[first].slots)
+                if size and _alike(operation) not in expanded:
+                    expanded[_alike(operation)] = operation
+                    needed += size
+                    require_memory(needed, file_bytes, PLAN_BYTES, "a model", _WAY)
+                program.add(operation, *operands)
             for value in data["outputs"]:
                 program.give(value)
             if not program.outputs:
@@ -290,3 +305,12 @@ class Program:
             where = f"operation {number}" if number >= 0 else "the inputs"
             raise FormatError(f"not a program, at {where}: {error}") from error
         return program
+
+
+def _alike(operation: Operation) -> Any:
+    """The same for maps that have one plan: arrays that are equal are one in a file."""
+    if not isinstance(operation, OfMatrix):
+        return id(operation)
+    parts = parts_of(operation).values()
+    kept = (part if isinstance(part, (int, float, str, tuple)) else id(part) for part in parts)
+    return type(operation), tuple(kept)

@@ -14,7 +14,7 @@ import pytest
 
 import hemera as hm
 from hemera import serving
-from hemera.serving import container
+from hemera.serving import container, program
 from hemera.serving.stored_arrays import StoredArray
 
 from ..limited_memory import run_within
@@ -27,23 +27,34 @@ INPUTS = [serving.InputSpec(name, WIDTH, low=-1) for name in "xy"]
 LOAD = "package = hm.serving.Package.load(sys.argv[1]); print('loaded', len(package.program.nodes))"
 
 
+def split(data: bytes) -> tuple[dict[str, Any], bytes]:
+    """The header of a file, and its arrays."""
+    begin = len(container.MAGIC) + 8
+    length = int.from_bytes(data[begin - 8 : begin], "little")
+    return json.loads(data[begin : begin + length]), data[begin + length : -32]
+
+
+def joined(header: dict[str, Any], arrays: bytes) -> bytes:
+    """The file, with a right checksum."""
+    text = json.dumps(header).encode()
+    whole = container.MAGIC + len(text).to_bytes(8, "little") + text + arrays
+    return whole + hashlib.sha256(whole).digest()
+
+
 def bomb(operations: int, batch: int, *, arrays: int = 1, unused: int = 0) -> bytes:
     """A model of products of its input with arrays of zeros, int8 of shape (batch, SLOTS), that several
     operations take; and beside them an array of so many bytes that none takes."""
     simple = hm.serving.export(
         lambda x: x * np.arange(1, SLOTS + 1.0), inputs=SLOTS, name="bomb", security=None
     )
-    data = bytes(simple)
-    begin = len(container.MAGIC) + 8
-    length = int.from_bytes(data[begin - 8 : begin], "little")
-    header: dict[str, Any] = json.loads(data[begin : begin + length])
-    program = header["content"]["program"]
-    one = program["nodes"][0]
-    program["nodes"] = [
+    header, _ = split(bytes(simple))
+    recorded = header["content"]["program"]
+    one = recorded["nodes"][0]
+    recorded["nodes"] = [
         {**copy.deepcopy(one), "operands": [0], "values": {"array": at % arrays}} for at in range(operations)
     ]
     for each in (
-        program["inputs"][0],
+        recorded["inputs"][0],
         *(header["content"]["interface"][k][0] for k in ("inputs", "outputs")),
     ):
         each["shape"] = [batch]
@@ -51,9 +62,7 @@ def bomb(operations: int, batch: int, *, arrays: int = 1, unused: int = 0) -> by
     blocks = [zlib.compress(bytes(int(np.prod(shape))), 9) for shape in sizes]
     header["arrays"] = [["<i1", shape, len(block)] for shape, block in zip(sizes, blocks, strict=True)]
     header["order"] = list(range(len(sizes)))
-    text = json.dumps(header).encode()
-    whole = container.MAGIC + len(text).to_bytes(8, "little") + text + b"".join(blocks)
-    return whole + hashlib.sha256(whole).digest()
+    return joined(header, b"".join(blocks))
 
 
 @pytest.fixture
@@ -142,3 +151,45 @@ def test_operations_keep_arrays_of_numpy(name: str) -> None:
     for node in serving.Package.load(bytes(package)).program.nodes:
         for value in vars(node.operation).values():
             assert not isinstance(value, StoredArray)
+
+
+def planned(nodes: list[dict[str, Any]], shapes: list[tuple[str, list[int]]]) -> bytes:
+    """A model of operations on its input, with arrays of zeros of these types and shapes."""
+    header, _ = split(bomb(1, 1))
+    header["content"]["program"]["nodes"] = [{**node, "operands": [0]} for node in nodes]
+    blocks = [zlib.compress(bytes(int(np.prod(shape)) * int(kind[-1])), 9) for kind, shape in shapes]
+    header["arrays"] = [
+        [kind, shape, len(block)] for (kind, shape), block in zip(shapes, blocks, strict=True)
+    ]
+    header["order"] = list(range(len(shapes)))
+    return joined(header, b"".join(blocks))
+
+
+def map_of(numbers: int, baby_steps: int) -> dict[str, Any]:
+    own = {"numbers": list(range(numbers)), "values": {"array": 0}, "places": {"array": 1}, "samples": 1}
+    return {"operation": "map", **own, "baby_steps": baby_steps, "own_keys": False}
+
+
+def test_plans_are_announced(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    shapes = [("<f8", [64]), ("<i1", [1024, 1])]
+    path.write_bytes(planned([map_of(1024, 64 + at) for at in range(80)], shapes))
+    assert len(path.read_bytes()) < 1 << 20
+    told = run_within(96, LOAD, str(path))
+    assert told.startswith("FormatError")
+    assert "bytes of memory, and 4294967296 are allowed" in told
+    # Equal ones have one plan: 16 bytes for each slot and diagonal.
+    one, two = planned([map_of(1024, 64)] * 3, shapes), planned([map_of(1024, 64), map_of(1024, 65)], shapes)
+    size = 16 * 1024 * SLOTS
+    monkeypatch.setattr(program, "PLAN_BYTES", size)
+    assert len(hm.serving.Package.load(one).program.nodes) == 3
+    with pytest.raises(hm.errors.FormatError, match=f"would take {2 * size} bytes"):
+        hm.serving.Package.load(two)
+    monkeypatch.setattr(program, "PLAN_BYTES", 2 * size)
+    assert len(hm.serving.Package.load(two).program.nodes) == 2
+
+
+def test_polynomials_for_each_slot_are_made_when_they_are_planned(path: Path) -> None:
+    own = {"coefficients": {"array": 0}, "basis": "power", "low": -1.0, "high": 1.0, "per_slot": True}
+    node = {"operation": "polynomial", **own, "error": 0.1, "title": "x"}
+    path.write_bytes(planned([node] * 20, [("<i1", [50, SLOTS])]))
+    assert run_within(96, LOAD, str(path)) == "loaded 20"

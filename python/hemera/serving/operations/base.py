@@ -112,6 +112,12 @@ class Operation(ABC):
         """What is made once for each context."""
         del place
 
+    def expanded_bytes(self, slots: int) -> int:
+        """The memory that the plan takes for values of so many slots, about, where it is more than some times
+        that of the operation's arrays. Before `validated`: arrays may be those of a file."""
+        del slots
+        return 0
+
     def encode(self, plan: Any, context: Context) -> None:
         """Encode the plan's numbers into a context's memory, which the first run would do otherwise."""
         del plan, context

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import math
 from abc import abstractmethod
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, cast
@@ -53,6 +54,9 @@ class Matmul(OfMatrix):
                 "give the input more: InputSpec(..., slots=)"
             )
         return forms[0]
+
+    def expanded_bytes(self, slots: int) -> int:  # noqa: ARG002
+        return 32 * math.prod(self.matrix.shape)
 
     def plan(self, place: Place) -> LinearTransform:
         return LinearTransform(
@@ -155,7 +159,14 @@ class OfPolynomial(_OfFunction):
             str(self.title)[:_MAX_TITLE],
         )
         _ = checked.function  # raises
+        if checked.per_slot:
+            vars(checked).pop(
+                "function"
+            )  # the plan makes it again: it takes four times what the coefficients do
         return checked
+
+    def expanded_bytes(self, slots: int) -> int:  # noqa: ARG002
+        return 32 * math.prod(self.coefficients.shape)
 
     @cached_property
     def function(self) -> Function:

@@ -68,6 +68,9 @@ class Map(OfMatrix):
             own_keys=self.own_keys,
         )
 
+    def expanded_bytes(self, slots: int) -> int:
+        return 16 * len(self.numbers) * slots
+
     def without_values(self) -> Map:
         """A map with the same rotations and products, of ones."""
         places = np.zeros((len(self.numbers), 1), np.int64)
@@ -167,6 +170,9 @@ class RowMap(Operation):
     def form(self, forms: list[Form]) -> Form:
         _require_period(self.numbers, self.places.shape[1] * self.samples, forms[0].slots // 2)
         return forms[0]
+
+    def expanded_bytes(self, slots: int) -> int:
+        return 8 * len(self.numbers) * slots
 
     def plan(self, place: Place) -> dict[int, dict[int, Encoded]]:
         """By giant and baby rotations, the diagonals turned back by the giant one."""
