@@ -10,7 +10,7 @@ import numpy as np
 
 from hemera.arrays.comparisons import bounded, equal, reaches
 from hemera.arrays.elementwise import larger, smaller
-from hemera.arrays.masks import all_of, any_of, as_mask
+from hemera.arrays.masks import all_of, any_of
 from hemera.arrays.recorded import A, axes_of, moved, rearranged, reduced
 from hemera.arrays.sums import combined, mean, total
 from hemera.errors import ParameterError
@@ -132,13 +132,16 @@ def argsort(x: A, axis: int | None = -1) -> A:
 
 
 def sorted_along(x: A, axis: int | None = -1) -> A:
-    """`numpy.sort` of at most 64 elements: by their ranks where a step is known, else by a sorting network.
+    """`numpy.sort`, of truth values by how many are true, and of at most 64 others: by their ranks where a
+    step is known, else by a sorting network.
 
     Raises:
         ParameterError: for more elements.
     """
     rows, back = _along(x._as_numbers(), axis)
     count = rows.shape[-1]
+    if x._kind == "b":  # as many are true as before, and last
+        return back(reaches(total(rows, -1, keepdims=True), count - np.arange(count)))
     if count > _MOST_SORTED:
         raise ParameterError(f"{count} elements along an axis are too many to order; at most {_MOST_SORTED}")
     if x.step is not None and count <= _MOST_PAIRED:
@@ -148,7 +151,7 @@ def sorted_along(x: A, axis: int | None = -1) -> A:
     else:
         for pairs in _network(count):
             rows = _exchanged(rows, pairs)
-    return back(as_mask(rows) if x._kind == "b" else rows._of_kind(x._kind))
+    return back(rows._of_kind(x._kind))
 
 
 def _network(count: int) -> Iterator[list[tuple[int, int]]]:

@@ -321,15 +321,26 @@ def test_comparisons_that_ranges_decide_are_masks(name: str, step: float | None)
         np.testing.assert_array_equal(exact.evaluate_clear(GIVEN), expected)
 
 
-@pytest.mark.parametrize(("threshold", "decided"), [(5, True), (4.999, False)])
-def test_the_last_threshold_that_a_range_decides(threshold: float, decided: bool) -> None:
+EDGES: list[tuple[Callable[[Any, Any], Any], float, float]] = [
+    # Numbers from 0 to 5 are compared with the last threshold that is decided, and the first that is not.
+    (operator.gt, 5, 4.999),
+    (operator.lt, 0, 0.001),
+    (operator.ge, 0, 0.001),
+    (operator.le, 5, 4.999),
+    (operator.eq, 5.001, 5),
+    (operator.ne, -0.001, 0),
+]
+
+
+@pytest.mark.parametrize(("compare", "last", "first"), EDGES)
+def test_the_last_threshold_that_a_range_decides(
+    compare: Callable[[Any, Any], Any], last: float, first: float
+) -> None:
     spec = hm.ArraySpec((4,), range=(0, 5))
-    if not decided:
-        with pytest.raises(TypeError, match="known step"):
-            hm.compile(lambda x: x > threshold, spec, security=None)
-        return
-    plan = hm.compile(lambda x: x > threshold, spec, security=None)
-    np.testing.assert_allclose(plan.evaluate_clear(GIVEN), threshold < GIVEN, atol=2.0**-8)
+    plan = hm.compile(lambda x: compare(x, last), spec, security=None)
+    np.testing.assert_allclose(plan.evaluate_clear(GIVEN), compare(GIVEN, last), atol=2.0**-8)
+    with pytest.raises(TypeError, match="known step"):
+        hm.compile(lambda x: compare(x, first), spec, security=None)
 
 
 def _votes(m: Any, n: Any) -> Any:
