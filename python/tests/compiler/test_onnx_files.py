@@ -184,7 +184,9 @@ def test_operators_of_other_domains_are_not_those_of_onnx() -> None:
         match=r"Relu of own 1 \(node 'number 0'; .*replace=\{\"own::Relu\": function\}",
     ):
         graph_of(network, {})
-    with pytest.raises(hm.errors.ParameterError, match="Relu of own 1"):
+    with pytest.raises(
+        hm.errors.ParameterError, match=r"'Relu', which is no operator.*did you mean 'own::Relu'"
+    ):
         graph_of(network, {"Relu": lambda x: x})
     x = np.array([-1.0, 0, 1, 2])
     np.testing.assert_array_equal(graph_of(network, {"own::Relu": lambda x: 2 * x})(x), 2 * x)
@@ -198,6 +200,27 @@ def test_operators_of_other_domains_are_not_those_of_onnx() -> None:
     del without.opset_import[:]
     with pytest.raises(hm.errors.FormatError, match="does not say the version of operators"):
         graph_of(without, {})
+
+
+def test_a_function_of_the_file_can_be_replaced() -> None:
+    x = np.array([-1.0, 0, 0.5, 2])
+    found = graph_of(nested(), {"own::Twice": lambda x: (x, -x)})(x)
+    np.testing.assert_allclose(found, np.tile(3 * np.abs(x) + x, 2)[:7:2])
+    with pytest.raises(hm.errors.FormatError, match="own::Twice 'number 0': 1 results of the given function"):
+        graph_of(nested(), {"own::Twice": lambda x: x})(x)
+
+
+def test_replacements_of_what_is_not_there_are_refused() -> None:
+    network = model([node("Relu", ["x"], ["y"])])
+    with pytest.raises(hm.errors.ParameterError, match=r"'relu', which is no operator.*did you mean 'Relu'"):
+        graph_of(network, {"relu": lambda x: x})
+    with pytest.raises(
+        hm.errors.ParameterError, match="'Mish', which is no operator of the network: it has Relu"
+    ):
+        graph_of(network, {"Mish": lambda x: x})
+    network.opset_import.add(domain="ai.onnx", version=6)
+    with pytest.raises(hm.errors.FormatError, match="two versions of operators of one domain"):
+        graph_of(network, {})
 
 
 def test_an_operator_of_onnx_can_be_replaced() -> None:

@@ -183,7 +183,7 @@ class Graph:
         try:
             if node.meaning is None:
                 assert node.own is not None
-                return (node.own(*[each for each in operands if each is not None]),)
+                return _given_results(node, node.own(*[each for each in operands if each is not None]))
             if encrypted:
                 self._require_taken(node, node.meaning, operands)
             with np.errstate(all="ignore"):
@@ -244,6 +244,15 @@ class Graph:
 
 
 _ERRORS = (Error, *_MALFORMED)
+
+
+def _given_results(node: Node, found: Any) -> Sequence[Any]:
+    """Of a function in the place of an operator. FormatError for fewer than there are."""
+    results = found if isinstance(found, (list, tuple)) else (found,)
+    used = 1 + max(at for at, name in enumerate(node.outputs) if name)
+    if len(results) < used:
+        raise FormatError(f"{len(results)} results of the given function, where {used} are used")
+    return results
 
 
 def _as(x: Array, kind: str) -> Array:

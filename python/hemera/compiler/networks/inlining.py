@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -30,10 +30,14 @@ class Call:
     """Of operators by their domain."""
 
     @property
+    def key(self) -> str:
+        """By which a function is given in the place of its operator."""
+        return f"{self.domain}::{self.operator}" if self.domain else self.operator
+
+    @property
     def title(self) -> str:
         """For messages."""
-        own = self.operator if not self.domain else f"{self.domain}::{self.operator}"
-        return f"{own} {self.name!r}"
+        return f"{self.key} {self.name!r}"
 
 
 def _domain(name: str | bytes) -> str:
@@ -42,15 +46,21 @@ def _domain(name: str | bytes) -> str:
     return "" if own == "ai.onnx" else own
 
 
-def calls_of(source: str, model: Any) -> list[Call]:
+def calls_of(source: str, model: Any, replaced: Collection[str]) -> list[Call]:
     """All nodes of a model, those of its functions for each call of one.
+
+    Args:
+        replaced: keys of operators that stay calls.
 
     Raises:
         FormatError: for functions that call themselves, of operands that do not fit, and for too many nodes.
     """
     found: list[Call] = []
     functions = {_key(each, each.name): each for each in model.functions}
-    versions = _versions(model)
+    functions = {
+        key: each for key, each in functions.items() if "::".join(filter(None, key[:2])) not in replaced
+    }
+    versions = _versions(source, model)
     _Inlined(source, functions, found).add(model.graph.node, versions, {}, {}, "", ())
     return found
 
@@ -59,7 +69,9 @@ def _key(holder: Any, name: str | bytes) -> tuple[str, str, str]:
     return _domain(holder.domain), text_of(name), text_of(holder.overload)
 
 
-def _versions(holder: Any, others: Mapping[str, int] | None = None) -> dict[str, int]:
+def _versions(source: str, holder: Any, others: Mapping[str, int] | None = None) -> dict[str, int]:
+    if len({_domain(each.domain) for each in holder.opset_import}) < len(holder.opset_import):
+        raise FormatError(f"{source}: two versions of operators of one domain")
     own = {_domain(each.domain): int(each.version) for each in holder.opset_import}
     if not own and 0 < getattr(holder, "ir_version", 0) < 3:  # files from before there were versions
         return {"": 1}
@@ -129,7 +141,7 @@ class _Inlined:
         names.update((own, outer) for own, outer in zip(outputs, call.outputs, strict=False) if outer)
         given = {text_of(each.name): each for each in function.attribute_proto}
         given.update(call.attributes)
-        versions = _versions(function, call.versions)
+        versions = _versions(self._source, function, call.versions)
         self.add(function.node, versions, names, given, prefix, (*within, key))
 
 

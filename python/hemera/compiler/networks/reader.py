@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import difflib
 import importlib
 import os
 from collections.abc import Iterable, Sequence
@@ -148,7 +149,9 @@ def graph_of(what: Any, replace: Replacements) -> Graph:
         raise FormatError(f"{source}: no network: it has no input")
     kinds.update((name, _kind(source, each)) for name, each in inputs.items())
     outputs = tuple(text_of(each.name) for each in graph.output)
-    calls = _needed(calls_of(source, model), outputs)
+    calls = calls_of(source, model, replace)
+    _require_used(source, replace, calls)
+    calls = _needed(calls, outputs)
     _require_order(source, inputs, constants, calls, outputs)
     nodes = Resolver(onnx, source, replace, kinds).nodes(calls)
     named = tuple((name, _shape(each.type.tensor_type)) for name, each in inputs.items())
@@ -202,6 +205,18 @@ def _needed(calls: Sequence[Call], outputs: Iterable[str]) -> list[Call]:
             found.append(dataclasses.replace(call, outputs=taken))
             wanted.update(call.inputs)
     return found[::-1]
+
+
+def _require_used(source: str, replace: Replacements, calls: Iterable[Call]) -> None:
+    """ParameterError for functions in the place of operators that the network has not."""
+    known = sorted({call.key for call in calls})
+    for name in replace:
+        if name not in known:
+            near = difflib.get_close_matches(name, known, 1)
+            meant = f"; did you mean {near[0]!r}?" if near else f": it has {', '.join(known[:8])}"
+            raise ParameterError(
+                f"{source}: replace= has {name!r}, which is no operator of the network{meant}"
+            )
 
 
 def _require_order(

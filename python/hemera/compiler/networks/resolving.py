@@ -33,11 +33,11 @@ class Resolver:
 
     def nodes(self, calls: Sequence[Call]) -> list[Node]:
         """Of all calls. ParameterError that names all operators which are not there."""
-        schemas = [None if _key(call) in self._replace else self._schema(call) for call in calls]
+        schemas = [None if call.key in self._replace else self._schema(call) for call in calls]
         missing: dict[str, str] = {}
         for call, schema in zip(calls, schemas, strict=True):
-            if _key(call) not in self._replace and self._meaning(call, schema) is None:
-                missing.setdefault(_key(call), self._why(call, schema))
+            if call.key not in self._replace and self._meaning(call, schema) is None:
+                missing.setdefault(call.key, self._why(call, schema))
         if missing:
             raise ParameterError(
                 f"{self._source}: no operators {', '.join(missing.values())}. Give functions on arrays for "
@@ -53,9 +53,9 @@ class Resolver:
 
     def _node(self, call: Call, schema: Any) -> Node:
         meaning = self._meaning(call, schema)
-        if meaning is None or _key(call) in self._replace:
+        if meaning is None or call.key in self._replace:
             self._kinds.update(dict.fromkeys(call.outputs, UNKNOWN))
-            return Node(call.title, call.inputs, call.outputs, None, own=self._replace[_key(call)])
+            return Node(call.title, call.inputs, call.outputs, None, own=self._replace[call.key])
         several = schema.outputs[-1].option == type(schema.outputs[-1].option).Variadic
         gone = [] if several else [name for name in call.outputs[meaning.results :] if name]
         if gone:
@@ -143,8 +143,3 @@ class Resolver:
         for name, kind in zip(call.outputs, found, strict=True):
             if name:
                 self._kinds[name] = kind
-
-
-def _key(call: Call) -> str:
-    """What functions in the place of its operator have as their name."""
-    return f"{call.domain}::{call.operator}" if call.domain else call.operator
