@@ -3,6 +3,7 @@
 #include <openssl/crypto.h>
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <cstdint>
 #include <cstdlib>
@@ -16,6 +17,7 @@
 
 #if defined(__linux__)
 #include <sys/mman.h>
+#include <unistd.h>
 #endif
 
 #include "hemera/runtime/error.hpp"
@@ -30,6 +32,25 @@ namespace {
 
 constexpr std::size_t alignment = 64;
 constexpr std::size_t huge_page = std::size_t{2} << 20;
+
+std::size_t page_bytes() {
+#if defined(__linux__)
+  static const auto bytes = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
+  return bytes;
+#else
+  return 4096;
+#endif
+}
+
+std::size_t rounded_up(std::size_t bytes, std::size_t unit) { return (bytes + unit - 1) / unit * unit; }
+
+// Whether core dumps have the pages of a block, which has them alone. A hint, which may fail.
+void set_dumped([[maybe_unused]] std::byte* block, [[maybe_unused]] std::size_t bytes,
+                [[maybe_unused]] bool is_dumped) noexcept {
+#if defined(__linux__)
+  madvise(block, rounded_up(bytes, page_bytes()), is_dumped ? MADV_DODUMP : MADV_DONTDUMP);
+#endif
+}
 
 // Memory may go back in a destructor, which is not interrupted, and may not be asked before as by
 // Uninterrupted.
@@ -49,7 +70,10 @@ class HostMemory final : public Memory {
 
   [[nodiscard]] Device device() const override { return {Device::Kind::cpu, 0}; }
 
-  std::byte* allocate(std::size_t bytes) override {
+  std::byte* allocate(std::size_t bytes) override { return allocate(bytes, Secrecy::open); }
+
+  // Blocks of secrets are blocks of whole pages, which core dumps leave out, and stay among themselves.
+  std::byte* allocate(std::size_t bytes, Secrecy secrecy) {
     if (bytes > SIZE_MAX / 2) {
       const std::lock_guard lock(mutex_);
       fail(bytes);
@@ -57,8 +81,9 @@ class HostMemory final : public Memory {
     const std::size_t block_bytes = size_class(bytes, alignment);
     {
       const std::lock_guard lock(mutex_);
-      auto found = kept_.find(block_bytes);
-      if (found != kept_.end() && !found->second.empty()) {
+      auto& kept = kept_of(secrecy);
+      auto found = kept.find(block_bytes);
+      if (found != kept.end() && !found->second.empty()) {
         std::byte* block = found->second.back();
         found->second.pop_back();
         kept_bytes_ -= block_bytes;
@@ -70,8 +95,8 @@ class HostMemory final : public Memory {
       use(block_bytes);
     }
     const bool large = block_bytes >= huge_page;
-    const std::size_t align = large ? huge_page : alignment;
-    const std::size_t rounded = (block_bytes + align - 1) / align * align;
+    const std::size_t align = large ? huge_page : secrecy == Secrecy::secret ? page_bytes() : alignment;
+    const std::size_t rounded = rounded_up(block_bytes, align);
     void* block = std::aligned_alloc(align, rounded);
     if (block == nullptr) {
       const std::lock_guard lock(mutex_);
@@ -81,6 +106,7 @@ class HostMemory final : public Memory {
 #if defined(__linux__)
     if (large) madvise(block, rounded, MADV_HUGEPAGE);
 #endif
+    if (secrecy == Secrecy::secret) set_dumped(static_cast<std::byte*>(block), block_bytes, false);
     return static_cast<std::byte*>(block);
   }
 
@@ -93,7 +119,7 @@ class HostMemory final : public Memory {
       used_ -= block_bytes;
       if (kept_bytes_ + block_bytes <= kept_bytes_limit_) {
         try {
-          kept_[block_bytes].push_back(pointer);
+          kept_of(secrecy)[block_bytes].push_back(pointer);
           kept_bytes_ += block_bytes;
           return;
         } catch (const std::bad_alloc&) {
@@ -101,7 +127,7 @@ class HostMemory final : public Memory {
         }
       }
     }
-    std::free(pointer);
+    give_back(pointer, block_bytes, secrecy);
   }
 
   [[nodiscard]] std::size_t used() const override {
@@ -121,11 +147,20 @@ class HostMemory final : public Memory {
     raise_peak(used_);
   }
   void give_back_kept() noexcept {
-    for (auto& [bytes, blocks] : kept_) {
-      for (std::byte* block : blocks) std::free(block);
-      blocks.clear();
+    for (const Secrecy secrecy : {Secrecy::open, Secrecy::secret}) {
+      for (auto& [bytes, blocks] : kept_of(secrecy)) {
+        for (std::byte* block : blocks) give_back(block, bytes, secrecy);
+        blocks.clear();
+      }
     }
     kept_bytes_ = 0;
+  }
+  static void give_back(std::byte* block, std::size_t block_bytes, Secrecy secrecy) noexcept {
+    if (secrecy == Secrecy::secret) set_dumped(block, block_bytes, true);
+    std::free(block);
+  }
+  std::map<std::size_t, std::vector<std::byte*>>& kept_of(Secrecy secrecy) {
+    return kept_[static_cast<std::size_t>(secrecy)];
   }
   [[noreturn]] void fail(std::size_t bytes) const {
     throw OutOfMemoryError(
@@ -161,10 +196,19 @@ class HostMemory final : public Memory {
   const std::size_t limit_;
   const std::shared_ptr<ThreadPool> pool_;
   mutable ForkSafeMutex mutex_;
-  std::map<std::size_t, std::vector<std::byte*>> kept_;
+  std::array<std::map<std::size_t, std::vector<std::byte*>>, 2> kept_;  // [secrecy]
   std::size_t kept_bytes_ = 0;
   std::size_t used_ = 0;
 };
+
+}  // namespace
+
+namespace {
+
+std::byte* allocated(Memory& memory, std::size_t bytes, Secrecy secrecy) {
+  auto* host = secrecy == Secrecy::secret ? dynamic_cast<HostMemory*>(&memory) : nullptr;
+  return host != nullptr ? host->allocate(bytes, secrecy) : memory.allocate(bytes);
+}
 
 }  // namespace
 
@@ -178,7 +222,10 @@ std::shared_ptr<Memory> make_host_memory(std::size_t kept_bytes_limit, std::size
 }
 
 Buffer::Buffer(std::shared_ptr<Memory> memory, std::size_t bytes, Secrecy secrecy)
-    : memory_(std::move(memory)), data_(memory_->allocate(bytes)), bytes_(bytes), secrecy_(secrecy) {
+    : memory_(std::move(memory)),
+      data_(allocated(*memory_, bytes, secrecy)),
+      bytes_(bytes),
+      secrecy_(secrecy) {
   // The block is free from here on for this thread: others wait for what this one waits for.
   announced(Access::write);
 }

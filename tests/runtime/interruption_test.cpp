@@ -128,7 +128,7 @@ TEST_F(Interruption, LeavesTheZeroingOfSecretsAlone) {
     stop = true;
   }
   EXPECT_EQ(questions, 0);
-  const Buffer next(memory, bytes);
+  const Buffer next(memory, bytes, Secrecy::secret);
   ASSERT_EQ(next.data(), freed) << "the test needs the block back to look at it";
   EXPECT_TRUE(
       std::all_of(next.data(), next.data() + bytes, [](std::byte value) { return value == std::byte{0}; }));

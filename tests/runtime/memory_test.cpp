@@ -2,10 +2,13 @@
 
 #include <gtest/gtest.h>
 #include <malloc.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
+#include <cstdio>
 #include <cstring>
+#include <fstream>
 #include <string>
 #include <thread>
 #include <vector>
@@ -35,6 +38,43 @@ TEST(HostMemory, GivesAlignedDistinctBlocks) {
                             [&](std::byte value) { return value == std::byte(i + 1); }));
   }
 }
+
+#if defined(__linux__)
+// Whether core dumps leave out the page of an address: the flag `dd` of its mapping (proc(5)).
+bool is_left_out_of_dumps(const std::byte* address) {
+  std::ifstream maps("/proc/self/smaps");
+  bool is_own = false;
+  for (std::string line; std::getline(maps, line);) {
+    unsigned long long first = 0, last = 0;
+    if (std::sscanf(line.c_str(), "%llx-%llx ", &first, &last) == 2) {
+      const auto own = reinterpret_cast<std::uintptr_t>(address);
+      is_own = first <= own && own < last;
+    } else if (is_own && line.starts_with("VmFlags:")) {
+      return line.find(" dd") != std::string::npos;
+    }
+  }
+  ADD_FAILURE() << "no mapping has the address";
+  return false;
+}
+
+TEST(HostMemory, DumpsLeaveSecretsOut) {
+  const auto memory = make_host_memory();
+  const std::size_t page = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
+  for (const std::size_t bytes : {std::size_t{32}, page, page + 1, 10 * page, std::size_t{3} << 20}) {
+    SCOPED_TRACE(bytes);
+    const Buffer secret(memory, bytes, Secrecy::secret);
+    for (const std::size_t at : {std::size_t{0}, bytes / 2, bytes - 1}) {
+      EXPECT_TRUE(is_left_out_of_dumps(secret.data() + at)) << at;
+    }
+    Buffer moved(memory, 1);
+    moved = Buffer(memory, bytes, Secrecy::secret);
+    EXPECT_TRUE(is_left_out_of_dumps(moved.data()));
+  }
+  // A fresh mapping of its own, which no secret has had.
+  const Buffer open(make_host_memory(), std::size_t{256} << 20);
+  EXPECT_FALSE(is_left_out_of_dumps(open.data() + open.size() / 2));
+}
+#endif
 
 TEST(HostMemory, CountsWhatIsInUse) {
   const auto memory = make_host_memory();
@@ -115,7 +155,7 @@ TEST(HostMemory, ZeroesSecretBlocksBeforeReuse) {
     std::memset(secret.data(), 0x5a, secret.size());
     freed = secret.data();
   }
-  const Buffer next(memory, 65536);
+  const Buffer next(memory, 65536, Secrecy::secret);
   ASSERT_EQ(next.data(), freed) << "the test needs the block back to look at it";
   EXPECT_TRUE(std::all_of(next.data(), next.data() + next.size(),
                           [](std::byte value) { return value == std::byte{0}; }));
@@ -131,7 +171,7 @@ TEST(HostMemory, ZeroesLargeSecretsWithThreads) {
       std::memset(secret.data(), 0x5a, secret.size());
       freed = secret.data();
     }
-    const Buffer next(memory, bytes);
+    const Buffer next(memory, bytes, Secrecy::secret);
     ASSERT_EQ(next.data(), freed) << "the test needs the block back to look at it";
     EXPECT_TRUE(std::all_of(next.data(), next.data() + next.size(), [](std::byte value) {
       return value == std::byte{0};
@@ -152,7 +192,7 @@ TEST(HostMemory, ASecretStaysOneWhereverItIsMoved) {
     const Buffer constructed(std::move(assigned));
     EXPECT_EQ(constructed.secrecy(), Secrecy::secret);
   }
-  const Buffer next(memory, 8192);
+  const Buffer next(memory, 8192, Secrecy::secret);
   ASSERT_EQ(next.data(), freed) << "the test needs the block back to look at it";
   EXPECT_TRUE(std::all_of(next.data(), next.data() + next.size(),
                           [](std::byte value) { return value == std::byte{0}; }));
