@@ -49,6 +49,8 @@ SUFFIXES = {".hpp", ".h", ".cuh", ".cpp", ".cu", ".inl"}
 INCLUDE = re.compile(r'^\s*#\s*include\s*"([^"]+)"')
 PUBLIC = PurePosixPath("include/hemera")
 PRIVATE = PurePosixPath("src")
+# What programs of users include: it names headers of all layers, and none of them includes it.
+UMBRELLA = PUBLIC / "hemera.hpp"
 
 NOT_FOUND = 'no such file; headers of other projects are written <...>, our own without ".."'
 
@@ -106,6 +108,8 @@ def why_not(file: PurePosixPath, target: PurePosixPath) -> str | None:
     """What is wrong with `file` including `target`; None if nothing is."""
     if file.is_relative_to(PUBLIC) and not target.is_relative_to(PUBLIC):
         return "a public header may not include a private one; public headers stand in include/hemera/"
+    if file == UMBRELLA:
+        return None
     source, included = place_of(file), place_of(target)
     if source is None or included is None:
         stray = file if source is None else target

@@ -503,7 +503,7 @@ Call make_call(const Operands& in, const std::string& operation) {
         in.expected([&](std::size_t i) { return in.a[i] + in.b[i]; }));
   }
   if (operation == "add_scalar") {
-    const rlwe::Scalar scalar{.value = 0.5, .integer = 3};
+    const rlwe::Scalar scalar = in.client.ckks() ? rlwe::Scalar(0.5) : rlwe::Scalar(3);
     const double term = in.client.ckks() ? 0.5 : 3;
     return changing(
         in, in.x, [&evaluator, scalar](Ciphertext& c) { evaluator.add_scalar_inplace(c, scalar); },
@@ -522,7 +522,7 @@ Call make_call(const Operands& in, const std::string& operation) {
         in, [&in, &evaluator] { return evaluator.multiply_plain(in.x, in.plain_b); }, product());
   }
   if (operation == "multiply_scalar") {
-    const rlwe::Scalar scalar{.value = 0.5, .integer = 3};
+    const rlwe::Scalar scalar = in.client.ckks() ? rlwe::Scalar(0.5) : rlwe::Scalar(3);
     const double factor = in.client.ckks() ? 0.5 : 3;
     return changing(
         in, in.x, [&evaluator, scalar](Ciphertext& c) { evaluator.multiply_scalar_inplace(c, scalar); },

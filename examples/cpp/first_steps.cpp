@@ -2,14 +2,11 @@
 // slot without the secret key, and decrypt.
 #include <algorithm>
 #include <cmath>
-#include <complex>
 #include <cstdio>
 #include <exception>
 #include <vector>
 
-#include "hemera/rlwe/context.hpp"
-#include "hemera/rlwe/keys.hpp"
-#include "hemera/schemes/ckks.hpp"
+#include "hemera/hemera.hpp"
 
 namespace {
 
@@ -27,21 +24,19 @@ double run() {
   const rlwe::SecretKey secret = rlwe::generate_secret_key(context);
   const rlwe::EvaluationKeys keys = rlwe::generate_keys(secret, {.rotations = {1}});
 
-  std::vector<std::complex<double>> values(slots);
+  std::vector<double> values(slots);
   for (std::size_t i = 0; i < slots; ++i) values[i] = std::sin(0.01 * static_cast<double>(i));
   const ckks::Encoder encoder(context);
-  const rlwe::Ciphertext x = ckks::encrypt(encoder.encode(values, {}), *keys.public_key);
+  const rlwe::Ciphertext x = ckks::encrypt(encoder.encode(values), keys);
 
   // The server has no secret.
   const ckks::Evaluator evaluator(context, keys);
-  rlwe::Ciphertext y = evaluator.square(x);
-  evaluator.add_scalar_inplace(y, {.value = 0.5});
-  y = evaluator.rotate(y, 1);
+  const rlwe::Ciphertext y = evaluator.rotate(evaluator.add_scalar(evaluator.square(x), 0.5), 1);
 
-  const std::vector<std::complex<double>> result = encoder.decode(ckks::decrypt(y, secret));
+  const std::vector<double> result = encoder.decode_real(ckks::decrypt(y, secret));
   double error = 0;
   for (std::size_t i = 0; i < slots; ++i) {
-    const std::complex<double> x_next = values[(i + 1) % slots];
+    const double x_next = values[(i + 1) % slots];
     error = std::max(error, std::abs(result[i] - (x_next * x_next + 0.5)));
   }
   return error;

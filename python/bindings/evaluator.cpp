@@ -26,8 +26,10 @@ EvaluatorHandle make_evaluator(const rlwe::EvaluationKeys& keys, bool lazy) {
                                      lazy ? rlwe::Relinearization::lazy : rlwe::Relinearization::eager)};
 }
 
-rlwe::Scalar scalar(std::complex<double> value, std::int64_t integer) {
-  return {.value = value, .integer = integer};
+// What the evaluator's scheme takes.
+rlwe::Scalar scalar(const EvaluatorHandle& self, std::complex<double> value, std::int64_t integer) {
+  if (self.evaluator->context()->scheme() == rlwe::Scheme::ckks) return value;
+  return integer;
 }
 
 }  // namespace
@@ -61,11 +63,11 @@ void bind_evaluator(nb::module_& m) {
             return self.evaluator->multiply_plain(a, b); }, "a"_a, "b"_a, ReleaseGil())
       .def("add_scalar_inplace", [](const EvaluatorHandle& self, Ciphertext& a, std::complex<double> value,
                                     std::int64_t integer) {
-            self.evaluator->add_scalar_inplace(a, scalar(value, integer)); },
+            self.evaluator->add_scalar_inplace(a, scalar(self, value, integer)); },
            "a"_a, "value"_a, "integer"_a, ReleaseGil())
       .def("multiply_scalar_inplace", [](const EvaluatorHandle& self, Ciphertext& a, std::complex<double> value,
                                          std::int64_t integer) {
-            self.evaluator->multiply_scalar_inplace(a, scalar(value, integer)); },
+            self.evaluator->multiply_scalar_inplace(a, scalar(self, value, integer)); },
            "a"_a, "value"_a, "integer"_a, ReleaseGil())
       .def("multiply", [](const EvaluatorHandle& self, const Ciphertext& a, const Ciphertext& b) {
             return self.evaluator->multiply(a, b); }, "a"_a, "b"_a, ReleaseGil())

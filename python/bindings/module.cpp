@@ -3,10 +3,13 @@
 #include <nanobind/nanobind.h>
 
 #include "bindings.hpp"
+#include "hemera/runtime/warning.hpp"
 
 NB_MODULE(_core, m) {
   // The frames of daemon threads keep objects to the end; nanobind would report these on stderr.
   nanobind::set_leak_warnings(false);
+  // The package warns by itself, at the user's line (_noise_warning.py).
+  hemera::set_warning_handler({});
   m.doc() = "The compiled core of Hemera; use the package `hemera` instead.";
   hemera::python::bind_errors(m);
   hemera::python::bind_interruption(m);

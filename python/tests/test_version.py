@@ -56,6 +56,15 @@ def test_packages_have_the_version_of_cmake() -> None:
         assert found_in(f"python/{package}/pyproject.toml", r'"hemera==([^"]+)"') == {cmake_version()}
 
 
+def test_headers_have_the_version_of_cmake() -> None:
+    header = "include/hemera/version.hpp"
+    assert found_in(header, r'^#define HEMERA_VERSION "([^"]+)"') == {cmake_version()}
+    each = [
+        found_in(header, rf"^#define HEMERA_VERSION_{part} (\d+)$") for part in ("MAJOR", "MINOR", "PATCH")
+    ]
+    assert ".".join(number for (number,) in each) == cmake_version()
+
+
 @pytest.mark.parametrize("file", ["examples/cpp/CMakeLists.txt", "docs/development.md"])
 def test_examples_ask_for_this_minor_version(file: str) -> None:
     """The configuration of find_package takes the same minor version alone."""

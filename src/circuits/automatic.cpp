@@ -95,6 +95,7 @@ void require_inputs(const Function& function, std::span<const Ciphertext* const>
     throw MismatchError("a function of " + std::to_string(function.inputs().size()) + " inputs was given " +
                         std::to_string(inputs.size()));
   }
+  rlwe::require_each(inputs, "function");
   std::vector<double> declared;
   for (const Ciphertext* input : inputs) declared.push_back(input->meta.largest);
   function.require_in_intervals(declared);
@@ -102,8 +103,9 @@ void require_inputs(const Function& function, std::span<const Ciphertext* const>
 
 }  // namespace
 
-StagedFunction::StagedFunction(std::shared_ptr<const rlwe::Context> context, Function function)
+StagedFunction::StagedFunction(rlwe::ContextPointer context, Function function)
     : context_(std::move(context)), function_(std::move(function)) {
+  rlwe::require_filled(context_, "StagedFunction");
   if (function_.outputs().empty()) throw ParameterError("a function without outputs: call set_outputs");
 }
 
@@ -143,7 +145,11 @@ std::shared_ptr<const PreparedFunction> StagedFunction::circuit(const Function& 
 AutomaticBootstraps::AutomaticBootstraps(std::shared_ptr<const PreparedBootstrap> bootstrap,
                                          rlwe::EvaluationKeys keys, rlwe::Relinearization relinearization)
     : bootstrap_(std::move(bootstrap)) {
-  std::shared_ptr<const rlwe::Context> context = keys.context;
+  if (!bootstrap_) {
+    throw MismatchError("automatic bootstraps: the bootstrap is null; prepare one for the context");
+  }
+  rlwe::require_filled(keys, "automatic bootstraps");
+  rlwe::ContextPointer context = keys.context;
   bootstrap_->plan().require_parameters(*context, "automatic bootstraps");
   if (!bootstrap_->plan().joins_parts()) {
     throw ParameterError(
@@ -256,9 +262,9 @@ Ciphertext AutomaticBootstraps::multiply(const Ciphertext& x, const rlwe::Plaint
 }
 
 Ciphertext AutomaticBootstraps::multiply(const Ciphertext& x, const rlwe::Scalar& factor) const {
-  const double real = factor.value.real();
-  const bool takes_a_level = factor.value.imag() != 0 || real != std::trunc(real);
-  const double largest = rlwe::largest_product(x.meta.largest, std::abs(factor.value));
+  const double real = factor.value().real();
+  const bool takes_a_level = factor.value().imag() != 0 || real != std::trunc(real);
+  const double largest = rlwe::largest_product(x.meta.largest, std::abs(factor.value()));
   auto fresh = takes_a_level ? evaluator_->refreshed(x, 1, 1, largest) : std::nullopt;
   Ciphertext result = fresh ? std::move(*fresh) : x.clone();
   evaluator_->multiply_scalar_inplace(result, factor);

@@ -12,7 +12,7 @@ namespace hemera::circuits {
 
 using rlwe::Ciphertext;
 
-rlwe::Plaintext imaginary_unit(const std::shared_ptr<const rlwe::Context>& context, std::size_t level) {
+rlwe::Plaintext imaginary_unit(const rlwe::ContextPointer& context, std::size_t level) {
   const std::complex<double> i(0, 1);
   return rlwe::stored_plaintext(ckks::Encoder(context).encode_over(context->base(level), std::span(&i, 1), {},
                                                                    level, 1, ckks::Stored::one_period, 1));

@@ -9,7 +9,7 @@
 namespace hemera::circuits {
 
 /// X^(N/2), which is i in every slot, without a scale.
-rlwe::Plaintext imaginary_unit(const std::shared_ptr<const rlwe::Context>& context, std::size_t level);
+rlwe::Plaintext imaginary_unit(const rlwe::ContextPointer& context, std::size_t level);
 
 /// i x, exactly, by the unit of x's level.
 rlwe::Ciphertext times_i(const rlwe::Ciphertext& x, const rlwe::Plaintext& i);

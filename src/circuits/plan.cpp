@@ -149,7 +149,7 @@ void add_block_keys(rlwe::EvaluationKeys& keys, const rlwe::SecretKey& secret,
 bool is_of_blocks(const rlwe::KeyRole& role) { return rlwe::to_block_of(role) || rlwe::block_of(role); }
 
 rlwe::SwitchingKey ciphertext_key(const rlwe::SecretKey& secret, const rlwe::KeyRole& role,
-                                  std::shared_ptr<const rlwe::Gadget> gadget) {
+                                  rlwe::GadgetPointer gadget) {
   if (role == rlwe::KeyRole::relinearization()) {
     return rlwe::generate_relinearization_key(secret, std::move(gadget));
   }
@@ -165,7 +165,7 @@ rlwe::EvaluationKeys generate_keys(const rlwe::SecretKey& secret, std::span<cons
   keys.context = secret.context;
   if (std::any_of(needs.begin(), needs.end(), is_of_circuit)) return keys_of_both(secret, needs);
   // What is weak is found before any key is made.
-  std::vector<std::shared_ptr<const rlwe::Gadget>> gadgets;
+  std::vector<rlwe::GadgetPointer> gadgets;
   const KeyNeed *to_ephemeral = nullptr, *from_ephemeral = nullptr;
   for (const KeyNeed& need : needs) {
     gadgets.push_back(context.gadget(need.gadget));

@@ -18,7 +18,7 @@ struct Rehearsal {
       std::function<void(const ckks::Evaluator&, std::span<const rlwe::Ciphertext* const> inputs)>;
 
   /// One evaluation of the circuit in a context, with its plaintexts in the context's memory.
-  std::function<Evaluation(const std::shared_ptr<const rlwe::Context>&)> bind;
+  std::function<Evaluation(const rlwe::ContextPointer&)> bind;
   /// Metadata of the inputs.
   std::vector<rlwe::Metadata> inputs;
   /// The gadgets of keys that are asked for by a level.

@@ -256,10 +256,18 @@ Reader::Reader(std::span<const std::byte> file) : header_(read_header(file)) {
   }
 }
 
+namespace {
+
+bool is_plural(Kind kind) { return kind == Kind::evaluation_keys || kind == Kind::parameters; }
+
+std::string with_article(Kind kind) { return (is_plural(kind) ? "" : "a ") + std::string(name(kind)); }
+
+}  // namespace
+
 void Header::expect_kind(Kind expected) const {
   if (kind != expected) {
-    throw MismatchError("the file holds a " + std::string(name(kind)) + " object where a " +
-                        std::string(name(expected)) + " object was expected");
+    throw MismatchError("the file holds " + with_article(kind) + " where " + with_article(expected) +
+                        (is_plural(expected) ? " were" : " was") + " expected");
   }
 }
 

@@ -13,15 +13,17 @@
 #include "io/secret.hpp"
 #include "io/versions.hpp"
 #include "rlwe/key_storage.hpp"
+#include "rlwe/requirements.hpp"
 
 namespace hemera::io {
 namespace {
 
 // A whole, undamaged file of this kind that belongs to the context.
-Reader open(const rlwe::Context& context, std::span<const std::byte> file, Kind kind) {
+Reader open(const ContextPointer& context, std::span<const std::byte> file, Kind kind) {
+  rlwe::require_filled(context, "load");
   Reader reader(file);
   reader.header().expect_kind(kind);
-  reader.header().expect_fingerprint(context.parameters().fingerprint());
+  reader.header().expect_fingerprint(context->parameters().fingerprint());
   return reader;
 }
 
@@ -81,8 +83,7 @@ rlwe::PublicKey next_public_key(Reader& reader, const ContextPointer& context) {
   return {context, read_polynomials(reader.next(residues_tag), *context, expected, fields.seed), fields.seed};
 }
 
-std::shared_ptr<const rlwe::Gadget> gadget_of(const rlwe::Context& context, const KeyFields& fields,
-                                              std::uint16_t version) {
+rlwe::GadgetPointer gadget_of(const rlwe::Context& context, const KeyFields& fields, std::uint16_t version) {
   if (version == first_format) return context.gadget(fields.level);
   try {
     return context.gadget(fields.gadget);
@@ -131,7 +132,7 @@ rlwe::Parameters load_parameters(std::span<const std::byte> file) {
 }
 
 rlwe::Plaintext load_plaintext(const ContextPointer& context, std::span<const std::byte> file) {
-  Reader reader = open(*context, file, Kind::plaintext);
+  Reader reader = open(context, file, Kind::plaintext);
   auto fields = next_message(reader, *context);
   if (fields.seed) {
     throw FormatError("a plaintext with a seed");
@@ -150,7 +151,7 @@ rlwe::Plaintext load_plaintext(const ContextPointer& context, std::span<const st
 }
 
 rlwe::Ciphertext load_ciphertext(const ContextPointer& context, std::span<const std::byte> file) {
-  Reader reader = open(*context, file, Kind::ciphertext);
+  Reader reader = open(context, file, Kind::ciphertext);
   auto fields = next_message(reader, *context);
   ExpectedResidues expected{context->base(fields.meta.level), poly::Form::evaluation,
                             rlwe::batch_count(fields.meta.batch), std::nullopt};
@@ -167,7 +168,7 @@ rlwe::Ciphertext load_ciphertext(const ContextPointer& context, std::span<const 
 }
 
 rlwe::SecretKey load_secret_key(const ContextPointer& context, std::span<const std::byte> file) {
-  Reader reader = open(*context, file, Kind::secret_key);
+  Reader reader = open(context, file, Kind::secret_key);
   const auto fields = next_fields<KeyFields>(reader, key_tag, *context);
   if (fields.seed || fields.level != 0 || fields.gadget != rlwe::GadgetPrimes{}) {
     throw FormatError("a secret key with a seed, a level or a gadget");
@@ -179,7 +180,7 @@ rlwe::SecretKey load_secret_key(const ContextPointer& context, std::span<const s
 }
 
 rlwe::PublicKey load_public_key(const ContextPointer& context, std::span<const std::byte> file) {
-  Reader reader = open(*context, file, Kind::public_key);
+  Reader reader = open(context, file, Kind::public_key);
   auto key = next_public_key(reader, context);
   reader.expect_end();
   require_version(reader, key);
@@ -187,7 +188,7 @@ rlwe::PublicKey load_public_key(const ContextPointer& context, std::span<const s
 }
 
 rlwe::SwitchingKey load_switching_key(const ContextPointer& context, std::span<const std::byte> file) {
-  Reader reader = open(*context, file, Kind::switching_key);
+  Reader reader = open(context, file, Kind::switching_key);
   auto key = next_switching_key(reader, context);
   reader.expect_end();
   require_version(reader, key);
@@ -195,7 +196,7 @@ rlwe::SwitchingKey load_switching_key(const ContextPointer& context, std::span<c
 }
 
 rlwe::EvaluationKeys load_evaluation_keys(const ContextPointer& context, std::span<const std::byte> file) {
-  Reader reader = open(*context, file, Kind::evaluation_keys);
+  Reader reader = open(context, file, Kind::evaluation_keys);
   const auto list = next_fields<KeyList>(reader, key_list_tag, *context);
   if (reader.sections_left() != 2 * list.size()) {
     throw FormatError("the file lists " + std::to_string(list.size()) + " keys and has " +

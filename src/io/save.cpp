@@ -113,6 +113,7 @@ void save(Sink& sink, const rlwe::Plaintext& plaintext, const SaveOptions& optio
 }
 
 void save(Sink& sink, const rlwe::Ciphertext& ciphertext, const SaveOptions& options) {
+  rlwe::require_filled(ciphertext, "save");
   const rlwe::Context& context = *ciphertext.context;
   require_evaluation_form(ciphertext.poly, "ciphertext");
   const MessageFields fields{context.scheme(), ciphertext.meta, kept_seed(ciphertext.seed, options)};
@@ -124,6 +125,7 @@ void save(Sink& sink, const rlwe::Ciphertext& ciphertext, const SaveOptions& opt
 }
 
 void save(Sink& sink, const rlwe::SecretKey& key, const SaveOptions&) {
+  rlwe::require_filled(key, "save");
   const rlwe::Context& context = *key.context;
   require_evaluation_form(key.poly, "secret key");
   Writer writer(sink, version_of(key), Kind::secret_key, fingerprint(context), 2);
@@ -133,6 +135,7 @@ void save(Sink& sink, const rlwe::SecretKey& key, const SaveOptions&) {
 }
 
 void save(Sink& sink, const rlwe::PublicKey& key, const SaveOptions& options) {
+  rlwe::require_filled(key, "save");
   const rlwe::Context& context = *key.context;
   Writer writer(sink, version_of(key), Kind::public_key, fingerprint(context), 2);
   write_key(writer, key, options);
@@ -140,6 +143,7 @@ void save(Sink& sink, const rlwe::PublicKey& key, const SaveOptions& options) {
 }
 
 void save(Sink& sink, const rlwe::SwitchingKey& key, const SaveOptions& options) {
+  rlwe::require_filled(key, "save");
   const rlwe::Context& context = *key.context;
   Writer writer(sink, version_of(key), Kind::switching_key, fingerprint(context), 2);
   write_key(writer, key, options);
@@ -147,6 +151,7 @@ void save(Sink& sink, const rlwe::SwitchingKey& key, const SaveOptions& options)
 }
 
 void save(Sink& sink, const rlwe::EvaluationKeys& keys, const SaveOptions& options) {
+  rlwe::require_filled(keys, "save");
   const rlwe::Context& context = *keys.context;
   KeyList list;
   std::size_t bytes = Header::bytes;

@@ -59,7 +59,14 @@ ModulusChain::ModulusChain(std::vector<RnsBase> bases) : bases_(std::move(bases)
 }
 
 double ModulusChain::ratio(std::size_t level) const {
-  return modulus_ratio(bases_[level].values(), bases_[level - 1].values());
+  if (level == 0) throw LevelError("level 0 is the last one; nothing is rescaled there");
+  return modulus_ratio(base(level).values(), base(level - 1).values());
+}
+
+void ModulusChain::throw_no_level(std::size_t level) const {
+  throw LevelError(
+      "there is no level " + std::to_string(level) +
+      (bases_.empty() ? ", as the chain is empty" : "; the top level is " + std::to_string(top())));
 }
 
 }  // namespace hemera::poly

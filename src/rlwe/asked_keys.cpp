@@ -4,11 +4,10 @@
 
 namespace hemera::rlwe {
 
-std::shared_ptr<const SwitchingKey> AskedKeys::made(const KeyRole& role,
-                                                    const std::shared_ptr<const Gadget>& gadget) {
+std::shared_ptr<const SwitchingKey> AskedKeys::made(const KeyRole& role, const GadgetPointer& gadget) {
   auto& key = keys_[{role, gadget->primes()}];
   if (!key) {
-    const std::shared_ptr<const Context>& context = key_context(context_, role);
+    const ContextPointer& context = key_context(context_, role);
     poly::Poly poly =
         context->make_poly(gadget->digits().size(), 2, gadget->modulus(), poly::Form::evaluation,
                            runtime::Secrecy::open, 0, context->key_word());

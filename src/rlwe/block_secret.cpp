@@ -66,7 +66,7 @@ std::uint64_t equals(std::uint64_t a, std::uint64_t b) {
   return 1 ^ ((difference | (0 - difference)) >> 63);
 }
 
-SecretKey secret_of(const std::shared_ptr<const Context>& context, const BlockSecret& shape,
+SecretKey secret_of(const ContextPointer& context, const BlockSecret& shape,
                     const std::vector<std::uint64_t>& places) {
   const poly::RnsBase& base = context->key_base();
   SecretKey z{context, context->make_poly(1, 1, base, Form::coefficient, Secrecy::secret)};
@@ -85,8 +85,8 @@ SecretKey secret_of(const std::shared_ptr<const Context>& context, const BlockSe
 }
 
 // The plaintext of an encryption, in the place of a secret that a key starts from.
-SecretKey plaintext_of(const std::shared_ptr<const Context>& context, const BlockSlots& shape,
-                       std::size_t number, double scale, const std::vector<std::uint64_t>& places) {
+SecretKey plaintext_of(const ContextPointer& context, const BlockSlots& shape, std::size_t number,
+                       double scale, const std::vector<std::uint64_t>& places) {
   const std::size_t slots = context->degree() / 2, own = shape.places(slots);
   std::vector<Complex> bits(slots);
   const runtime::ZeroedAtEnd wiped{std::span(bits)};
@@ -166,10 +166,9 @@ std::optional<BlockEncryption> block_of(const KeyRole& role) {
 }
 
 BlockKeys generate_block_keys(const SecretKey& secret, const BlockSlots& slots,
-                              std::span<const std::size_t> numbers,
-                              const std::shared_ptr<const Gadget>& narrow,
-                              const std::shared_ptr<const Gadget>& wide) {
-  const std::shared_ptr<const Context>& context = secret.context;
+                              std::span<const std::size_t> numbers, const GadgetPointer& narrow,
+                              const GadgetPointer& wide) {
+  const ContextPointer& context = secret.context;
   require_shape(*context, slots, *narrow, *wide);
   require_security(*context, slots.secret, *narrow);
   std::vector<std::uint64_t> places(slots.secret.blocks);

@@ -47,7 +47,6 @@ void copy_batches(Ciphertext& out, std::size_t first, const Ciphertext& part) {
 }
 
 Ciphertext join(const std::vector<const Ciphertext*>& parts, BatchShape shape, const char* operation) {
-  for (const Ciphertext* part : parts) require_filled(*part, operation);
   Metadata meta = parts.front()->meta;
   meta.batch = std::move(shape);
   for (const Ciphertext* part : parts) {
@@ -120,7 +119,7 @@ std::shared_ptr<const runtime::Buffer> gather_doubts(const Plaintext& a,
 
 }  // namespace
 
-Ciphertext make_ciphertext(std::shared_ptr<const Context> context, Metadata meta, std::size_t size) {
+Ciphertext make_ciphertext(ContextPointer context, Metadata meta, std::size_t size) {
   Ciphertext result;
   result.poly =
       context->make_poly(batch_count(meta.batch), size, context->base(meta.level), poly::Form::evaluation);
@@ -186,6 +185,7 @@ Plaintext gather(const Plaintext& a, std::span<const std::size_t> indices, Batch
 
 Ciphertext stack(const std::vector<const Ciphertext*>& parts) {
   if (parts.empty()) throw ParameterError("stack: needs at least one ciphertext");
+  require_each(std::span(parts), "stack");
   BatchShape shape = parts.front()->meta.batch;
   for (const Ciphertext* part : parts) {
     if (part->meta.batch != shape) {
@@ -199,6 +199,7 @@ Ciphertext stack(const std::vector<const Ciphertext*>& parts) {
 
 Ciphertext concatenate(const std::vector<const Ciphertext*>& parts) {
   if (parts.empty()) throw ParameterError("concatenate: needs at least one ciphertext");
+  require_each(std::span(parts), "concatenate");
   BatchShape shape = parts.front()->meta.batch;
   if (shape.empty())
     throw MismatchError("concatenate: single ciphertexts have no axis to join along; use stack");

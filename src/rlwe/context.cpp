@@ -13,6 +13,7 @@
 #include "hemera/runtime/error.hpp"
 #include "hemera/runtime/fork.hpp"
 #include "rlwe/descent.hpp"
+#include "rlwe/level_table.hpp"
 
 namespace hemera::rlwe {
 namespace {
@@ -54,26 +55,25 @@ std::vector<std::uint64_t> auxiliary_primes(const Parameters& parameters,
 struct Context::Plans {
   runtime::ForkSafeMutex mutex;
   using Indices = std::vector<std::uint32_t>;
-  std::vector<std::shared_ptr<const Gadget>> default_gadgets;  // [level]
+  std::vector<GadgetPointer> default_gadgets;  // [level]
   std::map<GadgetPrimes, std::weak_ptr<const Gadget>> gadgets;
   std::map<std::pair<Indices, Indices>, std::unique_ptr<const poly::BaseConversion>> exact;
   std::map<std::pair<std::size_t, Indices>, std::unique_ptr<const poly::Division>> encryption;
   std::map<std::size_t, std::unique_ptr<const poly::ScaleAndRound>> decryption;
   std::map<std::pair<std::size_t, std::size_t>, std::unique_ptr<const Descent>> descents;
   std::map<std::pair<std::size_t, double>, std::unique_ptr<const poly::Division>> multiples;
-  std::shared_ptr<const Context> circuit;
+  ContextPointer circuit;
 };
 
 Context::~Context() = default;
 
-std::shared_ptr<const Context> Context::make(Parameters parameters, runtime::Device device,
-                                             ContextOptions options) {
+ContextPointer Context::make(Parameters parameters, runtime::Device device, ContextOptions options) {
   if (options.multiplier != nullptr && device.kind != runtime::Device::Kind::cpu) {
     throw DeviceError("the multiplier " + std::string(options.multiplier->name()) +
                       " works on the CPU, not on '" + device.name() +
                       "'; use the device 'cpu', or no multiplier");
   }
-  return std::shared_ptr<const Context>(new Context(std::move(parameters), device, std::move(options)));
+  return ContextPointer(new Context(std::move(parameters), device, std::move(options)));
 }
 
 Context::Context(Parameters parameters, runtime::Device device, ContextOptions options)
@@ -197,7 +197,7 @@ const std::shared_ptr<runtime::Memory>& Context::memory() const { return backend
 
 const std::shared_ptr<runtime::Memory>& Context::key_memory() const { return backend_->key_memory(); }
 
-const std::shared_ptr<const Context>& Context::circuit() const {
+const ContextPointer& Context::circuit() const {
   const std::lock_guard lock(plans_->mutex);
   if (!plans_->circuit) plans_->circuit.reset(new Context(parameters_.circuit(), *this));
   return plans_->circuit;
@@ -221,7 +221,7 @@ const poly::RnsBase& Context::switching_plain_base() const {
   return traits(scheme()).errors_are_multiples ? plain_base_ : none;
 }
 
-std::shared_ptr<const Gadget> Context::gadget(std::size_t level) const {
+GadgetPointer Context::gadget(std::size_t level) const {
   if (level > top_level()) {
     throw LevelError("there is no gadget for level " + std::to_string(level) +
                      ", which is above the top level " + std::to_string(top_level()));
@@ -236,11 +236,11 @@ std::shared_ptr<const Gadget> Context::gadget(std::size_t level) const {
   return made;
 }
 
-std::shared_ptr<const Gadget> Context::gadget(const GadgetPrimes& primes) const {
+GadgetPointer Context::gadget(const GadgetPrimes& primes) const {
   const std::lock_guard lock(plans_->mutex);
   std::erase_if(plans_->gadgets, [](const auto& item) { return item.second.expired(); });
   auto& known = plans_->gadgets[primes];
-  std::shared_ptr<const Gadget> gadget = known.lock();
+  GadgetPointer gadget = known.lock();
   if (!gadget) {
     gadget = std::make_shared<const Gadget>(chain_, primes, switching_plain_base());
     if (!gadget->modulus().without(key_base_).empty()) {
@@ -267,7 +267,14 @@ const poly::Division* Context::encryption_division(std::size_t level, const poly
   return plan.get();
 }
 
+const poly::Division& Context::rescale(std::size_t level) const {
+  static_cast<void>(base(level));
+  if (level == 0) throw LevelError("rescale: level 0 is the last one");
+  return *rescale_[level];
+}
+
 const poly::Division& Context::rescale(std::size_t level, double factor) const {
+  if (level == 0) throw LevelError("rescale: level 0 is the last one");
   const std::lock_guard lock(plans_->mutex);
   auto& plan = plans_->multiples[{level, factor}];
   if (!plan) {
@@ -282,7 +289,7 @@ const Descent& Context::descent(std::size_t high, std::size_t low) const {
   auto& plan = plans_->descents[{high, low}];
   if (!plan) {
     const auto& levels = parameters_.literal().levels;
-    const auto source = descent_source(levels.at(high), levels.at(low));
+    const auto source = descent_source(at_level(levels, high), at_level(levels, low));
     std::vector<std::uint32_t> indices;  // in the order of the higher base
     for (std::size_t i = 0; i < base(high).size(); ++i) {
       if (std::binary_search(source.begin(), source.end(), levels[high][i])) {

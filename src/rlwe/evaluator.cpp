@@ -73,8 +73,7 @@ void combine(Ciphertext& out, const Ciphertext& a, const Ciphertext& b, bool sub
 
 }  // namespace
 
-Evaluator::Evaluator(std::shared_ptr<const Context> context, EvaluationKeys keys,
-                     Relinearization relinearization)
+Evaluator::Evaluator(ContextPointer context, EvaluationKeys keys, Relinearization relinearization)
     : context_(std::move(context)), keys_(std::move(keys)), relinearization_(relinearization) {
   require_filled(context_, "Evaluator");
   if (keys_.context) require_same_context(*context_, *keys_.context, "Evaluator");
@@ -175,8 +174,21 @@ ScaleWays Evaluator::balanced(const Metadata& a, const Metadata& b) const {
   return {.a = {.meta = a}, .b = {.meta = b}};
 }
 
+void Evaluator::notice(Ciphertext&, const char*) const {}
+
+Ciphertext Evaluator::noticed(Ciphertext result, const char* operation) const {
+  notice(result, operation);
+  return result;
+}
+
 void Evaluator::combine_aligned(Ciphertext& out, const Ciphertext& a, const Ciphertext& b,
                                 bool subtract) const {
+  combine_operands(out, a, b, subtract);
+  notice(out, subtract ? "subtract" : "add");
+}
+
+void Evaluator::combine_operands(Ciphertext& out, const Ciphertext& a, const Ciphertext& b,
+                                 bool subtract) const {
   require(a, subtract ? "subtract" : "add");
   require(b, subtract ? "subtract" : "add");
   if (a.meta.encoding != b.meta.encoding) {
@@ -199,7 +211,7 @@ void Evaluator::combine_aligned(Ciphertext& out, const Ciphertext& a, const Ciph
   const auto fresh_b = fresh_a ? std::nullopt : refreshed_addend(b, y->meta, x->meta);
   if (fresh_a || fresh_b) {
     const Ciphertext& left = fresh_a ? *fresh_a : a;
-    combine_aligned(sum, left, &a == &b ? left : fresh_b ? *fresh_b : b, subtract);
+    combine_operands(sum, left, &a == &b ? left : fresh_b ? *fresh_b : b, subtract);
   } else if (is_aligned) {
     return combine(out, a, b, subtract);
   } else {
@@ -249,6 +261,7 @@ Ciphertext Evaluator::negate(const Ciphertext& a) const {
 
 Ciphertext Evaluator::add_many(std::span<const Ciphertext* const> terms) const {
   if (terms.empty()) throw ParameterError("add_many: needs at least one ciphertext");
+  require_each(terms, "add_many");
   require(*terms.front(), "add_many");
   Ciphertext sum = terms.front()->clone();
   for (const Ciphertext* term : terms.subspan(1)) add_inplace(sum, *term);
@@ -293,7 +306,7 @@ Ciphertext Evaluator::sum_aligned(std::span<const Factors> products, const Switc
     if (meta.filled == 0) count_all(meta);
     meta.noise_log2 = sum_noise_log2(*context_, meta.noise_log2, product.meta.noise_log2);
   }
-  return sum_products(products, std::move(meta), key);
+  return noticed(sum_products(products, std::move(meta), key), operation);
 }
 
 Ciphertext Evaluator::sum_products(std::span<const Factors> products, Metadata meta,
@@ -337,6 +350,8 @@ Ciphertext Evaluator::sum_of_products(std::span<const Ciphertext* const> a,
     throw ParameterError("dot: got " + std::to_string(a.size()) + " and " + std::to_string(b.size()) +
                          " operands; give equally many on both sides, at least one");
   }
+  require_each(a, "dot");
+  require_each(b, "dot");
   Ciphertext sum;
   std::vector<Factors> products;
   OperandCopies copies(a.size());
@@ -371,6 +386,34 @@ Ciphertext Evaluator::multiply_plain(const Ciphertext& a, const Plaintext& b) co
   return sum_aligned(std::span(&product, 1), nullptr, "multiply_plain");
 }
 
+Ciphertext Evaluator::add_plain(const Ciphertext& a, const Plaintext& b) const {
+  require(a, "add_plain");
+  Ciphertext sum = a.clone();
+  add_plain_inplace(sum, b);
+  return sum;
+}
+
+Ciphertext Evaluator::subtract_plain(const Ciphertext& a, const Plaintext& b) const {
+  require(a, "subtract_plain");
+  Ciphertext difference = a.clone();
+  subtract_plain_inplace(difference, b);
+  return difference;
+}
+
+Ciphertext Evaluator::add_scalar(const Ciphertext& a, const Scalar& b) const {
+  require(a, "add_scalar");
+  Ciphertext sum = a.clone();
+  add_scalar_inplace(sum, b);
+  return sum;
+}
+
+Ciphertext Evaluator::multiply_scalar(const Ciphertext& a, const Scalar& b) const {
+  require(a, "multiply_scalar");
+  Ciphertext product = a.clone();
+  multiply_scalar_inplace(product, b);
+  return product;
+}
+
 Ciphertext Evaluator::multiply(const Ciphertext& a, const Ciphertext& b) const {
   OperandCopies copies;
   const Factors product = checked_factors(a, b, copies, "multiply");
@@ -381,7 +424,9 @@ Ciphertext Evaluator::multiply(const Ciphertext& a, const Ciphertext& b) const {
 
 void Evaluator::relinearize_inplace(Ciphertext& a) const {
   require(a, "relinearize");
-  if (a.size() != 2) relinearize(a, relinearization_key(a.meta.level));
+  if (a.size() == 2) return;
+  relinearize(a, relinearization_key(a.meta.level));
+  notice(a, "relinearize");
 }
 
 const SwitchingKey& Evaluator::relinearization_key(std::size_t level) const {
@@ -396,18 +441,20 @@ const SwitchingKey& Evaluator::relinearization_key(std::size_t level) const {
 void Evaluator::drop_to_level_inplace(Ciphertext& a, std::size_t level) const {
   require(a, "drop_to_level");
   take_steps(a, context_->scales().dropped(a.meta, level).steps);
+  notice(a, "drop_to_level");
 }
 
 Ciphertext Evaluator::lower_to_level(const Ciphertext& a, std::size_t level) const {
   require(a, "lower_to_level");
   Ciphertext storage;
   const Ciphertext& lowered = stepped(a, context_->scales().lowered(a.meta, level).steps, storage);
-  return &lowered == &a ? a.clone() : std::move(storage);
+  return noticed(&lowered == &a ? a.clone() : std::move(storage), "lower_to_level");
 }
 
 void Evaluator::lower_to_level_inplace(Ciphertext& a, std::size_t level) const {
   require(a, "lower_to_level");
   take_steps(a, context_->scales().lowered(a.meta, level).steps);
+  notice(a, "lower_to_level");
 }
 
 Ciphertext Evaluator::power(const Ciphertext& a, std::uint64_t exponent) const {
@@ -437,6 +484,7 @@ Ciphertext Evaluator::power(const Ciphertext& a, std::uint64_t exponent) const {
 
 Ciphertext Evaluator::multiply_many(std::span<const Ciphertext* const> factors) const {
   if (factors.empty()) throw ParameterError("multiply_many: needs at least one ciphertext");
+  require_each(factors, "multiply_many");
   if (factors.size() == 1) {
     require(*factors.front(), "multiply_many");
     return factors.front()->clone();
@@ -458,8 +506,9 @@ Ciphertext Evaluator::shrink(const Ciphertext& a) const {
 
 Ciphertext Evaluator::reencrypt(const Ciphertext& a, const SwitchingKey& key) const {
   require(a, "reencrypt");
+  require_filled(key, "reencrypt");
   Ciphertext storage;
-  return rlwe::reencrypt(at_size_two(a, storage), key);
+  return noticed(rlwe::reencrypt(at_size_two(a, storage), key), "reencrypt");
 }
 
 }  // namespace hemera::rlwe

@@ -278,9 +278,9 @@ Broadcast::Broadcast(std::span<const std::shared_ptr<const Context>> targets, co
                      const ForMembers& each, std::size_t held)
     : targets_(targets.begin(), targets.end()), source_(&source) {
   require_filled(source, "broadcast");
-  for (const auto& target : targets) require_same_parameters(*target, *source.context);
+  for (const ContextPointer target : targets_) require_same_parameters(*target, *source.context);
   for (std::size_t i = held; i < targets.size(); ++i) {
-    if (targets[i] != source.context) others_.push_back(i);
+    if (targets_[i] != source.context) others_.push_back(i);
   }
   std::vector<const Context*> readers;
   for (const std::size_t other : others_) readers.push_back(targets_[other].get());

@@ -17,8 +17,6 @@ namespace hemera::rlwe {
 namespace {
 
 using poly::Form;
-using GadgetPointer = std::shared_ptr<const Gadget>;
-
 void require_gadget(const Gadget& a, const Gadget& b, const char* operation) {
   if (&a == &b) return;
   throw MismatchError(std::string(operation) +
@@ -58,8 +56,8 @@ Metadata switched(const Context& context, const Gadget& gadget, Metadata meta) {
 }
 
 // phi_g of `sums`, which have the metadata `meta` before the switch.
-ExtendedCiphertext turned(const std::shared_ptr<const Context>& context, const GadgetPointer& gadget,
-                          const Metadata& meta, poly::Poly sums, std::uint64_t galois_element) {
+ExtendedCiphertext turned(const ContextPointer& context, const GadgetPointer& gadget, const Metadata& meta,
+                          poly::Poly sums, std::uint64_t galois_element) {
   ExtendedCiphertext result{context, gadget, switched(*context, *gadget, meta), std::move(sums)};
   if (galois_element == 1) return result;
   const poly::RnsBase base = result.poly.base();
@@ -105,9 +103,9 @@ Ciphertext divided(const ExtendedCiphertext& extended, Metadata meta) {
 }
 
 // The sum of what `view` holds, turned by each; its second component has these digits.
-ExtendedCiphertext turned_sum_of(const std::shared_ptr<const Context>& context, GadgetPointer gadget,
-                                 const Metadata& meta, const poly::ConstPolyView& view,
-                                 const poly::Poly& digits, std::span<const Turn> turns) {
+ExtendedCiphertext turned_sum_of(const ContextPointer& context, GadgetPointer gadget, const Metadata& meta,
+                                 const poly::ConstPolyView& view, const poly::Poly& digits,
+                                 std::span<const Turn> turns) {
   if (turns.empty()) throw MismatchError("turned_sum: there is nothing to add up; give a turn or more");
   const poly::ModUp& up = gadget->mod_up(meta.level);
   std::optional<Metadata> total;

@@ -12,8 +12,8 @@
 
 namespace hemera::rlwe {
 
-IntegerMatrix::IntegerMatrix(const std::shared_ptr<const Context>& context, std::size_t rows,
-                             std::size_t columns, std::span<const std::int16_t> values)
+IntegerMatrix::IntegerMatrix(const ContextPointer& context, std::size_t rows, std::size_t columns,
+                             std::span<const std::int16_t> values)
     : context_(context), rows_(rows), columns_(columns) {
   if (rows == 0 || columns == 0 || columns > most_matrix_columns || values.size() / columns != rows ||
       values.size() % columns != 0) {

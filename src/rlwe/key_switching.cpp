@@ -15,6 +15,7 @@ namespace {
 using poly::Form;
 
 void require_key(const Context& context, std::size_t level, const SwitchingKey& key, const char* operation) {
+  require_filled(key, operation);
   require_same_context(context, *key.context, operation);
   if (!key.gadget->serves(level)) {
     throw LevelError(std::string(operation) + ": the key is limited to level " + std::to_string(key.level()) +
@@ -68,7 +69,7 @@ poly::Poly switch_key(const Context& context, const poly::ConstPolyView& c, std:
   return result;
 }
 
-Ciphertext multiply_relinearize(const std::shared_ptr<const Context>& context, const poly::ConstPolyView& a,
+Ciphertext multiply_relinearize(const ContextPointer& context, const poly::ConstPolyView& a,
                                 const poly::ConstPolyView& b, Metadata meta, const SwitchingKey& key) {
   const std::size_t level = meta.level;
   require_key(*context, level, key, "relinearize");
@@ -111,6 +112,7 @@ std::vector<Ciphertext> apply_galois_hoisted(const Ciphertext& ciphertext,
     throw ParameterError("apply_galois_hoisted: " + std::to_string(galois_elements.size()) +
                          " Galois elements but " + std::to_string(keys.size()) + " keys");
   }
+  require_each(keys, "apply_galois_hoisted");
   const Context& context = *ciphertext.context;
   const poly::Backend& backend = context.backend();
   const std::size_t level = ciphertext.meta.level;

@@ -19,10 +19,8 @@ namespace {
 using poly::Form;
 using runtime::Secrecy;
 
-using GadgetPointer = std::shared_ptr<const Gadget>;
-
 // A secret of the distribution, in evaluation form over all primes of keys.
-SecretKey draw_secret(const std::shared_ptr<const Context>& context, const SecretDistribution& distribution) {
+SecretKey draw_secret(const ContextPointer& context, const SecretDistribution& distribution) {
   const poly::Backend& backend = context->backend();
   runtime::Queue& queue = context->queue();
   const poly::RnsBase& base = context->key_base();
@@ -54,12 +52,16 @@ Security PublicKey::security() const {
 Security SwitchingKey::security() const { return context->parameters().security(gadget->primes()); }
 
 void EvaluationKeys::add(const KeyRole& role, std::shared_ptr<const SwitchingKey> key) {
+  if (!key) throw MismatchError("adding a key: the key is null; make or load it first");
+  require_filled(*key, "adding a key");
   if (context) require_same_context(*key_context(context, role), *key->context, "adding a key");
   const GadgetPrimes& gadget = key->gadget->primes();
   switching[role].insert_or_assign(gadget, stored_for(role, std::move(key)));
 }
 
 void EvaluationKeys::merge(const EvaluationKeys& other) {
+  require_filled(*this, "merging keys");
+  require_filled(other, "merging keys");
   require_same_context(*context, *other.context, "merging keys");
   if (!public_key) public_key = other.public_key;
   for (const auto& [role, keys] : other.switching) switching[role].insert(keys.begin(), keys.end());
@@ -141,11 +143,13 @@ void expand_uniform_half(const Context& context, poly::Poly& poly, const poly::R
                            poly.base(), none);
 }
 
-SecretKey generate_secret_key(const std::shared_ptr<const Context>& context) {
+SecretKey generate_secret_key(const ContextPointer& context) {
+  require_filled(context, "generate_secret_key");
   return draw_secret(context, context->parameters().literal().secret);
 }
 
 PublicKey generate_public_key(const SecretKey& secret) {
+  require_filled(secret, "generate_public_key");
   const Context& context = *secret.context;
   const poly::RnsBase& base = context.public_key_base();
   poly::Poly pair = context.make_poly(1, 2, base, Form::evaluation);
@@ -154,6 +158,8 @@ PublicKey generate_public_key(const SecretKey& secret) {
 }
 
 SwitchingKey generate_switching_key(const SecretKey& from, const SecretKey& to, GadgetPointer gadget) {
+  require_filled(from, "generate_switching_key");
+  require_filled(to, "generate_switching_key");
   require_same_context(*from.context, *to.context, "generate_switching_key");
   const Context& context = *from.context;
   const poly::RnsBase& base = gadget->modulus();
@@ -184,6 +190,7 @@ SwitchingKey generate_switching_key(const SecretKey& from, const SecretKey& to, 
 }
 
 SwitchingKey generate_relinearization_key(const SecretKey& secret, GadgetPointer gadget) {
+  require_filled(secret, "generate_relinearization_key");
   const Context& context = *secret.context;
   SecretKey squared{secret.context,
                     context.make_poly(1, 1, secret.poly.base(), Form::evaluation, Secrecy::secret)};
@@ -198,6 +205,7 @@ SwitchingKey generate_relinearization_key(const SecretKey& secret, std::size_t l
 
 SwitchingKey generate_galois_key(const SecretKey& secret, std::uint64_t galois_element,
                                  GadgetPointer gadget) {
+  require_filled(secret, "generate_galois_key");
   const Context& context = *secret.context;
   const std::uint64_t order = 2 * context.degree();
   if (galois_element % 2 == 0 || galois_element >= order) {
@@ -218,6 +226,7 @@ SwitchingKey generate_galois_key(const SecretKey& secret, std::uint64_t galois_e
 
 EncapsulationKeys generate_encapsulation_keys(const SecretKey& secret, std::size_t weight,
                                               const GadgetPointer& narrow, const GadgetPointer& wide) {
+  require_filled(secret, "generate_encapsulation_keys");
   const SecretDistribution sparse{.weight = weight};
   if (weight == 0 || weight > secret.context->degree()) {
     throw ParameterError("an ephemeral secret of weight " + std::to_string(weight) +
@@ -249,13 +258,13 @@ KeyRole role_in_circuit(KeyRole role) {
   return role;
 }
 
-const std::shared_ptr<const Context>& key_context(const std::shared_ptr<const Context>& context,
-                                                  const KeyRole& role) {
+const ContextPointer& key_context(const ContextPointer& context, const KeyRole& role) {
   const bool is_of_circuit = role.from == circuit_secret || role.to == circuit_secret;
   return is_of_circuit && context->parameters().has_circuit() ? context->circuit() : context;
 }
 
 SecretKey circuit_secret_key(const SecretKey& secret) {
+  require_filled(secret, "circuit_secret_key");
   const Context& context = *secret.context;
   SecretKey copy{context.circuit(),
                  context.make_poly(1, 1, context.circuit()->key_base(), Form::evaluation, Secrecy::secret)};
@@ -266,7 +275,7 @@ SecretKey circuit_secret_key(const SecretKey& secret) {
 namespace {
 
 // The keys whose roles `other_role` changes, with these.
-EvaluationKeys renumbered(const EvaluationKeys& keys, std::shared_ptr<const Context> context,
+EvaluationKeys renumbered(const EvaluationKeys& keys, ContextPointer context,
                           KeyRole (*other_role)(KeyRole)) {
   EvaluationKeys result;
   result.context = std::move(context);
@@ -284,13 +293,13 @@ EvaluationKeys circuit_keys(const EvaluationKeys& keys) {
   return renumbered(keys, keys.context->circuit(), role_in_circuit);
 }
 
-EvaluationKeys keys_with_circuit(const std::shared_ptr<const Context>& context,
-                                 const EvaluationKeys& circuit) {
+EvaluationKeys keys_with_circuit(const ContextPointer& context, const EvaluationKeys& circuit) {
   require_same_context(*context->circuit(), *circuit.context, "keys of a circuit");
   return renumbered(circuit, context, circuit_role);
 }
 
 EvaluationKeys generate_keys(const SecretKey& secret, const KeyRequest& request) {
+  require_filled(secret, "generate_keys");
   const Context& context = *secret.context;
   const std::size_t highest = context.parameters().highest_user_level();
   EvaluationKeys keys;

@@ -17,6 +17,7 @@
 #include "hemera/poly/ring.hpp"
 #include "hemera/runtime/error.hpp"
 #include "hemera/runtime/sha256.hpp"
+#include "rlwe/level_table.hpp"
 #include "rlwe/parameters_format.hpp"
 #include "runtime/decimal.hpp"
 
@@ -105,9 +106,7 @@ std::uint64_t root_of(const ParametersLiteral& literal, std::uint64_t modulus) {
 void check_security(const Parameters& parameters) {
   const auto& wanted = parameters.literal().security;
   if (!wanted) return;
-  if (*wanted != 128 && *wanted != 192 && *wanted != 256) {
-    throw ParameterError("security must be 128, 192, 256 or none, not " + std::to_string(*wanted));
-  }
+  require_security_class(wanted);
   const Security found = parameters.security();
   const Security least = *wanted == 128   ? Security::at_least_128
                          : *wanted == 192 ? Security::at_least_192
@@ -248,7 +247,7 @@ Parameters::Parameters(ParametersLiteral literal) : literal_(std::move(literal))
 }
 
 double Parameters::log_modulus(std::size_t level) const {
-  return arith::log2_product(literal_.levels.at(level));
+  return arith::log2_product(at_level(literal_.levels, level));
 }
 
 void Parameters::fill_purposes() {
@@ -369,11 +368,12 @@ Parameters Parameters::circuit() const {
 }
 
 LevelPurpose Parameters::purpose(std::size_t level) const {
-  return literal_.purposes.empty() ? LevelPurpose::user : literal_.purposes.at(level);
+  return literal_.purposes.empty() ? LevelPurpose::user : at_level(literal_.purposes, level);
 }
 
 Primes Parameters::primes_up_to(std::size_t level) const {
   // In the order that all primes have: a key for few levels holds a part of the limbs of one for many.
+  static_cast<void>(at_level(literal_.levels, level));
   const Primes used = all_primes(std::span(literal_.levels).first(level + 1));
   const std::set<std::uint64_t> kept(used.begin(), used.end());
   Primes result = all_primes(literal_.levels);
@@ -401,7 +401,8 @@ Primes Parameters::public_key_primes() const {
 }
 
 double Parameters::ratio(std::size_t level) const {
-  return poly::modulus_ratio(literal_.levels.at(level), literal_.levels.at(level - 1));
+  if (level == 0) throw LevelError("level 0 is the last one; nothing is rescaled there");
+  return poly::modulus_ratio(at_level(literal_.levels, level), literal_.levels[level - 1]);
 }
 
 std::uint64_t Parameters::galois_element(std::int64_t steps) const {

@@ -58,10 +58,10 @@ std::optional<SecretPart> part_of(const KeyRole& role) {
 }
 
 std::vector<SwitchingKey> generate_part_keys(const SecretKey& secret, const std::vector<SecretPart>& parts,
-                                             const std::shared_ptr<const Gadget>& gadget) {
+                                             const GadgetPointer& gadget) {
   std::vector<SwitchingKey> keys(parts.size());
   if (parts.empty()) return keys;
-  const std::shared_ptr<const Context>& context = secret.context;
+  const ContextPointer& context = secret.context;
   std::multimap<std::size_t, std::size_t> places;  // of keys, by the part's index
   for (std::size_t i = 0; i < parts.size(); ++i) {
     if (parts[i].parts != parts.front().parts || parts[i].index >= parts[i].parts) {

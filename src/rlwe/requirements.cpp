@@ -16,6 +16,20 @@ void require(const Object& object, const char* operation, const char* what) {
 
 }  // namespace
 
+void throw_null(const Context*) {
+  throw MismatchError("an object is empty: it was moved from or never made, or its context is null");
+}
+
+void throw_null(const Gadget*) {
+  throw MismatchError("a switching key is empty: it was moved from or never made, or its gadget is null");
+}
+
+void throw_null(const PublicKey*) {
+  throw MissingKeyError(
+      "these keys have no public key; make them with one, merge keys that have one, or encrypt with the "
+      "secret key");
+}
+
 void require_filled(const Plaintext& plaintext, const char* operation) {
   require(plaintext, operation, "plaintext is empty; it was moved from or never encoded");
 }
@@ -32,13 +46,23 @@ void require_filled(const SecretKey& key, const char* operation) {
   require(key, operation, "secret key is empty; it was moved from or never generated");
 }
 
+void require_filled(const SwitchingKey& key, const char* operation) {
+  require(key, operation, "switching key is empty; it was moved from or never generated");
+  if (!key.gadget) throw MismatchError(std::string(operation) + ": the switching key has no gadget");
+}
+
 void require_filled(const EvaluationKeys& keys, const char* operation) {
   if (!keys.context)
     throw MismatchError(std::string(operation) + ": the keys are empty; generate or load some");
 }
 
-void require_filled(const std::shared_ptr<const Context>& context, const char* operation) {
+void require_filled(const ContextPointer& context, const char* operation) {
   if (!context) throw MismatchError(std::string(operation) + ": the context is null; make one first");
+}
+
+void throw_null_operand(std::size_t number, const char* operation) {
+  throw MismatchError(std::string(operation) + ": operand " + std::to_string(number) +
+                      " is a null pointer; give the address of an object");
 }
 
 void require_size_two(const Ciphertext& ciphertext, const char* operation) {

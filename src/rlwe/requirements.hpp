@@ -19,7 +19,19 @@ void require_filled(const Ciphertext& ciphertext, const char* operation);
 void require_filled(const PublicKey& key, const char* operation);
 void require_filled(const SecretKey& key, const char* operation);
 void require_filled(const EvaluationKeys& keys, const char* operation);
-void require_filled(const std::shared_ptr<const Context>& context, const char* operation);
+void require_filled(const SwitchingKey& key, const char* operation);
+void require_filled(const ContextPointer& context, const char* operation);
+
+/// Throws MismatchError, with its number, for an operand that a null pointer stands for.
+[[noreturn]] void throw_null_operand(std::size_t number, const char* operation);
+/// Throws MismatchError for operands that are null or hold nothing.
+template <typename Object>
+void require_each(std::span<const Object* const> operands, const char* operation) {
+  for (std::size_t i = 0; i < operands.size(); ++i) {
+    if (operands[i] == nullptr) throw_null_operand(i, operation);
+    require_filled(*operands[i], operation);
+  }
+}
 
 /// The same for a ciphertext that holds nothing or has another size than 2.
 void require_size_two(const Ciphertext& ciphertext, const char* operation);

@@ -92,10 +92,10 @@ std::vector<std::int64_t> Evaluator::rotation_plan(std::int64_t steps, const Cip
   for (const std::int64_t step : candidates.front()) {
     if (!has(step)) missing += (missing.empty() ? "" : ", ") + std::to_string(step);
   }
-  throw MissingKeyError("rotation by " + std::to_string(steps) +
-                        " needs its key (generate_keys of a plan, or of the rotations [" +
-                        std::to_string(steps) + "]), or those of rotations " + missing +
-                        missing_key_way_out(keys_));
+  const std::string own = std::to_string(steps);
+  throw MissingKeyError(
+      "rotation by " + own + " needs its key (generate_keys of a plan, or of the rotations [" + own +
+      "] alone)" + (missing == own ? "" : ", or those of rotations " + missing) + missing_key_way_out(keys_));
 }
 
 Ciphertext Evaluator::rotate(const Ciphertext& a, std::int64_t steps) const {
@@ -112,7 +112,7 @@ Ciphertext Evaluator::rotate(const Ciphertext& a, std::int64_t steps) const {
     current = &result;
   }
   mark_turned(result.meta, traits(context_->scheme()).two_rows);
-  return result;
+  return noticed(std::move(result), "rotate");
 }
 
 std::vector<Ciphertext> Evaluator::rotate_hoisted(const Ciphertext& a,
@@ -138,7 +138,7 @@ std::vector<Ciphertext> Evaluator::rotate_hoisted(const Ciphertext& a,
   auto rotated = apply_galois_hoisted(source, elements, keys);
   for (std::size_t i = 0; i < hoisted.size(); ++i) {
     mark_turned(rotated[i].meta, traits(context_->scheme()).two_rows);
-    results[hoisted[i]] = std::move(rotated[i]);
+    results[hoisted[i]] = noticed(std::move(rotated[i]), "rotate_hoisted");
   }
   return results;
 }
@@ -153,7 +153,7 @@ Ciphertext Evaluator::conjugate(const Ciphertext& a) const {
   Ciphertext result = apply_galois(at_size_two(a, storage), element, galois_key(element, 0, a.meta.level));
   const bool two_rows = traits(context_->scheme()).two_rows;
   if (two_rows) mark_turned(result.meta, two_rows);
-  return result;
+  return noticed(std::move(result), "conjugate");
 }
 
 Ciphertext Evaluator::sum_slots(const Ciphertext& a) const {

@@ -9,6 +9,7 @@
 #include "hemera/runtime/error.hpp"
 #include "rlwe/descent.hpp"
 #include "rlwe/exact_quotient.hpp"
+#include "rlwe/level_table.hpp"
 #include "runtime/decimal.hpp"
 
 namespace hemera::rlwe {
@@ -70,7 +71,7 @@ ScalePolicy::ScalePolicy(const Parameters& parameters)
 }
 
 double ScalePolicy::level_scale(std::size_t level) const {
-  return is_approximate() ? policy_.scales.at(level).scale : 1;
+  return is_approximate() ? at_level(policy_.scales, level).scale : 1;
 }
 
 Scale ScalePolicy::followed(const Scale& scale) const {
@@ -78,7 +79,7 @@ Scale ScalePolicy::followed(const Scale& scale) const {
 }
 
 std::uint64_t ScalePolicy::level_factor(std::size_t level) const {
-  return policy_.factors.empty() ? 1 : policy_.factors.at(level).factor;
+  return policy_.factors.empty() ? 1 : at_level(policy_.factors, level).factor;
 }
 
 bool ScalePolicy::close(double a, double b) const { return std::abs(a / b - 1) <= tolerance_; }
@@ -438,9 +439,10 @@ ScaleProduct ScalePolicy::plain_product(const Metadata& a, const Metadata& plain
   return result;
 }
 
-ScaleWay ScalePolicy::plain_sum(const Metadata& a, const Metadata& plaintext) const {
-  ScaleWay way{.meta = a};
-  if (!is_approximate()) return way;
+PlainSum ScalePolicy::plain_sum(const Metadata& a, const Metadata& plaintext) const {
+  PlainSum sum{.a = {.meta = a}};
+  ScaleWay& way = sum.a;
+  if (!is_approximate()) return sum;
   if (plaintext.level < a.level) {
     if (policy_.alignment == Alignment::refuse) {
       throw MismatchError("add_plain: the plaintext is at level " + std::to_string(plaintext.level) +
@@ -450,12 +452,16 @@ ScaleWay ScalePolicy::plain_sum(const Metadata& a, const Metadata& plaintext) co
     if (waits_for_rescale(a)) rescale(way);
     if (plaintext.level < way.meta.level) lower(way, plaintext.level);
   }
-  if (!close(way.meta.scale, plaintext.scale)) {
+  if (close(way.meta.scale, plaintext.scale)) return sum;
+  sum.factor = std::round(way.meta.scale / plaintext.scale);
+  if (policy_.alignment == Alignment::refuse || !(sum.factor > 1) || !std::isfinite(sum.factor) ||
+      !close(way.meta.scale, plaintext.scale * sum.factor)) {
     throw ScaleError("add_plain: the ciphertext has scale " + scale_text(way.meta.scale) +
                      ", the plaintext " + scale_text(plaintext.scale) +
-                     "; encode it with the ciphertext's level and scale");
+                     "; encode it with the ciphertext's level and scale, encode(values, {}, y.meta.level, "
+                     "y.meta.scale), or rescale the ciphertext first");
   }
-  return way;
+  return sum;
 }
 
 PlainOperand ScalePolicy::operand_of_product(const Metadata& a) const {

@@ -3,6 +3,9 @@
 #include <array>
 #include <bit>
 #include <cstdio>
+#include <string>
+
+#include "hemera/runtime/error.hpp"
 
 namespace hemera::rlwe {
 namespace {
@@ -86,6 +89,11 @@ std::optional<int> max_log_modulus_of_blocks(std::size_t degree, int bits, std::
 }
 
 std::optional<int> max_log_modulus_2018(std::size_t degree) { return look_up(table_128_2018, degree); }
+
+void require_security_class(const std::optional<int>& bits) {
+  if (!bits || *bits == 128 || *bits == 192 || *bits == 256) return;
+  throw ParameterError("security must be 128, 192, 256 or none, not " + std::to_string(*bits));
+}
 
 Security classify(std::size_t degree, double log_modulus, const SecretDistribution& secret, double sigma) {
   if ((secret.deviation != 0 && secret.deviation < sigma) || sigma < least_deviation)

@@ -8,8 +8,6 @@
 namespace hemera::rlwe {
 namespace {
 
-using ContextPointer = std::shared_ptr<const Context>;
-
 poly::Poly copy_to(const Context& target, const Context& source, const poly::Poly& poly,
                    poly::Word word = poly::Word::u64) {
   require_same_parameters(target, source);
@@ -63,6 +61,8 @@ SwitchingKey copy_to(const ContextPointer& target, const SwitchingKey& source) {
 }
 
 EvaluationKeys copy_to(const ContextPointer& target, const EvaluationKeys& source) {
+  require_filled(target, "copy_to");
+  require_filled(source, "copy_to");
   EvaluationKeys result{target, copy_to(target, source.public_key), {}};
   for (const auto& [role, keys] : source.switching) {
     for (const auto& [gadget, key] : keys) result.add(role, copy_to(key_context(target, role), key));

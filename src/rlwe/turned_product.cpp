@@ -19,7 +19,9 @@ using poly::Form;
 constexpr const char* operation = "multiply_turned";
 
 void require_keys(const Context& context, std::size_t level, const TurnedProductKeys& keys) {
-  for (const SwitchingKey* key : {keys.galois, keys.product}) {
+  const std::array both{keys.galois, keys.product};
+  require_each(std::span<const SwitchingKey* const>(both), operation);
+  for (const SwitchingKey* key : both) {
     require_same_context(context, *key->context, operation);
     if (key->gadget->serves(level)) continue;
     throw LevelError("multiply_turned: the key is limited to level " + std::to_string(key->level()) +
@@ -34,8 +36,8 @@ void require_keys(const Context& context, std::size_t level, const TurnedProduct
 }  // namespace
 
 SwitchingKey generate_turned_product_key(const SecretKey& secret, std::uint64_t galois_element,
-                                         std::shared_ptr<const Gadget> gadget) {
-  const std::shared_ptr<const Context>& context = secret.context;
+                                         GadgetPointer gadget) {
+  const ContextPointer& context = secret.context;
   const std::uint64_t order = 2 * context->degree();
   if (galois_element % 2 == 0 || galois_element >= order) {
     throw ParameterError("Galois element " + std::to_string(galois_element) +
@@ -54,16 +56,15 @@ SwitchingKey generate_turned_product_key(const SecretKey& secret, std::uint64_t 
   return generate_switching_key(product, image, std::move(gadget));
 }
 
-ExtendedCiphertext multiply_turned(const std::shared_ptr<const Context>& shared, const poly::ConstPolyView& c,
-                                   Metadata meta, std::uint64_t galois_element,
-                                   const TurnedProductKeys& keys) {
+ExtendedCiphertext multiply_turned(const ContextPointer& shared, const poly::ConstPolyView& c, Metadata meta,
+                                   std::uint64_t galois_element, const TurnedProductKeys& keys) {
   const Context& context = *shared;
   const std::size_t level = meta.level, batch = c.shape.batch;
   require_keys(context, level, keys);
   const poly::Backend& backend = context.backend();
   runtime::Queue& queue = context.queue();
   const poly::RnsBase& base = context.base(level);
-  const std::shared_ptr<const Gadget>& gadget = keys.galois->gadget;
+  const GadgetPointer& gadget = keys.galois->gadget;
   const poly::ModUp& up = gadget->mod_up(level);
 
   poly::Poly image = context.make_poly(batch, 2, base, Form::evaluation);

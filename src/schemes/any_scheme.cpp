@@ -24,7 +24,7 @@ rlwe::Ciphertext encrypt_with(const rlwe::Plaintext& plaintext, const Key& key) 
 
 }  // namespace
 
-std::unique_ptr<rlwe::Evaluator> make_evaluator(const std::shared_ptr<const rlwe::Context>& context,
+std::unique_ptr<rlwe::Evaluator> make_evaluator(const rlwe::ContextPointer& context,
                                                 rlwe::EvaluationKeys keys,
                                                 rlwe::Relinearization relinearization) {
   rlwe::require_filled(context, "Evaluator");
@@ -46,11 +46,7 @@ rlwe::Ciphertext encrypt(const rlwe::Plaintext& plaintext, const rlwe::SecretKey
 }
 
 rlwe::Ciphertext encrypt(const rlwe::Plaintext& plaintext, const rlwe::EvaluationKeys& keys) {
-  if (!keys.public_key) {
-    throw MissingKeyError(
-        "encrypt: these keys have no public key; make them with one, or encrypt with the secret key");
-  }
-  return encrypt(plaintext, *keys.public_key);
+  return encrypt_with(plaintext, keys);
 }
 
 rlwe::Plaintext decrypt(const rlwe::Ciphertext& ciphertext, const rlwe::SecretKey& key) {
@@ -104,12 +100,7 @@ double guaranteed_noise_budget(const rlwe::Ciphertext& ciphertext) {
 
 bool notice_spent_budget(rlwe::Ciphertext& ciphertext) {
   rlwe::require_filled(ciphertext, "notice_spent_budget");
-  rlwe::Metadata& meta = ciphertext.meta;
-  const bool has_bound =
-      rlwe::traits(ciphertext.context->scheme()).bounds_noise && meta.noise_log2 != rlwe::unknown_noise;
-  if (!has_bound || meta.spent || guaranteed_noise_budget(ciphertext) > 0) return false;
-  meta.spent = true;
-  return true;
+  return ciphertext.context->scheme() != Scheme::ckks && integer::notice_spent_budget(ciphertext);
 }
 
 }  // namespace hemera::any_scheme

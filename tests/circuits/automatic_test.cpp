@@ -404,11 +404,11 @@ TEST(Automatic, ProductsByNumbersPlaintextsAndSumsOfProducts) {
   const Values x = values(1), y = values(0.5, 9);
   const Ciphertext low = server.encrypt(x), other = server.encrypt(y);
   const double error = 2 * server.model() * slack;
-  EXPECT_LT(server.difference(server.automatic->multiply(low, rlwe::Scalar{.value = {0.5, -0.25}}),
+  EXPECT_LT(server.difference(server.automatic->multiply(low, rlwe::Scalar{0.5, -0.25}),
                               product(x, Values(slots, {0.5, -0.25}))),
             error);
   EXPECT_EQ(server.evaluator().bootstraps(), 1U);
-  EXPECT_EQ(server.automatic->multiply(low, rlwe::Scalar{.value = 3, .integer = 3}).meta.level, server.low());
+  EXPECT_EQ(server.automatic->multiply(low, rlwe::Scalar(3)).meta.level, server.low());
   EXPECT_EQ(server.evaluator().bootstraps(), 1U);
   const rlwe::Plaintext plain = server.client.encoder->encode(y, {});
   EXPECT_LT(server.difference(server.automatic->multiply(low, plain), product(x, y)), error);

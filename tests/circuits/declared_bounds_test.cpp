@@ -359,7 +359,7 @@ TEST_F(BootstrapBounds, AProductOfManyStepsGrowsWithIt) {
   double expected = 1;
   for (int step = 0; step < 30; ++step) {
     if (auto fresh = evaluator->refreshed(x)) x = std::move(*fresh);
-    evaluator->multiply_scalar_inplace(x, {.value = 1.5});
+    evaluator->multiply_scalar_inplace(x, 1.5);
     expected *= 1.5;
   }
   EXPECT_DOUBLE_EQ(x.meta.largest, expected);

@@ -225,7 +225,7 @@ TYPED_TEST(IntegerSums, WhatABootstrapDoesNotTakeIsAddedAsItIs) {
   // The noise of plaintexts and numbers is nothing to it.
   Ciphertext least = this->with_bits(this->a, 0);
   ev.add_plain_inplace(least, client.encode(this->b));
-  ev.add_scalar_inplace(least, {.value = 5, .integer = 5});
+  ev.add_scalar_inplace(least, 5);
   this->expect(least, client.add(client.add(this->a, this->b), client.constant(5)));
   EXPECT_EQ(this->bootstraps(), 0U);
 }

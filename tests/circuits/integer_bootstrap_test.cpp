@@ -297,7 +297,7 @@ TEST(IntegerBootstrap, ProductsOfAllKindsBootstrapTheirOperands) {
   EXPECT_TRUE(is_refreshed(session.automatic.multiply(fresh, x), square));
   EXPECT_EQ(session.automatic.bootstraps(), 3U);  // the fresh one would gain nothing
   Ciphertext scaled = x.clone();
-  session.automatic.multiply_scalar_inplace(scaled, {.value = 100, .integer = 100});
+  session.automatic.multiply_scalar_inplace(scaled, 100);
   EXPECT_TRUE(is_refreshed(scaled, session.client.scale(values, 100)));
   EXPECT_EQ(session.automatic.bootstraps(), 4U);
   const Ciphertext sum = session.automatic.add(x, x);

@@ -16,6 +16,7 @@
 #include "hemera/schemes/bfv.hpp"
 #include "hemera/schemes/bgv.hpp"
 #include "hemera/schemes/ckks.hpp"
+#include "scalar_of.hpp"
 #include "test_device.hpp"
 
 namespace hemera::testing {
@@ -134,7 +135,7 @@ TYPED_TEST(EmulationCountsOf, OperationsStayOnTheDevice) {
       {"multiply scalar",
        [&](const Inputs& in) {
          Ciphertext x = in.x.clone();
-         evaluator.multiply_scalar_inplace(x, {.value = 0.5, .integer = 3});
+         evaluator.multiply_scalar_inplace(x, scalar_of(evaluator, 0.5, 3));
        }},
       {"rescale", [&](const Inputs& in) { static_cast<void>(evaluator.rescale(in.x)); }},
       {"multiply", [&](const Inputs& in) { static_cast<void>(evaluator.multiply(in.x, in.y)); }},

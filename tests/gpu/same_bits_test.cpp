@@ -28,6 +28,7 @@
 #include "hemera/schemes/bgv.hpp"
 #include "hemera/schemes/ckks.hpp"
 #include "hemera/schemes/integer/encoder.hpp"
+#include "scalar_of.hpp"
 #include "test_device.hpp"
 
 namespace hemera::testing {
@@ -186,13 +187,13 @@ std::vector<std::pair<std::string, Operation>> operations(const rlwe::Parameters
       {"add scalar",
        [](const Side& s) {
          Ciphertext a = s.x.clone();
-         s.evaluator->add_scalar_inplace(a, {.value = {0.5, 0.25}, .integer = -3});
+         s.evaluator->add_scalar_inplace(a, scalar_of(*s.evaluator, {0.5, 0.25}, -3));
          return a;
        }},
       {"multiply scalar",
        [](const Side& s) {
          Ciphertext a = s.x.clone();
-         s.evaluator->multiply_scalar_inplace(a, {.value = {0.5, -0.25}, .integer = 12345});
+         s.evaluator->multiply_scalar_inplace(a, scalar_of(*s.evaluator, {0.5, -0.25}, 12345));
          return a;
        }},
       {"multiply", [](const Side& s) { return s.evaluator->multiply(s.x, s.y); }},
@@ -369,7 +370,7 @@ void expect_bootstrap_bits(const circuits::BootstrapOptions& options, std::size_
   // The first product encodes i; those that follow upload nothing.
   const auto turned = [&] {
     Ciphertext product = x.clone();
-    evaluator.multiply_scalar_inplace(product, {.value = {2, -3}});
+    evaluator.multiply_scalar_inplace(product, {2, -3});
     return product;
   };
   const Bytes product = io::save(turned());

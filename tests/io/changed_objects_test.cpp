@@ -12,6 +12,7 @@
 #include "hemera/schemes/bgv.hpp"
 #include "hemera/schemes/ckks.hpp"
 #include "io/samples.hpp"
+#include "scalar_of.hpp"
 #include "test_device.hpp"
 
 namespace hemera::io {
@@ -81,18 +82,16 @@ TEST_P(ChangedObjects, LoadAfterEveryOperationInPlace) {
       {"add_plain", [&](Ciphertext& x) { e.add_plain_inplace(x, plain); }},
       {"subtract_plain", [&](Ciphertext& x) { e.subtract_plain_inplace(x, plain); }},
       {"multiply_plain", [&](Ciphertext& x) { e.multiply_plain_inplace(x, plain); }},
-      {"add a scalar", [&](Ciphertext& x) { e.add_scalar_inplace(x, {.value = 0.75, .integer = 3}); }},
+      {"add a scalar", [&](Ciphertext& x) { e.add_scalar_inplace(x, scalar_of(e, 0.75, 3)); }},
       {"add a complex scalar",
        [&](Ciphertext& x) {
-         e.add_scalar_inplace(x, {.value = {0.75, 1}, .integer = -3});
+         e.add_scalar_inplace(x, scalar_of(e, {0.75, 1}, -3));
        }},
-      {"multiply by a scalar",
-       [&](Ciphertext& x) { e.multiply_scalar_inplace(x, {.value = 0.75, .integer = 3}); }},
-      {"multiply by an integer",
-       [&](Ciphertext& x) { e.multiply_scalar_inplace(x, {.value = 3, .integer = -1}); }},
+      {"multiply by a scalar", [&](Ciphertext& x) { e.multiply_scalar_inplace(x, scalar_of(e, 0.75, 3)); }},
+      {"multiply by an integer", [&](Ciphertext& x) { e.multiply_scalar_inplace(x, scalar_of(e, 3, -1)); }},
       {"multiply by a complex scalar",
        [&](Ciphertext& x) {
-         e.multiply_scalar_inplace(x, {.value = {0.75, 1}, .integer = 9});
+         e.multiply_scalar_inplace(x, scalar_of(e, {0.75, 1}, 9));
        }},
       {"rescale", [&](Ciphertext& x) { e.rescale_inplace(x); }},
       {"drop_to_level", [&](Ciphertext& x) { e.drop_to_level_inplace(x, 1); }},
@@ -147,7 +146,7 @@ TEST_P(ChangedObjects, DoubtfulPlaintextsAreNotSaved) {
   if (GetParam() == Scheme::ckks) return;
   Ciphertext x = encrypt();
   EXPECT_NO_THROW(static_cast<void>(save(any_scheme::decrypt(x, secret))));
-  while (any_scheme::noise_budget(x, secret) > 0) evaluator->multiply_scalar_inplace(x, {.integer = 30000});
+  while (any_scheme::noise_budget(x, secret) > 0) evaluator->multiply_scalar_inplace(x, 30000);
   EXPECT_THROW(static_cast<void>(save(any_scheme::decrypt(x, secret))), NoiseError);
 }
 

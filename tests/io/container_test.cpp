@@ -255,7 +255,7 @@ TEST(Container, KindFingerprintAndSectionsAreChecked) {
     reader.header().expect_kind(Kind::secret_key);
     FAIL();
   } catch (const MismatchError& error) {
-    EXPECT_STREQ(error.what(), "the file holds a ciphertext object where a secret key object was expected");
+    EXPECT_STREQ(error.what(), "the file holds a ciphertext where a secret key was expected");
   }
   EXPECT_THROW(reader.next(second_tag), FormatError);
   reader.next(first_tag);

@@ -134,7 +134,7 @@ TEST(BgvCorrectionTest, SumsAlignFactors) {
     session.expect(evaluator.subtract(low, product), session.subtract(b, squares));
     // A sum of equals costs a bit and about sqrt(t) (more where not every short pair is invertible).
     rlwe::Ciphertext other = low.clone();
-    evaluator.multiply_scalar_inplace(other, {.integer = 1});
+    evaluator.multiply_scalar_inplace(other, 1);
     other.meta.correction = session.t.multiply(other.meta.correction, other.meta.correction);
     const double before = low.meta.noise_log2;
     const double after = evaluator.add(low, other).meta.noise_log2;
@@ -146,7 +146,7 @@ TEST(BgvCorrectionTest, SumsAlignFactors) {
     evaluator.subtract_plain_inplace(product, plain);
     rlwe::Ciphertext sum = product.clone();
     const std::uint64_t term = value - 2;
-    evaluator.add_scalar_inplace(sum, {.integer = static_cast<std::int64_t>(term)});
+    evaluator.add_scalar_inplace(sum, static_cast<std::int64_t>(term));
     const bool slots = session.natural_encoding() == rlwe::Encoding::slots;
     session.expect(sum, session.add(squares, slots ? session.constant(term) : session.single(0, term)));
     evaluator.multiply_plain_inplace(product, plain);

@@ -194,7 +194,7 @@ TEST(CkksScales, ANumberMayHaveTheScaleThatTheProductNeeds) {
   const Values a = random_values(512, 33);
   for (const Complex factor : {Complex(0.3, 0), Complex(-0.2, 0.7)}) {
     auto x = session.encrypt(a);
-    session.evaluator->multiply_scalar_inplace(x, {.value = factor}, 0x1.234p39);
+    session.evaluator->multiply_scalar_inplace(x, factor, 0x1.234p39);
     session.evaluator->rescale_inplace(x);
     EXPECT_NEAR(x.meta.scale / 0x1.234p39, 1, 0x1p-50);
     const Values expected = map2(a, a, [&](auto u, auto) { return u * factor; });
@@ -204,7 +204,7 @@ TEST(CkksScales, ANumberMayHaveTheScaleThatTheProductNeeds) {
   session.evaluator->adjust_to_level_inplace(last, 0, 0x1.8p38);
   EXPECT_NEAR(last.meta.scale / 0x1.8p38, 1, 0x1p-30);
   EXPECT_LT(largest_difference(session.decrypt(last), a), tolerance);
-  EXPECT_THROW(session.evaluator->multiply_scalar_inplace(last, {.value = 0.5}, 0x1p40), LevelError);
+  EXPECT_THROW(session.evaluator->multiply_scalar_inplace(last, 0.5, 0x1p40), LevelError);
 }
 
 TEST(CkksGenerator, SlotsOfSealsGeneratorRotateAndConjugate) {
@@ -221,7 +221,7 @@ TEST(CkksGenerator, SlotsOfSealsGeneratorRotateAndConjugate) {
     for (Complex& value : conjugated) value = std::conj(value);
     EXPECT_LT(largest_difference(session.decrypt(session.evaluator->conjugate(x)), conjugated), tolerance);
     auto scaled = x.clone();
-    session.evaluator->multiply_scalar_inplace(scaled, {.value = Complex(0.5, 2)});
+    session.evaluator->multiply_scalar_inplace(scaled, Complex(0.5, 2));
     const Values expected = map2(a, a, [](auto u, auto) { return u * Complex(0.5, 2); });
     EXPECT_LT(largest_difference(session.decrypt(scaled), expected), tolerance);
   }

@@ -143,7 +143,7 @@ TEST(PreciseValues, KeepTheirBitsThroughProducts) {
             -66);
   // A number is added at the exact scale.
   Ciphertext shifted = fourth.clone();
-  evaluator.add_scalar_inplace(shifted, {.value = 0.3, .integer = 0});
+  evaluator.add_scalar_inplace(shifted, 0.3);
   EXPECT_LT(largest_error(decoded(session, shifted, 512, false),
                           [&](std::size_t i) { return Real(power(i, 4) + Real(0.3)); }),
             -66);

@@ -202,12 +202,12 @@ TEST(CkksRange, BoundsFollowTheCircuit) {
   };
   EXPECT_EQ(changed([&](auto& a) { evaluator.add_plain_inplace(a, plain); }), 16);
   EXPECT_EQ(changed([&](auto& a) { evaluator.subtract_plain_inplace(a, plain); }), 16);
-  EXPECT_EQ(changed([&](auto& a) { evaluator.add_scalar_inplace(a, {.value = -3}); }), 11);
-  EXPECT_EQ(changed([&](auto& a) { evaluator.add_scalar_inplace(a, {.value = {3, 4}}); }), 13);
-  EXPECT_EQ(changed([&](auto& a) { evaluator.multiply_scalar_inplace(a, {.value = -3}); }), 24);
-  EXPECT_EQ(changed([&](auto& a) { evaluator.multiply_scalar_inplace(a, {.value = 0}); }), 0);
-  EXPECT_EQ(changed([&](auto& a) { evaluator.multiply_scalar_inplace(a, {.value = 0.25}); }), 2);
-  EXPECT_EQ(changed([&](auto& a) { evaluator.multiply_scalar_inplace(a, {.value = {30, -40}}); }), 400);
+  EXPECT_EQ(changed([&](auto& a) { evaluator.add_scalar_inplace(a, -3); }), 11);
+  EXPECT_EQ(changed([&](auto& a) { evaluator.add_scalar_inplace(a, {3, 4}); }), 13);
+  EXPECT_EQ(changed([&](auto& a) { evaluator.multiply_scalar_inplace(a, -3); }), 24);
+  EXPECT_EQ(changed([&](auto& a) { evaluator.multiply_scalar_inplace(a, 0); }), 0);
+  EXPECT_EQ(changed([&](auto& a) { evaluator.multiply_scalar_inplace(a, 0.25); }), 2);
+  EXPECT_EQ(changed([&](auto& a) { evaluator.multiply_scalar_inplace(a, {30, -40}); }), 400);
   EXPECT_EQ(rlwe::stack({&product, &product}).meta.largest, 64);
   Ciphertext other = product.clone();
   other.meta.largest = 100;
@@ -233,7 +233,7 @@ TEST(CkksRange, BoundsFollowTheCircuit) {
   EXPECT_EQ(z.meta.largest, infinite);
   EXPECT_EQ(without.evaluator->square(z).meta.largest, infinite);
   Ciphertext zero = z.clone();
-  without.evaluator->multiply_scalar_inplace(zero, {.value = 0});
+  without.evaluator->multiply_scalar_inplace(zero, 0);
   EXPECT_EQ(zero.meta.largest, 0);
 }
 
@@ -251,7 +251,7 @@ TEST(CkksRange, EncodingRefusesValuesAboveTheBound) {
       [&] { static_cast<void>(session.encoder->encode(Values(4, 2), {}, {}, {}, 1.0)); }, {"larger bound"});
   // Scalars are no values of the data: they have their own bound.
   Ciphertext x = session.encrypt({1, 2, 3, 4});
-  session.evaluator->multiply_scalar_inplace(x, {.value = {0, 100}});
+  session.evaluator->multiply_scalar_inplace(x, {0, 100});
   EXPECT_EQ(x.meta.largest, 10000);
 }
 
@@ -272,46 +272,46 @@ TEST(CkksRange, NumbersTooLargeForTheModulusAreRefused) {
   };
   // 142 bits: a sum may have 1e30, a product not.
   Ciphertext sum = top.clone();
-  evaluator.add_scalar_inplace(sum, {.value = 1e30});
+  evaluator.add_scalar_inplace(sum, 1e30);
   EXPECT_NEAR(session.decrypt(sum)[0].real() / 1e30, 1, 1e-9);
   for (const Complex& number : {Complex(1e40), Complex(-1e40), Complex(1e200)}) {
-    refuse(top, 2, [&](Ciphertext& x) { evaluator.add_scalar_inplace(x, {.value = number}); });
+    refuse(top, 2, [&](Ciphertext& x) { evaluator.add_scalar_inplace(x, number); });
   }
   for (const Complex& number : {Complex(1e30), Complex(-1e30), Complex(0, 1e30), Complex(1e200)}) {
-    refuse(top, 2, [&](Ciphertext& x) { evaluator.multiply_scalar_inplace(x, {.value = number}); });
+    refuse(top, 2, [&](Ciphertext& x) { evaluator.multiply_scalar_inplace(x, number); });
     refuse(top, 2, [&](Ciphertext& x) {
-      evaluator.multiply_scalar_inplace(x, {.value = number}, session.context->parameters().scale());
+      evaluator.multiply_scalar_inplace(x, number, session.context->parameters().scale());
     });
   }
   // An integer costs no level, and has its own limit at the last one.
   Ciphertext last = top.clone();
   evaluator.lower_to_level_inplace(last, 0);
-  refuse(last, 0, [&](Ciphertext& x) { evaluator.multiply_scalar_inplace(x, {.value = 0x1p40}); });
-  refuse(last, 0, [&](Ciphertext& x) { evaluator.add_scalar_inplace(x, {.value = 1e30}); });
+  refuse(last, 0, [&](Ciphertext& x) { evaluator.multiply_scalar_inplace(x, 0x1p40); });
+  refuse(last, 0, [&](Ciphertext& x) { evaluator.add_scalar_inplace(x, 1e30); });
   const double room = session.context->base(0).log2() - 1 - std::log2(last.meta.scale);
   const double most = std::exp2(std::floor(room));
   Ciphertext fits = last.clone();
-  evaluator.add_scalar_inplace(fits, {.value = most / 4});
+  evaluator.add_scalar_inplace(fits, most / 4);
   EXPECT_NEAR(session.decrypt(fits)[0].real(), 1 + most / 4, 0.01);
   for (const double sign : {1.0, -1.0}) {
     fits = last.clone();
-    EXPECT_NO_THROW(evaluator.add_scalar_inplace(fits, {.value = sign * most}));
-    refuse(last, 0, [&](Ciphertext& x) { evaluator.add_scalar_inplace(x, {.value = sign * 2 * most}); });
+    EXPECT_NO_THROW(evaluator.add_scalar_inplace(fits, sign * most));
+    refuse(last, 0, [&](Ciphertext& x) { evaluator.add_scalar_inplace(x, sign * 2 * most); });
     fits = last.clone();
-    EXPECT_NO_THROW(evaluator.multiply_scalar_inplace(fits, {.value = sign * most}));
-    refuse(last, 0, [&](Ciphertext& x) { evaluator.multiply_scalar_inplace(x, {.value = sign * 2 * most}); });
+    EXPECT_NO_THROW(evaluator.multiply_scalar_inplace(fits, sign * most));
+    refuse(last, 0, [&](Ciphertext& x) { evaluator.multiply_scalar_inplace(x, sign * 2 * most); });
   }
   // A product that waits for its rescale is not rescaled before the refusal.
   const Ciphertext waiting = evaluator.square(top);
   ASSERT_EQ(waiting.meta.noise_scale_degree, 2);
-  refuse(waiting, 1, [&](Ciphertext& x) { evaluator.multiply_scalar_inplace(x, {.value = 1.5e30}); });
+  refuse(waiting, 1, [&](Ciphertext& x) { evaluator.multiply_scalar_inplace(x, 1.5e30); });
   // Of values that are declared small, larger multiples fit: at the last level, too.
   const Session small(parameters_for(circuit(1, std::nullopt, 0x1p-20)));
   const Ciphertext tiny = small.encrypt(Values(4, 0x1p-21));
   for (const std::size_t level : {1, 0}) {
     Ciphertext x = tiny.clone();
     small.evaluator->lower_to_level_inplace(x, level);
-    small.evaluator->multiply_scalar_inplace(x, {.value = 0x1p19});
+    small.evaluator->multiply_scalar_inplace(x, 0x1p19);
     EXPECT_NEAR(small.decrypt(x)[0].real(), 0.25, 0.01);
   }
 }
@@ -323,13 +323,12 @@ TEST(CkksRange, TargetScalesOfTooSmallAFactorAreRefused) {
   const double one = x.meta.scale / session.context->scales().policy().scales[x.meta.level].divisor;
   for (const double factor : {0.75, 0x1p-10, 0.0, -1.0, std::nan("")}) {
     Ciphertext y = x.clone();
-    tests::expect_error<ScaleError>(
-        [&] { session.evaluator->multiply_scalar_inplace(y, {.value = 0.5}, factor * one); },
-        {"larger scale"});
+    tests::expect_error<ScaleError>([&] { session.evaluator->multiply_scalar_inplace(y, 0.5, factor * one); },
+                                    {"larger scale"});
     EXPECT_EQ(y.meta.scale, x.meta.scale);
   }
   Ciphertext y = x.clone();
-  EXPECT_NO_THROW(session.evaluator->multiply_scalar_inplace(y, {.value = 0.5}, 1.01 * one));
+  EXPECT_NO_THROW(session.evaluator->multiply_scalar_inplace(y, 0.5, 1.01 * one));
 }
 
 // Primes of 42 and 50 bits for a scale of 2^40. To a base of other primes there is no way without noise.
@@ -376,7 +375,7 @@ TEST(CkksRange, ShrinkLeavesTwoBitsToSpare) {
   // Within the bound the last level it is.
   EXPECT_EQ(session.evaluator->shrink(session.encrypt(Values(4, 1000))).meta.level, 0U);
   Ciphertext zero = session.encrypt(Values(4, 1000));
-  session.evaluator->multiply_scalar_inplace(zero, {.value = 0});
+  session.evaluator->multiply_scalar_inplace(zero, 0);
   EXPECT_EQ(session.evaluator->shrink(zero).meta.level, 0U);
 }
 

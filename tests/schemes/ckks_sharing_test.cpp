@@ -55,7 +55,7 @@ TEST(CkksSharing, ChainsDropSeveralPrimesForALargeScale) {
     const auto power = session.evaluator->power(x, 8);
     const auto sum = session.evaluator->add(session.evaluator->square(x), x);
     Ciphertext shifted = session.evaluator->shrink(power);
-    session.evaluator->add_scalar_inplace(shifted, {.value = {0.5, -0.25}});
+    session.evaluator->add_scalar_inplace(shifted, {0.5, -0.25});
     const double precise = 0x1p-40;
     EXPECT_LT(
         largest_difference(session.decrypt(shifted),
@@ -111,7 +111,7 @@ TEST(CkksSharing, ProductsOfTheLargestScaleTakeAllTerms) {
     Ciphertext sum = e.square(x);
     ASSERT_EQ(sum.meta.noise_scale_degree, 2);
     is_above = is_above || sum.meta.scale > 0x1p240;
-    e.add_scalar_inplace(sum, {.value = {0.5, -0.25}});
+    e.add_scalar_inplace(sum, {0.5, -0.25});
     e.add_plain_inplace(sum, session.encoder->encode(a, {}, level, sum.meta.scale));
     e.subtract_plain_inplace(sum, session.encoder->encode_number(0.125, level, sum.meta.scale));
     const Values expected = map2(a, a, [](auto u, auto) { return u * u + u + Complex(0.375, -0.25); });
@@ -198,7 +198,7 @@ TEST(CkksSharing, RepeatsTellNothingNew) {
   EXPECT_TRUE(differs(shared(session, x, bound, 39), exact));
   EXPECT_TRUE(differs(shared(session, x, bound, 40, 2), exact));
   Ciphertext shifted = x.clone();
-  session.evaluator->add_scalar_inplace(shifted, {.value = 1});
+  session.evaluator->add_scalar_inplace(shifted, 1);
   EXPECT_TRUE(differs(shared(session, shifted, bound, 40), session.decrypt(shifted)));
   // The elements of one batch are flooded independently, equal as they may be.
   const auto equal = session.encrypt(Values(3 * 512, 0.5), {3});

@@ -171,11 +171,11 @@ TEST(Ckks, ScalarsAndPlaintexts) {
   const Evaluator& ev = *session.evaluator;
   for (const Complex c : {Complex(0.5), Complex(-3), Complex(0), Complex(0.25, -1.5), Complex(0, 1)}) {
     auto product = x.clone();
-    ev.multiply_scalar_inplace(product, {.value = c});
+    ev.multiply_scalar_inplace(product, c);
     EXPECT_LT(largest_difference(session.decrypt(product), map2(a, a, [&](auto u, auto) { return u * c; })),
               tolerance);
     auto sum = x.clone();
-    ev.add_scalar_inplace(sum, {.value = c});
+    ev.add_scalar_inplace(sum, c);
     EXPECT_LT(largest_difference(session.decrypt(sum), map2(a, a, [&](auto u, auto) { return u + c; })),
               tolerance);
   }
@@ -199,7 +199,7 @@ TEST(Ckks, WholeNumbersOfManyBitsMultiply) {
   const auto x = session.encrypt(a);
   for (const double c : {0x1p31 - 1, 0x1p31, -0x1p31 - 1, 0x1p32 + 3, -0x1p40}) {
     auto product = x.clone();
-    session.evaluator->multiply_scalar_inplace(product, {.value = c});
+    session.evaluator->multiply_scalar_inplace(product, c);
     EXPECT_EQ(product.meta.level, x.meta.level);
     Values found = session.decrypt(product);
     for (Complex& value : found) value /= c;
@@ -220,7 +220,7 @@ TEST(Ckks, ComplexNumbersOfWholePartsTakeNoLevel) {
       for (const Complex c : {Complex(0, 1), Complex(0, -1), Complex(3, -2), Complex(-70001, 0x1p12)}) {
         if (!is_exact && level == 0) continue;
         auto product = x.clone();
-        ev.multiply_scalar_inplace(product, {.value = c});
+        ev.multiply_scalar_inplace(product, c);
         EXPECT_EQ(product.meta.noise_scale_degree, is_exact ? 1 : 2);
         EXPECT_TRUE(product.meta.is_complex);
         Values found = session.decrypt(product);
@@ -233,7 +233,7 @@ TEST(Ckks, ComplexNumbersOfWholePartsTakeNoLevel) {
   const Session session(small_parameters(1));
   auto turned = session.encrypt(a);
   const auto negative = session.evaluator->negate(turned);
-  for (int i = 0; i < 2; ++i) session.evaluator->multiply_scalar_inplace(turned, {.value = {0, 1}});
+  for (int i = 0; i < 2; ++i) session.evaluator->multiply_scalar_inplace(turned, {0, 1});
   EXPECT_EQ(tests::host_words(*session.context, turned.poly),
             tests::host_words(*session.context, negative.poly));
 }

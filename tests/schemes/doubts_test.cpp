@@ -43,9 +43,9 @@ TYPED_TEST(IntegerDoubts, AreOfTheRowsThatAreSpentAndOfNoOther) {
         good.push_back(session.encrypt(each, {}, encoding));
         rlwe::Ciphertext x = good.back().clone();
         for (int i = 0; i < 20 && S::budget(x, session.secret) > 0; ++i) {
-          session.evaluator.multiply_scalar_inplace(x, {.value = {}, .integer = 30000});
+          session.evaluator.multiply_scalar_inplace(x, 30000);
         }
-        session.evaluator.multiply_scalar_inplace(x, {.value = {}, .integer = 30000});
+        session.evaluator.multiply_scalar_inplace(x, 30000);
         spent.push_back(std::move(x));
       }
       for (std::size_t mask = 0; mask < 16; ++mask) {

@@ -57,11 +57,11 @@ TEST(OpenFheTechniques, CkksValuesAndScales) {
     EXPECT_NEAR(cube.meta.scale / scales.product_scale, 1, 0x1p-30);
     // An integer costs a degree, as any other number.
     auto tripled = x.clone();
-    ev.multiply_scalar_inplace(tripled, {.value = 3.0, .integer = 3});
+    ev.multiply_scalar_inplace(tripled, 3);
     EXPECT_EQ(tripled.meta.noise_scale_degree, 2);
     EXPECT_LT(std::abs(session.decrypt(tripled)[5] - 3.0 * a[5]), 0x1p-16);
     auto turned = x.clone();
-    ev.multiply_scalar_inplace(turned, {.value = {0, 1}});
+    ev.multiply_scalar_inplace(turned, {0, 1});
     EXPECT_EQ(turned.meta.noise_scale_degree, 2);
   }
 }

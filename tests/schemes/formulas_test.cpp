@@ -60,10 +60,10 @@ void check_bounds(const rlwe::Parameters& parameters) {
     const std::int64_t residue = ((number % t) + t) % t;
     const auto size = static_cast<double>(residue > t / 2 ? t - residue : residue);
     z = x.clone();
-    evaluator.add_scalar_inplace(z, {.value = {}, .integer = number});
+    evaluator.add_scalar_inplace(z, number);
     expect_bound(z, a + noise.message(size));
     z = x.clone();
-    evaluator.multiply_scalar_inplace(z, {.value = {}, .integer = number});
+    evaluator.multiply_scalar_inplace(z, number);
     expect_bound(z, a * size);
   }
   expect_bound(evaluator.multiply_plain(x, plain), a * noise.n * noise.t / 2);
@@ -407,9 +407,9 @@ TYPED_TEST(SpentBudget, DoubtfulPlaintextsAreNoOperands) {
   Ciphertext x = session.encrypt(session.uniform());
   const Ciphertext fresh = session.encrypt(session.uniform());
   for (int i = 0; i < 20 && TypeParam::budget(x, session.secret) > 0; ++i) {
-    session.evaluator.multiply_scalar_inplace(x, {.value = {}, .integer = 30000});
+    session.evaluator.multiply_scalar_inplace(x, 30000);
   }
-  session.evaluator.multiply_scalar_inplace(x, {.value = {}, .integer = 30000});
+  session.evaluator.multiply_scalar_inplace(x, 30000);
   const rlwe::Plaintext spent = TypeParam::decrypt(x, session.secret);
   const auto& evaluator = session.evaluator;
   EXPECT_THROW(static_cast<void>(session.encoder.decode(spent)), NoiseError);
@@ -431,7 +431,7 @@ TYPED_TEST(SpentBudget, SharingMeasuresTheBitsThatWereAskedFor) {
   Session<TypeParam> session(test_chain<TypeParam>(65537, 3));
   Ciphertext x = session.encrypt(session.uniform());
   for (int i = 0; i < 50 && TypeParam::budget(x, session.secret) > 25; ++i) {
-    session.evaluator.multiply_scalar_inplace(x, {.value = {}, .integer = 16});
+    session.evaluator.multiply_scalar_inplace(x, 16);
   }
   x.meta.noise_log2 = 0;
   ASSERT_GT(TypeParam::guaranteed(x), 60);

@@ -44,7 +44,7 @@ TYPED_TEST_P(IntegerLevels, ModulusSwitchingKeepsValues) {
     const rlwe::Plaintext plain = session.encode(b);
     rlwe::Ciphertext sum = x.clone();
     evaluator.add_plain_inplace(sum, plain);
-    evaluator.add_scalar_inplace(sum, {.integer = 0});
+    evaluator.add_scalar_inplace(sum, 0);
     session.expect(sum, session.add(a, b));
     session.expect(evaluator.negate(x), session.negate(a));
     session.expect(evaluator.add(x, x), session.add(a, a));
@@ -144,7 +144,7 @@ TYPED_TEST_P(IntegerLevels, SpentBudgetsAreRefused) {
           expect_error<NoiseError>(
               [&] { static_cast<void>(session.encoder.decode(rlwe::gather(plaintext, twice, {2}))); }, parts);
         }
-        session.evaluator.multiply_scalar_inplace(x, {.integer = setting.t == 3 ? -1 : 2});
+        session.evaluator.multiply_scalar_inplace(x, setting.t == 3 ? -1 : 2);
         if (setting.t == 3) session.evaluator.add_inplace(x, x);
         values = session.scale(values, setting.t == 3 ? -2 : 2);
       }
@@ -160,7 +160,7 @@ TYPED_TEST_P(IntegerLevels, OneSpentCiphertextOfABatch) {
   const rlwe::Ciphertext good = session.encrypt(a);
   rlwe::Ciphertext bad = good.clone();
   while (S::budget(bad, session.secret) > 0) {
-    session.evaluator.multiply_scalar_inplace(bad, {.integer = 30000});
+    session.evaluator.multiply_scalar_inplace(bad, 30000);
   }
   for (std::size_t place = 0; place < 3; ++place) {
     std::vector<const rlwe::Ciphertext*> parts(3, &good);
@@ -270,7 +270,7 @@ TYPED_TEST_P(IntegerLevels, SlotsThatThereAreNot) {
         [&, modulus = t] {
           static_cast<void>(S::for_circuit({.depth = 1, .plain_modulus = modulus, .slots = wanted}));
         },
-        {std::to_string(t), has == 0 ? "no slots" : "8 slots", "plain_bits", "slots=1"});
+        {std::to_string(t), has == 0 ? "no slots" : "8 slots", "plain_bits", "a single slot"});
     EXPECT_EQ(S::for_circuit({.depth = 1, .plain_modulus = t}).max_slots(), has);
   }
   EXPECT_EQ(S::for_circuit({.depth = 1, .plain_modulus = 786433, .slots = 4}).plain_modulus(), 786433U);
@@ -337,7 +337,7 @@ TYPED_TEST_P(IntegerLevels, ShrinkKeepsWhatIsNeeded) {
   Values values = a;
   std::size_t level = 0;
   while (S::guaranteed(noisy) >= 2) {
-    session.evaluator.multiply_scalar_inplace(noisy, {.integer = 2});
+    session.evaluator.multiply_scalar_inplace(noisy, 2);
     values = session.add(values, values);
     const std::size_t next = check(noisy, values);
     EXPECT_GE(next, level);

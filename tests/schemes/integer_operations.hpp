@@ -81,10 +81,10 @@ TYPED_TEST_P(IntegerOperations, PlaintextsAndScalars) {
     for (const std::int64_t factor :
          {std::int64_t{0}, std::int64_t{1}, std::int64_t{-1}, half, -half, std::int64_t{1} << 62}) {
       rlwe::Ciphertext product = x.clone();
-      evaluator.multiply_scalar_inplace(product, {.integer = factor});
+      evaluator.multiply_scalar_inplace(product, factor);
       session.expect(product, session.scale(a, factor));
       rlwe::Ciphertext sum = x.clone();
-      evaluator.add_scalar_inplace(sum, {.integer = factor});
+      evaluator.add_scalar_inplace(sum, factor);
       // A number is the constant polynomial: every slot gets it, or coefficient 0.
       Values term = session.constant(session.t.reduce_signed(factor));
       if (session.natural_encoding() == rlwe::Encoding::coefficients) {

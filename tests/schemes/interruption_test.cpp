@@ -14,6 +14,7 @@
 #include "hemera/schemes/bfv.hpp"
 #include "hemera/schemes/bgv.hpp"
 #include "hemera/schemes/ckks.hpp"
+#include "scalar_of.hpp"
 #include "test_device.hpp"
 
 namespace hemera {
@@ -82,14 +83,14 @@ TEST_P(Interruption, ChangesInPlaceAreDoneOrNot) {
       [&](Ciphertext& a) { e.negate_inplace(a); },
       [&](Ciphertext& a) { e.add_plain_inplace(a, plain); },
       [&](Ciphertext& a) { e.subtract_plain_inplace(a, plain); },
-      [&](Ciphertext& a) { e.add_scalar_inplace(a, {.value = 2, .integer = 2}); },
+      [&](Ciphertext& a) { e.add_scalar_inplace(a, 2); },
       [&](Ciphertext& a) {
-        e.add_scalar_inplace(a, {.value = {2, 1}, .integer = 2});
+        e.add_scalar_inplace(a, scalar_of(e, {2, 1}, 2));
       },
-      [&](Ciphertext& a) { e.multiply_scalar_inplace(a, {.value = 2, .integer = 2}); },
-      [&](Ciphertext& a) { e.multiply_scalar_inplace(a, {.value = 1.5, .integer = 3}); },
+      [&](Ciphertext& a) { e.multiply_scalar_inplace(a, 2); },
+      [&](Ciphertext& a) { e.multiply_scalar_inplace(a, scalar_of(e, 1.5, 3)); },
       [&](Ciphertext& a) {
-        e.multiply_scalar_inplace(a, {.value = {1.5, 1}, .integer = 3});
+        e.multiply_scalar_inplace(a, scalar_of(e, {1.5, 1}, 3));
       },
       [&](Ciphertext& a) { e.relinearize_inplace(a); },
       [&](Ciphertext& a) { e.rescale_inplace(a); },

@@ -55,7 +55,7 @@ TYPED_TEST(IntegerLimits, NumbersAreAddedAsPlaintextsAre) {
     for (const std::int64_t number : {std::int64_t{0}, std::int64_t{1}, std::int64_t{-1}, half, half + 1,
                                       -half, half / 2, static_cast<std::int64_t>(t - 1)}) {
       rlwe::Ciphertext by_number = x.clone();
-      session.evaluator.add_scalar_inplace(by_number, {.integer = number});
+      session.evaluator.add_scalar_inplace(by_number, number);
       rlwe::Ciphertext by_plaintext = x.clone();
       session.evaluator.add_plain_inplace(
           by_plaintext, session.encode({session.t.reduce_signed(number)}, {}, rlwe::Encoding::coefficients));
@@ -118,7 +118,7 @@ struct Limits : ::testing::Test {
   // What a sum changed in every place of component 0: an integer modulo the primes.
   [[nodiscard]] std::int64_t added(double number) const {
     Ciphertext sum = x.clone();
-    session.evaluator->add_scalar_inplace(sum, {.value = number});
+    session.evaluator->add_scalar_inplace(sum, number);
     const auto first = [&](const Ciphertext& a) { return tests::host_words(context, a.poly)[0]; };
     const arith::Modulus& q = context.base(x.meta.level).modulus(0);
     return q.centered(q.subtract(first(sum), first(x)));
@@ -156,7 +156,7 @@ TEST_F(Limits, TheScaleOfAProductFitsItsLevel) {
   for (const double away : {-0.01, 0.01}) {
     Ciphertext y = x.clone();
     y.meta.scale = std::exp2(room + away);
-    const auto multiply = [&] { session.evaluator->multiply_scalar_inplace(y, {.value = 0.25}); };
+    const auto multiply = [&] { session.evaluator->multiply_scalar_inplace(y, 0.25); };
     if (away < 0) {
       EXPECT_NO_THROW(multiply());
     } else {
@@ -217,11 +217,11 @@ TEST_F(Limits, EveryProductFitsItsLevel) {
       [&] { static_cast<void>(e.dot(left, left)); },
       [&] { static_cast<void>(e.dot(left, std::vector<const rlwe::Plaintext*>{&low})); },
       [&] { static_cast<void>(e.dot(left, std::vector<const rlwe::Plaintext*>{&high})); },
-      [&] { e.multiply_scalar_inplace(last, {.value = 0.5}); },
+      [&] { e.multiply_scalar_inplace(last, 0.5); },
       [&] {
-        e.multiply_scalar_inplace(last, {.value = {0, 0.5}});
+        e.multiply_scalar_inplace(last, {0, 0.5});
       },
-      [&] { e.multiply_scalar_inplace(last, {.value = 0.5}, 0x1p40); }};
+      [&] { e.multiply_scalar_inplace(last, 0.5, 0x1p40); }};
   for (std::size_t i = 0; i < products.size(); ++i) {
     EXPECT_THROW(products[i](), LevelError) << i;
     EXPECT_EQ(last.meta.scale, before.meta.scale) << i;

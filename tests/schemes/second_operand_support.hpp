@@ -202,9 +202,9 @@ class SecondOperand : public ::testing::TestWithParam<Scheme> {
   // One whose padding an operation made of zeros.
   Operand padded(const Encoded& how) {
     Operand result = operand("padding", how);
-    const rlwe::Scalar number{.value = 0.25, .integer = 3};
+    const std::complex<double> number = is_ckks_ ? 0.25 : 3.0;
     evaluator_->add_scalar_inplace(result.x, number);
-    const Row term(count_, is_ckks_ ? number.value : std::complex<double>(3));
+    const Row term(count_, number);
     result.rows = each(result.rows, [&](const Row& row) { return sum(row, term); });
     return result;
   }

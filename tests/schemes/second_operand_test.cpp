@@ -180,28 +180,20 @@ TEST_P(SecondOperand, OfNumbers) {
   for (const Operand& a : operands()) {
     SCOPED_TRACE("(" + a.field + ")");
     const Metadata& x = a.x.meta;
-    std::vector<rlwe::Scalar> numbers = {{.value = 0.0, .integer = 0},
-                                         {.value = 1.0, .integer = 1},
-                                         {.value = -3.0, .integer = -3},
-                                         {.value = 7.0, .integer = 70000}};
-    if (is_ckks_) {
-      for (const std::complex<double> value : {std::complex(0.375), std::complex(-1.5, 0.25)}) {
-        numbers.push_back({.value = value});
-      }
-    }
-    for (const rlwe::Scalar& number : numbers) {
-      SCOPED_TRACE(number.value.real());
-      const std::complex<double> value =
-          is_ckks_ ? number.value : std::complex<double>(reduced(static_cast<double>(number.integer)));
+    std::vector<std::complex<double>> numbers = {0.0, 1.0, -3.0, is_ckks_ ? 7.0 : 70000.0};
+    if (is_ckks_) numbers.insert(numbers.end(), {0.375, {-1.5, 0.25}});
+    for (const std::complex<double> number : numbers) {
+      SCOPED_TRACE(number.real());
+      const std::complex<double> value = is_ckks_ ? number : std::complex<double>(reduced(number.real()));
       // One number: in every slot, or in the polynomial's constant coefficient.
       Row constant(count_, value);
       if (x.encoding == rlwe::Encoding::coefficients) {
         constant.assign(count_, 0);
         constant.front() = value;
       }
-      const double size = std::abs(number.value);
+      const double size = is_ckks_ ? std::abs(number) : number == 0.0 ? 0.0 : 1.0;
       Filling multiplied(x);
-      multiplied.is_complex = x.is_complex || number.value.imag() != 0;
+      multiplied.is_complex = x.is_complex || number.imag() != 0;
       Filling added = multiplied;
       if (size != 0 && x.filled != 0 && x.padding == Padding::zeros) added.padding = Padding::unknown;
       Ciphertext y = a.x.clone();

@@ -100,7 +100,7 @@ class OpenFheEvaluator : private OpenFheOperands {
   [[nodiscard]] Ciphertext EvalAdd(const Operand& ciphertext, std::complex<double> scalar) const {
     require_ckks("EvalAdd");
     rlwe::Ciphertext sum = get(ciphertext)->clone();
-    evaluator().add_scalar_inplace(sum, {.value = scalar, .integer = 0});
+    evaluator().add_scalar_inplace(sum, scalar);
     return result(std::move(sum));
   }
   [[nodiscard]] Ciphertext EvalAdd(const Operand& ciphertext, double scalar) const {
@@ -153,7 +153,7 @@ class OpenFheEvaluator : private OpenFheOperands {
   [[nodiscard]] Ciphertext EvalMult(const Operand& ciphertext, std::complex<double> scalar) const {
     require_ckks("EvalMult");
     rlwe::Ciphertext scaled = get(ciphertext)->clone();
-    evaluator().multiply_scalar_inplace(scaled, {.value = scalar, .integer = 0});
+    evaluator().multiply_scalar_inplace(scaled, scalar);
     return result(std::move(scaled));
   }
   [[nodiscard]] Ciphertext EvalMult(const Operand& ciphertext, double scalar) const {

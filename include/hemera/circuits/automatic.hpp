@@ -35,7 +35,7 @@ struct Operands {
 class StagedFunction {
  public:
   /// Throws ParameterError if the function has no outputs.
-  StagedFunction(std::shared_ptr<const rlwe::Context> context, Function function);
+  StagedFunction(rlwe::ContextPointer context, Function function);
 
   [[nodiscard]] const Function& function() const { return function_; }
 
@@ -50,7 +50,7 @@ class StagedFunction {
   [[nodiscard]] std::shared_ptr<const PreparedFunction> circuit(const Function& stage,
                                                                 const Place& place) const;
 
-  std::shared_ptr<const rlwe::Context> context_;
+  rlwe::ContextPointer context_;
   Function function_;
   mutable runtime::ForkSafeMutex mutex_;
   mutable std::map<std::pair<std::size_t, std::size_t>, Stages> stages_;

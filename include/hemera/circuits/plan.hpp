@@ -162,7 +162,7 @@ class Plan {
   Plan& operator=(Plan&&) = default;
 
   [[nodiscard]] virtual std::vector<Input> inputs() const = 0;
-  [[nodiscard]] virtual Evaluation bound(const std::shared_ptr<const rlwe::Context>& context) const = 0;
+  [[nodiscard]] virtual Evaluation bound(const rlwe::ContextPointer& context) const = 0;
   /// The gadget of a key that an evaluation asks for by the level where it is used. Empty: the default one of
   /// the highest level where the role is used.
   [[nodiscard]] virtual std::optional<rlwe::GadgetPrimes> gadget_of(const rlwe::KeyRole& role,

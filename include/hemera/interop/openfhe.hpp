@@ -117,17 +117,17 @@ class Session {
           runtime::Device device = {}, rlwe::ContextOptions options = {});
   /// In contexts that the caller makes of parameters: one now, and another one if keys need it. Throws
   /// MismatchError unless they have rlwe::LongRotations::openfhe.
-  using ContextMaker = std::function<std::shared_ptr<const rlwe::Context>(const rlwe::Parameters&)>;
+  using ContextMaker = std::function<rlwe::ContextPointer(const rlwe::Parameters&)>;
   Session(const Source& source, ContextMaker make_context);
   /// In a context of load_parameters(source), and no other; throws MismatchError for one of other parameters.
-  Session(const Source& source, std::shared_ptr<const rlwe::Context> context);
+  Session(const Source& source, rlwe::ContextPointer context);
   ~Session();
   Session(const Session&) = delete;
   Session& operator=(const Session&) = delete;
 
   [[nodiscard]] const rlwe::Parameters& params() const { return context_->parameters(); }
   /// May change in load_keys, if keys need another one.
-  [[nodiscard]] const std::shared_ptr<const rlwe::Context>& context() const { return context_; }
+  [[nodiscard]] const rlwe::ContextPointer& context() const { return context_; }
   /// All keys loaded so far, and an evaluator with them.
   [[nodiscard]] const rlwe::EvaluationKeys& keys() const { return keys_; }
   [[nodiscard]] std::shared_ptr<const rlwe::Evaluator> evaluator() const;
@@ -196,10 +196,10 @@ class Session {
   /// The primes of the keys so far, with those of `told`, unless objects are bound to the present context.
   [[nodiscard]] KeyPrimes with_primes_of(const KeyPrimes& told) const;
   /// The keys loaded so far, in this context.
-  [[nodiscard]] rlwe::EvaluationKeys keys_in(const std::shared_ptr<const rlwe::Context>& context) const;
+  [[nodiscard]] rlwe::EvaluationKeys keys_in(const rlwe::ContextPointer& context) const;
 
   ContextMaker make_context_;
-  std::shared_ptr<const rlwe::Context> context_;
+  rlwe::ContextPointer context_;
   std::unique_ptr<Client> client_;
   rlwe::EvaluationKeys keys_;
 };

@@ -85,13 +85,13 @@ class Session {
   explicit Session(const Source& parms, runtime::Device device = {}, const Options& options = {},
                    rlwe::ContextOptions context_options = {});
   /// In a context of load_parameters(parms, options); throws MismatchError for one of other parameters.
-  Session(const Source& parms, std::shared_ptr<const rlwe::Context> context, const Options& options = {});
+  Session(const Source& parms, rlwe::ContextPointer context, const Options& options = {});
   ~Session();
   Session(const Session&) = delete;
   Session& operator=(const Session&) = delete;
 
   [[nodiscard]] const rlwe::Parameters& params() const { return context_->parameters(); }
-  [[nodiscard]] const std::shared_ptr<const rlwe::Context>& context() const { return context_; }
+  [[nodiscard]] const rlwe::ContextPointer& context() const { return context_; }
   /// All keys loaded so far, and an evaluator with them.
   [[nodiscard]] const rlwe::EvaluationKeys& keys() const { return keys_; }
   [[nodiscard]] std::shared_ptr<const rlwe::Evaluator> evaluator() const;
@@ -147,7 +147,7 @@ class Session {
   [[nodiscard]] Metadata metadata(const rlwe::Ciphertext& ciphertext) const;
 
  private:
-  std::shared_ptr<const rlwe::Context> context_;
+  rlwe::ContextPointer context_;
   std::unique_ptr<const Client> client_;
   rlwe::EvaluationKeys keys_;
 };

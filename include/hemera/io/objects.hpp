@@ -60,7 +60,7 @@ void save_file(const std::filesystem::path& path, const Object& object, const Sa
 /// (FormatError), their kind and the parameters that they belong to (MismatchError), every field against the
 /// context and every residue against its modulus (FormatError). Throws OutOfMemoryError when the device has
 /// no room.
-using ContextPointer = std::shared_ptr<const rlwe::Context>;
+using rlwe::ContextPointer;
 rlwe::Parameters load_parameters(std::span<const std::byte> file);
 rlwe::Plaintext load_plaintext(const ContextPointer& context, std::span<const std::byte> file);
 rlwe::Ciphertext load_ciphertext(const ContextPointer& context, std::span<const std::byte> file);

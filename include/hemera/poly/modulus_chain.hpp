@@ -23,14 +23,21 @@ class ModulusChain {
 
   [[nodiscard]] std::size_t levels() const { return bases_.size(); }
   [[nodiscard]] std::size_t top() const { return bases_.size() - 1; }
-  [[nodiscard]] const RnsBase& base(std::size_t level) const { return bases_[level]; }
+  /// Throws LevelError for a level above the top.
+  [[nodiscard]] const RnsBase& base(std::size_t level) const {
+    if (level >= bases_.size()) [[unlikely]]
+      throw_no_level(level);
+    return bases_[level];
+  }
   /// The union U of all bases: the top base, then what lower levels add.
   [[nodiscard]] const RnsBase& all() const { return union_; }
   /// Product of the primes dropped from `level` to the next lower one, divided by the product of those added,
-  /// as a double: the factor by which a CKKS rescale divides the scale. Precondition: level > 0.
+  /// as a double: the factor by which a CKKS rescale divides the scale. Throws LevelError for level 0.
   [[nodiscard]] double ratio(std::size_t level) const;
 
  private:
+  [[noreturn]] void throw_no_level(std::size_t level) const;
+
   std::vector<RnsBase> bases_;
   RnsBase union_;
 };

@@ -65,8 +65,7 @@ struct BlockKeys {
 /// SecurityError if `narrow` has more bits than the estimates of such secrets allow
 /// (max_log_modulus_of_blocks) and the parameters ask for security.
 BlockKeys generate_block_keys(const SecretKey& secret, const BlockSlots& slots,
-                              std::span<const std::size_t> numbers,
-                              const std::shared_ptr<const Gadget>& narrow,
-                              const std::shared_ptr<const Gadget>& wide);
+                              std::span<const std::size_t> numbers, const GadgetPointer& narrow,
+                              const GadgetPointer& wide);
 
 }  // namespace hemera::rlwe

@@ -19,7 +19,7 @@ namespace hemera::rlwe {
 /// An encoded message. BFV, BGV: residues modulo t in coefficient form, one limb; CKKS: residues over the
 /// level's base in evaluation form, times the scale.
 struct Plaintext {
-  std::shared_ptr<const Context> context;
+  ContextPointer context;
   Metadata meta;
   poly::Poly poly;  // [batch, 1, limb, N]
   /// BFV and BGV, of a decryption: 64-bit integers in the context's memory. One of them is not 0 if less than
@@ -40,7 +40,7 @@ struct Plaintext {
 /// An encrypted message: polynomials c_0 ... c_(size-1) with sum c_i s^i = message + noise. Evaluation form
 /// over the base of its level.
 struct Ciphertext {
-  std::shared_ptr<const Context> context;
+  ContextPointer context;
   Metadata meta;
   poly::Poly poly;  // [batch, component, limb, N]
   /// Fresh symmetric encryption: component 1 is the uniform stream of this seed, and need not be sent.
@@ -52,7 +52,7 @@ struct Ciphertext {
 };
 
 /// A ciphertext of `size` components at meta.level, residues unspecified.
-Ciphertext make_ciphertext(std::shared_ptr<const Context> context, Metadata meta, std::size_t size);
+Ciphertext make_ciphertext(ContextPointer context, Metadata meta, std::size_t size);
 
 /// Elements [first, first + count) along the first axis of a batch; stacking of equal-shaped ones along a new
 /// first axis; joining along the first axis. Throws MismatchError when shapes or metadata do not fit.

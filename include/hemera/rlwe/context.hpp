@@ -20,6 +20,7 @@
 #include "hemera/rlwe/gadget.hpp"
 #include "hemera/rlwe/parameters.hpp"
 #include "hemera/rlwe/scale_policy.hpp"
+#include "hemera/runtime/checked_pointer.hpp"
 #include "hemera/runtime/device.hpp"
 #include "hemera/runtime/memory.hpp"
 #include "hemera/runtime/queue.hpp"
@@ -29,6 +30,11 @@ class Backend;
 }
 
 namespace hemera::rlwe {
+
+class Context;
+/// Throws MismatchError: there is no context, as in an object that was moved from.
+[[noreturn]] void throw_null(const Context*);
+using ContextPointer = runtime::CheckedPointer<const Context>;
 
 /// How residues of switching keys are stored in a GPU's memory. Files and results have the same bits. On the
 /// CPU all are as eight_byte.
@@ -93,15 +99,14 @@ class Context {
   /// Throws DeviceError if the device is not there, or is no CPU and there is a multiplier. Throws
   /// ParameterError if a stream is given elsewhere than on a GPU, or if, with packed storage on any device, a
   /// ciphertext, special or key prime has more than 50 bits.
-  static std::shared_ptr<const Context> make(Parameters parameters, runtime::Device device = {},
-                                             ContextOptions options = {});
+  static ContextPointer make(Parameters parameters, runtime::Device device = {}, ContextOptions options = {});
 
   [[nodiscard]] const Parameters& parameters() const { return parameters_; }
   [[nodiscard]] Scheme scheme() const { return parameters_.scheme(); }
   /// BFV and BGV with levels of a circuit: the CKKS context by which that computes, of Parameters::circuit(),
   /// on the same ring, backend and queue. Made at its first use, and kept. Throws ParameterError for other
   /// parameters.
-  [[nodiscard]] const std::shared_ptr<const Context>& circuit() const;
+  [[nodiscard]] const ContextPointer& circuit() const;
   [[nodiscard]] std::size_t degree() const { return parameters_.degree(); }
   /// Of hemera/poly/backend.hpp, which its callers include.
   [[nodiscard]] const poly::Backend& backend() const { return *backend_; }
@@ -127,16 +132,17 @@ class Context {
 
   [[nodiscard]] const poly::ModulusChain& chain() const { return chain_; }
   [[nodiscard]] std::size_t top_level() const { return chain_.top(); }
+  /// Throws LevelError for a level above the top, as the other functions of a level do.
   [[nodiscard]] const poly::RnsBase& base(std::size_t level) const { return chain_.base(level); }
   /// The base of secret keys: every ciphertext prime, special prime and further key prime.
   [[nodiscard]] const poly::RnsBase& key_base() const { return key_base_; }
   /// The base of the public keys that this context makes; foreign public keys may have another one.
   [[nodiscard]] const poly::RnsBase& public_key_base() const { return public_key_base_; }
   /// The default gadget of keys for levels up to `level`. Throws LevelError for a level that is not there.
-  [[nodiscard]] std::shared_ptr<const Gadget> gadget(std::size_t level) const;
+  [[nodiscard]] GadgetPointer gadget(std::size_t level) const;
   /// A gadget of any primes of this context's keys. Equal gadgets are one object as long as one is in use.
   /// Throws ParameterError for other primes, or digits that are no partition.
-  [[nodiscard]] std::shared_ptr<const Gadget> gadget(const GadgetPrimes& primes) const;
+  [[nodiscard]] GadgetPointer gadget(const GadgetPrimes& primes) const;
   /// The one modulus t of BFV and BGV (empty for CKKS).
   [[nodiscard]] const poly::RnsBase& plain_base() const { return plain_base_; }
   /// BFV: -t^-1 modulo each prime of key_base.
@@ -162,8 +168,8 @@ class Context {
                                                              const poly::RnsBase& target) const;
   /// BFV: the rounding of t / Q that ends a decryption.
   [[nodiscard]] const poly::ScaleAndRound& decryption(std::size_t level) const;
-  /// The rescale or modulus switch to the next lower level (level > 0).
-  [[nodiscard]] const poly::Division& rescale(std::size_t level) const { return *rescale_[level]; }
+  /// The rescale or modulus switch to the next lower level (level > 0; throws LevelError for 0).
+  [[nodiscard]] const poly::Division& rescale(std::size_t level) const;
   /// The same of a multiple. Each factor's plan is made at its first use, and kept: circuits use few factors.
   [[nodiscard]] const poly::Division& rescale(std::size_t level, double factor) const;
   /// From level `high` to `low` < `high`. Made at its first use.
@@ -205,7 +211,6 @@ class Context {
   Context(Parameters parameters, const Context& whole);
 
   struct Plans;
-
   /// Bases and divisions of the parameters, once there are a backend and its ring.
   void make_bases(const std::shared_ptr<const poly::Ring>& ring, std::span<const std::uint64_t> auxiliary);
   void choose_key_words(Storage storage);

@@ -1,7 +1,6 @@
 // The operations of every scheme's evaluator; a scheme supplies products, plaintext arithmetic and levels.
 #pragma once
 
-#include <complex>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -12,6 +11,7 @@
 #include "hemera/rlwe/ciphertext.hpp"
 #include "hemera/rlwe/keys.hpp"
 #include "hemera/rlwe/operand_copies.hpp"
+#include "hemera/rlwe/scalar.hpp"
 #include "hemera/rlwe/scale_policy.hpp"
 
 namespace hemera::rlwe {
@@ -20,13 +20,6 @@ namespace hemera::rlwe {
 enum class Relinearization : std::uint8_t {
   eager,  ///< by multiply and square themselves
   lazy,   ///< when an operation needs size 2 (the next multiplication, a rotation, sending)
-};
-
-/// A plain number that multiplies or is added to a ciphertext: every slot gets it. BFV and BGV take the
-/// integer, modulo t; CKKS the complex value.
-struct Scalar {
-  std::complex<double> value;
-  std::int64_t integer = 0;
 };
 
 /// Two operands ready to be multiplied, at one level, and the metadata of their product. A plaintext is the
@@ -52,13 +45,13 @@ struct Factors {
 /// forms change an operand; the others return a new ciphertext.
 class Evaluator {
  public:
-  Evaluator(std::shared_ptr<const Context> context, EvaluationKeys keys,
+  Evaluator(ContextPointer context, EvaluationKeys keys,
             Relinearization relinearization = Relinearization::eager);
   Evaluator(const Evaluator&) = delete;
   Evaluator& operator=(const Evaluator&) = delete;
   virtual ~Evaluator() = default;
 
-  [[nodiscard]] const std::shared_ptr<const Context>& context() const { return context_; }
+  [[nodiscard]] const ContextPointer& context() const { return context_; }
   [[nodiscard]] const EvaluationKeys& keys() const { return keys_; }
 
   // --- Linear. Levels, scales and correction factors are aligned first, as the rescaling policy says. ---
@@ -76,8 +69,14 @@ class Evaluator {
   virtual void subtract_plain_inplace(Ciphertext& a, const Plaintext& b) const = 0;
   [[nodiscard]] Ciphertext multiply_plain(const Ciphertext& a, const Plaintext& b) const;
   void multiply_plain_inplace(Ciphertext& a, const Plaintext& b) const { a = multiply_plain(a, b); }
+  [[nodiscard]] Ciphertext add_plain(const Ciphertext& a, const Plaintext& b) const;
+  [[nodiscard]] Ciphertext subtract_plain(const Ciphertext& a, const Plaintext& b) const;
+  /// A number is given as it is: `evaluator.add_scalar(x, 5)`. Throws ParameterError for one that the scheme
+  /// does not have (Scalar::integer).
   virtual void add_scalar_inplace(Ciphertext& a, const Scalar& b) const = 0;
   virtual void multiply_scalar_inplace(Ciphertext& a, const Scalar& b) const = 0;
+  [[nodiscard]] Ciphertext add_scalar(const Ciphertext& a, const Scalar& b) const;
+  [[nodiscard]] Ciphertext multiply_scalar(const Ciphertext& a, const Scalar& b) const;
 
   // --- Products. ---
   [[nodiscard]] Ciphertext multiply(const Ciphertext& a, const Ciphertext& b) const;
@@ -152,6 +151,9 @@ class Evaluator {
   /// Lowest level that holds the result safely.
   [[nodiscard]] virtual std::size_t smallest_safe_level(const Ciphertext& a) const = 0;
 
+  /// Marks a result whose guaranteed noise budget is spent, and warns of it (set_warning_handler).
+  virtual void notice(Ciphertext& result, const char* operation) const;
+
   /// Takes all steps; if it throws, `a` is unchanged.
   void take_steps(Ciphertext& a, std::span<const ScaleStep> steps) const;
   /// `a` itself if there are no steps, otherwise a copy after them, kept in `storage`.
@@ -166,10 +168,13 @@ class Evaluator {
   [[nodiscard]] const SwitchingKey& relinearization_key(std::size_t level) const;
 
  private:
+  [[nodiscard]] Ciphertext noticed(Ciphertext result, const char* operation) const;
   void take_steps_inside(Ciphertext& a, std::span<const ScaleStep> steps) const;
   [[nodiscard]] const SwitchingKey& find_key(const KeyRole& role, std::size_t level,
                                              const std::string& what) const;
   void combine_aligned(Ciphertext& out, const Ciphertext& a, const Ciphertext& b, bool subtract) const;
+  /// The same without notice of its result.
+  void combine_operands(Ciphertext& out, const Ciphertext& a, const Ciphertext& b, bool subtract) const;
   /// The operands of `multiply` checked, at size 2 and ready.
   [[nodiscard]] Factors checked_factors(const Ciphertext& a, const Ciphertext& b, OperandCopies& copies,
                                         const char* operation) const;
@@ -184,7 +189,7 @@ class Evaluator {
   [[nodiscard]] Ciphertext sum_of_products(std::span<const Ciphertext* const> a,
                                            std::span<const Operand* const> b) const;
 
-  std::shared_ptr<const Context> context_;
+  ContextPointer context_;
   EvaluationKeys keys_;
   Relinearization relinearization_;
 };

@@ -9,6 +9,7 @@
 
 #include "hemera/poly/modulus_chain.hpp"
 #include "hemera/poly/plans.hpp"
+#include "hemera/runtime/checked_pointer.hpp"
 #include "hemera/runtime/fork.hpp"
 
 namespace hemera::rlwe {
@@ -49,6 +50,11 @@ std::size_t key_digits(const std::vector<std::uint64_t>& digit, int window_bits)
 /// window, and the window is from 0 to 61 bits.
 void check_digits(const std::vector<std::vector<std::uint64_t>>& digits, int window_bits,
                   const std::vector<std::uint64_t>& primes);
+
+class Gadget;
+/// Throws MismatchError: a key has no gadget, as one that was moved from.
+[[noreturn]] void throw_null(const Gadget*);
+using GadgetPointer = runtime::CheckedPointer<const Gadget>;
 
 /// Immutable, shared by the keys that have it; makes the plans of each level once. A key over base u P works
 /// at every level whose base is a part of the gadget's: there, a digit is its intersection with the level's

@@ -17,8 +17,8 @@ namespace hemera::rlwe {
 /// extended to Q u P (ModUp), and its first one as it is. (S. Halevi and V. Shoup, "Faster homomorphic linear
 /// transformations in HElib", 2018/244: hoisting.)
 struct Digits {
-  std::shared_ptr<const Context> context;
-  std::shared_ptr<const Gadget> gadget;
+  ContextPointer context;
+  GadgetPointer gadget;
   Metadata meta;
   poly::Poly first;   // [batch, 1, limb of Q, N], evaluation form
   poly::Poly digits;  // [batch, digit, limb of Q u P, N], evaluation form
@@ -28,8 +28,8 @@ struct Digits {
 /// here, and divided by P once. (J.-P. Bossuat, C. Mouchet, J. Troncoso-Pastoriza, J.-P. Hubaux, 2020/1203,
 /// section 4: double hoisting.) The metadata is that of the ciphertext after the division.
 struct ExtendedCiphertext {
-  std::shared_ptr<const Context> context;
-  std::shared_ptr<const Gadget> gadget;
+  ContextPointer context;
+  GadgetPointer gadget;
   Metadata meta;
   poly::Poly poly;  // [batch, 2, limb of Q u P, N]
 };
@@ -38,10 +38,10 @@ struct ExtendedCiphertext {
 /// needed, LevelError for a level that the gadget does not serve.
 
 /// One ModUp, for keys with this gadget.
-Digits decompose(const Ciphertext& ciphertext, std::shared_ptr<const Gadget> gadget);
+Digits decompose(const Ciphertext& ciphertext, GadgetPointer gadget);
 
 /// P (c_0, c_1): nothing is switched.
-ExtendedCiphertext extend(const Ciphertext& ciphertext, std::shared_ptr<const Gadget> gadget);
+ExtendedCiphertext extend(const Ciphertext& ciphertext, GadgetPointer gadget);
 
 /// The automorphism X -> X^g of the ciphertext switched by `key`, not yet divided: phi_g(sum_d digit_d key_d
 /// + (P c_0, 0)). mod_down of it is apply_galois, bit for bit.
@@ -69,15 +69,15 @@ struct HoistedTerm {
 /// Several extended ciphertexts of one batch shape and level, in one array: their second components can be
 /// divided and split as one batch.
 struct ExtendedSums {
-  std::shared_ptr<const Context> context;
-  std::shared_ptr<const Gadget> gadget;
+  ContextPointer context;
+  GadgetPointer gadget;
   std::vector<Metadata> meta;  // of each
   poly::Poly poly;             // [sum, batch; 2; limb of Q u P; N]
 };
 /// `count` sums of products of one ciphertext's rotations with plaintexts of one scale: the results of
 /// switch_extended and multiply_plain_add, in one pass over the keys. All keys have this gadget.
-ExtendedSums hoisted_products(const Ciphertext& in, std::shared_ptr<const Gadget> gadget,
-                              std::span<const HoistedTerm> terms, std::size_t count);
+ExtendedSums hoisted_products(const Ciphertext& in, GadgetPointer gadget, std::span<const HoistedTerm> terms,
+                              std::size_t count);
 
 /// A copy of one of the sums.
 ExtendedCiphertext sum_at(const ExtendedSums& sums, std::size_t number);
@@ -93,8 +93,7 @@ ExtendedCiphertext turned_sum(const ExtendedSums& sums, std::span<const Turn> tu
 
 /// The sum of one ciphertext turned by each (no key: as it is), in one pass over the keys: a step of a trace
 /// or of an inner sum. All keys have this gadget.
-ExtendedCiphertext turned_sum(const Ciphertext& in, std::shared_ptr<const Gadget> gadget,
-                              std::span<const Turn> turns);
+ExtendedCiphertext turned_sum(const Ciphertext& in, GadgetPointer gadget, std::span<const Turn> turns);
 /// The same of an extended ciphertext, whose second component alone is divided by P on the way.
 ExtendedCiphertext turned_sum(const ExtendedCiphertext& in, std::span<const Turn> turns);
 

@@ -24,10 +24,10 @@ class IntegerMatrix {
  public:
   /// `values`: [row, column]. Throws ParameterError for no row or column, other than rows * columns values,
   /// or more columns than most_matrix_columns.
-  IntegerMatrix(const std::shared_ptr<const Context>& context, std::size_t rows, std::size_t columns,
+  IntegerMatrix(const ContextPointer& context, std::size_t rows, std::size_t columns,
                 std::span<const std::int16_t> values);
 
-  [[nodiscard]] const std::shared_ptr<const Context>& context() const { return context_; }
+  [[nodiscard]] const ContextPointer& context() const { return context_; }
   [[nodiscard]] std::size_t rows() const { return rows_; }
   [[nodiscard]] std::size_t columns() const { return columns_; }
   /// Of an entry, 1 or 2.
@@ -37,7 +37,7 @@ class IntegerMatrix {
   [[nodiscard]] poly::IntegerMatrixView view() const;
 
  private:
-  std::shared_ptr<const Context> context_;
+  ContextPointer context_;
   std::size_t rows_, columns_;
   int entry_bytes_ = 1;
   double largest_norm_ = 0;

@@ -27,7 +27,7 @@ Ciphertext relinearize_rescaled(const Ciphertext& ciphertext, const SwitchingKey
 
 /// The product of two ciphertexts of size 2, at the level of its metadata `meta`, relinearized; the key
 /// switch's noise is added to the metadata. Uses the backend's transforms, never Context::multiplier().
-Ciphertext multiply_relinearize(const std::shared_ptr<const Context>& context, const poly::ConstPolyView& a,
+Ciphertext multiply_relinearize(const ContextPointer& context, const poly::ConstPolyView& a,
                                 const poly::ConstPolyView& b, Metadata meta, const SwitchingKey& key);
 
 /// The automorphism X -> X^g of a ciphertext of size 2: key switch, then the permutation.

@@ -22,14 +22,14 @@ namespace hemera::rlwe {
 
 /// The secret polynomial s, in evaluation form over Context::key_base(). Its memory is zeroed on release.
 struct SecretKey {
-  std::shared_ptr<const Context> context;
+  ContextPointer context;
   poly::Poly poly;  // [1, 1, limb, N]
 };
 
 /// An encryption of zero: (-a s + e, a) (BGV: t e). The polynomial's base is the key's own:
 /// Context::public_key_base() for keys made here, any primes of Context::key_base() for those of others.
 struct PublicKey {
-  std::shared_ptr<const Context> context;
+  ContextPointer context;
   poly::Poly poly;  // [1, 2, limb, N], evaluation form
   /// The uniform half a is this stream.
   std::optional<poly::RandomStream> seed;
@@ -38,12 +38,15 @@ struct PublicKey {
   [[nodiscard]] Security security() const;
 };
 
+/// Throws MissingKeyError: a set of keys has no public key.
+[[noreturn]] void throw_null(const PublicKey*);
+
 /// Switches a component of a ciphertext from one secret to another, at the levels that its gadget serves:
 /// digit d holds (-a_d s_to + e_d + P g_d s_from, a_d) over the gadget's modulus (BGV: t e_d), where the
 /// gadget element g_d is 2^shift modulo the digit's primes and 0 modulo the others.
 struct SwitchingKey {
-  std::shared_ptr<const Context> context;
-  std::shared_ptr<const Gadget> gadget;
+  ContextPointer context;
+  GadgetPointer gadget;
   poly::Poly poly;  // [digit, 2, limb, N], evaluation form, in words of Context::key_word or matrix_key_word
   std::optional<poly::RandomStream> seed;
 
@@ -84,7 +87,7 @@ class AskedKeys {
   /// The gadget of a key that is asked for by a level; empty: the level's default one.
   using Choice = std::function<std::optional<GadgetPrimes>(const KeyRole&, std::size_t level)>;
 
-  explicit AskedKeys(std::shared_ptr<const Context> context, Choice choice = {})
+  explicit AskedKeys(ContextPointer context, Choice choice = {})
       : context_(std::move(context)), choice_(std::move(choice)) {}
 
   [[nodiscard]] std::shared_ptr<const SwitchingKey> find(const KeyRole& role, std::size_t level);
@@ -95,9 +98,9 @@ class AskedKeys {
   [[nodiscard]] std::vector<std::pair<KeyRole, GadgetPrimes>> gadgets() const;
 
  private:
-  std::shared_ptr<const SwitchingKey> made(const KeyRole& role, const std::shared_ptr<const Gadget>& gadget);
+  std::shared_ptr<const SwitchingKey> made(const KeyRole& role, const GadgetPointer& gadget);
 
-  std::shared_ptr<const Context> context_;
+  ContextPointer context_;
   Choice choice_;
   mutable std::mutex mutex_;
   Levels levels_;
@@ -111,7 +114,7 @@ class KeyCopies {
  public:
   /// The copy, in `target`: always the same context for one key. Throws DeviceError if a graph is being
   /// captured and the key was not used before.
-  [[nodiscard]] std::shared_ptr<const SwitchingKey> in(const std::shared_ptr<const Context>& target,
+  [[nodiscard]] std::shared_ptr<const SwitchingKey> in(const ContextPointer& target,
                                                        const std::shared_ptr<const SwitchingKey>& key);
   /// The copy if it was made; else null.
   [[nodiscard]] std::shared_ptr<const SwitchingKey> find(
@@ -128,8 +131,9 @@ struct EvaluationKeys {
   /// One key for each gadget.
   using SwitchingKeys = std::map<GadgetPrimes, std::shared_ptr<const SwitchingKey>>;
 
-  std::shared_ptr<const Context> context;
-  std::shared_ptr<const PublicKey> public_key;  // may be null
+  ContextPointer context;
+  /// Null in a set without one, as those of plans; following it then throws MissingKeyError.
+  runtime::CheckedPointer<const PublicKey> public_key;
   std::map<KeyRole, SwitchingKeys> switching;
   /// Used in place of `switching` if it is not null.
   std::shared_ptr<AskedKeys> asked;
@@ -164,23 +168,21 @@ struct EvaluationKeys {
 };
 
 /// A fresh secret of the context's distribution.
-SecretKey generate_secret_key(const std::shared_ptr<const Context>& context);
+SecretKey generate_secret_key(const ContextPointer& context);
 
 PublicKey generate_public_key(const SecretKey& secret);
 
 /// A key from s_from to s_to with this gadget, one of the context's (Context::gadget).
-SwitchingKey generate_switching_key(const SecretKey& from, const SecretKey& to,
-                                    std::shared_ptr<const Gadget> gadget);
+SwitchingKey generate_switching_key(const SecretKey& from, const SecretKey& to, GadgetPointer gadget);
 /// With the default gadget for levels up to `level`.
 SwitchingKey generate_switching_key(const SecretKey& from, const SecretKey& to, std::size_t level);
 
 /// s^2 -> s.
-SwitchingKey generate_relinearization_key(const SecretKey& secret, std::shared_ptr<const Gadget> gadget);
+SwitchingKey generate_relinearization_key(const SecretKey& secret, GadgetPointer gadget);
 SwitchingKey generate_relinearization_key(const SecretKey& secret, std::size_t level);
 
 /// Key of one Galois element (odd, below 2N; throws ParameterError otherwise).
-SwitchingKey generate_galois_key(const SecretKey& secret, std::uint64_t galois_element,
-                                 std::shared_ptr<const Gadget> gadget);
+SwitchingKey generate_galois_key(const SecretKey& secret, std::uint64_t galois_element, GadgetPointer gadget);
 SwitchingKey generate_galois_key(const SecretKey& secret, std::uint64_t galois_element, std::size_t level);
 
 /// Keys to an ephemeral secret of fixed Hamming weight and back (J.-P. Bossuat, J. Troncoso-Pastoriza, J.-P.
@@ -195,8 +197,7 @@ struct EncapsulationKeys {
 /// weight; throws SecurityError if that is below the security that the parameters ask for. `wide`: the gadget
 /// of the key back.
 EncapsulationKeys generate_encapsulation_keys(const SecretKey& secret, std::size_t weight,
-                                              const std::shared_ptr<const Gadget>& narrow,
-                                              const std::shared_ptr<const Gadget>& wide);
+                                              const GadgetPointer& narrow, const GadgetPointer& wide);
 /// The number of the ephemeral secret in roles of keys.
 inline constexpr std::uint32_t ephemeral_secret = 1;
 /// BFV and BGV: the number of the ciphertexts' secret in roles of a circuit's keys, which belong to the
@@ -208,15 +209,13 @@ KeyRole circuit_role(KeyRole role);
 /// The reverse.
 KeyRole role_in_circuit(KeyRole role);
 /// The context that keys of a role belong to in a set of this one: itself, or its circuit's.
-const std::shared_ptr<const Context>& key_context(const std::shared_ptr<const Context>& context,
-                                                  const KeyRole& role);
+const ContextPointer& key_context(const ContextPointer& context, const KeyRole& role);
 /// The same secret in the circuit's context, a copy.
 SecretKey circuit_secret_key(const SecretKey& secret);
 /// A circuit's keys as a set of its own context, with the roles that they have there, and back. Keys are
 /// shared.
 EvaluationKeys circuit_keys(const EvaluationKeys& keys);
-EvaluationKeys keys_with_circuit(const std::shared_ptr<const Context>& context,
-                                 const EvaluationKeys& circuit);
+EvaluationKeys keys_with_circuit(const ContextPointer& context, const EvaluationKeys& circuit);
 
 struct KeyRequest {
   bool public_key = true;

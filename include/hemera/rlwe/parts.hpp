@@ -32,6 +32,6 @@ std::optional<SecretPart> part_of(const KeyRole& role);
 /// The keys of these parts, all of one d, with this gadget. Throws ParameterError for parts of several d, or
 /// unless d is a power of two from 2 to N/64.
 std::vector<SwitchingKey> generate_part_keys(const SecretKey& secret, const std::vector<SecretPart>& parts,
-                                             const std::shared_ptr<const Gadget>& gadget);
+                                             const GadgetPointer& gadget);
 
 }  // namespace hemera::rlwe

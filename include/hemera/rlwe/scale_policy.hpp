@@ -50,6 +50,12 @@ struct ScaleProduct {
   Metadata meta;
 };
 
+/// The steps of a ciphertext before a plaintext is added, and the factor of the plaintext.
+struct PlainSum {
+  ScaleWay a;
+  double factor = 1;
+};
+
 /// The level and scale at which a plaintext operand is encoded.
 struct PlainOperand {
   std::size_t level = 0;
@@ -101,9 +107,10 @@ class ScalePolicy {
                                      std::optional<std::size_t> level = {}) const;
   /// For a product with an encoded plaintext; the plaintext is unchanged, except that it may drop limbs.
   [[nodiscard]] ScaleProduct plain_product(const Metadata& a, const Metadata& plaintext) const;
-  /// For a sum with an encoded plaintext: the steps of the ciphertext. The plaintext is unchanged, except
-  /// that it may drop limbs.
-  [[nodiscard]] ScaleWay plain_sum(const Metadata& a, const Metadata& plaintext) const;
+  /// For a sum with an encoded plaintext: the steps of the ciphertext. The plaintext may drop limbs, and
+  /// where operands are aligned by themselves it is multiplied by an integer, if the ciphertext's scale is so
+  /// many times its own: as that of a product is, which waits for its rescale.
+  [[nodiscard]] PlainSum plain_sum(const Metadata& a, const Metadata& plaintext) const;
   /// Before a product with a number. CKKS encodes the number at the scale of the level where these steps end.
   [[nodiscard]] ScaleWay before_product(const Metadata& a) const;
   /// CKKS: the product with a number of this scale.

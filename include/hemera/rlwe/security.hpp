@@ -44,6 +44,9 @@ std::optional<int> max_log_modulus_of_blocks(std::size_t degree, int bits, std::
 /// The same of the HomomorphicEncryption.org standard of 2018 (128 bits only), Table 1.
 std::optional<int> max_log_modulus_2018(std::size_t degree);
 
+/// Throws ParameterError for bits of security that are no class: other than 128, 192, 256 and none.
+void require_security_class(const std::optional<int>& bits);
+
 /// Class of degree N and log2(Q P), by max_log_modulus. A secret without an entry there, a Gaussian one
 /// narrower than the error and an error deviation under 3.19 are below_128; the standard of 2018 applies only
 /// to secrets of no fixed weight.

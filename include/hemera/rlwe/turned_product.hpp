@@ -13,7 +13,7 @@ namespace hemera::rlwe {
 /// The key of the role KeyRole::turned_product(g), from s phi^-1(s) to phi^-1(s), phi: X -> X^g. Throws
 /// ParameterError unless the element is odd and below 2N.
 SwitchingKey generate_turned_product_key(const SecretKey& secret, std::uint64_t galois_element,
-                                         std::shared_ptr<const Gadget> gadget);
+                                         GadgetPointer gadget);
 
 /// The two keys of a product, of one gadget.
 struct TurnedProductKeys {
@@ -30,8 +30,7 @@ struct TurnedProductKeys {
 ///
 /// Throws MismatchError for another context or keys of two gadgets, LevelError for a level that the keys do
 /// not serve.
-ExtendedCiphertext multiply_turned(const std::shared_ptr<const Context>& context,
-                                   const poly::ConstPolyView& c, Metadata meta, std::uint64_t galois_element,
-                                   const TurnedProductKeys& keys);
+ExtendedCiphertext multiply_turned(const ContextPointer& context, const poly::ConstPolyView& c, Metadata meta,
+                                   std::uint64_t galois_element, const TurnedProductKeys& keys);
 
 }  // namespace hemera::rlwe

@@ -13,7 +13,7 @@ namespace hemera::any_scheme {
 
 /// The evaluator of the context's scheme.
 std::unique_ptr<rlwe::Evaluator> make_evaluator(
-    const std::shared_ptr<const rlwe::Context>& context, rlwe::EvaluationKeys keys,
+    const rlwe::ContextPointer& context, rlwe::EvaluationKeys keys,
     rlwe::Relinearization relinearization = rlwe::Relinearization::eager);
 
 /// Encryption and decryption by the scheme of the plaintext or ciphertext; they throw what the scheme's own

@@ -15,6 +15,7 @@
 
 namespace hemera::bfv {
 
+using Encoder = integer::Encoder;
 using CircuitRequest = integer::CircuitRequest;
 using ChainRequest = integer::ChainRequest;
 
@@ -31,6 +32,9 @@ inline rlwe::Ciphertext encrypt(const rlwe::Plaintext& plaintext, const rlwe::Pu
 }
 inline rlwe::Ciphertext encrypt(const rlwe::Plaintext& plaintext, const rlwe::SecretKey& key) {
   return integer::encrypt(rlwe::Scheme::bfv, plaintext, key);
+}
+inline rlwe::Ciphertext encrypt(const rlwe::Plaintext& plaintext, const rlwe::EvaluationKeys& keys) {
+  return integer::encrypt(rlwe::Scheme::bfv, plaintext, keys);
 }
 inline rlwe::Plaintext decrypt(const rlwe::Ciphertext& ciphertext, const rlwe::SecretKey& key) {
   return integer::decrypt(rlwe::Scheme::bfv, ciphertext, key);
@@ -53,7 +57,7 @@ class Evaluator final : public integer::Evaluator {
  public:
   /// Makes the plans of the context's multiplication variant for every level. Throws MismatchError for a
   /// context of another scheme.
-  Evaluator(std::shared_ptr<const rlwe::Context> context, rlwe::EvaluationKeys keys,
+  Evaluator(rlwe::ContextPointer context, rlwe::EvaluationKeys keys,
             rlwe::Relinearization relinearization = rlwe::Relinearization::eager, Refresh refresh = {});
   ~Evaluator() override;
 

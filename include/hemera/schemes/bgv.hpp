@@ -16,6 +16,7 @@
 
 namespace hemera::bgv {
 
+using Encoder = integer::Encoder;
 using CircuitRequest = integer::CircuitRequest;
 using ChainRequest = integer::ChainRequest;
 
@@ -32,6 +33,9 @@ inline rlwe::Ciphertext encrypt(const rlwe::Plaintext& plaintext, const rlwe::Pu
 }
 inline rlwe::Ciphertext encrypt(const rlwe::Plaintext& plaintext, const rlwe::SecretKey& key) {
   return integer::encrypt(rlwe::Scheme::bgv, plaintext, key);
+}
+inline rlwe::Ciphertext encrypt(const rlwe::Plaintext& plaintext, const rlwe::EvaluationKeys& keys) {
+  return integer::encrypt(rlwe::Scheme::bgv, plaintext, keys);
 }
 inline rlwe::Plaintext decrypt(const rlwe::Ciphertext& ciphertext, const rlwe::SecretKey& key) {
   return integer::decrypt(rlwe::Scheme::bgv, ciphertext, key);
@@ -53,7 +57,7 @@ inline rlwe::Plaintext decrypt_for_sharing(const rlwe::Ciphertext& ciphertext, c
 class Evaluator final : public integer::Evaluator {
  public:
   /// Throws MismatchError for a context of another scheme.
-  Evaluator(std::shared_ptr<const rlwe::Context> context, rlwe::EvaluationKeys keys,
+  Evaluator(rlwe::ContextPointer context, rlwe::EvaluationKeys keys,
             rlwe::Relinearization relinearization = rlwe::Relinearization::eager, Refresh refresh = {});
 
  protected:

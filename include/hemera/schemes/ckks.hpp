@@ -126,7 +126,7 @@ struct HostRows {
 /// Slots to plaintexts and back.
 class Encoder {
  public:
-  explicit Encoder(std::shared_ptr<const rlwe::Context> context);
+  explicit Encoder(rlwe::ContextPointer context);
 
   /// values: [batch, slots], row-major; slots a power of two <= N/2. At `level` (default: the user's highest)
   /// with `scale` (default: that of a fresh encryption there). `largest` is the declared bound of the values
@@ -134,7 +134,14 @@ class Encoder {
   /// large for the base or above the bound; with the default level and scale, as for messages, also for
   /// values too large for the lowest level.
   [[nodiscard]] rlwe::Plaintext encode(std::span<const std::complex<double>> values,
-                                       const rlwe::BatchShape& batch, std::optional<std::size_t> level = {},
+                                       const rlwe::BatchShape& batch = {},
+                                       std::optional<std::size_t> level = {},
+                                       std::optional<double> scale = {},
+                                       std::optional<double> largest = {}) const;
+  /// The same of real numbers: [batch, count], row-major, count = values.size() / batch_count(batch); zeros
+  /// fill each row up to a power of two of slots.
+  [[nodiscard]] rlwe::Plaintext encode(std::span<const double> values, const rlwe::BatchShape& batch = {},
+                                       std::optional<std::size_t> level = {},
                                        std::optional<double> scale = {},
                                        std::optional<double> largest = {}) const;
   /// The same of rows of real or complex numbers, without a complex copy on the host: zeros are appended to
@@ -196,6 +203,8 @@ class Encoder {
   /// wraps to a small coefficient is not noticed. If range_bits is too small for checks_range(), the limit is
   /// 15/32 of the modulus, and only decryptions by another key are noticed.
   [[nodiscard]] std::vector<std::complex<double>> decode(const rlwe::Plaintext& plaintext) const;
+  /// The same of the real parts.
+  [[nodiscard]] std::vector<double> decode_real(const rlwe::Plaintext& plaintext) const;
   struct Decoded {
     std::vector<std::complex<double>> values;  ///< [batch, slots]; NaN in doubtful elements
     std::vector<std::size_t> doubtful;         ///< elements of the batch that `decode` refuses; ascending
@@ -251,12 +260,14 @@ class Encoder {
   void unembed(const poly::SlotView& values, double* largest, const poly::ConstPolyView& coefficients,
                const rlwe::Plaintext& plaintext) const;
 
-  std::shared_ptr<const rlwe::Context> context_;
+  rlwe::ContextPointer context_;
 };
 
 /// Encryption of an encoded plaintext at its level.
 rlwe::Ciphertext encrypt(const rlwe::Plaintext& plaintext, const rlwe::PublicKey& key);
 rlwe::Ciphertext encrypt(const rlwe::Plaintext& plaintext, const rlwe::SecretKey& key);
+/// With the public key among the keys; throws MissingKeyError if there is none, as among those of a plan.
+rlwe::Ciphertext encrypt(const rlwe::Plaintext& plaintext, const rlwe::EvaluationKeys& keys);
 /// The message with its noise. It reads nothing back; Encoder::decode checks the range.
 rlwe::Plaintext decrypt(const rlwe::Ciphertext& ciphertext, const rlwe::SecretKey& key);
 /// Decryption that may be shown to others (docs/ckks.md, "Showing decrypted values to others"): adds a
@@ -289,7 +300,7 @@ double noise_bound(const rlwe::Context& context, std::size_t depth, double large
 class Evaluator final : public rlwe::Evaluator {
  public:
   /// Throws MismatchError for a context of another scheme.
-  Evaluator(std::shared_ptr<const rlwe::Context> context, rlwe::EvaluationKeys keys,
+  Evaluator(rlwe::ContextPointer context, rlwe::EvaluationKeys keys,
             rlwe::Relinearization relinearization = rlwe::Relinearization::eager);
 
   /// Brings a ciphertext back to a higher level: a bootstrap.
@@ -306,8 +317,8 @@ class Evaluator final : public rlwe::Evaluator {
   };
   /// The same, but each operand of a product that would be at the user's lowest level, where products end, is
   /// refreshed first.
-  Evaluator(std::shared_ptr<const rlwe::Context> context, rlwe::EvaluationKeys keys,
-            rlwe::Relinearization relinearization, Refresh refresh);
+  Evaluator(rlwe::ContextPointer context, rlwe::EvaluationKeys keys, rlwe::Relinearization relinearization,
+            Refresh refresh);
   /// What a circuit that takes `levels` of the user's levels should begin with (1: a product by a plaintext
   /// or a number, so that both are at one level): refreshed if fewer are left; empty if not, without a
   /// refresh, and for a ciphertext that waits at the lowest level or is below it. Values of a declared bound

@@ -242,7 +242,7 @@ std::vector<Plan::Input> Bootstrap::inputs() const {
   return {{.slots = slots_, .batch = {together_}}};
 }
 
-Plan::Evaluation Bootstrap::bound(const std::shared_ptr<const rlwe::Context>& context) const {
+Plan::Evaluation Bootstrap::bound(const rlwe::ContextPointer& context) const {
   return [prepared = std::make_shared<PreparedBootstrap>(context, *this)](const ckks::Evaluator& evaluator,
                                                                           auto inputs) {
     static_cast<void>((*prepared)(evaluator, *inputs[0]));

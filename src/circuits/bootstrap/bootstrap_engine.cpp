@@ -16,7 +16,7 @@ namespace {
 using rlwe::Ciphertext;
 using rlwe::KeyRole;
 
-std::vector<PreparedLinearTransform> prepared(const std::shared_ptr<const rlwe::Context>& context,
+std::vector<PreparedLinearTransform> prepared(const rlwe::ContextPointer& context,
                                               const std::vector<LinearTransform>& transforms) {
   std::vector<PreparedLinearTransform> result;
   for (const LinearTransform& transform : transforms) result.emplace_back(context, transform);
@@ -50,7 +50,7 @@ Ciphertext through(const std::vector<PreparedLinearTransform>& transforms, const
   return x;
 }
 
-BootstrapEngine::BootstrapEngine(std::shared_ptr<const rlwe::Context> context, BootstrapStages stages)
+BootstrapEngine::BootstrapEngine(rlwe::ContextPointer context, BootstrapStages stages)
     : context_(std::move(context)),
       stages_(std::move(stages)),
       to_slots_(prepared(context_, stages_.to_slots)),

@@ -60,7 +60,7 @@ rlwe::Ciphertext through(const std::vector<PreparedLinearTransform>& transforms,
 /// The stages with their plaintexts in a context's memory.
 class BootstrapEngine {
  public:
-  BootstrapEngine(std::shared_ptr<const rlwe::Context> context, BootstrapStages stages);
+  BootstrapEngine(rlwe::ContextPointer context, BootstrapStages stages);
 
   /// From level 0, or, slots first, from the level of the first matrix. `to_coefficients`: in place of its
   /// own matrices. Of a batch, as many elements at once as the stages say. Throws MissingKeyError if a key is
@@ -86,7 +86,7 @@ class BootstrapEngine {
                                              const rlwe::Ciphertext& conjugate,
                                              PreparedFunction::Part which) const;
 
-  std::shared_ptr<const rlwe::Context> context_;
+  rlwe::ContextPointer context_;
   BootstrapStages stages_;  // without the matrices
   std::vector<PreparedLinearTransform> to_slots_, to_coefficients_, join_;
   std::optional<PreparedFunction> function_;

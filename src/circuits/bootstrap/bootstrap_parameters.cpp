@@ -357,6 +357,7 @@ void check_blocks(const BootstrapSettings& settings) {
     throw ParameterError("a bootstrap by roots of unity with " + std::to_string(settings.last_bits) +
                          " bits of q_0, which is one prime; give last_bits of at most 50");
   }
+  rlwe::require_security_class(settings.security);
   if (!settings.security) return;
   const std::size_t degree = block_degree(settings.degree);
   const auto most = rlwe::max_log_modulus_of_blocks(degree, *settings.security, settings.blocks);

@@ -10,7 +10,7 @@ namespace hemera::circuits {
 
 using rlwe::Ciphertext;
 
-Interleaving::Interleaving(std::shared_ptr<const rlwe::Context> context, const Shape& shape)
+Interleaving::Interleaving(rlwe::ContextPointer context, const Shape& shape)
     : context_(std::move(context)), shape_(shape), down_(context_->base(shape.low_level), context_->base(0)) {
   const std::size_t order = 2 * context_->degree();
   const std::size_t y = context_->degree() / (2 * shape_.raised_slots);

@@ -25,7 +25,7 @@ class Interleaving {
     std::size_t low_level = 0;     ///< of sums
     std::size_t high_level = 0;    ///< of those that are taken apart
   };
-  Interleaving(std::shared_ptr<const rlwe::Context> context, const Shape& shape);
+  Interleaving(rlwe::ContextPointer context, const Shape& shape);
 
   /// `sums` ciphertexts of the batch `x`, at the low level, R for each sum at most; divided down to level 0,
   /// with its scale.
@@ -37,7 +37,7 @@ class Interleaving {
                                              std::size_t count) const;
 
  private:
-  std::shared_ptr<const rlwe::Context> context_;
+  rlwe::ContextPointer context_;
   Shape shape_;
   poly::Division down_;                     // from the low level to level 0
   std::vector<poly::Poly> places_, turns_;  // Y^(2^i) at the low level, and Y^-(2^i) at the high one

@@ -33,7 +33,7 @@ constexpr int most_factors = 1024;
 constexpr double least_quotient = 0x1p10;
 }  // namespace
 
-PreparedBootstrap::PreparedBootstrap(std::shared_ptr<const rlwe::Context> context, const Bootstrap& plan,
+PreparedBootstrap::PreparedBootstrap(rlwe::ContextPointer context, const Bootstrap& plan,
                                      std::optional<double> magnitude, bool has_matrices)
     : context_(std::move(context)), plan_(plan), magnitude_(magnitude) {
   const double most = Bootstrap::divisor_for(magnitude.value_or(1));
@@ -80,10 +80,11 @@ void PreparedBootstrap::check(const ckks::Evaluator& evaluator, const Ciphertext
   const rlwe::ScalePolicy& scales = context_->scales();
   if (in.meta.level == plan_.input_level_ &&
       std::abs(in.meta.scale / scales.level_scale(plan_.input_level_) - 1) > largest_drift) {
-    throw ScaleError("bootstrap: the ciphertext's scale 2^" + std::to_string(std::log2(in.meta.scale)) +
-                     " is not that of its level, 2^" +
-                     std::to_string(std::log2(scales.level_scale(plan_.input_level_))) +
-                     "; bootstrap before the product that takes the last level");
+    throw ScaleError(
+        "bootstrap: the ciphertext's scale 2^" + std::to_string(std::log2(in.meta.scale)) +
+        " is not that of its level, 2^" + std::to_string(std::log2(scales.level_scale(plan_.input_level_))) +
+        "; bring it there by lower_to_level_inplace, which gives it the level's scale, and not by "
+        "drop_to_level_inplace; or bootstrap before the product that takes the last level");
   }
   plan_.require_keys(*context_, evaluator.keys());
   const std::size_t sums = (in.poly.shape().batch + plan_.together_ - 1) / plan_.together_;
@@ -169,7 +170,7 @@ Ciphertext PreparedBootstrap::once(const ckks::Evaluator& evaluator, Ciphertext 
   const bool is_own = division.to_coefficients.empty();
   Ciphertext result = engine(std::move(x), is_own ? nullptr : &division.to_coefficients);
   result.meta.slots = plan_.result_slots();  // of merged parts, joined, twice as many that repeat
-  if (!is_own) evaluator.multiply_scalar_inplace(result, {.value = division.divisor, .integer = 0});
+  if (!is_own) evaluator.multiply_scalar_inplace(result, division.divisor);
   return result;
 }
 
@@ -186,7 +187,7 @@ Ciphertext PreparedBootstrap::by(const ckks::Evaluator& evaluator, const Ciphert
   const double factor = at_input ? 1 : divisor(in);
   Ciphertext result =
       iterated(evaluator, fitted(evaluator, in, factor), at_input ? *at_input_ : none_, engine);
-  if (factor != 1) evaluator.multiply_scalar_inplace(result, {.value = factor, .integer = 0});
+  if (factor != 1) evaluator.multiply_scalar_inplace(result, factor);
   if (plan_.exponential_) {
     rlwe::copy_filling(result.meta, in.meta);
     result.meta.is_complex = true;

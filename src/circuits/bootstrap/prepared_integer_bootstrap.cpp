@@ -29,8 +29,7 @@ BigInteger fixed_point(double scale) { return ckks::scaled_integer(scale, std::e
 
 }  // namespace
 
-PreparedIntegerBootstrap::PreparedIntegerBootstrap(std::shared_ptr<const rlwe::Context> context,
-                                                   const IntegerBootstrap& plan)
+PreparedIntegerBootstrap::PreparedIntegerBootstrap(rlwe::ContextPointer context, const IntegerBootstrap& plan)
     : context_(std::move(context)),
       plan_(plan),
       circuit_((plan.require_parameters(*context_, "bootstrap"), context_->circuit()), plan.circuit()),

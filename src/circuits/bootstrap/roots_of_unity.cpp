@@ -100,7 +100,7 @@ RootsStage roots_stage(const rlwe::Parameters& parameters, const BootstrapLayout
   return stage;
 }
 
-RootsOfUnity::RootsOfUnity(std::shared_ptr<const rlwe::Context> context, RootsStage stage)
+RootsOfUnity::RootsOfUnity(rlwe::ContextPointer context, RootsStage stage)
     : context_(std::move(context)),
       stage_(std::move(stage)),
       i_(imaginary_unit(context_, stage_.level - 1 - stage_.products.size())) {}
@@ -125,7 +125,7 @@ Ciphertext RootsOfUnity::sum_of_products(const rlwe::EvaluationKeys& keys, const
 
   std::vector<std::shared_ptr<const rlwe::SwitchingKey>> encryptions;
   for (const KeyNeed& need : stage_.encryptions) encryptions.push_back(require_key(keys, need));
-  const std::shared_ptr<const rlwe::Gadget>& gadget = encryptions.front()->gadget;
+  const rlwe::GadgetPointer& gadget = encryptions.front()->gadget;
   const poly::ModUp& up = gadget->mod_up(stage_.level);
   rlwe::Metadata meta = low.meta;
   meta.level = stage_.level;

@@ -56,7 +56,7 @@ RootsStage roots_stage(const rlwe::Parameters& parameters, const BootstrapLayout
 
 class RootsOfUnity {
  public:
-  RootsOfUnity(std::shared_ptr<const rlwe::Context> context, RootsStage stage);
+  RootsOfUnity(rlwe::ContextPointer context, RootsStage stage);
 
   /// From level 0, with the values as coefficients (SlotToCoeff's), of any batch.
   [[nodiscard]] rlwe::Ciphertext operator()(const ckks::Evaluator& evaluator,
@@ -70,7 +70,7 @@ class RootsOfUnity {
   [[nodiscard]] rlwe::Ciphertext over_places(const rlwe::EvaluationKeys& keys,
                                              const rlwe::Ciphertext& x) const;
 
-  std::shared_ptr<const rlwe::Context> context_;
+  rlwe::ContextPointer context_;
   RootsStage stage_;
   rlwe::Plaintext i_;  ///< X^(N/2) at the result's level
 };

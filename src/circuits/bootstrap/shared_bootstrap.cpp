@@ -31,8 +31,7 @@ void require_single(const Bootstrap& plan) {
       "ciphertexts of its own");
 }
 
-const std::shared_ptr<const rlwe::Context>& first_of(
-    std::span<const std::shared_ptr<const rlwe::Context>> members) {
+rlwe::ContextPointer first_of(std::span<const std::shared_ptr<const rlwe::Context>> members) {
   if (members.empty()) throw ParameterError("a shared bootstrap without members");
   return members.front();
 }
@@ -122,6 +121,7 @@ Ciphertext SharedBootstrap::operator()(Evaluators evaluators, const Ciphertext& 
                         std::to_string(contexts_.size()) + " members; give that of each member");
   }
   for (std::size_t i = 0; i < evaluators.size(); ++i) {
+    if (evaluators[i] == nullptr) rlwe::throw_null_operand(i, "shared bootstrap");
     rlwe::require_same_context(*contexts_[i], *evaluators[i]->context(), "shared bootstrap");
   }
   rlwe::require_filled(in, "shared bootstrap");

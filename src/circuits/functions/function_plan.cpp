@@ -172,7 +172,7 @@ std::vector<Plan::Input> FunctionPlan::inputs() const {
   return std::vector<Input>(function_.inputs().size(), {.slots = slots_, .batch = batch});
 }
 
-Plan::Evaluation FunctionPlan::bound(const std::shared_ptr<const rlwe::Context>& context) const {
+Plan::Evaluation FunctionPlan::bound(const rlwe::ContextPointer& context) const {
   return [prepared = std::make_shared<PreparedFunction>(context, *this)](const ckks::Evaluator& evaluator,
                                                                          auto inputs) {
     static_cast<void>((*prepared)(evaluator, inputs));

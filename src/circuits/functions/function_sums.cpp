@@ -230,7 +230,7 @@ void PreparedFunction::Evaluation::map(std::size_t number, bool is_last) {
   if (!is_last || values_[value].outside != nullptr) {
     Ciphertext result = copied(value);
     result.meta = std::move(after);
-    evaluator_.add_scalar_inplace(result, {.value = step.constant.front()});
+    evaluator_.add_scalar_inplace(result, step.constant.front());
     return store(std::move(result), step);
   }
   Held held = std::move(values_[value]);

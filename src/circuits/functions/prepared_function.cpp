@@ -31,7 +31,7 @@ rlwe::Plaintext encode(const ckks::Encoder& encoder, const poly::RnsBase& base,
 
 }  // namespace
 
-PreparedFunction::PreparedFunction(std::shared_ptr<const rlwe::Context> context, const FunctionPlan& plan)
+PreparedFunction::PreparedFunction(rlwe::ContextPointer context, const FunctionPlan& plan)
     : context_(std::move(context)), plan_(plan) {
   plan_.require_binding(*context_, "function");
   const ckks::Encoder encoder(context_);
@@ -81,6 +81,7 @@ void PreparedFunction::check(const ckks::Evaluator& evaluator, std::size_t input
 std::vector<Ciphertext> PreparedFunction::operator()(const ckks::Evaluator& evaluator,
                                                      std::span<const Ciphertext* const> inputs) const {
   check(evaluator, inputs.size());
+  rlwe::require_each(inputs, "function");
   Evaluation evaluation(*this, evaluator);
   evaluation.take(inputs);
   return evaluation.run();

@@ -291,7 +291,7 @@ std::optional<rlwe::GadgetPrimes> LinearTransform::gadget_of(const rlwe::KeyRole
 
 std::vector<Plan::Input> LinearTransform::inputs() const { return {{.slots = vector_slots_}}; }
 
-Plan::Evaluation LinearTransform::bound(const std::shared_ptr<const rlwe::Context>& context) const {
+Plan::Evaluation LinearTransform::bound(const rlwe::ContextPointer& context) const {
   return [prepared = std::make_shared<PreparedLinearTransform>(context, *this)](
              const ckks::Evaluator& evaluator, auto inputs) {
     static_cast<void>((*prepared)(evaluator, *inputs[0]));

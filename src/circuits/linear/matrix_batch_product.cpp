@@ -111,7 +111,7 @@ std::vector<Plan::Input> MatrixBatchProduct::inputs() const {
   return {factor, factor};
 }
 
-Plan::Evaluation MatrixBatchProduct::bound(const std::shared_ptr<const rlwe::Context>& context) const {
+Plan::Evaluation MatrixBatchProduct::bound(const rlwe::ContextPointer& context) const {
   return [prepared = std::make_shared<PreparedMatrixBatchProduct>(context, *this)](
              const ckks::Evaluator& evaluator, auto inputs) {
     static_cast<void>((*prepared)(evaluator, *inputs[0], *inputs[1]));
@@ -128,7 +128,7 @@ ExpectedError MatrixBatchProduct::error_from(double input_error) const {
   return {.mean = error, .worst = error};
 }
 
-PreparedMatrixBatchProduct::PreparedMatrixBatchProduct(const std::shared_ptr<const rlwe::Context>& context,
+PreparedMatrixBatchProduct::PreparedMatrixBatchProduct(const rlwe::ContextPointer& context,
                                                        const MatrixBatchProduct& plan)
     : context_(context),
       plan_((plan.require_parameters(*context, "products of matrices"), plan)),

@@ -102,7 +102,7 @@ std::optional<rlwe::GadgetPrimes> MatrixProduct::gadget_of(const rlwe::KeyRole& 
 
 std::vector<Plan::Input> MatrixProduct::inputs() const { return {{.slots = slots()}, {.slots = slots()}}; }
 
-Plan::Evaluation MatrixProduct::bound(const std::shared_ptr<const rlwe::Context>& context) const {
+Plan::Evaluation MatrixProduct::bound(const rlwe::ContextPointer& context) const {
   return [prepared = std::make_shared<PreparedMatrixProduct>(context, *this)](
              const ckks::Evaluator& evaluator, auto inputs) {
     static_cast<void>((*prepared)(evaluator, *inputs[0], *inputs[1]));
@@ -140,8 +140,7 @@ std::vector<Complex> MatrixProduct::evaluate_clear(std::span<const Complex> left
   return result;
 }
 
-PreparedMatrixProduct::PreparedMatrixProduct(std::shared_ptr<const rlwe::Context> context,
-                                             const MatrixProduct& plan)
+PreparedMatrixProduct::PreparedMatrixProduct(rlwe::ContextPointer context, const MatrixProduct& plan)
     : context_(std::move(context)), plan_(plan) {
   plan_.require_parameters(*context_, "matrix product");
   for (const LinearTransform& each : plan_.sigma_) sigma_.emplace_back(context_, each);

@@ -99,7 +99,7 @@ std::vector<Plan::Input> MatrixVectorProduct::inputs() const {
   return {{.slots = slots_, .batch = {diagonals_}}, {.slots = vector_slots_}};
 }
 
-Plan::Evaluation MatrixVectorProduct::bound(const std::shared_ptr<const rlwe::Context>& context) const {
+Plan::Evaluation MatrixVectorProduct::bound(const rlwe::ContextPointer& context) const {
   return [prepared = std::make_shared<PreparedMatrixVectorProduct>(context, *this)](
              const ckks::Evaluator& evaluator, auto inputs) {
     static_cast<void>((*prepared)(evaluator, *inputs[0], *inputs[1]));
@@ -157,7 +157,7 @@ std::vector<Complex> MatrixVectorProduct::evaluate_clear(std::span<const Complex
   return result;
 }
 
-PreparedMatrixVectorProduct::PreparedMatrixVectorProduct(std::shared_ptr<const rlwe::Context> context,
+PreparedMatrixVectorProduct::PreparedMatrixVectorProduct(rlwe::ContextPointer context,
                                                          const MatrixVectorProduct& plan)
     : context_(std::move(context)), plan_(plan) {
   plan_.require_parameters(*context_, "matrix and vector");

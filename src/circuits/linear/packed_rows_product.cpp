@@ -113,7 +113,7 @@ std::vector<Plan::Input> PackedRowsProduct::inputs() const {
   return {{.slots = parameters().max_slots(), .batch = {input_ciphertexts()}}};
 }
 
-Plan::Evaluation PackedRowsProduct::bound(const std::shared_ptr<const rlwe::Context>& context) const {
+Plan::Evaluation PackedRowsProduct::bound(const rlwe::ContextPointer& context) const {
   return [prepared = std::make_shared<PreparedPackedRowsProduct>(context, *this)](
              const ckks::Evaluator& evaluator, auto inputs) {
     static_cast<void>((*prepared)(evaluator, *inputs[0]));
@@ -133,7 +133,7 @@ ExpectedError PackedRowsProduct::error_from(double input_error) const {
           .worst = error(product_.worst_norm_, product_.worst_weights_error_)};
 }
 
-PreparedPackedRowsProduct::PreparedPackedRowsProduct(const std::shared_ptr<const rlwe::Context>& context,
+PreparedPackedRowsProduct::PreparedPackedRowsProduct(const rlwe::ContextPointer& context,
                                                      const PackedRowsProduct& plan)
     : context_(context),
       plan_((plan.require_parameters(*context, "product with packed rows"), plan)),

@@ -134,7 +134,7 @@ std::vector<Plan::Input> PeriodicTransform::inputs() const {
   return {{.slots = parameters().max_slots(), .batch = {input_ciphertexts()}}};
 }
 
-Plan::Evaluation PeriodicTransform::bound(const std::shared_ptr<const rlwe::Context>& context) const {
+Plan::Evaluation PeriodicTransform::bound(const rlwe::ContextPointer& context) const {
   return [prepared = std::make_shared<PreparedPeriodicTransform>(context, *this)](
              const ckks::Evaluator& evaluator, auto inputs) {
     static_cast<void>((*prepared)(evaluator, *inputs[0]));
@@ -158,7 +158,7 @@ ExpectedError PeriodicTransform::error_from(double input_error) const {
           .worst = std::sqrt(worst * turned + own)};
 }
 
-PreparedPeriodicTransform::PreparedPeriodicTransform(const std::shared_ptr<const rlwe::Context>& context,
+PreparedPeriodicTransform::PreparedPeriodicTransform(const rlwe::ContextPointer& context,
                                                      const PeriodicTransform& plan)
     : context_(context),
       plan_((plan.require_parameters(*context, of_transform), plan)),

@@ -78,7 +78,7 @@ std::vector<Plan::Input> PlainMatrixProduct::inputs() const {
   return {{.slots = slots_, .batch = {columns_}}};
 }
 
-Plan::Evaluation PlainMatrixProduct::bound(const std::shared_ptr<const rlwe::Context>& context) const {
+Plan::Evaluation PlainMatrixProduct::bound(const rlwe::ContextPointer& context) const {
   return [prepared = std::make_shared<PreparedPlainMatrixProduct>(context, *this)](
              const ckks::Evaluator& evaluator, auto inputs) {
     static_cast<void>((*prepared)(evaluator, *inputs[0]));
@@ -93,7 +93,7 @@ ExpectedError PlainMatrixProduct::error_from(double input_error) const {
   return {.mean = error(norm_, weights_error_), .worst = error(worst_norm_, worst_weights_error_)};
 }
 
-PreparedPlainMatrixProduct::PreparedPlainMatrixProduct(const std::shared_ptr<const rlwe::Context>& context,
+PreparedPlainMatrixProduct::PreparedPlainMatrixProduct(const rlwe::ContextPointer& context,
                                                        const PlainMatrixProduct& plan)
     : plan_((plan.require_parameters(*context, "matrix product"), plan)),
       weights_(context, plan.rows(), plan.columns(), plan.integers()) {

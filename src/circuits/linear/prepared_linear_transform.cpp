@@ -28,8 +28,8 @@ std::size_t most_at_once(const rlwe::Context& context, const poly::RnsBase& base
 
 }  // namespace
 
-PreparedLinearTransform::PreparedLinearTransform(std::shared_ptr<const rlwe::Context> context,
-                                                 const LinearTransform& plan, const TransformShare& share)
+PreparedLinearTransform::PreparedLinearTransform(rlwe::ContextPointer context, const LinearTransform& plan,
+                                                 const TransformShare& share)
     : context_(std::move(context)), plan_(plan) {
   plan_.require_binding(*context_, "linear transform");
   gadget_ = context_->gadget(plan_.gadget_);

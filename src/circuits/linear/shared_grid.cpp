@@ -36,6 +36,7 @@ std::vector<Ciphertext> SharedTransformGrid::operator()(std::span<const ckks::Ev
                         " members share it; give that of each member");
   }
   for (std::size_t i = 0; i < count; ++i) {
+    if (evaluators[i] == nullptr) rlwe::throw_null_operand(i, "shared grid of transforms");
     rlwe::require_same_context(*contexts_[i], *evaluators[i]->context(), "shared grid of transforms");
   }
   for (const Ciphertext* vector : vectors) rlwe::require_filled(*vector, "shared grid of transforms");

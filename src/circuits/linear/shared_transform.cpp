@@ -34,6 +34,7 @@ void SharedLinearTransform::require_members(std::span<const ckks::Evaluator* con
                         " members share it; give that of each member");
   }
   for (std::size_t i = 0; i < evaluators.size(); ++i) {
+    if (evaluators[i] == nullptr) rlwe::throw_null_operand(i, "shared linear transform");
     rlwe::require_same_context(*contexts_[i], *evaluators[i]->context(), "shared linear transform");
   }
 }

@@ -172,7 +172,7 @@ void SlotCircuit::choose_ends() {
 
 std::vector<Plan::Input> SlotCircuit::inputs() const { return {{.slots = slots_}}; }
 
-Plan::Evaluation SlotCircuit::bound(const std::shared_ptr<const rlwe::Context>& context) const {
+Plan::Evaluation SlotCircuit::bound(const rlwe::ContextPointer& context) const {
   return [prepared = std::make_shared<PreparedSlotCircuit>(context, *this)](const ckks::Evaluator& evaluator,
                                                                             auto inputs) {
     static_cast<void>((*prepared)(evaluator, *inputs[0]));
@@ -239,8 +239,7 @@ std::vector<Complex> SlotCircuit::evaluate_clear(std::span<const Complex> values
   return result;
 }
 
-PreparedSlotCircuit::PreparedSlotCircuit(std::shared_ptr<const rlwe::Context> context,
-                                         const SlotCircuit& plan)
+PreparedSlotCircuit::PreparedSlotCircuit(rlwe::ContextPointer context, const SlotCircuit& plan)
     : context_(std::move(context)), plan_(plan) {
   plan_.require_parameters(*context_, "circuit of slots");
   if (plan_.kept_.empty()) return;
@@ -256,7 +255,7 @@ Ciphertext PreparedSlotCircuit::summed(const ckks::Evaluator& evaluator, const C
   // By gadget: those of the plan's keys are one, other keys may have several. x itself is a part of the
   // first.
   std::vector<std::shared_ptr<const rlwe::SwitchingKey>> keys;
-  std::map<std::shared_ptr<const rlwe::Gadget>, std::vector<rlwe::Turn>> turns;
+  std::map<rlwe::GadgetPointer, std::vector<rlwe::Turn>> turns;
   for (const std::size_t rotation : step) {
     const std::uint64_t element = context_->galois_element(static_cast<std::int64_t>(rotation));
     keys.push_back(evaluator.keys().find(rlwe::KeyRole::galois(element), x.meta.level));

@@ -130,7 +130,7 @@ std::vector<Plan::Input> TransformGrid::inputs() const {
   return std::vector<Input>(columns_, Input{.slots = slots_});
 }
 
-Plan::Evaluation TransformGrid::bound(const std::shared_ptr<const rlwe::Context>& context) const {
+Plan::Evaluation TransformGrid::bound(const rlwe::ContextPointer& context) const {
   return [prepared = std::make_shared<PreparedTransformGrid>(context, *this)](
              const ckks::Evaluator& evaluator, auto inputs) {
     static_cast<void>((*prepared)(evaluator, inputs));
@@ -173,8 +173,8 @@ TransformGrid TransformGrid::part(const TransformShare& share) const {
   return result;
 }
 
-PreparedTransformGrid::PreparedTransformGrid(std::shared_ptr<const rlwe::Context> context,
-                                             const TransformGrid& plan, const TransformShare& share)
+PreparedTransformGrid::PreparedTransformGrid(rlwe::ContextPointer context, const TransformGrid& plan,
+                                             const TransformShare& share)
     : context_(std::move(context)), plan_(plan.part(share)), rotations_(plan.rotations()) {
   plan_.require_binding(*context_, of_grid);
   for (const TransformGrid::Block& block : plan_.blocks_) blocks_.emplace_back(context_, block.transform);
@@ -224,6 +224,7 @@ std::vector<Ciphertext> PreparedTransformGrid::operator()(const ckks::Evaluator&
     throw MismatchError("grid of transforms: it takes " + std::to_string(plan_.columns_) + " vectors, not " +
                         std::to_string(vectors.size()));
   }
+  rlwe::require_each(vectors, of_grid);
   const PreparedLinearTransform::RotationKeys keys =
       blocks_.front().keys_among(evaluator.keys(), rotations_, plan_.rotations());
   const poly::Backend& backend = context_->backend();

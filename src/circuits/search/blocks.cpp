@@ -5,8 +5,7 @@
 
 namespace hemera::circuits::search {
 
-Blocks::Blocks(std::shared_ptr<const rlwe::Context> context, std::size_t rows, std::size_t columns,
-               std::size_t bytes)
+Blocks::Blocks(rlwe::ContextPointer context, std::size_t rows, std::size_t columns, std::size_t bytes)
     : context_(std::move(context)), rows_(rows), columns_(columns), bytes_(bytes) {}
 
 std::size_t Blocks::memory_bytes() const {

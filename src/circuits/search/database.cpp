@@ -24,7 +24,7 @@ std::size_t row_bytes(std::size_t dims) { return (dims + 15) / 16 * 16; }
 
 }  // namespace
 
-Database::Database(std::shared_ptr<const rlwe::Context> context, std::size_t dims)
+Database::Database(rlwe::ContextPointer context, std::size_t dims)
     : context_(std::move(context)),
       expansion_(context_, dims),
       blocks_(context_, 1, dims, row_bytes(dims) * context_->degree()) {}

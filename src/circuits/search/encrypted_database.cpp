@@ -28,7 +28,7 @@ poly::BasicPolyView<Byte> every_second(const poly::BasicPolyView<Byte>& view, st
 
 }  // namespace
 
-EncryptedDatabase::EncryptedDatabase(std::shared_ptr<const rlwe::Context> context, std::size_t dims)
+EncryptedDatabase::EncryptedDatabase(rlwe::ContextPointer context, std::size_t dims)
     : context_(std::move(context)), expansion_(context_, dims), blocks_(context_, 2, dims) {}
 
 void EncryptedDatabase::require_residues(std::span<const std::uint64_t> residues,

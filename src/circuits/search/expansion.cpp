@@ -57,7 +57,7 @@ std::vector<std::size_t> counts(std::span<const KeyedQuery> queries) {
   return of_each;
 }
 
-Expansion::Expansion(std::shared_ptr<const rlwe::Context> context, std::size_t dims)
+Expansion::Expansion(rlwe::ContextPointer context, std::size_t dims)
     : context_(std::move(context)), layout_(context_->degree(), dims) {
   const poly::RnsBase& base = context_->base(context_->top_level());
   for (std::size_t power = layout_.stride; power < layout_.degree; power *= 2) {

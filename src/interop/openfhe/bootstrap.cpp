@@ -33,7 +33,7 @@ Ciphertext relinearized(const ckks::Evaluator& evaluator, const Ciphertext& in) 
 
 }  // namespace
 
-Bootstrapper::Bootstrapper(std::shared_ptr<const rlwe::Context> context, const CryptoContext& client,
+Bootstrapper::Bootstrapper(rlwe::ContextPointer context, const CryptoContext& client,
                            const BootstrapSettings& settings, std::uint32_t correction_factor,
                            GiantSteps giant_steps)
     : context_(std::move(context)),
@@ -78,7 +78,7 @@ const circuits::Cost& Bootstrapper::cost() const {
   std::call_once(counted_->once, [&] {
     circuits::Rehearsal rehearsal{
         .bind =
-            [&](const std::shared_ptr<const rlwe::Context>& context) {
+            [&](const rlwe::ContextPointer& context) {
               const auto bound = std::make_shared<const Bootstrapper>(context, client_, settings_,
                                                                       correction_factor_, giant_steps_);
               return [bound](const ckks::Evaluator& evaluator, auto inputs) {
@@ -148,7 +148,7 @@ Ciphertext Bootstrapper::twice(const ckks::Evaluator& evaluator, const Ciphertex
   Ciphertext second = (*this)(evaluator, error);
   rescale_all(evaluator, second);
   Ciphertext result = evaluator.subtract(first, second);
-  evaluator.multiply_scalar_inplace(result, {.value = std::ldexp(1.0, -precision)});
+  evaluator.multiply_scalar_inplace(result, std::ldexp(1.0, -precision));
   rlwe::copy_declarations(result.meta, in.meta);
   return result;
 }

@@ -22,8 +22,8 @@ class Bootstrapper {
  public:
   /// ParameterError where the context has not the levels that its settings need, or settings are out of
   /// range.
-  Bootstrapper(std::shared_ptr<const rlwe::Context> context, const CryptoContext& client,
-               const BootstrapSettings& settings, std::uint32_t correction_factor, GiantSteps giant_steps);
+  Bootstrapper(rlwe::ContextPointer context, const CryptoContext& client, const BootstrapSettings& settings,
+               std::uint32_t correction_factor, GiantSteps giant_steps);
 
   /// The keys that it takes, as EvalBootstrapKeyGen makes them: all over the whole modulus, but for that to
   /// the sparse secret.
@@ -52,7 +52,7 @@ class Bootstrapper {
   void choose_keys(const circuits::BootstrapStages& stages);
   void turn_last(const ckks::Evaluator& evaluator, rlwe::Ciphertext& x) const;
 
-  std::shared_ptr<const rlwe::Context> context_;
+  rlwe::ContextPointer context_;
   CryptoContext client_;
   BootstrapSettings settings_;
   std::uint32_t correction_factor_;

@@ -118,8 +118,8 @@ CiphertextView view_of(const CiphertextObject& object) {
   return view;
 }
 
-rlwe::Ciphertext to_ciphertext(const std::shared_ptr<const rlwe::Context>& context,
-                               std::span<const CiphertextView> views, rlwe::BatchShape shape) {
+rlwe::Ciphertext to_ciphertext(const rlwe::ContextPointer& context, std::span<const CiphertextView> views,
+                               rlwe::BatchShape shape) {
   const CiphertextView& first = views.front();
   if (first.components.size() < 2) {
     refuse_ciphertext("it has " + std::to_string(first.components.size()) + " components, not 2 or more");

@@ -16,8 +16,8 @@ CiphertextView view_of(const CiphertextObject& object);
 
 /// A batch of this shape of ciphertexts that agree in everything but their residues (MismatchError).
 /// FormatError for metadata that no ciphertext has.
-rlwe::Ciphertext to_ciphertext(const std::shared_ptr<const rlwe::Context>& context,
-                               std::span<const CiphertextView> views, rlwe::BatchShape shape);
+rlwe::Ciphertext to_ciphertext(const rlwe::ContextPointer& context, std::span<const CiphertextView> views,
+                               rlwe::BatchShape shape);
 
 Metadata metadata_of(const rlwe::Ciphertext& ciphertext);
 

@@ -37,9 +37,8 @@ poly::Poly restricted(const rlwe::Context& context, const poly::Poly& key, const
 }
 
 // The gadget of a key over these primes.
-std::shared_ptr<const rlwe::Gadget> gadget_of(const rlwe::Context& context,
-                                              const CryptoParameters& parameters,
-                                              const std::vector<std::uint64_t>& primes) {
+rlwe::GadgetPointer gadget_of(const rlwe::Context& context, const CryptoParameters& parameters,
+                              const std::vector<std::uint64_t>& primes) {
   const std::vector<std::uint64_t> own = context.chain().all().values();
   rlwe::GadgetPrimes gadget;
   for (const std::uint64_t prime : primes) {
@@ -79,8 +78,7 @@ std::optional<SwitchingKeyView> without_added_prime(const rlwe::Context& context
 
 }  // namespace
 
-rlwe::PublicKey to_public_key(const std::shared_ptr<const rlwe::Context>& context,
-                              const PublicKeyObject& object) {
+rlwe::PublicKey to_public_key(const rlwe::ContextPointer& context, const PublicKeyObject& object) {
   if (object.polynomials.size() != 2) {
     refuse_key("a public key has " + std::to_string(object.polynomials.size()) + " polynomials, not 2");
   }
@@ -95,8 +93,7 @@ rlwe::PublicKey to_public_key(const std::shared_ptr<const rlwe::Context>& contex
   return {context, std::move(poly), {}};
 }
 
-rlwe::SecretKey to_secret_key(const std::shared_ptr<const rlwe::Context>& context,
-                              const PrivateKeyObject& object) {
+rlwe::SecretKey to_secret_key(const rlwe::ContextPointer& context, const PrivateKeyObject& object) {
   using runtime::Secrecy;
   const rlwe::Context& ctx = *context;
   const PolynomialView polynomial = view_of(object.polynomial);
@@ -143,8 +140,8 @@ rlwe::SecretKey to_secret_key(const std::shared_ptr<const rlwe::Context>& contex
   return key;
 }
 
-rlwe::SwitchingKey to_switching_key(const std::shared_ptr<const rlwe::Context>& context,
-                                    const CryptoParameters& parameters, const SwitchingKeyView& given) {
+rlwe::SwitchingKey to_switching_key(const rlwe::ContextPointer& context, const CryptoParameters& parameters,
+                                    const SwitchingKeyView& given) {
   if (given.a.empty() || given.a.size() != given.b.size()) {
     refuse_key("a switching key has " + std::to_string(given.a.size()) + " and " +
                std::to_string(given.b.size()) + " polynomials, which are no two halves");

@@ -12,13 +12,11 @@
 
 namespace hemera::interop::openfhe {
 
-rlwe::PublicKey to_public_key(const std::shared_ptr<const rlwe::Context>& context,
-                              const PublicKeyObject& object);
-rlwe::SecretKey to_secret_key(const std::shared_ptr<const rlwe::Context>& context,
-                              const PrivateKeyObject& object);
+rlwe::PublicKey to_public_key(const rlwe::ContextPointer& context, const PublicKeyObject& object);
+rlwe::SecretKey to_secret_key(const rlwe::ContextPointer& context, const PrivateKeyObject& object);
 /// Of a context with these parameters.
-rlwe::SwitchingKey to_switching_key(const std::shared_ptr<const rlwe::Context>& context,
-                                    const CryptoParameters& parameters, const SwitchingKeyView& key);
+rlwe::SwitchingKey to_switching_key(const rlwe::ContextPointer& context, const CryptoParameters& parameters,
+                                    const SwitchingKeyView& key);
 SwitchingKeyView view_of(const EvaluationKeyObject& object);
 
 /// What the key under this automorphism index does: even ones are those to and from the sparse secret that

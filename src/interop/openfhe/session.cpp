@@ -77,7 +77,7 @@ Session::Session(const Source& source, ContextMaker make_context) : make_context
   open(open_source(source));
 }
 
-Session::Session(const Source& source, std::shared_ptr<const rlwe::Context> context)
+Session::Session(const Source& source, rlwe::ContextPointer context)
     : Session(source, [context = std::move(context)](const rlwe::Parameters& parameters) {
         if (parameters == context->parameters()) return context;
         throw MismatchError(
@@ -125,7 +125,7 @@ KeyPrimes Session::with_primes_of(const KeyPrimes& told) const {
   return wanted;
 }
 
-rlwe::EvaluationKeys Session::keys_in(const std::shared_ptr<const rlwe::Context>& context) const {
+rlwe::EvaluationKeys Session::keys_in(const rlwe::ContextPointer& context) const {
   if (context == context_) return keys_;
   rlwe::EvaluationKeys moved{.context = context, .public_key = nullptr, .switching = {}};
   const CryptoObject header{client_->context, ""};
@@ -174,7 +174,7 @@ const rlwe::EvaluationKeys& Session::load_keys(const KeySources& sources) {
   primes = with_primes_of(primes);
   const rlwe::Parameters parameters = parameters_of(*client_->context, primes);
   const bool stays = parameters == context_->parameters();
-  const std::shared_ptr<const rlwe::Context> context = stays ? context_ : make_context_(parameters);
+  const rlwe::ContextPointer context = stays ? context_ : make_context_(parameters);
   rlwe::EvaluationKeys all = keys_in(context);
   if (public_key != nullptr) {
     all.public_key = std::make_shared<const rlwe::PublicKey>(to_public_key(context, *public_key));
@@ -374,7 +374,7 @@ rlwe::Ciphertext Session::import_ciphertext(const CiphertextView& view) const {
 
 namespace {
 
-rlwe::SwitchingKey take_key(const std::shared_ptr<const rlwe::Context>& context, const Client& client,
+rlwe::SwitchingKey take_key(const rlwe::ContextPointer& context, const Client& client,
                             const SwitchingKeyView& key) {
   for (const PolynomialView& half : key.a) require_reduced(half);
   for (const PolynomialView& half : key.b) require_reduced(half);

@@ -115,7 +115,7 @@ rlwe::PublicKey Keys::load_public_key(std::span<const std::byte> file) const {
   return key;
 }
 
-std::shared_ptr<const rlwe::Gadget> Keys::gadget() const { return context_->gadget(context_->top_level()); }
+rlwe::GadgetPointer Keys::gadget() const { return context_->gadget(context_->top_level()); }
 
 void Keys::require_length(std::uint64_t length, const char* what) const {
   if (length <= client_.parameters.degree) return;

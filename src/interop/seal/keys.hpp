@@ -17,8 +17,7 @@ namespace hemera::interop::seal {
 
 class Keys {
  public:
-  Keys(const Client& client, std::shared_ptr<const rlwe::Context> context)
-      : client_(client), context_(std::move(context)) {}
+  Keys(const Client& client, rlwe::ContextPointer context) : client_(client), context_(std::move(context)) {}
 
   [[nodiscard]] rlwe::SecretKey load_secret_key(std::span<const std::byte> file) const;
   [[nodiscard]] rlwe::PublicKey load_public_key(std::span<const std::byte> file) const;
@@ -53,7 +52,7 @@ class Keys {
   [[nodiscard]] CiphertextFields pair_fields() const;
   void read_pair(Reader& in, const poly::PolyView& out, const char* what) const;
   void write_pair(Writer& out, const poly::ConstPolyView& in) const;
-  [[nodiscard]] std::shared_ptr<const rlwe::Gadget> gadget() const;
+  [[nodiscard]] rlwe::GadgetPointer gadget() const;
   /// FormatError for more places than there are Galois elements.
   void require_length(std::uint64_t length, const char* what) const;
   /// Gives the keys of a file one after the other to `take`, with their places; FormatError for a place
@@ -77,7 +76,7 @@ class Keys {
   [[nodiscard]] std::uint64_t inverse(std::uint64_t element) const;
 
   const Client& client_;
-  std::shared_ptr<const rlwe::Context> context_;
+  rlwe::ContextPointer context_;
 };
 
 }  // namespace hemera::interop::seal

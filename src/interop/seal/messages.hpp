@@ -15,7 +15,7 @@ namespace hemera::interop::seal {
 
 class Messages {
  public:
-  Messages(const Client& client, std::shared_ptr<const rlwe::Context> context)
+  Messages(const Client& client, rlwe::ContextPointer context)
       : client_(client), context_(std::move(context)) {}
 
   /// As many as the shape has, one at least; each goes straight to its place.
@@ -53,7 +53,7 @@ class Messages {
                      const std::function<void(const poly::ConstPolyView&)>& use) const;
 
   const Client& client_;
-  std::shared_ptr<const rlwe::Context> context_;
+  rlwe::ContextPointer context_;
 };
 
 }  // namespace hemera::interop::seal

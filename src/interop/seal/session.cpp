@@ -20,7 +20,7 @@ Session::Session(const Source& parms, runtime::Device device, const Options& opt
     : Session(parms, rlwe::Context::make(load_parameters(parms, options), device, std::move(context_options)),
               options) {}
 
-Session::Session(const Source& parms, std::shared_ptr<const rlwe::Context> context, const Options& options)
+Session::Session(const Source& parms, rlwe::ContextPointer context, const Options& options)
     : context_(std::move(context)), client_(std::make_unique<const Client>(read_parameters(parms), options)) {
   rlwe::require_filled(context_, "Session");
   if (to_hemera(client_->parameters, options) != context_->parameters()) {

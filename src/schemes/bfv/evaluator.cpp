@@ -17,7 +17,7 @@ struct Evaluator::Plans {
   std::vector<std::unique_ptr<const Multiplier>> multipliers;  // [level]
 };
 
-Evaluator::Evaluator(std::shared_ptr<const Context> context, rlwe::EvaluationKeys keys,
+Evaluator::Evaluator(rlwe::ContextPointer context, rlwe::EvaluationKeys keys,
                      rlwe::Relinearization relinearization, Refresh refresh)
     : integer::Evaluator(integer::rules_of(rlwe::Scheme::bfv), std::move(context), std::move(keys),
                          relinearization, std::move(refresh)) {

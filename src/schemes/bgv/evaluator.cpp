@@ -14,7 +14,7 @@ namespace hemera::bgv {
 using rlwe::Ciphertext;
 using rlwe::Context;
 
-Evaluator::Evaluator(std::shared_ptr<const Context> context, rlwe::EvaluationKeys keys,
+Evaluator::Evaluator(rlwe::ContextPointer context, rlwe::EvaluationKeys keys,
                      rlwe::Relinearization relinearization, Refresh refresh)
     : integer::Evaluator(integer::rules_of(rlwe::Scheme::bgv), std::move(context), std::move(keys),
                          relinearization, std::move(refresh)) {

@@ -67,7 +67,7 @@ void download(const rlwe::Context& context, std::span<double> numbers, std::span
 
 std::size_t period_entries(std::size_t slots) { return std::max(poly::min_entries, 2 * slots); }
 
-Encoder::Encoder(std::shared_ptr<const rlwe::Context> context) : context_(std::move(context)) {
+Encoder::Encoder(rlwe::ContextPointer context) : context_(std::move(context)) {
   rlwe::require_filled(context_, "Encoder");
   if (context_->scheme() != rlwe::Scheme::ckks) {
     throw MismatchError("a CKKS encoder needs a CKKS context, not " + rlwe::name(context_->scheme()));
@@ -100,6 +100,20 @@ rlwe::Metadata Encoder::metadata(std::size_t values, const rlwe::BatchShape& bat
   const double declared = context.parameters().literal().largest;
   if (declared != 0) meta.largest = declared;
   return meta;
+}
+
+rlwe::Plaintext Encoder::encode(std::span<const double> values, const rlwe::BatchShape& batch,
+                                std::optional<std::size_t> level, std::optional<double> scale,
+                                std::optional<double> largest) const {
+  const std::size_t rows = rlwe::batch_count(batch);
+  const std::size_t count = rows == 0 ? 0 : values.size() / rows;
+  if (count == 0 || count * rows != values.size()) {
+    throw ParameterError("encode: " + std::to_string(values.size()) +
+                         " values do not fill a batch of shape " + rlwe::to_text(batch) +
+                         "; give equally many, at least one, for each element");
+  }
+  return encode(HostRows<const double>{.doubles = values, .count = count}, std::bit_ceil(count), batch, level,
+                scale, largest);
 }
 
 rlwe::Plaintext Encoder::encode(std::span<const Complex> values, const rlwe::BatchShape& batch,
@@ -267,6 +281,13 @@ std::vector<Complex> Encoder::decode(const rlwe::Plaintext& plaintext) const {
   Decoded decoded = decode_certain(plaintext);
   refuse(decoded.doubtful, plaintext.meta);
   return std::move(decoded.values);
+}
+
+std::vector<double> Encoder::decode_real(const rlwe::Plaintext& plaintext) const {
+  rlwe::require_filled(plaintext, "decode");
+  std::vector<double> values(rlwe::batch_count(plaintext.meta.batch) * plaintext.meta.slots);
+  decode(HostRows<double>{.doubles = values, .count = plaintext.meta.slots}, plaintext);
+  return values;
 }
 
 void Encoder::decode(const HostRows<double>& values, const rlwe::Plaintext& plaintext) const {

@@ -28,6 +28,11 @@ rlwe::Ciphertext encrypt(const rlwe::Plaintext& plaintext, const rlwe::SecretKey
   return encrypt_with(plaintext, key);
 }
 
+rlwe::Ciphertext encrypt(const rlwe::Plaintext& plaintext, const rlwe::EvaluationKeys& keys) {
+  rlwe::require_filled(keys, "encrypt");
+  return encrypt(plaintext, *keys.public_key);
+}
+
 rlwe::Plaintext decrypt(const rlwe::Ciphertext& ciphertext, const rlwe::SecretKey& key) {
   rlwe::require_filled(ciphertext, "decrypt");
   rlwe::require_filled(key, "decrypt");

@@ -11,6 +11,7 @@
 #include "hemera/rlwe/key_switching.hpp"
 #include "hemera/runtime/error.hpp"
 #include "hemera/runtime/interruption.hpp"
+#include "hemera/runtime/warning.hpp"
 #include "hemera/schemes/ckks.hpp"
 #include "rlwe/requirements.hpp"
 #include "rlwe/restriction.hpp"
@@ -51,14 +52,14 @@ void require_room(const rlwe::Context& context, double scale, std::size_t level,
 }
 
 // A plaintext with this value in every slot.
-Plaintext constant(const std::shared_ptr<const rlwe::Context>& context, std::complex<double> value,
-                   std::size_t level, double scale) {
+Plaintext constant(const rlwe::ContextPointer& context, std::complex<double> value, std::size_t level,
+                   double scale) {
   Plaintext plain = Encoder(context).encode(std::span(&value, 1), {}, level, scale, std::abs(value));
   plain.meta.is_complex = value.imag() != 0;
   return plain;
 }
 
-bool is_real(const Scalar& scalar) { return scalar.value.imag() == 0; }
+bool is_real(const Scalar& scalar) { return scalar.value().imag() == 0; }
 
 bool is_plain_integer(double value) {
   return std::abs(value) <= max_plain_integer && value == std::trunc(value);
@@ -67,8 +68,8 @@ bool is_plain_integer(double value) {
 // Whether a product takes no scale: by an integer a, and by a + bi where X^(N/2) is i in every slot, so that
 // a + b X^(N/2) is the number (of powers of 3 as Galois elements, half are 3 modulo 4: -i in those slots).
 bool multiplies_exactly(const rlwe::Context& context, const Scalar& b) {
-  return !context.scales().policy().integers_cost_a_degree && is_plain_integer(b.value.real()) &&
-         is_plain_integer(b.value.imag()) &&
+  return !context.scales().policy().integers_cost_a_degree && is_plain_integer(b.value().real()) &&
+         is_plain_integer(b.value().imag()) &&
          (is_real(b) || context.parameters().literal().galois_generator == 5);
 }
 
@@ -82,7 +83,7 @@ void multiply_complex(Ciphertext& a, const Plaintext& factor) {
 }
 
 void require_finite(const Scalar& scalar, const char* operation) {
-  if (!std::isfinite(scalar.value.real()) || !std::isfinite(scalar.value.imag())) {
+  if (!std::isfinite(scalar.value().real()) || !std::isfinite(scalar.value().imag())) {
     throw ParameterError(std::string(operation) + ": the scalar must be finite");
   }
 }
@@ -91,7 +92,7 @@ void require_finite(const Scalar& scalar, const char* operation) {
 void require_fits(const rlwe::Context& context, const Scalar& scalar, double scale, std::size_t level,
                   const char* operation) {
   const double most = std::exp2(context.base(level).log2() - 1 - std::log2(scale));
-  const double size = std::abs(scalar.value);
+  const double size = std::abs(scalar.value());
   if (size <= most) return;
   char text[160];
   std::snprintf(text, sizeof(text),
@@ -109,11 +110,11 @@ double unit_scale(const rlwe::Metadata& meta) {
 
 }  // namespace
 
-Evaluator::Evaluator(std::shared_ptr<const rlwe::Context> context, rlwe::EvaluationKeys keys,
+Evaluator::Evaluator(rlwe::ContextPointer context, rlwe::EvaluationKeys keys,
                      rlwe::Relinearization relinearization)
     : Evaluator(std::move(context), std::move(keys), relinearization, Refresh{}) {}
 
-Evaluator::Evaluator(std::shared_ptr<const rlwe::Context> context, rlwe::EvaluationKeys keys,
+Evaluator::Evaluator(rlwe::ContextPointer context, rlwe::EvaluationKeys keys,
                      rlwe::Relinearization relinearization, Refresh refresh)
     : rlwe::Evaluator(std::move(context), std::move(keys), relinearization), refresh_(std::move(refresh)) {
   rlwe::require_scheme(*this->context(), rlwe::Scheme::ckks, "Evaluator");
@@ -151,7 +152,15 @@ std::optional<Ciphertext> Evaluator::refreshed(const Ciphertext& a, std::size_t 
 void Evaluator::count_bootstrap(const Ciphertext& a, bool is_undeclared) const {
   const std::uint64_t count = rlwe::batch_count(a.meta.batch);
   bootstraps_.fetch_add(count, std::memory_order_relaxed);
-  if (is_undeclared) undeclared_bootstraps_.fetch_add(count, std::memory_order_relaxed);
+  if (!is_undeclared) return;
+  undeclared_bootstraps_.fetch_add(count, std::memory_order_relaxed);
+  // Plans bootstrap on the ledger, to count.
+  if (context()->backend().device().kind == runtime::Device::Kind::ledger || !has_warning_handler()) return;
+  warn(Warning::Kind::undeclared_range,
+       "bootstrap: values are taken to be from -1 to 1, and no bound is declared; results of larger values "
+       "are "
+       "wrong without an error. Declare a bound, that of Encoder::encode (largest), or give the bootstrap a "
+       "magnitude (PreparedBootstrap): bootstraps then scale by it");
 }
 
 Ciphertext Evaluator::rescale(const Ciphertext& a) const {
@@ -209,13 +218,17 @@ void Evaluator::combine_plain(Ciphertext& a, const Plaintext& b, bool subtract, 
   require(a, operation);
   rlwe::require_plaintext(*context(), b, operation);
   const rlwe::Context& ctx = *context();
-  const rlwe::ScaleWay way = ctx.scales().plain_sum(a.meta, b.meta);
+  const auto [way, factor] = ctx.scales().plain_sum(a.meta, b.meta);
   rlwe::BatchShape batch = rlwe::broadcast(a.meta.batch, b.meta.batch, operation);
   const std::size_t level = way.meta.level;
   const poly::RnsBase& base = ctx.base(level);
-  const bool whole = b.poly.base() == base;
-  const poly::Poly part = whole ? poly::Poly() : rlwe::restrict_to(ctx, b.poly, base);
-  const poly::ConstPolyView term = whole ? b.poly.view() : part.view();
+  const bool whole = b.poly.base() == base && factor == 1;
+  poly::Poly part = whole ? poly::Poly() : rlwe::restrict_to(ctx, b.poly, base);
+  if (factor != 1) {
+    ctx.backend().multiply_scalar(ctx.queue(), part.view(), std::as_const(part).view(),
+                                  residues(scaled_integer(factor, 1), base), base);
+  }
+  const poly::ConstPolyView term = whole ? b.poly.view() : std::as_const(part).view();
   Ciphertext storage;
   Ciphertext grown;
   const Ciphertext* source = &stepped(a, way.steps, storage);
@@ -281,16 +294,16 @@ void Evaluator::add_scalar_inplace(Ciphertext& a, const Scalar& b) const {
   const rlwe::Context& ctx = *context();
   require_fits(ctx, b, a.meta.scale, a.meta.level, "add_scalar");
   if (!is_real(b)) {
-    add_plain_inplace(a, constant(context(), b.value, a.meta.level, a.meta.scale));
+    add_plain_inplace(a, constant(context(), b.value(), a.meta.level, a.meta.scale));
     return;
   }
-  if (b.value.real() == 0) return;
+  if (b.value().real() == 0) return;
   const poly::RnsBase& base = ctx.base(a.meta.level);
   const runtime::Uninterrupted whole;
   const poly::PolyView c0 = a.poly.view().components(0, 1);
-  ctx.backend().add_scalar(ctx.queue(), c0, c0, scaled_residues(b.value.real(), a.meta.scale.exact(), base),
+  ctx.backend().add_scalar(ctx.queue(), c0, c0, scaled_residues(b.value().real(), a.meta.scale.exact(), base),
                            poly::Form::evaluation, base);
-  a.meta.largest += std::abs(b.value.real());
+  a.meta.largest += std::abs(b.value().real());
   a.meta.padding = rlwe::no_longer_zeros(a.meta);
   a.seed.reset();
 }
@@ -302,7 +315,7 @@ void Evaluator::multiply_scalar_inplace(Ciphertext& a, const Scalar& b) const {
     require_fits(*context(), b, unit_scale(a.meta), a.meta.level, "multiply_scalar");
     const runtime::Uninterrupted whole;
     multiply_exactly(a, b);
-    a.meta.largest = rlwe::largest_product(a.meta.largest, std::abs(b.value));
+    a.meta.largest = rlwe::largest_product(a.meta.largest, std::abs(b.value()));
     return;
   }
   const rlwe::ScalePolicy& scales = context()->scales();
@@ -346,19 +359,19 @@ const Plaintext& Evaluator::imaginary_unit(std::size_t level) const {
 
 // By integer parts: b a and, beside it, a turned by i.
 void Evaluator::multiply_exactly(Ciphertext& a, const Scalar& b) const {
-  const BigInteger real(static_cast<std::int64_t>(b.value.real()));
+  const BigInteger real(static_cast<std::int64_t>(b.value().real()));
   if (is_real(b)) return multiply_integer(a, real);
-  const BigInteger imaginary(static_cast<std::int64_t>(b.value.imag()));
+  const BigInteger imaginary(static_cast<std::int64_t>(b.value().imag()));
   const rlwe::Context& ctx = *context();
   const poly::RnsBase& base = ctx.base(a.meta.level);
   Ciphertext rest;
-  if (b.value.real() != 0) {
+  if (b.value().real() != 0) {
     rest = a.clone();
     multiply_integer(rest, real);
   }
   multiply_complex(a, imaginary_unit(a.meta.level));
-  if (b.value.imag() != 1) multiply_integer(a, imaginary);
-  if (b.value.real() != 0) {
+  if (b.value().imag() != 1) multiply_integer(a, imaginary);
+  if (b.value().real() != 0) {
     ctx.backend().add(ctx.queue(), a.poly.view(), std::as_const(a.poly).view(),
                       std::as_const(rest.poly).view(), base);
   }
@@ -375,12 +388,12 @@ void Evaluator::multiply_by_number(Ciphertext& a, const Scalar& b, double scale)
   const rlwe::Context& ctx = *context();
   const runtime::Uninterrupted whole;
   if (is_real(b)) {
-    multiply_integer(a, scaled_integer(b.value.real(), scale));
+    multiply_integer(a, scaled_integer(b.value().real(), scale));
   } else {
-    multiply_complex(a, constant(context(), b.value, a.meta.level, scale));
+    multiply_complex(a, constant(context(), b.value(), a.meta.level, scale));
   }
   a.meta = ctx.scales().number_product(std::move(a.meta), scale);
-  a.meta.largest = rlwe::largest_product(a.meta.largest, std::abs(b.value));
+  a.meta.largest = rlwe::largest_product(a.meta.largest, std::abs(b.value()));
 }
 
 std::size_t Evaluator::smallest_safe_level(const Ciphertext& a) const {

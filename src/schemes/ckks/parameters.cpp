@@ -173,6 +173,7 @@ bool checks_range(const rlwe::Parameters& parameters) {
 }
 
 rlwe::Parameters parameters_for(const CircuitRequest& request) {
+  rlwe::require_security_class(request.security);
   if (request.scale_bits < smallest_bits || request.scale_bits > largest_scale_bits) {
     throw ParameterError("scale_bits must be from " + std::to_string(smallest_bits) + " to " +
                          std::to_string(largest_scale_bits) + ", not " + std::to_string(request.scale_bits));
@@ -334,6 +335,7 @@ rlwe::Parameters parameters_from_drops(const DropRequest& request) {
   std::erase_if(others, [&](std::uint64_t prime) {
     return std::find(users.begin(), users.end(), prime) != users.end();
   });
+  rlwe::require_security_class(request.security);
   const double limit =
       request.security ? rlwe::max_log_modulus(request.degree, *request.security).value_or(0) : HUGE_VAL;
   const auto gadget = rlwe::choose_gadget(request.degree, users, limit, request.digits, every);

@@ -61,7 +61,7 @@ void require_in_range(const Context& context, std::span<const std::int64_t> valu
 
 }  // namespace
 
-Encoder::Encoder(std::shared_ptr<const Context> context) : context_(std::move(context)) {
+Encoder::Encoder(rlwe::ContextPointer context) : context_(std::move(context)) {
   rlwe::require_filled(context_, "IntegerEncoder");
   require_integers(*context_, "IntegerEncoder");
 }

@@ -61,6 +61,11 @@ Ciphertext encrypt(Scheme scheme, const Plaintext& plaintext, const rlwe::Secret
   return encrypt_with(scheme, plaintext, key);
 }
 
+Ciphertext encrypt(Scheme scheme, const Plaintext& plaintext, const rlwe::EvaluationKeys& keys) {
+  rlwe::require_filled(keys, "encrypt");
+  return encrypt(scheme, plaintext, *keys.public_key);
+}
+
 Plaintext decrypt(Scheme scheme, const Ciphertext& ciphertext, const rlwe::SecretKey& key) {
   rlwe::require_filled(key, "decrypt");
   const Context& context = *key.context;
@@ -101,6 +106,15 @@ double noise_budget(Scheme scheme, const Ciphertext& ciphertext, const rlwe::Sec
 double guaranteed_noise_budget(Scheme scheme, const Ciphertext& ciphertext) {
   require_ciphertext(scheme, ciphertext, "guaranteed_noise_budget");
   return std::max(0.0, budget_of(ciphertext, ciphertext.meta.noise_log2));
+}
+
+bool notice_spent_budget(Ciphertext& ciphertext) {
+  rlwe::Metadata& meta = ciphertext.meta;
+  if (meta.spent || meta.noise_log2 == rlwe::unknown_noise) return false;
+  const Scheme scheme = ciphertext.context->scheme();
+  if (!rlwe::traits(scheme).bounds_noise || guaranteed_noise_budget(scheme, ciphertext) > 0) return false;
+  meta.spent = true;
+  return true;
 }
 
 Plaintext decrypt_for_sharing(Scheme scheme, const Ciphertext& ciphertext, const rlwe::SecretKey& key,

@@ -10,6 +10,8 @@
 #include "hemera/rlwe/noise.hpp"
 #include "hemera/runtime/error.hpp"
 #include "hemera/runtime/interruption.hpp"
+#include "hemera/runtime/warning.hpp"
+#include "hemera/schemes/integer/encryption.hpp"
 #include "rlwe/requirements.hpp"
 #include "schemes/integer/plaintext.hpp"
 #include "schemes/integer/rules.hpp"
@@ -58,7 +60,7 @@ double switched_noise_log2(const Ciphertext& a, std::size_t to, double half_rang
 
 }  // namespace
 
-Evaluator::Evaluator(const Rules& rules, std::shared_ptr<const Context> context, rlwe::EvaluationKeys keys,
+Evaluator::Evaluator(const Rules& rules, rlwe::ContextPointer context, rlwe::EvaluationKeys keys,
                      rlwe::Relinearization relinearization, Refresh refresh)
     : rlwe::Evaluator(std::move(context), std::move(keys), relinearization),
       rules_(&rules),
@@ -111,6 +113,7 @@ void Evaluator::combine_plain(Ciphertext& a, const Plaintext& b, bool subtract, 
   if (a.meta.filled == 0) rlwe::count_all(a.meta);
   const double largest = std::log2(static_cast<double>(own.parameters().plain_modulus())) - 1;
   a.meta.noise_log2 = rlwe::add_log2(a.meta.noise_log2, placement.noise_log2(largest));
+  notice(a, operation);
 }
 
 void Evaluator::add_plain_inplace(Ciphertext& a, const Plaintext& b) const {
@@ -126,7 +129,8 @@ void Evaluator::add_scalar_inplace(Ciphertext& a, const Scalar& b) const {
   const Context& own = *context();
   const arith::Modulus& t = own.plain_base().modulus(0);
   const Placement placement = rules_->placement(own, a.meta);
-  const std::int64_t term = t.centered(t.multiply(t.reduce_signed(b.integer), placement.factor));
+  const std::int64_t term =
+      t.centered(t.multiply(t.reduce_signed(b.integer("add_scalar")), placement.factor));
   const poly::RnsBase& base = own.base(a.meta.level);
   std::vector<std::uint64_t> terms = residues(term, base);
   for (std::size_t i = 0; i < placement.scalars.size(); ++i) {
@@ -139,13 +143,14 @@ void Evaluator::add_scalar_inplace(Ciphertext& a, const Scalar& b) const {
   const double largest = std::log2(std::abs(static_cast<double>(term)));
   a.meta.noise_log2 = rlwe::add_log2(a.meta.noise_log2, placement.noise_log2(largest));
   if (term != 0) a.meta.padding = rlwe::no_longer_zeros(a.meta);
+  notice(a, "add_scalar");
 }
 
 void Evaluator::multiply_scalar_inplace(Ciphertext& a, const Scalar& b) const {
   require(a, "multiply_scalar");
   const Context& own = *context();
   const arith::Modulus& t = own.plain_base().modulus(0);
-  const std::int64_t factor = t.centered(t.reduce_signed(b.integer));
+  const std::int64_t factor = t.centered(t.reduce_signed(b.integer("multiply_scalar")));
   const double growth = std::log2(std::max(1.0, std::abs(static_cast<double>(factor))));
   if (growth > 0 && needs_refresh(a.meta.level, a.meta.noise_log2 + growth)) {
     if (auto fresh = refreshed(a)) a = std::move(*fresh);
@@ -156,6 +161,7 @@ void Evaluator::multiply_scalar_inplace(Ciphertext& a, const Scalar& b) const {
                                 residues(factor, base), base);
   a.meta.noise_log2 += growth;
   a.seed.reset();
+  notice(a, "multiply_scalar");
 }
 
 Ciphertext Evaluator::rescale(const Ciphertext& a) const {
@@ -169,6 +175,7 @@ Ciphertext Evaluator::rescale(const Ciphertext& a) const {
   Ciphertext result = rlwe::make_ciphertext(context(), std::move(meta), a.size());
   auto workspace = own.make_workspace();
   backend.divide_and_round(own.queue(), result.poly.view(), a.poly.view(), plan, Form::evaluation, workspace);
+  notice(result, "rescale");
   return result;
 }
 
@@ -180,6 +187,15 @@ void Evaluator::multiply_by_factor(Ciphertext& a, const rlwe::ScaleStep& step) c
   own.backend().multiply_scalar(own.queue(), a.poly.view(), std::as_const(a.poly).view(),
                                 residues(factor, base), base);
   a.meta.noise_log2 += std::log2(std::abs(static_cast<double>(factor)));
+}
+
+void Evaluator::notice(Ciphertext& result, const char* operation) const {
+  if (!has_warning_handler() || !notice_spent_budget(result)) return;
+  warn(Warning::Kind::spent_noise_budget,
+       std::string(operation) +
+           ": the guaranteed noise budget of the result is spent, so it may decrypt to wrong values; choose "
+           "parameters for a circuit of this depth, parameters_for({.depth, .terms}). noise_budget measures "
+           "the true budget with the secret key");
 }
 
 std::optional<std::size_t> Evaluator::product_level(const Metadata&, const Metadata&) const { return {}; }

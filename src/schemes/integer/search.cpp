@@ -119,6 +119,7 @@ double expected_switching_noise_log2(std::size_t degree, std::size_t primes, std
 rlwe::Parameters search_parameters(const Rules& rules, const CircuitRequest& request,
                                    const ChainSizes& sizes) {
   check_request(request);
+  rlwe::require_security_class(request.security);
   const std::size_t least_degree = std::max({poly::min_degree, request.degree, std::bit_ceil(request.slots)});
   std::string reason = "no degree was tried";
   for (std::size_t degree = least_degree; degree <= poly::max_degree; degree *= 2) {
@@ -136,8 +137,8 @@ rlwe::Parameters search_parameters(const Rules& rules, const CircuitRequest& req
                            std::to_string(degree) + ", where " + std::to_string(request.slots) +
                            " are asked for: it is no prime that is 1 modulo " +
                            std::to_string(2 * std::bit_ceil(request.slots)) +
-                           "; leave plain_modulus out and give plain_bits, or ask for slots=1 and encode "
-                           "coefficients");
+                           "; leave plain_modulus out and give plain_bits, or ask for a single slot and "
+                           "encode coefficients");
     }
     std::optional<int> limit;
     if (request.security) {

@@ -154,7 +154,7 @@ class Bootstrap : public Plan {
   void plan_iterations(std::size_t iterations);
   void fit_keys(std::size_t limit);
   [[nodiscard]] std::vector<Input> inputs() const override;
-  [[nodiscard]] Evaluation bound(const std::shared_ptr<const rlwe::Context>& context) const override;
+  [[nodiscard]] Evaluation bound(const rlwe::ContextPointer& context) const override;
   [[nodiscard]] std::optional<rlwe::GadgetPrimes> gadget_of(const rlwe::KeyRole& role,
                                                             std::size_t level) const override;
   /// The whole number, at least 1, that divides values up to a magnitude. Throws ParameterError unless the
@@ -215,7 +215,7 @@ class PreparedBootstrap {
   ///
   /// Throws MismatchError if the context has other parameters, ParameterError if the magnitude is not finite
   /// and positive, or given for exponentials, RangeError if a matrix would have to divide by more than 2^5.
-  PreparedBootstrap(std::shared_ptr<const rlwe::Context> context, const Bootstrap& plan,
+  PreparedBootstrap(rlwe::ContextPointer context, const Bootstrap& plan,
                     std::optional<double> magnitude = std::nullopt)
       : PreparedBootstrap(std::move(context), plan, magnitude, true) {}
 
@@ -246,8 +246,8 @@ class PreparedBootstrap {
   friend class SharedBootstrap;
 
   /// `has_matrices`: whether the engine has those of values up to 1.
-  PreparedBootstrap(std::shared_ptr<const rlwe::Context> context, const Bootstrap& plan,
-                    std::optional<double> magnitude, bool has_matrices);
+  PreparedBootstrap(rlwe::ContextPointer context, const Bootstrap& plan, std::optional<double> magnitude,
+                    bool has_matrices);
 
   /// What the engine does, with its own matrices (null) or others in the place of SlotToCoeff's.
   using Engine =
@@ -278,7 +278,7 @@ class PreparedBootstrap {
   [[nodiscard]] rlwe::Ciphertext by(const ckks::Evaluator& evaluator, const rlwe::Ciphertext& in,
                                     const Engine& engine) const;
 
-  std::shared_ptr<const rlwe::Context> context_;
+  rlwe::ContextPointer context_;
   Bootstrap plan_;
   std::shared_ptr<const BootstrapEngine> engine_;
   std::optional<double> magnitude_;

@@ -129,7 +129,7 @@ class IntegerBootstrap {
 class PreparedIntegerBootstrap {
  public:
   /// Throws MismatchError if the context has other parameters.
-  PreparedIntegerBootstrap(std::shared_ptr<const rlwe::Context> context, const IntegerBootstrap& plan);
+  PreparedIntegerBootstrap(rlwe::ContextPointer context, const IntegerBootstrap& plan);
 
   [[nodiscard]] const IntegerBootstrap& plan() const { return plan_; }
   /// The same integers at the user's highest level, with the noise bound of the plan. Each element of a batch
@@ -160,7 +160,7 @@ class PreparedIntegerBootstrap {
   /// x without the coefficients that are not bootstrapped: they are noise alone.
   [[nodiscard]] rlwe::Ciphertext projected(const ckks::Evaluator& circuit, rlwe::Ciphertext x) const;
 
-  std::shared_ptr<const rlwe::Context> context_;
+  rlwe::ContextPointer context_;
   IntegerBootstrap plan_;
   PreparedBootstrap circuit_;
   std::vector<std::shared_ptr<const poly::Division>> divisions_;  // [level]: to level 0; none from there

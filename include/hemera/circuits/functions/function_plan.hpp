@@ -113,7 +113,7 @@ class FunctionPlan : public Plan {
   void require_last_product(const char* option) const;
   void leave_rescale();
   [[nodiscard]] std::vector<Input> inputs() const override;
-  [[nodiscard]] Evaluation bound(const std::shared_ptr<const rlwe::Context>& context) const override;
+  [[nodiscard]] Evaluation bound(const rlwe::ContextPointer& context) const override;
   [[nodiscard]] std::optional<rlwe::GadgetPrimes> gadget_of(const rlwe::KeyRole& role,
                                                             std::size_t level) const override;
   /// Each rescale adds the rounding of its two components, which the derivative carries to the result. The
@@ -136,7 +136,7 @@ class FunctionPlan : public Plan {
 class PreparedFunction {
  public:
   /// Throws MismatchError for a context of other parameters.
-  PreparedFunction(std::shared_ptr<const rlwe::Context> context, const FunctionPlan& plan);
+  PreparedFunction(rlwe::ContextPointer context, const FunctionPlan& plan);
   PreparedFunction(PreparedFunction&&) = default;
   PreparedFunction& operator=(PreparedFunction&&) = default;
   PreparedFunction(const PreparedFunction&) = delete;
@@ -171,7 +171,7 @@ class PreparedFunction {
   void check(const ckks::Evaluator& evaluator, std::size_t inputs) const;
   void require_joining() const;
 
-  std::shared_ptr<const rlwe::Context> context_;
+  rlwe::ContextPointer context_;
   FunctionPlan plan_;
   std::map<std::size_t, double> multiples_;  // by step that lowers a value: its factor before the division
   // By step: of its terms, residues where all are real numbers, else plaintexts; and constants that are not

@@ -119,7 +119,7 @@ class LinearTransform : public Plan {
   /// The rotations of baby steps and giant steps of these groups, ascending.
   [[nodiscard]] std::vector<std::size_t> turns_of(const std::map<std::size_t, Group>& groups) const;
   [[nodiscard]] std::vector<Input> inputs() const override;
-  [[nodiscard]] Evaluation bound(const std::shared_ptr<const rlwe::Context>& context) const override;
+  [[nodiscard]] Evaluation bound(const rlwe::ContextPointer& context) const override;
   [[nodiscard]] std::optional<rlwe::GadgetPrimes> gadget_of(const rlwe::KeyRole& role,
                                                             std::size_t level) const override;
   /// Of products of vectors with values of magnitude 1: rounding of the inputs, of the encoded diagonals and
@@ -159,7 +159,7 @@ struct TransformShare {
 class PreparedLinearTransform {
  public:
   /// Throws MismatchError for a context of other parameters.
-  PreparedLinearTransform(std::shared_ptr<const rlwe::Context> context, const LinearTransform& plan)
+  PreparedLinearTransform(rlwe::ContextPointer context, const LinearTransform& plan)
       : PreparedLinearTransform(std::move(context), plan, {}) {}
   PreparedLinearTransform(PreparedLinearTransform&&) = default;
   PreparedLinearTransform& operator=(PreparedLinearTransform&&) = default;
@@ -181,12 +181,12 @@ class PreparedLinearTransform {
   friend class SharedLinearTransform;
 
   /// With the plaintexts of a share alone.
-  PreparedLinearTransform(std::shared_ptr<const rlwe::Context> context, const LinearTransform& plan,
+  PreparedLinearTransform(rlwe::ContextPointer context, const LinearTransform& plan,
                           const TransformShare& share);
 
   /// One key for each rotation, of one gadget.
   struct RotationKeys {
-    std::shared_ptr<const rlwe::Gadget> gadget;
+    rlwe::GadgetPointer gadget;
     std::map<std::size_t, std::shared_ptr<const rlwe::SwitchingKey>> of;
   };
 
@@ -220,12 +220,12 @@ class PreparedLinearTransform {
   [[nodiscard]] rlwe::ExtendedCiphertext step_by_step(const RotationKeys& keys,
                                                       const rlwe::Ciphertext& x) const;
 
-  std::shared_ptr<const rlwe::Context> context_;
+  rlwe::ContextPointer context_;
   LinearTransform plan_;
   std::map<std::size_t, LinearTransform::Group> groups_;  // of the share
   std::vector<std::size_t> turns_;                        // rotations of the share
   bool is_complex_ = false;                               // of one entry at least
-  std::shared_ptr<const rlwe::Gadget> gadget_;
+  rlwe::GadgetPointer gadget_;
   std::map<std::size_t, rlwe::Plaintext> plaintexts_;  // by diagonal
   std::optional<PreparedSlotCircuit> fold_;
   double largest_row_ = 0;  // the largest sum of the magnitudes of a row's entries

@@ -59,7 +59,7 @@ class MatrixBatchProduct : public Plan {
   /// The gadget of all keys: over the level's primes alone.
   [[nodiscard]] const rlwe::GadgetPrimes& gadget() const { return gadget_; }
   [[nodiscard]] std::vector<Input> inputs() const override;
-  [[nodiscard]] Evaluation bound(const std::shared_ptr<const rlwe::Context>& context) const override;
+  [[nodiscard]] Evaluation bound(const rlwe::ContextPointer& context) const override;
   /// Of entries of magnitude 1 in the matrices (not of slots): the errors of both factors, noise of the keys,
   /// rounding of the result.
   [[nodiscard]] ExpectedError error_from(double input_error) const override;
@@ -73,8 +73,7 @@ class MatrixBatchProduct : public Plan {
 class PreparedMatrixBatchProduct {
  public:
   /// Throws MismatchError for a context of other parameters.
-  PreparedMatrixBatchProduct(const std::shared_ptr<const rlwe::Context>& context,
-                             const MatrixBatchProduct& plan);
+  PreparedMatrixBatchProduct(const rlwe::ContextPointer& context, const MatrixBatchProduct& plan);
 
   [[nodiscard]] const MatrixBatchProduct& plan() const { return plan_; }
   /// The rows of the products. The factors may be at higher levels, and wait for their rescale. Throws
@@ -91,9 +90,9 @@ class PreparedMatrixBatchProduct {
   [[nodiscard]] poly::Poly switched_rows(const poly::Poly& images, const rlwe::EvaluationKeys& keys) const;
   [[nodiscard]] std::uint64_t galois_element(std::size_t i) const;
 
-  std::shared_ptr<const rlwe::Context> context_;
+  rlwe::ContextPointer context_;
   MatrixBatchProduct plan_;
-  std::shared_ptr<const rlwe::Gadget> gadget_;
+  rlwe::GadgetPointer gadget_;
   poly::Poly roots_;                // Z^k, k < d / 2: [k, 1, limb, N]
   poly::Poly to_images_, to_rows_;  // X^u / d and X^-r: [u, 1, limb, N]
 };

@@ -62,7 +62,7 @@ class MatrixProduct : public Plan {
   friend class PreparedMatrixProduct;
 
   [[nodiscard]] std::vector<Input> inputs() const override;
-  [[nodiscard]] Evaluation bound(const std::shared_ptr<const rlwe::Context>& context) const override;
+  [[nodiscard]] Evaluation bound(const rlwe::ContextPointer& context) const override;
   [[nodiscard]] std::optional<rlwe::GadgetPrimes> gadget_of(const rlwe::KeyRole& role,
                                                             std::size_t level) const override;
   /// Of matrices with entries of magnitude 1: the errors of the linear transforms, and rounding of the
@@ -80,7 +80,7 @@ class MatrixProduct : public Plan {
 class PreparedMatrixProduct {
  public:
   /// Throws MismatchError for a context of other parameters.
-  PreparedMatrixProduct(std::shared_ptr<const rlwe::Context> context, const MatrixProduct& plan);
+  PreparedMatrixProduct(rlwe::ContextPointer context, const MatrixProduct& plan);
   PreparedMatrixProduct(PreparedMatrixProduct&&) = default;
   PreparedMatrixProduct& operator=(PreparedMatrixProduct&&) = default;
   PreparedMatrixProduct(const PreparedMatrixProduct&) = delete;
@@ -96,7 +96,7 @@ class PreparedMatrixProduct {
                                             const rlwe::Ciphertext& right) const;
 
  private:
-  std::shared_ptr<const rlwe::Context> context_;
+  rlwe::ContextPointer context_;
   MatrixProduct plan_;
   std::vector<PreparedLinearTransform> sigma_, tau_, columns_;
 };

@@ -65,7 +65,7 @@ class MatrixVectorProduct : public Plan {
   [[nodiscard]] std::set<std::size_t> turns() const;
   void choose_steps(const rlwe::Parameters& parameters, std::size_t baby_steps);
   [[nodiscard]] std::vector<Input> inputs() const override;
-  [[nodiscard]] Evaluation bound(const std::shared_ptr<const rlwe::Context>& context) const override;
+  [[nodiscard]] Evaluation bound(const rlwe::ContextPointer& context) const override;
   [[nodiscard]] std::optional<rlwe::GadgetPrimes> gadget_of(const rlwe::KeyRole& role,
                                                             std::size_t level) const override;
   /// Of entries and values of magnitude 1: the errors of both factors, noise of rotations, rounding of the
@@ -84,7 +84,7 @@ class MatrixVectorProduct : public Plan {
 class PreparedMatrixVectorProduct {
  public:
   /// Throws MismatchError for a context of other parameters.
-  PreparedMatrixVectorProduct(std::shared_ptr<const rlwe::Context> context, const MatrixVectorProduct& plan);
+  PreparedMatrixVectorProduct(rlwe::ContextPointer context, const MatrixVectorProduct& plan);
 
   [[nodiscard]] const MatrixVectorProduct& plan() const { return plan_; }
   /// The product with each vector of the batch. The matrix is a row of its encrypted diagonals (`pack`); both
@@ -94,7 +94,7 @@ class PreparedMatrixVectorProduct {
                                             const rlwe::Ciphertext& vector) const;
 
  private:
-  std::shared_ptr<const rlwe::Context> context_;
+  rlwe::ContextPointer context_;
   MatrixVectorProduct plan_;
   std::optional<PreparedSlotCircuit> fold_;
 };

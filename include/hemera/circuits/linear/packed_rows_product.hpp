@@ -70,7 +70,7 @@ class PackedRowsProduct : public Plan {
   /// The gadget of all keys: over the level's primes alone.
   [[nodiscard]] const rlwe::GadgetPrimes& gadget() const { return gadget_; }
   [[nodiscard]] std::vector<Input> inputs() const override;
-  [[nodiscard]] Evaluation bound(const std::shared_ptr<const rlwe::Context>& context) const override;
+  [[nodiscard]] Evaluation bound(const rlwe::ContextPointer& context) const override;
   /// Of entries of the product (not of slots), as PlainMatrixProduct's, with the noise of the keys and one
   /// division more.
   [[nodiscard]] ExpectedError error_from(double input_error) const override;
@@ -85,8 +85,7 @@ class PackedRowsProduct : public Plan {
 class PreparedPackedRowsProduct {
  public:
   /// Throws MismatchError for a context of other parameters.
-  PreparedPackedRowsProduct(const std::shared_ptr<const rlwe::Context>& context,
-                            const PackedRowsProduct& plan);
+  PreparedPackedRowsProduct(const rlwe::ContextPointer& context, const PackedRowsProduct& plan);
 
   [[nodiscard]] const PackedRowsProduct& plan() const { return plan_; }
   /// The product's ciphertexts. X may be at a higher level, and wait for its rescale. Throws MissingKeyError;
@@ -108,10 +107,10 @@ class PreparedPackedRowsProduct {
   /// The digits of the keys of s_-u, [u, digit].
   [[nodiscard]] poly::Poly ordered_keys(const rlwe::EvaluationKeys& keys) const;
 
-  std::shared_ptr<const rlwe::Context> context_;
+  rlwe::ContextPointer context_;
   PackedRowsProduct plan_;
   PreparedPlainMatrixProduct product_;
-  std::shared_ptr<const rlwe::Gadget> gadget_;
+  rlwe::GadgetPointer gadget_;
   poly::Poly places_, turns_;  // X^r and X^-r: [r, 1, limb, N]
   poly::Poly roots_;           // Z^-k, k < R / 2
   poly::Poly parts_;           // X^-u / R, for u > 0 times X^R

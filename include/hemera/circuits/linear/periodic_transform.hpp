@@ -58,7 +58,7 @@ class PeriodicTransform : public Plan {
   friend class PreparedPeriodicTransform;
 
   [[nodiscard]] std::vector<Input> inputs() const override;
-  [[nodiscard]] Evaluation bound(const std::shared_ptr<const rlwe::Context>& context) const override;
+  [[nodiscard]] Evaluation bound(const rlwe::ContextPointer& context) const override;
   /// Of products of vectors of magnitude 1 and independent signs. The mean is over the rows, the worst is
   /// that of one row.
   [[nodiscard]] ExpectedError error_from(double input_error) const override;
@@ -84,8 +84,7 @@ class PeriodicTransform : public Plan {
 class PreparedPeriodicTransform {
  public:
   /// Throws MismatchError for a context of other parameters.
-  PreparedPeriodicTransform(const std::shared_ptr<const rlwe::Context>& context,
-                            const PeriodicTransform& plan);
+  PreparedPeriodicTransform(const rlwe::ContextPointer& context, const PeriodicTransform& plan);
 
   [[nodiscard]] const PeriodicTransform& plan() const { return plan_; }
   /// The products' ciphertexts. The vectors may be at a higher level, and wait for their rescale. Throws
@@ -112,9 +111,9 @@ class PreparedPeriodicTransform {
   [[nodiscard]] std::shared_ptr<const rlwe::SwitchingKey> key(const rlwe::EvaluationKeys& keys,
                                                               std::size_t step) const;
 
-  std::shared_ptr<const rlwe::Context> context_;
+  rlwe::ContextPointer context_;
   PeriodicTransform plan_;
-  std::shared_ptr<const rlwe::Gadget> gadget_;
+  rlwe::GadgetPointer gadget_;
   std::vector<Group> groups_;
   runtime::Buffer values_;  // of diagonals: [group; giant step, result; baby step, input; place of a period]
   std::vector<poly::Poly> diagonals_;  // of each group if they are kept: [.., limb of Q P, a period]

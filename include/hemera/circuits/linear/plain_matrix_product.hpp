@@ -54,7 +54,7 @@ class PlainMatrixProduct : public Plan {
   friend class PreparedPlainMatrixProduct;
 
   [[nodiscard]] std::vector<Input> inputs() const override;
-  [[nodiscard]] Evaluation bound(const std::shared_ptr<const rlwe::Context>& context) const override;
+  [[nodiscard]] Evaluation bound(const rlwe::ContextPointer& context) const override;
   /// Of products with values of magnitude 1 and independent signs: the inputs' errors, rounding of the
   /// weights and of the result. The mean is over the rows, the worst is that of one row.
   [[nodiscard]] ExpectedError error_from(double input_error) const override;
@@ -73,8 +73,7 @@ class PlainMatrixProduct : public Plan {
 class PreparedPlainMatrixProduct {
  public:
   /// Throws MismatchError for a context of other parameters.
-  PreparedPlainMatrixProduct(const std::shared_ptr<const rlwe::Context>& context,
-                             const PlainMatrixProduct& plan);
+  PreparedPlainMatrixProduct(const rlwe::ContextPointer& context, const PlainMatrixProduct& plan);
 
   [[nodiscard]] const PlainMatrixProduct& plan() const { return plan_; }
   /// The product with a batch, along its first axis. The ciphertexts may be at a higher level, and wait for

@@ -75,7 +75,7 @@ class SlotCircuit : public Plan {
                                            bool to_left) const;
   void choose_ends();
   [[nodiscard]] std::vector<Input> inputs() const override;
-  [[nodiscard]] Evaluation bound(const std::shared_ptr<const rlwe::Context>& context) const override;
+  [[nodiscard]] Evaluation bound(const rlwe::ContextPointer& context) const override;
   [[nodiscard]] std::optional<rlwe::GadgetPrimes> gadget_of(const rlwe::KeyRole& role,
                                                             std::size_t level) const override;
   /// Of ciphertexts with values of magnitude 1: rounding of the inputs and of divisions, noise of the
@@ -94,7 +94,7 @@ class SlotCircuit : public Plan {
 class PreparedSlotCircuit {
  public:
   /// Throws MismatchError for a context of other parameters.
-  PreparedSlotCircuit(std::shared_ptr<const rlwe::Context> context, const SlotCircuit& plan);
+  PreparedSlotCircuit(rlwe::ContextPointer context, const SlotCircuit& plan);
 
   [[nodiscard]] const SlotCircuit& plan() const { return plan_; }
   /// For each element of the batch. The ciphertext may be at a higher level, and wait for its rescale. Throws
@@ -107,7 +107,7 @@ class PreparedSlotCircuit {
   [[nodiscard]] rlwe::Ciphertext summed(const ckks::Evaluator& evaluator, const rlwe::Ciphertext& x,
                                         const SlotCircuit::Step& step) const;
 
-  std::shared_ptr<const rlwe::Context> context_;
+  rlwe::ContextPointer context_;
   SlotCircuit plan_;
   std::shared_ptr<const rlwe::Plaintext> mask_;  // may be null
 };

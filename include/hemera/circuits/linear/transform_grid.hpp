@@ -57,7 +57,7 @@ class TransformGrid : public Plan {
   };
 
   [[nodiscard]] std::vector<Input> inputs() const override;
-  [[nodiscard]] Evaluation bound(const std::shared_ptr<const rlwe::Context>& context) const override;
+  [[nodiscard]] Evaluation bound(const rlwe::ContextPointer& context) const override;
   /// As of a LinearTransform: the errors of a row's products, and one rounding of its result.
   [[nodiscard]] ExpectedError error_from(double input_error) const override;
 
@@ -69,7 +69,7 @@ class TransformGrid : public Plan {
 class PreparedTransformGrid {
  public:
   /// Throws MismatchError for a context of other parameters.
-  PreparedTransformGrid(std::shared_ptr<const rlwe::Context> context, const TransformGrid& plan)
+  PreparedTransformGrid(rlwe::ContextPointer context, const TransformGrid& plan)
       : PreparedTransformGrid(std::move(context), plan, {}) {}
   PreparedTransformGrid(PreparedTransformGrid&&) = default;
   PreparedTransformGrid& operator=(PreparedTransformGrid&&) = default;
@@ -87,8 +87,7 @@ class PreparedTransformGrid {
   friend class SharedTransformGrid;
 
   /// With the rows of a share alone.
-  PreparedTransformGrid(std::shared_ptr<const rlwe::Context> context, const TransformGrid& plan,
-                        const TransformShare& share);
+  PreparedTransformGrid(rlwe::ContextPointer context, const TransformGrid& plan, const TransformShare& share);
 
   /// A group of a row's products, by its giant step.
   struct Sum {
@@ -101,7 +100,7 @@ class PreparedTransformGrid {
                                               std::span<const Sum> wanted) const;
   [[nodiscard]] std::vector<Sum> sums_of(std::optional<std::size_t> column) const;
 
-  std::shared_ptr<const rlwe::Context> context_;
+  rlwe::ContextPointer context_;
   TransformGrid plan_;                  // of the share
   std::vector<std::size_t> rotations_;  // of all rows
   std::vector<PreparedLinearTransform> blocks_;

@@ -19,8 +19,7 @@ namespace hemera::circuits::search {
 class Blocks {
  public:
   /// `bytes`: of each block.
-  Blocks(std::shared_ptr<const rlwe::Context> context, std::size_t rows, std::size_t columns,
-         std::size_t bytes = 0);
+  Blocks(rlwe::ContextPointer context, std::size_t rows, std::size_t columns, std::size_t bytes = 0);
 
   [[nodiscard]] std::size_t count() const { return count_; }
   /// Bytes in the context's memory.
@@ -53,7 +52,7 @@ class Blocks {
   /// The part that a block is in, and its number there.
   [[nodiscard]] std::pair<std::size_t, std::size_t> find(std::size_t block) const;
 
-  std::shared_ptr<const rlwe::Context> context_;
+  rlwe::ContextPointer context_;
   std::size_t rows_, columns_, bytes_;
   std::size_t count_ = 0;
   std::vector<Part> parts_;

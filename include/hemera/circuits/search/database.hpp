@@ -29,11 +29,11 @@ struct PreparedAnswer {
 class Database {
  public:
   /// Empty. Throws ParameterError unless 1 <= dims <= N.
-  Database(std::shared_ptr<const rlwe::Context> context, std::size_t dims);
+  Database(rlwe::ContextPointer context, std::size_t dims);
   Database(const Database&) = delete;
   Database& operator=(const Database&) = delete;
 
-  [[nodiscard]] const std::shared_ptr<const rlwe::Context>& context() const { return context_; }
+  [[nodiscard]] const rlwe::ContextPointer& context() const { return context_; }
   [[nodiscard]] std::size_t dims() const { return expansion_.layout().dims; }
   [[nodiscard]] std::size_t blocks() const { return blocks_.count(); }
   /// Bytes in the context's memory.
@@ -83,7 +83,7 @@ class Database {
   /// Products of the blocks and expanded queries: [block, 2 query, limb, N], coefficient form, top level.
   [[nodiscard]] poly::Poly products(std::span<const KeyedQuery> queries) const;
 
-  std::shared_ptr<const rlwe::Context> context_;
+  rlwe::ContextPointer context_;
   Expansion expansion_;
   Blocks blocks_;  // of one row: [1, j, limb, N]; and bytes [N, dims rounded up to a multiple of 16]
 };

@@ -40,11 +40,11 @@ EncryptedRows encrypt_rows(const rlwe::SecretKey& secret, std::span<const std::i
 class EncryptedDatabase {
  public:
   /// Empty. Throws ParameterError unless 1 <= dims <= N.
-  EncryptedDatabase(std::shared_ptr<const rlwe::Context> context, std::size_t dims);
+  EncryptedDatabase(rlwe::ContextPointer context, std::size_t dims);
   EncryptedDatabase(const EncryptedDatabase&) = delete;
   EncryptedDatabase& operator=(const EncryptedDatabase&) = delete;
 
-  [[nodiscard]] const std::shared_ptr<const rlwe::Context>& context() const { return context_; }
+  [[nodiscard]] const rlwe::ContextPointer& context() const { return context_; }
   [[nodiscard]] std::size_t dims() const { return expansion_.layout().dims; }
   [[nodiscard]] std::size_t blocks() const { return blocks_.count(); }
   /// Bytes in the context's memory.
@@ -100,7 +100,7 @@ class EncryptedDatabase {
   /// Of polynomials [limb, N].
   void require_residues(std::span<const std::uint64_t> residues, std::size_t polynomials) const;
 
-  std::shared_ptr<const rlwe::Context> context_;
+  rlwe::ContextPointer context_;
   Expansion expansion_;
   Blocks blocks_;  // of two rows, b and a: [2, j, limb, N]
 };

@@ -30,7 +30,7 @@ std::vector<std::size_t> counts(std::span<const KeyedQuery> queries);
 class Expansion {
  public:
   /// Throws ParameterError unless 1 <= dims <= N.
-  Expansion(std::shared_ptr<const rlwe::Context> context, std::size_t dims);
+  Expansion(rlwe::ContextPointer context, std::size_t dims);
 
   [[nodiscard]] const QueryLayout& layout() const { return layout_; }
   /// [dims * query, 2, limb, N] at the top level, the queries of number 0 first.
@@ -43,7 +43,7 @@ class Expansion {
   [[nodiscard]] poly::Poly operator()(std::span<const KeyedQuery> queries) const;
 
  private:
-  std::shared_ptr<const rlwe::Context> context_;
+  rlwe::ContextPointer context_;
   QueryLayout layout_;
   std::vector<poly::Poly> turns_;  // of automorphisms that split: X^-power, for power = stride, 2 stride, ...
 };

@@ -25,7 +25,7 @@ enum class Use : std::uint8_t { products, sums, both };
 class Encoder {
  public:
   /// Throws ParameterError for a context of CKKS.
-  explicit Encoder(std::shared_ptr<const rlwe::Context> context);
+  explicit Encoder(rlwe::ContextPointer context);
 
   /// - `values`: [batch, count], row-major, count = values.size() / batch_count(batch) from 1 to the number
   /// of
@@ -35,7 +35,8 @@ class Encoder {
   ///   operation makes it ready.
   ///
   /// Throws ParameterError for values out of range or without slots, LevelError for a level above the top.
-  [[nodiscard]] rlwe::Plaintext encode(std::span<const std::int64_t> values, const rlwe::BatchShape& batch,
+  [[nodiscard]] rlwe::Plaintext encode(std::span<const std::int64_t> values,
+                                       const rlwe::BatchShape& batch = {},
                                        rlwe::Encoding encoding = rlwe::Encoding::slots,
                                        std::optional<std::size_t> level = std::nullopt,
                                        Use use = Use::both) const;
@@ -65,7 +66,7 @@ class Encoder {
   void collect(const poly::IntegerView& values, const poly::TakenAlong& along,
                const rlwe::Plaintext& plaintext, bool is_signed) const;
 
-  std::shared_ptr<const rlwe::Context> context_;
+  rlwe::ContextPointer context_;
 };
 
 }  // namespace hemera::integer

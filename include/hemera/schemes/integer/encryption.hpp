@@ -14,6 +14,9 @@ namespace hemera::integer {
 /// another context.
 rlwe::Ciphertext encrypt(rlwe::Scheme scheme, const rlwe::Plaintext& plaintext, const rlwe::PublicKey& key);
 rlwe::Ciphertext encrypt(rlwe::Scheme scheme, const rlwe::Plaintext& plaintext, const rlwe::SecretKey& key);
+/// With the public key among the keys; throws MissingKeyError if there is none, as among those of a plan.
+rlwe::Ciphertext encrypt(rlwe::Scheme scheme, const rlwe::Plaintext& plaintext,
+                         const rlwe::EvaluationKeys& keys);
 
 /// Notes elements with less than one bit of noise budget left. It reads nothing back; Encoder::decode, or any
 /// other use of the plaintext, then throws NoiseError. This is a net, not a guarantee: noise that wrapped is
@@ -35,6 +38,9 @@ double noise_budget(rlwe::Scheme scheme, const rlwe::Ciphertext& ciphertext, con
 /// The budget that the ciphertext's own bound guarantees, 0 or more; never above the true one (except with
 /// probability 2^-40). Needs no secret. Where it is 0 the decrypted values may be wrong.
 double guaranteed_noise_budget(rlwe::Scheme scheme, const rlwe::Ciphertext& ciphertext);
+
+/// Marks a ciphertext whose guaranteed noise budget is spent: any_scheme::notice_spent_budget.
+bool notice_spent_budget(rlwe::Ciphertext& ciphertext);
 
 /// Decryption that may be shown to others. The result is exact, so nothing is added to it. Throws NoiseError
 /// unless the ciphertext's own noise bound (Metadata::noise_log2) leaves `statistical_bits` (>= 1) of budget.

@@ -45,9 +45,10 @@ class Evaluator : public rlwe::Evaluator {
   /// Operands of products and sums whose result would keep less budget than `refresh` says are refreshed
   /// before: in a sum of products each once.
   /// Throws MismatchError for a context of another scheme than the rules'. The rules must outlive it.
-  Evaluator(const Rules& rules, std::shared_ptr<const rlwe::Context> context, rlwe::EvaluationKeys keys,
+  Evaluator(const Rules& rules, rlwe::ContextPointer context, rlwe::EvaluationKeys keys,
             rlwe::Relinearization relinearization, Refresh refresh);
 
+  void notice(rlwe::Ciphertext& result, const char* operation) const final;
   void multiply_by_factor(rlwe::Ciphertext& a, const rlwe::ScaleStep& step) const final;
   [[nodiscard]] rlwe::Factors factors(const rlwe::Ciphertext& a, const rlwe::Ciphertext& b,
                                       rlwe::OperandCopies& copies) const final;

@@ -43,7 +43,7 @@ class CryptoContext {
       : state_(std::make_shared<State>(
             program, rlwe::Context::make(parameters_for(program), device, std::move(options)))) {}
 
-  [[nodiscard]] const std::shared_ptr<const rlwe::Context>& context() const { return state_->context; }
+  [[nodiscard]] const rlwe::ContextPointer& context() const { return state_->context; }
   [[nodiscard]] const Parameters& program() const { return state_->program; }
   [[nodiscard]] std::size_t slots() const { return program().slots; }
   /// Throws MissingKeyError for a context without keys.
@@ -208,7 +208,7 @@ class CryptoContext {
 
  private:
   struct State {
-    State(Parameters wanted, std::shared_ptr<const rlwe::Context> made)
+    State(Parameters wanted, rlwe::ContextPointer made)
         : program(std::move(wanted)), context(std::move(made)) {
       if (program.scheme != Scheme::ckks) {
         integers = std::make_shared<const integer::Encoder>(context);
@@ -225,7 +225,7 @@ class CryptoContext {
     }
 
     Parameters program;
-    std::shared_ptr<const rlwe::Context> context;
+    rlwe::ContextPointer context;
     std::shared_ptr<const ckks::Encoder> reals;        // of CKKS
     std::shared_ptr<const integer::Encoder> integers;  // of BFV and BGV
     std::shared_ptr<const rlwe::Evaluator> evaluator;  // null without keys
