@@ -77,25 +77,24 @@ class OfProcess(Generic[T]):
                 self._made = (_forks, self._make())
 
 
-class Lock:
+class Lock(OfProcess[threading.Lock]):
     """A lock of threads, for `with`. In a child of `fork()` it is free, whichever thread of the parent
     had it: what it guards must be whole after each statement."""
 
-    __slots__ = ("_own", "_taken")
+    __slots__ = ("_taken",)
 
     def __init__(self) -> None:
-        self._own = OfProcess(threading.Lock)
-        self._taken: threading.Lock | None = None
+        super().__init__(threading.Lock)
 
     def __enter__(self) -> None:
-        own = self._own.value
+        number, own = self._made
+        if number != _forks:
+            own = self.value
         own.acquire()
         self._taken = own
 
     def __exit__(self, *_: object) -> None:
-        taken = self._taken  # also in a child that its holder has forked
-        assert taken is not None
-        taken.release()
+        self._taken.release()  # also in a child that its holder has forked
 
 
 class cached_property(Generic[T]):  # noqa: N801  # as functools has it
