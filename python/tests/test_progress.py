@@ -108,3 +108,26 @@ def test_an_exception_ends_a_local_run_and_the_next_one_is_right(wanted: int) ->
     assert len(calls) == wanted + 1
     ends[0] = lambda *_: None
     np.testing.assert_allclose(local(x), (x * x).sum() + x, atol=1e-3)
+
+
+def test_a_compilation_tells_its_stages() -> None:
+    calls: list[tuple[str, int, int]] = []
+    spec = hm.ArraySpec((8,), range=(-1, 1))
+    plan = hm.compile(lambda x: (x * x).sum() + x, spec, progress=lambda *call: calls.append(call))
+    stages = [call[0] for call in calls]
+    assert stages[:2] == ["trace", "trace"]
+    assert "lower" in stages
+    assert stages[-1] == "package"
+    assert all(0 <= done <= count for _, done, count in calls)
+    assert plan.package.params == hm.compile(lambda x: (x * x).sum() + x, spec).package.params
+
+
+@pytest.mark.parametrize("wanted", [0, 1, 3])
+def test_an_exception_ends_a_compilation_and_the_next_one_is_told_nothing(wanted: int) -> None:
+    calls: list[tuple[str, int, int]] = []
+    spec = hm.ArraySpec((8,), range=(-1, 1))
+    with pytest.raises(CancelledError):
+        hm.compile(lambda x: (x * x).sum() + x, spec, progress=stops_at(wanted, calls))
+    assert len(calls) == wanted + 1
+    hm.compile(lambda x: x + 1, spec)
+    assert len(calls) == wanted + 1

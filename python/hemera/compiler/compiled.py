@@ -39,6 +39,7 @@ from hemera.compiler.precision import (
     result_errors,
     roughly_noisy,
 )
+from hemera.compiler.progress import told
 from hemera.compiler.report import layout_line, table
 from hemera.compiler.results import named_results
 from hemera.compiler.specs import ArraySpec, spec_of
@@ -453,7 +454,9 @@ def compile(  # noqa: A001
             assert spec.range is not None
             number = recorder.input(spec.name, spec.shape, *spec.range, own, spec.step)
             arguments.append(Array(recorder, number, spec.kind)._as_argument())
+        told("trace", 0, 1)
         recorder.program.outputs = named_results(what(*arguments), recorder)
+        told("trace", 1, 1)
         watching = Watching.of(recorder)
         recorded = with_squares(recorder.program)
         search = Search(

@@ -18,6 +18,7 @@ from hemera.arrays.tensor import Affine, Apply, Input, Multiply, Operation, Tens
 from hemera.arrays.tiling import Tiling
 from hemera.compiler.batch_maps import BatchMaps
 from hemera.compiler.lowering import Lowered, Step
+from hemera.compiler.progress import told
 from hemera.serving import operations as op
 from hemera.serving.tracing import Symbol
 from hemera.serving.values import Filling
@@ -57,6 +58,7 @@ class _Elements:
     def run(self) -> None:
         inputs = iter(self.maps.recorder.inputs)
         for at, node in enumerate(self._program.nodes):
+            told("lower", at, len(self._program.nodes))
             operation = node.operation
             xs = [self._values[each] for each in node.operands]
             matrices: tuple[tuple[int, int], ...] = ()

@@ -19,6 +19,7 @@ from hemera.arrays.splitting import SplitProgram
 from hemera.arrays.tensor import Affine, Apply, Input, LookUp, Multiply, TensorProgram
 from hemera.circuits import Polynomial
 from hemera.compiler.placement import Placement
+from hemera.compiler.progress import told
 from hemera.errors import ParameterError
 from hemera.serving import operations as op
 from hemera.serving.operations import Operation
@@ -98,6 +99,7 @@ class Lowering:
         """The program on slots."""
         inputs = iter(self._recorder.inputs)
         for at, node in enumerate(self._program.nodes):
+            told("lower", at, len(self._program.nodes))
             operation = node.operation
             xs = [self._values[each] for each in node.operands]
             self.steps.append(Step(at, self._layouts[at]))

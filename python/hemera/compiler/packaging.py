@@ -10,6 +10,7 @@ from dataclasses import dataclass, field, replace
 from hemera.arrays.tensor import TensorProgram
 from hemera.compiler.approximate import Chosen, Search
 from hemera.compiler.layouts import NOT_POSSIBLE, LayoutName, OfSamples, Samples
+from hemera.compiler.progress import told
 from hemera.compiler.specs import ArraySpec
 from hemera.compiler.tiles import Known, input_specs, output_specs, tiled_layouts
 from hemera.errors import ParameterError
@@ -73,6 +74,7 @@ class Packaging:
     def _package(
         self, chosen: Chosen, inputs: Sequence[InputSpec], outputs: Sequence[OutputSpec], encoding: Arrays
     ) -> Package:
+        told("package", 0, 1)
         return package(
             chosen.steps.program,
             inputs,

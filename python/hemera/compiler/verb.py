@@ -12,10 +12,12 @@ from hemera.compiler import compiled
 from hemera.compiler.compiled import Compiled
 from hemera.compiler.eager import EagerArray
 from hemera.compiler.layouts import LayoutName
+from hemera.compiler.progress import telling
 from hemera.compiler.readers import reader_of
 from hemera.compiler.specs import ArraySpec
 from hemera.compiler.tables import TableSpec
 from hemera.compiler.tables.compiled import CompiledTable
+from hemera.inputs.arguments import Progress
 from hemera.parameters import Parameters
 
 if TYPE_CHECKING:
@@ -66,6 +68,7 @@ def compile(  # noqa: A001
     shares: int | None = None,
     name: str | None = None,
     description: str = "",
+    progress: Progress = None,
 ) -> Compiled: ...
 
 
@@ -94,7 +97,7 @@ def compile(  # noqa: A001
 def compile(what: _Estimator, **options: Any) -> CompiledEstimator | CompiledTrees: ...  # noqa: A001
 
 
-def compile(what: Any, *inputs: Any, **options: Any) -> Any:  # noqa: A001
+def compile(what: Any, *inputs: Any, progress: Progress = None, **options: Any) -> Any:  # noqa: A001
     """Compile a function on arrays or on a table, a fitted estimator of scikit-learn, or a network of PyTorch
     or of an ONNX file, into an encrypted program.
 
@@ -115,6 +118,8 @@ def compile(what: Any, *inputs: Any, **options: Any) -> Any:  # noqa: A001
             `shares=`, `name=`, `description=`; of estimators also `rows=`; of functions and networks also
             `samples=`; of functions also `layout=`, and `scheme=`, "bfv" or "bgv" for exact programs on whole
             numbers.
+        progress: called with a stage ("trace"; "lower" for each layout that is tried; "package"), the steps
+            that are done and the number of all. An exception that it raises ends the compilation.
 
     Returns:
         A `Compiled`; of estimators a `CompiledEstimator`, of boosted trees a `CompiledTrees`, of functions on
@@ -131,4 +136,5 @@ def compile(what: Any, *inputs: Any, **options: Any) -> Any:  # noqa: A001
         [3.0, 2.0, 1.0]
     """
     reader = reader_of(what, *inputs)
-    return (compiled.compile if reader is None else reader)(what, *inputs, **options)
+    with telling(progress):
+        return (compiled.compile if reader is None else reader)(what, *inputs, **options)
