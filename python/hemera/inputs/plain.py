@@ -10,7 +10,7 @@ from numpy.typing import DTypeLike, NDArray
 
 from hemera import _core
 
-__all__ = ["plain_array", "refuse_missing"]
+__all__ = ["is_missing", "plain_array", "refuse_missing"]
 
 _NUMBERS = {bool, int, float, complex}
 
@@ -48,7 +48,7 @@ def refuse_missing(values: Any, what: str) -> None:
         kinds = list(values.dtypes) if hasattr(values, "columns") else [values.dtype]
         if not all(isinstance(each, np.dtype) and each.kind in "biufc" for each in kinds):
             _refuse(int(np.count_nonzero(values.isna())), what, "missing", "values.fillna(number)")
-    elif _is_missing(values):
+    elif is_missing(values):
         _refuse(1, what, "missing", "a number in its place")
 
 
@@ -58,8 +58,10 @@ def _refuse_in(values: Sequence[Any], what: str) -> None:
             refuse_missing(each, what)
 
 
-def _is_missing(value: Any) -> bool:
-    """Whether it is NA or NaT. pandas is recognised, and never imported."""
+def is_missing(value: Any) -> bool:
+    """Whether it is NA or NaT of pandas, which is recognised and never imported, or a masked number."""
+    if value is np.ma.masked:
+        return True
     kind = type(value)
     return kind.__module__.startswith("pandas.") and kind.__name__ in ("NAType", "NaTType")
 

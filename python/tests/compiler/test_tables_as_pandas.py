@@ -15,6 +15,7 @@ import hemera as hm
 from hemera.arrays.exact_recorder import ExactRecorder
 from hemera.arrays.recorder import Recorder
 from hemera.compiler.tables.compiled import _TableProgram
+from hemera.compiler.tables.frames import read_frame
 from hemera.errors import MismatchError, ParameterError
 
 from .table_cases import shallow
@@ -361,3 +362,46 @@ def test_truth_values_some_of_which_are_missing() -> None:
     ):
         with pytest.raises(TypeError):
             tried()
+
+
+COLUMNS = {
+    "a list with NA": [1, pd.NA, 3, 4],
+    "a list with None": [1, None, 3, 4],
+    "a list with NaN": [1, float("nan"), 3, 4],
+    "objects": np.array([1, pd.NA, 3, 4], dtype=object),
+    "Int64": pd.Series([1, None, 3, 4], dtype="Int64"),
+    "Float64": pd.array([1.0, None, 3, 4], dtype="Float64"),
+    "masked": np.ma.masked_array([1, 9, 3, 4], [0, 1, 0, 0]),
+    "floats": np.array([1, np.nan, 3, 4]),
+}
+
+
+@pytest.mark.parametrize("name", COLUMNS)
+def test_columns_with_missing_values_of_any_library(name: str) -> None:
+    column = COLUMNS[name]
+    frames = [{"x": column}] + ([] if name == "masked" else [pd.DataFrame({"x": column})])
+    for frame in frames:
+        (own,) = hm.TableSpec.of(frame, ranges={"x": (0, 5)}).columns
+        assert (own.may_miss, own.categories) == (True, ())
+        values, present = own.arrays(read_frame(frame)["x"])
+        assert (values.tolist(), present.tolist()) == ([1, 0, 3, 4], [1, 0, 1, 1])
+
+
+def test_truths_and_dates_with_missing_values() -> None:
+    (own,) = hm.TableSpec.of({"b": pd.array([True, None], dtype="boolean")}).columns
+    assert (own.is_truth, own.may_miss) == (True, True)
+    dates = pd.to_datetime(["2020-01-01", None, "2020-01-02"])
+    for frame in ({"d": dates}, {"d": dates.to_numpy()}, pd.DataFrame({"d": dates})):
+        (own,) = hm.TableSpec.of(frame).columns
+        assert own.may_miss
+        assert len(own.categories) == 2
+
+
+def test_keys_do_not_change() -> None:
+    """Programs depend on them."""
+    keys = np.array(["u", "v"])
+    spec = hm.TableSpec.of({"x": [1.0, 2.0], "k": keys}, ranges={"x": (0, 5)}, keys=["k"])
+    keys[0] = "w"
+    assert spec.keys["k"].tolist() == ["u", "v"]
+    with pytest.raises(ValueError, match="read-only"):
+        spec.keys["k"][0] = "w"

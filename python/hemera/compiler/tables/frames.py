@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hemera.errors import MismatchError
+from hemera.inputs.plain import is_missing
 
 __all__ = ["ReadColumn", "is_of_pandas", "read_frame"]
 
@@ -91,6 +92,8 @@ def _of_series(series: Any) -> ReadColumn:
 def _of_values(values: Any) -> ReadColumn:
     if isinstance(values, np.ma.MaskedArray):
         return _read(values.data, np.ma.getmaskarray(values))
+    if hasattr(values, "to_numpy") and (hasattr(values, "isna") or hasattr(values, "is_null")):
+        return _of_series(values)
     plain = np.asarray(values)
     if plain.ndim != 1:
         raise MismatchError(f"a column has one axis, not the shape {plain.shape}")
@@ -102,6 +105,10 @@ def _read(values: Any, missing: Any) -> ReadColumn:
     absent = np.array(missing, np.bool_)
     if plain.dtype.kind == "f":
         absent |= np.isnan(plain)
+    elif plain.dtype.kind in "mM":
+        absent |= np.isnat(plain)
     elif plain.dtype.kind == "O":
-        absent |= np.array([isinstance(each, float) and each != each for each in plain], np.bool_)
+        absent |= np.array(
+            [is_missing(each) or (isinstance(each, float) and each != each) for each in plain], np.bool_
+        )
     return ReadColumn(plain, absent)

@@ -154,7 +154,7 @@ class TableSpec:
             own.arrays(read[name])
             found.append(own)
         rows = len(next(iter(read.values())).values) if read else 0
-        return cls(tuple(found), {name: read[name].values for name in keys}, rows)
+        return cls(tuple(found), {name: _fixed(read[name].values) for name in keys}, rows)
 
     @property
     def inputs(self) -> list[ArraySpec]:
@@ -197,6 +197,13 @@ class TableSpec:
         names = ", ".join(own.name for own in self.columns)
         keys = f", by {', '.join(self.keys)}" if self.keys else ""
         return f"<TableSpec of {self.rows} rows: {names}{keys}>"
+
+
+def _fixed(values: NDArray[Any]) -> NDArray[Any]:
+    """A copy that does not change: programs depend on it."""
+    found: NDArray[Any] = values.copy()
+    found.flags.writeable = False
+    return found
 
 
 def _is_multiple(number: float, step: float) -> bool:
