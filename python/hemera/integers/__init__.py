@@ -20,12 +20,14 @@ from hemera.integers.functions import (
 )
 from hemera.integers.graph import Graph
 from hemera.integers.joining import broadcast_to, concatenate, stack
+from hemera.integers.needs import Needs
 
 __all__ = [
     "Booleans",
     "Context",
     "Graph",
     "Integers",
+    "Needs",
     "Table",
     "broadcast_to",
     "concatenate",

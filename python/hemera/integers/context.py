@@ -134,7 +134,7 @@ class Context:
         if self._given is not None:
             return self._given
         assert self._secret is not None
-        require_room(self._ckks, self._layout.digits)
+        require_room(self._ckks, self._secret, self._layout.digits)
         return generated(self._ckks, self._secret, self._layout, self._points, self._whole, self._real)
 
     def needs(self) -> Needs:

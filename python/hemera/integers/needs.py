@@ -39,6 +39,12 @@ class Needs:
         )
 
 
+def memory_text(params: Parameters, digits: int) -> str:
+    """The memory of keys, for a report."""
+    key_bytes, peak_bytes = counted(params, digits)
+    return f"keys of {_told(key_bytes)}, {_told(peak_bytes)} while they are made"
+
+
 def _told(count: float) -> str:
     return f"{count / _GIGA:.1f} GB" if count >= _GIGA else f"{count / 1e6:.0f} MB"
 
@@ -78,8 +84,8 @@ def needs(ckks: Context, secret: SecretKey, digits: int) -> Needs:
     return Needs(key_bytes, peak_bytes, seconds)
 
 
-def require_room(ckks: Context, digits: int) -> None:
-    """Tell the log what keys take that are about to be made.
+def require_room(ckks: Context, secret: SecretKey, digits: int) -> None:
+    """Tell the log, if it listens, what keys take that are about to be made.
 
     Raises:
         OutOfMemoryError: if the device has less memory than that in all.
@@ -96,4 +102,5 @@ def require_room(ckks: Context, digits: int) -> None:
             f"({_told(peak_bytes)}) while they are made; {ckks.device!r} has {min(limits)} for them. Raise "
             "memory_limit=, or make them elsewhere and load them: Context(keys=)"
         )
-    _log.info("making keys of %s, with %s meanwhile", _told(key_bytes), _told(peak_bytes))
+    if _log.isEnabledFor(logging.INFO):
+        _log.info("making %s", needs(ckks, secret, digits))

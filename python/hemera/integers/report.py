@@ -13,6 +13,7 @@ from hemera.integers import operations
 from hemera.integers.bounded import Bounded
 from hemera.integers.engine import Engine
 from hemera.integers.layout import BASE, DIGIT_BITS, Layout
+from hemera.integers.needs import memory_text
 from hemera.integers.points import Points
 from hemera.objects.ciphertext import Ciphertext
 from hemera.objects.cost import cost
@@ -53,6 +54,7 @@ def report(params: Parameters, layout: Layout, whole: Bootstrap, real: Bootstrap
             f"{layout.values} values in a ciphertext",
             f"{whole.levels_left} levels after a refresh; exponentials of {mean:.1f} bits, {worst:.1f} in "
             "the worst slot",
+            memory_text(params, layout.digits),
             f"of each operation, for two ciphertexts at once{on}:",
             *rows,
             "  minimum, maximum: as a < b; ~a, where, booleans, astype to fewer bits: no refresh",

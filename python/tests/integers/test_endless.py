@@ -5,6 +5,7 @@ Chains are counted, on the device "ledger": errors and levels are those of a run
 
 from __future__ import annotations
 
+import math
 import os
 from dataclasses import replace
 from functools import cache
@@ -14,6 +15,7 @@ import numpy as np
 import pytest
 
 import hemera as hm
+from hemera.integers.lookup import Lookup
 from hemera.integers.margins import MOST_LEFT
 
 from .steps import BINARY, FURTHER, UNARY, step_of
@@ -156,3 +158,31 @@ def test_sums_take_a_refresh_more_where_their_digits_grow() -> None:
         before = ints.work.refreshes
         x.sum()
         assert ints.work.refreshes == before + refreshes
+
+
+@pytest.mark.parametrize("larger", ["left", "right"])
+def test_choices_have_the_larger_error(larger: str) -> None:
+    """Of the two values one counts, and 15 times the condition's error."""
+    ints = counted(8)
+    x, y = (ints.encrypt(np.arange(5, dtype=np.uint8)) for _ in range(2))
+    true = x == y
+    true._held = replace(true._held, error=2.0**-20)
+    worse = x if larger == "left" else y
+    worse._held = replace(worse._held, error=2.0**-15)
+    assert hm.integers.where(true, x, y).error == pytest.approx(math.hypot(2**-15, 15 * 2**-20), rel=1e-3)
+
+
+@pytest.mark.parametrize("period", [16, 256])
+def test_the_largest_error_of_a_table(period: int) -> None:
+    """The formula of errors, backwards: for slopes, curvatures and what is not of the number."""
+    rng = np.random.default_rng(period)
+    for largest, radial, rounding in (
+        (1e-3, 1e-9, 1e-9),
+        (0.05, 1e-9, 1e-9),
+        (1e-3, 3e-6, 1e-9),
+        (1e-3, 1e-9, 3e-5),
+    ):
+        circuit = Lookup(rng.integers(0, 2, (3, period)))
+        most = circuit.most_error(largest, radial, rounding)
+        assert max(circuit.errors(most, radial, rounding)) == pytest.approx(largest)
+    assert Lookup(np.zeros((1, 16))).most_error(1e-3, 1e-9, 1e-9) == math.inf

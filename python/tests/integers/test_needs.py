@@ -66,4 +66,4 @@ def test_the_log_has_it(monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptu
     ints = hm.integers.Context(8, preset="test-exact", device="cpu")
     with caplog.at_level(logging.INFO, logger="hemera.integers"):
         assert ints.keys == "made"
-    assert re.search(r"making keys of \d+ MB, with \d+ MB meanwhile", caplog.text)
+    assert re.search(r"making keys of \d+ MB, \d+ MB while they are made, in about \d+ s", caplog.text)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import operator
+import re
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
@@ -247,6 +248,7 @@ def test_a_report_says_what_operations_take() -> None:
     ints = context(64)
     text = ints.report()
     assert "64 values in a ciphertext" in text
+    assert re.search(r"^keys of 148 MB, \d+ MB while they are made$", text, re.MULTILINE)
     assert "a * b: 2 refreshes, fails with a probability of 2^-136.7" in text
     a = np.arange(5, dtype=np.uint64)
     for f, refreshes in ((operator.add, 1), (operator.lt, 1), (operator.eq, 1), (operator.mul, 2)):
