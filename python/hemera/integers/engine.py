@@ -180,7 +180,7 @@ class Engine:
         found = self.refreshed(x, self.least)
         if self.level(found) < level:
             found = self.refreshed(found, self.least)
-        return replace(found, value=found.value.at_level(level), error=self.least)
+        return replace(found, value=found.value.at_level(level), error=max(found.error, self.least))
 
     # --- Tables. ---
 

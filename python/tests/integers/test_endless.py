@@ -56,6 +56,13 @@ def test_chains_are_never_refused(name: str) -> None:
         chain(counted(max(16 if name == "int8" else 8, 8 * dtype.itemsize)), dtype, seed)
 
 
+@pytest.mark.parametrize(("name", "bits"), [("uint8", 64), ("int16", 32)])
+def test_chains_of_narrow_types_are_never_refused(name: str, bits: int) -> None:
+    """In a context of wider ones."""
+    for seed in range(CHAINS // 2):
+        chain(counted(bits), np.dtype(name), seed)
+
+
 ERRORS = [-9, -10.5, -12, -13.5, -14, -14.1, -15, -16, -17.5, -18, -19, -20, -20.5, -21, -22]
 
 
