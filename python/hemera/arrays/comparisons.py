@@ -14,6 +14,7 @@ from hemera.arrays.masks import as_mask, both, is_mask, negated, require_mask
 from hemera.arrays.recorded import A, Recorded, as_operand, broadcast, joined_shape, moved, rearranged
 from hemera.arrays.recorder import common_step
 from hemera.arrays.sums import total
+from hemera.arrays.tensor import Input
 from hemera.errors import ParameterError
 
 __all__ = [
@@ -121,6 +122,8 @@ def _decided(
             between, and whether it is false for all.
     """
     given = _compared_with(x, other)
+    if not all(_is_promised(each) for each in (x, given) if isinstance(each, Recorded)):
+        return None
     shape = joined_shape(x.shape, given.shape)
     low, high = (end.reshape(x.shape) for end in x._recorder.bounds[x._number])
     if isinstance(given, np.ndarray):
@@ -129,6 +132,13 @@ def _decided(
         least, most = (end.reshape(given.shape) for end in given._recorder.bounds[given._number])
     always, never = (np.broadcast_to(each, shape) for each in decide(low - most, high - least))
     return as_mask(x._filled(always)) if (always | never).all() else None
+
+
+def _is_promised(x: Recorded) -> bool:
+    """Whether the range holds for all inputs in theirs: samples show those of values in between, and no
+    more."""
+    is_input = isinstance(x._recorder.program.nodes[x._number].operation, Input)
+    return is_input or x._recorder.samples[x._number] is None
 
 
 def _difference(x: A, other: Any, rounded: Callable[[Values], Values]) -> A:

@@ -343,6 +343,16 @@ def test_the_last_threshold_that_a_range_decides(
         hm.compile(lambda x: compare(x, first), spec, security=None)
 
 
+def test_ranges_of_samples_decide_nothing() -> None:
+    """They are no promise for values in between; of inputs they are, since clients keep to them."""
+    samples = np.random.default_rng(0).uniform(0, 1, (20, 4))
+    spec = hm.ArraySpec((4,), range=(0, 9))
+    with pytest.raises(TypeError, match="known step"):
+        hm.compile(lambda x: x * 2 > 5, spec, calibrate=samples, security=None)
+    plan = hm.compile(lambda x: x > 9, spec, calibrate=samples, security=None)
+    np.testing.assert_allclose(plan.evaluate_clear(GIVEN), np.zeros(4), atol=2.0**-8)
+
+
 def _votes(m: Any, n: Any) -> Any:
     return {
         "either": (m + n).sum(),
