@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import copy
 import hashlib
+import itertools
 import json
 import sys
 import time
@@ -16,7 +17,7 @@ import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -26,6 +27,7 @@ from hemera.compat import tenseal
 from hemera.compat.tenseal.messages import read_message, write_message
 from hemera.inputs.source import read_bytes
 from hemera.integers import files as integers_files
+from hemera.trees.read import read_model
 
 from .limited_memory import MIB, limit_growth
 from .search.threshold_cases import in_small_rings
@@ -54,18 +56,21 @@ class Target:
     data: bytes
     """Right ones."""
     read: Callable[[bytes], object]
-    has_header: bool = True
-    """Whether they begin with a header of JSON; if not, they are a message of Protocol Buffers."""
+    form: Literal["header", "message", "text"] = "header"
+    """A header of JSON and a body; a message of Protocol Buffers; JSON alone."""
     nested: tuple[int, ...] = ()
     """Fields of a message that are messages."""
 
     def damaged(self) -> Iterator[tuple[str, bytes]]:
         """Each field with each of the values, or missing, by a name."""
-        return _headers(self.data) if self.has_header else _messages(self.data, self.nested)
+        if self.form == "text":
+            # A fifth of them: each value comes to some fields, and each field gets some values.
+            return itertools.islice(_texts(json.loads(self.data), most=1), 0, None, 5)
+        return _headers(self.data) if self.form == "header" else _messages(self.data, self.nested)
 
     def random(self, random: np.random.Generator) -> bytes:
         """Bytes with damage at random places, mostly near the beginning."""
-        if not self.has_header:
+        if self.form != "header":
             return _struck(self.data, random)
         length = int.from_bytes(self.data[16:BEGIN], "little")
         head, body = self.data[BEGIN : BEGIN + length], self.data[BEGIN + length : -32]
@@ -112,9 +117,19 @@ def _struck(data: bytes, random: np.random.Generator) -> bytes:
 def _headers(data: bytes) -> Iterator[tuple[str, bytes]]:
     length = int.from_bytes(data[16:BEGIN], "little")
     header, body = json.loads(data[BEGIN : BEGIN + length]), data[BEGIN + length : -32]
-    for path in _places(header):
+    for name, text in _texts(header):
+        yield name, signed(data[:16], text, body)
+    head = data[BEGIN : BEGIN + length]
+    for at in range(0, min(len(body), 64), 8):
+        for word in WORDS:
+            yield f"body {at}", signed(data[:16], head, body[:at] + word + body[at + 8 :])
+
+
+def _texts(data: Any, most: int = 1000) -> Iterator[tuple[str, bytes]]:
+    """JSON with each field changed, of lists the first ones."""
+    for path in _places(data, most):
         for value in [*VALUES, INFINITY, NOT_A_NUMBER, ...]:
-            changed = copy.deepcopy(header)
+            changed = copy.deepcopy(data)
             inner = changed
             for key in path[:-1]:
                 inner = inner[key]
@@ -125,18 +140,14 @@ def _headers(data: bytes) -> Iterator[tuple[str, bytes]]:
             text = json.dumps(changed, separators=(",", ":"))
             for number in (INFINITY, NOT_A_NUMBER):
                 text = text.replace(f'"{number}"', number)
-            yield f"{path} = {value!r:.20}", signed(data[:16], text.encode(), body)
-    head = data[BEGIN : BEGIN + length]
-    for at in range(0, min(len(body), 64), 8):
-        for word in WORDS:
-            yield f"body {at}", signed(data[:16], head, body[:at] + word + body[at + 8 :])
+            yield f"{path} = {value!r:.20}", text.encode()
 
 
-def _places(data: Any, path: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
+def _places(data: Any, most: int, path: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
     found = [path] if path else []
-    keys = data if isinstance(data, dict) else range(len(data)) if isinstance(data, list) else ()
+    keys = data if isinstance(data, dict) else range(min(len(data), most)) if isinstance(data, list) else ()
     for key in keys:
-        found += _places(data[key], (*path, key))
+        found += _places(data[key], most, (*path, key))
     return found
 
 
@@ -159,7 +170,7 @@ def _messages(data: bytes, nested: tuple[int, ...]) -> Iterator[tuple[str, bytes
 def targets(folder: Path) -> dict[str, Target]:
     """All of them, by name. Encrypted comparisons are in small rings: call it, and read, within
     `in_small_rings`."""
-    return {**_indexes(folder), **_search_messages(), **_tenseal(), **_others()}
+    return {**_indexes(folder), **_search_messages(), **_tenseal(), **_others(), **_models(folder)}
 
 
 ROWS = np.random.default_rng(3).normal(size=(5, 4)).astype(np.float32)
@@ -264,17 +275,17 @@ def _tenseal() -> dict[str, Target]:
     plain = tenseal.plain_tensor(np.ones((2, 3)))
     return {
         "TenSEAL: context": Target(
-            context.serialize(save_secret_key=True, **small), tenseal.Context.load, False, (2, 3)
+            context.serialize(save_secret_key=True, **small), tenseal.Context.load, "message", (2, 3)
         ),
-        "TenSEAL: public context": Target(exact.serialize(**small), tenseal.Context.load, False, (2,)),
+        "TenSEAL: public context": Target(exact.serialize(**small), tenseal.Context.load, "message", (2,)),
         "TenSEAL: vector": Target(
-            tenseal.ckks_vector(context, [1.0, 2.0]).serialize(), read_with(tenseal.CKKSVector), False
+            tenseal.ckks_vector(context, [1.0, 2.0]).serialize(), read_with(tenseal.CKKSVector), "message"
         ),
         "TenSEAL: tensor": Target(
-            tenseal.ckks_tensor(context, plain).serialize(), read_with(tenseal.CKKSTensor), False
+            tenseal.ckks_tensor(context, plain).serialize(), read_with(tenseal.CKKSTensor), "message"
         ),
         "TenSEAL: plain tensor": Target(
-            plain.serialize(), lambda data: tenseal.PlainTensor.load(data).tolist(), False
+            plain.serialize(), lambda data: tenseal.PlainTensor.load(data).tolist(), "message"
         ),
     }
 
@@ -298,6 +309,34 @@ def _others() -> dict[str, Target]:
         "integers": Target(integers_files.write(header, bytes(100)), integers_files.read),
         "integers for inspect": Target(integers_files.write(header, bytes(100)), hm.inspect),
         "packaged model": Target(bytes(package), described),
+    }
+
+
+def _models(folder: Path) -> dict[str, Target]:
+    """Of trees, as their libraries write them, and linear ones."""
+    linear = {"coefficients": [1.0, 2.0], "intercept": 0.5, "mean": [0, 0], "deviation": [1, 1]}
+    stored = Path(__file__).parent / "trees" / "tree_models"
+    found: dict[str, Any] = {"linear": {**linear, "low": [-1, -1], "high": [1, 1]}}
+    for name, file in (("xgboost", "xgboost-diabetes-1"), ("LightGBM", "lightgbm-diabetes-2")):
+        found[name] = json.loads((stored / f"{file}.json").read_bytes())["model"]
+    found["LightGBM"] = {**found["LightGBM"], "tree_info": found["LightGBM"]["tree_info"][:1]}
+    of_xgboost = found["xgboost"]["learner"]["gradient_booster"]["model"]
+    of_xgboost |= {name: of_xgboost[name][:1] for name in ("trees", "tree_info")}
+
+    def reader(read: Callable[[Path], object]) -> Callable[[bytes], object]:
+        def of_file(data: bytes) -> None:
+            (folder / "model.json").write_bytes(data)
+            read(folder / "model.json")
+
+        return of_file
+
+    return {
+        f"{name} model": Target(
+            json.dumps(model).encode(),
+            reader(serving.LinearModel.from_json if name == "linear" else read_model),
+            "text",
+        )
+        for name, model in found.items()
     }
 
 

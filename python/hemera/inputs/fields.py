@@ -92,11 +92,12 @@ def require_memory(needed: int, file_bytes: int, limit: int, what: str, way: str
 
 
 @contextlib.contextmanager
-def damaged(what: str) -> Iterator[None]:
-    """Within it, whatever reading of damaged data raises is a FormatError."""
+def damaged(what: str, *told: type[Exception]) -> Iterator[None]:
+    """Within it, whatever reading of damaged data raises is a FormatError, apart from errors that tell more:
+    those of devices, files, memory and security, and those of `told`."""
     try:
         yield
-    except _OTHERS:
-        raise
     except MALFORMED as error:
+        if isinstance(error, (*_OTHERS, *told)):
+            raise
         raise FormatError(f"{what} is damaged: {error}") from error

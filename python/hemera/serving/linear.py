@@ -17,7 +17,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from hemera import ckks
-from hemera.errors import FileError, FormatError, MismatchError, ParameterError
+from hemera.errors import FileError, MismatchError, ParameterError
+from hemera.inputs.fields import damaged
 from hemera.inputs.plain import plain_array
 from hemera.serving.agreement import of_library, require_agreement, thinned
 from hemera.serving.encodings import Rows, column_ranges, finite_rows
@@ -149,13 +150,12 @@ class LinearModel:
             FormatError: when it is something else.
         """
         try:
-            fields = json.loads(Path(path).read_text(encoding="utf-8"))
-            given = {str(key): value for key, value in fields.items()}
-            return cls.of(given.pop("coefficients"), given.pop("intercept", 0.0), **given)
+            text = Path(path).read_bytes()
         except OSError as error:
             raise FileError(f"cannot read {path}: {error.strerror or error}") from None
-        except (KeyError, TypeError, ValueError, AttributeError) as error:
-            raise FormatError(f"{path}: no linear model: {error}") from None
+        with damaged(f"{path}: no linear model: it"):
+            given = {str(key): value for key, value in json.loads(text).items()}
+            return cls.of(given.pop("coefficients"), given.pop("intercept", 0.0), **given)
 
     @property
     def features(self) -> int:

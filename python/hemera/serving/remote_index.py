@@ -15,6 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 from hemera._process import Lock
 from hemera.errors import FormatError, MismatchError
 from hemera.inputs.arguments import as_integer
+from hemera.inputs.fields import damaged
 from hemera.inputs.plain import plain_array
 from hemera.inputs.source import Source
 from hemera.parameters import require_security
@@ -57,13 +58,11 @@ class AnyRemoteIndex(ABC, Generic[C]):
         folder: Path | None,
         security: int | None,
     ) -> None:
-        try:
+        with damaged("the server's description of its index"):
             self.name = str(told["name"])
             self.settings = self._client_type.settings_type.from_fields(dict(told["settings"]))
             limits = {key: int(value) for key, value in dict(told["limits"]).items()}
             self._kind = str(told["kind"])
-        except (KeyError, TypeError, ValueError) as error:
-            raise FormatError(f"the server's description of its index is damaged: {error}") from None
         require_security(
             self.settings.params.security, security, f"the server's index {self.name!r} has parameters of"
         )

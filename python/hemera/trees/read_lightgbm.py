@@ -8,8 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from hemera.errors import FormatError, ParameterError
-from hemera.trees.ensemble import Ensemble, Node
+from hemera.errors import ParameterError
+from hemera.inputs.fields import damaged
+from hemera.trees.ensemble import Ensemble, Node, trees_of
 
 _CLASSES = ("binary", "multiclass", "multiclassova")
 _VALUES = ("regression", "regression_l1", "huber", "fair", "quantile", "mape")
@@ -23,12 +24,8 @@ def from_lightgbm(data: Mapping[str, Any]) -> Ensemble:
             averaged outputs. The message has the way out.
         FormatError: if a field is missing.
     """
-    try:
+    with damaged("the model of LightGBM", ParameterError):
         return _read(data)
-    except (KeyError, IndexError, TypeError, ValueError) as error:
-        if isinstance(error, ParameterError):
-            raise
-        raise FormatError(f"not a model of LightGBM: {type(error).__name__}: {error}") from error
 
 
 def _read(data: Mapping[str, Any]) -> Ensemble:
@@ -48,7 +45,7 @@ def _read(data: Mapping[str, Any]) -> Ensemble:
             "the model averages its trees (a random forest); train with boosting_type='gbdt'"
         )
     scores = int(data["num_tree_per_iteration"])
-    trees: list[list[Node]] = [[] for _ in range(scores)]
+    trees = trees_of(scores)
     for index, tree in enumerate(data["tree_info"]):
         trees[index % scores].append(_node(tree["tree_structure"]))
     classes = 0 if objective in _VALUES else max(2, scores)

@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 
 from hemera.errors import FormatError, ParameterError
-from hemera.trees.ensemble import Ensemble, Node
+from hemera.inputs.fields import damaged
+from hemera.trees.ensemble import Ensemble, Node, trees_of
 
 _BINARY = ("binary:logistic",)
 _MULTICLASS = ("multi:softprob", "multi:softmax")
@@ -25,12 +26,8 @@ def from_xgboost(data: Mapping[str, Any]) -> Ensemble:
             objective whose margins are not sums of leaves. The message has the way out.
         FormatError: if a field is missing.
     """
-    try:
+    with damaged("the model of xgboost", ParameterError):
         return _read(data["learner"])
-    except (KeyError, IndexError, TypeError, ValueError) as error:
-        if isinstance(error, ParameterError):
-            raise
-        raise FormatError(f"not a model of xgboost: {type(error).__name__}: {error}") from error
 
 
 def _read(learner: Mapping[str, Any]) -> Ensemble:
@@ -57,7 +54,7 @@ def _read(learner: Mapping[str, Any]) -> Ensemble:
     if targets > 1 and objective in _BINARY:
         raise ParameterError(f"the model has {targets} labels for each row; train a model for each of them")
     scores = int(shape["num_class"]) if multiclass else targets
-    trees: list[list[Node]] = [[] for _ in range(scores)]
+    trees = trees_of(scores)
     model = booster["model"]
     for tree, score in zip(model["trees"], model["tree_info"], strict=True):
         trees[score].append(_tree(tree))
@@ -83,7 +80,12 @@ def _tree(tree: Mapping[str, Any]) -> Node:
     left, right, default_left = tree["left_children"], tree["right_children"], tree["default_left"]
     values = np.asarray(tree["split_conditions"], dtype=np.float32).astype(float)
 
+    read: set[int] = set()
+
     def node(at: int) -> Node:
+        if at in read:
+            raise FormatError(f"node {at} stands below two others, or below itself")
+        read.add(at)
         if left[at] == -1:
             return Node(value=float(values[at]))
         return Node(

@@ -109,9 +109,9 @@ TREE = ("gradient_booster", "model", "trees", 0)
         (in_learner(*TREE, "split_type", 0, value=1), "categorical.*one-hot"),
         (in_learner(*TREE, "categories", value=[2]), "categorical.*one-hot"),
         (in_learner(*TREE, "tree_param", "size_leaf_vector", value="3"), "one_output_per_tree"),
-        (in_learner("gradient_booster", "model", "trees", value=[]), "not a model of xgboost"),
-        (in_learner("learner_model_param", value={}), "not a model of xgboost"),
-        (in_learner(*TREE, "left_children", value=[9, 9]), "not a model of xgboost"),
+        (in_learner("gradient_booster", "model", "trees", value=[]), "model of xgboost is damaged"),
+        (in_learner("learner_model_param", value={}), "model of xgboost is damaged"),
+        (in_learner(*TREE, "left_children", value=[9, 9]), "model of xgboost is damaged"),
     ],
 )
 def test_xgboost_that_can_not_be_used(change: Change, words: str, tmp_path: Path) -> None:
@@ -127,7 +127,7 @@ def test_xgboost_that_can_not_be_used(change: Change, words: str, tmp_path: Path
         ("decision_type", "==", "categorical.*one-hot"),
         ("missing_type", "Zero", "zero_as_missing=False"),
         ("left_child", {"leaf_coeff": [1.0], "leaf_value": 0.0}, "linear_tree=False"),
-        ("right_child", {}, "not a model of LightGBM"),
+        ("right_child", {}, "model of LightGBM is damaged"),
     ],
 )
 def test_lightgbm_that_can_not_be_used(where: str, value: object, words: str, tmp_path: Path) -> None:

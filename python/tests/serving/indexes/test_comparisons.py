@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import re
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -13,7 +12,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-import hemera as hm
 from hemera import search
 from hemera.commands.client import _found
 from hemera.errors import FormatError, MismatchError, NoiseError, ParameterError
@@ -124,29 +122,6 @@ def test_each_kind_answers_its_clients(server: Running, home: Home, files: Path)
         local = search.load(home.index_file("near"))
         assert described["expected_error"]["noise"] == local.expected_error.noise
         assert described["limits"]["key_bytes"] > len(near._client.keys)
-
-
-def test_the_page(server: Running, home: Home, tmp_path: Path) -> None:
-    """The client that docs/search.md shows."""
-    page = (Path(__file__).parents[4] / "docs" / "search.md").read_text(encoding="utf-8")
-    served = page.partition("## Served")[2].partition("\n## ")[0]
-    _, program = re.findall(r"^```python\n(.*?)^```", served, re.M | re.S)
-    for before, after in (
-        ("https://search.example.org", server.url),
-        ('"products"', '"near"'),
-        ('"offers"', '"few"'),
-        ('"my-keys"', "str(folder), security=None"),
-    ):
-        assert before in program
-        program = program.replace(before, after)
-    folder, token = tmp_path / "keys", home.clients.add("alice")
-    space: dict[str, Any] = {"hm": hm, "token": token, "x": X, "folder": folder}
-    exec(compile(program, "docs/search.md", "exec"), space)
-    require_right(space["found"], 0.7)
-    assert space["counts"].shape == (3,)
-    assert np.isin(np.argsort(-SCORES)[:10], space["nearest"].ids).all()
-    assert FEW[0] in space["first"].ids
-    assert len(list(folder.glob("secret-*"))) == 2  # of two sets of parameters
 
 
 def test_more_thresholds_than_a_request_may_have(home: Home) -> None:

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import contextlib
-import re
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import Any
 
 import httpx
 import numpy as np
@@ -37,25 +35,6 @@ def test_five_lines(server: Running, home: Home) -> None:
     with hm.Client(server.url, token=home.clients.add("alice")) as client:
         scores, ids = client.index("rows").query(x, k=10)
     assert ([scores.tolist()], [ids.tolist()]) == best(x[None], 10)
-
-
-def test_the_page(server: Running, home: Home) -> None:
-    """The client that docs/search.md shows."""
-    page = (Path(__file__).parents[4] / "docs" / "search.md").read_text(encoding="utf-8")
-    program, _ = re.findall(
-        r"^```python\n(.*?)^```", page.partition("## Served")[2].partition("\n## ")[0], re.M | re.S
-    )
-    for before, after in (("https://search.example.org", server.url), ('"documents"', '"rows"')):
-        assert before in program
-        program = program.replace(before, after)
-    program = program.replace('"my-keys"', "str(folder)")
-    space: dict[str, Any] = {
-        "token": home.clients.add("alice"),
-        "x": queries(2),
-        "folder": home.root / "keys-of-alice",
-    }
-    exec(compile(program, "docs/search.md", "exec"), space)
-    assert found((space["scores"], space["ids"])) == best(queries(2), 10)
 
 
 def test_all_rows_and_many_queries(home: Home) -> None:
