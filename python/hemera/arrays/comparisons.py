@@ -226,7 +226,10 @@ def _signs(x: A, gap: float) -> A:
     low, high = x.range
     bits = max(2.0, x._recorder.tolerance_bits(1.0) + _MORE_BITS)
     largest = max(-low, high, gap) * (1 + 2.0**-8)
-    return x.apply(circuits.sign(gap=gap * _GAP, bits=bits, largest=largest), formula=np.sign)
+    function = x._recorder.made(
+        "sign", -largest, largest, lambda: circuits.sign(gap=gap * _GAP, bits=bits, largest=largest)
+    )
+    return x.apply(function, formula=np.sign)
 
 
 def _from(x: A, least: int) -> A:

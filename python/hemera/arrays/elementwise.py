@@ -16,6 +16,7 @@ from hemera.arrays.formulas import FORMULAS, Formula
 from hemera.arrays.kinds import are_truths, kind_of, of_numbers, promoted
 from hemera.arrays.masks import both, either
 from hemera.arrays.recorded import A, as_operand
+from hemera.arrays.recorder import user_line
 from hemera.arrays.tensor import Affine
 from hemera.circuits import Function
 from hemera.errors import ParameterError, RangeError
@@ -60,7 +61,8 @@ def named(x: A, name: str) -> A:
     low, _ = x.range
     if name in ("log", "sqrt") and (low < 0 or (low == 0 and name == "log")):
         raise RangeError(
-            f"{name} of values from {low:g} on: give the inputs a narrower range (range=, or calibrate=)"
+            f"{name} of values from {low:g} on ({user_line()}): give the inputs a narrower range (range=, or "
+            "calibrate=)"
         )
     return x.apply(x._recorder.named_function(_MAKERS[name], size, x._number), formula=clear)
 
@@ -71,8 +73,8 @@ def reciprocal(x: A) -> A:
     low, high = x.range
     if low <= 0 <= high:
         raise RangeError(
-            f"1 / x of values from {low:g} to {high:g}: the range has 0 in it. Give the inputs a narrower "
-            "range (range=, or calibrate=)"
+            f"1 / x of values from {low:g} to {high:g} ({user_line()}): the range has 0 in it. Give the "
+            "inputs a narrower range (range=, or calibrate=)"
         )
     return named(x, "reciprocal")
 
@@ -171,8 +173,13 @@ def approximated(x: A, function: Callable[[Any], Any], *, most: int = 1023) -> A
     low, high = x._recorder.interval(x._number)
     with np.errstate(all="ignore"):
         values = np.abs([float(function(at)) for at in np.linspace(low, high, 257)])
+    name = getattr(function, "__name__", "")
+    name = name if name.isidentifier() else "the function"
     if not np.isfinite(values).all():
-        raise ParameterError(f"the function is not finite everywhere from {low:g} to {high:g}")
+        raise ParameterError(
+            f"{name} is not finite everywhere from {low:g} to {high:g} ({user_line()}): give the inputs a "
+            "narrower range (range=, or calibrate=)"
+        )
     tolerance = 2.0 ** -x._recorder.tolerance_bits(float(values.max(initial=1.0)))
     degree = 1
     while degree <= most:
@@ -180,9 +187,7 @@ def approximated(x: A, function: Callable[[Any], Any], *, most: int = 1023) -> A
         if found.error <= tolerance:
             return x.apply(found, formula=np.vectorize(function, otypes=[np.float64]))
         degree = 2 * degree + 1
-    raise ParameterError(
-        f"no polynomial of degree {most} is within {tolerance:g} of the function from {low:g} to {high:g}"
-    )
+    raise x._recorder.refusal(name, low, high, f"no polynomial of degree {most} is within {tolerance:g}")
 
 
 def polyval(coefficients: NDArray[np.float64], x: A) -> A:
@@ -213,7 +218,10 @@ def larger(x: A, other: Any) -> A:
     if x._recorder.is_exact:
         return _rectified(x - y) + y
     middle, largest, bits = _around(x, y)
-    found = (x - middle).apply(circuits.maximum(bits=bits, largest=largest), y - middle, formula=np.maximum)
+    function = x._recorder.made(
+        "maximum", -largest, largest, lambda: circuits.maximum(bits=bits, largest=largest)
+    )
+    found = (x - middle).apply(function, y - middle, formula=np.maximum)
     return (found + middle)._of_kind(kind)
 
 
@@ -248,9 +256,14 @@ def _homogeneous(x: A, make: Callable[..., Function], most: float, formula: Form
     low, high = (end * _WIDER for end in x.range)
     largest = max(-low, high)
     bits = max(2.0, x._recorder.tolerance_bits(largest))
-    function, scale = make((low, high), bits=bits), 1.0
+
+    def made(scale: float) -> Function:
+        ends, more = (low / scale, high / scale), math.log2(scale)
+        return x._recorder.made(make.__name__, low, high, lambda: make(ends, bits=bits + more))
+
+    function, scale = made(1.0), 1.0
     if isinstance(x._recorder.program.nodes[x._number].operation, Affine):
-        unit = make((low / largest, high / largest), bits=bits + math.log2(largest))
+        unit = made(largest)
         if unit.depth < function.depth:
             function, scale = unit, largest
     limits = (-function.error, most * _WIDER / scale + function.error)
@@ -313,7 +326,10 @@ def _clipped(x: A, low: Any, high: Any) -> A:
                 return exact
             largest = _WIDER * max(-least, most, -ends[0], ends[1])
             bits = max(2.0, x._recorder.tolerance_bits(largest))
-            found = circuits.clip((ends[0], ends[1]), bits=bits, largest=largest)
+            inner = (ends[0], ends[1])
+            found = x._recorder.made(
+                "clip", -largest, largest, lambda: circuits.clip(inner, bits=bits, largest=largest)
+            )
             return x.apply(found, formula=functools.partial(_between, *ends))
     if low is not None and not (ends[0] is not None and least >= ends[0]):
         x = larger(x, low)

@@ -44,7 +44,11 @@ _APPROXIMATED = (
 
 
 def _approximated(clear: np.ufunc) -> Function:
-    return lambda x: elementwise.approximated(x, lambda value: float(clear(value)))
+    def function(value: float) -> float:
+        return float(clear(value))
+
+    function.__name__ = clear.__name__
+    return lambda x: elementwise.approximated(x, function)
 
 
 def _named(name: str) -> Function:

@@ -261,7 +261,23 @@ class Recorder:
         with np.errstate(all="ignore"):
             values = np.abs(clear(np.linspace(low, high, _GRID)))
         largest = float(values[np.isfinite(values)].max(initial=1.0))
-        return make((low, high), bits=max(2.0, self.tolerance_bits(largest)))
+        bits = max(2.0, self.tolerance_bits(largest))
+        return self.made(make.__name__, low, high, lambda: make((low, high), bits=bits))
+
+    def made(self, what: str, low: float, high: float, make: Callable[[], Function]) -> Function:
+        """A function for values in a range, whose errors name it, its line and the ways out."""
+        try:
+            return make()
+        except ParameterError as error:
+            raise self.refusal(what, low, high, error) from error
+
+    def refusal(self, what: str, low: float, high: float, reason: object) -> ParameterError:
+        """The error for a function that can not be made."""
+        return ParameterError(
+            f"{what} of values from {low:g} to {high:g} ({user_line()}): {reason}. Give the inputs a "
+            f"narrower range ({self._narrower}: samples give values in between one too), ask for fewer "
+            "precision_bits, or scale the values before"
+        )
 
     def _require_inside(self, function: Function, operands: Sequence[int]) -> None:
         """RangeError when values of operands can lie outside of a function's intervals."""
@@ -275,8 +291,8 @@ class Recorder:
             if low < least - slack or high > most + slack:
                 raise RangeError(
                     f"{function.name} is for values from {least:g} to {most:g}, and these are from {low:g} "
-                    f"to {high:g}: make the function for a wider interval, or give the inputs a narrower "
-                    "range (range=, or calibrate=)"
+                    f"to {high:g} ({user_line()}): make the function for a wider interval, or give the "
+                    "inputs a narrower range (range=, or calibrate=)"
                 )
 
     def _watch(self, function: Function, operands: Sequence[int]) -> None:

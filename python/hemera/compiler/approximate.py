@@ -20,7 +20,7 @@ from hemera.compiler.bootstraps import (
 )
 from hemera.compiler.lowering import Lowered
 from hemera.compiler.on_slots import SLOTS, on_slots
-from hemera.compiler.room import largest_of, range_bits_for, require_room
+from hemera.compiler.room import largest_of, range_bits_for, require_representable, require_room
 from hemera.compiler.sharing import room_of
 from hemera.errors import LevelError, ParameterError
 from hemera.parameters import Parameters
@@ -43,6 +43,8 @@ _PRESETS = (
 )
 """Of bootstraps: the most precision_bits, two or more below the worst slot's, and levels that are tried."""
 _DIGITS = 4
+_MOST = 2.0**50
+"""Of results that have room beyond what samples show."""
 _BEYOND_SAMPLES = 2.0**8
 """So many times as large as samples show are results that have room, where inputs can lead to them."""
 
@@ -225,7 +227,8 @@ class Search:
             growth: how many times as large as elements slots can be.
         """
         largest = largest_of(program) * growth
-        beyond = min(self.reach * growth, _BEYOND_SAMPLES * largest)
+        require_representable(program)
+        beyond = min(self.reach * growth, _BEYOND_SAMPLES * largest, _MOST)
 
         def found(degree: int, largest: float = largest) -> Parameters:
             return ckks.Parameters.for_circuit(

@@ -40,7 +40,7 @@ from hemera.compiler.precision import (
     roughly_noisy,
 )
 from hemera.compiler.progress import told
-from hemera.compiler.report import layout_line, table
+from hemera.compiler.report import deepest_text, layout_line, table
 from hemera.compiler.results import named_results
 from hemera.compiler.specs import ArraySpec, spec_of
 from hemera.compiler.tiles import require_samples, require_tiles
@@ -481,7 +481,10 @@ def compile(  # noqa: A001
                 whole = folded(with_squares(watched(recorder.program, watching.watches)))
                 search = replace(search, whole=whole)
                 packaging = replace(packaging, known=watching.watched, unwatched=())
-            chosen = search.chosen(params, shown)
+            try:
+                chosen = search.chosen(params, shown)
+            except LevelError as error:
+                raise LevelError(f"{error}{deepest_text(search.whole)}") from error
             taken = chosen, packaging.in_slots(chosen, samples), {}
         chosen, model, seconds = taken
         plan = Compiled(

@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 
 from hemera.arrays.splitting import SplitProgram
-from hemera.arrays.tensor import Affine, Apply, Input, LookUp, Node
+from hemera.arrays.tensor import Affine, Apply, Input, LookUp, Node, TensorProgram
 from hemera.compiler.lowering import Lowered, Step
 from hemera.compiler.placement import Placement
 from hemera.objects.cost import Cost
@@ -115,6 +115,24 @@ def _title(node: Node) -> str:
     if isinstance(operation, LookUp):
         return f"look-up of {len(operation.values)} values"
     return "square" if node.operands[0] == node.operands[1] else "product"
+
+
+def deepest_text(program: TensorProgram) -> str:
+    """A sentence for errors of programs that are too deep: about the function that takes most levels."""
+    functions = [
+        (node.operation.function.depth, node) for node in program.nodes if isinstance(node.operation, Apply)
+    ]
+    if not functions:
+        return ""
+    depth, node = max(functions, key=lambda each: each[0])
+    assert isinstance(node.operation, Apply)
+    function = node.operation.function
+    low, high = function.intervals[0]
+    return (
+        f". Of the program's functions {function.name} at {node.where} takes most levels, {depth}, for "
+        f"values from {low:g} to {high:g}: fewer precision_bits, and a narrower range (range=, or "
+        "calibrate=), take fewer; inputs with a step= are compared in fewer, too"
+    )
 
 
 def layout_line(layout: str, seconds: Mapping[str, float]) -> str:

@@ -10,10 +10,10 @@ from hemera import ckks
 from hemera.arrays.tensor import Affine, Node, TensorProgram
 from hemera.compiler.bootstraps import bootstrap_of
 from hemera.compiler.lowering import Lowered
-from hemera.errors import RangeError
+from hemera.errors import ParameterError, RangeError
 from hemera.parameters import Parameters
 
-__all__ = ["largest_of", "range_bits_for", "require_room"]
+__all__ = ["largest_of", "range_bits_for", "require_representable", "require_room"]
 
 _PART = 15 / 32
 """Of the last modulus: larger coefficients are refused, since those of another key exceed it."""
@@ -21,6 +21,8 @@ _PART_WITH_SPARE_BITS = 1 / 4
 """Where the last modulus has bits to spare (`ckks.Parameters.checks_range`)."""
 _FOR_NOISE = 1 - 2.0**-6
 """And for primes and scales that are not exactly powers of two."""
+_MOST_BITS = 60
+"""Of range."""
 _LEAST_SPARED = 12
 """From so many range_bits on `for_circuit` gives two bits to spare."""
 
@@ -47,6 +49,18 @@ def range_bits_for(largest: float, *, spared: bool = True) -> int:
     if spared and by_size >= _LEAST_SPARED:
         return by_size
     return math.ceil(math.log2(largest / (_PART * _FOR_NOISE)))
+
+
+def require_representable(program: TensorProgram) -> None:
+    """ParameterError for values that are too large for any parameters."""
+    node = max(program.nodes, key=lambda each: max(map(abs, each.range)))
+    largest = max(map(abs, node.range))
+    if range_bits_for(max(1.0, largest)) > _MOST_BITS:
+        raise ParameterError(
+            f"values up to {largest:g} ({node.where or 'an input'}) are too large: there are parameters for "
+            f"values up to {2.0 ** (_MOST_BITS - 1):g}. Give the inputs a narrower range (range=, or "
+            "calibrate=), or divide the values before"
+        )
 
 
 def require_room(program: TensorProgram, steps: Lowered, params: Parameters) -> None:

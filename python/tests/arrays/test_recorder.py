@@ -304,3 +304,30 @@ def test_functions_outside_of_their_intervals_are_refused() -> None:
     with pytest.raises(RangeError, match="maximum"):
         circuits.maximum(largest=1)(x, 0.5)
     assert circuits.tanh((-2, 2))(x).shape == (2,)
+
+
+def sum_of_exponentials(margin: float) -> Array:
+    """Of errors that are larger than the least exponentials: by interval arithmetic it could be below 0."""
+    rows = np.random.default_rng(1).uniform(-4, 4, (40, 3))
+    recorder = Recorder(precision_bits=4, margin=margin)
+    x = Array(recorder, recorder.input("x", (3,), -5.0, 5.0, rows))
+    found = np.exp(x).sum()
+    low, _ = recorder.certain[found._number]
+    assert low.min() < 0
+    sums = np.exp(rows).sum(axis=1)
+    least, most = found.range
+    assert least < sums.min()
+    assert sums.max() < most
+    return found  # type: ignore[no-any-return]
+
+
+@pytest.mark.parametrize("margin", [0.1, 0.5, 2.0])
+def test_margins_keep_the_sign_of_what_is_known_to_be_positive(margin: float) -> None:
+    found = sum_of_exponentials(margin)
+    assert found.range[0] > 0
+    assert (-found).range[1] < 0
+    assert (1 / found).range[0] < 1
+    apart = found - sum(found.range) / 2
+    assert apart._recorder.signs[apart._number] == 0
+    assert (2 * found + 1)._recorder.signs[(2 * found + 1)._number] == 1
+    assert (found * -found)._recorder.signs[(found * -found)._number] == -1

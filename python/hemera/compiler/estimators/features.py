@@ -177,7 +177,8 @@ def exponential(x: Any, more_bits: float = 0.0) -> Any:
     interval = (low, -_BEYOND * low)
     x._recorder.narrow(x._number, -math.inf, interval[1])
     bits = max(2.0, x._recorder.tolerance_bits(1.0) + more_bits)
-    return x.apply(circuits.exp(interval, bits=bits), formula=np.exp)
+    function = x._recorder.made("exp", *interval, lambda: circuits.exp(interval, bits=bits))
+    return x.apply(function, formula=np.exp)
 
 
 def relu(x: Any) -> Any:
@@ -189,4 +190,5 @@ def relu(x: Any) -> Any:
         return x
     largest = max(abs(low), high)
     bits = max(2.0, x._recorder.tolerance_bits(max(1.0, largest)))
-    return x.apply(circuits.relu((low, high), bits=bits), formula=lambda values: np.maximum(values, 0))
+    function = x._recorder.made("relu", low, high, lambda: circuits.relu((low, high), bits=bits))
+    return x.apply(function, formula=lambda values: np.maximum(values, 0))
