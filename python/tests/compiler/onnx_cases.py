@@ -88,7 +88,13 @@ def _stored(folder: Path, kind: str) -> list[Any]:
 
 
 def judged(case: Case, *, encrypted: bool, compiled: bool = False) -> Verdict:
-    """The verdict on a case, of plain values, or of encrypted inputs."""
+    """The verdict on a case, of plain values, or of encrypted inputs. Where the recorded program has too few
+    bits, the compiled one, which has those that were asked for or is refused, is judged."""
+    found = _judged(case, encrypted, compiled)
+    return _judged(case, True, True) if found.found == "wrong" and encrypted and not compiled else found
+
+
+def _judged(case: Case, encrypted: bool, compiled: bool) -> Verdict:
     try:
         with np.errstate(all="ignore"):
             found = _encrypted(case, compiled) if encrypted else _plain(case)

@@ -17,6 +17,8 @@ __all__ = ["MOST_KEPT", "array_of", "bytes_of", "text_of", "value_of"]
 MOST_KEPT = 1 << 30
 """Bytes of all plain arrays of a network together."""
 _MOST_AXES = 16
+_MOST_LISTED = 1 << 10
+"""Numbers of an attribute that is a list."""
 _ATTRIBUTES = {1: "f", 2: "i", 3: "s", 4: "t", 6: "floats", 7: "ints"}
 """The field of an attribute by its kind (onnx.AttributeProto.AttributeType)."""
 
@@ -75,4 +77,8 @@ def value_of(onnx: Any, source: str, attribute: Any) -> Any:
         return array_of(onnx, source, value)
     if field == "s":
         return text_of(value)
-    return list(value) if field in ("floats", "ints") else value
+    if field not in ("floats", "ints"):
+        return value
+    # A list has 32 bytes a number: long ones are of constants.
+    kind = np.float32 if field == "floats" else np.int64
+    return list(value) if len(value) <= _MOST_LISTED else np.fromiter(value, kind, len(value))
