@@ -33,7 +33,7 @@ def plain_array(values: Any, what: str, dtype: DTypeLike | None = None) -> NDArr
 def refuse_missing(values: Any, what: str) -> None:
     """ParameterError for values that are missing: see `plain_array`."""
     if isinstance(values, np.ndarray):
-        if isinstance(values, np.ma.MaskedArray):
+        if type(values) is not np.ndarray and isinstance(values, np.ma.MaskedArray):
             _refuse(
                 int(np.count_nonzero(np.ma.getmaskarray(values))), what, "masked", "values.filled(number)"
             )
